@@ -1,0 +1,29 @@
+"""Attention, every kind of it, on your own numbers: the public names."""
+
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from attncli.api import attention, load
+    from attncli.errors import AttnError
+    from attncli.problem import Problem
+    from attncli.trace import Result
+
+__version__ = "0.1.0"
+__all__ = ["AttnError", "Problem", "Result", "__version__", "attention", "load"]
+
+_PLACES = {
+    "AttnError": "attncli.errors",
+    "Problem": "attncli.problem",
+    "Result": "attncli.trace",
+    "attention": "attncli.api",
+    "load": "attncli.api",
+}
+
+
+def __getattr__(name: str) -> Any:
+    """Import a public name at its first use: `attn --version` must not wait for the mathematics."""
+    if name not in _PLACES:
+        raise AttributeError(f"module 'attncli' has no attribute {name!r}")
+    from importlib import import_module  # noqa: PLC0415 - only a first use needs it
+
+    return getattr(import_module(_PLACES[name]), name)

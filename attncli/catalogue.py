@@ -1,0 +1,250 @@
+"""The record of an entry, the decorators that write one, and the look-up by name.
+
+An entry is one function. Its record stands on it; lists, help, completion, checks and explanations read the record.
+Look-ups are taken from `attncli.ops`, which has every entry registered.
+"""
+
+import inspect
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from types import MappingProxyType
+from typing import Annotated, Any, Literal, TypeVar, get_args, get_origin
+
+from attncli.errors import AttnError, UnknownNameError
+from attncli.shapes import Letters, Signature, parse
+
+Function = TypeVar("Function", bound=Callable[..., Any])
+Tap = Callable[[str, Any], Any]
+Written = Callable[..., list[str]]
+
+
+def silent(_name: str, value: Any) -> Any:
+    """The tap when nobody listens: the identity."""
+    return value
+
+
+@dataclass(frozen=True)
+class Range:
+    """The numbers that a parameter may take; `above` and `below` are open ends, `least` and `most` closed ones."""
+
+    above: float | None = None
+    least: float | None = None
+    most: float | None = None
+
+    def holds(self, number: float) -> bool:
+        """Whether the number is in the range (NaN never is)."""
+        return (
+            (self.above is None or number > self.above)
+            and (self.least is None or number >= self.least)
+            and (self.most is None or number <= self.most)
+            and number == number  # noqa: PLR0124 - NaN is the number that differs from itself
+        )
+
+    def __str__(self) -> str:
+        ends = (("> ", self.above), ("≥ ", self.least), ("≤ ", self.most))
+        return " and ".join(f"{sign}{end:g}" for sign, end in ends if end is not None)
+
+
+@dataclass(frozen=True)
+class Parameter:
+    """One keyword parameter of an entry, as its function's signature has it."""
+
+    name: str
+    kind: Literal["array", "number", "integer", "word"]
+    default: Any = inspect.Parameter.empty
+    letters: Letters = ()  # of an array
+    words: tuple[str, ...] = ()  # the choices of a word
+    range: Range = Range()
+
+    @property
+    def required(self) -> bool:
+        """Whether there is no default."""
+        return self.default is inspect.Parameter.empty
+
+    def __str__(self) -> str:
+        what = {
+            "array": f"[{' '.join(self.letters)}]",
+            "word": "|".join(self.words),
+            "number": f"number {self.range}".strip(),
+            "integer": f"integer {self.range}".strip(),
+        }[self.kind]
+        return f"{self.name}: {what}" + ("" if self.required else f" = {self.default}")
+
+
+@dataclass(frozen=True)
+class Inner:
+    """A quantity inside a function that is a step of its own: what passes through `tap(name, …)`."""
+
+    name: str
+    symbol: str
+    formula: str
+    axes: Letters
+
+
+@dataclass(frozen=True)
+class Entry:
+    """One function of the catalogue and everything that is said about it."""
+
+    kind: str
+    name: str
+    function: Callable[..., Any]
+    formula: str  # Unicode, as a terminal shows it
+    source: str  # paper and equation
+    example: Mapping[str, Any]  # small enough to do by hand; `gives` is the result
+    shapes: Signature
+    parameters: tuple[Parameter, ...]
+    inner: tuple[Inner, ...] = ()
+    traits: frozenset[str] = frozenset()  # "distribution": rows are ≥ 0 and sum to 1; "needs distribution"
+    unscaled: str | None = None  # the entry of the same kind without this one's own scale
+
+    @property
+    def summary(self) -> str:
+        """The first sentence of the function's docstring."""
+        return (inspect.getdoc(self.function) or "").partition("\n")[0]
+
+    @property
+    def taps(self) -> bool:
+        """Whether the function lets its inner quantities be listened to."""
+        return bool(self.inner)
+
+    def parameter(self, name: str) -> Parameter:
+        """The parameter of that name; raises UnknownNameError."""
+        for parameter in self.parameters:
+            if parameter.name == name:
+                return parameter
+        raise UnknownNameError(f"parameter of {self.name}", name, [p.name for p in self.parameters])
+
+
+@dataclass(frozen=True)
+class Chosen:
+    """An entry and the values of its parameters: what `gaussian:sigma=2` says."""
+
+    entry: Entry
+    parameters: Mapping[str, Any] = field(default_factory=dict)
+
+    def __str__(self) -> str:
+        """In the grammar of the options; arrays are left out."""
+        said = ",".join(
+            f"{name}={value:g}" if isinstance(value, float) else f"{name}={value}"
+            for name, value in self.parameters.items()
+            if self.entry.parameter(name).kind != "array"
+        )
+        return f"{self.entry.name}:{said}" if said else self.entry.name
+
+
+_ENTRIES: dict[str, dict[str, Entry]] = {}
+_WRITTEN: dict[Callable[..., Any], Written] = {}
+
+
+def kinds() -> Sequence[str]:
+    """The kinds of entries, in the order in which they were registered."""
+    return list(_ENTRIES)
+
+
+def entries(kind: str) -> Mapping[str, Entry]:
+    """Every entry of a kind, by name, in the order of its file."""
+    return MappingProxyType(_ENTRIES[kind])
+
+
+def look_up(kind: str, name: str, *, where: str | None = None) -> Entry:
+    """The entry of that kind and name; raises UnknownNameError, which suggests the nearest name."""
+    known = entries(kind)
+    if name not in known:
+        raise UnknownNameError(kind, name, known, where=where)
+    return known[name]
+
+
+def written_for(function: Callable[..., Any]) -> Written | None:
+    """How one cell of this function's result is written out by hand, if somebody said so."""
+    return _WRITTEN.get(function)
+
+
+def register(
+    kind: str,
+    *,
+    formula: str,
+    shapes: str,
+    source: str,
+    example: Mapping[str, Any],
+    inner: tuple[Inner, ...] = (),
+    traits: Sequence[str] = (),
+    unscaled: str | None = None,
+) -> Callable[[Function], Function]:
+    """A decorator that writes the function's record into the catalogue and returns the function unchanged.
+
+    Raises AttnError where the name is taken: the message names both functions.
+    """
+
+    def decorate(function: Function) -> Function:
+        name = function.__name__.rstrip("_")
+        taken = _ENTRIES.setdefault(kind, {}).get(name)
+        if taken is not None:
+            places = f"{taken.function.__module__} and {function.__module__}"
+            raise AttnError(f"{kind} {name!r} is registered twice, in {places}")
+        signature = parse(shapes)
+        _ENTRIES[kind][name] = Entry(
+            kind=kind,
+            name=name,
+            function=function,
+            formula=formula,
+            source=source,
+            example=MappingProxyType(dict(example)),
+            shapes=signature,
+            parameters=_parameters(function, signature),
+            inner=inner,
+            traits=frozenset(traits),
+            unscaled=unscaled,
+        )
+        return function
+
+    return decorate
+
+
+def score(**record: Any) -> Callable[[Function], Function]:
+    """Register a score: (query, key) to scores [n m]."""
+    return register("score", **record)
+
+
+def normalizer(**record: Any) -> Callable[[Function], Function]:
+    """Register a normalizer: scores [n m] to weights [n m]; a score of −∞ is a hidden key and gets weight 0."""
+    return register("normalize", **record)
+
+
+def context(**record: Any) -> Callable[[Function], Function]:
+    """Register a context: (weights, value) to one vector a query."""
+    return register("context", **record)
+
+
+def generator(**record: Any) -> Callable[[Function], Function]:
+    """Register a generator: (stream, shape) to an array of that shape."""
+    return register("generator", **record)
+
+
+def written(function: Callable[..., Any]) -> Callable[[Written], Written]:
+    """Attach to a function the writer of one cell by hand: a list of lines, each a true equation."""
+
+    def decorate(writer: Written) -> Written:
+        _WRITTEN[function] = writer
+        return writer
+
+    return decorate
+
+
+def _parameters(function: Callable[..., Any], shapes: Signature) -> tuple[Parameter, ...]:
+    """Read the keyword parameters off the signature; `tap` and the pipeline's own arrays are none."""
+    found = []
+    for name, parameter in inspect.signature(function).parameters.items():
+        if parameter.kind is not inspect.Parameter.KEYWORD_ONLY or name == "tap":
+            continue
+        annotation, limits = parameter.annotation, Range()
+        if get_origin(annotation) is Annotated:
+            annotation, limits = get_args(annotation)
+        if name in shapes.arrays:
+            found.append(Parameter(name, "array", parameter.default, letters=shapes.arrays[name]))
+        elif get_origin(annotation) is Literal:
+            found.append(Parameter(name, "word", parameter.default, words=get_args(annotation)))
+        else:
+            kind: Literal["integer", "number"] = "integer" if annotation is int else "number"
+            found.append(Parameter(name, kind, parameter.default, range=limits))
+    return tuple(found)
+

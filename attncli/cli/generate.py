@@ -1,0 +1,37 @@
+"""`attn generate`: a complete problem, its numbers drawn from a seed, for `attn compute` and for changing by hand."""
+
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from attncli.cli import streams
+from attncli.cli.options import document, with_problem_options
+
+
+@with_problem_options
+def generate(
+    problem: Annotated[
+        str | None, typer.Argument(metavar="[PROBLEM]", help="A YAML or JSON file to complete, or -.")
+    ] = None,
+    *,
+    output: Annotated[
+        str | None,
+        typer.Option(
+            "--output", "-o", metavar="FILE|FOLDER", help="A .yaml file, or a new folder for CSV files and problem.yaml."
+        ),
+    ] = None,
+    **keys: Any,
+) -> None:
+    """Write a complete problem with numbers drawn from a seed."""
+    from attncli.io import writers
+    from attncli.io.problems import assemble
+
+    complete = assemble(document(problem, keys))
+    if output in (None, "-"):
+        streams.put(writers.problem_yaml(complete))
+    elif Path(str(output)).suffix.lower() in (".yaml", ".yml", ".json"):
+        is_json = str(output).lower().endswith(".json")
+        writers.write_file(str(output), writers.problem_json(complete) if is_json else writers.problem_yaml(complete))
+    else:
+        writers.write_folder(str(output), writers.problem_folder(complete))

@@ -1,0 +1,91 @@
+"""The options that describe a problem, made from its keys: `kv_heads` is `--kv-heads`."""
+
+import inspect
+from collections.abc import Callable, Mapping
+from typing import Annotated, Any, TypeVar
+
+import typer
+
+from attncli.errors import AttnError
+from attncli.io.problems import Document, Written, read_document
+from attncli.io.source import STDIN, Origin
+from attncli.ops import entries, kinds
+from attncli.problem import KEYS, Key
+
+Command = TypeVar("Command", bound=Callable[..., None])
+
+_METAVARS = {
+    "matrix": "MATRIX",
+    "vector": "VECTOR",
+    "labels": "LABELS",
+    "text": "TEXT",
+    "vocabulary": "FILE",
+    "integer": "N",
+    "number": "X",
+    "score": "NAME:key=value",
+    "normalize": "NAME:key=value",
+    "context": "NAME:key=value",
+    "generator": "NAME:key=value",
+}
+
+
+def with_problem_options(command: Command) -> Command:
+    """Give a command an option for every key of a problem; they arrive in its `**keys` as text."""
+    signature = inspect.signature(command)
+    own = [p for p in signature.parameters.values() if p.kind is not inspect.Parameter.VAR_KEYWORD]
+    command.__signature__ = signature.replace(parameters=[*own, *map(_option, KEYS.values())])  # type: ignore[attr-defined] # inspect's own way to say what a function takes
+    return command
+
+
+def _option(key: Key) -> inspect.Parameter:
+    """One key as a parameter that Typer reads."""
+    kind: Any = list[str] if key.kind == "labels" else str
+    option = typer.Option(
+        f"--{key.name.replace('_', '-')}",
+        help=_help(key),
+        metavar="|".join(key.words) if key.words else _METAVARS[key.kind],
+        rich_help_panel=key.panel,
+        autocompletion=_completion(key),
+        show_default=False,
+    )
+    annotation = Annotated[kind | None, option]
+    return inspect.Parameter(key.name, inspect.Parameter.KEYWORD_ONLY, default=None, annotation=annotation)
+
+
+def _help(key: Key) -> str:
+    """What the key means; the names there are, for one that names an entry."""
+    names = f": {', '.join(entries(key.kind))}" if key.kind in kinds() else ""
+    return f"{key.help[0].upper()}{key.help[1:]}{names}."
+
+
+def _completion(key: Key) -> Callable[[str], list[tuple[str, str]]] | None:
+    """Names that begin as the word does, each with its sentence."""
+    if key.words:
+        return lambda incomplete: [(word, "") for word in key.words if word.startswith(incomplete)]
+    if key.kind in kinds():
+        return lambda incomplete: [
+            (name, entry.summary) for name, entry in entries(key.kind).items() if name.startswith(incomplete)
+        ]
+    return None
+
+
+def document(problem: str | None, keys: Mapping[str, Any]) -> Document:
+    """The problem file, if there is one, with the options over it."""
+    given = {name: text for name, text in keys.items() if text not in (None, [], ())}
+    from_stdin = [problem] if problem == STDIN else []
+    from_stdin += [text for text in given.values() if text == STDIN]
+    if len(from_stdin) > 1:
+        raise AttnError("is named twice, and can be read once", where="standard input", hint="use - once")
+    found = read_document(problem) if problem is not None else {}
+    return found | {name: Written(_value(KEYS[name], text), Origin(options=True)) for name, text in given.items()}
+
+
+def _value(key: Key, text: Any) -> Any:
+    """The text of an option as a problem file would hold it."""
+    from attncli.io import grammar
+
+    if key.kind == "labels":
+        return [label.strip() for part in text for label in part.split(",")]
+    if key.kind in ("integer", "number"):
+        return grammar.inline(text, f"--{key.name}")
+    return text

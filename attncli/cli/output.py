@@ -1,0 +1,161 @@
+"""Where a result goes and in which format: a table on the screen, or a file by its suffix."""
+
+import io
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from attncli.cli import streams
+from attncli.errors import AttnError, UnknownNameError
+from attncli.trace import DEFAULT_SELECTION, position_of
+
+if TYPE_CHECKING:
+    from attncli.problem import Problem
+    from attncli.render.sections import View
+
+FORMATS = ("table", "json", "yaml", "csv", "markdown", "latex")
+SUFFIXES = {
+    ".txt": "table",
+    ".json": "json",
+    ".yaml": "yaml",
+    ".yml": "yaml",
+    ".csv": "csv",
+    ".tsv": "tsv",
+    ".md": "markdown",
+    ".tex": "latex",
+    ".npz": "npz",
+}
+
+
+@dataclass(frozen=True)
+class Wanted:
+    """What is to be shown, and how: the options of `attn compute` that do not describe the problem."""
+
+    explain: bool = False
+    cell: str | None = None
+    head: int | None = None
+    precision: int = 4
+    format: str | None = None
+    json: bool = False
+    output: str | None = None
+    select: str | None = None
+
+    @property
+    def selection(self) -> tuple[str, ...]:
+        """The names of the results."""
+        names = tuple(name.strip() for name in (self.select or "").split(",") if name.strip())
+        return tuple(dict.fromkeys(names)) or DEFAULT_SELECTION
+
+    @property
+    def form(self) -> str:
+        """The format: the one asked for, else the file's suffix', else a table."""
+        if self.json and self.format not in (None, "json"):
+            raise AttnError(f"--json and --format {self.format} contradict each other", hint="leave out one of them")
+        if self.format is not None and self.format not in FORMATS:
+            raise UnknownNameError("format", self.format, FORMATS, where="--format")
+        if self.json or self.format:
+            return self.format or "json"
+        if self.output in (None, "-"):
+            return "table"
+        suffix = Path(str(self.output)).suffix.lower()
+        if suffix not in SUFFIXES:
+            raise AttnError(
+                f"the suffix {suffix!r} names no format",
+                where=f"--output {self.output}",
+                hint=f"expected one of {', '.join(SUFFIXES)}, or --format",
+            )
+        return SUFFIXES[suffix]
+
+
+def show(problem: "Problem", wanted: Wanted) -> None:
+    """Compute a problem and show what is wanted of it."""
+    form = wanted.form  # a format that does not exist is met before any work
+    view = look(problem, wanted)
+    to_file = wanted.output not in (None, "-")
+    contents = render(view, form, to_file=to_file)
+    streams.warn(view.result.trace.notes)
+    if to_file:
+        from attncli.io.writers import write_file
+
+        write_file(str(wanted.output), contents)
+    else:
+        streams.put(contents)
+
+
+def look(problem: "Problem", wanted: Wanted) -> "View":
+    """The result of a problem, with the cell and the head that are asked for."""
+    from attncli.render.sections import View
+
+    result = problem.compute(wanted.selection)
+    if not 0 <= wanted.precision <= 17:
+        raise AttnError(f"{wanted.precision} digits can't be shown", where="--precision", hint="expected 0 to 17")
+    head = wanted.head
+    if head is not None and not 0 <= head < problem.heads:
+        raise AttnError(f"there is no head {head}", where="--head", hint=f"heads go from 0 to {problem.heads - 1}")
+    cell = _cell(wanted.cell, result.query_tokens, result.key_tokens) if wanted.cell is not None else None
+    return View(result, wanted.explain, wanted.precision, cell, head if problem.heads > 1 else None)
+
+
+def _cell(text: str, queries: tuple[str, ...], keys: tuple[str, ...]) -> tuple[int, int]:
+    """The query and the key that `word_1,word_3` names."""
+    parts = text.split(",")
+    if len(parts) != 2:
+        raise AttnError(f"{text!r} is no cell", where="--cell", hint="expected QUERY,KEY, such as word_1,word_3")
+    found = []
+    for wanted, labels in zip(parts, (queries, keys), strict=True):
+        at = position_of(wanted.strip(), labels, where="--cell")
+        if len(at) > 1:
+            hint = f"say which one: {wanted.strip()}#1 is the first"
+            raise AttnError(f"{wanted.strip()!r} stands {len(at)} times", where="--cell", hint=hint)
+        found.append(at[0])
+    return found[0], found[1]
+
+
+def render(view: "View", form: str, *, to_file: bool) -> str | bytes:
+    """The view in a format."""
+    if form == "json":
+        from attncli.render import json
+
+        return json.render(view, ascii_only=not (to_file or streams.is_utf8()))
+    if form == "yaml":
+        from attncli.io.writers import yaml_text
+        from attncli.render import json
+
+        return yaml_text(json.payload(view))
+    if form in ("csv", "tsv"):
+        from attncli.render import csv
+
+        return csv.render(view, delimiter="\t" if form == "tsv" else ",")
+    if form == "npz":
+        return _npz(view)
+    return prose(view, form, to_file=to_file)
+
+
+def prose(view: "View", form: str, *, to_file: bool) -> str:
+    """The view for a reader: a table, Markdown or LaTeX."""
+    from attncli.render.sections import sections
+
+    heading = " → ".join(view.result.trace.pipeline.values())
+    if form == "markdown":
+        from attncli.render import markdown
+
+        return markdown.render(sections(view), view.places, heading)
+    if form == "latex":
+        from attncli.render import latex
+
+        return latex.render(sections(view), view.places, heading)
+    from attncli.render import table
+
+    screen = table.Screen() if to_file else streams.screen()
+    return table.render(sections(view), screen, view.places, heading)
+
+
+def _npz(view: "View") -> bytes:
+    """Every selected result under its name."""
+    import numpy as np
+
+    memory = io.BytesIO()
+    trace = view.result.trace
+    names = [step.name for step in trace.computed] if view.explain else view.result.select
+    np.savez(memory, **{name: trace[name].value for name in names})
+    return memory.getvalue()

@@ -1,0 +1,50 @@
+"""Standard output and standard error: what goes there, and what is known of the terminal."""
+
+import os
+import shutil
+import sys
+from collections.abc import Iterable
+from typing import TYPE_CHECKING
+
+import typer
+
+from attncli.errors import AttnError
+from attncli.literal import clean
+
+if TYPE_CHECKING:
+    from attncli.render.table import Screen
+
+
+def put(contents: str | bytes) -> None:
+    """Write a result to standard output; a reader who has gone away ends the program quietly."""
+    if sys.stdout is None:
+        raise AttnError("is closed", where="standard output")
+    raw = contents if isinstance(contents, bytes) else contents.encode(sys.stdout.encoding, "backslashreplace")
+    try:
+        sys.stdout.buffer.write(raw)
+        sys.stdout.flush()
+    except BrokenPipeError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        raise typer.Exit from None
+
+
+def warn(notes: Iterable[str]) -> None:
+    """What the user should know, on standard error."""
+    for note in notes:
+        print(f"attn: warning: {clean(note)}", file=sys.stderr)
+
+
+def screen() -> "Screen":
+    """The width of the terminal and whether it shows styles; NO_COLOR is read by Rich itself."""
+    from attncli.render.table import Screen
+
+    terminal = sys.stdout is not None and sys.stdout.isatty()
+    dumb = os.environ.get("TERM") == "dumb"
+    forced = bool(os.environ.get("FORCE_COLOR"))
+    width = shutil.get_terminal_size().columns if terminal else None
+    return Screen(width, styled=forced or (terminal and not dumb))
+
+
+def is_utf8() -> bool:
+    """Whether standard output takes every character."""
+    return sys.stdout is None or sys.stdout.encoding.lower().replace("-", "") == "utf8"

@@ -1,0 +1,191 @@
+"""A matrix from whatever it was written as: nested lists, a file, an entry of a file, or a generator."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from attncli.arrays import Array, np
+from attncli.catalogue import Chosen
+from attncli.errors import AttnError, UnknownNameError
+from attncli.io import grammar
+from attncli.io.chosen import choose
+from attncli.io.readers import csv, json, yaml
+from attncli.io.source import STDIN, Origin, read_text
+from attncli.ops import entries
+
+TABLES = (".csv", ".tsv", ".txt")
+DOCUMENTS = (".yaml", ".yml", ".json")
+
+
+@dataclass(frozen=True)
+class Labelled:
+    """Numbers and, where they were written beside them, the labels of the rows."""
+
+    array: Array
+    labels: tuple[str, ...] | None = None
+
+
+@dataclass(frozen=True)
+class Draw:
+    """A matrix that is still to be made, once its shape is known."""
+
+    chosen: Chosen
+
+
+def read(written: Any, key: str, origin: Origin) -> Labelled | Draw:
+    """What a matrix was written as, read.
+
+    Raises AttnError that names the file and line, or the key.
+    """
+    where = origin.where(key, written)
+    if isinstance(written, str):
+        text = written.strip()
+        if text[:1] in ("[", "{"):
+            return _value(grammar.inline(text, where), key, Origin(options=origin.options), None)
+        if text.partition(":")[0].strip() in entries("generator"):
+            return Draw(choose("generator", text, origin, key))
+        return _file(text, origin, where)
+    if isinstance(written, Mapping) and len(written) == 1 and next(iter(written)) in entries("generator"):
+        return Draw(choose("generator", written, origin, key))
+    return _value(written, key, origin, None)
+
+
+def _file(text: str, origin: Origin, where: str) -> Labelled:
+    """The matrix in a file: `words.csv`, `weights.json#w_q`, `-`."""
+    name, _, entry = text.partition("#")
+    if name == STDIN:
+        return _text(read_text("standard input"), "standard input", entry)
+    path = origin.folder / Path(name).expanduser()
+    suffix = path.suffix.lower()
+    if suffix not in TABLES + DOCUMENTS:
+        raise _no_matrix(text, path, where)
+    contents = read_text(str(path), path)
+    if suffix in TABLES:
+        if entry:
+            raise AttnError(f"a table has no entries, so #{entry} names nothing", where=str(path))
+        table = csv.read(contents, str(path))
+        return Labelled(np.array(table.numbers, dtype=np.float64), table.labels)
+    return _document(contents, str(path), entry, suffix == ".json")
+
+
+def _no_matrix(text: str, path: Path, where: str) -> AttnError:
+    """The error for a word that is neither a file that can be read nor a generator."""
+    if path.suffix:
+        expected = ", ".join(TABLES + DOCUMENTS)
+        return AttnError(f"{text!r} is no file that can be read", where=where, hint=f"expected {expected}")
+    return UnknownNameError("file or generator", text, entries("generator"), where=where)
+
+
+def _text(contents: str, name: str, entry: str) -> Labelled:
+    """Numbers whose format is told by their content: brackets or `key: value` lines are YAML or JSON, else a table."""
+    if contents.lstrip()[:1] in ("[", "{"):
+        try:
+            return _document(contents, name, entry, is_json=True)
+        except AttnError:
+            return _document(contents, name, entry, is_json=False)
+    first = next((line for line in contents.splitlines() if line.strip() and not line.lstrip().startswith("#")), "")
+    if first.startswith(("- ", "---", "%")) or ": " in f"{first.rstrip()} ":
+        return _document(contents, name, entry, is_json=False)
+    table = csv.read(contents, name)
+    return Labelled(np.array(table.numbers, dtype=np.float64), table.labels)
+
+
+def _document(contents: str, name: str, entry: str, is_json: bool) -> Labelled:
+    """The numbers in a YAML or JSON text: all of it, its one entry, the entry named, or a row for each key."""
+    value, lines = (json.read(contents, name), {}) if is_json else yaml.read(contents, name)
+    origin = Origin(name, lines=lines)
+    if entry:
+        if not isinstance(value, Mapping):
+            raise AttnError(f"has no entries, so #{entry} names nothing", where=name)
+        if entry not in value:
+            raise UnknownNameError("entry", entry, value, where=name)
+        return _value(value[entry], entry, origin, None)
+    if isinstance(value, Mapping) and len(value) == 1 and not _is_row(next(iter(value.values()))):
+        ((key, value),) = value.items()
+        return _value(value, key, origin, None)
+    return _value(value, "", origin, name)
+
+
+def _is_row(value: Any) -> bool:
+    return isinstance(value, list) and not any(isinstance(cell, list) for cell in value)
+
+
+def _value(value: Any, key: str, origin: Origin, file: str | None) -> Labelled:
+    """Lists of numbers as an array; a mapping from labels to rows as an array with labels."""
+    where = origin.where(key, value)
+    if isinstance(value, Mapping):
+        if not value or not all(_is_row(row) for row in value.values()):
+            hint = f"name one: {file}#{next(iter(value))}" if file and value else "expected lists of numbers"
+            raise AttnError("has several entries" if file else "is no matrix", where=where, hint=hint)
+        return Labelled(array(list(value.values()), key, origin), tuple(str(label) for label in value))
+    return Labelled(array(value, key, origin))
+
+
+def array(value: Any, key: str, origin: Origin) -> Array:
+    """Nested lists, or an array, as floating-point numbers; integers are converted before any arithmetic.
+
+    Raises AttnError where a row is longer than the others, or a cell is no number.
+    """
+    if not isinstance(value, (list, tuple)):
+        given = np.asarray(value) if hasattr(value, "__array__") else None
+        if given is None or given.dtype.kind not in "iuf":
+            raise AttnError(f"{_said(value)} is no matrix", where=origin.where(key, value))
+        return given if given.dtype.kind == "f" else given.astype(np.float64)
+    return np.array(_numbers(value, key, origin, ()), dtype=np.float64)
+
+
+def _numbers(value: Any, key: str, origin: Origin, at: tuple[int, ...]) -> list[Any]:
+    """The lists with every cell checked: numbers only, and rows of one length."""
+    if not isinstance(value[0] if value else None, (list, tuple)):
+        if not set(map(type, value)) <= {float}:
+            return [_number(cell, key, origin, value, (*at, column)) for column, cell in enumerate(value, 1)]
+        return list(value)
+    rows = []
+    for number, row in enumerate(value, 1):
+        if not isinstance(row, (list, tuple)):
+            raise AttnError(f"{_said(row)} is no row", where=f"{origin.where(key, value)}, row {number}")
+        rows.append(_numbers(row, key, origin, (*at, number)))
+    lengths = [len(row) for row in rows]
+    usual = max(set(lengths), key=lengths.count)
+    for number, length in enumerate(lengths, 1):
+        if length != usual:
+            raise AttnError(
+                f"{length} numbers where the other rows have {usual}",
+                where=f"{origin.where(key, value[number - 1])}, row {number}",
+            )
+    return rows
+
+
+def _number(cell: Any, key: str, origin: Origin, row: Any, at: tuple[int, ...]) -> float:
+    """A cell as a float; booleans, words, nulls and numbers too large are none."""
+    if type(cell) is int or type(cell) is float or (hasattr(cell, "dtype") and cell.dtype.kind in "iuf"):
+        try:
+            return float(cell)
+        except OverflowError:
+            problem = "is too large for a floating-point number"
+    elif cell in SPELLED:
+        return SPELLED[cell]
+    else:
+        problem = "is not a number"
+    raise AttnError(f"{_said(cell)} {problem}", where=_place(key, origin, row, at))
+
+
+SPELLED = {"NaN": float("nan"), "Infinity": float("inf"), "-Infinity": float("-inf")}
+
+
+def _place(key: str, origin: Origin, row: Any, at: tuple[int, ...]) -> str:
+    """`p.yaml, line 5, w_q, row 2, number 3`."""
+    names = ("row", "number") if len(at) > 1 else ("number",)
+    counted = [f"{name} {number}" for name, number in zip(names, at[-2:], strict=False)]
+    return ", ".join([origin.where(key, row), *counted])
+
+
+def _said(cell: Any) -> str:
+    """A cell as the file says it."""
+    if cell is None:
+        return "null"
+    if isinstance(cell, bool):
+        return str(cell).lower()
+    text = repr(cell)
+    return text if len(text) <= 40 else f"{text[:37]}..."

@@ -1,0 +1,198 @@
+"""A Problem from a file, from options, or from both: each key is read by its kind, options win over the file."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from attncli.errors import AttnError, UnknownNameError
+from attncli.io import drawing, matrix, sentence
+from attncli.io.chosen import choose, finite, integer, word
+from attncli.io.matrix import Draw, Labelled
+from attncli.io.readers import json, yaml
+from attncli.io.source import STDIN, Origin, read_text
+from attncli.problem import KEYS, Key, Problem
+
+# What a worked example says beside its problem; `attn compute` passes over it.
+STORY = ("title", "about", "source", "expected", "parts", "together")
+
+
+@dataclass(frozen=True)
+class Written:
+    """A value as it was written, and where."""
+
+    value: Any
+    origin: Origin
+
+
+Document = dict[str, Written]
+
+
+def load(path: str | Path) -> Problem:
+    """The problem in a YAML or JSON file; raises AttnError that says what is wrong with it and where."""
+    return assemble(read_document(str(path)))
+
+
+def read_document(name: str) -> Document:
+    """The keys of a YAML or JSON file, or of standard input for `-`, as they were written."""
+    if name == STDIN:
+        return _document(read_text("standard input"), "standard input", Path())
+    path = Path(name).expanduser()
+    suffix = path.suffix.lower()
+    if suffix in matrix.TABLES:
+        hint = f"give it as an option: --embeddings {name}"
+        raise AttnError("is a table, not a problem", where=name, hint=hint)
+    if suffix not in matrix.DOCUMENTS:
+        raise AttnError("is no problem file", where=name, hint=f"expected {', '.join(matrix.DOCUMENTS)} or -")
+    return _document(read_text(name, path), name, path.parent)
+
+
+def _document(text: str, name: str, folder: Path) -> Document:
+    """A mapping from keys to values, in JSON or YAML."""
+    value, lines = _parse(text, name)
+    if value is None:
+        raise AttnError("is empty", where=name)
+    if not isinstance(value, Mapping):
+        hint = "expected keys such as embeddings: and w_q:; a matrix alone is given as --embeddings"
+        raise AttnError("is no problem", where=name, hint=hint)
+    origin = Origin(name, folder, lines=lines)
+    return {key: Written(entry, origin) for key, entry in value.items()}
+
+
+def _parse(text: str, name: str) -> tuple[Any, dict[int, int]]:
+    """JSON where it looks like JSON and is; YAML otherwise."""
+    if name.lower().endswith(".json"):
+        return json.read(text, name), {}
+    if text.lstrip()[:1] == "{":
+        try:
+            return json.read(text, name), {}
+        except AttnError:
+            return yaml.read(text, name)
+    return yaml.read(text, name)
+
+
+def assemble(document: Mapping[str, Written]) -> Problem:
+    """Read every key by its kind, draw what is drawn, and check that it fits together."""
+    for key, written in document.items():
+        if key not in KEYS and key not in STORY:
+            raise UnknownNameError("key", key, KEYS, where=written.origin.name or None)
+    document = {key: written for key, written in document.items() if key in KEYS and written.value is not None}
+    values: dict[str, Any] = {}
+    labels: dict[str, tuple[str, ...]] = {}
+    for key, written in document.items():
+        value = _read(KEYS[key], written)
+        if isinstance(value, Labelled):
+            if value.labels:
+                labels[key] = value.labels
+            value = value.array
+        values[key] = value
+    _label(values, labels, document)
+    _embed(values)
+    try:
+        return Problem(**drawing.draw(values))
+    except AttnError as error:
+        names = {w.origin.name for w in document.values() if w.origin.name}
+        raise error.at(names.pop()) if len(names) == 1 else error from None
+
+
+def _read(key: Key, written: Written) -> Any:
+    """One value by its key's kind."""
+    where = written.origin.where(key.name, written.value)
+    match key.kind:
+        case "matrix" | "vector":
+            return _array(key, written)
+        case "labels":
+            return _labels(written.value, where)
+        case "text":
+            return _string(written.value, where)
+        case "vocabulary":
+            return _vocabulary(key, written)
+        case "integer":
+            return integer(written.value, where, key.least)
+        case "number":
+            return finite(written.value, where)
+        case "word":
+            return word(written.value, key.words, where)
+        case kind:
+            return choose(kind, written.value, written.origin, key.name, _read_parameter)
+
+
+def _array(key: Key, written: Written) -> Labelled | Draw:
+    """A matrix or vector with as many axes as its letters say; a vector may be a table of one row or column."""
+    found = matrix.read(written.value, key.name, written.origin)
+    if isinstance(found, Draw):
+        return found
+    array = found.array
+    if key.kind == "vector" and array.ndim == 2 and 1 in array.shape:
+        array = array.reshape(-1)
+    if array.ndim != len(key.letters):
+        wanted = "rows of numbers" if key.kind == "matrix" else "one row of numbers"
+        where = written.origin.where(key.name, written.value)
+        raise AttnError(f"has {array.ndim} axes", where=where, hint=f"expected {wanted}")
+    return Labelled(array, found.labels)
+
+
+def _read_parameter(value: Any, key: str, origin: Origin) -> Any:
+    """A matrix that is a parameter of a score or a context."""
+    found = matrix.read(value, key, origin)
+    if isinstance(found, Draw):
+        return found
+    vector = found.array.ndim == 2 and 1 in found.array.shape and key.endswith((", v", ", b"))
+    return found.array.reshape(-1) if vector else found.array
+
+
+def _labels(value: Any, where: str) -> tuple[str, ...]:
+    """Labels: a list of words or numbers, or one of them."""
+    listed = value if isinstance(value, (list, tuple)) else [value]
+    for label in listed:
+        if label is None or isinstance(label, (bool, list, dict)):
+            said = {None: "null", True: "true", False: "false"}.get(label, "a list") if not isinstance(label, (list, dict)) else "a list"
+            raise AttnError(f"{said} is no label", where=where, hint="put the word in quotes")
+    if not listed:
+        raise AttnError("has no labels", where=where)
+    return tuple(str(label) for label in listed)
+
+
+def _string(value: Any, where: str) -> str:
+    if not isinstance(value, str):
+        raise AttnError(f"{value!r} is no text", where=where)
+    return value
+
+
+def _vocabulary(key: Key, written: Written) -> dict[str, Any]:
+    """A vector for each word: a mapping, or a table with labels."""
+    where = written.origin.where(key.name, written.value)
+    found = matrix.read(written.value, key.name, written.origin)
+    if isinstance(found, Draw) or not found.labels:
+        raise AttnError("has no words", where=where, hint="expected a vector for each word, as in {cat: [.4, .5]}")
+    if len(set(found.labels)) < len(found.labels):
+        twice = next(label for label in found.labels if found.labels.count(label) > 1)
+        raise AttnError(f"the word {twice!r} stands twice", where=where)
+    return dict(zip(found.labels, found.array, strict=True))
+
+
+def _label(
+    values: dict[str, Any], labels: Mapping[str, tuple[str, ...]], document: Mapping[str, Written]
+) -> None:
+    """Labels beside a matrix become tokens, unless tokens are given; an option wins over the file."""
+    for name, owners in (("tokens", ("embeddings", "key")), ("query_tokens", ("query_embeddings", "query"))):
+        for owner in owners:
+            if owner not in labels:
+                continue
+            newer = document[owner].origin.options and not (name in document and document[name].origin.options)
+            if name not in values or newer:
+                values[name] = labels[owner]
+
+
+def _embed(values: dict[str, Any]) -> None:
+    """A sentence and its vocabulary together stand for tokens and embeddings."""
+    text, vocabulary = values.get("sentence"), values.get("vocabulary")
+    if text is None and vocabulary is None:
+        return
+    if text is None or vocabulary is None:
+        there, missing = ("sentence", "vocabulary") if vocabulary is None else ("vocabulary", "sentence")
+        raise AttnError(f"{there} is given without {missing}", where=missing, hint="give both")
+    if "embeddings" in values:
+        raise AttnError("sentence and embeddings are both given", where="embeddings", hint="leave out one of them")
+    tokens, values["embeddings"] = sentence.embed(text, vocabulary)
+    values.setdefault("tokens", tokens)

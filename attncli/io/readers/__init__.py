@@ -1,0 +1,1 @@
+"""Readers, one file a format: from text to lists, mappings and numbers."""

@@ -1,0 +1,30 @@
+"""JSON: `json.loads`, with keys that stand twice refused."""
+
+import json
+from typing import Any
+
+from attncli.errors import AttnError
+
+
+def read(text: str, name: str) -> Any:
+    """The value of a JSON text; raises AttnError that names the line."""
+    try:
+        return json.loads(text, object_pairs_hook=_once)
+    except json.JSONDecodeError as error:
+        raise AttnError(f"is not JSON: {error.msg}", where=f"{name}, line {error.lineno}") from None
+    except RecursionError:
+        raise AttnError("lists are nested too deep", where=name) from None
+    except AttnError as error:
+        raise error.at(name) from None
+    except ValueError as error:  # an integer of more digits than Python reads
+        raise AttnError(f"is not JSON that can be read: {error}", where=name) from None
+
+
+def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """A mapping in which no key stands twice."""
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        keys = [key for key, _ in pairs]
+        twice = next(key for key in keys if keys.count(key) > 1)
+        raise AttnError(f"the key {twice!r} stands twice", hint="keep one of them")
+    return found

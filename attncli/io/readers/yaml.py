@@ -1,0 +1,162 @@
+"""YAML, with the core scalars of YAML 1.2: `1e3` is a number, `010` is ten, `no` is a word.
+
+Values are built straight from the events of LibYAML: depth and aliases are bounded while they are read, a key that
+stands twice is an error, and each list and mapping remembers its line.
+"""
+
+import re
+from typing import Any
+
+import yaml
+
+from attncli.errors import AttnError
+
+DEEPEST = 40
+LARGEST_EXPANSION = 1_000_000  # what all aliases together may stand for
+
+_LOADER: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+_INTEGER = re.compile(r"[-+]?[0-9]+\Z")
+_RADIX = re.compile(r"0o[0-7]+\Z|0x[0-9a-fA-F]+\Z")
+_FLOAT = re.compile(r"[-+]?(\.[0-9]+|[0-9]+(\.[0-9]*)?)([eE][-+]?[0-9]+)?\Z")
+_WORDS: dict[str, Any] = {
+    **dict.fromkeys(("", "~", "null", "Null", "NULL")),
+    **dict.fromkeys(("true", "True", "TRUE"), True),
+    **dict.fromkeys(("false", "False", "FALSE"), False),
+    **{sign + word: float(f"{sign}inf") for sign in ("", "+", "-") for word in (".inf", ".Inf", ".INF")},
+    **dict.fromkeys((".nan", ".NaN", ".NAN"), float("nan")),
+}
+_TAGS = {"tag:yaml.org,2002:str": str, "tag:yaml.org,2002:float": float, "tag:yaml.org,2002:int": int}
+
+
+def scalar(text: str) -> Any:
+    """What a plain word means: a number, true, false, null, or the word itself."""
+    if text in _WORDS:
+        return _WORDS[text]
+    if _INTEGER.match(text):
+        return int(text) if len(text) < 4000 else float(text)
+    if _FLOAT.match(text):
+        return float(text)
+    if _RADIX.match(text):
+        return int(text, 0)
+    return text
+
+
+def read(text: str, name: str) -> tuple[Any, dict[int, int]]:
+    """The value of a YAML text, and the line of each list and mapping in it by the object's identity.
+
+    Raises AttnError that names the file and line.
+    """
+    builder = _Builder(name)
+    try:
+        for event in yaml.parse(text, Loader=_LOADER):
+            builder.take(event)
+    except yaml.MarkedYAMLError as error:
+        mark = error.problem_mark or error.context_mark
+        place = f"{name}, line {mark.line + 1}" if mark else name
+        raise AttnError(f"is not YAML: {error.problem or error.context}", where=place) from None
+    except yaml.YAMLError as error:
+        raise AttnError(f"is not YAML: {getattr(error, 'reason', error)}", where=name) from None
+    return builder.result, builder.lines
+
+
+class _Builder:
+    """Puts values together, event by event, with a stack of its own: no text is too deep for it."""
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+        self.result: Any = None
+        self.lines: dict[int, int] = {}
+        self._open: list[Any] = []
+        self._keys: list[Any] = []
+        self._anchors: dict[str, tuple[Any, int]] = {}
+        self._named: list[tuple[str | None, int]] = []
+        self._nodes = 0
+        self._documents = 0
+        self._expanded = 0
+
+    def take(self, event: Any) -> None:
+        """Take the next event of the parser."""
+        kind = type(event)
+        if kind is yaml.ScalarEvent:
+            self._nodes += 1
+            value = self._scalar(event)
+            if event.anchor:
+                self._anchors[event.anchor] = (value, 1)
+            self._put(value, event)
+        elif kind is yaml.SequenceStartEvent or kind is yaml.MappingStartEvent:
+            self._enter([] if kind is yaml.SequenceStartEvent else {}, event)
+        elif kind is yaml.SequenceEndEvent or kind is yaml.MappingEndEvent:
+            self._leave()
+        elif kind is yaml.AliasEvent:
+            self._put(self._alias(event), event)
+        elif kind is yaml.DocumentStartEvent:
+            self._documents += 1
+            if self._documents > 1:
+                self._fail("a second document begins", event, "put one problem in a file")
+
+    def _enter(self, container: Any, event: Any) -> None:
+        self._nodes += 1
+        if len(self._open) == DEEPEST:
+            self._fail(f"lists are nested more than {DEEPEST} deep", event)
+        if event.tag not in (None, "!"):
+            self._fail(f"has the tag {event.tag}", event, "leave the tag out")
+        self.lines[id(container)] = event.start_mark.line + 1
+        self._put(container, event)
+        self._open.append(container)
+        self._keys.append(_NO_KEY)
+        self._named.append((event.anchor, self._nodes))
+
+    def _leave(self) -> None:
+        container = self._open.pop()
+        self._keys.pop()
+        anchor, before = self._named.pop()
+        if anchor:
+            self._anchors[anchor] = (container, self._nodes - before + 1)
+
+    def _alias(self, event: Any) -> Any:
+        if event.anchor not in self._anchors:
+            self._fail(f"*{event.anchor} stands for nothing that was complete before it", event)
+        value, size = self._anchors[event.anchor]
+        self._nodes += size
+        self._expanded += size
+        if self._expanded > LARGEST_EXPANSION:
+            self._fail(f"aliases stand for more than {LARGEST_EXPANSION:,} values", event)
+        return value
+
+    def _put(self, value: Any, event: Any) -> None:
+        if not self._open:
+            self.result = value
+            return
+        container = self._open[-1]
+        if type(container) is list:
+            container.append(value)
+        elif self._keys[-1] is _NO_KEY:
+            key = self._key(value, event)
+            if key in container:
+                self._fail(f"the key {key!r} stands twice", event, "keep one of them")
+            self._keys[-1] = key
+        else:
+            container[self._keys[-1]] = value
+            self._keys[-1] = _NO_KEY
+
+    def _key(self, value: Any, event: Any) -> str:
+        if isinstance(value, (list, dict)):
+            self._fail("a list or mapping can't be a key", event)
+        return event.value if type(event) is yaml.ScalarEvent else str(value)
+
+    def _scalar(self, event: Any) -> Any:
+        text = event.value
+        if event.tag is None or event.tag == "!":
+            return scalar(text) if event.implicit[0] else text
+        if event.tag not in _TAGS:
+            self._fail(f"has the tag {event.tag}", event, "leave the tag out")
+        try:
+            return _TAGS[event.tag](text)
+        except ValueError:
+            self._fail(f"{text!r} is not what its tag says", event)
+
+    def _fail(self, message: str, event: Any, hint: str | None = None) -> Any:
+        raise AttnError(message, where=f"{self.name}, line {event.start_mark.line + 1}", hint=hint)
+
+
+_NO_KEY = object()

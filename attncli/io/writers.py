@@ -1,0 +1,165 @@
+"""What is read again: a problem as YAML or as a folder of tables, and any file whole or not at all."""
+
+import csv
+import io
+import json
+import os
+import stat
+import tempfile
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from attncli.arrays import Array, np
+from attncli.catalogue import Chosen
+from attncli.errors import AttnError
+from attncli.io.readers.yaml import scalar
+from attncli.problem import KEYS, Problem
+
+# What was needed to draw the matrices is of no use beside them.
+_DRAWN_FROM = ("seed", "generator", "init", "token_count", "dim", "d_k", "d_v", "sentence", "vocabulary")
+
+
+class _Dumper(getattr(yaml, "CSafeDumper", yaml.SafeDumper)):  # type: ignore[misc] # the C dumper has no type
+    """YAML whose words read back as words, by our reader and by those of YAML 1.1."""
+
+
+def _word(dumper: Any, text: str) -> Any:
+    style = None if isinstance(scalar(text), str) else '"'
+    return dumper.represent_scalar("tag:yaml.org,2002:str", text, style=style)
+
+
+_Dumper.add_representer(str, _word)
+
+
+def yaml_text(value: Any) -> str:
+    """A value as YAML: a row of numbers a line."""
+    dumped = yaml.dump(
+        value, Dumper=_Dumper, sort_keys=False, allow_unicode=True, default_flow_style=None, width=2**31 - 1
+    )
+    return str(dumped)
+
+
+def problem_yaml(problem: Problem) -> str:
+    """The problem as a file with all its numbers in it."""
+    return yaml_text({name: _plain(value) for name, value in _said(problem).items()})
+
+
+def problem_json(problem: Problem) -> str:
+    """The problem as a JSON file."""
+    return json.dumps({name: _plain(value) for name, value in _said(problem).items()}, ensure_ascii=False, indent=1) + "\n"
+
+
+def problem_folder(problem: Problem) -> dict[str, str]:
+    """The problem as CSV files, and `problem.yaml`, which names them: the text of each file by its name."""
+    files: dict[str, str] = {}
+    named: dict[str, Any] = {}
+    for name, value in _said(problem).items():
+        if name == "tokens" and problem.embeddings is not None:
+            continue  # they stand in embeddings.csv
+        if isinstance(value, np.ndarray):
+            labels = problem.tokens if name == "embeddings" else None
+            files[f"{name}.csv"] = _table(value, labels)
+            named[name] = f"{name}.csv"
+        else:
+            named[name] = _plain(value)
+    files["problem.yaml"] = yaml_text(named)
+    return files
+
+
+def _said(problem: Problem) -> Mapping[str, Any]:
+    """The keys that say something: not their default, and not how the numbers were drawn."""
+    blank = Problem(embeddings=np.zeros((1, problem.heads)))
+    found = {}
+    for name in KEYS:
+        value = getattr(problem, name)
+        same = value is None or (not isinstance(value, np.ndarray) and str(value) == str(getattr(blank, name)))
+        if name not in _DRAWN_FROM and not (same and not _has_arrays(value)):
+            found[name] = value
+    return found
+
+
+def _has_arrays(value: Any) -> bool:
+    return isinstance(value, Chosen) and any(isinstance(p, np.ndarray) for p in value.parameters.values())
+
+
+def _plain(value: Any) -> Any:
+    """A value in YAML's own types; whole numbers without a point."""
+    if isinstance(value, Chosen):
+        parameters = {name: _plain(parameter) for name, parameter in value.parameters.items()}
+        return {value.entry.name: parameters} if parameters else value.entry.name
+    if isinstance(value, np.ndarray):
+        return _plain(value.tolist())
+    if isinstance(value, (list, tuple)):
+        return [_plain(entry) for entry in value]
+    if isinstance(value, float) and value.is_integer() and abs(value) < 2**53 and str(value) != "-0.0":
+        return int(value)
+    return value
+
+
+def _table(array: Array, labels: tuple[str, ...] | None) -> str:
+    """An array as CSV, a label before each row where there are labels."""
+    text = io.StringIO()
+    writer = csv.writer(text, lineterminator="\n")
+    rows = _plain(np.atleast_2d(array).tolist())
+    if labels:
+        writer.writerow(["", *(f"x{number}" for number in range(1, len(rows[0]) + 1))])
+        rows = [[label, *row] for label, row in zip(labels, rows, strict=True)]
+    writer.writerows(rows)
+    return text.getvalue()
+
+
+def write_file(name: str, contents: str | bytes) -> None:
+    """Write a file whole or not at all: beside it first, then in its place.
+
+    Raises AttnError where it can't be written. What is no regular file (a pipe, a device) is written to directly.
+    """
+    raw = contents.encode("utf-8", "surrogateescape") if isinstance(contents, str) else contents
+    path = Path(os.path.realpath(Path(name).expanduser()))
+    try:
+        if path.exists() and not path.is_file():
+            path.write_bytes(raw)
+            return
+        _replace(path, raw)
+    except OSError as error:
+        raise AttnError(f"can't be written ({error.strerror})", where=name) from None
+
+
+def write_folder(name: str, files: Mapping[str, str]) -> None:
+    """Write a new folder whole or not at all; raises AttnError where there is one with something in it."""
+    target = Path(os.path.realpath(Path(name).expanduser()))
+    try:
+        if target.is_dir() and any(target.iterdir()):
+            raise AttnError("is a folder with something in it", where=name, hint="name a new one")
+        target.parent.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryDirectory(dir=target.parent) as beside:
+            made = Path(beside) / "new"
+            made.mkdir()
+            for file, contents in files.items():
+                (made / file).write_text(contents, encoding="utf-8", newline="")
+            made.replace(target)
+    except OSError as error:
+        raise AttnError(f"can't be written ({error.strerror})", where=name) from None
+
+
+def _replace(path: Path, raw: bytes) -> None:
+    """Put the bytes in the file's place at once, with the rights that the file has or a new one would get."""
+    mode = stat.S_IMODE(path.stat().st_mode) if path.exists() else 0o666 & ~_umask()
+    handle, beside = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
+    try:
+        with os.fdopen(handle, "wb") as stream:
+            stream.write(raw)
+        Path(beside).chmod(mode)
+        Path(beside).replace(path)
+    except BaseException:
+        Path(beside).unlink(missing_ok=True)
+        raise
+
+
+def _umask() -> int:
+    """The rights that new files do not get; reading it means setting it."""
+    mask = os.umask(0)
+    os.umask(mask)
+    return mask

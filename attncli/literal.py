@@ -1,0 +1,6 @@
+"""Text from a user, shown literally."""
+
+
+def clean(text: str) -> str:
+    """The text with control characters as escapes, so that no terminal obeys them and a line stays a line."""
+    return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)

@@ -1,0 +1,281 @@
+"""Scores: how well each key answers each query. The last two axes are rows and features; others lead."""
+
+import math
+from typing import Annotated, Any, Literal
+
+from attncli.arrays import Array, np
+from attncli.catalogue import Inner, Range, Tap, score, silent, written
+from attncli.pen import Pen
+
+Activation = Literal["tanh", "relu", "sigmoid", "identity"]
+Positive = Annotated[float, Range(above=0)]
+
+LUONG = "Luong, Pham & Manning 2015, §3.1"
+
+
+@score(
+    formula="sᵢⱼ = qᵢ·kⱼ / √d",
+    shapes="query[n d], key[m d] -> [n m]",
+    source="Vaswani et al. 2017, eq. 1",
+    example={"query": [[2, 0, 2, 1]], "key": [[2, 4, 3, 0], [0, 1, 1, 2]], "gives": [[5, 2]]},
+    inner=(Inner("dot_products", "QKᵀ", "qᵢ·kⱼ", ("n", "m")),),
+    unscaled="dot",
+)
+def scaled_dot(query: Array, key: Array, *, tap: Tap = silent) -> Array:
+    """The dot product, divided by the square root of the number of features."""
+    return tap("dot_products", query @ key.mT) / math.sqrt(query.shape[-1])
+
+
+@written(scaled_dot)
+def _(pen: Pen, query: Array, key: Array, result: Any) -> list[str]:
+    product = query @ key
+    return [_product(pen, query, key), f"{pen(product)}/√{len(query)} = {pen(result)}"]
+
+
+@score(
+    formula="sᵢⱼ = qᵢ·kⱼ",
+    shapes="query[n d], key[m d] -> [n m]",
+    source=f"{LUONG} (dot)",
+    example={"query": [[2, 0, 2]], "key": [[2, 4, 3], [0, 1, 1]], "gives": [[10, 2]]},
+)
+def dot(query: Array, key: Array) -> Array:
+    """The dot product of the query and the key."""
+    return query @ key.mT
+
+
+@written(dot)
+def _(pen: Pen, query: Array, key: Array, result: Any) -> list[str]:
+    return [_product(pen, query, key)]
+
+
+@score(
+    formula="sᵢⱼ = qᵢ W kⱼᵀ",
+    shapes="query[n d], key[m c], w[d c] -> [n m]",
+    source=f"{LUONG} (general)",
+    example={"query": [[1, 2]], "key": [[1, 0, 1], [0, 2, 0]], "w": [[1, 0, 2], [0, 1, 1]], "gives": [[5, 4]]},
+    inner=(Inner("projected_query", "QW", "qᵢ W", ("n", "c")),),
+)
+def general(query: Array, key: Array, *, w: Array, tap: Tap = silent) -> Array:
+    """The dot product after a learned matrix has carried the query over to the key's features."""
+    return tap("projected_query", query @ w) @ key.mT
+
+
+@written(general)
+def _(pen: Pen, query: Array, key: Array, result: Any, *, w: Array) -> list[str]:
+    projected = query @ w
+    return [
+        f"q({pen.query})·W = {pen.products(query, w)} = {pen(projected)}",
+        f"{pen(projected)}·k({pen.key}) = {pen.products(projected, key)} = {pen(result)}",
+    ]
+
+
+@score(
+    formula="sᵢⱼ = vᵀ act(W₁kⱼ + W₂qᵢ + b)",
+    shapes="query[n d], key[m c], w1[c a], w2[d a], v[a], b[a] -> [n m]",
+    source="Bahdanau, Cho & Bengio 2015, A.1.2",
+    example={
+        "query": [[1, 0]],
+        "key": [[1], [2]],
+        "w1": [[1, -1]],
+        "w2": [[0, 1], [1, 0]],
+        "v": [3, 1],
+        "b": [0, 1],
+        "activation": "relu",
+        "gives": [[4, 6]],
+    },
+    inner=(
+        Inner("projected_key", "W₁K", "W₁kⱼ", ("m", "a")),
+        Inner("projected_query", "W₂Q", "W₂qᵢ", ("n", "a")),
+        Inner("hidden", "H", "hᵢⱼ = act(W₁kⱼ + W₂qᵢ + b)", ("n", "m", "a")),
+    ),
+)
+def additive(
+    query: Array,
+    key: Array,
+    *,
+    w1: Array,
+    w2: Array,
+    v: Array,
+    b: Array | float = 0.0,
+    activation: Activation = "tanh",
+    tap: Tap = silent,
+) -> Array:
+    """A network with one hidden layer scores each pair."""
+    from_key = tap("projected_key", key @ w1)[..., None, :, :]
+    from_query = tap("projected_query", query @ w2)[..., :, None, :]
+    return tap("hidden", _activate(activation, from_key + from_query + b)) @ v
+
+
+@written(additive)
+def _(
+    pen: Pen,
+    query: Array,
+    key: Array,
+    result: Any,
+    *,
+    w1: Array,
+    w2: Array,
+    v: Array,
+    b: Array | float = 0.0,
+    activation: Activation = "tanh",
+) -> list[str]:
+    from_key, from_query = key @ w1, query @ w2
+    hidden = _activate(activation, from_key + from_query + b)
+    bias = f" + {pen(b)}" if np.any(b) else ""
+    return [
+        f"W₁·k({pen.key}) = {pen.products(key, w1)} = {pen(from_key)}",
+        f"W₂·q({pen.query}) = {pen.products(query, w2)} = {pen(from_query)}",
+        f"h = {activation}({pen(from_key)} + {pen(from_query)}{bias}) = {pen(hidden)}",
+        f"v·h = {pen.products(v, hidden)} = {pen(result)}",
+    ]
+
+
+@score(
+    formula="sᵢⱼ = (qᵢ W)ⱼ",
+    shapes="query[n d], key[m c], w[d m] -> [n m]",
+    source="Luong, Pham & Manning 2015, eq. 8",
+    example={"query": [[1, 2]], "key": [[9], [9], [9]], "w": [[1, 0, 2], [0, 1, 1]], "gives": [[1, 2, 4]]},
+)
+def location(query: Array, key: Array, *, w: Array) -> Array:
+    """The query alone says where to look; the keys are not read."""
+    return query @ w
+
+
+@written(location)
+def _(pen: Pen, query: Array, key: Array, result: Any, *, w: Array) -> list[str]:
+    return [f"q({pen.query})·W[{pen.key}] = {pen.products(query, w[:, pen.column])} = {pen(result)}"]
+
+
+@score(
+    formula="sᵢⱼ = β qᵢ·kⱼ / (‖qᵢ‖ ‖kⱼ‖)",
+    shapes="query[n d], key[m d] -> [n m]",
+    source="Graves, Wayne & Danihelka 2014, eq. 5 and 6",
+    example={"query": [[3, 4]], "key": [[6, 8], [4, -3], [0, 0]], "beta": 2, "gives": [[2, 0, 0]]},
+    inner=(
+        Inner("unit_query", "Q̂", "qᵢ / ‖qᵢ‖", ("n", "d")),
+        Inner("unit_key", "K̂", "kⱼ / ‖kⱼ‖", ("m", "d")),
+    ),
+)
+def cosine(query: Array, key: Array, *, beta: float = 1.0, tap: Tap = silent) -> Array:
+    """The cosine of the angle between query and key, times a strength; a zero vector scores 0."""
+    return tap("unit_query", _unit(query)) @ tap("unit_key", _unit(key)).mT * beta
+
+
+@written(cosine)
+def _(pen: Pen, query: Array, key: Array, result: Any, *, beta: float = 1.0) -> list[str]:
+    product, lengths = query @ key, (np.linalg.norm(query), np.linalg.norm(key))
+    if 0 in lengths:
+        return ["a zero vector scores 0 = 0"]
+    strength = "" if beta == 1 else f"{pen(beta)}·"
+    return [
+        _product(pen, query, key),
+        f"‖q({pen.query})‖ = √({pen.products(query, query)}) = {pen(lengths[0])}",
+        f"‖k({pen.key})‖ = √({pen.products(key, key)}) = {pen(lengths[1])}",
+        f"{strength}{pen.factor(product)}/({pen(lengths[0])}·{pen(lengths[1])}) = {pen(result)}",
+    ]
+
+
+@score(
+    formula="sᵢⱼ = −‖qᵢ − kⱼ‖² / 2σ²",
+    shapes="query[n d], key[m d] -> [n m]",
+    source="Nadaraya 1964 and Watson 1964, with the Gaussian kernel",
+    example={"query": [[1, 2]], "key": [[1, 4], [4, 6]], "sigma": 0.5, "gives": [[-8, -50]]},
+    inner=(Inner("squared_distances", "D²", "‖qᵢ − kⱼ‖²", ("n", "m")),),
+)
+def gaussian(query: Array, key: Array, *, sigma: Positive = 1.0, tap: Tap = silent) -> Array:
+    """The logarithm of a bell around the query: the squared distance, negative, in units of the width σ."""
+    return -tap("squared_distances", _squared_distances(query, key)) / (2 * sigma**2)
+
+
+@written(gaussian)
+def _(pen: Pen, query: Array, key: Array, result: Any, *, sigma: float = 1.0) -> list[str]:
+    squared = ((query - key) ** 2).sum()
+    return [
+        _squares(pen, query, key) + f" = {pen(squared)}",
+        f"−{pen(squared)}/(2·{pen(sigma)}²) = {pen(result)}",
+    ]
+
+
+@score(
+    formula="sᵢⱼ = −‖qᵢ − kⱼ‖₁ / σ",
+    shapes="query[n d], key[m d] -> [n m]",
+    source="Kim et al. 2019 (Attentive Neural Processes), Laplace attention",
+    example={"query": [[1, 2]], "key": [[1, 4], [4, 6]], "sigma": 0.5, "gives": [[-4, -14]]},
+    inner=(Inner("distances", "D", "‖qᵢ − kⱼ‖₁", ("n", "m")),),
+)
+def laplacian(query: Array, key: Array, *, sigma: Positive = 1.0, tap: Tap = silent) -> Array:
+    """The sum of the absolute differences, negative, in units of the width σ."""
+    return -tap("distances", _summed(abs, query, key)) / sigma
+
+
+@written(laplacian)
+def _(pen: Pen, query: Array, key: Array, result: Any, *, sigma: float = 1.0) -> list[str]:
+    terms = pen.join([f"|{pen.minus(a, b)}|" for a, b in zip(query, key, strict=True)])
+    distance = abs(query - key).sum()
+    return [
+        f"‖q({pen.query}) − k({pen.key})‖₁ = {terms} = {pen(distance)}",
+        f"−{pen(distance)}/{pen(sigma)} = {pen(result)}",
+    ]
+
+
+@score(
+    formula="sᵢⱼ = −‖qᵢ − kⱼ‖",
+    shapes="query[n d], key[m d] -> [n m]",
+    source="Snell, Swersky & Zemel 2017, eq. 2, with the Euclidean distance",
+    example={"query": [[1, 2]], "key": [[1, 4], [4, 6]], "gives": [[-2, -5]]},
+    inner=(Inner("squared_distances", "D²", "‖qᵢ − kⱼ‖²", ("n", "m")),),
+)
+def euclidean(query: Array, key: Array, *, tap: Tap = silent) -> Array:
+    """The distance between query and key, negative."""
+    return -np.sqrt(tap("squared_distances", _squared_distances(query, key)))
+
+
+@written(euclidean)
+def _(pen: Pen, query: Array, key: Array, result: Any) -> list[str]:
+    squared = ((query - key) ** 2).sum()
+    return [_squares(pen, query, key) + f" = {pen(squared)}", f"−√{pen(squared)} = {pen(result)}"]
+
+
+def _activate(activation: Activation, x: Array) -> Array:
+    """The hidden layer's nonlinearity."""
+    match activation:
+        case "tanh":
+            return np.tanh(x)
+        case "relu":
+            return np.maximum(x, 0)
+        case "sigmoid":
+            return np.exp(-np.logaddexp(0, -x))
+        case "identity":
+            return x
+
+
+def _unit(x: Array) -> Array:
+    """Each row divided by its length; the largest entry is taken out first, so that squares neither overflow nor vanish."""
+    largest = abs(x).max(axis=-1, keepdims=True, initial=0)
+    x = x / np.where(largest == 0, 1, largest)
+    length = np.sqrt((x * x).sum(axis=-1, keepdims=True))
+    return x / np.where(length == 0, 1, length)
+
+
+def _summed(function: Any, query: Array, key: Array) -> Array:
+    """The sum over features of a function of `qᵢ − kⱼ`, a feature at a time: memory for one table, not d of them."""
+    total = np.zeros_like(query[..., :1] @ key[..., :1].mT)
+    for feature in range(query.shape[-1]):
+        total += function(query[..., :, None, feature] - key[..., None, :, feature])
+    return total
+
+
+def _squared_distances(query: Array, key: Array) -> Array:
+    """`‖q − k‖²` from the differences themselves: q·q − 2q·k + k·k would cancel."""
+    return _summed(np.square, query, key)
+
+
+def _product(pen: Pen, query: Array, key: Array) -> str:
+    """The line `q(a)·k(b) = … = …`."""
+    return f"q({pen.query})·k({pen.key}) = {pen.products(query, key)} = {pen(query @ key)}"
+
+
+def _squares(pen: Pen, query: Array, key: Array) -> str:
+    """The line `‖q(a) − k(b)‖² = (…)² + …`, without its result."""
+    terms = pen.join([f"({pen.minus(a, b)})²" for a, b in zip(query, key, strict=True)])
+    return f"‖q({pen.query}) − k({pen.key})‖² = {terms}"

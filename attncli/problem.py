@@ -1,0 +1,152 @@
+"""Problem: what is asked, checked. Its fields are the keys of a problem file and the options of `attn compute`."""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, fields
+from typing import TYPE_CHECKING, Any
+
+from attncli.arrays import Array
+from attncli.catalogue import Chosen
+from attncli.checks import check
+from attncli.ops import look_up
+from attncli.shapes import Letters
+from attncli.trace import DEFAULT_SELECTION, position_of
+
+if TYPE_CHECKING:
+    from attncli.trace import Result
+
+SOURCES = "Where the numbers come from"
+PROJECTIONS = "Projections"
+STAGES = "The three stages"
+RANDOM = "Random numbers"
+QUERIES = "Which queries"
+
+
+@dataclass(frozen=True)
+class Key:
+    """What is said about one key of a problem: how it is read, and its help."""
+
+    name: str
+    kind: str  # "matrix", "vector", "labels", "text", "vocabulary", "integer", "number", "word", or a catalogue kind
+    help: str
+    panel: str
+    letters: Letters = ()
+    words: tuple[str, ...] = ()  # the choices of a word
+    least: float | None = None  # of an integer
+
+
+def _key(kind: str, panel: str, help: str, *, default: Any = None, letters: str = "", **more: Any) -> Any:
+    """A field of Problem and its Key, in one place."""
+    said = {"kind": kind, "panel": panel, "help": help, "letters": tuple(letters.split()), **more}
+    if isinstance(default, Chosen):
+        return field(default_factory=lambda: default, metadata=said)
+    return field(default=default, metadata=said)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Problem:
+    """What is asked: arrays of two axes, numbers, labels and chosen entries, each a key of a problem file.
+
+    Raises AttnError where two of them contradict each other.
+    """
+
+    embeddings: Array | None = _key(
+        "matrix", SOURCES, "the sequence; queries, keys and values are projected from it", letters="m x"
+    )
+    query_embeddings: Array | None = _key(
+        "matrix", SOURCES, "a second sequence that asks (cross-attention)", letters="n y"
+    )
+    tokens: tuple[str, ...] | None = _key("labels", SOURCES, "labels of the rows of embeddings or key", letters="m")
+    query_tokens: tuple[str, ...] | None = _key("labels", SOURCES, "labels of the queries", letters="n")
+    sentence: str | None = _key("text", SOURCES, "text whose words are looked up in the vocabulary")
+    vocabulary: Mapping[str, Array] | None = _key("vocabulary", SOURCES, "the vector of each word")
+    query: Array | None = _key("matrix", SOURCES, "queries, already projected", letters="n d")
+    key: Array | None = _key("matrix", SOURCES, "keys, already projected", letters="m c")
+    value: Array | None = _key("matrix", SOURCES, "values, already projected; without it the keys", letters="m e")
+    w_q: Array | None = _key("matrix", PROJECTIONS, "query weights; without it the identity", letters="y d")
+    w_k: Array | None = _key("matrix", PROJECTIONS, "key weights", letters="x c")
+    w_v: Array | None = _key("matrix", PROJECTIONS, "value weights", letters="x e")
+    w_o: Array | None = _key("matrix", PROJECTIONS, "output weights, after the heads are merged", letters="e o")
+    b_q: Array | None = _key("vector", PROJECTIONS, "query bias", letters="d")
+    b_k: Array | None = _key("vector", PROJECTIONS, "key bias", letters="c")
+    b_v: Array | None = _key("vector", PROJECTIONS, "value bias", letters="e")
+    b_o: Array | None = _key("vector", PROJECTIONS, "output bias", letters="o")
+    weight_layout: str = _key(
+        "word",
+        PROJECTIONS,
+        "in_out: x @ W; out_in: x @ W.T, what nn.Linear stores",
+        default="in_out",
+        words=("in_out", "out_in"),
+    )
+    heads: int = _key("integer", PROJECTIONS, "heads that attend side by side", default=1, least=1)
+    score: Chosen = _key(
+        "score", STAGES, "how well each key answers each query", default=Chosen(look_up("score", "scaled_dot"))
+    )
+    scale: float | None = _key("number", STAGES, "number multiplied into the score instead of the score's own")
+    normalize: Chosen = _key(
+        "normalize", STAGES, "from scores to weights", default=Chosen(look_up("normalize", "softmax"))
+    )
+    context: Chosen = _key(
+        "context", STAGES, "from weights and values to the answer", default=Chosen(look_up("context", "weighted_sum"))
+    )
+    only: tuple[str, ...] | None = _key(
+        "labels", QUERIES, "the queries to compute: labels, or positions from 0", letters="n"
+    )
+    seed: int | None = _key("integer", RANDOM, "starts the random numbers", least=0)
+    generator: str = _key(
+        "word",
+        RANDOM,
+        "the stream of random numbers: pcg64, or legacy (numpy.random.seed)",
+        default="pcg64",
+        words=("pcg64", "legacy"),
+    )
+    init: Chosen | None = _key("generator", RANDOM, "draws every projection, and embedding, that is missing")
+    token_count: int | None = _key("integer", RANDOM, "how many embeddings to draw", least=1)
+    dim: int | None = _key("integer", RANDOM, "features of the embeddings to draw", least=1)
+    d_k: int | None = _key("integer", RANDOM, "columns of w_q and w_k to draw; without it dim", least=1)
+    d_v: int | None = _key("integer", RANDOM, "columns of w_v to draw; without it dim", least=1)
+
+    def __post_init__(self) -> None:
+        check(self)
+
+    @property
+    def asks_itself(self) -> bool:
+        """Whether queries and keys come from one sequence (self-attention)."""
+        return self.query is None and self.query_embeddings is None
+
+    @property
+    def key_labels(self) -> tuple[str, ...]:
+        """The name of each key: its token, or its number from 1."""
+        source = self.key if self.key is not None else self.embeddings
+        assert source is not None  # check() saw to it
+        return self.tokens or _numbered("token" if self.asks_itself else "key", len(source))
+
+    @property
+    def query_labels(self) -> tuple[str, ...]:
+        """The name of each query, before `only` chooses among them."""
+        asking = next(x for x in (self.query, self.query_embeddings, self.embeddings) if x is not None)
+        if self.query_tokens:
+            return self.query_tokens
+        if self.asks_itself or (self.query_embeddings is None and self.tokens and len(self.tokens) == len(asking)):
+            return self.key_labels
+        return _numbered("query", len(asking))
+
+    @property
+    def chosen_queries(self) -> list[int] | None:
+        """The positions of the queries to compute, or None for all."""
+        if self.only is None:
+            return None
+        return [at for wanted in self.only for at in position_of(wanted, self.query_labels, where="only")]
+
+    def compute(self, select: Iterable[str] = DEFAULT_SELECTION) -> "Result":
+        """Run the pipeline; the result has the selected names as attributes."""
+        from attncli.pipeline import run  # noqa: PLC0415 - the pipeline stands on Problem; this is its public face
+
+        return run(self, select)
+
+
+def _numbered(word: str, count: int) -> tuple[str, ...]:
+    """`token_1`, `token_2`, …"""
+    return tuple(f"{word}_{number}" for number in range(1, count + 1))
+
+
+KEYS: Mapping[str, Key] = {f.name: Key(name=f.name, **f.metadata) for f in fields(Problem)}

@@ -1,0 +1,58 @@
+"""One cell of a step, worked out by hand with the numbers in it."""
+
+from typing import Any
+
+from attncli.arrays import np
+from attncli.catalogue import written_for
+from attncli.ops import heads
+from attncli.pen import Pen
+from attncli.trace import Step, Trace
+
+ROW_OF = {"query": "n", "key": "m", "value": "m", "output": "n"}
+
+
+def lines(trace: Trace, step: Step, at: dict[str, int], places: int) -> list[str]:
+    """The arithmetic of a step for the query, key (and head) in `at`; nothing where there is none to show."""
+    row, column = at["n"], at["m"]
+    pen = Pen(places, trace.labels["n"][row], trace.labels["m"][column], row, column)
+    if step.function is heads.project:
+        return [_projection(trace, step, at, pen)]
+    if step.stage == "scale":
+        unscaled = _cell(trace[step.inputs["x1"]], at)
+        return [f"{pen(step.options['x2'])}·{pen.factor(unscaled)} = {pen(_cell(step, at))}"]
+    writer = written_for(step.function) if step.entry is not None and step.function is not None else None
+    if writer is None or step.entry is None:
+        return []
+    taken = {"n": row, "h": at.get("h", 0)}
+    if step.stage == "score":
+        taken["m"] = column
+    arguments = {
+        name: _taken(trace[source], taken if name in ("query", "key", "scores", "weights") else {"h": taken["h"]})
+        for name, source in step.inputs.items()
+    }
+    result = _taken(step, taken if step.stage == "context" else {**taken, "m": column})
+    named = {name: arguments.pop(name) for name in list(arguments) if name in {p.name for p in step.entry.parameters}}
+    return writer(pen, **arguments, result=result, **named, **step.options)
+
+
+def _taken(step: Step, at: dict[str, int]) -> Any:
+    """A step's value at the positions given on some of its axes."""
+    return step.value[tuple(at[letter] if letter in at else slice(None) for letter in step.axes)]
+
+
+def _cell(step: Step, at: dict[str, int]) -> Any:
+    """One number of a step with queries and keys for axes."""
+    return _taken(step, {**at, "h": at.get("h", 0)})
+
+
+def _projection(trace: Trace, step: Step, at: dict[str, int], pen: Pen) -> str:
+    """`query(word_1) = 1·[2 0 2] + 0·[2 0 0] + 0·[2 1 2] = [2 0 2]`: one row of `x @ w + b`."""
+    letter = ROW_OF[step.name]
+    x = trace[step.inputs["x"]].value[at[letter]]
+    result = step.value[at[letter]]
+    terms = pen(x)
+    if "w" in step.inputs:
+        terms = pen.products(x, trace[step.inputs["w"]].value)
+    if "b" in step.inputs:
+        terms += f" + {pen(np.asarray(trace[step.inputs['b']].value))}"
+    return f"{step.name}({trace.labels[letter][at[letter]]}) = {terms} = {pen(result)}"

@@ -1,0 +1,55 @@
+"""LaTeX: tables with booktabs rules, to be \\input in a document."""
+
+from collections.abc import Iterable
+
+from attncli.literal import clean
+from attncli.render.grid import Grid
+from attncli.render.numbers import aligned
+from attncli.render.sections import Section
+
+_SPECIAL = {
+    **{letter: f"\\{letter}" for letter in "&%$#_{}"},
+    "\\": r"\textbackslash{}",
+    "~": r"\textasciitilde{}",
+    "^": r"\textasciicircum{}",
+    "−": "$-$",
+    "∞": r"$\infty$",
+    "→": r"$\to$",
+    "×": r"$\times$",
+    "·": r"$\cdot$",
+    "…": r"\ldots{}",
+}
+
+
+def render(parts: Iterable[Section], places: int, heading: str = "") -> str:
+    """The sections as paragraphs and tabulars; the document needs the package booktabs (and a Unicode engine to explain)."""
+    blocks = ["% needs \\usepackage{booktabs}"]
+    if heading:
+        blocks.append(f"\\section*{{{_escaped(heading)}}}")
+    for section in parts:
+        blocks.append(f"\\paragraph{{{_escaped(section.title)}}}" + (f" {_escaped(section.formula)}" if section.formula else ""))
+        blocks += [_tabular(grid, places) for grid in section.grids]
+        if section.arithmetic:
+            blocks.append("\\\\\n".join(_escaped(line) for line in section.arithmetic))
+        blocks += [_escaped(remark) for remark in section.remarks]
+    return "\n\n".join(blocks) + "\n"
+
+
+def _tabular(grid: Grid, places: int) -> str:
+    """A grid between rules."""
+    lines = [f"\\begin{{tabular}}{{l{'r' * len(grid.columns)}}}", "\\toprule"]
+    lines.append(_row(["", *map(_escaped, grid.columns)]))
+    lines.append("\\midrule")
+    for label, cells in zip(grid.rows, aligned(grid.values, places), strict=True):
+        lines.append(_row([_escaped(label), *(f"${cell.strip().replace('−', '-').replace('∞', chr(92) + 'infty')}$" for cell in cells)]))
+    title = [f"\\emph{{{_escaped(grid.slice)}}}\\\\"] if grid.slice else []
+    return "\n".join([*title, *lines, "\\bottomrule", "\\end{tabular}"])
+
+
+def _row(cells: Iterable[str]) -> str:
+    return " & ".join(cells) + r" \\"
+
+
+def _escaped(text: str) -> str:
+    """Text that LaTeX does not read as commands."""
+    return "".join(_SPECIAL.get(letter, letter) for letter in clean(text))

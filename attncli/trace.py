@@ -1,0 +1,147 @@
+"""What happened, in order: Step, Trace, Result."""
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from attncli.arrays import Array
+from attncli.catalogue import Entry
+from attncli.errors import AttnError, UnknownNameError
+from attncli.shapes import Letters
+
+RESULTS = ("scores", "capped_scores", "masked_scores", "weights", "context", "output")
+DEFAULT_SELECTION = ("scores", "weights", "output")
+# A stage that did nothing leaves no step; its result is then the one before it.
+BEFORE = {"masked_scores": "capped_scores", "capped_scores": "scores"}
+
+
+def unchanged(x: Array) -> Array:
+    """The function of a step that has nothing to do: the identity."""
+    return x
+
+
+@dataclass(frozen=True)
+class Step:
+    """One quantity: what it is called, how it came about, and its value.
+
+    `value` is `function(**{argument: value of the step named}, **options)`; a given quantity has no function.
+    The last two of `axes` are rows and columns, named by the legend of letters.
+    """
+
+    name: str
+    stage: str
+    symbol: str
+    formula: str
+    value: Array
+    axes: Letters
+    function: Callable[..., Array] | None = None
+    inputs: Mapping[str, str] = field(default_factory=dict)
+    options: Mapping[str, Any] = field(default_factory=dict)
+    entry: Entry | None = None
+    inside: str | None = None  # the step whose function this quantity passed by, on the way to its result
+    notes: tuple[str, ...] = ()
+
+    @property
+    def does_nothing(self) -> bool:
+        """Whether the step hands on what it got."""
+        return self.function is unchanged
+
+
+@dataclass(frozen=True)
+class Trace:
+    """The steps of one computation, in order, and the labels of queries (n) and keys (m)."""
+
+    pipeline: Mapping[str, str]
+    labels: Mapping[str, tuple[str, ...]]
+    steps: tuple[Step, ...]
+
+    def __getitem__(self, name: str) -> Step:
+        """The step of that name; a stage that did nothing answers with the step before it."""
+        by_name = {step.name: step for step in self.steps}
+        wanted = name
+        while wanted not in by_name and wanted in BEFORE:
+            wanted = BEFORE[wanted]
+        if wanted not in by_name:
+            raise UnknownNameError("result", name, [*RESULTS, *(n for n in by_name if n not in RESULTS)])
+        return by_name[wanted]
+
+    @property
+    def given(self) -> Sequence[Step]:
+        """What went in, as it was given."""
+        return [step for step in self.steps if step.stage == "given" and step.name not in ("query", "key", "value")]
+
+    @property
+    def computed(self) -> Sequence[Step]:
+        """What came out, beginning with query, key and value."""
+        given = {step.name for step in self.given}
+        return [step for step in self.steps if step.name not in given]
+
+    @property
+    def notes(self) -> Sequence[str]:
+        """What the user should know of any step."""
+        return [note for step in self.steps for note in step.notes]
+
+    def labels_of(self, step: Step, axis: int) -> tuple[str, ...]:
+        """The labels along an axis (counted from the end): tokens, or the axis' letter and a number from 1."""
+        if -axis > len(step.axes):
+            return ()
+        letter = step.axes[axis]
+        if letter in self.labels:
+            return self.labels[letter]
+        return tuple(f"{letter}{number}" for number in range(1, step.value.shape[axis] + 1))
+
+
+class Result:
+    """The selected results of one computation, as attributes: `result.weights`."""
+
+    def __init__(self, trace: Trace, select: Iterable[str] = DEFAULT_SELECTION) -> None:
+        self.trace = trace
+        self.select = tuple(select)
+        for name in self.select:
+            trace[name]  # an unknown name is met here, not at its first use
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("_"):
+            raise AttributeError(name)
+        if name not in self.select:
+            chosen = ", ".join(self.select)
+            raise AttributeError(f"{name!r} was not selected; select= has {chosen}")
+        return self.trace[name].value
+
+    @property
+    def query_tokens(self) -> tuple[str, ...]:
+        """The labels of the queries."""
+        return self.trace.labels["n"]
+
+    @property
+    def key_tokens(self) -> tuple[str, ...]:
+        """The labels of the keys."""
+        return self.trace.labels["m"]
+
+    def __repr__(self) -> str:
+        sizes = ", ".join(f"{name} {self.trace[name].value.shape}" for name in self.select)
+        return f"Result({sizes})"
+
+
+def position_of(wanted: str, labels: Sequence[str], *, where: str) -> list[int]:
+    """The positions that a label or an index means: `cat`, `the` (every one), `the#2` (the second), `0`, `-1`.
+
+    A label wins over an index. Raises AttnError where nothing fits.
+    """
+    found = [at for at, label in enumerate(labels) if label == wanted]
+    if found:
+        return found
+    word, mark, number = wanted.rpartition("#")
+    if mark and number.isdecimal():
+        same = [at for at, label in enumerate(labels) if label == word]
+        if 1 <= int(number) <= len(same):
+            return [same[int(number) - 1]]
+    try:
+        index = int(wanted)
+    except ValueError:
+        raise UnknownNameError("token", wanted, labels, where=where) from None
+    if not -len(labels) <= index < len(labels):
+        raise AttnError(
+            f"there is no position {index}", where=where, hint=f"positions go from 0 to {len(labels) - 1}"
+        )
+    return [index % len(labels)]
