@@ -94,6 +94,7 @@ class Recorder:
 def _project(problem: Problem, recorder: Recorder) -> None:
     """Queries, keys and values: given, or projected from the sequences."""
     chosen = problem.chosen_queries
+    key_features = problem.score.entry.shapes.arrays.get("key", ("m", "c"))[-1]  # d where it must be the query's
     asking = "query_embeddings" if problem.query_embeddings is not None else "embeddings"
     for name, symbol in (("embeddings", "X"), ("query_embeddings", "Y")):
         value = getattr(problem, name)
@@ -106,14 +107,14 @@ def _project(problem: Problem, recorder: Recorder) -> None:
         ("key", "k", "m", "embeddings", "K"),
         ("value", "v", "m", "embeddings", "V"),
     ):
-        features = {"query": "d", "key": "c", "value": "e"}[role]
+        features = {"query": "d", "key": key_features, "value": "e"}[role]
         given = getattr(problem, role)
         if given is not None:
             recorder.give(role, given if role != "query" or chosen is None else given[chosen], (rows, features), symbol)
             continue
         if role == "value" and problem.key is not None:
             recorder.step(
-                "value", "project", unchanged, {"x": "key"}, axes=("m", "c"), symbol="V", formula="V = K"
+                "value", "project", unchanged, {"x": "key"}, axes=(rows, features), symbol="V", formula="V = K"
             )
             continue
         if role == "query" and chosen is not None:

@@ -1,11 +1,85 @@
 """`attn demo`: worked examples, each a plain file with the published numbers beside it."""
 
-from typing import Annotated
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from attncli.cli import streams
+from attncli.errors import AttnError
+
+if TYPE_CHECKING:
+    from attncli.io.examples import Example
+    from attncli.render.story import Story
+
+
+def _names(incomplete: str) -> list[str]:
+    from attncli.io.examples import names
+
+    return [name for name in names() if name.startswith(incomplete)]
+
 
 def demo(
-    name: Annotated[str, typer.Argument(help="Which worked example.")] = "tutorial",
+    name: Annotated[str, typer.Argument(metavar="[NAME]", help="Which worked example.", autocompletion=_names)] = "tutorial",
+    *,
+    list_all: Annotated[bool, typer.Option("--list", help="List the worked examples.")] = False,
+    save: Annotated[
+        str | None, typer.Option(metavar="FILE", help="Write the example to a new file, to start from; - prints it.")
+    ] = None,
 ) -> None:
     """Walk through a worked example and compare it with its published numbers."""
+    from attncli.io import examples
+
+    if list_all:
+        width = max(map(len, examples.names()))
+        lines = [f"{name:{width}}  {examples.load(name).title}" for name in examples.names()]
+        streams.put("\n".join(lines) + "\n")
+    elif save is not None:
+        _save(examples.text(name), save)
+    else:
+        _tell(examples.load(name))
+
+
+def _save(text: str, file: str) -> None:
+    """Hand the example to the user, never over a file of theirs."""
+    from attncli.io.writers import write_file
+
+    if file == "-":
+        streams.put(text)
+        return
+    if Path(file).expanduser().exists():
+        raise AttnError("is there already", where=file, hint="name a new file")
+    write_file(file, text)
+
+
+def _tell(example: "Example") -> None:
+    """Show the example part by part; exit status 1 where a number is not the published one."""
+    from attncli.render.story import render
+
+    story = _story(example)
+    streams.put(render(story, streams.screen()))
+    if story.differs:
+        raise typer.Exit(1)
+
+
+def _story(example: "Example") -> "Story":
+    """Compute and compare every part."""
+    from attncli.comparison import compare
+    from attncli.render.sections import View
+    from attncli.render.story import Chapter, Story
+
+    file = f"{example.name}.yaml"
+    chapters = []
+    for part in example.parts:
+        result = part.problem.compute(part.show)
+        chapters.append(
+            Chapter(
+                title=part.title,
+                about=part.about,
+                command=f"attn compute {file} {part.options}".rstrip(),
+                view=View(result),
+                comparisons=[compare(name, value, result.trace[name].value) for name, value in part.expected.items()],
+            )
+        )
+    save = f"attn demo {example.name} --save {file}"
+    return Story(example.title, example.about, example.source, save, chapters, example.together)

@@ -36,7 +36,7 @@ def load(path: str | Path) -> Problem:
 def read_document(name: str) -> Document:
     """The keys of a YAML or JSON file, or of standard input for `-`, as they were written."""
     if name == STDIN:
-        return _document(read_text("standard input"), "standard input", Path())
+        return parse_document(read_text("standard input"), "standard input")
     path = Path(name).expanduser()
     suffix = path.suffix.lower()
     if suffix in matrix.TABLES:
@@ -44,11 +44,11 @@ def read_document(name: str) -> Document:
         raise AttnError("is a table, not a problem", where=name, hint=hint)
     if suffix not in matrix.DOCUMENTS:
         raise AttnError("is no problem file", where=name, hint=f"expected {', '.join(matrix.DOCUMENTS)} or -")
-    return _document(read_text(name, path), name, path.parent)
+    return parse_document(read_text(name, path), name, path.parent)
 
 
-def _document(text: str, name: str, folder: Path) -> Document:
-    """A mapping from keys to values, in JSON or YAML."""
+def parse_document(text: str, name: str, folder: Path = Path()) -> Document:
+    """The keys of a YAML or JSON text, as they were written; paths in it are relative to the folder."""
     value, lines = _parse(text, name)
     if value is None:
         raise AttnError("is empty", where=name)

@@ -36,7 +36,7 @@ def render(parts: Iterable[Section], screen: Screen, places: int, heading: str =
         console.print(Text(heading, "bold"))
     for section in parts:
         console.print()
-        _print_section(console, section, screen, places)
+        print_section(console, section, screen, places)
     return closed(console)
 
 
@@ -59,7 +59,8 @@ def closed(console: Console) -> str:
     return "\n".join(line.rstrip() for line in console.file.getvalue().split("\n"))
 
 
-def _print_section(console: Console, section: Section, screen: Screen, places: int) -> None:
+def print_section(console: Console, section: Section, screen: Screen, places: int) -> None:
+    """Print one section: its title, how it comes about, its grids, one cell by hand."""
     console.print(Text.assemble((section.title, "bold"), f"  {section.formula}" if section.formula else ""))
     if section.shapes:
         console.print(Text(section.shapes, "dim"))

@@ -1,0 +1,104 @@
+"""A worked example as a reader follows it: its parts, the commands that reproduce them, and the comparison."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from rich.text import Text
+
+from attncli.arrays import np
+from attncli.comparison import Comparison
+from attncli.literal import clean
+from attncli.render.grid import Grid
+from attncli.render.sections import Section, View, sections
+from attncli.render.table import Screen, closed, open_console, print_section
+
+
+@dataclass(frozen=True)
+class Chapter:
+    """One part of a worked example, computed and compared."""
+
+    title: str
+    about: str
+    command: str
+    view: View
+    comparisons: Sequence[Comparison]
+
+
+@dataclass(frozen=True)
+class Story:
+    """A worked example, ready to be told."""
+
+    title: str
+    about: str
+    source: str
+    save: str  # the command that hands the file to the reader
+    chapters: Sequence[Chapter]
+    together: str | None = None
+
+    @property
+    def comparisons(self) -> list[Comparison]:
+        """All comparisons, in order."""
+        return [comparison for chapter in self.chapters for comparison in chapter.comparisons]
+
+    @property
+    def differs(self) -> bool:
+        """Whether any number is not the published one."""
+        return any(comparison.differences for comparison in self.comparisons)
+
+
+def render(story: Story, screen: Screen) -> str:
+    """The story from its title to its verdict."""
+    console = open_console(screen)
+    console.print(Text(clean(story.title), "bold"))
+    for text in (story.about, f"Source: {story.source}" if story.source else "", f"$ {story.save}"):
+        if text:
+            console.print(Text("\n".join(map(clean, text.strip().split("\n")))))
+    for chapter in story.chapters:
+        console.print()
+        if chapter.title:
+            console.rule(Text(clean(chapter.title), "bold"), align="left") if screen.width else console.print(
+                Text(f"── {clean(chapter.title)}", "bold")
+            )
+        if chapter.about:
+            console.print(Text("\n".join(map(clean, chapter.about.strip().split("\n")))))
+        console.print(Text(f"$ {clean(chapter.command)}", "cyan"))
+        for section in sections(chapter.view):
+            console.print()
+            print_section(console, section, screen, chapter.view.places)
+        for comparison in chapter.comparisons:
+            console.print(_verdict(comparison))
+    if story.together:
+        console.print()
+        print_section(console, _side_by_side(story, story.together), screen, story.chapters[0].view.places)
+    console.print()
+    console.print(_end(story))
+    return closed(console)
+
+
+def _verdict(comparison: Comparison) -> Text:
+    """One line: how many numbers were compared, to how many decimals, and with what outcome."""
+    digits = f"to {comparison.decimals} decimals" if comparison.decimals else "exactly"
+    if not comparison.differences:
+        return Text(f"✓ {comparison.name}: {comparison.count} numbers as published, {digits}", "green")
+    lines = [f"✗ {comparison.name}: {len(comparison.differences)} of {comparison.count} numbers differ from the published ones"]
+    for difference in comparison.differences[:5]:
+        at = "".join(f"[{index}]" for index in difference.position)
+        lines.append(f"    {comparison.name}{at}: published {difference.published!r}, computed {difference.computed!r}")
+    return Text("\n".join(lines), "bold red")
+
+
+def _end(story: Story) -> Text:
+    """The last line: whether all numbers agree."""
+    count = sum(comparison.count for comparison in story.comparisons)
+    wrong = sum(len(comparison.differences) for comparison in story.comparisons)
+    if wrong:
+        return Text(f"{wrong} of {count} numbers differ from the published ones.", "bold red")
+    return Text(f"All {count} published numbers agree, to every printed digit.", "bold green")
+
+
+def _side_by_side(story: Story, name: str) -> Section:
+    """One result of every part, a column each, for results of one feature."""
+    results = [chapter.view.result for chapter in story.chapters]
+    values = np.concatenate([result.trace[name].value[..., :1] for result in results], axis=-1)
+    grid = Grid(values, results[0].query_tokens, tuple(chapter.title for chapter in story.chapters))
+    return Section(f"{name}, side by side", (grid,))
