@@ -10,15 +10,16 @@ from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Annotated, Any, Literal, TypeVar, get_args, get_origin
 
+from attncli.arrays import Array
 from attncli.errors import AttnError, UnknownNameError
 from attncli.shapes import Letters, Signature, parse
 
 Function = TypeVar("Function", bound=Callable[..., Any])
-Tap = Callable[[str, Any], Any]
+Tap = Callable[[str, Array], Array]
 Written = Callable[..., list[str]]
 
 
-def silent(_name: str, value: Any) -> Any:
+def silent(_name: str, value: Array) -> Array:
     """The tap when nobody listens: the identity."""
     return value
 
@@ -121,6 +122,16 @@ class Chosen:
 
     entry: Entry
     parameters: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def arrays(self) -> dict[str, Array]:
+        """The parameters that are arrays."""
+        return {name: value for name, value in self.parameters.items() if hasattr(value, "ndim") and value.ndim}
+
+    @property
+    def scalars(self) -> dict[str, Any]:
+        """The other parameters: numbers and words."""
+        return {name: value for name, value in self.parameters.items() if name not in self.arrays}
 
     def __str__(self) -> str:
         """In the grammar of the options; arrays are left out."""
@@ -247,4 +258,3 @@ def _parameters(function: Callable[..., Any], shapes: Signature) -> tuple[Parame
             kind: Literal["integer", "number"] = "integer" if annotation is int else "number"
             found.append(Parameter(name, kind, parameter.default, range=limits))
     return tuple(found)
-

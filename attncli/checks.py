@@ -86,8 +86,8 @@ def _widths(problem: "Problem") -> Lengths:
     for letter, source in {"d": own, "c": "x", "e": "c" if problem.key is not None else "x"}.items():
         if letter not in lengths:
             lengths[letter] = lengths[source]
-    for name, letters in {"b_q": ("d",), "b_k": ("c",), "b_v": ("e",)}.items():
-        _bind_weight(problem, lengths, name, letters)
+    for name, letter in {"b_q": "d", "b_k": "c", "b_v": "e"}.items():
+        _bind_weight(problem, lengths, name, (letter,))
     if "n" not in lengths:
         lengths["n"] = lengths["m"]
     return lengths
@@ -165,9 +165,8 @@ def _entry(chosen: Chosen, where: str, lengths: Mapping[str, Length], problem: "
         wanted = entry.shapes.arrays.get(name)
         if wanted and wanted[-1] != letter:
             bind(bound, name, wanted, (lengths[wanted[0]].size, lengths[letter].size))
-    for name, value in chosen.parameters.items():
-        if entry.parameter(name).kind == "array" and getattr(value, "ndim", 0):
-            _parameter(f"{where}, {name}", value, entry.parameter(name).letters, bound, problem)
+    for name, value in chosen.arrays.items():
+        _parameter(f"{where}, {name}", value, entry.parameter(name).letters, bound, problem)
 
 
 def _parameter(where: str, value: Any, letters: Letters, bound: Lengths, problem: "Problem") -> None:

@@ -1,20 +1,31 @@
 """The stages in order: from a Problem to the Trace of every step.
 
-    project ─ split heads ─ SCORE (times scale) ─ NORMALIZE ─ CONTEXT ─ merge heads ─ w_o
+project ─ split heads ─ SCORE (times scale) ─ NORMALIZE ─ CONTEXT ─ merge heads ─ w_o
 """
 
-from collections.abc import Iterable, Mapping
-from typing import Any
+from collections.abc import Iterable
+from dataclasses import dataclass
 
 from attncli.arrays import Array, np
-from attncli.catalogue import Chosen, Entry
+from attncli.catalogue import Chosen
 from attncli.ops import heads as head_axis
 from attncli.ops import look_up
 from attncli.problem import Problem
+from attncli.recorder import Recorder
 from attncli.shapes import Letters
-from attncli.trace import DEFAULT_SELECTION, Result, Step, Trace, unchanged
+from attncli.trace import DEFAULT_SELECTION, Result, Trace, unchanged
 
 HEADS: Letters = ("h",)
+
+
+@dataclass(frozen=True)
+class Projection:
+    """What is projected: the step's name, its symbol (which its weights carry too), its source and its axes."""
+
+    name: str
+    symbol: str
+    source: str
+    axes: Letters
 
 
 def run(problem: Problem, select: Iterable[str] = DEFAULT_SELECTION) -> Result:
@@ -42,114 +53,67 @@ def trace(problem: Problem) -> Trace:
     )
 
 
-class Recorder:
-    """Computes steps one after another, each from the ones before, and keeps them by name."""
-
-    def __init__(self) -> None:
-        self.steps: dict[str, Step] = {}
-
-    def __contains__(self, name: str) -> bool:
-        return name in self.steps
-
-    def give(self, name: str, value: Array, axes: Letters, symbol: str, formula: str = "given") -> None:
-        """Keep a quantity as the user gave it."""
-        self.steps[name] = Step(name, "given", symbol, formula, value, axes)
-
-    def step(
-        self,
-        name: str,
-        stage: str,
-        function: Any,
-        inputs: Mapping[str, str],
-        *,
-        axes: Letters,
-        symbol: str,
-        formula: str,
-        options: Mapping[str, Any] | None = None,
-        entry: Entry | None = None,
-    ) -> None:
-        """Apply a function to earlier steps and keep its result, after what passed through its taps."""
-        options = options or {}
-        arguments = {argument: self.steps[source].value for argument, source in inputs.items()}
-        leading = axes[:1] if axes[0] == "h" else ()
-
-        def tap(inner_name: str, value: Array) -> Array:
-            assert entry is not None  # only entries tap
-            inner = next(i for i in entry.inner if i.name == inner_name)
-            kept = inner_name if inner_name not in self.steps else f"{name}_{inner_name}"
-            at = (*leading, *inner.axes)[-value.ndim :]
-            self.steps[kept] = Step(
-                kept, stage, inner.symbol, inner.formula, value, at, inputs=inputs, options=options, inside=name
-            )
-            return value
-
-        listening = {"tap": tap} if entry is not None and entry.taps else {}
-        value = function(**arguments, **options, **listening)
-        notes = _empty_rows(value) if name == "weights" else ()
-        self.steps[name] = Step(
-            name, stage, symbol, formula, value, axes, function, inputs, options, entry, notes=notes
-        )
-
-
 def _project(problem: Problem, recorder: Recorder) -> None:
     """Queries, keys and values: given, or projected from the sequences."""
-    chosen = problem.chosen_queries
+    asking = _sequences(problem, recorder)
     key_features = problem.score.entry.shapes.arrays.get("key", ("m", "c"))[-1]  # d where it must be the query's
-    asking = "query_embeddings" if problem.query_embeddings is not None else "embeddings"
-    for name, symbol in (("embeddings", "X"), ("query_embeddings", "Y")):
-        value = getattr(problem, name)
-        if value is not None:
-            rows, features = ("n", "y") if name == "query_embeddings" else ("m", "x")
-            own_rows = "n" if name == "embeddings" and problem.asks_itself and chosen is None else rows
-            recorder.give(name, value, (own_rows, features), symbol)
-    for role, letter, rows, source, symbol in (
-        ("query", "q", "n", asking, "Q"),
-        ("key", "k", "m", "embeddings", "K"),
-        ("value", "v", "m", "embeddings", "V"),
-    ):
-        features = {"query": "d", "key": key_features, "value": "e"}[role]
-        given = getattr(problem, role)
-        if given is not None:
-            recorder.give(role, given if role != "query" or chosen is None else given[chosen], (rows, features), symbol)
-            continue
-        if role == "value" and problem.key is not None:
-            recorder.step(
-                "value", "project", unchanged, {"x": "key"}, axes=(rows, features), symbol="V", formula="V = K"
-            )
-            continue
-        if role == "query" and chosen is not None:
-            recorder.step(
-                "asking",
-                "given",
-                head_axis.rows,
-                {"x": source},
-                options={"at": chosen},
-                axes=("n", recorder.steps[source].axes[1]),
-                symbol=f"{recorder.steps[source].symbol}ₒ",
-                formula=f"the rows of {source} that ask",
-            )
-            source = "asking"
-        _project_one(problem, recorder, role, letter, source, (rows, features), symbol)
+    _role(problem, recorder, Projection("query", "Q", asking, ("n", "d")))
+    _role(problem, recorder, Projection("key", "K", "embeddings", ("m", key_features)))
+    _role(problem, recorder, Projection("value", "V", "embeddings", ("m", "e")))
 
 
-def _project_one(
-    problem: Problem, recorder: Recorder, role: str, letter: str, source: str, axes: Letters, symbol: str
-) -> None:
-    """`x @ w + b` for one role, or nothing where there is neither."""
-    inputs, formula = {"x": source}, f"{symbol} = {recorder.steps[source].symbol}"
-    for argument, sign in (("w", " W"), ("b", " + b")):
-        name = f"{argument}_{letter}"
-        given = getattr(problem, name)
-        if given is not None:
-            letters = (recorder.steps[source].axes[1], axes[1]) if argument == "w" else (axes[1],)
-            recorder.give(name, _in_out(problem, given), letters, f"{sign.strip(' +')}{_SUBSCRIPTS[letter]}")
-            inputs[argument] = name
-            formula += f"{sign}{_SUBSCRIPTS[letter]}"
-    function: Any = unchanged if len(inputs) == 1 else head_axis.project
-    recorder.step(role, "project", function, inputs, axes=axes, symbol=symbol, formula=formula)
+def _sequences(problem: Problem, recorder: Recorder) -> str:
+    """The sequences as they were given; returns the name of the one whose rows ask."""
+    whole = problem.chosen_queries is None
+    if problem.embeddings is not None:
+        rows = "n" if problem.asks_itself and whole else "m"
+        recorder.give("embeddings", problem.embeddings, (rows, "x"), "X")
+    if problem.query_embeddings is not None:
+        recorder.give("query_embeddings", problem.query_embeddings, ("n", "y"), "Y")
+    asking = "embeddings" if problem.query_embeddings is None else "query_embeddings"
+    if whole or problem.query is not None:
+        return asking
+    recorder.step(
+        "asking",
+        "given",
+        head_axis.rows,
+        {"x": asking},
+        options={"at": problem.chosen_queries},
+        axes=("n", recorder.steps[asking].axes[-1]),
+        symbol=f"{recorder.steps[asking].symbol}ₒ",
+        formula=f"the rows of {asking} that ask",
+    )
+    return "asking"
 
 
-_SUBSCRIPTS = {"q": "_Q", "k": "_K", "v": "_V", "o": "_O"}
+def _role(problem: Problem, recorder: Recorder, projection: Projection) -> None:
+    """One of query, key and value, from where it comes."""
+    given = getattr(problem, projection.name)
+    if given is not None:
+        chosen = problem.chosen_queries if projection.name == "query" else None
+        recorder.give(projection.name, given if chosen is None else given[chosen], projection.axes, projection.symbol)
+    elif projection.name == "value" and problem.key is not None:
+        recorder.step("value", "project", unchanged, {"x": "key"}, axes=projection.axes, symbol="V", formula="V = K")
+    else:
+        _apply_projection(problem, recorder, projection)
+
+
+def _apply_projection(problem: Problem, recorder: Recorder, projection: Projection) -> None:
+    """`x @ w + b` with the weights that carry the projection's letter; nothing to do where there are none."""
+    source, letter = recorder.steps[projection.source], projection.symbol
+    inputs, formula = {"x": source.name}, f"{letter} = {source.symbol}"
+    weights, bias = getattr(problem, f"w_{letter.lower()}"), getattr(problem, f"b_{letter.lower()}")
+    axes = projection.axes
+    if weights is not None:
+        inputs["w"] = f"w_{letter.lower()}"
+        recorder.give(inputs["w"], _in_out(problem, weights), (source.axes[-1], axes[-1]), f"W_{letter}")
+        formula += f" W_{letter}"
+    if bias is not None:
+        inputs["b"] = f"b_{letter.lower()}"
+        recorder.give(inputs["b"], bias, axes[-1:], f"b_{letter}")
+        formula += f" + b_{letter}"
+    function = unchanged if weights is None and bias is None else head_axis.project
+    recorder.step(projection.name, "project", function, inputs, axes=axes, symbol=letter, formula=formula)
 
 
 def _in_out(problem: Problem, weights: Array) -> Array:
@@ -214,15 +178,11 @@ def _apply(problem: Problem, recorder: Recorder, name: str, stage: str, chosen: 
         for array in entry.shapes.arrays
         if array in ("query", "key", "value", "scores", "weights")
     }
-    options = {}
-    for parameter, value in chosen.parameters.items():
-        if getattr(value, "ndim", 0):
-            letters = entry.parameter(parameter).letters
-            given = _in_out(problem, value) if len(letters) == 2 else value
-            recorder.give(f"{stage}.{parameter}", given, (*HEADS, *letters)[-value.ndim :], parameter)
-            inputs[parameter] = f"{stage}.{parameter}"
-        else:
-            options[parameter] = value
+    for parameter, value in chosen.arrays.items():
+        letters = entry.parameter(parameter).letters
+        given = _in_out(problem, value) if len(letters) == 2 else value
+        recorder.give(f"{stage}.{parameter}", given, (*HEADS, *letters)[-value.ndim :], parameter)
+        inputs[parameter] = f"{stage}.{parameter}"
     axes = (HEADS if problem.heads > 1 else ()) + entry.shapes.result
     recorder.step(
         name,
@@ -232,7 +192,7 @@ def _apply(problem: Problem, recorder: Recorder, name: str, stage: str, chosen: 
         axes=axes,
         symbol=symbol,
         formula=entry.formula,
-        options=options,
+        options=chosen.scalars,
         entry=entry,
     )
 
@@ -253,13 +213,4 @@ def _merge(problem: Problem, recorder: Recorder) -> None:
         )
         source = "merged"
     axes = ("n", features if problem.w_o is None else "o")
-    _project_one(problem, recorder, "output", "o", source, axes, "O")
-
-
-def _empty_rows(weights: Array) -> tuple[str, ...]:
-    """A note where a query attends to nothing."""
-    empty = np.argwhere(~(weights != 0).any(axis=-1))
-    if not len(empty):
-        return ()
-    rows = ", ".join(str(int(row[-1])) for row in empty[:5]) + (", …" if len(empty) > 5 else "")
-    return (f"nothing is attended by {len(empty)} of the queries (positions {rows}): weights 0, output 0",)
+    _apply_projection(problem, recorder, Projection("output", "O", source, axes))

@@ -79,14 +79,20 @@ class Problem:
     )
     heads: int = _key("integer", PROJECTIONS, "heads that attend side by side", default=1, least=1)
     score: Chosen = _key(
-        "score", STAGES, "how well each key answers each query", default=Chosen(look_up("score", "scaled_dot"))
+        "score",
+        STAGES,
+        "how well each key answers each query",
+        default=Chosen(look_up("score", "scaled_dot")),
     )
     scale: float | None = _key("number", STAGES, "number multiplied into the score instead of the score's own")
     normalize: Chosen = _key(
         "normalize", STAGES, "from scores to weights", default=Chosen(look_up("normalize", "softmax"))
     )
     context: Chosen = _key(
-        "context", STAGES, "from weights and values to the answer", default=Chosen(look_up("context", "weighted_sum"))
+        "context",
+        STAGES,
+        "from weights and values to the answer",
+        default=Chosen(look_up("context", "weighted_sum")),
     )
     only: tuple[str, ...] | None = _key(
         "labels", QUERIES, "the queries to compute: labels, or positions from 0", letters="n"
@@ -145,7 +151,7 @@ class Problem:
 
 
 def _numbered(word: str, count: int) -> tuple[str, ...]:
-    """`token_1`, `token_2`, …"""
+    """The labels `token_1`, `token_2` and so on."""
     return tuple(f"{word}_{number}" for number in range(1, count + 1))
 
 

@@ -48,7 +48,12 @@ def parse(text: str) -> Signature:
 
 
 def bind(
-    lengths: dict[str, Length], name: str, letters: Letters, shape: tuple[int, ...], *, leading: Iterable[str] = ()
+    lengths: dict[str, Length],
+    name: str,
+    letters: Letters,
+    shape: tuple[int, ...],
+    *,
+    leading: Iterable[str] = (),
 ) -> None:
     """Bind the letters of one array to the lengths of its last axes, in `lengths`.
 

@@ -141,7 +141,5 @@ def position_of(wanted: str, labels: Sequence[str], *, where: str) -> list[int]:
     except ValueError:
         raise UnknownNameError("token", wanted, labels, where=where) from None
     if not -len(labels) <= index < len(labels):
-        raise AttnError(
-            f"there is no position {index}", where=where, hint=f"positions go from 0 to {len(labels) - 1}"
-        )
+        raise AttnError(f"there is no position {index}", where=where, hint=f"positions go from 0 to {len(labels) - 1}")
     return [index % len(labels)]

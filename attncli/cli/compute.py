@@ -9,7 +9,8 @@ from attncli.cli.output import FORMATS, Wanted, show
 
 Explain = Annotated[bool, typer.Option("--explain", "-e", help="Show every step, from the vectors to the output.")]
 Cell = Annotated[
-    str | None, typer.Option(metavar="QUERY,KEY", help="The cell that --explain works out by hand: labels or positions.")
+    str | None,
+    typer.Option(metavar="QUERY,KEY", help="The cell that --explain works out by hand: labels or positions."),
 ]
 Head = Annotated[int | None, typer.Option(metavar="N", help="Show one head, counted from 0.")]
 Precision = Annotated[int, typer.Option(metavar="DIGITS", help="Decimals in tables and explanations.")]
@@ -25,10 +26,12 @@ Format = Annotated[
 ]
 Json = Annotated[bool, typer.Option("--json", help="The same as --format json.")]
 Output = Annotated[
-    str | None, typer.Option("--output", "-o", metavar="FILE", help="Write to a file; its suffix picks the format.")
+    str | None,
+    typer.Option("--output", "-o", metavar="FILE", help="Write to a file; its suffix picks the format."),
 ]
 Select = Annotated[
-    str | None, typer.Option(metavar="NAME,NAME", help="Which results: scores, weights, context, output, or any step.")
+    str | None,
+    typer.Option(metavar="NAME,NAME", help="Which results: scores, weights, context, output, or any step."),
 ]
 
 

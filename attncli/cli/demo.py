@@ -20,11 +20,14 @@ def _names(incomplete: str) -> list[str]:
 
 
 def demo(
-    name: Annotated[str, typer.Argument(metavar="[NAME]", help="Which worked example.", autocompletion=_names)] = "tutorial",
+    name: Annotated[
+        str, typer.Argument(metavar="[NAME]", help="Which worked example.", autocompletion=_names)
+    ] = "tutorial",
     *,
     list_all: Annotated[bool, typer.Option("--list", help="List the worked examples.")] = False,
     save: Annotated[
-        str | None, typer.Option(metavar="FILE", help="Write the example to a new file, to start from; - prints it.")
+        str | None,
+        typer.Option(metavar="FILE", help="Write the example to a new file, to start from; - prints it."),
     ] = None,
 ) -> None:
     """Walk through a worked example and compare it with its published numbers."""

@@ -18,7 +18,10 @@ def generate(
     output: Annotated[
         str | None,
         typer.Option(
-            "--output", "-o", metavar="FILE|FOLDER", help="A .yaml file, or a new folder for CSV files and problem.yaml."
+            "--output",
+            "-o",
+            metavar="FILE|FOLDER",
+            help="A .yaml file, or a new folder for CSV files and problem.yaml.",
         ),
     ] = None,
     **keys: Any,

@@ -157,5 +157,5 @@ def _npz(view: "View") -> bytes:
     memory = io.BytesIO()
     trace = view.result.trace
     names = [step.name for step in trace.computed] if view.explain else view.result.select
-    np.savez(memory, **{name: trace[name].value for name in names})
+    np.savez(memory, allow_pickle=False, **{name: trace[name].value for name in names})
     return memory.getvalue()

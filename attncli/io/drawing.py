@@ -94,7 +94,11 @@ class _Painter:
     def _generate(self, name: str, chosen: Chosen, shape: tuple[int, ...]) -> Array:
         if "drawn" in chosen.entry.traits and self._stream is None:
             if self.made.get("seed") is None:
-                raise AttnError(f"{name} is drawn at random and there is no seed", where="seed", hint="give one, such as 42")
+                raise AttnError(
+                    f"{name} is drawn at random and there is no seed",
+                    where="seed",
+                    hint="give one, such as 42",
+                )
             self._stream = stream(self.made.get("generator", "pcg64"), self.made["seed"])
         try:
             return chosen.entry.function(self._stream, shape, **chosen.parameters)  # type: ignore[no-any-return] # any callable can be registered
@@ -108,9 +112,9 @@ class _Painter:
         if letter in "nm":
             return self._size(letter, name)
         if letter == "a":
-            for other, value in chosen.parameters.items():
+            for other, value in chosen.arrays.items():
                 letters = chosen.entry.parameter(other).letters
-                if "a" in letters and getattr(value, "ndim", 0) == len(letters):
+                if "a" in letters:
                     return int(value.shape[letters.index("a")])
             letter = "d"
         return self._size(letter, name) // int(self.made.get("heads", 1))

@@ -50,7 +50,7 @@ def text(name: str) -> str:
     """The file of a worked example; raises UnknownNameError."""
     if name not in names():
         raise UnknownNameError("worked example", name, names())
-    return _folder().joinpath(f"{name}.yaml").read_text(encoding="utf-8")
+    return str(_folder().joinpath(f"{name}.yaml").read_text(encoding="utf-8"))
 
 
 def load(name: str) -> Example:

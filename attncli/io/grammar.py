@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from attncli.errors import AttnError
-from attncli.io.readers import yaml
+from attncli.io.readers import json, yaml
 
 Named = tuple[str, dict[str, Any]]
 
@@ -25,7 +25,11 @@ def parse(written: Any, where: str) -> Named:
             return name, {}
         if isinstance(parameters, Mapping):
             return name, dict(parameters)
-    raise AttnError(f"{_shortly(written)} is no name", where=where, hint="write NAME, NAME:key=value or {NAME: {key: value}}")
+    raise AttnError(
+        f"{json.said(written)} is no name",
+        where=where,
+        hint="write NAME, NAME:key=value or {NAME: {key: value}}",
+    )
 
 
 def inline(text: str, where: str) -> Any:
@@ -56,9 +60,3 @@ def _split(text: str) -> Iterator[str]:
             yield text[start:at]
             start = at + 1
     yield text[start:]
-
-
-def _shortly(written: Any) -> str:
-    """A value as an error shows it, not longer than a few words."""
-    text = repr(written)
-    return text if len(text) <= 40 else f"{text[:37]}..."

@@ -130,7 +130,7 @@ def array(value: Any, key: str, origin: Origin) -> Array:
     if not isinstance(value, (list, tuple)):
         given = np.asarray(value) if hasattr(value, "__array__") else None
         if given is None or given.dtype.kind not in "iuf":
-            raise AttnError(f"{_said(value)} is no matrix", where=origin.where(key, value))
+            raise AttnError(f"{json.said(value)} is no matrix", where=origin.where(key, value))
         return given if given.dtype.kind == "f" else given.astype(np.float64)
     return np.array(_numbers(value, key, origin, ()), dtype=np.float64)
 
@@ -144,7 +144,7 @@ def _numbers(value: Any, key: str, origin: Origin, at: tuple[int, ...]) -> list[
     rows = []
     for number, row in enumerate(value, 1):
         if not isinstance(row, (list, tuple)):
-            raise AttnError(f"{_said(row)} is no row", where=f"{origin.where(key, value)}, row {number}")
+            raise AttnError(f"{json.said(row)} is no row", where=f"{origin.where(key, value)}, row {number}")
         rows.append(_numbers(row, key, origin, (*at, number)))
     lengths = [len(row) for row in rows]
     usual = max(set(lengths), key=lengths.count)
@@ -168,7 +168,7 @@ def _number(cell: Any, key: str, origin: Origin, row: Any, at: tuple[int, ...]) 
         return SPELLED[cell]
     else:
         problem = "is not a number"
-    raise AttnError(f"{_said(cell)} {problem}", where=_place(key, origin, row, at))
+    raise AttnError(f"{json.said(cell)} {problem}", where=_place(key, origin, row, at))
 
 
 SPELLED = {"NaN": float("nan"), "Infinity": float("inf"), "-Infinity": float("-inf")}
@@ -179,13 +179,3 @@ def _place(key: str, origin: Origin, row: Any, at: tuple[int, ...]) -> str:
     names = ("row", "number") if len(at) > 1 else ("number",)
     counted = [f"{name} {number}" for name, number in zip(names, at[-2:], strict=False)]
     return ", ".join([origin.where(key, row), *counted])
-
-
-def _said(cell: Any) -> str:
-    """A cell as the file says it."""
-    if cell is None:
-        return "null"
-    if isinstance(cell, bool):
-        return str(cell).lower()
-    text = repr(cell)
-    return text if len(text) <= 40 else f"{text[:37]}..."

@@ -1,6 +1,6 @@
 """A Problem from a file, from options, or from both: each key is read by its kind, options win over the file."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -97,27 +97,23 @@ def assemble(document: Mapping[str, Written]) -> Problem:
 
 def _read(key: Key, written: Written) -> Any:
     """One value by its key's kind."""
+    readers: Mapping[str, Callable[[Key, Written, str], Any]] = {
+        "matrix": _array,
+        "vector": _array,
+        "vocabulary": _vocabulary,
+        "labels": lambda key, written, where: _labels(written.value, where),
+        "text": lambda key, written, where: _string(written.value, where),
+        "integer": lambda key, written, where: integer(written.value, where, key.least),
+        "number": lambda key, written, where: finite(written.value, where),
+        "word": lambda key, written, where: word(written.value, key.words, where),
+    }
     where = written.origin.where(key.name, written.value)
-    match key.kind:
-        case "matrix" | "vector":
-            return _array(key, written)
-        case "labels":
-            return _labels(written.value, where)
-        case "text":
-            return _string(written.value, where)
-        case "vocabulary":
-            return _vocabulary(key, written)
-        case "integer":
-            return integer(written.value, where, key.least)
-        case "number":
-            return finite(written.value, where)
-        case "word":
-            return word(written.value, key.words, where)
-        case kind:
-            return choose(kind, written.value, written.origin, key.name, _read_parameter)
+    if key.kind in readers:
+        return readers[key.kind](key, written, where)
+    return choose(key.kind, written.value, written.origin, key.name, _read_parameter)
 
 
-def _array(key: Key, written: Written) -> Labelled | Draw:
+def _array(key: Key, written: Written, where: str) -> Labelled | Draw:
     """A matrix or vector with as many axes as its letters say; a vector may be a table of one row or column."""
     found = matrix.read(written.value, key.name, written.origin)
     if isinstance(found, Draw):
@@ -127,7 +123,6 @@ def _array(key: Key, written: Written) -> Labelled | Draw:
         array = array.reshape(-1)
     if array.ndim != len(key.letters):
         wanted = "rows of numbers" if key.kind == "matrix" else "one row of numbers"
-        where = written.origin.where(key.name, written.value)
         raise AttnError(f"has {array.ndim} axes", where=where, hint=f"expected {wanted}")
     return Labelled(array, found.labels)
 
@@ -146,8 +141,7 @@ def _labels(value: Any, where: str) -> tuple[str, ...]:
     listed = value if isinstance(value, (list, tuple)) else [value]
     for label in listed:
         if label is None or isinstance(label, (bool, list, dict)):
-            said = {None: "null", True: "true", False: "false"}.get(label, "a list") if not isinstance(label, (list, dict)) else "a list"
-            raise AttnError(f"{said} is no label", where=where, hint="put the word in quotes")
+            raise AttnError(f"{json.said(label)} is no label", where=where, hint="put the word in quotes")
     if not listed:
         raise AttnError("has no labels", where=where)
     return tuple(str(label) for label in listed)
@@ -159,9 +153,8 @@ def _string(value: Any, where: str) -> str:
     return value
 
 
-def _vocabulary(key: Key, written: Written) -> dict[str, Any]:
+def _vocabulary(key: Key, written: Written, where: str) -> dict[str, Any]:
     """A vector for each word: a mapping, or a table with labels."""
-    where = written.origin.where(key.name, written.value)
     found = matrix.read(written.value, key.name, written.origin)
     if isinstance(found, Draw) or not found.labels:
         raise AttnError("has no words", where=where, hint="expected a vector for each word, as in {cat: [.4, .5]}")
@@ -171,9 +164,7 @@ def _vocabulary(key: Key, written: Written) -> dict[str, Any]:
     return dict(zip(found.labels, found.array, strict=True))
 
 
-def _label(
-    values: dict[str, Any], labels: Mapping[str, tuple[str, ...]], document: Mapping[str, Written]
-) -> None:
+def _label(values: dict[str, Any], labels: Mapping[str, tuple[str, ...]], document: Mapping[str, Written]) -> None:
     """Labels beside a matrix become tokens, unless tokens are given; an option wins over the file."""
     for name, owners in (("tokens", ("embeddings", "key")), ("query_tokens", ("query_embeddings", "query"))):
         for owner in owners:

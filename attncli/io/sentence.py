@@ -20,7 +20,7 @@ def embed(sentence: str, vocabulary: Mapping[str, Array]) -> tuple[tuple[str, ..
     words = _WORD.findall(sentence)
     if not words:
         raise AttnError("has no words", where="sentence")
-    folded = {word.lower(): word for word in reversed(vocabulary)}
+    folded = {word.lower(): word for word in reversed(list(vocabulary))}
     seen: dict[str, int] = {}
     tokens, vectors = [], []
     for word in words:

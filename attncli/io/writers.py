@@ -49,7 +49,9 @@ def problem_yaml(problem: Problem) -> str:
 
 def problem_json(problem: Problem) -> str:
     """The problem as a JSON file."""
-    return json.dumps({name: _plain(value) for name, value in _said(problem).items()}, ensure_ascii=False, indent=1) + "\n"
+    return (
+        json.dumps({name: _plain(value) for name, value in _said(problem).items()}, ensure_ascii=False, indent=1) + "\n"
+    )
 
 
 def problem_folder(problem: Problem) -> dict[str, str]:

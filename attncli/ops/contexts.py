@@ -42,7 +42,9 @@ def _(pen: Pen, weights: Array, value: Array, result: Any) -> list[str]:
 def attentional(weights: Array, value: Array, query: Array, *, w: Array, tap: Tap = silent) -> Array:
     """The weighted sum and the query together, through one more layer."""
     context_vector = tap("context_vector", weights @ value)
-    return np.tanh(np.concatenate([context_vector, query], axis=-1) @ w)
+    joined: Array = np.concatenate([context_vector, query], axis=-1)
+    hidden: Array = np.tanh(joined @ w)
+    return hidden
 
 
 @written(attentional)
@@ -113,7 +115,9 @@ def max_(weights: Array, value: Array) -> Array:
 
 @written(max_)
 def _(pen: Pen, weights: Array, value: Array, result: Any) -> list[str]:
-    products = [f"{pen(weight)}·{pen.factor(entry)}" for weight, entry in zip(weights, value[:, 0], strict=True) if weight]
+    products = [
+        f"{pen(weight)}·{pen.factor(entry)}" for weight, entry in zip(weights, value[:, 0], strict=True) if weight
+    ]
     return [f"c({pen.query})[e1] = max({', '.join(products) or '0'}) = {pen(result[0])}"]
 
 

@@ -50,7 +50,8 @@ def softmax1(scores: Array, *, tap: Tap = silent) -> Array:
     """Softmax with one more, invisible key that scores 0: a query may attend to nothing."""
     largest = np.maximum(_largest(scores), 0)
     exponentials = tap("exponentials", np.exp(scores - largest))
-    return exponentials / (np.exp(-largest) + exponentials.sum(axis=-1, keepdims=True))
+    total: Array = np.exp(-largest) + exponentials.sum(axis=-1, keepdims=True)
+    return exponentials / total
 
 
 @written(softmax1)
@@ -233,12 +234,14 @@ def none(scores: Array) -> Array:
 def _largest(scores: Array) -> Array:
     """Each row's largest score; 0 where every key is hidden."""
     largest = scores.max(axis=-1, keepdims=True)
-    return np.where(largest == -np.inf, 0, largest).astype(scores.dtype)
+    finite: Array = np.where(largest == -np.inf, 0, largest)
+    return finite.astype(scores.dtype)
 
 
 def _divided(parts: Array, total: Array) -> Array:
     """`parts / total`, and zeros where the total is 0."""
-    return parts / np.where(total == 0, 1, total).astype(parts.dtype)
+    divisor: Array = np.where(total == 0, 1, total)
+    return parts / divisor.astype(parts.dtype)
 
 
 def _clipped(shifted: Array) -> Array:
@@ -270,7 +273,8 @@ def _entmax_by_bisection(x: Array, alpha: float) -> Array:
 
     def powers(u: Array) -> Array:
         with np.errstate(divide="ignore"):
-            return np.exp(np.log1p(np.maximum(x - u, -1)) / (alpha - 1))
+            logarithms: Array = np.log1p(np.maximum(x - u, -1)) / (alpha - 1)
+            return np.exp(logarithms)
 
     low = np.zeros_like(x[..., :1])
     high = np.full_like(low, -math.expm1((1 - alpha) * math.log(x.shape[-1])))
@@ -281,4 +285,5 @@ def _entmax_by_bisection(x: Array, alpha: float) -> Array:
         too_low = powers(middle).sum(axis=-1, keepdims=True) >= 1
         low, high = np.where(too_low, middle, low), np.where(too_low, high, middle)
     weights = powers(low)
-    return weights / weights.sum(axis=-1, keepdims=True)
+    total: Array = weights.sum(axis=-1, keepdims=True)
+    return weights / total

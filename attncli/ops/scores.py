@@ -52,7 +52,12 @@ def _(pen: Pen, query: Array, key: Array, result: Any) -> list[str]:
     formula="sᵢⱼ = qᵢ W kⱼᵀ",
     shapes="query[n d], key[m c], w[d c] -> [n m]",
     source=f"{LUONG} (general)",
-    example={"query": [[1, 2]], "key": [[1, 0, 1], [0, 2, 0]], "w": [[1, 0, 2], [0, 1, 1]], "gives": [[5, 4]]},
+    example={
+        "query": [[1, 2]],
+        "key": [[1, 0, 1], [0, 2, 0]],
+        "w": [[1, 0, 2], [0, 1, 1]],
+        "gives": [[5, 4]],
+    },
     inner=(Inner("projected_query", "QW", "qᵢ W", ("n", "c")),),
 )
 def general(query: Array, key: Array, *, w: Array, tap: Tap = silent) -> Array:
@@ -250,7 +255,7 @@ def _activate(activation: Activation, x: Array) -> Array:
 
 
 def _unit(x: Array) -> Array:
-    """Each row divided by its length; the largest entry is taken out first, so that squares neither overflow nor vanish."""
+    """Each row divided by its length; by its largest entry first, so that squares neither overflow nor vanish."""
     largest = abs(x).max(axis=-1, keepdims=True, initial=0)
     x = x / np.where(largest == 0, 1, largest)
     length = np.sqrt((x * x).sum(axis=-1, keepdims=True))

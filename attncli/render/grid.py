@@ -30,7 +30,9 @@ def grids(trace: Trace, step: Step, fixed: Mapping[str, int] | None = None) -> I
         yield Grid(value[None], (step.symbol,), trace.labels_of(step, -1))
         return
     leading = step.axes[:-2]
-    places = [[fixed[letter]] if letter in fixed else range(size) for letter, size in zip(leading, value.shape, strict=False)]
+    places = [
+        [fixed[letter]] if letter in fixed else range(size) for letter, size in zip(leading, value.shape, strict=False)
+    ]
     for at in product(*places):
         said = [
             f"{AXIS_NAMES.get(letter, letter)} {_label(trace, letter, index)}"

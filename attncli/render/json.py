@@ -47,7 +47,10 @@ def text(value: Any, indent: str = "", *, ascii_only: bool = False) -> str:
     """A value as JSON: mappings and lists of lists over several lines, a list of numbers on one."""
     inner = indent + "  "
     if isinstance(value, dict):
-        items = (f"{inner}{_scalar(key, ascii_only)}: {text(entry, inner, ascii_only=ascii_only)}" for key, entry in value.items())
+        items = (
+            f"{inner}{_scalar(key, ascii_only)}: {text(entry, inner, ascii_only=ascii_only)}"
+            for key, entry in value.items()
+        )
         return "{\n" + ",\n".join(items) + f"\n{indent}}}"
     if isinstance(value, list) and value and isinstance(value[0], (list, dict)):
         return "[\n" + ",\n".join(inner + text(entry, inner, ascii_only=ascii_only) for entry in value) + f"\n{indent}]"
@@ -61,4 +64,3 @@ def _scalar(value: Any, ascii_only: bool) -> str:
     if isinstance(value, float) and not math.isfinite(value):
         return '"NaN"' if math.isnan(value) else ('"Infinity"' if value > 0 else '"-Infinity"')
     return json.dumps(value, ensure_ascii=ascii_only)
-

@@ -1,4 +1,4 @@
-"""LaTeX: tables with booktabs rules, to be \\input in a document."""
+"""LaTeX: tables with booktabs rules, to be included in a document."""
 
 from collections.abc import Iterable
 
@@ -22,12 +22,14 @@ _SPECIAL = {
 
 
 def render(parts: Iterable[Section], places: int, heading: str = "") -> str:
-    """The sections as paragraphs and tabulars; the document needs the package booktabs (and a Unicode engine to explain)."""
+    """The sections as paragraphs and tabulars; the document needs booktabs, and a Unicode engine."""
     blocks = ["% needs \\usepackage{booktabs}"]
     if heading:
         blocks.append(f"\\section*{{{_escaped(heading)}}}")
     for section in parts:
-        blocks.append(f"\\paragraph{{{_escaped(section.title)}}}" + (f" {_escaped(section.formula)}" if section.formula else ""))
+        blocks.append(
+            f"\\paragraph{{{_escaped(section.title)}}}" + (f" {_escaped(section.formula)}" if section.formula else "")
+        )
         blocks += [_tabular(grid, places) for grid in section.grids]
         if section.arithmetic:
             blocks.append("\\\\\n".join(_escaped(line) for line in section.arithmetic))
@@ -41,7 +43,14 @@ def _tabular(grid: Grid, places: int) -> str:
     lines.append(_row(["", *map(_escaped, grid.columns)]))
     lines.append("\\midrule")
     for label, cells in zip(grid.rows, aligned(grid.values, places), strict=True):
-        lines.append(_row([_escaped(label), *(f"${cell.strip().replace('−', '-').replace('∞', chr(92) + 'infty')}$" for cell in cells)]))
+        lines.append(
+            _row(
+                [
+                    _escaped(label),
+                    *(f"${cell.strip().replace('−', '-').replace('∞', chr(92) + 'infty')}$" for cell in cells),
+                ]
+            )
+        )
     title = [f"\\emph{{{_escaped(grid.slice)}}}\\\\"] if grid.slice else []
     return "\n".join([*title, *lines, "\\bottomrule", "\\end{tabular}"])
 

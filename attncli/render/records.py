@@ -48,7 +48,12 @@ def _facts(entry: Entry) -> Iterable[tuple[str, str]]:
     shapes = ", ".join(f"{name}[{' '.join(axes)}]" for name, axes in entry.shapes.arrays.items())
     if shapes:
         yield "shapes", f"{shapes} → [{' '.join(entry.shapes.result)}]"
-        letters = {letter for axes in (*entry.shapes.arrays.values(), entry.shapes.result) for axis in axes for letter in axis.split("+")}
+        letters = {
+            letter
+            for axes in (*entry.shapes.arrays.values(), entry.shapes.result)
+            for axis in axes
+            for letter in axis.split("+")
+        }
         yield "", ", ".join(f"{letter} {meaning}" for letter, meaning in LEGEND.items() if letter in letters)
     for number, parameter in enumerate(entry.parameters):
         yield "" if number else "parameters", str(parameter)
@@ -63,4 +68,3 @@ def _example(example: Mapping[str, Any]) -> str:
     given = [f"{name} = {value}" for name, value in example.items() if name != "gives"]
     gives = [f"gives {example['gives']}"] if "gives" in example else []
     return "\n".join([*given, *gives])
-

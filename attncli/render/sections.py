@@ -45,7 +45,12 @@ def sections(view: View) -> Iterator[Section]:
         return
     at = focus(view)
     for step in trace.given:
-        yield Section(f"{step.name}  {step.symbol}", tuple(grids(trace, step)), formula=step.formula, shapes=_shape(step))
+        yield Section(
+            f"{step.name}  {step.symbol}",
+            tuple(grids(trace, step)),
+            formula=step.formula,
+            shapes=_shape(step),
+        )
     shown = [step for step in trace.computed if not step.does_nothing]
     for number, step in enumerate(shown, 1):
         yield Section(

@@ -80,7 +80,9 @@ def _verdict(comparison: Comparison) -> Text:
     digits = f"to {comparison.decimals} decimals" if comparison.decimals else "exactly"
     if not comparison.differences:
         return Text(f"✓ {comparison.name}: {comparison.count} numbers as published, {digits}", "green")
-    lines = [f"✗ {comparison.name}: {len(comparison.differences)} of {comparison.count} numbers differ from the published ones"]
+    lines = [
+        f"✗ {comparison.name}: {len(comparison.differences)} of {comparison.count} numbers differ from those published"
+    ]
     for difference in comparison.differences[:5]:
         at = "".join(f"[{index}]" for index in difference.position)
         lines.append(f"    {comparison.name}{at}: published {difference.published!r}, computed {difference.computed!r}")

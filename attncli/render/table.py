@@ -82,7 +82,9 @@ def _table(grid: Grid, screen: Screen, places: int) -> Table:
         table.title = Text(clean(grid.slice), "italic")
     table.add_column(Text(grid.corner, "dim"), no_wrap=True)
     for column in columns:
-        heading = Text(_missing(columns, len(grid.columns)), "dim") if column is None else Text(clean(grid.columns[column]))
+        heading = (
+            Text(_missing(columns, len(grid.columns)), "dim") if column is None else Text(clean(grid.columns[column]))
+        )
         table.add_column(heading, justify="right", no_wrap=True)
     for row in rows:
         if row is None:
@@ -115,7 +117,7 @@ def _fitting(grid: Grid, cells: Sequence[Sequence[str]], rows: Sequence[int | No
     shown = [row for row in rows if row is not None]
     labels = max(Text(clean(grid.rows[row])).cell_len for row in shown)
     widths = [
-        max(Text(clean(heading)).cell_len, max(len(cells[row][at]) for row in shown)) + 2
+        max([Text(clean(heading)).cell_len, *(len(cells[row][at]) for row in shown)]) + 2
         for at, heading in enumerate(grid.columns)
     ]
     room = width - max(labels, len(grid.corner))

@@ -152,5 +152,6 @@ def _same_lengths(
         raise AttnError("has labels and no numbers", where=name)
     if header and len(header[1]) not in (usual, usual + skip):
         raise AttnError(
-            f"the header has {len(header[1])} cells for {usual + skip} columns", where=f"{name}, line {header[0]}"
+            f"the header has {len(header[1])} cells for {usual + skip} columns",
+            where=f"{name}, line {header[0]}",
         )

@@ -28,3 +28,9 @@ def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
         twice = next(key for key in keys if keys.count(key) > 1)
         raise AttnError(f"the key {twice!r} stands twice", hint="keep one of them")
     return found
+
+
+def said(value: Any) -> str:
+    """A value as JSON writes it, not longer than a few words: `null`, `true`, `"yes"`."""
+    text = json.dumps(value, ensure_ascii=False, default=repr)
+    return text if len(text) <= 40 else f"{text[:37]}..."
