@@ -4,7 +4,6 @@ An entry is one function. Its record stands on it; lists, help, completion, chec
 Look-ups are taken from `attncli.ops`, which has every entry registered.
 """
 
-import inspect
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from types import MappingProxyType
@@ -19,12 +18,19 @@ Tap = Callable[[str, Array], Array]
 Written = Callable[..., list[str]]
 
 
+class _Required:
+    """Stands for a default where there is none."""
+
+
+REQUIRED = _Required()
+
+
 def silent(_name: str, value: Array) -> Array:
     """The tap when nobody listens: the identity."""
     return value
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Range:
     """The numbers that a parameter may take; `above` and `below` are open ends, `least` and `most` closed ones."""
 
@@ -46,13 +52,13 @@ class Range:
         return " and ".join(f"{sign}{end:g}" for sign, end in ends if end is not None)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Parameter:
     """One keyword parameter of an entry, as its function's signature has it."""
 
     name: str
     kind: Literal["array", "number", "integer", "word"]
-    default: Any = inspect.Parameter.empty
+    default: Any = REQUIRED
     letters: Letters = ()  # of an array
     words: tuple[str, ...] = ()  # the choices of a word
     range: Range = Range()
@@ -60,7 +66,7 @@ class Parameter:
     @property
     def required(self) -> bool:
         """Whether there is no default."""
-        return self.default is inspect.Parameter.empty
+        return self.default is REQUIRED
 
     def __str__(self) -> str:
         what = {
@@ -72,7 +78,7 @@ class Parameter:
         return f"{self.name}: {what}" + ("" if self.required else f" = {self.default}")
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Inner:
     """A quantity inside a function that is a step of its own: what passes through `tap(name, …)`."""
 
@@ -82,7 +88,7 @@ class Inner:
     axes: Letters
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Entry:
     """One function of the catalogue and everything that is said about it."""
 
@@ -101,7 +107,7 @@ class Entry:
     @property
     def summary(self) -> str:
         """The first sentence of the function's docstring."""
-        return (inspect.getdoc(self.function) or "").partition("\n")[0]
+        return (self.function.__doc__ or "").partition("\n")[0]
 
     @property
     def taps(self) -> bool:
@@ -116,7 +122,7 @@ class Entry:
         raise UnknownNameError(f"parameter of {self.name}", name, [p.name for p in self.parameters])
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Chosen:
     """An entry and the values of its parameters: what `gaussian:sigma=2` says."""
 
@@ -241,20 +247,22 @@ def written(function: Callable[..., Any]) -> Callable[[Written], Written]:
     return decorate
 
 
-def _parameters(function: Callable[..., Any], shapes: Signature) -> tuple[Parameter, ...]:
+def _parameters(function: Any, shapes: Signature) -> tuple[Parameter, ...]:
     """Read the keyword parameters off the signature; `tap` and the pipeline's own arrays are none."""
     found = []
-    for name, parameter in inspect.signature(function).parameters.items():
-        if parameter.kind is not inspect.Parameter.KEYWORD_ONLY or name == "tap":
+    code, defaults = function.__code__, function.__kwdefaults__ or {}
+    keywords = code.co_varnames[code.co_argcount : code.co_argcount + code.co_kwonlyargcount]
+    for name in keywords:
+        if name == "tap":
             continue
-        annotation, limits = parameter.annotation, Range()
+        annotation, limits, default = function.__annotations__[name], Range(), defaults.get(name, REQUIRED)
         if get_origin(annotation) is Annotated:
             annotation, limits = get_args(annotation)
         if name in shapes.arrays:
-            found.append(Parameter(name, "array", parameter.default, letters=shapes.arrays[name]))
+            found.append(Parameter(name, "array", default, letters=shapes.arrays[name]))
         elif get_origin(annotation) is Literal:
-            found.append(Parameter(name, "word", parameter.default, words=get_args(annotation)))
+            found.append(Parameter(name, "word", default, words=get_args(annotation)))
         else:
             kind: Literal["integer", "number"] = "integer" if annotation is int else "number"
-            found.append(Parameter(name, kind, parameter.default, range=limits))
+            found.append(Parameter(name, kind, default, range=limits))
     return tuple(found)

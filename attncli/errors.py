@@ -1,7 +1,6 @@
 """The one exception for what the user can mend."""
 
 from collections.abc import Iterable
-from difflib import get_close_matches
 
 
 class AttnError(Exception):
@@ -31,6 +30,8 @@ class UnknownNameError(AttnError, KeyError):
     """A name that is not in a list of names; it suggests the nearest one."""
 
     def __init__(self, what: str, name: str, known: Iterable[str], *, where: str | None = None) -> None:
+        from difflib import get_close_matches  # noqa: PLC0415 - only a wrong name needs it
+
         names = list(known)
         near = get_close_matches(name, names, n=1)
         hint = f"did you mean {near[0]!r}?" if near else f"expected one of {', '.join(names)}"

@@ -68,8 +68,8 @@ def _tell(example: "Example") -> None:
 def _story(example: "Example") -> "Story":
     """Compute and compare every part."""
     from attncli.comparison import compare
-    from attncli.render.sections import View
     from attncli.render.story import Chapter, Story
+    from attncli.render.view import View
 
     file = f"{example.name}.yaml"
     chapters = []

@@ -11,7 +11,7 @@ from attncli.trace import DEFAULT_SELECTION, position_of
 
 if TYPE_CHECKING:
     from attncli.problem import Problem
-    from attncli.render.sections import View
+    from attncli.render.view import View
 
 FORMATS = ("table", "json", "yaml", "csv", "markdown", "latex")
 SUFFIXES = {
@@ -84,7 +84,7 @@ def show(problem: "Problem", wanted: Wanted) -> None:
 
 def look(problem: "Problem", wanted: Wanted) -> "View":
     """The result of a problem, with the cell and the head that are asked for."""
-    from attncli.render.sections import View
+    from attncli.render.view import View
 
     result = problem.compute(wanted.selection)
     if not 0 <= wanted.precision <= 17:

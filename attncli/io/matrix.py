@@ -10,7 +10,7 @@ from attncli.catalogue import Chosen
 from attncli.errors import AttnError, UnknownNameError
 from attncli.io import grammar
 from attncli.io.chosen import choose
-from attncli.io.readers import csv, json, yaml
+from attncli.io.readers import json, yaml
 from attncli.io.source import STDIN, Origin, read_text
 from attncli.ops import entries
 
@@ -64,8 +64,7 @@ def _file(text: str, origin: Origin, where: str) -> Labelled:
     if suffix in TABLES:
         if entry:
             raise AttnError(f"a table has no entries, so #{entry} names nothing", where=str(path))
-        table = csv.read(contents, str(path))
-        return Labelled(np.array(table.numbers, dtype=np.float64), table.labels)
+        return _table(contents, str(path))
     return _document(contents, str(path), entry, suffix == ".json")
 
 
@@ -87,6 +86,13 @@ def _text(contents: str, name: str, entry: str) -> Labelled:
     first = next((line for line in contents.splitlines() if line.strip() and not line.lstrip().startswith("#")), "")
     if first.startswith(("- ", "---", "%")) or ": " in f"{first.rstrip()} ":
         return _document(contents, name, entry, is_json=False)
+    return _table(contents, name)
+
+
+def _table(contents: str, name: str) -> Labelled:
+    """The numbers of a table, with its labels."""
+    from attncli.io.readers import csv  # noqa: PLC0415 - most problems have no table
+
     table = csv.read(contents, name)
     return Labelled(np.array(table.numbers, dtype=np.float64), table.labels)
 
@@ -147,7 +153,7 @@ def _numbers(value: Any, key: str, origin: Origin, at: tuple[int, ...]) -> list[
             raise AttnError(f"{json.said(row)} is no row", where=f"{origin.where(key, value)}, row {number}")
         rows.append(_numbers(row, key, origin, (*at, number)))
     lengths = [len(row) for row in rows]
-    usual = max(set(lengths), key=lengths.count)
+    usual = max(lengths, key=lengths.count)  # of equals the first
     for number, length in enumerate(lengths, 1):
         if length != usual:
             raise AttnError(

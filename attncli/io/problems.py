@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from attncli.errors import AttnError, UnknownNameError
-from attncli.io import drawing, matrix, sentence
+from attncli.io import drawing, matrix
 from attncli.io.chosen import choose, finite, integer, word
 from attncli.io.matrix import Draw, Labelled
 from attncli.io.readers import json, yaml
@@ -91,8 +91,17 @@ def assemble(document: Mapping[str, Written]) -> Problem:
     try:
         return Problem(**drawing.draw(values))
     except AttnError as error:
-        names = {w.origin.name for w in document.values() if w.origin.name}
-        raise error.at(names.pop()) if len(names) == 1 else error from None
+        raise _placed(error, document) from None
+
+
+def _placed(error: AttnError, document: Mapping[str, Written]) -> AttnError:
+    """An error of a Problem, which knows the key, with the file or the option that the key was written in."""
+    key, comma, rest = (error.where or "").partition(",")
+    if key in document:
+        error.where = document[key].origin.where(key) + comma + rest
+        return error
+    files = {written.origin.name for written in document.values() if written.origin.name}
+    return error.at(files.pop()) if len(files) == 1 else error
 
 
 def _read(key: Key, written: Written) -> Any:
@@ -185,5 +194,7 @@ def _embed(values: dict[str, Any]) -> None:
         raise AttnError(f"{there} is given without {missing}", where=missing, hint="give both")
     if "embeddings" in values:
         raise AttnError("sentence and embeddings are both given", where="embeddings", hint="leave out one of them")
+    from attncli.io import sentence  # noqa: PLC0415 - most problems have no sentence
+
     tokens, values["embeddings"] = sentence.embed(text, vocabulary)
     values.setdefault("tokens", tokens)

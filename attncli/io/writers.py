@@ -7,6 +7,7 @@ import os
 import stat
 import tempfile
 from collections.abc import Mapping
+from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +17,7 @@ from attncli.arrays import Array, np
 from attncli.catalogue import Chosen
 from attncli.errors import AttnError
 from attncli.io.readers.yaml import scalar
-from attncli.problem import KEYS, Problem
+from attncli.problem import Problem
 
 # What was needed to draw the matrices is of no use beside them.
 _DRAWN_FROM = ("seed", "generator", "init", "token_count", "dim", "d_k", "d_v", "sentence", "vocabulary")
@@ -31,14 +32,19 @@ def _word(dumper: Any, text: str) -> Any:
     return dumper.represent_scalar("tag:yaml.org,2002:str", text, style=style)
 
 
+def _list(dumper: Any, value: list[Any]) -> Any:
+    """A list of numbers or words on one line, a list of lists over several."""
+    flat = not any(isinstance(entry, (list, dict)) for entry in value)
+    return dumper.represent_sequence("tag:yaml.org,2002:seq", value, flow_style=flat)
+
+
 _Dumper.add_representer(str, _word)
+_Dumper.add_representer(list, _list)
 
 
 def yaml_text(value: Any) -> str:
     """A value as YAML: a row of numbers a line."""
-    dumped = yaml.dump(
-        value, Dumper=_Dumper, sort_keys=False, allow_unicode=True, default_flow_style=None, width=2**31 - 1
-    )
+    dumped = yaml.dump(value, Dumper=_Dumper, sort_keys=False, allow_unicode=True, width=2**31 - 1)
     return str(dumped)
 
 
@@ -62,7 +68,7 @@ def problem_folder(problem: Problem) -> dict[str, str]:
         if name == "tokens" and problem.embeddings is not None:
             continue  # they stand in embeddings.csv
         if isinstance(value, np.ndarray):
-            labels = problem.tokens if name == "embeddings" else None
+            labels = problem.key_labels if name == "embeddings" else None
             files[f"{name}.csv"] = _table(value, labels)
             named[name] = f"{name}.csv"
         else:
@@ -71,20 +77,19 @@ def problem_folder(problem: Problem) -> dict[str, str]:
     return files
 
 
-def _said(problem: Problem) -> Mapping[str, Any]:
-    """The keys that say something: not their default, and not how the numbers were drawn."""
-    blank = Problem(embeddings=np.zeros((1, problem.heads)))
-    found = {}
-    for name in KEYS:
-        value = getattr(problem, name)
-        same = value is None or (not isinstance(value, np.ndarray) and str(value) == str(getattr(blank, name)))
-        if name not in _DRAWN_FROM and not (same and not _has_arrays(value)):
-            found[name] = value
+def _said(problem: Problem) -> dict[str, Any]:
+    """What the problem says: its arrays, the names of its rows, its stages, and every other key off its default."""
+    found: dict[str, Any] = {}
+    for field in fields(problem):
+        value = getattr(problem, field.name)
+        if field.name == "tokens":
+            value = problem.key_labels
+        elif field.name == "query_tokens" and not problem.asks_itself:
+            value = problem.query_labels
+        said = isinstance(value, Chosen) or (value is not None and value is not field.default)
+        if said and field.name not in _DRAWN_FROM:
+            found[field.name] = value
     return found
-
-
-def _has_arrays(value: Any) -> bool:
-    return isinstance(value, Chosen) and any(isinstance(p, np.ndarray) for p in value.parameters.values())
 
 
 def _plain(value: Any) -> Any:

@@ -240,8 +240,8 @@ def _largest(scores: Array) -> Array:
 
 def _divided(parts: Array, total: Array) -> Array:
     """`parts / total`, and zeros where the total is 0."""
-    divisor: Array = np.where(total == 0, 1, total)
-    return parts / divisor.astype(parts.dtype)
+    divisor: Array = np.where(total == 0, 1, total).astype(parts.dtype)
+    return parts / divisor
 
 
 def _clipped(shifted: Array) -> Array:

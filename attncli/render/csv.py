@@ -5,7 +5,7 @@ import io
 from collections.abc import Iterator
 
 from attncli.render.grid import Grid, grids
-from attncli.render.sections import View
+from attncli.render.view import View
 
 
 def render(view: View, *, delimiter: str = ",") -> str:

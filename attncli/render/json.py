@@ -4,7 +4,7 @@ import json
 import math
 from typing import Any
 
-from attncli.render.sections import View
+from attncli.render.view import View
 from attncli.trace import Step, Trace
 
 FORMAT = "attn.result/1"

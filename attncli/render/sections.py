@@ -6,20 +6,8 @@ from dataclasses import dataclass
 from attncli.arrays import np
 from attncli.render import by_hand
 from attncli.render.grid import Grid, grids
-from attncli.trace import Result, Step, Trace
-
-PLACES = 4
-
-
-@dataclass(frozen=True)
-class View:
-    """What a person asked to see of a result."""
-
-    result: Result
-    explain: bool = False
-    places: int = PLACES
-    cell: tuple[int, int] | None = None  # a query and a key
-    head: int | None = None
+from attncli.render.view import View
+from attncli.trace import Step, Trace
 
 
 @dataclass(frozen=True)

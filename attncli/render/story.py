@@ -9,8 +9,9 @@ from attncli.arrays import np
 from attncli.comparison import Comparison
 from attncli.literal import clean
 from attncli.render.grid import Grid
-from attncli.render.sections import Section, View, sections
+from attncli.render.sections import Section, sections
 from attncli.render.table import Screen, closed, open_console, print_section
+from attncli.render.view import View
 
 
 @dataclass(frozen=True)

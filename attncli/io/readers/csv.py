@@ -144,7 +144,7 @@ def _same_lengths(
 ) -> None:
     """Every row has as many numbers as most rows have, and the header names each column."""
     lengths = [len(row) for row in numbers]
-    usual = max(set(lengths), key=lengths.count)
+    usual = max(lengths, key=lengths.count)  # of equals the first
     for (line, _), length in zip(body, lengths, strict=True):
         if length != usual:
             raise AttnError(f"{length} numbers where the other rows have {usual}", where=f"{name}, line {line}")
