@@ -73,7 +73,7 @@ class Problem:
     weight_layout: str = _key(
         "word",
         PROJECTIONS,
-        "in_out: x @ W; out_in: x @ W.T, what nn.Linear stores",
+        "how matrices are stored: in_out (x @ W) or out_in (x @ W.T, as nn.Linear does)",
         default="in_out",
         words=("in_out", "out_in"),
     )

@@ -26,7 +26,7 @@ def _names(incomplete: str) -> list[tuple[str, str]]:
 def list_entries(
     kind: Annotated[
         str | None,
-        typer.Argument(metavar="[KIND]", help=f"One of {', '.join(PLURALS)}.", autocompletion=_kinds),
+        typer.Argument(metavar="KIND", help=f"One of {', '.join(PLURALS)}.", autocompletion=_kinds),
     ] = None,
 ) -> None:
     """List the catalogue: what each stage can be, in a sentence."""

@@ -38,7 +38,7 @@ Select = Annotated[
 @with_problem_options
 def compute(
     problem: Annotated[
-        str | None, typer.Argument(metavar="[PROBLEM]", help="A YAML or JSON file, or - for standard input.")
+        str | None, typer.Argument(metavar="PROBLEM", help="A YAML or JSON file, or - for standard input.")
     ] = None,
     *,
     explain: Explain = False,

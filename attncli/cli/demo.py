@@ -21,7 +21,7 @@ def _names(incomplete: str) -> list[str]:
 
 def demo(
     name: Annotated[
-        str, typer.Argument(metavar="[NAME]", help="Which worked example.", autocompletion=_names)
+        str, typer.Argument(metavar="NAME", help="Which worked example.", autocompletion=_names)
     ] = "tutorial",
     *,
     list_all: Annotated[bool, typer.Option("--list", help="List the worked examples.")] = False,

@@ -12,7 +12,7 @@ from attncli.cli.options import document, with_problem_options
 @with_problem_options
 def generate(
     problem: Annotated[
-        str | None, typer.Argument(metavar="[PROBLEM]", help="A YAML or JSON file to complete, or -.")
+        str | None, typer.Argument(metavar="PROBLEM", help="A YAML or JSON file to complete, or -.")
     ] = None,
     *,
     output: Annotated[

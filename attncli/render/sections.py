@@ -74,13 +74,16 @@ def _shape(step: Step) -> str:
 def _shapes(trace: Trace, step: Step) -> str:
     """What goes in and what comes out, in letters and lengths."""
     inputs = ", ".join(f"{trace[name].symbol} {_shape(trace[name])}" for name in step.inputs.values())
-    return f"{inputs} → {_shape(step)}" if inputs else _shape(step)
+    shapes = f"{inputs} → {_shape(step)}" if inputs and step.inside is None else _shape(step)
+    options = [f"{name} = {value}" for name, value in step.options.items() if step.entry is not None]
+    return "; ".join([shapes, *options])
 
 
 def _remarks(trace: Trace, step: Step) -> Iterator[str]:
     """Which part is shown, what follows without a step of its own, and the step's notes."""
-    if step.axes[0] == "h":
-        yield f"one of {len(step.value)} heads is shown; --head 0 … {len(step.value) - 1} chooses"
+    first_of_heads = next((s.name for s in trace.computed if s.axes[0] == "h"), None)
+    if step.name == first_of_heads:
+        yield f"one of {len(step.value)} heads is shown from here on; --head 0 … {len(step.value) - 1} chooses"
     same = [other.name for other in trace.computed if other.does_nothing and other.inputs["x"] == step.name]
     if same:
         yield f"{' and '.join(same)} is the same: there is nothing to do"
