@@ -21,7 +21,8 @@ def _names(incomplete: str) -> list[str]:
 
 def demo(
     name: Annotated[
-        str, typer.Argument(metavar="NAME", help="Which worked example.", autocompletion=_names)
+        str,
+        typer.Argument(metavar="NAME|FILE", help="Which worked example, or a file of your own.", autocompletion=_names),
     ] = "tutorial",
     *,
     list_all: Annotated[bool, typer.Option("--list", help="List the worked examples.")] = False,
@@ -40,7 +41,8 @@ def demo(
     elif save is not None:
         _save(examples.text(name), save)
     else:
-        _tell(examples.load(name))
+        save_command = f"attn demo {name} --save {name}.yaml" if name in examples.names() else ""
+        _tell(examples.load(name), save_command)
 
 
 def _save(text: str, file: str) -> None:
@@ -55,23 +57,22 @@ def _save(text: str, file: str) -> None:
     write_file(file, text)
 
 
-def _tell(example: "Example") -> None:
+def _tell(example: "Example", save_command: str) -> None:
     """Show the example part by part; exit status 1 where a number is not the published one."""
     from attncli.render.story import render
 
-    story = _story(example)
+    story = _story(example, save_command)
     streams.put(render(story, streams.screen()))
     if story.differs:
         raise typer.Exit(1)
 
 
-def _story(example: "Example") -> "Story":
+def _story(example: "Example", save_command: str) -> "Story":
     """Compute and compare every part."""
     from attncli.comparison import compare
     from attncli.render.story import Chapter, Story
     from attncli.render.view import View
 
-    file = f"{example.name}.yaml"
     chapters = []
     for part in example.parts:
         result = part.problem.compute(part.show)
@@ -79,10 +80,9 @@ def _story(example: "Example") -> "Story":
             Chapter(
                 title=part.title,
                 about=part.about,
-                command=f"attn compute {file} {part.options}".rstrip(),
+                command=f"attn compute {example.file} {part.options}".rstrip(),
                 view=View(result),
                 comparisons=[compare(name, value, result.trace[name].value) for name, value in part.expected.items()],
             )
         )
-    save = f"attn demo {example.name} --save {file}"
-    return Story(example.title, example.about, example.source, save, chapters, example.together)
+    return Story(example.title, example.about, example.source, save_command, chapters, example.together)

@@ -4,12 +4,14 @@ import shlex
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from importlib import resources
+from pathlib import Path
 from typing import Any
 
 from attncli.arrays import Array
 from attncli.errors import AttnError, UnknownNameError
 from attncli.io import matrix
-from attncli.io.problems import STORY, Document, Written, assemble, parse_document
+from attncli.io.problems import STORY, Document, Written, assemble, parse_document, read_document
+from attncli.io.source import Origin
 from attncli.problem import KEYS, Problem
 from attncli.trace import DEFAULT_SELECTION
 
@@ -32,7 +34,7 @@ class Part:
 class Example:
     """A worked example: its story, and its parts in order; `together` is the result shown side by side at the end."""
 
-    name: str
+    file: str
     title: str
     about: str
     source: str
@@ -54,38 +56,51 @@ def text(name: str) -> str:
 
 
 def load(name: str) -> Example:
-    """A worked example, each of its parts read and checked."""
-    document = parse_document(text(name), f"{name}.yaml")
+    """A worked example that ships with the program, or a file of the user's; each part is read and checked."""
+    if Path(name).suffix.lower() in matrix.DOCUMENTS:
+        return _example(read_document(name), name)
+    return _example(parse_document(text(name), f"{name}.yaml"), f"{name}.yaml")
+
+
+def _example(document: Document, file: str) -> Example:
+    """The example that a document tells."""
     story = {key: written.value for key, written in document.items() if key in STORY}
     base = {key: written for key, written in document.items() if key in KEYS}
-    told = story.get("parts") or [{"expected": story.get("expected") or {}}]
+    told = story.get("parts", [{"expected": story.get("expected")}])
+    if not isinstance(told, list) or not all(isinstance(part, Mapping) for part in told):
+        raise AttnError("is no list of parts", where=f"{file}, parts", hint="expected - title: … and the part's keys")
     return Example(
-        name=name,
-        title=story.get("title", name),
-        about=story.get("about", ""),
-        source=story.get("source", ""),
-        parts=[_part(base, part, f"{name}.yaml") for part in told],
+        file=file,
+        title=str(story.get("title", file)),
+        about=str(story.get("about", "")),
+        source=str(story.get("source", "")),
+        parts=[_part(base, part, file) for part in told],
         together=story.get("together"),
     )
 
 
 def _part(base: Document, told: Mapping[str, Any], name: str) -> Part:
     """A part's problem is the file's, with the part's own keys over it."""
-    origin = next(iter(base.values())).origin
+    title = str(told.get("title", ""))
+    origin = Origin(f"{name}, part {title!r}" if title else name, _folder_of(base))
     changed = {key: value for key, value in told.items() if key not in PART}
-    show = tuple(told.get("show") or DEFAULT_SELECTION)
-    try:
-        problem = assemble(base | {key: Written(value, origin) for key, value in changed.items()})
-    except AttnError as error:
-        raise error.at(f"{name}, part {told.get('title', '')!r}") from None
+    show, expected = told.get("show") or DEFAULT_SELECTION, told.get("expected") or {}
+    if not isinstance(show, (list, tuple)) or not isinstance(expected, Mapping):
+        hint = "show is a list of names, expected has numbers under names"
+        raise AttnError("show or expected can't be read", where=origin.name, hint=hint)
     return Part(
-        title=told.get("title", ""),
-        about=told.get("about", ""),
-        problem=problem,
-        show=show,
-        expected={key: matrix.array(value, key, origin) for key, value in (told.get("expected") or {}).items()},
+        title=title,
+        about=str(told.get("about", "")),
+        problem=assemble(base | {key: Written(value, origin) for key, value in changed.items()}),
+        show=tuple(map(str, show)),
+        expected={key: matrix.array(value, f"expected, {key}", origin) for key, value in expected.items()},
         options=_options(changed, show),
     )
+
+
+def _folder_of(base: Document) -> Path:
+    """The folder that paths in the document are relative to."""
+    return next((written.origin.folder for written in base.values()), Path())
 
 
 def _options(changed: Mapping[str, Any], show: Sequence[str]) -> str:
@@ -98,7 +113,7 @@ def _options(changed: Mapping[str, Any], show: Sequence[str]) -> str:
 
 def _text(value: Any) -> str:
     """A value in the grammar of the options."""
-    if isinstance(value, Mapping) and all(isinstance(entry, (Mapping, type(None))) for entry in value.values()):
+    if isinstance(value, Mapping) and len(value) == 1:
         ((name, parameters),) = value.items()
         return f"{name}:{','.join(f'{key}={parameter}' for key, parameter in (parameters or {}).items())}".rstrip(":")
     if isinstance(value, list) and not any(isinstance(entry, list) for entry in value):

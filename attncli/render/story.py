@@ -7,6 +7,7 @@ from rich.text import Text
 
 from attncli.arrays import np
 from attncli.comparison import Comparison
+from attncli.errors import AttnError
 from attncli.literal import clean
 from attncli.render.grid import Grid
 from attncli.render.sections import Section, sections
@@ -51,7 +52,11 @@ def render(story: Story, screen: Screen) -> str:
     """The story from its title to its verdict."""
     console = open_console(screen)
     console.print(Text(clean(story.title), "bold"))
-    for text in (story.about, f"Source: {story.source}" if story.source else "", f"$ {story.save}"):
+    for text in (
+        story.about,
+        f"Source: {story.source}" if story.source else "",
+        f"$ {story.save}" if story.save else "",
+    ):
         if text:
             console.print(Text("\n".join(map(clean, text.strip().split("\n")))))
     for chapter in story.chapters:
@@ -102,6 +107,8 @@ def _end(story: Story) -> Text:
 def _side_by_side(story: Story, name: str) -> Section:
     """One result of every part, a column each, for results of one feature."""
     results = [chapter.view.result for chapter in story.chapters]
+    if len({result.query_tokens for result in results}) > 1:
+        raise AttnError("the parts have different queries, so they can't stand side by side", where="together")
     values = np.concatenate([result.trace[name].value[..., :1] for result in results], axis=-1)
     grid = Grid(values, results[0].query_tokens, tuple(chapter.title for chapter in story.chapters))
     return Section(f"{name}, side by side", (grid,))
