@@ -6,10 +6,11 @@ project ─ split heads ─ SCORE (times scale) ─ NORMALIZE ─ CONTEXT ─ me
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from attncli.arrays import Array, np
+from attncli.arrays import Array
 from attncli.catalogue import Chosen
 from attncli.ops import heads as head_axis
 from attncli.ops import look_up
+from attncli.ops.scores import scaled
 from attncli.problem import Problem
 from attncli.recorder import Recorder
 from attncli.shapes import Letters
@@ -150,9 +151,9 @@ def _score(problem: Problem, recorder: Recorder) -> None:
     recorder.step(
         "scores",
         "scale",
-        np.multiply,
-        {"x1": "unscaled_scores"},
-        options={"x2": problem.scale},
+        scaled,
+        {"scores": "unscaled_scores"},
+        options={"scale": problem.scale},
         axes=recorder.steps["unscaled_scores"].axes,
         symbol="S",
         formula=f"S = {problem.scale:g} S₀",

@@ -241,6 +241,11 @@ def _(pen: Pen, query: Array, key: Array, result: Any) -> list[str]:
     return [_squares(pen, query, key) + f" = {pen(squared)}", f"−√{pen(squared)} = {pen(result)}"]
 
 
+def scaled(scores: Array, *, scale: float) -> Array:
+    """The scores times a number of the user's own."""
+    return scores * scale
+
+
 def _activate(activation: Activation, x: Array) -> Array:
     """The hidden layer's nonlinearity."""
     match activation:

@@ -4,7 +4,6 @@ from typing import Any
 
 from attncli.arrays import np
 from attncli.catalogue import written_for
-from attncli.ops import heads
 from attncli.pen import Pen
 from attncli.trace import Step, Trace
 
@@ -15,11 +14,11 @@ def lines(trace: Trace, step: Step, at: dict[str, int], places: int) -> list[str
     """The arithmetic of a step for the query, key (and head) in `at`; nothing where there is none to show."""
     row, column = at["n"], at["m"]
     pen = Pen(places, trace.labels["n"][row], trace.labels["m"][column], row, column)
-    if step.function is heads.project:
+    if step.stage == "project" and not step.does_nothing:
         return [_projection(trace, step, at, pen)]
     if step.stage == "scale":
-        unscaled = _cell(trace[step.inputs["x1"]], at)
-        return [f"{pen(step.options['x2'])}·{pen.factor(unscaled)} = {pen(_cell(step, at))}"]
+        unscaled = _taken(trace[step.inputs["scores"]], {"h": 0, **at})
+        return [f"{pen(step.options['scale'])}·{pen.factor(unscaled)} = {pen(_taken(step, {'h': 0, **at}))}"]
     writer = written_for(step.function) if step.entry is not None and step.function is not None else None
     if writer is None or step.entry is None:
         return []
@@ -38,11 +37,6 @@ def lines(trace: Trace, step: Step, at: dict[str, int], places: int) -> list[str
 def _taken(step: Step, at: dict[str, int]) -> Any:
     """A step's value at the positions given on some of its axes."""
     return step.value[tuple(at[letter] if letter in at else slice(None) for letter in step.axes)]
-
-
-def _cell(step: Step, at: dict[str, int]) -> Any:
-    """One number of a step with queries and keys for axes."""
-    return _taken(step, {**at, "h": at.get("h", 0)})
 
 
 def _projection(trace: Trace, step: Step, at: dict[str, int], pen: Pen) -> str:

@@ -1,0 +1,234 @@
+"""The pipeline as a whole: published numbers, an independent multi-head layer, and laws that hold for every step."""
+
+import math
+from itertools import product
+
+import numpy as np
+import pytest
+from attncli import attention
+from attncli.io.problems import Written, assemble
+from attncli.io.source import Origin
+from attncli.ops import entries
+from attncli.problem import Problem
+from attncli.recorder import Recorder
+
+# Distinct primes, so that a swapped axis can't hide: queries, keys, and the features of a head.
+N, M, D, E, HEADS = 3, 5, 7, 11, 2
+
+TUTORIAL = {
+    "tokens": ["word_1", "word_2", "word_3", "word_4"],
+    "embeddings": [[1, 0, 0], [0, 1, 0], [1, 1, 0], [0, 0, 1]],
+    "w_q": [[2, 0, 2], [2, 0, 0], [2, 1, 2]],
+    "w_k": [[2, 2, 2], [0, 2, 1], [0, 1, 1]],
+    "w_v": [[1, 1, 0], [0, 1, 1], [0, 0, 0]],
+}
+PUBLISHED_OUTPUT = [
+    [0.98522025, 1.74174051, 0.75652026],
+    [0.90965265, 1.40965265, 0.5],
+    [0.99851226, 1.75849334, 0.75998108],
+    [0.99560386, 1.90407309, 0.90846923],
+]
+
+
+def problem(**keys: object) -> Problem:
+    return assemble({key: Written(value, Origin()) for key, value in keys.items()})
+
+
+def numbers(*shape: int, seed: int = 0) -> np.ndarray:
+    return np.random.default_rng([seed, *shape]).normal(size=shape)
+
+
+def test_the_tutorial_gives_its_published_numbers() -> None:
+    result = problem(**TUTORIAL).compute()
+    assert result.trace["dot_products"].value[0].tolist() == [8, 2, 10, 2]
+    np.testing.assert_allclose(result.weights[0], [0.23608986, 0.00738988, 0.74913039, 0.00738988], rtol=0, atol=0.5e-8)
+    np.testing.assert_allclose(result.output, PUBLISHED_OUTPUT, rtol=0, atol=0.5e-8)
+
+
+def test_the_tutorials_matrices_come_from_its_seed() -> None:
+    drawn = problem(embeddings=TUTORIAL["embeddings"], seed=42, generator="legacy", init="randint:low=0,high=3")
+    np.testing.assert_array_equal(drawn.w_q, TUTORIAL["w_q"])
+    np.testing.assert_allclose(drawn.compute().output, PUBLISHED_OUTPUT, rtol=0, atol=0.5e-8)
+
+
+@pytest.mark.parametrize(
+    ("only", "rows"),
+    [(["word_1"], [0]), (["word_3", "word_1"], [2, 0]), ([1], [1]), ([-1], [3]), (["word_2", "3"], [1, 3])],
+)
+def test_some_queries_get_what_they_get_among_all(only: list[str], rows: list[int]) -> None:
+    alone, among_all = problem(**TUTORIAL, only=only).compute(), problem(**TUTORIAL).compute()
+    assert alone.query_tokens == tuple(TUTORIAL["tokens"][row] for row in rows)
+    assert alone.key_tokens == tuple(TUTORIAL["tokens"])
+    np.testing.assert_allclose(alone.weights, among_all.weights[rows], rtol=1e-15)
+    np.testing.assert_allclose(alone.output, among_all.output[rows], rtol=1e-15)
+
+
+def test_one_head_is_the_plain_formula() -> None:
+    query, key, value = numbers(N, D), numbers(M, D), numbers(M, E)
+    output = attention(query, key, value).output
+    for i in range(N):
+        scores = [math.fsum(a * b for a, b in zip(query[i], key[j], strict=True)) / math.sqrt(D) for j in range(M)]
+        total = math.fsum(map(math.exp, scores))
+        for e in range(E):
+            expected = math.fsum(math.exp(s) / total * value[j, e] for j, s in enumerate(scores))
+            assert output[i, e] == pytest.approx(expected, rel=1e-14)
+
+
+def test_heads_attend_side_by_side_each_with_its_share_of_the_features() -> None:
+    query, key, value = numbers(N, HEADS * D), numbers(M, HEADS * D), numbers(M, HEADS * E)
+    together = attention(query, key, value, heads=HEADS, select=("weights", "context", "output"))
+    assert together.weights.shape == (HEADS, N, M)
+    assert together.context.shape == (HEADS, N, E)
+    for head in range(HEADS):
+        of_d, of_e = slice(head * D, (head + 1) * D), slice(head * E, (head + 1) * E)
+        alone = attention(query[:, of_d], key[:, of_d], value[:, of_e], select=("weights", "output"))
+        np.testing.assert_allclose(together.weights[head], alone.weights, rtol=1e-14)
+        np.testing.assert_allclose(together.output[:, of_e], alone.output, rtol=1e-14)
+
+
+@pytest.mark.peer
+@pytest.mark.parametrize("bias", [False, True])
+@pytest.mark.parametrize("cross", [False, True])
+@pytest.mark.parametrize("heads", [1, 2, 3])
+def test_multi_head_attention_is_that_of_pytorch(heads: int, cross: bool, bias: bool) -> None:
+    torch = pytest.importorskip("torch")
+    width = 6
+    layer = torch.nn.MultiheadAttention(width, heads, bias=bias, batch_first=True, dtype=torch.float64)
+    if bias:
+        torch.nn.init.normal_(layer.in_proj_bias)
+        torch.nn.init.normal_(layer.out_proj.bias)
+    keys, queries = numbers(M, width), numbers(N, width)
+    asking = queries if cross else keys
+    with torch.no_grad():
+        expected, weights = layer(
+            *(torch.from_numpy(x)[None] for x in (asking, keys, keys)), average_attn_weights=False
+        )
+    w_q, w_k, w_v = layer.in_proj_weight.detach().numpy().reshape(3, width, width)
+    given = {"embeddings": keys, "w_q": w_q, "w_k": w_k, "w_v": w_v, "w_o": layer.out_proj.weight.detach().numpy()}
+    if bias:
+        given |= dict(zip(("b_q", "b_k", "b_v"), layer.in_proj_bias.detach().numpy().reshape(3, width), strict=True))
+        given["b_o"] = layer.out_proj.bias.detach().numpy()
+    if cross:
+        given["query_embeddings"] = queries
+    result = problem(**given, heads=heads, weight_layout="out_in").compute()
+    np.testing.assert_allclose(result.output, expected[0].numpy(), rtol=0, atol=1e-13)
+    np.testing.assert_allclose(
+        result.weights.reshape(heads, *result.weights.shape[-2:]), weights[0].numpy(), atol=1e-14
+    )
+
+
+def test_a_layout_only_says_how_a_matrix_is_stored() -> None:
+    x, w, parameters = numbers(M, D), numbers(D, E), {"w": numbers(E, E)}
+    given = {"embeddings": x, "w_q": w, "w_k": w, "b_q": numbers(E)}
+    stored = {key: value.T if key.startswith("w_") else value for key, value in given.items()}
+    in_out = problem(**given, score={"general": parameters}).compute()
+    out_in = problem(**stored, score={"general": {"w": parameters["w"].T}}, weight_layout="out_in").compute()
+    np.testing.assert_allclose(in_out.output, out_in.output, rtol=1e-13)
+
+
+def test_without_values_the_keys_are_the_values() -> None:
+    query, key = numbers(N, D), numbers(M, D)
+    np.testing.assert_array_equal(attention(query, key).output, attention(query, key, key).output)
+
+
+def test_a_missing_projection_is_the_identity() -> None:
+    x = numbers(M, D)
+    np.testing.assert_array_equal(problem(embeddings=x).compute().output, attention(x, x, x).output)
+
+
+@pytest.mark.parametrize(("score", "unscaled"), [("scaled_dot", "dot"), ("dot", "dot"), ("euclidean", "euclidean")])
+def test_a_scale_stands_in_for_the_scores_own(score: str, unscaled: str) -> None:
+    query, key = numbers(N, D), numbers(M, D)
+    scaled = attention(query, key, score=score, scale=0.3, select=("scores",)).scores
+    plain = attention(query, key, score=unscaled, select=("scores",)).scores
+    np.testing.assert_allclose(scaled, 0.3 * plain, rtol=1e-15)
+
+
+def test_a_score_may_have_a_matrix_for_each_head() -> None:
+    query, key = numbers(N, HEADS * D), numbers(M, HEADS * D)
+    w = numbers(HEADS, D, D)
+    together = attention(query, key, heads=HEADS, score={"general": {"w": w}}, select=("scores",)).scores
+    for head in range(HEADS):
+        share = slice(head * D, (head + 1) * D)
+        expected = query[:, share] @ w[head] @ key[:, share].T
+        np.testing.assert_allclose(together[head], expected, rtol=1e-13)
+
+
+PARAMETERS = {
+    "general": {"w": numbers(D, D)},
+    "additive": {"w1": numbers(D, 13), "w2": numbers(D, 13), "v": numbers(13), "b": numbers(13)},
+    "location": {"w": numbers(D, M)},
+    "topk": {"k": 2},
+    "attentional": {"w": numbers(E + D, 17)},
+    "softmax": {"temperature": 0.7},
+    "entmax": {"alpha": 1.3},
+}
+PIPELINES = [
+    (score, normalize, context)
+    for score, normalize, context in product(entries("score"), entries("normalize"), entries("context"))
+    if context != "sample" or "distribution" in entries("normalize")[normalize].traits
+]
+
+
+@pytest.mark.parametrize(("score", "normalize", "context"), PIPELINES, ids="-".join)
+@pytest.mark.parametrize("heads", [1, HEADS])
+def test_every_step_is_its_function_applied_to_its_named_inputs(
+    score: str, normalize: str, context: str, heads: int
+) -> None:
+    """Any score goes with any normalizer and context; names are unique, and defined before they are used."""
+    stages = {
+        stage: {name: PARAMETERS[name]} if name in PARAMETERS else name
+        for stage, name in (("score", score), ("normalize", normalize), ("context", context))
+    }
+    given = {"query": numbers(N, heads * D), "key": numbers(M, heads * D), "value": numbers(M, heads * E)}
+    trace = problem(**given, **stages, heads=heads).compute().trace
+    names = [step.name for step in trace.steps]
+    assert len(names) == len(set(names))
+    for at, step in enumerate(trace.steps):
+        assert step.value.ndim == len(step.axes), step.name
+        assert set(step.inputs.values()) <= set(names[:at]), step.name
+        if step.function is not None:
+            arguments = {argument: trace[source].value for argument, source in step.inputs.items()}
+            again = step.function(**arguments, **step.options)
+            np.testing.assert_array_equal(again, step.value, err_msg=step.name)
+    assert [step.name for step in trace.computed][:3] == ["query", "key", "value"]
+    assert trace["output"].value.shape == (N, heads * (17 if context == "attentional" else E))
+
+
+def test_a_query_that_attends_to_nothing_gets_zeros_and_a_note() -> None:
+    result = attention([[1.0], [-1.0]], [[1.0], [2.0]], normalize="relu", select=("weights", "output"))
+    assert result.weights.tolist() == [[1, 2], [0, 0]]
+    assert result.output[1].tolist() == [0]
+    assert len(result.trace.notes) == 1
+    assert "positions 1" in result.trace.notes[0]
+
+
+def test_inner_quantities_of_one_name_in_two_stages_stay_apart() -> None:
+    recorder = Recorder()
+    recorder.give("scores", np.array([[1.0, 2.0]]), ("n", "m"), "S")
+    for name in ("first", "second"):
+        entry = entries("normalize")["softmax"]
+        recorder.step(
+            name,
+            "normalize",
+            entry.function,
+            {"scores": "scores"},
+            axes=("n", "m"),
+            symbol="A",
+            formula="",
+            entry=entry,
+        )
+    assert list(recorder.steps) == ["scores", "exponentials", "first", "second_exponentials", "second"]
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64", "longdouble"])
+def test_arrays_keep_their_floating_type(dtype: str) -> None:
+    query, key = numbers(N, D).astype(dtype), numbers(M, D).astype(dtype)
+    for name in ("scores", "weights", "output"):
+        assert getattr(attention(query, key, select=(name,)), name).dtype == dtype
+
+
+def test_large_integers_become_floating_point_before_they_are_multiplied() -> None:
+    large = 2**62
+    scores = attention(np.array([[large]]), np.array([[large]]), score="dot", select=("scores",)).scores
+    assert scores.tolist() == [[float(large) ** 2]]
