@@ -4,8 +4,9 @@ import ast
 from collections.abc import Iterator
 from pathlib import Path
 
-import attncli
 import pytest
+
+import attncli
 
 ROOT = Path(attncli.__file__).parent
 FILES = sorted(ROOT.rglob("*.py"))
@@ -13,7 +14,7 @@ FILES = sorted(ROOT.rglob("*.py"))
 LEAVES = {"errors", "literal", "pen", "arrays"}
 RECORDS = LEAVES | {"shapes", "catalogue"}
 MAY_IMPORT = {
-    **dict.fromkeys(LEAVES, set[str]()),
+    **{leaf: set() for leaf in LEAVES},
     "shapes": {"errors"},
     "catalogue": {"arrays", "errors", "shapes"},
     "ops": {"arrays", "catalogue", "pen", "ops"},

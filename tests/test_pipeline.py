@@ -5,6 +5,7 @@ from itertools import product
 
 import numpy as np
 import pytest
+
 from attncli import attention
 from attncli.io.problems import Written, assemble
 from attncli.io.source import Origin

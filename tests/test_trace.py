@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+
 from attncli import AttnError, attention
 from attncli.trace import position_of
 
