@@ -1,0 +1,80 @@
+"""The documents hold: every command of the README prints what the README shows, every sample runs."""
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+from html import unescape
+from pathlib import Path
+
+import pytest
+
+from attncli.io import examples
+
+ROOT = Path(__file__).parent.parent
+README = (ROOT / "README.md").read_text(encoding="utf-8")
+SAMPLES = sorted((ROOT / "samples").glob("*.yaml"))
+CONSOLE = re.compile(r"^```console\n(.*?)^```", re.MULTILINE | re.DOTALL)
+
+
+def shell(command: str, folder: Path) -> subprocess.CompletedProcess[str]:
+    """Run a command of the README as a reader would, with this Python's `attn` first on the path."""
+    environment = os.environ | {"PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"}
+    return subprocess.run(
+        ["bash", "-c", command], cwd=folder, env=environment, capture_output=True, text=True, check=False, timeout=60
+    )
+
+
+def commands(block: str) -> list[tuple[str, str]]:
+    """The commands of a block, each with the output that is shown below it."""
+    parts = re.split(r"^\$ (.*)\n", block, flags=re.MULTILINE)[1:]
+    return list(zip(parts[::2], parts[1::2], strict=True))
+
+
+def test_every_command_of_the_readme_prints_what_it_shows(tmp_path: Path) -> None:
+    if shutil.which("jq") is None:
+        pytest.skip("jq is not installed")
+    shutil.copytree(ROOT / "samples", tmp_path / "samples")
+    shown = [pair for block in CONSOLE.findall(README) for pair in commands(block)]
+    assert len(shown) > 15
+    for command, expected in shown:
+        ran = shell(command, tmp_path)
+        assert ran.stdout + ran.stderr == expected, command
+
+
+def test_every_command_there_is_stands_in_the_readme() -> None:
+    for name in ("compute", "demo", "generate", "list", "show"):
+        assert f"$ attn {name} " in README
+
+
+def test_the_picture_shows_what_the_command_prints() -> None:
+    picture = unescape(re.sub(r"<[^>]+>", " ", (ROOT / "samples/weights.svg").read_text(encoding="utf-8")))
+    printed = shell("attn compute samples/tutorial.yaml --select weights,output", ROOT).stdout
+    numbers = re.findall(r"\d\.\d{4}", printed)
+    assert len(numbers) == 28
+    assert sorted(numbers) == sorted(re.findall(r"\d\.\d{4}", picture))
+
+
+@pytest.mark.parametrize("sample", SAMPLES, ids=lambda path: path.name)
+def test_every_sample_computes(sample: Path) -> None:
+    ran = shell(f"attn compute {sample} --json", ROOT)
+    assert ran.returncode == 0, ran.stderr
+    assert ran.stdout.startswith('{\n  "format": "attn.result/1"')
+
+
+@pytest.mark.parametrize("sample", [s for s in SAMPLES if s.stem in examples.names()], ids=lambda path: path.name)
+def test_a_sample_of_a_worked_examples_name_is_what_its_demo_hands_over(sample: Path) -> None:
+    assert sample.read_text(encoding="utf-8") == examples.text(sample.stem)
+
+
+@pytest.mark.parametrize("sample", ["tutorial", "tutorial_csv", "tutorial_seed"])
+def test_the_tutorial_is_the_same_from_numbers_from_tables_and_from_the_seed(sample: str) -> None:
+    printed = shell(f"attn compute samples/{sample}.yaml --select output --precision 8 -f csv", ROOT).stdout
+    rows = [[round(float(cell), 8) for cell in line.split(",")[1:]] for line in printed.splitlines()[1:]]
+    assert rows == [
+        [0.98522025, 1.74174051, 0.75652026],
+        [0.90965265, 1.40965265, 0.5],
+        [0.99851226, 1.75849334, 0.75998108],
+        [0.99560386, 1.90407309, 0.90846923],
+    ]
