@@ -143,5 +143,5 @@ def _shade(share: float) -> Style:
     if share < 0.05:
         return Style()
     red, green, blue = (int(start + (end - start) * share) for start, end in ((210, 8), (230, 81), (245, 156)))
-    ink = "black" if share < 0.5 else "white"
+    ink = "rgb(0,0,0)" if share < 0.5 else "rgb(255,255,255)"
     return Style(bgcolor=f"rgb({red},{green},{blue})", color=ink, bold=share == 1)
