@@ -231,6 +231,11 @@ def none(scores: Array) -> Array:
     return np.where(scores == -np.inf, 0, scores).astype(scores.dtype)
 
 
+@written(none)
+def _(pen: Pen, scores: Array, result: Any) -> list[str]:
+    return [f"the score is the weight: {pen(scores[pen.column])} = {pen(result)}"]
+
+
 def _largest(scores: Array) -> Array:
     """Each row's largest score; 0 where every key is hidden."""
     largest = scores.max(axis=-1, keepdims=True)
@@ -240,8 +245,8 @@ def _largest(scores: Array) -> Array:
 
 def _divided(parts: Array, total: Array) -> Array:
     """`parts / total`, and zeros where the total is 0."""
-    divisor: Array = np.where(total == 0, 1, total).astype(parts.dtype)
-    return parts / divisor
+    shares: Array = np.where(total == 0, 0, parts / np.where(total == 0, 1, total))
+    return shares.astype(parts.dtype)
 
 
 def _clipped(shifted: Array) -> Array:
@@ -285,5 +290,4 @@ def _entmax_by_bisection(x: Array, alpha: float) -> Array:
         too_low = powers(middle).sum(axis=-1, keepdims=True) >= 1
         low, high = np.where(too_low, middle, low), np.where(too_low, high, middle)
     weights = powers(low)
-    total: Array = weights.sum(axis=-1, keepdims=True)
-    return weights / total
+    return _divided(weights, weights.sum(axis=-1, keepdims=True))

@@ -1,0 +1,223 @@
+"""Normalizers, against their definitions one row at a time, against other libraries, and the laws they keep."""
+
+import math
+from collections.abc import Callable
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from attncli.ops import entries
+from attncli.ops.normalizers import entmax, softmax, softmax1, sparsemax
+
+NORMALIZERS = entries("normalize")
+DISTRIBUTIONS = [name for name, entry in NORMALIZERS.items() if "distribution" in entry.traits]
+Row = list[float]
+
+
+def exponentials_over(row: Row, extra: float = 0.0, temperature: float = 1.0) -> Row:
+    total = math.fsum(math.exp(s / temperature) for s in row) + extra
+    return [math.exp(s / temperature) / total for s in row]
+
+
+def nearest_distribution(row: Row) -> Row:
+    """Every support is tried, in exact fractions: the largest whose members all stay positive is the one."""
+    exact = [Fraction(s) for s in row]
+    ordered = sorted(exact, reverse=True)
+    for size in range(len(row), 0, -1):
+        threshold = (sum(ordered[:size]) - 1) / size
+        if ordered[size - 1] > threshold:
+            return [float(max(s - threshold, Fraction(0))) for s in exact]
+    raise AssertionError("the largest score alone is always a support")
+
+
+def powers_that_sum_to_one(row: Row, alpha: float) -> Row:
+    """The threshold by 200 halvings: slow, and nothing like a closed form."""
+    scaled = [(alpha - 1) * s for s in row]
+    low, high = max(scaled) - 1, max(scaled)
+    for _ in range(200):
+        threshold = (low + high) / 2
+        total = math.fsum(max(s - threshold, 0.0) ** (1 / (alpha - 1)) for s in scaled)
+        low, high = (threshold, high) if total > 1 else (low, threshold)
+    return [max(s - low, 0.0) ** (1 / (alpha - 1)) for s in scaled]
+
+
+def only_the_largest(row: Row, k: int) -> Row:
+    least = sorted(row)[-min(k, len(row))]
+    weights = iter(exponentials_over([s for s in row if s >= least]))
+    return [next(weights) if s >= least else 0.0 for s in row]
+
+
+DEFINITIONS: dict[str, tuple[Callable[..., Row], list[dict[str, Any]]]] = {
+    "softmax": (
+        lambda row, temperature=1.0: exponentials_over(row, temperature=temperature),
+        [{}, {"temperature": 0.3}, {"temperature": 5.0}],
+    ),
+    "softmax1": (lambda row: exponentials_over(row, extra=1.0), [{}]),
+    "sparsemax": (nearest_distribution, [{}]),
+    "entmax": (
+        lambda row, alpha=1.5: powers_that_sum_to_one(row, alpha),
+        [{}, {"alpha": 1.2}, {"alpha": 1.8}, {"alpha": 2}, {"alpha": 4.0}],
+    ),
+    "sigmoid": (lambda row, shift=0.0: [1 / (1 + math.exp(-(s + shift))) for s in row], [{}, {"shift": -1.5}]),
+    "relu": (lambda row: [s if s > 0 else 0.0 for s in row], [{}]),
+    "topk": (only_the_largest, [{"k": 1}, {"k": 3}, {"k": 99}]),
+    "hardmax": (lambda row: [(s == max(row)) / row.count(max(row)) for s in row], [{}]),
+    "sum": (lambda row: [s / math.fsum(row) for s in row], [{}]),
+    "none": (lambda row: row, [{}]),
+}
+CASES = [
+    pytest.param(name, row, parameters, id=f"{name}-{at}")
+    for name, (row, cases) in DEFINITIONS.items()
+    for at, parameters in enumerate(cases)
+]
+REQUIRED = {"topk": {"k": 3}}
+ROWS = st.lists(st.floats(-30, 30).map(lambda x: round(x, 3)), min_size=1, max_size=9)
+
+
+def test_every_normalizer_has_a_second_definition_here() -> None:
+    assert set(DEFINITIONS) == set(NORMALIZERS)
+
+
+@pytest.mark.parametrize(("name", "row", "parameters"), CASES)
+def test_a_normalizer_is_its_definition(name: str, row: Callable[..., Row], parameters: dict[str, Any]) -> None:
+    scores = np.random.default_rng(3).normal(size=(2, 5, 7)) * 2
+    weights = NORMALIZERS[name].function(scores, **parameters)
+    expected = [[row(line, **parameters) for line in table] for table in scores.tolist()]
+    np.testing.assert_allclose(weights, expected, rtol=1e-12, atol=1e-15)
+
+
+@pytest.mark.parametrize(("name", "row", "parameters"), CASES)
+def test_a_hidden_key_gets_exactly_zero_and_the_others_what_they_get_without_it(
+    name: str, row: Callable[..., Row], parameters: dict[str, Any]
+) -> None:
+    function = NORMALIZERS[name].function
+    scores = np.random.default_rng(5).normal(size=(3, 7))
+    hidden = np.array([False, True, False, False, True, False, False])
+    with_hidden = function(np.where(hidden, -np.inf, scores), **parameters)
+    assert (with_hidden[:, hidden] == 0).all()
+    np.testing.assert_allclose(with_hidden[:, ~hidden], function(scores[:, ~hidden], **parameters), rtol=1e-14)
+
+
+@pytest.mark.parametrize(("name", "row", "parameters"), CASES)
+def test_a_row_of_hidden_keys_becomes_zeros(name: str, row: Callable[..., Row], parameters: dict[str, Any]) -> None:
+    scores = np.array([[-np.inf, -np.inf, -np.inf], [1.0, 2.0, 3.0]])
+    weights = NORMALIZERS[name].function(scores, **parameters)
+    assert weights[0].tolist() == [0, 0, 0]
+    assert np.isfinite(weights).all()
+
+
+@pytest.mark.parametrize(("name", "row", "parameters"), CASES)
+@pytest.mark.parametrize("dtype", ["float32", "float64", "longdouble"])
+def test_weights_have_the_type_of_the_scores(
+    name: str, row: Callable[..., Row], parameters: dict[str, Any], dtype: str
+) -> None:
+    scores = np.array([[0.5, -1.0, 2.0]], dtype=dtype)
+    assert NORMALIZERS[name].function(scores, **parameters).dtype == dtype
+
+
+@pytest.mark.parametrize("name", DISTRIBUTIONS)
+@given(row=ROWS)
+def test_a_distribution_is_not_negative_and_sums_to_one(name: str, row: Row) -> None:
+    weights = NORMALIZERS[name].function(np.array([row]), **REQUIRED.get(name, {}))
+    assert (weights >= 0).all()
+    assert weights.sum() == pytest.approx(1, abs=1e-12)
+
+
+@pytest.mark.parametrize("name", DISTRIBUTIONS)
+@given(row=ROWS, constant=st.sampled_from([-64.0, 0.5, 1024.0]))
+def test_a_constant_added_to_a_row_changes_nothing(name: str, row: Row, constant: float) -> None:
+    function, scores = NORMALIZERS[name].function, np.round(np.array([row]) * 1024) / 1024  # sums stay exact
+    parameters = REQUIRED.get(name, {})
+    np.testing.assert_array_equal(function(scores + constant, **parameters), function(scores, **parameters))
+
+
+@pytest.mark.parametrize("name", NORMALIZERS)
+@given(row=ROWS, data=st.data())
+def test_the_order_of_the_keys_is_of_no_importance(name: str, row: Row, data: st.DataObject) -> None:
+    order = data.draw(st.permutations(range(len(row))))
+    function, scores = NORMALIZERS[name].function, np.array([row])
+    parameters = REQUIRED.get(name, {})
+    weights, permuted = function(scores, **parameters), function(scores[:, order], **parameters)
+    # A sum in another order may round otherwise; where it nearly cancels, by more.
+    slack = 1e-13 * (1 + abs(scores).sum() / max(abs(scores.sum()), 1e-3)) if name == "sum" else 1e-13
+    np.testing.assert_allclose(permuted, weights[:, order], rtol=slack * 100, atol=slack)
+
+
+@pytest.mark.parametrize("name", DISTRIBUTIONS)
+@pytest.mark.parametrize("size", [1e4, 1e150, 1e300])
+def test_scores_of_any_size_give_a_distribution(name: str, size: float) -> None:
+    weights = NORMALIZERS[name].function(
+        np.array([[size, -size, 0.0], [-size, -size, -size]]), **REQUIRED.get(name, {})
+    )
+    np.testing.assert_allclose(weights, [[1, 0, 0], [1 / 3, 1 / 3, 1 / 3]], rtol=1e-15)
+
+
+@given(row=ROWS)
+def test_entmax_goes_from_softmax_to_sparsemax(row: Row) -> None:
+    scores = np.array([row])
+    np.testing.assert_array_equal(entmax(scores, alpha=1), softmax(scores))
+    np.testing.assert_array_equal(entmax(scores, alpha=2), sparsemax(scores))
+    np.testing.assert_allclose(entmax(scores, alpha=1.5), entmax(scores, alpha=1.5 + 1e-9), atol=1e-6)
+    np.testing.assert_allclose(entmax(scores, alpha=1 + 1e-9), softmax(scores), atol=1e-5)
+
+
+@given(row=ROWS)
+def test_softmax1_is_softmax_with_one_more_key_that_scores_zero(row: Row) -> None:
+    with_one_more = softmax(np.array([[*row, 0.0]]))
+    np.testing.assert_allclose(softmax1(np.array([row])), with_one_more[:, :-1], rtol=1e-14)
+
+
+def test_equal_scores_get_equal_weights_from_topk() -> None:
+    weights = NORMALIZERS["topk"].function(np.array([[1.0, 3.0, 1.0, 0.0]]), k=2)
+    assert weights[0, 0] == weights[0, 2] > 0
+    assert weights[0, 3] == 0
+
+
+def test_a_row_that_sums_to_zero_has_no_shares() -> None:
+    assert NORMALIZERS["sum"].function(np.array([[1.0, -1.0], [1.0, 3.0]])).tolist() == [[0, 0], [0.25, 0.75]]
+
+
+@pytest.mark.peer
+def test_normalizers_are_those_of_scipy_and_pytorch() -> None:
+    special = pytest.importorskip("scipy.special")
+    torch = pytest.importorskip("torch")
+    scores = np.random.default_rng(7).normal(size=(5, 11)) * 4
+    tensor = torch.from_numpy(scores)
+    np.testing.assert_allclose(softmax(scores), special.softmax(scores, axis=-1), rtol=1e-14)
+    np.testing.assert_allclose(softmax(scores), torch.softmax(tensor, -1).numpy(), rtol=1e-14)
+    np.testing.assert_allclose(NORMALIZERS["sigmoid"].function(scores), special.expit(scores), rtol=1e-14)
+    np.testing.assert_array_equal(NORMALIZERS["relu"].function(scores), torch.relu(tensor).numpy())
+
+
+@pytest.mark.peer
+@pytest.mark.parametrize("alpha", [1.2, 1.5, 1.8, 2.0, 3.0])
+def test_sparse_normalizers_are_those_of_the_entmax_package(alpha: float) -> None:
+    torch, peer = pytest.importorskip("torch"), pytest.importorskip("entmax")
+    scores = np.random.default_rng(11).normal(size=(13, 29)) * 2
+    tensor = torch.from_numpy(scores)
+    exact = {1.5: peer.entmax15, 2.0: peer.sparsemax}
+    expected = exact[alpha](tensor, dim=-1) if alpha in exact else peer.entmax_bisect(tensor, alpha=alpha, n_iter=200)
+    np.testing.assert_allclose(entmax(scores, alpha=alpha), expected.numpy(), atol=1e-13)
+
+
+@pytest.mark.peer
+@pytest.mark.parametrize(("alpha", "ulps"), [(1.0001, 64), (1.25, 16), (1.5, 16), (2.0, 4), (4.0, 64)])
+def test_entmax_is_right_to_the_last_digits(alpha: float, ulps: int) -> None:
+    """Against 60 digits; the power 1/(α−1), and for large α its steepness at the threshold, magnify the last bit."""
+    mpmath = pytest.importorskip("mpmath")
+    row = [1.0, 0.75, 0.5, 0.25, -0.5]
+    with mpmath.workdps(60):
+        scaled = [(mpmath.mpf(alpha) - 1) * mpmath.mpf(s) for s in row]
+        power = 1 / (mpmath.mpf(alpha) - 1)
+        low, high = max(scaled) - 1, max(scaled)
+        for _ in range(220):
+            middle = (low + high) / 2
+            total = sum(max(s - middle, mpmath.mpf(0)) ** power for s in scaled)
+            low, high = (middle, high) if total > 1 else (low, middle)
+        expected = [float(max(s - low, mpmath.mpf(0)) ** power) for s in scaled]
+    computed = entmax(np.array([row]), alpha=alpha)[0]
+    np.testing.assert_allclose(computed, expected, rtol=0, atol=ulps * np.finfo(float).eps)

@@ -1,0 +1,123 @@
+"""Every record of the catalogue is complete, and what it says is true."""
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from attncli.catalogue import Entry, Range, register, written_for
+from attncli.errors import AttnError, UnknownNameError
+from attncli.ops import entries, kinds, look_up
+from attncli.pen import Pen
+from attncli.shapes import LEGEND
+
+EVERY = [entry for kind in kinds() for entry in entries(kind).values()]
+STAGES = [entry for entry in EVERY if entry.kind != "generator"]
+named = pytest.mark.parametrize("entry", EVERY, ids=lambda entry: entry.name)
+staged = pytest.mark.parametrize("entry", STAGES, ids=lambda entry: entry.name)
+
+
+def example(entry: Entry) -> dict[str, Any]:
+    arrays = {name for name in entry.shapes.arrays if name in entry.example}
+    given = {name: value for name, value in entry.example.items() if name != "gives"}
+    return {name: np.array(value, dtype=float) if name in arrays else value for name, value in given.items()}
+
+
+@named
+def test_a_record_is_complete(entry: Entry) -> None:
+    assert entry.formula
+    assert entry.source
+    assert entry.summary.endswith(".")
+    assert entry.example
+
+
+@staged
+def test_a_records_example_comes_out(entry: Entry) -> None:
+    np.testing.assert_allclose(entry.function(**example(entry)), entry.example["gives"], rtol=1e-14, atol=1e-16)
+
+
+@staged
+def test_a_records_letters_are_in_the_legend(entry: Entry) -> None:
+    letters = {
+        part
+        for axes in (*entry.shapes.arrays.values(), entry.shapes.result)
+        for axis in axes
+        for part in axis.split("+")
+    }
+    assert letters <= set(LEGEND)
+
+
+@staged
+def test_a_records_example_has_the_shapes_that_it_says(entry: Entry) -> None:
+    lengths: dict[str, int] = {}
+    given = example(entry) | {"result": np.array(entry.example["gives"])}
+    for name, axes in {**entry.shapes.arrays, "result": entry.shapes.result}.items():
+        if name not in given:
+            continue
+        assert given[name].ndim == len(axes)
+        for letter, size in zip(axes, given[name].shape, strict=True):
+            if "+" not in letter:
+                assert lengths.setdefault(letter, size) == size
+
+
+@staged
+def test_what_a_record_calls_a_step_inside_passes_its_tap(entry: Entry) -> None:
+    heard: list[tuple[str, int]] = []
+
+    def tap(name: str, value: np.ndarray) -> np.ndarray:
+        heard.append((name, value.ndim))
+        return value
+
+    if entry.taps:
+        entry.function(**example(entry), tap=tap)
+    assert heard == [(inner.name, len(inner.axes)) for inner in entry.inner]
+
+
+@staged
+def test_every_stage_can_be_written_out_by_hand(entry: Entry) -> None:
+    given = example(entry)
+    parameters = {name: given.pop(name) for name in list(given) if name in {p.name for p in entry.parameters}}
+    rows = {"query", "weights", "scores"} | ({"key"} if entry.kind == "score" else set())
+    sliced = {name: value[0] if name in rows else value for name, value in given.items()}
+    result = entry.function(**given, **parameters)[0]
+    writer = written_for(entry.function)
+    assert writer is not None
+    pen = Pen(6, "q", "k", 0, 0)
+    lines = writer(pen, **sliced, result=result if entry.kind == "context" else result[0], **parameters)
+    assert lines
+    expected = result[0] if entry.name == "max" else (result if entry.kind == "context" else result[0])
+    assert lines[-1].endswith(f"= {pen(expected)}")
+
+
+def test_an_unknown_name_suggests_the_nearest_and_is_a_key_error() -> None:
+    with pytest.raises(UnknownNameError, match="did you mean 'gaussian'") as caught:
+        look_up("score", "gausian")
+    assert isinstance(caught.value, KeyError)
+    assert isinstance(caught.value, AttnError)
+
+
+def test_registering_a_name_twice_names_both_places() -> None:
+    def dot(query: Any, key: Any) -> Any:
+        """Another dot."""
+
+    with pytest.raises(AttnError, match=r"registered twice, in attncli.ops.scores and .*test_records"):
+        register("score", formula="", shapes="query[n d] -> [n m]", source="", example={})(dot)
+
+
+def test_the_decorator_returns_the_function_itself() -> None:
+    def lonely(query: Any) -> Any:
+        """Only here."""
+
+    assert register("kind of this test", formula="", shapes="", source="", example={})(lonely) is lonely
+    from attncli import catalogue
+
+    del catalogue._ENTRIES["kind of this test"]
+
+
+@pytest.mark.parametrize(
+    ("limits", "inside", "outside"),
+    [(Range(above=0), [1e-9, 5], [0, -1]), (Range(least=1), [1, 2], [0.999]), (Range(), [-1e9], [float("nan")])],
+)
+def test_a_range_holds_what_it_says(limits: Range, inside: list[float], outside: list[float]) -> None:
+    assert all(limits.holds(number) for number in inside)
+    assert not any(limits.holds(number) for number in outside)

@@ -1,0 +1,180 @@
+"""Scores, against loops written from their formulas and against other libraries."""
+
+import math
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+import pytest
+
+from attncli.ops import entries
+from attncli.ops.scores import additive, cosine, dot, gaussian, scaled_dot
+
+Vector = Sequence[float]
+N, M, D, C, A = 3, 5, 7, 2, 13  # distinct primes: a swapped axis can't hide
+
+
+def numbers(*shape: int, seed: int = 0) -> np.ndarray:
+    return np.random.default_rng([seed, *shape]).normal(size=shape)
+
+
+def inner(a: Vector, b: Vector) -> float:
+    return math.fsum(x * y for x, y in zip(a, b, strict=True))
+
+
+def column(w: np.ndarray, at: int) -> Vector:
+    return [row[at] for row in w.tolist()]
+
+
+ACTIVATIONS: dict[str, Callable[[float], float]] = {
+    "tanh": math.tanh,
+    "relu": lambda x: x if x > 0 else 0.0,
+    "sigmoid": lambda x: 1 / (1 + math.exp(-x)),
+    "identity": lambda x: x,
+}
+
+
+def additive_by_loop(q: Vector, k: Vector, _j: int, w1: Any, w2: Any, v: Any, b: Any, activation: str) -> float:
+    bias = b if np.ndim(b) else [b] * len(v)
+    hidden = (inner(k, column(w1, a)) + inner(q, column(w2, a)) + bias[a] for a in range(len(v)))
+    return math.fsum(v[a] * ACTIVATIONS[activation](x) for a, x in enumerate(hidden))
+
+
+# name -> (a loop over one pair of a query, a key and the key's place; cases of parameters; size of the keys)
+DEFINITIONS: dict[str, tuple[Callable[..., float], list[dict[str, Any]], int]] = {
+    "scaled_dot": (lambda q, k, _: inner(q, k) / math.sqrt(len(q)), [{}], D),
+    "dot": (lambda q, k, _: inner(q, k), [{}], D),
+    "general": (
+        lambda q, k, _, w: math.fsum(q[d] * w[d][c] * k[c] for d in range(D) for c in range(C)),
+        [{"w": numbers(D, C)}],
+        C,
+    ),
+    "additive": (
+        additive_by_loop,
+        [
+            {"w1": numbers(C, A), "w2": numbers(D, A), "v": numbers(A), "b": b, "activation": activation}
+            for activation in ACTIVATIONS
+            for b in (0.0, 0.25, numbers(A, seed=1))
+        ],
+        C,
+    ),
+    "location": (lambda q, _k, j, w: inner(q, column(w, j)), [{"w": numbers(D, M)}], C),
+    "cosine": (
+        lambda q, k, _, beta: beta * inner(q, k) / (math.hypot(*q) * math.hypot(*k)),
+        [{"beta": 1.0}, {"beta": 2.5}],
+        D,
+    ),
+    "gaussian": (
+        lambda q, k, _, sigma: -(math.dist(q, k) ** 2) / (2 * sigma * sigma),
+        [{"sigma": 1.0}, {"sigma": 0.3}],
+        D,
+    ),
+    "laplacian": (
+        lambda q, k, _, sigma: -math.fsum(abs(a - b) for a, b in zip(q, k, strict=True)) / sigma,
+        [{"sigma": 1.0}, {"sigma": 0.3}],
+        D,
+    ),
+    "euclidean": (lambda q, k, _: -math.dist(q, k), [{}], D),
+}
+CASES = [
+    pytest.param(name, loop, parameters, width, id=f"{name}-{at}")
+    for name, (loop, cases, width) in DEFINITIONS.items()
+    for at, parameters in enumerate(cases)
+]
+
+
+def test_every_score_has_a_second_definition_here() -> None:
+    assert set(DEFINITIONS) == set(entries("score"))
+
+
+@pytest.mark.parametrize(("name", "loop", "parameters", "width"), CASES)
+def test_a_score_is_its_formula(name: str, loop: Callable[..., float], parameters: dict[str, Any], width: int) -> None:
+    query, key = numbers(N, D), numbers(M, width, seed=1)
+    computed = entries("score")[name].function(query, key, **parameters)
+    expected = [[loop(q, k, j, **parameters) for j, k in enumerate(key.tolist())] for q in query.tolist()]
+    np.testing.assert_allclose(computed, expected, rtol=1e-13, atol=1e-14)
+
+
+@pytest.mark.parametrize(("name", "loop", "parameters", "width"), CASES)
+def test_leading_axes_are_carried_along(
+    name: str, loop: Callable[..., float], parameters: dict[str, Any], width: int
+) -> None:
+    function = entries("score")[name].function
+    query, key = numbers(2, 11, N, D), numbers(2, 11, M, width)
+    stacked = function(query, key, **parameters)
+    assert stacked.shape == (2, 11, N, M)
+    np.testing.assert_allclose(stacked[1, 7], function(query[1, 7], key[1, 7], **parameters), rtol=1e-13, atol=1e-14)
+
+
+@pytest.mark.parametrize(("name", "loop", "parameters", "width"), CASES)
+def test_single_precision_stays_single(
+    name: str, loop: Callable[..., float], parameters: dict[str, Any], width: int
+) -> None:
+    single = {key: value.astype(np.float32) if np.ndim(value) else value for key, value in parameters.items()}
+    scores = entries("score")[name].function(numbers(N, D).astype("f4"), numbers(M, width).astype("f4"), **single)
+    assert scores.dtype == np.float32
+
+
+def test_scaling_divides_by_the_root_of_the_features() -> None:
+    query, key = np.array([[2.0, 0, 2]]), np.array([[2.0, 4, 3]])
+    assert dot(query, key).tolist() == [[10]]
+    assert scaled_dot(query, key).tolist() == [[10 / math.sqrt(3)]]
+
+
+@pytest.mark.parametrize("size", [1e-300, 1e-200, 1.0, 1e200, 1e300])
+def test_the_cosine_does_not_depend_on_the_size(size: float) -> None:
+    query, key = np.array([[3.0, 4.0]]) * size, np.array([[4.0, 3.0], [0.0, 0.0]])
+    np.testing.assert_allclose(cosine(query, key), [[0.96, 0.0]], rtol=1e-15)
+
+
+def test_a_gaussian_of_near_points_does_not_cancel() -> None:
+    """q·q − 2q·k + k·k would lose every digit here."""
+    query, key = np.array([[1e8, 1.0]]), np.array([[1e8, 1.5]])
+    assert gaussian(query, key).tolist() == [[-0.125]]
+
+
+def test_the_inner_quantities_of_additive_attention_can_be_listened_to() -> None:
+    heard: dict[str, np.ndarray] = {}
+
+    def tap(name: str, value: np.ndarray) -> np.ndarray:
+        heard[name] = value
+        return value
+
+    parameters = {"w1": numbers(C, A), "w2": numbers(D, A), "v": numbers(A)}
+    scores = additive(numbers(N, D), numbers(M, C), **parameters, tap=tap)
+    assert {name: value.shape for name, value in heard.items()} == {
+        "projected_key": (M, A),
+        "projected_query": (N, A),
+        "hidden": (N, M, A),
+    }
+    np.testing.assert_allclose(scores, heard["hidden"] @ parameters["v"], rtol=1e-15)
+
+
+@pytest.mark.peer
+def test_distances_and_cosines_are_those_of_scipy() -> None:
+    distance = pytest.importorskip("scipy.spatial.distance")
+    query, key = numbers(N, D), numbers(M, D)
+    for name, metric, sign in (
+        ("euclidean", "euclidean", lambda d: -d),
+        ("laplacian", "cityblock", lambda d: -d),
+        ("gaussian", "sqeuclidean", lambda d: -d / 2),
+        ("cosine", "cosine", lambda d: 1 - d),
+    ):
+        expected = sign(distance.cdist(query, key, metric))
+        np.testing.assert_allclose(entries("score")[name].function(query, key), expected, rtol=1e-13, atol=1e-14)
+
+
+@pytest.mark.peer
+def test_scores_are_those_of_pytorch() -> None:
+    torch = pytest.importorskip("torch")
+    query, key = numbers(N, D), numbers(M, D)
+    q, k = torch.from_numpy(query), torch.from_numpy(key)
+    expected = {
+        "euclidean": -torch.cdist(q, k, compute_mode="donot_use_mm_for_euclid_dist"),
+        "laplacian": -torch.cdist(q, k, p=1),
+        "cosine": torch.nn.functional.cosine_similarity(q[:, None], k[None], dim=-1),
+        "dot": q @ k.T,
+    }
+    for name, value in expected.items():
+        computed = entries("score")[name].function(query, key)
+        np.testing.assert_allclose(computed, value.numpy(), rtol=1e-13, atol=1e-14)
