@@ -170,7 +170,7 @@ def _number(cell: Any, key: str, origin: Origin, row: Any, at: tuple[int, ...]) 
             return float(cell)
         except OverflowError:
             problem = "is too large for a floating-point number"
-    elif cell in SPELLED:
+    elif isinstance(cell, str) and cell in SPELLED:
         return SPELLED[cell]
     else:
         problem = "is not a number"

@@ -1,0 +1,85 @@
+"""Tables as text: what a reader of the file thinks it says, or an error that names the line."""
+
+import pytest
+
+from attncli.errors import AttnError
+from attncli.io.readers import csv
+
+TWO = [[1.0, 2.0], [3.0, 4.0]]
+AB, XY = ("a", "b"), ("x", "y")
+
+READ = {
+    "numbers alone": ("1,2\n3,4\n", TWO, None, None),
+    "a header row": ("x,y\n1,2\n3,4\n", TWO, None, XY),
+    "a label column": ("a,1,2\nb,3,4\n", TWO, AB, None),
+    "both": ("word,x,y\na,1,2\nb,3,4\n", TWO, AB, XY),
+    "both, an empty corner": (",x,y\na,1,2\nb,3,4\n", TWO, AB, XY),
+    "numbers as names, as pandas writes them": (",0,1\n0,1,2\n1,3,4\n", TWO, ("0", "1"), ("0", "1")),
+    "a header one cell shorter than the rows": ("x,y\na,1,2\nb,3,4\n", TWO, AB, XY),
+    "comments and blank lines": ("# what\n\n1,2\n  # more\n\n3,4\n\n", TWO, None, None),
+    "carriage returns and newlines": ("1,2\r\n3,4\r\n", TWO, None, None),
+    "carriage returns alone": ("1,2\r3,4\r", TWO, None, None),
+    "no newline at the end": ("1,2\n3,4", TWO, None, None),
+    "semicolons": ("a;1;2\nb;3;4\n", TWO, AB, None),
+    "tabs": ("a\t1\t2\nb\t3\t4\n", TWO, AB, None),
+    "blanks": ("1 2\n3   4\n", TWO, None, None),
+    "blanks around the cells": (" 1 , 2 \n 3 , 4 \n", TWO, None, None),
+    "quoted labels with delimiters": ('"a,b",1,2\n"c ""d""",3,4\n', TWO, ("a,b", 'c "d"'), None),
+    "labels that look like words of numbers": ("nan,1,2\ninf,3,4\n", TWO, ("nan", "inf"), None),
+    "one column": ("1\n2\n", [[1], [2]], None, None),
+    "one column under a header": ("x\n1\n2\n", [[1], [2]], None, ("x",)),
+    "one row": ("1,2\n", [[1, 2]], None, None),
+    "one row with a label": ("a,1,2\n", [[1, 2]], ("a",), None),
+    "labels with blanks and other scripts": ("le chat,1,2\n日本,3,4\n", TWO, ("le chat", "日本"), None),
+}
+
+NUMBERS = {
+    "1e3": 1000, "010": 10, ".5": 0.5, "5.": 5, "+1": 1, "-2.5E-1": -0.25, "0": 0, "00.10": 0.1,
+    "inf": float("inf"), "-inf": float("-inf"), "1e-320": 1e-320, "9007199254740993": 9007199254740992,
+}  # fmt: skip
+
+REFUSED = {
+    "a word in a row": ("1,2\n3,yes\n", "t.csv, line 2, number 2: 'yes' is not a number"),
+    "null": ("1,2\nnull,4\n", "t.csv, line 2, number 1: 'null' is not a number"),
+    "an empty cell": ("1,2\n3,\n", "t.csv, line 2, number 2: an empty cell; write a number, 0 for nothing"),
+    "an empty cell in the first row": ("1,\n3,4\n", "t.csv, line 1, number 2: an empty cell"),
+    "a shorter row": ("a,1,2\nb,3\n", "t.csv, line 2: 1 numbers where the other rows have 2"),
+    "a longer row, after comments": ("1,2\n# c\n\n3,4,5\n6,7\n", "t.csv, line 4: 3 numbers where the other rows"),
+    "a decimal comma": ("1;2\n3;1,5\n", "t.csv, line 2, number 2: '1,5' is not a number; write the decimal point"),
+    "a decimal comma in the first row": ("1;1,5\n3;4\n", "t.csv, line 1, number 2: '1,5' is not a number"),
+    "a thousands separator": ('1,"1,000"\n', "t.csv, line 1, number 2: '1,000' is not a number"),
+    "an underscore": ("1,1_000\n", "line 1, number 2: '1_000' is not a number"),
+    "hexadecimal": ("1,0x10\n", "line 1, number 2: '0x10' is not a number"),
+    "digits of another script": ("1,2\n3,٣\n", "line 2, number 2: '٣' is not a number"),
+    "a percentage": ("1,50%\n", "line 1, number 2: '50%' is not a number"),
+    "a number too large": ("1,1e999\n", "1e999 is too large for a floating-point number"),
+    "a header and nothing else": ("x,y\n", "t.csv: has a header and no numbers"),
+    "nothing at all": ("", "t.csv: has no numbers"),
+    "comments alone": ("# a\n", "t.csv: has no numbers"),
+    "a header of another length": ("x,y,z,w\n1,2\n3,4\n", "t.csv, line 1: the header has 4 cells for 2 columns"),
+    "a quotation that never ends": ('"a,1\nb,2\n', "t.csv, line 1: is not CSV"),
+    "labels in some rows only": ("a,1\n2,3\n", "t.csv, line 1, number 1: 'a' is not a number"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("text", "numbers", "labels", "columns"), READ.values(), ids=READ)
+def test_a_table_is_read(
+    text: str, numbers: list[list[float]], labels: tuple[str, ...] | None, columns: tuple[str, ...] | None
+) -> None:
+    table = csv.read(text, "t.csv")
+    assert table.numbers == numbers
+    assert table.labels == labels
+    assert table.columns == columns
+
+
+@pytest.mark.parametrize(("text", "number"), NUMBERS.items(), ids=NUMBERS)
+def test_a_number_means_what_a_reader_thinks(text: str, number: float) -> None:
+    assert csv.read(f"1,{text}\n", "t.csv").numbers == [[1, number]]
+
+
+@pytest.mark.parametrize(("text", "message"), REFUSED.values(), ids=REFUSED)
+def test_what_is_no_table_is_an_error_that_names_its_place(text: str, message: str) -> None:
+    with pytest.raises(AttnError) as caught:
+        csv.read(text, "t.csv")
+    assert message in str(caught.value)
+    assert str(caught.value).startswith("t.csv")

@@ -1,0 +1,118 @@
+"""What is drawn, in which order and in which shape."""
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from attncli.errors import AttnError
+from attncli.io.problems import Written, assemble
+from attncli.io.source import Origin
+from attncli.problem import Problem
+
+
+def problem(**keys: Any) -> Problem:
+    return assemble({key: Written(value, Origin()) for key, value in keys.items()})
+
+
+def test_the_stream_is_used_in_a_fixed_order() -> None:
+    drawn = problem(seed=5, token_count=3, dim=4, heads=2, init="normal:mean=1,std=2")
+    stream = np.random.default_rng(5)
+    np.testing.assert_array_equal(drawn.embeddings, stream.normal(1, 2, (3, 4)))
+    for name in ("w_q", "w_k", "w_v", "w_o"):
+        np.testing.assert_array_equal(getattr(drawn, name), stream.normal(1, 2, (4, 4)), err_msg=name)
+
+
+def test_the_legacy_stream_draws_the_tutorials_matrices() -> None:
+    drawn = problem(seed=42, generator="legacy", init="randint:low=0,high=3", embeddings=[[1, 0, 0]])
+    assert drawn.w_q is not None
+    assert drawn.w_q.tolist() == [[2, 0, 2], [2, 0, 0], [2, 1, 2]]
+    assert drawn.w_k is not None
+    assert drawn.w_k.tolist() == [[2, 2, 2], [0, 2, 1], [0, 1, 1]]
+    assert drawn.w_v is not None
+    assert drawn.w_v.tolist() == [[1, 1, 0], [0, 1, 1], [0, 0, 0]]
+
+
+SHAPES: dict[str, tuple[dict[str, Any], dict[str, tuple[int, ...]]]] = {
+    "square where nothing else is said": ({}, {"embeddings": (3, 4), "w_q": (4, 4), "w_k": (4, 4), "w_v": (4, 4)}),
+    "d_k for queries and keys, d_v for values": (
+        {"d_k": 5, "d_v": 7},
+        {"w_q": (4, 5), "w_k": (4, 5), "w_v": (4, 7)},
+    ),
+    "d_v is dim where it is not given": ({"d_k": 5}, {"w_v": (4, 4)}),
+    "stored as nn.Linear stores them": (
+        {"d_k": 5, "d_v": 7, "weight_layout": "out_in"},
+        {"embeddings": (3, 4), "w_q": (5, 4), "w_v": (7, 4)},
+    ),
+    "output weights where there are several heads": (
+        {"heads": 2, "d_v": 6},
+        {"w_q": (4, 4), "w_v": (4, 6), "w_o": (6, 4)},
+    ),
+    "queries as wide as the keys that are given": ({"w_k": [[0.0] * 5] * 4}, {"w_q": (4, 5)}),
+    "a bias that is drawn": ({"b_q": "normal", "d_k": 5}, {"b_q": (5,)}),
+    "a sequence of its own that asks": (
+        {"query_embeddings": [[1, 2]], "w_q": "normal"},
+        {"w_q": (2, 4), "w_k": (4, 4)},
+    ),
+}
+
+
+@pytest.mark.parametrize(("keys", "shapes"), SHAPES.values(), ids=SHAPES)
+def test_a_matrix_has_the_shape_that_its_neighbours_ask_for(
+    keys: dict[str, Any], shapes: dict[str, tuple[int, ...]]
+) -> None:
+    drawn = problem(seed=1, embeddings="normal", token_count=3, dim=4, init="normal", **keys)
+    assert {name: getattr(drawn, name).shape for name in shapes} == shapes
+
+
+def test_without_init_whole_numbers_below_three_are_drawn() -> None:
+    drawn = problem(seed=1, token_count=50, dim=9)
+    for name in ("embeddings", "w_q", "w_k", "w_v"):
+        assert set(getattr(drawn, name).ravel()) == {0, 1, 2}, name
+    assert drawn.w_o is None
+
+
+def test_what_is_given_is_not_drawn() -> None:
+    drawn = problem(seed=1, embeddings=[[1, 2]], w_k="identity", init="ones")
+    assert drawn.w_k is not None
+    assert drawn.w_k.tolist() == [[1, 0], [0, 1]]
+    assert drawn.w_v is not None
+    assert drawn.w_v.tolist() == [[1, 1], [1, 1]]
+    assert problem(embeddings=[[1, 2]]).w_q is None
+
+
+def test_queries_that_are_given_need_no_weights() -> None:
+    drawn = problem(query=[[1.0, 2.0]], key=[[1.0, 2.0]], seed=1, init="normal")
+    assert (drawn.w_q, drawn.w_k, drawn.w_v) == (None, None, None)
+
+
+def test_a_score_may_have_its_own_matrix_drawn() -> None:
+    drawn = problem(
+        query=[[1.0, 2, 3]],
+        key=[[1.0, 2]],
+        seed=3,
+        score={"additive": {"w1": "normal", "w2": "normal", "v": [1, 2, 3, 4, 5]}},
+    )
+    stream = np.random.default_rng(3)
+    np.testing.assert_array_equal(drawn.score.parameters["w1"], stream.normal(size=(2, 5)))
+    np.testing.assert_array_equal(drawn.score.parameters["w2"], stream.normal(size=(3, 5)))
+
+
+@pytest.mark.parametrize(
+    ("keys", "message"),
+    [
+        ({"token_count": 3, "dim": 2}, "seed: embeddings is drawn at random and there is no seed"),
+        ({"seed": 1, "dim": 2}, "token_count: embeddings is drawn and its size is not known"),
+        ({"seed": 1, "token_count": 2}, "dim: embeddings is drawn and its size is not known"),
+        ({"embeddings": [[1]], "w_q": "normal:std=-1", "seed": 1}, "w_q: normal:std=-1 can't be drawn"),
+        ({"embeddings": [[1]], "w_q": "randint:low=3,high=3", "seed": 1}, "can't be drawn"),
+        (
+            {"embeddings": [[1]], "w_q": "normal:sdt=1", "seed": 1},
+            "unknown parameter of normal 'sdt'; did you mean 'std'",
+        ),
+    ],
+)
+def test_what_can_not_be_drawn_says_why(keys: dict[str, Any], message: str) -> None:
+    with pytest.raises(AttnError) as caught:
+        problem(**keys)
+    assert message in str(caught.value)

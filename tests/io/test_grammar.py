@@ -1,0 +1,49 @@
+"""`NAME:key=value,key=value` and `{NAME: {key: value}}` say the same."""
+
+from typing import Any
+
+import pytest
+
+from attncli.errors import AttnError
+from attncli.io.grammar import parse
+
+
+@pytest.mark.parametrize(
+    ("written", "expected"),
+    [
+        ("dot", ("dot", {})),
+        ("gaussian:sigma=2", ("gaussian", {"sigma": 2})),
+        ("randint:low=0,high=3", ("randint", {"low": 0, "high": 3})),
+        ("additive:w1=w1.csv,activation=relu", ("additive", {"w1": "w1.csv", "activation": "relu"})),
+        ("general:w=[[1, 0], [0, 1]]", ("general", {"w": [[1, 0], [0, 1]]})),
+        ("additive:v=[1,2],b=-.5e1", ("additive", {"v": [1, 2], "b": -5.0})),
+        ("general:w=m.yaml#a", ("general", {"w": "m.yaml#a"})),
+        ({"gaussian": {"sigma": 2}}, ("gaussian", {"sigma": 2})),
+        ({"dot": None}, ("dot", {})),
+        ({"dot": {}}, ("dot", {})),
+    ],
+    ids=str,
+)
+def test_both_forms_are_read(written: Any, expected: tuple[str, dict[str, Any]]) -> None:
+    assert parse(written, "score") == expected
+
+
+@pytest.mark.parametrize(
+    ("written", "message"),
+    [
+        ("gaussian:", "score: nothing follows the colon of 'gaussian:'; leave it out"),
+        ("gaussian:2", "score: '2' is not key=value"),
+        ("gaussian:sigma=", "score: 'sigma=' is not key=value"),
+        ("gaussian:=2", "score: '=2' is not key=value"),
+        ("gaussian:sigma=1,sigma=2", "score: sigma is given twice"),
+        ("gaussian:sigma=1,", "score: '' is not key=value"),
+        ({"a": 1, "b": 2}, 'score: {"a": 1, "b": 2} is no name'),
+        ({"a": 1}, 'score: {"a": 1} is no name'),
+        (3, "score: 3 is no name; write NAME, NAME:key=value or {NAME: {key: value}}"),
+    ],
+    ids=str,
+)
+def test_anything_else_is_refused(written: Any, message: str) -> None:
+    with pytest.raises(AttnError) as caught:
+        parse(written, "score")
+    assert str(caught.value).startswith(message)

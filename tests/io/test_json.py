@@ -1,0 +1,36 @@
+"""JSON: what the standard library reads, without keys that stand twice."""
+
+import math
+
+import pytest
+
+from attncli.errors import AttnError
+from attncli.io.readers import json
+
+REFUSED = {
+    "a key that stands twice": ('{"a": 1,\n "a": 2}', "p.json: the key 'a' stands twice; keep one of them"),
+    "a list that is not closed": ("[1,\n 2", "p.json, line 2: is not JSON"),
+    "a comma too many": ("[1, 2,]", "p.json, line 1: is not JSON"),
+    "lists without end": ("[" * 200_000, "p.json: lists are nested too deep"),
+    "an integer of five thousand digits": (f"[{'9' * 5000}]", "p.json: is not JSON that can be read"),
+}
+
+
+def test_values_are_read() -> None:
+    assert json.read('{"a": [1, 2.5, 1e3, true, null, "x"]}', "p.json") == {"a": [1, 2.5, 1000.0, True, None, "x"]}
+    assert json.read("[Infinity, -Infinity]", "p.json") == [math.inf, -math.inf]
+
+
+@pytest.mark.parametrize(("text", "message"), REFUSED.values(), ids=REFUSED)
+def test_what_is_refused_says_where(text: str, message: str) -> None:
+    with pytest.raises(AttnError) as caught:
+        json.read(text, "p.json")
+    assert str(caught.value).startswith(message)
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [(None, "null"), (True, "true"), ("yes", '"yes"'), ([1] * 40, "[1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, ...")],
+)
+def test_a_value_is_said_shortly(value: object, text: str) -> None:
+    assert json.said(value) == text

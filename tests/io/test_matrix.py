@@ -1,0 +1,143 @@
+"""A matrix from whatever it was written as."""
+
+import io
+import sys
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from attncli.errors import AttnError
+from attncli.io import matrix
+from attncli.io.matrix import Draw, Labelled
+from attncli.io.source import Origin
+
+TWO = [[1.0, 2.0], [3.0, 4.0]]
+FILES = {
+    "t.csv": "a,1,2\nb,3,4\n",
+    "t.tsv": "1\t2\n3\t4\n",
+    "t.txt": "1 2\n3 4\n",
+    "list.yaml": "[[1, 2], [3, 4]]\n",
+    "one.yml": "w: [[1, 2], [3, 4]]\n",
+    "two.yaml": "w: [[1, 2], [3, 4]]\nv: [[5]]\n",
+    "words.yaml": "a: [1, 2]\nb: [3, 4]\n",
+    "two.json": '{"w": [[1, 2], [3, 4]], "v": [["NaN", "Infinity", "-Infinity"]]}',
+    "bom.csv": "\ufeff1,2\r\n3,4\r\n",
+    "ragged.yaml": "w:\n  - [1, 2]\n  - [3]\n  - [4, 5]\n",
+    "yes.yaml": "w:\n  - [1, 2]\n  - [yes, 3]\n",
+}
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    for name, text in FILES.items():
+        (tmp_path / name).write_bytes(text.encode())
+    (tmp_path / "latin.csv").write_bytes(b"1,2\n\xe9,3\n")
+    (tmp_path / "wide.csv").write_bytes("1,2\n".encode("utf-16"))
+    (tmp_path / "sub.csv").mkdir()
+    return tmp_path
+
+
+def read(written: Any, folder: Path = Path()) -> Labelled:
+    found = matrix.read(written, "w_q", Origin("p.yaml", folder))
+    assert isinstance(found, Labelled)
+    return found
+
+
+@pytest.mark.parametrize(
+    ("written", "labels"),
+    [
+        (TWO, None),
+        ("t.csv", ("a", "b")),
+        ("t.tsv", None),
+        ("t.txt", None),
+        ("bom.csv", None),
+        ("list.yaml", None),
+        ("one.yml", None),
+        ("two.yaml#w", None),
+        ("two.json#w", None),
+        ("words.yaml", ("a", "b")),
+        ("[[1, 2], [3, 4]]", None),
+        ({"a": [1, 2], "b": [3, 4]}, ("a", "b")),
+        ("{a: [1, 2], b: [3, 4]}", ("a", "b")),
+        (np.array([[1, 2], [3, 4]]), None),
+    ],
+    ids=str,
+)
+def test_a_matrix_is_read_from_every_form(written: Any, labels: tuple[str, ...] | None, folder: Path) -> None:
+    found = read(written, folder)
+    assert found.array.tolist() == TWO
+    assert found.array.dtype == np.float64
+    assert found.labels == labels
+
+
+def test_words_stand_for_what_json_can_not_hold(folder: Path) -> None:
+    np.testing.assert_array_equal(read("two.json#v", folder).array, [[np.nan, np.inf, -np.inf]])
+
+
+@pytest.mark.parametrize(
+    ("text", "labels"),
+    [
+        ("a,1,2\nb,3,4\n", ("a", "b")),
+        ("1\t2\n3\t4\n", None),
+        ("[[1, 2], [3, 4]]", None),
+        ('{"w": [[1, 2], [3, 4]]}', None),
+        ("- [1, 2]\n- [3, 4]\n", None),
+        ("# yaml\na: [1, 2]\nb: [3, 4]\n", ("a", "b")),
+        ("[[1, .2e1], [3, 0004]]", None),
+    ],
+)
+def test_standard_input_is_told_by_its_content(
+    text: str, labels: tuple[str, ...] | None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(text.encode())))
+    found = read("-")
+    assert found.array.tolist() == TWO
+    assert found.labels == labels
+
+
+@pytest.mark.parametrize("written", ["normal", "randint:low=0,high=3", {"uniform": {"low": -1}}, {"identity": None}])
+def test_a_generator_is_kept_until_the_shape_is_known(written: Any) -> None:
+    assert isinstance(matrix.read(written, "w_q", Origin()), Draw)
+
+
+REFUSED: dict[str, tuple[Any, str]] = {
+    "a word that is no file": ("wordz", "p.yaml, w_q: unknown file or generator 'wordz'"),
+    "a generator misspelt": ("normul", "p.yaml, w_q: unknown file or generator 'normul'; did you mean 'normal'?"),
+    "a file that is not there": ("no.csv", "no.csv: there is no such file"),
+    "a folder": ("sub.csv", "sub.csv: is a folder"),
+    "a picture": ("x.png", "p.yaml, w_q: 'x.png' is no file that can be read; expected .csv"),
+    "an entry that is not there": ("two.json#ww", "two.json: unknown entry 'ww'; did you mean 'w'?"),
+    "an entry of a table": ("t.csv#w", "t.csv: a table has no entries"),
+    "an entry of a list": ("list.yaml#w", "list.yaml: has no entries"),
+    "several entries and none named": ("two.yaml", "two.yaml, line 1: has several entries; name one: "),
+    "not UTF-8": ("latin.csv", "latin.csv, line 2: is not UTF-8 text; save it as UTF-8"),
+    "UTF-16": ("wide.csv", "wide.csv: is UTF-16 text; save it as UTF-8"),
+    "a ragged row": ("ragged.yaml", "ragged.yaml, line 3, w, row 2: 1 numbers where the other rows have 2"),
+    "a word in a row": ("yes.yaml", 'yes.yaml, line 3, w, row 2, number 1: "yes" is not a number'),
+    "true in a row": ([[1, True]], "p.yaml, w_q, row 1, number 2: true is not a number"),
+    "null in a row": ([[1, None]], "p.yaml, w_q, row 1, number 2: null is not a number"),
+    "a list in a row of numbers": ([[1, [2]]], "p.yaml, w_q, row 1, number 2: [2] is not a number"),
+    "a number among rows": ([[1, 2], 3], "p.yaml, w_q, row 2: 3 is no row"),
+    "an integer beyond all floats": ([[10**400]], "is too large for a floating-point number"),
+    "a single number": (5, "p.yaml, w_q: 5 is no matrix"),
+    "an array of booleans": (np.array([[True]]), "is no matrix"),
+    "an array of words": (np.array([["x"]]), "is no matrix"),
+}
+
+
+@pytest.mark.parametrize(("written", "message"), REFUSED.values(), ids=REFUSED)
+def test_what_is_no_matrix_is_an_error_that_names_its_place(written: Any, message: str, folder: Path) -> None:
+    with pytest.raises(AttnError) as caught:
+        matrix.read(written, "w_q", Origin("p.yaml", folder))
+    assert message in str(caught.value).replace(f"{folder}/", "")
+    assert "\n" not in str(caught.value)
+
+
+def test_a_floating_point_array_keeps_its_type() -> None:
+    assert read(np.ones((2, 2), dtype=np.float32)).array.dtype == np.float32
+
+
+def test_large_integers_are_rounded_once() -> None:
+    assert read([[2**62, 2**53 + 1]]).array.tolist() == [[float(2**62), float(2**53)]]

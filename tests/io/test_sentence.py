@@ -1,0 +1,51 @@
+"""A sentence, word by word."""
+
+import numpy as np
+import pytest
+
+from attncli.errors import AttnError
+from attncli.io.sentence import embed
+
+WORDS = {"the": 1.0, "cat": 2.0, "sat": 3.0, "on": 4.0, "mat": 5.0}
+VOCABULARY = {word: np.array([number]) for word, number in WORDS.items()}
+
+
+def test_each_word_is_looked_up_and_a_repeated_word_has_one_vector() -> None:
+    tokens, vectors = embed("The cat sat on the mat.", VOCABULARY)
+    assert tokens == ("the", "cat", "sat", "on", "the", "mat")
+    assert vectors[:, 0].tolist() == [1, 2, 3, 4, 1, 5]
+
+
+def test_the_second_occurrence_may_have_a_vector_of_its_own() -> None:
+    _, vectors = embed("The cat sat on the mat.", VOCABULARY | {"the#2": np.array([9.0])})
+    assert vectors[:, 0].tolist() == [1, 2, 3, 4, 9, 5]
+
+
+@pytest.mark.parametrize(
+    ("sentence", "tokens"),
+    [
+        ("cat, mat!", ("cat", "mat")),
+        ("  CAT\n\tMat ", ("cat", "mat")),
+        ("“cat”—mat…", ("cat", "mat")),
+        ("(on) the.cat", ("on", "the", "cat")),
+    ],
+)
+def test_punctuation_and_capitals_do_not_matter(sentence: str, tokens: tuple[str, ...]) -> None:
+    assert embed(sentence, VOCABULARY)[0] == tokens
+
+
+def test_a_word_as_it_is_written_goes_before_its_lower_case() -> None:
+    vocabulary = {"may": np.array([1.0]), "May": np.array([2.0]), "don't": np.array([3.0]), "Äpfel": np.array([4.0])}
+    tokens, vectors = embed("May may don't äpfel", vocabulary)
+    assert tokens == ("May", "may", "don't", "Äpfel")
+    assert vectors[:, 0].tolist() == [2, 1, 3, 4]
+
+
+@pytest.mark.parametrize(
+    ("sentence", "message"),
+    [("the catt", "sentence: unknown word 'catt'; did you mean 'cat'?"), ("...", "sentence: has no words")],
+)
+def test_an_unknown_word_is_an_error(sentence: str, message: str) -> None:
+    with pytest.raises(AttnError) as caught:
+        embed(sentence, VOCABULARY)
+    assert str(caught.value) == message

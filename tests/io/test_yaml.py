@@ -1,0 +1,81 @@
+"""YAML: the core scalars of YAML 1.2, lines that are remembered, and bounds on what a text may stand for."""
+
+import math
+from typing import Any
+
+import pytest
+
+from attncli.errors import AttnError
+from attncli.io.readers import yaml
+
+SCALARS: dict[str, Any] = {
+    "1e3": 1000.0, "010": 10, "-010": -10, ".5": 0.5, "5.": 5.0, "+1": 1, "0x1F": 31, "0o17": 15, "-.5e-1": -0.05,
+    "1:30": "1:30", "1_000": "1_000", "yes": "yes", "no": "no", "on": "on", "Off": "Off", "y": "y",
+    "true": True, "False": False, "null": None, "~": None, ".inf": math.inf, "-.Inf": -math.inf,
+    "'1e3'": "1e3", '"010"': "010", "2001-01-01": "2001-01-01", "=": "=", "<<": "<<", "1.2.3": "1.2.3",
+    "18446744073709551616": 2**64, "!!str 5": "5", "!!float 5": 5.0, "!!int 5": 5, "0b1": "0b1", "e3": "e3", "٣": "٣",
+}  # fmt: skip
+
+REFUSED = {
+    "a key that stands twice": ("a: 1\nb: 2\na: 3\n", "p.yaml, line 3: the key 'a' stands twice; keep one of them"),
+    "a key that stands twice, inside": ("a:\n  b: 1\n  b: 2\n", "p.yaml, line 3: the key 'b' stands twice"),
+    "lists without end": ("[" * 200_000, "p.yaml, line 1: lists are nested more than 40 deep"),
+    "mappings without end": ("{a: " * 100_000, "p.yaml, line 1: lists are nested more than 40 deep"),
+    "a list that holds itself": (
+        "a: &x [1, *x]\n",
+        "p.yaml, line 1: *x stands for nothing that was complete before it",
+    ),
+    "an alias of nothing": ("a: *x\n", "p.yaml, line 1: *x stands for nothing"),
+    "an object of Python": ("a: 1\nb: !!python/object:os.system {}\n", "p.yaml, line 2: has the tag"),
+    "a scalar with a tag of its own": ("a: !secret x\n", "p.yaml, line 1: has the tag !secret; leave the tag out"),
+    "a tag that is not so": ("a: !!int x\n", "p.yaml, line 1: 'x' is not what its tag says"),
+    "a second document": ("a: 1\n---\nb: 2\n", "p.yaml, line 2: a second document begins"),
+    "a list that is not closed": ("a: [1, 2\nb: 3\n", "p.yaml, line 2: is not YAML"),
+    "a tab": ("a:\n\t- 1\n", "p.yaml, line 2: is not YAML"),
+    "a control character": ("a: \x07\n", "p.yaml: is not YAML"),
+    "a list as a key": ("? [1, 2]\n: 3\n", "p.yaml, line 1: a list or mapping can't be a key"),
+}
+
+
+@pytest.mark.parametrize(("text", "value"), SCALARS.items(), ids=SCALARS)
+def test_a_plain_word_means_what_yaml_1_2_says(text: str, value: Any) -> None:
+    (read,), _ = yaml.read(f"[{text}]", "p.yaml")
+    assert read == value
+    assert type(read) is type(value)
+
+
+def test_not_a_number_is_read() -> None:
+    assert math.isnan(yaml.read("[.nan]", "p.yaml")[0][0])
+
+
+def test_lists_mappings_and_aliases_are_put_together() -> None:
+    text = "a: &w [[1, 2], [3, 4]]\nb: *w\nc:\n  d: {e: x, f: [y]}\n  no: []\n"
+    value, _ = yaml.read(text, "p.yaml")
+    assert value == {"a": [[1, 2], [3, 4]], "b": [[1, 2], [3, 4]], "c": {"d": {"e": "x", "f": ["y"]}, "no": []}}
+
+
+def test_the_keys_of_a_mapping_are_the_words_that_are_written() -> None:
+    assert yaml.read("1: a\ntrue: b\n010: c\n", "p.yaml")[0] == {"1": "a", "true": "b", "010": "c"}
+
+
+def test_every_list_remembers_its_line() -> None:
+    value, lines = yaml.read("a:\n  - [1]\n\n  - [2]\n", "p.yaml")
+    assert [lines[id(row)] for row in value["a"]] == [2, 4]
+
+
+@pytest.mark.parametrize(("text", "message"), REFUSED.values(), ids=REFUSED)
+def test_what_is_refused_names_its_line(text: str, message: str) -> None:
+    with pytest.raises(AttnError) as caught:
+        yaml.read(text, "p.yaml")
+    assert str(caught.value).startswith(message)
+
+
+def test_aliases_of_aliases_are_bounded() -> None:
+    layers = ["a0: &a0 [1, 1, 1, 1, 1, 1, 1, 1, 1, 1]"]
+    layers += [f"a{at}: &a{at} [{', '.join([f'*a{at - 1}'] * 10)}]" for at in range(1, 9)]
+    with pytest.raises(AttnError, match="aliases stand for more than"):
+        yaml.read("\n".join(layers), "p.yaml")
+
+
+def test_an_empty_text_is_nothing() -> None:
+    assert yaml.read("# nothing\n", "p.yaml") == (None, {})
