@@ -59,8 +59,11 @@ class Recorder:
             return value
 
         listening = {"tap": tap} if entry is not None and entry.taps else {}
-        value = function(**arguments, **options, **listening)
+        with np.errstate(over="ignore", invalid="ignore", divide="ignore"):  # told in a note, not by Python
+            value = function(**arguments, **options, **listening)
         notes = _empty_rows(value) if name == "weights" else ()
+        if all(np.isfinite(x).all() for x in arguments.values()) and not np.isfinite(value).all():
+            notes += (f"{name} has numbers that are not finite: the arithmetic overflowed, or divided by 0",)
         self.steps[name] = Step(
             name, stage, symbol, formula, value, axes, function, inputs, options, entry, notes=notes
         )

@@ -65,7 +65,7 @@ def bind(
     allowed = (len(letters), len(letters) + len(tuple(leading)))
     if not allowed[0] <= len(shape) <= allowed[1]:
         wanted = f"{len(letters)} ({' '.join(letters)})" if letters else "none, a single number"
-        raise AttnError(f"has {len(shape)} axes; expected {wanted}", where=name)
+        raise AttnError(f"has {len(shape)} {'axis' if len(shape) == 1 else 'axes'}; expected {wanted}", where=name)
     own = shape[len(shape) - len(letters) :]
     for axis, (letter, size) in enumerate(zip(letters, own, strict=True)):
         if "+" in letter:

@@ -11,7 +11,7 @@ import attncli
 ROOT = Path(attncli.__file__).parent
 FILES = sorted(ROOT.rglob("*.py"))
 
-LEAVES = {"errors", "literal", "pen", "arrays"}
+LEAVES = {"errors", "literal", "delimited", "pen", "arrays"}
 RECORDS = LEAVES | {"shapes", "catalogue"}
 MAY_IMPORT = {
     **{leaf: set() for leaf in LEAVES},

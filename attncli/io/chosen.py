@@ -63,7 +63,7 @@ def word(value: Any, words: tuple[str, ...], where: str) -> str:
 
 def integer(value: Any, where: str, least: float | None) -> int:
     """A whole number, not less than `least`."""
-    if not is_number(value) or int(value) != value:
+    if not is_number(value) or not float(value).is_integer():
         raise AttnError(f"{value!r} is not a whole number", where=where)
     if least is not None and value < least:
         raise AttnError(f"{value} is out of range", where=where, hint=f"expected {least:g} or more")

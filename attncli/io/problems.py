@@ -87,8 +87,8 @@ def assemble(document: Mapping[str, Written]) -> Problem:
             value = value.array
         values[key] = value
     _label(values, labels, document)
-    _embed(values)
     try:
+        _embed(values)
         return Problem(**drawing.draw(values))
     except AttnError as error:
         raise _placed(error, document) from None
@@ -132,7 +132,9 @@ def _array(key: Key, written: Written, where: str) -> Labelled | Draw:
         array = array.reshape(-1)
     if array.ndim != len(key.letters):
         wanted = "rows of numbers" if key.kind == "matrix" else "one row of numbers"
-        raise AttnError(f"has {array.ndim} axes", where=where, hint=f"expected {wanted}")
+        raise AttnError(
+            f"has {array.ndim} {'axis' if array.ndim == 1 else 'axes'}", where=where, hint=f"expected {wanted}"
+        )
     return Labelled(array, found.labels)
 
 

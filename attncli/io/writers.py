@@ -1,7 +1,5 @@
 """What is read again: a problem as YAML or as a folder of tables, and any file whole or not at all."""
 
-import csv
-import io
 import json
 import os
 import stat
@@ -13,6 +11,7 @@ from typing import Any
 
 import yaml
 
+from attncli import delimited
 from attncli.arrays import Array, np
 from attncli.catalogue import Chosen
 from attncli.errors import AttnError
@@ -108,14 +107,11 @@ def _plain(value: Any) -> Any:
 
 def _table(array: Array, labels: tuple[str, ...] | None) -> str:
     """An array as CSV, a label before each row where there are labels."""
-    text = io.StringIO()
-    writer = csv.writer(text, lineterminator="\n")
     rows = _plain(np.atleast_2d(array).tolist())
     if labels:
-        writer.writerow(["", *(f"x{number}" for number in range(1, len(rows[0]) + 1))])
-        rows = [[label, *row] for label, row in zip(labels, rows, strict=True)]
-    writer.writerows(rows)
-    return text.getvalue()
+        header = ["", *(f"x{number}" for number in range(1, len(rows[0]) + 1))]
+        rows = [header, *([label, *row] for label, row in zip(labels, rows, strict=True))]
+    return delimited.text(rows)
 
 
 def write_file(name: str, contents: str | bytes) -> None:

@@ -1,9 +1,7 @@
 """CSV: a header with the column labels, then a label and the numbers in each row."""
 
-import csv
-import io
-from collections.abc import Iterator
-
+from attncli import delimited
+from attncli.literal import clean
 from attncli.render.grid import Grid, grids
 from attncli.render.view import View
 
@@ -18,15 +16,6 @@ def render(view: View, *, delimiter: str = ",") -> str:
 
 def _table(name: str, grid: Grid, delimiter: str, titled: bool) -> str:
     """One grid, its numbers in full."""
-    text = io.StringIO()
-    if titled:
-        text.write(f"# {', '.join(part for part in (name, grid.slice) if part)}\n")
-    writer = csv.writer(text, delimiter=delimiter, lineterminator="\n")
-    writer.writerow(["", *grid.columns])
-    writer.writerows(_rows(grid))
-    return text.getvalue()
-
-
-def _rows(grid: Grid) -> Iterator[list[object]]:
-    for label, row in zip(grid.rows, grid.values.tolist(), strict=True):
-        yield [label, *row]
+    title = f"# {clean(', '.join(part for part in (name, grid.slice) if part))}\n" if titled else ""
+    rows = ([label, *row] for label, row in zip(grid.rows, grid.values.tolist(), strict=True))
+    return title + delimited.text([["", *grid.columns], *rows], delimiter)

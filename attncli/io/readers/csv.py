@@ -2,7 +2,7 @@
 
 import csv
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from attncli.errors import AttnError
@@ -51,15 +51,14 @@ def read(text: str, name: str) -> Table:
 
 def _rows(text: str, name: str) -> Iterator[Row]:
     """The rows that are neither blank nor comments, with their lines; quoted cells may hold anything."""
-    lines = text.replace("\r\n", "\n").replace("\r", "\n").split("\n")
-    kept = [(at, line) for at, line in enumerate(lines, 1) if line.strip() and not line.lstrip().startswith("#")]
+    kept = list(_kept(text.replace("\r\n", "\n").replace("\r", "\n").split("\n")))
     if not kept:
         return
     delimiter = _delimiter(kept[0][1])
     if delimiter == " ":
         yield from ((at, line.split()) for at, line in kept)
         return
-    reader = csv.reader((line for _, line in kept), delimiter=delimiter, skipinitialspace=True, strict=True)
+    reader = csv.reader((f"{line}\n" for _, line in kept), delimiter=delimiter, skipinitialspace=True, strict=True)
     start = 0
     try:
         for cells in reader:
@@ -67,6 +66,15 @@ def _rows(text: str, name: str) -> Iterator[Row]:
             start = reader.line_num
     except csv.Error as error:
         raise AttnError(f"is not CSV: {error}", where=f"{name}, line {kept[start][0]}") from None
+
+
+def _kept(lines: Iterable[str]) -> Iterator[tuple[int, str]]:
+    """The lines that count, with their numbers; inside quotes every line does."""
+    quoted = False
+    for number, line in enumerate(lines, 1):
+        if quoted or (line.strip() and not line.lstrip().startswith("#")):
+            quoted ^= line.count('"') % 2 == 1
+            yield number, line
 
 
 def _delimiter(line: str) -> str:

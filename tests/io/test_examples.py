@@ -1,0 +1,71 @@
+"""Worked examples: their parts are read, and their options say the same as their keys."""
+
+from pathlib import Path
+
+import pytest
+
+from attncli.errors import AttnError
+from attncli.io import examples
+
+BASE = "embeddings: [[1, 0], [0, 1]]\n"
+
+
+def told(tmp_path: Path, text: str) -> examples.Example:
+    path = tmp_path / "e.yaml"
+    path.write_text(BASE + text)
+    return examples.load(str(path))
+
+
+def test_the_tutorial_comes_first() -> None:
+    assert examples.names()[0] == "tutorial"
+    assert len(examples.names()) == len(set(examples.names())) >= 9
+
+
+@pytest.mark.parametrize("name", examples.names())
+def test_an_example_that_ships_is_whole(name: str) -> None:
+    example = examples.load(name)
+    assert example.title
+    assert example.about.endswith(".\n") or example.about.endswith(")\n")
+    assert example.source
+    assert all(part.expected for part in example.parts)
+
+
+def test_a_file_without_parts_is_one_part(tmp_path: Path) -> None:
+    example = told(tmp_path, "expected: {weights: [[1, 0], [0, 1]]}\n")
+    assert [part.expected["weights"].tolist() for part in example.parts] == [[[1, 0], [0, 1]]]
+
+
+def test_a_parts_keys_become_options(tmp_path: Path) -> None:
+    example = told(
+        tmp_path,
+        "parts:\n"
+        "  - {title: a, only: [token_1], show: [weights], normalize: {topk: {k: 1}}}\n"
+        "  - {title: b, score: {general: {w: [[1, 2], [3, 4]]}}, w_q: [[1, 0], [0, 1]]}\n",
+    )
+    assert [part.options for part in example.parts] == [
+        "--only token_1 --normalize topk:k=1 --select weights",
+        "--score 'general:w=[[1, 2], [3, 4]]' --w-q '[[1, 0], [0, 1]]'",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("parts: 3\n", "parts: is no list of parts; expected - title"),
+        ("parts: [x]\n", "parts: is no list of parts"),
+        ("parts:\n  - {title: a, expected: 3}\n", "part 'a': show or expected can't be read"),
+        ("parts:\n  - {title: a, heads: 3}\n", "part 'a', heads: 3 heads can't share"),
+        ("parts:\n  - {title: a, haeds: 3}\n", "part 'a': unknown key 'haeds'; did you mean 'heads'?"),
+        ("parts:\n  - {title: a, expected: {weights: [[yes]]}}\n", "part 'a', expected, weights, row 1, number 1"),
+    ],
+)
+def test_what_is_no_example_says_where(text: str, message: str, tmp_path: Path) -> None:
+    with pytest.raises(AttnError) as caught:
+        told(tmp_path, text)
+    assert message in str(caught.value)
+    assert "e.yaml" in str(caught.value)
+
+
+def test_an_unknown_example_suggests_the_nearest() -> None:
+    with pytest.raises(AttnError, match="did you mean 'tutorial'"):
+        examples.text("tutorail")

@@ -1,0 +1,123 @@
+"""What does not fit together is said with both sides."""
+
+from typing import Any
+
+import pytest
+
+from attncli import attention
+from attncli.errors import AttnError
+from attncli.io.problems import Written, assemble
+from attncli.io.source import Origin
+
+X = [[1.0, 2.0, 3.0]] * 5
+W = {(rows, columns): [[0.5] * columns] * rows for rows in range(1, 8) for columns in range(1, 8)}
+
+REFUSED: dict[str, tuple[dict[str, Any], str]] = {
+    "nothing at all": ({}, "there is nothing to attend to; give embeddings, or query and key, or"),
+    "keys and nobody who asks": ({"key": X}, "nobody asks; give query, query_embeddings or embeddings"),
+    "values without keys": ({"embeddings": X, "value": X}, "value is given and key is not; give key too"),
+    "weights that do not fit": (
+        {"embeddings": X, "w_q": W[4, 2]},
+        "w_q has 4 rows (x); embeddings has 3 columns (x)",
+    ),
+    "weights stored the other way": (
+        {"embeddings": X, "w_q": W[3, 2], "weight_layout": "out_in"},
+        "w_q has 2 rows (x); embeddings has 3 columns (x)",
+    ),
+    "queries and keys of two widths": (
+        {"embeddings": X, "w_q": W[3, 2]},
+        "key has 3 columns (d); w_q has 2 columns (d)",
+    ),
+    "as many keys as values": (
+        {"query": X, "key": X, "value": W[4, 2]},
+        "value has 4 rows (m); key has 5 rows (m)",
+    ),
+    "a bias that does not fit": (
+        {"embeddings": X, "w_q": W[3, 3], "b_q": [1, 2]},
+        "b_q has 2 numbers (d); w_q has 3 columns (d)",
+    ),
+    "output weights that do not fit": (
+        {"embeddings": X, "w_o": W[2, 2]},
+        "w_o has 2 rows (e); embeddings has 3 columns (x)",
+    ),
+    "too few labels": ({"embeddings": X, "tokens": ["a", "b"]}, "tokens: there are 2 labels for 5 keys"),
+    "too many labels": (
+        {"query": X[:1], "key": X, "query_tokens": ["a", "b"]},
+        "query_tokens: there are 2 labels for 1",
+    ),
+    "heads that do not divide": (
+        {"embeddings": X, "heads": 2},
+        "heads: 2 heads can't share the 3 features of the queries; choose a divisor of 3",
+    ),
+    "weights that would not be used": (
+        {"query": X, "key": X, "w_q": W[3, 3]},
+        "w_q: query is given already projected, so w_q would not be used; leave out w_q",
+    ),
+    "embeddings that would not be used": (
+        {"query": X, "key": X, "embeddings": X},
+        "embeddings: query and key are given",
+    ),
+    "a score without its matrix": (
+        {"embeddings": X, "score": "general"},
+        "score: general needs w; for example general:w=w.csv",
+    ),
+    "a normalizer without its number": ({"embeddings": X, "normalize": "topk"}, "normalize: topk needs k; for example"),
+    "a score whose matrix does not fit": (
+        {"embeddings": X, "score": {"general": {"w": W[2, 3]}}},
+        "score, w has 2 rows (d); embeddings has 3 columns (x)",
+    ),
+    "a score whose matrices disagree": (
+        {"embeddings": X, "score": {"additive": {"w1": W[3, 2], "w2": W[3, 4], "v": [1, 2]}}},
+        "score, w2 has 4 columns (a); score, w1 has 2 columns (a)",
+    ),
+    "a location for too few keys": (
+        {"embeddings": X, "score": {"location": {"w": W[3, 4]}}},
+        "score, w has 4 columns (m); embeddings has 5 rows (m)",
+    ),
+    "a score's matrix with an axis too many": (
+        {"embeddings": X, "score": {"additive": {"w1": W[3, 2], "w2": W[3, 2], "v": [[[1, 2]]]}}},
+        "score, v: has 3 axes; expected 1 (a)",
+    ),
+    "an attentional matrix that does not fit": (
+        {"embeddings": X, "context": {"attentional": {"w": W[3, 2]}}},
+        "context, w has 3 rows (e+d); ",
+    ),
+    "probabilities that are none": (
+        {"embeddings": X, "normalize": "relu", "context": "sample"},
+        "context: sample draws with the weights as probabilities; relu makes none; normalize with softmax",
+    ),
+    "a query that is not there": ({"embeddings": X, "only": ["dog"]}, "only: unknown token 'dog'"),
+    "a position that is not there": (
+        {"embeddings": X, "only": [5]},
+        "only: there is no position 5; positions go from 0 to 4",
+    ),
+}
+
+
+@pytest.mark.parametrize(("keys", "message"), REFUSED.values(), ids=REFUSED)
+def test_a_contradiction_names_both_sides(keys: dict[str, Any], message: str) -> None:
+    with pytest.raises(AttnError) as caught:
+        assemble({key: Written(value, Origin()) for key, value in keys.items()})
+    assert str(caught.value).startswith(message)
+
+
+@pytest.mark.parametrize(
+    "keys",
+    [
+        {"embeddings": X, "w_k": W[3, 2], "score": {"general": {"w": W[3, 2]}}},
+        {
+            "query": W[2, 3],
+            "key": W[5, 4],
+            "score": {"additive": {"w1": W[4, 2], "w2": W[3, 2], "v": [1, 2], "b": 0.5}},
+        },
+        {"embeddings": X, "heads": 3, "w_v": W[3, 6], "w_o": W[6, 2], "b_o": [1, 2]},
+        {"embeddings": X, "context": {"attentional": {"w": W[6, 2]}}, "w_o": W[2, 7]},
+    ],
+)
+def test_what_fits_is_accepted(keys: dict[str, Any]) -> None:
+    assert assemble({key: Written(value, Origin()) for key, value in keys.items()}).compute().output.ndim == 2
+
+
+def test_a_matrix_of_three_axes_is_refused_where_two_are_expected() -> None:
+    with pytest.raises(AttnError, match="query: has 3 axes; expected rows of numbers"):
+        attention([[[1.0]]], [[1.0]])

@@ -1,0 +1,48 @@
+"""Numbers against published ones, to all printed digits."""
+
+import numpy as np
+import pytest
+
+from attncli.comparison import compare
+from attncli.errors import AttnError
+
+PUBLISHED = np.array([[0.98522025, 1.74174051, 0.5]])
+
+
+def test_what_rounds_to_the_printed_digits_agrees() -> None:
+    assert compare("output", PUBLISHED, PUBLISHED + 4.9e-9).differences == []
+    assert compare("output", PUBLISHED, PUBLISHED).decimals == 8
+
+
+@pytest.mark.parametrize("column", [0, 1, 2])
+@pytest.mark.parametrize("error", [1e-8, -1e-8, 6e-9])
+def test_one_unit_of_the_last_printed_digit_is_found(column: int, error: float) -> None:
+    """Also in 0.5, which was printed with eight decimals like its neighbours."""
+    computed = PUBLISHED.copy()
+    computed[0, column] += error
+    (difference,) = compare("output", PUBLISHED, computed).differences
+    assert difference.position == (0, column)
+    assert difference.published == PUBLISHED[0, column]
+    assert difference.computed == computed[0, column]
+
+
+def test_whole_numbers_are_compared_up_to_the_rounding_of_arithmetic() -> None:
+    published = np.array([8.0, 1e6])
+    assert compare("scores", published, published * (1 + 1e-12)).differences == []
+    assert len(compare("scores", published, published + np.array([0.001, 0.01])).differences) == 2
+
+
+def test_numbers_with_powers_of_ten_have_their_decimals_counted() -> None:
+    assert compare("x", np.array([1.5e-7]), np.array([1.5e-7])).decimals == 8
+    assert compare("x", np.array([1e22]), np.array([1e22])).decimals == 0
+
+
+def test_infinity_and_nan_agree_with_themselves_alone() -> None:
+    published = np.array([np.inf, np.nan, -np.inf])
+    assert compare("x", published, published).differences == []
+    assert len(compare("x", published, np.array([-np.inf, 0, 1])).differences) == 3
+
+
+def test_another_shape_is_an_error_that_says_both() -> None:
+    with pytest.raises(AttnError, match="expected, output: 1 × 3 numbers are published and 1 × 2 computed"):
+        compare("output", PUBLISHED, PUBLISHED[:, :2])
