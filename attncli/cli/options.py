@@ -2,15 +2,16 @@
 
 import inspect
 from collections.abc import Callable, Mapping
-from typing import Annotated, Any, TypeVar
+from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 
 import typer
 
 from attncli.errors import AttnError
-from attncli.io.problems import Document, Written, read_document
-from attncli.io.source import STDIN, Origin
 from attncli.ops import entries, kinds
 from attncli.problem import KEYS, Key
+
+if TYPE_CHECKING:
+    from attncli.io.problems import Document
 
 Command = TypeVar("Command", bound=Callable[..., None])
 
@@ -69,8 +70,11 @@ def _completion(key: Key) -> Callable[[str], list[tuple[str, str]]] | None:
     return None
 
 
-def document(problem: str | None, keys: Mapping[str, Any]) -> Document:
+def document(problem: str | None, keys: Mapping[str, Any]) -> "Document":
     """The problem file, if there is one, with the options over it."""
+    from attncli.io.problems import Written, read_document
+    from attncli.io.source import STDIN, Origin
+
     given = {name: text for name, text in keys.items() if text not in (None, [], ())}
     from_stdin = [problem] if problem == STDIN else []
     from_stdin += [text for text in given.values() if text == STDIN]

@@ -5,6 +5,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from rich import box
+from rich.cells import cell_len
 from rich.console import Console
 from rich.style import Style
 from rich.table import Table
@@ -18,6 +19,7 @@ from attncli.render.sections import Section
 
 MOST_ROWS = 40
 GAP = "…"
+BETWEEN = 3  # blanks between two columns
 UNLIMITED = 1_000_000
 
 
@@ -102,28 +104,29 @@ def _missing(kept: Sequence[int | None], count: int) -> str:
 
 
 def _kept(count: int, most: int | None) -> list[int | None]:
-    """The positions that are shown; None stands for those left out between the first and the last ones."""
+    """The positions that are shown, at most so many; None stands for those left out between the first and the last."""
     if most is None or count <= most:
         return list(range(count))
-    last = max(most // 3, 1)
-    first = max(most - last - 1, 1)
-    return [*range(first), None, *range(count - last, count)]
+    last = most // 3
+    return [*range(most - last), None, *range(count - last, count)]
 
 
 def _fitting(grid: Grid, cells: Sequence[Sequence[str]], rows: Sequence[int | None], width: int | None) -> int | None:
-    """How many columns fit on the screen beside the labels."""
+    """How many columns fit on the screen beside the labels; None where all of them do."""
     if width is None:
         return None
     shown = [row for row in rows if row is not None]
-    labels = max(Text(clean(grid.rows[row])).cell_len for row in shown)
+    labels = max(
+        cell_len(text) for text in (grid.corner, _missing(rows, len(cells)), *(clean(grid.rows[row]) for row in shown))
+    )
     widths = [
-        max([Text(clean(heading)).cell_len, *(len(cells[row][at]) for row in shown)]) + 2
+        max([cell_len(clean(heading)), *(len(cells[row][at]) for row in shown)]) + BETWEEN
         for at, heading in enumerate(grid.columns)
     ]
-    room = width - max(labels, len(grid.corner))
-    if sum(widths) <= room:
+    if labels + sum(widths) <= width:
         return None
-    return max((room - len("… 1000 more  ")) // max(widths) + 1, 3)
+    room = width - labels - len(f"{GAP} {len(widths)} more") - BETWEEN
+    return max(room // max(widths), 1)
 
 
 def _shades(grid: Grid, row: int) -> list[Style]:

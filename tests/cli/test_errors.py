@@ -1,0 +1,144 @@
+"""What can't be done is said in one line, and standard output stays empty."""
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+Run = Callable[..., subprocess.CompletedProcess[str]]
+
+WRONG = {
+    "an unknown command": ("comput", "No such command 'comput'. Did you mean 'compute'?; attn --help lists"),
+    "an unknown option": ("compute t.yaml --hedas 2", "No such option: --hedas (Possible options: --head"),
+    "an option without its value": ("compute t.yaml --heads", "Option '--heads' requires an argument"),
+    "an argument too many": ("compute t.yaml u.yaml", "unexpected extra argument"),
+    "a word for a number of heads": ("compute t.yaml --heads two", "--heads: 'two' is not a whole number"),
+    "a word for a number of digits": ("compute t.yaml --precision x", "Invalid value for '--precision'"),
+    "digits that can't be shown": ("compute t.yaml --precision 99", "--precision: 99 digits can't be shown"),
+    "a scale that is no number": ("compute t.yaml --scale nan", "--scale: 'nan' is not a finite number"),
+    "a scale beyond all numbers": ("compute t.yaml --scale 1e999", "--scale: inf is not a finite number"),
+    "an unknown score": ("compute t.yaml --score gausian", "--score: unknown score 'gausian'; did you mean 'gaussian'"),
+    "an unknown normalizer": ("compute t.yaml --normalize softmx", "did you mean 'softmax'?"),
+    "an unknown context": ("compute t.yaml --context sum", "--context: unknown context 'sum'; "),
+    "an unknown parameter": (
+        "compute t.yaml --score gaussian:sigm=1",
+        "--score: unknown parameter of gaussian 'sigm'; did you mean 'sigma'?",
+    ),
+    "a parameter out of range": ("compute t.yaml --score gaussian:sigma=0", "sigma: 0 is out of range; expected > 0"),
+    "a parameter that is missing": ("compute t.yaml --normalize topk", "--normalize: topk needs k; for example"),
+    "an unknown format": ("compute t.yaml --format xml", "--format: unknown format 'xml'; expected one of table, json"),
+    "two formats": ("compute t.yaml --json --format csv", "--json and --format csv contradict each other"),
+    "an unknown result": ("compute t.yaml --select weigths", "unknown result 'weigths'; did you mean 'weights'?"),
+    "an unknown suffix": ("compute t.yaml -o x.png", "--output x.png: the suffix '.png' names no format"),
+    "no suffix": ("compute t.yaml -o x", "--output x: the suffix '' names no format"),
+    "a folder that is not there": ("compute t.yaml -o no/x.csv", "no/x.csv: can't be written (No such file"),
+    "a query that is not there": ("compute t.yaml --only word_5", "--only: unknown token 'word_5'; did you mean"),
+    "a cell that is none": ("compute t.yaml --explain --cell word_1", "--cell: 'word_1' is no cell; expected"),
+    "a cell that is not there": ("compute t.yaml --explain --cell word_1,9", "--cell: there is no position 9"),
+    "a head that is not there": ("compute t.yaml --explain --head 1", "--head: there is no head 1; heads go"),
+    "a file that is not there": ("compute no.yaml", "no.yaml: there is no such file"),
+    "a folder for a file": ("compute d.yaml", "d.yaml: is a folder"),
+    "a table for a problem": ("compute x.csv", "x.csv: is a table, not a problem"),
+    "a matrix that is not there": ("compute t.yaml --w-q no.csv", "no.csv: there is no such file"),
+    "a matrix that does not fit": (
+        "compute t.yaml --w-q [[1,2]]",
+        "t.yaml: w_q has 1 rows (x); embeddings has 3 columns (x)",
+    ),
+    "brackets that do not close": ("compute t.yaml --w-q [[1,2]", "--w-q: is not YAML"),
+    "standard input twice": ("compute - --w-q -", "standard input: is named twice, and can be read once; use - once"),
+    "nothing to compute": ("compute", "there is nothing to attend to; give embeddings, or query and key"),
+    "no seed": ("compute --token-count 2 --dim 2", "seed: embeddings is drawn at random and there is no seed"),
+    "an unknown example": ("demo tutorail", "unknown worked example 'tutorail'; did you mean 'tutorial'?"),
+    "an example over a file": ("demo tutorial --save t.yaml", "t.yaml: is there already; name a new file"),
+    "an unknown kind": ("list scoring", "unknown kind 'scoring'; did you mean 'scores"),
+    "an unknown entry": ("show addtive", "unknown name 'addtive'; did you mean 'additive'?"),
+    "a folder that is not empty": ("generate --seed 1 --token-count 2 --dim 2 -o full", "full: is a folder with"),
+    "escape sequences and newlines": ("compute a\x1b[31m\nb.yaml", "a\\x1b[31m\\nb.yaml: there is no such file"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("words", "message"), WRONG.values(), ids=WRONG)
+def test_what_can_not_be_done_is_said_in_one_line(
+    words: str, message: str, run: Run, tutorial: str, tmp_path: Path
+) -> None:
+    (tmp_path / "d.yaml").mkdir()
+    (tmp_path / "full").mkdir()
+    (tmp_path / "full" / "mine").write_text("")
+    (tmp_path / "x.csv").write_text("1,2\n")
+    ran = run(*words.split(" "))
+    assert ran.returncode == 2
+    assert ran.stdout == ""
+    assert ran.stderr.startswith("attn: ")
+    assert ran.stderr.count("\n") == 1
+    assert message in ran.stderr
+
+
+def test_a_file_that_can_not_be_written_leaves_nothing_behind(run: Run, tutorial: str, tmp_path: Path) -> None:
+    (tmp_path / "old.csv").write_text("old")
+    assert run("compute", tutorial, "-o", "old.csv").returncode == 0
+    before = (tmp_path / "old.csv").read_text()
+    assert run("compute", tutorial, "--score", "nope", "-o", "old.csv").returncode == 2
+    assert (tmp_path / "old.csv").read_text() == before
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["old.csv", "t.yaml"]
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="there is no /dev/full here")
+@pytest.mark.parametrize("words", ["compute t.yaml", "compute t.yaml --json", "--help", "list"])
+def test_a_full_disk_is_said(words: str, tutorial: str, tmp_path: Path) -> None:
+    with Path("/dev/full").open("w") as full:
+        ran = subprocess.run(
+            [sys.executable, "-m", "attncli", *words.split()],
+            cwd=tmp_path, stdout=full, stderr=subprocess.PIPE, text=True, check=False,
+        )  # fmt: skip
+    assert ran.returncode == 2
+    assert ran.stderr == "attn: standard output: can't be written (No space left on device)\n"
+
+
+def test_a_closed_standard_output_is_said(tutorial: str, tmp_path: Path) -> None:
+    command = f"{sys.executable} -m attncli compute {tutorial} >&-"
+    ran = subprocess.run(["sh", "-c", command], cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert (ran.returncode, ran.stderr) == (2, "attn: standard output: is closed\n")
+
+
+def test_a_closed_standard_input_is_said(tmp_path: Path) -> None:
+    command = f"{sys.executable} -m attncli compute - <&-"
+    ran = subprocess.run(["sh", "-c", command], cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert ran.returncode == 2
+    assert ran.stderr.startswith("attn: standard input: is closed")
+    assert ran.stderr.count("\n") == 1
+
+
+def test_a_reader_who_goes_away_ends_the_program_quietly(run: Run, tmp_path: Path) -> None:
+    assert run("generate", "--seed", "1", "--token-count", "300", "--dim", "2", "-o", "big.yaml").returncode == 0
+    command = f"{sys.executable} -m attncli compute big.yaml --json | head -n 1"
+    ran = subprocess.run(
+        ["bash", "-o", "pipefail", "-c", command], cwd=tmp_path, capture_output=True, text=True, check=False
+    )
+    assert (ran.returncode, ran.stdout, ran.stderr) == (0, "{\n", "")
+
+
+def test_control_c_ends_with_130(tmp_path: Path) -> None:
+    process = subprocess.Popen(
+        [sys.executable, "-m", "attncli", "compute", "-"],
+        cwd=tmp_path, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+    )  # fmt: skip
+    wait_until_it_reads(process.pid)
+    process.send_signal(signal.SIGINT)
+    out, err = process.communicate(timeout=10)
+    assert process.returncode == 130
+    assert out == ""
+    assert "Traceback" not in err
+
+
+def wait_until_it_reads(process: int) -> None:
+    """Until the process sleeps in a read of its standard input; where /proc does not say, a second."""
+    system_call = Path(f"/proc/{process}/syscall")
+    for _ in range(100):
+        time.sleep(0.05)
+        if os.access(system_call, os.R_OK) and system_call.read_text().startswith("0 0x0 "):
+            return

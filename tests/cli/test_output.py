@@ -1,0 +1,177 @@
+"""What goes to standard output and to files: formats that read back, and nothing else."""
+
+import csv
+import json
+import shutil
+import subprocess
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import attncli
+from attncli.io import matrix
+from attncli.io.source import Origin
+
+Run = Callable[..., subprocess.CompletedProcess[str]]
+
+KEYS = ["format", "pipeline", "query_tokens", "key_tokens", "scores", "weights", "output"]
+
+
+def strict(text: str) -> Any:
+    """JSON that holds no bare NaN or Infinity."""
+
+    def refuse(word: str) -> Any:
+        raise AssertionError(f"{word} is no JSON")
+
+    return json.loads(text, parse_constant=refuse)
+
+
+def computed(tmp_path: Path, *select: str) -> attncli.Result:
+    return attncli.load(tmp_path / "t.yaml").compute(select)
+
+
+def test_json_is_one_object_with_its_fixed_keys(run: Run, tutorial: str) -> None:
+    ran = run("compute", tutorial, "--json")
+    assert (ran.returncode, ran.stderr) == (0, "")
+    result = strict(ran.stdout)
+    assert list(result) == KEYS
+    assert result["format"] == "attn.result/1"
+    assert result["pipeline"] == {"score": "scaled_dot", "normalize": "softmax", "context": "weighted_sum"}
+    assert result["query_tokens"] == result["key_tokens"] == ["word_1", "word_2", "word_3", "word_4"]
+
+
+def test_explained_json_has_every_step_beginning_with_query_key_value(run: Run, tutorial: str) -> None:
+    result = strict(run("compute", tutorial, "--json", "--explain").stdout)
+    assert list(result) == [*KEYS, "steps"]
+    names = [step["name"] for step in result["steps"]]
+    assert names == [
+        "query", "key", "value", "dot_products", "scores", "exponentials", "weights", "context", "output",
+    ]  # fmt: skip
+    for step in result["steps"]:
+        assert list(step) == ["name", "symbol", "formula", "shape", "rows", "columns", "value"]
+        assert list(np.shape(step["value"])) == step["shape"] == [len(step["rows"]), len(step["columns"])]
+    by_name = dict(zip(names, result["steps"], strict=True))
+    assert by_name["dot_products"]["value"][0] == [8, 2, 10, 2]
+    assert by_name["weights"]["value"] == result["weights"]
+    assert by_name["query"]["columns"] == ["d1", "d2", "d3"]
+
+
+def test_json_numbers_come_back_bit_for_bit(run: Run, tutorial: str, tmp_path: Path) -> None:
+    result = strict(run("compute", tutorial, "--json").stdout)
+    expected = computed(tmp_path, "scores", "weights", "output")
+    for name in ("scores", "weights", "output"):
+        assert np.array(result[name]).tobytes() == getattr(expected, name).tobytes()
+
+
+def test_what_json_can_not_hold_is_a_word(run: Run) -> None:
+    ran = run("compute", "--query", "[[1e200]]", "--key", "[[1e200], [-1e200], [0]]", "--score", "dot",
+              "--normalize", "none", "--json")  # fmt: skip
+    result = strict(ran.stdout)
+    assert result["scores"] == [["Infinity", "-Infinity", 0.0]]
+    assert ran.stderr.startswith("attn: warning: scores has numbers that are not finite")
+    assert "RuntimeWarning" not in ran.stderr
+
+
+def test_jq_reads_it(run: Run, tutorial: str) -> None:
+    if shutil.which("jq") is None:
+        pytest.skip("jq is not installed")
+    text = run("compute", tutorial, "--json").stdout
+    ran = subprocess.run(["jq", "-c", ".weights[0] | length"], input=text, capture_output=True, text=True, check=True)
+    assert ran.stdout == "4\n"
+
+
+@pytest.mark.parametrize("suffix", ["json", "yaml", "csv", "tsv"])
+def test_every_format_of_numbers_reads_back(suffix: str, run: Run, tutorial: str, tmp_path: Path) -> None:
+    file = f"out.{suffix}"
+    assert run("compute", tutorial, "--select", "weights", "-o", file).stdout == ""
+    entry = "#weights" if suffix in ("json", "yaml") else ""
+    again = matrix.read(f"{file}{entry}", "embeddings", Origin(folder=tmp_path))
+    assert isinstance(again, matrix.Labelled)
+    assert again.array.tobytes() == computed(tmp_path, "weights").weights.tobytes()
+    if not entry:
+        assert again.labels == ("word_1", "word_2", "word_3", "word_4")
+
+
+def test_the_weights_of_one_run_are_the_bias_of_the_next(run: Run, tutorial: str, tmp_path: Path) -> None:
+    run("compute", tutorial, "-o", "first.json")
+    second = strict(run("compute", "--embeddings", "first.json#output", "--json", "--select", "scores").stdout)
+    output = computed(tmp_path, "output").output
+    np.testing.assert_allclose(second["scores"], output @ output.T / np.sqrt(3), rtol=1e-14)
+
+
+def test_several_results_in_one_csv_stand_under_their_names(run: Run, tutorial: str) -> None:
+    blocks = run("compute", tutorial, "--format", "csv", "--select", "weights,output").stdout.split("\n\n")
+    assert [block.partition("\n")[0] for block in blocks] == ["# weights", "# output"]
+    rows = list(csv.reader(blocks[1].strip().splitlines()[1:]))
+    assert rows[0] == ["", "e1", "e2", "e3"]
+    assert [row[0] for row in rows[1:]] == ["word_1", "word_2", "word_3", "word_4"]
+
+
+def test_npz_holds_every_result_under_its_name(run: Run, tutorial: str, tmp_path: Path) -> None:
+    assert run("compute", tutorial, "-o", "out.npz").returncode == 0
+    with np.load(tmp_path / "out.npz", allow_pickle=False) as arrays:
+        assert sorted(arrays) == ["output", "scores", "weights"]
+        assert arrays["weights"].tobytes() == computed(tmp_path, "weights").weights.tobytes()
+
+
+@pytest.mark.parametrize(
+    ("file", "begins"),
+    [
+        ("x.json", "{"),
+        ("x.yaml", "format: attn.result/1\n"),
+        ("x.yml", "format: "),
+        ("x.csv", "# scores\n"),
+        ("x.md", "# scaled\\_dot"),
+        ("x.tex", "% needs"),
+        ("x.txt", "scaled_dot → softmax"),
+    ],
+)
+def test_the_suffix_picks_the_format(file: str, begins: str, run: Run, tutorial: str, tmp_path: Path) -> None:
+    ran = run("compute", tutorial, "-o", file)
+    assert (ran.returncode, ran.stdout) == (0, "")
+    assert (tmp_path / file).read_text(encoding="utf-8").startswith(begins)
+
+
+def test_a_format_that_is_named_wins_over_the_suffix(run: Run, tutorial: str, tmp_path: Path) -> None:
+    run("compute", tutorial, "-o", "x.txt", "--json")
+    assert list(strict((tmp_path / "x.txt").read_text())) == KEYS
+
+
+def test_a_minus_is_standard_output(run: Run, tutorial: str) -> None:
+    assert run("compute", tutorial, "-o", "-", "--json").stdout == run("compute", tutorial, "--json").stdout
+
+
+def test_select_picks_results_and_any_step(run: Run, tutorial: str) -> None:
+    result = strict(run("compute", tutorial, "--json", "--select", "dot_products,context").stdout)
+    assert list(result) == [*KEYS[:4], "dot_products", "context"]
+
+
+def test_heads_are_an_axis_of_their_own(run: Run) -> None:
+    words = ("compute", "--seed", "1", "--token-count", "3", "--dim", "4", "--heads", "2")
+    result = strict(run(*words, "--json", "--select", "weights,output").stdout)
+    assert np.shape(result["weights"]) == (2, 3, 3)
+    assert np.shape(result["output"]) == (3, 4)
+    titles = [
+        line for line in run(*words, "-f", "csv", "--select", "weights").stdout.splitlines() if line.startswith("#")
+    ]
+    assert titles == ["# weights, head 0", "# weights, head 1"]
+
+
+def test_a_warning_goes_to_standard_error(run: Run) -> None:
+    ran = run("compute", "--query", "[[-1]]", "--key", "[[1]]", "--normalize", "relu", "--json")
+    assert ran.returncode == 0
+    assert ran.stderr.startswith("attn: warning: nothing is attended by 1 of the queries")
+    assert strict(ran.stdout)["output"] == [[0.0]]
+
+
+@pytest.mark.parametrize("encoding", ["ascii", "latin-1"])
+@pytest.mark.parametrize("form", ["table", "json", "csv", "markdown"])
+def test_a_narrow_encoding_is_no_reason_to_fail(encoding: str, form: str, run: Run) -> None:
+    words = ("compute", "--embeddings", "{日本: [1, 2], café: [3, 4]}", "-f", form)
+    ran = run(*words, env={"PYTHONIOENCODING": encoding})
+    assert (ran.returncode, ran.stderr) == (0, "")
+    if form == "json":
+        assert strict(ran.stdout)["key_tokens"] == ["日本", "café"]

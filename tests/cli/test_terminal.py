@@ -1,0 +1,115 @@
+"""What a terminal shows: a pseudo-terminal of a given width runs the command."""
+
+import fcntl
+import os
+import pty
+import re
+import struct
+import subprocess
+import sys
+import termios
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+Run = Callable[..., subprocess.CompletedProcess[str]]
+STYLE = re.compile(r"\x1b\[[0-9;]*m")
+
+
+def on_a_terminal(*words: str, folder: Path, width: int = 80, env: dict[str, str] | None = None) -> str:
+    """Everything that the command writes to a terminal of that width."""
+    ours, theirs = pty.openpty()
+    fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", 50, width, 0, 0))
+    plain = {
+        key: value for key, value in os.environ.items() if key not in ("NO_COLOR", "FORCE_COLOR", "COLUMNS", "LINES")
+    }
+    process = subprocess.Popen(
+        [sys.executable, "-m", "attncli", *words],
+        cwd=folder, env=plain | {"TERM": "xterm-256color", **(env or {})}, stdout=theirs, stderr=theirs, stdin=theirs,
+    )  # fmt: skip
+    os.close(theirs)
+    chunks = []
+    while True:
+        try:
+            chunk = os.read(ours, 65536)
+        except OSError:  # the terminal's other end was closed
+            break
+        if not chunk:
+            break
+        chunks.append(chunk)
+    os.close(ours)
+    assert process.wait(30) == 0
+    return b"".join(chunks).decode().replace("\r\n", "\n")
+
+
+@pytest.fixture
+def big(run: Run, tmp_path: Path) -> str:
+    assert (
+        run(
+            "generate", "--seed", "1", "--token-count", "60", "--dim", "2", "--init", "normal", "-o", "b.yaml"
+        ).returncode
+        == 0
+    )
+    return "b.yaml"
+
+
+@pytest.mark.parametrize("width", [40, 80, 132])
+def test_no_line_is_wider_than_the_terminal_and_what_is_left_out_is_counted(
+    width: int, big: str, tmp_path: Path
+) -> None:
+    shown = STYLE.sub("", on_a_terminal("compute", big, "--select", "weights", folder=tmp_path, width=width))
+    lines = shown.splitlines()
+    assert max(map(len, lines)) <= width
+    header = next(line for line in lines if line.startswith("n\\m"))
+    named = re.findall(r"token_\d+", header)
+    left_out = re.search(r"… (\d+) more", header)
+    assert left_out
+    assert len(named) + int(left_out[1]) == 60
+    assert named[0] == "token_1"
+    assert named[-1] == ("token_60" if width >= 60 else "token_1")  # on a narrow one there is room for one column
+    rows = [line for line in lines if line.startswith("token_")]
+    (rows_left_out,) = [line for line in lines if line.startswith("… ")]
+    assert len(rows) + int(rows_left_out.split()[1]) == 60
+
+
+def test_a_pipe_gets_everything(big: str, run: Run) -> None:
+    lines = run("compute", big, "--select", "weights", env={"COLUMNS": "20"}).stdout.splitlines()
+    header = next(line for line in lines if line.startswith("n\\m"))
+    assert header.split()[1:] == [f"token_{number}" for number in range(1, 61)]
+    assert len([line for line in lines if line.startswith("token_")]) == 60
+    assert "…" not in "".join(lines)
+
+
+def test_weights_are_shaded_and_the_numbers_stay(tutorial: str, tmp_path: Path) -> None:
+    shown = on_a_terminal("compute", tutorial, "--select", "weights", folder=tmp_path)
+    first = next(line for line in shown.splitlines() if "0.7491" in line)
+    assert re.search(r"\x1b\[1;[0-9;]*48;[0-9;]+m0\.7491", first)  # the largest: bold, on a background
+    assert re.search(r"48;[0-9;]+m0\.2361", first)
+    assert not re.search(r"48;[0-9;]+m0\.0074", first)
+    assert "word_1   0.2361   0.0074   0.7491   0.0074" in STYLE.sub("", shown)
+
+
+@pytest.mark.parametrize("env", [{"NO_COLOR": "1"}, {"TERM": "dumb"}])
+def test_without_colour_the_numbers_stay(env: dict[str, str], tutorial: str, tmp_path: Path) -> None:
+    shown = on_a_terminal("compute", tutorial, "--select", "weights", folder=tmp_path, env=env)
+    assert not re.search(r"\x1b\[[0-9;]*[34]8;", shown)
+    assert "word_1   0.2361   0.0074   0.7491   0.0074" in STYLE.sub("", shown)
+
+
+def test_a_dumb_terminal_gets_no_escape_sequences(tutorial: str, tmp_path: Path) -> None:
+    assert "\x1b" not in on_a_terminal("compute", tutorial, "--explain", folder=tmp_path, env={"TERM": "dumb"})
+
+
+def test_a_pipe_gets_styles_only_when_they_are_forced(tutorial: str, run: Run) -> None:
+    assert "\x1b" not in run("compute", tutorial).stdout
+    assert "\x1b[" in run("compute", tutorial, env={"FORCE_COLOR": "1", "TERM": "xterm-256color"}).stdout
+
+
+def test_text_of_the_user_is_shown_literally(tmp_path: Path) -> None:
+    (tmp_path / "e.yaml").write_text(
+        'tokens: ["[red]x[/]", ":smile:", "a\\e[31mb"]\nembeddings: [[1, 0], [0, 1], [1, 1]]\n'
+    )
+    shown = STYLE.sub("", on_a_terminal("compute", "e.yaml", "--select", "weights", folder=tmp_path))
+    assert shown.count("[red]x[/]") == shown.count(":smile:") == shown.count("a\\x1b[31mb") == 2
+    assert "\x1b" not in shown
