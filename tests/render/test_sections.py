@@ -1,0 +1,138 @@
+"""--explain: every step, its arithmetic true, its numbers in the JSON."""
+
+import json
+import re
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+import pytest
+
+import attncli
+from attncli.io import examples
+from attncli.render import json as json_view
+from attncli.render.sections import Section, View, sections
+
+PLACES = 12  # so many digits that rounding does not hide a wrong sum
+PARTS = [
+    pytest.param(part, id=f"{name}-{part.title or 'whole'}")
+    for name in examples.names()
+    for part in examples.load(name).parts
+]
+WORDS = {"tanh": np.tanh, "exp": np.exp, "max": max, "relu": lambda x: np.maximum(x, 0), "abs": abs, "np": np}
+
+
+def explained(part: examples.Part, **view: Any) -> list[Section]:
+    return list(sections(View(part.problem.compute(), explain=True, places=PLACES, **view)))
+
+
+def value_of(text: str) -> Any:
+    """What a piece of written arithmetic comes to, or None where it is words: `2·2 + 0·(−4)`, `10/√3`, `exp(…)`."""
+    text = text.partition(": ")[2] or text
+    for written, python in (
+        ("−", "-"), ("·", "*"), ("²", "**2"), ("^", "**"), ("√(", "np.sqrt("), ("∞", "np.inf"), (", so that the row sums to 1", ""),
+    ):  # fmt: skip
+        text = text.replace(written, python)
+    text = re.sub(r"√([\d.]+)", r"np.sqrt(\1)", text)
+    text = re.sub(r"\|([^|]+)\|", r"abs(\1)", text)
+    text = re.sub(r"\[([^\]]*)\]", lambda m: f"np.array([{','.join(m[1].split())}])" if m[1] else "None", text)
+    try:
+        return eval(text, {"__builtins__": {}}, WORDS)
+    except (NameError, SyntaxError, TypeError):
+        return None
+
+
+@pytest.mark.parametrize("part", PARTS)
+def test_every_line_of_arithmetic_is_true(part: examples.Part) -> None:
+    lines = [line for section in explained(part) for line in section.arithmetic]
+    assert lines
+    for line in lines:
+        values = [value_of(piece) for piece in line.split(" = ")]
+        known = [value for value in values if value is not None]
+        assert known, line
+        assert len(known) > 1 or "τ" in line or line.startswith(("the largest weight", "one key", "c(")), line
+        for left, right in pairwise(known):
+            np.testing.assert_allclose(left, right, rtol=1e-9, atol=1e-10, err_msg=line)
+
+
+@pytest.mark.parametrize("part", PARTS)
+def test_the_last_number_of_the_arithmetic_stands_in_the_table(part: examples.Part) -> None:
+    result = part.problem.compute()
+    for section in sections(View(result, explain=True, places=PLACES)):
+        if section.arithmetic:
+            (last,) = np.atleast_2d(value_of(section.arithmetic[-1].split(" = ")[-1]))
+            rows = section.grids[0].values
+            close = (
+                np.isclose(rows, last, rtol=1e-9, atol=1e-10) if last.size in (1, rows.shape[1]) else np.array(False)
+            )
+            assert close.any(), section.title
+
+
+@pytest.mark.parametrize("part", PARTS)
+def test_every_number_that_is_explained_is_in_the_json(part: examples.Part) -> None:
+    view = View(part.problem.compute(), explain=True)
+    steps = {step["name"]: step for step in json.loads(json_view.render(view))["steps"]}
+    for section in sections(view):
+        if (numbered := re.match(r"\d+\. (\w+)", section.title)) is None:
+            continue  # what was given
+        step = steps[numbered[1]]
+        value = np.array(step["value"], dtype=float).reshape(-1, section.grids[0].values.shape[-1])
+        for grid in section.grids:
+            assert grid.rows == tuple(step["rows"]) or len(step["shape"]) == 1
+            assert grid.columns == tuple(step["columns"])
+            for row in grid.values:
+                assert (value == row).all(axis=-1).any(), section.title
+
+
+def tutorial(**keys: Any) -> attncli.Result:
+    word = examples.load("tutorial").parts[1].problem
+    given = {name: getattr(word, name) for name in ("embeddings", "tokens", "w_q", "w_k", "w_v")}
+    return attncli.Problem(**{**given, "only": ("word_1",), **keys}).compute()
+
+
+def test_the_tutorial_is_explained_as_a_reader_would_write_it() -> None:
+    shown = {section.title: section for section in sections(View(tutorial(), explain=True))}
+    assert [title for title in shown if title[0].isdigit()] == [
+        "1. query  Q", "2. key  K", "3. value  V", "4. dot_products  QKᵀ", "5. scores  S", "6. exponentials  E",
+        "7. weights  A", "8. context  C",
+    ]  # fmt: skip
+    assert shown["1. query  Q"].arithmetic == ("query(word_1) = 1·[2 0 2] + 0·[2 0 0] + 0·[2 1 2] = [2 0 2]",)
+    assert shown["1. query  Q"].shapes == "Xₒ [n x] 1 × 3, W_Q [x d] 3 × 3 → [n d] 1 × 3"
+    assert shown["5. scores  S"].arithmetic == (
+        "q(word_1)·k(word_3) = 2·2 + 0·4 + 2·3 = 10",
+        "10/√3 = 5.7735",
+    )
+    assert shown["7. weights  A"].arithmetic == ("exp(5.7735 − 5.7735) / (0.3152 + 0.0099 + 1 + 0.0099) = 0.7491",)
+    assert shown["8. context  C"].arithmetic == (
+        "c(word_1) = 0.2361·[1 1 0] + 0.0074·[0 1 1] + 0.7491·[1 2 1] + 0.0074·[0 0 0] = [0.9852 1.7417 0.7565]",
+    )
+    assert shown["8. context  C"].remarks == ("output is the same: there is nothing to do",)
+
+
+def test_another_cell_may_be_worked_out() -> None:
+    shown = {section.title: section for section in sections(View(tutorial(), explain=True, cell=(0, 1)))}
+    assert shown["5. scores  S"].arithmetic[0] == "q(word_1)·k(word_2) = 2·0 + 0·2 + 2·1 = 2"
+
+
+def test_steps_that_do_nothing_are_not_shown() -> None:
+    result = attncli.attention([[1.0, 2.0]], [[3.0, 4.0]])
+    titles = [section.title for section in sections(View(result, explain=True))]
+    assert not any("value" in title or "output" in title for title in titles)
+
+
+def test_a_head_is_chosen_by_its_largest_weight_or_by_name() -> None:
+    result = examples.load("multi_head").parts[0].problem.compute(("weights",))
+    largest = int(result.weights.max(axis=(1, 2)).argmax())
+    for head, expected in ((None, largest), (0, 0), (1, 1)):
+        shown = {section.title: section for section in sections(View(result, explain=True, head=head))}
+        (grid,) = shown["10. weights  A"].grids
+        np.testing.assert_array_equal(grid.values, result.weights[expected])
+        assert grid.slice == f"head {expected}"
+
+
+def test_a_long_sum_says_how_much_of_it_is_left_out() -> None:
+    x = np.ones((1, 100))
+    shown = {section.title: section for section in sections(View(attncli.attention(x, x, score="dot"), explain=True))}
+    (line,) = shown["3. scores  S"].arithmetic
+    assert "… 88 more …" in line
+    assert line.endswith(" = 100")
