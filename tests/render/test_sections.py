@@ -30,7 +30,8 @@ def value_of(text: str) -> Any:
     """What a piece of written arithmetic comes to, or None where it is words: `2·2 + 0·(−4)`, `10/√3`, `exp(…)`."""
     text = text.partition(": ")[2] or text
     for written, python in (
-        ("−", "-"), ("·", "*"), ("²", "**2"), ("^", "**"), ("√(", "np.sqrt("), ("∞", "np.inf"), (", so that the row sums to 1", ""),
+        ("−", "-"), ("·", "*"), ("²", "**2"), ("^", "**"), ("√(", "np.sqrt("), ("∞", "np.inf"),
+        (", so that the row sums to 1", ""),
     ):  # fmt: skip
         text = text.replace(written, python)
     text = re.sub(r"√([\d.]+)", r"np.sqrt(\1)", text)
