@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from rich.console import Console
 from rich.text import Text
 
 from attncli.arrays import np
@@ -52,33 +53,44 @@ def render(story: Story, screen: Screen) -> str:
     """The story from its title to its verdict."""
     console = open_console(screen)
     console.print(Text(clean(story.title), "bold"))
-    for text in (
-        story.about,
-        f"Source: {story.source}" if story.source else "",
-        f"$ {story.save}" if story.save else "",
-    ):
-        if text:
-            console.print(Text("\n".join(map(clean, text.strip().split("\n")))))
+    _print_prose(console, story.about, screen)
+    _print_prose(console, f"Source: {story.source}" if story.source else "", screen)
+    _print_command(console, story.save)
     for chapter in story.chapters:
-        console.print()
-        if chapter.title:
-            console.rule(Text(clean(chapter.title), "bold"), align="left") if screen.width else console.print(
-                Text(f"── {clean(chapter.title)}", "bold")
-            )
-        if chapter.about:
-            console.print(Text("\n".join(map(clean, chapter.about.strip().split("\n")))))
-        console.print(Text(f"$ {clean(chapter.command)}", "cyan"))
-        for section in sections(chapter.view):
-            console.print()
-            print_section(console, section, screen, chapter.view.places)
-        for comparison in chapter.comparisons:
-            console.print(_verdict(comparison))
+        _print_chapter(console, chapter, screen)
     if story.together:
         console.print()
         print_section(console, _side_by_side(story, story.together), screen, story.chapters[0].view.places)
     console.print()
     console.print(_end(story))
     return closed(console)
+
+
+def _print_chapter(console: Console, chapter: Chapter, screen: Screen) -> None:
+    """One part: what it is about, the command that reproduces it, its results, and how they compare."""
+    console.print()
+    if chapter.title:
+        console.print(Text(f"── {clean(chapter.title)}", "bold"))
+    _print_prose(console, chapter.about, screen)
+    _print_command(console, chapter.command)
+    for section in sections(chapter.view):
+        console.print()
+        print_section(console, section, screen, chapter.view.places)
+    for comparison in chapter.comparisons:
+        console.print(_verdict(comparison))
+
+
+def _print_prose(console: Console, text: str, screen: Screen) -> None:
+    """Text that flows into the width of a screen; elsewhere its lines stay as they were written."""
+    lines = text.strip().split("\n")
+    if text.strip():
+        console.print(Text("\n".join(map(clean, [" ".join(lines)] if screen.width else lines))))
+
+
+def _print_command(console: Console, command: str) -> None:
+    """A command on one line, however long, so that it can be copied."""
+    if command:
+        console.print(Text(f"$ {clean(command)}", "cyan"), soft_wrap=True)
 
 
 def _verdict(comparison: Comparison) -> Text:
