@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 MINUS = "−"
+WIDEST = 6  # numbers of a vector that is worked out whole; of a wider one only the first number is
 LONGEST = 12  # terms of a sum that are written out before the middle is left out
 
 
@@ -64,6 +65,17 @@ class Pen:
         """`a·x + b·y + c·z`, for numbers or vectors on the right."""
         pairs = enumerate(zip(left, right, strict=True))
         return self.join([f"{self.factor(a) if at else self(a)}·{self.factor(b)}" for at, (a, b) in pairs])
+
+    def mixture(self, name: str, letter: str, left: Any, right: Any, result: Any, *, plus: Any = None) -> str:
+        """The line `name = a·[x …] + b·[y …] = […]`: rows of `right`, as much of each as `left` says, `plus` a vector.
+
+        Of a result that is wide only the first number, named by the letter of its axis, is worked out.
+        """
+        if len(result) > WIDEST:
+            name, right, result = f"{name}[{letter}1]", [row[0] for row in right], result[0]
+            plus = None if plus is None else plus[0]
+        rest = "" if plus is None else f" + {self.factor(plus)}"
+        return f"{name} = {self.products(left, right)}{rest} = {self(result)}"
 
     def join(self, terms: Sequence[str]) -> str:
         """Terms with plus signs between them; of a long sum the middle is left out, with the count."""

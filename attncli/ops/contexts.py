@@ -23,7 +23,7 @@ def weighted_sum(weights: Array, value: Array) -> Array:
 
 @written(weighted_sum)
 def _(pen: Pen, weights: Array, value: Array, result: Any) -> list[str]:
-    return [f"c({pen.query}) = {pen.products(weights, value)} = {pen(result)}"]
+    return [pen.mixture(f"c({pen.query})", "e", weights, value, result)]
 
 
 @context(
@@ -51,10 +51,11 @@ def attentional(weights: Array, value: Array, query: Array, *, w: Array, tap: Ta
 def _(pen: Pen, weights: Array, value: Array, query: Array, result: Any, *, w: Array) -> list[str]:
     context_vector = weights @ value
     joined = np.concatenate([context_vector, query])
+    mixed = joined @ w
     return [
-        f"c({pen.query}) = {pen.products(weights, value)} = {pen(context_vector)}",
-        f"[c; q]·W = {pen.products(joined, w)} = {pen(joined @ w)}",
-        f"tanh({pen(joined @ w)}) = {pen(result)}",
+        pen.mixture(f"c({pen.query})", "e", weights, value, context_vector),
+        pen.mixture("[c; q]·W", "a", joined, w, mixed),
+        f"tanh({pen(mixed)}) = {pen(result)}",
     ]
 
 

@@ -69,7 +69,7 @@ def general(query: Array, key: Array, *, w: Array, tap: Tap = silent) -> Array:
 def _(pen: Pen, query: Array, key: Array, result: Any, *, w: Array) -> list[str]:
     projected = query @ w
     return [
-        f"q({pen.query})·W = {pen.products(query, w)} = {pen(projected)}",
+        pen.mixture(f"q({pen.query})·W", "c", query, w, projected),
         f"{pen(projected)}·k({pen.key}) = {pen.products(projected, key)} = {pen(result)}",
     ]
 
@@ -128,8 +128,8 @@ def _(
     hidden = _activate(activation, from_key + from_query + b)
     bias = f" + {pen(b)}" if np.any(b) else ""
     return [
-        f"W₁·k({pen.key}) = {pen.products(key, w1)} = {pen(from_key)}",
-        f"W₂·q({pen.query}) = {pen.products(query, w2)} = {pen(from_query)}",
+        pen.mixture(f"W₁·k({pen.key})", "a", key, w1, from_key),
+        pen.mixture(f"W₂·q({pen.query})", "a", query, w2, from_query),
         f"h = {activation}({pen(from_key)} + {pen(from_query)}{bias}) = {pen(hidden)}",
         f"v·h = {pen.products(v, hidden)} = {pen(result)}",
     ]

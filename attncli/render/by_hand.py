@@ -2,7 +2,6 @@
 
 from typing import Any
 
-from attncli.arrays import np
 from attncli.catalogue import written_for
 from attncli.pen import Pen
 from attncli.trace import Step, Trace
@@ -40,13 +39,11 @@ def _taken(step: Step, at: dict[str, int]) -> Any:
 
 
 def _projection(trace: Trace, step: Step, at: dict[str, int], pen: Pen) -> str:
-    """`query(word_1) = 1·[2 0 2] + 0·[2 0 0] + 0·[2 1 2] = [2 0 2]`: one row of `x @ w + b`."""
+    """The line `query(word_1) = 1·[2 0 2] + 0·[2 0 0] + 0·[2 1 2] = [2 0 2]`: one row of `x @ w + b`."""
     letter = ROW_OF[step.name]
-    x = trace[step.inputs["x"]].value[at[letter]]
-    result = step.value[at[letter]]
-    terms = pen(x)
-    if "w" in step.inputs:
-        terms = pen.products(x, trace[step.inputs["w"]].value)
-    if "b" in step.inputs:
-        terms += f" + {pen(np.asarray(trace[step.inputs['b']].value))}"
-    return f"{step.name}({trace.labels[letter][at[letter]]}) = {terms} = {pen(result)}"
+    row = {name: trace[source].value for name, source in step.inputs.items()}
+    x, result = row["x"][at[letter]], step.value[at[letter]]
+    name = f"{step.name}({trace.labels[letter][at[letter]]})"
+    if "w" in row:
+        return pen.mixture(name, step.axes[-1], x, row["w"], result, plus=row.get("b"))
+    return f"{name} = {pen(x)} + {pen(row['b'])} = {pen(result)}"

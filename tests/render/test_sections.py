@@ -10,6 +10,7 @@ import pytest
 
 import attncli
 from attncli.io import examples
+from attncli.ops import entries
 from attncli.render import json as json_view
 from attncli.render.sections import Section, View, sections
 
@@ -43,9 +44,8 @@ def value_of(text: str) -> Any:
         return None
 
 
-@pytest.mark.parametrize("part", PARTS)
-def test_every_line_of_arithmetic_is_true(part: examples.Part) -> None:
-    lines = [line for section in explained(part) for line in section.arithmetic]
+def assert_true(lines: list[str]) -> None:
+    """Every `a = b = c` holds."""
     assert lines
     for line in lines:
         values = [value_of(piece) for piece in line.split(" = ")]
@@ -54,6 +54,50 @@ def test_every_line_of_arithmetic_is_true(part: examples.Part) -> None:
         assert len(known) > 1 or "τ" in line or line.startswith(("the largest weight", "one key", "c(")), line
         for left, right in pairwise(known):
             np.testing.assert_allclose(left, right, rtol=1e-9, atol=1e-10, err_msg=line)
+
+
+@pytest.mark.parametrize("part", PARTS)
+def test_every_line_of_arithmetic_is_true(part: examples.Part) -> None:
+    assert_true([line for section in explained(part) for line in section.arithmetic])
+
+
+D, E, A = 3, 5, 4
+RANDOM = np.random.default_rng(0)
+PARAMETERS = {
+    "general": {"w": RANDOM.normal(size=(D, D))},
+    "additive": {"w1": RANDOM.normal(size=(D, A)), "w2": RANDOM.normal(size=(D, A)), "v": RANDOM.normal(size=A)},
+    "location": {"w": RANDOM.normal(size=(D, 5))},
+    "topk": {"k": 2},
+    "attentional": {"w": RANDOM.normal(size=(E + D, A))},
+    "softmax": {"temperature": 0.7},
+    "cosine": {"beta": 2.5},
+    "entmax": {"alpha": 1.3},
+    "sigmoid": {"shift": -0.5},
+}
+
+
+@pytest.mark.parametrize("score", entries("score"))
+@pytest.mark.parametrize("normalize", entries("normalize"))
+def test_every_pipeline_is_explained_truly(score: str, normalize: str) -> None:
+    query, key, value = (RANDOM.normal(size=size) for size in ((3, 2 * D), (5, 2 * D), (5, 2 * E)))
+    for context, entry in entries("context").items():
+        if "needs distribution" in entry.traits and "distribution" not in entries("normalize")[normalize].traits:
+            continue
+        stages: dict[str, Any] = {
+            stage: {name: PARAMETERS[name]} if name in PARAMETERS else name
+            for stage, name in (("score", score), ("normalize", normalize), ("context", context))
+        }
+        result = attncli.attention(query, key, value, heads=2, scale=0.5, **stages)
+        for cell in (None, (2, 4)):
+            shown = sections(View(result, explain=True, places=PLACES, cell=cell))
+            assert_true([line for section in shown for line in section.arithmetic])
+
+
+def test_of_a_wide_result_the_first_number_is_worked_out() -> None:
+    x = RANDOM.normal(size=(2, 9))
+    result = attncli.attention(x, x, score="dot", normalize="none")
+    (line,) = next(s.arithmetic for s in sections(View(result, explain=True)) if "context" in s.title)
+    assert re.match(r"c\(query_\d\)\[e1\] = \S+·\S+ \+ \S+·\S+ = \S+$", line)
 
 
 @pytest.mark.parametrize("part", PARTS)
