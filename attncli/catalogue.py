@@ -4,6 +4,7 @@ An entry is one function. Its record stands on it; lists, help, completion, chec
 Look-ups are taken from `attncli.ops`, which has every entry registered.
 """
 
+import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from types import MappingProxyType
@@ -44,7 +45,7 @@ class Range:
             (self.above is None or number > self.above)
             and (self.least is None or number >= self.least)
             and (self.most is None or number <= self.most)
-            and number == number  # noqa: PLR0124 - NaN is the number that differs from itself
+            and not math.isnan(number)
         )
 
     def __str__(self) -> str:
@@ -79,8 +80,8 @@ class Parameter:
 
 
 @dataclass(frozen=True, eq=False)
-class Inner:
-    """A quantity inside a function that is a step of its own: what passes through `tap(name, …)`."""
+class Quantity:
+    """What a step is called and how it reads; an entry has one for each that passes through its `tap(name, …)`."""
 
     name: str
     symbol: str
@@ -100,7 +101,7 @@ class Entry:
     example: Mapping[str, Any]  # small enough to do by hand; `gives` is the result
     shapes: Signature
     parameters: tuple[Parameter, ...]
-    inner: tuple[Inner, ...] = ()
+    inner: tuple[Quantity, ...] = ()
     traits: frozenset[str] = frozenset()  # "distribution": rows are ≥ 0 and sum to 1; "needs distribution"
     unscaled: str | None = None  # the entry of the same kind without this one's own scale
 
@@ -108,11 +109,6 @@ class Entry:
     def summary(self) -> str:
         """The first sentence of the function's docstring."""
         return (self.function.__doc__ or "").partition("\n")[0]
-
-    @property
-    def taps(self) -> bool:
-        """Whether the function lets its inner quantities be listened to."""
-        return bool(self.inner)
 
     def parameter(self, name: str) -> Parameter:
         """The parameter of that name; raises UnknownNameError."""
@@ -183,7 +179,7 @@ def register(
     shapes: str,
     source: str,
     example: Mapping[str, Any],
-    inner: tuple[Inner, ...] = (),
+    inner: tuple[Quantity, ...] = (),
     traits: Sequence[str] = (),
     unscaled: str | None = None,
 ) -> Callable[[Function], Function]:

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from attncli.arrays import Array
-from attncli.catalogue import Chosen
+from attncli.catalogue import Chosen, Quantity
 from attncli.ops import heads as head_axis
 from attncli.ops import look_up
 from attncli.ops.scores import scaled
@@ -17,6 +17,7 @@ from attncli.shapes import Letters
 from attncli.trace import DEFAULT_SELECTION, Result, Trace, unchanged
 
 HEADS: Letters = ("h",)
+GIVEN = "given"
 
 
 @dataclass(frozen=True)
@@ -68,22 +69,15 @@ def _sequences(problem: Problem, recorder: Recorder) -> str:
     whole = problem.chosen_queries is None
     if problem.embeddings is not None:
         rows = "n" if problem.asks_itself and whole else "m"
-        recorder.give("embeddings", problem.embeddings, (rows, "x"), "X")
+        recorder.give(Quantity("embeddings", "X", GIVEN, (rows, "x")), problem.embeddings)
     if problem.query_embeddings is not None:
-        recorder.give("query_embeddings", problem.query_embeddings, ("n", "y"), "Y")
+        recorder.give(Quantity("query_embeddings", "Y", GIVEN, ("n", "y")), problem.query_embeddings)
     asking = "embeddings" if problem.query_embeddings is None else "query_embeddings"
     if whole or problem.query is not None:
         return asking
-    recorder.step(
-        "asking",
-        "given",
-        head_axis.rows,
-        {"x": asking},
-        options={"at": problem.chosen_queries},
-        axes=("n", recorder.steps[asking].axes[-1]),
-        symbol=f"{recorder.steps[asking].symbol}ₒ",
-        formula=f"the rows of {asking} that ask",
-    )
+    source = recorder.steps[asking]
+    chosen = Quantity("asking", f"{source.symbol}ₒ", f"the rows of {asking} that ask", ("n", source.axes[-1]))
+    recorder.step(chosen, "given", head_axis.rows, {"x": asking}, options={"at": problem.chosen_queries})
     return "asking"
 
 
@@ -92,9 +86,10 @@ def _role(problem: Problem, recorder: Recorder, projection: Projection) -> None:
     given = getattr(problem, projection.name)
     if given is not None:
         chosen = problem.chosen_queries if projection.name == "query" else None
-        recorder.give(projection.name, given if chosen is None else given[chosen], projection.axes, projection.symbol)
+        quantity = Quantity(projection.name, projection.symbol, GIVEN, projection.axes)
+        recorder.give(quantity, given if chosen is None else given[chosen])
     elif projection.name == "value" and problem.key is not None:
-        recorder.step("value", "project", unchanged, {"x": "key"}, axes=projection.axes, symbol="V", formula="V = K")
+        recorder.step(Quantity("value", "V", "V = K", projection.axes), "project", unchanged, {"x": "key"})
     else:
         _apply_projection(problem, recorder, projection)
 
@@ -107,14 +102,15 @@ def _apply_projection(problem: Problem, recorder: Recorder, projection: Projecti
     axes = projection.axes
     if weights is not None:
         inputs["w"] = f"w_{letter.lower()}"
-        recorder.give(inputs["w"], _in_out(problem, weights), (source.axes[-1], axes[-1]), f"W_{letter}")
+        quantity = Quantity(inputs["w"], f"W_{letter}", GIVEN, (source.axes[-1], axes[-1]))
+        recorder.give(quantity, _in_out(problem, weights))
         formula += f" W_{letter}"
     if bias is not None:
         inputs["b"] = f"b_{letter.lower()}"
-        recorder.give(inputs["b"], bias, axes[-1:], f"b_{letter}")
+        recorder.give(Quantity(inputs["b"], f"b_{letter}", GIVEN, axes[-1:]), bias)
         formula += f" + b_{letter}"
     function = unchanged if weights is None and bias is None else head_axis.project
-    recorder.step(projection.name, "project", function, inputs, axes=axes, symbol=letter, formula=formula)
+    recorder.step(Quantity(projection.name, letter, formula, axes), "project", function, inputs)
 
 
 def _in_out(problem: Problem, weights: Array) -> Array:
@@ -127,16 +123,10 @@ def _split(problem: Problem, recorder: Recorder) -> None:
     if problem.heads == 1:
         return
     for role in ("query", "key", "value"):
-        recorder.step(
-            f"{role}_heads",
-            "split",
-            head_axis.split,
-            {"x": role},
-            options={"heads": problem.heads},
-            axes=HEADS + recorder.steps[role].axes,
-            symbol=f"{recorder.steps[role].symbol}ₕ",
-            formula=f"the features of {recorder.steps[role].symbol}, shared among {problem.heads} heads",
-        )
+        whole = recorder.steps[role]
+        shared = f"the features of {whole.symbol}, shared among {problem.heads} heads"
+        quantity = Quantity(f"{role}_heads", f"{whole.symbol}ₕ", shared, HEADS + whole.axes)
+        recorder.step(quantity, "split", head_axis.split, {"x": role}, options={"heads": problem.heads})
 
 
 def _score(problem: Problem, recorder: Recorder) -> None:
@@ -148,16 +138,9 @@ def _score(problem: Problem, recorder: Recorder) -> None:
     if chosen.entry.unscaled:
         chosen = Chosen(look_up("score", chosen.entry.unscaled), chosen.parameters)
     _apply(problem, recorder, "unscaled_scores", "score", chosen, symbol="S₀")
-    recorder.step(
-        "scores",
-        "scale",
-        scaled,
-        {"scores": "unscaled_scores"},
-        options={"scale": problem.scale},
-        axes=recorder.steps["unscaled_scores"].axes,
-        symbol="S",
-        formula=f"S = {problem.scale:g} S₀",
-    )
+    axes = recorder.steps["unscaled_scores"].axes
+    quantity = Quantity("scores", "S", f"S = {problem.scale:g} S₀", axes)
+    recorder.step(quantity, "scale", scaled, {"scores": "unscaled_scores"}, options={"scale": problem.scale})
 
 
 def _normalize(problem: Problem, recorder: Recorder) -> None:
@@ -182,20 +165,11 @@ def _apply(problem: Problem, recorder: Recorder, name: str, stage: str, chosen: 
     for parameter, value in chosen.arrays.items():
         letters = entry.parameter(parameter).letters
         given = _in_out(problem, value) if len(letters) == 2 else value
-        recorder.give(f"{stage}.{parameter}", given, (*HEADS, *letters)[-value.ndim :], parameter)
         inputs[parameter] = f"{stage}.{parameter}"
+        recorder.give(Quantity(inputs[parameter], parameter, GIVEN, (*HEADS, *letters)[-value.ndim :]), given)
     axes = (HEADS if problem.heads > 1 else ()) + entry.shapes.result
-    recorder.step(
-        name,
-        stage,
-        entry.function,
-        inputs,
-        axes=axes,
-        symbol=symbol,
-        formula=entry.formula,
-        options=chosen.scalars,
-        entry=entry,
-    )
+    quantity = Quantity(name, symbol, entry.formula, axes)
+    recorder.step(quantity, stage, entry.function, inputs, options=chosen.scalars, entry=entry)
 
 
 def _merge(problem: Problem, recorder: Recorder) -> None:
@@ -203,15 +177,8 @@ def _merge(problem: Problem, recorder: Recorder) -> None:
     source = "context"
     features = recorder.steps["context"].axes[-1]
     if problem.heads > 1:
-        recorder.step(
-            "merged",
-            "merge",
-            head_axis.merge,
-            {"x": "context"},
-            axes=("n", features),
-            symbol="M",
-            formula="M = the heads of C, side by side",
-        )
+        quantity = Quantity("merged", "M", "M = the heads of C, side by side", ("n", features))
+        recorder.step(quantity, "merge", head_axis.merge, {"x": "context"})
         source = "merged"
     axes = ("n", features if problem.w_o is None else "o")
     _apply_projection(problem, recorder, Projection("output", "O", source, axes))

@@ -1,11 +1,11 @@
 """Recorder: applies functions to named steps and keeps every result, inner quantities included."""
 
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from typing import Any
 
 from attncli.arrays import Array, np
-from attncli.catalogue import Entry
-from attncli.shapes import Letters
+from attncli.catalogue import Entry, Quantity, Tap
 from attncli.trace import Step
 
 
@@ -15,58 +15,45 @@ class Recorder:
     def __init__(self) -> None:
         self.steps: dict[str, Step] = {}
 
-    def __contains__(self, name: str) -> bool:
-        return name in self.steps
-
-    def give(self, name: str, value: Array, axes: Letters, symbol: str, formula: str = "given") -> None:
+    def give(self, quantity: Quantity, value: Array) -> None:
         """Keep a quantity as the user gave it."""
-        self.steps[name] = Step(name, "given", symbol, formula, value, axes)
+        self.steps[quantity.name] = Step(quantity, "given", value)
 
     def step(
         self,
-        name: str,
+        quantity: Quantity,
         stage: str,
         function: Callable[..., Array],
         inputs: Mapping[str, str],
         *,
-        axes: Letters,
-        symbol: str,
-        formula: str,
         options: Mapping[str, Any] | None = None,
         entry: Entry | None = None,
     ) -> None:
         """Apply a function to earlier steps and keep its result, after what passed through its taps."""
         options = options or {}
         arguments = {argument: self.steps[source].value for argument, source in inputs.items()}
-        leading = axes[:1] if axes[0] == "h" else ()
+        listening = {"tap": self._tap(quantity, stage, inputs, entry)} if entry is not None and entry.inner else {}
+        with np.errstate(over="ignore", invalid="ignore", divide="ignore"):  # told in a note, not by Python
+            value = function(**arguments, **options, **listening)
+        notes = _empty_rows(value) if quantity.name == "weights" else ()
+        if all(np.isfinite(x).all() for x in arguments.values()) and not np.isfinite(value).all():
+            notes += (f"{quantity.name} has numbers that are not finite: the arithmetic overflowed, or divided by 0",)
+        self.steps[quantity.name] = Step(quantity, stage, value, function, inputs, options, entry, notes=notes)
 
-        def tap(inner_name: str, value: Array) -> Array:
-            assert entry is not None  # only entries tap
-            inner = next(i for i in entry.inner if i.name == inner_name)
-            kept = inner_name if inner_name not in self.steps else f"{name}_{inner_name}"
-            at = (*leading, *inner.axes)[-value.ndim :]
+    def _tap(self, outer: Quantity, stage: str, inputs: Mapping[str, str], entry: Entry) -> Tap:
+        """What an entry's function hands its inner quantities to, on the way to the outer one: they become steps."""
+        known = {quantity.name: quantity for quantity in entry.inner}
+        leading = outer.axes[:1] if outer.axes[0] == "h" else ()
+
+        def tap(name: str, value: Array) -> Array:
+            axes = (*leading, *known[name].axes)[-value.ndim :]
+            kept = name if name not in self.steps else f"{outer.name}_{name}"
             self.steps[kept] = Step(
-                kept,
-                stage,
-                inner.symbol,
-                inner.formula,
-                value,
-                at,
-                inputs=inputs,
-                options=options,
-                inside=name,
+                replace(known[name], name=kept, axes=axes), stage, value, inputs=inputs, inside=outer.name
             )
             return value
 
-        listening = {"tap": tap} if entry is not None and entry.taps else {}
-        with np.errstate(over="ignore", invalid="ignore", divide="ignore"):  # told in a note, not by Python
-            value = function(**arguments, **options, **listening)
-        notes = _empty_rows(value) if name == "weights" else ()
-        if all(np.isfinite(x).all() for x in arguments.values()) and not np.isfinite(value).all():
-            notes += (f"{name} has numbers that are not finite: the arithmetic overflowed, or divided by 0",)
-        self.steps[name] = Step(
-            name, stage, symbol, formula, value, axes, function, inputs, options, entry, notes=notes
-        )
+        return tap
 
 
 def _empty_rows(weights: Array) -> tuple[str, ...]:

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from attncli.arrays import Array
-from attncli.catalogue import Entry
+from attncli.catalogue import Entry, Quantity
 from attncli.errors import AttnError, UnknownNameError
 from attncli.shapes import Letters
 
@@ -22,24 +22,41 @@ def unchanged(x: Array) -> Array:
 
 @dataclass(frozen=True)
 class Step:
-    """One quantity: what it is called, how it came about, and its value.
+    """One quantity, how it came about, and its value.
 
     `value` is `function(**{argument: value of the step named}, **options)`; a given quantity has no function.
     The last two of `axes` are rows and columns, named by the legend of letters.
     """
 
-    name: str
+    quantity: Quantity
     stage: str
-    symbol: str
-    formula: str
     value: Array
-    axes: Letters
     function: Callable[..., Array] | None = None
     inputs: Mapping[str, str] = field(default_factory=dict)
     options: Mapping[str, Any] = field(default_factory=dict)
     entry: Entry | None = None
     inside: str | None = None  # the step whose function this quantity passed by, on the way to its result
     notes: tuple[str, ...] = ()
+
+    @property
+    def name(self) -> str:
+        """What the step is called: unique in its trace."""
+        return self.quantity.name
+
+    @property
+    def symbol(self) -> str:
+        """The letter it has in formulas."""
+        return self.quantity.symbol
+
+    @property
+    def formula(self) -> str:
+        """How it is computed, as a terminal shows it."""
+        return self.quantity.formula
+
+    @property
+    def axes(self) -> Letters:
+        """The letters of its axes."""
+        return self.quantity.axes
 
     @property
     def does_nothing(self) -> bool:

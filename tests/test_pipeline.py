@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 from attncli import attention
+from attncli.catalogue import Quantity
 from attncli.io.problems import Written, assemble
 from attncli.io.source import Origin
 from attncli.ops import entries
@@ -206,19 +207,11 @@ def test_a_query_that_attends_to_nothing_gets_zeros_and_a_note() -> None:
 
 def test_inner_quantities_of_one_name_in_two_stages_stay_apart() -> None:
     recorder = Recorder()
-    recorder.give("scores", np.array([[1.0, 2.0]]), ("n", "m"), "S")
+    recorder.give(Quantity("scores", "S", "given", ("n", "m")), np.array([[1.0, 2.0]]))
+    entry = entries("normalize")["softmax"]
     for name in ("first", "second"):
-        entry = entries("normalize")["softmax"]
-        recorder.step(
-            name,
-            "normalize",
-            entry.function,
-            {"scores": "scores"},
-            axes=("n", "m"),
-            symbol="A",
-            formula="",
-            entry=entry,
-        )
+        quantity = Quantity(name, "A", entry.formula, ("n", "m"))
+        recorder.step(quantity, "normalize", entry.function, {"scores": "scores"}, entry=entry)
     assert list(recorder.steps) == ["scores", "exponentials", "first", "second_exponentials", "second"]
 
 

@@ -156,9 +156,8 @@ def _replace(path: Path, raw: bytes) -> None:
             stream.write(raw)
         Path(beside).chmod(mode)
         Path(beside).replace(path)
-    except BaseException:
-        Path(beside).unlink(missing_ok=True)
-        raise
+    finally:
+        Path(beside).unlink(missing_ok=True)  # it is there only where something went wrong
 
 
 def _umask() -> int:

@@ -6,7 +6,7 @@ A key of weight 0 is not attended: contexts that choose among keys choose among 
 from typing import Any
 
 from attncli.arrays import Array, np
-from attncli.catalogue import Inner, Tap, context, silent, written
+from attncli.catalogue import Quantity, Tap, context, silent, written
 from attncli.pen import Pen
 
 
@@ -37,7 +37,7 @@ def _(pen: Pen, weights: Array, value: Array, result: Any) -> list[str]:
         "w": [[1], [1]],
         "gives": [[0]],
     },
-    inner=(Inner("context_vector", "C", "cᵢ = Σⱼ aᵢⱼ vⱼ", ("n", "e")),),
+    inner=(Quantity("context_vector", "C", "cᵢ = Σⱼ aᵢⱼ vⱼ", ("n", "e")),),
 )
 def attentional(weights: Array, value: Array, query: Array, *, w: Array, tap: Tap = silent) -> Array:
     """The weighted sum and the query together, through one more layer."""

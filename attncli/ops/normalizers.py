@@ -7,12 +7,12 @@ import math
 from typing import Annotated, Any
 
 from attncli.arrays import Array, np
-from attncli.catalogue import Inner, Range, Tap, normalizer, silent, written
+from attncli.catalogue import Quantity, Range, Tap, normalizer, silent, written
 from attncli.pen import Pen
 
 Positive = Annotated[float, Range(above=0)]
 
-EXPONENTIALS = Inner("exponentials", "E", "exp(sᵢⱼ − maxᵢ)", ("n", "m"))
+EXPONENTIALS = Quantity("exponentials", "E", "exp(sᵢⱼ − maxᵢ)", ("n", "m"))
 TABLE = "scores[n m] -> [n m]"
 
 
@@ -21,7 +21,7 @@ TABLE = "scores[n m] -> [n m]"
     shapes=TABLE,
     source="Bridle 1990; the temperature T: Hinton, Vinyals & Dean 2015, eq. 1",
     example={"scores": [[0, 0], [math.log(3), 0]], "gives": [[0.5, 0.5], [0.75, 0.25]]},
-    inner=(Inner("exponentials", "E", "exp((sᵢⱼ − maxᵢ)/T)", ("n", "m")),),
+    inner=(Quantity("exponentials", "E", "exp((sᵢⱼ − maxᵢ)/T)", ("n", "m")),),
     traits=("distribution",),
 )
 def softmax(scores: Array, *, temperature: Positive = 1.0, tap: Tap = silent) -> Array:
@@ -44,7 +44,7 @@ def _write_softmax(pen: Pen, scores: Array, result: Any, *, temperature: float =
     shapes=TABLE,
     source="Miller 2023 (Attention Is Off By One)",
     example={"scores": [[0, 0, math.log(2)]], "gives": [[0.2, 0.2, 0.4]]},
-    inner=(Inner("exponentials", "E", "exp(sᵢⱼ − max(0, maxᵢ))", ("n", "m")),),
+    inner=(Quantity("exponentials", "E", "exp(sᵢⱼ − max(0, maxᵢ))", ("n", "m")),),
 )
 def softmax1(scores: Array, *, tap: Tap = silent) -> Array:
     """Softmax with one more, invisible key that scores 0: a query may attend to nothing."""

@@ -4,7 +4,7 @@ import math
 from typing import Annotated, Any, Literal
 
 from attncli.arrays import Array, np
-from attncli.catalogue import Inner, Range, Tap, score, silent, written
+from attncli.catalogue import Quantity, Range, Tap, score, silent, written
 from attncli.pen import Pen
 
 Activation = Literal["tanh", "relu", "sigmoid", "identity"]
@@ -18,7 +18,7 @@ LUONG = "Luong, Pham & Manning 2015, §3.1"
     shapes="query[n d], key[m d] -> [n m]",
     source="Vaswani et al. 2017, eq. 1",
     example={"query": [[2, 0, 2, 1]], "key": [[2, 4, 3, 0], [0, 1, 1, 2]], "gives": [[5, 2]]},
-    inner=(Inner("dot_products", "QKᵀ", "qᵢ·kⱼ", ("n", "m")),),
+    inner=(Quantity("dot_products", "QKᵀ", "qᵢ·kⱼ", ("n", "m")),),
     unscaled="dot",
 )
 def scaled_dot(query: Array, key: Array, *, tap: Tap = silent) -> Array:
@@ -58,7 +58,7 @@ def _(pen: Pen, query: Array, key: Array, result: Any) -> list[str]:
         "w": [[1, 0, 2], [0, 1, 1]],
         "gives": [[5, 4]],
     },
-    inner=(Inner("projected_query", "QW", "qᵢ W", ("n", "c")),),
+    inner=(Quantity("projected_query", "QW", "qᵢ W", ("n", "c")),),
 )
 def general(query: Array, key: Array, *, w: Array, tap: Tap = silent) -> Array:
     """The dot product after a learned matrix has carried the query over to the key's features."""
@@ -89,9 +89,9 @@ def _(pen: Pen, query: Array, key: Array, result: Any, *, w: Array) -> list[str]
         "gives": [[4, 6]],
     },
     inner=(
-        Inner("projected_key", "W₁K", "W₁kⱼ", ("m", "a")),
-        Inner("projected_query", "W₂Q", "W₂qᵢ", ("n", "a")),
-        Inner("hidden", "H", "hᵢⱼ = act(W₁kⱼ + W₂qᵢ + b)", ("n", "m", "a")),
+        Quantity("projected_key", "W₁K", "W₁kⱼ", ("m", "a")),
+        Quantity("projected_query", "W₂Q", "W₂qᵢ", ("n", "a")),
+        Quantity("hidden", "H", "hᵢⱼ = act(W₁kⱼ + W₂qᵢ + b)", ("n", "m", "a")),
     ),
 )
 def additive(
@@ -157,8 +157,8 @@ def _(pen: Pen, query: Array, key: Array, result: Any, *, w: Array) -> list[str]
     source="Graves, Wayne & Danihelka 2014, eq. 5 and 6",
     example={"query": [[3, 4]], "key": [[6, 8], [4, -3], [0, 0]], "beta": 2, "gives": [[2, 0, 0]]},
     inner=(
-        Inner("unit_query", "Q̂", "qᵢ / ‖qᵢ‖", ("n", "d")),
-        Inner("unit_key", "K̂", "kⱼ / ‖kⱼ‖", ("m", "d")),
+        Quantity("unit_query", "Q̂", "qᵢ / ‖qᵢ‖", ("n", "d")),
+        Quantity("unit_key", "K̂", "kⱼ / ‖kⱼ‖", ("m", "d")),
     ),
 )
 def cosine(query: Array, key: Array, *, beta: float = 1.0, tap: Tap = silent) -> Array:
@@ -185,7 +185,7 @@ def _(pen: Pen, query: Array, key: Array, result: Any, *, beta: float = 1.0) -> 
     shapes="query[n d], key[m d] -> [n m]",
     source="Nadaraya 1964 and Watson 1964, with the Gaussian kernel",
     example={"query": [[1, 2]], "key": [[1, 4], [4, 6]], "sigma": 0.5, "gives": [[-8, -50]]},
-    inner=(Inner("squared_distances", "D²", "‖qᵢ − kⱼ‖²", ("n", "m")),),
+    inner=(Quantity("squared_distances", "D²", "‖qᵢ − kⱼ‖²", ("n", "m")),),
 )
 def gaussian(query: Array, key: Array, *, sigma: Positive = 1.0, tap: Tap = silent) -> Array:
     """The logarithm of a bell around the query: the squared distance, negative, in units of the width σ."""
@@ -206,7 +206,7 @@ def _(pen: Pen, query: Array, key: Array, result: Any, *, sigma: float = 1.0) ->
     shapes="query[n d], key[m d] -> [n m]",
     source="Kim et al. 2019 (Attentive Neural Processes), Laplace attention",
     example={"query": [[1, 2]], "key": [[1, 4], [4, 6]], "sigma": 0.5, "gives": [[-4, -14]]},
-    inner=(Inner("distances", "D", "‖qᵢ − kⱼ‖₁", ("n", "m")),),
+    inner=(Quantity("distances", "D", "‖qᵢ − kⱼ‖₁", ("n", "m")),),
 )
 def laplacian(query: Array, key: Array, *, sigma: Positive = 1.0, tap: Tap = silent) -> Array:
     """The sum of the absolute differences, negative, in units of the width σ."""
@@ -228,7 +228,7 @@ def _(pen: Pen, query: Array, key: Array, result: Any, *, sigma: float = 1.0) ->
     shapes="query[n d], key[m d] -> [n m]",
     source="Snell, Swersky & Zemel 2017, eq. 2, with the Euclidean distance",
     example={"query": [[1, 2]], "key": [[1, 4], [4, 6]], "gives": [[-2, -5]]},
-    inner=(Inner("squared_distances", "D²", "‖qᵢ − kⱼ‖²", ("n", "m")),),
+    inner=(Quantity("squared_distances", "D²", "‖qᵢ − kⱼ‖²", ("n", "m")),),
 )
 def euclidean(query: Array, key: Array, *, tap: Tap = silent) -> Array:
     """The distance between query and key, negative."""

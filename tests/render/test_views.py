@@ -5,6 +5,7 @@ import re
 import numpy as np
 import pytest
 
+from attncli.catalogue import Quantity
 from attncli.render import latex, markdown
 from attncli.render.grid import Grid, grids
 from attncli.render.sections import Section
@@ -48,7 +49,7 @@ def test_an_array_of_any_number_of_axes_is_shown_whole(shape: tuple[int, ...]) -
     value = np.arange(np.prod(shape), dtype=float).reshape(shape)
     axes = ("h", "n", "m", "a")[-len(shape) :] if len(shape) > 2 else ("m", "a")[-len(shape) :]
     labels = {"n": tuple("pqrst"[: shape[-3]]) if len(shape) > 2 else (), "m": ("x", "y")}
-    step = Step("hidden", "score", "H", "", value, axes)
+    step = Step(Quantity("hidden", "H", "", axes), "score", value)
     shown = list(grids(Trace({}, labels, (step,)), step))
     np.testing.assert_array_equal(np.concatenate([grid.values for grid in shown]).ravel(), value.ravel())
     assert len({grid.slice for grid in shown}) == len(shown)
@@ -57,7 +58,7 @@ def test_an_array_of_any_number_of_axes_is_shown_whole(shape: tuple[int, ...]) -
 
 def test_a_fixed_place_picks_one_grid() -> None:
     value = np.arange(24.0).reshape(2, 3, 4)
-    step = Step("weights", "normalize", "A", "", value, ("h", "n", "m"))
+    step = Step(Quantity("weights", "A", "", ("h", "n", "m")), "normalize", value)
     trace = Trace({}, {"n": tuple("abc"), "m": tuple("wxyz")}, (step,))
     (grid,) = grids(trace, step, {"h": 1})
     np.testing.assert_array_equal(grid.values, value[1])
