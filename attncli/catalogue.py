@@ -33,23 +33,21 @@ def silent(_name: str, value: Array) -> Array:
 
 @dataclass(frozen=True, eq=False)
 class Range:
-    """The numbers that a parameter may take; `above` and `below` are open ends, `least` and `most` closed ones."""
+    """The numbers that a parameter may take: above an open end, or a closed end at the least."""
 
     above: float | None = None
     least: float | None = None
-    most: float | None = None
 
     def holds(self, number: float) -> bool:
         """Whether the number is in the range (NaN never is)."""
         return (
             (self.above is None or number > self.above)
             and (self.least is None or number >= self.least)
-            and (self.most is None or number <= self.most)
             and not math.isnan(number)
         )
 
     def __str__(self) -> str:
-        ends = (("> ", self.above), ("≥ ", self.least), ("≤ ", self.most))
+        ends = (("> ", self.above), ("≥ ", self.least))
         return " and ".join(f"{sign}{end:g}" for sign, end in ends if end is not None)
 
 

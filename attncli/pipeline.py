@@ -38,12 +38,8 @@ def run(problem: Problem, select: Iterable[str] = DEFAULT_SELECTION) -> Result:
 def trace(problem: Problem) -> Trace:
     """Every step of the computation, in order."""
     recorder = Recorder()
-    _project(problem, recorder)
-    _split(problem, recorder)
-    _score(problem, recorder)
-    _normalize(problem, recorder)
-    _context(problem, recorder)
-    _merge(problem, recorder)
+    for stage in STAGES:
+        stage(problem, recorder)
     queries, chosen = problem.query_labels, problem.chosen_queries
     return Trace(
         pipeline={stage: str(getattr(problem, stage)) for stage in ("score", "normalize", "context")},
@@ -182,3 +178,6 @@ def _merge(problem: Problem, recorder: Recorder) -> None:
         source = "merged"
     axes = ("n", features if problem.w_o is None else "o")
     _apply_projection(problem, recorder, Projection("output", "O", source, axes))
+
+
+STAGES = (_project, _split, _score, _normalize, _context, _merge)
