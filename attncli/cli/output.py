@@ -3,7 +3,7 @@
 import io
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from attncli.cli import streams
 from attncli.errors import AttnError, UnknownNameError
@@ -157,5 +157,6 @@ def _npz(view: "View") -> bytes:
     memory = io.BytesIO()
     trace = view.result.trace
     names = [step.name for step in trace.computed] if view.explain else view.result.select
-    np.savez(memory, allow_pickle=False, **{name: trace[name].value for name in names})
+    arrays: dict[str, Any] = {name: trace[name].value for name in names}
+    np.savez(memory, **arrays)
     return memory.getvalue()
