@@ -34,9 +34,9 @@ def parse(written: Any, where: str) -> Named:
 
 def inline(text: str, where: str) -> Any:
     """Text from the command line as YAML reads it: `[[1, 0], [0, 1]]`, `2`, `words.csv`."""
-    if text.lstrip()[:1] not in ("[", "{"):
-        return yaml.scalar(text.strip())
     try:
+        if text.lstrip()[:1] not in ("[", "{"):
+            return yaml.scalar(text.strip())
         return yaml.read(text, where)[0]
     except AttnError as error:
         error.where = where  # words on a command line have no lines

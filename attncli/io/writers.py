@@ -15,7 +15,7 @@ from attncli import delimited
 from attncli.arrays import Array, np
 from attncli.catalogue import Chosen
 from attncli.errors import AttnError
-from attncli.io.readers.yaml import scalar
+from attncli.io.readers.yaml import STRING, is_word
 from attncli.problem import Problem
 
 # What was needed to draw the matrices is of no use beside them.
@@ -27,8 +27,7 @@ class _Dumper(getattr(yaml, "CSafeDumper", yaml.SafeDumper)):  # type: ignore[mi
 
 
 def _word(dumper: Any, text: str) -> Any:
-    style = None if isinstance(scalar(text), str) else '"'
-    return dumper.represent_scalar("tag:yaml.org,2002:str", text, style=style)
+    return dumper.represent_scalar(STRING, text, style=None if is_word(text) else '"')
 
 
 def _list(dumper: Any, value: list[Any]) -> Any:

@@ -21,7 +21,7 @@ WRONG = {
     "a word for a number of digits": ("compute t.yaml --precision x", "Invalid value for '--precision'"),
     "digits that can't be shown": ("compute t.yaml --precision 99", "--precision: 99 digits can't be shown"),
     "a scale that is no number": ("compute t.yaml --scale nan", "--scale: 'nan' is not a finite number"),
-    "a scale beyond all numbers": ("compute t.yaml --scale 1e999", "--scale: inf is not a finite number"),
+    "a scale beyond all numbers": ("compute t.yaml --scale 1e999", "--scale: 1e999 is too large for a"),
     "an unknown score": ("compute t.yaml --score gausian", "--score: unknown score 'gausian'; did you mean 'gaussian'"),
     "an unknown normalizer": ("compute t.yaml --normalize softmx", "did you mean 'softmax'?"),
     "an unknown context": ("compute t.yaml --context sum", "--context: unknown context 'sum'; "),

@@ -29,6 +29,8 @@ READ = {
     "one column": ("1\n2\n", [[1], [2]], None, None),
     "one column under a header": ("x\n1\n2\n", [[1], [2]], None, ("x",)),
     "one row": ("1,2\n", [[1, 2]], None, None),
+    "labels with signs and digits": ("-,1,2\n2nd,3,4\n", TWO, ("-", "2nd"), None),
+    "dates as labels": ("2024-01-01,1,2\n2024-01-02,3,4\n", TWO, ("2024-01-01", "2024-01-02"), None),
     "one row with a label": ("a,1,2\n", [[1, 2]], ("a",), None),
     "labels with blanks and other scripts": ("le chat,1,2\n日本,3,4\n", TWO, ("le chat", "日本"), None),
 }
@@ -40,6 +42,11 @@ NUMBERS = {
 
 REFUSED = {
     "a word in a row": ("1,2\n3,yes\n", "t.csv, line 2, number 2: 'yes' is not a number"),
+    "a word in the first row": ("1,yes\n3,4\n", "t.csv, line 1, number 2: 'yes' is not a number"),
+    "an empty cell at the very beginning": (",2\n3,4\n", "t.csv, line 1, number 1: an empty cell"),
+    "decimal commas in the first column": ("1,5;2\n3,5;4\n", "t.csv, line 1, number 1: '1,5' is not a number; write"),
+    "versions in the first column": ("1.2.3,4\n1.2.4,5\n", "t.csv, line 1, number 1: '1.2.3' is not a number"),
+    "percentages in a column of their own": ("50%\n20%\n", "t.csv, line 1, number 1: '50%' is not a number"),
     "null": ("1,2\nnull,4\n", "t.csv, line 2, number 1: 'null' is not a number"),
     "an empty cell": ("1,2\n3,\n", "t.csv, line 2, number 2: an empty cell; write a number, 0 for nothing"),
     "an empty cell in the first row": ("1,\n3,4\n", "t.csv, line 1, number 2: an empty cell"),

@@ -12,6 +12,11 @@ REFUSED = {
     "a list that is not closed": ("[1,\n 2", "p.json, line 2: is not JSON"),
     "a comma too many": ("[1, 2,]", "p.json, line 1: is not JSON"),
     "lists without end": ("[" * 200_000, "p.json: lists are nested too deep"),
+    "a number beyond all floats": ("[1,\n -1e999]", "p.json: -1e999 is too large for a floating-point number"),
+    "a long number beyond all floats": (
+        f"[{'9' * 400}.5]",
+        "p.json: 9999999999999999999999999999999999999... is",
+    ),
     "an integer of five thousand digits": (f"[{'9' * 5000}]", "p.json: is not JSON that can be read"),
 }
 

@@ -31,6 +31,14 @@ REFUSED = {
     "a tag that is not so": ("a: !!int x\n", "p.yaml, line 1: 'x' is not what its tag says"),
     "a second document": ("a: 1\n---\nb: 2\n", "p.yaml, line 2: a second document begins"),
     "a list that is not closed": ("a: [1, 2\nb: 3\n", "p.yaml, line 2: is not YAML"),
+    "a number beyond all floats": (
+        "a: 1\nb: [1.0e+400]\n",
+        "p.yaml, line 2: 1.0e+400 is too large for",
+    ),
+    "an integer beyond all floats": (
+        f"a: {'9' * 400}\n",
+        "p.yaml, line 1: 9999999999999999999999999999999999999... is",
+    ),
     "a tab": ("a:\n\t- 1\n", "p.yaml, line 2: is not YAML"),
     "a control character": ("a: \x07\n", "p.yaml: is not YAML"),
     "a list as a key": ("? [1, 2]\n: 3\n", "p.yaml, line 1: a list or mapping can't be a key"),

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from attncli.errors import AttnError
 
 NUMBER = re.compile(r"\s*[-+]?(\.[0-9]+|[0-9]+(\.[0-9]*)?)([eE][-+]?[0-9]+)?\s*\Z")
+BROKEN = re.compile(r"\s*[-+]?[0-9.,'’_\s]*[0-9][0-9.,'’_\s]*%?\s*\Z")
 SPECIAL = {
     sign + word: float(sign + word[:3])
     for sign in ("", "+", "-")
@@ -87,38 +88,29 @@ def _is_number(cell: str) -> bool:
     return bool(NUMBER.match(cell)) or cell.strip() in SPECIAL
 
 
-def _is_label(cell: str) -> bool:
-    """A word; `nan` and `inf` without a sign may be words too."""
-    return not NUMBER.match(cell) and not cell.strip().startswith(("-", "+"))
+def _is_word(cell: str) -> bool:
+    """Neither empty, nor a number, nor digits that were meant as one (`1,5`, `1.2.3`, `50%`); `nan` may be a word."""
+    signed = cell.strip()[:1] in ("+", "-") and cell.strip() in SPECIAL
+    return bool(cell.strip()) and not NUMBER.match(cell) and not BROKEN.match(cell) and not signed
 
 
 def _is_header(rows: Sequence[Row]) -> bool:
-    """Whether the first row names columns: none of its cells is a number, apart from the corner.
+    """Whether the first row names columns: all of its cells are words.
 
-    A row with an empty corner is a header whatever its other cells are: `,0,1,2`.
+    The corner above the labels may be empty; then the columns may also be numbered from 0, as in `,0,1,2`.
     """
     first = rows[0][1]
-    if not first[0].strip():
-        return len(first) > 1
-    if len(rows) > 1 and len(rows[1][1]) == len(first) + 1 and not any(map(_is_number, first)):
-        return True
-    tail = first[1:]
-    if not tail:
-        return not _is_number(first[0])
-    return not any(_is_number(cell) or _is_broken_number(cell) for cell in tail)
-
-
-def _is_broken_number(cell: str) -> bool:
-    """Whether a cell was meant as a number: empty, or digits that do not make one (`1.2.3`, `1,5`, `50%`)."""
-    cell = cell.strip()
-    return not cell or cell[0] in "0123456789.+-"
+    if first[0].strip() or len(first) == 1:
+        return all(map(_is_word, first))
+    numbered = [cell.strip() for cell in first[1:]] == [str(number) for number in range(len(first) - 1)]
+    return numbered or all(map(_is_word, first[1:]))
 
 
 def _has_labels(header: Sequence[str] | None, body: Sequence[Row]) -> bool:
     """Whether the first column has labels."""
     if header is not None and (not header[0].strip() or len(header) + 1 == len(body[0][1])):
         return True
-    return len(body[0][1]) > 1 and all(_is_label(cells[0]) and cells[0].strip() for _, cells in body)
+    return len(body[0][1]) > 1 and all(_is_word(cells[0]) for _, cells in body)
 
 
 def _numbers(cells: Sequence[str], where: str) -> list[float]:

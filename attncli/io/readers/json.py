@@ -1,15 +1,19 @@
 """JSON: `json.loads`, with keys that stand twice refused."""
 
 import json
+import re
 from typing import Any
 
 from attncli.errors import AttnError
+from attncli.literal import shortly
+
+_LARGE = re.compile(r"[0-9][eE]\+?[0-9]{3}|[0-9]{300}")  # only such a text can hold a number that is too large
 
 
 def read(text: str, name: str) -> Any:
     """The value of a JSON text; raises AttnError that names the line."""
     try:
-        return json.loads(text, object_pairs_hook=_once)
+        return json.loads(text, object_pairs_hook=_once, parse_float=_finite if _LARGE.search(text) else None)
     except json.JSONDecodeError as error:
         raise AttnError(f"is not JSON: {error.msg}", where=f"{name}, line {error.lineno}") from None
     except RecursionError:
@@ -18,6 +22,14 @@ def read(text: str, name: str) -> Any:
         raise error.at(name) from None
     except ValueError as error:  # an integer of more digits than Python reads
         raise AttnError(f"is not JSON that can be read: {error}", where=name) from None
+
+
+def _finite(text: str) -> float:
+    """A number; `json` itself would read 1e999 as infinity."""
+    number = float(text)
+    if number in (float("inf"), float("-inf")):
+        raise AttnError(f"{shortly(text)} is too large for a floating-point number")
+    return number
 
 
 def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
@@ -32,5 +44,4 @@ def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 def said(value: Any) -> str:
     """A value as JSON writes it, not longer than a few words: `null`, `true`, `"yes"`."""
-    text = json.dumps(value, ensure_ascii=False, default=repr)
-    return text if len(text) <= 40 else f"{text[:37]}..."
+    return shortly(json.dumps(value, ensure_ascii=False, default=repr))

@@ -10,8 +10,10 @@ from typing import Any
 import yaml
 
 from attncli.errors import AttnError
+from attncli.literal import shortly
 
 DEEPEST = 40
+LONGEST_INTEGER = 300  # digits; a longer one is read as a floating-point number, or is too large for one
 LARGEST_EXPANSION = 1_000_000  # what all aliases together may stand for
 
 _LOADER: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
@@ -25,20 +27,35 @@ _WORDS: dict[str, Any] = {
     **{sign + word: float(f"{sign}inf") for sign in ("", "+", "-") for word in (".inf", ".Inf", ".INF")},
     **dict.fromkeys((".nan", ".NaN", ".NAN"), float("nan")),
 }
-_TAGS = {"tag:yaml.org,2002:str": str, "tag:yaml.org,2002:float": float, "tag:yaml.org,2002:int": int}
+STRING = "tag:yaml.org,2002:str"
+_TAGS = {STRING: str, "tag:yaml.org,2002:float": float, "tag:yaml.org,2002:int": int}
 
 
 def scalar(text: str) -> Any:
-    """What a plain word means: a number, true, false, null, or the word itself."""
+    """What a plain word means: a number, true, false, null, or the word itself.
+
+    Raises AttnError where a number is larger than any floating-point number.
+    """
     if text in _WORDS:
         return _WORDS[text]
-    if _INTEGER.match(text):
-        return int(text) if len(text) < 4000 else float(text)
+    if _INTEGER.match(text) and len(text) < LONGEST_INTEGER:
+        return int(text)
     if _FLOAT.match(text):
-        return float(text)
+        number = float(text)
+        if number in (float("inf"), float("-inf")):
+            raise AttnError(f"{shortly(text)} is too large for a floating-point number")
+        return number
     if _RADIX.match(text):
         return int(text, 0)
     return text
+
+
+def is_word(text: str) -> bool:
+    """Whether a plain text would be read as the word that it is."""
+    try:
+        return isinstance(scalar(text), str)
+    except AttnError:
+        return False
 
 
 def read(text: str, name: str) -> tuple[Any, dict[int, int]]:
@@ -147,13 +164,21 @@ class _Builder:
     def _scalar(self, event: Any) -> Any:
         text = event.value
         if event.tag is None or event.tag == "!":
-            return scalar(text) if event.implicit[0] else text
+            return self._plain(text, event) if event.implicit[0] else text
         if event.tag not in _TAGS:
             self._fail(f"has the tag {event.tag}", event, "leave the tag out")
-        try:
-            return _TAGS[event.tag](text)
-        except ValueError:
+        if event.tag == STRING:
+            return text
+        value = self._plain(text, event)
+        if isinstance(value, (str, bool)) or value is None:
             self._fail(f"{text!r} is not what its tag says", event)
+        return _TAGS[event.tag](value)
+
+    def _plain(self, text: str, event: Any) -> Any:
+        try:
+            return scalar(text)
+        except AttnError as error:
+            self._fail(error.message, event)
 
     def _fail(self, message: str, event: Any, hint: str | None = None) -> Any:
         raise AttnError(message, where=f"{self.name}, line {event.start_mark.line + 1}", hint=hint)
