@@ -7,6 +7,7 @@ from attncli.arrays import np
 from attncli.render import by_hand
 from attncli.render.grid import Grid, grids
 from attncli.render.view import View
+from attncli.shapes import LEGEND
 from attncli.trace import Step, Trace
 
 
@@ -32,6 +33,7 @@ def sections(view: View) -> Iterator[Section]:
             yield Section(name, tuple(grids(trace, step, fixed)))
         return
     at = focus(view)
+    yield Section("letters", (), formula=_letters(trace))
     for step in trace.given:
         yield Section(
             f"{step.name}  {step.symbol}",
@@ -64,6 +66,12 @@ def focus(view: View) -> dict[str, int]:
     if view.head is not None and "h" in weights.axes:
         at["h"] = view.head
     return at
+
+
+def _letters(trace: Trace) -> str:
+    """What the letters of the shapes stand for: `n queries, m keys, d query features`."""
+    used = {letter for step in trace.steps for letter in step.axes}
+    return ", ".join(f"{letter} {meaning}" for letter, meaning in LEGEND.items() if letter in used)
 
 
 def _shape(step: Step) -> str:

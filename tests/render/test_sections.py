@@ -181,3 +181,8 @@ def test_a_long_sum_says_how_much_of_it_is_left_out() -> None:
     (line,) = shown["3. scores  S"].arithmetic
     assert "… 88 more …" in line
     assert line.endswith(" = 100")
+
+
+def test_the_letters_of_the_shapes_are_explained_first() -> None:
+    first = next(iter(sections(View(tutorial(), explain=True))))
+    assert first.formula == ("n queries, m keys, d query features, e value features, x embedding features")
