@@ -17,6 +17,7 @@ def check(problem: "Problem") -> None:
     """Raise AttnError where the keys of a problem contradict each other."""
     _sources(problem)
     lengths = _widths(problem)
+    _sizes(problem, lengths)
     _labels(problem)
     _heads(problem, lengths)
     _entry(problem.score, "score", _per_head(lengths, problem.heads), problem)
@@ -104,6 +105,15 @@ def _bind_weight(problem: "Problem", lengths: Lengths, name: str, letters: Lette
     if name.startswith("w_") and problem.weight_layout == "out_in":
         shape = shape[::-1]
     bind(lengths, name, letters, shape)
+
+
+def _sizes(problem: "Problem", lengths: Lengths) -> None:
+    """A size that is given is the size there is, whether the matrix was drawn or given."""
+    for name, letters in {"token_count": "m", "dim": "x", "d_k": "dc", "d_v": "e"}.items():
+        wanted = getattr(problem, name)
+        for letter in letters:
+            if wanted is not None and letter in lengths and lengths[letter].size != wanted:
+                raise AttnError(f"{name} is {wanted}; {lengths[letter].owner}", where=name)
 
 
 def _labels(problem: "Problem") -> None:

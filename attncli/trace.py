@@ -113,7 +113,7 @@ class Result:
 
     def __init__(self, trace: Trace, select: Iterable[str] = DEFAULT_SELECTION) -> None:
         self.trace = trace
-        self.select = tuple(select)
+        self.select = (select,) if isinstance(select, str) else tuple(select)
         for name in self.select:
             trace[name]  # an unknown name is met here, not at its first use
 

@@ -2,6 +2,7 @@
 
 import subprocess
 import sys
+from typing import Any
 
 import numpy as np
 import pytest
@@ -33,6 +34,65 @@ def test_the_inputs_are_left_as_they_were() -> None:
     attncli.attention(query, key, score="cosine", normalize="sparsemax")
     np.testing.assert_array_equal(query, np.ones((2, 3)))
     np.testing.assert_array_equal(key, np.ones((2, 3)))
+
+
+LARGE = 2**62
+
+
+@pytest.mark.parametrize(
+    ("numbers", "score"),
+    [
+        ([[LARGE, 2]], 2.0**124),
+        (np.array([[LARGE, 2]]), 2.0**124),
+        (np.array([[2**63, 0]], dtype=np.uint64), 2.0**126),
+        (np.array([[100, 100]], dtype=np.int8), 20000.0),
+    ],
+    ids=["a list", "int64", "uint64", "int8"],
+)
+def test_a_product_of_large_integers_never_wraps(numbers: Any, score: float) -> None:
+    assert attncli.attention(numbers, numbers, score="dot", select=["scores"]).scores.tolist() == [[score]]
+
+
+def test_rows_may_be_arrays() -> None:
+    rows = [np.array([1.0, 2.0]), np.array([3.0, 4.0])]
+    np.testing.assert_array_equal(
+        attncli.attention(rows, rows).output, attncli.attention(np.stack(rows), np.stack(rows)).output
+    )
+
+
+@pytest.mark.parametrize(
+    ("numpys", "pythons"),
+    [
+        ({"heads": np.int64(2)}, {"heads": 2}),
+        ({"scale": np.float32(0.5)}, {"scale": 0.5}),
+        ({"score": {"gaussian": {"sigma": np.float32(0.5)}}}, {"score": "gaussian:sigma=0.5"}),
+        ({"only": np.array([1])}, {"only": [1]}),
+        ({"tokens": np.array(["a", "b"]), "only": "b"}, {"tokens": ["a", "b"], "only": "b"}),
+    ],
+    ids=["heads", "a scale", "a parameter", "positions", "labels"],
+)
+def test_numpys_numbers_and_words_are_numbers_and_words(numpys: dict[str, Any], pythons: dict[str, Any]) -> None:
+    query = [[1.0, 2.0], [3.0, -4.0]]
+    np.testing.assert_array_equal(
+        attncli.attention(query, query, **numpys).output, attncli.attention(query, query, **pythons).output
+    )
+
+
+@pytest.mark.parametrize("wrong", [[[True, False]], np.array([[True, False]]), [[1, None]], [["1", 2]], [[1j, 2]], "x"])
+def test_what_is_no_number_is_refused(wrong: Any) -> None:
+    with pytest.raises(attncli.AttnError, match=r"^query"):
+        attncli.attention(wrong, [[1.0, 2.0]])
+
+
+def test_the_selected_results_are_there_and_no_others() -> None:
+    result = attncli.attention([[1.0, 2.0]], [[1.0, 2.0]], select=("weights", "scores"))
+    assert result.weights.tolist() == [[1]]
+    with pytest.raises(AttributeError):
+        _ = result.output
+
+
+def test_one_name_may_be_selected_without_a_list() -> None:
+    assert attncli.attention([[1.0, 2.0]], [[1.0, 2.0]], select="weights").weights.tolist() == [[1]]
 
 
 def test_importing_the_package_imports_nothing_heavy() -> None:

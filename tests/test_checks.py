@@ -45,6 +45,26 @@ REFUSED: dict[str, tuple[dict[str, Any], str]] = {
         {"query": X[:1], "key": X, "query_tokens": ["a", "b"]},
         "query_tokens: there are 2 labels for 1",
     ),
+    "too few labels of the sequence that asks": (
+        {"embeddings": X, "query_embeddings": X[:2], "query_tokens": ["a"]},
+        "query_tokens: there are 1 labels for 2 queries",
+    ),
+    "key weights for keys that are given": (
+        {"query": X, "key": X, "w_v": W[3, 3]},
+        "w_v: key is given already projected, so w_v would not be used; leave out w_v",
+    ),
+    "queries that would not be used": (
+        {"query": X, "embeddings": X, "query_embeddings": X},
+        "query_embeddings: query is given already projected, so query_embeddings would not be used",
+    ),
+    "values that heads do not divide": (
+        {"embeddings": W[5, 4], "w_v": W[4, 3], "heads": 2},
+        "heads: 2 heads can't share the 3 features of the values; choose a divisor of 3",
+    ),
+    "an output bias that does not fit": (
+        {"embeddings": X, "w_o": W[3, 2], "b_o": [1, 2, 3]},
+        "b_o has 3 numbers (o); w_o has 2 columns (o)",
+    ),
     "heads that do not divide": (
         {"embeddings": X, "heads": 2},
         "heads: 2 heads can't share the 3 features of the queries; choose a divisor of 3",
@@ -99,6 +119,23 @@ def test_a_contradiction_names_both_sides(keys: dict[str, Any], message: str) ->
     with pytest.raises(AttnError) as caught:
         assemble({key: Written(value, Origin()) for key, value in keys.items()})
     assert str(caught.value).startswith(message)
+
+
+SIZES: dict[str, tuple[dict[str, Any], str, str]] = {
+    "more tokens than embeddings": ({"embeddings": X, "token_count": 7}, "token_count", "embeddings"),
+    "embeddings of another width": ({"embeddings": X, "dim": 7}, "dim", "embeddings"),
+    "query weights of another width": ({"embeddings": X, "w_q": W[3, 2], "w_k": W[3, 2], "d_k": 7}, "d_k", "w_"),
+    "value weights of another width": ({"embeddings": X, "w_v": W[3, 2], "d_v": 7}, "d_v", "w_v"),
+}
+
+
+@pytest.mark.parametrize(("keys", "size", "matrix"), SIZES.values(), ids=SIZES)
+def test_a_size_that_contradicts_a_matrix_is_not_passed_over(keys: dict[str, Any], size: str, matrix: str) -> None:
+    with pytest.raises(AttnError) as caught:
+        assemble({key: Written(value, Origin()) for key, value in keys.items()})
+    assert size in str(caught.value)
+    assert matrix in str(caught.value)
+    assert "7" in str(caught.value)
 
 
 @pytest.mark.parametrize(

@@ -1,12 +1,14 @@
 """An entry of the catalogue and its parameters, from what people write."""
 
 from collections.abc import Callable
+from numbers import Real
 from typing import Any
 
 from attncli.catalogue import Chosen, Entry, Parameter
 from attncli.errors import AttnError, UnknownNameError
 from attncli.io import grammar
 from attncli.io.source import Origin
+from attncli.literal import shortly
 from attncli.ops import look_up
 
 ReadArray = Callable[[Any, str, Origin], Any]
@@ -40,7 +42,7 @@ def _parameter(
     match parameter.kind:
         case "array":
             if is_number(value):
-                return float(value)
+                return finite(value, where)
             assert read_array is not None  # generators have no arrays
             return read_array(value, f"{key}, {entry.name}, {parameter.name}", origin)
         case "word":
@@ -63,8 +65,8 @@ def word(value: Any, words: tuple[str, ...], where: str) -> str:
 
 def integer(value: Any, where: str, least: float | None) -> int:
     """A whole number, not less than `least`."""
-    if not is_number(value) or not float(value).is_integer():
-        raise AttnError(f"{value!r} is not a whole number", where=where)
+    if not is_number(value) or not _float(value).is_integer():
+        raise AttnError(f"{shortly(repr(value))} is not a whole number", where=where)
     if least is not None and value < least:
         raise AttnError(f"{value} is out of range", where=where, hint=f"expected {least:g} or more")
     return int(value)
@@ -72,11 +74,19 @@ def integer(value: Any, where: str, least: float | None) -> int:
 
 def finite(value: Any, where: str) -> float:
     """A number that is neither infinite nor NaN."""
-    if not is_number(value) or not abs(float(value)) < float("inf"):
-        raise AttnError(f"{value!r} is not a finite number", where=where)
+    if not is_number(value) or not abs(_float(value)) < float("inf"):
+        raise AttnError(f"{shortly(repr(value))} is not a finite number", where=where)
     return float(value)
 
 
 def is_number(value: Any) -> bool:
-    """Whether a value is a number; true and false are none."""
-    return isinstance(value, (int, float)) and not isinstance(value, bool)
+    """Whether a value is a number, of Python's or NumPy's types; true and false are none."""
+    return isinstance(value, Real) and not isinstance(value, bool)
+
+
+def _float(value: Any) -> float:
+    """A number as a float; an integer beyond all floats is infinite."""
+    try:
+        return float(value)
+    except OverflowError:
+        return float("inf")

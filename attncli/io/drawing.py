@@ -99,7 +99,10 @@ class _Painter:
                     where="seed",
                     hint="give one, such as 42",
                 )
-            self._stream = stream(self.made.get("generator", "pcg64"), self.made["seed"])
+            try:
+                self._stream = stream(self.made.get("generator", "pcg64"), self.made["seed"])
+            except ValueError as error:  # the legacy stream takes 32 bits
+                raise AttnError(str(error), where="seed") from None
         try:
             return chosen.entry.function(self._stream, shape, **chosen.parameters)  # type: ignore[no-any-return] # any callable can be registered
         except (ValueError, OverflowError, MemoryError) as error:

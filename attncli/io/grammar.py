@@ -21,9 +21,8 @@ def parse(written: Any, where: str) -> Named:
         return name.strip(), dict(_parameters(rest, where)) if colon else {}
     if isinstance(written, Mapping) and len(written) == 1:
         ((name, parameters),) = written.items()
-        if parameters is None:
-            return name, {}
-        if isinstance(parameters, Mapping):
+        parameters = {} if parameters is None else parameters
+        if isinstance(parameters, Mapping) and all(isinstance(word, str) for word in (name, *parameters)):
             return name, dict(parameters)
     raise AttnError(
         f"{json.said(written)} is no name",

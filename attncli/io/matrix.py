@@ -11,10 +11,11 @@ from attncli.errors import AttnError, UnknownNameError
 from attncli.io import grammar
 from attncli.io.chosen import choose
 from attncli.io.readers import json, yaml
-from attncli.io.source import STDIN, Origin, read_text
+from attncli.io.source import STDIN, Origin, path_of, read_text
 from attncli.ops import entries
 
 TABLES = (".csv", ".tsv", ".txt")
+MOST_AXES = 8
 DOCUMENTS = (".yaml", ".yml", ".json")
 
 
@@ -46,9 +47,17 @@ def read(written: Any, key: str, origin: Origin) -> Labelled | Draw:
         if text.partition(":")[0].strip() in entries("generator"):
             return Draw(choose("generator", text, origin, key))
         return _file(text, origin, where)
-    if isinstance(written, Mapping) and len(written) == 1 and next(iter(written)) in entries("generator"):
+    if _is_generator(written):
         return Draw(choose("generator", written, origin, key))
     return _value(written, key, origin, None)
+
+
+def _is_generator(written: Any) -> bool:
+    """Whether it is `{normal: {std: 2}}` and not a row that has the name of a generator, `{normal: [1, 2]}`."""
+    if not isinstance(written, Mapping) or len(written) != 1:
+        return False
+    ((name, parameters),) = written.items()
+    return name in entries("generator") and not isinstance(parameters, (list, tuple))
 
 
 def _file(text: str, origin: Origin, where: str) -> Labelled:
@@ -56,7 +65,7 @@ def _file(text: str, origin: Origin, where: str) -> Labelled:
     name, _, entry = text.partition("#")
     if name == STDIN:
         return _text(read_text("standard input"), "standard input", entry)
-    path = origin.folder / Path(name).expanduser()
+    path = origin.folder / path_of(name)
     suffix = path.suffix.lower()
     if suffix not in TABLES + DOCUMENTS:
         raise _no_matrix(text, path, where)
@@ -64,7 +73,7 @@ def _file(text: str, origin: Origin, where: str) -> Labelled:
     if suffix in TABLES:
         if entry:
             raise AttnError(f"a table has no entries, so #{entry} names nothing", where=str(path))
-        return _table(contents, str(path))
+        return _table(contents, str(path), "\t" if suffix == ".tsv" else None)
     return _document(contents, str(path), entry, suffix == ".json")
 
 
@@ -89,11 +98,11 @@ def _text(contents: str, name: str, entry: str) -> Labelled:
     return _table(contents, name)
 
 
-def _table(contents: str, name: str) -> Labelled:
-    """The numbers of a table, with its labels."""
+def _table(contents: str, name: str, delimiter: str | None = None) -> Labelled:
+    """The numbers of a table, with its labels; without a delimiter it is told by the content."""
     from attncli.io.readers import csv  # noqa: PLC0415 - most problems have no table
 
-    table = csv.read(contents, name)
+    table = csv.read(contents, name, delimiter)
     return Labelled(np.array(table.numbers, dtype=np.float64), table.labels)
 
 
@@ -142,7 +151,11 @@ def array(value: Any, key: str, origin: Origin) -> Array:
 
 
 def _numbers(value: Any, key: str, origin: Origin, at: tuple[int, ...]) -> list[Any]:
-    """The lists with every cell checked: numbers only, and rows of one length."""
+    """The lists with every cell checked: numbers only, and rows of one length and one depth."""
+    if len(at) == MOST_AXES:
+        raise AttnError("lists are nested too deep", where=origin.where(key, value))
+    if any(getattr(row, "ndim", 0) for row in value):
+        value = [row.tolist() if getattr(row, "ndim", 0) else row for row in value]
     if not isinstance(value[0] if value else None, (list, tuple)):
         if not set(map(type, value)) <= {float}:
             return [_number(cell, key, origin, value, (*at, column)) for column, cell in enumerate(value, 1)]
@@ -152,6 +165,8 @@ def _numbers(value: Any, key: str, origin: Origin, at: tuple[int, ...]) -> list[
         if not isinstance(row, (list, tuple)):
             raise AttnError(f"{json.said(row)} is no row", where=f"{origin.where(key, value)}, row {number}")
         rows.append(_numbers(row, key, origin, (*at, number)))
+        if _depth(rows[-1]) != _depth(rows[0]):
+            raise AttnError("is nested otherwise than row 1", where=f"{origin.where(key, row)}, row {number}")
     lengths = [len(row) for row in rows]
     usual = max(lengths, key=lengths.count)  # of equals the first
     for number, length in enumerate(lengths, 1):
@@ -161,6 +176,11 @@ def _numbers(value: Any, key: str, origin: Origin, at: tuple[int, ...]) -> list[
                 where=f"{origin.where(key, value[number - 1])}, row {number}",
             )
     return rows
+
+
+def _depth(rows: list[Any]) -> int:
+    """How many lists are nested in one another, in lists whose rows have been checked."""
+    return 1 + (_depth(rows[0]) if rows and isinstance(rows[0], list) else 0)
 
 
 def _number(cell: Any, key: str, origin: Origin, row: Any, at: tuple[int, ...]) -> float:

@@ -1,6 +1,6 @@
 """A Problem from a file, from options, or from both: each key is read by its kind, options win over the file."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -10,7 +10,7 @@ from attncli.io import drawing, matrix
 from attncli.io.chosen import choose, finite, integer, word
 from attncli.io.matrix import Draw, Labelled
 from attncli.io.readers import json, yaml
-from attncli.io.source import STDIN, Origin, read_text
+from attncli.io.source import STDIN, Origin, path_of, read_text
 from attncli.problem import KEYS, Key, Problem
 
 # What a worked example says beside its problem; `attn compute` passes over it.
@@ -37,7 +37,7 @@ def read_document(name: str) -> Document:
     """The keys of a YAML or JSON file, or of standard input for `-`, as they were written."""
     if name == STDIN:
         return parse_document(read_text("standard input"), "standard input")
-    path = Path(name).expanduser()
+    path = path_of(name)
     suffix = path.suffix.lower()
     if suffix in matrix.TABLES:
         hint = f"give it as an option: --embeddings {name}"
@@ -83,7 +83,7 @@ def assemble(document: Mapping[str, Written]) -> Problem:
         value = _read(KEYS[key], written)
         if isinstance(value, Labelled):
             if value.labels:
-                labels[key] = value.labels
+                labels[key] = _text_labels(value.labels, written.origin.where(key))
             value = value.array
         values[key] = value
     _label(values, labels, document)
@@ -149,13 +149,23 @@ def _read_parameter(value: Any, key: str, origin: Origin) -> Any:
 
 def _labels(value: Any, where: str) -> tuple[str, ...]:
     """Labels: a list of words or numbers, or one of them."""
+    value = value.tolist() if hasattr(value, "tolist") else value
     listed = value if isinstance(value, (list, tuple)) else [value]
     for label in listed:
         if label is None or isinstance(label, (bool, list, dict)):
             raise AttnError(f"{json.said(label)} is no label", where=where, hint="put the word in quotes")
     if not listed:
         raise AttnError("has no labels", where=where)
-    return tuple(str(label) for label in listed)
+    return _text_labels(map(str, listed), where)
+
+
+def _text_labels(labels: Iterable[str], where: str) -> tuple[str, ...]:
+    """Labels that a file can hold: bytes that are no UTF-8 reach Python as halves of surrogate pairs."""
+    found = tuple(labels)
+    for label in found:
+        if any("\ud800" <= letter <= "\udfff" for letter in label):
+            raise AttnError(f"{label!a} is no Unicode text", where=where, hint="save it as UTF-8")
+    return found
 
 
 def _string(value: Any, where: str) -> str:

@@ -1,12 +1,13 @@
 """A sentence, word by word, as embeddings: each word is looked up in a vocabulary."""
 
 import re
+import unicodedata
 from collections.abc import Mapping
 
 from attncli.arrays import Array, np
 from attncli.errors import AttnError, UnknownNameError
 
-_WORD = re.compile(r"\w+(?:['’\-]\w+)*")
+_JOINERS = "\u200c\u200d"  # they shape letters, and part no words
 
 
 def embed(sentence: str, vocabulary: Mapping[str, Array]) -> tuple[tuple[str, ...], Array]:
@@ -17,7 +18,7 @@ def embed(sentence: str, vocabulary: Mapping[str, Array]) -> tuple[tuple[str, ..
 
     Raises AttnError for a word that the vocabulary does not have.
     """
-    words = _WORD.findall(sentence)
+    words = _words(sentence)
     if not words:
         raise AttnError("has no words", where="sentence")
     folded = {word.lower(): word for word in reversed(list(vocabulary))}
@@ -31,3 +32,13 @@ def embed(sentence: str, vocabulary: Mapping[str, Array]) -> tuple[tuple[str, ..
         tokens.append(entry)
         vectors.append(vocabulary.get(f"{entry}#{seen[entry]}", vocabulary[entry]))
     return tuple(tokens), np.stack(vectors)
+
+
+def _words(sentence: str) -> list[str]:
+    """Runs of letters, digits and their marks, in any script; an apostrophe or a hyphen may stand inside."""
+    kinds = "".join("w" if _in_word(c) else "-" if c in "'’-" else " " for c in sentence)
+    return [sentence[match.start() : match.end()] for match in re.finditer("w+(?:-w+)*", kinds)]
+
+
+def _in_word(letter: str) -> bool:
+    return letter.isalnum() or letter == "_" or letter in _JOINERS or unicodedata.category(letter)[0] == "M"

@@ -32,6 +32,16 @@ class Origin:
         return ", ".join(part for part in (self.name, f"line {line}" if line else "", key) if part)
 
 
+def path_of(name: str) -> Path:
+    """The path that a name means, `~` for a home folder; raises AttnError where it can mean none."""
+    try:
+        if "\0" not in name:
+            return Path(name).expanduser()
+    except RuntimeError:
+        raise AttnError("there is no such home folder", where=name) from None
+    raise AttnError("a path can't have the character NUL", where=name)
+
+
 def read_text(name: str, path: Path | None = None) -> str:
     """The text of a file, or of standard input for `-`; UTF-8, with or without a byte-order mark.
 

@@ -1,6 +1,7 @@
 """What is read again: a problem as YAML or as a folder of tables, and any file whole or not at all."""
 
 import json
+import math
 import os
 import stat
 import tempfile
@@ -16,6 +17,7 @@ from attncli.arrays import Array, np
 from attncli.catalogue import Chosen
 from attncli.errors import AttnError
 from attncli.io.readers.yaml import STRING, is_word
+from attncli.io.source import path_of
 from attncli.problem import Problem
 
 # What was needed to draw the matrices is of no use beside them.
@@ -53,23 +55,22 @@ def problem_yaml(problem: Problem) -> str:
 
 def problem_json(problem: Problem) -> str:
     """The problem as a JSON file."""
-    return (
-        json.dumps({name: _plain(value) for name, value in _said(problem).items()}, ensure_ascii=False, indent=1) + "\n"
-    )
+    said = {name: _spelled(_plain(value)) for name, value in _said(problem).items()}
+    return json.dumps(said, ensure_ascii=False, indent=1, allow_nan=False) + "\n"
 
 
 def problem_folder(problem: Problem) -> dict[str, str]:
     """The problem as CSV files, and `problem.yaml`, which names them: the text of each file by its name."""
     files: dict[str, str] = {}
     named: dict[str, Any] = {}
+    labels = (
+        problem.key_labels if problem.embeddings is not None and all(map(_fits_a_cell, problem.key_labels)) else None
+    )
     for name, value in _said(problem).items():
-        if name == "tokens" and problem.embeddings is not None:
-            continue  # they stand in embeddings.csv
         if isinstance(value, np.ndarray):
-            labels = problem.key_labels if name == "embeddings" else None
-            files[f"{name}.csv"] = _table(value, labels)
+            files[f"{name}.csv"] = _table(value, labels if name == "embeddings" else None)
             named[name] = f"{name}.csv"
-        else:
+        elif name != "tokens" or labels is None:  # else they stand in embeddings.csv
             named[name] = _plain(value)
     files["problem.yaml"] = yaml_text(named)
     return files
@@ -104,6 +105,22 @@ def _plain(value: Any) -> Any:
     return value
 
 
+def _spelled(value: Any) -> Any:
+    """A value with words for the numbers that JSON can't hold."""
+    if isinstance(value, dict):
+        return {key: _spelled(entry) for key, entry in value.items()}
+    if isinstance(value, list):
+        return [_spelled(entry) for entry in value]
+    if isinstance(value, float) and not math.isfinite(value):
+        return "NaN" if math.isnan(value) else "Infinity" if value > 0 else "-Infinity"
+    return value
+
+
+def _fits_a_cell(label: str) -> bool:
+    """Whether a table gives the label back as it is: readers trim cells, and know one kind of line end."""
+    return bool(label) and label == label.strip() and "\r" not in label
+
+
 def _table(array: Array, labels: tuple[str, ...] | None) -> str:
     """An array as CSV, a label before each row where there are labels."""
     rows = _plain(np.atleast_2d(array).tolist())
@@ -119,7 +136,7 @@ def write_file(name: str, contents: str | bytes) -> None:
     Raises AttnError where it can't be written. What is no regular file (a pipe, a device) is written to directly.
     """
     raw = contents.encode("utf-8", "surrogateescape") if isinstance(contents, str) else contents
-    path = Path(os.path.realpath(Path(name).expanduser()))
+    path = Path(os.path.realpath(path_of(name)))
     try:
         if path.exists() and not path.is_file():
             path.write_bytes(raw)
@@ -131,7 +148,7 @@ def write_file(name: str, contents: str | bytes) -> None:
 
 def write_folder(name: str, files: Mapping[str, str]) -> None:
     """Write a new folder whole or not at all; raises AttnError where there is one with something in it."""
-    target = Path(os.path.realpath(Path(name).expanduser()))
+    target = Path(os.path.realpath(path_of(name)))
     try:
         if target.is_dir() and any(target.iterdir()):
             raise AttnError("is a folder with something in it", where=name, hint="name a new one")
@@ -141,7 +158,11 @@ def write_folder(name: str, files: Mapping[str, str]) -> None:
             made.mkdir()
             for file, contents in files.items():
                 (made / file).write_text(contents, encoding="utf-8", newline="")
-            made.replace(target)
+            if target.is_dir():  # somebody may stand in it: it is filled, not replaced
+                for file in files:
+                    (made / file).replace(target / file)
+            else:
+                made.replace(target)
     except OSError as error:
         raise AttnError(f"can't be written ({error.strerror})", where=name) from None
 

@@ -32,6 +32,12 @@ READ = {
     "labels with signs and digits": ("-,1,2\n2nd,3,4\n", TWO, ("-", "2nd"), None),
     "dates as labels": ("2024-01-01,1,2\n2024-01-02,3,4\n", TWO, ("2024-01-01", "2024-01-02"), None),
     "one row with a label": ("a,1,2\n", [[1, 2]], ("a",), None),
+    "a header of one name over labels and numbers": ("x\na,1\nb,2\n", [[1], [2]], AB, ("x",)),
+    "a label over two lines": ('"a\nb",1,2\nc,3,4\n', TWO, ("a\nb", "c"), None),
+    "a label over two lines, below": ('a,1,2\n"b\nc",3,4\n', TWO, ("a", "b\nc"), None),
+    "a mark of inches, and a blank line": ('5" pipe,1,2\n\nrod,3,4\n', TWO, ('5" pipe', "rod"), None),
+    "a mark of inches, and a comment": ('5" pipe,1,2\n# 6\nrod,3,4\n', TWO, ('5" pipe', "rod"), None),
+    "delimiters in a comment": ("# a;b\tc\n1,2\n3,4\n", TWO, None, None),
     "labels with blanks and other scripts": ("le chat,1,2\n日本,3,4\n", TWO, ("le chat", "日本"), None),
 }
 
@@ -65,6 +71,12 @@ REFUSED = {
     "comments alone": ("# a\n", "t.csv: has no numbers"),
     "a header of another length": ("x,y,z,w\n1,2\n3,4\n", "t.csv, line 1: the header has 4 cells for 2 columns"),
     "a quotation that never ends": ('"a,1\nb,2\n', "t.csv, line 1: is not CSV"),
+    "a trailing comma": ("1,2,\n3,4,\n", "t.csv, line 1, number 3: an empty cell"),
+    "a trailing comma after a header": ("x,y,\n1,2,\n3,4,\n", "number 3: an empty cell"),
+    "an empty label": ("word,x,y\na,1,2\n,3,4\n", "t.csv, line 3"),
+    "labels and no numbers": ("a\nb\n", "t.csv, line 2, number 1: 'b' is not a number"),
+    "a minus sign of typographers": ("1,2\n3,−4\n", "t.csv, line 2, number 2: '−4' is not a number"),
+    "an error after a label over two lines": ('a,1\n"b\nc",2\nd,x\n', "t.csv, line 4, number 1: 'x' is not a number"),
     "labels in some rows only": ("a,1\n2,3\n", "t.csv, line 1, number 1: 'a' is not a number"),
 }  # fmt: skip
 
@@ -90,3 +102,11 @@ def test_what_is_no_table_is_an_error_that_names_its_place(text: str, message: s
         csv.read(text, "t.csv")
     assert message in str(caught.value)
     assert str(caught.value).startswith("t.csv")
+
+
+@pytest.mark.parametrize("cell", ["9" * 5000, "x" * 5000], ids=["digits", "letters"])
+def test_of_a_long_cell_the_error_says_the_beginning(cell: str) -> None:
+    with pytest.raises(AttnError) as caught:
+        csv.read(f"1,2\n3,{cell}\n", "t.csv")
+    assert str(caught.value).startswith("t.csv, line 2")
+    assert len(str(caught.value)) < 200

@@ -33,6 +33,27 @@ def test_the_legacy_stream_draws_the_tutorials_matrices() -> None:
     assert drawn.w_v.tolist() == [[1, 1, 0], [0, 1, 1], [0, 0, 0]]
 
 
+def test_the_legacy_stream_is_used_in_the_same_order() -> None:
+    drawn = problem(seed=7, generator="legacy", token_count=3, dim=4, heads=2, init="uniform:low=-1,high=2")
+    stream = np.random.RandomState(7)
+    for name, rows in {"embeddings": 3, "w_q": 4, "w_k": 4, "w_v": 4, "w_o": 4}.items():
+        np.testing.assert_array_equal(getattr(drawn, name), stream.uniform(-1, 2, (rows, 4)), err_msg=name)
+
+
+def test_what_is_given_takes_nothing_from_the_stream() -> None:
+    drawn = problem(seed=5, embeddings=[[1, 2]], w_q="identity", w_k="normal:std=0.1", init="uniform")
+    stream = np.random.default_rng(5)
+    assert drawn.w_q is not None
+    assert drawn.w_q.tolist() == [[1, 0], [0, 1]]
+    np.testing.assert_array_equal(drawn.w_k, stream.normal(0, 0.1, (2, 2)))
+    np.testing.assert_array_equal(drawn.w_v, stream.uniform(0, 1, (2, 2)))
+
+
+def test_a_matrix_made_by_rule_needs_no_seed() -> None:
+    drawn = problem(query=[[1.0, 2, 3]], key=[[1.0, 2]], score="general:w=identity", tokens=["a"])
+    assert drawn.score.parameters["w"].tolist() == [[1, 0], [0, 1], [0, 0]]
+
+
 SHAPES: dict[str, tuple[dict[str, Any], dict[str, tuple[int, ...]]]] = {
     "square where nothing else is said": ({}, {"embeddings": (3, 4), "w_q": (4, 4), "w_k": (4, 4), "w_v": (4, 4)}),
     "d_k for queries and keys, d_v for values": (
@@ -102,6 +123,9 @@ def test_a_score_may_have_its_own_matrix_drawn() -> None:
     ("keys", "message"),
     [
         ({"token_count": 3, "dim": 2}, "seed: embeddings is drawn at random and there is no seed"),
+        ({"seed": 2**32, "generator": "legacy", "token_count": 3, "dim": 2}, "seed"),
+        ({"seed": 1, "token_count": 10**13, "dim": 2}, "embeddings: randint can't be drawn"),
+        ({"seed": 1, "token_count": 10**30, "dim": 2}, "embeddings: randint can't be drawn"),
         ({"seed": 1, "dim": 2}, "token_count: embeddings is drawn and its size is not known"),
         ({"seed": 1, "token_count": 2}, "dim: embeddings is drawn and its size is not known"),
         ({"embeddings": [[1]], "w_q": "normal:std=-1", "seed": 1}, "w_q: normal:std=-1 can't be drawn"),

@@ -24,6 +24,7 @@ REFUSED = {
 def test_values_are_read() -> None:
     assert json.read('{"a": [1, 2.5, 1e3, true, null, "x"]}', "p.json") == {"a": [1, 2.5, 1000.0, True, None, "x"]}
     assert json.read("[Infinity, -Infinity]", "p.json") == [math.inf, -math.inf]
+    assert math.isnan(json.read("[NaN]", "p.json")[0])
 
 
 @pytest.mark.parametrize(("text", "message"), REFUSED.values(), ids=REFUSED)

@@ -25,8 +25,17 @@ FILES = {
     "two.json": '{"w": [[1, 2], [3, 4]], "v": [["NaN", "Infinity", "-Infinity"]]}',
     "bom.csv": "\ufeff1,2\r\n3,4\r\n",
     "ragged.yaml": "w:\n  - [1, 2]\n  - [3]\n  - [4, 5]\n",
+    "comma.tsv": "1,5\n2,5\n",
     "yes.yaml": "w:\n  - [1, 2]\n  - [yes, 3]\n",
 }
+
+
+def nested(depth: int) -> Any:
+    """A number in so many lists."""
+    value: Any = 1.0
+    for _ in range(depth):
+        value = [value]
+    return value
 
 
 @pytest.fixture
@@ -97,6 +106,17 @@ def test_standard_input_is_told_by_its_content(
     assert found.labels == labels
 
 
+@pytest.mark.parametrize("name", ["ones", "normal"])
+def test_a_row_may_have_the_name_of_a_generator(name: str) -> None:
+    found = read({name: [1, 2]})
+    assert found.array.tolist() == [[1, 2]]
+    assert found.labels == (name,)
+
+
+def test_rows_may_be_arrays() -> None:
+    assert read([np.array([1, 2]), np.array([3.0, 4.0])]).array.tolist() == TWO
+
+
 @pytest.mark.parametrize("written", ["normal", "randint:low=0,high=3", {"uniform": {"low": -1}}, {"identity": None}])
 def test_a_generator_is_kept_until_the_shape_is_known(written: Any) -> None:
     assert isinstance(matrix.read(written, "w_q", Origin()), Draw)
@@ -118,6 +138,19 @@ REFUSED: dict[str, tuple[Any, str]] = {
     "a word in a row": ("yes.yaml", 'yes.yaml, line 3, w, row 2, number 1: "yes" is not a number'),
     "true in a row": ([[1, True]], "p.yaml, w_q, row 1, number 2: true is not a number"),
     "null in a row": ([[1, None]], "p.yaml, w_q, row 1, number 2: null is not a number"),
+    "rows of two depths": ([[1, 2], [[3], [4]]], "p.yaml, w_q, row 2"),
+    "a number among rows, deeper": ([[[1], [2]], [3, 4]], "p.yaml, w_q, row 2"),
+    "lists deeper than any array": (nested(70), "p.yaml, w_q"),
+    "decimal commas where tabs delimit": ("comma.tsv", "comma.tsv, line 1, number 1: '1,5' is not a number"),
+    "a path that no system can hold": ("a\0b.csv", "b.csv"),
+    "the home of nobody": ("~no-such-user/x.csv", "~no-such-user/x.csv"),
+    "a NumPy file, until it can be read": ("x.npy", "p.yaml, w_q: 'x.npy' is no file that can be read; expected"),
+    "an entry of a NumPy file": ("x.npz#w", "p.yaml, w_q: 'x.npz#w' is no file that can be read; expected"),
+    "an entry of safetensors": ("m.safetensors#layer.0.weight", "'m.safetensors#layer.0.weight' is no file that can"),
+    "a number in quotes": ([[1, "2"]], 'p.yaml, w_q, row 1, number 2: "2" is not a number'),
+    "a boolean of NumPy in a row": ([[1.0, np.True_]], "p.yaml, w_q, row 1, number 2: "),
+    "an array of complex numbers": (np.array([[1j]]), "is no matrix"),
+    "an array of objects": (np.array([[1, None]], dtype=object), "is no matrix"),
     "a list in a row of numbers": ([[1, [2]]], "p.yaml, w_q, row 1, number 2: [2] is not a number"),
     "a number among rows": ([[1, 2], 3], "p.yaml, w_q, row 2: 3 is no row"),
     "an integer beyond all floats": ([[10**400]], "is too large for a floating-point number"),

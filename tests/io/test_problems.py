@@ -121,6 +121,43 @@ def test_labels_of_a_newer_table_win_over_older_tokens(tmp_path: Path) -> None:
     assert assemble(document | options(embeddings=table)).key_labels == ("x", "y")
 
 
+@pytest.mark.parametrize(
+    ("keys", "key_labels", "query_labels"),
+    [
+        ("embeddings: x.csv", ("a", "b"), ("a", "b")),
+        ("query: y.csv\nkey: x.csv", ("a", "b"), ("c", "d")),
+        ("query: [[1, 2]]\nkey: x.csv", ("a", "b"), ("query_1",)),
+        ("embeddings: x.csv\nquery_embeddings: y.csv", ("a", "b"), ("c", "d")),
+        ("embeddings: x.csv\nquery_embeddings: y.csv\nquery_tokens: [e, f]", ("a", "b"), ("e", "f")),
+    ],
+)
+def test_labels_beside_a_matrix_name_its_rows(
+    keys: str, key_labels: tuple[str, ...], query_labels: tuple[str, ...], tmp_path: Path
+) -> None:
+    file(tmp_path, "a,1,2\nb,3,4\n", "x.csv")
+    file(tmp_path, "c,1,2\nd,3,4\n", "y.csv")
+    problem = attncli.load(file(tmp_path, keys))
+    assert (problem.key_labels, problem.query_labels) == (key_labels, query_labels)
+
+
+def test_the_path_of_an_option_is_relative_to_where_one_stands(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "in").mkdir()
+    file(tmp_path / "in", "5,6\n", "x.csv")
+    file(tmp_path, "1,2\n", "x.csv")
+    monkeypatch.chdir(tmp_path)
+    document = read_document(file(tmp_path / "in", "embeddings: x.csv"))
+    from_file, from_option = assemble(document).embeddings, assemble(document | options(embeddings="x.csv")).embeddings
+    assert from_file is not None
+    assert from_file.tolist() == [[5, 6]]
+    assert from_option is not None
+    assert from_option.tolist() == [[1, 2]]
+
+
+def test_a_wrong_option_is_named_as_it_is_typed() -> None:
+    with pytest.raises(AttnError, match=r"^--b-q, number 2: \"x\" is not a number$"):
+        assemble(options(embeddings="[[1, 2]]", b_q="[1, x]"))
+
+
 def test_a_vector_may_stand_in_a_row_or_a_column(tmp_path: Path) -> None:
     row, column = file(tmp_path, "1,2\n", "r.csv"), file(tmp_path, "1\n2\n", "c.csv")
     for table in (row, column):
@@ -141,75 +178,6 @@ def test_a_vector_may_stand_in_a_row_or_a_column(tmp_path: Path) -> None:
 )
 def test_keys_have_names(text: str, labels: tuple[str, ...], tmp_path: Path) -> None:
     assert attncli.load(file(tmp_path, text)).key_labels == labels
-
-
-REFUSED = {
-    "an unknown key": ("embedings: [[1]]", "p.yaml: unknown key 'embedings'; did you mean 'embeddings'?"),
-    "no mapping": ("[[1, 2]]", "p.yaml: is no problem; expected keys such as embeddings:"),
-    "nothing": ("# nothing\n", "p.yaml: is empty"),
-    "a number as text": ("embeddings: [[1]]\nheads: '2'", "p.yaml, heads: '2' is not a whole number"),
-    "half a head": ("embeddings: [[1]]\nheads: 1.5", "p.yaml, heads: 1.5 is not a whole number"),
-    "true heads": ("embeddings: [[1]]\nheads: true", "p.yaml, heads: True is not a whole number"),
-    "no heads": ("embeddings: [[1]]\nheads: 0", "p.yaml, heads: 0 is out of range; expected 1 or more"),
-    "an infinite scale": ("embeddings: [[1]]\nscale: .inf", "p.yaml, scale: inf is not a finite number"),
-    "a seed below nothing": ("embeddings: [[1]]\nseed: -1", "p.yaml, seed: -1 is out of range; expected 0 or more"),
-    "an infinite seed": ("embeddings: [[1]]\nseed: .inf", "p.yaml, seed: inf is not a whole number"),
-    "an unknown score": ("embeddings: [[1]]\nscore: dots", "p.yaml, score: unknown score 'dots'; did you mean 'dot'?"),
-    "a list as a score": ("embeddings: [[1]]\nscore: [dot]", "p.yaml, line 2, score: "),
-    "a parameter out of range": (
-        "embeddings: [[1]]\nnormalize: softmax:temperature=0",
-        "p.yaml, normalize, softmax, temperature: 0 is out of range; expected > 0",
-    ),
-    "a matrix that is a list": (
-        "embeddings: [1, 2]",
-        "p.yaml, line 1, embeddings: has 1 axis; expected rows of numbers",
-    ),
-    "a vector that is a matrix": ("embeddings: [[1]]\nb_q: [[1, 2], [3, 4]]", "p.yaml, line 2, b_q: has 2 axes"),
-    "a matrix without numbers": ("embeddings: [[]]", "p.yaml, embeddings: has no numbers"),
-    "a matrix without rows": ("embeddings: []", "p.yaml, line 1, embeddings: has 1 axis"),
-    "a label that is true": (
-        "embeddings: [[1]]\ntokens: [true]",
-        "p.yaml, line 2, tokens: true is no label; put the word",
-    ),
-    "labels and no labels": ("embeddings: [[1]]\ntokens: []", "p.yaml, line 2, tokens: has no labels"),
-    "a sentence without words": (
-        "sentence: the",
-        "p.yaml, vocabulary: sentence is given without vocabulary; give both",
-    ),
-    "words without a sentence": ("vocabulary: {a: [1]}", "p.yaml, sentence: vocabulary is given without sentence"),
-    "a sentence and embeddings": (
-        "sentence: a\nvocabulary: {a: [1]}\nembeddings: [[1]]",
-        "p.yaml, embeddings: sentence and embeddings are both given",
-    ),
-    "a vocabulary without words": (
-        "sentence: a\nvocabulary: [[1]]",
-        "p.yaml, line 2, vocabulary: has no words; expected a vector for each word",
-    ),
-    "a layout that is none": ("embeddings: [[1]]\nweight_layout: in", "p.yaml, weight_layout: unknown word 'in'"),
-}
-
-
-@pytest.mark.parametrize(("text", "message"), REFUSED.values(), ids=REFUSED)
-def test_what_is_no_problem_is_one_line_that_names_its_place(text: str, message: str, tmp_path: Path) -> None:
-    with pytest.raises(AttnError) as caught:
-        attncli.load(file(tmp_path, text))
-    said = str(caught.value).replace(f"{tmp_path}/", "")
-    assert said.startswith(message)
-    assert "\n" not in said
-
-
-@pytest.mark.parametrize(
-    ("name", "message"),
-    [
-        ("x.csv", "x.csv: is a table, not a problem; give it as an option: --embeddings x.csv"),
-        ("x.png", "x.png: is no problem file; expected .yaml, .yml, .json or -"),
-        ("no.yaml", "no.yaml: there is no such file"),
-    ],
-)
-def test_a_file_that_is_no_problem_is_named(name: str, message: str) -> None:
-    with pytest.raises(AttnError) as caught:
-        attncli.load(name)
-    assert str(caught.value) == message
 
 
 def test_what_is_said_of_a_worked_example_is_no_part_of_the_problem(tmp_path: Path) -> None:

@@ -34,6 +34,17 @@ def test_punctuation_and_capitals_do_not_matter(sentence: str, tokens: tuple[str
     assert embed(sentence, VOCABULARY)[0] == tokens
 
 
+@pytest.mark.parametrize("word", ["naïve", "नमस्ते", "cafe\u0301", "привет", "日本", "l'eau", "well-known", "x2"])
+def test_a_word_of_any_script_is_one_word(word: str) -> None:
+    tokens, _ = embed(f"The {word}, the.", VOCABULARY | {word: np.array([9.0])})
+    assert tokens == ("the", word, "the")
+
+
+def test_a_vector_of_an_occurrence_is_for_that_one_alone() -> None:
+    _, vectors = embed("the the The", VOCABULARY | {"the#2": np.array([9.0])})
+    assert vectors[:, 0].tolist() == [1, 9, 1]
+
+
 def test_a_word_as_it_is_written_goes_before_its_lower_case() -> None:
     vocabulary = {"may": np.array([1.0]), "May": np.array([2.0]), "don't": np.array([3.0]), "Äpfel": np.array([4.0])}
     tokens, vectors = embed("May may don't äpfel", vocabulary)

@@ -6,9 +6,12 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from attncli.errors import AttnError
+from attncli.literal import shortly
 
 NUMBER = re.compile(r"\s*[-+]?(\.[0-9]+|[0-9]+(\.[0-9]*)?)([eE][-+]?[0-9]+)?\s*\Z")
 BROKEN = re.compile(r"\s*[-+]?[0-9.,'’_\s]*[0-9][0-9.,'’_\s]*%?\s*\Z")
+OPENING = re.compile(r'(?:^|[,;\t]) *"')
+CLOSING = re.compile(r'[^"]*(?:""[^"]*)*"(?!")')
 SPECIAL = {
     sign + word: float(sign + word[:3])
     for sign in ("", "+", "-")
@@ -28,13 +31,13 @@ class Table:
     columns: tuple[str, ...] | None
 
 
-def read(text: str, name: str) -> Table:
-    """The table that a text holds.
+def read(text: str, name: str, delimiter: str | None = None) -> Table:
+    """The table that a text holds; without a delimiter it is told by the first row that has one.
 
     A first row without a number is a header; a first column without a number, or under an empty header cell, has
     the labels. Raises AttnError that names the line of a cell that is no number, or of a row of another length.
     """
-    rows = list(_rows(text, name))
+    rows = list(_rows(text, name, delimiter))
     if not rows:
         raise AttnError("has no numbers", where=name)
     header = rows[0] if _is_header(rows) else None
@@ -45,43 +48,63 @@ def read(text: str, name: str) -> Table:
     skip = 1 if labelled else 0
     numbers = [_numbers(cells[skip:], f"{name}, line {line}") for line, cells in body]
     _same_lengths(numbers, header, body, name, skip)
+    if labelled and (unnamed := next((line for line, cells in body if not cells[0].strip()), None)):
+        raise AttnError("an empty label", where=f"{name}, line {unnamed}", hint="name the row")
     labels = tuple(cells[0].strip() for _, cells in body) if labelled else None
     columns = tuple(cell.strip() for cell in header[1][-len(numbers[0]) :]) if header else None
     return Table(numbers, labels, columns)
 
 
-def _rows(text: str, name: str) -> Iterator[Row]:
+def _rows(text: str, name: str, delimiter: str | None) -> Iterator[Row]:
     """The rows that are neither blank nor comments, with their lines; quoted cells may hold anything."""
-    kept = list(_kept(text.replace("\r\n", "\n").replace("\r", "\n").split("\n")))
-    if not kept:
-        return
-    delimiter = _delimiter(kept[0][1])
+    records = list(_records(text.replace("\r\n", "\n").replace("\r", "\n").split("\n")))
+    delimiter = delimiter or next(filter(None, (_delimiter(record) for _, record in records)), " ")
     if delimiter == " ":
-        yield from ((at, line.split()) for at, line in kept)
+        yield from ((line, record.split()) for line, record in records)
         return
-    reader = csv.reader((f"{line}\n" for _, line in kept), delimiter=delimiter, skipinitialspace=True, strict=True)
-    start = 0
+    last = 0
+
+    def fed() -> Iterator[str]:
+        nonlocal last
+        for line, record in records:
+            last = line
+            yield f"{record}\n"
+
     try:
-        for cells in reader:
-            yield kept[start][0], cells
-            start = reader.line_num
+        for cells in csv.reader(fed(), delimiter=delimiter, skipinitialspace=True, strict=True):
+            yield last, cells
     except csv.Error as error:
-        raise AttnError(f"is not CSV: {error}", where=f"{name}, line {kept[start][0]}") from None
+        raise AttnError(f"is not CSV: {error}", where=f"{name}, line {last}") from None
 
 
-def _kept(lines: Iterable[str]) -> Iterator[tuple[int, str]]:
-    """The lines that count, with their numbers; inside quotes every line does."""
-    quoted = False
+def _records(lines: Iterable[str]) -> Iterator[tuple[int, str]]:
+    """The rows that count, each with its first line; a quotation may go on over several lines."""
+    start, parts, quoted = 0, list[str](), False
     for number, line in enumerate(lines, 1):
-        if quoted or (line.strip() and not line.lstrip().startswith("#")):
-            quoted ^= line.count('"') % 2 == 1
-            yield number, line
+        if not parts and (not line.strip() or line.lstrip().startswith("#")):
+            continue
+        start = start if parts else number
+        parts.append(line)
+        quoted = _is_open(line, quoted)
+        if not quoted:
+            yield start, "\n".join(parts)
+            parts = []
+    if parts:
+        yield start, "\n".join(parts)
 
 
-def _delimiter(line: str) -> str:
-    """What stands between the cells: a tab before a semicolon before a comma before blanks, outside quotes."""
-    bare = re.sub(r'"[^"]*"', "", line)
-    return next((mark for mark in "\t;," if mark in bare), " ")
+def _is_open(line: str, quoted: bool) -> bool:
+    """Whether a quotation is open at the end of a line; one begins only where a cell begins (`5" pipe` has none)."""
+    at = 0
+    while match := (CLOSING.match if quoted else OPENING.search)(line, at):
+        at, quoted = match.end(), not quoted
+    return quoted
+
+
+def _delimiter(record: str) -> str:
+    """What stands between the cells of a row: a tab before a semicolon before a comma, outside quotes."""
+    bare = re.sub(r'"(?:[^"]|"")*"', "", record)
+    return next((mark for mark in "\t;," if mark in bare), "")
 
 
 def _is_number(cell: str) -> bool:
@@ -101,7 +124,8 @@ def _is_header(rows: Sequence[Row]) -> bool:
     """
     first = rows[0][1]
     if first[0].strip() or len(first) == 1:
-        return all(map(_is_word, first))
+        named = first if first[-1].strip() or len(first) < 3 else first[:-1]  # a comma at the end, an empty cell below
+        return all(map(_is_word, named))
     numbered = [cell.strip() for cell in first[1:]] == [str(number) for number in range(len(first) - 1)]
     return numbered or all(map(_is_word, first[1:]))
 
@@ -110,7 +134,8 @@ def _has_labels(header: Sequence[str] | None, body: Sequence[Row]) -> bool:
     """Whether the first column has labels."""
     if header is not None and (not header[0].strip() or len(header) + 1 == len(body[0][1])):
         return True
-    return len(body[0][1]) > 1 and all(_is_word(cells[0]) for _, cells in body)
+    first = [cells[0] for _, cells in body if cells[0].strip()]
+    return len(body[0][1]) > 1 and bool(first) and all(map(_is_word, first))
 
 
 def _numbers(cells: Sequence[str], where: str) -> list[float]:
@@ -124,7 +149,7 @@ def _numbers(cells: Sequence[str], where: str) -> list[float]:
             continue
         number = float(cell)
         if number in (float("inf"), float("-inf")):
-            raise AttnError(f"{cell.strip()} is too large for a floating-point number", where=where)
+            raise AttnError(f"{shortly(cell.strip())} is too large for a floating-point number", where=where)
         numbers.append(number)
     return numbers
 
@@ -136,7 +161,7 @@ def _no_number(cell: str, where: str) -> AttnError:
     hint = None
     if re.fullmatch(r"[-+]?[0-9]+,[0-9]+", text):
         hint = f"write the decimal point as a point: {text.replace(',', '.')}"
-    return AttnError(f"{text!r} is not a number", where=where, hint=hint)
+    return AttnError(f"{shortly(text)!r} is not a number", where=where, hint=hint)
 
 
 def _same_lengths(

@@ -1,0 +1,98 @@
+"""What is no problem is an error of one line that names its place."""
+
+from pathlib import Path
+
+import pytest
+
+import attncli
+from attncli.errors import AttnError
+
+
+def file(tmp_path: Path, text: str, name: str = "p.yaml") -> str:
+    path = tmp_path / name
+    path.write_text(text, encoding="utf-8")
+    return str(path)
+
+
+REFUSED = {
+    "an unknown key": ("embedings: [[1]]", "p.yaml: unknown key 'embedings'; did you mean 'embeddings'?"),
+    "no mapping": ("[[1, 2]]", "p.yaml: is no problem; expected keys such as embeddings:"),
+    "nothing": ("# nothing\n", "p.yaml: is empty"),
+    "a number as text": ("embeddings: [[1]]\nheads: '2'", "p.yaml, heads: '2' is not a whole number"),
+    "half a head": ("embeddings: [[1]]\nheads: 1.5", "p.yaml, heads: 1.5 is not a whole number"),
+    "true heads": ("embeddings: [[1]]\nheads: true", "p.yaml, heads: True is not a whole number"),
+    "no heads": ("embeddings: [[1]]\nheads: 0", "p.yaml, heads: 0 is out of range; expected 1 or more"),
+    "an infinite scale": ("embeddings: [[1]]\nscale: .inf", "p.yaml, scale: inf is not a finite number"),
+    "a seed below nothing": ("embeddings: [[1]]\nseed: -1", "p.yaml, seed: -1 is out of range; expected 0 or more"),
+    "an infinite seed": ("embeddings: [[1]]\nseed: .inf", "p.yaml, seed: inf is not a whole number"),
+    "an unknown score": ("embeddings: [[1]]\nscore: dots", "p.yaml, score: unknown score 'dots'; did you mean 'dot'?"),
+    "a list as a score": ("embeddings: [[1]]\nscore: [dot]", "p.yaml, line 2, score: "),
+    "a parameter out of range": (
+        "embeddings: [[1]]\nnormalize: softmax:temperature=0",
+        "p.yaml, normalize, softmax, temperature: 0 is out of range; expected > 0",
+    ),
+    "a matrix that is a list": (
+        "embeddings: [1, 2]",
+        "p.yaml, line 1, embeddings: has 1 axis; expected rows of numbers",
+    ),
+    "a vector that is a matrix": ("embeddings: [[1]]\nb_q: [[1, 2], [3, 4]]", "p.yaml, line 2, b_q: has 2 axes"),
+    "a matrix without numbers": ("embeddings: [[]]", "p.yaml, embeddings: has no numbers"),
+    "a matrix without rows": ("embeddings: []", "p.yaml, line 1, embeddings: has 1 axis"),
+    "a label that is true": (
+        "embeddings: [[1]]\ntokens: [true]",
+        "p.yaml, line 2, tokens: true is no label; put the word",
+    ),
+    "labels and no labels": ("embeddings: [[1]]\ntokens: []", "p.yaml, line 2, tokens: has no labels"),
+    "a sentence without words": (
+        "sentence: the",
+        "p.yaml, vocabulary: sentence is given without vocabulary; give both",
+    ),
+    "words without a sentence": ("vocabulary: {a: [1]}", "p.yaml, sentence: vocabulary is given without sentence"),
+    "a sentence and embeddings": (
+        "sentence: a\nvocabulary: {a: [1]}\nembeddings: [[1]]",
+        "p.yaml, embeddings: sentence and embeddings are both given",
+    ),
+    "a vocabulary without words": (
+        "sentence: a\nvocabulary: [[1]]",
+        "p.yaml, line 2, vocabulary: has no words; expected a vector for each word",
+    ),
+    "a layout that is none": ("embeddings: [[1]]\nweight_layout: in", "p.yaml, weight_layout: unknown word 'in'"),
+}
+
+
+@pytest.mark.parametrize(("text", "message"), REFUSED.values(), ids=REFUSED)
+def test_what_is_no_problem_is_one_line_that_names_its_place(text: str, message: str, tmp_path: Path) -> None:
+    with pytest.raises(AttnError) as caught:
+        attncli.load(file(tmp_path, text))
+    said = str(caught.value).replace(f"{tmp_path}/", "")
+    assert said.startswith(message)
+    assert "\n" not in said
+
+
+@pytest.mark.parametrize(
+    ("name", "message"),
+    [
+        ("x.csv", "x.csv: is a table, not a problem; give it as an option: --embeddings x.csv"),
+        ("x.png", "x.png: is no problem file; expected .yaml, .yml, .json or -"),
+        ("no.yaml", "no.yaml: there is no such file"),
+        ("x.npz", "x.npz: is no problem file; expected .yaml, .yml, .json or -"),
+    ],
+)
+def test_a_file_that_is_no_problem_is_named(name: str, message: str) -> None:
+    with pytest.raises(AttnError) as caught:
+        attncli.load(name)
+    assert str(caught.value) == message
+
+
+@pytest.mark.parametrize("name", ["a\0b.yaml", "~no-such-user/p.yaml"])
+def test_a_path_that_leads_nowhere_is_an_error_of_one_line(name: str) -> None:
+    with pytest.raises(AttnError) as caught:
+        attncli.load(name)
+    assert name.rpartition("\0")[2] in str(caught.value)
+
+
+@pytest.mark.parametrize("key", ['"heads": %', '"scale": %', '"score": {"gaussian": {"sigma": %}}'])
+def test_an_integer_beyond_all_floats_is_an_error_in_json_too(key: str, tmp_path: Path) -> None:
+    text = f'{{"embeddings": [[1, 2]], {key.replace("%", "9" * 400)}}}'
+    with pytest.raises(AttnError, match=r"p\.json"):
+        attncli.load(file(tmp_path, text, "p.json"))

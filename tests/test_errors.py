@@ -1,0 +1,47 @@
+"""What the user can mend is said in one line: where, what, and what to do."""
+
+import pytest
+
+from attncli.errors import AttnError, UnknownNameError
+
+
+@pytest.mark.parametrize(
+    ("error", "line"),
+    [
+        (AttnError("is empty"), "is empty"),
+        (AttnError("is empty", where="p.yaml"), "p.yaml: is empty"),
+        (AttnError("is empty", hint="write something"), "is empty; write something"),
+        (AttnError("is empty", where="p.yaml", hint="write something"), "p.yaml: is empty; write something"),
+    ],
+    ids=["what alone", "where and what", "what and what to do", "all three"],
+)
+def test_an_error_is_one_line(error: AttnError, line: str) -> None:
+    assert str(error) == line
+
+
+def test_a_place_is_said_more_widely_and_the_rest_stays() -> None:
+    error = AttnError("is empty", where="row 2", hint="write something")
+    assert str(error.at("w_q").at("p.yaml")) == "p.yaml, w_q, row 2: is empty; write something"
+    assert str(AttnError("is empty").at("p.yaml")) == "p.yaml: is empty"
+
+
+@pytest.mark.parametrize(
+    ("name", "line"),
+    [
+        ("hedas", "p.yaml: unknown key 'hedas'; did you mean 'heads'?"),
+        ("xyz", "p.yaml: unknown key 'xyz'; expected one of heads, seed"),
+        ("", "p.yaml: unknown key ''; expected one of heads, seed"),
+    ],
+    ids=["near a name", "near none", "empty"],
+)
+def test_an_unknown_name_suggests_the_nearest_or_lists_them_all(name: str, line: str) -> None:
+    assert str(UnknownNameError("key", name, ["heads", "seed"], where="p.yaml")) == line
+
+
+def test_names_that_can_be_read_once_are_listed_all_the_same() -> None:
+    assert str(UnknownNameError("key", "xyz", iter(["a", "b"]))).endswith("expected one of a, b")
+
+
+def test_who_looks_for_a_key_error_finds_it() -> None:
+    with pytest.raises(KeyError):
+        raise UnknownNameError("key", "xyz", ["a"])
