@@ -2,6 +2,7 @@
 
 from typing import Any
 
+from attncli.arrays import np
 from attncli.catalogue import written_for
 from attncli.pen import Pen
 from attncli.trace import Step, Trace
@@ -30,7 +31,8 @@ def lines(trace: Trace, step: Step, at: dict[str, int], places: int) -> list[str
     }
     result = _taken(step, taken if step.stage == "context" else {**taken, "m": column})
     named = {name: arguments.pop(name) for name in list(arguments) if name in {p.name for p in step.entry.parameters}}
-    return writer(pen, **arguments, result=result, **named, **step.options)
+    with np.errstate(all="ignore"):  # the step that overflowed has its note
+        return writer(pen, **arguments, result=result, **named, **step.options)
 
 
 def _taken(step: Step, at: dict[str, int]) -> Any:

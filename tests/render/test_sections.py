@@ -183,6 +183,13 @@ def test_a_long_sum_says_how_much_of_it_is_left_out() -> None:
     assert line.endswith(" = 100")
 
 
+def test_numbers_that_overflow_are_explained_without_a_warning_of_pythons() -> None:
+    result = attncli.attention([[1e200, 1.0]], [[1e200, 1.0], [-1e200, 2.0]], score="dot")
+    lines = [line for section in sections(View(result, explain=True)) for line in section.arithmetic]
+    assert any("∞" in line for line in lines)
+    assert any("not finite" in note for note in result.trace.notes)
+
+
 def test_the_letters_of_the_shapes_are_explained_first() -> None:
     first = next(iter(sections(View(tutorial(), explain=True))))
     assert first.formula == ("n queries, m keys, d query features, e value features, x embedding features")
