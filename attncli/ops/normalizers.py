@@ -250,8 +250,8 @@ def _divided(parts: Array, total: Array) -> Array:
 
 
 def _clipped(shifted: Array) -> Array:
-    """Scores whose largest is 0, cut off at −1: the threshold τ is never lower, so nothing below matters."""
-    return np.maximum(shifted, -1)
+    """Scores whose largest is 0, those up to −1 set well below: τ is never under −1, and no rounding may let them in."""
+    return np.where(shifted <= -1, -2, shifted).astype(shifted.dtype)
 
 
 def _shown(scores: Array, weights: Array) -> Array:
