@@ -250,7 +250,7 @@ def _divided(parts: Array, total: Array) -> Array:
 
 
 def _clipped(shifted: Array) -> Array:
-    """Scores whose largest is 0, those up to −1 set well below: τ is never under −1, and no rounding may let them in."""
+    """Scores whose largest is 0, those up to −1 set far below: τ is never under −1, whatever the rounding."""
     return np.where(shifted <= -1, -2, shifted).astype(shifted.dtype)
 
 
