@@ -56,7 +56,7 @@ class Parameter:
     """One keyword parameter of an entry, as its function's signature has it."""
 
     name: str
-    kind: Literal["array", "number", "integer", "word"]
+    kind: Literal["array", "number", "integer", "boolean", "word"]
     default: Any = REQUIRED
     letters: Letters = ()  # of an array
     words: tuple[str, ...] = ()  # the choices of a word
@@ -73,8 +73,10 @@ class Parameter:
             "word": "|".join(self.words),
             "number": f"number {self.range}".strip(),
             "integer": f"integer {self.range}".strip(),
+            "boolean": "true|false",
         }[self.kind]
-        return f"{self.name}: {what}" + ("" if self.required else f" = {self.default}")
+        default = "" if self.required or self.default is None else f" = {said(self.default)}"
+        return f"{self.name}: {what}{default}"
 
 
 @dataclass(frozen=True, eq=False)
@@ -135,12 +137,19 @@ class Chosen:
 
     def __str__(self) -> str:
         """In the grammar of the options; arrays are left out."""
-        said = ",".join(
-            f"{name}={value:g}" if isinstance(value, float) else f"{name}={value}"
+        parameters = ",".join(
+            f"{name}={said(value)}"
             for name, value in self.parameters.items()
             if self.entry.parameter(name).kind != "array"
         )
-        return f"{self.entry.name}:{said}" if said else self.entry.name
+        return f"{self.entry.name}:{parameters}" if parameters else self.entry.name
+
+
+def said(value: Any) -> str:
+    """The value of a parameter as the options write it: `0.5`, `true`, `tanh`."""
+    if isinstance(value, bool):
+        return str(value).lower()
+    return f"{value:g}" if isinstance(value, float) else str(value)
 
 
 _ENTRIES: dict[str, dict[str, Entry]] = {}
@@ -226,6 +235,21 @@ def context(**record: Any) -> Callable[[Function], Function]:
     return register("context", **record)
 
 
+def position(**record: Any) -> Callable[[Function], Function]:
+    """Register a position; its traits say what it acts on: "embeddings", "heads", "products" or "scores"."""
+    return register("position", **record)
+
+
+def mask(**record: Any) -> Callable[[Function], Function]:
+    """Register a rule on the indices of queries and keys: true where the query may attend to the key."""
+    return register("mask", **record)
+
+
+def norm(**record: Any) -> Callable[[Function], Function]:
+    """Register a norm of queries and keys: a vector of each head to one of a fixed size."""
+    return register("qk_norm", **record)
+
+
 def generator(**record: Any) -> Callable[[Function], Function]:
     """Register a generator: (stream, shape) to an array of that shape."""
     return register("generator", **record)
@@ -256,7 +280,9 @@ def _parameters(function: Any, shapes: Signature) -> tuple[Parameter, ...]:
             found.append(Parameter(name, "array", default, letters=shapes.arrays[name]))
         elif get_origin(annotation) is Literal:
             found.append(Parameter(name, "word", default, words=get_args(annotation)))
+        elif annotation is bool:
+            found.append(Parameter(name, "boolean", default))
         else:
-            kind: Literal["integer", "number"] = "integer" if annotation is int else "number"
+            kind: Literal["integer", "number"] = "integer" if int in (annotation, *get_args(annotation)) else "number"
             found.append(Parameter(name, kind, default, range=limits))
     return tuple(found)

@@ -7,7 +7,9 @@ from typing import TYPE_CHECKING, Any
 from attncli.arrays import Array
 from attncli.catalogue import Chosen
 from attncli.checks import check
+from attncli.layout import Layout, layout_of
 from attncli.ops import look_up
+from attncli.precision import NAMES
 from attncli.shapes import Letters
 from attncli.trace import DEFAULT_SELECTION, position_of
 
@@ -18,6 +20,10 @@ SOURCES = "Where the numbers come from"
 PROJECTIONS = "Projections"
 STAGES = "The three stages"
 RANDOM = "Random numbers"
+NUMBERS = "Numbers"
+HEADS = "Heads"
+MASKS = "Who may attend to whom"
+CACHE = "The cache"
 QUERIES = "Which queries"
 
 
@@ -26,12 +32,16 @@ class Key:
     """What is said about one key of a problem: how it is read, and its help."""
 
     name: str
-    kind: str  # "matrix", "vector", "labels", "text", "vocabulary", "integer", "number", "word", or a catalogue kind
+    # "matrix", "vector", "mask", "counts", "window", "labels", "text", "vocabulary", "integer", "number", "word",
+    # "flag", or a kind of the catalogue
+    kind: str
     help: str
     panel: str
     letters: Letters = ()
     words: tuple[str, ...] = ()  # the choices of a word
     least: float | None = None  # of an integer
+    above: float | None = None  # of a number
+    axes: tuple[int, ...] = ()  # how many axes a matrix may have; without it as many as letters
 
 
 def _key(kind: str, panel: str, help: str, *, default: Any = None, letters: str = "", **more: Any) -> Any:
@@ -44,24 +54,28 @@ def _key(kind: str, panel: str, help: str, *, default: Any = None, letters: str 
 
 @dataclass(frozen=True, kw_only=True)
 class Problem:
-    """What is asked: arrays of two axes, numbers, labels and chosen entries, each a key of a problem file.
+    """What is asked: arrays, numbers, labels and chosen entries, each a key of a problem file.
+
+    Sequences are [n d], with batch items [b n d], or with heads apart [b h n d].
 
     Raises AttnError where two of them contradict each other.
     """
 
     embeddings: Array | None = _key(
-        "matrix", SOURCES, "the sequence; queries, keys and values are projected from it", letters="m x"
+        "matrix", SOURCES, "the sequence; queries, keys and values are projected from it", letters="m x", axes=(2, 3)
     )
     query_embeddings: Array | None = _key(
-        "matrix", SOURCES, "a second sequence that asks (cross-attention)", letters="n y"
+        "matrix", SOURCES, "a second sequence that asks (cross-attention)", letters="n y", axes=(2, 3)
     )
     tokens: tuple[str, ...] | None = _key("labels", SOURCES, "labels of the rows of embeddings or key", letters="m")
     query_tokens: tuple[str, ...] | None = _key("labels", SOURCES, "labels of the queries", letters="n")
     sentence: str | None = _key("text", SOURCES, "text whose words are looked up in the vocabulary")
     vocabulary: Mapping[str, Array] | None = _key("vocabulary", SOURCES, "the vector of each word")
-    query: Array | None = _key("matrix", SOURCES, "queries, already projected", letters="n d")
-    key: Array | None = _key("matrix", SOURCES, "keys, already projected", letters="m c")
-    value: Array | None = _key("matrix", SOURCES, "values, already projected; without it the keys", letters="m e")
+    query: Array | None = _key("matrix", SOURCES, "queries, already projected", letters="n d", axes=(2, 3, 4))
+    key: Array | None = _key("matrix", SOURCES, "keys, already projected", letters="m c", axes=(2, 3, 4))
+    value: Array | None = _key(
+        "matrix", SOURCES, "values, already projected; without it the keys", letters="m e", axes=(2, 3, 4)
+    )
     w_q: Array | None = _key("matrix", PROJECTIONS, "query weights; without it the identity", letters="y d")
     w_k: Array | None = _key("matrix", PROJECTIONS, "key weights", letters="x c")
     w_v: Array | None = _key("matrix", PROJECTIONS, "value weights", letters="x e")
@@ -77,7 +91,12 @@ class Problem:
         default="in_out",
         words=("in_out", "out_in"),
     )
-    heads: int = _key("integer", PROJECTIONS, "heads that attend side by side", default=1, least=1)
+    heads: int | None = _key("integer", HEADS, "query heads that attend side by side; without it one", least=1)
+    kv_heads: int | None = _key("integer", HEADS, "key and value heads, each for several query heads", least=1)
+    qk_norm: Chosen | None = _key("qk_norm", HEADS, "brings queries and keys of each head to one size")
+    sink: Array | None = _key(
+        "vector", HEADS, "a logit for each head that takes part in the softmax and is dropped", letters="h"
+    )
     score: Chosen = _key(
         "score",
         STAGES,
@@ -85,6 +104,8 @@ class Problem:
         default=Chosen(look_up("score", "scaled_dot")),
     )
     scale: float | None = _key("number", STAGES, "number multiplied into the score instead of the score's own")
+    softcap: float | None = _key("number", STAGES, "cap · tanh(score / cap), before bias and masks", above=0)
+    position: Chosen | None = _key("position", STAGES, "what tells the model where queries and keys stand")
     normalize: Chosen = _key(
         "normalize", STAGES, "from scores to weights", default=Chosen(look_up("normalize", "softmax"))
     )
@@ -94,6 +115,28 @@ class Problem:
         "from weights and values to the answer",
         default=Chosen(look_up("context", "weighted_sum")),
     )
+    mask: Array | None = _key(
+        "mask", MASKS, "1 or true where the query may attend to the key; broadcasts", letters="n m", axes=(1, 2, 3, 4)
+    )
+    bias: Array | None = _key(
+        "matrix", MASKS, "numbers added to the scores; broadcasts", letters="n m", axes=(1, 2, 3, 4)
+    )
+    causal: bool = _key("flag", MASKS, "no query sees a key that stands after it", default=False)
+    window: tuple[float, float] | None = _key(
+        "window", MASKS, "keys visible to the left and right of a query; inf or -1 for no limit"
+    )
+    key_lengths: Array | None = _key(
+        "counts", MASKS, "how many keys of each batch item are real; the rest is padding", letters="b"
+    )
+    align: str = _key(
+        "word",
+        MASKS,
+        "where queries stand among the keys: from the first (after the cache), or up to the last real key",
+        default="top_left",
+        words=("top_left", "bottom_right"),
+    )
+    past_key: Array | None = _key("matrix", CACHE, "keys that come before key", letters="p c", axes=(2, 3, 4))
+    past_value: Array | None = _key("matrix", CACHE, "values that come before value", letters="p e", axes=(2, 3, 4))
     only: tuple[str, ...] | None = _key(
         "labels", QUERIES, "the queries to compute: labels, or positions from 0", letters="n"
     )
@@ -111,6 +154,10 @@ class Problem:
     d_k: int | None = _key("integer", RANDOM, "columns of w_q and w_k to draw; without it dim", least=1)
     d_v: int | None = _key("integer", RANDOM, "columns of w_v to draw; without it dim", least=1)
 
+    dtype: str | None = _key(
+        "word", NUMBERS, "the type that is computed and stored; without it the inputs' own", words=NAMES
+    )
+
     def __post_init__(self) -> None:
         check(self)
 
@@ -120,21 +167,50 @@ class Problem:
         return self.query is None and self.query_embeddings is None
 
     @property
-    def key_labels(self) -> tuple[str, ...]:
-        """The name of each key: its token, or its number from 1."""
+    def layout(self) -> Layout:
+        """The axes before queries and keys, and how many heads there are."""
+        return layout_of(self)
+
+    @property
+    def asking(self) -> Array:
+        """The array whose rows ask."""
+        return next(x for x in (self.query, self.query_embeddings, self.embeddings) if x is not None)
+
+    @property
+    def past_count(self) -> int:
+        """How many keys are in the cache."""
+        return 0 if self.past_key is None else int(self.past_key.shape[-2])
+
+    @property
+    def new_key_count(self) -> int:
+        """How many keys are given or projected, the cache apart."""
         source = self.key if self.key is not None else self.embeddings
         assert source is not None  # check() saw to it
-        return self.tokens or _numbered("token" if self.asks_itself else "key", len(source))
+        return int(source.shape[-2])
+
+    @property
+    def key_labels(self) -> tuple[str, ...]:
+        """The name of each key, cached ones first: its token, or its number from 1."""
+        past, new = self.past_count, self.new_key_count
+        if self.tokens and len(self.tokens) == past + new:
+            return self.tokens
+        return _numbered("past", past) + (self.tokens or _numbered("token" if self.asks_itself else "key", new))
 
     @property
     def query_labels(self) -> tuple[str, ...]:
         """The name of each query, before `only` chooses among them."""
-        asking = next(x for x in (self.query, self.query_embeddings, self.embeddings) if x is not None)
         if self.query_tokens:
             return self.query_tokens
-        if self.asks_itself or (self.query_embeddings is None and self.tokens and len(self.tokens) == len(asking)):
-            return self.key_labels
-        return _numbered("query", len(asking))
+        count = int(self.asking.shape[-2])
+        if self.asks_itself or (self.query_embeddings is None and self.tokens and count == self.new_key_count):
+            return self.key_labels[self.past_count :]
+        return _numbered("query", count)
+
+    @property
+    def asking_labels(self) -> tuple[str, ...]:
+        """The names of the queries that are computed."""
+        labels, chosen = self.query_labels, self.chosen_queries
+        return labels if chosen is None else tuple(labels[at] for at in chosen)
 
     @property
     def chosen_queries(self) -> list[int] | None:

@@ -1,23 +1,37 @@
 """Recorder: applies functions to named steps and keeps every result, inner quantities included."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
 from attncli.arrays import Array, np
 from attncli.catalogue import Entry, Quantity, Tap
+from attncli.errors import AttnError
+from attncli.precision import Precision
+from attncli.shapes import Letters
 from attncli.trace import Step
+
+LEADING = ("b", "h", "g")
+AXIS_NAMES = {"b": "batch item", "h": "head"}
+MOST_SAID = 5
 
 
 class Recorder:
-    """Computes steps one after another, each from the ones before, and keeps them by name."""
+    """Computes steps one after another, each from the ones before, and keeps them by name.
 
-    def __init__(self) -> None:
+    What is kept is rounded to the precision once, at the end of its step. `current` says which step stands for a
+    role (query, key, value, scores …) by now.
+    """
+
+    def __init__(self, precision: Precision) -> None:
+        self.precision = precision
         self.steps: dict[str, Step] = {}
+        self.current: dict[str, str] = {}
 
     def give(self, quantity: Quantity, value: Array) -> None:
         """Keep a quantity as the user gave it."""
-        self.steps[quantity.name] = Step(quantity, "given", value)
+        with np.errstate(over="ignore"):
+            self.steps[quantity.name] = Step(quantity, "given", self.precision.stored(value))
 
     def step(
         self,
@@ -31,22 +45,34 @@ class Recorder:
     ) -> None:
         """Apply a function to earlier steps and keep its result, after what passed through its taps."""
         options = options or {}
-        arguments = {argument: self.steps[source].value for argument, source in inputs.items()}
+        arguments = {name: self.precision.computing(self.steps[source].value) for name, source in inputs.items()}
         listening = {"tap": self._tap(quantity, stage, inputs, entry)} if entry is not None and entry.inner else {}
-        with np.errstate(over="ignore", invalid="ignore", divide="ignore"):  # told in a note, not by Python
-            value = function(**arguments, **options, **listening)
-        notes = _empty_rows(value) if quantity.name == "weights" else ()
-        if all(np.isfinite(x).all() for x in arguments.values()) and not np.isfinite(value).all():
-            notes += (f"{quantity.name} has numbers that are not finite: the arithmetic overflowed, or divided by 0",)
+        with np.errstate(over="ignore", invalid="ignore", divide="ignore", under="ignore"):  # told in a note
+            try:
+                value = self.precision.stored(np.asarray(function(**arguments, **options, **listening)))
+            except MemoryError:
+                hint = "compute some of the queries with only"
+                raise AttnError(f"there is not enough memory for {quantity.name}", hint=hint) from None
+        notes = _overflow(quantity.name, stage, arguments, value)
         self.steps[quantity.name] = Step(quantity, stage, value, function, inputs, options, entry, notes=notes)
+
+    def note_empty_rows(self, name: str, labels: Sequence[str]) -> None:
+        """Add to the weights a note that says which queries attend to nothing; `labels` has a name for each row."""
+        step = self.steps[name]
+        empty = ~(step.value != 0).any(axis=-1)
+        if empty.any():
+            who = "; ".join(_places(empty, step.axes[:-1], labels))
+            note = f"nothing is attended by {who}: weights 0, output 0"
+            self.steps[name] = replace(step, notes=(*step.notes, note))
 
     def _tap(self, outer: Quantity, stage: str, inputs: Mapping[str, str], entry: Entry) -> Tap:
         """What an entry's function hands its inner quantities to, on the way to the outer one: they become steps."""
         known = {quantity.name: quantity for quantity in entry.inner}
-        leading = outer.axes[:1] if outer.axes[0] == "h" else ()
+        leading = tuple(letter for letter in outer.axes if letter in LEADING)
+        renamed = dict(zip(entry.shapes.result, outer.axes[len(leading) :], strict=True))
 
         def tap(name: str, value: Array) -> Array:
-            axes = (*leading, *known[name].axes)[-value.ndim :]
+            axes = (*leading, *(renamed.get(letter, letter) for letter in known[name].axes))[-value.ndim :]
             kept = name if name not in self.steps else f"{outer.name}_{name}"
             self.steps[kept] = Step(
                 replace(known[name], name=kept, axes=axes), stage, value, inputs=inputs, inside=outer.name
@@ -56,10 +82,28 @@ class Recorder:
         return tap
 
 
-def _empty_rows(weights: Array) -> tuple[str, ...]:
-    """A note where a query attends to nothing."""
-    empty = np.argwhere(~(weights != 0).any(axis=-1))
-    if not len(empty):
+def _overflow(name: str, stage: str, arguments: Mapping[str, Array], value: Array) -> tuple[str, ...]:
+    """A note where numbers that are not finite came from numbers that are; −∞ in scores means a hidden key."""
+    if stage == "mask" or value.dtype.kind != "f" or np.isfinite(value).all():
         return ()
-    rows = ", ".join(str(int(row[-1])) for row in empty[:5]) + (", …" if len(empty) > 5 else "")
-    return (f"nothing is attended by {len(empty)} of the queries (positions {rows}): weights 0, output 0",)
+    for argument, x in arguments.items():
+        sound = np.isfinite(x) | np.isneginf(x) if argument == "scores" else np.isfinite(x)
+        if x.dtype.kind == "f" and not sound.all():
+            return ()
+    return (f"{name} has numbers that are not finite: the arithmetic overflowed, or divided by 0",)
+
+
+def _places(empty: Array, axes: Letters, labels: Sequence[str]) -> Iterator[str]:
+    """Which queries, and where it is not all of them alike, of which batch item and head."""
+    for axis in reversed(range(empty.ndim - 1)):
+        if (empty.all(axis=axis) == empty.any(axis=axis)).all():
+            empty, axes = np.asarray(empty.any(axis=axis)), (*axes[:axis], *axes[axis + 1 :])
+    groups = [at for at in np.ndindex(empty.shape[:-1]) if empty[at].any()]
+    for at in groups[:MOST_SAID]:
+        rows = np.flatnonzero(empty[at])
+        said = ", ".join(labels[row] for row in rows[:MOST_SAID])
+        said += f" and {len(rows) - MOST_SAID} more queries" if len(rows) > MOST_SAID else ""
+        place = "".join(f" of {AXIS_NAMES[letter]} {index}" for letter, index in zip(axes, at, strict=False))
+        yield said + place
+    if len(groups) > MOST_SAID:
+        yield f"and in {len(groups) - MOST_SAID} more"

@@ -1,7 +1,7 @@
 """Shapes in letters: `query[n d], key[m d] -> [n m]` is read, and bound to the lengths of real arrays."""
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from attncli.errors import AttnError
@@ -12,10 +12,15 @@ LEGEND = {
     "g": "key and value heads",
     "n": "queries",
     "m": "keys",
+    "p": "cached keys",
+    "k": "new keys",
     "d": "query features",
     "c": "key features",
     "e": "value features",
     "a": "hidden units",
+    "f": "rotated pairs",
+    "r": "relative positions",
+    "t": "positions in the table",
     "x": "embedding features",
     "y": "query embedding features",
     "o": "output features",
@@ -53,7 +58,7 @@ def bind(
     letters: Letters,
     shape: tuple[int, ...],
     *,
-    leading: Iterable[str] = (),
+    leading: Letters = (),
 ) -> None:
     """Bind the letters of one array to the lengths of its last axes, in `lengths`.
 
@@ -62,23 +67,25 @@ def bind(
 
     Raises AttnError that names both arrays where two of them disagree.
     """
-    allowed = (len(letters), len(letters) + len(tuple(leading)))
-    if not allowed[0] <= len(shape) <= allowed[1]:
+    if not len(letters) <= len(shape) <= len(letters) + len(leading):
         wanted = f"{len(letters)} ({' '.join(letters)})" if letters else "none, a single number"
         raise AttnError(f"has {len(shape)} {'axis' if len(shape) == 1 else 'axes'}; expected {wanted}", where=name)
-    own = shape[len(shape) - len(letters) :]
-    for axis, (letter, size) in enumerate(zip(letters, own, strict=True)):
+    letters = (*leading, *letters)[len(leading) + len(letters) - len(shape) :]
+    for axis, (letter, size) in enumerate(zip(letters, shape, strict=True)):
+        said = f"{size} {_entries(letters, axis)} ({letter})"
         if "+" in letter:
             parts = [lengths[part] for part in letter.split("+")]
             known = Length(sum(part.size for part in parts), " + ".join(part.owner for part in parts))
         else:
-            known = lengths.setdefault(letter, Length(size, f"{name} has {size} {_axis(own, axis)} ({letter})"))
+            known = lengths.setdefault(letter, Length(size, f"{name} has {said}"))
         if known.size != size:
-            raise AttnError(f"{name} has {size} {_axis(own, axis)} ({letter}); {known.owner}")
+            raise AttnError(f"{name} has {said}; {known.owner}")
 
 
-def _axis(shape: tuple[int, ...], axis: int) -> str:
+def _entries(letters: Letters, axis: int) -> str:
     """What the entries along an axis are called."""
-    if len(shape) == 1:
+    if letters[axis] in ("b", "h", "g"):
+        return LEGEND[letters[axis]]
+    if len(letters) == 1:
         return "numbers"
-    return "columns" if axis == len(shape) - 1 else "rows"
+    return "columns" if axis == len(letters) - 1 else "rows"

@@ -9,10 +9,26 @@ from attncli.catalogue import Entry, Quantity
 from attncli.errors import AttnError, UnknownNameError
 from attncli.shapes import Letters
 
-RESULTS = ("scores", "capped_scores", "masked_scores", "weights", "context", "output")
+RESULTS = (
+    "scores",
+    "capped_scores",
+    "masked_scores",
+    "weights",
+    "context",
+    "output",
+    "present_key",
+    "present_value",
+)
 DEFAULT_SELECTION = ("scores", "weights", "output")
 # A stage that did nothing leaves no step; its result is then the one before it.
-BEFORE = {"masked_scores": "capped_scores", "capped_scores": "scores"}
+BEFORE = {
+    "masked_scores": "biased_scores",
+    "biased_scores": "positioned_scores",
+    "positioned_scores": "capped_scores",
+    "capped_scores": "scores",
+    "present_key": "key",
+    "present_value": "value",
+}
 
 
 def unchanged(x: Array) -> Array:

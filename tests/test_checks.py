@@ -155,6 +155,6 @@ def test_what_fits_is_accepted(keys: dict[str, Any]) -> None:
     assert assemble({key: Written(value, Origin()) for key, value in keys.items()}).compute().output.ndim == 2
 
 
-def test_a_matrix_of_three_axes_is_refused_where_two_are_expected() -> None:
-    with pytest.raises(AttnError, match="query: has 3 axes; expected rows of numbers"):
+def test_queries_and_keys_have_as_many_axes() -> None:
+    with pytest.raises(AttnError, match="key: key has 2 axes; query has 3"):
         attention([[[1.0]]], [[1.0]])

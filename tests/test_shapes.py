@@ -16,7 +16,7 @@ def test_letters_are_bound_to_the_last_axes() -> None:
     lengths: dict[str, Length] = {}
     bind(lengths, "query", ("n", "d"), (3, 7))
     bind(lengths, "w", ("d", "a"), (2, 7, 5), leading=("h",))
-    assert {letter: length.size for letter, length in lengths.items()} == {"n": 3, "d": 7, "a": 5}
+    assert {letter: length.size for letter, length in lengths.items()} == {"n": 3, "d": 7, "h": 2, "a": 5}
 
 
 @pytest.mark.parametrize(

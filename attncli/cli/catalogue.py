@@ -11,7 +11,15 @@ from attncli.ops import entries, kinds
 if TYPE_CHECKING:
     from attncli.catalogue import Entry
 
-PLURALS = {"scores": "score", "normalizers": "normalize", "contexts": "context", "generators": "generator"}
+PLURALS = {
+    "scores": "score",
+    "normalizers": "normalize",
+    "contexts": "context",
+    "positions": "position",
+    "masks": "mask",
+    "norms": "qk_norm",
+    "generators": "generator",
+}
 
 
 def _kinds(incomplete: str) -> list[str]:

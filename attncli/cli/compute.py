@@ -12,7 +12,10 @@ Cell = Annotated[
     str | None,
     typer.Option(metavar="QUERY,KEY", help="The cell that --explain works out by hand: labels or positions."),
 ]
-Head = Annotated[int | None, typer.Option(metavar="N", help="Show one head, counted from 0.")]
+Head = Annotated[str | None, typer.Option(metavar="N|all", help="Show one head, counted from 0, or all of them.")]
+Batch = Annotated[
+    str | None, typer.Option(metavar="N|all", help="Show one batch item, counted from 0, or all of them.")
+]
 Precision = Annotated[int, typer.Option(metavar="DIGITS", help="Decimals in tables and explanations.")]
 Format = Annotated[
     str | None,
@@ -44,6 +47,7 @@ def compute(
     explain: Explain = False,
     cell: Cell = None,
     head: Head = None,
+    batch: Batch = None,
     precision: Precision = 4,
     format: Format = None,
     json: Json = False,
@@ -54,5 +58,5 @@ def compute(
     """Compute attention: scores, weights and output."""
     from attncli.io.problems import assemble
 
-    wanted = Wanted(explain, cell, head, precision, format, json, output, select)
+    wanted = Wanted(explain, cell, head, batch, precision, format, json, output, select)
     show(assemble(document(problem, keys)), wanted)

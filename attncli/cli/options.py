@@ -23,11 +23,11 @@ _METAVARS = {
     "vocabulary": "FILE",
     "integer": "N",
     "number": "X",
-    "score": "NAME:key=value",
-    "normalize": "NAME:key=value",
-    "context": "NAME:key=value",
-    "generator": "NAME:key=value",
+    "mask": "MATRIX",
+    "counts": "VECTOR",
+    "window": "LEFT,RIGHT",
 }
+_ENTRY = "NAME:key=value"
 
 
 def with_problem_options(command: Command) -> Command:
@@ -40,11 +40,12 @@ def with_problem_options(command: Command) -> Command:
 
 def _option(key: Key) -> inspect.Parameter:
     """One key as a parameter that Typer reads."""
-    kind: Any = list[str] if key.kind == "labels" else str
+    kind: Any = {"labels": list[str], "flag": bool}.get(key.kind, str)
+    name = f"--{key.name.replace('_', '-')}"
     option = typer.Option(
-        f"--{key.name.replace('_', '-')}",
+        f"{name}/--no-{name[2:]}" if key.kind == "flag" else name,
         help=_help(key),
-        metavar="|".join(key.words) if key.words else _METAVARS[key.kind],
+        metavar="|".join(key.words) if key.words else None if key.kind == "flag" else _METAVARS.get(key.kind, _ENTRY),
         rich_help_panel=key.panel,
         autocompletion=_completion(key),
         show_default=False,

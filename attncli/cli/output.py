@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from attncli.problem import Problem
     from attncli.render.view import View
 
+ALL = "all"
 FORMATS = ("table", "json", "yaml", "csv", "markdown", "latex")
 SUFFIXES = {
     ".txt": "table",
@@ -33,7 +34,8 @@ class Wanted:
 
     explain: bool = False
     cell: str | None = None
-    head: int | None = None
+    head: str | None = None
+    batch: str | None = None
     precision: int = 4
     format: str | None = None
     json: bool = False
@@ -89,11 +91,27 @@ def look(problem: "Problem", wanted: Wanted) -> "View":
     result = problem.compute(wanted.selection)
     if not 0 <= wanted.precision <= 17:
         raise AttnError(f"{wanted.precision} digits can't be shown", where="--precision", hint="expected 0 to 17")
-    head = wanted.head
-    if head is not None and not 0 <= head < problem.heads:
-        raise AttnError(f"there is no head {head}", where="--head", hint=f"heads go from 0 to {problem.heads - 1}")
     cell = _cell(wanted.cell, result.query_tokens, result.key_tokens) if wanted.cell is not None else None
-    return View(result, wanted.explain, wanted.precision, cell, head if problem.heads > 1 else None)
+    layout = problem.layout
+    asked = {"b": (wanted.batch, "--batch", layout.batch or 1), "h": (wanted.head, "--head", layout.heads)}
+    places = {
+        letter: _place(text, option, count) for letter, (text, option, count) in asked.items() if text is not None
+    }
+    chosen = {letter: at for letter, at in places.items() if at is not None and letter in layout.leading}
+    every = frozenset(letter for letter, at in places.items() if at is None)
+    return View(result, wanted.explain, wanted.precision, cell, chosen, every)
+
+
+def _place(text: str, option: str, count: int) -> int | None:
+    """The position that `--head 3` or `--batch 0` names; None for `all`."""
+    if text == ALL:
+        return None
+    if not text.isdecimal():
+        raise AttnError(f"{text!r} is no position", where=option, hint=f"expected 0 to {count - 1}, or {ALL}")
+    if int(text) >= count:
+        what = {"--head": "head", "--batch": "batch item"}[option]
+        raise AttnError(f"there is no {what} {text}", where=option, hint=f"expected 0 to {count - 1}, or {ALL}")
+    return int(text)
 
 
 def _cell(text: str, queries: tuple[str, ...], keys: tuple[str, ...]) -> tuple[int, int]:

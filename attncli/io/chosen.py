@@ -47,6 +47,8 @@ def _parameter(
             return read_array(value, f"{key}, {entry.name}, {parameter.name}", origin)
         case "word":
             return word(value, parameter.words, where)
+        case "boolean":
+            return flag(value, where)
         case "integer":
             return integer(value, where, parameter.range.least)
         case "number":
@@ -63,6 +65,13 @@ def word(value: Any, words: tuple[str, ...], where: str) -> str:
     return str(value)
 
 
+def flag(value: Any, where: str) -> bool:
+    """True or false."""
+    if not isinstance(value, bool):
+        raise AttnError(f"{shortly(repr(value))} is neither true nor false", where=where)
+    return value
+
+
 def integer(value: Any, where: str, least: float | None) -> int:
     """A whole number, not less than `least`."""
     if not is_number(value) or not _float(value).is_integer():
@@ -77,6 +86,14 @@ def finite(value: Any, where: str) -> float:
     if not is_number(value) or not abs(_float(value)) < float("inf"):
         raise AttnError(f"{shortly(repr(value))} is not a finite number", where=where)
     return float(value)
+
+
+def above(value: Any, where: str, limit: float) -> float:
+    """A finite number greater than a limit."""
+    number = finite(value, where)
+    if number <= limit:
+        raise AttnError(f"{number:g} is out of range", where=where, hint=f"expected a number greater than {limit:g}")
+    return number
 
 
 def is_number(value: Any) -> bool:

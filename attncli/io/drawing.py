@@ -21,16 +21,26 @@ ORDER: Mapping[str, Letters] = {
     "w_q": ("y", "d"),
     "w_k": ("x", "c"),
     "w_v": ("x", "e"),
-    "w_o": ("e", "o"),
+    "w_o": ("h·e", "o"),
     "b_q": ("d",),
     "b_k": ("c",),
     "b_v": ("e",),
     "b_o": ("o",),
 }
-STAGES = ("score", "normalize", "context")
+ORDER_LETTERS = {letter for letters in ORDER.values() for letter in letters}
+STAGES = ("score", "normalize", "context", "position")
 DEFAULT = "randint"
 # A size that nobody gave is that of the first neighbour that has one.
-_NEIGHBOURS = {"n": "m", "d": "cx", "c": "dx", "e": "x", "o": "x", "x": "y", "y": "x"}
+_NEIGHBOURS = {
+    "n": ("m",),
+    "d": ("c", "x"),
+    "c": ("d", "x"),
+    "e": ("x",),
+    "h·e": ("e", "x"),
+    "o": ("x",),
+    "x": ("y",),
+    "y": ("x",),
+}
 
 
 def draw(values: Mapping[str, Any]) -> dict[str, Any]:
@@ -61,7 +71,7 @@ def _missing(values: Mapping[str, Any]) -> dict[str, Chosen]:
     names = ["embeddings"] if without_sequence else []
     names += [] if values.get("query") is not None else ["w_q"]
     names += [] if values.get("key") is not None else ["w_k", "w_v"]
-    names += ["w_o"] if values.get("heads", 1) > 1 else []
+    names += ["w_o"] if (values.get("heads") or 1) > 1 else []
     return {name: init for name in names if values.get(name) is None}
 
 
@@ -120,14 +130,33 @@ class _Painter:
                 if "a" in letters:
                     return int(value.shape[letters.index("a")])
             letter = "d"
-        return self._size(letter, name) // int(self.made.get("heads", 1))
+        size = self._size(letter, name)
+        return size if self._apart else size // (self._heads[1 if letter in "ce" else 0])
+
+    @property
+    def _apart(self) -> bool:
+        """Whether the heads have an axis of their own already."""
+        return self.made.get("query") is not None and self.made["query"].ndim == 4
+
+    @property
+    def _heads(self) -> tuple[int, int]:
+        """How many heads there are, of queries and of keys."""
+        heads = int(self.made.get("heads") or 1)
+        return heads, int(self.made.get("kv_heads") or heads)
 
     def _size(self, letter: str, name: str) -> int:
-        """The length of an axis, from the matrices there are, then from the sizes that were given."""
-        for neighbour in letter + _NEIGHBOURS.get(letter, ""):
-            for size in (self._measured(neighbour), self._given(neighbour)):
+        """The length of an axis, from the matrices there are, then from the sizes that were given.
+
+        Keys and values have as many features as queries, times the share of their heads.
+        """
+        heads, kv_heads = self._heads
+        for neighbour in (letter, *_NEIGHBOURS.get(letter, ())):
+            for size, shared in ((self._measured(neighbour), neighbour in ("c", "e")), (self._given(neighbour), False)):
                 if size is not None:
-                    return size
+                    own = size * heads // kv_heads if shared else size
+                    return own * kv_heads // heads if letter in ("c", "e") else own
+        if letter not in ORDER_LETTERS:
+            raise AttnError("can't be drawn: nothing says how many rows it has", where=name, hint="give the matrix")
         wanted = "token_count" if letter in "nm" else "dim"
         raise AttnError(f"{name} is drawn and its size is not known", where=wanted, hint=f"give {wanted}")
 
@@ -137,9 +166,9 @@ class _Painter:
             array = self.made.get(owner)
             if array is None or letter not in letters:
                 continue
-            if letter in "xy" and owner.startswith("w_"):
+            if letter in ("x", "y") and owner.startswith("w_"):
                 continue
-            axis = letters.index(letter)
+            axis = letters.index(letter) - len(letters)
             turned = owner.startswith("w_") and self.made.get("weight_layout") == "out_in"
             return int(array.shape[::-1][axis] if turned else array.shape[axis])
         labels = self.made.get({"m": "tokens", "n": "query_tokens"}.get(letter, ""))
@@ -147,6 +176,7 @@ class _Painter:
 
     def _given(self, letter: str) -> int | None:
         """The size that a key of the problem gives."""
-        key = {"m": "token_count", "n": "token_count", "d": "d_k", "c": "d_k", "e": "d_v"}.get(letter, "dim")
+        sizes = {"m": "token_count", "n": "token_count", "d": "d_k", "c": "d_k", "e": "d_v", "h·e": "d_v"}
+        key = sizes.get(letter, "dim")
         size = self.made.get(key)
         return None if size is None else int(size)

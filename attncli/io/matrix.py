@@ -1,6 +1,6 @@
 """A matrix from whatever it was written as: nested lists, a file, an entry of a file, or a generator."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -10,21 +10,25 @@ from attncli.catalogue import Chosen
 from attncli.errors import AttnError, UnknownNameError
 from attncli.io import grammar
 from attncli.io.chosen import choose
-from attncli.io.readers import json, yaml
+from attncli.io.readers import binary, json, yaml
 from attncli.io.source import STDIN, Origin, path_of, read_text
 from attncli.ops import entries
+from attncli.precision import BFLOAT16
 
 TABLES = (".csv", ".tsv", ".txt")
 MOST_AXES = 8
 DOCUMENTS = (".yaml", ".yml", ".json")
 
+ReadCell = Callable[[Any, str, Origin, Any, tuple[int, ...]], Any]
+
 
 @dataclass(frozen=True)
 class Labelled:
-    """Numbers and, where they were written beside them, the labels of the rows."""
+    """Numbers and, where they have them, the labels of the rows and the floating type they were stored in."""
 
     array: Array
     labels: tuple[str, ...] | None = None
+    dtype: str | None = None  # None for text, whole numbers and booleans: they take what the others have
 
 
 @dataclass(frozen=True)
@@ -40,6 +44,8 @@ def read(written: Any, key: str, origin: Origin) -> Labelled | Draw:
     Raises AttnError that names the file and line, or the key.
     """
     where = origin.where(key, written)
+    if isinstance(written, Labelled):
+        return written
     if isinstance(written, str):
         text = written.strip()
         if text[:1] in ("[", "{"):
@@ -67,6 +73,9 @@ def _file(text: str, origin: Origin, where: str) -> Labelled:
         return _text(read_text("standard input"), "standard input", entry)
     path = origin.folder / path_of(name)
     suffix = path.suffix.lower()
+    if suffix in binary.SUFFIXES:
+        typed = binary.read(path, entry)
+        return Labelled(typed.array, dtype=typed.dtype)
     if suffix not in TABLES + DOCUMENTS:
         raise _no_matrix(text, path, where)
     contents = read_text(str(path), path)
@@ -80,7 +89,7 @@ def _file(text: str, origin: Origin, where: str) -> Labelled:
 def _no_matrix(text: str, path: Path, where: str) -> AttnError:
     """The error for a word that is neither a file that can be read nor a generator."""
     if path.suffix:
-        expected = ", ".join(TABLES + DOCUMENTS)
+        expected = ", ".join(TABLES + DOCUMENTS + binary.SUFFIXES)
         return AttnError(f"{text!r} is no file that can be read", where=where, hint=f"expected {expected}")
     return UnknownNameError("file or generator", text, entries("generator"), where=where)
 
@@ -134,23 +143,46 @@ def _value(value: Any, key: str, origin: Origin, file: str | None) -> Labelled:
             hint = f"name one: {file}#{next(iter(value))}" if file and value else "expected lists of numbers"
             raise AttnError("has several entries" if file else "is no matrix", where=where, hint=hint)
         return Labelled(array(list(value.values()), key, origin), tuple(str(label) for label in value))
+    if hasattr(value, "__array__"):
+        return given(value, key, origin)
     return Labelled(array(value, key, origin))
 
 
 def array(value: Any, key: str, origin: Origin) -> Array:
-    """Nested lists, or an array, as floating-point numbers; integers are converted before any arithmetic.
+    """Nested lists as floating-point numbers, or as booleans where all of them are true or false.
 
     Raises AttnError where a row is longer than the others, or a cell is no number.
     """
     if not isinstance(value, (list, tuple)):
-        given = np.asarray(value) if hasattr(value, "__array__") else None
-        if given is None or given.dtype.kind not in "iuf":
-            raise AttnError(f"{json.said(value)} is no matrix", where=origin.where(key, value))
-        return given if given.dtype.kind == "f" else given.astype(np.float64)
-    return np.array(_numbers(value, key, origin, ()), dtype=np.float64)
+        raise AttnError(f"{json.said(value)} is no matrix", where=origin.where(key, value))
+    if isinstance(_first(value), bool):
+        return np.array(_numbers(value, key, origin, (), _truth), dtype=bool)
+    return np.array(_numbers(value, key, origin, (), _number), dtype=np.float64)
 
 
-def _numbers(value: Any, key: str, origin: Origin, at: tuple[int, ...]) -> list[Any]:
+def given(value: Any, key: str, origin: Origin) -> Labelled:
+    """An array of NumPy's, or of another library that NumPy can read."""
+    try:
+        found = np.asarray(value)
+    except TypeError as error:  # a tensor of a type that NumPy has not
+        raise AttnError(f"can't be read ({error})", where=origin.where(key, value)) from None
+    if found.dtype.name == BFLOAT16:  # another package has registered the type
+        return Labelled(found.astype(np.float32), dtype=BFLOAT16)
+    if found.dtype.kind in "iu":
+        return Labelled(found.astype(np.float64))
+    if found.dtype.kind not in "bf":
+        raise AttnError(f"{json.said(value)} is no matrix", where=origin.where(key, value))
+    return Labelled(found, dtype=found.dtype.name if found.dtype.kind == "f" else None)
+
+
+def _first(value: Any) -> Any:
+    """The first cell of nested lists."""
+    while isinstance(value, (list, tuple)) and value:
+        value = value[0]
+    return value
+
+
+def _numbers(value: Any, key: str, origin: Origin, at: tuple[int, ...], read_cell: ReadCell) -> list[Any]:
     """The lists with every cell checked: numbers only, and rows of one length and one depth."""
     if len(at) == MOST_AXES:
         raise AttnError("lists are nested too deep", where=origin.where(key, value))
@@ -158,13 +190,13 @@ def _numbers(value: Any, key: str, origin: Origin, at: tuple[int, ...]) -> list[
         value = [row.tolist() if getattr(row, "ndim", 0) else row for row in value]
     if not isinstance(value[0] if value else None, (list, tuple)):
         if not set(map(type, value)) <= {float}:
-            return [_number(cell, key, origin, value, (*at, column)) for column, cell in enumerate(value, 1)]
+            return [read_cell(cell, key, origin, value, (*at, column)) for column, cell in enumerate(value, 1)]
         return list(value)
     rows = []
     for number, row in enumerate(value, 1):
         if not isinstance(row, (list, tuple)):
             raise AttnError(f"{json.said(row)} is no row", where=f"{origin.where(key, value)}, row {number}")
-        rows.append(_numbers(row, key, origin, (*at, number)))
+        rows.append(_numbers(row, key, origin, (*at, number), read_cell))
         if _depth(rows[-1]) != _depth(rows[0]):
             raise AttnError("is nested otherwise than row 1", where=f"{origin.where(key, row)}, row {number}")
     lengths = [len(row) for row in rows]
@@ -195,6 +227,16 @@ def _number(cell: Any, key: str, origin: Origin, row: Any, at: tuple[int, ...]) 
     else:
         problem = "is not a number"
     raise AttnError(f"{json.said(cell)} {problem}", where=_place(key, origin, row, at))
+
+
+def _truth(cell: Any, key: str, origin: Origin, row: Any, at: tuple[int, ...]) -> bool:
+    """A cell among others that are true or false."""
+    if isinstance(cell, bool):
+        return cell
+    where = _place(key, origin, row, at)
+    raise AttnError(
+        f"{json.said(cell)} stands among true and false", where=where, hint="write 1 and 0, or true and false"
+    )
 
 
 SPELLED = {"NaN": float("nan"), "Infinity": float("inf"), "-Infinity": float("-inf")}

@@ -5,12 +5,14 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from attncli.arrays import Array
 from attncli.errors import AttnError, UnknownNameError
-from attncli.io import drawing, matrix
-from attncli.io.chosen import choose, finite, integer, word
+from attncli.io import drawing, matrix, values
+from attncli.io.chosen import above, choose, finite, flag, integer, word
 from attncli.io.matrix import Draw, Labelled
-from attncli.io.readers import json, yaml
+from attncli.io.readers import binary, json, yaml
 from attncli.io.source import STDIN, Origin, path_of, read_text
+from attncli.precision import common
 from attncli.problem import KEYS, Key, Problem
 
 # What a worked example says beside its problem; `attn compute` passes over it.
@@ -27,6 +29,11 @@ class Written:
 
 Document = dict[str, Written]
 
+# Parameters that are vectors: a table of one row or column may stand for them.
+VECTORS = (", v", ", b", ", slopes", ", frequencies")
+# What is laid over the scores takes the type of the queries, keys and values.
+ADDED = ("bias", "mask", "sink", "key_lengths")
+
 
 def load(path: str | Path) -> Problem:
     """The problem in a YAML or JSON file; raises AttnError that says what is wrong with it and where."""
@@ -42,9 +49,24 @@ def read_document(name: str) -> Document:
     if suffix in matrix.TABLES:
         hint = f"give it as an option: --embeddings {name}"
         raise AttnError("is a table, not a problem", where=name, hint=hint)
+    if suffix in (binary.NPZ, binary.SAFETENSORS):
+        return _arrays(name, path)
     if suffix not in matrix.DOCUMENTS:
-        raise AttnError("is no problem file", where=name, hint=f"expected {', '.join(matrix.DOCUMENTS)} or -")
+        expected = ", ".join((*matrix.DOCUMENTS, binary.NPZ, binary.SAFETENSORS))
+        raise AttnError("is no problem file", where=name, hint=f"expected {expected} or -")
     return parse_document(read_text(name, path), name, path.parent)
+
+
+def _arrays(name: str, path: Path) -> Document:
+    """The keys of a file of arrays; an array of no axes is a number, a word is one."""
+    origin = Origin(name, path.parent)
+    document = {}
+    for key, entry in binary.entries(path).items():
+        value: Any = entry
+        if isinstance(entry, binary.Typed):
+            value = Labelled(entry.array, dtype=entry.dtype) if entry.array.ndim else entry.array.item()
+        document[key] = Written(value, origin)
+    return document
 
 
 def parse_document(text: str, name: str, folder: Path = Path()) -> Document:
@@ -77,19 +99,24 @@ def assemble(document: Mapping[str, Written]) -> Problem:
         if key not in KEYS and key not in STORY:
             raise UnknownNameError("key", key, KEYS, where=written.origin.name or None)
     document = {key: written for key, written in document.items() if key in KEYS and written.value is not None}
-    values: dict[str, Any] = {}
+    found: dict[str, Any] = {}
     labels: dict[str, tuple[str, ...]] = {}
+    types: list[str] = []
     for key, written in document.items():
         value = _read(KEYS[key], written)
         if isinstance(value, Labelled):
             if value.labels:
                 labels[key] = _text_labels(value.labels, written.origin.where(key))
+            if value.dtype and key not in ADDED:
+                types.append(value.dtype)
             value = value.array
-        values[key] = value
-    _label(values, labels, document)
+        found[key] = value
+    _label(found, labels, document)
+    if types:
+        found.setdefault("dtype", common(types))
     try:
-        _embed(values)
-        return Problem(**drawing.draw(values))
+        _embed(found)
+        return Problem(**drawing.draw(found))
     except AttnError as error:
         raise _placed(error, document) from None
 
@@ -108,12 +135,18 @@ def _read(key: Key, written: Written) -> Any:
     """One value by its key's kind."""
     readers: Mapping[str, Callable[[Key, Written, str], Any]] = {
         "matrix": _array,
-        "vector": _array,
+        "vector": _vector,
+        "mask": _mask,
+        "counts": _counts,
         "vocabulary": _vocabulary,
         "labels": lambda key, written, where: _labels(written.value, where),
         "text": lambda key, written, where: _string(written.value, where),
         "integer": lambda key, written, where: integer(written.value, where, key.least),
-        "number": lambda key, written, where: finite(written.value, where),
+        "number": lambda key, written, where: (
+            finite(written.value, where) if key.above is None else above(written.value, where, key.above)
+        ),
+        "flag": lambda key, written, where: flag(written.value, where),
+        "window": lambda key, written, where: values.window(written.value, where),
         "word": lambda key, written, where: word(written.value, key.words, where),
     }
     where = written.origin.where(key.name, written.value)
@@ -123,19 +156,48 @@ def _read(key: Key, written: Written) -> Any:
 
 
 def _array(key: Key, written: Written, where: str) -> Labelled | Draw:
-    """A matrix or vector with as many axes as its letters say; a vector may be a table of one row or column."""
+    """A matrix with as many axes as its key may have; booleans are no numbers."""
     found = matrix.read(written.value, key.name, written.origin)
     if isinstance(found, Draw):
         return found
-    array = found.array
-    if key.kind == "vector" and array.ndim == 2 and 1 in array.shape:
+    if found.array.dtype.kind == "b" and key.kind != "mask":
+        raise AttnError("true and false are not numbers", where=where, hint="write 1 and 0")
+    return Labelled(_with_axes(found.array, key, where), found.labels, found.dtype)
+
+
+def _with_axes(array: Array, key: Key, where: str) -> Array:
+    """The array, if it may have that many axes; a table of one row or column may stand for a vector."""
+    allowed = key.axes or (len(key.letters),)
+    if allowed == (1,) and array.ndim == 2 and 1 in array.shape:
         array = array.reshape(-1)
-    if array.ndim != len(key.letters):
-        wanted = "rows of numbers" if key.kind == "matrix" else "one row of numbers"
-        raise AttnError(
-            f"has {array.ndim} {'axis' if array.ndim == 1 else 'axes'}", where=where, hint=f"expected {wanted}"
-        )
-    return Labelled(array, found.labels)
+    if array.ndim not in allowed:
+        usual = {1: "one row of numbers", 2: "rows of numbers"}
+        few = array.ndim < allowed[0] or len(allowed) == 1
+        wanted = usual[allowed[0]] if few else f"at most {allowed[-1]} axes"
+        axes = "axis" if array.ndim == 1 else "axes"
+        raise AttnError(f"has {array.ndim} {axes}", where=where, hint=f"expected {wanted}")
+    return array
+
+
+def _vector(key: Key, written: Written, where: str) -> Labelled | Draw:
+    """One row of numbers; on the command line also `3,5`, and one number alone."""
+    return _array(key, Written(values.listed(written.value), written.origin), where)
+
+
+def _mask(key: Key, written: Written, where: str) -> Labelled:
+    """A table of true and false, or of 1 and 0."""
+    found = _array(key, written, where)
+    if isinstance(found, Draw):
+        raise AttnError("can't be drawn", where=where, hint="give a table of 1 and 0")
+    return Labelled(values.truths(found.array, where))
+
+
+def _counts(key: Key, written: Written, where: str) -> Labelled:
+    """Whole numbers from 0."""
+    found = _vector(key, written, where)
+    if isinstance(found, Draw):
+        raise AttnError("can't be drawn", where=where, hint="give whole numbers")
+    return Labelled(values.counts(found.array, where))
 
 
 def _read_parameter(value: Any, key: str, origin: Origin) -> Any:
@@ -143,7 +205,7 @@ def _read_parameter(value: Any, key: str, origin: Origin) -> Any:
     found = matrix.read(value, key, origin)
     if isinstance(found, Draw):
         return found
-    vector = found.array.ndim == 2 and 1 in found.array.shape and key.endswith((", v", ", b"))
+    vector = found.array.ndim == 2 and 1 in found.array.shape and key.endswith(VECTORS)
     return found.array.reshape(-1) if vector else found.array
 
 

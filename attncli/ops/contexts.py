@@ -18,7 +18,7 @@ from attncli.pen import Pen
 )
 def weighted_sum(weights: Array, value: Array) -> Array:
     """The values, each as much as its weight says."""
-    return weights @ value
+    return mixed(weights, value)
 
 
 @written(weighted_sum)
@@ -41,7 +41,7 @@ def _(pen: Pen, weights: Array, value: Array, result: Any) -> list[str]:
 )
 def attentional(weights: Array, value: Array, query: Array, *, w: Array, tap: Tap = silent) -> Array:
     """The weighted sum and the query together, through one more layer."""
-    context_vector = tap("context_vector", weights @ value)
+    context_vector = tap("context_vector", mixed(weights, value))
     joined: Array = np.concatenate([context_vector, query], axis=-1)
     hidden: Array = np.tanh(joined @ w)
     return hidden
@@ -51,11 +51,11 @@ def attentional(weights: Array, value: Array, query: Array, *, w: Array, tap: Ta
 def _(pen: Pen, weights: Array, value: Array, query: Array, result: Any, *, w: Array) -> list[str]:
     context_vector = weights @ value
     joined = np.concatenate([context_vector, query])
-    mixed = joined @ w
+    product = joined @ w
     return [
         pen.mixture(f"c({pen.query})", "e", weights, value, context_vector),
-        pen.mixture("[c; q]·W", "a", joined, w, mixed),
-        f"tanh({pen(mixed)}) = {pen(result)}",
+        pen.mixture("[c; q]·W", "a", joined, w, product),
+        f"tanh({pen(product)}) = {pen(result)}",
     ]
 
 
@@ -120,6 +120,20 @@ def _(pen: Pen, weights: Array, value: Array, result: Any) -> list[str]:
         f"{pen(weight)}·{pen.factor(entry)}" for weight, entry in zip(weights, value[:, 0], strict=True) if weight
     ]
     return [f"c({pen.query})[e1] = max({', '.join(products) or '0'}) = {pen(result[0])}"]
+
+
+def mixed(weights: Array, value: Array) -> Array:
+    """`weights @ value`, where a weight of 0 takes nothing: not even NaN or infinity, which hidden values may hold."""
+    finite: Array = np.asarray(np.isfinite(value).all(axis=-1))
+    if finite.all():
+        return weights @ value
+    total = weights @ np.where(finite[..., None], value, 0)
+    attended = (weights != 0).any(axis=tuple(range(weights.ndim - 1)))
+    unsound = ~finite.all(axis=tuple(range(finite.ndim - 1)))
+    for key in np.flatnonzero(attended & unsound):
+        weight, row = weights[..., :, key, None], np.where(finite[..., key, None], 0, value[..., key, :])
+        total += np.where(weight != 0, np.where(weight != 0, weight, 1) * row[..., None, :], 0)
+    return total
 
 
 def _taken(value: Array, index: Array, weights: Array) -> Array:

@@ -1,6 +1,5 @@
 """Scores: how well each key answers each query. The last two axes are rows and features; others lead."""
 
-import math
 from typing import Annotated, Any, Literal
 
 from attncli.arrays import Array, np
@@ -23,7 +22,8 @@ LUONG = "Luong, Pham & Manning 2015, §3.1"
 )
 def scaled_dot(query: Array, key: Array, *, tap: Tap = silent) -> Array:
     """The dot product, divided by the square root of the number of features."""
-    return tap("dot_products", query @ key.mT) / math.sqrt(query.shape[-1])
+    scaled_products: Array = tap("dot_products", query @ key.mT) / np.sqrt(query.dtype.type(query.shape[-1]))
+    return scaled_products
 
 
 @written(scaled_dot)
@@ -163,7 +163,7 @@ def _(pen: Pen, query: Array, key: Array, result: Any, *, w: Array) -> list[str]
 )
 def cosine(query: Array, key: Array, *, beta: float = 1.0, tap: Tap = silent) -> Array:
     """The cosine of the angle between query and key, times a strength; a zero vector scores 0."""
-    return tap("unit_query", _unit(query)) @ tap("unit_key", _unit(key)).mT * beta
+    return tap("unit_query", unit(query)) @ tap("unit_key", unit(key)).mT * beta
 
 
 @written(cosine)
@@ -246,6 +246,31 @@ def scaled(scores: Array, *, scale: float) -> Array:
     return scores * scale
 
 
+@written(scaled)
+def _(pen: Pen, scores: Any, result: Any, *, scale: float) -> list[str]:
+    return [f"{pen(scale)}·{pen.factor(scores)} = {pen(result)}"]
+
+
+def together(left: Array, right: Array) -> Array:
+    """Two tables, added cell by cell."""
+    return left + right
+
+
+@written(together)
+def _(pen: Pen, left: Any, right: Any, result: Any) -> list[str]:
+    return [f"{pen(left)} + {pen.factor(right)} = {pen(result)}"]
+
+
+def capped(scores: Array, *, cap: float) -> Array:
+    """`cap · tanh(scores / cap)`: between −cap and cap, nearly unchanged where they are small."""
+    return cap * np.tanh(scores / cap)
+
+
+@written(capped)
+def _(pen: Pen, scores: Any, result: Any, *, cap: float) -> list[str]:
+    return [f"{pen(cap)}·tanh({pen(scores)}/{pen(cap)}) = {pen(result)}"]
+
+
 def _activate(activation: Activation, x: Array) -> Array:
     """The hidden layer's nonlinearity."""
     match activation:
@@ -259,7 +284,7 @@ def _activate(activation: Activation, x: Array) -> Array:
             return x
 
 
-def _unit(x: Array) -> Array:
+def unit(x: Array) -> Array:
     """Each row divided by its length; by its largest entry first, so that squares neither overflow nor vanish."""
     largest = abs(x).max(axis=-1, keepdims=True, initial=0)
     x = x / np.where(largest == 0, 1, largest)

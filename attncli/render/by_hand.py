@@ -5,47 +5,53 @@ from typing import Any
 from attncli.arrays import np
 from attncli.catalogue import written_for
 from attncli.pen import Pen
+from attncli.render.focus import Place
 from attncli.trace import Step, Trace
 
-ROW_OF = {"query": "n", "key": "m", "value": "m", "output": "n"}
+LEADING = {"b", "h", "g"}
+WHOLE_ROWS = {"normalize", "context"}  # stages that read all keys of a query at once
 
 
-def lines(trace: Trace, step: Step, at: dict[str, int], places: int) -> list[str]:
-    """The arithmetic of a step for the query, key (and head) in `at`; nothing where there is none to show."""
+def lines(trace: Trace, step: Step, at: Place, places: int) -> list[str]:
+    """The arithmetic of a step at the query, key and head in `at`; nothing where there is none to show."""
     row, column = at["n"], at["m"]
     pen = Pen(places, trace.labels["n"][row], trace.labels["m"][column], row, column)
     if step.stage == "project" and not step.does_nothing:
-        return [_projection(trace, step, at, pen)]
-    if step.stage == "scale":
-        unscaled = _taken(trace[step.inputs["scores"]], {"h": 0, **at})
-        return [f"{pen(step.options['scale'])}·{pen.factor(unscaled)} = {pen(_taken(step, {'h': 0, **at}))}"]
-    writer = written_for(step.function) if step.entry is not None and step.function is not None else None
-    if writer is None or step.entry is None:
+        return [_projection(trace, step, at, pen)] if _has(step, at) else []
+    writer = written_for(step.function) if step.function is not None else None
+    if writer is None or not _has(step, at):
         return []
-    taken = {"n": row, "h": at.get("h", 0)}
-    if step.stage == "score":
-        taken["m"] = column
+    fixed = LEADING | ({"n"} if step.stage in WHOLE_ROWS else set(at))
+    parameters = {p.name for p in step.entry.parameters} if step.entry is not None else set()
     arguments = {
-        name: _taken(trace[source], taken if name in ("query", "key", "scores", "weights") else {"h": taken["h"]})
+        name: _taken(trace[source], at, LEADING if name in parameters else fixed)
         for name, source in step.inputs.items()
     }
-    result = _taken(step, taken if step.stage == "context" else {**taken, "m": column})
-    named = {name: arguments.pop(name) for name in list(arguments) if name in {p.name for p in step.entry.parameters}}
+    result = _taken(step, at, LEADING | ({"n"} if step.stage == "context" else set(at)))
     with np.errstate(all="ignore"):  # the step that overflowed has its note
-        return writer(pen, **arguments, result=result, **named, **step.options)
+        return writer(pen, **arguments, result=result, **step.options)
 
 
-def _taken(step: Step, at: dict[str, int]) -> Any:
-    """A step's value at the positions given on some of its axes."""
-    return step.value[tuple(at[letter] if letter in at else slice(None) for letter in step.axes)]
+def _has(step: Step, at: Place) -> bool:
+    """Whether the place is one of the step's: a cached key is not among the new ones."""
+    return all(letter in at for letter in step.axes[:-1] if letter in ("n", "m", "k", "p"))
 
 
-def _projection(trace: Trace, step: Step, at: dict[str, int], pen: Pen) -> str:
+def _taken(step: Step, at: Place, letters: set[str]) -> Any:
+    """A step's value at the place, on some of its axes; an axis of one part that serves all has that one."""
+    index = zip(step.axes, step.value.shape, strict=True)
+    return step.value[tuple(min(at[x], size - 1) if x in letters and x in at else slice(None) for x, size in index)]
+
+
+def _projection(trace: Trace, step: Step, at: Place, pen: Pen) -> str:
     """The line `query(word_1) = 1·[2 0 2] + 0·[2 0 0] + 0·[2 1 2] = [2 0 2]`: one row of `x @ w + b`."""
-    letter = ROW_OF[step.name]
-    row = {name: trace[source].value for name, source in step.inputs.items()}
-    x, result = row["x"][at[letter]], step.value[at[letter]]
+    letter = step.axes[-2]
+    values = {name: trace[source] for name, source in step.inputs.items()}
+    source = values["x"]
+    rows = {**at, source.axes[-2]: at[letter]}
+    x, result = _taken(source, rows, set(rows)), _taken(step, at, set(at))
     name = f"{step.name}({trace.labels[letter][at[letter]]})"
-    if "w" in row:
-        return pen.mixture(name, step.axes[-1], x, row["w"], result, plus=row.get("b"))
-    return f"{name} = {pen(x)} + {pen(row['b'])} = {pen(result)}"
+    bias = values["b"].value if "b" in values else None
+    if "w" in values:
+        return pen.mixture(name, step.axes[-1], x, values["w"].value, result, plus=bias)
+    return f"{name} = {pen(x)} + {pen(bias)} = {pen(result)}"

@@ -1,13 +1,14 @@
 """A quantity as grids of two axes with labels, whatever number of axes it has."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import product
 
 from attncli.arrays import Array, np
+from attncli.render.numbers import aligned
 from attncli.trace import Step, Trace
 
-AXIS_NAMES = {"h": "head", "n": "query", "m": "key"}
+AXIS_NAMES = {"b": "batch item", "h": "head", "g": "key head", "n": "query", "m": "key"}
 
 
 @dataclass(frozen=True)
@@ -20,34 +21,47 @@ class Grid:
     corner: str = ""
     slice: str = ""
     shaded: bool = False  # weights: the larger, the darker
+    signs: Sequence[Sequence[str]] | None = None  # what stands in the cells of a picture, in place of numbers
+
+    def cells(self, places: int) -> Sequence[Sequence[str]]:
+        """The text of each cell."""
+        return aligned(self.values, places) if self.signs is None else self.signs
 
 
 def grids(trace: Trace, step: Step, fixed: Mapping[str, int] | None = None) -> Iterator[Grid]:
     """The grids of a step, one for each position on its leading axes, or for the position in `fixed` alone."""
-    fixed = fixed or {}
     value = np.atleast_1d(step.value)
     if value.ndim == 1:
-        yield Grid(value[None], (step.symbol,), trace.labels_of(step, -1))
+        yield Grid(numbers(value[None]), (step.symbol,), trace.labels_of(step, -1) or ("",))
         return
-    leading = step.axes[:-2]
-    places = [
-        [fixed[letter]] if letter in fixed else range(size) for letter, size in zip(leading, value.shape, strict=False)
-    ]
-    for at in product(*places):
-        said = [
-            f"{AXIS_NAMES.get(letter, letter)} {_label(trace, letter, index)}"
-            for letter, index in zip(leading, at, strict=True)
-        ]
+    for at, said in parts(trace, step, fixed):
         yield Grid(
-            values=value[at],
+            values=numbers(value[at]),
             rows=trace.labels_of(step, -2),
             columns=trace.labels_of(step, -1),
             corner="\\".join(step.axes[-2:]),
-            slice=", ".join(said),
+            slice=said,
             shaded=step.name == "weights",
         )
 
 
-def _label(trace: Trace, letter: str, index: int) -> str:
+def parts(trace: Trace, step: Step, fixed: Mapping[str, int] | None = None) -> Iterator[tuple[tuple[int, ...], str]]:
+    """Each position on the leading axes of a step, and how it is called; on an axis in `fixed` only that position."""
+    fixed, leading = fixed or {}, step.axes[:-2]
+    places = [
+        [min(fixed[letter], size - 1)] if letter in fixed else range(size)  # of one part that serves all it is that one
+        for letter, size in zip(leading, step.value.shape, strict=False)
+    ]
+    for at in product(*places):
+        yield at, ", ".join(_said(trace, letter, index) for letter, index in zip(leading, at, strict=True))
+
+
+def numbers(values: Array) -> Array:
+    """Truths as 1 and 0."""
+    return values.astype(np.int64) if values.dtype.kind == "b" else values
+
+
+def _said(trace: Trace, letter: str, index: int) -> str:
     """What a position on an axis is called: its token, or its number from 0."""
-    return trace.labels[letter][index] if letter in trace.labels else str(index)
+    label = trace.labels[letter][index] if letter in trace.labels else str(index)
+    return f"{AXIS_NAMES.get(letter, letter)} {label}"

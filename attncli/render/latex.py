@@ -4,7 +4,6 @@ from collections.abc import Iterable
 
 from attncli.literal import clean
 from attncli.render.grid import Grid
-from attncli.render.numbers import aligned
 from attncli.render.sections import Section
 
 _SPECIAL = {
@@ -42,7 +41,7 @@ def _tabular(grid: Grid, places: int) -> str:
     lines = [f"\\begin{{tabular}}{{l{'r' * len(grid.columns)}}}", "\\toprule"]
     lines.append(_row(["", *map(_escaped, grid.columns)]))
     lines.append("\\midrule")
-    for label, cells in zip(grid.rows, aligned(grid.values, places), strict=True):
+    for label, cells in zip(grid.rows, grid.cells(places), strict=True):
         lines.append(
             _row(
                 [

@@ -4,7 +4,6 @@ from collections.abc import Iterable
 
 from attncli.literal import clean
 from attncli.render.grid import Grid
-from attncli.render.numbers import aligned
 from attncli.render.sections import Section
 
 
@@ -26,7 +25,7 @@ def _blocks(grid: Grid, places: int) -> list[str]:
     """A grid as a table, under the name of its part where it is one of several."""
     head = ["", *map(_escaped, grid.columns)]
     lines = [_row(head), _row(["---", *["--:"] * len(grid.columns)])]
-    for label, cells in zip(grid.rows, aligned(grid.values, places), strict=True):
+    for label, cells in zip(grid.rows, grid.cells(places), strict=True):
         lines.append(_row([_escaped(label), *(cell.strip() for cell in cells)]))
     return [f"*{_escaped(grid.slice)}*"] * bool(grid.slice) + ["\n".join(lines)]
 

@@ -3,12 +3,17 @@
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from attncli.arrays import np
+from attncli.catalogue import said
 from attncli.render import by_hand
+from attncli.render.focus import Place, along, focus
 from attncli.render.grid import Grid, grids
+from attncli.render.picture import pictures
 from attncli.render.view import View
 from attncli.shapes import LEGEND
 from attncli.trace import Step, Trace
+
+AXES = {"b": ("batch items", "--batch"), "h": ("heads", "--head")}
+PICTURE = "visible"
 
 
 @dataclass(frozen=True)
@@ -27,45 +32,53 @@ def sections(view: View) -> Iterator[Section]:
     """Every step that does something, with --explain; the selected results without."""
     trace = view.result.trace
     if not view.explain:
-        fixed = {} if view.head is None else {"h": view.head}
         for name in view.result.select:
-            step = trace[name]
-            yield Section(name, tuple(grids(trace, step, fixed)))
+            shown, legends = _grids(trace, trace[name], along(trace, dict(view.chosen)))
+            yield Section(name, shown, remarks=legends)
         return
     at = focus(view)
     yield Section("letters", (), formula=_letters(trace))
+    fixed = {letter: at[letter] for letter in at if letter in "bhg" and not _every(view, letter)}
     for step in trace.given:
-        yield Section(
-            f"{step.name}  {step.symbol}",
-            tuple(grids(trace, step)),
-            formula=step.formula,
-            shapes=_shape(step),
-        )
-    shown = [step for step in trace.computed if not step.does_nothing]
-    for number, step in enumerate(shown, 1):
+        shown, _ = _grids(trace, step, fixed)
+        yield Section(f"{step.name}  {step.symbol}", shown, formula=step.formula, shapes=_shape(step))
+    numbered = [step for step in trace.computed if not _is_plain(step)]
+    told: set[str] = set()
+    for number, step in enumerate(numbered, 1):
+        shown, legends = _grids(trace, step, fixed)
         yield Section(
             title=f"{number}. {step.name}  {step.symbol}",
-            grids=tuple(grids(trace, step, {letter: at[letter] for letter in step.axes[:-2]})),
+            grids=shown,
             formula=step.formula,
             shapes=_shapes(trace, step),
-            arithmetic=tuple(by_hand.lines(trace, step, at, view.places)),
-            remarks=tuple(_remarks(trace, step)),
+            arithmetic=(*_rules(trace, step, at, view), *by_hand.lines(trace, step, at, view.places)),
+            remarks=(*legends, *_parts(step, fixed, told), *_remarks(trace, step)),
         )
 
 
-def focus(view: View) -> dict[str, int]:
-    """The cell that is worked out by hand: the one asked for, or the largest weight."""
-    weights = view.result.trace["weights"]
-    value = weights.value if view.head is None else weights.value[view.head]
-    if view.cell is not None:
-        value = value[..., view.cell[0] : view.cell[0] + 1, view.cell[1] : view.cell[1] + 1]
-    largest = np.unravel_index(int(np.nanargmax(np.where(np.isnan(value), -np.inf, value))), value.shape)
-    at = dict(zip(weights.axes[-value.ndim :], map(int, largest), strict=True))
-    if view.cell is not None:
-        at |= {"n": view.cell[0], "m": view.cell[1]}
-    if view.head is not None and "h" in weights.axes:
-        at["h"] = view.head
-    return at
+def _is_plain(step: Step) -> bool:
+    """Whether a step has nothing to tell: it hands on what it got, counts 0, 1, 2 …, or is a part of the picture."""
+    return step.does_nothing or step.stage == "index" or step.name.startswith(f"{PICTURE}_by_")
+
+
+def _every(view: View, letter: str) -> bool:
+    """Whether all parts along an axis are shown; key heads go with their query heads."""
+    return ("h" if letter == "g" else letter) in view.every
+
+
+def _grids(trace: Trace, step: Step, fixed: Place) -> tuple[tuple[Grid, ...], tuple[str, ...]]:
+    """The grids of a step and what their signs mean; masks are a picture."""
+    if step.name != PICTURE:
+        return tuple(grids(trace, step, fixed)), ()
+    drawn = list(pictures(trace, step, fixed))
+    return tuple(grid for grid, _ in drawn), tuple(dict.fromkeys(legend for _, legend in drawn))
+
+
+def _rules(trace: Trace, step: Step, at: Place, view: View) -> Iterator[str]:
+    """Under the picture of the masks, what each rule says of the cell that is followed."""
+    if step.name == PICTURE:
+        for source in step.inputs.values():
+            yield from by_hand.lines(trace, trace[source], at, view.places)
 
 
 def _letters(trace: Trace) -> str:
@@ -76,22 +89,30 @@ def _letters(trace: Trace) -> str:
 
 def _shape(step: Step) -> str:
     """`[n d] 4 × 3`."""
-    return f"[{' '.join(step.axes)}] {' × '.join(map(str, step.value.shape))}"
+    return f"[{' '.join(step.axes)}] {' × '.join(map(str, step.value.shape))}".rstrip()
 
 
 def _shapes(trace: Trace, step: Step) -> str:
     """What goes in and what comes out, in letters and lengths."""
     inputs = ", ".join(f"{trace[name].symbol} {_shape(trace[name])}" for name in step.inputs.values())
     shapes = f"{inputs} → {_shape(step)}" if inputs and step.inside is None else _shape(step)
-    options = [f"{name} = {value}" for name, value in step.options.items() if step.entry is not None]
+    options = [f"{name} = {said(value)}" for name, value in step.options.items() if step.entry is not None]
     return "; ".join([shapes, *options])
 
 
+def _parts(step: Step, fixed: Place, told: set[str]) -> Iterator[str]:
+    """Where an axis of heads or batch items first comes, that one part of it is shown, and how to choose."""
+    for letter, (what, option) in AXES.items():
+        if letter in step.axes and letter in fixed and letter not in told:
+            count = step.value.shape[step.axes.index(letter)]
+            if count == 1:
+                continue
+            told.add(letter)
+            yield f"one of {count} {what} is shown from here on; {option} 0 … {count - 1} or {option} all chooses"
+
+
 def _remarks(trace: Trace, step: Step) -> Iterator[str]:
-    """Which part is shown, what follows without a step of its own, and the step's notes."""
-    first_of_heads = next((s.name for s in trace.computed if s.axes[0] == "h"), None)
-    if step.name == first_of_heads:
-        yield f"one of {len(step.value)} heads is shown from here on; --head 0 … {len(step.value) - 1} chooses"
+    """What follows without a step of its own, and the step's notes."""
     same = [other.name for other in trace.computed if other.does_nothing and other.inputs["x"] == step.name]
     if same:
         yield f"{' and '.join(same)} is the same: there is nothing to do"

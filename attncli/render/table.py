@@ -14,7 +14,6 @@ from rich.text import Text
 from attncli.arrays import np
 from attncli.literal import clean
 from attncli.render.grid import Grid
-from attncli.render.numbers import aligned
 from attncli.render.sections import Section
 
 MOST_ROWS = 40
@@ -76,7 +75,7 @@ def print_section(console: Console, section: Section, screen: Screen, places: in
 
 def _table(grid: Grid, screen: Screen, places: int) -> Table:
     """One grid; on a screen the middle of long rows and columns is left out, with the count."""
-    cells = aligned(grid.values, places)
+    cells = grid.cells(places)
     rows = _kept(len(cells), MOST_ROWS if screen.width else None)
     columns = _kept(len(grid.columns), _fitting(grid, cells, rows, screen.width))
     table = Table(box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False, title_justify="left")

@@ -1,6 +1,7 @@
 """What a person asked to see of a result."""
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 
 from attncli.trace import Result
 
@@ -9,10 +10,15 @@ PLACES = 4
 
 @dataclass(frozen=True)
 class View:
-    """What a person asked to see of a result."""
+    """What a person asked to see of a result.
+
+    `chosen` has the position on each axis (b batch items, h heads) of which one is wanted; `every` has the axes of
+    which an explanation shows all.
+    """
 
     result: Result
     explain: bool = False
     places: int = PLACES
     cell: tuple[int, int] | None = None  # a query and a key
-    head: int | None = None
+    chosen: Mapping[str, int] = field(default_factory=dict)
+    every: frozenset[str] = frozenset()

@@ -49,7 +49,7 @@ def test_help_names_every_option_and_every_entry(run: Run) -> None:
         ("attn compute --generator l", ["legacy"]),
         ("attn compute --format j", ["json"]),
         ("attn show ent", ["entmax"]),
-        ("attn list n", ["normalizers"]),
+        ("attn list n", ["normalizers", "norms"]),
         ("attn demo tut", ["tutorial"]),
         ("attn gen", ["generate"]),
     ],

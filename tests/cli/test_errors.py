@@ -40,7 +40,7 @@ WRONG = {
     "a query that is not there": ("compute t.yaml --only word_5", "--only: unknown token 'word_5'; did you mean"),
     "a cell that is none": ("compute t.yaml --explain --cell word_1", "--cell: 'word_1' is no cell; expected"),
     "a cell that is not there": ("compute t.yaml --explain --cell word_1,9", "--cell: there is no position 9"),
-    "a head that is not there": ("compute t.yaml --explain --head 1", "--head: there is no head 1; heads go"),
+    "a head that is not there": ("compute t.yaml --explain --head 1", "--head: there is no head 1; expected 0 to 0"),
     "a file that is not there": ("compute no.yaml", "no.yaml: there is no such file"),
     "a folder for a file": ("compute d.yaml", "d.yaml: is a folder"),
     "a table for a problem": ("compute x.csv", "x.csv: is a table, not a problem"),

@@ -163,7 +163,7 @@ def test_heads_are_an_axis_of_their_own(run: Run) -> None:
 def test_a_warning_goes_to_standard_error(run: Run) -> None:
     ran = run("compute", "--query", "[[-1]]", "--key", "[[1]]", "--normalize", "relu", "--json")
     assert ran.returncode == 0
-    assert ran.stderr.startswith("attn: warning: nothing is attended by 1 of the queries")
+    assert ran.stderr.startswith("attn: warning: nothing is attended by query_1")
     assert strict(ran.stdout)["output"] == [[0.0]]
 
 

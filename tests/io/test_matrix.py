@@ -144,9 +144,8 @@ REFUSED: dict[str, tuple[Any, str]] = {
     "decimal commas where tabs delimit": ("comma.tsv", "comma.tsv, line 1, number 1: '1,5' is not a number"),
     "a path that no system can hold": ("a\0b.csv", "b.csv"),
     "the home of nobody": ("~no-such-user/x.csv", "~no-such-user/x.csv"),
-    "a NumPy file, until it can be read": ("x.npy", "p.yaml, w_q: 'x.npy' is no file that can be read; expected"),
-    "an entry of a NumPy file": ("x.npz#w", "p.yaml, w_q: 'x.npz#w' is no file that can be read; expected"),
-    "an entry of safetensors": ("m.safetensors#layer.0.weight", "'m.safetensors#layer.0.weight' is no file that can"),
+    "a NumPy file that is not there": ("x.npy", "x.npy: there is no such file"),
+    "an archive that is not there": ("x.npz#w", "x.npz: there is no such file"),
     "a number in quotes": ([[1, "2"]], 'p.yaml, w_q, row 1, number 2: "2" is not a number'),
     "a boolean of NumPy in a row": ([[1.0, np.True_]], "p.yaml, w_q, row 1, number 2: "),
     "an array of complex numbers": (np.array([[1j]]), "is no matrix"),
@@ -155,7 +154,7 @@ REFUSED: dict[str, tuple[Any, str]] = {
     "a number among rows": ([[1, 2], 3], "p.yaml, w_q, row 2: 3 is no row"),
     "an integer beyond all floats": ([[10**400]], "is too large for a floating-point number"),
     "a single number": (5, "p.yaml, w_q: 5 is no matrix"),
-    "an array of booleans": (np.array([[True]]), "is no matrix"),
+    "numbers among booleans": ([[True, 1]], "p.yaml, w_q, row 1, number 2: 1 stands among true and false"),
     "an array of words": (np.array([["x"]]), "is no matrix"),
 }
 

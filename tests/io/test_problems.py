@@ -42,6 +42,15 @@ score: cosine:beta=2
 scale: 0.5
 normalize: {entmax: {alpha: 1.25}}
 context: sample:seed=3
+causal: true
+window: [2, inf]
+mask: [[true, true, false], [true, true, true]]
+bias: [[1, 2, 3]]
+align: bottom_right
+qk_norm: rms:eps=0.1
+softcap: 5
+dtype: float64
+position: rope:base=100,interleaved=true
 only: [why]
 seed: 3
 generator: legacy
@@ -55,6 +64,12 @@ OTHER_KEYS = """
 query: [[1, 2]]
 key: [[1, 2], [3, 4]]
 value: [[1], [2]]
+past_key: [[5, 6]]
+past_value: [[3]]
+sink: 0.5
+key_lengths: 3
+heads: 1
+kv_heads: 1
 """
 SENTENCE_KEYS = """
 sentence: the cat

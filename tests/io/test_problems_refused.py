@@ -73,9 +73,9 @@ def test_what_is_no_problem_is_one_line_that_names_its_place(text: str, message:
     ("name", "message"),
     [
         ("x.csv", "x.csv: is a table, not a problem; give it as an option: --embeddings x.csv"),
-        ("x.png", "x.png: is no problem file; expected .yaml, .yml, .json or -"),
+        ("x.png", "x.png: is no problem file; expected .yaml, .yml, .json, .npz, .safetensors or -"),
         ("no.yaml", "no.yaml: there is no such file"),
-        ("x.npz", "x.npz: is no problem file; expected .yaml, .yml, .json or -"),
+        ("no.npz", "no.npz: there is no such file"),
     ],
 )
 def test_a_file_that_is_no_problem_is_named(name: str, message: str) -> None:

@@ -17,10 +17,16 @@ named = pytest.mark.parametrize("entry", EVERY, ids=lambda entry: entry.name)
 staged = pytest.mark.parametrize("entry", STAGES, ids=lambda entry: entry.name)
 
 
+INDICES = {"query_positions", "key_positions", "query_rows", "positions", "key_lengths"}
+
+
 def example(entry: Entry) -> dict[str, Any]:
-    arrays = {name for name in entry.shapes.arrays if name in entry.example}
-    given = {name: value for name, value in entry.example.items() if name != "gives"}
-    return {name: np.array(value, dtype=float) if name in arrays else value for name, value in given.items()}
+    """The arrays and numbers of a record's example; indices are whole numbers."""
+    return {
+        name: np.array(value, dtype=int if name in INDICES else float) if name in entry.shapes.arrays else value
+        for name, value in entry.example.items()
+        if name != "gives"
+    }
 
 
 @named
@@ -73,20 +79,34 @@ def test_what_a_record_calls_a_step_inside_passes_its_tap(entry: Entry) -> None:
     assert heard == [(inner.name, len(inner.axes)) for inner in entry.inner]
 
 
+def first_of(value: Any, letters: tuple[str, ...], fixed: set[str]) -> Any:
+    """An array at the first position on some of its axes."""
+    return value[tuple(0 if letter in fixed else slice(None) for letter in letters)]
+
+
 @staged
 def test_every_stage_can_be_written_out_by_hand(entry: Entry) -> None:
     given = example(entry)
-    parameters = {name: given.pop(name) for name in list(given) if name in {p.name for p in entry.parameters}}
-    rows = {"query", "weights", "scores"} | ({"key"} if entry.kind == "score" else set())
-    sliced = {name: value[0] if name in rows else value for name, value in given.items()}
-    result = entry.function(**given, **parameters)[0]
+    result = entry.function(**given)
+    rows, whole = {"b", "n"}, entry.kind in ("normalize", "context")
+    sliced = {
+        name: first_of(value, entry.shapes.arrays[name], rows if whole else rows | {"m"})
+        if name in entry.shapes.arrays and name not in {p.name for p in entry.parameters}
+        else value
+        for name, value in given.items()
+    }
+    if "heads" in entry.function.__code__.co_varnames:
+        sliced["heads"] = None
+    answer = first_of(result, entry.shapes.result, rows if entry.kind == "context" else rows | {"m"})
     writer = written_for(entry.function)
     assert writer is not None
     pen = Pen(6, "q", "k", 0, 0)
-    lines = writer(pen, **sliced, result=result if entry.kind == "context" else result[0], **parameters)
+    lines = writer(pen, **sliced, result=answer)
     assert lines
-    expected = result[0] if entry.name == "max" else (result if entry.kind == "context" else result[0])
-    assert lines[-1].endswith(f"= {pen(expected)}")
+    if entry.kind == "mask":
+        assert lines[-1].endswith(": visible" if answer else ": hidden")
+    elif entry.name != "rope":  # it follows one pair of features
+        assert lines[-1].endswith(f"{pen(answer[0] if entry.name == 'max' else answer)}")
 
 
 def test_an_unknown_name_suggests_the_nearest_and_is_a_key_error() -> None:

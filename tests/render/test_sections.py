@@ -169,7 +169,8 @@ def test_a_head_is_chosen_by_its_largest_weight_or_by_name() -> None:
     result = examples.load("multi_head").parts[0].problem.compute(("weights",))
     largest = int(result.weights.max(axis=(1, 2)).argmax())
     for head, expected in ((None, largest), (0, 0), (1, 1)):
-        shown = {section.title: section for section in sections(View(result, explain=True, head=head))}
+        chosen = {} if head is None else {"h": head}
+        shown = {section.title: section for section in sections(View(result, explain=True, chosen=chosen))}
         (grid,) = shown["10. weights  A"].grids
         np.testing.assert_array_equal(grid.values, result.weights[expected])
         assert grid.slice == f"head {expected}"

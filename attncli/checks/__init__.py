@@ -1,0 +1,24 @@
+"""The checks of a Problem: does what was given fit together? Every error names both sides of a contradiction."""
+
+from typing import TYPE_CHECKING
+
+from attncli.checks.entries import check_entries
+from attncli.checks.labels import check_labels
+from attncli.checks.lengths import check_lengths
+from attncli.checks.masks import check_masks
+from attncli.checks.sources import check_sources
+from attncli.layout import layout_of
+
+if TYPE_CHECKING:
+    from attncli.problem import Problem
+
+
+def check(problem: "Problem") -> None:
+    """Raise AttnError where the keys of a problem contradict each other."""
+    check_sources(problem)
+    layout = layout_of(problem)
+    lengths = check_lengths(problem, layout)
+    check_labels(problem)
+    check_entries(problem, layout, lengths)
+    check_masks(problem, layout, lengths)
+    _ = problem.chosen_queries

@@ -1,0 +1,46 @@
+"""Norms of queries and keys: each vector to a fixed size, before positions turn it and scores compare it."""
+
+from typing import Annotated, Any
+
+from attncli.arrays import Array, np
+from attncli.catalogue import Range, norm, written
+from attncli.ops.scores import unit
+from attncli.pen import Pen
+
+Small = Annotated[float, Range(least=0)]
+
+
+@norm(
+    formula="x̂ = x / ‖x‖",
+    shapes="x[n d] -> [n d]",
+    source="Henry et al. 2020 (Query-Key Normalization), eq. 2",
+    example={"x": [[3, 4], [0, 0]], "gives": [[0.6, 0.8], [0, 0]]},
+)
+def l2(x: Array) -> Array:
+    """Each vector divided by its length; a zero vector stays zero."""
+    return unit(x)
+
+
+@written(l2)
+def _(pen: Pen, x: Array, result: Any) -> list[str]:
+    length = np.sqrt((x * x).sum())
+    return [f"‖x‖ = √({pen.products(x, x)}) = {pen(length)}", f"{pen(x)}/{pen(length)} = {pen(result)}"]
+
+
+@norm(
+    formula="x̂ = x / √(mean(x²) + eps)",
+    shapes="x[n d] -> [n d]",
+    source="Zhang & Sennrich 2019 (RMSNorm), eq. 4, without its gain",
+    example={"x": [[1, 7], [0, 0]], "gives": [[0.2, 1.4], [0, 0]]},
+)
+def rms(x: Array, *, eps: Small = 0.0) -> Array:
+    """Each vector divided by the root of its mean square; a zero vector stays zero."""
+    size = np.sqrt((x * x).mean(axis=-1, keepdims=True) + eps)
+    return x / np.where(size == 0, 1, size)
+
+
+@written(rms)
+def _(pen: Pen, x: Array, result: Any, *, eps: float = 0.0) -> list[str]:
+    mean = (x * x).mean()
+    root = f"{pen(mean)} + {pen(eps)}" if eps else pen(mean)
+    return [f"mean(x²) = ({pen.products(x, x)})/{len(x)} = {pen(mean)}", f"{pen(x)}/√({root}) = {pen(result)}"]

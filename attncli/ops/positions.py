@@ -1,0 +1,152 @@
+"""Positions that act on vectors: added to embeddings, or turning queries and keys. Positions are counted from 0."""
+
+from typing import Annotated, Any
+
+from attncli.arrays import Array, np
+from attncli.catalogue import Range, position, written
+from attncli.pen import Pen
+
+Positive = Annotated[float, Range(above=0)]
+Even = Annotated[int | None, Range(least=2)]
+
+QUARTER_TURN = 1.5707963267948966
+
+
+@position(
+    formula="(x₁, x₂) → (x₁ cos pθ − x₂ sin pθ, x₂ cos pθ + x₁ sin pθ), θ = base^(−2f/dims)",
+    shapes="x[n d], positions[n], frequencies[f] -> [n d]",
+    source="Su et al. 2021 (RoFormer), eq. 34; in halves: GPT-NeoX and Llama",
+    example={
+        "x": [[1, 2, 3, 4], [1, 2, 3, 4]],
+        "positions": [0, 1],
+        "frequencies": [QUARTER_TURN, 0],
+        "gives": [[1, 2, 3, 4], [-3, 2, 1, 4]],
+    },
+    traits=("heads",),
+)
+def rope(
+    x: Array,
+    positions: Array,
+    *,
+    base: Positive = 10000.0,
+    dims: Even = None,
+    interleaved: bool = False,
+    scaling: Positive = 1.0,
+    offset: float = 0.0,
+    frequencies: Array | None = None,
+) -> Array:
+    """Turns pairs of features by an angle that grows with the position, so that scores see distances alone."""
+    turning = x.shape[-1] if dims is None else dims
+    angles = _angles(positions, turning, base, scaling, offset, frequencies)
+    cosine, sine = np.cos(angles), np.sin(angles)
+    one, other = pair(angles.shape[-1], interleaved)
+    first, second = x[..., one], x[..., other]
+    turned = x.copy()  # features beyond `dims` stay
+    turned[..., one] = first * cosine - second * sine
+    turned[..., other] = second * cosine + first * sine
+    return turned
+
+
+@written(rope)
+def _(
+    pen: Pen,
+    x: Array,
+    positions: Any,
+    result: Any,
+    *,
+    base: float = 10000.0,
+    dims: int | None = None,
+    interleaved: bool = False,
+    scaling: float = 1.0,
+    offset: float = 0.0,
+    frequencies: Array | None = None,
+) -> list[str]:
+    turning = x.shape[-1] if dims is None else dims
+    angles = _angles(np.asarray(positions), turning, base, scaling, offset, frequencies)
+    one, other = pair(len(angles), interleaved)
+    a, b, angle = x[..., one][0], x[..., other][0], angles[0]
+    cosine, sine = np.cos(angle), np.sin(angle)
+    shift = f"({positions} + {pen(offset)})" if offset else f"{positions}"
+    divided = f"/{pen(scaling)}" if scaling != 1 else ""
+    speed = "" if frequencies is None else f"·{pen.factor(frequencies[0])}"
+    return [
+        f"the first pair turns by {shift}{divided}{speed} = {pen(angle)}: cos {pen(cosine)}, sin {pen(sine)}",
+        f"{pen(a)}·{pen.factor(cosine)} − {pen.factor(b)}·{pen.factor(sine)} = {pen(result[..., one][0])}",
+        f"{pen(b)}·{pen.factor(cosine)} + {pen.factor(a)}·{pen.factor(sine)} = {pen(result[..., other][0])}",
+    ]
+
+
+def rope_frequencies(dims: int, base: float) -> Array:
+    """How far each pair turns from one position to the next: base^(−2f/dims) radians, f = 0 … dims/2 − 1."""
+    frequencies: Array = base ** (-np.arange(0, dims, 2) / dims)
+    return frequencies
+
+
+def pair(count: int, interleaved: bool) -> tuple[slice, slice]:
+    """Where the first and the second feature of each pair stand: neighbours, or one in each half."""
+    if interleaved:
+        return slice(0, 2 * count, 2), slice(1, 2 * count, 2)
+    return slice(0, count), slice(count, 2 * count)
+
+
+def _angles(
+    positions: Array, dims: int, base: float, scaling: float, offset: float, frequencies: Array | None
+) -> Array:
+    """Position times frequency, [… n f]; in double precision, since a far position makes many turns."""
+    if frequencies is None:
+        frequencies = rope_frequencies(dims, base)
+    wide = frequencies.astype(np.result_type(frequencies, np.float64))
+    angles: Array = ((positions + offset) / scaling)[..., None] * wide
+    return angles
+
+
+@position(
+    formula="Pₚ,₂f = sin(p / base^(2f/x)), Pₚ,₂f₊₁ = cos(p / base^(2f/x))",
+    shapes="positions[n] -> [n x]",
+    source="Vaswani et al. 2017, §3.5",
+    example={"positions": [0], "features": 4, "gives": [[0, 1, 0, 1]]},
+    traits=("embeddings",),
+)
+def sinusoidal(positions: Array, features: int, *, base: Positive = 10000.0, offset: float = 0.0) -> Array:
+    """Sines and cosines of the position, from fast to slow, added to the embeddings."""
+    angles = _angles(positions, features, base, 1.0, offset, None)
+    table = np.empty((*positions.shape, features))
+    table[..., 0::2] = np.sin(angles)
+    table[..., 1::2] = np.cos(angles)[..., : features // 2]
+    return table
+
+
+@written(sinusoidal)
+def _(pen: Pen, positions: Any, result: Any, *, features: int, base: float = 10000.0, offset: float = 0.0) -> list[str]:
+    place = pen(positions + offset)
+    return [f"P[x1] = sin({place}/{pen(base)}^0) = {pen(result[0])}", f"P = {pen(result)}"]
+
+
+@position(
+    formula="Pₚ = table[p]",
+    shapes="positions[n], table[t x] -> [n x]",
+    source="Gehring et al. 2017, §3.1; Devlin et al. 2019 (BERT), §3",
+    example={"positions": [2, 0], "table": [[1, 2], [3, 4], [5, 6]], "gives": [[5, 6], [1, 2]]},
+    traits=("embeddings",),
+)
+def learned(positions: Array, features: int | None = None, *, table: Array, offset: int = 0) -> Array:
+    """A learned vector for each position, added to the embeddings."""
+    vectors: Array = table[positions + offset]
+    return vectors
+
+
+@written(learned)
+def _(
+    pen: Pen, positions: Any, result: Any, *, table: Array, features: int | None = None, offset: int = 0
+) -> list[str]:
+    return [f"P = table[{positions + offset}] = {pen(result)}"]
+
+
+def added(x: Array, positions: Array) -> Array:
+    """The embeddings and the vectors of their positions, together."""
+    return x + positions
+
+
+@written(added)
+def _(pen: Pen, x: Array, positions: Array, result: Any) -> list[str]:
+    return [f"{pen(x)} + {pen(positions)} = {pen(result)}"]

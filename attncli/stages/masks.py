@@ -1,0 +1,59 @@
+"""Masks: each rule on its own, all of them together, and −∞ where one of them hides the key."""
+
+from attncli.catalogue import Quantity
+from attncli.checks.masks import table_letters
+from attncli.ops import heads as head_axis
+from attncli.ops import look_up, masks
+from attncli.problem import Problem
+from attncli.recorder import Recorder
+from attncli.stages.running import GIVEN, table_axes
+from attncli.trace import Step
+
+
+def mask(problem: Problem, recorder: Recorder) -> None:
+    """Hide what any of the rules hides; minus infinity exists from here to the normalizer alone."""
+    asked = {
+        "mask": problem.mask is not None,
+        "bias": problem.bias is not None,
+        "causal": problem.causal,
+        "window": problem.window is not None,
+        "key_lengths": problem.key_lengths is not None,
+    }
+    rules = {name: _rule(problem, recorder, name) for name, wanted in asked.items() if wanted}
+    if not rules:
+        return
+    axes = max((rule.axes for rule in rules.values()), key=len)
+    visible = Quantity("visible", "M", "visible where every rule says so: " + ", ".join(rules), axes)
+    recorder.step(visible, "mask", masks.all_of, {name: rule.name for name, rule in rules.items()})
+    before = recorder.steps[recorder.current["scores"]]
+    hidden = Quantity("masked_scores", "Sᵐ", f"{before.symbol} where visible, −∞ elsewhere", table_axes(problem))
+    recorder.step(hidden, "mask", masks.hide, {"scores": before.name, "visible": "visible"})
+    recorder.current["scores"] = hidden.name
+
+
+def _rule(problem: Problem, recorder: Recorder, name: str) -> Step:
+    """One rule for every query and key."""
+    entry = look_up("mask", name)
+    inputs = {argument: recorder.current[argument] for argument in entry.shapes.arrays if argument != "table"}
+    options = {}
+    if "table" in entry.shapes.arrays:
+        inputs["table"] = give_table(problem, recorder, name).name
+    if problem.window is not None and name == "window":
+        options = dict(zip(("left", "right"), problem.window, strict=True))
+    leading = max((recorder.steps[source].axes[:-1] for source in inputs.values()), key=len)
+    first = next(iter(inputs.values()))
+    ahead = tuple(letter for letter in recorder.steps[first].axes if letter in ("b", "h")) if leading else ()
+    quantity = Quantity(f"visible_by_{name}", f"M_{name}", entry.formula, (*ahead, "n", "m"))
+    recorder.step(quantity, "mask", entry.function, inputs, options=options, entry=entry)
+    return recorder.steps[quantity.name]
+
+
+def give_table(problem: Problem, recorder: Recorder, name: str) -> Step:
+    """A mask or a bias as the user gave it, without axes of length 1 that the scores do not have."""
+    if name not in recorder.steps:
+        table, layout = getattr(problem, name), problem.layout
+        letters = table_letters(layout, table.ndim)
+        missing = tuple(axis for axis, letter in enumerate(letters[:-2]) if letter not in layout.leading)
+        kept = (*(letter for axis, letter in enumerate(letters[:-2]) if axis not in missing), "n", "m")
+        recorder.give(Quantity(name, "B⁺" if name == "bias" else "M", GIVEN, kept), head_axis.laid(table, missing))
+    return recorder.steps[name]

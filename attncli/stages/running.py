@@ -1,0 +1,41 @@
+"""What stages share: an entry of the catalogue is run on the steps that stand for its arrays by now."""
+
+from dataclasses import replace
+
+from attncli.arrays import Array
+from attncli.catalogue import Chosen, Quantity
+from attncli.problem import Problem
+from attncli.recorder import Recorder
+from attncli.shapes import Letters
+
+GIVEN = "given"
+
+
+def give_arrays(problem: Problem, recorder: Recorder, stage: str, chosen: Chosen) -> dict[str, str]:
+    """Keep the arrays that an entry brings; returns the name of each one's step."""
+    inputs = {}
+    for parameter, value in chosen.arrays.items():
+        letters = chosen.entry.parameter(parameter).letters
+        multiplied = len(letters) == 2 and stage != "position"
+        inputs[parameter] = f"{stage}.{parameter}"
+        quantity = Quantity(inputs[parameter], parameter, GIVEN, ("h", *letters)[-value.ndim :])
+        recorder.give(quantity, in_out(problem, value) if multiplied else value)
+    return inputs
+
+
+def run_entry(problem: Problem, recorder: Recorder, stage: str, chosen: Chosen, quantity: Quantity) -> None:
+    """Run an entry on the steps that its signature names, and on its own parameters; the formula is the entry's."""
+    entry, quantity = chosen.entry, replace(quantity, formula=chosen.entry.formula)
+    inputs = {name: recorder.current[name] for name in entry.shapes.arrays if name in recorder.current}
+    inputs |= give_arrays(problem, recorder, stage, chosen)
+    recorder.step(quantity, stage, entry.function, inputs, options=chosen.scalars, entry=entry)
+
+
+def in_out(problem: Problem, weights: Array) -> Array:
+    """A matrix as the pipeline multiplies it, from the right: what is stored out_in is turned."""
+    return weights.swapaxes(-1, -2) if problem.weight_layout == "out_in" and weights.ndim > 1 else weights
+
+
+def table_axes(problem: Problem) -> Letters:
+    """The axes of the table of scores."""
+    return (*problem.layout.leading, "n", "m")

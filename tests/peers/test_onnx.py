@@ -1,0 +1,111 @@
+"""The ONNX operator Attention, in its newest version, answers as we do: heads, masks, cache, windows, lengths, cap."""
+
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from attncli import attention
+
+pytestmark = pytest.mark.peer
+
+onnx = pytest.importorskip("onnx")
+
+INPUTS = ("query", "key", "value", "mask", "past_key", "past_value", "key_lengths")
+OUTPUTS = ("output", "present_key", "present_value", "scores_out")
+OPSET = 25
+
+
+def by_onnx(arrays: dict[str, np.ndarray], **attributes: Any) -> dict[str, np.ndarray]:
+    """The reference implementation of the operator, run on a graph of this one node."""
+    from onnx import helper
+    from onnx.reference import ReferenceEvaluator
+
+    node = helper.make_node(
+        "Attention", [name if name in arrays else "" for name in INPUTS], list(OUTPUTS), **attributes
+    )
+    types = {name: helper.np_dtype_to_tensor_dtype(array.dtype) for name, array in arrays.items()}
+    graph = helper.make_graph(
+        [node],
+        "attention",
+        [helper.make_tensor_value_info(name, types[name], array.shape) for name, array in arrays.items()],
+        [helper.make_tensor_value_info(name, types["query"], None) for name in OUTPUTS],
+    )
+    model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", OPSET)])
+    with np.errstate(all="ignore"):
+        return dict(zip(OUTPUTS, ReferenceEvaluator(model).run(None, arrays), strict=True))
+
+
+@st.composite
+def problems(draw: st.DrawFn) -> dict[str, Any]:
+    """A problem of any layout, with any of the masks, the cache and the cap."""
+    sizes = st.integers(1, 5)
+    batch, kv_heads, groups, n, m = draw(sizes), draw(sizes), draw(st.integers(1, 3)), draw(sizes), draw(sizes)
+    d, e, past = draw(sizes), draw(sizes), draw(st.integers(0, 3))
+    heads, apart = kv_heads * groups, draw(st.booleans())
+    random = np.random.default_rng(draw(st.integers(0, 2**32 - 1)))
+
+    def drawn(count: int, rows: int, features: int) -> np.ndarray:
+        shape = (batch, count, rows, features) if apart else (batch, rows, count * features)
+        return random.standard_normal(shape)
+
+    found: dict[str, Any] = {
+        "query": drawn(heads, n, d),
+        "key": drawn(kv_heads, m, d),
+        "value": drawn(kv_heads, m, e),
+        "heads": heads,
+        "kv_heads": kv_heads,
+        "causal": draw(st.booleans()),
+        "window": draw(st.tuples(st.integers(-1, 3), st.integers(-1, 3))),
+        "softcap": draw(st.sampled_from([None, 0.5, 3.0])),
+        "scale": draw(st.sampled_from([None, 0.3, 2.0])),
+    }
+    if past:
+        found["past_key"] = random.standard_normal((batch, kv_heads, past, d))
+        found["past_value"] = random.standard_normal((batch, kv_heads, past, e))
+    elif draw(st.booleans()):
+        found["key_lengths"] = random.integers(0, m + 1, size=batch)
+        found["align"] = "bottom_right"
+    axes = draw(st.integers(0, 4))
+    if axes:
+        full = (batch, heads, n, past + m)[4 - axes :]
+        shape = [size if draw(st.booleans()) else 1 for size in full[:-1]] + [draw(st.integers(1, full[-1]))]
+        kind = draw(st.sampled_from(["mask", "bias"]))
+        visible = random.random(shape) < 0.7
+        found[kind] = visible if kind == "mask" else np.where(visible, random.standard_normal(shape), -np.inf)
+    return found
+
+
+@settings(max_examples=300, deadline=None)
+@given(problems())
+def test_it_answers_as_onnx_does(problem: dict[str, Any]) -> None:
+    result = attention(**problem, select=("output", "weights", "masked_scores", "present_key", "present_value"))
+    arrays = {name: problem[name] for name in ("query", "key", "value", "past_key", "past_value") if name in problem}
+    if "key_lengths" in problem:
+        arrays["key_lengths"] = problem["key_lengths"].astype(np.int64)
+    if "mask" in problem or "bias" in problem:
+        arrays["mask"] = np.atleast_2d(problem.get("mask", problem.get("bias")))  # one axis is too few for its code
+    attributes = {
+        "is_causal": int(problem["causal"]),
+        "left_window_size": problem["window"][0],
+        "right_window_size": problem["window"][1],
+        "softcap": problem["softcap"] or 0.0,
+        "qk_matmul_output_mode": 3,
+    }
+    if problem["scale"] is not None:
+        attributes["scale"] = problem["scale"]
+    if problem["query"].ndim == 3:
+        attributes |= {"q_num_heads": problem["heads"], "kv_num_heads": problem["kv_heads"]}
+    expected = by_onnx(arrays, **attributes)
+    # Attributes of a graph are float32: so is a scale or a cap that it was given.
+    close = {"rtol": 1e-12, "atol": 1e-12} if problem["scale"] is None else {"rtol": 1e-6, "atol": 1e-6}
+    np.testing.assert_allclose(result.output, expected["output"], **close)
+    weights = result.weights.reshape(expected["scores_out"].shape)
+    np.testing.assert_allclose(weights, expected["scores_out"], **close)
+    for name in ("present_key", "present_value"):
+        ours, theirs = getattr(result, name), expected[name]
+        if ours.shape != theirs.shape:  # theirs always has an axis of heads; ours looks like the input
+            ours = ours.reshape(*ours.shape[:2], theirs.shape[1], -1).swapaxes(1, 2)
+        np.testing.assert_array_equal(ours, theirs)
