@@ -51,4 +51,5 @@ def trace(problem: Problem) -> Trace:
             "m+1": (*keys, "sink"),
         },
         steps=tuple(recorder.steps.values()),
+        precision=recorder.precision,
     )

@@ -1,4 +1,4 @@
-"""Precision: the type that numbers are stored in, and the wider one that half types are computed in."""
+"""Precision: the type that numbers are stored in, and the wider one that a stage computes in."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from attncli.arrays import Array, np
 
 BFLOAT16 = "bfloat16"  # NumPy has none: its values are held as float32
+HALF = ("float16", BFLOAT16)
 NAMES = ("float16", BFLOAT16, "float32", "float64", "longdouble")
 
 
@@ -27,10 +28,13 @@ class Precision:
         return x.astype(self.name, copy=False)
 
     def computing(self, x: Array) -> Array:
-        """The same numbers in the type that is computed in: float32 for the half types."""
-        if x.dtype.kind != "f" or x.dtype.itemsize > 2:
+        """The same numbers in the type that a stage computes in: float32 for the half types, float64 for float32.
+
+        A stage so rounds once, at its end, and not at every product and sum on the way.
+        """
+        if x.dtype.kind != "f" or x.dtype.itemsize > 4:
             return x
-        return x.astype(np.float32)
+        return x.astype(np.float32 if self.name in HALF else np.float64)
 
 
 def to_bfloat16(x: Array) -> Array:

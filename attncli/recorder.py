@@ -8,11 +8,9 @@ from attncli.arrays import Array, np
 from attncli.catalogue import Entry, Quantity, Tap
 from attncli.errors import AttnError
 from attncli.precision import Precision
-from attncli.shapes import Letters
+from attncli.shapes import COUNTED_FROM_0, PART, Letters
 from attncli.trace import Step
 
-LEADING = ("b", "h", "g")
-AXIS_NAMES = {"b": "batch item", "h": "head"}
 MOST_SAID = 5
 
 
@@ -68,29 +66,38 @@ class Recorder:
     def _tap(self, outer: Quantity, stage: str, inputs: Mapping[str, str], entry: Entry) -> Tap:
         """What an entry's function hands its inner quantities to, on the way to the outer one: they become steps."""
         known = {quantity.name: quantity for quantity in entry.inner}
-        leading = tuple(letter for letter in outer.axes if letter in LEADING)
+        leading = tuple(letter for letter in outer.axes if letter in COUNTED_FROM_0)
         renamed = dict(zip(entry.shapes.result, outer.axes[len(leading) :], strict=True))
 
         def tap(name: str, value: Array) -> Array:
             axes = (*leading, *(renamed.get(letter, letter) for letter in known[name].axes))[-value.ndim :]
             kept = name if name not in self.steps else f"{outer.name}_{name}"
             self.steps[kept] = Step(
-                replace(known[name], name=kept, axes=axes), stage, value, inputs=inputs, inside=outer.name
+                replace(known[name], name=kept, axes=axes),
+                stage,
+                self.precision.stored(value),
+                inputs=inputs,
+                inside=outer.name,
             )
-            return value
+            return value  # what is shown is rounded; what is computed on is not
 
         return tap
 
 
 def _overflow(name: str, stage: str, arguments: Mapping[str, Array], value: Array) -> tuple[str, ...]:
     """A note where numbers that are not finite came from numbers that are; −∞ in scores means a hidden key."""
-    if stage == "mask" or value.dtype.kind != "f" or np.isfinite(value).all():
+    if stage == "mask" or value.dtype.kind != "f" or _sound(value, "scores" in arguments).all():
         return ()
     for argument, x in arguments.items():
-        sound = np.isfinite(x) | np.isneginf(x) if argument == "scores" else np.isfinite(x)
-        if x.dtype.kind == "f" and not sound.all():
+        if x.dtype.kind == "f" and not _sound(x, argument == "scores").all():
             return ()
     return (f"{name} has numbers that are not finite: the arithmetic overflowed, or divided by 0",)
+
+
+def _sound(x: Array, hides: bool) -> Array:
+    """Where numbers are finite, or −∞ and may be."""
+    finite: Array = np.isfinite(x)
+    return finite | np.isneginf(x) if hides else finite
 
 
 def _places(empty: Array, axes: Letters, labels: Sequence[str]) -> Iterator[str]:
@@ -103,7 +110,7 @@ def _places(empty: Array, axes: Letters, labels: Sequence[str]) -> Iterator[str]
         rows = np.flatnonzero(empty[at])
         said = ", ".join(labels[row] for row in rows[:MOST_SAID])
         said += f" and {len(rows) - MOST_SAID} more queries" if len(rows) > MOST_SAID else ""
-        place = "".join(f" of {AXIS_NAMES[letter]} {index}" for letter, index in zip(axes, at, strict=False))
-        yield said + place
+        place = ", ".join(f"{PART[letter]} {index}" for letter, index in zip(axes, at, strict=False))
+        yield f"{said} ({place})" if place else said
     if len(groups) > MOST_SAID:
         yield f"and in {len(groups) - MOST_SAID} more"

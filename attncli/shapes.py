@@ -26,6 +26,10 @@ LEGEND = {
     "o": "output features",
 }
 
+# What one entry along an axis is called; batch items and heads are counted from 0.
+PART = {"b": "batch item", "h": "head", "g": "key head", "n": "query", "m": "key"}
+COUNTED_FROM_0 = ("b", "h", "g")
+
 Letters = tuple[str, ...]
 
 
@@ -72,7 +76,7 @@ def bind(
         raise AttnError(f"has {len(shape)} {'axis' if len(shape) == 1 else 'axes'}; expected {wanted}", where=name)
     letters = (*leading, *letters)[len(leading) + len(letters) - len(shape) :]
     for axis, (letter, size) in enumerate(zip(letters, shape, strict=True)):
-        said = f"{size} {_entries(letters, axis)} ({letter})"
+        said = f"{_counted(size, _entries(letters, axis))} ({letter})"
         if "+" in letter:
             parts = [lengths[part] for part in letter.split("+")]
             known = Length(sum(part.size for part in parts), " + ".join(part.owner for part in parts))
@@ -82,10 +86,15 @@ def bind(
             raise AttnError(f"{name} has {said}; {known.owner}")
 
 
+def _counted(size: int, what: str) -> str:
+    """`3 rows`, `1 row`."""
+    return f"{size} {what.removesuffix('s') if size == 1 else what}"
+
+
 def _entries(letters: Letters, axis: int) -> str:
     """What the entries along an axis are called."""
-    if letters[axis] in ("b", "h", "g"):
-        return LEGEND[letters[axis]]
     if len(letters) == 1:
         return "numbers"
+    if letters[axis] in COUNTED_FROM_0:
+        return LEGEND[letters[axis]]
     return "columns" if axis == len(letters) - 1 else "rows"

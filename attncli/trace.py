@@ -7,7 +7,8 @@ from typing import Any
 from attncli.arrays import Array
 from attncli.catalogue import Entry, Quantity
 from attncli.errors import AttnError, UnknownNameError
-from attncli.shapes import Letters
+from attncli.precision import Precision
+from attncli.shapes import COUNTED_FROM_0, PART, Letters
 
 RESULTS = (
     "scores",
@@ -82,11 +83,12 @@ class Step:
 
 @dataclass(frozen=True)
 class Trace:
-    """The steps of one computation, in order, and the labels of queries (n) and keys (m)."""
+    """The steps of one computation, in order, the labels of queries (n) and keys (m), and the type of the numbers."""
 
     pipeline: Mapping[str, str]
     labels: Mapping[str, tuple[str, ...]]
     steps: tuple[Step, ...]
+    precision: Precision
 
     def __getitem__(self, name: str) -> Step:
         """The step of that name; a stage that did nothing answers with the step before it."""
@@ -115,13 +117,19 @@ class Trace:
         return [note for step in self.steps for note in step.notes]
 
     def labels_of(self, step: Step, axis: int) -> tuple[str, ...]:
-        """The labels along an axis (counted from the end): tokens, or the axis' letter and a number from 1."""
+        """The labels along an axis (counted from the end): tokens, `head 0`, or the axis' letter and a number from 1.
+
+        A mask may have one row for every query, or fewer columns than there are keys.
+        """
         if -axis > len(step.axes):
             return ()
-        letter = step.axes[axis]
+        letter, count = step.axes[axis], step.value.shape[axis]
         if letter in self.labels:
-            return self.labels[letter]
-        return tuple(f"{letter}{number}" for number in range(1, step.value.shape[axis] + 1))
+            labels = self.labels[letter]
+            return ("all",) if count == 1 < len(labels) else labels[:count]
+        if letter in COUNTED_FROM_0:
+            return tuple(f"{PART[letter]} {number}" for number in range(count))
+        return tuple(f"{letter}{number}" for number in range(1, count + 1))
 
 
 class Result:

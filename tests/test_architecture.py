@@ -18,7 +18,7 @@ MAY_IMPORT = {
     "shapes": {"errors"},
     "catalogue": {"arrays", "errors", "shapes"},
     "ops": {"arrays", "catalogue", "pen", "ops"},
-    "trace": {"arrays", "catalogue", "errors", "shapes"},
+    "trace": {"arrays", "catalogue", "errors", "precision", "shapes"},
     "comparison": {"arrays", "errors"},
     "precision": {"arrays"},
     "layout": {"errors", "shapes"},

@@ -1,9 +1,8 @@
 """Where a result goes and in which format: a table on the screen, or a file by its suffix."""
 
-import io
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from attncli.cli import streams
 from attncli.errors import AttnError, UnknownNameError
@@ -24,8 +23,11 @@ SUFFIXES = {
     ".tsv": "tsv",
     ".md": "markdown",
     ".tex": "latex",
+    ".npy": "npy",
     ".npz": "npz",
+    ".safetensors": "safetensors",
 }
+ARRAYS = ("npy", "npz", "safetensors")
 
 
 @dataclass(frozen=True)
@@ -144,8 +146,8 @@ def render(view: "View", form: str, *, to_file: bool) -> str | bytes:
         from attncli.render import csv
 
         return csv.render(view, delimiter="\t" if form == "tsv" else ",")
-    if form == "npz":
-        return _npz(view)
+    if form in ARRAYS:
+        return _packed(view, f".{form}")
     return prose(view, form, to_file=to_file)
 
 
@@ -168,13 +170,10 @@ def prose(view: "View", form: str, *, to_file: bool) -> str:
     return table.render(sections(view), screen, view.places, heading)
 
 
-def _npz(view: "View") -> bytes:
-    """Every selected result under its name."""
-    import numpy as np
+def _packed(view: "View", suffix: str) -> bytes:
+    """Every selected result under its name, or every step with --explain."""
+    from attncli.io.packing import pack
 
-    memory = io.BytesIO()
     trace = view.result.trace
     names = [step.name for step in trace.computed] if view.explain else view.result.select
-    arrays: dict[str, Any] = {name: trace[name].value for name in names}
-    np.savez(memory, **arrays)
-    return memory.getvalue()
+    return pack({name: trace[name].value for name in names}, suffix, trace.precision)

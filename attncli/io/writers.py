@@ -42,6 +42,14 @@ _Dumper.add_representer(str, _word)
 _Dumper.add_representer(list, _list)
 
 
+def _long(dumper: Any, value: Any) -> Any:
+    """A longdouble with all its digits."""
+    return dumper.represent_scalar("tag:yaml.org,2002:float", str(value))
+
+
+_Dumper.add_representer(np.longdouble, _long)
+
+
 def yaml_text(value: Any) -> str:
     """A value as YAML: a row of numbers a line."""
     dumped = yaml.dump(value, Dumper=_Dumper, sort_keys=False, allow_unicode=True, width=2**31 - 1)

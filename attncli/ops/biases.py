@@ -38,9 +38,7 @@ def alibi(
 @written(alibi)
 def _(pen: Pen, query_positions: Any, key_positions: Any, heads: Any, result: Any, **_: Any) -> list[str]:
     distance = abs(query_positions - key_positions)
-    slope = -result / distance if distance else 0
-    if not distance:
-        return [f"{pen.query} stands at key {key_positions} itself: {pen(result)}"]
+    slope = -result / distance if distance else 0.0
     return [f"−{pen(slope)}·|{query_positions} − {key_positions}| = {pen(result)}"]
 
 
@@ -95,9 +93,8 @@ def _(
     max_distance: int = 128,
     bidirectional: bool = True,
 ) -> list[str]:
-    distance = key_positions - query_positions
-    bucket = int(t5_bucket(np.array(distance), len(table), max_distance, bidirectional))
-    return [f"{key_positions} − {query_positions} = {pen(distance)} falls into bucket {bucket}: {pen(result)}"]
+    bucket = int(t5_bucket(np.array(key_positions - query_positions), len(table), max_distance, bidirectional))
+    return [f"key {key_positions} − position {query_positions} is in bucket {bucket}: table[{bucket}] = {pen(result)}"]
 
 
 def t5_bucket(distance: Array, buckets: int, max_distance: int, bidirectional: bool) -> Array:

@@ -137,7 +137,7 @@ def hide(scores: Array, visible: Array) -> Array:
 
 @written(hide)
 def _(pen: Pen, scores: Any, visible: Any, result: Any) -> list[str]:
-    return [f"{pen(scores)} stays {pen(result)}" if visible else f"{pen(scores)} is hidden: {pen(result)}"]
+    return [f"visible: {pen(scores)} = {pen(result)}" if visible else f"hidden: {pen(result)}"]
 
 
 def looked_up(table: Array, query_rows: Array, key_positions: Array, *, beyond: float) -> Array:

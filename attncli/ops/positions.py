@@ -64,15 +64,15 @@ def _(
     turning = x.shape[-1] if dims is None else dims
     angles = _angles(np.asarray(positions), turning, base, scaling, offset, frequencies)
     one, other = pair(len(angles), interleaved)
-    a, b, angle = x[..., one][0], x[..., other][0], angles[0]
-    cosine, sine = np.cos(angle), np.sin(angle)
+    a, b, angle = pen(x[one][0]), pen.factor(x[other][0]), pen(angles[0])
     shift = f"({positions} + {pen(offset)})" if offset else f"{positions}"
     divided = f"/{pen(scaling)}" if scaling != 1 else ""
     speed = "" if frequencies is None else f"·{pen.factor(frequencies[0])}"
+    turn = f"{shift}{divided}{speed}"
     return [
-        f"the first pair turns by {shift}{divided}{speed} = {pen(angle)}: cos {pen(cosine)}, sin {pen(sine)}",
-        f"{pen(a)}·{pen.factor(cosine)} − {pen.factor(b)}·{pen.factor(sine)} = {pen(result[..., one][0])}",
-        f"{pen(b)}·{pen.factor(cosine)} + {pen.factor(a)}·{pen.factor(sine)} = {pen(result[..., other][0])}",
+        f"the first pair turns by θ = {turn}" + ("" if turn == angle else f" = {angle}"),
+        f"{a}·cos({angle}) − {b}·sin({angle}) = {pen(result[one][0])}",
+        f"{pen.factor(x[other][0])}·cos({angle}) + {pen.factor(x[one][0])}·sin({angle}) = {pen(result[other][0])}",
     ]
 
 

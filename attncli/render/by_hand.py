@@ -6,9 +6,10 @@ from attncli.arrays import np
 from attncli.catalogue import written_for
 from attncli.pen import Pen
 from attncli.render.focus import Place
+from attncli.shapes import COUNTED_FROM_0
 from attncli.trace import Step, Trace
 
-LEADING = {"b", "h", "g"}
+LEADING = set(COUNTED_FROM_0)
 WHOLE_ROWS = {"normalize", "context"}  # stages that read all keys of a query at once
 
 

@@ -6,9 +6,8 @@ from itertools import product
 
 from attncli.arrays import Array, np
 from attncli.render.numbers import aligned
+from attncli.shapes import PART
 from attncli.trace import Step, Trace
-
-AXIS_NAMES = {"b": "batch item", "h": "head", "g": "key head", "n": "query", "m": "key"}
 
 
 @dataclass(frozen=True)
@@ -64,4 +63,4 @@ def numbers(values: Array) -> Array:
 def _said(trace: Trace, letter: str, index: int) -> str:
     """What a position on an axis is called: its token, or its number from 0."""
     label = trace.labels[letter][index] if letter in trace.labels else str(index)
-    return f"{AXIS_NAMES.get(letter, letter)} {label}"
+    return f"{PART.get(letter, letter)} {label}"

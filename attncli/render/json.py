@@ -4,6 +4,7 @@ import json
 import math
 from typing import Any
 
+from attncli.arrays import np
 from attncli.render.view import View
 from attncli.trace import Step, Trace
 
@@ -61,6 +62,8 @@ def text(value: Any, indent: str = "", *, ascii_only: bool = False) -> str:
 
 def _scalar(value: Any, ascii_only: bool) -> str:
     """A number or a string."""
-    if isinstance(value, float) and not math.isfinite(value):
+    if isinstance(value, (float, np.floating)) and not math.isfinite(value):
         return '"NaN"' if math.isnan(value) else ('"Infinity"' if value > 0 else '"-Infinity"')
+    if isinstance(value, np.floating):  # a longdouble: Python has no number as long
+        return str(value)
     return json.dumps(value, ensure_ascii=ascii_only)

@@ -6,6 +6,7 @@ from attncli.ops import heads as head_axis
 from attncli.ops import look_up, masks
 from attncli.problem import Problem
 from attncli.recorder import Recorder
+from attncli.shapes import Letters
 from attncli.stages.running import GIVEN, table_axes
 from attncli.trace import Step
 
@@ -40,12 +41,15 @@ def _rule(problem: Problem, recorder: Recorder, name: str) -> Step:
         inputs["table"] = give_table(problem, recorder, name).name
     if problem.window is not None and name == "window":
         options = dict(zip(("left", "right"), problem.window, strict=True))
-    leading = max((recorder.steps[source].axes[:-1] for source in inputs.values()), key=len)
-    first = next(iter(inputs.values()))
-    ahead = tuple(letter for letter in recorder.steps[first].axes if letter in ("b", "h")) if leading else ()
+    ahead = max((_leading(recorder.steps[source]) for source in inputs.values()), key=len)
     quantity = Quantity(f"visible_by_{name}", f"M_{name}", entry.formula, (*ahead, "n", "m"))
     recorder.step(quantity, "mask", entry.function, inputs, options=options, entry=entry)
     return recorder.steps[quantity.name]
+
+
+def _leading(step: Step) -> Letters:
+    """The axes of batch items and heads that a step has."""
+    return tuple(letter for letter in step.axes if letter in ("b", "h"))
 
 
 def give_table(problem: Problem, recorder: Recorder, name: str) -> Step:

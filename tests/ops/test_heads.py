@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from attncli.ops.heads import merge, project, rows, split
+from attncli.ops.heads import beside, join, laid, merge, project, rows, share, split, with_column, without_column
 
 N, H, D = 3, 5, 7
 
@@ -31,3 +31,35 @@ def test_a_projection_multiplies_from_the_right_and_adds() -> None:
 
 def test_rows_are_taken_in_the_order_they_are_named() -> None:
     assert rows(np.array([[1.0], [2], [3]]), at=[2, 0]).tolist() == [[3], [1]]
+
+
+@pytest.mark.parametrize(
+    ("heads", "shared"), [(6, [0, 0, 1, 1, 2, 2]), (3, [0, 1, 2]), (9, [0, 0, 0, 1, 1, 1, 2, 2, 2])]
+)
+def test_a_query_head_reads_the_key_head_of_its_group(heads: int, shared: list[int]) -> None:
+    x = np.random.default_rng(1).normal(size=(2, 3, N, D))
+    np.testing.assert_array_equal(share(x, heads=heads), x[:, shared])
+
+
+def test_the_cache_comes_before_what_is_new() -> None:
+    assert join(np.array([[1.0], [2]]), np.array([[3.0]])).tolist() == [[1], [2], [3]]
+
+
+def test_a_number_a_head_stands_beside_its_table() -> None:
+    table = np.zeros((2, H, N, D)) + beside(np.arange(H), H)
+    assert table[1, :, 0, 0].tolist() == list(range(H))
+    assert beside(np.array([7]), None).shape == ()
+
+
+@pytest.mark.parametrize(("heads", "leading"), [(H, (2, H)), (H, (H,)), (None, (2,)), (None, ())])
+def test_a_column_that_is_joined_can_be_dropped(heads: int | None, leading: tuple[int, ...]) -> None:
+    scores, sink = np.zeros((*leading, N, D)), np.arange(1.0, (heads or 1) + 1)
+    wider = with_column(scores, sink, heads=heads)
+    last = np.broadcast_to(sink[:, None] if heads else sink, wider.shape[:-1])
+    np.testing.assert_array_equal(wider[..., -1], last)
+    np.testing.assert_array_equal(without_column(wider), scores)
+
+
+def test_a_table_is_laid_without_axes_that_nobody_has() -> None:
+    assert laid(np.zeros((1, 5, 2, 3)), (0,)).shape == (5, 2, 3)
+    assert laid(np.zeros(3), ()).shape == (1, 3)

@@ -86,7 +86,10 @@ def test_it_answers_as_onnx_does(problem: dict[str, Any]) -> None:
     if "key_lengths" in problem:
         arrays["key_lengths"] = problem["key_lengths"].astype(np.int64)
     if "mask" in problem or "bias" in problem:
-        arrays["mask"] = np.atleast_2d(problem.get("mask", problem.get("bias")))  # one axis is too few for its code
+        # Its code takes the number of rows of the mask for the number of queries, and reads two axes at least.
+        table = np.atleast_2d(problem.get("mask", problem.get("bias")))
+        rows = problem["query"].shape[-2]
+        arrays["mask"] = np.broadcast_to(table, (*table.shape[:-2], rows, table.shape[-1])).copy()
     attributes = {
         "is_causal": int(problem["causal"]),
         "left_window_size": problem["window"][0],

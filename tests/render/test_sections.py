@@ -12,6 +12,7 @@ import attncli
 from attncli.io import examples
 from attncli.ops import entries
 from attncli.render import json as json_view
+from attncli.render import latex, markdown, table
 from attncli.render.sections import Section, View, sections
 
 PLACES = 12  # so many digits that rounding does not hide a wrong sum
@@ -20,7 +21,18 @@ PARTS = [
     for name in examples.names()
     for part in examples.load(name).parts
 ]
-WORDS = {"tanh": np.tanh, "exp": np.exp, "max": max, "relu": lambda x: np.maximum(x, 0), "abs": abs, "np": np}
+WORDS = {
+    "tanh": np.tanh,
+    "exp": np.exp,
+    "cos": np.cos,
+    "sin": np.sin,
+    "max": max,
+    "relu": lambda x: np.maximum(x, 0),
+    "abs": abs,
+    "np": np,
+}
+
+ALONE = ("the largest weight", "one key", "c(", "the first pair", "P = ", "key ", "hidden")  # lines with one number
 
 
 def explained(part: examples.Part, **view: Any) -> list[Section]:
@@ -51,7 +63,7 @@ def assert_true(lines: list[str]) -> None:
         values = [value_of(piece) for piece in line.split(" = ")]
         known = [value for value in values if value is not None]
         assert known, line
-        assert len(known) > 1 or "τ" in line or line.startswith(("the largest weight", "one key", "c(")), line
+        assert len(known) > 1 or "τ" in line or line.startswith(ALONE), line
         for left, right in pairwise(known):
             np.testing.assert_allclose(left, right, rtol=1e-9, atol=1e-10, err_msg=line)
 
@@ -91,6 +103,32 @@ def test_every_pipeline_is_explained_truly(score: str, normalize: str) -> None:
         for cell in (None, (2, 4)):
             shown = sections(View(result, explain=True, places=PLACES, cell=cell))
             assert_true([line for section in shown for line in section.arithmetic])
+
+
+def test_everything_is_explained_truly(loaded: attncli.Problem) -> None:
+    result = loaded.compute()
+    places = 3 if loaded.dtype == "bfloat16" else 6 if loaded.dtype == "float32" else PLACES
+    hidden = np.argwhere(np.isneginf(result.trace["masked_scores"].value))
+    cells = [None] if not len(hidden) else [None, tuple(map(int, hidden[0][-2:]))]
+    for cell in cells:
+        for section in sections(View(result, explain=True, places=places, cell=cell)):
+            for line in section.arithmetic:
+                left_out = "…" in line or line.endswith((": visible", ": hidden"))
+                if not left_out and loaded.dtype == "float64":
+                    assert_true([line])
+
+
+def test_everything_can_be_shown_in_every_way(loaded: attncli.Problem) -> None:
+    view = View(loaded.compute(), explain=True, every=frozenset("bh"))
+    shown = {section.title.partition("  ")[0].partition(" ")[2]: section for section in sections(view)}
+    steps = {step["name"]: step for step in json.loads(json_view.render(view))["steps"]}
+    for name, step in steps.items():
+        if name in shown and name != "visible":
+            stacked = np.array([grid.values for grid in shown[name].grids]).reshape(-1)
+            np.testing.assert_array_equal(stacked, np.array(step["value"]).astype(float).reshape(-1), err_msg=name)
+    for render in (markdown.render, latex.render):
+        assert render(sections(view), 4)
+    assert table.render(sections(view), table.Screen(80), 4)
 
 
 def test_of_a_wide_result_the_first_number_is_worked_out() -> None:

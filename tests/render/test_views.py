@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from attncli.catalogue import Quantity
+from attncli.precision import Precision
 from attncli.render import latex, markdown
 from attncli.render.grid import Grid, grids
 from attncli.render.sections import Section
@@ -50,7 +51,7 @@ def test_an_array_of_any_number_of_axes_is_shown_whole(shape: tuple[int, ...]) -
     axes = ("h", "n", "m", "a")[-len(shape) :] if len(shape) > 2 else ("m", "a")[-len(shape) :]
     labels = {"n": tuple("pqrst"[: shape[-3]]) if len(shape) > 2 else (), "m": ("x", "y")}
     step = Step(Quantity("hidden", "H", "", axes), "score", value)
-    shown = list(grids(Trace({}, labels, (step,)), step))
+    shown = list(grids(Trace({}, labels, (step,), Precision()), step))
     np.testing.assert_array_equal(np.concatenate([grid.values for grid in shown]).ravel(), value.ravel())
     assert len({grid.slice for grid in shown}) == len(shown)
     assert shown[0].columns == ("a1", "a2", "a3")
@@ -59,7 +60,7 @@ def test_an_array_of_any_number_of_axes_is_shown_whole(shape: tuple[int, ...]) -
 def test_a_fixed_place_picks_one_grid() -> None:
     value = np.arange(24.0).reshape(2, 3, 4)
     step = Step(Quantity("weights", "A", "", ("h", "n", "m")), "normalize", value)
-    trace = Trace({}, {"n": tuple("abc"), "m": tuple("wxyz")}, (step,))
+    trace = Trace({}, {"n": tuple("abc"), "m": tuple("wxyz")}, (step,), Precision())
     (grid,) = grids(trace, step, {"h": 1})
     np.testing.assert_array_equal(grid.values, value[1])
     assert grid.slice == "head 1"

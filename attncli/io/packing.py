@@ -1,0 +1,56 @@
+"""Results as the bytes of `.npy`, `.npz` and `.safetensors` files."""
+
+import io
+from collections.abc import Mapping
+
+from attncli.arrays import Array, np
+from attncli.errors import AttnError
+from attncli.io.readers.binary import INSTALL, NPY, NPZ
+from attncli.precision import BFLOAT16, Precision
+
+
+def pack(arrays: Mapping[str, Array], suffix: str, precision: Precision) -> bytes:
+    """The arrays under their names, in the format of a suffix.
+
+    Raises AttnError where the format can't hold them: `.npy` holds one, `.safetensors` needs its package.
+    """
+    if suffix == NPY:
+        return _npy(arrays)
+    if suffix == NPZ:
+        memory = io.BytesIO()
+        np.savez(memory, **arrays)  # type: ignore[arg-type] # its stub takes a name for its option allow_pickle
+        return memory.getvalue()
+    return _safetensors(arrays, precision)
+
+
+def _npy(arrays: Mapping[str, Array]) -> bytes:
+    """One array, without its name."""
+    if len(arrays) != 1:
+        raise AttnError(
+            f"holds one array; {len(arrays)} are selected ({', '.join(arrays)})",
+            where=NPY,
+            hint="select one, such as --select output, or write .npz",
+        )
+    memory = io.BytesIO()
+    np.save(memory, next(iter(arrays.values())), allow_pickle=False)
+    return memory.getvalue()
+
+
+def _safetensors(arrays: Mapping[str, Array], precision: Precision) -> bytes:
+    """The arrays as tensors; what is held as float32 for want of bfloat16 becomes bfloat16 again."""
+    try:
+        from safetensors import TensorSpec, serialize  # noqa: PLC0415 - an optional extra
+    except ImportError:
+        raise AttnError("needs the package safetensors", where=".safetensors", hint=f"install it: {INSTALL}") from None
+    tensors, buffers = {}, []  # the library reads memory by address: it has to stay until it has
+    for name, array in arrays.items():
+        dtype = array.dtype.name
+        if array.dtype.kind == "f" and array.dtype.itemsize > 8:
+            hint = "compute in --dtype float64, or write .npz"
+            raise AttnError(f"has no type for {dtype}", where=".safetensors", hint=hint)
+        buffer = np.ascontiguousarray(array).reshape(array.shape)
+        if array.dtype.kind == "f" and precision.name == BFLOAT16:
+            dtype, buffer = BFLOAT16, (buffer.view(np.uint32) >> 16).astype(np.uint16)
+        buffers.append(buffer)
+        tensors[name] = TensorSpec(dtype=dtype, shape=array.shape, data_ptr=buffer.ctypes.data, data_len=buffer.nbytes)
+    return bytes(serialize(tensors))

@@ -1,0 +1,122 @@
+"""Biases by distance: published slopes and buckets, and what they do to a table of scores."""
+
+import math
+
+import numpy as np
+import pytest
+
+from attncli.ops.biases import alibi, biased, published_slopes, relative_row, shaw, t5, t5_bucket
+
+PLACES = np.arange(5)
+
+# Press, Smith & Lewis 2022, §3, for 8 heads and for 16; for other counts the list of get_slopes in their code.
+SLOPES = {
+    1: [2**-8],
+    2: [2**-4, 2**-8],
+    8: [1 / 2, 1 / 4, 1 / 8, 1 / 16, 1 / 32, 1 / 64, 1 / 128, 1 / 256],
+    16: [2 ** (-exponent / 2) for exponent in range(1, 17)],
+    3: [2**-4, 2**-8, 2**-2],
+    6: [2**-2, 2**-4, 2**-6, 2**-8, 2**-1, 2**-3],
+    12: [
+        *(2**-exponent for exponent in range(1, 9)),
+        0.7071067811865476,
+        0.35355339059327384,
+        0.17677669529663692,
+        0.08838834764831849,
+    ],
+}
+
+
+@pytest.mark.parametrize("heads", SLOPES)
+def test_the_slopes_of_alibi_are_the_published_ones(heads: int) -> None:
+    np.testing.assert_allclose(published_slopes(heads), SLOPES[heads], rtol=1e-15)
+
+
+@pytest.mark.parametrize("heads", range(1, 65))
+def test_every_head_has_a_slope_of_its_own(heads: int) -> None:
+    slopes = published_slopes(heads)
+    assert len(set(slopes.tolist())) == heads
+    assert 0 < slopes.min() <= slopes.max() < 1
+
+
+def test_alibi_falls_with_the_distance_on_both_sides() -> None:
+    assert alibi(PLACES[1:2], PLACES, slopes=0.5).tolist() == [[-0.5, 0, -0.5, -1, -1.5]]
+    assert alibi(PLACES[:1], PLACES[:2], 8).shape == (8, 1, 2)
+    assert alibi(PLACES[:1], PLACES[:2], 8)[:, 0, 1].tolist() == [-slope for slope in SLOPES[8]]
+
+
+# Distances (key − query) and their buckets, from T5's own function, 32 buckets up to distance 128.
+BIDIRECTIONAL = {
+    0: 0,
+    -1: 1,
+    -7: 7,
+    -8: 8,
+    -11: 8,
+    -12: 9,
+    -15: 9,
+    -16: 10,
+    -22: 10,
+    -23: 11,
+    -31: 11,
+    -32: 12,
+    -63: 13,
+    -64: 14,
+    -90: 14,
+    -91: 15,
+    -128: 15,
+    -9999: 15,
+    1: 17,
+    8: 24,
+    16: 26,
+    9999: 31,
+}
+ONE_WAY = {0: 0, 5: 0, -1: 1, -15: 15, -16: 16, -18: 16, -19: 17, -64: 26, -127: 31, -128: 31, -9999: 31}
+
+
+def test_t5_buckets_are_the_published_ones() -> None:
+    for published, bidirectional in ((BIDIRECTIONAL, True), (ONE_WAY, False)):
+        found = t5_bucket(np.array(list(published)), 32, 128, bidirectional)
+        assert dict(zip(published, found.tolist(), strict=True)) == published
+
+
+@pytest.mark.parametrize("buckets", [4, 8, 32, 64])
+@pytest.mark.parametrize("bidirectional", [True, False])
+def test_farther_keys_are_in_later_buckets_and_all_of_them_are_used(buckets: int, bidirectional: bool) -> None:
+    found = t5_bucket(-np.arange(300), buckets, 128, bidirectional)
+    assert (np.diff(found) >= 0).all()
+    assert found[-1] == (buckets // 2 if bidirectional else buckets) - 1
+
+
+@pytest.mark.peer
+@pytest.mark.parametrize("bidirectional", [True, False])
+@pytest.mark.parametrize(("buckets", "farthest"), [(32, 128), (16, 64), (20, 100), (8, 20)])
+def test_t5_buckets_are_those_of_its_formula_in_pytorch(bidirectional: bool, buckets: int, farthest: int) -> None:
+    torch = pytest.importorskip("torch")
+    distance = torch.arange(-300, 300)
+    half = buckets // 2 if bidirectional else buckets
+    away = distance.abs() if bidirectional else (-distance).clamp(min=0)
+    exact = half // 2
+    ratio = torch.log(away.double().clamp(min=1) / exact) / math.log(farthest / exact)
+    far = (exact + (ratio * (half - exact) + 1e-9).long()).clamp(max=half - 1)
+    expected = torch.where(away < exact, away, far) + (half * (distance > 0) if bidirectional else 0)
+    np.testing.assert_array_equal(t5_bucket(distance.numpy(), buckets, farthest, bidirectional), expected.numpy())
+
+
+def test_t5_has_a_number_for_each_head_and_bucket() -> None:
+    table = np.arange(8).reshape(4, 2) + 0.5
+    found = t5(np.array([1]), np.array([0, 1, 2]), 2, table=table)
+    assert found.tolist() == [[[2.5, 0.5, 6.5]], [[3.5, 1.5, 7.5]]]
+    assert t5(np.array([[[1]], [[0]]]), np.array([0, 1, 2]), 2, table=table).shape == (2, 2, 1, 3)
+
+
+def test_a_relative_key_is_the_tables_row_for_the_distance() -> None:
+    assert relative_row(np.array([-9, -2, -1, 0, 1, 2, 9]), 5).tolist() == [0, 0, 1, 2, 3, 4, 4]
+    query, table = np.array([[1.0, 10], [2, 20]]), np.array([[1.0, 0], [0, 0], [0, 1]])
+    found = shaw(query, np.array([0, 2]), np.array([0, 1, 2]), table=table)
+    assert found.tolist() == [[0, 10, 10], [2, 2, 0]]
+
+
+def test_a_bias_is_added_and_where_it_is_minus_infinity_nothing_is() -> None:
+    scores = np.array([[1.0, 2, 3, 4]])
+    found = biased(scores, np.array([[10.0, -np.inf, 30]]), np.array([0]), np.arange(4))
+    assert found.tolist() == [[11, 2, 33, 4]]

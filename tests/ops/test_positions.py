@@ -1,0 +1,122 @@
+"""Positions: what is added to embeddings, and how queries and keys turn."""
+
+import cmath
+import math
+
+import numpy as np
+import pytest
+
+from attncli.ops.positions import learned, pair, rope, rope_frequencies, sinusoidal
+
+N, D = 5, 6
+
+
+def numbers(*shape: int) -> np.ndarray:
+    return np.random.default_rng(list(shape)).standard_normal(shape)
+
+
+@pytest.mark.parametrize("interleaved", [True, False])
+@pytest.mark.parametrize(("base", "scaling", "offset"), [(10000, 1, 0), (50, 4, 2)])
+def test_each_pair_is_a_complex_number_that_turns(
+    interleaved: bool, base: float, scaling: float, offset: float
+) -> None:
+    x = numbers(N, D)
+    turned = rope(x, np.arange(N), base=base, scaling=scaling, offset=offset, interleaved=interleaved)
+    for place in range(N):
+        for number in range(D // 2):
+            one, other = (2 * number, 2 * number + 1) if interleaved else (number, number + D // 2)
+            angle = (place + offset) / scaling * base ** (-2 * number / D)
+            expected = complex(x[place, one], x[place, other]) * cmath.exp(1j * angle)
+            assert cmath.isclose(complex(turned[place, one], turned[place, other]), expected, rel_tol=1e-14)
+
+
+def test_the_first_position_does_not_turn() -> None:
+    x = numbers(1, D)
+    np.testing.assert_array_equal(rope(x, np.array([0])), x)
+
+
+def test_scores_of_turned_vectors_depend_on_the_distance_alone() -> None:
+    query, key = numbers(1, D), numbers(2, D)[1:]
+    products = [
+        (rope(query, np.array([place + 3])) @ rope(key, np.array([place])).T).item() for place in (0, 1, 100, 10_000)
+    ]
+    np.testing.assert_allclose(products, products[0], rtol=1e-10)
+
+
+def test_turning_keeps_the_length() -> None:
+    x = numbers(N, D)
+    turned = rope(x, np.arange(N) * 1000)
+    np.testing.assert_allclose(np.linalg.norm(turned, axis=-1), np.linalg.norm(x, axis=-1), rtol=1e-14)
+
+
+@pytest.mark.parametrize("interleaved", [True, False])
+def test_features_beyond_dims_stay(interleaved: bool) -> None:
+    x = numbers(N, D)
+    turned = rope(x, np.arange(N), dims=4, interleaved=interleaved)
+    np.testing.assert_array_equal(turned[:, 4:], x[:, 4:])
+    np.testing.assert_array_equal(turned[:, :4], rope(x[:, :4], np.arange(N), interleaved=interleaved))
+
+
+def test_frequencies_of_ones_own_stand_in_for_the_base() -> None:
+    x = numbers(N, D)
+    own = rope(x, np.arange(N), frequencies=rope_frequencies(D, 500.0))
+    np.testing.assert_array_equal(own, rope(x, np.arange(N), base=500.0))
+
+
+def test_the_frequencies_are_those_that_models_keep_as_inv_freq() -> None:
+    # dims 8, base 10000: 1, 1/10, 1/100, 1/1000
+    np.testing.assert_allclose(rope_frequencies(8, 10000.0), [1, 0.1, 0.01, 0.001], rtol=1e-15)
+
+
+@pytest.mark.parametrize("dtype", ["float16", "float32", "longdouble"])
+def test_vectors_keep_their_type_and_far_positions_their_angle(dtype: str) -> None:
+    turned = rope(np.array([[1, 0]], dtype=dtype), np.array([100_000]))
+    assert turned.dtype == dtype
+    expected = [math.cos(100_000), math.sin(100_000)]
+    np.testing.assert_allclose(turned[0].astype(float), expected, rtol=2 * float(np.finfo(dtype).eps) + 1e-15)
+
+
+def test_pairs_are_neighbours_or_stand_in_two_halves() -> None:
+    features = list(range(8))
+    assert [features[part] for part in pair(3, interleaved=True)] == [[0, 2, 4], [1, 3, 5]]
+    assert [features[part] for part in pair(3, interleaved=False)] == [[0, 1, 2], [3, 4, 5]]
+
+
+@pytest.mark.parametrize("features", [5, 6])
+def test_sinusoidal_positions_are_sines_and_cosines_of_ever_slower_waves(features: int) -> None:
+    table = sinusoidal(np.array([0, 7]), features, base=100.0, offset=1)
+    for row, place in enumerate((1, 8)):
+        for feature in range(features):
+            angle = place / 100.0 ** ((feature - feature % 2) / features)
+            wave = math.cos(angle) if feature % 2 else math.sin(angle)
+            assert math.isclose(table[row, feature], wave, rel_tol=1e-14)
+
+
+def test_a_learned_position_is_its_row_of_the_table() -> None:
+    table = numbers(9, D)
+    np.testing.assert_array_equal(learned(np.array([0, 3]), table=table, offset=2), table[[2, 5]])
+
+
+@pytest.mark.peer
+@pytest.mark.parametrize("interleaved", [True, False])
+@pytest.mark.parametrize("dims", [None, 4])
+def test_rope_turns_as_the_onnx_operator_does(interleaved: bool, dims: int | None) -> None:
+    pytest.importorskip("onnx")
+    from onnx import TensorProto, helper
+    from onnx.reference import ReferenceEvaluator
+
+    x = numbers(2, 3, N, D)
+    angles = np.outer(np.arange(N), rope_frequencies(dims or D, 10000.0))
+    attributes = {"interleaved": int(interleaved), "rotary_embedding_dim": dims or 0}
+    node = helper.make_node("RotaryEmbedding", ["x", "cos", "sin", "places"], ["y"], **attributes)
+    kinds = {"x": TensorProto.DOUBLE, "cos": TensorProto.DOUBLE, "sin": TensorProto.DOUBLE, "places": TensorProto.INT64}
+    graph = helper.make_graph(
+        [node],
+        "rope",
+        [helper.make_tensor_value_info(name, kind, None) for name, kind in kinds.items()],
+        [helper.make_tensor_value_info("y", TensorProto.DOUBLE, None)],
+    )
+    model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 23)])
+    given = {"x": x, "cos": np.cos(angles), "sin": np.sin(angles), "places": np.tile(np.arange(N), (2, 1))}
+    (expected,) = ReferenceEvaluator(model).run(None, given)
+    np.testing.assert_allclose(rope(x, np.arange(N), dims=dims, interleaved=interleaved), expected, rtol=1e-12)

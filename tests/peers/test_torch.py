@@ -1,0 +1,254 @@
+"""PyTorch answers as we do: `scaled_dot_product_attention`, `nn.MultiheadAttention` and a whole transformer layer."""
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from attncli import attention
+
+pytestmark = pytest.mark.peer
+
+torch = pytest.importorskip("torch")
+
+CLOSE = {"rtol": 1e-12, "atol": 1e-12}
+
+
+@st.composite
+def problems(draw: st.DrawFn) -> dict[str, Any]:
+    """Queries, keys and values of any sizes, groups of heads, a mask or a bias, causal or not, a cache or none."""
+    sizes = st.integers(1, 6)
+    batch, kv_heads, groups = draw(sizes), draw(st.integers(1, 3)), draw(st.integers(1, 3))
+    n, m, past, d, e = draw(sizes), draw(sizes), draw(st.integers(0, 4)), draw(sizes), draw(sizes)
+    random = np.random.default_rng(draw(st.integers(0, 2**32 - 1)))
+    shape = (batch, kv_heads * groups, n, past + m)
+    found: dict[str, Any] = {
+        "query": random.standard_normal((batch, kv_heads * groups, n, d)) * draw(st.sampled_from([1, 10])),
+        "key": random.standard_normal((batch, kv_heads, m, d)),
+        "value": random.standard_normal((batch, kv_heads, m, e)),
+        "scale": draw(st.sampled_from([None, 0.25, 3.0])),
+    }
+    if past:
+        found["past_key"] = random.standard_normal((batch, kv_heads, past, d))
+        found["past_value"] = random.standard_normal((batch, kv_heads, past, e))
+    kind = draw(st.sampled_from(["", "mask", "bias", "causal"]))
+    if kind == "causal":
+        found["causal"] = True
+    elif kind:
+        axes = [size if draw(st.booleans()) else 1 for size in shape[:-1]] + [shape[-1]]
+        visible = random.random(axes) < 0.7
+        visible[..., 0] = True  # of a query that sees nothing PyTorch makes NaN
+        found[kind] = visible if kind == "mask" else np.where(visible, random.standard_normal(axes), -np.inf)
+    return found
+
+
+def by_torch(problem: dict[str, Any]) -> np.ndarray:
+    """The same problem through scaled_dot_product_attention."""
+    tensors = {name: torch.tensor(x) for name, x in problem.items() if isinstance(x, np.ndarray)}
+    for name in ("key", "value"):
+        if f"past_{name}" in tensors:
+            tensors[name] = torch.cat([tensors[f"past_{name}"], tensors[name]], dim=2)
+    mask = tensors.get("mask", tensors.get("bias"))
+    n, m = tensors["query"].shape[2], tensors["key"].shape[2]
+    if "causal" in problem:
+        past = tensors["past_key"].shape[2] if "past_key" in tensors else 0
+        mask = torch.ones(n, m, dtype=torch.bool).tril(past)
+    return torch.nn.functional.scaled_dot_product_attention(
+        tensors["query"], tensors["key"], tensors["value"], mask, scale=problem["scale"], enable_gqa=True
+    ).numpy()
+
+
+@settings(max_examples=300, deadline=None)
+@given(problems())
+def test_scaled_dot_product_attention_answers_as_we_do(problem: dict[str, Any]) -> None:
+    np.testing.assert_allclose(attention(**problem).output, by_torch(problem), **CLOSE)
+
+
+def test_causal_is_aligned_with_the_first_key_as_is_causal_is() -> None:
+    random = np.random.default_rng(3)
+    query, key = random.standard_normal((1, 2, 3, 5)), random.standard_normal((1, 2, 7, 5))
+    tensors = [torch.tensor(x) for x in (query, key, key)]
+    expected = torch.nn.functional.scaled_dot_product_attention(*tensors, is_causal=True)
+    np.testing.assert_allclose(attention(query, key, causal=True).output, expected.numpy(), **CLOSE)
+
+
+@settings(max_examples=60, deadline=None)
+@given(
+    batch=st.integers(1, 4),
+    heads=st.integers(1, 5),
+    n=st.integers(1, 6),
+    m=st.integers(1, 6),
+    d=st.integers(1, 4),
+    masked=st.sampled_from(["nothing", "padding", "causal", "mask"]),
+    seed=st.integers(0, 2**32 - 1),
+)
+def test_multihead_attention_answers_as_we_do(
+    batch: int, heads: int, n: int, m: int, d: int, masked: str, seed: int
+) -> None:
+    torch.manual_seed(seed)
+    width = heads * d
+    layer = torch.nn.MultiheadAttention(width, heads, batch_first=True, dtype=torch.float64)
+    torch.nn.init.normal_(layer.in_proj_bias)
+    x, y = torch.randn(batch, n, width, dtype=torch.float64), torch.randn(batch, m, width, dtype=torch.float64)
+    lengths = torch.randint(1, m + 1, (batch,))
+    hidden = torch.rand(n, m) < 0.3
+    hidden[:, 0] = False
+    theirs: dict[str, Any] = {}
+    ours: dict[str, Any] = {}
+    if masked == "padding":
+        theirs["key_padding_mask"] = torch.arange(m)[None] >= lengths[:, None]
+        ours["key_lengths"] = lengths.numpy()
+    elif masked == "causal":
+        theirs["attn_mask"] = ~torch.ones(n, m, dtype=torch.bool).tril()  # true drops, here
+        ours["causal"] = True
+    elif masked == "mask":
+        theirs["attn_mask"] = hidden
+        ours["mask"] = ~hidden.numpy()
+    expected, weights = layer(x, y, y, average_attn_weights=False, **theirs)
+    w_q, w_k, w_v = layer.in_proj_weight.detach().numpy().reshape(3, width, width)
+    b_q, b_k, b_v = layer.in_proj_bias.detach().numpy().reshape(3, width)
+    result = problem_of(
+        query_embeddings=x.numpy(),
+        embeddings=y.numpy(),
+        w_q=w_q,
+        w_k=w_k,
+        w_v=w_v,
+        w_o=layer.out_proj.weight.detach().numpy(),
+        b_q=b_q,
+        b_k=b_k,
+        b_v=b_v,
+        b_o=layer.out_proj.bias.detach().numpy(),
+        weight_layout="out_in",
+        heads=heads,
+        **ours,
+    ).compute(("output", "weights"))
+    np.testing.assert_allclose(result.output, expected.detach().numpy(), **CLOSE)
+    np.testing.assert_allclose(result.weights.reshape(weights.shape), weights.detach().numpy(), **CLOSE)
+
+
+def problem_of(**keys: Any) -> Any:
+    """A problem from arrays, as a file of arrays gives it."""
+    from attncli.io.problems import Written, assemble
+    from attncli.io.source import Origin
+
+    return assemble({name: Written(value, Origin()) for name, value in keys.items()})
+
+
+@pytest.mark.parametrize("dtype", ["float32", "bfloat16"])
+def test_a_transformer_layer_is_rebuilt_from_its_weights(tmp_path: Path, dtype: str) -> None:
+    """A layer's attention, its weights saved as they are, with one YAML file and the command line."""
+    from safetensors.torch import save_file
+
+    torch.manual_seed(7)
+    layer = torch.nn.TransformerEncoderLayer(24, 4, 32, batch_first=True, norm_first=True).eval()
+    torch.nn.init.normal_(layer.self_attn.in_proj_bias)
+    layer = layer.to(getattr(torch, dtype))
+    x = torch.randn(2, 5, 24).to(layer.norm1.weight.dtype)
+    normalized = layer.norm1(x)
+    state = layer.state_dict(prefix="layers.0.")
+    for name, part in zip("qkv", state.pop("layers.0.self_attn.in_proj_weight").chunk(3), strict=True):
+        state[f"layers.0.{name}_proj.weight"] = part.contiguous()
+    for name, part in zip("qkv", state.pop("layers.0.self_attn.in_proj_bias").chunk(3), strict=True):
+        state[f"layers.0.{name}_proj.bias"] = part.contiguous()
+    save_file({**state, "hidden_states": normalized.contiguous()}, tmp_path / "model.safetensors")
+    lines = ["embeddings: model.safetensors#hidden_states", "heads: 4", "weight_layout: out_in", "causal: true"]
+    for letter in "qkv":
+        lines.append(f"w_{letter}: model.safetensors#layers.0.{letter}_proj.weight")
+        lines.append(f"b_{letter}: model.safetensors#layers.0.{letter}_proj.bias")
+    lines.append("w_o: model.safetensors#layers.0.self_attn.out_proj.weight")
+    lines.append("b_o: model.safetensors#layers.0.self_attn.out_proj.bias")
+    (tmp_path / "layer.yaml").write_text("\n".join(lines), encoding="utf-8")
+
+    def computed(*options: str) -> np.ndarray:
+        command = [sys.executable, "-m", "attncli", "compute", "layer.yaml", "--json", "--select", "output", *options]
+        run = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=True)
+        return np.array(json.loads(run.stdout)["output"])
+
+    hidden = ~torch.ones(5, 5, dtype=torch.bool).tril()
+    exact = layer.to(torch.float64).self_attn(*[normalized.double()] * 3, attn_mask=hidden, need_weights=False)[0]
+    np.testing.assert_allclose(computed("--dtype", "float64"), exact.detach().numpy(), rtol=1e-12, atol=1e-14)
+    unit = {"float32": 2**-23, "bfloat16": 2**-8}[dtype]
+    largest = float(exact.detach().abs().max())
+    np.testing.assert_allclose(computed(), exact.detach().numpy(), rtol=0, atol=8 * unit * largest)
+
+
+def test_the_attention_of_a_llama_layer_is_rebuilt_from_its_weights(tmp_path: Path) -> None:
+    """Projections as a model's file names them, grouped heads, rotary positions in halves, causal; then a cache."""
+    from safetensors.torch import save_file
+
+    torch.manual_seed(13)
+    heads, kv_heads, d, width, n = 6, 2, 8, 40, 7
+    names = {"q_proj": heads * d, "k_proj": kv_heads * d, "v_proj": kv_heads * d}
+    weights = {name: torch.randn(size, width, dtype=torch.float64) / width**0.5 for name, size in names.items()}
+    weights["o_proj"] = torch.randn(width, heads * d, dtype=torch.float64)
+    x = torch.randn(1, n, width, dtype=torch.float64)
+
+    def rotated(states: Any) -> Any:
+        angles = torch.outer(torch.arange(n).double(), 10000.0 ** (-torch.arange(0, d, 2, dtype=torch.float64) / d))
+        cosine, sine = angles.cos().repeat(1, 2), angles.sin().repeat(1, 2)
+        half = torch.cat((-states[..., d // 2 :], states[..., : d // 2]), dim=-1)
+        return states * cosine + half * sine
+
+    query, key, value = (
+        (x @ weights[name].T).reshape(1, n, -1, d).transpose(1, 2) for name in ("q_proj", "k_proj", "v_proj")
+    )
+    context = torch.nn.functional.scaled_dot_product_attention(
+        rotated(query), rotated(key), value, is_causal=True, enable_gqa=True
+    )
+    expected = context.transpose(1, 2).reshape(1, n, -1) @ weights["o_proj"].T
+
+    prefix = "model.layers.0.self_attn."
+    save_file(
+        {"hidden_states": x, **{f"{prefix}{name}.weight": w for name, w in weights.items()}},
+        tmp_path / "model.safetensors",
+    )
+    (tmp_path / "layer.yaml").write_text(
+        "embeddings: model.safetensors#hidden_states\n"
+        + "".join(f"w_{letter}: model.safetensors#{prefix}{letter}_proj.weight\n" for letter in "qkvo")
+        + "weight_layout: out_in\nheads: 6\nkv_heads: 2\nposition: rope\ncausal: true\n",
+        encoding="utf-8",
+    )
+    command = [sys.executable, "-m", "attncli", "compute", "layer.yaml", "--select"]
+    run = [*command, "output,present_key,present_value", "-o", "o.npz"]
+    subprocess.run(run, cwd=tmp_path, check=True)
+    whole = np.load(tmp_path / "o.npz")
+    np.testing.assert_allclose(whole["output"], expected.numpy(), **CLOSE)
+
+    # The last token alone, the others in the cache as an earlier run has left them there.
+    past = {f"past_{name}": whole[f"present_{name}"][:, :-1] for name in ("key", "value")}
+    for name, array in past.items():
+        np.save(tmp_path / f"{name}.npy", array)
+    np.save(tmp_path / "x.npy", x[:, -1:].numpy())
+    options = ["--embeddings", "x.npy", "--past-key", "past_key.npy", "--past-value", "past_value.npy"]
+    subprocess.run([*command, "output", *options, "-o", "last.npy"], cwd=tmp_path, check=True)
+    np.testing.assert_allclose(np.load(tmp_path / "last.npy"), expected[:, -1:].numpy(), **CLOSE)
+
+
+@pytest.mark.parametrize("dtype", ["float16", "bfloat16"])
+def test_half_types_are_rounded_as_torch_rounds_them(dtype: str) -> None:
+    x = np.random.default_rng(5).standard_normal((64, 64)) * 10.0 ** np.arange(-32, 32)
+    result = attention(x[:1, :1], x[:1, :1], x.reshape(1, -1), select=("value",), dtype=dtype)
+    with np.errstate(over="ignore"):
+        expected = torch.tensor(x.reshape(1, -1)).to(getattr(torch, dtype)).to(torch.float64).numpy()
+    # PyTorch goes from double to bfloat16 by way of float32, and so rounds twice now and then.
+    different = result.value.astype(float) != expected
+    assert different.sum() <= (0 if dtype == "float16" else 2)
+
+
+def test_rope_turns_as_complex_numbers_do() -> None:
+    """The way of the original Llama code: neighbours are the parts of a complex number."""
+    random = np.random.default_rng(11)
+    x = random.standard_normal((2, 3, 7, 10))
+    frequencies = 1.0 / (500.0 ** (torch.arange(0, 10, 2, dtype=torch.float64) / 10))
+    turns = torch.polar(torch.ones(7, 5, dtype=torch.float64), torch.outer(torch.arange(7).double(), frequencies))
+    pairs = torch.view_as_complex(torch.tensor(x).reshape(2, 3, 7, 5, 2))
+    expected = torch.view_as_real(pairs * turns).reshape(2, 3, 7, 10).numpy()
+    result = attention(x, x, position="rope:base=500,interleaved=true", select=("turned_query", "turned_key"))
+    np.testing.assert_allclose(result.turned_query, expected, **CLOSE)
+    np.testing.assert_allclose(result.turned_key, expected, **CLOSE)

@@ -1,0 +1,241 @@
+"""What the stages do together: masks, caches, positions, sinks and caps, on numbers small enough to see through."""
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from attncli import attention, load
+from attncli.io.problems import Written, assemble
+from attncli.io.source import Origin
+from attncli.trace import Result
+
+N, M, D = 5, 7, 4
+INFINITE = np.inf
+
+
+def numbers(*shape: int) -> np.ndarray:
+    return np.random.default_rng(list(shape)).standard_normal(shape)
+
+
+QUERY, KEY, VALUE = numbers(N, D), numbers(M, D), numbers(M, 3)
+
+
+def computed(select: tuple[str, ...] = ("output",), **keys: Any) -> Result:
+    return assemble({name: Written(value, Origin()) for name, value in keys.items()}).compute(select)
+
+
+def visible(**keys: Any) -> list[list[int]]:
+    """Which keys each query sees."""
+    result = attention(QUERY, KEY, VALUE, **keys, select=("weights",))
+    return [np.flatnonzero(row).tolist() for row in result.weights]
+
+
+def test_queries_stand_at_the_first_keys_or_at_the_last() -> None:
+    assert visible(causal=True) == [[0], [0, 1], [0, 1, 2], [0, 1, 2, 3], [0, 1, 2, 3, 4]]
+    assert visible(causal=True, align="bottom_right") == [list(range(last)) for last in (3, 4, 5, 6, 7)]
+    assert visible(causal=True, align="bottom_right", key_lengths=6) == [list(range(last)) for last in (2, 3, 4, 5, 6)]
+
+
+def test_a_window_moves_with_the_query() -> None:
+    assert visible(window=(1, 0)) == [[0], [0, 1], [1, 2], [2, 3], [3, 4]]
+    assert visible(window=(0, 1), align="bottom_right") == [[2, 3], [3, 4], [4, 5], [5, 6], [6]]
+    assert visible(window="-1,0") == visible(causal=True)
+
+
+def test_all_masks_together_leave_what_each_of_them_leaves() -> None:
+    mask = np.ones((N, M), dtype=int)
+    mask[4, 3] = 0
+    bias = np.zeros((1, M))
+    bias[0, 1] = -INFINITE
+    together = visible(mask=mask, bias=bias, causal=True, window=(2, INFINITE), key_lengths=4)
+    assert together == [[0], [0], [0, 2], [2, 3], [2]]
+
+
+def test_a_masked_key_equals_a_removed_key() -> None:
+    kept = [0, 2, 5]
+    mask = np.isin(np.arange(M), kept)
+    for normalize in (
+        "softmax",
+        "sparsemax",
+        "entmax:alpha=1.3",
+        "sigmoid",
+        "relu",
+        "topk:k=2",
+        "hardmax",
+        "sum",
+        "none",
+    ):
+        masked = attention(QUERY, KEY, VALUE, mask=mask, normalize=normalize).output
+        removed = attention(QUERY, KEY[kept], VALUE[kept], normalize=normalize).output
+        np.testing.assert_allclose(masked, removed, rtol=1e-12, atol=1e-14, err_msg=normalize)
+
+
+@pytest.mark.parametrize("context", ["weighted_sum", "max", "argmax", "sample", {"attentional": {"w": numbers(7, 2)}}])
+@pytest.mark.parametrize("poison", [np.nan, INFINITE, -INFINITE])
+def test_what_a_masked_key_and_value_hold_does_not_reach_the_result(context: Any, poison: float) -> None:
+    key, value = KEY.copy(), VALUE.copy()
+    key[5:], value[5:, 1] = poison, poison
+    mask = np.arange(M) < 5
+    result = attention(QUERY, key, value, mask=mask, context=context)
+    np.testing.assert_array_equal(result.output, attention(QUERY, KEY, VALUE, mask=mask, context=context).output)
+
+
+def test_what_a_visible_value_holds_does_reach_the_result() -> None:
+    value = VALUE.copy()
+    value[2, 1] = np.nan
+    output = attention(QUERY, KEY, value, causal=True).output
+    assert np.isnan(output).tolist() == [[False, row >= 2, False] for row in range(N)]
+
+
+def test_a_query_that_sees_nothing_gets_zeros_and_one_warning_that_names_it() -> None:
+    result = attention(
+        QUERY, KEY, VALUE, causal=True, align="bottom_right", key_lengths=3, select=("weights", "output")
+    )
+    assert not result.weights[:2].any()
+    assert not result.output[:2].any()
+    assert result.trace.notes == ["nothing is attended by query_1, query_2: weights 0, output 0"]
+
+
+def test_the_warning_says_in_which_batch_item_and_head() -> None:
+    query, key = numbers(2, 3, N, D), numbers(2, 3, M, D)
+    mask = np.ones((2, 3, N, M), dtype=bool)
+    mask[1, :, 4] = False
+    assert attention(query, key, mask=mask).trace.notes == [
+        "nothing is attended by query_5 (batch item 1): weights 0, output 0"
+    ]
+    mask[0, 2, 0] = False
+    assert attention(query, key, mask=mask).trace.notes == [
+        "nothing is attended by query_1 (batch item 0, head 2); query_5 (batch item 1, head 0); "
+        "query_5 (batch item 1, head 1); query_5 (batch item 1, head 2): weights 0, output 0"
+    ]
+
+
+def test_a_cap_comes_before_bias_and_masks() -> None:
+    result = attention(
+        QUERY,
+        KEY,
+        softcap=0.5,
+        bias=np.full((N, M), 100.0),
+        causal=True,
+        select=("scores", "capped_scores", "masked_scores"),
+    )
+    np.testing.assert_allclose(result.capped_scores, 0.5 * np.tanh(result.scores / 0.5), rtol=1e-15)
+    seen = np.tri(N, M, dtype=bool)
+    np.testing.assert_array_equal(result.masked_scores[seen], (result.capped_scores + 100)[seen])
+    assert np.isneginf(result.masked_scores[~seen]).all()
+
+
+def test_a_sink_takes_its_share_and_is_dropped() -> None:
+    logit = 0.7
+    plain = attention(QUERY, KEY, VALUE, select=("scores",)).scores
+    result = attention(QUERY, KEY, VALUE, sink=logit, select=("weights", "output"))
+    exponentials = np.exp(plain)
+    expected = exponentials / (exponentials.sum(axis=-1, keepdims=True) + np.exp(logit))
+    np.testing.assert_allclose(result.weights, expected, rtol=1e-14)
+    np.testing.assert_allclose(result.output, expected @ VALUE, rtol=1e-13)
+
+
+def test_a_sink_of_nothing_changes_nothing_and_one_of_0_is_softmax1() -> None:
+    plain = attention(QUERY, KEY, VALUE).output
+    np.testing.assert_allclose(attention(QUERY, KEY, VALUE, sink=-1e9).output, plain, rtol=1e-14)
+    softmax1 = attention(QUERY, KEY, VALUE, normalize="softmax1").output
+    np.testing.assert_allclose(attention(QUERY, KEY, VALUE, sink=0).output, softmax1, rtol=1e-14)
+
+
+def test_normalized_queries_and_keys_score_their_cosine() -> None:
+    result = attention(QUERY, KEY, qk_norm="l2", score="dot", select=("scores",))
+    np.testing.assert_allclose(
+        result.scores, attention(QUERY, KEY, score="cosine", select=("scores",)).scores, rtol=1e-13
+    )
+
+
+def test_a_token_after_a_cache_gets_what_it_gets_in_the_whole_sequence() -> None:
+    """Decoding one token at a time, each run's present the next run's past, is the causal attention of all of them."""
+    x, w_q, w_k = numbers(6, 5), numbers(5, 8), numbers(5, 4)
+    common = {"w_q": w_q, "w_k": w_k, "w_v": w_k, "heads": 4, "kv_heads": 2, "causal": True, "window": (3, 0)}
+    for position in (
+        "rope",
+        "alibi",
+        "sinusoidal",
+        {"t5": {"table": numbers(8, 4)}},
+        {"shaw": {"table": numbers(7, 2)}},
+    ):
+        if position == "sinusoidal":
+            common = {**common, "w_q": numbers(5, 8) * 2}
+        whole = computed(embeddings=x, **common, position=position).output
+        past: dict[str, np.ndarray] = {}
+        for token in range(len(x)):
+            result = computed(
+                ("output", "present_key", "present_value"),
+                embeddings=x[token : token + 1],
+                **common,
+                **past,
+                position=position,
+            )
+            np.testing.assert_allclose(result.output[0], whole[token], rtol=1e-12, err_msg=str(position))
+            past = {"past_key": result.present_key, "past_value": result.present_value}
+
+
+def test_without_a_cache_what_is_present_is_shaped_like_the_keys() -> None:
+    query, key = numbers(2, N, 8), numbers(2, M, 4)
+    result = attention(query, key, heads=4, kv_heads=2, position="rope", select=("present_key", "present_value"))
+    assert result.present_key.shape == key.shape
+    np.testing.assert_array_equal(result.present_value, key)
+    assert not np.array_equal(result.present_key, key)
+
+
+def test_cached_keys_have_names_and_places_of_their_own() -> None:
+    result = attention(
+        QUERY[:1], KEY[:2], VALUE[:2], past_key=KEY[2:4], past_value=VALUE[2:4], causal=True, select=("weights",)
+    )
+    assert result.key_tokens == ("past_1", "past_2", "key_1", "key_2")
+    assert np.flatnonzero(result.weights[0]).tolist() == [0, 1, 2]
+
+
+def test_tokens_may_name_the_cached_keys_too() -> None:
+    keys = {"query": QUERY[:1], "key": KEY[:1], "past_key": KEY[1:3], "past_value": KEY[1:3]}
+    assert computed(**keys, tokens=["c"]).key_tokens == ("past_1", "past_2", "c")
+    assert computed(**keys, tokens=["a", "b", "c"]).key_tokens == ("a", "b", "c")
+
+
+def test_chosen_queries_keep_their_place_and_their_row_of_the_mask() -> None:
+    mask = np.random.default_rng(1).random((N, M)) < 0.6
+    mask[:, 0] = True
+    keys = {"query": QUERY, "key": KEY, "mask": mask, "causal": True, "position": "alibi", "bias": numbers(N, M)}
+    every, some = computed(("weights",), **keys).weights, computed(("weights",), **keys, only=[3, 1]).weights
+    np.testing.assert_array_equal(some, every[[3, 1]])
+
+
+def test_alibi_adds_its_slope_times_the_distance() -> None:
+    query, key = np.zeros((1, 2, 3, 4)), np.zeros((1, 2, 3, 4))
+    result = attention(query, key, position="alibi", select=("masked_scores",))
+    distance = [[0, 1, 2], [1, 0, 1], [2, 1, 0]]
+    np.testing.assert_array_equal(
+        result.masked_scores[0], [-(2.0**-4) * np.array(distance), -(2.0**-8) * np.array(distance)]
+    )
+
+
+def test_relative_keys_are_scored_as_keys_are() -> None:
+    """Shaw et al. eq. 4: the key of each pair is kⱼ + a for its distance, here one pair at a time."""
+    table = numbers(5, D)
+    result = attention(QUERY, KEY, position={"shaw": {"table": table}}, select=("scores",))
+    for i in range(N):
+        for j in range(M):
+            expected = QUERY[i] @ (KEY[j] + table[min(max(j - i, -2), 2) + 2]) / np.sqrt(D)
+            assert np.isclose(result.scores[i, j], expected, rtol=1e-13)
+
+
+def test_learned_positions_are_added_before_the_projections() -> None:
+    x, table, w = numbers(N, D), numbers(9, D), numbers(D, 2)
+    keys = {"w_q": w, "w_k": w, "w_v": w}
+    moved = computed(embeddings=x, **keys, position={"learned": {"table": table, "offset": 3}}).output
+    np.testing.assert_allclose(moved, computed(embeddings=x + table[3 : 3 + N], **keys).output, rtol=1e-13)
+
+
+def test_a_problem_can_be_an_archive_of_arrays(tmp_path: Any) -> None:
+    np.savez(
+        tmp_path / "p.npz", query=QUERY, key=KEY[:, :2], value=VALUE, heads=2, kv_heads=1, score="dot", causal=True
+    )
+    expected = attention(QUERY, KEY[:, :2], VALUE, heads=2, kv_heads=1, score="dot", causal=True).output
+    np.testing.assert_array_equal(load(tmp_path / "p.npz").compute(("output",)).output, expected)

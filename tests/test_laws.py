@@ -1,0 +1,83 @@
+"""Laws that hold for every problem, whatever it uses."""
+
+import numpy as np
+
+from attncli.precision import Precision
+from attncli.problem import Problem
+from attncli.shapes import LEGEND
+from attncli.trace import Trace
+
+
+def traced(problem: Problem) -> Trace:
+    return problem.compute().trace
+
+
+def test_every_step_is_its_function_applied_to_its_named_inputs(loaded: Problem) -> None:
+    trace = traced(loaded)
+    precision = Precision(loaded.dtype or "float64")
+    for step in trace.steps:
+        if step.function is None:
+            continue
+        arguments = {name: precision.computing(trace[source].value) for name, source in step.inputs.items()}
+        with np.errstate(all="ignore"):
+            again = precision.stored(np.asarray(step.function(**arguments, **step.options)))
+        np.testing.assert_array_equal(again, step.value, err_msg=step.name)
+
+
+def test_names_are_unique_and_defined_before_they_are_used(loaded: Problem) -> None:
+    names = [step.name for step in traced(loaded).steps]
+    assert len(names) == len(set(names))
+    for at, step in enumerate(traced(loaded).steps):
+        assert set(step.inputs.values()) <= set(names[:at]), step.name
+
+
+def test_an_axis_is_as_long_as_its_letter_says_wherever_it_stands(loaded: Problem) -> None:
+    lengths: dict[str, int] = {}
+    features = set("dcexyoart")  # before they are split among heads, features are more
+    for step in traced(loaded).steps:
+        assert step.value.ndim == len(step.axes), step.name
+        for letter, size in zip(step.axes, step.value.shape, strict=True):
+            assert set(letter.split("+")) <= {*LEGEND, "1"}, step.name
+            if not features & set(letter) and size != 1 and step.name not in ("mask", "bias"):
+                assert lengths.setdefault(letter, size) == size, (step.name, letter)
+
+
+def test_hidden_cells_are_minus_infinity_and_then_nothing(loaded: Problem) -> None:
+    trace = traced(loaded)
+    names = {step.name for step in trace.steps}
+    if "visible" in names:
+        hidden = np.broadcast_to(~trace["visible"].value, trace["scores"].value.shape)
+        np.testing.assert_array_equal(np.isneginf(trace["masked_scores"].value), hidden)
+        assert not trace["weights"].value[hidden].any()
+    for step in trace.steps:
+        if step.name not in ("bias", "masked_scores", "scores_and_sink"):
+            assert not np.isneginf(step.value).any(), step.name
+
+
+def test_rows_of_a_distribution_sum_to_one_and_empty_rows_to_zero(loaded: Problem) -> None:
+    trace = traced(loaded)
+    if "distribution" not in loaded.normalize.entry.traits:
+        return
+    name = "weights" if loaded.sink is None else "weights_and_sink"
+    visible = np.isfinite(trace["masked_scores" if loaded.sink is None else "scores_and_sink"].value).any(axis=-1)
+    total = trace[name].value.astype(float).sum(axis=-1)
+    close = {"float32": 1e-6, "bfloat16": 3e-2}.get(loaded.dtype or "", 1e-12)
+    np.testing.assert_allclose(total, visible.astype(float), rtol=0, atol=close)
+
+
+def test_the_answer_is_shaped_like_the_question(loaded: Problem) -> None:
+    output = traced(loaded)["output"].value
+    assert output.ndim == loaded.asking.ndim
+    rows = len(loaded.asking_labels)
+    assert output.shape[:-1] == (*loaded.asking.shape[:-2], rows)
+
+
+def test_what_is_present_is_the_cache_and_what_is_new_shaped_as_they_came(loaded: Problem) -> None:
+    trace = traced(loaded)
+    for role in ("key", "value"):
+        present = trace[f"present_{role}"].value
+        past, new = getattr(loaded, f"past_{role}"), trace[role].value
+        assert present.shape[-2] == loaded.past_count + loaded.new_key_count
+        assert present.ndim == (new if past is None else past).ndim
+        if past is not None:
+            np.testing.assert_array_equal(present[..., : loaded.past_count, :], past)

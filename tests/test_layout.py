@@ -1,0 +1,201 @@
+"""Layout: what the number of axes of the inputs says."""
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from attncli import AttnError, attention
+from attncli.io.problems import Written, assemble
+from attncli.io.source import Origin
+
+B, H, G, N, M, D, E = 2, 6, 3, 5, 7, 4, 11
+
+
+def numbers(*shape: int) -> np.ndarray:
+    return np.random.default_rng(list(shape)).standard_normal(shape)
+
+
+QUERY, KEY, VALUE = numbers(B, H, N, D), numbers(B, G, M, D), numbers(B, G, M, E)
+
+
+def side_by_side(x: np.ndarray) -> np.ndarray:
+    """[b h n d] as [b n h·d], a head at a time."""
+    return np.concatenate([x[:, head] for head in range(x.shape[1])], axis=-1)
+
+
+def test_heads_apart_or_side_by_side_give_the_same_answer() -> None:
+    apart = attention(QUERY, KEY, VALUE)
+    wide = attention(*map(side_by_side, (QUERY, KEY, VALUE)), heads=H, kv_heads=G)
+    assert apart.output.shape == (B, H, N, E)
+    assert wide.output.shape == (B, N, H * E)
+    np.testing.assert_array_equal(wide.output, side_by_side(apart.output))
+
+
+def test_a_batch_is_its_items_one_by_one() -> None:
+    wide = [side_by_side(x) for x in (QUERY, KEY, VALUE)]
+    together = attention(*wide, heads=H, kv_heads=G).output
+    for item in range(B):
+        alone = attention(*[x[item] for x in wide], heads=H, kv_heads=G).output
+        assert alone.shape == (N, H * E)
+        np.testing.assert_allclose(together[item], alone, rtol=1e-13)
+
+
+@pytest.mark.parametrize(("kv_heads", "reads"), [(6, [0, 1, 2, 3, 4, 5]), (3, [0, 0, 1, 1, 2, 2]), (1, [0] * 6)])
+def test_a_query_head_reads_the_key_head_of_its_group(kv_heads: int, reads: list[int]) -> None:
+    key, value = numbers(B, kv_heads, M, D), numbers(B, kv_heads, M, E)
+    grouped = attention(QUERY, key, value).output
+    for head, read in enumerate(reads):
+        alone = attention(QUERY[:, head], key[:, read], value[:, read]).output
+        np.testing.assert_allclose(grouped[:, head], alone, rtol=1e-13)
+
+
+def test_an_axis_of_heads_is_there_where_there_are_several_or_four_axes() -> None:
+    assert attention(QUERY[:, :1], KEY[:, :1], VALUE[:, :1], select=("weights",)).weights.shape == (B, 1, N, M)
+    assert attention(QUERY[:, 0], KEY[:, 0], VALUE[:, 0], select=("weights",)).weights.shape == (B, N, M)
+    assert attention(QUERY[0, 0], KEY[0, 0], select=("weights",)).weights.shape == (N, M)
+    assert attention(QUERY[0, 0], KEY[0, 0], heads=2, select=("weights",)).weights.shape == (2, N, M)
+
+
+def test_output_weights_merge_heads_that_came_apart() -> None:
+    w_o = numbers(H * E, 13)
+    result = assemble(
+        {name: Written(x, Origin()) for name, x in (("query", QUERY), ("key", KEY), ("value", VALUE), ("w_o", w_o))}
+    ).compute()
+    np.testing.assert_allclose(result.output, side_by_side(attention(QUERY, KEY, VALUE).output) @ w_o, rtol=1e-12)
+
+
+def test_embeddings_may_have_batch_items() -> None:
+    x, w_q, w_k = numbers(B, N, 13), numbers(13, H * D), numbers(13, G * D)
+    keys = {"embeddings": x, "w_q": w_q, "w_k": w_k, "w_v": w_k, "heads": H, "kv_heads": G}
+    result = assemble({name: Written(value, Origin()) for name, value in keys.items()}).compute()
+    expected = attention(x @ w_q, x @ w_k, x @ w_k, heads=H, kv_heads=G).output
+    np.testing.assert_allclose(result.output, expected, rtol=1e-13)
+
+
+REFUSED: dict[str, tuple[dict[str, Any], str]] = {
+    "heads that do not divide": (
+        {"query": numbers(N, 6), "key": numbers(M, 6), "heads": 4},
+        "heads: 4 heads can't share the 6 features of the queries; choose a divisor of 6",
+    ),
+    "key heads that do not divide": (
+        {"query": numbers(N, 6), "key": numbers(M, 4), "heads": 6, "kv_heads": 4},
+        "kv_heads: 6 query heads can't share 4 key heads evenly; choose a divisor of 6",
+    ),
+    "a number of heads that the array has not": (
+        {"query": QUERY, "key": KEY, "heads": 4},
+        "heads: heads is 4; query has 6 heads on its second axis",
+    ),
+    "key heads that the array has not": (
+        {"query": QUERY, "key": KEY, "kv_heads": 2},
+        "kv_heads: kv_heads is 2; key has 3 heads on its second axis",
+    ),
+    "values of other heads": (
+        {"query": QUERY, "key": KEY, "value": QUERY[..., :M, :]},
+        "value has 6 key and value heads (g); key has 3 key and value heads (g)",
+    ),
+    "another number of axes": ({"query": QUERY, "key": KEY[0]}, "key: key has 3 axes; query has 4"),
+    "another number of batch items": (
+        {"query": QUERY, "key": numbers(3, G, M, D)},
+        "key has 3 batch items (b); query has 2 batch items (b)",
+    ),
+    "heads of other widths": (
+        {"query": numbers(N, 6), "key": numbers(M, 6), "heads": 2, "kv_heads": 1},
+        "key has 6 columns (d); query has 6 columns (d), over 2 heads",
+    ),
+    "a cache without values": (
+        {"query": QUERY, "key": KEY, "past_key": KEY},
+        "past_value: a cache has keys and values; give past_key and past_value together",
+    ),
+    "a cache of another width": (
+        {"query": QUERY, "key": KEY, "past_key": numbers(B, G, 2, 3), "past_value": numbers(B, G, 2, D)},
+        "past_key has 3 columns (c); key has 4 columns (c)",
+    ),
+    "a cache of two lengths": (
+        {"query": QUERY, "key": KEY, "past_key": numbers(B, G, 2, D), "past_value": numbers(B, G, 1, D)},
+        "past_value has 1 row (p); past_key has 2 rows (p)",
+    ),
+    "a mask that is too wide": (
+        {"query": QUERY, "key": KEY, "mask": np.ones((N, M + 1), dtype=bool)},
+        "mask: mask has 8 keys (m); key has 7 rows (m)",
+    ),
+    "a mask of other heads": (
+        {"query": QUERY, "key": KEY, "mask": np.ones((G, N, M), dtype=bool)},
+        "mask: mask has 3 query heads (h); there are 6 query heads",
+    ),
+    "a mask of batch items that there are not": (
+        {"query": QUERY[0, 0], "key": KEY[0, 0], "mask": np.ones((2, 1, N, M), dtype=bool)},
+        "mask: mask has 2 batch items (b); there is one batch item",
+    ),
+    "a mask of numbers": (
+        {"query": QUERY, "key": KEY, "mask": np.full((N, M), 0.5)},
+        "mask: 0.5 is neither 0 nor 1; 1 attends and 0 does not; numbers that are added to the scores are a bias",
+    ),
+    "a length beyond the keys": (
+        {"query": QUERY, "key": KEY, "key_lengths": [3, 8]},
+        "key_lengths: 8 is more than there are keys; key has 7 rows (m)",
+    ),
+    "a length too few": (
+        {"query": QUERY, "key": KEY, "key_lengths": [3]},
+        "key_lengths has 1 number (b); query has 2 batch items (b)",
+    ),
+    "lengths without a batch": (
+        {"query": QUERY[0, 0], "key": KEY[0, 0], "key_lengths": [3, 4]},
+        "key_lengths: there are no batch items; give one length",
+    ),
+    "half a key": ({"query": QUERY, "key": KEY, "key_lengths": [1.5, 2]}, "key_lengths: 1.5 is not a whole number"),
+    "a window of one side": ({"query": QUERY, "key": KEY, "window": [3]}, "window: [3] is no window; expected LEFT"),
+    "a window below nothing": ({"query": QUERY, "key": KEY, "window": "1,-2"}, "window: -2 is no side of a window"),
+    "a sink for other heads": (
+        {"query": QUERY, "key": KEY, "sink": [1.0, 2]},
+        "sink has 2 numbers (h); there are 6 query heads",
+    ),
+    "a cap of nothing": ({"query": QUERY, "key": KEY, "softcap": 0}, "softcap: 0 is out of range"),
+    "an odd number of features to turn": (
+        {"query": numbers(N, 5), "key": numbers(M, 5), "position": "rope"},
+        "position: rope turns pairs, and can't turn 5 of the 5 features of a head; give dims, an even number",
+    ),
+    "more features to turn than there are": (
+        {"query": QUERY, "key": KEY, "position": "rope:dims=6"},
+        "position: rope turns pairs, and can't turn 6 of the 4 features of a head",
+    ),
+    "positions for embeddings that are not there": (
+        {"query": QUERY, "key": KEY, "position": "sinusoidal"},
+        "position: sinusoidal is added to embeddings, and query is given already projected; give embeddings",
+    ),
+    "a table that is too short": (
+        {"embeddings": numbers(N, D), "position": {"learned": {"table": numbers(N, D), "offset": 1}}},
+        "position, table: the table has positions 0 to 4; 1 to 5 are asked for",
+    ),
+    "relative keys without a middle": (
+        {"query": QUERY, "key": KEY, "position": {"shaw": {"table": numbers(4, D)}}},
+        "position, table: has 4 rows; expected an odd number: the middle is distance 0",
+    ),
+    "relative keys for a score that has no products": (
+        {"query": QUERY, "key": KEY, "score": "gaussian", "position": {"shaw": {"table": numbers(3, D)}}},
+        "position: shaw adds keys to a dot product; the score is gaussian; score with dot or scaled_dot",
+    ),
+    "buckets that can't be divided": (
+        {"query": QUERY, "key": KEY, "position": {"t5": {"table": numbers(3, H)}}},
+        "position, table: 3 buckets can't be divided",
+    ),
+    "buckets that end too early": (
+        {"query": QUERY, "key": KEY, "position": {"t5": {"table": numbers(32, H), "max_distance": 8}}},
+        "position, max_distance: max_distance is not beyond the 8 buckets of one distance each",
+    ),
+    "slopes of other heads": (
+        {"query": QUERY, "key": KEY, "position": {"alibi": {"slopes": [1.0, 2]}}},
+        "position, slopes has 2 numbers (h); there are 6 query heads",
+    ),
+    "a sink where a key has to be drawn": (
+        {"query": QUERY, "key": KEY, "sink": numbers(H), "context": "sample"},
+        "sink: sample draws one key; with a sink there may be none",
+    ),
+}
+
+
+@pytest.mark.parametrize(("keys", "message"), REFUSED.values(), ids=REFUSED)
+def test_what_does_not_fit_is_said_with_both_sides(keys: dict[str, Any], message: str) -> None:
+    with pytest.raises(AttnError) as caught:
+        assemble({name: Written(value, Origin()) for name, value in keys.items()}).compute()
+    assert message in str(caught.value)

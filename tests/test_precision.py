@@ -1,0 +1,118 @@
+"""Precision: what numbers are rounded to, and how often."""
+
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from attncli import attention
+from attncli.precision import NAMES, Precision, common, to_bfloat16
+
+
+def bfloat16_neighbours(number: float) -> tuple[float, float]:
+    """The two values with 8 significant bits around a positive number, from its bits alone."""
+    bits = int(np.float32(number).view(np.uint32))
+    while float(np.uint32(bits).view(np.float32)) > number:
+        bits -= 1
+    low = bits & 0xFFFF0000
+    return tuple(float(np.uint32(edge).view(np.float32)) for edge in (low, low + 0x10000))  # type: ignore[return-value]
+
+
+@given(st.floats(1e-30, 1e30))
+def test_bfloat16_is_the_nearest_of_two_neighbours_and_of_a_tie_the_even_one(number: float) -> None:
+    low, high = bfloat16_neighbours(number)
+    down, up = Fraction(number) - Fraction(low), Fraction(high) - Fraction(number)
+    even_is_low = (int(np.float32(low).view(np.uint32)) >> 16) % 2 == 0
+    expected = low if down < up or (down == up and even_is_low) else high
+    assert float(to_bfloat16(np.array([number]))[0]) == expected
+
+
+@given(st.integers(0x3F80, 0x4000), st.sampled_from([-1, 0, 1]))
+def test_a_tie_in_double_precision_is_broken_by_what_lies_beyond_single(bits: int, side: int) -> None:
+    low, high = (float(np.uint32((bits + up) << 16).view(np.float32)) for up in (0, 1))
+    tie = (low + high) / 2
+    number = np.nextafter(tie, np.inf * side) if side else tie
+    expected = {-1: low, 1: high, 0: low if bits % 2 == 0 else high}[side]
+    assert float(to_bfloat16(np.array([number]))[0]) == expected
+
+
+def test_bfloat16_keeps_what_is_no_number() -> None:
+    with np.errstate(over="ignore"):
+        found = to_bfloat16(np.array([np.inf, -np.inf, 1e39, -0.0, 0.0]))
+    assert found.tolist() == [np.inf, -np.inf, np.inf, 0, 0]
+    assert np.signbit(found[3])
+    assert np.isnan(to_bfloat16(np.array([np.nan], dtype=np.float32)))
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_masks_and_indices_are_left_as_they_are(name: str) -> None:
+    for x in (np.array([True]), np.array([2**60 + 1])):
+        assert Precision(name).stored(x) is x
+        assert Precision(name).computing(x) is x
+
+
+@pytest.mark.parametrize(
+    ("names", "expected"),
+    [
+        ([], "float64"),
+        (["float16"], "float16"),
+        (["bfloat16", "bfloat16"], "bfloat16"),
+        (["bfloat16", "float16"], "float32"),
+        (["bfloat16", "float32"], "float32"),
+        (["float32", "float64"], "float64"),
+        (["bfloat16", "float64"], "float64"),
+        ([np.dtype("longdouble").name, "float16"], "longdouble"),
+    ],
+)
+def test_inputs_of_several_types_are_computed_in_one_that_holds_them(names: list[str], expected: str) -> None:
+    assert common(names) == expected
+
+
+QUERY, KEY = np.random.default_rng(0).normal(size=(3, 5)), np.random.default_rng(1).normal(size=(7, 5))
+SELECT = ("query", "scores", "masked_scores", "weights", "context", "output")
+
+
+@pytest.mark.parametrize("dtype", ["float16", "float32", "float64", "longdouble"])
+def test_every_result_has_the_type_that_was_asked_for(dtype: str) -> None:
+    result = attention(QUERY, KEY, dtype=dtype, causal=True, position="rope:dims=4", select=SELECT)
+    assert {getattr(result, name).dtype.name for name in SELECT} == {np.dtype(dtype).name}
+
+
+@pytest.mark.parametrize("dtype", ["float16", "float32", "longdouble"])
+def test_without_being_asked_it_is_the_type_of_the_inputs(dtype: str) -> None:
+    result = attention(QUERY.astype(dtype), KEY.astype(dtype), sink=[0.5], bias=[[1.0]], select=SELECT)
+    assert {getattr(result, name).dtype.name for name in SELECT} == {np.dtype(dtype).name}
+
+
+def test_lists_and_whole_numbers_take_the_type_of_the_arrays_beside_them() -> None:
+    assert attention(QUERY.astype(np.float32), KEY.tolist()).output.dtype == np.float32
+    assert attention(QUERY.astype(np.float16), np.ones((7, 5), dtype=int)).output.dtype == np.float16
+    assert attention([[1, 2]], np.ones((7, 2), dtype=int)).output.dtype == np.float64
+
+
+@pytest.mark.parametrize("dtype", ["float16", "bfloat16", "float32"])
+def test_a_stage_rounds_once_at_its_end(dtype: str) -> None:
+    """Every step is the exact function of the rounded steps before it, rounded."""
+    stored = Precision(dtype).stored
+    result = attention(QUERY, KEY, dtype=dtype, select=SELECT)
+    query, key = (stored(x).astype(np.float64) for x in (QUERY, KEY))
+    np.testing.assert_array_equal(result.query, stored(QUERY))
+    np.testing.assert_array_equal(result.scores, stored(query @ key.T / np.sqrt(5)))
+    exponentials = np.exp(result.scores.astype(np.float64))
+    np.testing.assert_array_equal(result.weights, stored(exponentials / exponentials.sum(axis=-1, keepdims=True)))
+    np.testing.assert_array_equal(result.output, stored(result.weights.astype(np.float64) @ key))
+
+
+def test_bfloat16_is_held_in_single_precision_with_its_own_few_digits() -> None:
+    result = attention(QUERY, KEY, dtype="bfloat16")
+    assert result.output.dtype == np.float32
+    assert (result.output.view(np.uint32) & 0xFFFF == 0).all()
+
+
+def test_a_longdouble_keeps_the_digits_that_a_double_has_not() -> None:
+    third = np.longdouble(1) / 3
+    result = attention(np.array([[third]]), np.array([[1]], dtype=np.longdouble), score="dot", select=("scores",))
+    assert result.scores[0, 0] == third
+    assert np.finfo(np.longdouble).eps == np.finfo(np.float64).eps or float(third) != third
