@@ -21,7 +21,7 @@ def generate(
             "--output",
             "-o",
             metavar="FILE|FOLDER",
-            help="A .yaml file, or a new folder for CSV files and problem.yaml.",
+            help="A .yaml file, or a new folder for the arrays and problem.yaml.",
         ),
     ] = None,
     **keys: Any,

@@ -50,7 +50,7 @@ def _safetensors(arrays: Mapping[str, Array], precision: Precision) -> bytes:
             raise AttnError(f"has no type for {dtype}", where=".safetensors", hint=hint)
         buffer = np.ascontiguousarray(array).reshape(array.shape)
         if array.dtype.kind == "f" and precision.name == BFLOAT16:
-            dtype, buffer = BFLOAT16, (buffer.view(np.uint32) >> 16).astype(np.uint16)
+            dtype, buffer = BFLOAT16, np.asarray((buffer.view(np.uint32) >> 16).astype(np.uint16))
         buffers.append(buffer)
         tensors[name] = TensorSpec(dtype=dtype, shape=array.shape, data_ptr=buffer.ctypes.data, data_len=buffer.nbytes)
     return bytes(serialize(tensors))

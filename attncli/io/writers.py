@@ -16,8 +16,11 @@ from attncli import delimited
 from attncli.arrays import Array, np
 from attncli.catalogue import Chosen
 from attncli.errors import AttnError
+from attncli.io.packing import pack
+from attncli.io.readers.binary import NPY
 from attncli.io.readers.yaml import STRING, is_word
 from attncli.io.source import path_of
+from attncli.precision import Precision
 from attncli.problem import Problem
 
 # What was needed to draw the matrices is of no use beside them.
@@ -67,15 +70,20 @@ def problem_json(problem: Problem) -> str:
     return json.dumps(said, ensure_ascii=False, indent=1, allow_nan=False) + "\n"
 
 
-def problem_folder(problem: Problem) -> dict[str, str]:
-    """The problem as CSV files, and `problem.yaml`, which names them: the text of each file by its name."""
-    files: dict[str, str] = {}
+def problem_folder(problem: Problem) -> dict[str, str | bytes]:
+    """The problem as files, and `problem.yaml`, which names them: the contents of each file by its name.
+
+    Arrays are tables in CSV, those of more than two axes `.npy` files.
+    """
+    files: dict[str, str | bytes] = {}
     named: dict[str, Any] = {}
-    labels = (
-        problem.key_labels if problem.embeddings is not None and all(map(_fits_a_cell, problem.key_labels)) else None
-    )
+    is_table = problem.embeddings is not None and problem.embeddings.ndim == 2
+    labels = problem.key_labels if is_table and all(map(_fits_a_cell, problem.key_labels)) else None
     for name, value in _said(problem).items():
-        if isinstance(value, np.ndarray):
+        if isinstance(value, np.ndarray) and value.ndim > 2:
+            files[f"{name}{NPY}"] = pack({name: value}, NPY, Precision())
+            named[name] = f"{name}{NPY}"
+        elif isinstance(value, np.ndarray):
             files[f"{name}.csv"] = _table(value, labels if name == "embeddings" else None)
             named[name] = f"{name}.csv"
         elif name != "tokens" or labels is None:  # else they stand in embeddings.csv
@@ -131,7 +139,7 @@ def _fits_a_cell(label: str) -> bool:
 
 def _table(array: Array, labels: tuple[str, ...] | None) -> str:
     """An array as CSV, a label before each row where there are labels."""
-    rows = _plain(np.atleast_2d(array).tolist())
+    rows = _plain(np.atleast_2d(array.astype(int) if array.dtype.kind == "b" else array).tolist())
     if labels:
         header = ["", *(f"x{number}" for number in range(1, len(rows[0]) + 1))]
         rows = [header, *([label, *row] for label, row in zip(labels, rows, strict=True))]
@@ -154,7 +162,7 @@ def write_file(name: str, contents: str | bytes) -> None:
         raise AttnError(f"can't be written ({error.strerror})", where=name) from None
 
 
-def write_folder(name: str, files: Mapping[str, str]) -> None:
+def write_folder(name: str, files: Mapping[str, str | bytes]) -> None:
     """Write a new folder whole or not at all; raises AttnError where there is one with something in it."""
     target = Path(os.path.realpath(path_of(name)))
     try:
@@ -165,7 +173,7 @@ def write_folder(name: str, files: Mapping[str, str]) -> None:
             made = Path(beside) / "new"
             made.mkdir()
             for file, contents in files.items():
-                (made / file).write_text(contents, encoding="utf-8", newline="")
+                (made / file).write_bytes(contents.encode("utf-8") if isinstance(contents, str) else contents)
             if target.is_dir():  # somebody may stand in it: it is filled, not replaced
                 for file in files:
                     (made / file).replace(target / file)

@@ -1,0 +1,68 @@
+"""The picture of the masks."""
+
+import numpy as np
+
+from attncli import attention
+from attncli.render.picture import pictures
+from attncli.render.sections import sections
+from attncli.render.view import View
+
+N = 4
+X = np.random.default_rng(0).standard_normal((N, 3))
+
+
+def drawn(fixed: dict[str, int] | None = None, x: np.ndarray = X, **keys: object) -> list[tuple[list[str], str]]:
+    """The rows of each picture, and its legend."""
+    trace = attention(x, x, **keys).trace
+    return [
+        (["".join(row) for row in grid.signs or ()], legend)
+        for grid, legend in pictures(trace, trace["visible"], fixed or {})
+    ]
+
+
+def test_every_rule_has_a_sign_of_its_own() -> None:
+    mask = np.ones((N, N), dtype=bool)
+    mask[3, 2] = False
+    bias = np.zeros((N, N))
+    bias[2, 1] = -np.inf
+    ((rows, legend),) = drawn(mask=mask, bias=bias, causal=True, window=(2, 0), key_lengths=3)
+    assert rows == ["●▷▷░", "●●▷░", "●−●░", "·●×░"]
+    assert legend == (
+        "● visible: 6   ░ padding: 4   × masked: 1   − bias −∞: 1   ▷ after the query (causal): 3   "
+        "· outside the window: 1"
+    )
+
+
+def test_a_rule_that_nobody_asked_for_is_not_in_the_legend() -> None:
+    ((_, legend),) = drawn(causal=True)
+    assert legend == "● visible: 10   ▷ after the query (causal): 6"
+
+
+def test_each_batch_item_has_its_picture_and_one_row_serves_every_query() -> None:
+    found = drawn(x=np.stack([X, X]), key_lengths=[1, 4])
+    assert [rows for rows, _ in found] == [["●░░░"] * N, ["●●●●"] * N]
+    assert drawn(x=np.stack([X, X]), key_lengths=[1, 4], fixed={"b": 1}) == found[1:]
+
+
+def test_heads_may_differ() -> None:
+    x, mask = np.stack([X, X])[None], np.ones((2, 1, N), dtype=int)
+    mask[1, 0, 2] = 0
+    assert [rows[0] for rows, _ in drawn(x=x, mask=mask, causal=True)] == ["●▷▷▷", "●▷×▷"]
+
+
+def test_the_picture_is_shown_where_it_is_selected_and_where_it_is_explained() -> None:
+    result = attention(X, X, causal=True, select=("visible",))
+    for view in (View(result), View(result, explain=True)):
+        (section,) = [s for s in sections(view) if "visible" in s.title]
+        assert section.grids[0].signs is not None
+        assert section.remarks == ("● visible: 10   ▷ after the query (causal): 6",)
+
+
+def test_what_each_rule_says_of_the_cell_is_written_under_the_picture() -> None:
+    result = attention(X, X, causal=True, window=(1, 0), key_lengths=4)
+    (section,) = [s for s in sections(View(result, explain=True, cell=(3, 1))) if "visible" in s.title]
+    assert section.arithmetic == (
+        "key 1 ≤ position 3 of query_4: visible",
+        "the window of query_4 goes from 2 to 3; key 1: hidden",
+        "key 1 < 4 real keys: visible",
+    )
