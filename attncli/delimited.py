@@ -11,6 +11,6 @@ def text(rows: Iterable[Sequence[object]], delimiter: str = ",") -> str:
 def _cell(cell: object, delimiter: str) -> str:
     """A number as Python writes it, or a word: `#` begins a comment, and marks that delimit elsewhere mislead."""
     if not isinstance(cell, str):
-        return repr(cell)
+        return str(cell)
     special = cell.startswith("#") or cell != cell.strip() or any(mark in cell for mark in f',;\t\r\n"{delimiter}')
     return '"' + cell.replace('"', '""') + '"' if special else cell

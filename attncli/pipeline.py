@@ -45,6 +45,7 @@ def trace(problem: Problem) -> Trace:
         pipeline={stage: str(getattr(problem, stage)) for stage in ("score", "normalize", "context")},
         labels={
             "n": problem.asking_labels,
+            "q": problem.query_labels,
             "m": keys,
             "p": keys[: problem.past_count],
             "k": keys[problem.past_count :],

@@ -32,7 +32,7 @@ class Key:
     """What is said about one key of a problem: how it is read, and its help."""
 
     name: str
-    # "matrix", "vector", "mask", "counts", "window", "labels", "text", "vocabulary", "integer", "number", "word",
+    # "matrix", "vector", "truths", "counts", "window", "labels", "text", "vocabulary", "integer", "number", "word",
     # "flag", or a kind of the catalogue
     kind: str
     help: str
@@ -104,7 +104,9 @@ class Problem:
         default=Chosen(look_up("score", "scaled_dot")),
     )
     scale: float | None = _key("number", STAGES, "number multiplied into the score instead of the score's own")
-    softcap: float | None = _key("number", STAGES, "cap · tanh(score / cap), before bias and masks", above=0)
+    softcap: float | None = _key(
+        "number", STAGES, "squeezes scores between -softcap and softcap, before bias and masks", above=0
+    )
     position: Chosen | None = _key("position", STAGES, "what tells the model where queries and keys stand")
     normalize: Chosen = _key(
         "normalize", STAGES, "from scores to weights", default=Chosen(look_up("normalize", "softmax"))
@@ -116,7 +118,7 @@ class Problem:
         default=Chosen(look_up("context", "weighted_sum")),
     )
     mask: Array | None = _key(
-        "mask", MASKS, "1 or true where the query may attend to the key; broadcasts", letters="n m", axes=(1, 2, 3, 4)
+        "truths", MASKS, "1 or true where the query may attend to the key; broadcasts", letters="n m", axes=(1, 2, 3, 4)
     )
     bias: Array | None = _key(
         "matrix", MASKS, "numbers added to the scores; broadcasts", letters="n m", axes=(1, 2, 3, 4)

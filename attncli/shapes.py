@@ -11,6 +11,7 @@ LEGEND = {
     "h": "query heads",
     "g": "key and value heads",
     "n": "queries",
+    "q": "queries, before some are chosen",
     "m": "keys",
     "p": "cached keys",
     "k": "new keys",

@@ -65,6 +65,8 @@ PROBLEMS: Mapping[str, Mapping[str, Any]] = {
         "key_lengths": [0, 4],
         "sink": 0.3,
     },
+    "some queries of a mask and a bias": {**APART, "mask": truths(N, K), "bias": bias(B, H, N, K), "only": [3, -1]},
+    "some queries of another sequence": {**SEQUENCE, **GROUPS, "query_embeddings": numbers(3, 13), "only": [2]},
     "a sink in every head": {**APART, "sink": numbers(H), "bias": bias(B, 1, N, K), "normalize": "entmax:alpha=1.4"},
     "rope of some features": {**SEQUENCE, **GROUPS, "position": "rope:dims=2,offset=3,scaling=2", "causal": True},
     "rope at the end": {

@@ -187,6 +187,22 @@ REFUSED: dict[str, tuple[dict[str, Any], str]] = {
         {"query": QUERY, "key": KEY, "position": {"alibi": {"slopes": [1.0, 2]}}},
         "position, slopes has 2 numbers (h); there are 6 query heads",
     ),
+    "a number for a matrix": (
+        {"query": QUERY, "key": KEY, "score": {"general": {"w": np.array(3.0)}}},
+        "score, w: is one number; expected [d c]",
+    ),
+    "a number for a table": (
+        {"embeddings": numbers(N, D), "position": {"learned": {"table": 5}}},
+        "position, table: is one number; expected [t x]",
+    ),
+    "a vector for a matrix": (
+        {"query": QUERY, "key": KEY, "weight_layout": "out_in", "context": {"attentional": {"w": [1.0, 2]}}},
+        "context, w: has 1 axis; expected 2 (e+d a)",
+    ),
+    "lengths beyond all numbers": (
+        {"query": QUERY, "key": KEY, "key_lengths": np.array([np.inf, 1], dtype=np.float16)},
+        "key_lengths: inf is not a whole number from 0",
+    ),
     "a sink where a key has to be drawn": (
         {"query": QUERY, "key": KEY, "sink": numbers(H), "context": "sample"},
         "sink: sample draws one key; with a sink there may be none",

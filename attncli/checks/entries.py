@@ -41,6 +41,10 @@ def _entry(chosen: Chosen, where: str, lengths: Lengths, problem: "Problem", lay
                 where=where,
                 hint=f"for example {entry.name}:{_example(parameter.name, parameter.kind)}",
             )
+        value = chosen.parameters.get(parameter.name)
+        if parameter.kind == "array" and isinstance(value, float) and not isinstance(parameter.default, float):
+            wanted = f"expected [{' '.join(parameter.letters)}]"
+            raise AttnError("is one number", where=f"{where}, {parameter.name}", hint=wanted)
     bound = dict(lengths)
     for name, letter in (("query", "d"), ("key", "c"), ("value", "e")):
         wanted = entry.shapes.arrays.get(name)
@@ -55,7 +59,8 @@ def _entry(chosen: Chosen, where: str, lengths: Lengths, problem: "Problem", lay
 def _parameter(where: str, value: Any, letters: Letters, bound: Lengths, problem: "Problem", leading: Letters) -> None:
     """Bind an array that an entry brings; matrices that are multiplied lie as `weight_layout` says."""
     shape = value.shape
-    if problem.weight_layout == "out_in" and len(letters) == 2 and not where.startswith("position"):
+    multiplied = len(letters) == 2 and not where.startswith("position")
+    if problem.weight_layout == "out_in" and multiplied and len(shape) > 1:
         shape = (*shape[:-2], shape[-1], shape[-2])
     bind(bound, where, letters, shape, leading=leading)
 

@@ -23,7 +23,7 @@ _METAVARS = {
     "vocabulary": "FILE",
     "integer": "N",
     "number": "X",
-    "mask": "MATRIX",
+    "truths": "MATRIX",
     "counts": "VECTOR",
     "window": "LEFT,RIGHT",
 }

@@ -164,7 +164,7 @@ def given(value: Any, key: str, origin: Origin) -> Labelled:
     """An array of NumPy's, or of another library that NumPy can read."""
     try:
         found = np.asarray(value)
-    except TypeError as error:  # a tensor of a type that NumPy has not
+    except (TypeError, RuntimeError) as error:  # a tensor of a type that NumPy has not, or one that keeps gradients
         raise AttnError(f"can't be read ({error})", where=origin.where(key, value)) from None
     if found.dtype.name == BFLOAT16:  # another package has registered the type
         return Labelled(found.astype(np.float32), dtype=BFLOAT16)

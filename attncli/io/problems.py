@@ -64,9 +64,17 @@ def _arrays(name: str, path: Path) -> Document:
     for key, entry in binary.entries(path).items():
         value: Any = entry
         if isinstance(entry, binary.Typed):
-            value = Labelled(entry.array, dtype=entry.dtype) if entry.array.ndim else entry.array.item()
+            value = _unpacked(entry, KEYS[key].kind if key in KEYS else "")
         document[key] = Written(value, origin)
     return document
+
+
+def _unpacked(entry: binary.Typed, kind: str) -> Any:
+    """An array as its key takes it: numbers and short lists as Python has them, matrices as they are."""
+    if entry.array.ndim and kind not in ("labels", "window"):
+        return Labelled(entry.array, dtype=entry.dtype)
+    found = entry.array.tolist()
+    return [int(x) if float(x).is_integer() else x for x in found] if isinstance(found, list) else found
 
 
 def parse_document(text: str, name: str, folder: Path = Path()) -> Document:
@@ -136,7 +144,7 @@ def _read(key: Key, written: Written) -> Any:
     readers: Mapping[str, Callable[[Key, Written, str], Any]] = {
         "matrix": _array,
         "vector": _vector,
-        "mask": _mask,
+        "truths": _truths,
         "counts": _counts,
         "vocabulary": _vocabulary,
         "labels": lambda key, written, where: _labels(written.value, where),
@@ -160,7 +168,7 @@ def _array(key: Key, written: Written, where: str) -> Labelled | Draw:
     found = matrix.read(written.value, key.name, written.origin)
     if isinstance(found, Draw):
         return found
-    if found.array.dtype.kind == "b" and key.kind != "mask":
+    if found.array.dtype.kind == "b" and key.kind != "truths":
         raise AttnError("true and false are not numbers", where=where, hint="write 1 and 0")
     return Labelled(_with_axes(found.array, key, where), found.labels, found.dtype)
 
@@ -184,7 +192,7 @@ def _vector(key: Key, written: Written, where: str) -> Labelled | Draw:
     return _array(key, Written(values.listed(written.value), written.origin), where)
 
 
-def _mask(key: Key, written: Written, where: str) -> Labelled:
+def _truths(key: Key, written: Written, where: str) -> Labelled:
     """A table of true and false, or of 1 and 0."""
     found = _array(key, written, where)
     if isinstance(found, Draw):
@@ -205,6 +213,8 @@ def _read_parameter(value: Any, key: str, origin: Origin) -> Any:
     found = matrix.read(value, key, origin)
     if isinstance(found, Draw):
         return found
+    if found.array.ndim == 0:
+        return float(found.array)
     vector = found.array.ndim == 2 and 1 in found.array.shape and key.endswith(VECTORS)
     return found.array.reshape(-1) if vector else found.array
 

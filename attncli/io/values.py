@@ -45,6 +45,7 @@ def truths(array: Array, where: str) -> Array:
 
 def counts(array: Array, where: str) -> Array:
     """Whole numbers from 0."""
+    array = array.astype(np.float64)
     wrong = array[~((array >= 0) & (array == np.floor(array)) & (array < 2**53))]
     if wrong.size:
         raise AttnError(f"{wrong.flat[0]:g} is not a whole number from 0", where=where)

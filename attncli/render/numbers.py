@@ -10,6 +10,7 @@ def aligned(values: Array, places: int) -> list[list[str]]:
     All cells have as many decimals as the one that needs most, up to `places`; a cell that is exactly 0 is `0`, one
     that only rounds to 0 is `0.0000`. A table of very large or very small numbers is written with powers of ten.
     """
+    values = values.astype(np.float64) if values.dtype.itemsize < 8 else values  # a half can't be held against 1e9
     finite = abs(values[np.isfinite(values) & (values != 0)])
     if finite.size and (finite.max() >= 1e9 or finite.max() < 10.0**-places):
         return [[decimal(cell, places) for cell in row] for row in values]

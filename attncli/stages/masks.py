@@ -7,7 +7,7 @@ from attncli.ops import look_up, masks
 from attncli.problem import Problem
 from attncli.recorder import Recorder
 from attncli.shapes import Letters
-from attncli.stages.running import GIVEN, table_axes
+from attncli.stages.running import GIVEN, all_queries, table_axes
 from attncli.trace import Step
 
 
@@ -58,6 +58,6 @@ def give_table(problem: Problem, recorder: Recorder, name: str) -> Step:
         table, layout = getattr(problem, name), problem.layout
         letters = table_letters(layout, table.ndim)
         missing = tuple(axis for axis, letter in enumerate(letters[:-2]) if letter not in layout.leading)
-        kept = (*(letter for axis, letter in enumerate(letters[:-2]) if axis not in missing), "n", "m")
+        kept = (*(letter for axis, letter in enumerate(letters[:-2]) if axis not in missing), all_queries(problem), "m")
         recorder.give(Quantity(name, "B⁺" if name == "bias" else "M", GIVEN, kept), head_axis.laid(table, missing))
     return recorder.steps[name]

@@ -36,6 +36,11 @@ def in_out(problem: Problem, weights: Array) -> Array:
     return weights.swapaxes(-1, -2) if problem.weight_layout == "out_in" and weights.ndim > 1 else weights
 
 
+def all_queries(problem: Problem) -> str:
+    """The letter of queries as they come in: those that are computed, or all before `only` chooses among them."""
+    return "n" if problem.chosen_queries is None else "q"
+
+
 def table_axes(problem: Problem) -> Letters:
     """The axes of the table of scores."""
     return (*problem.layout.leading, "n", "m")

@@ -10,7 +10,7 @@ from attncli.ops import indices, positions
 from attncli.problem import Problem
 from attncli.recorder import Recorder
 from attncli.shapes import Letters
-from attncli.stages.running import GIVEN, give_arrays, in_out
+from attncli.stages.running import GIVEN, all_queries, give_arrays, in_out
 from attncli.trace import unchanged
 
 
@@ -44,7 +44,8 @@ def _sequences(problem: Problem, recorder: Recorder) -> None:
         recorder.give(Quantity("embeddings", "X", GIVEN, (*items, rows, "x")), problem.embeddings)
         _add_positions(problem, recorder, "embeddings")
     if problem.query_embeddings is not None:
-        recorder.give(Quantity("query_embeddings", "Y", GIVEN, (*items, "n", "y")), problem.query_embeddings)
+        axes = (*items, all_queries(problem), "y")
+        recorder.give(Quantity("query_embeddings", "Y", GIVEN, axes), problem.query_embeddings)
         _add_positions(problem, recorder, "query_embeddings")
     name = "embeddings" if problem.query_embeddings is None else "query_embeddings"
     if problem.query is not None:

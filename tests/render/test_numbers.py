@@ -35,3 +35,7 @@ def test_points_stand_under_points() -> None:
     lines = [row[0].rjust(width) for row in cells]
     assert {line.index(".") for line in lines if "." in line} == {3}
     assert lines[2][2] == "0"
+
+
+def test_half_numbers_are_written_as_any_others() -> None:
+    assert aligned(np.array([[0.5, 2]], dtype=np.float16), 4) == [["0.5", "2.0"]]

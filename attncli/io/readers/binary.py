@@ -56,11 +56,14 @@ def read(path: Path, entry: str) -> Typed:
         name = entry or next(iter(found))
         if name not in found:
             raise UnknownNameError("entry", name, found, where=where)
-        return found[name].read()
+        read = found[name].read()
+        if not isinstance(read, Typed):
+            raise AttnError("holds words", where=f"{where}#{name}", hint="expected numbers")
+        return read
 
 
-def entries(path: Path) -> Mapping[str, Typed | str]:
-    """Every entry of an `.npz` or `.safetensors` file by its name; a single word as text."""
+def entries(path: Path) -> Mapping[str, Any]:
+    """Every entry of an `.npz` or `.safetensors` file by its name: numbers as `Typed`, words as text."""
     with _guarded(str(path)):
         found = _npz(path) if path.suffix.lower() == NPZ else _safetensors(path)
         return {name: entry.read() for name, entry in found.items()}
@@ -87,15 +90,13 @@ class _ZipEntry:
     name: str
 
     def read(self) -> Any:
-        """The array, once its header has been checked against what the archive and memory hold."""
+        """The array (words as text), once its header has been checked against what the archive and memory hold."""
         where = f"{self.path}#{self.name.removesuffix(NPY)}"
         with zipfile.ZipFile(self.path) as archive:
             info = archive.getinfo(self.name)
             try:
                 with archive.open(info) as stream:
                     shape, fortran, dtype = _header(stream, where)
-                    if dtype.kind == "U" and not shape:
-                        return str(np.frombuffer(stream.read(dtype.itemsize), dtype=dtype)[0])
                     size = _promised(shape, dtype, where)
                     _affordable(size, where)
                     raw = stream.read(size) if info.file_size >= size else b""
@@ -103,7 +104,7 @@ class _ZipEntry:
                 raise AttnError(f"can't be unpacked ({error})", where=where) from None
         _held(size, len(raw), where)
         array = np.frombuffer(raw, dtype=dtype).reshape(shape, order="F" if fortran else "C")
-        return _typed(array, where)
+        return array.tolist() if dtype.kind == "U" else _typed(array, where)
 
 
 def _npz(path: Path) -> dict[str, _ZipEntry]:
