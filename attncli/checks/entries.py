@@ -43,8 +43,8 @@ def _entry(chosen: Chosen, where: str, lengths: Lengths, problem: "Problem", lay
             )
         value = chosen.parameters.get(parameter.name)
         if parameter.kind == "array" and isinstance(value, float) and not isinstance(parameter.default, float):
-            wanted = f"expected [{' '.join(parameter.letters)}]"
-            raise AttnError("is one number", where=f"{where}, {parameter.name}", hint=wanted)
+            hint = f"expected [{' '.join(parameter.letters)}]"
+            raise AttnError("is one number", where=f"{where}, {parameter.name}", hint=hint)
     bound = dict(lengths)
     for name, letter in (("query", "d"), ("key", "c"), ("value", "e")):
         wanted = entry.shapes.arrays.get(name)

@@ -95,7 +95,8 @@ def _print_command(console: Console, command: str) -> None:
 
 def _verdict(comparison: Comparison) -> Text:
     """One line: how many numbers were compared, to how many decimals, and with what outcome."""
-    digits = f"to {comparison.decimals} decimals" if comparison.decimals else "exactly"
+    places = f"{comparison.decimals} decimal{'s' if comparison.decimals > 1 else ''}"
+    digits = f"to {places}" if comparison.decimals else "exactly"
     if not comparison.differences:
         return Text(f"✓ {comparison.name}: {comparison.count} numbers as published, {digits}", "green")
     lines = [
