@@ -3,8 +3,8 @@
 from collections.abc import Iterable
 from typing import Any
 
-from attncli.io.problems import Written, assemble, load
-from attncli.io.source import Origin
+from attncli.io.problems import assemble, load
+from attncli.io.source import Origin, Written
 from attncli.trace import Result
 
 __all__ = ["attention", "load"]

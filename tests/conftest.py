@@ -6,8 +6,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from attncli.io.problems import Written, assemble
-from attncli.io.source import Origin
+from attncli.io.problems import assemble
+from attncli.io.source import Origin, Written
 from attncli.problem import Problem
 
 # Batch items, query heads per key head, key heads, queries, new keys, cached keys, features of keys and of values.

@@ -6,8 +6,8 @@ import pytest
 
 from attncli import attention
 from attncli.errors import AttnError
-from attncli.io.problems import Written, assemble
-from attncli.io.source import Origin
+from attncli.io.problems import assemble
+from attncli.io.source import Origin, Written
 
 X = [[1.0, 2.0, 3.0]] * 5
 W = {(rows, columns): [[0.5] * columns] * rows for rows in range(1, 8) for columns in range(1, 8)}

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from attncli import AttnError, attention
-from attncli.io.problems import Written, assemble
-from attncli.io.source import Origin
+from attncli.io.problems import assemble
+from attncli.io.source import Origin, Written
 
 B, H, G, N, M, D, E = 2, 6, 3, 5, 7, 4, 11
 

@@ -8,8 +8,8 @@ import pytest
 
 from attncli import attention
 from attncli.catalogue import Quantity
-from attncli.io.problems import Written, assemble
-from attncli.io.source import Origin
+from attncli.io.problems import assemble
+from attncli.io.source import Origin, Written
 from attncli.ops import entries
 from attncli.precision import Precision
 from attncli.problem import Problem

@@ -53,6 +53,8 @@ def main() -> None:
         app(prog_name="attn")
     except AttnError as error:
         _fail(str(error))
+    except MemoryError:
+        _fail("there is not enough memory; compute some of the queries with --only")
     except OSError as error:  # every file is guarded where it is opened: what is left is standard output
         _fail(f"standard output: can't be written ({error.strerror})")
 

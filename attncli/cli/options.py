@@ -11,7 +11,7 @@ from attncli.ops import entries, kinds
 from attncli.problem import KEYS, Key
 
 if TYPE_CHECKING:
-    from attncli.io.problems import Document
+    from attncli.io.documents import Document
 
 Command = TypeVar("Command", bound=Callable[..., None])
 
@@ -73,8 +73,8 @@ def _completion(key: Key) -> Callable[[str], list[tuple[str, str]]] | None:
 
 def document(problem: str | None, keys: Mapping[str, Any]) -> "Document":
     """The problem file, if there is one, with the options over it."""
-    from attncli.io.problems import Written, read_document
-    from attncli.io.source import STDIN, Origin
+    from attncli.io.documents import read_document
+    from attncli.io.source import STDIN, Origin, Written
 
     given = {name: text for name, text in keys.items() if text not in (None, [], ())}
     from_stdin = [problem] if problem == STDIN else []

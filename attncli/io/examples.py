@@ -9,9 +9,10 @@ from typing import Any
 
 from attncli.arrays import Array
 from attncli.errors import AttnError, UnknownNameError
-from attncli.io import matrix
-from attncli.io.problems import STORY, Document, Written, assemble, parse_document, read_document
-from attncli.io.source import Origin
+from attncli.io import cells, matrix
+from attncli.io.documents import STORY, Document, parse_document, read_document
+from attncli.io.problems import assemble
+from attncli.io.source import Origin, Written
 from attncli.problem import KEYS, Problem
 from attncli.trace import DEFAULT_SELECTION
 
@@ -93,7 +94,7 @@ def _part(base: Document, told: Mapping[str, Any], name: str) -> Part:
         about=str(told.get("about", "")),
         problem=assemble(base | {key: Written(value, origin) for key, value in changed.items()}),
         show=tuple(map(str, show)),
-        expected={key: matrix.array(value, f"expected, {key}", origin) for key, value in expected.items()},
+        expected={key: cells.array(value, f"expected, {key}", origin) for key, value in expected.items()},
         options=_options(changed, show),
     )
 

@@ -1,7 +1,8 @@
 """Text from a file or from standard input, and where a piece of it came from."""
 
 import sys
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -32,6 +33,14 @@ class Origin:
         return ", ".join(part for part in (self.name, f"line {line}" if line else "", key) if part)
 
 
+@dataclass(frozen=True)
+class Written:
+    """A value as it was written, and where."""
+
+    value: Any
+    origin: Origin
+
+
 def path_of(name: str) -> Path:
     """The path that a name means, `~` for a home folder; raises AttnError where it can mean none."""
     try:
@@ -42,19 +51,26 @@ def path_of(name: str) -> Path:
     raise AttnError("a path can't have the character NUL", where=name)
 
 
-def read_text(name: str, path: Path | None = None) -> str:
-    """The text of a file, or of standard input for `-`; UTF-8, with or without a byte-order mark.
-
-    Raises AttnError where it can't be read; standard input can be read once.
-    """
+@contextmanager
+def opening(name: str) -> Iterator[None]:
+    """What the system says of a file that can't be opened, in our words."""
     try:
-        raw = _read_stdin() if path is None else path.read_bytes()
+        yield
     except FileNotFoundError:
         raise AttnError("there is no such file", where=name) from None
     except IsADirectoryError:
         raise AttnError("is a folder", where=name, hint="name a file in it") from None
     except OSError as error:
-        raise AttnError(f"can't be read ({error.strerror})", where=name) from None
+        raise AttnError(f"can't be read ({error.strerror or error})", where=name) from None
+
+
+def read_text(name: str, path: Path | None = None) -> str:
+    """The text of a file, or of standard input for `-`; UTF-8, with or without a byte-order mark.
+
+    Raises AttnError where it can't be read; standard input can be read once.
+    """
+    with opening(name):
+        raw = _read_stdin() if path is None else path.read_bytes()
     if raw[:2] in (b"\xff\xfe", b"\xfe\xff"):
         raise AttnError("is UTF-16 text", where=name, hint=_ENCODING_HINT)
     try:

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from attncli.errors import AttnError
-from attncli.io.problems import Written, assemble
-from attncli.io.source import Origin
+from attncli.io.problems import assemble
+from attncli.io.source import Origin, Written
 from attncli.problem import Problem
 
 

@@ -8,8 +8,9 @@ import pytest
 
 import attncli
 from attncli.errors import AttnError
-from attncli.io.problems import Document, Written, assemble, read_document
-from attncli.io.source import Origin
+from attncli.io.documents import Document, read_document
+from attncli.io.problems import assemble
+from attncli.io.source import Origin, Written
 from attncli.problem import KEYS, Problem
 
 

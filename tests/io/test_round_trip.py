@@ -13,9 +13,10 @@ from hypothesis import strategies as st
 
 import attncli
 from attncli.io import writers
-from attncli.io.problems import Written, assemble, parse_document
+from attncli.io.documents import parse_document
+from attncli.io.problems import assemble
 from attncli.io.readers import yaml
-from attncli.io.source import Origin
+from attncli.io.source import Origin, Written
 from attncli.problem import Problem
 
 AWKWARD = [1 / 3, 1e-300, 5e-324, -0.0, 1.2345678901234567e150, 2.0**53, 1e16, -7.0, 0.1, 1e22, 123456789.123456789]

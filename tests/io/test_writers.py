@@ -11,8 +11,8 @@ import pytest
 
 from attncli.errors import AttnError
 from attncli.io import writers
-from attncli.io.problems import Written, assemble
-from attncli.io.source import Origin
+from attncli.io.problems import assemble
+from attncli.io.source import Origin, Written
 from attncli.problem import Problem
 
 

@@ -134,8 +134,8 @@ def test_multihead_attention_answers_as_we_do(
 
 def problem_of(**keys: Any) -> Any:
     """A problem from arrays, as a file of arrays gives it."""
-    from attncli.io.problems import Written, assemble
-    from attncli.io.source import Origin
+    from attncli.io.problems import assemble
+    from attncli.io.source import Origin, Written
 
     return assemble({name: Written(value, Origin()) for name, value in keys.items()})
 

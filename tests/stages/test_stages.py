@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from attncli import attention, load
-from attncli.io.problems import Written, assemble
-from attncli.io.source import Origin
+from attncli.io.problems import assemble
+from attncli.io.source import Origin, Written
 from attncli.trace import Result
 
 N, M, D = 5, 7, 4

@@ -4,8 +4,7 @@ import json
 import math
 import os
 import zipfile
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from tokenize import TokenError
@@ -13,6 +12,7 @@ from typing import IO, Any
 
 from attncli.arrays import Array, np
 from attncli.errors import AttnError, UnknownNameError
+from attncli.io.source import opening
 from attncli.precision import BFLOAT16
 
 NPY, NPZ, SAFETENSORS = ".npy", ".npz", ".safetensors"
@@ -44,7 +44,7 @@ def read(path: Path, entry: str) -> Typed:
     Raises AttnError where the file is not what its suffix says, or promises more than it holds or memory has.
     """
     where = str(path)
-    with _guarded(where):
+    with opening(where):
         if path.suffix.lower() == NPY:
             if entry:
                 raise AttnError(f"has one array and no entries, so #{entry} names nothing", where=where)
@@ -64,22 +64,9 @@ def read(path: Path, entry: str) -> Typed:
 
 def entries(path: Path) -> Mapping[str, Any]:
     """Every entry of an `.npz` or `.safetensors` file by its name: numbers as `Typed`, words as text."""
-    with _guarded(str(path)):
+    with opening(str(path)):
         found = _npz(path) if path.suffix.lower() == NPZ else _safetensors(path)
         return {name: entry.read() for name, entry in found.items()}
-
-
-@contextmanager
-def _guarded(where: str) -> Iterator[None]:
-    """What the system says of a file that can't be opened, in our words."""
-    try:
-        yield
-    except FileNotFoundError:
-        raise AttnError("there is no such file", where=where) from None
-    except IsADirectoryError:
-        raise AttnError("is a folder", where=where, hint="name a file in it") from None
-    except OSError as error:
-        raise AttnError(f"can't be read ({error.strerror or error})", where=where) from None
 
 
 @dataclass(frozen=True)
@@ -134,6 +121,7 @@ class _Tensor:
             raise AttnError(f"holds numbers of type {self.dtype}", where=where, hint=f"expected {', '.join(_TYPES)}")
         array = _mapped(self.path, np.dtype(_TYPES[self.dtype]), self.shape, self.offset)
         if self.dtype == "BF16":
+            _affordable(4 * array.size, where)
             return Typed((array.astype(np.uint32) << 16).view(np.float32), BFLOAT16)
         return _typed(array, where)
 
@@ -212,7 +200,7 @@ def _affordable(size: int, where: str) -> None:
     """Refuse what this machine's memory can't take."""
     memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") if hasattr(os, "sysconf") else 2**63
     if size > memory:
-        raise AttnError(f"promises {size} bytes of numbers, more than this machine's memory", where=where)
+        raise AttnError(f"wants {size} bytes for its numbers, more than this machine's memory", where=where)
 
 
 def _typed(array: Array, where: str) -> Typed:
@@ -221,6 +209,7 @@ def _typed(array: Array, where: str) -> Typed:
         case "b":
             return Typed(array, None)
         case "i" | "u":
+            _affordable(8 * array.size, where)
             return Typed(array.astype(np.float64), None)
         case "f":
             native = array.astype(array.dtype.newbyteorder("="), copy=False)

@@ -1,0 +1,78 @@
+"""Documents: the keys of a problem file as they were written, from YAML, JSON, or a file of arrays."""
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from attncli.errors import AttnError
+from attncli.io import matrix
+from attncli.io.matrix import Labelled
+from attncli.io.readers import binary, json, yaml
+from attncli.io.source import STDIN, Origin, Written, path_of, read_text
+from attncli.problem import KEYS
+
+# What a worked example says beside its problem; `attn compute` passes over it.
+STORY = ("title", "about", "source", "expected", "parts", "together")
+
+Document = dict[str, Written]
+
+
+def read_document(name: str) -> Document:
+    """The keys of a YAML or JSON file, or of standard input for `-`, as they were written."""
+    if name == STDIN:
+        return parse_document(read_text("standard input"), "standard input")
+    path = path_of(name)
+    suffix = path.suffix.lower()
+    if suffix in matrix.TABLES:
+        hint = f"give it as an option: --embeddings {name}"
+        raise AttnError("is a table, not a problem", where=name, hint=hint)
+    if suffix in (binary.NPZ, binary.SAFETENSORS):
+        return _arrays(name, path)
+    if suffix not in matrix.DOCUMENTS:
+        expected = ", ".join((*matrix.DOCUMENTS, binary.NPZ, binary.SAFETENSORS))
+        raise AttnError("is no problem file", where=name, hint=f"expected {expected} or -")
+    return parse_document(read_text(name, path), name, path.parent)
+
+
+def _arrays(name: str, path: Path) -> Document:
+    """The keys of a file of arrays; an array of no axes is a number, a word is one."""
+    origin = Origin(name, path.parent)
+    document = {}
+    for key, entry in binary.entries(path).items():
+        value: Any = entry
+        if isinstance(entry, binary.Typed):
+            value = _unpacked(entry, KEYS[key].kind if key in KEYS else "")
+        document[key] = Written(value, origin)
+    return document
+
+
+def _unpacked(entry: binary.Typed, kind: str) -> Any:
+    """An array as its key takes it: numbers and short lists as Python has them, matrices as they are."""
+    if entry.array.ndim and kind not in ("labels", "window"):
+        return Labelled(entry.array, dtype=entry.dtype)
+    found = entry.array.tolist()
+    return [int(x) if float(x).is_integer() else x for x in found] if isinstance(found, list) else found
+
+
+def parse_document(text: str, name: str, folder: Path = Path()) -> Document:
+    """The keys of a YAML or JSON text, as they were written; paths in it are relative to the folder."""
+    value, lines = _parse(text, name)
+    if value is None:
+        raise AttnError("is empty", where=name)
+    if not isinstance(value, Mapping):
+        hint = "expected keys such as embeddings: and w_q:; a matrix alone is given as --embeddings"
+        raise AttnError("is no problem", where=name, hint=hint)
+    origin = Origin(name, folder, lines=lines)
+    return {key: Written(entry, origin) for key, entry in value.items()}
+
+
+def _parse(text: str, name: str) -> tuple[Any, dict[int, int]]:
+    """JSON where it looks like JSON and is; YAML otherwise."""
+    if name.lower().endswith(".json"):
+        return json.read(text, name), {}
+    if text.lstrip()[:1] == "{":
+        try:
+            return json.read(text, name), {}
+        except AttnError:
+            return yaml.read(text, name)
+    return yaml.read(text, name)
