@@ -26,10 +26,15 @@ class Recorder:
         self.steps: dict[str, Step] = {}
         self.current: dict[str, str] = {}
 
-    def give(self, quantity: Quantity, value: Array) -> None:
-        """Keep a quantity as the user gave it."""
+    def give(self, quantity: Quantity, value: Array, *, role: str | None = None) -> None:
+        """Keep a quantity as the user gave it; from now on it stands for the role, if one is named."""
         with np.errstate(over="ignore"):
             self.steps[quantity.name] = Step(quantity, "given", self.precision.stored(value))
+        self.current |= {role: quantity.name} if role else {}
+
+    def now(self, role: str) -> Step:
+        """The step that stands for a role by now."""
+        return self.steps[self.current[role]]
 
     def step(
         self,
@@ -40,8 +45,12 @@ class Recorder:
         *,
         options: Mapping[str, Any] | None = None,
         entry: Entry | None = None,
+        role: str | None = None,
     ) -> None:
-        """Apply a function to earlier steps and keep its result, after what passed through its taps."""
+        """Apply a function to earlier steps and keep its result, after what passed through its taps.
+
+        From now on the result stands for the role, if one is named.
+        """
         options = options or {}
         arguments = {name: self.precision.computing(self.steps[source].value) for name, source in inputs.items()}
         listening = {"tap": self._tap(quantity, stage, inputs, entry)} if entry is not None and entry.inner else {}
@@ -53,6 +62,7 @@ class Recorder:
                 raise AttnError(f"there is not enough memory for {quantity.name}", hint=hint) from None
         notes = _overflow(quantity.name, stage, arguments, value)
         self.steps[quantity.name] = Step(quantity, stage, value, function, inputs, options, entry, notes=notes)
+        self.current |= {role: quantity.name} if role else {}
 
     def note_empty_rows(self, name: str, labels: Sequence[str]) -> None:
         """Add to the weights a note that says which queries attend to nothing; `labels` has a name for each row."""

@@ -12,19 +12,17 @@ def normalize(problem: Problem, recorder: Recorder) -> None:
     """From scores to weights; a sink stands beside the keys while they are normalized."""
     axes, heads = table_axes(problem), problem.layout.heads if problem.layout.has_heads else None
     if problem.sink is None:
-        run_entry(problem, recorder, "normalize", problem.normalize, Quantity("weights", "A", "", axes))
+        run_entry(problem, recorder, "normalize", problem.normalize, Quantity("weights", "A", "", axes), "weights")
     else:
         wider = (*axes[:-1], "m+1")
         recorder.give(Quantity("sink", "z", GIVEN, ("h",)), problem.sink)
-        scores = recorder.steps[recorder.current["scores"]]
+        scores = recorder.now("scores")
         joined = Quantity("scores_and_sink", "Sᶻ", f"{scores.symbol}, and z after the last key", wider)
         inputs = {"scores": scores.name, "sink": "sink"}
-        recorder.step(joined, "sink", head_axis.with_column, inputs, options={"heads": heads})
-        recorder.current["scores"] = joined.name
+        recorder.step(joined, "sink", head_axis.with_column, inputs, options={"heads": heads}, role="scores")
         run_entry(problem, recorder, "normalize", problem.normalize, Quantity("weights_and_sink", "Aᶻ", "", wider))
         dropped = Quantity("weights", "A", "Aᶻ without the sink", axes)
-        recorder.step(dropped, "sink", head_axis.without_column, {"weights": "weights_and_sink"})
-    recorder.current["weights"] = "weights"
+        recorder.step(dropped, "sink", head_axis.without_column, {"weights": "weights_and_sink"}, role="weights")
     recorder.note_empty_rows("weights", problem.asking_labels)
 
 

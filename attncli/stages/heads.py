@@ -15,16 +15,15 @@ def split(problem: Problem, recorder: Recorder) -> None:
         return
     for role, count in (("query", layout.heads), ("key", layout.kv_heads), ("value", layout.kv_heads)):
         letter = "h" if role == "query" else layout.of_keys(("h",))[0]
-        _split(recorder, role, f"{role}_heads", count, letter)
-        recorder.current[role] = f"{role}_heads"
+        _split(recorder, role, f"{role}_heads", count, letter, role=role)
 
 
-def _split(recorder: Recorder, source: str, name: str, count: int, letter: str) -> None:
+def _split(recorder: Recorder, source: str, name: str, count: int, letter: str, role: str | None = None) -> None:
     """One array, its features shared among so many heads."""
     whole = recorder.steps[source]
     shared = f"the features of {whole.symbol}, shared among {count} heads"
     quantity = Quantity(name, f"{whole.symbol}ₕ", shared, (*whole.axes[:-2], letter, *whole.axes[-2:]))
-    recorder.step(quantity, "split", head_axis.split, {"x": source}, options={"heads": count})
+    recorder.step(quantity, "split", head_axis.split, {"x": source}, options={"heads": count}, role=role)
 
 
 def norm(problem: Problem, recorder: Recorder) -> None:
@@ -32,11 +31,10 @@ def norm(problem: Problem, recorder: Recorder) -> None:
     if problem.qk_norm is None:
         return
     for role in ("query", "key"):
-        source = recorder.steps[recorder.current[role]]
+        source = recorder.now(role)
         quantity = Quantity(f"normalized_{role}", f"{source.symbol}̂", problem.qk_norm.entry.formula, source.axes)
         entry, options = problem.qk_norm.entry, problem.qk_norm.scalars
-        recorder.step(quantity, "qk_norm", entry.function, {"x": source.name}, options=options, entry=entry)
-        recorder.current[role] = quantity.name
+        recorder.step(quantity, "qk_norm", entry.function, {"x": source.name}, options=options, entry=entry, role=role)
 
 
 def turn(problem: Problem, recorder: Recorder) -> None:
@@ -47,17 +45,17 @@ def turn(problem: Problem, recorder: Recorder) -> None:
     arrays = give_arrays(problem, recorder, "position", chosen)
     keys = "new_key_positions" if problem.past_count else "key_positions"
     for role, positions in (("query", "query_positions"), ("key", keys)):
-        source = recorder.steps[recorder.current[role]]
+        source = recorder.now(role)
         quantity = Quantity(f"turned_{role}", f"{source.symbol}ᵣ", chosen.entry.formula, source.axes)
         inputs = {"x": source.name, "positions": positions, **arrays}
-        recorder.step(quantity, "position", chosen.entry.function, inputs, options=chosen.scalars, entry=chosen.entry)
-        recorder.current[role] = quantity.name
+        entry, options = chosen.entry, chosen.scalars
+        recorder.step(quantity, "position", entry.function, inputs, options=options, entry=entry, role=role)
 
 
 def join(problem: Problem, recorder: Recorder) -> None:
     """The cache before what is new; what the next query will need is `present_key` and `present_value`."""
     for role in ("key", "value"):
-        new = recorder.steps[recorder.current[role]]
+        new = recorder.now(role)
         if getattr(problem, f"past_{role}") is not None:
             _join(problem, recorder, role, new)
         elif new.name not in (role, f"{role}_heads"):
@@ -82,10 +80,9 @@ def _join(problem: Problem, recorder: Recorder, role: str, new: Step) -> None:
         f"{recorder.steps[name].symbol}, then {new.symbol}",
         (*axes[:-2], "m", axes[-1]),
     )
-    recorder.step(quantity, "cache", head_axis.join, {"past": name, "new": new.name})
-    recorder.current[role] = quantity.name
+    recorder.step(quantity, "cache", head_axis.join, {"past": name, "new": new.name}, role=role)
     if not apart:
-        _present(problem, recorder, role, recorder.steps[quantity.name])
+        _present(problem, recorder, role, recorder.now(role))
 
 
 def _present(problem: Problem, recorder: Recorder, role: str, source: Step) -> None:
@@ -104,9 +101,9 @@ def share(problem: Problem, recorder: Recorder) -> None:
         return
     several = layout.heads // layout.kv_heads
     for role in ("key", "value"):
-        source = recorder.steps[recorder.current[role]]
+        source = recorder.now(role)
         formula = f"query head h reads key head h // {several}"
         axes = (*source.axes[:-3], "h", *source.axes[-2:])
         quantity = Quantity(f"shared_{role}", f"{source.symbol}ₛ", formula, axes)
-        recorder.step(quantity, "share", head_axis.share, {"x": source.name}, options={"heads": layout.heads})
-        recorder.current[role] = quantity.name
+        options = {"heads": layout.heads}
+        recorder.step(quantity, "share", head_axis.share, {"x": source.name}, options=options, role=role)

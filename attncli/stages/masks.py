@@ -26,10 +26,9 @@ def mask(problem: Problem, recorder: Recorder) -> None:
     axes = max((rule.axes for rule in rules.values()), key=len)
     visible = Quantity("visible", "M", "visible where every rule says so: " + ", ".join(rules), axes)
     recorder.step(visible, "mask", masks.all_of, {name: rule.name for name, rule in rules.items()})
-    before = recorder.steps[recorder.current["scores"]]
+    before = recorder.now("scores")
     hidden = Quantity("masked_scores", "Sᵐ", f"{before.symbol} where visible, −∞ elsewhere", table_axes(problem))
-    recorder.step(hidden, "mask", masks.hide, {"scores": before.name, "visible": "visible"})
-    recorder.current["scores"] = hidden.name
+    recorder.step(hidden, "mask", masks.hide, {"scores": before.name, "visible": "visible"}, role="scores")
 
 
 def _rule(problem: Problem, recorder: Recorder, name: str) -> Step:

@@ -34,12 +34,7 @@ def _lengths(problem: Problem, recorder: Recorder) -> None:
     elif layout.has_heads:
         lengths = lengths[:, None]
     axes = layout.leading if layout.batch is not None else ()
-    _keep(recorder, Quantity("key_lengths", "L", GIVEN, axes), lengths)
-
-
-def _keep(recorder: Recorder, quantity: Quantity, value: object) -> None:
-    recorder.give(quantity, value)  # type: ignore[arg-type]
-    recorder.current[quantity.name] = quantity.name
+    recorder.give(Quantity("key_lengths", "L", GIVEN, axes), lengths, role="key_lengths")
 
 
 def _keys(problem: Problem, recorder: Recorder) -> None:
@@ -54,8 +49,8 @@ def _keys(problem: Problem, recorder: Recorder) -> None:
 
 
 def _count(recorder: Recorder, quantity: Quantity, first: int, count: int) -> None:
-    recorder.step(quantity, "index", indices.counted, {}, options={"first": first, "count": count})
-    recorder.current[quantity.name] = quantity.name
+    options = {"first": first, "count": count}
+    recorder.step(quantity, "index", indices.counted, {}, options=options, role=quantity.name)
 
 
 def _rows(problem: Problem, recorder: Recorder) -> None:
@@ -65,24 +60,22 @@ def _rows(problem: Problem, recorder: Recorder) -> None:
     if at is None:
         _count(recorder, quantity, 0, problem.asking.shape[-2])
         return
-    recorder.step(quantity, "index", indices.chosen, {}, options={"at": at})
-    recorder.current[quantity.name] = quantity.name
+    recorder.step(quantity, "index", indices.chosen, {}, options={"at": at}, role=quantity.name)
 
 
 def _standing(problem: Problem, recorder: Recorder) -> None:
     """Beside which key each query stands, as `align` says."""
     count, keys = problem.asking.shape[-2], problem.past_count + problem.new_key_count
-    if problem.align == "bottom_right" and problem.key_lengths is not None:
-        axes = (*recorder.steps["key_lengths"].axes, "n")
-        quantity = Quantity(
-            "query_positions", "p", f"pᵢ = i − {count} + L: the last query stands at the last real key", axes
-        )
-        inputs = {"rows": "query_rows", "key_lengths": "key_lengths"}
-        recorder.step(quantity, "place", indices.standing_at_end, inputs, options={"first": -count})
-    else:
-        first = keys - count if problem.align == "bottom_right" else problem.past_count
-        where = ": the last query stands at the last key" if problem.align == "bottom_right" else ""
-        sign = f" − {-first}" if first < 0 else f" + {first}" if first else ""
-        quantity = Quantity("query_positions", "p", f"pᵢ = i{sign}{where}", ("n",))
-        recorder.step(quantity, "place", indices.standing, {"rows": "query_rows"}, options={"first": first})
-    recorder.current["query_positions"] = "query_positions"
+    at_end = problem.align == "bottom_right"
+    end = ": the last query stands at the last real key" if at_end else ""
+    if at_end and problem.key_lengths is not None:
+        axes = (*recorder.now("key_lengths").axes, "n")
+        quantity = Quantity("query_positions", "p", f"pᵢ = i − {count} + L{end}", axes)
+        inputs, options = {"rows": "query_rows", "key_lengths": "key_lengths"}, {"first": -count}
+        recorder.step(quantity, "place", indices.standing_at_end, inputs, options=options, role=quantity.name)
+        return
+    first = keys - count if at_end else problem.past_count
+    said = f"i − {-first}" if first < 0 else f"i + {first}" if first else "i"
+    quantity = Quantity("query_positions", "p", f"pᵢ = {said}{end}", ("n",))
+    options = {"first": first}
+    recorder.step(quantity, "place", indices.standing, {"rows": "query_rows"}, options=options, role=quantity.name)

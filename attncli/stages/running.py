@@ -23,12 +23,14 @@ def give_arrays(problem: Problem, recorder: Recorder, stage: str, chosen: Chosen
     return inputs
 
 
-def run_entry(problem: Problem, recorder: Recorder, stage: str, chosen: Chosen, quantity: Quantity) -> None:
+def run_entry(
+    problem: Problem, recorder: Recorder, stage: str, chosen: Chosen, quantity: Quantity, role: str | None = None
+) -> None:
     """Run an entry on the steps that its signature names, and on its own parameters; the formula is the entry's."""
     entry, quantity = chosen.entry, replace(quantity, formula=chosen.entry.formula)
     inputs = {name: recorder.current[name] for name in entry.shapes.arrays if name in recorder.current}
     inputs |= give_arrays(problem, recorder, stage, chosen)
-    recorder.step(quantity, stage, entry.function, inputs, options=chosen.scalars, entry=entry)
+    recorder.step(quantity, stage, entry.function, inputs, options=chosen.scalars, entry=entry, role=role)
 
 
 def in_out(problem: Problem, weights: Array) -> Array:

@@ -15,20 +15,23 @@ def score(problem: Problem, recorder: Recorder) -> None:
     chosen, scale, axes = problem.score, problem.scale, table_axes(problem)
     relative = problem.position is not None and "products" in problem.position.entry.traits
     if chosen.entry.unscaled and (relative or scale is not None):
-        width = recorder.steps[recorder.current["query"]].value.shape[-1]
+        width = recorder.now("query").value.shape[-1]
         scale = 1 / sqrt(width) if scale is None else scale
         chosen = Chosen(look_up("score", chosen.entry.unscaled), chosen.parameters)
     names = ["content_scores"] if relative else []
     names += ["unscaled_scores"] if scale is not None else []
     first = [*names, "scores"][0]
-    run_entry(problem, recorder, "score", chosen, Quantity(first, "S" if first == "scores" else "S₀", "", axes))
+    run_entry(
+        problem, recorder, "score", chosen, Quantity(first, "S" if first == "scores" else "S₀", "", axes), "scores"
+    )
     if relative:
         _relative(problem, recorder, "unscaled_scores" if scale is not None else "scores")
     if scale is not None:
         source = recorder.steps["unscaled_scores"]
         quantity = Quantity("scores", "S", f"S = {scale:g} {source.symbol}", axes)
-        recorder.step(quantity, "scale", scores.scaled, {"scores": source.name}, options={"scale": scale})
-    recorder.current["scores"] = "scores"
+        recorder.step(
+            quantity, "scale", scores.scaled, {"scores": source.name}, options={"scale": scale}, role="scores"
+        )
 
 
 def _relative(problem: Problem, recorder: Recorder, name: str) -> None:
@@ -38,12 +41,13 @@ def _relative(problem: Problem, recorder: Recorder, name: str) -> None:
     quantity = Quantity("relative_scores", "R", "", axes)
     run_entry(problem, recorder, "position", problem.position, quantity)
     symbol = "S" if name == "scores" else "S₁"
-    _add(recorder, Quantity(name, symbol, f"{symbol} = S₀ + R", axes), "content_scores", "relative_scores")
+    added = Quantity(name, symbol, f"{symbol} = S₀ + R", axes)
+    _add(recorder, added, "content_scores", "relative_scores", role="scores")
 
 
-def _add(recorder: Recorder, quantity: Quantity, left: str, right: str) -> None:
+def _add(recorder: Recorder, quantity: Quantity, left: str, right: str, role: str | None = None) -> None:
     """Two tables of scores, together."""
-    recorder.step(quantity, "bias", scores.together, {"left": left, "right": right})
+    recorder.step(quantity, "bias", scores.together, {"left": left, "right": right}, role=role)
 
 
 def cap(problem: Problem, recorder: Recorder) -> None:
@@ -53,8 +57,7 @@ def cap(problem: Problem, recorder: Recorder) -> None:
     quantity = Quantity(
         "capped_scores", "Sᶜ", f"{problem.softcap:g} tanh(S / {problem.softcap:g})", table_axes(problem)
     )
-    recorder.step(quantity, "cap", scores.capped, {"scores": "scores"}, options={"cap": problem.softcap})
-    recorder.current["scores"] = quantity.name
+    recorder.step(quantity, "cap", scores.capped, {"scores": "scores"}, options={"cap": problem.softcap}, role="scores")
 
 
 def bias(problem: Problem, recorder: Recorder) -> None:
@@ -68,15 +71,13 @@ def bias(problem: Problem, recorder: Recorder) -> None:
         quantity = Quantity("position_bias", "B", chosen.entry.formula, (*ahead, "n", "m"))
         options = {"heads": heads, **chosen.scalars}
         recorder.step(quantity, "bias", chosen.entry.function, inputs, options=options, entry=chosen.entry)
-        before = recorder.steps[recorder.current["scores"]]
+        before = recorder.now("scores")
         added = Quantity("positioned_scores", "Sᵖ", f"{before.symbol} + B", table_axes(problem))
-        _add(recorder, added, before.name, "position_bias")
-        recorder.current["scores"] = added.name
+        _add(recorder, added, before.name, "position_bias", role="scores")
     if problem.bias is not None:
         table = give_table(problem, recorder, "bias")
-        before = recorder.steps[recorder.current["scores"]]
+        before = recorder.now("scores")
         quantity = Quantity("biased_scores", "Sᵇ", f"{before.symbol} + {table.symbol}", table_axes(problem))
         inputs = {"scores": before.name, "table": table.name}
         inputs |= {name: recorder.current[name] for name in ("query_rows", "key_positions")}
-        recorder.step(quantity, "bias", biases.biased, inputs)
-        recorder.current["scores"] = quantity.name
+        recorder.step(quantity, "bias", biases.biased, inputs, role="scores")
