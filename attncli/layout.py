@@ -68,9 +68,9 @@ def layout_of(problem: "Problem") -> Layout:
         heads, kv_heads = _counted(problem, "heads", "query"), _counted(problem, "kv_heads", "key")
     if heads % kv_heads:
         raise AttnError(
-            f"{heads} query heads can't share {kv_heads} key heads evenly",
+            f"{heads} query head{'s' if heads > 1 else ''} can't share {kv_heads} key heads evenly",
             where="kv_heads" if problem.kv_heads else "key",
-            hint=f"choose a divisor of {heads}",
+            hint=f"choose a divisor of {heads}" if heads > 1 else "give heads, the number of query heads",
         )
     return Layout(array.shape[0] if array.ndim > 2 else None, heads, kv_heads, apart)
 

@@ -82,6 +82,10 @@ REFUSED: dict[str, tuple[dict[str, Any], str]] = {
         {"query": numbers(N, 6), "key": numbers(M, 4), "heads": 6, "kv_heads": 4},
         "kv_heads: 6 query heads can't share 4 key heads evenly; choose a divisor of 6",
     ),
+    "key heads alone": (
+        {"query": numbers(N, 6), "key": numbers(M, 6), "kv_heads": 2},
+        "kv_heads: 1 query head can't share 2 key heads evenly; give heads, the number of query heads",
+    ),
     "a number of heads that the array has not": (
         {"query": QUERY, "key": KEY, "heads": 4},
         "heads: heads is 4; query has 6 heads on its second axis",

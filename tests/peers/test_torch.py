@@ -143,7 +143,7 @@ def problem_of(**keys: Any) -> Any:
 @pytest.mark.parametrize("dtype", ["float32", "bfloat16"])
 def test_a_transformer_layer_is_rebuilt_from_its_weights(tmp_path: Path, dtype: str) -> None:
     """A layer's attention, its weights saved as they are, with one YAML file and the command line."""
-    from safetensors.torch import save_file
+    from safetensors.torch import load_file, save_file
 
     torch.manual_seed(7)
     layer = torch.nn.TransformerEncoderLayer(24, 4, 32, batch_first=True, norm_first=True).eval()
@@ -176,6 +176,13 @@ def test_a_transformer_layer_is_rebuilt_from_its_weights(tmp_path: Path, dtype: 
     unit = {"float32": 2**-23, "bfloat16": 2**-8}[dtype]
     largest = float(exact.detach().abs().max())
     np.testing.assert_allclose(computed(), exact.detach().numpy(), rtol=0, atol=8 * unit * largest)
+    command = [sys.executable, "-m", "attncli", "compute", "layer.yaml", "-o", "o.safetensors"]
+    subprocess.run(command, cwd=tmp_path, check=True)
+    saved = load_file(tmp_path / "o.safetensors")
+    assert {name: tensor.dtype for name, tensor in saved.items()} == dict.fromkeys(
+        ("scores", "weights", "output"), getattr(torch, dtype)
+    )
+    np.testing.assert_array_equal(saved["output"].double().numpy(), computed())
 
 
 def test_the_attention_of_a_llama_layer_is_rebuilt_from_its_weights(tmp_path: Path) -> None:
