@@ -3,11 +3,9 @@
 import json
 import math
 import os
-import zipfile
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from tokenize import TokenError
 from typing import IO, Any
 
 from attncli.arrays import Array, np
@@ -78,6 +76,8 @@ class _ZipEntry:
 
     def read(self) -> Any:
         """The array (words as text), once its header has been checked against what the archive and memory hold."""
+        import zipfile  # noqa: PLC0415 - most problems have no archive
+
         where = f"{self.path}#{self.name.removesuffix(NPY)}"
         with zipfile.ZipFile(self.path) as archive:
             info = archive.getinfo(self.name)
@@ -96,6 +96,8 @@ class _ZipEntry:
 
 def _npz(path: Path) -> dict[str, _ZipEntry]:
     """The entries of an archive."""
+    import zipfile  # noqa: PLC0415 - most problems have no archive
+
     try:
         with zipfile.ZipFile(path) as archive:
             names = [name for name in archive.namelist() if name.endswith(NPY)]
@@ -172,6 +174,8 @@ def _mapped(path: Path, dtype: Any, shape: tuple[int, ...], offset: int, order: 
 
 def _header(stream: IO[bytes], where: str) -> tuple[tuple[int, ...], bool, Any]:
     """Shape, order and type as the header of an array says them; raises AttnError where it says nonsense."""
+    from tokenize import TokenError  # noqa: PLC0415 - what a header of nonsense may raise
+
     headers = {(1, 0): np.lib.format.read_array_header_1_0, (2, 0): np.lib.format.read_array_header_2_0}
     try:
         version = np.lib.format.read_magic(stream)
