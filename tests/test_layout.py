@@ -50,6 +50,24 @@ def test_a_query_head_reads_the_key_head_of_its_group(kv_heads: int, reads: list
         np.testing.assert_allclose(grouped[:, head], alone, rtol=1e-13)
 
 
+@pytest.mark.parametrize(("kv_heads", "letter"), [(6, "h"), (3, "g"), (1, "g")])
+def test_key_heads_have_a_letter_of_their_own_where_they_are_fewer(kv_heads: int, letter: str) -> None:
+    wide = attention(numbers(N, H * D), numbers(M, kv_heads * D), heads=H, kv_heads=kv_heads).trace
+    assert wide["key_heads"].axes == (letter, "m", "d")
+    apart = attention(QUERY, numbers(B, kv_heads, M, D)).trace
+    assert apart["key"].axes == ("b", letter, "m", "d")
+    assert apart["weights"].axes == ("b", "h", "n", "m")
+
+
+def test_sizes_count_the_features_of_all_query_heads() -> None:
+    keys = {"embeddings": numbers(N, 12), "seed": 1, "init": "normal", "heads": 6, "kv_heads": 2, "d_k": 12, "d_v": 18}
+    problem = assemble({name: Written(value, Origin()) for name, value in keys.items()})
+    shapes = {name: getattr(problem, name).shape for name in ("w_q", "w_k", "w_v", "w_o")}
+    assert shapes == {"w_q": (12, 12), "w_k": (12, 4), "w_v": (12, 6), "w_o": (18, 12)}
+    with pytest.raises(AttnError, match="d_v is 17; w_v has 6 columns"):
+        assemble({name: Written(value, Origin()) for name, value in {**keys, "w_v": numbers(12, 6), "d_v": 17}.items()})
+
+
 def test_an_axis_of_heads_is_there_where_there_are_several_or_four_axes() -> None:
     assert attention(QUERY[:, :1], KEY[:, :1], VALUE[:, :1], select=("weights",)).weights.shape == (B, 1, N, M)
     assert attention(QUERY[:, 0], KEY[:, 0], VALUE[:, 0], select=("weights",)).weights.shape == (B, N, M)

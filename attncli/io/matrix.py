@@ -148,11 +148,12 @@ def _value(value: Any, key: str, origin: Origin, file: str | None) -> Labelled:
 
 def given(value: Any, key: str, origin: Origin) -> Labelled:
     """An array of NumPy's, or of another library that NumPy can read."""
+    bfloat16 = str(getattr(value, "dtype", "")) == f"torch.{BFLOAT16}"
     try:
-        found = np.asarray(value)
+        found = np.asarray(value.float() if bfloat16 else value)
     except (TypeError, RuntimeError) as error:  # a tensor of a type that NumPy has not, or one that keeps gradients
         raise AttnError(f"can't be read ({error})", where=origin.where(key, value)) from None
-    if found.dtype.name == BFLOAT16:  # another package has registered the type
+    if bfloat16 or found.dtype.name == BFLOAT16:  # a tensor, or a type that another package has registered
         return Labelled(found.astype(np.float32), dtype=BFLOAT16)
     if found.dtype.kind in "iu":
         return Labelled(found.astype(np.float64))

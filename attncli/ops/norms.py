@@ -13,7 +13,7 @@ Small = Annotated[float, Range(least=0)]
 @norm(
     formula="x̂ = x / ‖x‖",
     shapes="x[n d] -> [n d]",
-    source="Henry et al. 2020 (Query-Key Normalization), eq. 2",
+    source="Henry et al. 2020 (Query-Key Normalization for Transformers)",
     example={"x": [[3, 4], [0, 0]], "gives": [[0.6, 0.8], [0, 0]]},
 )
 def l2(x: Array) -> Array:

@@ -92,6 +92,15 @@ def test_sinusoidal_positions_are_sines_and_cosines_of_ever_slower_waves(feature
             assert math.isclose(table[row, feature], wave, rel_tol=1e-14)
 
 
+def test_the_published_base_is_the_default() -> None:
+    # Vaswani et al. 2017, §3.5: wavelengths from 2π to 10000 · 2π; Su et al. 2021, §3.2.2: the same 10000.
+    np.testing.assert_allclose(
+        sinusoidal(np.array([1]), 4), [[math.sin(1), math.cos(1), math.sin(0.01), math.cos(0.01)]]
+    )
+    turned = rope(np.array([[1.0, 1, 0, 0]]), np.array([1]))
+    np.testing.assert_allclose(turned, [[math.cos(1), math.cos(0.01), math.sin(1), math.sin(0.01)]])
+
+
 def test_a_learned_position_is_its_row_of_the_table() -> None:
     table = numbers(9, D)
     np.testing.assert_array_equal(learned(np.array([0, 3]), table=table, offset=2), table[[2, 5]])

@@ -248,6 +248,14 @@ def test_half_types_are_rounded_as_torch_rounds_them(dtype: str) -> None:
     assert different.sum() <= (0 if dtype == "float16" else 2)
 
 
+@pytest.mark.parametrize("dtype", ["float16", "bfloat16", "float32", "float64"])
+def test_tensors_are_taken_as_they_are(dtype: str) -> None:
+    x = torch.tensor(np.random.default_rng(2).standard_normal((3, 4))).to(getattr(torch, dtype))
+    result = attention(x, x, select=("query",))
+    assert result.trace.precision.name == dtype
+    np.testing.assert_array_equal(result.query.astype(float), x.double().numpy())
+
+
 def test_rope_turns_as_complex_numbers_do() -> None:
     """The way of the original Llama code: neighbours are the parts of a complex number."""
     random = np.random.default_rng(11)

@@ -135,6 +135,17 @@ def test_everything_can_be_shown_in_every_way(loaded: attncli.Problem) -> None:
     assert table.render(sections(view), table.Screen(80), 4)
 
 
+@pytest.mark.parametrize(("key", "turns"), [(0, False), (1, False), (2, True), (3, True)])
+def test_new_keys_are_followed_and_cached_ones_are_not(key: int, turns: bool) -> None:
+    x = RANDOM.normal(size=(2, 4))
+    result = attncli.attention(x, x, past_key=x + 1, past_value=x, position="rope")
+    shown = {section.title: section for section in sections(View(result, explain=True, cell=(0, key)))}
+    (turned,) = [section for title, section in shown.items() if "turned_key" in title]
+    assert bool(turned.arithmetic) == turns
+    if turns:
+        assert f"θ = {key}" in turned.arithmetic[0]
+
+
 def test_of_a_wide_result_the_first_number_is_worked_out() -> None:
     x = RANDOM.normal(size=(2, 9))
     result = attncli.attention(x, x, score="dot", normalize="none")
