@@ -15,7 +15,7 @@ QUARTER_TURN = 1.5707963267948966
 @position(
     formula="(x₁, x₂) → (x₁ cos pθ − x₂ sin pθ, x₂ cos pθ + x₁ sin pθ), θ = base^(−2f/dims)",
     shapes="x[n d], positions[n], frequencies[f] -> [n d]",
-    source="Su et al. 2021 (RoFormer), eq. 34; in halves: GPT-NeoX and Llama; scaling: Chen et al. 2023 (interpolation)",
+    source="Su et al. 2021 (RoFormer), eq. 34; in halves: GPT-NeoX and Llama; scaling: Chen et al. 2023",
     example={
         "x": [[1, 2, 3, 4], [1, 2, 3, 4]],
         "positions": [0, 1],
