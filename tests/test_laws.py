@@ -4,6 +4,8 @@ import numpy as np
 
 from attncli.precision import Precision
 from attncli.problem import Problem
+from attncli.render import json
+from attncli.render.view import View
 from attncli.shapes import LEGEND
 from attncli.trace import Trace
 
@@ -40,6 +42,13 @@ def test_an_axis_is_as_long_as_its_letter_says_wherever_it_stands(loaded: Proble
             assert set(letter.split("+")) <= {*LEGEND, "1"}, step.name
             if not features & set(letter) and size != 1 and step.name not in ("mask", "bias"):
                 assert lengths.setdefault(letter, size) == size, (step.name, letter)
+
+
+def test_the_json_begins_with_queries_keys_and_values_and_has_every_step(loaded: Problem) -> None:
+    result = loaded.compute()
+    names = [step["name"] for step in json.payload(View(result, explain=True))["steps"]]
+    assert names[:3] == ["query", "key", "value"]
+    assert sorted(names) == sorted(step.name for step in result.trace.computed)
 
 
 def test_hidden_cells_are_minus_infinity_and_then_nothing(loaded: Problem) -> None:

@@ -9,6 +9,7 @@ from attncli.render.view import View
 from attncli.trace import Step, Trace
 
 FORMAT = "attn.result/1"
+FIRST = ("query", "key", "value")
 
 
 def payload(view: View) -> dict[str, Any]:
@@ -22,7 +23,9 @@ def payload(view: View) -> dict[str, Any]:
     }
     found |= {name: trace[name].value.tolist() for name in view.result.select}
     if view.explain:
-        found["steps"] = [_step(trace, step) for step in trace.computed]
+        # A script finds query, key and value first, even where positions were added to embeddings before.
+        steps = sorted(trace.computed, key=lambda step: step.name not in FIRST)
+        found["steps"] = [_step(trace, step) for step in steps]
     return found
 
 

@@ -115,5 +115,6 @@ def _remarks(trace: Trace, step: Step) -> Iterator[str]:
     """What follows without a step of its own, and the step's notes."""
     same = [other.name for other in trace.computed if other.does_nothing and other.inputs["x"] == step.name]
     if same:
-        yield f"{' and '.join(same)} is the same: there is nothing to do"
+        names = " and ".join([", ".join(same[:-1]), same[-1]] if len(same) > 1 else same)
+        yield f"{names} {'are' if len(same) > 1 else 'is'} the same: there is nothing to do"
     yield from step.notes
