@@ -26,10 +26,10 @@ class Recorder:
         self.steps: dict[str, Step] = {}
         self.current: dict[str, str] = {}
 
-    def give(self, quantity: Quantity, value: Array, *, role: str | None = None) -> None:
+    def give(self, quantity: Quantity, value: Array, *, role: str | None = None, notes: tuple[str, ...] = ()) -> None:
         """Keep a quantity as the user gave it; from now on it stands for the role, if one is named."""
         with np.errstate(over="ignore"):
-            self.steps[quantity.name] = Step(quantity, "given", self.precision.stored(value))
+            self.steps[quantity.name] = Step(quantity, "given", self.precision.stored(value), notes=notes)
         self.current |= {role: quantity.name} if role else {}
 
     def now(self, role: str) -> Step:

@@ -58,5 +58,9 @@ def give_table(problem: Problem, recorder: Recorder, name: str) -> Step:
         letters = table_letters(layout, table.ndim)
         missing = tuple(axis for axis, letter in enumerate(letters[:-2]) if letter not in layout.leading)
         kept = (*(letter for axis, letter in enumerate(letters[:-2]) if axis not in missing), all_queries(problem), "m")
-        recorder.give(Quantity(name, "B⁺" if name == "bias" else "M", GIVEN, kept), head_axis.laid(table, missing))
+        quantity = Quantity(name, "B⁺" if name == "bias" else "M", GIVEN, kept)
+        keys = problem.past_count + problem.new_key_count
+        alone = table.shape[-1] == 1 < keys  # elsewhere one column might stand for every key
+        notes = (f"{name} has one column for {keys} keys: the others are hidden",) if alone else ()
+        recorder.give(quantity, head_axis.laid(table, missing), notes=notes)
     return recorder.steps[name]

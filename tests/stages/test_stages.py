@@ -52,6 +52,15 @@ def test_all_masks_together_leave_what_each_of_them_leaves() -> None:
     assert together == [[0], [0], [0, 2], [2, 3], [2]]
 
 
+def test_a_mask_that_is_too_narrow_hides_the_keys_it_lacks_and_of_one_column_it_warns() -> None:
+    result = attention(QUERY, KEY, mask=np.ones((N, 3), dtype=bool), select=("visible",))
+    assert result.visible.sum(axis=-1).tolist() == [3] * N
+    assert result.trace.notes == []
+    result = attention(QUERY, KEY, bias=np.zeros((N, 1)), select=("weights",))
+    assert result.weights.tolist() == [[1, *[0] * (M - 1)]] * N
+    assert result.trace.notes == ["bias has one column for 7 keys: the others are hidden"]
+
+
 def test_a_masked_key_equals_a_removed_key() -> None:
     kept = [0, 2, 5]
     mask = np.isin(np.arange(M), kept)
