@@ -6,16 +6,23 @@ from attncli.literal import clean
 from attncli.render.grid import Grid
 from attncli.render.sections import Section
 
+# Signs of numbers and of pictures, as mathematics writes them.
+_MATHS = {
+    "−": "-",
+    "∞": r"\infty",
+    "→": r"\to",
+    "×": r"\times",
+    "·": r"\cdot",
+    "●": r"\bullet",
+    "▷": r"\triangleright",
+    "░": r"\circ",
+}
 _SPECIAL = {
     **{letter: f"\\{letter}" for letter in "&%$#_{}"},
     "\\": r"\textbackslash{}",
     "~": r"\textasciitilde{}",
     "^": r"\textasciicircum{}",
-    "−": "$-$",
-    "∞": r"$\infty$",
-    "→": r"$\to$",
-    "×": r"$\times$",
-    "·": r"$\cdot$",
+    **{sign: f"${word}$" for sign, word in _MATHS.items()},
     "…": r"\ldots{}",
 }
 
@@ -46,12 +53,17 @@ def _tabular(grid: Grid, places: int) -> str:
             _row(
                 [
                     _escaped(label),
-                    *(f"${cell.strip().replace('−', '-').replace('∞', chr(92) + 'infty')}$" for cell in cells),
+                    *(f"${_mathematics(cell.strip())}$" for cell in cells),
                 ]
             )
         )
     title = [f"\\emph{{{_escaped(grid.slice)}}}\\\\"] if grid.slice else []
     return "\n".join([*title, *lines, "\\bottomrule", "\\end{tabular}"])
+
+
+def _mathematics(text: str) -> str:
+    """A number or a sign between dollars."""
+    return "".join(_MATHS.get(letter, letter) for letter in text)
 
 
 def _row(cells: Iterable[str]) -> str:

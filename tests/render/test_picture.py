@@ -3,6 +3,7 @@
 import numpy as np
 
 from attncli import attention
+from attncli.render import latex
 from attncli.render.picture import pictures
 from attncli.render.sections import sections
 from attncli.render.view import View
@@ -66,3 +67,10 @@ def test_what_each_rule_says_of_the_cell_is_written_under_the_picture() -> None:
         "the window of query_4 goes from 2 to 3; key 1: hidden",
         "key 1 < 4 real keys: visible",
     )
+
+
+def test_a_handout_has_the_picture_in_signs_that_latex_knows() -> None:
+    result = attention(X, X, causal=True, select=("visible",))
+    text = latex.render(sections(View(result)), 4)
+    assert r"query\_1 & $\bullet$ & $\triangleright$ & $\triangleright$ & $\triangleright$ \\" in text
+    assert r"$\bullet$ visible: 10   $\triangleright$ after the query (causal): 6" in text
