@@ -36,6 +36,10 @@ def read_document(name: str) -> Document:
 
 def _arrays(name: str, path: Path) -> Document:
     """The keys of a file of arrays; an array of no axes is a number, a word is one."""
+    there = binary.names(path)
+    if there and not set(there) & set(KEYS):  # a checkpoint: met before any of it is read
+        hint = f"name the entry where it belongs, as in --w-q '{name}#{there[0]}'"
+        raise AttnError("has no entry with the name of a key", where=name, hint=hint)
     origin = Origin(name, path.parent)
     document = {}
     for key, entry in binary.entries(path).items():

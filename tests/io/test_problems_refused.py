@@ -2,6 +2,7 @@
 
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 import attncli
@@ -82,6 +83,16 @@ def test_a_file_that_is_no_problem_is_named(name: str, message: str) -> None:
     with pytest.raises(AttnError) as caught:
         attncli.load(name)
     assert str(caught.value) == message
+
+
+def test_a_checkpoint_is_no_problem_and_its_entries_have_a_place(tmp_path: Path) -> None:
+    np.savez(tmp_path / "m.npz", **{"layer.0.weight": np.eye(2)})
+    with pytest.raises(AttnError) as caught:
+        attncli.load(tmp_path / "m.npz")
+    assert str(caught.value).replace(f"{tmp_path}/", "") == (
+        "m.npz: has no entry with the name of a key; "
+        "name the entry where it belongs, as in --w-q 'm.npz#layer.0.weight'"
+    )
 
 
 @pytest.mark.parametrize("name", ["a\0b.yaml", "~no-such-user/p.yaml"])

@@ -60,6 +60,12 @@ def read(path: Path, entry: str) -> Typed:
         return read
 
 
+def names(path: Path) -> list[str]:
+    """The names of the entries of an `.npz` or `.safetensors` file, none of which is read."""
+    with opening(str(path)):
+        return list(_npz(path) if path.suffix.lower() == NPZ else _safetensors(path))
+
+
 def entries(path: Path) -> Mapping[str, Any]:
     """Every entry of an `.npz` or `.safetensors` file by its name: numbers as `Typed`, words as text."""
     with opening(str(path)):
