@@ -4,42 +4,33 @@ project ─ place ─ split heads ─ qk_norm ─ turn ─ join the cache ─ sh
 mask ─ NORMALIZE ─ CONTEXT ─ merge heads ─ w_o
 """
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Sequence
 
 from attncli.precision import Precision
 from attncli.problem import Problem
 from attncli.recorder import Recorder
 from attncli.stages import answer, heads, masks, places, scores, sequences
-from attncli.trace import DEFAULT_SELECTION, Result, Trace
+from attncli.trace import Step, Trace
 
-STAGES = (
-    sequences.project,
-    places.place,
-    heads.split,
-    heads.norm,
-    heads.turn,
-    heads.join,
-    heads.share,
-    scores.score,
-    scores.cap,
-    scores.bias,
-    masks.mask,
-    answer.normalize,
-    answer.context,
-    answer.merge,
-)
+Stage = Callable[[Problem, Recorder], None]
 
-
-def run(problem: Problem, select: Iterable[str] = DEFAULT_SELECTION) -> Result:
-    """Compute a problem and keep every step; raises AttnError where `select` names no result."""
-    return Result(trace(problem), select)
+PREPARE: Sequence[Stage] = (sequences.project, places.place, heads.split, heads.norm, heads.turn, heads.join)
+SHARE: Sequence[Stage] = (heads.share,)
+SCORE: Sequence[Stage] = (scores.score, scores.cap, scores.bias, masks.mask)
+ANSWER: Sequence[Stage] = (answer.normalize, answer.context)
+FINISH: Sequence[Stage] = (answer.merge,)
 
 
 def trace(problem: Problem) -> Trace:
     """Every step of the computation, in order."""
     recorder = Recorder(Precision(problem.dtype or "float64"))
-    for stage in STAGES:
+    for stage in (*PREPARE, *SHARE, *SCORE, *ANSWER, *FINISH):
         stage(problem, recorder)
+    return told(problem, recorder.steps.values(), recorder.precision)
+
+
+def told(problem: Problem, steps: Iterable[Step], precision: Precision) -> Trace:
+    """The trace of these steps, with the names of queries and keys."""
     keys = problem.key_labels
     return Trace(
         pipeline={stage: str(getattr(problem, stage)) for stage in ("score", "normalize", "context")},
@@ -51,6 +42,6 @@ def trace(problem: Problem) -> Trace:
             "k": keys[problem.past_count :],
             "m+1": (*keys, "sink"),
         },
-        steps=tuple(recorder.steps.values()),
-        precision=recorder.precision,
+        steps=tuple(steps),
+        precision=precision,
     )

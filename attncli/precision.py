@@ -19,6 +19,11 @@ class Precision:
 
     name: str = "float64"
 
+    @property
+    def working(self) -> str:
+        """The type that long sums are computed in where numbers are not rounded at every step."""
+        return "float32" if self.name in HALF else self.name
+
     def stored(self, x: Array) -> Array:
         """The numbers rounded to this type: to the nearest, of two equally near ones to the even one."""
         if x.dtype.kind != "f":

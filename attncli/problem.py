@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, fields
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 from attncli.arrays import Array
@@ -221,13 +222,20 @@ class Problem:
             return None
         return [at for wanted in self.only for at in position_of(wanted, self.query_labels, where="only")]
 
-    def compute(self, select: Iterable[str] = DEFAULT_SELECTION) -> "Result":
-        """Run the pipeline; the result has the selected names as attributes."""
-        from attncli.pipeline import run  # noqa: PLC0415 - the pipeline stands on Problem; this is its public face
+    def compute(
+        self, select: Iterable[str] = DEFAULT_SELECTION, *, every_step: bool = False, executor: str = "threads"
+    ) -> "Result":
+        """Run the pipeline; the result has the selected names as attributes.
 
-        return run(self, select)
+        What is large is computed in blocks by the `executor` ("threads", "serial" or the address of a Dask scheduler),
+        and of its tables of scores and weights the selected ones are kept; with `every_step` nothing is left out.
+        """
+        from attncli.compute import Means, run  # noqa: PLC0415 - the pipeline stands on Problem; this is its public face
+
+        return run(self, select, every_step=every_step, means=Means(executor))
 
 
+@lru_cache(maxsize=8)  # everything that asks who is who asks again, and there may be a hundred thousand
 def _numbered(word: str, count: int) -> tuple[str, ...]:
     """The labels `token_1`, `token_2` and so on."""
     return tuple(f"{word}_{number}" for number in range(1, count + 1))

@@ -1,17 +1,19 @@
 """Recorder: applies functions to named steps and keeps every result, inner quantities included."""
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
 from attncli.arrays import Array, np
 from attncli.catalogue import Entry, Quantity, Tap
 from attncli.errors import AttnError
+from attncli.notes import nothing_attended, overflow
 from attncli.precision import Precision
-from attncli.shapes import COUNTED_FROM_0, PART, Letters
-from attncli.trace import Step
+from attncli.shapes import COUNTED_FROM_0
+from attncli.trace import Step, unchanged
 
-MOST_SAID = 5
+# Stages that count, or move numbers and compute none: nothing is widened or rounded.
+MOVES = {"index", "place", "given", "split", "cache", "share", "merge"}
 
 
 class Recorder:
@@ -52,26 +54,26 @@ class Recorder:
         From now on the result stands for the role, if one is named.
         """
         options = options or {}
-        arguments = {name: self.precision.computing(self.steps[source].value) for name, source in inputs.items()}
+        exact = stage in MOVES or function is unchanged
+        widened = unchanged if exact else self.precision.computing
+        rounded = unchanged if exact else self.precision.stored
+        arguments = {name: widened(self.steps[source].value) for name, source in inputs.items()}
         listening = {"tap": self._tap(quantity, stage, inputs, entry)} if entry is not None and entry.inner else {}
         with np.errstate(over="ignore", invalid="ignore", divide="ignore", under="ignore"):  # told in a note
             try:
-                value = self.precision.stored(np.asarray(function(**arguments, **options, **listening)))
+                value = rounded(np.asarray(function(**arguments, **options, **listening)))
             except MemoryError:
                 hint = "compute some of the queries with only"
                 raise AttnError(f"there is not enough memory for {quantity.name}", hint=hint) from None
-        notes = _overflow(quantity.name, stage, arguments, value)
+        notes = () if exact else overflow(quantity.name, stage, arguments, value)
         self.steps[quantity.name] = Step(quantity, stage, value, function, inputs, options, entry, notes=notes)
         self.current |= {role: quantity.name} if role else {}
 
     def note_empty_rows(self, name: str, labels: Sequence[str]) -> None:
         """Add to the weights a note that says which queries attend to nothing; `labels` has a name for each row."""
         step = self.steps[name]
-        empty = ~(step.value != 0).any(axis=-1)
-        if empty.any():
-            who = "; ".join(_places(empty, step.axes[:-1], labels))
-            note = f"nothing is attended by {who}: weights 0, output 0"
-            self.steps[name] = replace(step, notes=(*step.notes, note))
+        found = nothing_attended(~(step.value != 0).any(axis=-1), step.axes[:-1], labels)
+        self.steps[name] = replace(step, notes=(*step.notes, *found))
 
     def _tap(self, outer: Quantity, stage: str, inputs: Mapping[str, str], entry: Entry) -> Tap:
         """What an entry's function hands its inner quantities to, on the way to the outer one: they become steps."""
@@ -92,35 +94,3 @@ class Recorder:
             return value  # what is shown is rounded; what is computed on is not
 
         return tap
-
-
-def _overflow(name: str, stage: str, arguments: Mapping[str, Array], value: Array) -> tuple[str, ...]:
-    """A note where numbers that are not finite came from numbers that are; −∞ in scores means a hidden key."""
-    if stage == "mask" or value.dtype.kind != "f" or _sound(value, "scores" in arguments).all():
-        return ()
-    for argument, x in arguments.items():
-        if x.dtype.kind == "f" and not _sound(x, argument == "scores").all():
-            return ()
-    return (f"{name} has numbers that are not finite: the arithmetic overflowed, or divided by 0",)
-
-
-def _sound(x: Array, hides: bool) -> Array:
-    """Where numbers are finite, or −∞ and may be."""
-    finite: Array = np.isfinite(x)
-    return finite | np.isneginf(x) if hides else finite
-
-
-def _places(empty: Array, axes: Letters, labels: Sequence[str]) -> Iterator[str]:
-    """Which queries, and where it is not all of them alike, of which batch item and head."""
-    for axis in reversed(range(empty.ndim - 1)):
-        if (empty.all(axis=axis) == empty.any(axis=axis)).all():
-            empty, axes = np.asarray(empty.any(axis=axis)), (*axes[:axis], *axes[axis + 1 :])
-    groups = [at for at in np.ndindex(empty.shape[:-1]) if empty[at].any()]
-    for at in groups[:MOST_SAID]:
-        rows = np.flatnonzero(empty[at])
-        said = ", ".join(labels[row] for row in rows[:MOST_SAID])
-        said += f" and {len(rows) - MOST_SAID} more queries" if len(rows) > MOST_SAID else ""
-        place = ", ".join(f"{PART[letter]} {index}" for letter, index in zip(axes, at, strict=False))
-        yield f"{said} ({place})" if place else said
-    if len(groups) > MOST_SAID:
-        yield f"and in {len(groups) - MOST_SAID} more"

@@ -18,7 +18,7 @@ from attncli.pen import Pen
     shapes="query_positions[n], key_positions[m], slopes[h] -> [n m]",
     source="Press, Smith & Lewis 2022, §3; the slopes of other head counts: their code, get_slopes",
     example={"query_positions": [0, 2], "key_positions": [0, 2], "slopes": [0.5], "gives": [[0, -1], [-1, 0]]},
-    traits=("scores",),
+    traits=("scores", "slopes"),
 )
 def alibi(
     query_positions: Array,
@@ -36,7 +36,9 @@ def alibi(
 
 
 @written(alibi)
-def _(pen: Pen, query_positions: Any, key_positions: Any, heads: Any, result: Any, **_: Any) -> list[str]:
+def _(
+    pen: Pen, query_positions: Any, key_positions: Any, heads: Any, result: Any, slopes: Any = None, **_: Any
+) -> list[str]:
     distance = abs(query_positions - key_positions)
     slope = -result / distance if distance else 0.0
     return [f"−{pen(slope)}·|{query_positions} − {key_positions}| = {pen(result)}"]
@@ -78,7 +80,7 @@ def t5(
     """A learned number for each head and each range of distances; far distances share one."""
     distance = key_positions - query_positions[..., :, None]
     bucket = t5_bucket(distance, len(table), max_distance, bidirectional)
-    return table[bucket, beside(np.arange(heads or 1), heads)]
+    return table[bucket, beside(np.arange(table.shape[-1]), heads)]
 
 
 @written(t5)

@@ -15,6 +15,7 @@ from attncli.pen import Pen
     shapes="weights[n m], value[m e] -> [n e]",
     source="Bahdanau, Cho & Bengio 2015, eq. 5",
     example={"weights": [[0.25, 0.75]], "value": [[4, 0], [8, 4]], "gives": [[7, 3]]},
+    traits=("linear",),
 )
 def weighted_sum(weights: Array, value: Array) -> Array:
     """The values, each as much as its weight says."""
@@ -79,21 +80,25 @@ def _(pen: Pen, weights: Array, value: Array, result: Any) -> list[str]:
 
 @context(
     formula="cᵢ = vⱼ, j drawn with probability aᵢⱼ",
-    shapes="weights[n m], value[m e] -> [n e]",
+    shapes="weights[n m], value[m e], draws[n] -> [n e]",
     source="Xu et al. 2015, eq. 8 and 9 (hard attention)",
     example={"weights": [[0, 1]], "value": [[4, 0], [8, 4]], "gives": [[8, 4]]},
     traits=("needs distribution",),
 )
-def sample(weights: Array, value: Array, *, seed: int = 0) -> Array:
-    """The value of one key, drawn from the weights; the same seed draws the same keys."""
+def sample(weights: Array, value: Array, draws: Array | None = None, *, seed: int = 0) -> Array:
+    """The value of one key, drawn from the weights; the same seed draws the same keys.
+
+    `draws` are numbers in [0, 1), one a query; without them they come from the seed.
+    """
     total = weights.cumsum(axis=-1)
-    drawn = np.random.default_rng(seed).random((*weights.shape[:-1], 1)) * total[..., -1:]
-    index = np.minimum((total <= drawn).sum(axis=-1), weights.shape[-1] - 1)
+    uniform = drawn(seed=seed, shape=weights.shape[:-1]) if draws is None else draws
+    drawn_at = uniform[..., None] * total[..., -1:]
+    index = np.minimum((total <= drawn_at).sum(axis=-1), weights.shape[-1] - 1)
     return _taken(value, index, weights)
 
 
 @written(sample)
-def _(pen: Pen, weights: Array, value: Array, result: Any, *, seed: int = 0) -> list[str]:
+def _(pen: Pen, weights: Array, value: Array, draws: Any, result: Any, *, seed: int = 0) -> list[str]:
     return [f"one key drawn with seed {seed}: c({pen.query}) = {pen(result)}"]
 
 
@@ -134,6 +139,11 @@ def mixed(weights: Array, value: Array) -> Array:
         weight, row = weights[..., :, key, None], np.where(finite[..., key, None], 0, value[..., key, :])
         total += np.where(weight != 0, np.where(weight != 0, weight, 1) * row[..., None, :], 0)
     return total
+
+
+def drawn(*, seed: int, shape: tuple[int, ...]) -> Array:
+    """A number in [0, 1) for each query, the same for the same seed."""
+    return np.random.default_rng(seed).random(shape)
 
 
 def _taken(value: Array, index: Array, weights: Array) -> Array:

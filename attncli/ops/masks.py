@@ -9,6 +9,7 @@ from typing import Any
 from attncli.arrays import Array, np
 from attncli.catalogue import mask, written
 from attncli.pen import Pen
+from attncli.pieces import Reach, reaches
 
 UNLIMITED = float("inf")
 
@@ -26,7 +27,12 @@ UNLIMITED = float("inf")
 )
 def mask_(table: Array, query_rows: Array, key_positions: Array) -> Array:
     """The user's own table of true and false."""
-    return looked_up(table, query_rows, key_positions, beyond=False).astype(bool)
+    return looked_up(table, query_rows, key_positions, beyond=False).astype(bool, copy=False)
+
+
+@reaches(mask_)
+def _(table: Array, query_rows: Array, key_positions: Array) -> Reach:
+    return _seen(mask_(table, query_rows, key_positions))
 
 
 @written(mask_)
@@ -50,6 +56,11 @@ def bias(table: Array, query_rows: Array, key_positions: Array) -> Array:
     return looked_up(table, query_rows, key_positions, beyond=-np.inf) > -np.inf
 
 
+@reaches(bias)
+def _(table: Array, query_rows: Array, key_positions: Array) -> Reach:
+    return _seen(bias(table, query_rows, key_positions))
+
+
 @written(bias)
 def _(pen: Pen, table: Array, query_rows: Array, key_positions: Array, result: Any) -> list[str]:
     return [f"the bias of ({pen.query}, {pen.key}) is {'a number' if result else '−∞'}: {_verdict(result)}"]
@@ -68,6 +79,11 @@ def _(pen: Pen, table: Array, query_rows: Array, key_positions: Array, result: A
 def causal(query_positions: Array, key_positions: Array) -> Array:
     """No query sees a key that stands after it."""
     return key_positions <= query_positions[..., :, None]
+
+
+@reaches(causal)
+def _(query_positions: Array, key_positions: Array) -> Reach:
+    return Reach(some=(0, query_positions.max() + 1), every=(0, query_positions.min() + 1))
 
 
 @written(causal)
@@ -94,6 +110,12 @@ def window(query_positions: Array, key_positions: Array, *, left: float, right: 
     return (distance >= -left) & (distance <= right)
 
 
+@reaches(window)
+def _(query_positions: Array, key_positions: Array, *, left: float, right: float) -> Reach:
+    first, last = query_positions.min(), query_positions.max()
+    return Reach(some=(first - left, last + right + 1), every=(last - left, first + right + 1))
+
+
 @written(window)
 def _(pen: Pen, query_positions: Array, key_positions: Array, result: Any, *, left: float, right: float) -> list[str]:
     first = "−∞" if left == UNLIMITED else pen(query_positions - left)
@@ -116,6 +138,11 @@ def key_lengths(key_positions: Array, key_lengths: Array) -> Array:
     return key_positions < key_lengths[..., None, None]
 
 
+@reaches(key_lengths)
+def _(key_positions: Array, key_lengths: Array) -> Reach:
+    return Reach(some=(0, key_lengths.max()), every=(0, key_lengths.min()))
+
+
 @written(key_lengths)
 def _(pen: Pen, key_positions: Array, key_lengths: Array, result: Any) -> list[str]:
     sign = "<" if result else "≥"
@@ -132,7 +159,7 @@ def all_of(**rules: Array) -> Array:
 
 def hide(scores: Array, visible: Array) -> Array:
     """The scores, −∞ where the query may not attend to the key."""
-    return np.where(visible, scores, -np.inf).astype(scores.dtype)
+    return np.where(visible, scores, -np.inf).astype(scores.dtype, copy=False)
 
 
 @written(hide)
@@ -142,10 +169,31 @@ def _(pen: Pen, scores: Any, visible: Any, result: Any) -> list[str]:
 
 def looked_up(table: Array, query_rows: Array, key_positions: Array, *, beyond: float) -> Array:
     """The cells of a table for some queries and keys; one row serves every query, columns it lacks are `beyond`."""
-    rows = np.minimum(query_rows, table.shape[-2] - 1)
+    if table.shape[-2] == 1:
+        rows = np.broadcast_to(table, (*table.shape[:-2], len(query_rows), table.shape[-1]))
+    else:
+        rows = table[..., _run(query_rows), :]
     inside = key_positions < table.shape[-1]
-    cells = table[..., rows[:, None], np.where(inside, key_positions, 0)]
-    return np.where(inside, cells, np.asarray(beyond, dtype=table.dtype))
+    if inside.all():
+        return rows[..., _run(key_positions)]
+    return np.where(inside, rows[..., np.where(inside, key_positions, 0)], np.asarray(beyond, dtype=table.dtype))
+
+
+def _run(index: Array) -> Any:
+    """An index as a slice where it is a run of whole numbers: such a part of a table need not be copied."""
+    is_run = len(index) == index[-1] - index[0] + 1 and bool((np.diff(index) == 1).all())
+    return slice(int(index[0]), int(index[-1]) + 1) if is_run else index
+
+
+def _seen(visible: Array) -> Reach:
+    """What a block of a table says: the keys from the first visible one to the last, and a run that all see."""
+    leading = tuple(range(visible.ndim - 1))
+    some, hidden = visible.any(axis=leading).nonzero()[0], ~visible.all(axis=leading)
+    if not some.size:
+        return Reach((0, 0), (0, 0))
+    first, end = int(some[0]), int(some[-1]) + 1
+    gaps = hidden[first:end].nonzero()[0]
+    return Reach((first, end), (first, first + int(gaps[0]) if gaps.size else end))
 
 
 def _verdict(visible: Any) -> str:

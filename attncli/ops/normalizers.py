@@ -9,6 +9,7 @@ from typing import Annotated, Any
 from attncli.arrays import Array, np
 from attncli.catalogue import Quantity, Range, Tap, normalizer, silent, written
 from attncli.pen import Pen
+from attncli.pieces import Merging, merges
 
 Positive = Annotated[float, Range(above=0)]
 
@@ -26,12 +27,24 @@ TABLE = "scores[n m] -> [n m]"
 )
 def softmax(scores: Array, *, temperature: Positive = 1.0, tap: Tap = silent) -> Array:
     """Exponentials, divided by their sum; a low temperature sharpens, a high one flattens."""
-    exponentials = tap("exponentials", np.exp((scores - _largest(scores)) / temperature))
-    return _divided(exponentials, exponentials.sum(axis=-1, keepdims=True))
+    exponentials = tap("exponentials", _exponentials(scores, largest_of(scores), temperature=temperature))
+    return divided(exponentials, exponentials.sum(axis=-1, keepdims=True))
+
+
+def _exponentials(scores: Array, largest: Array | None, *, temperature: float = 1.0, out: Array | None = None) -> Array:
+    """`exp((scores − largest) / T)`; without a largest score `exp(scores / T)`."""
+    shifted = scores if largest is None else np.subtract(scores, largest, out=out)
+    if temperature != 1:
+        shifted = np.divide(shifted, temperature, out=out)
+    return np.exp(shifted, out=out)
+
+
+merges(softmax, Merging(_exponentials, exponential=True))
 
 
 @written(softmax)
-def _write_softmax(pen: Pen, scores: Array, result: Any, *, temperature: float = 1.0) -> list[str]:
+def write_softmax(pen: Pen, scores: Array, result: Any, *, temperature: float = 1.0) -> list[str]:
+    """The exponential of the cell's score, and the sum that divides it."""
     largest = scores.max()
     difference = pen.minus(scores[pen.column], largest)
     power = difference if temperature == 1 else f"({difference})/{pen(temperature)}"
@@ -48,10 +61,13 @@ def _write_softmax(pen: Pen, scores: Array, result: Any, *, temperature: float =
 )
 def softmax1(scores: Array, *, tap: Tap = silent) -> Array:
     """Softmax with one more, invisible key that scores 0: a query may attend to nothing."""
-    largest = np.maximum(_largest(scores), 0)
-    exponentials = tap("exponentials", np.exp(scores - largest))
+    largest = np.maximum(largest_of(scores), 0)
+    exponentials = tap("exponentials", _exponentials(scores, largest))
     total: Array = np.exp(-largest) + exponentials.sum(axis=-1, keepdims=True)
     return exponentials / total
+
+
+merges(softmax1, Merging(_exponentials, floor=0, beside=lambda largest: np.exp(-largest), exponential=True))
 
 
 @written(softmax1)
@@ -59,67 +75,6 @@ def _(pen: Pen, scores: Array, result: Any) -> list[str]:
     largest = max(float(scores.max()), 0.0)
     terms = [np.exp(-largest), *np.exp(scores - largest)]
     return [f"exp({pen.minus(scores[pen.column], largest)}) / ({pen.sum(terms)}) = {pen(result)}"]
-
-
-@normalizer(
-    formula="aᵢ = argmin_p ‖p − sᵢ‖², p ≥ 0, Σ p = 1 = [sᵢⱼ − τᵢ]₊",
-    shapes=TABLE,
-    source="Martins & Astudillo 2016, eq. 2 and Algorithm 1",
-    example={"scores": [[1, 0.5, -1], [3, 1, 0]], "gives": [[0.75, 0.25, 0], [1, 0, 0]]},
-    traits=("distribution",),
-)
-def sparsemax(scores: Array) -> Array:
-    """The nearest distribution to the scores themselves; low scores get exactly 0."""
-    shifted = _clipped(scores - _largest(scores))
-    ordered = -np.sort(-shifted, axis=-1)
-    rank = np.arange(1, scores.shape[-1] + 1, dtype=scores.dtype)
-    support = ordered * rank > ordered.cumsum(axis=-1) - 1
-    threshold = (np.where(support, ordered, 0).sum(axis=-1, keepdims=True) - 1) / support.sum(axis=-1, keepdims=True)
-    return _shown(scores, np.maximum(shifted - threshold.astype(scores.dtype), 0))
-
-
-@written(sparsemax)
-def _write_sparsemax(pen: Pen, scores: Array, result: Any) -> list[str]:
-    chosen = scores[sparsemax(scores) > 0]
-    threshold = (chosen.sum() - 1) / len(chosen)
-    return [
-        f"τ = ({pen.sum(chosen)} − 1)/{len(chosen)} = {pen(threshold)}",
-        f"max({pen.minus(scores[pen.column], threshold)}, 0) = {pen(result)}",
-    ]
-
-
-@normalizer(
-    formula="aᵢ = argmax_p p·sᵢ + H_α(p), p ≥ 0, Σ p = 1 = [(α−1)sᵢⱼ − τᵢ]₊^(1/(α−1))",
-    shapes=TABLE,
-    source="Peters, Niculae & Martins 2019, Algorithms 1 and 2",
-    example={"scores": [[0, 0], [4, 0]], "gives": [[0.5, 0.5], [1, 0]]},
-    traits=("distribution",),
-)
-def entmax(scores: Array, *, alpha: Annotated[float, Range(least=1)] = 1.5) -> Array:
-    """Between softmax (α = 1) and sparsemax (α = 2); the larger α, the more weights are exactly 0."""
-    if alpha == 1:
-        return softmax(scores)
-    if alpha == 2:
-        return sparsemax(scores)
-    shifted = _clipped((alpha - 1) * (scores - _largest(scores)))
-    weights = _entmax_15(shifted) if alpha == 1.5 else _entmax_by_bisection(shifted, alpha)
-    return _shown(scores, weights)
-
-
-@written(entmax)
-def _(pen: Pen, scores: Array, result: Any, *, alpha: float = 1.5) -> list[str]:
-    if alpha == 1:
-        return _write_softmax(pen, scores, result)
-    if alpha == 2:
-        return _write_sparsemax(pen, scores, result)
-    weights = entmax(scores, alpha=alpha)
-    top = int(weights.argmax())
-    threshold = (alpha - 1) * scores[top] - weights[top] ** (alpha - 1)
-    product = f"{pen(alpha - 1)}·{pen.factor(scores[pen.column])}"
-    return [
-        f"τ = {pen(threshold)}, so that the row sums to 1",
-        f"max({product} − {pen.factor(threshold)}, 0)^(1/{pen(alpha - 1)}) = {pen(result)}",
-    ]
 
 
 @normalizer(
@@ -131,6 +86,11 @@ def _(pen: Pen, scores: Array, result: Any, *, alpha: float = 1.5) -> list[str]:
 def sigmoid(scores: Array, *, shift: float = 0.0) -> Array:
     """Each key on its own: a weight between 0 and 1, whatever the other keys score."""
     return np.exp(-np.logaddexp(0, -(scores + shift)))
+
+
+merges(
+    sigmoid, Merging(lambda scores, _, *, shift=0.0, out: sigmoid(scores, shift=shift), measured=False, divided=False)
+)
 
 
 @written(sigmoid)
@@ -148,6 +108,9 @@ def _(pen: Pen, scores: Array, result: Any, *, shift: float = 0.0) -> list[str]:
 def relu(scores: Array) -> Array:
     """The scores themselves where they are positive; 0 elsewhere."""
     return np.maximum(scores, 0)
+
+
+merges(relu, Merging(lambda scores, _, *, out: np.maximum(scores, 0, out=out), measured=False, divided=False))
 
 
 @written(relu)
@@ -188,8 +151,17 @@ def _(pen: Pen, scores: Array, result: Any, *, k: int) -> list[str]:
 )
 def hardmax(scores: Array) -> Array:
     """All weight on the largest score; keys that tie share it, as softmax does when the temperature goes to 0."""
-    largest = (scores == scores.max(axis=-1, keepdims=True)) & (scores > -np.inf)
-    return _divided(largest.astype(scores.dtype), largest.sum(axis=-1, keepdims=True, dtype=scores.dtype))
+    largest = _equal(scores, largest_of(scores))
+    return divided(largest, largest.sum(axis=-1, keepdims=True))
+
+
+def _equal(scores: Array, largest: Array, *, out: Array | None = None) -> Array:
+    """1 where a score is the largest, which is never −∞; 0 elsewhere."""
+    equal: Array = np.equal(scores, largest, out=out)
+    return equal.astype(scores.dtype, copy=False)
+
+
+merges(hardmax, Merging(_equal))
 
 
 @written(hardmax)
@@ -209,7 +181,10 @@ def _(pen: Pen, scores: Array, result: Any) -> list[str]:
 def sum_(scores: Array) -> Array:
     """Each score, divided by the sum of its row; a row that sums to 0 becomes zeros."""
     visible = none(scores)
-    return _divided(visible, visible.sum(axis=-1, keepdims=True))
+    return divided(visible, visible.sum(axis=-1, keepdims=True))
+
+
+merges(sum_, Merging(lambda scores, _, *, out: none(scores), measured=False, signed=True))
 
 
 @written(sum_)
@@ -228,7 +203,10 @@ def _(pen: Pen, scores: Array, result: Any) -> list[str]:
 )
 def none(scores: Array) -> Array:
     """The scores themselves are the weights."""
-    return np.where(scores == -np.inf, 0, scores).astype(scores.dtype)
+    return np.where(scores == -np.inf, 0, scores).astype(scores.dtype, copy=False)
+
+
+merges(none, Merging(lambda scores, _, *, out: none(scores), measured=False, divided=False, signed=True))
 
 
 @written(none)
@@ -236,58 +214,14 @@ def _(pen: Pen, scores: Array, result: Any) -> list[str]:
     return [f"the score is the weight: {pen(scores[pen.column])} = {pen(result)}"]
 
 
-def _largest(scores: Array) -> Array:
+def largest_of(scores: Array) -> Array:
     """Each row's largest score; 0 where every key is hidden."""
     largest = scores.max(axis=-1, keepdims=True)
     finite: Array = np.where(largest == -np.inf, 0, largest)
     return finite.astype(scores.dtype)
 
 
-def _divided(parts: Array, total: Array) -> Array:
+def divided(parts: Array, total: Array) -> Array:
     """`parts / total`, and zeros where the total is 0."""
     shares: Array = np.where(total == 0, 0, parts / np.where(total == 0, 1, total))
     return shares.astype(parts.dtype)
-
-
-def _clipped(shifted: Array) -> Array:
-    """Scores whose largest is 0, those up to −1 set far below: τ is never under −1, whatever the rounding."""
-    return np.where(shifted <= -1, -2, shifted).astype(shifted.dtype)
-
-
-def _shown(scores: Array, weights: Array) -> Array:
-    """The weights, exactly 0 where the key is hidden."""
-    return np.where(scores == -np.inf, 0, weights).astype(scores.dtype)
-
-
-def _entmax_15(x: Array) -> Array:
-    """`[x − τ]₊²` that sums to 1, in closed form: for each size of the support τ is the root of a quadratic."""
-    ordered = -np.sort(-x, axis=-1)
-    rank = np.arange(1, x.shape[-1] + 1, dtype=x.dtype)
-    mean = ordered.cumsum(axis=-1) / rank
-    spread = (ordered**2).cumsum(axis=-1) - rank * mean**2
-    thresholds = mean - np.sqrt(np.maximum((1 - spread) / rank, 0))
-    size = (thresholds <= ordered).sum(axis=-1, keepdims=True)
-    return np.maximum(x - np.take_along_axis(thresholds, size - 1, axis=-1), 0) ** 2
-
-
-def _entmax_by_bisection(x: Array, alpha: float) -> Array:
-    """`[x − τ]₊^(1/(α−1))` that sums to 1, by halving the interval of 1 + τ until it has no middle.
-
-    `x − τ` is written `1 + (x − u)` with u = 1 + τ, for `log1p`: near α = 1 the power would multiply its error.
-    """
-
-    def powers(u: Array) -> Array:
-        with np.errstate(divide="ignore"):
-            logarithms: Array = np.log1p(np.maximum(x - u, -1)) / (alpha - 1)
-            return np.exp(logarithms)
-
-    low = np.zeros_like(x[..., :1])
-    high = np.full_like(low, -math.expm1((1 - alpha) * math.log(x.shape[-1])))
-    while True:
-        middle = (low + high) / 2
-        if not np.any((low < middle) & (middle < high)):
-            break
-        too_low = powers(middle).sum(axis=-1, keepdims=True) >= 1
-        low, high = np.where(too_low, middle, low), np.where(too_low, high, middle)
-    weights = powers(low)
-    return _divided(weights, weights.sum(axis=-1, keepdims=True))

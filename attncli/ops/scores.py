@@ -5,6 +5,7 @@ from typing import Annotated, Any, Literal
 from attncli.arrays import Array, np
 from attncli.catalogue import Quantity, Range, Tap, score, silent, written
 from attncli.pen import Pen
+from attncli.pieces import factored
 
 Activation = Literal["tanh", "relu", "sigmoid", "identity"]
 Positive = Annotated[float, Range(above=0)]
@@ -26,6 +27,9 @@ def scaled_dot(query: Array, key: Array, *, tap: Tap = silent) -> Array:
     return scaled_products
 
 
+factored(scaled_dot, lambda query: query / np.sqrt(query.dtype.type(query.shape[-1])), lambda key: key)
+
+
 @written(scaled_dot)
 def _(pen: Pen, query: Array, key: Array, result: Any) -> list[str]:
     product = query @ key
@@ -41,6 +45,9 @@ def _(pen: Pen, query: Array, key: Array, result: Any) -> list[str]:
 def dot(query: Array, key: Array) -> Array:
     """The dot product of the query and the key."""
     return query @ key.mT
+
+
+factored(dot, lambda query: query, lambda key: key)
 
 
 @written(dot)
@@ -63,6 +70,9 @@ def _(pen: Pen, query: Array, key: Array, result: Any) -> list[str]:
 def general(query: Array, key: Array, *, w: Array, tap: Tap = silent) -> Array:
     """The dot product after a learned matrix has carried the query over to the key's features."""
     return tap("projected_query", query @ w) @ key.mT
+
+
+factored(general, lambda query, w: query @ w, lambda key, w: key)
 
 
 @written(general)
@@ -164,6 +174,9 @@ def _(pen: Pen, query: Array, key: Array, result: Any, *, w: Array) -> list[str]
 def cosine(query: Array, key: Array, *, beta: float = 1.0, tap: Tap = silent) -> Array:
     """The cosine of the angle between query and key, times a strength; a zero vector scores 0."""
     return tap("unit_query", unit(query)) @ tap("unit_key", unit(key)).mT * beta
+
+
+factored(cosine, lambda query, beta=1.0: unit(query) * beta, lambda key, beta=1.0: unit(key))
 
 
 @written(cosine)

@@ -2,7 +2,7 @@
 
 from attncli.catalogue import Quantity
 from attncli.checks.lengths import new_keys
-from attncli.ops import indices
+from attncli.ops import biases, contexts, indices
 from attncli.problem import Problem
 from attncli.recorder import Recorder
 from attncli.stages.running import GIVEN
@@ -23,6 +23,28 @@ def place(problem: Problem, recorder: Recorder) -> None:
         _rows(problem, recorder)
     if standing:
         _standing(problem, recorder)
+    if problem.position is not None and "slopes" in problem.position.entry.traits:
+        _slopes(problem, recorder)
+    if "draws" in problem.context.entry.shapes.arrays:
+        _draws(problem, recorder)
+
+
+def _slopes(problem: Problem, recorder: Recorder) -> None:
+    """How fast each head's scores fall with distance, where nobody says."""
+    assert problem.position is not None
+    if "slopes" not in problem.position.parameters:
+        heads = problem.layout.heads
+        quantity = Quantity("slopes", "m", f"the published ones of {heads} head{'s' if heads > 1 else ''}", ("h",))
+        recorder.step(quantity, "place", biases.published_slopes, {}, options={"heads": heads}, role="slopes")
+
+
+def _draws(problem: Problem, recorder: Recorder) -> None:
+    """What chance says to each query."""
+    sizes = {"b": problem.layout.batch, "h": problem.layout.heads}
+    shape = (*(sizes[letter] for letter in problem.layout.leading), len(problem.asking_labels))
+    quantity = Quantity("draws", "u", "u uniform in [0, 1)", (*problem.layout.leading, "n"))
+    options = {"seed": problem.context.parameters.get("seed", 0), "shape": shape}
+    recorder.step(quantity, "index", contexts.drawn, {}, options=options, role="draws")
 
 
 def _lengths(problem: Problem, recorder: Recorder) -> None:

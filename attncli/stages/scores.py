@@ -64,7 +64,8 @@ def bias(problem: Problem, recorder: Recorder) -> None:
     """What distance says, then what the user adds; a bias of −∞ is a mask, and adds nothing."""
     chosen = problem.position
     if chosen is not None and "scores" in chosen.entry.traits:
-        inputs = {name: recorder.current[name] for name in ("query_positions", "key_positions")}
+        reads = ("query_positions", "key_positions", "slopes")
+        inputs = {name: recorder.current[name] for name in reads if name in recorder.current}
         inputs |= give_arrays(problem, recorder, "position", chosen)
         heads = problem.layout.heads if problem.layout.has_heads else None
         ahead = tuple(x for x in problem.layout.leading if x == "h" or "b" in recorder.steps["query_positions"].axes)

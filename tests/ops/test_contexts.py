@@ -12,7 +12,8 @@ from hypothesis import strategies as st
 
 from attncli.ops import entries
 from attncli.ops.contexts import sample
-from attncli.ops.normalizers import softmax, sparsemax
+from attncli.ops.normalizers import softmax
+from attncli.ops.sparse import sparsemax
 
 N, M, E, D, A = 3, 5, 7, 2, 11
 CONTEXTS = entries("context")

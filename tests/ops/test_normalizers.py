@@ -11,7 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from attncli.ops import entries
-from attncli.ops.normalizers import entmax, softmax, softmax1, sparsemax
+from attncli.ops.normalizers import softmax, softmax1
+from attncli.ops.sparse import entmax, sparsemax
 
 NORMALIZERS = entries("normalize")
 DISTRIBUTIONS = [name for name, entry in NORMALIZERS.items() if "distribution" in entry.traits]

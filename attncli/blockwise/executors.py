@@ -1,0 +1,131 @@
+"""Who computes the blocks: threads of this process, this process alone, or the workers of a Dask scheduler."""
+
+import os
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import Executor, Future, ThreadPoolExecutor
+from contextlib import AbstractContextManager, contextmanager, nullcontext
+from dataclasses import dataclass
+from typing import Any
+
+from attncli.blockwise.blocks import Block
+from attncli.blockwise.job import Done, Job, compute
+from attncli.errors import AttnError, UnknownNameError
+
+THREADS, SERIAL, REMOTE = "threads", "serial", "tcp://"
+INSTALL = "pip install 'attncli[dask]'"
+PATIENCE = 10  # seconds until a scheduler has to answer
+RETRIES = 5  # of a block whose worker died
+
+Keep = Callable[[Block, Done], None]
+
+
+@dataclass(frozen=True)
+class Workers:
+    """An executor; how many blocks it is given ahead of the one that is waited for; what it is handed for a job.
+
+    Where the workers share this process's memory they keep their results themselves.
+    """
+
+    executor: Executor
+    ahead: int
+    handed: Callable[[Job], Any]
+    share_memory: bool = True
+
+
+class _AtOnce(Executor):
+    """An executor that computes what it is given before it returns."""
+
+    def submit(self, fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> "Future[Any]":
+        """A future that is done already."""
+        future: Future[Any] = Future()
+        future.set_result(fn(*args, **kwargs))
+        return future
+
+
+def fan_out(job: Job, blocks: Iterable[Block], workers: Workers, keep: Keep) -> Iterator[Block]:
+    """Compute every block and keep what comes of it; the blocks come back in order, each once it is kept."""
+    handed = workers.handed(job)
+    waiting: deque[tuple[Block, Future[Any]]] = deque()
+
+    def compute_and_keep(block: Block) -> None:
+        keep(block, compute(job, block, job.asking(block)))
+
+    def finish() -> Block:
+        block, future = waiting.popleft()
+        done = future.result()
+        if not workers.share_memory:
+            keep(block, done)
+        return block
+
+    for block in blocks:
+        if workers.share_memory:
+            future = workers.executor.submit(compute_and_keep, block)
+        else:
+            future = workers.executor.submit(compute, handed, block, job.asking(block))
+        waiting.append((block, future))
+        if len(waiting) > workers.ahead:
+            yield finish()
+    while waiting:
+        yield finish()
+
+
+@contextmanager
+def workers(name: str) -> Iterator[Workers]:
+    """The workers of that name; raises AttnError where there are none."""
+    if name == SERIAL:
+        yield Workers(_AtOnce(), 0, handed=lambda job: job)
+    elif name == THREADS:
+        pool = ThreadPoolExecutor(_cores())
+        try:
+            with _one_blas_thread():
+                yield Workers(pool, 4 * _cores(), handed=lambda job: job)
+        finally:  # also where somebody has had enough: what has not begun never will
+            pool.shutdown(wait=False, cancel_futures=True)
+    elif name.startswith(REMOTE):
+        with _dask(name) as found:
+            yield found
+    else:
+        raise UnknownNameError("executor", name, (THREADS, SERIAL, f"{REMOTE}host:8786"), where="executor")
+
+
+def _cores() -> int:
+    """How many cores this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+def _one_blas_thread() -> AbstractContextManager[Any]:
+    """Every worker has one core; the command has said so to the library of products before it was loaded."""
+    if os.environ.get("OPENBLAS_NUM_THREADS") == "1":
+        return nullcontext()
+    try:
+        from threadpoolctl import threadpool_limits  # noqa: PLC0415 - an optional extra
+    except ImportError:
+        return nullcontext()
+    limits: AbstractContextManager[Any] = threadpool_limits(limits=1, user_api="blas")
+    return limits
+
+
+@contextmanager
+def _dask(address: str) -> Iterator[Workers]:
+    """The workers of a Dask scheduler: what every block reads is sent to each of them once."""
+    try:
+        from distributed import Client  # noqa: PLC0415 - an optional extra
+        from distributed.client import FutureCancelledError  # noqa: PLC0415
+        from distributed.scheduler import KilledWorker  # noqa: PLC0415
+    except ImportError:
+        raise AttnError("needs the package distributed", where="executor", hint=f"install it: {INSTALL}") from None
+    try:
+        client = Client(address, timeout=PATIENCE)
+    except (OSError, ValueError) as error:
+        raise AttnError(f"no scheduler answers ({error})", where=f"executor {address}") from None
+    try:
+        count = sum(client.nthreads().values())
+        if not count:
+            raise AttnError("the scheduler has no workers", where=f"executor {address}", hint="start some")
+        executor = client.get_executor(retries=RETRIES, pure=False)
+        yield Workers(executor, 4 * count, lambda job: client.scatter(job, broadcast=True), share_memory=False)
+    except (KilledWorker, FutureCancelledError) as error:
+        raise AttnError(f"the workers were lost ({error})", where=f"executor {address}") from None
+    finally:
+        client.close()

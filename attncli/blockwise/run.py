@@ -1,0 +1,149 @@
+"""A problem block by block: prepared whole, scored and answered in blocks, and put together again."""
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from attncli.arrays import Array, np
+from attncli.blockwise import rows, tiles
+from attncli.blockwise.blocks import Block, Lengths, blocks
+from attncli.blockwise.executors import THREADS, fan_out, workers
+from attncli.blockwise.job import CONTEXT, WEIGHTS, Done, Job
+from attncli.blockwise.recipe import Recipe, read_off
+from attncli.notes import nothing_attended, overflow
+from attncli.pipeline import FINISH, PREPARE, SHARE, told
+from attncli.precision import Precision
+from attncli.problem import Problem
+from attncli.recorder import Recorder
+from attncli.trace import Step, Trace
+
+ROWS = 256  # queries of a block that goes tile by tile
+CELLS = 2**19  # numbers of the largest step of a block of whole rows
+
+SHARED = {"shared_key", "shared_value"}  # made on demand: blocks share heads without them
+FINISHED = {"merged", "output", "w_o", "b_o"}  # made at the end, from the context
+
+Allocate = Callable[[str, tuple[int, ...], "np.dtype[Any]"], Array]
+Progress = Callable[[int, int], None]
+
+
+def in_memory(_name: str, shape: tuple[int, ...], dtype: "np.dtype[Any]") -> Array:
+    """Room for a result."""
+    return np.empty(shape, dtype)
+
+
+@dataclass(frozen=True)
+class Means:
+    """Who computes the blocks, where tables of scores and weights are put, and who is told how far the work is."""
+
+    executor: str = THREADS
+    allocate: Allocate = in_memory
+    progress: Progress | None = None
+
+
+def trace(problem: Problem, select: Iterable[str], means: Means) -> Trace:
+    """The steps of queries, keys and values, the selected ones of the tables, and those from the context on.
+
+    Raises AttnError where `select` names no step.
+    """
+    select = tuple(select)
+    front = Recorder(Precision(problem.dtype or "float64"))
+    for stage in PREPARE if SHARED.isdisjoint(select) else (*PREPARE, *SHARE):
+        stage(problem, front)
+    layout = problem.layout
+    rows, keys = (front.now(role).value.shape[-2] for role in ("query", "key"))
+    lengths = Lengths(layout.batch or 1, layout.heads, layout.kv_heads, rows, keys)
+    recipe, steps = read_off(problem, front, lengths)
+    known = told(problem, (*front.steps.values(), *steps.values()), front.precision)
+    wanted = dict.fromkeys(known[name].name for name in select if name not in FINISHED)
+    given = {name: steps[name] for name in wanted if name in steps and steps[name].stage == "given"}
+    tables = _Tables(recipe, steps, means.allocate, [name for name in wanted if name in steps and name not in given])
+    _fill(tables, problem, means)
+    front.steps |= given | tables.steps(problem.asking_labels)
+    for stage in FINISH:
+        stage(problem, front)
+    return told(problem, front.steps.values(), front.precision)
+
+
+def _fill(tables: "_Tables", problem: Problem, means: Means) -> None:
+    """Compute every block: tile by tile where the context alone is wanted and its normalizer can merge."""
+    recipe, lengths = tables.recipe, tables.recipe.lengths
+    planned = tiles.plan(recipe, problem.normalize, problem.context) if list(tables.values) == [CONTEXT] else None
+    if planned is not None:
+        job, rows, keys, cells = Job(*planned), ROWS, min(lengths.keys, tiles.KEYS), ROWS * tiles.KEYS
+    else:
+        job = Job(recipe, None, tuple(tables.values), tables.every_key)
+        keys, cells = lengths.keys * recipe.cell, CELLS
+        rows = max(cells // keys, 1)
+    todo = list(blocks(lengths, rows, keys, cells))
+    with workers(means.executor) as found:
+        for number, _ in enumerate(fan_out(job, todo, found, tables.keep), 1):
+            if means.progress is not None:
+                means.progress(number, len(todo))
+
+
+class _Tables:
+    """The wanted steps as they fill, block by block: the context always, and which queries attend to anything."""
+
+    def __init__(self, recipe: Recipe, steps: Mapping[str, Step], allocate: Allocate, wanted: Sequence[str]) -> None:
+        self.recipe, self.made = recipe, steps
+        self.values: dict[str, Array] = {}
+        for name in dict.fromkeys((*wanted, CONTEXT)):
+            room = allocate if "m" in steps[name].axes else in_memory
+            self.values[name] = room(name, self._shape(steps[name]), steps[name].value.dtype)
+        context = self.values[CONTEXT]
+        self.attends = np.zeros(context.shape[:-1], dtype=bool)
+
+    def _shape(self, step: Step) -> tuple[int, ...]:
+        """How long the axes of a step are; one of length 1 that serves many stays so."""
+        lengths = self.recipe.lengths
+        known = {"b": lengths.items, "h": lengths.heads, "n": lengths.queries, "m": lengths.keys}
+        known["m+1"] = lengths.keys + 1
+        return tuple(
+            size if letter not in known or (size == 1 < known[letter]) else known[letter]
+            for letter, size in zip(step.axes, step.value.shape, strict=True)
+        )
+
+    @property
+    def every_key(self) -> bool:
+        """Whether a step is wanted that has cells for hidden keys too."""
+        return any({"m", "m+1"} & set(self.made[name].axes) for name in self.values if name != WEIGHTS)
+
+    def keep(self, block: Block, done: Done) -> None:
+        """Put what came of a block in its place; keys that no query of it may see weigh nothing."""
+        for name, value in done.values.items():
+            axes, table = self.made[name].axes, self.values[name]
+            place = tuple(
+                part if size > 1 else slice(None) for part, size in zip(block.place(axes), table.shape, strict=True)
+            )
+            if name == WEIGHTS:
+                first, end = done.keys
+                table[(*place[:-1], slice(0, first))] = 0
+                table[(*place[:-1], slice(end, None))] = 0
+                place = (*place[:-1], slice(first, end))
+            table[place] = self.recipe.precision.stored(value)
+        self.attends[block.place(self.made[CONTEXT].axes[:-1])] = done.attends
+
+    def steps(self, labels: Sequence[str]) -> dict[str, Step]:
+        """The steps, full; the weights, or else the context, say who attends to nothing."""
+        found = {name: replace(self.made[name], value=value, notes=()) for name, value in self.values.items()}
+        teller = WEIGHTS if WEIGHTS in found else CONTEXT
+        empty = nothing_attended(~self.attends, self.made[CONTEXT].axes[:-1], labels)
+        found[teller] = replace(found[teller], notes=empty)
+        found[CONTEXT] = replace(found[CONTEXT], notes=(*found[CONTEXT].notes, *self._unsound()))
+        return found
+
+    def _unsound(self) -> tuple[str, ...]:
+        """Where the context is not finite, what its first such query says about the steps that led there."""
+        sound = np.isfinite(self.values[CONTEXT]).all(axis=-1)
+        if sound.all():
+            return ()
+        at = np.unravel_index(int(sound.argmin()), sound.shape)
+        place = dict(zip(self.made[CONTEXT].axes, map(int, at), strict=False))
+        first = [slice(place.get(letter, 0), place.get(letter, 0) + 1) for letter in "bhn"]
+        block = Block(*first)
+        arrays = self.recipe.cut(block, asking=False) | self.recipe.cut(block, asking=True)
+        with np.errstate(all="ignore"):
+            values = arrays | rows.compute(self.recipe, arrays, [move.name for move in self.recipe.moves])
+        notes = (overflow(move.name, move.stage, move.read(values), values[move.name]) for move in self.recipe.moves)
+        return tuple(note for found in notes for note in found)

@@ -1,0 +1,88 @@
+"""Pieces: how functions of the catalogue take their work a piece at a time. A rule stands beside its function.
+
+A score that is a product of two matrices says which; a normalizer says how the keys of a row gather; a mask says which
+keys a block of queries may see. What has no rule takes whole rows.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from attncli.arrays import Array
+
+Function = Callable[..., Any]
+Interval = tuple[float, float]  # from the first key to before the last
+
+
+@dataclass(frozen=True, eq=False)
+class Factors:
+    """A score that is `left(query) @ right(key).mT`; both take the score's parameters too."""
+
+    left: Function
+    right: Function
+
+
+@dataclass(frozen=True, eq=False)
+class Merging:
+    """A normalizer whose weights are `parts / divisor`, which both gather key by key.
+
+    `parts(scores, reference, out=…, **parameters)` are what the keys weigh, [… n m], measured against a reference
+    [… n 1]: the row's largest score so far, at least `floor`. Parts against an old reference are worth
+    `parts(old, new)` against a new one. The divisor is the sum of the parts and of what stands `beside` them.
+    """
+
+    parts: Function
+    measured: bool = True  # against the largest score; otherwise there is no reference
+    floor: float = -float("inf")
+    beside: Callable[[Array], Array] | None = None
+    divided: bool = True
+    signed: bool = False  # parts may be negative, and cancel
+    exponential: bool = False  # the reference may be 0 wherever no exponential overflows or vanishes
+
+
+@dataclass(frozen=True, eq=False)
+class Reach:
+    """Keys outside `some` are seen by no query of a block, those inside `every` by all of them."""
+
+    some: Interval
+    every: Interval
+
+
+_FACTORS: dict[Function, Factors] = {}
+_MERGING: dict[Function, Merging] = {}
+_REACHES: dict[Function, Callable[..., Reach]] = {}
+
+
+def factored(function: Function, left: Function, right: Function) -> None:
+    """Attach to a score the two matrices whose product it is."""
+    _FACTORS[function] = Factors(left, right)
+
+
+def merges(function: Function, rule: Merging) -> None:
+    """Attach to a normalizer how the keys of a row gather."""
+    _MERGING[function] = rule
+
+
+def reaches(function: Function) -> Callable[[Callable[..., Reach]], Callable[..., Reach]]:
+    """Attach to a mask what a block of queries may see; the rule takes what the mask takes."""
+
+    def decorate(rule: Callable[..., Reach]) -> Callable[..., Reach]:
+        _REACHES[function] = rule
+        return rule
+
+    return decorate
+
+
+def factors_of(function: Function) -> Factors | None:
+    """The two matrices whose product a score is, if it is one."""
+    return _FACTORS.get(function)
+
+
+def merging_of(function: Function) -> Merging | None:
+    """How the keys of a row gather in a normalizer, if they do."""
+    return _MERGING.get(function)
+
+
+def reach_of(function: Function) -> Callable[..., Reach] | None:
+    """What a mask says of a block of queries, if it says something."""
+    return _REACHES.get(function)

@@ -1,0 +1,159 @@
+"""Small and large are one definition: block by block a problem gives what it gives whole."""
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from attncli import pipeline
+from attncli.blockwise import run, tiles
+from attncli.blockwise.run import Means
+from attncli.catalogue import Entry
+from attncli.io.problems import assemble
+from attncli.io.source import Origin, Written
+from attncli.ops import entries
+from attncli.problem import Problem
+from attncli.trace import Trace
+from tests.conftest import M, numbers
+
+Blocks = Callable[[Problem, tuple[str, ...], int], Trace]
+SIZES = [1, 2, 3, M, M + 2]
+CLOSE = {"float32": 2e-6, "bfloat16": 4e-2, "float16": 4e-3}
+
+
+@pytest.fixture
+def blocks(monkeypatch: pytest.MonkeyPatch) -> Blocks:
+    """Compute a problem in blocks of so many queries, tiles of so many keys."""
+
+    def blocks(problem: Problem, select: tuple[str, ...], size: int) -> Trace:
+        monkeypatch.setattr(run, "ROWS", size)
+        monkeypatch.setattr(run, "CELLS", size * (size + 1))
+        monkeypatch.setattr(tiles, "KEYS", size)
+        monkeypatch.setattr(tiles, "LEAST", size)
+        return run.trace(problem, select, Means("serial"))
+
+    return blocks
+
+
+def problem(**keys: Any) -> Problem:
+    return assemble({name: Written(value, Origin()) for name, value in keys.items()})
+
+
+def assert_close(ours: np.ndarray, whole: np.ndarray, dtype: str | None, name: str) -> None:
+    close = CLOSE.get(dtype or "", 1e-12)
+    np.testing.assert_allclose(ours.astype(float), whole.astype(float), rtol=close, atol=close, err_msg=name)
+    assert ours.shape == whole.shape
+    assert ours.dtype == whole.dtype
+
+
+@pytest.mark.parametrize("size", SIZES)
+def test_the_answer_in_tiles_is_the_answer(loaded: Problem, blocks: Blocks, size: int) -> None:
+    whole, ours = pipeline.trace(loaded), blocks(loaded, ("output",), size)
+    assert_close(ours["output"].value, whole["output"].value, loaded.dtype, "output")
+    assert [note for note in ours.notes if "attended" in note] == [note for note in whole.notes if "attended" in note]
+
+
+@pytest.mark.parametrize("size", SIZES)
+def test_every_step_in_blocks_is_that_step(loaded: Problem, blocks: Blocks, size: int) -> None:
+    whole = pipeline.trace(loaded)
+    names = tuple(step.name for step in whole.steps)
+    ours = blocks(loaded, names, size)
+    assert sorted(ours.notes) == sorted(whole.notes)
+    for name in names:
+        close = None if loaded.dtype == "bfloat16" else loaded.dtype
+        assert_close(ours[name].value, whole[name].value, close if name in ("draws",) else loaded.dtype, name)
+        assert ours[name].axes == whole[name].axes
+
+
+@pytest.mark.parametrize("size", [2, M + 2])
+def test_weights_alone_have_zeros_where_no_query_of_a_block_looks(loaded: Problem, blocks: Blocks, size: int) -> None:
+    whole, ours = pipeline.trace(loaded), blocks(loaded, ("weights",), size)
+    assert_close(ours["weights"].value, whole["weights"].value, loaded.dtype, "weights")
+    np.testing.assert_array_equal(ours["weights"].value == 0, whole["weights"].value == 0)
+
+
+QUERY, KEY, VALUE = numbers(3, 6, 5, 4), numbers(3, 2, 7, 4), numbers(3, 2, 7, 3)
+ARRAYS = {"w": (4, 4), "w1": (4, 5), "w2": (4, 5), "v": (5,), "b": (5,)}
+SHAPES = {"location": {"w": (4, 7)}, "attentional": {"w": (7, 5)}}
+OFF_DEFAULT = {"temperature": 0.7, "alpha": 1.7, "k": 2, "shift": -0.5, "beta": 1.5, "sigma": 1.3, "seed": 5}
+
+
+def chosen(entry: Entry) -> dict[str, Any]:
+    """An entry with its arrays and its options off their defaults."""
+    shapes = ARRAYS | SHAPES.get(entry.name, {})
+    values = {
+        parameter.name: numbers(*shapes[parameter.name]) if parameter.kind == "array" else OFF_DEFAULT[parameter.name]
+        for parameter in entry.parameters
+        if parameter.kind == "array" or parameter.name in OFF_DEFAULT
+    }
+    return {entry.name: values} if values else {}
+
+
+def names(kind: str) -> list[str]:
+    return list(entries(kind))
+
+
+@settings(max_examples=400, deadline=None)
+@given(
+    score=st.sampled_from(names("score")),
+    normalize=st.sampled_from(names("normalize")),
+    context=st.sampled_from(names("context")),
+    size=st.sampled_from([1, 2, 3, 7, 9]),
+    more=st.fixed_dictionaries(
+        {},
+        optional={
+            "causal": st.just(True),
+            "window": st.sampled_from([(1, 0), (0, 2), (2, -1)]),
+            "key_lengths": st.lists(st.integers(0, 7), min_size=3, max_size=3),
+            "mask": st.integers(0, 99).map(lambda seed: np.random.default_rng(seed).random((6, 5, 7)) < 0.6),
+            "bias": st.just(numbers(3, 1, 5, 7)),
+            "sink": st.just(numbers(6)),
+            "softcap": st.just(1.5),
+            "scale": st.just(0.4),
+            "dtype": st.sampled_from(["float32", "float64", "float16", "longdouble"]),
+            "position": st.sampled_from(["alibi", "rope"]),
+            "qk_norm": st.just("l2"),
+            "align": st.just("bottom_right"),
+        },
+    ),
+)
+def test_the_whole_catalogue_goes_through_blocks(
+    score: str, normalize: str, context: str, size: int, more: dict[str, Any]
+) -> None:
+    if context == "sample" and (
+        "sink" in more or "distribution" not in entries("normalize")[normalize].traits or "dtype" in more
+    ):
+        context = "argmax"
+    stages = {"score": score, "normalize": normalize, "context": context}
+    keys = {kind: chosen(entries(kind)[name]) or name for kind, name in stages.items()}
+    one = problem(query=QUERY, key=KEY, value=VALUE, **keys, **more)
+    with pytest.MonkeyPatch.context() as patch:
+        for module, name, value in ((run, "ROWS", size), (run, "CELLS", size * 7), (tiles, "KEYS", size)):
+            patch.setattr(module, name, value)
+        whole, ours = pipeline.trace(one), run.trace(one, ("output",), Means("serial"))
+    close = {"float16": 3e-2, "float32": 1e-4}.get(more.get("dtype", ""), 1e-9)
+    steps = np.abs(whole["weights"].value.astype(float)).max(initial=1)
+    if normalize in ("hardmax", "topk") or context == "argmax":
+        return assert_choices_agree(ours, whole, close)
+    if normalize == "sum":  # a row whose scores cancel magnifies the last bit of each
+        steps *= 1e3
+    np.testing.assert_allclose(
+        ours["output"].value.astype(float), whole["output"].value.astype(float), rtol=close, atol=close * steps
+    )
+    return None
+
+
+def assert_choices_agree(ours: Trace, whole: Trace, close: float) -> None:
+    """Where a choice hangs on the last bit of a score, another choice is as good; all other rows agree."""
+    ordered = np.sort(whole["masked_scores"].value.astype(float), axis=-1)
+    with np.errstate(invalid="ignore"):
+        gaps = np.diff(ordered, axis=-1)
+    clear = ((gaps > 10 * close) | ~np.isfinite(gaps) | (gaps == 0)).all(axis=-1)
+    ordered = np.sort(whole["weights"].value.astype(float), axis=-1)
+    clear &= ((np.diff(ordered, axis=-1) > 10 * close) | (np.diff(ordered, axis=-1) == 0)).all(axis=-1)
+    np.testing.assert_allclose(
+        ours["output"].value.astype(float)[clear], whole["output"].value.astype(float)[clear], rtol=close, atol=close
+    )
