@@ -9,6 +9,8 @@ from attncli.blockwise.run import trace as trace_blocks
 from attncli.problem import Problem
 from attncli.trace import DEFAULT_SELECTION, Result
 
+__all__ = ["Means", "run"]
+
 SMALL = 2**17  # cells of the table of scores, all heads and batch items together
 
 

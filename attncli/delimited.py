@@ -5,12 +5,12 @@ from collections.abc import Iterable, Sequence
 
 def text(rows: Iterable[Sequence[object]], delimiter: str = ",") -> str:
     """The rows, a line each; numbers in full, words in quotes where need be."""
-    return "".join(delimiter.join(_cell(cell, delimiter) for cell in row) + "\n" for row in rows)
+    return "".join(delimiter.join(cell(entry, delimiter) for entry in row) + "\n" for row in rows)
 
 
-def _cell(cell: object, delimiter: str) -> str:
+def cell(entry: object, delimiter: str) -> str:
     """A number as Python writes it, or a word: `#` begins a comment, and marks that delimit elsewhere mislead."""
-    if not isinstance(cell, str):
-        return str(cell)
-    special = cell.startswith("#") or cell != cell.strip() or any(mark in cell for mark in f',;\t\r\n"{delimiter}')
-    return '"' + cell.replace('"', '""') + '"' if special else cell
+    if not isinstance(entry, str):
+        return str(entry)
+    special = entry.startswith("#") or entry != entry.strip() or any(mark in entry for mark in f',;\t\r\n"{delimiter}')
+    return '"' + entry.replace('"', '""') + '"' if special else entry

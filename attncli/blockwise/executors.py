@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Executor, Future, ThreadPoolExecutor
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass
+from functools import cache
 from typing import Any
 
 from attncli.blockwise.blocks import Block
@@ -58,16 +59,21 @@ def fan_out(job: Job, blocks: Iterable[Block], workers: Workers, keep: Keep) -> 
             keep(block, done)
         return block
 
-    for block in blocks:
-        if workers.share_memory:
-            future = workers.executor.submit(compute_and_keep, block)
-        else:
-            future = workers.executor.submit(compute, handed, block, job.asking(block))
-        waiting.append((block, future))
-        if len(waiting) > workers.ahead:
+    try:
+        for block in blocks:
+            future: Future[Any] = (
+                workers.executor.submit(compute_and_keep, block)
+                if workers.share_memory
+                else workers.executor.submit(compute, handed, block, job.asking(block))
+            )
+            waiting.append((block, future))
+            if len(waiting) > workers.ahead:
+                yield finish()
+        while waiting:
             yield finish()
-    while waiting:
-        yield finish()
+    finally:  # where something went wrong, or somebody has had enough: what has not begun never will
+        for _, future in waiting:
+            future.cancel()
 
 
 @contextmanager
@@ -76,17 +82,19 @@ def workers(name: str) -> Iterator[Workers]:
     if name == SERIAL:
         yield Workers(_AtOnce(), 0, handed=lambda job: job)
     elif name == THREADS:
-        pool = ThreadPoolExecutor(_cores())
-        try:
-            with _one_blas_thread():
-                yield Workers(pool, 4 * _cores(), handed=lambda job: job)
-        finally:  # also where somebody has had enough: what has not begun never will
-            pool.shutdown(wait=False, cancel_futures=True)
+        with _one_blas_thread():
+            yield Workers(_threads(), 4 * _cores(), handed=lambda job: job)
     elif name.startswith(REMOTE):
         with _dask(name) as found:
             yield found
     else:
         raise UnknownNameError("executor", name, (THREADS, SERIAL, f"{REMOTE}host:8786"), where="executor")
+
+
+@cache
+def _threads() -> ThreadPoolExecutor:
+    """A thread for each core; they and their buffers stay for the next problem."""
+    return ThreadPoolExecutor(_cores(), thread_name_prefix="attn")
 
 
 def _cores() -> int:

@@ -39,7 +39,7 @@ class Job:
 
     def compute(self, block: Block, asking: Mapping[str, Array]) -> Done:
         """A block, from what belongs to its queries."""
-        arrays = self.recipe.cut(block, asking=False) | asking
+        arrays = self.recipe.cut(block, asking=False) | dict(asking)
         with np.errstate(all="ignore"):
             if self.tiling is not None:
                 context, attends = tiles.compute(self.recipe, self.tiling, arrays)

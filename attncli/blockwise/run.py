@@ -17,7 +17,7 @@ from attncli.problem import Problem
 from attncli.recorder import Recorder
 from attncli.trace import Step, Trace
 
-ROWS = 256  # queries of a block that goes tile by tile
+ROWS = 512  # queries of a block that goes tile by tile
 CELLS = 2**19  # numbers of the largest step of a block of whole rows
 
 SHARED = {"shared_key", "shared_value"}  # made on demand: blocks share heads without them

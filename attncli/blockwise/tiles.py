@@ -20,9 +20,10 @@ from attncli.ops.heads import beside
 from attncli.ops.scores import scaled
 from attncli.pieces import Merging, factors_of, merging_of
 
-KEYS = 512  # in a tile: with 256 queries of 64 features it stays in a core's second cache
+KEYS = 512  # in a tile: with 512 queries it stays in a core's second cache
 LEAST = 128  # keys that all queries see, for which they are taken apart from those that only some see
 SAFE = 30.0  # exponentials of numbers up to here, of either sign, neither overflow nor vanish,
+LOG2E = 1 / math.log(2)
 LARGEST = 1e15  # nor do their products with values up to here
 FACTOR, MIXED = "right factor", "values and 1"
 
@@ -31,7 +32,8 @@ FACTOR, MIXED = "right factor", "values and 1"
 class Product:
     """The step that is a product of two factors, and how the left one comes from the queries.
 
-    `safe` is a bound on the norm of a left row: below it no score is farther from 0 than SAFE.
+    `safe` is a bound on the norm of a left row: below it no score is farther from 0 than SAFE, and its exponential is
+    taken as it is, as a power of two: `exp(s / T) = 2^(s · log₂e / T)`, whose factor is folded into the queries.
     """
 
     name: str
@@ -118,7 +120,7 @@ def _factored(tiling: Tiling, sources: dict[str, Source], small: bool) -> Tiling
     )
     if not any(first.inputs["key"] in move.inputs.values() for move in moves):
         del sources[key.name]
-    bare = small and tiling.rule.exponential and all(move.stage in ("cap", "mask") for move in moves)
+    bare = small and tiling.rule.exponential and all(move.stage == "mask" for move in moves)
     safe = -1.0
     if bare:
         longest, room = _longest(right), SAFE * tiling.parameters.get("temperature", 1.0)
@@ -130,7 +132,7 @@ def _factored(tiling: Tiling, sources: dict[str, Source], small: bool) -> Tiling
 
 def _longest(x: Array) -> float:
     """The norm of the longest row."""
-    return math.sqrt(float(np.einsum("...d,...d->...", x, x, dtype=np.float64, casting="same_kind").max()))
+    return math.sqrt(np.vecdot(x, x).max())
 
 
 class _Scratch(threading.local):
@@ -196,26 +198,28 @@ class _Gathering:
             given = {argument: arrays[source] for argument, source in product.arrays.items()}
             self.left = product.left(query, **given, **product.options)
             self.left = np.multiply(self.left, product.scale, dtype=tiling.dtype)
+        self.power = LOG2E / tiling.parameters.get("temperature", 1.0)
+        self.binary = product is not None and self.left is not None and _longest(self.left) <= product.safe
+        if self.binary:
+            self.left *= self.power
         leading = np.broadcast_shapes(query.shape[:-2], value.shape[:-2])
         width = value.shape[-1] + (0 if tiling.finite else 1)
         self.gathered = np.zeros((*leading, query.shape[-2], width), tiling.dtype)
         self.reference: Array | None = None
-        if self.rule.measured and not self._is_safe():
+        if self.rule.measured and not self.binary:
             self.reference = np.full((*self.gathered.shape[:-1], 1), self.rule.floor, tiling.dtype)
         self.signed = np.zeros(self.gathered.shape[:-1], bool) if self.rule.signed else None
         self.sunk: Array | float = 0.0
         if tiling.sink is not None:
             sink = beside(arrays[tiling.sink], len(arrays[tiling.sink]) if len(leading) else None)
+            sink = sink * self.power if self.binary else sink
             self.sunk = self._parts(np.array(np.broadcast_to(sink, (*self.gathered.shape[:-1], 1))))
-
-    def _is_safe(self) -> bool:
-        """Whether no exponential can overflow or vanish, so that nothing need be measured."""
-        if self.left is None or self.tiling.product is None or not self.rule.exponential:
-            return False
-        return _longest(self.left) <= self.tiling.product.safe
 
     def _parts(self, scores: Array) -> Array:
         """What the scores weigh, measured against the largest so far; what was gathered is brought to the same."""
+        if self.binary:
+            np.exp2(scores, out=scores)
+            return scores
         before, shown = self.reference, None
         if before is not None:
             self.reference = np.maximum(before, scores.max(axis=-1, keepdims=True))
@@ -225,7 +229,8 @@ class _Gathering:
                 worth = np.where(before == -np.inf, 0, worth)
                 self.gathered *= worth
                 self.sunk = self.sunk * worth
-        return self.rule.parts(scores, shown, out=scores, **self.tiling.parameters)
+        parts: Array = self.rule.parts(scores, shown, out=scores, **self.tiling.parameters)
+        return parts
 
     def add(self, scores: Array, value: Array) -> None:
         """Take in a tile."""

@@ -12,6 +12,9 @@ from attncli.cli.group import OneLineErrors
 from attncli.errors import AttnError
 from attncli.literal import clean
 
+# Every core has a worker of ours; NumPy's library of products reads these when it is loaded.
+ONE_THREAD = ("OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "BLIS_NUM_THREADS", "VECLIB_MAXIMUM_THREADS")
+
 app = typer.Typer(
     name="attn",
     cls=OneLineErrors,
@@ -49,6 +52,7 @@ def attn(
 
 def main() -> None:
     """Run the command line; what the user can mend becomes one line on standard error and exit status 2."""
+    os.environ |= dict.fromkeys(ONE_THREAD, "1")
     try:
         app(prog_name="attn")
     except AttnError as error:

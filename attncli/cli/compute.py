@@ -36,6 +36,14 @@ Select = Annotated[
     str | None,
     typer.Option(metavar="NAME,NAME", help="Which results: scores, weights, context, output, or any step."),
 ]
+Executor = Annotated[
+    str,
+    typer.Option(
+        metavar="threads|serial|tcp://HOST:PORT",
+        help="Who computes large problems: all cores, one, or the workers of a Dask scheduler.",
+        autocompletion=lambda incomplete: [name for name in ("threads", "serial") if name.startswith(incomplete)],
+    ),
+]
 
 
 @with_problem_options
@@ -53,10 +61,11 @@ def compute(
     json: Json = False,
     output: Output = None,
     select: Select = None,
+    executor: Executor = "threads",
     **keys: Any,
 ) -> None:
     """Compute attention: scores, weights and output."""
     from attncli.io.problems import assemble
 
-    wanted = Wanted(explain, cell, head, batch, precision, format, json, output, select)
+    wanted = Wanted(explain, cell, head, batch, precision, format, json, output, select, executor)
     show(assemble(document(problem, keys)), wanted)

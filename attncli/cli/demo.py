@@ -47,7 +47,7 @@ def demo(
 
 def _save(text: str, file: str) -> None:
     """Hand the example to the user, never over a file of theirs."""
-    from attncli.io.writers import write_file
+    from attncli.io.files import write_file
 
     if file == "-":
         streams.put(text)

@@ -27,7 +27,7 @@ def generate(
     **keys: Any,
 ) -> None:
     """Write a complete problem with numbers drawn from a seed."""
-    from attncli.io import writers
+    from attncli.io import files, writers
     from attncli.io.problems import assemble
 
     complete = assemble(document(problem, keys))
@@ -35,6 +35,6 @@ def generate(
         streams.put(writers.problem_yaml(complete))
     elif Path(str(output)).suffix.lower() in (".yaml", ".yml", ".json"):
         is_json = str(output).lower().endswith(".json")
-        writers.write_file(str(output), writers.problem_json(complete) if is_json else writers.problem_yaml(complete))
+        files.write_file(str(output), writers.problem_json(complete) if is_json else writers.problem_yaml(complete))
     else:
-        writers.write_folder(str(output), writers.problem_folder(complete))
+        files.write_folder(str(output), writers.problem_folder(complete))

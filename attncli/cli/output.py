@@ -1,14 +1,20 @@
 """Where a result goes and in which format: a table on the screen, or a file by its suffix."""
 
+import math
+import os
+from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import IO, TYPE_CHECKING, Any
 
 from attncli.cli import streams
 from attncli.errors import AttnError, UnknownNameError
 from attncli.trace import DEFAULT_SELECTION, position_of
 
 if TYPE_CHECKING:
+    import numpy as np
+
+    from attncli.arrays import Array
     from attncli.problem import Problem
     from attncli.render.view import View
 
@@ -27,7 +33,8 @@ SUFFIXES = {
     ".npz": "npz",
     ".safetensors": "safetensors",
 }
-ARRAYS = ("npy", "npz", "safetensors")
+NPY = "npy"
+ARRAYS = (NPY, "npz", "safetensors")
 
 
 @dataclass(frozen=True)
@@ -43,6 +50,7 @@ class Wanted:
     json: bool = False
     output: str | None = None
     select: str | None = None
+    executor: str = "threads"
 
     @property
     def selection(self) -> tuple[str, ...]:
@@ -74,25 +82,33 @@ class Wanted:
 def show(problem: "Problem", wanted: Wanted) -> None:
     """Compute a problem and show what is wanted of it."""
     form = wanted.form  # a format that does not exist is met before any work
-    view = look(problem, wanted)
-    to_file = wanted.output not in (None, "-")
-    contents = render(view, form, to_file=to_file)
-    streams.warn(view.result.trace.notes)
-    if to_file:
-        from attncli.io.writers import write_file
-
-        write_file(str(wanted.output), contents)
+    if wanted.output in (None, "-"):
+        view = look(problem, wanted)
+        streams.warn(view.result.trace.notes)
+        streams.put(render(view, form, to_file=False))
     else:
-        streams.put(contents)
+        from attncli.io.files import whole
+
+        with whole(str(wanted.output)) as stream:
+            straight = Straight(stream) if form == NPY and len(wanted.selection) == 1 else None
+            view = look(problem, wanted, straight)
+            streams.warn(view.result.trace.notes)
+            if straight is None or not straight.is_used:
+                save(view, form, stream)
 
 
-def look(problem: "Problem", wanted: Wanted) -> "View":
+def look(problem: "Problem", wanted: Wanted, straight: "Straight | None" = None) -> "View":
     """The result of a problem, with the cell and the head that are asked for."""
+    from attncli.blockwise.run import Means, in_memory
+    from attncli.cli.progress import Progress
+    from attncli.compute import run
     from attncli.render.view import View
 
-    result = problem.compute(wanted.selection)
     if not 0 <= wanted.precision <= 17:
         raise AttnError(f"{wanted.precision} digits can't be shown", where="--precision", hint="expected 0 to 17")
+    with Progress() as progress:
+        means = Means(wanted.executor, in_memory if straight is None else straight.allocate, progress)
+        result = run(problem, wanted.selection, every_step=wanted.explain, means=means)
     cell = _cell(wanted.cell, result.query_tokens, result.key_tokens) if wanted.cell is not None else None
     layout = problem.layout
     asked = {"b": (wanted.batch, "--batch", layout.batch or 1), "h": (wanted.head, "--head", layout.heads)}
@@ -102,6 +118,28 @@ def look(problem: "Problem", wanted: Wanted) -> "View":
     chosen = {letter: at for letter, at in places.items() if at is not None and letter in layout.leading}
     every = frozenset(letter for letter, at in places.items() if at is None)
     return View(result, wanted.explain, wanted.precision, cell, chosen, every)
+
+
+class Straight:
+    """A table of scores or weights that is computed straight into the `.npy` file that it is written to."""
+
+    def __init__(self, stream: IO[bytes]) -> None:
+        self.stream = stream
+        self.is_used = False
+
+    def allocate(self, name: str, shape: tuple[int, ...], dtype: "np.dtype[Any]") -> "Array":
+        """Room in the file, where it is one, has room, and has not been taken."""
+        from attncli.arrays import np
+        from attncli.blockwise.run import in_memory
+
+        if self.is_used or not Path(self.stream.name).is_file():
+            return in_memory(name, shape, dtype)
+        np.lib.format.write_array_header_1_0(self.stream, {"descr": dtype.str, "fortran_order": False, "shape": shape})
+        self.stream.flush()
+        size = self.stream.tell() + math.prod(shape) * dtype.itemsize
+        os.posix_fallocate(self.stream.fileno(), 0, size)  # a full disk is met here, and not in the middle
+        self.is_used = True
+        return np.memmap(self.stream.name, dtype, "r+", self.stream.tell(), shape)
 
 
 def _place(text: str, option: str, count: int) -> int | None:
@@ -131,8 +169,8 @@ def _cell(text: str, queries: tuple[str, ...], keys: tuple[str, ...]) -> tuple[i
     return found[0], found[1]
 
 
-def render(view: "View", form: str, *, to_file: bool) -> str | bytes:
-    """The view in a format."""
+def render(view: "View", form: str, *, to_file: bool) -> str | Iterable[str]:
+    """The view in a format of text, whole or in pieces."""
     if form == "json":
         from attncli.render import json
 
@@ -141,14 +179,25 @@ def render(view: "View", form: str, *, to_file: bool) -> str | bytes:
         from attncli.io.writers import yaml_text
         from attncli.render import json
 
-        return yaml_text(json.payload(view))
+        return yaml_text(json.plain(json.payload(view)))
     if form in ("csv", "tsv"):
         from attncli.render import csv
 
         return csv.render(view, delimiter="\t" if form == "tsv" else ",")
-    if form in ARRAYS:
-        return _packed(view, f".{form}")
     return prose(view, form, to_file=to_file)
+
+
+def save(view: "View", form: str, stream: IO[bytes]) -> None:
+    """Write the view to a file: arrays under their names (every step with --explain), or text."""
+    if form in ARRAYS:
+        from attncli.io.packing import pack
+
+        trace = view.result.trace
+        names = [step.name for step in trace.computed] if view.explain else view.result.select
+        pack(stream, {name: trace[name].value for name in names}, f".{form}", trace.precision)
+        return
+    for piece in streams.pieces(render(view, form, to_file=True)):
+        stream.write(piece.encode("utf-8", "surrogateescape"))
 
 
 def prose(view: "View", form: str, *, to_file: bool) -> str:
@@ -168,12 +217,3 @@ def prose(view: "View", form: str, *, to_file: bool) -> str:
 
     screen = table.Screen() if to_file else streams.screen()
     return table.render(sections(view), screen, view.places, heading)
-
-
-def _packed(view: "View", suffix: str) -> bytes:
-    """Every selected result under its name, or every step with --explain."""
-    from attncli.io.packing import pack
-
-    trace = view.result.trace
-    names = [step.name for step in trace.computed] if view.explain else view.result.select
-    return pack({name: trace[name].value for name in names}, suffix, trace.precision)

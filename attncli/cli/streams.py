@@ -3,7 +3,7 @@
 import os
 import shutil
 import sys
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING
 
 import typer
@@ -15,13 +15,31 @@ if TYPE_CHECKING:
     from attncli.render.table import Screen
 
 
-def put(contents: str | bytes) -> None:
+AT_ONCE = 2**16  # letters
+
+
+def pieces(contents: str | Iterable[str]) -> Iterator[str]:
+    """A text in pieces that are worth a call to the system."""
+    if isinstance(contents, str):
+        yield contents
+        return
+    waiting, size = list[str](), 0
+    for piece in contents:
+        waiting.append(piece)
+        size += len(piece)
+        if size > AT_ONCE:
+            yield "".join(waiting)
+            waiting, size = [], 0
+    yield "".join(waiting)
+
+
+def put(contents: str | Iterable[str]) -> None:
     """Write a result to standard output; a reader who has gone away ends the program quietly."""
     if sys.stdout is None:
         raise AttnError("is closed", where="standard output")
-    raw = contents if isinstance(contents, bytes) else contents.encode(sys.stdout.encoding, "backslashreplace")
     try:
-        sys.stdout.buffer.write(raw)
+        for piece in pieces(contents):
+            sys.stdout.buffer.write(piece.encode(sys.stdout.encoding, "backslashreplace"))
         sys.stdout.flush()
     except BrokenPipeError:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

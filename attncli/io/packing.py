@@ -1,7 +1,7 @@
-"""Results as the bytes of `.npy`, `.npz` and `.safetensors` files."""
+"""Results as `.npy`, `.npz` and `.safetensors` files."""
 
-import io
 from collections.abc import Mapping
+from typing import IO
 
 from attncli.arrays import Array, np
 from attncli.errors import AttnError
@@ -9,31 +9,28 @@ from attncli.io.readers.binary import INSTALL, NPY, NPZ
 from attncli.precision import BFLOAT16, Precision
 
 
-def pack(arrays: Mapping[str, Array], suffix: str, precision: Precision) -> bytes:
-    """The arrays under their names, in the format of a suffix.
+def pack(stream: IO[bytes], arrays: Mapping[str, Array], suffix: str, precision: Precision) -> None:
+    """Write the arrays under their names, in the format of a suffix.
 
     Raises AttnError where the format can't hold them: `.npy` holds one, `.safetensors` needs its package.
     """
     if suffix == NPY:
-        return _npy(arrays)
-    if suffix == NPZ:
-        memory = io.BytesIO()
-        np.savez(memory, **arrays)  # type: ignore[arg-type] # its stub takes a name for its option allow_pickle
-        return memory.getvalue()
-    return _safetensors(arrays, precision)
+        np.save(stream, only(arrays), allow_pickle=False)
+    elif suffix == NPZ:
+        np.savez(stream, **arrays)  # type: ignore[arg-type] # its stub takes a name for its option allow_pickle
+    else:
+        stream.write(_safetensors(arrays, precision))
 
 
-def _npy(arrays: Mapping[str, Array]) -> bytes:
-    """One array, without its name."""
+def only(arrays: Mapping[str, Array]) -> Array:
+    """The one array that an `.npy` file holds, without its name."""
     if len(arrays) != 1:
         raise AttnError(
             f"holds one array; {len(arrays)} are selected ({', '.join(arrays)})",
             where=NPY,
             hint="select one, such as --select output, or write .npz",
         )
-    memory = io.BytesIO()
-    np.save(memory, next(iter(arrays.values())), allow_pickle=False)
-    return memory.getvalue()
+    return next(iter(arrays.values()))
 
 
 def _safetensors(arrays: Mapping[str, Array], precision: Precision) -> bytes:

@@ -1,13 +1,9 @@
-"""What is read again: a problem as YAML or as a folder of tables, and any file whole or not at all."""
+"""What is read again: a problem as YAML, as JSON, or as a folder of tables."""
 
+import io
 import json
 import math
-import os
-import stat
-import tempfile
-from collections.abc import Mapping
 from dataclasses import fields
-from pathlib import Path
 from typing import Any
 
 import yaml
@@ -15,11 +11,9 @@ import yaml
 from attncli import delimited
 from attncli.arrays import Array, np
 from attncli.catalogue import Chosen
-from attncli.errors import AttnError
 from attncli.io.packing import pack
 from attncli.io.readers.binary import NPY
 from attncli.io.readers.yaml import STRING, is_word
-from attncli.io.source import path_of
 from attncli.precision import Precision
 from attncli.problem import Problem
 
@@ -81,7 +75,9 @@ def problem_folder(problem: Problem) -> dict[str, str | bytes]:
     labels = problem.key_labels if is_table and all(map(_fits_a_cell, problem.key_labels)) else None
     for name, value in _said(problem).items():
         if isinstance(value, np.ndarray) and value.ndim > 2:
-            files[f"{name}{NPY}"] = pack({name: value}, NPY, Precision())
+            memory = io.BytesIO()
+            pack(memory, {name: value}, NPY, Precision())
+            files[f"{name}{NPY}"] = memory.getvalue()
             named[name] = f"{name}{NPY}"
         elif isinstance(value, np.ndarray):
             files[f"{name}.csv"] = _table(value, labels if name == "embeddings" else None)
@@ -144,60 +140,3 @@ def _table(array: Array, labels: tuple[str, ...] | None) -> str:
         header = ["", *(f"x{number}" for number in range(1, len(rows[0]) + 1))]
         rows = [header, *([label, *row] for label, row in zip(labels, rows, strict=True))]
     return delimited.text(rows)
-
-
-def write_file(name: str, contents: str | bytes) -> None:
-    """Write a file whole or not at all: beside it first, then in its place.
-
-    Raises AttnError where it can't be written. What is no regular file (a pipe, a device) is written to directly.
-    """
-    raw = contents.encode("utf-8", "surrogateescape") if isinstance(contents, str) else contents
-    path = Path(os.path.realpath(path_of(name)))
-    try:
-        if path.exists() and not path.is_file():
-            path.write_bytes(raw)
-            return
-        _replace(path, raw)
-    except OSError as error:
-        raise AttnError(f"can't be written ({error.strerror})", where=name) from None
-
-
-def write_folder(name: str, files: Mapping[str, str | bytes]) -> None:
-    """Write a new folder whole or not at all; raises AttnError where there is one with something in it."""
-    target = Path(os.path.realpath(path_of(name)))
-    try:
-        if target.is_dir() and any(target.iterdir()):
-            raise AttnError("is a folder with something in it", where=name, hint="name a new one")
-        target.parent.mkdir(parents=True, exist_ok=True)
-        with tempfile.TemporaryDirectory(dir=target.parent) as beside:
-            made = Path(beside) / "new"
-            made.mkdir()
-            for file, contents in files.items():
-                (made / file).write_bytes(contents.encode("utf-8") if isinstance(contents, str) else contents)
-            if target.is_dir():  # somebody may stand in it: it is filled, not replaced
-                for file in files:
-                    (made / file).replace(target / file)
-            else:
-                made.replace(target)
-    except OSError as error:
-        raise AttnError(f"can't be written ({error.strerror})", where=name) from None
-
-
-def _replace(path: Path, raw: bytes) -> None:
-    """Put the bytes in the file's place at once, with the rights that the file has or a new one would get."""
-    mode = stat.S_IMODE(path.stat().st_mode) if path.exists() else 0o666 & ~_umask()
-    handle, beside = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
-    try:
-        with os.fdopen(handle, "wb") as stream:
-            stream.write(raw)
-        Path(beside).chmod(mode)
-        Path(beside).replace(path)
-    finally:
-        Path(beside).unlink(missing_ok=True)  # it is there only where something went wrong
-
-
-def _umask() -> int:
-    """The rights that new files do not get; reading it means setting it."""
-    mask = os.umask(0)
-    os.umask(mask)
-    return mask

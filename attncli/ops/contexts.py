@@ -98,7 +98,7 @@ def sample(weights: Array, value: Array, draws: Array | None = None, *, seed: in
 
 
 @written(sample)
-def _(pen: Pen, weights: Array, value: Array, draws: Any, result: Any, *, seed: int = 0) -> list[str]:
+def _(pen: Pen, weights: Array, value: Array, result: Any, draws: Any = None, *, seed: int = 0) -> list[str]:
     return [f"one key drawn with seed {seed}: c({pen.query}) = {pen(result)}"]
 
 

@@ -188,11 +188,12 @@ def _run(index: Array) -> Any:
 def _seen(visible: Array) -> Reach:
     """What a block of a table says: the keys from the first visible one to the last, and a run that all see."""
     leading = tuple(range(visible.ndim - 1))
-    some, hidden = visible.any(axis=leading).nonzero()[0], ~visible.all(axis=leading)
+    some = np.flatnonzero(visible.any(axis=leading))
+    hidden = np.asarray(~visible.all(axis=leading))
     if not some.size:
         return Reach((0, 0), (0, 0))
     first, end = int(some[0]), int(some[-1]) + 1
-    gaps = hidden[first:end].nonzero()[0]
+    gaps = np.flatnonzero(hidden[first:end])
     return Reach((first, end), (first, first + int(gaps[0]) if gaps.size else end))
 
 

@@ -184,7 +184,12 @@ def sum_(scores: Array) -> Array:
     return divided(visible, visible.sum(axis=-1, keepdims=True))
 
 
-merges(sum_, Merging(lambda scores, _, *, out: none(scores), measured=False, signed=True))
+def _themselves(scores: Array, _: Array | None, **_out: Array) -> Array:
+    """Every key weighs what it scores."""
+    return none(scores)
+
+
+merges(sum_, Merging(_themselves, measured=False, signed=True))
 
 
 @written(sum_)
@@ -206,7 +211,7 @@ def none(scores: Array) -> Array:
     return np.where(scores == -np.inf, 0, scores).astype(scores.dtype, copy=False)
 
 
-merges(none, Merging(lambda scores, _, *, out: none(scores), measured=False, divided=False, signed=True))
+merges(none, Merging(_themselves, measured=False, divided=False, signed=True))
 
 
 @written(none)

@@ -1,19 +1,21 @@
-"""JSON: one object, the same names, shapes and numbers next year."""
+"""JSON: one object, the same names, shapes and numbers next year; written a few rows at a time."""
 
 import json
-import math
+from collections.abc import Iterator, Mapping
 from typing import Any
 
-from attncli.arrays import np
+from attncli import numerals
+from attncli.arrays import Array, np
 from attncli.render.view import View
 from attncli.trace import Step, Trace
 
 FORMAT = "attn.result/1"
 FIRST = ("query", "key", "value")
+SPELLED = {"nan": '"NaN"', "inf": '"Infinity"', "-inf": '"-Infinity"'}
 
 
 def payload(view: View) -> dict[str, Any]:
-    """The object: what was asked, the selected results and, to explain, every step."""
+    """The object: what was asked, the selected results (arrays) and, to explain, every step."""
     trace = view.result.trace
     found: dict[str, Any] = {
         "format": FORMAT,
@@ -21,7 +23,7 @@ def payload(view: View) -> dict[str, Any]:
         "query_tokens": list(trace.labels["n"]),
         "key_tokens": list(trace.labels["m"]),
     }
-    found |= {name: trace[name].value.tolist() for name in view.result.select}
+    found |= {name: trace[name].value for name in view.result.select}
     if view.explain:
         # A script finds query, key and value first, even where positions were added to embeddings before.
         steps = sorted(trace.computed, key=lambda step: step.name not in FIRST)
@@ -38,35 +40,67 @@ def _step(trace: Trace, step: Step) -> dict[str, Any]:
         "shape": list(step.value.shape),
         "rows": list(trace.labels_of(step, -2)),
         "columns": list(trace.labels_of(step, -1)),
-        "value": step.value.tolist(),
+        "value": step.value,
     }
 
 
-def render(view: View, *, ascii_only: bool = False) -> str:
-    """The object as text, a row a line; what JSON can't hold is a string."""
-    return text(payload(view), ascii_only=ascii_only) + "\n"
-
-
-def text(value: Any, indent: str = "", *, ascii_only: bool = False) -> str:
-    """A value as JSON: mappings and lists of lists over several lines, a list of numbers on one."""
-    inner = indent + "  "
+def plain(value: Any) -> Any:
+    """The object with lists for its arrays."""
     if isinstance(value, dict):
-        items = (
-            f"{inner}{_scalar(key, ascii_only)}: {text(entry, inner, ascii_only=ascii_only)}"
-            for key, entry in value.items()
-        )
-        return "{\n" + ",\n".join(items) + f"\n{indent}}}"
-    if isinstance(value, list) and value and isinstance(value[0], (list, dict)):
-        return "[\n" + ",\n".join(inner + text(entry, inner, ascii_only=ascii_only) for entry in value) + f"\n{indent}]"
+        return {key: plain(entry) for key, entry in value.items()}
     if isinstance(value, list):
-        return f"[{', '.join(_scalar(entry, ascii_only) for entry in value)}]"
-    return _scalar(value, ascii_only)
+        return [plain(entry) for entry in value]
+    return value.tolist() if isinstance(value, np.ndarray) else value
+
+
+def render(view: View, *, ascii_only: bool = False) -> Iterator[str]:
+    """The object as text, a row a line; what JSON can't hold is a string."""
+    yield from text(payload(view), ascii_only=ascii_only)
+    yield "\n"
+
+
+def text(value: Any, indent: str = "", *, ascii_only: bool = False) -> Iterator[str]:
+    """A value as JSON, in pieces: mappings and lists of lists over several lines, a list of numbers on one."""
+    inner = indent + "  "
+    if isinstance(value, Mapping):
+        for number, (key, entry) in enumerate(value.items()):
+            yield f"{',' if number else '{'}\n{inner}{_scalar(key, ascii_only)}: "
+            yield from text(entry, inner, ascii_only=ascii_only)
+        yield f"\n{indent}}}"
+    elif isinstance(value, np.ndarray):
+        yield from _array(value, indent)
+    elif isinstance(value, list) and value and isinstance(value[0], dict):
+        for number, entry in enumerate(value):
+            yield f"{',' if number else '['}\n{inner}"
+            yield from text(entry, inner, ascii_only=ascii_only)
+        yield f"\n{indent}]"
+    elif isinstance(value, list):
+        yield f"[{', '.join(_scalar(entry, ascii_only) for entry in value)}]"
+    else:
+        yield _scalar(value, ascii_only)
+
+
+def _array(array: Array, indent: str) -> Iterator[str]:
+    """Numbers, the last axis on one line."""
+    if array.ndim < 2:
+        row = next(numerals.rows(array.reshape(1, -1), SPELLED))
+        yield f"[{row}]" if array.ndim else row
+        return
+    inner = indent + "  "
+    if array.ndim > 2:
+        for number, part in enumerate(array):
+            yield f"{',' if number else '['}\n{inner}"
+            yield from _array(part, inner)
+    else:
+        before = f"[\n{inner}["
+        for row in numerals.rows(array, SPELLED):
+            yield before
+            yield row
+            before = f"],\n{inner}["
+        yield "]"
+    yield f"\n{indent}]"
 
 
 def _scalar(value: Any, ascii_only: bool) -> str:
     """A number or a string."""
-    if isinstance(value, (float, np.floating)) and not math.isfinite(value):
-        return '"NaN"' if math.isnan(value) else ('"Infinity"' if value > 0 else '"-Infinity"')
-    if isinstance(value, np.floating):  # a longdouble: Python has no number as long
-        return str(value)
     return json.dumps(value, ensure_ascii=ascii_only)

@@ -45,7 +45,7 @@ def test_help_names_every_option_and_every_entry(run: Run) -> None:
     ("words", "offered"),
     [
         ("attn compute --score ga", ["gaussian"]),
-        ("attn compute --normalize s", ["softmax", "softmax1", "sparsemax", "sigmoid", "sum"]),
+        ("attn compute --normalize s", ["softmax", "softmax1", "sigmoid", "sum", "sparsemax"]),
         ("attn compute --generator l", ["legacy"]),
         ("attn compute --format j", ["json"]),
         ("attn show ent", ["entmax"]),

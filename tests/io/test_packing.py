@@ -6,12 +6,19 @@ import numpy as np
 import pytest
 
 from attncli.errors import AttnError
-from attncli.io.packing import pack
+from attncli.io import packing
 from attncli.precision import Precision
 
 X = np.random.default_rng(0).standard_normal((2, 3))
 ARRAYS = {"weights": X, "output": -X}
 DOUBLE = Precision("float64")
+
+
+def pack(arrays: dict[str, np.ndarray], suffix: str, precision: Precision) -> bytes:
+    """What a file would hold."""
+    stream = io.BytesIO()
+    packing.pack(stream, arrays, suffix, precision)
+    return stream.getvalue()
 
 
 def test_an_archive_holds_every_array_under_its_name() -> None:

@@ -12,7 +12,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 import attncli
-from attncli.io import writers
+from attncli.io import files, writers
 from attncli.io.documents import parse_document
 from attncli.io.problems import assemble
 from attncli.io.readers import yaml
@@ -88,7 +88,7 @@ def test_a_problem_that_is_written_is_read_again(suffix: str, tmp_path: Path) ->
 
 def test_a_problem_in_a_folder_is_read_again(tmp_path: Path) -> None:
     original = problem(**FULL)
-    writers.write_folder(str(tmp_path / "new"), writers.problem_folder(original))
+    files.write_folder(str(tmp_path / "new"), writers.problem_folder(original))
     again = attncli.load(tmp_path / "new" / "problem.yaml")
     assert again.tokens == original.tokens
     assert bits(again.embeddings) == bits(original.embeddings)
@@ -113,7 +113,7 @@ def test_any_label_comes_back_as_it_was(form: str, labels: list[str]) -> None:
     original = problem(embeddings=[[1, 2]] * len(labels), tokens=labels)
     if form == "folder":
         with tempfile.TemporaryDirectory() as folder:
-            writers.write_folder(f"{folder}/new", writers.problem_folder(original))
+            files.write_folder(f"{folder}/new", writers.problem_folder(original))
             again = attncli.load(f"{folder}/new/problem.yaml")
     else:
         text = writers.problem_json(original) if form == "p.json" else writers.problem_yaml(original)

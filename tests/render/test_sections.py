@@ -125,7 +125,7 @@ def test_everything_is_explained_truly(loaded: attncli.Problem) -> None:
 def test_everything_can_be_shown_in_every_way(loaded: attncli.Problem) -> None:
     view = View(loaded.compute(), explain=True, every=frozenset("bh"))
     shown = {section.title.partition("  ")[0].partition(" ")[2]: section for section in sections(view)}
-    steps = {step["name"]: step for step in json.loads(json_view.render(view))["steps"]}
+    steps = {step["name"]: step for step in json.loads("".join(json_view.render(view)))["steps"]}
     for name, step in steps.items():
         if name in shown and name != "visible":
             stacked = np.array([grid.values for grid in shown[name].grids]).reshape(-1)
@@ -169,7 +169,7 @@ def test_the_last_number_of_the_arithmetic_stands_in_the_table(part: examples.Pa
 @pytest.mark.parametrize("part", PARTS)
 def test_every_number_that_is_explained_is_in_the_json(part: examples.Part) -> None:
     view = View(part.problem.compute(), explain=True)
-    steps = {step["name"]: step for step in json.loads(json_view.render(view))["steps"]}
+    steps = {step["name"]: step for step in json.loads("".join(json_view.render(view)))["steps"]}
     for section in sections(view):
         if (numbered := re.match(r"\d+\. (\w+)", section.title)) is None:
             continue  # what was given

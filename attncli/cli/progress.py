@@ -1,0 +1,49 @@
+"""Progress: what is being done, how far it is and how long it will take, on standard error where that is a terminal."""
+
+import sys
+import time
+from types import TracebackType
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from rich.progress import Progress as Bar
+
+PATIENCE = 1.0  # seconds before anything is shown
+
+
+class Progress:
+    """Told how many blocks are done; shows a bar once the work takes long, and takes it away at the end."""
+
+    def __init__(self) -> None:
+        self.start = time.monotonic()
+        self.is_shown = sys.stderr is not None and sys.stderr.isatty()
+        self.bar: Bar | None = None
+        self.task: Any = None
+
+    def __enter__(self) -> "Progress":
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if self.bar is not None:
+            self.bar.stop()
+
+    def __call__(self, done: int, total: int) -> None:
+        """So many blocks of so many are done."""
+        if not self.is_shown or time.monotonic() - self.start < PATIENCE:
+            return
+        if self.bar is None:
+            self.bar = _bar()
+            self.task = self.bar.add_task("attending", total=total)
+            self.bar.start()
+        self.bar.update(self.task, completed=done)
+
+
+def _bar() -> "Bar":
+    """What is being done, how much of it is done, and how long the rest will take."""
+    from rich.console import Console
+    from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeRemainingColumn
+
+    columns = (TextColumn("{task.description}"), BarColumn(), TaskProgressColumn(), TimeRemainingColumn())
+    return Progress(*columns, console=Console(stderr=True), transient=True)
