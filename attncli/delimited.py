@@ -12,5 +12,7 @@ def cell(entry: object, delimiter: str) -> str:
     """A number as Python writes it, or a word: `#` begins a comment, and marks that delimit elsewhere mislead."""
     if not isinstance(entry, str):
         return str(entry)
+    if entry.isidentifier():
+        return entry
     special = entry.startswith("#") or entry != entry.strip() or any(mark in entry for mark in f',;\t\r\n"{delimiter}')
     return '"' + entry.replace('"', '""') + '"' if special else entry

@@ -8,24 +8,24 @@ from attncli.arrays import Array, np
 AT_ONCE = 2**15  # numbers: text of a few hundred kilobytes
 
 
-def rows(table: Array, spelled: Mapping[str, str]) -> Iterator[str]:
+def rows(table: Array, spelled: Mapping[str, str]) -> Iterator[list[str]]:
     """The numbers of each row [r c], separated by a comma (and perhaps a space), so that they read back the same.
 
-    `spelled` has the words for what is not finite. Where orjson is installed it writes; its numbers are the same, in
-    a spelling of its own (`1e-7`, where Python has `1e-07`).
+    Some rows at a time; `spelled` has the words for what is not finite. Where orjson is installed it writes: its
+    numbers are the same, in a spelling of its own (`1e-7`, where Python has `1e-07`).
     """
     count = max(AT_ONCE // max(table.shape[1], 1), 1)
     dumps = _orjson() if table.dtype.kind == "f" and table.dtype.itemsize <= 8 and table.shape[1] else None
     for first in range(0, len(table), count):
         part = table[first : first + count]
         if (part.dtype.kind == "f" and not np.isfinite(part).all()) or part.dtype.itemsize > 8:
-            yield from (", ".join(spelled.get(text, text) for text in map(str, row)) for row in part.tolist())
+            yield [", ".join(spelled.get(text, text) for text in map(str, row)) for row in part.tolist()]
         elif dumps is not None:
-            yield from dumps(part)
+            yield dumps(part)
         elif part.dtype.kind == "b":
-            yield from (repr(row)[1:-1].lower() for row in part.tolist())
+            yield [repr(row)[1:-1].lower() for row in part.tolist()]
         else:
-            yield from (repr(row)[1:-1] for row in part.tolist())
+            yield [repr(row)[1:-1] for row in part.tolist()]
 
 
 def _orjson() -> Any:

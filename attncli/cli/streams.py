@@ -28,7 +28,7 @@ def pieces(contents: str | Iterable[str]) -> Iterator[str]:
         waiting.append(piece)
         size += len(piece)
         if size > AT_ONCE:
-            yield "".join(waiting)
+            yield from waiting if len(piece) > AT_ONCE else ("".join(waiting),)
             waiting, size = [], 0
     yield "".join(waiting)
 

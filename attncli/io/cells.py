@@ -1,6 +1,7 @@
 """Cells: nested lists as an array, every cell a number (or every cell true or false), every row of one length."""
 
 from collections.abc import Callable
+from itertools import chain
 from typing import Any
 
 from attncli.arrays import Array, np
@@ -21,9 +22,25 @@ def array(value: Any, key: str, origin: Origin) -> Array:
     """
     if not isinstance(value, (list, tuple)):
         raise AttnError(f"{json.said(value)} is no matrix", where=origin.where(key, value))
+    plain = _plain(value)
+    if plain is not None:
+        return plain
     if isinstance(_first(value), bool):
         return np.array(_numbers(value, key, origin, (), _truth), dtype=bool)
     return np.array(_numbers(value, key, origin, (), _number), dtype=np.float64)
+
+
+def _plain(value: Any) -> Array | None:
+    """Lists of numbers and nothing else, in one step; None where something takes a closer look."""
+    rows = value if value and isinstance(value[0], (list, tuple)) else [value]
+    if not all(isinstance(row, (list, tuple)) for row in rows) or len(set(map(len, rows))) > 1:
+        return None
+    if not set(map(type, chain.from_iterable(rows))) <= {float, int}:
+        return None
+    try:
+        return np.array(value, dtype=np.float64)
+    except OverflowError:  # a whole number beyond all floats
+        return None
 
 
 def _first(value: Any) -> Any:

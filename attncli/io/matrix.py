@@ -12,7 +12,7 @@ from attncli.io import grammar
 from attncli.io.cells import array
 from attncli.io.chosen import choose
 from attncli.io.readers import binary, json, yaml
-from attncli.io.source import STDIN, Origin, path_of, read_text
+from attncli.io.source import STDIN, Origin, opening, path_of, read_text
 from attncli.ops import entries
 from attncli.precision import BFLOAT16
 
@@ -76,12 +76,22 @@ def _file(text: str, origin: Origin, where: str) -> Labelled:
         return Labelled(typed.array, dtype=typed.dtype)
     if suffix not in TABLES + DOCUMENTS:
         raise _no_matrix(text, path, where)
-    contents = read_text(str(path), path)
     if suffix in TABLES:
         if entry:
             raise AttnError(f"a table has no entries, so #{entry} names nothing", where=str(path))
-        return _table(contents, str(path), "\t" if suffix == ".tsv" else None)
-    return _document(contents, str(path), entry, suffix == ".json")
+        return _table_file(path, "\t" if suffix == ".tsv" else None)
+    return _document(read_text(str(path), path), str(path), entry, suffix == ".json")
+
+
+def _table_file(path: Path, delimiter: str | None) -> Labelled:
+    """The numbers of a table in a file: a large one of plain numbers a part at a time, any other with care."""
+    from attncli.io.readers import plain  # noqa: PLC0415 - most problems have no table
+
+    with opening(str(path)):
+        table = plain.read(path, delimiter) if path.is_file() else None
+    if table is None:
+        return _table(read_text(str(path), path), str(path), delimiter)
+    return Labelled(table.numbers, table.labels)
 
 
 def _no_matrix(text: str, path: Path, where: str) -> AttnError:
@@ -110,7 +120,7 @@ def _table(contents: str, name: str, delimiter: str | None = None) -> Labelled:
     from attncli.io.readers import csv  # noqa: PLC0415 - most problems have no table
 
     table = csv.read(contents, name, delimiter)
-    return Labelled(np.array(table.numbers, dtype=np.float64), table.labels)
+    return Labelled(table.numbers, table.labels)
 
 
 def _document(contents: str, name: str, entry: str, is_json: bool) -> Labelled:

@@ -23,6 +23,9 @@ def _table(name: str, grid: Grid, delimiter: str, titled: bool) -> Iterator[str]
     if titled:
         yield f"# {clean(', '.join(part for part in (name, grid.slice) if part))}\n"
     yield delimited.text([["", *grid.columns]], delimiter)
-    for label, row in zip(grid.rows, numerals.rows(grid.values, {}), strict=True):
-        numbers = row.replace(", ", delimiter) if " " in row else row.replace(",", delimiter)
-        yield f"{delimited.cell(label, delimiter)}{delimiter}{numbers}\n"
+    labels = iter(grid.rows)
+    for rows in numerals.rows(grid.values, {}):
+        separator = ", " if " " in rows[0] else ","
+        lines = rows if separator == delimiter else [row.replace(separator, delimiter) for row in rows]
+        named = zip(lines, labels, strict=False)  # the lines first: where they end, no label is lost
+        yield "".join([f"{delimited.cell(label, delimiter)}{delimiter}{line}\n" for line, label in named])

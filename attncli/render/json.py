@@ -83,7 +83,7 @@ def text(value: Any, indent: str = "", *, ascii_only: bool = False) -> Iterator[
 def _array(array: Array, indent: str) -> Iterator[str]:
     """Numbers, the last axis on one line."""
     if array.ndim < 2:
-        row = next(numerals.rows(array.reshape(1, -1), SPELLED))
+        ((row,),) = numerals.rows(array.reshape(1, -1), SPELLED)
         yield f"[{row}]" if array.ndim else row
         return
     inner = indent + "  "
@@ -92,11 +92,11 @@ def _array(array: Array, indent: str) -> Iterator[str]:
             yield f"{',' if number else '['}\n{inner}"
             yield from _array(part, inner)
     else:
-        before = f"[\n{inner}["
-        for row in numerals.rows(array, SPELLED):
+        before, between = f"[\n{inner}[", f"],\n{inner}["
+        for rows in numerals.rows(array, SPELLED):
             yield before
-            yield row
-            before = f"],\n{inner}["
+            yield between.join(rows)
+            before = between
         yield "]"
     yield f"\n{indent}]"
 

@@ -5,6 +5,7 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
+from attncli.arrays import Array, np
 from attncli.errors import AttnError
 from attncli.literal import shortly
 
@@ -12,6 +13,7 @@ NUMBER = re.compile(r"\s*[-+]?(\.[0-9]+|[0-9]+(\.[0-9]*)?)([eE][-+]?[0-9]+)?\s*\
 BROKEN = re.compile(r"\s*[-+]?[0-9.,'’_\s]*[0-9][0-9.,'’_\s]*%?\s*\Z")
 OPENING = re.compile(r'(?:^|[,;\t]) *"')
 CLOSING = re.compile(r'[^"]*(?:""[^"]*)*"(?!")')
+NUMERALS = "0123456789+-.eE "
 SPECIAL = {
     sign + word: float(sign + word[:3])
     for sign in ("", "+", "-")
@@ -26,9 +28,33 @@ Row = tuple[int, list[str]]  # the line in the file, its cells
 class Table:
     """The numbers of a table, and the labels of its rows and columns where it has them."""
 
-    numbers: list[list[float]]
+    numbers: Array
     labels: tuple[str, ...] | None
     columns: tuple[str, ...] | None
+
+
+@dataclass(frozen=True)
+class Layout:
+    """How a table is laid out: what stands between its cells, the cells of its header, and whether it has labels."""
+
+    delimiter: str
+    columns: tuple[str, ...] | None
+    labelled: bool
+
+
+def layout(text: str, name: str, delimiter: str | None = None) -> Layout:
+    """The layout that the first lines of a table show; raises AttnError where they are no table."""
+    rows = list(_rows(text, name, delimiter))
+    if len(rows) < 2:
+        raise AttnError("has no numbers", where=name)
+    header = rows[0][1] if _is_header(rows) else None
+    columns = tuple(cell.strip() for cell in header) if header else None
+    return Layout(delimiter or _told_by(text), columns, _has_labels(header, rows[1:] if header else rows))
+
+
+def are_labels(labels: Sequence[str], layout: Layout) -> bool:
+    """Whether the first cells of a table with this layout name its rows."""
+    return all(labels) and (layout.columns is not None or all(map(_is_word, labels)))
 
 
 def read(text: str, name: str, delimiter: str | None = None) -> Table:
@@ -52,13 +78,13 @@ def read(text: str, name: str, delimiter: str | None = None) -> Table:
         raise AttnError("an empty label", where=f"{name}, line {unnamed}", hint="name the row")
     labels = tuple(cells[0].strip() for _, cells in body) if labelled else None
     columns = tuple(cell.strip() for cell in header[1][-len(numbers[0]) :]) if header else None
-    return Table(numbers, labels, columns)
+    return Table(np.array(numbers, dtype=np.float64), labels, columns)
 
 
 def _rows(text: str, name: str, delimiter: str | None) -> Iterator[Row]:
     """The rows that are neither blank nor comments, with their lines; quoted cells may hold anything."""
-    records = list(_records(text.replace("\r\n", "\n").replace("\r", "\n").split("\n")))
-    delimiter = delimiter or next(filter(None, (_delimiter(record) for _, record in records)), " ")
+    records = list(_records(_lines(text)))
+    delimiter = delimiter or _told_by(text)
     if delimiter == " ":
         yield from ((line, record.split()) for line, record in records)
         return
@@ -75,6 +101,16 @@ def _rows(text: str, name: str, delimiter: str | None) -> Iterator[Row]:
             yield last, cells
     except csv.Error as error:
         raise AttnError(f"is not CSV: {error}", where=f"{name}, line {last}") from None
+
+
+def _lines(text: str) -> list[str]:
+    """The lines, whatever ends them."""
+    return text.replace("\r\n", "\n").replace("\r", "\n").split("\n")
+
+
+def _told_by(text: str) -> str:
+    """What stands between cells: the mark in the first row that has one; blanks where none has."""
+    return next(filter(None, (_delimiter(record) for _, record in _records(_lines(text)))), " ")
 
 
 def _records(lines: Iterable[str]) -> Iterator[tuple[int, str]]:
@@ -140,6 +176,13 @@ def _has_labels(header: Sequence[str] | None, body: Sequence[Row]) -> bool:
 
 def _numbers(cells: Sequence[str], where: str) -> list[float]:
     """The cells as numbers; the error names the column of the first that is none."""
+    if not "".join(cells).strip(NUMERALS):
+        try:
+            found = list(map(float, cells))
+        except ValueError:
+            found = [float("inf")]
+        if not {float("inf"), float("-inf")} & set(found):
+            return found
     numbers = []
     for column, cell in enumerate(cells, 1):
         if not NUMBER.match(cell):

@@ -1,19 +1,23 @@
 """JSON: `json.loads`, with keys that stand twice refused."""
 
 import json
+import math
 import re
 from typing import Any
 
 from attncli.errors import AttnError
 from attncli.literal import shortly
 
-_LARGE = re.compile(r"[0-9][eE]\+?[0-9]{3}|[0-9]{300}")  # only such a text can hold a number that is too large
+_LARGE = re.compile(r"[0-9][eE]\+?[0-9]{3}|[0-9]{300}")  # what a number that is too large looks like
 
 
 def read(text: str, name: str) -> Any:
     """The value of a JSON text; raises AttnError that names the line."""
     try:
-        return json.loads(text, object_pairs_hook=_once, parse_float=_finite if _LARGE.search(text) else None)
+        value = json.loads(text, object_pairs_hook=_once)
+        if _may_be_infinite(value) and _LARGE.search(text):
+            return json.loads(text, object_pairs_hook=_once, parse_float=_finite)
+        return value
     except json.JSONDecodeError as error:
         raise AttnError(f"is not JSON: {error.msg}", where=f"{name}, line {error.lineno}") from None
     except RecursionError:
@@ -22,6 +26,18 @@ def read(text: str, name: str) -> Any:
         raise error.at(name) from None
     except ValueError as error:  # an integer of more digits than Python reads
         raise AttnError(f"is not JSON that can be read: {error}", where=name) from None
+
+
+def _may_be_infinite(value: Any) -> bool:
+    """Whether a number in it may be infinite: because it was too large, or because a word says so."""
+    if isinstance(value, dict):
+        return any(map(_may_be_infinite, value.values()))
+    if isinstance(value, list):
+        try:
+            return not math.isfinite(sum(value))
+        except (TypeError, OverflowError):  # lists in the list, words, or a whole number beyond all floats
+            return any(map(_may_be_infinite, value))
+    return isinstance(value, float) and not math.isfinite(value)
 
 
 def _finite(text: str) -> float:
