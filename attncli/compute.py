@@ -4,13 +4,11 @@ import math
 from collections.abc import Iterable
 
 from attncli import pipeline
-from attncli.blockwise.run import Means
-from attncli.blockwise.run import trace as trace_blocks
+from attncli.means import Means
 from attncli.problem import Problem
 from attncli.trace import DEFAULT_SELECTION, Result
 
-__all__ = ["Means", "run"]
-
+THIS_MACHINE = Means()
 SMALL = 2**17  # cells of the table of scores, all heads and batch items together
 
 
@@ -19,16 +17,18 @@ def run(
     select: Iterable[str] = DEFAULT_SELECTION,
     *,
     every_step: bool = False,
-    means: Means | None = None,
+    means: Means = THIS_MACHINE,
 ) -> Result:
     """Compute a problem; with `every_step` nothing is left out, whatever its size.
 
-    Raises AttnError where `select` names no result, or nobody bears the name of the executor.
+    Raises AttnError where `select` names no result.
     """
     layout = problem.layout
     keys = problem.past_count + problem.new_key_count
     cells = math.prod((layout.batch or 1, layout.heads, len(problem.asking_labels), keys))
     if every_step or cells <= SMALL:
         return Result(pipeline.trace(problem), select)
+    from attncli.blockwise import run as blockwise  # noqa: PLC0415 - small problems go without
+
     select = (select,) if isinstance(select, str) else tuple(select)
-    return Result(trace_blocks(problem, select, means or Means()), select)
+    return Result(blockwise.trace(problem, select, means), select)

@@ -230,7 +230,8 @@ class Problem:
         What is large is computed in blocks by the `executor` ("threads", "serial" or the address of a Dask scheduler),
         and of its tables of scores and weights the selected ones are kept; with `every_step` nothing is left out.
         """
-        from attncli.compute import Means, run  # noqa: PLC0415 - the pipeline stands on Problem; this is its public face
+        from attncli.compute import run  # noqa: PLC0415 - the pipeline stands on Problem; this is its public face
+        from attncli.means import Means  # noqa: PLC0415 - the same
 
         return run(self, select, every_step=every_step, means=Means(executor))
 

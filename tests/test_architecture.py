@@ -27,13 +27,14 @@ MAY_IMPORT = {
     "layout": {"errors", "shapes"},
     "checks": {"arrays", "catalogue", "checks", "errors", "layout", "shapes"},
     # Problem.compute is the public face of the pipeline, which stands on Problem: an import inside that method.
-    "problem": RECORDS | {"checks", "layout", "ops", "precision", "trace", "compute"},
+    "problem": RECORDS | {"checks", "layout", "ops", "means", "precision", "trace", "compute"},
     "recorder": {"arrays", "catalogue", "errors", "notes", "precision", "shapes", "trace"},
     "stages": RECORDS | {"checks", "ops", "problem", "recorder", "stages", "trace"},
     "pipeline": {"precision", "problem", "recorder", "stages", "trace"},
+    "means": {"arrays", "errors"},
     "blockwise": RECORDS
-    | {"blockwise", "notes", "ops", "pieces", "pipeline", "precision", "problem", "recorder", "trace"},
-    "compute": {"__init__", "blockwise", "pipeline", "problem", "trace"},
+    | {"blockwise", "means", "notes", "ops", "pieces", "pipeline", "precision", "problem", "recorder", "trace"},
+    "compute": {"__init__", "blockwise", "means", "pipeline", "problem", "trace"},
     "io": RECORDS | {"ops", "precision", "problem", "trace", "io"},
     "render": RECORDS | {"comparison", "trace", "render"},
     "api": {"io", "trace"},

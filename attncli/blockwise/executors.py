@@ -11,9 +11,9 @@ from typing import Any
 
 from attncli.blockwise.blocks import Block
 from attncli.blockwise.job import Done, Job, compute
-from attncli.errors import AttnError, UnknownNameError
+from attncli.errors import AttnError
+from attncli.means import SERIAL, THREADS
 
-THREADS, SERIAL, REMOTE = "threads", "serial", "tcp://"
 INSTALL = "pip install 'attncli[dask]'"
 PATIENCE = 10  # seconds until a scheduler has to answer
 RETRIES = 5  # of a block whose worker died
@@ -78,17 +78,15 @@ def fan_out(job: Job, blocks: Iterable[Block], workers: Workers, keep: Keep) -> 
 
 @contextmanager
 def workers(name: str) -> Iterator[Workers]:
-    """The workers of that name; raises AttnError where there are none."""
+    """The workers that an executor's name or address means; raises AttnError where there are none."""
     if name == SERIAL:
         yield Workers(_AtOnce(), 0, handed=lambda job: job)
     elif name == THREADS:
         with _one_blas_thread():
             yield Workers(_threads(), 4 * _cores(), handed=lambda job: job)
-    elif name.startswith(REMOTE):
+    else:
         with _dask(name) as found:
             yield found
-    else:
-        raise UnknownNameError("executor", name, (THREADS, SERIAL, f"{REMOTE}host:8786"), where="executor")
 
 
 @cache

@@ -1,15 +1,15 @@
 """A problem block by block: prepared whole, scored and answered in blocks, and put together again."""
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
-from typing import Any
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 
 from attncli.arrays import Array, np
 from attncli.blockwise import rows, tiles
 from attncli.blockwise.blocks import Block, Lengths, blocks
-from attncli.blockwise.executors import THREADS, fan_out, workers
+from attncli.blockwise.executors import fan_out, workers
 from attncli.blockwise.job import CONTEXT, WEIGHTS, Done, Job
 from attncli.blockwise.recipe import Recipe, read_off
+from attncli.means import Allocate, Means, in_memory
 from attncli.notes import nothing_attended, overflow
 from attncli.pipeline import FINISH, PREPARE, SHARE, told
 from attncli.precision import Precision
@@ -22,23 +22,6 @@ CELLS = 2**19  # numbers of the largest step of a block of whole rows
 
 SHARED = {"shared_key", "shared_value"}  # made on demand: blocks share heads without them
 FINISHED = {"merged", "output", "w_o", "b_o"}  # made at the end, from the context
-
-Allocate = Callable[[str, tuple[int, ...], "np.dtype[Any]"], Array]
-Progress = Callable[[int, int], None]
-
-
-def in_memory(_name: str, shape: tuple[int, ...], dtype: "np.dtype[Any]") -> Array:
-    """Room for a result."""
-    return np.empty(shape, dtype)
-
-
-@dataclass(frozen=True)
-class Means:
-    """Who computes the blocks, where tables of scores and weights are put, and who is told how far the work is."""
-
-    executor: str = THREADS
-    allocate: Allocate = in_memory
-    progress: Progress | None = None
 
 
 def trace(problem: Problem, select: Iterable[str], means: Means) -> Trace:

@@ -7,8 +7,7 @@ from typing import Annotated
 import typer
 
 from attncli import __version__
-from attncli.cli import catalogue, compute, demo, generate
-from attncli.cli.group import OneLineErrors
+from attncli.cli.group import Commands
 from attncli.errors import AttnError
 from attncli.literal import clean
 
@@ -17,16 +16,11 @@ ONE_THREAD = ("OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "BLIS_NUM_THREADS", "VE
 
 app = typer.Typer(
     name="attn",
-    cls=OneLineErrors,
+    cls=Commands,
     invoke_without_command=True,
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-app.command("compute")(compute.compute)
-app.command("demo")(demo.demo)
-app.command("generate")(generate.generate)
-app.command("list")(catalogue.list_entries)
-app.command("show")(catalogue.show)
 
 
 def _version(wanted: bool) -> None:

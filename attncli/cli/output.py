@@ -99,9 +99,9 @@ def show(problem: "Problem", wanted: Wanted) -> None:
 
 def look(problem: "Problem", wanted: Wanted, straight: "Straight | None" = None) -> "View":
     """The result of a problem, with the cell and the head that are asked for."""
-    from attncli.blockwise.run import Means, in_memory
     from attncli.cli.progress import Progress
     from attncli.compute import run
+    from attncli.means import Means, in_memory
     from attncli.render.view import View
 
     if not 0 <= wanted.precision <= 17:
@@ -130,7 +130,7 @@ class Straight:
     def allocate(self, name: str, shape: tuple[int, ...], dtype: "np.dtype[Any]") -> "Array":
         """Room in the file, where it is one, has room, and has not been taken."""
         from attncli.arrays import np
-        from attncli.blockwise.run import in_memory
+        from attncli.means import in_memory
 
         if self.is_used or not Path(self.stream.name).is_file():
             return in_memory(name, shape, dtype)

@@ -10,10 +10,10 @@ from hypothesis import strategies as st
 
 from attncli import pipeline
 from attncli.blockwise import run, tiles
-from attncli.blockwise.run import Means
 from attncli.catalogue import Entry
 from attncli.io.problems import assemble
 from attncli.io.source import Origin, Written
+from attncli.means import Means
 from attncli.ops import entries
 from attncli.problem import Problem
 from attncli.trace import Trace

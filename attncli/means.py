@@ -1,0 +1,35 @@
+"""Means: who computes the blocks of a large problem, where its tables are put, and who is told how far the work is."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from attncli.arrays import Array, np
+from attncli.errors import UnknownNameError
+
+THREADS, SERIAL, REMOTE = "threads", "serial", "tcp://"
+
+Allocate = Callable[[str, tuple[int, ...], "np.dtype[Any]"], Array]
+Progress = Callable[[int, int], None]
+
+
+def in_memory(_name: str, shape: tuple[int, ...], dtype: "np.dtype[Any]") -> Array:
+    """Room for a result."""
+    return np.empty(shape, dtype)
+
+
+@dataclass(frozen=True)
+class Means:
+    """Who computes, where tables of scores and weights are put, and who is told how many blocks are done, of how many.
+
+    Raises AttnError where nobody bears the name of the executor.
+    """
+
+    executor: str = THREADS
+    allocate: Allocate = in_memory
+    progress: Progress | None = None
+
+    def __post_init__(self) -> None:
+        if self.executor not in (THREADS, SERIAL) and not self.executor.startswith(REMOTE):
+            known = (THREADS, SERIAL, f"{REMOTE}host:8786")
+            raise UnknownNameError("executor", self.executor, known, where="executor")
