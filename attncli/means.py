@@ -22,12 +22,14 @@ def in_memory(_name: str, shape: tuple[int, ...], dtype: "np.dtype[Any]") -> Arr
 class Means:
     """Who computes, where tables of scores and weights are put, and who is told how many blocks are done, of how many.
 
+    `blas_is_held` says that NumPy's library of products was told to use one thread before it was loaded.
     Raises AttnError where nobody bears the name of the executor.
     """
 
     executor: str = THREADS
     allocate: Allocate = in_memory
     progress: Progress | None = None
+    blas_is_held: bool = False
 
     def __post_init__(self) -> None:
         if self.executor not in (THREADS, SERIAL) and not self.executor.startswith(REMOTE):

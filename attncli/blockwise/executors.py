@@ -12,7 +12,7 @@ from typing import Any
 from attncli.blockwise.blocks import Block
 from attncli.blockwise.job import Done, Job, compute
 from attncli.errors import AttnError
-from attncli.means import SERIAL, THREADS
+from attncli.means import SERIAL, THREADS, Means
 
 INSTALL = "pip install 'attncli[dask]'"
 PATIENCE = 10  # seconds until a scheduler has to answer
@@ -77,33 +77,35 @@ def fan_out(job: Job, blocks: Iterable[Block], workers: Workers, keep: Keep) -> 
 
 
 @contextmanager
-def workers(name: str) -> Iterator[Workers]:
-    """The workers that an executor's name or address means; raises AttnError where there are none."""
-    if name == SERIAL:
-        yield Workers(_AtOnce(), 0, handed=lambda job: job)
-    elif name == THREADS:
-        with _one_blas_thread():
-            yield Workers(_threads(), 4 * _cores(), handed=lambda job: job)
-    else:
-        with _dask(name) as found:
+def workers(means: Means) -> Iterator[Workers]:
+    """The workers that the executor's name or address means; raises AttnError where there are none."""
+    if means.executor not in (SERIAL, THREADS):
+        with _dask(means.executor) as found:
             yield found
+        return
+    with nullcontext() if means.blas_is_held else _one_blas_thread():
+        if means.executor == SERIAL:
+            yield Workers(_AtOnce(), 0, handed=lambda job: job)
+        else:
+            yield Workers(_threads(), 4 * cores(), handed=lambda job: job)
 
 
 @cache
 def _threads() -> ThreadPoolExecutor:
     """A thread for each core; they and their buffers stay for the next problem."""
-    return ThreadPoolExecutor(_cores(), thread_name_prefix="attn")
+    return ThreadPoolExecutor(cores(), thread_name_prefix="attn")
 
 
-def _cores() -> int:
+def cores() -> int:
     """How many cores this process may use."""
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 def _one_blas_thread() -> AbstractContextManager[Any]:
-    """Every worker has one core; the command has said so to the library of products before it was loaded."""
-    if os.environ.get("OPENBLAS_NUM_THREADS") == "1":
-        return nullcontext()
+    """Every worker has one core; so products have the same last digits whatever the number of workers.
+
+    Without threadpoolctl neither can be seen to.
+    """
     try:
         from threadpoolctl import threadpool_limits  # noqa: PLC0415 - an optional extra
     except ImportError:

@@ -53,13 +53,15 @@ def _fill(tables: "_Tables", problem: Problem, means: Means) -> None:
     recipe, lengths = tables.recipe, tables.recipe.lengths
     planned = tiles.plan(recipe, problem.normalize, problem.context) if list(tables.values) == [CONTEXT] else None
     if planned is not None:
-        job, rows, keys, cells = Job(*planned), ROWS, min(lengths.keys, tiles.KEYS), ROWS * tiles.KEYS
+        masked = any(move.stage == "mask" for move in recipe.scoring)
+        rows = max(ROWS // 2, 1) if masked else ROWS  # at the edges of what is visible small blocks waste less
+        job, keys, cells = Job(*planned), min(lengths.keys, tiles.KEYS), rows * tiles.KEYS
     else:
         job = Job(recipe, None, tuple(tables.values), tables.every_key)
         keys, cells = lengths.keys * recipe.cell, CELLS
         rows = max(cells // keys, 1)
     todo = list(blocks(lengths, rows, keys, cells))
-    with workers(means.executor) as found:
+    with workers(means) as found:
         for number, _ in enumerate(fan_out(job, todo, found, tables.keep), 1):
             if means.progress is not None:
                 means.progress(number, len(todo))

@@ -17,6 +17,7 @@ from attncli.blockwise.rows import Values, seen
 from attncli.catalogue import Chosen
 from attncli.ops.contexts import mixed
 from attncli.ops.heads import beside
+from attncli.ops.masks import hide
 from attncli.ops.scores import scaled
 from attncli.pieces import Merging, factors_of, merging_of
 
@@ -51,6 +52,7 @@ class Tiling:
 
     moves: Sequence[Move]
     unmasked: str  # the scores where every query sees every key
+    visible: str  # which keys each query sees; only where something hides some
     normalizer: Callable[..., Array]
     parameters: Mapping[str, Any]
     dtype: str
@@ -84,7 +86,8 @@ def plan(recipe: Recipe, normalize: Chosen, context: Chosen) -> tuple[Recipe, Ti
     hiding = recipe.scoring[-1]
     tiling = Tiling(
         moves=recipe.scoring,
-        unmasked=hiding.inputs["scores"] if hiding.stage == "mask" else recipe.scores,
+        unmasked=hiding.inputs["scores"] if hiding.function is hide else recipe.scores,
+        visible=hiding.inputs.get("visible", ""),
         normalizer=normalize.entry.function,
         parameters=normalize.scalars,
         dtype=dtype,
@@ -157,7 +160,8 @@ def compute(recipe: Recipe, tiling: Tiling, arrays: Values) -> tuple[Array, Arra
     gathering = _Gathering(tiling, arrays)
     for first, end, masked in _spans(recipe, arrays):
         part = recipe.of_keys(arrays, first, end)
-        gathering.add(_scores(tiling, gathering, part, masked, recipe.scores), part[tiling.value])
+        scores, visible = _scores(tiling, gathering, part, masked, recipe.scores)
+        gathering.add(scores, visible, part[tiling.value])
     return gathering.result()
 
 
@@ -174,17 +178,20 @@ def _spans(recipe: Recipe, arrays: Values) -> Iterator[tuple[int, int, bool]]:
             yield low + (high - low) * number // count, low + (high - low) * (number + 1) // count, masked
 
 
-def _scores(tiling: Tiling, block: "_Gathering", part: Values, masked: bool, name: str) -> Array:
-    """The scores of a tile, those of hidden keys −∞."""
+def _scores(tiling: Tiling, block: "_Gathering", part: Values, masked: bool, name: str) -> tuple[Array, Array | None]:
+    """The scores of a tile, those of hidden keys −∞; or else which keys are visible, where that is left to be done."""
     if tiling.product is not None:
         assert block.left is not None  # where there is a product there are its factors
         right = part[FACTOR]
         room = _SCRATCH.take("scores", (*block.gathered.shape[:-1], right.shape[-1]), tiling.dtype)
         part[tiling.product.name] = np.matmul(block.left, right, out=room)
+    left = block.binary  # exp(−∞) = 0, and a zero is put in its place faster than an infinity is raised
     for move in tiling.moves:
-        if masked or move.stage != "mask":
+        if move.stage != "mask" or (masked and not (left and move.function is hide)):
             part[move.name] = _typed(np.asarray(move.function(**move.read(part), **move.options)), tiling.dtype)
-    return part[name if masked else tiling.unmasked]
+    if masked and left:
+        return part[tiling.unmasked], part[tiling.visible]
+    return part[name if masked else tiling.unmasked], None
 
 
 class _Gathering:
@@ -232,9 +239,11 @@ class _Gathering:
         parts: Array = self.rule.parts(scores, shown, out=scores, **self.tiling.parameters)
         return parts
 
-    def add(self, scores: Array, value: Array) -> None:
-        """Take in a tile."""
+    def add(self, scores: Array, visible: Array | None, value: Array) -> None:
+        """Take in a tile, and nothing of what is not visible."""
         parts = self._parts(scores)
+        if visible is not None:
+            np.copyto(parts, 0, where=~visible)
         if self.signed is not None:
             self.signed |= (parts != 0).any(axis=-1)
         if self.tiling.finite:

@@ -107,7 +107,8 @@ def look(problem: "Problem", wanted: Wanted, straight: "Straight | None" = None)
     if not 0 <= wanted.precision <= 17:
         raise AttnError(f"{wanted.precision} digits can't be shown", where="--precision", hint="expected 0 to 17")
     with Progress() as progress:
-        means = Means(wanted.executor, in_memory if straight is None else straight.allocate, progress)
+        allocate = in_memory if straight is None else straight.allocate
+        means = Means(wanted.executor, allocate, progress, blas_is_held=True)
         result = run(problem, wanted.selection, every_step=wanted.explain, means=means)
     cell = _cell(wanted.cell, result.query_tokens, result.key_tokens) if wanted.cell is not None else None
     layout = problem.layout

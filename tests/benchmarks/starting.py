@@ -1,0 +1,57 @@
+"""How long `attn` takes to start, beside programs that only import what it must import."""
+
+import os
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+from pairs import Row, compare, run
+
+RUNS = 25
+BARE = """
+import typer, numpy
+app = typer.Typer()
+
+@app.command()
+def main(x: int = 3):
+    print(x)
+
+app()
+"""
+MANY = """
+import typer
+app = typer.Typer()
+for name in ("compute", "demo", "generate", "list", "show"):
+    def command(x: str = "3"):
+        print(x)
+    app.command(name)(command)
+app(prog_name="many")
+"""
+
+
+def rows() -> Iterator[Row]:
+    """A problem of four words; help, version and completion. The package has to be installed, not editable."""
+    attn = str(Path(sys.executable).with_name("attn"))
+    with TemporaryDirectory() as name:
+        folder = Path(name)
+        (folder / "bare.py").write_text(BARE)
+        (folder / "many.py").write_text(MANY)
+        problem = str(folder / "tutorial.yaml")
+        run([attn, "demo", "tutorial", "--save", problem])
+        bare, many = [sys.executable, str(folder / "bare.py")], [sys.executable, str(folder / "many.py")]
+        ours, theirs = [attn, "compute", problem, "--json"], bare
+        title = "attn compute tutorial.yaml --json / typer and numpy"
+        yield compare(title, lambda: run(ours), lambda: run(theirs), RUNS, "≤ 1.15")
+        for word in ("--help", "--version"):
+            title = f"attn {word} / help of five commands"
+            yield compare(title, lambda word=word: run([attn, word]), lambda: run([*many, "--help"]), RUNS, "≤ 1.10")
+        title = "completion of attn ge / of five commands"
+        yield compare(title, lambda: complete("attn", [attn]), lambda: complete("many", many), RUNS, "≤ 1.10")
+
+
+def complete(name: str, command: list[str]) -> None:
+    """What a shell asks for when TAB is pressed after `attn ge`."""
+    asked = {f"_{name.upper()}_COMPLETE": "complete_bash", "COMP_WORDS": f"{name} ge", "COMP_CWORD": "1"}
+    subprocess.run(command, env=os.environ | asked, check=True, stdout=subprocess.DEVNULL)

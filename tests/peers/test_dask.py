@@ -1,0 +1,113 @@
+"""Blocks on a real Dask cluster of two worker processes give what threads give, also where a worker dies."""
+
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from attncli import AttnError, attention
+from attncli.blockwise import executors, run
+from attncli.io.problems import assemble
+from attncli.io.source import Origin, Written
+from attncli.means import Means
+from attncli.problem import Problem
+
+pytestmark = [pytest.mark.peer, pytest.mark.filterwarnings("ignore")]  # Dask's own sockets and loops
+
+Q, K, V = (np.random.default_rng(seed).standard_normal((2, 1500, 16)) for seed in range(3))
+
+
+@pytest.fixture(scope="module")
+def cluster() -> Iterator[Any]:
+    """Two worker processes of one thread each."""
+    distributed = pytest.importorskip("distributed")
+    with distributed.LocalCluster(n_workers=2, threads_per_worker=1, processes=True, dashboard_address=None) as found:
+        yield found
+
+
+def problem(**keys: Any) -> Problem:
+    given = {"query": Q, "key": K, "value": V, **keys}
+    return assemble({name: Written(value, Origin()) for name, value in given.items()})
+
+
+@pytest.mark.parametrize(
+    "keys",
+    [
+        {},
+        {"causal": True, "heads": 2},
+        {"normalize": "sparsemax", "score": "gaussian"},
+        {"sink": 0.3, "window": (9, 9)},
+    ],
+    ids=["tiles", "causal heads", "rows", "a sink and a window"],
+)
+def test_a_cluster_gives_what_threads_give(cluster: Any, keys: dict[str, Any]) -> None:
+    if "sink" in keys:
+        keys = keys | {"sink": [0.3]}
+    select = ("output", "weights") if "normalize" in keys else ("output",)
+    one = problem(**keys)
+    here, there = one.compute(select), one.compute(select, executor=cluster.scheduler_address)
+    for name in select:
+        np.testing.assert_array_equal(getattr(there, name), getattr(here, name))
+
+
+def test_what_every_block_reads_is_on_each_worker_once(cluster: Any) -> None:
+    from distributed import Client
+
+    held: list[int] = []
+
+    def look(_done: int, _total: int) -> None:
+        if not held:
+            with Client(cluster.scheduler_address) as client:
+                held.extend(sum(key.startswith("Job") for key in keys) for keys in client.has_what().values())
+
+    run.trace(problem(), ("output",), Means(cluster.scheduler_address, progress=look))
+    assert held == [1, 1]
+
+
+def test_a_worker_that_dies_costs_its_block_and_not_the_answer(cluster: Any) -> None:
+    from distributed import Client
+
+    with Client(cluster.scheduler_address) as client:
+        client.wait_for_workers(2)
+        victim = next(iter(client.run(os.getpid).values()))
+    done: list[int] = []
+
+    def kill(so_far: int, _total: int) -> None:
+        if not done:
+            os.kill(victim, signal.SIGKILL)
+        done.append(so_far)
+
+    one = problem(normalize="entmax:alpha=1.3")  # long enough to be in the middle of it
+    there = run.trace(one, ("output",), Means(cluster.scheduler_address, progress=kill))["output"].value
+    assert len(done) > 5
+    np.testing.assert_array_equal(there, one.compute(("output",)).output)
+    with pytest.raises(ProcessLookupError):
+        os.kill(victim, 0)
+
+
+def test_the_command_uses_a_cluster(cluster: Any, tmp_path: Path) -> None:
+    np.save(tmp_path / "q.npy", Q[0])
+    words = "compute --query q.npy --key q.npy --select output -o o.npy --executor"
+    command = [sys.executable, "-m", "attncli", *words.split(), cluster.scheduler_address]
+    ran = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=60, check=False)
+    assert (ran.returncode, ran.stdout, ran.stderr) == (0, "", "")
+    np.testing.assert_array_equal(np.load(tmp_path / "o.npy"), attention(Q[0], Q[0]).output)
+
+
+def test_an_address_where_nobody_is_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
+    pytest.importorskip("distributed")
+    monkeypatch.setattr(executors, "PATIENCE", 1)
+    with pytest.raises(AttnError, match=r"executor tcp://127\.0\.0\.1:1: no scheduler answers"):
+        problem().compute(("output",), executor="tcp://127.0.0.1:1")
+
+
+def test_without_its_package_a_cluster_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "distributed", None)
+    with pytest.raises(AttnError, match=r"needs the package distributed; install it: pip install 'attncli\[dask\]'"):
+        problem().compute(("output",), executor="tcp://127.0.0.1:1")
