@@ -106,12 +106,18 @@ def _one_blas_thread() -> AbstractContextManager[Any]:
 
     Without threadpoolctl neither can be seen to.
     """
+    libraries = _libraries()
+    return nullcontext() if libraries is None else libraries.limit(limits=1, user_api="blas")
+
+
+@cache
+def _libraries() -> Any:
+    """The libraries of products that are loaded, found once."""
     try:
-        from threadpoolctl import threadpool_limits  # noqa: PLC0415 - an optional extra
+        from threadpoolctl import ThreadpoolController  # noqa: PLC0415 - an optional extra
     except ImportError:
-        return nullcontext()
-    limits: AbstractContextManager[Any] = threadpool_limits(limits=1, user_api="blas")
-    return limits
+        return None
+    return ThreadpoolController()
 
 
 @contextmanager

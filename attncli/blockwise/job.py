@@ -7,7 +7,7 @@ from attncli.arrays import Array, np
 from attncli.blockwise import rows, tiles
 from attncli.blockwise.blocks import Block
 from attncli.blockwise.recipe import Recipe
-from attncli.blockwise.tiles import Tiling
+from attncli.blockwise.tiling import Tiling
 
 CONTEXT, WEIGHTS = "context", "weights"
 

@@ -1,141 +1,22 @@
 """Tiles: a block of queries over some keys at a time, where the normalizer says how the keys of a row gather.
 
-A tile's scores stand in a buffer that its thread uses again and again. The weights of a tile are parts, not divided
-yet; the last column of the values is 1, so that one product gives the mixture and the sum of the parts.
+A tile's scores stand in a buffer that its thread uses again and again; its weights are parts, not divided yet.
 """
 
 import math
 import threading
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
-from typing import Any
+from collections.abc import Iterator
 
 from attncli.arrays import Array, np
-from attncli.blockwise.blocks import Source
-from attncli.blockwise.recipe import Move, Recipe
+from attncli.blockwise.recipe import Recipe
 from attncli.blockwise.rows import Values, seen
-from attncli.catalogue import Chosen
+from attncli.blockwise.tiling import FACTOR, Tiling, longest, typed
 from attncli.ops.contexts import mixed
 from attncli.ops.heads import beside
 from attncli.ops.masks import hide
-from attncli.ops.scores import scaled
-from attncli.pieces import Merging, factors_of, merging_of
 
-KEYS = 512  # in a tile: with 512 queries it stays in a core's second cache
 LEAST = 128  # keys that all queries see, for which they are taken apart from those that only some see
-SAFE = 30.0  # exponentials of numbers up to here, of either sign, neither overflow nor vanish,
 LOG2E = 1 / math.log(2)
-LARGEST = 1e15  # nor do their products with values up to here
-FACTOR, MIXED = "right factor", "values and 1"
-
-
-@dataclass(frozen=True)
-class Product:
-    """The step that is a product of two factors, and how the left one comes from the queries.
-
-    `safe` is a bound on the norm of a left row: below it no score is farther from 0 than SAFE, and its exponential is
-    taken as it is, as a power of two: `exp(s / T) = 2^(s · log₂e / T)`, whose factor is folded into the queries.
-    """
-
-    name: str
-    left: Callable[..., Array]
-    query: str
-    arrays: Mapping[str, str]
-    options: Mapping[str, Any]
-    scale: float
-    safe: float
-
-
-@dataclass(frozen=True)
-class Tiling:
-    """What is the same for every tile: the moves to its scores, and how its keys gather."""
-
-    moves: Sequence[Move]
-    unmasked: str  # the scores where every query sees every key
-    visible: str  # which keys each query sees; only where something hides some
-    normalizer: Callable[..., Array]
-    parameters: Mapping[str, Any]
-    dtype: str
-    query: str
-    value: str
-    finite: bool  # whether all values are
-    product: Product | None = None
-    sink: str | None = None
-
-    @property
-    def rule(self) -> Merging:
-        """How the keys of a row gather."""
-        rule = merging_of(self.normalizer)
-        assert rule is not None  # else there are no tiles
-        return rule
-
-
-def plan(recipe: Recipe, normalize: Chosen, context: Chosen) -> tuple[Recipe, Tiling] | None:
-    """How a problem goes tile by tile, with the arrays that tiles read; None where it can't."""
-    rule = merging_of(normalize.entry.function)
-    if rule is None or "linear" not in context.entry.traits:
-        return None
-    dtype = recipe.precision.working
-    sources = {name: replace(x, value=_typed(x.value, dtype)) for name, x in recipe.sources.items()}
-    answer = recipe.answering[-1]
-    value = sources[answer.inputs["value"]]
-    finite = bool(np.isfinite(value.value).all())
-    if finite:
-        ones = np.ones((*value.value.shape[:-1], 1), dtype)
-        sources[value.name] = replace(value, value=np.concatenate([value.value, ones], axis=-1))
-    hiding = recipe.scoring[-1]
-    tiling = Tiling(
-        moves=recipe.scoring,
-        unmasked=hiding.inputs["scores"] if hiding.function is hide else recipe.scores,
-        visible=hiding.inputs.get("visible", ""),
-        normalizer=normalize.entry.function,
-        parameters=normalize.scalars,
-        dtype=dtype,
-        query=recipe.scoring[0].inputs["query"],
-        value=value.name,
-        finite=finite,
-        sink=next((move.inputs["sink"] for move in recipe.answering if "sink" in move.inputs), None),
-    )
-    if factors_of(recipe.scoring[0].function) is not None:
-        tiling = _factored(tiling, sources, finite and abs(value.value).max() <= LARGEST)
-    return replace(recipe, sources=sources), tiling
-
-
-def _typed(x: Array, dtype: str) -> Array:
-    """Floating-point numbers in the type that tiles compute in."""
-    return x.astype(dtype, copy=False) if x.dtype.kind == "f" else x
-
-
-def _factored(tiling: Tiling, sources: dict[str, Source], small: bool) -> Tiling:
-    """The first move as a product, with a scale that follows it; the keys' factor is turned once, for all blocks."""
-    first, *moves = tiling.moves
-    factors = factors_of(first.function)
-    assert factors is not None  # the caller has looked
-    name, scale = first.name, 1.0
-    if moves and moves[0].function is scaled:
-        name, scale, *moves = moves[0].name, moves[0].options["scale"], *moves[1:]
-    arrays = {argument: source for argument, source in first.inputs.items() if argument not in ("query", "key")}
-    key = sources[first.inputs["key"]]
-    given = {argument: sources[source].value for argument, source in arrays.items()}
-    right = factors.right(key.value, **given, **first.options)
-    sources[FACTOR] = Source(
-        FACTOR, np.ascontiguousarray(right.swapaxes(-1, -2)), (*key.axes[:-2], key.axes[-1], key.axes[-2])
-    )
-    if not any(first.inputs["key"] in move.inputs.values() for move in moves):
-        del sources[key.name]
-    bare = small and tiling.rule.exponential and all(move.stage == "mask" for move in moves)
-    safe = -1.0
-    if bare:
-        longest, room = _longest(right), SAFE * tiling.parameters.get("temperature", 1.0)
-        within = tiling.sink is None or bool(abs(sources[tiling.sink].value).max() <= room)
-        safe = (room / longest if longest else math.inf) if within else -1.0
-    product = Product(name, factors.left, first.inputs["query"], arrays, first.options, scale, safe)
-    return replace(tiling, moves=moves, product=product)
-
-
-def _longest(x: Array) -> float:
-    """The norm of the longest row."""
-    return math.sqrt(np.vecdot(x, x).max())
 
 
 class _Scratch(threading.local):
@@ -158,14 +39,14 @@ _SCRATCH = _Scratch()
 def compute(recipe: Recipe, tiling: Tiling, arrays: Values) -> tuple[Array, Array]:
     """The context of a block, and which of its queries attend to anything."""
     gathering = _Gathering(tiling, arrays)
-    for first, end, masked in _spans(recipe, arrays):
+    for first, end, masked in _spans(recipe, arrays, tiling.keys):
         part = recipe.of_keys(arrays, first, end)
         scores, visible = _scores(tiling, gathering, part, masked, recipe.scores)
         gathering.add(scores, visible, part[tiling.value])
     return gathering.result()
 
 
-def _spans(recipe: Recipe, arrays: Values) -> Iterator[tuple[int, int, bool]]:
+def _spans(recipe: Recipe, arrays: Values, keys: int) -> Iterator[tuple[int, int, bool]]:
     """The tiles from the first key to the last that some query sees, and whether a mask hides any of it."""
     reach = seen(recipe, arrays)
     first, end = map(int, reach.some)
@@ -173,7 +54,7 @@ def _spans(recipe: Recipe, arrays: Values) -> Iterator[tuple[int, int, bool]]:
     if free[1] - free[0] < min(LEAST, end - first):
         free = (end, end)
     for low, high, masked in ((first, free[0], True), (*free, False), (free[1], end, True)):
-        count = -(-(high - low) // KEYS)
+        count = -(-(high - low) // keys)
         for number in range(count):
             yield low + (high - low) * number // count, low + (high - low) * (number + 1) // count, masked
 
@@ -188,7 +69,7 @@ def _scores(tiling: Tiling, block: "_Gathering", part: Values, masked: bool, nam
     left = block.binary  # exp(−∞) = 0, and a zero is put in its place faster than an infinity is raised
     for move in tiling.moves:
         if move.stage != "mask" or (masked and not (left and move.function is hide)):
-            part[move.name] = _typed(np.asarray(move.function(**move.read(part), **move.options)), tiling.dtype)
+            part[move.name] = typed(np.asarray(move.function(**move.read(part), **move.options)), tiling.dtype)
     if masked and left:
         return part[tiling.unmasked], part[tiling.visible]
     return part[name if masked else tiling.unmasked], None
@@ -206,7 +87,7 @@ class _Gathering:
             self.left = product.left(query, **given, **product.options)
             self.left = np.multiply(self.left, product.scale, dtype=tiling.dtype)
         self.power = LOG2E / tiling.parameters.get("temperature", 1.0)
-        self.binary = product is not None and self.left is not None and _longest(self.left) <= product.safe
+        self.binary = product is not None and self.left is not None and longest(self.left) <= product.safe
         if self.binary:
             self.left *= self.power
         leading = np.broadcast_shapes(query.shape[:-2], value.shape[:-2])
@@ -235,6 +116,8 @@ class _Gathering:
                 worth = self.rule.parts(np.where(before == -np.inf, 0, before), shown, **self.tiling.parameters)
                 worth = np.where(before == -np.inf, 0, worth)
                 self.gathered *= worth
+                if not self.tiling.finite:  # what turns out to weigh nothing takes nothing, not even infinity
+                    np.copyto(self.gathered, 0, where=worth == 0)
                 self.sunk = self.sunk * worth
         parts: Array = self.rule.parts(scores, shown, out=scores, **self.tiling.parameters)
         return parts

@@ -106,8 +106,9 @@ def _(pen: Pen, query_positions: Array, key_positions: Array, result: Any) -> li
 )
 def window(query_positions: Array, key_positions: Array, *, left: float, right: float) -> Array:
     """Only so many keys to the left and to the right of the query's position are seen."""
-    distance = key_positions - query_positions[..., :, None]
-    return (distance >= -left) & (distance <= right)
+    stands = query_positions[..., :, None]
+    visible: Array = key_positions >= stands - left
+    return visible & (key_positions <= stands + right)
 
 
 @reaches(window)
@@ -151,10 +152,10 @@ def _(pen: Pen, key_positions: Array, key_lengths: Array, result: Any) -> list[s
 
 def all_of(**rules: Array) -> Array:
     """Visible where every rule says so."""
-    visible: Array = np.array(True)
-    for rule in rules.values():
-        visible = visible & rule
-    return visible
+    first, *others = rules.values()
+    for rule in others:
+        first = first & rule
+    return first
 
 
 def hide(scores: Array, visible: Array) -> Array:

@@ -37,7 +37,7 @@ def rows() -> Iterator[Row]:
         for count in (2048, 4096, 8192, 16384, 32768):
             given = arrays(count, dtype)
             title = f"{'causal, ' if causal else ''}{dtype}, n = {count} / scaled_dot_product_attention"
-            runs = max(3, 2**17 // count // 3)
+            runs = max(3, 2**15 // count)
             yield compare(title, ours(given, causal=causal), peer(given, is_causal=causal), runs, aim)
     for count in (8192, 16384):
         given = arrays(count, "float32")

@@ -24,14 +24,18 @@ SIZES = [1, 2, 3, M, M + 2]
 CLOSE = {"float32": 2e-6, "bfloat16": 4e-2, "float16": 4e-3}
 
 
+def sizes(size: int) -> dict[str, int]:
+    """Blocks of so many queries, in tiles of so many keys; rows of which so many fit."""
+    return {"ROWS": size, "EDGE": size, "TILE": size * size, "CELLS": size * M}
+
+
 @pytest.fixture
 def blocks(monkeypatch: pytest.MonkeyPatch) -> Blocks:
     """Compute a problem in blocks of so many queries, tiles of so many keys."""
 
     def blocks(problem: Problem, select: tuple[str, ...], size: int) -> Trace:
-        monkeypatch.setattr(run, "ROWS", size)
-        monkeypatch.setattr(run, "CELLS", size * (size + 1))
-        monkeypatch.setattr(tiles, "KEYS", size)
+        for name, value in sizes(size).items():
+            monkeypatch.setattr(run, name, value)
         monkeypatch.setattr(tiles, "LEAST", size)
         return run.trace(problem, select, Means("serial"))
 
@@ -131,8 +135,8 @@ def test_the_whole_catalogue_goes_through_blocks(
     keys = {kind: chosen(entries(kind)[name]) or name for kind, name in stages.items()}
     one = problem(query=QUERY, key=KEY, value=VALUE, **keys, **more)
     with pytest.MonkeyPatch.context() as patch:
-        for module, name, value in ((run, "ROWS", size), (run, "CELLS", size * 7), (tiles, "KEYS", size)):
-            patch.setattr(module, name, value)
+        for name, value in sizes(size).items():
+            patch.setattr(run, name, value)
         whole, ours = pipeline.trace(one), run.trace(one, ("output",), Means("serial"))
     close = {"float16": 3e-2, "float32": 1e-4}.get(more.get("dtype", ""), 1e-9)
     steps = np.abs(whole["weights"].value.astype(float)).max(initial=1)

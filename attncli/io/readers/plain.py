@@ -4,8 +4,10 @@ Whatever takes care (quotes, comments, cells that are no number, rows of several
 of `csv.py`, which then reads the whole file and says what is wrong.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
+from itertools import islice
 from pathlib import Path
+from typing import Any
 
 from attncli.arrays import Array, np
 from attncli.errors import AttnError
@@ -16,7 +18,9 @@ HEAD = 2**16  # bytes that show how the table is laid out
 AT_ONCE = 2**20  # bytes
 NUMERALS = b"0123456789+-.eE \t\n"
 
-Parse = Callable[[bytes], Array]
+MARK = b"\xef\xbb\xbf"  # by which some editors say that a text is UTF-8
+
+Loads = Callable[[bytes], Any]
 
 
 def read(path: Path, delimiter: str | None = None) -> csv.Table | None:
@@ -30,20 +34,9 @@ def read(path: Path, delimiter: str | None = None) -> csv.Table | None:
         layout = csv.layout(first, str(path), delimiter)
     except (UnicodeDecodeError, AttnError):
         return None
-    parse = _parser(layout.delimiter)
-    parts: list[Array] = []
     labels: list[str] = []
     try:
-        for number, block in enumerate(_blocks(path)):
-            lines = block.partition(b"\n")[2] if layout.columns is not None and number == 0 else block
-            if layout.labelled:
-                lines = _apart(lines, layout.delimiter.encode(), labels)
-            lines = lines.replace(b"\r\n", b"\n")
-            if lines.translate(None, NUMERALS + layout.delimiter.encode()):
-                return None
-            if lines.strip():
-                parts.append(parse(lines))
-        numbers = np.concatenate(parts)
+        numbers = _numbers(path, layout, labels)
     except ValueError:  # a row of another length, an empty cell, two points in a number, a label in no known letters
         return None
     named = not layout.labelled or csv.are_labels(labels, layout)
@@ -54,10 +47,28 @@ def read(path: Path, delimiter: str | None = None) -> csv.Table | None:
     return csv.Table(numbers, tuple(labels) if layout.labelled else None, columns)
 
 
+def _numbers(path: Path, layout: csv.Layout, labels: list[str]) -> Array:
+    """The numbers, while labels join their list; raises ValueError where a line is not plain."""
+    loads = _orjson() if layout.delimiter != " " else None
+    skip = 0 if layout.columns is None else 1
+    if loads is None and not layout.labelled:
+        with path.open("rb") as raw:
+            is_marked = raw.read(len(MARK)) == MARK
+        with path.open(encoding="utf-8-sig" if is_marked else "utf-8") as stream:
+            return _by_numpy(islice(stream, skip, None) if skip else stream, layout.delimiter)
+    parts: list[Array] = []
+    for number, block in enumerate(_blocks(path)):
+        lines = block.partition(b"\n")[2] if skip and number == 0 else block
+        lines = _apart(lines, layout.delimiter.encode(), labels) if layout.labelled else lines
+        if lines.strip():
+            parts.append(_by_orjson(loads, lines, layout.delimiter) if loads else _by_text(lines, layout.delimiter))
+    return np.concatenate(parts)
+
+
 def _blocks(path: Path) -> Iterator[bytes]:
     """The lines of a file, some of them at a time."""
     with path.open("rb") as stream:
-        rest = stream.read(3).removeprefix(b"\xef\xbb\xbf")  # the mark that some editors put before UTF-8
+        rest = stream.read(len(MARK)).removeprefix(MARK)
         while part := stream.read(AT_ONCE):
             lines, _, after = part.rpartition(b"\n")
             if lines or part.startswith(b"\n"):
@@ -77,33 +88,36 @@ def _apart(lines: bytes, delimiter: bytes, labels: list[str]) -> bytes:
     return b"\n".join(numbers for _, _, numbers in cells)
 
 
-def _parser(delimiter: str) -> Parse:
-    """How lines of numbers become an array: by orjson where it is installed, by NumPy elsewhere.
+def _by_numpy(lines: Iterable[str], delimiter: str) -> Array:
+    """Lines of numbers as an array, by NumPy."""
+    separator = None if delimiter == " " else delimiter
+    numbers: Array = np.loadtxt(lines, delimiter=separator, comments=None, ndmin=2)
+    return numbers
 
-    Both raise ValueError where a line is not plain. What JSON does not take (`.5`, `+1`, `007`) NumPy does.
-    """
 
-    def by_numpy(lines: bytes) -> Array:
-        separator = None if delimiter == " " else delimiter
-        text = lines.decode("ascii").split("\n")
-        numbers: Array = np.loadtxt(text, delimiter=separator, comments=None, ndmin=2)
-        return numbers
+def _by_text(lines: bytes, delimiter: str) -> Array:
+    """Bytes of such lines."""
+    return _by_numpy(lines.decode("ascii").splitlines(), delimiter)
 
+
+def _orjson() -> Loads | None:
+    """How orjson reads, where it is installed."""
     try:
         import orjson  # noqa: PLC0415 - an optional extra
     except ImportError:
-        return by_numpy
-    if delimiter == " ":
-        return by_numpy
+        return None
+    loads: Loads = orjson.loads
+    return loads
 
-    def by_orjson(lines: bytes) -> Array:
-        rows = lines.strip().replace(delimiter.encode(), b",").replace(b"\n", b"],[")
-        try:
-            numbers = np.array(orjson.loads(b"[[" + rows + b"]]"), dtype=np.float64)
-        except ValueError:
-            return by_numpy(lines)
-        if numbers.ndim != 2 or not numbers.size:
-            return by_numpy(lines)
-        return numbers
 
-    return by_orjson
+def _by_orjson(loads: Loads, lines: bytes, delimiter: str) -> Array:
+    """Lines of numbers by orjson; what JSON does not take (`.5`, `+1`, `007`) by NumPy."""
+    lines = lines.replace(b"\r\n", b"\n").strip()
+    if lines.translate(None, NUMERALS + delimiter.encode()):
+        raise ValueError
+    rows = lines.replace(delimiter.encode(), b",").replace(b"\n", b"],[")
+    try:
+        numbers = np.array(loads(b"[[" + rows + b"]]"), dtype=np.float64)
+    except ValueError:
+        return _by_text(lines, delimiter)
+    return numbers if numbers.ndim == 2 and numbers.size else _by_text(lines, delimiter)

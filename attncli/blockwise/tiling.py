@@ -1,0 +1,135 @@
+"""Tilings: how a problem goes in tiles of some queries and some keys, read off its recipe once for all of them.
+
+A score that is a product has its right factor turned and laid out once; values have a last column of ones, so that
+one product gives the mixture and the sum of the parts.
+"""
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from attncli.arrays import Array, np
+from attncli.blockwise.blocks import Source
+from attncli.blockwise.recipe import Move, Recipe
+from attncli.catalogue import Chosen
+from attncli.ops.masks import hide
+from attncli.ops.scores import scaled
+from attncli.pieces import Merging, factors_of, merging_of
+
+SAFE = 30.0  # exponentials of numbers up to here, of either sign, neither overflow nor vanish,
+LARGEST = 1e15  # nor do their products with values up to here
+FACTOR = "right factor"
+
+
+@dataclass(frozen=True)
+class Product:
+    """The step that is a product of two factors, and how the left one comes from the queries.
+
+    `safe` is a bound on the norm of a left row: below it no score is farther from 0 than SAFE, and its exponential is
+    taken as it is, as a power of two: `exp(s / T) = 2^(s · log₂e / T)`, whose factor is folded into the queries.
+    """
+
+    name: str
+    left: Callable[..., Array]
+    query: str
+    arrays: Mapping[str, str]
+    options: Mapping[str, Any]
+    scale: float
+    safe: float
+
+
+@dataclass(frozen=True)
+class Tiling:
+    """What is the same for every tile: the moves to its scores, and how its keys gather."""
+
+    moves: Sequence[Move]
+    unmasked: str  # the scores where every query sees every key
+    visible: str  # which keys each query sees; only where something hides some
+    keys: int  # in a tile, at most
+    normalizer: Callable[..., Array]
+    parameters: Mapping[str, Any]
+    dtype: str
+    query: str
+    value: str
+    finite: bool  # whether all values are
+    product: Product | None = None
+    sink: str | None = None
+
+    @property
+    def rule(self) -> Merging:
+        """How the keys of a row gather."""
+        rule = merging_of(self.normalizer)
+        assert rule is not None  # else there are no tiles
+        return rule
+
+
+def can_merge(normalize: Chosen, context: Chosen) -> bool:
+    """Whether the keys of a row gather, in weights and in what they make of the values."""
+    return merging_of(normalize.entry.function) is not None and "linear" in context.entry.traits
+
+
+def plan(recipe: Recipe, normalize: Chosen, keys: int) -> tuple[Recipe, Tiling]:
+    """How a problem that can merge goes in tiles of so many keys, with the arrays that they read."""
+    dtype = recipe.precision.working
+    sources = {name: replace(x, value=typed(x.value, dtype)) for name, x in recipe.sources.items()}
+    answer = recipe.answering[-1]
+    value = sources[answer.inputs["value"]]
+    finite = bool(np.isfinite(value.value).all())
+    if finite:
+        ones = np.ones((*value.value.shape[:-1], 1), dtype)
+        sources[value.name] = replace(value, value=np.concatenate([value.value, ones], axis=-1))
+    hiding = recipe.scoring[-1]
+    tiling = Tiling(
+        moves=recipe.scoring,
+        unmasked=hiding.inputs["scores"] if hiding.function is hide else recipe.scores,
+        visible=hiding.inputs.get("visible", ""),
+        keys=keys,
+        normalizer=normalize.entry.function,
+        parameters=normalize.scalars,
+        dtype=dtype,
+        query=recipe.scoring[0].inputs["query"],
+        value=value.name,
+        finite=finite,
+        sink=next((move.inputs["sink"] for move in recipe.answering if "sink" in move.inputs), None),
+    )
+    if factors_of(recipe.scoring[0].function) is not None:
+        tiling = _factored(tiling, sources, finite and abs(value.value).max() <= LARGEST)
+    return replace(recipe, sources=sources), tiling
+
+
+def typed(x: Array, dtype: str) -> Array:
+    """Floating-point numbers in the type that tiles compute in."""
+    return x.astype(dtype, copy=False) if x.dtype.kind == "f" else x
+
+
+def _factored(tiling: Tiling, sources: dict[str, Source], small: bool) -> Tiling:
+    """The first move as a product, with a scale that follows it; the keys' factor is turned once, for all blocks."""
+    first, *moves = tiling.moves
+    factors = factors_of(first.function)
+    assert factors is not None  # the caller has looked
+    name, scale = first.name, 1.0
+    if moves and moves[0].function is scaled:
+        name, scale, *moves = moves[0].name, moves[0].options["scale"], *moves[1:]
+    arrays = {argument: source for argument, source in first.inputs.items() if argument not in ("query", "key")}
+    key = sources[first.inputs["key"]]
+    given = {argument: sources[source].value for argument, source in arrays.items()}
+    right = factors.right(key.value, **given, **first.options)
+    sources[FACTOR] = Source(
+        FACTOR, np.ascontiguousarray(right.swapaxes(-1, -2)), (*key.axes[:-2], key.axes[-1], key.axes[-2])
+    )
+    if not any(first.inputs["key"] in move.inputs.values() for move in moves):
+        del sources[key.name]
+    bare = small and tiling.rule.exponential and all(move.stage == "mask" for move in moves)
+    safe = -1.0
+    if bare:
+        farthest, room = longest(right), SAFE * tiling.parameters.get("temperature", 1.0)
+        within = tiling.sink is None or bool(abs(sources[tiling.sink].value).max() <= room)
+        safe = (room / farthest if farthest else math.inf) if within else -1.0
+    product = Product(name, factors.left, first.inputs["query"], arrays, first.options, scale, safe)
+    return replace(tiling, moves=moves, product=product)
+
+
+def longest(x: Array) -> float:
+    """The norm of the longest row."""
+    return math.sqrt(np.vecdot(x, x).max())

@@ -1,0 +1,99 @@
+"""Whoever computes the blocks, the answer is the same, to the last bit."""
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+import pytest
+
+import attncli
+from attncli import AttnError
+from attncli.blockwise import executors, run
+from attncli.blockwise.blocks import Block
+from attncli.blockwise.job import Job
+from attncli.means import Means
+
+Q, K, V = (np.random.default_rng(seed).standard_normal((700, 16)) for seed in range(3))
+
+
+@pytest.mark.parametrize("select", ["output", "weights"])
+@pytest.mark.parametrize("keys", [{}, {"causal": True, "heads": 4}, {"normalize": "sparsemax"}], ids=str)
+def test_threads_give_what_one_thread_gives(keys: dict[str, Any], select: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    problem = attncli.Problem(query=Q, key=K, value=V, dtype="float64", **chosen(keys))
+    serial = getattr(problem.compute((select,), executor="serial"), select)
+    for count in (1, 2, 5):
+        monkeypatch.setattr(executors, "cores", lambda count=count: count)
+        executors._threads.cache_clear()
+        np.testing.assert_allclose(getattr(problem.compute((select,)), select), serial, rtol=0, atol=1e-13)
+    executors._threads.cache_clear()
+
+
+def chosen(keys: dict[str, Any]) -> dict[str, Any]:
+    from attncli.catalogue import Chosen, look_up
+
+    return {
+        name: Chosen(look_up(name, value)) if name in ("normalize", "score") else value for name, value in keys.items()
+    }
+
+
+def test_a_name_that_nobody_has_is_met_before_any_work() -> None:
+    with pytest.raises(AttnError, match="executor: unknown executor 'thread'; did you mean 'threads'"):
+        attncli.attention(Q, K, V, executor="thread")
+
+
+def test_an_error_in_a_block_ends_the_work(monkeypatch: pytest.MonkeyPatch) -> None:
+    begun: list[Block] = []
+
+    def fails(self: Job, block: Block, asking: Any) -> Any:
+        begun.append(block)
+        raise AttnError("no")
+
+    monkeypatch.setattr(Job, "compute", fails)
+    monkeypatch.setattr(run, "ROWS", 2)
+    with pytest.raises(AttnError, match="no"):
+        attncli.attention(Q, K, V)
+    assert len(begun) < 350 / 2
+
+
+def test_blocks_that_wait_are_given_up_when_somebody_has_had_enough(monkeypatch: pytest.MonkeyPatch) -> None:
+    done: list[int] = []
+
+    def enough(so_far: int, total: int) -> None:
+        done.append(so_far)
+        if so_far == 3:
+            raise KeyboardInterrupt
+
+    monkeypatch.setattr(run, "ROWS", 1)
+    problem = attncli.Problem(query=Q, key=K, value=V)
+    with pytest.raises(KeyboardInterrupt):
+        run.trace(problem, ("output",), Means(progress=enough))
+    assert done == [1, 2, 3]
+
+
+def test_progress_ends_where_the_work_ends() -> None:
+    told: list[tuple[int, int]] = []
+    run.trace(attncli.Problem(query=Q, key=K, value=V), ("output",), Means(progress=lambda *far: told.append(far)))
+    assert [done for done, _ in told] == list(range(1, told[-1][1] + 1))
+
+
+def test_no_more_blocks_wait_than_workers_can_use() -> None:
+    """However many blocks there are: what has been computed is not held until the end."""
+    asked: list[int] = []
+
+    def blocks() -> Iterator[Block]:
+        for number in range(100):
+            asked.append(number)
+            yield Block(slice(0, 1), slice(0, 1), slice(number, number + 1))
+
+    class Idle:
+        def asking(self, block: Block) -> dict[str, Any]:
+            return {}
+
+        def compute(self, block: Block, asking: Any) -> Any:
+            return None
+
+    with executors.workers(Means()) as found:
+        steps = executors.fan_out(Idle(), blocks(), found, lambda *_: None)  # type: ignore[arg-type] # stands for a Job
+        next(steps)
+        assert len(asked) == found.ahead + 1
+        steps.close()
