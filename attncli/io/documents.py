@@ -7,7 +7,7 @@ from typing import Any
 from attncli.errors import AttnError
 from attncli.io import matrix
 from attncli.io.matrix import Labelled
-from attncli.io.readers import binary, json, yaml
+from attncli.io.readers import binary, json
 from attncli.io.source import STDIN, Origin, Written, path_of, read_text
 from attncli.problem import KEYS
 
@@ -74,6 +74,8 @@ def _parse(text: str, name: str) -> tuple[Any, dict[int, int]]:
     """JSON where it looks like JSON and is; YAML otherwise."""
     if name.lower().endswith(".json"):
         return json.read(text, name), {}
+    from attncli.io.readers import yaml  # noqa: PLC0415 - a problem may be JSON, or all options
+
     if text.lstrip()[:1] == "{":
         try:
             return json.read(text, name), {}

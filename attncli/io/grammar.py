@@ -4,7 +4,8 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from attncli.errors import AttnError
-from attncli.io.readers import json, yaml
+from attncli.io.readers import json
+from attncli.io.readers.scalars import scalar
 
 Named = tuple[str, dict[str, Any]]
 
@@ -35,7 +36,9 @@ def inline(text: str, where: str) -> Any:
     """Text from the command line as YAML reads it: `[[1, 0], [0, 1]]`, `2`, `words.csv`."""
     try:
         if text.lstrip()[:1] not in ("[", "{"):
-            return yaml.scalar(text.strip())
+            return scalar(text.strip())
+        from attncli.io.readers import yaml  # noqa: PLC0415 - most options are one word
+
         return yaml.read(text, where)[0]
     except AttnError as error:
         error.where = where  # words on a command line have no lines

@@ -11,7 +11,7 @@ from attncli.errors import AttnError, UnknownNameError
 from attncli.io import grammar
 from attncli.io.cells import array
 from attncli.io.chosen import choose
-from attncli.io.readers import binary, json, yaml
+from attncli.io.readers import binary, json
 from attncli.io.source import STDIN, Origin, opening, path_of, read_text
 from attncli.ops import entries
 from attncli.precision import BFLOAT16
@@ -125,7 +125,7 @@ def _table(contents: str, name: str, delimiter: str | None = None) -> Labelled:
 
 def _document(contents: str, name: str, entry: str, is_json: bool) -> Labelled:
     """The numbers in a YAML or JSON text: all of it, its one entry, the entry named, or a row for each key."""
-    value, lines = (json.read(contents, name), {}) if is_json else yaml.read(contents, name)
+    value, lines = (json.read(contents, name), {}) if is_json else _yaml(contents, name)
     origin = Origin(name, lines=lines)
     if entry:
         if not isinstance(value, Mapping):
@@ -137,6 +137,13 @@ def _document(contents: str, name: str, entry: str, is_json: bool) -> Labelled:
         ((key, value),) = value.items()
         return _value(value, key, origin, None)
     return _value(value, "", origin, name)
+
+
+def _yaml(contents: str, name: str) -> tuple[Any, dict[int, int]]:
+    """The value of a YAML text and its lines."""
+    from attncli.io.readers import yaml  # noqa: PLC0415 - most matrices are no YAML of their own
+
+    return yaml.read(contents, name)
 
 
 def _is_row(value: Any) -> bool:

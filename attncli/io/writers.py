@@ -13,7 +13,8 @@ from attncli.arrays import Array, np
 from attncli.catalogue import Chosen
 from attncli.io.packing import pack
 from attncli.io.readers.binary import NPY
-from attncli.io.readers.yaml import STRING, is_word
+from attncli.io.readers.scalars import is_word
+from attncli.io.readers.yaml import STRING
 from attncli.precision import Precision
 from attncli.problem import Problem
 

@@ -1,0 +1,47 @@
+"""Scalars: what a plain word means, by the core of YAML 1.2. `1e3` is a number, `010` is ten, `no` is a word."""
+
+import re
+from typing import Any
+
+from attncli.errors import AttnError
+from attncli.literal import shortly
+
+LONGEST_INTEGER = 300  # digits; a longer one is read as a floating-point number, or is too large for one
+
+_INTEGER = re.compile(r"[-+]?[0-9]+\Z")
+_RADIX = re.compile(r"0o[0-7]+\Z|0x[0-9a-fA-F]+\Z")
+_FLOAT = re.compile(r"[-+]?(\.[0-9]+|[0-9]+(\.[0-9]*)?)([eE][-+]?[0-9]+)?\Z")
+_WORDS: dict[str, Any] = {
+    **dict.fromkeys(("", "~", "null", "Null", "NULL")),
+    **dict.fromkeys(("true", "True", "TRUE"), True),
+    **dict.fromkeys(("false", "False", "FALSE"), False),
+    **{sign + word: float(f"{sign}inf") for sign in ("", "+", "-") for word in (".inf", ".Inf", ".INF")},
+    **dict.fromkeys((".nan", ".NaN", ".NAN"), float("nan")),
+}
+
+
+def scalar(text: str) -> Any:
+    """What a plain word means: a number, true, false, null, or the word itself.
+
+    Raises AttnError where a number is larger than any floating-point number.
+    """
+    if text in _WORDS:
+        return _WORDS[text]
+    if _INTEGER.match(text) and len(text) < LONGEST_INTEGER:
+        return int(text)
+    if _FLOAT.match(text):
+        number = float(text)
+        if number in (float("inf"), float("-inf")):
+            raise AttnError(f"{shortly(text)} is too large for a floating-point number")
+        return number
+    if _RADIX.match(text):
+        return int(text, 0)
+    return text
+
+
+def is_word(text: str) -> bool:
+    """Whether a plain text would be read as the word that it is."""
+    try:
+        return isinstance(scalar(text), str)
+    except AttnError:
+        return False

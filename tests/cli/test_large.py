@@ -1,0 +1,119 @@
+"""Large problems as a person meets them: how far they are, how they are stopped, and what they leave behind."""
+
+import ast
+import os
+import pty
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from attncli import attention
+from attncli.cli.group import COMMANDS
+from tests.cli.conftest import Run
+
+LONG = "--normalize entmax:alpha=1.3 --query q.npy --key q.npy"
+
+
+@pytest.fixture
+def arrays(tmp_path: Path) -> Path:
+    """A folder with 6,000 vectors in `q.npy`."""
+    np.save(tmp_path / "q.npy", np.random.default_rng(0).standard_normal((6000, 8)).astype(np.float32))
+    return tmp_path
+
+
+def start(words: str, folder: Path, terminal: int | None = None) -> subprocess.Popen[bytes]:
+    """Begin a command; its standard error is a terminal where there is one."""
+    environment = os.environ | {"TERM": "xterm", "COLUMNS": "80"}
+    command = [sys.executable, "-m", "attncli", "compute", *words.split()]
+    error = subprocess.PIPE if terminal is None else terminal
+    return subprocess.Popen(command, cwd=folder, env=environment, stdout=subprocess.PIPE, stderr=error)
+
+
+def names(folder: Path) -> list[str]:
+    return sorted(path.name for path in folder.iterdir())
+
+
+def test_weights_are_computed_straight_into_their_file(run: Run, tmp_path: Path) -> None:
+    query = np.random.default_rng(1).standard_normal((500, 8))
+    np.save(tmp_path / "q.npy", query)
+    ran = run("compute", "--query", "q.npy", "--key", "q.npy", "--causal", "--select", "weights", "-o", "w.npy")
+    assert (ran.returncode, ran.stderr) == (0, "")
+    np.testing.assert_allclose(
+        np.load(tmp_path / "w.npy"), attention(query, query, causal=True, select=("weights",)).weights, rtol=1e-12
+    )
+    assert names(tmp_path) == ["q.npy", "w.npy"]
+
+
+@pytest.mark.parametrize("select", ["output -o o.npy", "weights -o w.npy"])
+def test_an_interrupt_ends_it_at_once_and_leaves_nothing_behind(select: str, arrays: Path) -> None:
+    (arrays / select.rsplit(maxsplit=1)[-1]).write_text("old")
+    process = start(f"{LONG} --select {select}", arrays)
+    time.sleep(2)
+    assert process.poll() is None, "it was over before it could be interrupted"
+    begin = time.monotonic()
+    process.send_signal(signal.SIGINT)
+    out, error = process.communicate(timeout=10)
+    assert time.monotonic() - begin < 3  # a second, on a machine that does nothing else
+    assert (process.returncode, out) == (130, b"")
+    assert b"Traceback" not in error
+    assert names(arrays) == sorted(["q.npy", select.rsplit(maxsplit=1)[-1]])
+    assert (arrays / select.rsplit(maxsplit=1)[-1]).read_text() == "old"
+
+
+def test_a_terminal_is_told_how_far_it_is(arrays: Path) -> None:
+    ours, theirs = pty.openpty()
+    process = start(f"{LONG} --select output -o o.npy", arrays, theirs)
+    os.close(theirs)
+    seen = b""
+    while b"%" not in seen:
+        seen += os.read(ours, 1000)
+    process.send_signal(signal.SIGINT)
+    process.communicate(timeout=10)
+    os.close(ours)
+    assert b"attending" in seen
+
+
+def test_what_is_no_terminal_is_told_nothing(run: Run, tmp_path: Path) -> None:
+    np.save(tmp_path / "q.npy", np.random.default_rng(0).standard_normal((2500, 8)))
+    ran = run(
+        "compute", "--query", "q.npy", "--key", "q.npy", "--normalize", "sparsemax", "--select", "output", "--json"
+    )
+    assert ran.stderr == ""
+
+
+USES = {
+    "--version": set(),
+    "--help": {"rich"},
+    "compute t.yaml --json": {"numpy", "yaml"},
+    "compute --query [[1]] --key [[1]] --json": {"numpy", "yaml"},  # what stands on the command line is YAML
+    "compute t.yaml": {"numpy", "yaml", "rich"},
+    "compute t.json --select output -o o.npy": {"numpy"},
+}
+
+
+@pytest.mark.parametrize("words", USES)
+def test_nothing_is_imported_that_is_not_used(words: str, run: Run, tutorial: str, tmp_path: Path) -> None:
+    run("compute", tutorial, "--json", "--select", "embeddings,w_q", "-o", "t.json")
+    (tmp_path / "t.json").write_text('{"embeddings": [[1, 2], [3, 4]]}')
+    heavy = {"numpy", "yaml", "rich", "pydantic", "concurrent.futures", "distributed", "orjson", "threadpoolctl"}
+    report = (
+        "import sys\nfrom attncli.cli import main\ntry:\n    main()\nexcept SystemExit:\n    pass\n"
+        f"sys.stderr.write(repr(set(sys.modules) & {heavy}))"
+    )
+    command = [sys.executable, "-c", report, *words.split()]
+    ran = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=60, check=True)
+    imported = ast.literal_eval(ran.stderr.replace("set()", "()"))
+    assert set(imported) - {"orjson"} == USES[words]
+
+
+def test_the_list_of_commands_says_what_each_of_them_says() -> None:
+    from importlib import import_module
+
+    for place in COMMANDS.values():
+        function = getattr(import_module(f"attncli.cli.{place.module}"), place.function)
+        assert place.sentence == (function.__doc__ or "").partition("\n")[0]
