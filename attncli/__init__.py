@@ -8,7 +8,7 @@ if TYPE_CHECKING:
     from attncli.problem import Problem
     from attncli.trace import Result
 
-__version__ = "0.2.0"
+__version__ = "0.3.0"
 __all__ = ["AttnError", "Problem", "Result", "__version__", "attention", "load"]
 
 _PLACES = {
