@@ -6,7 +6,7 @@ from dataclasses import replace
 from attncli.arrays import Array, np
 from attncli.blockwise import rows, tiling
 from attncli.blockwise.blocks import Block, Lengths, blocks
-from attncli.blockwise.executors import cores, fan_out, workers
+from attncli.blockwise.executors import fan_out, workers
 from attncli.blockwise.job import CONTEXT, WEIGHTS, Done, Job
 from attncli.blockwise.recipe import Recipe, read_off
 from attncli.means import Allocate, Means, in_memory
@@ -17,7 +17,7 @@ from attncli.problem import Problem
 from attncli.recorder import Recorder
 from attncli.trace import Step, Trace
 
-ROWS = 1024  # queries of a block that goes tile by tile, at most
+ROWS = 512  # queries of a block that goes tile by tile, whatever the number of workers: so the last digits are the same
 EDGE = 256  # where masks hide some keys: at the edges of what is visible small blocks waste less
 TILE = 2**18  # cells of a tile: its scores stay in a core's second cache
 CELLS = 2**19  # numbers of the largest step of a block of whole rows
@@ -55,7 +55,7 @@ def _fill(tables: "_Tables", problem: Problem, means: Means) -> None:
     recipe, lengths = tables.recipe, tables.recipe.lengths
     if list(tables.values) == [CONTEXT] and tiling.can_merge(problem.normalize, problem.context):
         masked = any(move.stage == "mask" for move in recipe.scoring)
-        rows = EDGE if masked else _evenly(lengths.queries, ROWS)
+        rows = EDGE if masked else ROWS
         keys = min(max(TILE // rows, 1), lengths.keys)
         with np.errstate(all="ignore"):
             job, cells = Job(*tiling.plan(recipe, problem.normalize, keys)), TILE
@@ -68,12 +68,6 @@ def _fill(tables: "_Tables", problem: Problem, means: Means) -> None:
         for number, _ in enumerate(fan_out(job, todo, found, tables.keep), 1):
             if means.progress is not None:
                 means.progress(number, len(todo))
-
-
-def _evenly(queries: int, most: int) -> int:
-    """How many queries a block has, so that every core has equally many blocks."""
-    workers = cores()
-    return -(-queries // (workers * -(-queries // (workers * most))))
 
 
 class _Tables:

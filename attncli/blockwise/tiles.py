@@ -66,11 +66,11 @@ def _scores(tiling: Tiling, block: "_Gathering", part: Values, masked: bool, nam
         right = part[FACTOR]
         room = _SCRATCH.take("scores", (*block.gathered.shape[:-1], right.shape[-1]), tiling.dtype)
         part[tiling.product.name] = np.matmul(block.left, right, out=room)
-    left = block.binary  # exp(−∞) = 0, and a zero is put in its place faster than an infinity is raised
+    later = block.binary  # exp(−∞) = 0, and a zero is put in its place faster than an infinity is raised
     for move in tiling.moves:
-        if move.stage != "mask" or (masked and not (left and move.function is hide)):
+        if move.stage != "mask" or (masked and not (later and move.function is hide)):
             part[move.name] = typed(np.asarray(move.function(**move.read(part), **move.options)), tiling.dtype)
-    if masked and left:
+    if masked and later:
         return part[tiling.unmasked], part[tiling.visible]
     return part[name if masked else tiling.unmasked], None
 

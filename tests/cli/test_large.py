@@ -49,6 +49,15 @@ def test_weights_are_computed_straight_into_their_file(run: Run, tmp_path: Path)
     assert names(tmp_path) == ["q.npy", "w.npy"]
 
 
+@pytest.mark.parametrize("more", ["--select output", "--select output --causal", "--select weights"])
+def test_the_last_digits_do_not_hang_on_who_computes(more: str, run: Run, tmp_path: Path) -> None:
+    np.save(tmp_path / "q.npy", np.random.default_rng(1).standard_normal((1100, 16)))
+    for name in ("threads", "serial"):
+        words = f"compute --query q.npy --key q.npy {more} --executor {name} -o {name}.npy"
+        assert run(*words.split()).returncode == 0
+    assert (tmp_path / "threads.npy").read_bytes() == (tmp_path / "serial.npy").read_bytes()
+
+
 @pytest.mark.parametrize("select", ["output -o o.npy", "weights -o w.npy"])
 def test_an_interrupt_ends_it_at_once_and_leaves_nothing_behind(select: str, arrays: Path) -> None:
     (arrays / select.rsplit(maxsplit=1)[-1]).write_text("old")
