@@ -8,6 +8,7 @@ from attncli.arrays import Array, np
 from attncli.errors import UnknownNameError
 
 THREADS, SERIAL, REMOTE = "threads", "serial", "tcp://"
+EXECUTORS = (THREADS, SERIAL, f"{REMOTE}host:8786")
 
 Allocate = Callable[[str, tuple[int, ...], "np.dtype[Any]"], Array]
 Progress = Callable[[int, int], None]
@@ -16,6 +17,11 @@ Progress = Callable[[int, int], None]
 def in_memory(_name: str, shape: tuple[int, ...], dtype: "np.dtype[Any]") -> Array:
     """Room for a result."""
     return np.empty(shape, dtype)
+
+
+def is_executor(name: str) -> bool:
+    """Whether a name or an address says who computes."""
+    return name in (THREADS, SERIAL) or name.startswith(REMOTE)
 
 
 @dataclass(frozen=True)
@@ -32,6 +38,5 @@ class Means:
     blas_is_held: bool = False
 
     def __post_init__(self) -> None:
-        if self.executor not in (THREADS, SERIAL) and not self.executor.startswith(REMOTE):
-            known = (THREADS, SERIAL, f"{REMOTE}host:8786")
-            raise UnknownNameError("executor", self.executor, known, where="executor")
+        if not is_executor(self.executor):
+            raise UnknownNameError("executor", self.executor, EXECUTORS, where="executor")

@@ -101,11 +101,13 @@ def look(problem: "Problem", wanted: Wanted, straight: "Straight | None" = None)
     """The result of a problem, with the cell and the head that are asked for."""
     from attncli.cli.progress import Progress
     from attncli.compute import run
-    from attncli.means import Means, in_memory
+    from attncli.means import EXECUTORS, Means, in_memory, is_executor
     from attncli.render.view import View
 
     if not 0 <= wanted.precision <= 17:
         raise AttnError(f"{wanted.precision} digits can't be shown", where="--precision", hint="expected 0 to 17")
+    if not is_executor(wanted.executor):
+        raise UnknownNameError("executor", wanted.executor, EXECUTORS, where="--executor")
     with Progress() as progress:
         allocate = in_memory if straight is None else straight.allocate
         means = Means(wanted.executor, allocate, progress, blas_is_held=True)

@@ -1,4 +1,4 @@
-"""Whoever computes the blocks, the answer is the same, to the last bit."""
+"""Whoever computes the blocks, the answer is the same."""
 
 from collections.abc import Iterator
 from typing import Any
