@@ -34,11 +34,32 @@ COMMANDS = {
 }
 
 
-class Commands(TyperGroup):
+class _Sparing:
+    """What makes nothing of options that are not on the command line; they keep the defaults of its function."""
+
+    words: Sequence[str] | None = None
+
+    def options_among(self, words: list[str]) -> list[str]:
+        """The words among which its options may be."""
+        return list(words)
+
+    def parse_args(self, context: Any, args: list[str]) -> Any:
+        """Parse its words."""
+        self.words = self.options_among(args)
+        try:
+            return super().parse_args(context, args)  # type: ignore[misc] # a command or a group is the next class
+        finally:
+            self.words = None
+
+    def get_params(self, context: Any) -> Any:
+        """Arguments, and options: while words are parsed those that are among them."""
+        return _given(super().get_params(context), self.words, context)  # type: ignore[misc] # the same
+
+
+class Commands(_Sparing, TyperGroup):
     """The commands of `attn`; those that are only listed are not imported."""
 
     is_listing = False
-    words: Sequence[str] | None = None
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
@@ -57,17 +78,9 @@ class Commands(TyperGroup):
         alone.command(name, cls=OnlyWhatIsGiven)(function)
         return get_command(alone)
 
-    def parse_args(self, context: Any, args: list[str]) -> Any:
-        """Parse the words before the command's name."""
-        self.words = list(takewhile(lambda word: word.startswith("-"), args))
-        try:
-            return super().parse_args(context, args)
-        finally:
-            self.words = None
-
-    def get_params(self, context: Any) -> Any:
-        """The options: while words are parsed those that are among them."""
-        return _given(super().get_params(context), self.words, context)
+    def options_among(self, words: list[str]) -> list[str]:
+        """The words before the command's name."""
+        return list(takewhile(lambda word: word.startswith("-"), words))
 
     def format_help(self, context: Any, formatter: Any) -> None:
         """The help, with a sentence for each command."""
@@ -98,25 +111,8 @@ class Commands(TyperGroup):
             self.is_listing = False
 
 
-class OnlyWhatIsGiven(TyperCommand):
-    """A command that makes nothing of options that are not on the command line: there may be sixty of them.
-
-    They keep the defaults of its function.
-    """
-
-    words: Sequence[str] | None = None
-
-    def parse_args(self, context: Any, args: list[str]) -> Any:
-        """Parse the words after the command's name."""
-        self.words = list(args)
-        try:
-            return super().parse_args(context, args)
-        finally:
-            self.words = None
-
-    def get_params(self, context: Any) -> Any:
-        """Arguments, and options: while words are parsed those that are among them."""
-        return _given(super().get_params(context), self.words, context)
+class OnlyWhatIsGiven(_Sparing, TyperCommand):
+    """A command that makes nothing of options that are not on the command line: there may be sixty of them."""
 
 
 def _given(parameters: list[Any], words: Sequence[str] | None, context: Any) -> list[Any]:

@@ -34,8 +34,12 @@ def test_a_table_that_is_plain_is_the_table_that_it_is(
     (tmp_path / "t.csv").write_text(text, newline="", encoding="utf-8")
     table, expected = plain.read(tmp_path / "t.csv"), csv.read(text, "t.csv")
     if table is not None:
-        np.testing.assert_array_equal(table.numbers, expected.numbers)
-        assert (table.labels, table.columns) == (expected.labels, expected.columns)
+        assert_same(table, expected)
+
+
+def assert_same(table: csv.Table, expected: csv.Table) -> None:
+    np.testing.assert_array_equal(table.numbers, expected.numbers)
+    assert (table.labels, table.columns) == (expected.labels, expected.columns)
 
 
 PLAIN = {
@@ -61,8 +65,7 @@ def test_these_are_plain(text: str, at_once: int, tmp_path: Path, monkeypatch: p
     (tmp_path / "t.csv").write_text(text, newline="", encoding="utf-8")
     table, expected = plain.read(tmp_path / "t.csv"), csv.read(text.removeprefix("\ufeff"), "t.csv")
     assert table is not None
-    np.testing.assert_array_equal(table.numbers, expected.numbers)
-    assert (table.labels, table.columns) == (expected.labels, expected.columns)
+    assert_same(table, expected)
 
 
 CAREFUL = {
