@@ -7,6 +7,7 @@ from concurrent.futures import Executor, Future, ThreadPoolExecutor
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass
 from functools import cache
+from threading import Event
 from typing import Any
 
 from attncli.blockwise.blocks import Block
@@ -48,9 +49,10 @@ def fan_out(job: Job, blocks: Iterable[Block], workers: Workers, keep: Keep) -> 
     """Compute every block and keep what comes of it; the blocks come back in order, each once it is kept."""
     handed = workers.handed(job)
     waiting: deque[tuple[Block, Future[Any]]] = deque()
+    given_up = Event()
 
     def compute_and_keep(block: Block) -> None:
-        keep(block, compute(job, block, job.asking(block)))
+        keep(block, compute(job, block, job.asking(block), given_up.is_set))
 
     def finish() -> Block:
         block, future = waiting.popleft()
@@ -72,6 +74,7 @@ def fan_out(job: Job, blocks: Iterable[Block], workers: Workers, keep: Keep) -> 
         while waiting:
             yield finish()
     finally:  # where something went wrong, or somebody has had enough: what has not begun never will
+        given_up.set()
         for _, future in waiting:
             future.cancel()
 

@@ -1,6 +1,6 @@
 """The job of a worker: one block, from what every block reads and what belongs to this one."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Generator, Mapping, Sequence
 from dataclasses import dataclass
 
 from attncli.arrays import Array, np
@@ -10,6 +10,10 @@ from attncli.blockwise.recipe import Recipe
 from attncli.blockwise.tiling import Tiling
 
 CONTEXT, WEIGHTS = "context", "weights"
+
+
+class GivenUp(Exception):  # noqa: N818 - it is no error
+    """Nobody wants the block any more."""
 
 
 @dataclass(frozen=True)
@@ -37,12 +41,12 @@ class Job:
         """What belongs to the queries of a block."""
         return self.recipe.cut(block, asking=True)
 
-    def compute(self, block: Block, asking: Mapping[str, Array]) -> Done:
-        """A block, from what belongs to its queries."""
+    def steps(self, block: Block, asking: Mapping[str, Array]) -> Generator[None, None, Done]:
+        """A block, from what belongs to its queries; between two steps the work may be given up."""
         arrays = self.recipe.cut(block, asking=False) | dict(asking)
         with np.errstate(all="ignore"):
             if self.tiling is not None:
-                context, attends = tiles.compute(self.recipe, self.tiling, arrays)
+                context, attends = yield from tiles.compute(self.recipe, self.tiling, arrays)
                 return Done({CONTEXT: context}, attends, (0, self.recipe.lengths.keys))
             reach = rows.seen(self.recipe, arrays)
             first, end = map(int, reach.some)
@@ -53,6 +57,14 @@ class Job:
             return Done({name: values[name] for name in self.wanted}, attends, (first, end))
 
 
-def compute(job: Job, block: Block, asking: Mapping[str, Array]) -> Done:
-    """A block of a job, wherever it is computed."""
-    return job.compute(block, asking)
+def compute(job: Job, block: Block, asking: Mapping[str, Array], given_up: Callable[[], bool] = bool) -> Done:
+    """A block of a job, wherever it is computed; raises GivenUp between two steps where nobody wants it any more."""
+    steps = job.steps(block, asking)
+    try:
+        while True:
+            next(steps)
+            if given_up():
+                raise GivenUp
+    except StopIteration as end:
+        done: Done = end.value
+        return done

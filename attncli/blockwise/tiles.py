@@ -5,7 +5,7 @@ A tile's scores stand in a buffer that its thread uses again and again; its weig
 
 import math
 import threading
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
 
 from attncli.arrays import Array, np
 from attncli.blockwise.recipe import Recipe
@@ -36,13 +36,14 @@ class _Scratch(threading.local):
 _SCRATCH = _Scratch()
 
 
-def compute(recipe: Recipe, tiling: Tiling, arrays: Values) -> tuple[Array, Array]:
-    """The context of a block, and which of its queries attend to anything."""
+def compute(recipe: Recipe, tiling: Tiling, arrays: Values) -> Generator[None, None, tuple[Array, Array]]:
+    """The context of a block, and which of its queries attend to anything; a pause after each tile."""
     gathering = _Gathering(tiling, arrays)
     for first, end, masked in _spans(recipe, arrays, tiling.keys):
         part = recipe.of_keys(arrays, first, end)
         scores, visible = _scores(tiling, gathering, part, masked, recipe.scores)
         gathering.add(scores, visible, part[tiling.value])
+        yield
     return gathering.result()
 
 

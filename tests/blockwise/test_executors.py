@@ -10,7 +10,7 @@ import attncli
 from attncli import AttnError
 from attncli.blockwise import executors, run
 from attncli.blockwise.blocks import Block
-from attncli.blockwise.job import Job
+from attncli.blockwise.job import GivenUp, Job, compute
 from attncli.means import Means
 
 Q, K, V = (np.random.default_rng(seed).standard_normal((700, 16)) for seed in range(3))
@@ -48,7 +48,7 @@ def test_an_error_in_a_block_ends_the_work(monkeypatch: pytest.MonkeyPatch) -> N
         begun.append(block)
         raise AttnError("no")
 
-    monkeypatch.setattr(Job, "compute", fails)
+    monkeypatch.setattr(Job, "steps", fails)
     monkeypatch.setattr(run, "ROWS", 2)
     with pytest.raises(AttnError, match="no"):
         attncli.attention(Q, K, V)
@@ -89,11 +89,30 @@ def test_no_more_blocks_wait_than_workers_can_use() -> None:
         def asking(self, block: Block) -> dict[str, Any]:
             return {}
 
-        def compute(self, block: Block, asking: Any) -> Any:
-            return None
+        def steps(self, block: Block, asking: Any) -> Any:
+            yield
 
     with executors.workers(Means()) as found:
         steps = executors.fan_out(Idle(), blocks(), found, lambda *_: None)  # type: ignore[arg-type] # stands for a Job
         next(steps)
         assert len(asked) == found.ahead + 1
         steps.close()
+
+
+def test_a_block_is_given_up_between_two_tiles() -> None:
+    """A long one must not be waited for: Ctrl-C ends the work within a second."""
+    asked: list[int] = []
+
+    def enough() -> bool:
+        asked.append(1)
+        return len(asked) == 3
+
+    class Endless:
+        def steps(self, block: Block, asking: Any) -> Any:
+            while True:
+                yield
+
+    block = Block(slice(0, 1), slice(0, 1), slice(0, 1))
+    with pytest.raises(GivenUp):
+        compute(Endless(), block, {}, enough)  # type: ignore[arg-type] # stands for a Job
+    assert len(asked) == 3
