@@ -17,8 +17,9 @@ from attncli.problem import Problem
 from attncli.recorder import Recorder
 from attncli.trace import Step, Trace
 
-ROWS = 512  # queries of a block that goes tile by tile, whatever the number of workers: so the last digits are the same
-EDGE = 256  # where masks hide some keys: at the edges of what is visible small blocks waste less
+# Blocks are the same whatever the number of workers, and so are the last digits.
+ROWS = 1024  # queries of a block that goes tile by tile, at most
+EDGE = 512  # where masks hide some keys: at the edges of what is visible smaller blocks waste less
 TILE = 2**18  # cells of a tile: its scores stay in a core's second cache
 CELLS = 2**19  # numbers of the largest step of a block of whole rows
 
@@ -55,7 +56,7 @@ def _fill(tables: "_Tables", problem: Problem, means: Means) -> None:
     recipe, lengths = tables.recipe, tables.recipe.lengths
     if list(tables.values) == [CONTEXT] and tiling.can_merge(problem.normalize, problem.context):
         masked = any(move.stage == "mask" for move in recipe.scoring)
-        rows = EDGE if masked else ROWS
+        rows = EDGE if masked else _evenly(lengths.queries)
         keys = min(max(TILE // rows, 1), lengths.keys)
         with np.errstate(all="ignore"):
             job, cells = Job(*tiling.plan(recipe, problem.normalize, keys)), TILE
@@ -68,6 +69,11 @@ def _fill(tables: "_Tables", problem: Problem, means: Means) -> None:
         for number, _ in enumerate(fan_out(job, todo, found, tables.keep), 1):
             if means.progress is not None:
                 means.progress(number, len(todo))
+
+
+def _evenly(queries: int) -> int:
+    """How many queries a block has where there is an even number of blocks, none of them larger than ROWS."""
+    return -(-queries // (2 * -(-queries // (2 * ROWS))))
 
 
 class _Tables:
