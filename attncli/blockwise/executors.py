@@ -46,7 +46,7 @@ class _AtOnce(Executor):
 
 
 def fan_out(job: Job, blocks: Iterable[Block], workers: Workers, keep: Keep) -> Iterator[Block]:
-    """Compute every block and keep what comes of it; the blocks come back in order, each once it is kept."""
+    """Compute every block and keep what comes of it, in its place; a block comes back once it is kept."""
     handed = workers.handed(job)
     waiting: deque[tuple[Block, Future[Any]]] = deque()
     given_up = Event()
@@ -55,6 +55,12 @@ def fan_out(job: Job, blocks: Iterable[Block], workers: Workers, keep: Keep) -> 
         keep(block, compute(job, block, job.asking(block), given_up.is_set))
 
     def finish() -> Block:
+        if workers.share_memory and not waiting[0][1].done():
+            for place, (block, future) in enumerate(waiting):
+                if future.cancel():  # nobody has begun it: this thread need not be idle
+                    del waiting[place]
+                    compute_and_keep(block)
+                    return block
         block, future = waiting.popleft()
         done = future.result()
         if not workers.share_memory:
@@ -95,8 +101,8 @@ def workers(means: Means) -> Iterator[Workers]:
 
 @cache
 def _threads() -> ThreadPoolExecutor:
-    """A thread for each core; they and their buffers stay for the next problem."""
-    return ThreadPoolExecutor(cores(), thread_name_prefix="attn")
+    """A thread for each core beside this one; they and their buffers stay for the next problem."""
+    return ThreadPoolExecutor(max(cores() - 1, 1), thread_name_prefix="attn")
 
 
 def cores() -> int:
