@@ -16,10 +16,11 @@ Interval = tuple[float, float]  # from the first key to before the last
 
 @dataclass(frozen=True, eq=False)
 class Factors:
-    """A score that is `left(query) @ right(key).mT`; both take the score's parameters too."""
+    """A score that is `left(query) @ right(key).mT · scale(d)`; left and right take the score's parameters too."""
 
     left: Function
     right: Function
+    scale: Callable[[int], float]
 
 
 @dataclass(frozen=True, eq=False)
@@ -53,9 +54,11 @@ _MERGING: dict[Function, Merging] = {}
 _REACHES: dict[Function, Callable[..., Reach]] = {}
 
 
-def factored(function: Function, left: Function, right: Function) -> None:
-    """Attach to a score the two matrices whose product it is."""
-    _FACTORS[function] = Factors(left, right)
+def factored(
+    function: Function, left: Function, right: Function, scale: Callable[[int], float] = lambda features: 1.0
+) -> None:
+    """Attach to a score the two matrices whose product it is, and what it is scaled with for so many features."""
+    _FACTORS[function] = Factors(left, right, scale)
 
 
 def merges(function: Function, rule: Merging) -> None:

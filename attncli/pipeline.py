@@ -40,8 +40,8 @@ def told(problem: Problem, steps: Iterable[Step], precision: Precision) -> Trace
             "m": keys,
             "p": keys[: problem.past_count],
             "k": keys[problem.past_count :],
-            "m+1": (*keys, "sink"),
-        },
+        }
+        | ({} if problem.sink is None else {"m+1": (*keys, "sink")}),
         steps=tuple(steps),
         precision=precision,
     )

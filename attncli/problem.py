@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, fields
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from typing import TYPE_CHECKING, Any
 
 from attncli.arrays import Array
@@ -169,7 +169,7 @@ class Problem:
         """Whether queries and keys come from one sequence (self-attention)."""
         return self.query is None and self.query_embeddings is None
 
-    @property
+    @cached_property
     def layout(self) -> Layout:
         """The axes before queries and keys, and how many heads there are."""
         return layout_of(self)

@@ -92,13 +92,7 @@ class Trace:
 
     def __getitem__(self, name: str) -> Step:
         """The step of that name; a stage that did nothing answers with the step before it."""
-        by_name = {step.name: step for step in self.steps}
-        wanted = name
-        while wanted not in by_name and wanted in BEFORE:
-            wanted = BEFORE[wanted]
-        if wanted not in by_name:
-            raise UnknownNameError("result", name, [*RESULTS, *(n for n in by_name if n not in RESULTS)])
-        return by_name[wanted]
+        return answering(name, self.steps)
 
     @property
     def given(self) -> Sequence[Step]:
@@ -162,6 +156,20 @@ class Result:
     def __repr__(self) -> str:
         sizes = ", ".join(f"{name} {self.trace[name].value.shape}" for name in self.select)
         return f"Result({sizes})"
+
+
+def answering(name: str, steps: Iterable[Step]) -> Step:
+    """The step of that name; a stage that did nothing answers with the step before it.
+
+    Raises UnknownNameError where there is none.
+    """
+    by_name = {step.name: step for step in steps}
+    wanted = name
+    while wanted not in by_name and wanted in BEFORE:
+        wanted = BEFORE[wanted]
+    if wanted not in by_name:
+        raise UnknownNameError("result", name, [*RESULTS, *(n for n in by_name if n not in RESULTS)])
+    return by_name[wanted]
 
 
 def position_of(wanted: str, labels: Sequence[str], *, where: str) -> list[int]:

@@ -15,7 +15,7 @@ from attncli.pipeline import FINISH, PREPARE, SHARE, told
 from attncli.precision import Precision
 from attncli.problem import Problem
 from attncli.recorder import Recorder
-from attncli.trace import Step, Trace
+from attncli.trace import Step, Trace, answering
 
 # Blocks are the same whatever the number of workers, and so are the last digits.
 ROWS = 1024  # queries of a block that goes tile by tile, at most
@@ -40,8 +40,8 @@ def trace(problem: Problem, select: Iterable[str], means: Means) -> Trace:
     rows, keys = (front.now(role).value.shape[-2] for role in ("query", "key"))
     lengths = Lengths(layout.batch or 1, layout.heads, layout.kv_heads, rows, keys)
     recipe, steps = read_off(problem, front, lengths)
-    known = told(problem, (*front.steps.values(), *steps.values()), front.precision)
-    wanted = dict.fromkeys(known[name].name for name in select if name not in FINISHED)
+    known = (*front.steps.values(), *steps.values())
+    wanted = dict.fromkeys(answering(name, known).name for name in select if name not in FINISHED)
     given = {name: steps[name] for name in wanted if name in steps and steps[name].stage == "given"}
     tables = _Tables(recipe, steps, means.allocate, [name for name in wanted if name in steps and name not in given])
     _fill(tables, problem, means)
@@ -129,9 +129,10 @@ class _Tables:
 
     def _unsound(self) -> tuple[str, ...]:
         """Where the context is not finite, what its first such query says about the steps that led there."""
-        sound = np.isfinite(self.values[CONTEXT]).all(axis=-1)
+        sound = np.isfinite(self.values[CONTEXT])
         if sound.all():
             return ()
+        sound = sound.all(axis=-1)
         at = np.unravel_index(int(sound.argmin()), sound.shape)
         place = dict(zip(self.made[CONTEXT].axes, map(int, at), strict=False))
         first = [slice(place.get(letter, 0), place.get(letter, 0) + 1) for letter in "bhn"]

@@ -64,7 +64,7 @@ def _scores(tiling: Tiling, block: "_Gathering", part: Values, masked: bool, nam
     """The scores of a tile, those of hidden keys −∞; or else which keys are visible, where that is left to be done."""
     if tiling.product is not None:
         assert block.left is not None  # where there is a product there are its factors
-        right = part[FACTOR]
+        right = part[FACTOR].swapaxes(-1, -2)
         room = _SCRATCH.take("scores", (*block.gathered.shape[:-1], right.shape[-1]), tiling.dtype)
         part[tiling.product.name] = np.matmul(block.left, right, out=room)
     later = block.binary  # exp(−∞) = 0, and a zero is put in its place faster than an infinity is raised
@@ -82,16 +82,16 @@ class _Gathering:
     def __init__(self, tiling: Tiling, arrays: Values) -> None:
         self.tiling, self.rule = tiling, tiling.rule
         query, value = arrays[tiling.query], arrays[tiling.value]
-        self.left, product = None, tiling.product
+        self.power = LOG2E / tiling.parameters.get("temperature", 1.0)
+        self.left, self.binary, product = None, False, tiling.product
         if product is not None:
             given = {argument: arrays[source] for argument, source in product.arrays.items()}
-            self.left = product.left(query, **given, **product.options)
-            self.left = np.multiply(self.left, product.scale, dtype=tiling.dtype)
-        self.power = LOG2E / tiling.parameters.get("temperature", 1.0)
-        self.binary = product is not None and self.left is not None and longest(self.left) <= product.safe
-        if self.binary:
-            self.left *= self.power
-        leading = np.broadcast_shapes(query.shape[:-2], value.shape[:-2])
+            left = product.left(query, **given, **product.options)
+            self.binary = longest(left) * abs(product.scale) <= product.safe
+            scale = product.scale * self.power if self.binary else product.scale
+            room = _SCRATCH.take("left", left.shape, tiling.dtype)
+            self.left = np.multiply(left, scale, out=room)
+        leading = np.broadcast(query[..., 0, 0], value[..., 0, 0]).shape
         width = value.shape[-1] + (0 if tiling.finite else 1)
         self.gathered = np.zeros((*leading, query.shape[-2], width), tiling.dtype)
         self.reference: Array | None = None
@@ -127,7 +127,7 @@ class _Gathering:
         """Take in a tile, and nothing of what is not visible."""
         parts = self._parts(scores)
         if visible is not None:
-            np.copyto(parts, 0, where=~visible)
+            np.multiply(parts, visible, out=parts)
         if self.signed is not None:
             self.signed |= (parts != 0).any(axis=-1)
         if self.tiling.finite:
@@ -147,6 +147,8 @@ class _Gathering:
                 total = total + self.rule.beside(np.zeros_like(total) if self.reference is None else self.reference)
             attends = attends & (total[..., 0] != 0)
             nothing = total == 0
-            mixture = np.divide(mixture, np.where(nothing, 1, total), out=mixture)
-            mixture[nothing[..., 0]] = 0
+            if nothing.any():
+                total = np.where(nothing, 1, total)
+                mixture[nothing[..., 0]] = 0
+            np.divide(mixture, total, out=mixture)
         return mixture, attends

@@ -1,7 +1,7 @@
 """Tilings: how a problem goes in tiles of some queries and some keys, read off its recipe once for all of them.
 
-A score that is a product has its right factor turned and laid out once; values have a last column of ones, so that
-one product gives the mixture and the sum of the parts.
+A score that is a product has its right factor made once; values have a last column of ones, so that one product gives
+the mixture and the sum of the parts.
 """
 
 import math
@@ -26,8 +26,9 @@ FACTOR = "right factor"
 class Product:
     """The step that is a product of two factors, and how the left one comes from the queries.
 
-    `safe` is a bound on the norm of a left row: below it no score is farther from 0 than SAFE, and its exponential is
-    taken as it is, as a power of two: `exp(s / T) = 2^(s · log₂e / T)`, whose factor is folded into the queries.
+    `safe` is a bound on the norm of a scaled left row: below it no score is farther from 0 than SAFE, and its
+    exponential is taken as it is, as a power of two: `exp(s / T) = 2^(s · log₂e / T)`, whose factor is folded into the
+    queries.
     """
 
     name: str
@@ -72,13 +73,14 @@ def can_merge(normalize: Chosen, context: Chosen) -> bool:
 def plan(recipe: Recipe, normalize: Chosen, keys: int) -> tuple[Recipe, Tiling]:
     """How a problem that can merge goes in tiles of so many keys, with the arrays that they read."""
     dtype = recipe.precision.working
-    sources = {name: replace(x, value=typed(x.value, dtype)) for name, x in recipe.sources.items()}
+    sources = {name: Source(name, typed(x.value, dtype), x.axes) for name, x in recipe.sources.items()}
     answer = recipe.answering[-1]
     value = sources[answer.inputs["value"]]
-    finite = bool(np.isfinite(value.value).all())
+    largest = max(value.value.max(), -value.value.min())  # not a number where a value is none
+    finite = bool(np.isfinite(largest))
     if finite:
         ones = np.ones((*value.value.shape[:-1], 1), dtype)
-        sources[value.name] = replace(value, value=np.concatenate([value.value, ones], axis=-1))
+        sources[value.name] = Source(value.name, np.concatenate([value.value, ones], axis=-1), value.axes)
     hiding = recipe.scoring[-1]
     tiling = Tiling(
         moves=recipe.scoring,
@@ -94,30 +96,29 @@ def plan(recipe: Recipe, normalize: Chosen, keys: int) -> tuple[Recipe, Tiling]:
         sink=next((move.inputs["sink"] for move in recipe.answering if "sink" in move.inputs), None),
     )
     if factors_of(recipe.scoring[0].function) is not None:
-        tiling = _factored(tiling, sources, finite and abs(value.value).max() <= LARGEST)
+        tiling = _factored(tiling, sources, finite and largest <= LARGEST)
     return replace(recipe, sources=sources), tiling
 
 
 def typed(x: Array, dtype: str) -> Array:
-    """Floating-point numbers in the type that tiles compute in."""
-    return x.astype(dtype, copy=False) if x.dtype.kind == "f" else x
+    """Floating-point numbers in the type that tiles compute in, positions in one that compares twice as fast."""
+    wanted = {"f": dtype, "i": "int32"}.get(x.dtype.kind)
+    return x if wanted is None else x.astype(wanted, copy=False)
 
 
 def _factored(tiling: Tiling, sources: dict[str, Source], small: bool) -> Tiling:
-    """The first move as a product, with a scale that follows it; the keys' factor is turned once, for all blocks."""
+    """The first move as a product, with a scale that follows it; the keys' factor is made once, for all blocks."""
     first, *moves = tiling.moves
     factors = factors_of(first.function)
     assert factors is not None  # the caller has looked
-    name, scale = first.name, 1.0
+    name, scale = first.name, factors.scale(sources[first.inputs["query"]].value.shape[-1])
     if moves and moves[0].function is scaled:
-        name, scale, *moves = moves[0].name, moves[0].options["scale"], *moves[1:]
+        name, scale, *moves = moves[0].name, scale * moves[0].options["scale"], *moves[1:]
     arrays = {argument: source for argument, source in first.inputs.items() if argument not in ("query", "key")}
     key = sources[first.inputs["key"]]
     given = {argument: sources[source].value for argument, source in arrays.items()}
     right = factors.right(key.value, **given, **first.options)
-    sources[FACTOR] = Source(
-        FACTOR, np.ascontiguousarray(right.swapaxes(-1, -2)), (*key.axes[:-2], key.axes[-1], key.axes[-2])
-    )
+    sources[FACTOR] = Source(FACTOR, np.ascontiguousarray(right), key.axes)
     if not any(first.inputs["key"] in move.inputs.values() for move in moves):
         del sources[key.name]
     bare = small and tiling.rule.exponential and all(move.stage == "mask" for move in moves)

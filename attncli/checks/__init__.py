@@ -7,7 +7,6 @@ from attncli.checks.labels import check_labels
 from attncli.checks.lengths import check_lengths
 from attncli.checks.masks import check_masks
 from attncli.checks.sources import check_sources
-from attncli.layout import layout_of
 
 if TYPE_CHECKING:
     from attncli.problem import Problem
@@ -16,7 +15,7 @@ if TYPE_CHECKING:
 def check(problem: "Problem") -> None:
     """Raise AttnError where the keys of a problem contradict each other."""
     check_sources(problem)
-    layout = layout_of(problem)
+    layout = problem.layout
     lengths = check_lengths(problem, layout)
     check_labels(problem)
     check_entries(problem, layout, lengths)

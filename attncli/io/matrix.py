@@ -170,10 +170,11 @@ def given(value: Any, key: str, origin: Origin) -> Labelled:
         found = np.asarray(value.float() if bfloat16 else value)
     except (TypeError, RuntimeError) as error:  # a tensor of a type that NumPy has not, or one that keeps gradients
         raise AttnError(f"can't be read ({error})", where=origin.where(key, value)) from None
-    if bfloat16 or found.dtype.name == BFLOAT16:  # a tensor, or a type that another package has registered
+    name = found.dtype.name
+    if bfloat16 or name == BFLOAT16:  # a tensor, or a type that another package has registered
         return Labelled(found.astype(np.float32), dtype=BFLOAT16)
     if found.dtype.kind in "iu":
         return Labelled(found.astype(np.float64))
     if found.dtype.kind not in "bf":
         raise AttnError(f"{json.said(value)} is no matrix", where=origin.where(key, value))
-    return Labelled(found, dtype=found.dtype.name if found.dtype.kind == "f" else None)
+    return Labelled(found, dtype=name if found.dtype.kind == "f" else None)

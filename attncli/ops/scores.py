@@ -1,5 +1,6 @@
 """Scores: how well each key answers each query. The last two axes are rows and features; others lead."""
 
+import math
 from typing import Annotated, Any, Literal
 
 from attncli.arrays import Array, np
@@ -27,7 +28,7 @@ def scaled_dot(query: Array, key: Array, *, tap: Tap = silent) -> Array:
     return scaled_products
 
 
-factored(scaled_dot, lambda query: query / np.sqrt(query.dtype.type(query.shape[-1])), lambda key: key)
+factored(scaled_dot, lambda query: query, lambda key: key, scale=lambda features: 1 / math.sqrt(features))
 
 
 @written(scaled_dot)

@@ -58,7 +58,7 @@ def test_a_score_is_the_product_of_its_factors(name: str) -> None:
     more = {"general": {"w": w}, "cosine": {"beta": 1.7}}.get(name, {})
     function = entries("score")[name].function
     factors = factors_of(function)
-    product = factors.left(query, **more) @ factors.right(key, **more).T
+    product = factors.left(query, **more) @ factors.right(key, **more).T * factors.scale(3)
     np.testing.assert_allclose(product, function(query, key, **more), rtol=1e-12)
 
 
