@@ -120,19 +120,19 @@ class _Tables:
 
     def steps(self, labels: Sequence[str]) -> dict[str, Step]:
         """The steps, full; the weights, or else the context, say who attends to nothing."""
-        found = {name: replace(self.made[name], value=value, notes=()) for name, value in self.values.items()}
-        teller = WEIGHTS if WEIGHTS in found else CONTEXT
         empty = nothing_attended(~self.attends, self.made[CONTEXT].axes[:-1], labels)
-        found[teller] = replace(found[teller], notes=empty)
-        found[CONTEXT] = replace(found[CONTEXT], notes=(*found[CONTEXT].notes, *self._unsound()))
-        return found
+        notes = {WEIGHTS: empty} if WEIGHTS in self.values else {CONTEXT: empty}
+        notes[CONTEXT] = (*notes.get(CONTEXT, ()), *self._unsound())
+        return {
+            name: replace(self.made[name], value=value, notes=notes.get(name, ()))
+            for name, value in self.values.items()
+        }
 
     def _unsound(self) -> tuple[str, ...]:
         """Where the context is not finite, what its first such query says about the steps that led there."""
         sound = np.isfinite(self.values[CONTEXT])
         if sound.all():
             return ()
-        sound = sound.all(axis=-1)
         at = np.unravel_index(int(sound.argmin()), sound.shape)
         place = dict(zip(self.made[CONTEXT].axes, map(int, at), strict=False))
         first = [slice(place.get(letter, 0), place.get(letter, 0) + 1) for letter in "bhn"]

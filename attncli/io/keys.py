@@ -18,25 +18,9 @@ VECTORS = (", v", ", b", ", slopes", ", frequencies")
 
 def read_key(key: Key, written: Written) -> Any:
     """One value by its key's kind."""
-    readers: Mapping[str, Callable[[Key, Written, str], Any]] = {
-        "matrix": _array,
-        "vector": _vector,
-        "truths": _truths,
-        "counts": _counts,
-        "vocabulary": _vocabulary,
-        "labels": lambda key, written, where: _labels(written.value, where),
-        "text": lambda key, written, where: _string(written.value, where),
-        "integer": lambda key, written, where: integer(written.value, where, key.least),
-        "number": lambda key, written, where: (
-            finite(written.value, where) if key.above is None else above(written.value, where, key.above)
-        ),
-        "flag": lambda key, written, where: flag(written.value, where),
-        "window": lambda key, written, where: values.window(written.value, where),
-        "word": lambda key, written, where: word(written.value, key.words, where),
-    }
     where = written.origin.where(key.name, written.value)
-    if key.kind in readers:
-        return readers[key.kind](key, written, where)
+    if key.kind in READERS:
+        return READERS[key.kind](key, written, where)
     return choose(key.kind, written.value, written.origin, key.name, _read_parameter)
 
 
@@ -132,3 +116,21 @@ def _vocabulary(key: Key, written: Written, where: str) -> dict[str, Any]:
         twice = next(label for label in found.labels if found.labels.count(label) > 1)
         raise AttnError(f"the word {twice!r} stands twice", where=where)
     return dict(zip(found.labels, found.array, strict=True))
+
+
+READERS: Mapping[str, Callable[[Key, Written, str], Any]] = {
+    "matrix": _array,
+    "vector": _vector,
+    "truths": _truths,
+    "counts": _counts,
+    "vocabulary": _vocabulary,
+    "labels": lambda key, written, where: _labels(written.value, where),
+    "text": lambda key, written, where: _string(written.value, where),
+    "integer": lambda key, written, where: integer(written.value, where, key.least),
+    "number": lambda key, written, where: (
+        finite(written.value, where) if key.above is None else above(written.value, where, key.above)
+    ),
+    "flag": lambda key, written, where: flag(written.value, where),
+    "window": lambda key, written, where: values.window(written.value, where),
+    "word": lambda key, written, where: word(written.value, key.words, where),
+}

@@ -1,7 +1,5 @@
 """What stages share: an entry of the catalogue is run on the steps that stand for its arrays by now."""
 
-from dataclasses import replace
-
 from attncli.arrays import Array
 from attncli.catalogue import Chosen, Quantity
 from attncli.problem import Problem
@@ -27,7 +25,7 @@ def run_entry(
     problem: Problem, recorder: Recorder, stage: str, chosen: Chosen, quantity: Quantity, role: str | None = None
 ) -> None:
     """Run an entry on the steps that its signature names, and on its own parameters; the formula is the entry's."""
-    entry, quantity = chosen.entry, replace(quantity, formula=chosen.entry.formula)
+    entry, quantity = chosen.entry, Quantity(quantity.name, quantity.symbol, chosen.entry.formula, quantity.axes)
     inputs = {name: recorder.current[name] for name in entry.shapes.arrays if name in recorder.current}
     inputs |= give_arrays(problem, recorder, stage, chosen)
     recorder.step(quantity, stage, entry.function, inputs, options=chosen.scalars, entry=entry, role=role)
