@@ -1,9 +1,10 @@
 """The command as a process: what it prints, what it says, and how it ends."""
 
 import os
+import signal
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -12,6 +13,14 @@ from attncli.io import examples
 
 Ran = subprocess.CompletedProcess[str]
 Run = Callable[..., Ran]
+
+
+@pytest.fixture(autouse=True, scope="session")
+def interruptible() -> Iterator[None]:
+    """What is started here can be interrupted, also where the tests run in the background, whose shell ignores it."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
 
 
 @pytest.fixture
