@@ -1,6 +1,6 @@
 """Numerals: rows of numbers as text, in full, some rows at a time."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 from attncli.arrays import Array, np
@@ -8,24 +8,32 @@ from attncli.arrays import Array, np
 AT_ONCE = 2**15  # numbers: text of a few hundred kilobytes
 
 
-def rows(table: Array, spelled: Mapping[str, str]) -> Iterator[list[str]]:
-    """The numbers of each row [r c], separated by a comma (and perhaps a space), so that they read back the same.
+def rows(table: Array, spelled: Mapping[str, str], separator: str = ", ") -> Iterator[list[str]]:
+    """The numbers of each row [r c], separated, so that they read back the same; some rows at a time.
 
-    Some rows at a time; `spelled` has the words for what is not finite. Where orjson is installed it writes: its
-    numbers are the same, in a spelling of its own (`1e-7`, where Python has `1e-07`).
+    `spelled` has the words for what is not finite. Where orjson is installed it writes: its numbers are the same, in a
+    spelling of its own (`1e-7`, where Python has `1e-07`), and with a comma alone where `separator` begins with one.
     """
     count = max(AT_ONCE // max(table.shape[1], 1), 1)
     dumps = _orjson() if table.dtype.kind == "f" and table.dtype.itemsize <= 8 and table.shape[1] else None
     for first in range(0, len(table), count):
         part = table[first : first + count]
-        if (part.dtype.kind == "f" and not np.isfinite(part).all()) or part.dtype.itemsize > 8:
-            yield [", ".join(spelled.get(text, text) for text in map(str, row)) for row in part.tolist()]
-        elif dumps is not None:
-            yield dumps(part)
-        elif part.dtype.kind == "b":
-            yield [repr(row)[1:-1].lower() for row in part.tolist()]
+        finite = part.dtype.kind != "f" or bool(np.isfinite(part).all())
+        if finite and dumps is not None:
+            lines = dumps(part)
+            yield lines if separator.startswith(",") else [line.replace(",", separator) for line in lines]
         else:
-            yield [repr(row)[1:-1] for row in part.tolist()]
+            spell = _speller(part, finite, spelled)
+            yield [separator.join(map(spell, row)) for row in part.tolist()]
+
+
+def _speller(part: Array, finite: bool, spelled: Mapping[str, str]) -> Callable[[Any], str]:
+    """How Python writes one of these numbers."""
+    if part.dtype.kind == "b":
+        return {True: "true", False: "false"}.__getitem__
+    if finite and part.dtype.itemsize <= 8:
+        return repr
+    return lambda number: spelled.get(str(number), str(number))
 
 
 def _orjson() -> Any:

@@ -60,3 +60,12 @@ def test_a_view_is_written_as_it_reads() -> None:
     table = np.arange(12.0).reshape(3, 4)
     assert json.loads(text(table.T)) == table.T.tolist()
     assert json.loads(text(table[:, ::2])) == table[:, ::2].tolist()
+
+
+@pytest.mark.usefixtures("_writer")
+@pytest.mark.parametrize("separator", [",", "\t", ", "])
+def test_numbers_are_separated_as_asked(separator: str) -> None:
+    table = np.array([[1.5, -2.0, 1e-300], [0.1, np.inf, 3.0]])
+    for row, numbers in zip(table, [row for rows in numerals.rows(table, {}, separator) for row in rows], strict=True):
+        cells = numbers.split(separator.strip(" "))
+        assert [float(cell) for cell in cells] == row.tolist()

@@ -24,8 +24,6 @@ def _table(name: str, grid: Grid, delimiter: str, titled: bool) -> Iterator[str]
         yield f"# {clean(', '.join(part for part in (name, grid.slice) if part))}\n"
     yield delimited.text([["", *grid.columns]], delimiter)
     labels = iter(grid.rows)
-    for rows in numerals.rows(grid.values, {}):
-        separator = ", " if " " in rows[0] else ","
-        lines = rows if separator == delimiter else [row.replace(separator, delimiter) for row in rows]
-        named = zip(lines, labels, strict=False)  # the lines first: where they end, no label is lost
-        yield "".join([f"{delimited.cell(label, delimiter)}{delimiter}{line}\n" for line, label in named])
+    for rows in numerals.rows(grid.values, {}, delimiter):
+        named = zip(rows, labels, strict=False)  # the numbers first: where they end, no label is lost
+        yield "".join([f"{delimited.cell(label, delimiter)}{delimiter}{row}\n" for row, label in named])

@@ -39,11 +39,13 @@ def test_a_table_that_is_plain_is_the_table_that_it_is(
 
 def assert_same(table: csv.Table, expected: csv.Table) -> None:
     np.testing.assert_array_equal(table.numbers, expected.numbers)
+    np.testing.assert_array_equal(np.signbit(table.numbers), np.signbit(expected.numbers))
     assert (table.labels, table.columns) == (expected.labels, expected.columns)
 
 
 PLAIN = {
     "numbers": "1,2\n3,-4e-5\n.5,6.\n",
+    "zeros with a sign": "-0,-0.0,0\n1,-0e5,-0\n",
     "a header": "x,y\n1,2\n3,4\n",
     "labels": "a,1,2\nb,3,4\nc,5,6\n",
     "both": "word,x,y\na,1,2\nb,3,4\n",
