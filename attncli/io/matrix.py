@@ -165,12 +165,12 @@ def _value(value: Any, key: str, origin: Origin, file: str | None) -> Labelled:
 
 def given(value: Any, key: str, origin: Origin) -> Labelled:
     """An array of NumPy's, or of another library that NumPy can read."""
-    bfloat16 = str(getattr(value, "dtype", "")) == f"torch.{BFLOAT16}"
+    bfloat16 = not isinstance(value, np.ndarray) and str(getattr(value, "dtype", "")) == f"torch.{BFLOAT16}"
     try:
         found = np.asarray(value.float() if bfloat16 else value)
     except (TypeError, RuntimeError) as error:  # a tensor of a type that NumPy has not, or one that keeps gradients
         raise AttnError(f"can't be read ({error})", where=origin.where(key, value)) from None
-    name = found.dtype.name
+    name = found.dtype.type.__name__  # longdouble by that name on every machine
     if bfloat16 or name == BFLOAT16:  # a tensor, or a type that another package has registered
         return Labelled(found.astype(np.float32), dtype=BFLOAT16)
     if found.dtype.kind in "iu":
