@@ -87,7 +87,7 @@ class _Gathering:
         if product is not None:
             given = {argument: arrays[source] for argument, source in product.arrays.items()}
             left = product.left(query, **given, **product.options)
-            self.binary = longest(left) * abs(product.scale) <= product.safe
+            self.binary = longest(left) * abs(product.scale) < product.safe
             scale = product.scale * self.power if self.binary else product.scale
             room = _SCRATCH.take("left", left.shape, tiling.dtype)
             self.left = np.multiply(left, scale, out=room)

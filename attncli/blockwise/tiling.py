@@ -101,9 +101,8 @@ def plan(recipe: Recipe, normalize: Chosen, keys: int) -> tuple[Recipe, Tiling]:
 
 
 def typed(x: Array, dtype: str) -> Array:
-    """Floating-point numbers in the type that tiles compute in, positions in one that compares twice as fast."""
-    wanted = {"f": dtype, "i": "int32"}.get(x.dtype.kind)
-    return x if wanted is None else x.astype(wanted, copy=False)
+    """Floating-point numbers in the type that tiles compute in."""
+    return x.astype(dtype, copy=False) if x.dtype.kind == "f" else x
 
 
 def _factored(tiling: Tiling, sources: dict[str, Source], small: bool) -> Tiling:

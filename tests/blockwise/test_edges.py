@@ -52,6 +52,31 @@ def test_a_hidden_key_may_hold_anything() -> None:
     assert np.isfinite(result.output).all()
 
 
+@pytest.mark.parametrize("hidden", [np.inf, -np.inf, np.nan, 1e300])
+@pytest.mark.parametrize("query", [Q, 0 * Q], ids=["any query", "a query of zeros"])
+def test_a_hidden_key_may_be_infinitely_far_away(hidden: float, query: np.ndarray) -> None:
+    key, mask = K.copy(), np.random.default_rng(8).random((400, 400)) < 0.9
+    key[350:], mask[:, 350:], mask[7, 350:] = hidden, False, True  # one query sees them
+    result, whole = both(query=query, key=key, mask=mask)
+    np.testing.assert_allclose(result.output, whole["output"].value, rtol=1e-11, atol=1e-13)
+    assert np.isfinite(np.delete(result.output, 7, axis=0)).all()
+
+
+@pytest.mark.parametrize(
+    "keys",
+    [
+        {"window": (10**12, 3)},
+        {"window": (3, 2**31)},
+        {"position": {"t5": {"table": V[:8, :1], "max_distance": 10**12}}},
+        {"position": {"t5": {"table": V[:8, :1], "max_distance": 2**31 - 1, "bidirectional": False}}},
+    ],
+    ids=["far to the left", "far to the right", "t5", "t5 to the left"],
+)
+def test_a_limit_may_lie_beyond_every_key(keys: dict[str, Any]) -> None:
+    result, whole = both(**keys)
+    np.testing.assert_allclose(result.output, whole["output"].value, rtol=1e-11, atol=1e-13)
+
+
 @pytest.mark.parametrize("normalize", ["softmax", "sparsemax", "sigmoid", "sum"])
 def test_who_attends_to_nothing_is_said(normalize: str) -> None:
     mask = np.ones((400, 400), bool)
