@@ -132,12 +132,13 @@ def mixed(weights: Array, value: Array) -> Array:
     finite: Array = np.asarray(np.isfinite(value).all(axis=-1))
     if finite.all():
         return weights @ value
-    total = weights @ np.where(finite[..., None], value, 0)
+    total = np.where(finite[..., None, :], weights, 0) @ np.where(finite[..., None], value, 0)
     attended = (weights != 0).any(axis=tuple(range(weights.ndim - 1)))
     unsound = ~finite.all(axis=tuple(range(finite.ndim - 1)))
     for key in np.flatnonzero(attended & unsound):
-        weight, row = weights[..., :, key, None], np.where(finite[..., key, None], 0, value[..., key, :])
-        total += np.where(weight != 0, np.where(weight != 0, weight, 1) * row[..., None, :], 0)
+        weight, row = weights[..., :, key, None], value[..., None, key, :]
+        taken = (weight != 0) & ~finite[..., key, None, None]
+        total += np.where(taken, np.where(taken, weight, 1) * row, 0)
     return total
 
 

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from attncli.ops import entries
-from attncli.ops.contexts import sample
+from attncli.ops.contexts import mixed, sample
 from attncli.ops.normalizers import softmax
 from attncli.ops.sparse import sparsemax
 
@@ -84,6 +84,21 @@ def test_a_key_of_weight_zero_is_as_if_it_were_not_there(name: str) -> None:
     kept = [0, 2, 4]
     computed = apply(name, weights, value, query)
     np.testing.assert_allclose(computed, apply(name, weights[:, kept], value[kept], query), rtol=1e-13)
+
+
+@pytest.mark.parametrize("weight", [math.inf, -2.0, 0.0])
+@pytest.mark.parametrize("unsound", [math.inf, math.nan])
+def test_one_batch_item_takes_nothing_of_another(weight: float, unsound: float) -> None:
+    weights, value = numbers(2, 3, N, M), numbers(2, 1, M, E)
+    weights[0, 1, :, 2], value[1, 0, 2] = weight, unsound
+    with np.errstate(invalid="ignore"):  # a product of NumPy's may say so of infinity
+        mixtures = mixed(weights, value)
+        alone = [w @ v for w, v in zip(weights, value, strict=True)]
+    np.testing.assert_allclose(mixtures, alone, rtol=1e-12)
+
+
+def test_an_infinite_weight_of_an_infinite_value_is_infinite() -> None:
+    assert mixed(np.array([[math.inf, 1.0]]), np.array([[math.inf, 2.0], [3.0, 4.0]])).tolist() == [[math.inf] * 2]
 
 
 @pytest.mark.parametrize("name", set(CONTEXTS) - {"attentional"})
