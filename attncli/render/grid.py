@@ -1,7 +1,7 @@
 """A quantity as grids of two axes with labels, whatever number of axes it has."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import product
 
 from attncli.arrays import Array, np
@@ -25,6 +25,16 @@ class Grid:
     def cells(self, places: int) -> Sequence[Sequence[str]]:
         """The text of each cell."""
         return aligned(self.values, places) if self.signs is None else self.signs
+
+    def only(self, rows: Sequence[int], columns: Sequence[int]) -> "Grid":
+        """Some of the rows and columns."""
+        return replace(
+            self,
+            values=self.values[np.ix_(rows, columns)],
+            rows=tuple(self.rows[row] for row in rows),
+            columns=tuple(self.columns[column] for column in columns),
+            signs=None if self.signs is None else [[self.signs[row][at] for at in columns] for row in rows],
+        )
 
 
 def grids(trace: Trace, step: Step, fixed: Mapping[str, int] | None = None) -> Iterator[Grid]:

@@ -14,7 +14,11 @@ def aligned(values: Array, places: int) -> list[list[str]]:
     finite = abs(values[np.isfinite(values) & (values != 0)])
     if finite.size and (finite.max() >= 1e9 or finite.max() < 10.0**-places):
         return [[decimal(cell, places) for cell in row] for row in values]
-    decimals = max((_decimals(cell, places) for cell in values[np.isfinite(values)].ravel()), default=0)
+    decimals = 0
+    for cell in values[np.isfinite(values)].ravel():
+        decimals = max(decimals, _decimals(cell, places))
+        if decimals == places:  # as many as there may be
+            break
     return [[_cell(cell, decimals) for cell in row] for row in values]
 
 

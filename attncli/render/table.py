@@ -1,7 +1,7 @@
 """Tables for a terminal and for a pipe: one that fits a screen, one that is never cut."""
 
 import io
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
 from rich import box
@@ -13,12 +13,13 @@ from rich.text import Text
 
 from attncli.arrays import np
 from attncli.literal import clean
+from attncli.render import plain
 from attncli.render.grid import Grid
+from attncli.render.plain import BETWEEN
 from attncli.render.sections import Section
 
 MOST_ROWS = 40
 GAP = "…"
-BETWEEN = 3  # blanks between two columns
 UNLIMITED = 1_000_000
 
 
@@ -66,7 +67,12 @@ def print_section(console: Console, section: Section, screen: Screen, places: in
     if section.shapes:
         console.print(Text(section.shapes, "dim"))
     for grid in section.grids:
-        console.print(_table(grid, screen, places))
+        if grid.slice:
+            console.print(Text(clean(grid.slice), "italic"))
+        if screen.width is None and not screen.styled:
+            console.out(plain.text(grid, places), highlight=False)
+        else:
+            console.print(_table(grid, screen, places))
     for line in section.arithmetic:
         console.print(Text(f"  {clean(line)}", "cyan"))
     for remark in section.remarks:
@@ -75,12 +81,15 @@ def print_section(console: Console, section: Section, screen: Screen, places: in
 
 def _table(grid: Grid, screen: Screen, places: int) -> Table:
     """One grid; on a screen the middle of long rows and columns is left out, with the count."""
-    cells = grid.cells(places)
-    rows = _kept(len(cells), MOST_ROWS if screen.width else None)
-    columns = _kept(len(grid.columns), _fitting(grid, cells, rows, screen.width))
-    table = Table(box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False, title_justify="left")
-    if grid.slice:
-        table.title = Text(clean(grid.slice), "italic")
+    rows = _kept(len(grid.rows), MOST_ROWS if screen.width else None)
+    near = _kept(
+        len(grid.columns), screen.width // (1 + BETWEEN) if screen.width else None
+    )  # more than these never fit
+    shown = grid.only(_present(rows), _present(near))
+    cells = dict(zip(_present(rows), shown.cells(places), strict=True))
+    place = {at: number for number, at in enumerate(_present(near))}
+    columns = _kept(len(grid.columns), _fitting(grid, shown, list(cells.values()), screen.width))
+    table = Table(box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False)
     table.add_column(Text(grid.corner, "dim"), no_wrap=True)
     for column in columns:
         heading = (
@@ -89,16 +98,16 @@ def _table(grid: Grid, screen: Screen, places: int) -> Table:
         table.add_column(heading, justify="right", no_wrap=True)
     for row in rows:
         if row is None:
-            table.add_row(Text(_missing(rows, len(cells)), "dim"), *[Text(GAP, "dim")] * len(columns))
+            table.add_row(Text(_missing(rows, len(grid.rows)), "dim"), *[Text(GAP, "dim")] * len(columns))
             continue
-        shades = _shades(grid, row)
-        numbers = [Text(GAP, "dim") if at is None else Text(cells[row][at], shades[at]) for at in columns]
+        shade = _shades(grid, row)
+        numbers = [Text(GAP, "dim") if at is None else Text(cells[row][place[at]], shade(at)) for at in columns]
         table.add_row(Text(clean(grid.rows[row])), *numbers)
     return table
 
 
-def _missing(kept: Sequence[int | None], count: int) -> str:
-    """`… 12 more`."""
+def _missing(kept: Sequence[object], count: int) -> str:
+    """`… 12 more`; what stands for them is among those kept."""
     return f"{GAP} {count - len(kept) + 1} more"
 
 
@@ -110,34 +119,34 @@ def _kept(count: int, most: int | None) -> list[int | None]:
     return [*range(most - last), None, *range(count - last, count)]
 
 
-def _fitting(grid: Grid, cells: Sequence[Sequence[str]], rows: Sequence[int | None], width: int | None) -> int | None:
+def _present(kept: Sequence[int | None]) -> list[int]:
+    """The positions that are shown."""
+    return [at for at in kept if at is not None]
+
+
+def _fitting(grid: Grid, shown: Grid, cells: Sequence[Sequence[str]], width: int | None) -> int | None:
     """How many columns fit on the screen beside the labels; None where all of them do."""
     if width is None:
         return None
-    shown = [row for row in rows if row is not None]
-    labels = max(
-        cell_len(text) for text in (grid.corner, _missing(rows, len(cells)), *(clean(grid.rows[row]) for row in shown))
-    )
+    left_out = _missing((*shown.rows, GAP), len(grid.rows))
+    labels = max(cell_len(text) for text in (grid.corner, left_out, *map(clean, shown.rows)))
     widths = [
-        max([cell_len(clean(heading)), *(len(cells[row][at]) for row in shown)]) + BETWEEN
-        for at, heading in enumerate(grid.columns)
+        max([cell_len(clean(heading)), *(len(row[at]) for row in cells)]) + BETWEEN
+        for at, heading in enumerate(shown.columns)
     ]
-    if labels + sum(widths) <= width:
+    if len(shown.columns) == len(grid.columns) and labels + sum(widths) <= width:
         return None
-    room = width - labels - len(f"{GAP} {len(widths)} more") - BETWEEN
+    room = width - labels - len(f"{GAP} {len(grid.columns)} more") - BETWEEN
     return max(room // max(widths), 1)
 
 
-def _shades(grid: Grid, row: int) -> list[Style]:
-    """A background for each cell, the darker the larger its weight; the largest of a row is bold as well."""
-    plain = [Style()] * grid.values.shape[1]
+def _shades(grid: Grid, row: int) -> Callable[[int], Style]:
+    """A background for each cell of a row, the darker the larger its weight; the largest is bold as well."""
     if not grid.shaded:
-        return plain
+        return lambda at: Style()
     weights = np.nan_to_num(grid.values[row], posinf=0, neginf=0)
     largest = weights.max()
-    if largest <= 0:
-        return plain
-    return [_shade(float(weight / largest)) for weight in weights]
+    return lambda at: _shade(float(weights[at] / largest)) if largest > 0 else Style()
 
 
 def _shade(share: float) -> Style:

@@ -10,7 +10,6 @@ from attncli.precision import Precision
 from attncli.render import latex, markdown
 from attncli.render.grid import Grid, grids
 from attncli.render.sections import Section
-from attncli.render.table import Screen, render
 from attncli.trace import Step, Trace
 
 EVIL = "a|b_c*[x]<y>&%$#{}~^\\"
@@ -64,10 +63,3 @@ def test_a_fixed_place_picks_one_grid() -> None:
     (grid,) = grids(trace, step, {"h": 1})
     np.testing.assert_array_equal(grid.values, value[1])
     assert grid.slice == "head 1"
-
-
-def test_a_table_for_a_file_has_neither_styles_nor_a_width() -> None:
-    wide = Grid(np.ones((1, 200)), ("row",), tuple(f"column_{at}" for at in range(200)))
-    text = render([Section("wide", (wide,))], Screen(), 4)
-    assert "column_199" in text
-    assert "\x1b" not in text
