@@ -12,11 +12,12 @@ def text(grid: Grid, places: int) -> str:
     """The labels on the left, under the grid's corner, and every column as wide as its widest cell."""
     cells, blanks = grid.cells(places), " " * BETWEEN
     labels = [grid.corner, *map(clean, grid.rows)]
-    headings = [clean(column) for column in grid.columns]
+    headings = [clean(column) for column in grid.columns]  # blanks at their end count, and are not shown
     widths = [max([cell_len(heading), *[len(row[at]) for row in cells]]) for at, heading in enumerate(headings)]
     widest = max(map(cell_len, labels))
     begun = [label + " " * (widest - cell_len(label)) for label in labels]
-    above = [" " * (width - cell_len(heading)) + heading for heading, width in zip(headings, widths, strict=True)]
+    above = [heading.rstrip() for heading in headings]
+    above = [" " * (width - cell_len(heading)) + heading for heading, width in zip(above, widths, strict=True)]
     lines = [blanks.join([begun[0], *above]), "─" * (widest + sum(widths) + BETWEEN * len(widths))]
     for label, row in zip(begun[1:], cells, strict=True):
         numbers = [cell.rstrip().rjust(width) for cell, width in zip(row, widths, strict=True)]
