@@ -2,12 +2,13 @@
 
 import math
 import os
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 
 from attncli.cli import streams
+from attncli.cli.progress import Progress
 from attncli.errors import AttnError, UnknownNameError
 from attncli.trace import DEFAULT_SELECTION, position_of
 
@@ -85,7 +86,8 @@ def show(problem: "Problem", wanted: Wanted) -> None:
     if wanted.output in (None, "-"):
         view = look(problem, wanted)
         streams.warn(view.result.trace.notes)
-        streams.put(render(view, form, to_file=False))
+        with Progress("writing", is_shown=not streams.is_screen()) as progress:
+            streams.put(_told(render(view, form, to_file=False), view, progress))
     else:
         from attncli.io.files import whole
 
@@ -99,7 +101,6 @@ def show(problem: "Problem", wanted: Wanted) -> None:
 
 def look(problem: "Problem", wanted: Wanted, straight: "Straight | None" = None) -> "View":
     """The result of a problem, with the cell and the head that are asked for."""
-    from attncli.cli.progress import Progress
     from attncli.compute import run
     from attncli.means import EXECUTORS, Means, in_memory, is_executor
     from attncli.render.view import View
@@ -108,7 +109,7 @@ def look(problem: "Problem", wanted: Wanted, straight: "Straight | None" = None)
         raise AttnError(f"{wanted.precision} digits can't be shown", where="--precision", hint="expected 0 to 17")
     if not is_executor(wanted.executor):
         raise UnknownNameError("executor", wanted.executor, EXECUTORS, where="--executor")
-    with Progress() as progress:
+    with Progress("attending") as progress:
         allocate = in_memory if straight is None else straight.allocate
         means = Means(wanted.executor, allocate, progress, blas_is_held=True)
         result = run(problem, wanted.selection, every_step=wanted.explain, means=means)
@@ -196,11 +197,28 @@ def save(view: "View", form: str, stream: IO[bytes]) -> None:
         from attncli.io.packing import pack
 
         trace = view.result.trace
-        names = [step.name for step in trace.computed] if view.explain else view.result.select
-        pack(stream, {name: trace[name].value for name in names}, f".{form}", trace.precision)
+        pack(stream, {name: trace[name].value for name in view.names}, f".{form}", trace.precision)
         return
-    for piece in streams.pieces(render(view, form, to_file=True)):
-        stream.write(piece.encode("utf-8", "surrogateescape"))
+    with Progress("writing") as progress:
+        for piece in streams.pieces(_told(render(view, form, to_file=True), view, progress)):
+            stream.write(piece.encode("utf-8", "surrogateescape"))
+
+
+def _told(contents: str | Iterable[str], view: "View", progress: Progress) -> str | Iterable[str]:
+    """A text, of whose pieces the progress is told as they are taken: rows of numbers are lines."""
+    if isinstance(contents, str):
+        return contents
+    shapes = [view.result.trace[name].value.shape for name in view.names]
+    return _counted(contents, sum(math.prod(shape[:-1]) for shape in shapes), progress)
+
+
+def _counted(pieces: Iterable[str], lines: int, progress: Progress) -> Iterator[str]:
+    """The pieces, while their lines are counted."""
+    done = 0
+    for piece in pieces:
+        yield piece
+        done += piece.count("\n")
+        progress(min(done, lines), lines)
 
 
 def prose(view: "View", form: str, *, to_file: bool) -> str:

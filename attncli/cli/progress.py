@@ -12,11 +12,12 @@ PATIENCE = 1.0  # seconds before anything is shown
 
 
 class Progress:
-    """Told how many blocks are done; shows a bar once the work takes long, and takes it away at the end."""
+    """Told how much is done; shows a bar once the work takes long, and takes it away at the end."""
 
-    def __init__(self) -> None:
+    def __init__(self, work: str, *, is_shown: bool = True) -> None:
+        self.work = work
         self.start = time.monotonic()
-        self.is_shown = sys.stderr is not None and sys.stderr.isatty()
+        self.is_shown = is_shown and sys.stderr is not None and sys.stderr.isatty()
         self.bar: Bar | None = None
         self.task: Any = None
 
@@ -30,12 +31,12 @@ class Progress:
             self.bar.stop()
 
     def __call__(self, done: int, total: int) -> None:
-        """So many blocks of so many are done."""
+        """So many blocks, or lines, of so many are done."""
         if not self.is_shown or time.monotonic() - self.start < PATIENCE:
             return
         if self.bar is None:
             self.bar = _bar()
-            self.task = self.bar.add_task("attending", total=total)
+            self.task = self.bar.add_task(self.work, total=total)
             self.bar.start()
         self.bar.update(self.task, completed=done)
 

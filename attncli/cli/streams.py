@@ -52,11 +52,16 @@ def warn(notes: Iterable[str]) -> None:
         print(f"attn: warning: {clean(note)}", file=sys.stderr)
 
 
+def is_screen() -> bool:
+    """Whether standard output is a terminal."""
+    return sys.stdout is not None and sys.stdout.isatty()
+
+
 def screen() -> "Screen":
     """The width of the terminal and whether it shows styles; NO_COLOR is read by Rich itself."""
     from attncli.render.table import Screen
 
-    terminal = sys.stdout is not None and sys.stdout.isatty()
+    terminal = is_screen()
     dumb = os.environ.get("TERM") == "dumb"
     forced = bool(os.environ.get("FORCE_COLOR"))
     width = shutil.get_terminal_size().columns if terminal else None

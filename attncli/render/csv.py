@@ -11,8 +11,7 @@ from attncli.render.view import View
 def render(view: View, *, delimiter: str = ",") -> Iterator[str]:
     """One table for each selected result (and head); where there are several, each under a comment with its name."""
     trace = view.result.trace
-    names = [step.name for step in trace.computed] if view.explain else view.result.select
-    tables = [(name, grid) for name in names for grid in grids(trace, trace[name])]
+    tables = [(name, grid) for name in view.names for grid in grids(trace, trace[name])]
     for number, (name, grid) in enumerate(tables):
         yield "\n" if number else ""
         yield from _table(name, grid, delimiter, len(tables) > 1)

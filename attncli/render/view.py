@@ -1,6 +1,6 @@
 """What a person asked to see of a result."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from attncli.trace import Result
@@ -22,3 +22,8 @@ class View:
     cell: tuple[int, int] | None = None  # a query and a key
     chosen: Mapping[str, int] = field(default_factory=dict)
     every: frozenset[str] = frozenset()
+
+    @property
+    def names(self) -> Sequence[str]:
+        """The results that are shown: the selected ones, and to explain every step."""
+        return [step.name for step in self.result.trace.computed] if self.explain else self.result.select
