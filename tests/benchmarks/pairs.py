@@ -54,6 +54,11 @@ def of_memory(title: str, ours: list[str], theirs: list[str], aim: str) -> Row:
     return _row(title, [(peak(ours), peak(theirs))], aim)
 
 
+def against(title: str, measured: Iterable[float], allowed: float, aim: str) -> Row:
+    """What was measured beside what is allowed."""
+    return _row(title, [(one, allowed) for one in measured], aim)
+
+
 def _row(title: str, pairs: Iterable[tuple[float, float]], aim: str) -> Row:
     ours, theirs = map(list, zip(*pairs, strict=True))
     ratios = sorted(a / b for a, b in zip(ours, theirs, strict=True))

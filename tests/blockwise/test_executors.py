@@ -116,3 +116,17 @@ def test_a_block_is_given_up_between_two_tiles() -> None:
     with pytest.raises(GivenUp):
         compute(Endless(), block, {}, enough)  # type: ignore[arg-type] # stands for a Job
     assert len(asked) == 3
+
+
+def test_products_have_one_thread_while_blocks_are_computed_and_all_of_them_afterwards() -> None:
+    controller = pytest.importorskip("threadpoolctl")
+
+    def threads() -> list[int]:
+        return [found["num_threads"] for found in controller.threadpool_info() if found["user_api"] == "blas"]
+
+    during: list[list[int]] = []
+    with controller.threadpool_limits(2, "blas"):
+        problem = attncli.Problem(query=Q, key=K, value=V)
+        run.trace(problem, ("output",), Means(progress=lambda _done, _total: during.append(threads())))
+        after = threads()
+    assert (set(map(tuple, during)), set(after)) == ({(1,) * len(after)}, {2})

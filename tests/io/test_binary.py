@@ -2,6 +2,7 @@
 
 import io
 import json
+import mmap
 import pickle
 import struct
 import tracemalloc
@@ -13,7 +14,9 @@ import numpy as np
 import pytest
 
 from attncli.errors import AttnError
+from attncli.io.problems import assemble
 from attncli.io.readers import binary
+from attncli.io.source import Origin, Written
 
 X = np.arange(6.0).reshape(2, 3) - 1.5
 
@@ -38,6 +41,14 @@ def test_floating_types_are_kept(tmp_path: Path, dtype: str) -> None:
     np.testing.assert_array_equal(found.array, X)
     assert found.dtype == np.dtype(dtype).name
     assert found.array.dtype.isnative
+
+
+def test_an_array_of_a_problem_stays_in_its_file(tmp_path: Path) -> None:
+    np.save(tmp_path / "x.npy", X)
+    held: Any = assemble({name: Written(str(tmp_path / "x.npy"), Origin()) for name in ("query", "key")}).query
+    while isinstance(held, np.ndarray):
+        held = held.base
+    assert isinstance(held, mmap.mmap)
 
 
 @pytest.mark.parametrize("dtype", ["int8", "uint8", "int16", "int32", "int64", ">i4"])
