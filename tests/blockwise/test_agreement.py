@@ -1,6 +1,6 @@
 """Small and large are one definition: block by block a problem gives what it gives whole."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
@@ -85,6 +85,21 @@ SHAPES = {"location": {"w": (4, 7)}, "attentional": {"w": (7, 5)}}
 OFF_DEFAULT = {"temperature": 0.7, "alpha": 1.7, "k": 2, "shift": -0.5, "beta": 1.5, "sigma": 1.3, "seed": 5}
 
 
+POSITIONS: Mapping[str, Any] = {
+    "alibi": "alibi",
+    "rope": "rope:dims=2",
+    "t5": {"t5": {"table": numbers(8, 6), "max_distance": 5}},
+    "shaw": {"shaw": {"table": numbers(5, 4)}},
+}
+MASKS = {
+    "causal": st.just(True),
+    "window": st.sampled_from([(1, 0), (0, 2), (2, -1)]),
+    "key_lengths": st.lists(st.integers(0, 7), min_size=3, max_size=3),
+    "mask": st.integers(0, 99).map(lambda seed: np.random.default_rng(seed).random((6, 5, 7)) < 0.6),
+    "bias": st.sampled_from([numbers(3, 1, 5, 7), np.where(numbers(5, 7) > 0, -np.inf, 0.5)]),
+}
+
+
 def chosen(entry: Entry) -> dict[str, Any]:
     """An entry with its arrays and its options off their defaults."""
     shapes = ARRAYS | SHAPES.get(entry.name, {})
@@ -109,17 +124,13 @@ def names(kind: str) -> list[str]:
     more=st.fixed_dictionaries(
         {},
         optional={
-            "causal": st.just(True),
-            "window": st.sampled_from([(1, 0), (0, 2), (2, -1)]),
-            "key_lengths": st.lists(st.integers(0, 7), min_size=3, max_size=3),
-            "mask": st.integers(0, 99).map(lambda seed: np.random.default_rng(seed).random((6, 5, 7)) < 0.6),
-            "bias": st.just(numbers(3, 1, 5, 7)),
+            **MASKS,
             "sink": st.just(numbers(6)),
             "softcap": st.just(1.5),
             "scale": st.just(0.4),
             "dtype": st.sampled_from(["float32", "float64", "float16", "longdouble"]),
-            "position": st.sampled_from(["alibi", "rope"]),
-            "qk_norm": st.just("l2"),
+            "position": st.sampled_from(list(POSITIONS)),
+            "qk_norm": st.sampled_from(names("qk_norm")),
             "align": st.just("bottom_right"),
         },
     ),
@@ -131,6 +142,9 @@ def test_the_whole_catalogue_goes_through_blocks(
         "sink" in more or "distribution" not in entries("normalize")[normalize].traits or "dtype" in more
     ):
         context = "argmax"
+    if "position" in more:
+        more = more | {"position": POSITIONS[more["position"]]}
+        score = "dot" if "shaw" in more["position"] else score  # its vectors are added to keys that are multiplied
     stages = {"score": score, "normalize": normalize, "context": context}
     keys = {kind: chosen(entries(kind)[name]) or name for kind, name in stages.items()}
     one = problem(query=QUERY, key=KEY, value=VALUE, **keys, **more)
@@ -148,6 +162,11 @@ def test_the_whole_catalogue_goes_through_blocks(
         ours["output"].value.astype(float), whole["output"].value.astype(float), rtol=close, atol=close * steps
     )
     return None
+
+
+def test_every_mask_and_every_position_that_blocks_see_is_among_these() -> None:
+    assert set(MASKS) == set(names("mask"))
+    assert set(POSITIONS) == {name for name, entry in entries("position").items() if "embeddings" not in entry.traits}
 
 
 def assert_choices_agree(ours: Trace, whole: Trace, close: float) -> None:
