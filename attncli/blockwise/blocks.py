@@ -1,6 +1,6 @@
 """Blocks: some batch items, heads and queries, and what of each array belongs to them."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -102,9 +102,3 @@ def blocks(lengths: Lengths, rows: int, keys: int, cells: int) -> Iterator[Block
                     slice(head, head + heads),
                     slice(row, min(row + rows, lengths.queries)),
                 )
-
-
-def lengths_of(sizes: Mapping[str, int]) -> Lengths:
-    """The lengths that the letters of axes have; there is one of what has no axis."""
-    heads = sizes.get("h", 1)
-    return Lengths(sizes.get("b", 1), heads, sizes.get("g", heads), sizes["n"], sizes["m"])

@@ -52,9 +52,11 @@ def fan_out(job: Job, blocks: Iterable[Block], workers: Workers, keep: Keep) -> 
     given_up = Event()
 
     def compute_and_keep(block: Block) -> None:
+        """What a worker of this process does; nobody waits for its value."""
         keep(block, compute(job, block, job.asking(block), given_up.is_set))
 
     def finish() -> Block:
+        """See to it that one block more is kept: the oldest, or one that nobody has begun."""
         if workers.share_memory and not waiting[0][1].done():
             for place, (block, future) in enumerate(waiting):
                 if future.cancel():  # nobody has begun it: this thread need not be idle
@@ -134,8 +136,8 @@ def _dask(address: str) -> Iterator[Workers]:
     """The workers of a Dask scheduler: what every block reads is sent to each of them once."""
     try:
         from distributed import Client  # noqa: PLC0415 - an optional extra
-        from distributed.client import FutureCancelledError  # noqa: PLC0415
-        from distributed.scheduler import KilledWorker  # noqa: PLC0415
+        from distributed.client import FutureCancelledError  # noqa: PLC0415 - the same
+        from distributed.scheduler import KilledWorker  # noqa: PLC0415 - the same
     except ImportError:
         raise AttnError("needs the package distributed", where="executor", hint=f"install it: {INSTALL}") from None
     try:

@@ -1,6 +1,7 @@
 """The job of a worker: one block, from what every block reads and what belongs to this one."""
 
 from collections.abc import Callable, Generator, Mapping, Sequence
+from contextlib import closing
 from dataclasses import dataclass
 
 from attncli.arrays import Array, np
@@ -59,12 +60,12 @@ class Job:
 
 def compute(job: Job, block: Block, asking: Mapping[str, Array], given_up: Callable[[], bool] = bool) -> Done:
     """A block of a job, wherever it is computed; raises GivenUp between two steps where nobody wants it any more."""
-    steps = job.steps(block, asking)
-    try:
+    with closing(job.steps(block, asking)) as steps:  # by this thread, whose state of arithmetic they have changed
         while True:
-            next(steps)
+            try:
+                next(steps)
+            except StopIteration as end:
+                done: Done = end.value
+                return done
             if given_up():
                 raise GivenUp
-    except StopIteration as end:
-        done: Done = end.value
-        return done

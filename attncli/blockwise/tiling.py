@@ -33,7 +33,6 @@ class Product:
 
     name: str
     left: Callable[..., Array]
-    query: str
     arrays: Mapping[str, str]
     options: Mapping[str, Any]
     scale: float
@@ -126,7 +125,7 @@ def _factored(tiling: Tiling, sources: dict[str, Source], small: bool) -> Tiling
         farthest, room = longest(right), SAFE * tiling.parameters.get("temperature", 1.0)
         within = tiling.sink is None or bool(abs(sources[tiling.sink].value).max() <= room)
         safe = (room / farthest if farthest else math.inf) if within else -1.0
-    product = Product(name, factors.left, first.inputs["query"], arrays, first.options, scale, safe)
+    product = Product(name, factors.left, arrays, first.options, scale, safe)
     return replace(tiling, moves=moves, product=product)
 
 

@@ -1,11 +1,10 @@
 """Where a result goes and in which format: a table on the screen, or a file by its suffix."""
 
 import math
-import os
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Any
+from typing import IO, TYPE_CHECKING
 
 from attncli.cli import streams
 from attncli.cli.progress import Progress
@@ -13,9 +12,7 @@ from attncli.errors import AttnError, UnknownNameError
 from attncli.trace import DEFAULT_SELECTION, position_of
 
 if TYPE_CHECKING:
-    import numpy as np
-
-    from attncli.arrays import Array
+    from attncli.io.straight import Straight
     from attncli.problem import Problem
     from attncli.render.view import View
 
@@ -90,6 +87,7 @@ def show(problem: "Problem", wanted: Wanted) -> None:
             streams.put(_told(render(view, form, to_file=False), view, progress))
     else:
         from attncli.io.files import whole
+        from attncli.io.straight import Straight
 
         with whole(str(wanted.output)) as stream:
             straight = Straight(stream) if form == NPY and len(wanted.selection) == 1 else None
@@ -122,28 +120,6 @@ def look(problem: "Problem", wanted: Wanted, straight: "Straight | None" = None)
     chosen = {letter: at for letter, at in places.items() if at is not None and letter in layout.leading}
     every = frozenset(letter for letter, at in places.items() if at is None)
     return View(result, wanted.explain, wanted.precision, cell, chosen, every)
-
-
-class Straight:
-    """A table of scores or weights that is computed straight into the `.npy` file that it is written to."""
-
-    def __init__(self, stream: IO[bytes]) -> None:
-        self.stream = stream
-        self.is_used = False
-
-    def allocate(self, name: str, shape: tuple[int, ...], dtype: "np.dtype[Any]") -> "Array":
-        """Room in the file, where it is one, has room, and has not been taken."""
-        from attncli.arrays import np
-        from attncli.means import in_memory
-
-        if self.is_used or not Path(self.stream.name).is_file():
-            return in_memory(name, shape, dtype)
-        np.lib.format.write_array_header_1_0(self.stream, {"descr": dtype.str, "fortran_order": False, "shape": shape})
-        self.stream.flush()
-        size = self.stream.tell() + math.prod(shape) * dtype.itemsize
-        os.posix_fallocate(self.stream.fileno(), 0, size)  # a full disk is met here, and not in the middle
-        self.is_used = True
-        return np.memmap(self.stream.name, dtype, "r+", self.stream.tell(), shape)
 
 
 def _place(text: str, option: str, count: int) -> int | None:
@@ -209,16 +185,7 @@ def _told(contents: str | Iterable[str], view: "View", progress: Progress) -> st
     if isinstance(contents, str):
         return contents
     shapes = [view.result.trace[name].value.shape for name in view.names]
-    return _counted(contents, sum(math.prod(shape[:-1]) for shape in shapes), progress)
-
-
-def _counted(pieces: Iterable[str], lines: int, progress: Progress) -> Iterator[str]:
-    """The pieces, while their lines are counted."""
-    done = 0
-    for piece in pieces:
-        yield piece
-        done += piece.count("\n")
-        progress(min(done, lines), lines)
+    return progress.over(contents, sum(math.prod(shape[:-1]) for shape in shapes))
 
 
 def prose(view: "View", form: str, *, to_file: bool) -> str:

@@ -2,6 +2,7 @@
 
 import sys
 import time
+from collections.abc import Iterable, Iterator
 from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
@@ -39,6 +40,14 @@ class Progress:
             self.task = self.bar.add_task(self.work, total=total)
             self.bar.start()
         self.bar.update(self.task, completed=done)
+
+    def over(self, pieces: Iterable[str], lines: int) -> Iterator[str]:
+        """The pieces of a text of so many lines; it is told of those that have been taken."""
+        done = 0
+        for piece in pieces:
+            yield piece
+            done += piece.count("\n")
+            self(min(done, lines), lines)
 
 
 def _bar() -> "Bar":

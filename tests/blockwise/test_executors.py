@@ -1,6 +1,8 @@
 """Whoever computes the blocks, the answer is the same."""
 
+import threading
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import numpy as np
@@ -116,6 +118,27 @@ def test_a_block_is_given_up_between_two_tiles() -> None:
     with pytest.raises(GivenUp):
         compute(Endless(), block, {}, enough)  # type: ignore[arg-type] # stands for a Job
     assert len(asked) == 3
+
+
+def test_a_thread_leaves_in_order_what_it_gives_up() -> None:
+    """The state of arithmetic is a thread's own: another one can not put it back, and would say so on the screen."""
+    closed: list[threading.Thread] = []
+    workers: list[threading.Thread] = []
+
+    class Watched:
+        def steps(self, block: Block, asking: Any) -> Any:
+            workers.append(threading.current_thread())
+            try:
+                yield
+            finally:
+                closed.append(threading.current_thread())
+
+    block = Block(slice(0, 1), slice(0, 1), slice(0, 1))
+    with ThreadPoolExecutor(1) as pool:
+        future = pool.submit(compute, Watched(), block, {}, lambda: True)  # type: ignore[arg-type] # stands for a Job
+        error = future.exception()
+    assert isinstance(error, GivenUp)  # and as long as it is held nothing is cleared away by itself
+    assert closed == workers
 
 
 def test_products_have_one_thread_while_blocks_are_computed_and_all_of_them_afterwards() -> None:

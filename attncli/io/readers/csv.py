@@ -143,10 +143,6 @@ def _delimiter(record: str) -> str:
     return next((mark for mark in "\t;," if mark in bare), "")
 
 
-def _is_number(cell: str) -> bool:
-    return bool(NUMBER.match(cell)) or cell.strip() in SPECIAL
-
-
 def _is_word(cell: str) -> bool:
     """Neither empty, nor a number, nor digits that were meant as one (`1,5`, `1.2.3`, `50%`); `nan` may be a word."""
     signed = cell.strip()[:1] in ("+", "-") and cell.strip() in SPECIAL

@@ -15,8 +15,7 @@ from attncli.io.readers import csv
 LEAST = 2**19  # bytes: a smaller table is read with care at once
 HEAD = 2**16  # bytes that show how the table is laid out
 AT_ONCE = 2**20  # bytes
-NUMERALS = b"0123456789+-.eE \t\n"
-
+NUMERALS = csv.NUMERALS.encode() + b"\t\n"
 MARK = b"\xef\xbb\xbf"  # by which some editors say that a text is UTF-8
 
 Loads = Callable[[bytes], Any]
