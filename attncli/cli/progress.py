@@ -56,4 +56,6 @@ def _bar() -> "Bar":
     from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeRemainingColumn
 
     columns = (TextColumn("{task.description}"), BarColumn(), TaskProgressColumn(), TimeRemainingColumn())
-    return Progress(*columns, console=Console(stderr=True), transient=True)
+    # What is printed meanwhile goes where it belongs: Rich would put its own file in the place of standard output.
+    own = Console(stderr=True)
+    return Progress(*columns, console=own, transient=True, redirect_stdout=False, redirect_stderr=False)

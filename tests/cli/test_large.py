@@ -36,11 +36,11 @@ def arrays(tmp_path: Path) -> Path:
 
 
 def start(words: str, folder: Path, terminal: int | None = None) -> subprocess.Popen[bytes]:
-    """Begin a command; its standard error is a terminal where there is one."""
+    """Begin a command; where there is a terminal it is its standard error, and nobody keeps what it prints."""
     environment = os.environ | {"TERM": "xterm", "COLUMNS": "80"}
     command = [sys.executable, "-m", "attncli", "compute", *words.split()]
-    error = subprocess.PIPE if terminal is None else terminal
-    return subprocess.Popen(command, cwd=folder, env=environment, stdout=subprocess.PIPE, stderr=error)
+    streams = (subprocess.PIPE, subprocess.PIPE) if terminal is None else (subprocess.DEVNULL, terminal)
+    return subprocess.Popen(command, cwd=folder, env=environment, stdout=streams[0], stderr=streams[1])
 
 
 def names(folder: Path) -> list[str]:
@@ -86,10 +86,20 @@ def test_an_interrupt_ends_it_and_leaves_nothing_behind(words: str, arrays: Path
     assert file.read_text() == "old"
 
 
-@pytest.mark.parametrize("work", ["attending", "writing"])
-def test_a_terminal_is_told_what_is_done_how_far_it_is_and_how_long_it_will_take(work: str, arrays: Path) -> None:
+@pytest.mark.parametrize(
+    ("work", "words"),
+    [
+        ("attending", LONG["attending"]),
+        ("writing", LONG["writing"]),
+        ("writing", "--query q.npy --key q.npy --select weights,scores --json"),
+    ],
+    ids=["attending", "writing a file", "writing to a pipe"],
+)
+def test_a_terminal_is_told_what_is_done_how_far_it_is_and_how_long_it_will_take(
+    work: str, words: str, arrays: Path
+) -> None:
     ours, theirs = pty.openpty()
-    process = start(LONG[work], arrays, theirs)
+    process = start(words, arrays, theirs)
     os.close(theirs)
     seen = b""
     while not re.search(work.encode() + rb" [^a-z]* \d+% \d:\d\d:\d\d", STYLES.sub(b"", seen)):
@@ -100,8 +110,8 @@ def test_a_terminal_is_told_what_is_done_how_far_it_is_and_how_long_it_will_take
             seen += os.read(ours, 1000)
         except OSError:  # nobody writes there any more
             break
-    process.communicate(timeout=10)
     os.close(ours)
+    assert process.wait(timeout=10) == 130
     assert seen.rindex(b"\x1b[?25h") > seen.rindex(b"\x1b[?25l"), "the cursor is still hidden"
 
 
