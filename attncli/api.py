@@ -27,5 +27,6 @@ def attention(
     scheduler. Raises AttnError where a key is unknown or two of them contradict each other.
     """
     given = {"query": query, "key": key, "value": value, **problem}
-    unknown = {name: Written(entry, Origin()) for name, entry in given.items()}
+    python = Origin()
+    unknown = {name: Written(entry, python) for name, entry in given.items()}
     return assemble(unknown).compute(select, executor=executor)

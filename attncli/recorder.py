@@ -65,9 +65,13 @@ class Recorder:
             except MemoryError:
                 hint = "compute some of the queries with only"
                 raise AttnError(f"there is not enough memory for {quantity.name}", hint=hint) from None
-        notes = () if exact else overflow(quantity.name, stage, arguments, value)
+        notes = () if exact else self.noticed(quantity.name, stage, arguments, value)
         self.steps[quantity.name] = Step(quantity, stage, value, function, inputs, options, entry, notes=notes)
         self.current |= {role: quantity.name} if role else {}
+
+    def noticed(self, name: str, stage: str, arguments: Mapping[str, Array], value: Array) -> tuple[str, ...]:
+        """What the user should know of a step."""
+        return overflow(name, stage, arguments, value)
 
     def note_empty_rows(self, name: str, labels: Sequence[str]) -> None:
         """Add to the weights a note that says which queries attend to nothing; `labels` has a name for each row."""
@@ -85,7 +89,7 @@ class Recorder:
             axes = (*leading, *(renamed.get(letter, letter) for letter in known[name].axes))[-value.ndim :]
             kept = name if name not in self.steps else f"{outer.name}_{name}"
             self.steps[kept] = Step(
-                replace(known[name], name=kept, axes=axes),
+                Quantity(kept, known[name].symbol, known[name].formula, axes),
                 stage,
                 self.precision.stored(value),
                 inputs=inputs,

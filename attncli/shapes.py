@@ -77,14 +77,20 @@ def bind(
         raise AttnError(f"has {len(shape)} {'axis' if len(shape) == 1 else 'axes'}; expected {wanted}", where=name)
     letters = (*leading, *letters)[len(leading) + len(letters) - len(shape) :]
     for axis, (letter, size) in enumerate(zip(letters, shape, strict=True)):
-        said = f"{_counted(size, _entries(letters, axis))} ({letter})"
         if "+" in letter:
             parts = [lengths[part] for part in letter.split("+")]
             known = Length(sum(part.size for part in parts), " + ".join(part.owner for part in parts))
+        elif letter in lengths:
+            known = lengths[letter]
         else:
-            known = lengths.setdefault(letter, Length(size, f"{name} has {said}"))
+            known = lengths[letter] = Length(size, _said(name, letters, axis, size))
         if known.size != size:
-            raise AttnError(f"{name} has {said}; {known.owner}")
+            raise AttnError(f"{_said(name, letters, axis, size)}; {known.owner}")
+
+
+def _said(name: str, letters: Letters, axis: int, size: int) -> str:
+    """`key has 3 rows (m)`."""
+    return f"{name} has {_counted(size, _entries(letters, axis))} ({letters[axis]})"
 
 
 def _counted(size: int, what: str) -> str:

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 from attncli.arrays import Array
@@ -45,16 +46,21 @@ class Source:
     value: Array
     axes: Letters
 
-    @property
+    @cached_property
     def asks(self) -> bool:
         """Whether it belongs to the queries, and a block needs its own rows alone."""
         return "n" in self._cut_along
 
-    @property
+    @cached_property
     def _cut_along(self) -> Letters:
         """The letters along which blocks differ."""
         wanted = "bhg" if self.name in TABLES else "bhgnm"
         return tuple(letter for letter in self.axes if letter in wanted)
+
+    def typed(self, dtype: str) -> "Source":
+        """The same with floating-point numbers in the type that is computed in."""
+        value = typed(self.value, dtype)
+        return self if value is self.value else Source(self.name, value, self.axes)
 
     def cut(self, block: Block, groups: int) -> Array:
         """What belongs to a block.
@@ -73,10 +79,15 @@ class Source:
         several = "g" in self.axes and found.shape[self.axes.index("g")] > 1
         return head_axis.share(found, heads=block.heads.stop - block.heads.start) if several else found
 
-    @property
+    @cached_property
     def before_keys(self) -> tuple[Any, ...] | None:
         """How the axes before the keys are taken, whole; None where there is no axis of keys, or none that is cut."""
         return (EVERYTHING,) * self.axes.index("m") if "m" in self._cut_along else None
+
+
+def typed(x: Array, dtype: str) -> Array:
+    """Floating-point numbers in another type."""
+    return x.astype(dtype, copy=False) if x.dtype.kind == "f" else x
 
 
 def blocks(lengths: Lengths, rows: int, keys: int, cells: int) -> Iterator[Block]:

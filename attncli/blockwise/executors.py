@@ -2,11 +2,10 @@
 
 import os
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Executor, Future, ThreadPoolExecutor
 from contextlib import AbstractContextManager, contextmanager, nullcontext
-from dataclasses import dataclass
-from functools import cache
+from functools import cache, partial
 from threading import Event
 from typing import Any
 
@@ -20,85 +19,87 @@ PATIENCE = 10  # seconds until a scheduler has to answer
 RETRIES = 5  # of a block whose worker died
 
 Keep = Callable[[Block, Done], None]
+FanOut = Callable[[Job, Sequence[Block], Keep], Iterator[Block]]
 
 
-@dataclass(frozen=True)
-class Workers:
-    """An executor; how many blocks it is given ahead of the one that is waited for; what it is handed for a job.
+def together(job: Job, blocks: Sequence[Block], keep: Keep, *, executor: Executor, helpers: int) -> Iterator[Block]:
+    """Compute every block and keep what comes of it, in its place; a block comes back once it is kept.
 
-    Where the workers share this process's memory they keep their results themselves.
+    This thread and its helpers each take the next block that nobody has taken.
     """
+    todo, kept, given_up = deque(blocks), deque[Block](), Event()
 
-    executor: Executor
-    ahead: int
-    handed: Callable[[Job], Any]
-    share_memory: bool = True
-
-
-class _AtOnce(Executor):
-    """An executor that computes what it is given before it returns."""
-
-    def submit(self, fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> "Future[Any]":
-        """A future that is done already."""
-        future: Future[Any] = Future()
-        future.set_result(fn(*args, **kwargs))
-        return future
-
-
-def fan_out(job: Job, blocks: Iterable[Block], workers: Workers, keep: Keep) -> Iterator[Block]:
-    """Compute every block and keep what comes of it, in its place; a block comes back once it is kept."""
-    handed = workers.handed(job)
-    waiting: deque[tuple[Block, Future[Any]]] = deque()
-    given_up = Event()
-
-    def compute_and_keep(block: Block) -> None:
-        """What a worker of this process does; nobody waits for its value."""
+    def compute_next() -> bool:
+        """One block more, if there is one."""
+        try:
+            block = todo.popleft()
+        except IndexError:
+            return False
         keep(block, compute(job, block, job.asking(block), given_up.is_set))
+        kept.append(block)
+        return True
+
+    def help_out() -> None:
+        """What a helper does, until there is nothing left."""
+        while compute_next():
+            pass
+
+    helping = [executor.submit(help_out) for _ in range(min(helpers, len(blocks) - 1))]
+    try:
+        while compute_next():
+            while kept:
+                yield kept.popleft()
+            for future in helping:
+                if future.done():
+                    future.result()  # raises what stopped it
+        for future in helping:
+            if not future.cancel():  # one that never began has left nothing undone
+                future.result()
+        yield from kept
+    finally:  # where something went wrong, or somebody has had enough: what has begun ends at its next pause
+        given_up.set()
+        for future in helping:
+            future.cancel()
+
+
+def sent(
+    job: Job, blocks: Iterable[Block], keep: Keep, *, executor: Executor, hand: Callable[[Job], Any], ahead: int
+) -> Iterator[Block]:
+    """Have every block computed elsewhere and keep what comes of it, in order; a block comes back once it is kept.
+
+    `hand` makes of the job what workers are sent; the executor is given so many blocks ahead of the one waited for.
+    """
+    handed = hand(job)
+    waiting: deque[tuple[Block, Future[Done]]] = deque()
 
     def finish() -> Block:
-        """See to it that one block more is kept: the oldest, or one that nobody has begun."""
-        if workers.share_memory and not waiting[0][1].done():
-            for place, (block, future) in enumerate(waiting):
-                if future.cancel():  # nobody has begun it: this thread need not be idle
-                    del waiting[place]
-                    compute_and_keep(block)
-                    return block
+        """Wait for the oldest."""
         block, future = waiting.popleft()
-        done = future.result()
-        if not workers.share_memory:
-            keep(block, done)
+        keep(block, future.result())
         return block
 
     try:
         for block in blocks:
-            future: Future[Any] = (
-                workers.executor.submit(compute_and_keep, block)
-                if workers.share_memory
-                else workers.executor.submit(compute, handed, block, job.asking(block))
-            )
-            waiting.append((block, future))
-            if len(waiting) > workers.ahead:
+            waiting.append((block, executor.submit(compute, handed, block, job.asking(block))))
+            if len(waiting) > ahead:
                 yield finish()
         while waiting:
             yield finish()
     finally:  # where something went wrong, or somebody has had enough: what has not begun never will
-        given_up.set()
         for _, future in waiting:
             future.cancel()
 
 
 @contextmanager
-def workers(means: Means) -> Iterator[Workers]:
-    """The workers that the executor's name or address means; raises AttnError where there are none."""
+def workers(means: Means) -> Iterator[FanOut]:
+    """Those that the executor's name or address means, as what they do; raises AttnError where there are none."""
     if means.executor not in (SERIAL, THREADS):
         with _dask(means.executor) as found:
             yield found
         return
+    helpers = 0 if means.executor == SERIAL else cores() - 1
     with nullcontext() if means.blas_is_held else _one_blas_thread():
-        if means.executor == SERIAL:
-            yield Workers(_AtOnce(), 0, handed=lambda job: job)
-        else:
-            yield Workers(_threads(), 4 * cores(), handed=lambda job: job)
+        yield partial(together, executor=_threads(), helpers=helpers)
 
 
 @cache
@@ -132,7 +133,7 @@ def _libraries() -> Any:
 
 
 @contextmanager
-def _dask(address: str) -> Iterator[Workers]:
+def _dask(address: str) -> Iterator[FanOut]:
     """The workers of a Dask scheduler: what every block reads is sent to each of them once."""
     try:
         from distributed import Client  # noqa: PLC0415 - an optional extra
@@ -149,7 +150,8 @@ def _dask(address: str) -> Iterator[Workers]:
         if not count:
             raise AttnError("the scheduler has no workers", where=f"executor {address}", hint="start some")
         executor = client.get_executor(retries=RETRIES, pure=False)
-        yield Workers(executor, 4 * count, lambda job: client.scatter(job, broadcast=True), share_memory=False)
+        hand = partial(client.scatter, broadcast=True)
+        yield partial(sent, executor=executor, hand=hand, ahead=4 * count)
     except (KilledWorker, FutureCancelledError) as error:
         raise AttnError(f"the workers were lost ({error})", where=f"executor {address}") from None
     finally:

@@ -41,8 +41,7 @@ class Move:
 class Recipe:
     """The moves from queries and keys to scores, those from scores to the context, and what they read.
 
-    `scores` names the step that the normalizer (or the sink before it) reads; `cell` is how many numbers the largest
-    step has for each pair of a query and a key.
+    `scores` names the step that the normalizer (or the sink before it) reads.
     """
 
     sources: Mapping[str, Source]
@@ -51,7 +50,6 @@ class Recipe:
     scores: str
     lengths: Lengths
     precision: Precision
-    cell: int
 
     @property
     def groups(self) -> int:
@@ -94,12 +92,20 @@ class _Probe(Recorder):
         source = Source(step.name, step.value, step.axes)
         self.sources[step.name] = source
         before, part = source.before_keys, source.cut(self.block, self.groups)
-        self.steps[step.name] = replace(step, value=part if before is None else part[(*before, slice(0, 2))])
+        first = part if before is None else part[(*before, slice(0, 2))]
+        self.steps[step.name] = Step(step.quantity, step.stage, first, notes=step.notes)
 
     def give(self, quantity: Quantity, value: Array, *, role: str | None = None, notes: tuple[str, ...] = ()) -> None:
         """Keep a quantity as the user gave it."""
         super().give(quantity, value, role=role, notes=notes)
         self.take(self.steps[quantity.name])
+
+    def noticed(self, name: str, stage: str, arguments: Mapping[str, Array], value: Array) -> tuple[str, ...]:
+        """Nothing: the first queries and keys do not speak for the others."""
+        return ()
+
+    def note_empty_rows(self, name: str, labels: Sequence[str]) -> None:
+        """No note, for the same reason."""
 
 
 def read_off(problem: Problem, front: Recorder, lengths: Lengths) -> tuple[Recipe, Mapping[str, Step]]:
@@ -127,13 +133,12 @@ def read_off(problem: Problem, front: Recorder, lengths: Lengths) -> tuple[Recip
         scores=scores,
         lengths=lengths,
         precision=front.precision,
-        cell=max(map(_numbers, (step for name, step in made.items() if name not in probe.sources))),
     )
     whole = {name: replace(made[name], value=probe.sources[name].value) for name in made if name in probe.sources}
     return recipe, made | whole
 
 
-def _numbers(step: Step) -> int:
+def numbers(step: Step) -> int:
     """How many numbers a table has for each pair of a query and a key; a list of vectors counts as one."""
     beyond = step.axes[step.axes.index("m") + 1 :] if {"n", "m"} <= set(step.axes) else ()
     return math.prod(step.value.shape[len(step.axes) - len(beyond) :])

@@ -6,9 +6,9 @@ from dataclasses import replace
 from attncli.arrays import Array, np
 from attncli.blockwise import rows, tiling
 from attncli.blockwise.blocks import Block, Lengths, blocks
-from attncli.blockwise.executors import fan_out, workers
+from attncli.blockwise.executors import workers
 from attncli.blockwise.job import CONTEXT, WEIGHTS, Done, Job
-from attncli.blockwise.recipe import Recipe, read_off
+from attncli.blockwise.recipe import Recipe, numbers, read_off
 from attncli.means import Allocate, Means, in_memory
 from attncli.notes import nothing_attended, overflow
 from attncli.pipeline import FINISH, PREPARE, SHARE, told
@@ -62,11 +62,11 @@ def _fill(tables: "_Tables", problem: Problem, means: Means) -> None:
             job, cells = Job(*tiling.plan(recipe, problem.normalize, keys)), TILE
     else:
         job = Job(recipe, None, tuple(tables.values), tables.every_key)
-        keys, cells = lengths.keys * recipe.cell, CELLS
+        keys, cells = lengths.keys * tables.cell, CELLS
         rows = max(cells // keys, 1)
     todo = list(blocks(lengths, rows, keys, cells))
-    with workers(means) as found:
-        for number, _ in enumerate(fan_out(job, todo, found, tables.keep), 1):
+    with workers(means) as fan_out:
+        for number, _ in enumerate(fan_out(job, todo, tables.keep), 1):
             if means.progress is not None:
                 means.progress(number, len(todo))
 
@@ -97,6 +97,11 @@ class _Tables:
             size if letter not in known or (size == 1 < known[letter]) else known[letter]
             for letter, size in zip(step.axes, step.value.shape, strict=True)
         )
+
+    @property
+    def cell(self) -> int:
+        """How many numbers the largest step that is computed has for each pair of a query and a key."""
+        return max(numbers(step) for step in self.made.values() if step.stage != "given")
 
     @property
     def every_key(self) -> bool:

@@ -8,9 +8,10 @@ import threading
 from collections.abc import Generator, Iterator
 
 from attncli.arrays import Array, np
+from attncli.blockwise.blocks import typed
 from attncli.blockwise.recipe import Recipe
 from attncli.blockwise.rows import Values, seen
-from attncli.blockwise.tiling import FACTOR, Tiling, longest, typed
+from attncli.blockwise.tiling import FACTOR, Tiling, longest
 from attncli.ops.contexts import mixed
 from attncli.ops.heads import beside
 from attncli.ops.masks import hide
@@ -65,7 +66,7 @@ def _scores(tiling: Tiling, block: "_Gathering", part: Values, masked: bool, nam
     if tiling.product is not None:
         assert block.left is not None  # where there is a product there are its factors
         right = part[FACTOR].swapaxes(-1, -2)
-        room = _SCRATCH.take("scores", (*block.gathered.shape[:-1], right.shape[-1]), tiling.dtype)
+        room = _SCRATCH.take("scores", (*block.rows, right.shape[-1]), tiling.dtype)
         part[tiling.product.name] = np.matmul(block.left, right, out=room)
     later = block.binary  # exp(−∞) = 0, and a zero is put in its place faster than an infinity is raised
     for move in tiling.moves:
@@ -77,7 +78,7 @@ def _scores(tiling: Tiling, block: "_Gathering", part: Values, masked: bool, nam
 
 
 class _Gathering:
-    """What a block has gathered from the tiles so far: mixed values, the sum of the parts, and the largest scores."""
+    """What a block has gathered from its tiles so far: mixed values, the sum of the parts, and the largest scores."""
 
     def __init__(self, tiling: Tiling, arrays: Values) -> None:
         self.tiling, self.rule = tiling, tiling.rule
@@ -92,17 +93,18 @@ class _Gathering:
             room = _SCRATCH.take("left", left.shape, tiling.dtype)
             self.left = np.multiply(left, scale, out=room)
         leading = np.broadcast(query[..., 0, 0], value[..., 0, 0]).shape
-        width = value.shape[-1] + (0 if tiling.finite else 1)
-        self.gathered = np.zeros((*leading, query.shape[-2], width), tiling.dtype)
+        self.rows = (*leading, query.shape[-2])
+        self.mixture = np.empty((*self.rows, value.shape[-1]), tiling.dtype)  # the first tile fills it
+        self.total: Array | None = None
         self.reference: Array | None = None
         if self.rule.measured and not self.binary:
-            self.reference = np.full((*self.gathered.shape[:-1], 1), self.rule.floor, tiling.dtype)
-        self.signed = np.zeros(self.gathered.shape[:-1], bool) if self.rule.signed else None
+            self.reference = np.full((*self.rows, 1), self.rule.floor, tiling.dtype)
+        self.signed = np.zeros(self.rows, bool) if self.rule.signed else None
         self.sunk: Array | float = 0.0
         if tiling.sink is not None:
             sink = beside(arrays[tiling.sink], len(arrays[tiling.sink]) if len(leading) else None)
             sink = sink * self.power if self.binary else sink
-            self.sunk = self._parts(np.array(np.broadcast_to(sink, (*self.gathered.shape[:-1], 1))))
+            self.sunk = self._parts(np.array(np.broadcast_to(sink, (*self.rows, 1))))
 
     def _parts(self, scores: Array) -> Array:
         """What the scores weigh, measured against the largest so far; what was gathered is brought to the same."""
@@ -116,9 +118,11 @@ class _Gathering:
             if not np.array_equal(before, self.reference):
                 worth = self.rule.parts(np.where(before == -np.inf, 0, before), shown, **self.tiling.parameters)
                 worth = np.where(before == -np.inf, 0, worth)
-                self.gathered *= worth
-                if not self.tiling.finite:  # what turns out to weigh nothing takes nothing, not even infinity
-                    np.copyto(self.gathered, 0, where=worth == 0)
+                if self.total is not None:
+                    self.total *= worth
+                    self.mixture *= worth
+                    if not self.tiling.finite:  # what turns out to weigh nothing takes nothing, not even infinity
+                        np.copyto(self.mixture, 0, where=worth == 0)
                 self.sunk = self.sunk * worth
         parts: Array = self.rule.parts(scores, shown, out=scores, **self.tiling.parameters)
         return parts
@@ -130,16 +134,26 @@ class _Gathering:
             np.multiply(parts, visible, out=parts)
         if self.signed is not None:
             self.signed |= (parts != 0).any(axis=-1)
+        total = parts @ self.tiling.ones[: parts.shape[-1]]
+        taken = self.mixture
+        if self.total is not None:
+            taken = _SCRATCH.take("taken", self.mixture.shape, self.tiling.dtype)
         if self.tiling.finite:
-            taken = _SCRATCH.take("gathered", self.gathered.shape, self.tiling.dtype)
-            self.gathered += np.matmul(parts, value, out=taken)
+            np.matmul(parts, value, out=taken)
         else:
-            self.gathered[..., :-1] += mixed(parts, value)
-            self.gathered[..., -1] += parts.sum(axis=-1)
+            taken[...] = mixed(parts, value)
+        if self.total is None:
+            self.total = total
+        else:
+            self.total += total
+            self.mixture += taken
 
     def result(self) -> tuple[Array, Array]:
         """The mixture divided, and which queries attend to anything."""
-        mixture, total = self.gathered[..., :-1], self.gathered[..., -1:]
+        mixture, total = self.mixture, self.total
+        if total is None:  # there was no tile
+            mixture[...] = 0
+            return mixture, np.zeros(self.rows, bool)
         attends = total[..., 0] != 0 if self.signed is None else self.signed
         if self.rule.divided:
             total = total + self.sunk

@@ -1,7 +1,6 @@
 """Tilings: how a problem goes in tiles of some queries and some keys, read off its recipe once for all of them.
 
-A score that is a product has its right factor made once; values have a last column of ones, so that one product gives
-the mixture and the sum of the parts.
+A score that is a product has its right factor made once, for all blocks.
 """
 
 import math
@@ -15,7 +14,7 @@ from attncli.blockwise.recipe import Move, Recipe
 from attncli.catalogue import Chosen
 from attncli.ops.masks import hide
 from attncli.ops.scores import scaled
-from attncli.pieces import Merging, factors_of, merging_of
+from attncli.pieces import Factors, Merging, factors_of, merging_of
 
 SAFE = 30.0  # exponentials of numbers up to here, of either sign, neither overflow nor vanish,
 LARGEST = 1e15  # nor do their products with values up to here
@@ -53,8 +52,9 @@ class Tiling:
     query: str
     value: str
     finite: bool  # whether all values are
+    sink: str | None
+    ones: Array  # [keys 1]: parts times ones are their sums
     product: Product | None = None
-    sink: str | None = None
 
     @property
     def rule(self) -> Merging:
@@ -72,15 +72,12 @@ def can_merge(normalize: Chosen, context: Chosen) -> bool:
 def plan(recipe: Recipe, normalize: Chosen, keys: int) -> tuple[Recipe, Tiling]:
     """How a problem that can merge goes in tiles of so many keys, with the arrays that they read."""
     dtype = recipe.precision.working
-    sources = {name: Source(name, typed(x.value, dtype), x.axes) for name, x in recipe.sources.items()}
+    sources = {name: x.typed(dtype) for name, x in recipe.sources.items()}
     answer = recipe.answering[-1]
     value = sources[answer.inputs["value"]]
     largest = max(value.value.max(), -value.value.min())  # not a number where a value is none
     finite = bool(np.isfinite(largest))
-    if finite:
-        ones = np.ones((*value.value.shape[:-1], 1), dtype)
-        sources[value.name] = Source(value.name, np.concatenate([value.value, ones], axis=-1), value.axes)
-    hiding = recipe.scoring[-1]
+    hiding, factors = recipe.scoring[-1], factors_of(recipe.scoring[0].function)
     tiling = Tiling(
         moves=recipe.scoring,
         unmasked=hiding.inputs["scores"] if hiding.function is hide else recipe.scores,
@@ -93,22 +90,16 @@ def plan(recipe: Recipe, normalize: Chosen, keys: int) -> tuple[Recipe, Tiling]:
         value=value.name,
         finite=finite,
         sink=next((move.inputs["sink"] for move in recipe.answering if "sink" in move.inputs), None),
+        ones=np.ones((keys, 1), dtype),
     )
-    if factors_of(recipe.scoring[0].function) is not None:
-        tiling = _factored(tiling, sources, finite and largest <= LARGEST)
+    if factors is not None:
+        tiling = _factored(tiling, factors, sources, finite and largest <= LARGEST)
     return replace(recipe, sources=sources), tiling
 
 
-def typed(x: Array, dtype: str) -> Array:
-    """Floating-point numbers in the type that tiles compute in."""
-    return x.astype(dtype, copy=False) if x.dtype.kind == "f" else x
-
-
-def _factored(tiling: Tiling, sources: dict[str, Source], small: bool) -> Tiling:
+def _factored(tiling: Tiling, factors: Factors, sources: dict[str, Source], small: bool) -> Tiling:
     """The first move as a product, with a scale that follows it; the keys' factor is made once, for all blocks."""
     first, *moves = tiling.moves
-    factors = factors_of(first.function)
-    assert factors is not None  # the caller has looked
     name, scale = first.name, factors.scale(sources[first.inputs["query"]].value.shape[-1])
     if moves and moves[0].function is scaled:
         name, scale, *moves = moves[0].name, scale * moves[0].options["scale"], *moves[1:]
