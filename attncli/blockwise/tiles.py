@@ -16,6 +16,7 @@ from attncli.ops.contexts import mixed
 from attncli.ops.heads import beside
 from attncli.ops.masks import hide
 
+EVEN = 64  # what all see begins and ends at multiples of this: one key more would make every tile smaller
 LEAST = 128  # keys that all queries see, for which they are taken apart from those that only some see
 LOG2E = 1 / math.log(2)
 
@@ -52,7 +53,11 @@ def _spans(recipe: Recipe, arrays: Values, keys: int) -> Iterator[tuple[int, int
     """The tiles from the first key to the last that some query sees, and whether a mask hides any of it."""
     reach = seen(recipe, arrays)
     first, end = map(int, reach.some)
-    free = max(int(reach.every[0]), first), min(int(reach.every[1]), end)
+    free = first, end
+    if reach.every[0] > first:
+        free = -(-int(reach.every[0]) // EVEN) * EVEN, end
+    if reach.every[1] < end:
+        free = free[0], int(reach.every[1]) // EVEN * EVEN
     if free[1] - free[0] < min(LEAST, end - first):
         free = (end, end)
     for low, high, masked in ((first, free[0], True), (*free, False), (free[1], end, True)):
