@@ -6,7 +6,6 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Executor, Future, ThreadPoolExecutor
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from functools import cache, partial
-from threading import Event
 from typing import Any
 
 from attncli.blockwise.blocks import Block
@@ -27,7 +26,8 @@ def together(job: Job, blocks: Sequence[Block], keep: Keep, *, executor: Executo
 
     This thread and its helpers each take the next block that nobody has taken.
     """
-    todo, kept, given_up = deque(blocks), deque[Block](), Event()
+    todo, kept = deque(blocks), deque[Block]()
+    given_up = False
 
     def compute_next() -> bool:
         """One block more, if there is one."""
@@ -35,7 +35,7 @@ def together(job: Job, blocks: Sequence[Block], keep: Keep, *, executor: Executo
             block = todo.popleft()
         except IndexError:
             return False
-        keep(block, compute(job, block, job.asking(block), given_up.is_set))
+        keep(block, compute(job, block, job.asking(block), lambda: given_up))
         kept.append(block)
         return True
 
@@ -57,7 +57,7 @@ def together(job: Job, blocks: Sequence[Block], keep: Keep, *, executor: Executo
                 future.result()
         yield from kept
     finally:  # where something went wrong, or somebody has had enough: what has begun ends at its next pause
-        given_up.set()
+        given_up = True
         for future in helping:
             future.cancel()
 

@@ -160,14 +160,17 @@ class _Gathering:
             mixture[...] = 0
             return mixture, np.zeros(self.rows, bool)
         attends = total[..., 0] != 0 if self.signed is None else self.signed
-        if self.rule.divided:
+        if not self.rule.divided:
+            return mixture, attends
+        if self.tiling.sink is not None:
             total = total + self.sunk
-            if self.rule.beside is not None:
-                total = total + self.rule.beside(np.zeros_like(total) if self.reference is None else self.reference)
+        if self.rule.beside is not None:
+            total = total + self.rule.beside(np.zeros_like(total) if self.reference is None else self.reference)
+        if self.signed is not None:  # what cancels makes nothing of anything
             attends = attends & (total[..., 0] != 0)
+        if not attends.all():
             nothing = total == 0
-            if nothing.any():
-                total = np.where(nothing, 1, total)
-                mixture[nothing[..., 0]] = 0
-            np.divide(mixture, total, out=mixture)
+            total = np.where(nothing, 1, total)
+            mixture[nothing[..., 0]] = 0
+        np.divide(mixture, total, out=mixture)
         return mixture, attends
