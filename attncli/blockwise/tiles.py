@@ -15,6 +15,7 @@ from attncli.blockwise.tiling import FACTOR, Tiling, longest
 from attncli.ops.contexts import mixed
 from attncli.ops.heads import beside
 from attncli.ops.masks import hide
+from attncli.pieces import Reach
 
 EVEN = 64  # what all see begins and ends at multiples of this: one key more would make every tile smaller
 LEAST = 128  # keys that all queries see, for which they are taken apart from those that only some see
@@ -41,7 +42,7 @@ _SCRATCH = _Scratch()
 def compute(recipe: Recipe, tiling: Tiling, arrays: Values) -> Generator[None, None, tuple[Array, Array]]:
     """The context of a block, and which of its queries attend to anything; a pause after each tile."""
     gathering = _Gathering(tiling, arrays)
-    for first, end, masked in _spans(recipe, arrays, tiling.keys):
+    for first, end, masked in spans(seen(recipe, arrays), tiling.keys):
         part = recipe.of_keys(arrays, first, end)
         scores, visible = _scores(tiling, gathering, part, masked, recipe.scores)
         gathering.add(scores, visible, part[tiling.value])
@@ -49,9 +50,8 @@ def compute(recipe: Recipe, tiling: Tiling, arrays: Values) -> Generator[None, N
     return gathering.result()
 
 
-def _spans(recipe: Recipe, arrays: Values, keys: int) -> Iterator[tuple[int, int, bool]]:
-    """The tiles from the first key to the last that some query sees, and whether a mask hides any of it."""
-    reach = seen(recipe, arrays)
+def spans(reach: Reach, keys: int) -> Iterator[tuple[int, int, bool]]:
+    """The tiles of at most so many keys, from the first to the last that some query sees, and whether some do not."""
     first, end = map(int, reach.some)
     free = first, end
     if reach.every[0] > first:

@@ -87,6 +87,16 @@ def test_who_attends_to_nothing_is_said(normalize: str) -> None:
     assert not result.output[[3, 250]].any()
 
 
+def test_scores_that_cancel_beside_a_sink_are_attended_to() -> None:
+    """They sum to 0, and the sink divides them: nobody attends to nothing."""
+    query, key = np.ones((400, 1)), np.tile([[1.0], [-1.0]], (200, 1))
+    result, whole = both(query=query, key=key, value=key, normalize="sum", sink=[2])
+    np.testing.assert_allclose(result.output, whole["output"].value, rtol=1e-12)
+    assert (result.output == 200).all()  # 400 of ±1 times ±1, over 2
+    assert not result.trace.notes
+    assert not whole.notes
+
+
 def test_an_overflow_is_said() -> None:
     result, whole = both(query=Q * 1e160, key=K * 1e160)
     assert [note for note in result.trace.notes if "weights" in note or "scores" in note]

@@ -87,6 +87,56 @@ def test_no_more_blocks_wait_than_workers_can_use() -> None:
             asked.append(number)
             yield Block(slice(0, 1), slice(0, 1), slice(number, number + 1))
 
+    with ThreadPoolExecutor(1) as pool:
+        steps = executors.sent(idle(), blocks(), lambda *_: None, executor=pool, hand=lambda job: job, ahead=8)
+        next(steps)
+        assert len(asked) == 9
+        steps.close()
+
+
+def test_what_no_helper_has_time_for_is_computed_here() -> None:
+    """Another computation may keep the helpers busy; this one does not wait for it."""
+    kept: list[Block] = []
+    blocks = [Block(slice(0, 1), slice(0, 1), slice(number, number + 1)) for number in range(5)]
+    busy = threading.Event()
+    with ThreadPoolExecutor(1) as pool:
+        pool.submit(busy.wait)
+        steps = executors.together(idle(), blocks, lambda block, _: kept.append(block), executor=pool, helpers=1)
+        assert list(steps) == kept == blocks
+        busy.set()
+
+
+def test_what_stops_a_helper_is_said_here() -> None:
+    begun, here = threading.Event(), threading.current_thread()
+
+    class Fails:
+        def asking(self, block: Block) -> dict[str, Any]:
+            return {}
+
+        def steps(self, block: Block, asking: Any) -> Any:
+            yield
+            if threading.current_thread() is here:
+                begun.wait(10)
+                return
+            begun.set()
+            raise AttnError("no")
+
+    job: Any = Fails()
+    blocks = [Block(slice(0, 1), slice(0, 1), slice(number, number + 1)) for number in range(100)]
+    kept: list[Block] = []
+
+    def keep(block: Block, _: Any) -> None:
+        kept.append(block)
+        pool.submit(int).result()  # by now the helper has stopped
+
+    with ThreadPoolExecutor(1) as pool, pytest.raises(AttnError, match="no"):
+        list(executors.together(job, blocks, keep, executor=pool, helpers=1))
+    assert len(kept) == 1
+
+
+def idle() -> Any:
+    """Stands for a Job that has nothing to do."""
+
     class Idle:
         def asking(self, block: Block) -> dict[str, Any]:
             return {}
@@ -94,12 +144,7 @@ def test_no_more_blocks_wait_than_workers_can_use() -> None:
         def steps(self, block: Block, asking: Any) -> Any:
             yield
 
-    job: Any = Idle()
-    with ThreadPoolExecutor(1) as pool:
-        steps = executors.sent(job, blocks(), lambda *_: None, executor=pool, hand=lambda job: job, ahead=8)
-        next(steps)
-        assert len(asked) == 9
-        steps.close()
+    return Idle()
 
 
 def test_a_block_is_given_up_between_two_tiles() -> None:
