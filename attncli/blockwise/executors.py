@@ -2,7 +2,7 @@
 
 import os
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from concurrent.futures import Executor, Future, ThreadPoolExecutor
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from functools import cache, partial
@@ -18,10 +18,10 @@ PATIENCE = 10  # seconds until a scheduler has to answer
 RETRIES = 5  # of a block whose worker died
 
 Keep = Callable[[Block, Done], None]
-FanOut = Callable[[Job, Sequence[Block], Keep], Iterator[Block]]
+FanOut = Callable[[Job, Sequence[Block], Keep], Generator[Block]]
 
 
-def together(job: Job, blocks: Sequence[Block], keep: Keep, *, executor: Executor, helpers: int) -> Iterator[Block]:
+def together(job: Job, blocks: Sequence[Block], keep: Keep, *, executor: Executor, helpers: int) -> Generator[Block]:
     """Compute every block and keep what comes of it, in its place; a block comes back once it is kept.
 
     This thread and its helpers each take the next block that nobody has taken.
@@ -58,13 +58,14 @@ def together(job: Job, blocks: Sequence[Block], keep: Keep, *, executor: Executo
         yield from kept
     finally:  # where something went wrong, or somebody has had enough: what has begun ends at its next pause
         given_up = True
+        todo.clear()
         for future in helping:
             future.cancel()
 
 
 def sent(
     job: Job, blocks: Iterable[Block], keep: Keep, *, executor: Executor, hand: Callable[[Job], Any], ahead: int
-) -> Iterator[Block]:
+) -> Generator[Block]:
     """Have every block computed elsewhere and keep what comes of it, in order; a block comes back once it is kept.
 
     `hand` makes of the job what workers are sent; the executor is given so many blocks ahead of the one waited for.

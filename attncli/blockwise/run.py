@@ -1,6 +1,7 @@
 """A problem block by block: prepared whole, scored and answered in blocks, and put together again."""
 
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import closing
 from dataclasses import replace
 
 from attncli.arrays import Array, np
@@ -65,8 +66,8 @@ def _fill(tables: "_Tables", problem: Problem, means: Means) -> None:
         keys, cells = lengths.keys * tables.cell, CELLS
         rows = max(cells // keys, 1)
     todo = list(blocks(lengths, rows, keys, cells))
-    with workers(means) as fan_out:
-        for number, _ in enumerate(fan_out(job, todo, tables.keep), 1):
+    with workers(means) as fan_out, closing(fan_out(job, todo, tables.keep)) as done:
+        for number, _ in enumerate(done, 1):
             if means.progress is not None:
                 means.progress(number, len(todo))
 

@@ -57,8 +57,13 @@ def test_an_error_in_a_block_ends_the_work(monkeypatch: pytest.MonkeyPatch) -> N
     assert len(begun) < 350 / 2
 
 
-def test_blocks_that_wait_are_given_up_when_somebody_has_had_enough(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("normalize", ["softmax", "sparsemax"], ids=["tiles", "whole rows"])
+def test_blocks_that_wait_are_given_up_when_somebody_has_had_enough(
+    normalize: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     done: list[int] = []
+    kept: list[Block] = []
+    keep = run._Tables.keep
 
     def enough(so_far: int, total: int) -> None:
         done.append(so_far)
@@ -66,10 +71,14 @@ def test_blocks_that_wait_are_given_up_when_somebody_has_had_enough(monkeypatch:
             raise KeyboardInterrupt
 
     monkeypatch.setattr(run, "ROWS", 1)
-    problem = attncli.Problem(query=Q, key=K, value=V)
+    monkeypatch.setattr(run, "CELLS", 1)
+    monkeypatch.setattr(run._Tables, "keep", lambda *given: (kept.append(given[1]), keep(*given)))
+    problem = attncli.Problem(query=Q, key=K, value=V, **chosen({"normalize": normalize}))
     with pytest.raises(KeyboardInterrupt):
         run.trace(problem, ("output",), Means(progress=enough))
+    executors._threads().submit(int).result()  # by now the helper has stopped
     assert done == [1, 2, 3]
+    assert len(kept) < len(Q) / 2
 
 
 def test_progress_ends_where_the_work_ends() -> None:
