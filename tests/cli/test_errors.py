@@ -135,6 +135,15 @@ def test_control_c_ends_with_130(tmp_path: Path) -> None:
     assert "Traceback" not in err
 
 
+def test_control_c_is_heeded_while_the_program_loads(tmp_path: Path) -> None:
+    (tmp_path / "typer.py").write_text("raise KeyboardInterrupt")  # somebody had enough just then
+    ran = subprocess.run(
+        [sys.executable, "-m", "attncli", "--version"],
+        env=os.environ | {"PYTHONPATH": str(tmp_path)}, capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    assert (ran.returncode, ran.stdout, ran.stderr) == (130, "", "")
+
+
 def wait_until_it_reads(process: int) -> None:
     """Until the process sleeps in a read of its standard input; where /proc does not say, a second."""
     system_call = Path(f"/proc/{process}/syscall")
