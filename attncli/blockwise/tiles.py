@@ -11,7 +11,7 @@ from attncli.arrays import Array, np
 from attncli.blockwise.blocks import typed
 from attncli.blockwise.recipe import Recipe
 from attncli.blockwise.rows import Values, seen
-from attncli.blockwise.tiling import FACTOR, Tiling, longest
+from attncli.blockwise.tiling import RIGHT, Tiling
 from attncli.ops.contexts import mixed
 from attncli.ops.heads import beside
 from attncli.ops.masks import hide
@@ -19,7 +19,6 @@ from attncli.pieces import Reach
 
 EVEN = 64  # what all see begins and ends at multiples of this: one key more would make every tile smaller
 LEAST = 128  # keys that all queries see, for which they are taken apart from those that only some see
-LOG2E = 1 / math.log(2)
 
 
 class _Scratch(threading.local):
@@ -69,11 +68,10 @@ def spans(reach: Reach, keys: int) -> Iterator[tuple[int, int, bool]]:
 def _scores(tiling: Tiling, block: "_Gathering", part: Values, masked: bool, name: str) -> tuple[Array, Array | None]:
     """The scores of a tile, those of hidden keys −∞; or else which keys are visible, where that is left to be done."""
     if tiling.product is not None:
-        assert block.left is not None  # where there is a product there are its factors
-        right = part[FACTOR].swapaxes(-1, -2)
+        right = part[RIGHT].swapaxes(-1, -2)
         room = _SCRATCH.take("scores", (*block.rows, right.shape[-1]), tiling.dtype)
-        part[tiling.product.name] = np.matmul(block.left, right, out=room)
-    later = block.binary  # exp(−∞) = 0, and a zero is put in its place faster than an infinity is raised
+        part[tiling.product] = np.matmul(part[tiling.query], right, out=room)
+    later = tiling.binary is not None  # exp(−∞) = 0, and a zero is put in its place faster than an infinity is raised
     for move in tiling.moves:
         if move.stage != "mask" or (masked and not (later and move.function is hide)):
             part[move.name] = typed(np.asarray(move.function(**move.read(part), **move.options)), tiling.dtype)
@@ -88,32 +86,23 @@ class _Gathering:
     def __init__(self, tiling: Tiling, arrays: Values) -> None:
         self.tiling, self.rule = tiling, tiling.rule
         query, value = arrays[tiling.query], arrays[tiling.value]
-        self.power = LOG2E / tiling.parameters.get("temperature", 1.0)
-        self.left, self.binary, product = None, False, tiling.product
-        if product is not None:
-            given = {argument: arrays[source] for argument, source in product.arrays.items()}
-            left = product.left(query, **given, **product.options)
-            self.binary = longest(left) * abs(product.scale) < product.safe
-            scale = product.scale * self.power if self.binary else product.scale
-            room = _SCRATCH.take("left", left.shape, tiling.dtype)
-            self.left = np.multiply(left, scale, out=room)
         leading = np.broadcast(query[..., 0, 0], value[..., 0, 0]).shape
         self.rows = (*leading, query.shape[-2])
         self.mixture = np.empty((*self.rows, value.shape[-1]), tiling.dtype)  # the first tile fills it
         self.total: Array | None = None
         self.reference: Array | None = None
-        if self.rule.measured and not self.binary:
+        if self.rule.measured and tiling.binary is None:
             self.reference = np.full((*self.rows, 1), self.rule.floor, tiling.dtype)
         self.signed = np.zeros(self.rows, bool) if self.rule.signed else None
         self.sunk: Array | float = 0.0
         if tiling.sink is not None:
             sink = beside(arrays[tiling.sink], len(arrays[tiling.sink]) if len(leading) else None)
-            sink = sink * self.power if self.binary else sink
+            sink = sink * (tiling.binary or 1)
             self.sunk = self._parts(np.array(np.broadcast_to(sink, (*self.rows, 1))))
 
     def _parts(self, scores: Array) -> Array:
         """What the scores weigh, measured against the largest so far; what was gathered is brought to the same."""
-        if self.binary:
+        if self.tiling.binary is not None:
             np.exp2(scores, out=scores)
             return scores
         before, shown = self.reference, None

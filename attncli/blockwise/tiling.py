@@ -1,6 +1,6 @@
 """Tilings: how a problem goes in tiles of some queries and some keys, read off its recipe once for all of them.
 
-A score that is a product has its right factor made once, for all blocks.
+A score that is a product has its factors made once, for all blocks.
 """
 
 import math
@@ -18,29 +18,19 @@ from attncli.pieces import Factors, Merging, factors_of, merging_of
 
 SAFE = 30.0  # exponentials of numbers up to here, of either sign, neither overflow nor vanish,
 LARGEST = 1e15  # nor do their products with values up to here
-FACTOR = "right factor"
-
-
-@dataclass(frozen=True)
-class Product:
-    """The step that is a product of two factors, and how the left one comes from the queries.
-
-    `safe` is a bound on the norm of a scaled left row: below it no score is farther from 0 than SAFE, and its
-    exponential is taken as it is, as a power of two: `exp(s / T) = 2^(s · log₂e / T)`, whose factor is folded into the
-    queries.
-    """
-
-    name: str
-    left: Callable[..., Array]
-    arrays: Mapping[str, str]
-    options: Mapping[str, Any]
-    scale: float
-    safe: float
+LEFT, RIGHT = "left factor", "right factor"
+LOG2E = 1 / math.log(2)
 
 
 @dataclass(frozen=True)
 class Tiling:
-    """What is the same for every tile: the moves to its scores, and how its keys gather."""
+    """What is the same for every tile: the moves to its scores, and how its keys gather.
+
+    `product` names the step that is the product of LEFT and RIGHT, if there is one; the moves are those after it.
+
+    Where no score can be farther from 0 than SAFE its exponential is taken as it is, as a power of two: `binary` is
+    the factor in `exp(s / T) = 2^(s · log₂e / T)`, which the left factor has already.
+    """
 
     moves: Sequence[Move]
     unmasked: str  # the scores where every query sees every key
@@ -49,12 +39,13 @@ class Tiling:
     normalizer: Callable[..., Array]
     parameters: Mapping[str, Any]
     dtype: str
-    query: str
+    query: str  # what belongs to the queries: they themselves, or the left factor
     value: str
     finite: bool  # whether all values are
     sink: str | None
     ones: Array  # [keys 1]: parts times ones are their sums
-    product: Product | None = None
+    product: str | None = None
+    binary: float | None = None
 
     @property
     def rule(self) -> Merging:
@@ -98,26 +89,29 @@ def plan(recipe: Recipe, normalize: Chosen, keys: int) -> tuple[Recipe, Tiling]:
 
 
 def _factored(tiling: Tiling, factors: Factors, sources: dict[str, Source], small: bool) -> Tiling:
-    """The first move as a product, with a scale that follows it; the keys' factor is made once, for all blocks."""
+    """The first move as a product of two factors; the left one takes the scales that follow, while it is small."""
     first, *moves = tiling.moves
-    name, scale = first.name, factors.scale(sources[first.inputs["query"]].value.shape[-1])
+    query, key = sources[first.inputs["query"]], sources[first.inputs["key"]]
+    name, scale = first.name, factors.scale(query.value.shape[-1])
     if moves and moves[0].function is scaled:
         name, scale, *moves = moves[0].name, scale * moves[0].options["scale"], *moves[1:]
-    arrays = {argument: source for argument, source in first.inputs.items() if argument not in ("query", "key")}
-    key = sources[first.inputs["key"]]
-    given = {argument: sources[source].value for argument, source in arrays.items()}
+    given = {argument: sources[source].value for argument, source in first.inputs.items()}
+    del given["query"], given["key"]
+    left = factors.left(query.value, **given, **first.options)
     right = factors.right(key.value, **given, **first.options)
-    sources[FACTOR] = Source(FACTOR, np.ascontiguousarray(right), key.axes)
-    if not any(first.inputs["key"] in move.inputs.values() for move in moves):
-        del sources[key.name]
-    bare = small and tiling.rule.exponential and all(move.stage == "mask" for move in moves)
-    safe = -1.0
-    if bare:
-        farthest, room = longest(right), SAFE * tiling.parameters.get("temperature", 1.0)
-        within = tiling.sink is None or bool(abs(sources[tiling.sink].value).max() <= room)
-        safe = (room / farthest if farthest else math.inf) if within else -1.0
-    product = Product(name, factors.left, arrays, first.options, scale, safe)
-    return replace(tiling, moves=moves, product=product)
+    binary = None
+    if small and tiling.rule.exponential and all(move.stage == "mask" for move in moves):
+        temperature = tiling.parameters.get("temperature", 1.0)
+        farthest = longest(left) * abs(scale) * longest(right)
+        if tiling.sink is not None:
+            farthest = np.maximum(farthest, abs(sources[tiling.sink].value).max())
+        binary = LOG2E / temperature if farthest < SAFE * temperature else None
+    sources[LEFT] = Source(LEFT, left * (scale * (binary or 1)), query.axes)
+    sources[RIGHT] = Source(RIGHT, np.ascontiguousarray(right), key.axes)
+    read = {source for move in moves for source in move.inputs.values()}
+    for one in {query.name, key.name} - read - {tiling.value}:
+        del sources[one]
+    return replace(tiling, moves=moves, query=LEFT, product=name, binary=binary)
 
 
 def longest(x: Array) -> float:

@@ -1,6 +1,7 @@
 """Whoever computes the blocks, the answer is the same."""
 
 import threading
+import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
@@ -63,7 +64,13 @@ def test_blocks_that_wait_are_given_up_when_somebody_has_had_enough(
 ) -> None:
     done: list[int] = []
     kept: list[Block] = []
-    keep = run._Tables.keep
+    keep, here = run._Tables.keep, threading.current_thread()
+
+    def slowly(tables: Any, block: Block, found: Any) -> None:
+        if threading.current_thread() is not here:
+            time.sleep(0.01)
+        kept.append(block)
+        keep(tables, block, found)
 
     def enough(so_far: int, total: int) -> None:
         done.append(so_far)
@@ -72,7 +79,7 @@ def test_blocks_that_wait_are_given_up_when_somebody_has_had_enough(
 
     monkeypatch.setattr(run, "ROWS", 1)
     monkeypatch.setattr(run, "CELLS", 1)
-    monkeypatch.setattr(run._Tables, "keep", lambda *given: (kept.append(given[1]), keep(*given)))
+    monkeypatch.setattr(run._Tables, "keep", slowly)
     problem = attncli.Problem(query=Q, key=K, value=V, **chosen({"normalize": normalize}))
     with pytest.raises(KeyboardInterrupt):
         run.trace(problem, ("output",), Means(progress=enough))
