@@ -1,13 +1,14 @@
 """The recipe: what is done to every block, read off the steps of two queries and two keys."""
 
 import math
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Hashable, Mapping, Sequence
+from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
 from attncli.arrays import Array
 from attncli.blockwise.blocks import Block, Lengths, Source
+from attncli.blockwise.likeness import likeness
 from attncli.catalogue import Quantity
 from attncli.pipeline import ANSWER, SCORE
 from attncli.precision import Precision
@@ -78,6 +79,21 @@ class Recipe:
         return [(name, before) for name, x in self.sources.items() if (before := x.before_keys) is not None]
 
 
+@dataclass(frozen=True)
+class _Reading:
+    """What the steps of the first queries and keys say of any number of them; no array of the problem is held."""
+
+    scoring: Sequence[Move]
+    answering: Sequence[Move]
+    scores: str
+    read: Sequence[str]
+    steps: Mapping[str, Step]
+
+
+MOST_KNOWN = 64
+_KNOWN: dict[Hashable, _Reading] = {}
+
+
 class _Probe(Recorder):
     """A recorder of two of everything, where there are two: what is given on the way is kept whole as well."""
 
@@ -85,12 +101,11 @@ class _Probe(Recorder):
         super().__init__(precision)
         self.block = Block(slice(0, 2), slice(0, min(2, lengths.heads)), slice(0, 2))
         self.groups = lengths.heads // lengths.kv_heads
-        self.sources: dict[str, Source] = {}
+        self.given: dict[str, Step] = {}
 
     def take(self, step: Step) -> None:
-        """Keep the part of a step that belongs to the first queries and keys, and all of it as a source."""
+        """Keep the part of a step that belongs to the first queries and keys."""
         source = Source(step.name, step.value, step.axes)
-        self.sources[step.name] = source
         before, part = source.before_keys, source.cut(self.block, self.groups)
         first = part if before is None else part[(*before, slice(0, 2))]
         self.steps[step.name] = Step(step.quantity, step.stage, first, notes=step.notes)
@@ -98,7 +113,8 @@ class _Probe(Recorder):
     def give(self, quantity: Quantity, value: Array, *, role: str | None = None, notes: tuple[str, ...] = ()) -> None:
         """Keep a quantity as the user gave it."""
         super().give(quantity, value, role=role, notes=notes)
-        self.take(self.steps[quantity.name])
+        self.given[quantity.name] = self.steps[quantity.name]
+        self.take(self.given[quantity.name])
 
     def noticed(self, name: str, stage: str, arguments: Mapping[str, Array], value: Array) -> tuple[str, ...]:
         """Nothing: the first queries and keys do not speak for the others."""
@@ -112,7 +128,24 @@ def read_off(problem: Problem, front: Recorder, lengths: Lengths) -> tuple[Recip
     """The recipe of a problem, whose queries, keys and values stand in `front`.
 
     Beside it the steps of the first queries and keys, for their names and axes; what is given among them is whole.
+    Problems that are alike are read once: a model asks the same of every layer.
     """
+    like = likeness(problem)
+    reading, given = _KNOWN.get(like), dict[str, Step]()
+    if reading is None:
+        reading, given = _read(problem, front, lengths)
+        if like is not None and not given:  # what is given on the way has to be taken from each problem
+            if len(_KNOWN) == MOST_KNOWN:
+                _KNOWN.clear()
+            _KNOWN[like] = reading
+    whole = front.steps | given
+    sources = {name: Source(name, whole[name].value, whole[name].axes) for name in reading.read if name in whole}
+    recipe = Recipe(sources, reading.scoring, reading.answering, reading.scores, lengths, front.precision)
+    return recipe, {**reading.steps, **given}
+
+
+def _read(problem: Problem, front: Recorder, lengths: Lengths) -> tuple[_Reading, dict[str, Step]]:
+    """What the steps of the first queries and keys say, and what was given on the way."""
     probe = _Probe(front.precision, lengths)
     probe.current = dict(front.current)
     for name in dict.fromkeys(front.current.values()):
@@ -125,17 +158,14 @@ def read_off(problem: Problem, front: Recorder, lengths: Lengths) -> tuple[Recip
         stage(problem, probe)
     made = {name: step for name, step in probe.steps.items() if name not in before}
     moves = {name: _move(step, made) for name, step in made.items() if step.function is not None}
-    read = {source for move in moves.values() for source in move.inputs.values()}
-    recipe = Recipe(
-        sources={name: source for name, source in probe.sources.items() if name in read},
+    reading = _Reading(
         scoring=[move for name, move in moves.items() if name in scoring],
         answering=[move for name, move in moves.items() if name not in scoring],
         scores=scores,
-        lengths=lengths,
-        precision=front.precision,
+        read=tuple(dict.fromkeys(source for move in moves.values() for source in move.inputs.values())),
+        steps=made,
     )
-    whole = {name: replace(made[name], value=probe.sources[name].value) for name in made if name in probe.sources}
-    return recipe, made | whole
+    return reading, probe.given
 
 
 def numbers(step: Step) -> int:
