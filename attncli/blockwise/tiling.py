@@ -66,8 +66,8 @@ def plan(recipe: Recipe, normalize: Chosen, keys: int) -> tuple[Recipe, Tiling]:
     sources = {name: x.typed(dtype) for name, x in recipe.sources.items()}
     answer = recipe.answering[-1]
     value = sources[answer.inputs["value"]]
-    largest = max(value.value.max(), -value.value.min())  # not a number where a value is none
-    finite = bool(np.isfinite(largest))
+    largest = longest(value.value)
+    finite = math.isfinite(largest)
     hiding, factors = recipe.scoring[-1], factors_of(recipe.scoring[0].function)
     tiling = Tiling(
         moves=recipe.scoring,
