@@ -26,7 +26,7 @@ def together(job: Job, blocks: Sequence[Block], keep: Keep, *, executor: Executo
 
     This thread and its helpers each take the next block that nobody has taken.
     """
-    todo, kept = deque(blocks), deque[Block]()
+    todo, kept, helping = deque(blocks), deque[Block](), list[Future[None]]()
     given_up = False
 
     def compute_next() -> bool:
@@ -44,8 +44,9 @@ def together(job: Job, blocks: Sequence[Block], keep: Keep, *, executor: Executo
         while compute_next():
             pass
 
-    helping = [executor.submit(help_out) for _ in range(min(helpers, len(blocks) - 1))]
     try:
+        for _ in range(min(helpers, len(blocks) - 1)):
+            helping.append(executor.submit(help_out))
         while compute_next():
             while kept:
                 yield kept.popleft()
