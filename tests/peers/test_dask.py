@@ -61,8 +61,8 @@ def test_what_every_block_reads_is_on_each_worker_once(cluster: Any) -> None:
 
     held: list[int] = []
 
-    def look(_done: int, _total: int) -> None:
-        if not held:
+    def look(done: int, total: int) -> None:
+        if done == total:  # a busy worker may get it with its first block only
             with Client(cluster.scheduler_address) as client:
                 held.extend(sum(key.startswith("Job") for key in keys) for keys in client.has_what().values())
 
