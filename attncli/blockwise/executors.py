@@ -2,12 +2,14 @@
 
 import os
 from collections import deque
-from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping
 from concurrent.futures import Executor, Future, ThreadPoolExecutor
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from functools import cache, partial
+from threading import Event
 from typing import Any
 
+from attncli.arrays import Array
 from attncli.blockwise.blocks import Block
 from attncli.blockwise.job import Done, Job, compute
 from attncli.errors import AttnError
@@ -18,60 +20,16 @@ PATIENCE = 10  # seconds until a scheduler has to answer
 RETRIES = 5  # of a block whose worker died
 
 Keep = Callable[[Block, Done], None]
-FanOut = Callable[[Job, Sequence[Block], Keep], Generator[Block]]
+Ask = Callable[[Job], Callable[[Block, Mapping[str, Array]], "Future[Done]"]]
+FanOut = Callable[[Job, Iterable[Block], Keep], Generator[Block]]
 
 
-def together(job: Job, blocks: Sequence[Block], keep: Keep, *, executor: Executor, helpers: int) -> Generator[Block]:
-    """Compute every block and keep what comes of it, in its place; a block comes back once it is kept.
+def fan_out(job: Job, blocks: Iterable[Block], keep: Keep, *, ask: Ask, ahead: int) -> Generator[Block]:
+    """Have every block computed and keep what comes of it, in order; a block comes back once it is kept.
 
-    This thread and its helpers each take the next block that nobody has taken.
+    `ask` takes the job and says how one block of it is submitted; so many are, ahead of the one that is waited for.
     """
-    todo, kept, helping = deque(blocks), deque[Block](), list[Future[None]]()
-    given_up = False
-
-    def compute_next() -> bool:
-        """One block more, if there is one."""
-        try:
-            block = todo.popleft()
-        except IndexError:
-            return False
-        keep(block, compute(job, block, job.asking(block), lambda: given_up))
-        kept.append(block)
-        return True
-
-    def help_out() -> None:
-        """What a helper does, until there is nothing left."""
-        while compute_next():
-            pass
-
-    try:
-        for _ in range(min(helpers, len(blocks) - 1)):
-            helping.append(executor.submit(help_out))
-        while compute_next():
-            while kept:
-                yield kept.popleft()
-            for future in helping:
-                if future.done():
-                    future.result()  # raises what stopped it
-        for future in helping:
-            if not future.cancel():  # one that never began has left nothing undone
-                future.result()
-        yield from kept
-    finally:  # where something went wrong, or somebody has had enough: what has begun ends at its next pause
-        given_up = True
-        todo.clear()
-        for future in helping:
-            future.cancel()
-
-
-def sent(
-    job: Job, blocks: Iterable[Block], keep: Keep, *, executor: Executor, hand: Callable[[Job], Any], ahead: int
-) -> Generator[Block]:
-    """Have every block computed elsewhere and keep what comes of it, in order; a block comes back once it is kept.
-
-    `hand` makes of the job what workers are sent; the executor is given so many blocks ahead of the one waited for.
-    """
-    handed = hand(job)
+    submit = ask(job)
     waiting: deque[tuple[Block, Future[Done]]] = deque()
 
     def finish() -> Block:
@@ -82,7 +40,7 @@ def sent(
 
     try:
         for block in blocks:
-            waiting.append((block, executor.submit(compute, handed, block, job.asking(block))))
+            waiting.append((block, submit(block, job.asking(block))))
             if len(waiting) > ahead:
                 yield finish()
         while waiting:
@@ -92,6 +50,16 @@ def sent(
             future.cancel()
 
 
+class _AtOnce(Executor):
+    """An executor that computes what it is given before it returns."""
+
+    def submit(self, fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> "Future[Any]":
+        """A future that is done already."""
+        future: Future[Any] = Future()
+        future.set_result(fn(*args, **kwargs))
+        return future
+
+
 @contextmanager
 def workers(means: Means) -> Iterator[FanOut]:
     """Those that the executor's name or address means, as what they do; raises AttnError where there are none."""
@@ -99,15 +67,23 @@ def workers(means: Means) -> Iterator[FanOut]:
         with _dask(means.executor) as found:
             yield found
         return
-    helpers = 0 if means.executor == SERIAL else cores() - 1
+    executor, ahead = (_AtOnce(), 0) if means.executor == SERIAL else (_threads(), 2 * cores())
+    given_up = Event()
     with nullcontext() if means.blas_is_held else _one_blas_thread():
-        yield partial(together, executor=_threads(), helpers=helpers)
+        try:
+            yield partial(
+                fan_out,
+                ask=lambda job: partial(executor.submit, compute, job, given_up=given_up.is_set),
+                ahead=ahead,
+            )
+        finally:
+            given_up.set()  # what has begun ends at its next pause
 
 
 @cache
 def _threads() -> ThreadPoolExecutor:
-    """A thread for each core beside this one; they and their buffers stay for the next problem."""
-    return ThreadPoolExecutor(max(cores() - 1, 1), thread_name_prefix="attn")
+    """A thread for each core; they and their buffers stay for the next problem."""
+    return ThreadPoolExecutor(cores(), thread_name_prefix="attn")
 
 
 def cores() -> int:
@@ -152,8 +128,11 @@ def _dask(address: str) -> Iterator[FanOut]:
         if not count:
             raise AttnError("the scheduler has no workers", where=f"executor {address}", hint="start some")
         executor = client.get_executor(retries=RETRIES, pure=False)
-        hand = partial(client.scatter, broadcast=True)
-        yield partial(sent, executor=executor, hand=hand, ahead=4 * count)
+        yield partial(
+            fan_out,
+            ask=lambda job: partial(executor.submit, compute, client.scatter(job, broadcast=True)),
+            ahead=4 * count,
+        )
     except (KilledWorker, FutureCancelledError) as error:
         raise AttnError(f"the workers were lost ({error})", where=f"executor {address}") from None
     finally:

@@ -1,9 +1,9 @@
 """Whoever computes the blocks, the answer is the same."""
 
 import threading
-import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -63,14 +63,12 @@ def test_blocks_that_wait_are_given_up_when_somebody_has_had_enough(
     normalize: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     done: list[int] = []
-    kept: list[Block] = []
-    keep, here = run._Tables.keep, threading.current_thread()
+    begun: list[Block] = []
+    steps = Job.steps
 
-    def slowly(tables: Any, block: Block, found: Any) -> None:
-        if threading.current_thread() is not here:
-            time.sleep(0.01)
-        kept.append(block)
-        keep(tables, block, found)
+    def counted(job: Job, block: Block, asking: Any) -> Any:
+        begun.append(block)
+        return steps(job, block, asking)
 
     def enough(so_far: int, total: int) -> None:
         done.append(so_far)
@@ -79,13 +77,14 @@ def test_blocks_that_wait_are_given_up_when_somebody_has_had_enough(
 
     monkeypatch.setattr(run, "ROWS", 1)
     monkeypatch.setattr(run, "CELLS", 1)
-    monkeypatch.setattr(run._Tables, "keep", slowly)
+    monkeypatch.setattr(Job, "steps", counted)
     problem = attncli.Problem(query=Q, key=K, value=V, **chosen({"normalize": normalize}))
     with pytest.raises(KeyboardInterrupt):
         run.trace(problem, ("output",), Means(progress=enough))
-    executors._threads().submit(int).result()  # by now the helper has stopped
+    executors._threads().shutdown()  # once what they have begun is done
+    executors._threads.cache_clear()
     assert done == [1, 2, 3]
-    assert len(kept) < len(Q) / 2
+    assert len(begun) <= 3 + 2 * executors.cores() + 1
 
 
 def test_progress_ends_where_the_work_ends() -> None:
@@ -104,50 +103,31 @@ def test_no_more_blocks_wait_than_workers_can_use() -> None:
             yield Block(slice(0, 1), slice(0, 1), slice(number, number + 1))
 
     with ThreadPoolExecutor(1) as pool:
-        steps = executors.sent(idle(), blocks(), lambda *_: None, executor=pool, hand=lambda job: job, ahead=8)
+        steps = executors.fan_out(
+            idle(), blocks(), lambda *_: None, ask=partial(partial, pool.submit, compute), ahead=8
+        )
         next(steps)
         assert len(asked) == 9
         steps.close()
 
 
-def test_what_no_helper_has_time_for_is_computed_here() -> None:
-    """Another computation may keep the helpers busy; this one does not wait for it."""
-    kept: list[Block] = []
+def test_blocks_come_back_in_order_whoever_is_slow() -> None:
     blocks = [Block(slice(0, 1), slice(0, 1), slice(number, number + 1)) for number in range(5)]
-    busy = threading.Event()
-    with ThreadPoolExecutor(1) as pool:
-        pool.submit(busy.wait)
-        steps = executors.together(idle(), blocks, lambda block, _: kept.append(block), executor=pool, helpers=1)
-        assert list(steps) == kept == blocks
-        busy.set()
+    last = threading.Event()
 
+    def slow(_job: Any, block: Block, _asking: Any) -> Any:
+        if block is blocks[0]:
+            assert last.wait(10)
+        if block is blocks[-1]:
+            last.set()
+        return block
 
-def test_what_stops_a_helper_is_said_here() -> None:
-    begun, here = threading.Event(), threading.current_thread()
-
-    class Fails:
-        def asking(self, block: Block) -> dict[str, Any]:
-            return {}
-
-        def steps(self, block: Block, asking: Any) -> Any:
-            yield
-            if threading.current_thread() is here:
-                begun.wait(10)
-                return
-            begun.set()
-            raise AttnError("no")
-
-    job: Any = Fails()
-    blocks = [Block(slice(0, 1), slice(0, 1), slice(number, number + 1)) for number in range(100)]
-    kept: list[Block] = []
-
-    def keep(block: Block, _: Any) -> None:
-        kept.append(block)
-        pool.submit(int).result()  # by now the helper has stopped
-
-    with ThreadPoolExecutor(1) as pool, pytest.raises(AttnError, match="no"):
-        list(executors.together(job, blocks, keep, executor=pool, helpers=1))
-    assert len(kept) == 1
+    kept: list[Any] = []
+    with ThreadPoolExecutor(2) as pool:
+        ask = partial(partial, pool.submit, slow)
+        steps = executors.fan_out(idle(), blocks, lambda *given: kept.append(given), ask=ask, ahead=8)
+        assert list(steps) == blocks
+    assert kept == list(zip(blocks, blocks, strict=True))
 
 
 def idle() -> Any:
