@@ -4,17 +4,17 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from attncli.api import attention, load
-    from attncli.errors import AttnError
-    from attncli.problem import Problem
-    from attncli.trace import Result
+    from attncli.base.errors import AttnError
+    from attncli.problem.spec import Problem
+    from attncli.trace.result import Result
 
 __version__ = "0.3.0"
 __all__ = ["AttnError", "Problem", "Result", "__version__", "attention", "load"]
 
 _PLACES = {
-    "AttnError": "attncli.errors",
-    "Problem": "attncli.problem",
-    "Result": "attncli.trace",
+    "AttnError": "attncli.base.errors",
+    "Problem": "attncli.problem.spec",
+    "Result": "attncli.trace.result",
     "attention": "attncli.api",
     "load": "attncli.api",
 }

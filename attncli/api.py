@@ -3,9 +3,9 @@
 from collections.abc import Iterable
 from typing import Any
 
-from attncli.io.problems import assemble, load
-from attncli.io.source import Origin, Written
-from attncli.trace import Result
+from attncli.io.assemble import assemble, load
+from attncli.io.origin import Origin, RawValue
+from attncli.trace.result import Result
 
 __all__ = ["attention", "load"]
 
@@ -28,5 +28,5 @@ def attention(
     """
     given = {"query": query, "key": key, "value": value, **problem}
     python = Origin()
-    unknown = {name: Written(entry, python) for name, entry in given.items()}
+    unknown = {name: RawValue(entry, python) for name, entry in given.items()}
     return assemble(unknown).compute(select, executor=executor)

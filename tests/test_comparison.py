@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from attncli.comparison import compare
-from attncli.errors import AttnError
+from attncli.analysis.compare import compare
+from attncli.base.errors import AttnError
 
 PUBLISHED = np.array([[0.98522025, 1.74174051, 0.5]])
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from attncli.errors import AttnError, UnknownNameError
+from attncli.base.errors import AttnError, UnknownNameError
 
 
 @pytest.mark.parametrize(

@@ -2,12 +2,12 @@
 
 import numpy as np
 
-from attncli.precision import Precision
-from attncli.problem import Problem
-from attncli.render import json
+from attncli.base.axes import LEGEND
+from attncli.base.dtypes import Precision
+from attncli.problem.spec import Problem
+from attncli.render.formats import json
 from attncli.render.view import View
-from attncli.shapes import LEGEND
-from attncli.trace import Trace
+from attncli.trace.steps import Trace
 
 
 def traced(problem: Problem) -> Trace:
@@ -77,7 +77,7 @@ def test_rows_of_a_distribution_sum_to_one_and_empty_rows_to_zero(loaded: Proble
 def test_the_answer_is_shaped_like_the_question(loaded: Problem) -> None:
     output = traced(loaded)["output"].value
     assert output.ndim == loaded.asking.ndim
-    rows = len(loaded.asking_labels)
+    rows = len(loaded.selected_query_labels)
     assert output.shape[:-1] == (*loaded.asking.shape[:-2], rows)
 
 

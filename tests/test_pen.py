@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 
-from attncli.pen import Pen, decimal
+from attncli.base.arithmetic import ArithmeticWriter, decimal
 
-PEN = Pen(4, "q", "k", 0, 0)
+PEN = ArithmeticWriter(4, "q", "k", 0, 0)
 
 
 @pytest.mark.parametrize(

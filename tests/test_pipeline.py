@@ -7,13 +7,13 @@ import numpy as np
 import pytest
 
 from attncli import attention
-from attncli.catalogue import Quantity
-from attncli.io.problems import assemble
-from attncli.io.source import Origin, Written
+from attncli.base.dtypes import Precision
+from attncli.engine.dense import Recorder
+from attncli.io.assemble import assemble
+from attncli.io.origin import Origin, RawValue
 from attncli.ops import entries
-from attncli.precision import Precision
-from attncli.problem import Problem
-from attncli.recorder import Recorder
+from attncli.ops.registry import Quantity
+from attncli.problem.spec import Problem
 
 # Distinct primes, so that a swapped axis can't hide: queries, keys, and the features of a head.
 N, M, D, E, HEADS = 3, 5, 7, 11, 2
@@ -34,7 +34,7 @@ PUBLISHED_OUTPUT = [
 
 
 def problem(**keys: object) -> Problem:
-    return assemble({key: Written(value, Origin()) for key, value in keys.items()})
+    return assemble({key: RawValue(value, Origin()) for key, value in keys.items()})
 
 
 def numbers(*shape: int, seed: int = 0) -> np.ndarray:

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from attncli import attention
-from attncli.precision import NAMES, Precision, common, to_bfloat16
+from attncli.base.dtypes import NAMES, Precision, common, to_bfloat16
 
 
 def bfloat16_neighbours(number: float) -> tuple[float, float]:

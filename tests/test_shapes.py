@@ -2,8 +2,8 @@
 
 import pytest
 
-from attncli.errors import AttnError
-from attncli.shapes import Length, bind, parse
+from attncli.base.axes import Length, bind, parse
+from attncli.base.errors import AttnError
 
 
 def test_a_signature_is_read() -> None:

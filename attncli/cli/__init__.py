@@ -7,9 +7,9 @@ from typing import Annotated
 import typer
 
 from attncli import __version__
-from attncli.cli.group import Commands
-from attncli.errors import AttnError
-from attncli.literal import clean
+from attncli.base.errors import AttnError
+from attncli.base.text import escape_control
+from attncli.cli.lazy_commands import Commands
 
 # Every core has a worker of ours; NumPy's library of products reads these when it is loaded.
 ONE_THREAD = ("OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "BLIS_NUM_THREADS", "VECLIB_MAXIMUM_THREADS")
@@ -60,6 +60,6 @@ def main() -> None:
 def _fail(message: str) -> None:
     """One line on standard error; then nothing more is flushed to a broken standard output."""
     if sys.stderr is not None:
-        print(f"attn: {clean(message)}", file=sys.stderr)
+        print(f"attn: {escape_control(message)}", file=sys.stderr)
         sys.stderr.flush()
     os._exit(2)

@@ -6,12 +6,12 @@ from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 
 import typer
 
-from attncli.errors import AttnError
+from attncli.base.errors import AttnError
 from attncli.ops import entries, kinds
-from attncli.problem import KEYS, Key
+from attncli.problem.spec import FIELDS, Field
 
 if TYPE_CHECKING:
-    from attncli.io.documents import Document
+    from attncli.io.problem_files import Document
 
 Command = TypeVar("Command", bound=Callable[..., None])
 
@@ -34,11 +34,11 @@ def with_problem_options(command: Command) -> Command:
     """Give a command an option for every key of a problem; they arrive in its `**keys` as text."""
     signature = inspect.signature(command)
     own = [p for p in signature.parameters.values() if p.kind is not inspect.Parameter.VAR_KEYWORD]
-    command.__signature__ = signature.replace(parameters=[*own, *map(_option, KEYS.values())])  # type: ignore[attr-defined] # inspect's own way to say what a function takes
+    command.__signature__ = signature.replace(parameters=[*own, *map(_option, FIELDS.values())])  # type: ignore[attr-defined] # inspect's own way to say what a function takes
     return command
 
 
-def _option(key: Key) -> inspect.Parameter:
+def _option(key: Field) -> inspect.Parameter:
     """One key as a parameter that Typer reads."""
     kind: Any = {"labels": list[str], "flag": bool}.get(key.kind, str)
     name = f"--{key.name.replace('_', '-')}"
@@ -54,13 +54,13 @@ def _option(key: Key) -> inspect.Parameter:
     return inspect.Parameter(key.name, inspect.Parameter.KEYWORD_ONLY, default=None, annotation=annotation)
 
 
-def _help(key: Key) -> str:
+def _help(key: Field) -> str:
     """What the key means; the names there are, for one that names an entry."""
     names = f": {', '.join(entries(key.kind))}" if key.kind in kinds() else ""
     return f"{key.help[0].upper()}{key.help[1:]}{names}."
 
 
-def _completion(key: Key) -> Callable[[str], list[tuple[str, str]]] | None:
+def _completion(key: Field) -> Callable[[str], list[tuple[str, str]]] | None:
     """Names that begin as the word does, each with its sentence."""
     if key.words:
         return lambda incomplete: [(word, "") for word in key.words if word.startswith(incomplete)]
@@ -73,8 +73,8 @@ def _completion(key: Key) -> Callable[[str], list[tuple[str, str]]] | None:
 
 def document(problem: str | None, keys: Mapping[str, Any]) -> "Document":
     """The problem file, if there is one, with the options over it."""
-    from attncli.io.documents import read_document
-    from attncli.io.source import STDIN, Origin, Written
+    from attncli.io.origin import STDIN, Origin, RawValue
+    from attncli.io.problem_files import read_document
 
     given = {name: text for name, text in keys.items() if text not in (None, [], ())}
     from_stdin = [problem] if problem == STDIN else []
@@ -82,12 +82,12 @@ def document(problem: str | None, keys: Mapping[str, Any]) -> "Document":
     if len(from_stdin) > 1:
         raise AttnError("is named twice, and can be read once", where="standard input", hint="use - once")
     found = read_document(problem) if problem is not None else {}
-    return found | {name: Written(_value(KEYS[name], text), Origin(options=True)) for name, text in given.items()}
+    return found | {name: RawValue(_value(FIELDS[name], text), Origin(options=True)) for name, text in given.items()}
 
 
-def _value(key: Key, text: Any) -> Any:
+def _value(key: Field, text: Any) -> Any:
     """The text of an option as a problem file would hold it."""
-    from attncli.io import grammar
+    from attncli.io.parse import grammar
 
     if key.kind == "labels":
         return [label.strip() for part in text for label in part.split(",")]

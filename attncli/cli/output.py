@@ -6,14 +6,15 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, TYPE_CHECKING
 
+from attncli.base.errors import AttnError, UnknownNameError
 from attncli.cli import streams
 from attncli.cli.progress import Progress
-from attncli.errors import AttnError, UnknownNameError
-from attncli.trace import DEFAULT_SELECTION, position_of
+from attncli.trace.result import DEFAULT_SELECTION
+from attncli.trace.steps import find_label
 
 if TYPE_CHECKING:
-    from attncli.io.straight import Straight
-    from attncli.problem import Problem
+    from attncli.io.writers.npy_memmap import NpyTarget
+    from attncli.problem.spec import Problem
     from attncli.render.view import View
 
 ALL = "all"
@@ -36,7 +37,7 @@ ARRAYS = (NPY, "npz", "safetensors")
 
 
 @dataclass(frozen=True)
-class Wanted:
+class OutputOptions:
     """What is to be shown, and how: the options of `attn compute` that do not describe the problem."""
 
     explain: bool = False
@@ -77,7 +78,7 @@ class Wanted:
         return SUFFIXES[suffix]
 
 
-def show(problem: "Problem", wanted: Wanted) -> None:
+def show(problem: "Problem", wanted: OutputOptions) -> None:
     """Compute a problem and show what is wanted of it."""
     form = wanted.form  # a format that does not exist is met before any work
     if wanted.output in (None, "-"):
@@ -86,21 +87,21 @@ def show(problem: "Problem", wanted: Wanted) -> None:
         with Progress("writing", is_shown=not streams.is_screen()) as progress:
             streams.put(_told(render(view, form, to_file=False), view, progress))
     else:
-        from attncli.io.files import whole
-        from attncli.io.straight import Straight
+        from attncli.io.writers.atomic import whole
+        from attncli.io.writers.npy_memmap import NpyTarget
 
         with whole(str(wanted.output)) as stream:
-            straight = Straight(stream) if form == NPY and len(wanted.selection) == 1 else None
+            straight = NpyTarget(stream) if form == NPY and len(wanted.selection) == 1 else None
             view = look(problem, wanted, straight)
             streams.warn(view.result.trace.notes)
             if straight is None or not straight.is_used:
                 save(view, form, stream)
 
 
-def look(problem: "Problem", wanted: Wanted, straight: "Straight | None" = None) -> "View":
+def look(problem: "Problem", wanted: OutputOptions, straight: "NpyTarget | None" = None) -> "View":
     """The result of a problem, with the cell and the head that are asked for."""
-    from attncli.compute import run
-    from attncli.means import EXECUTORS, Means, in_memory, is_executor
+    from attncli.engine.options import EXECUTORS, RunOptions, in_memory, is_executor
+    from attncli.engine.run import run
     from attncli.render.view import View
 
     if not 0 <= wanted.precision <= 17:
@@ -109,7 +110,7 @@ def look(problem: "Problem", wanted: Wanted, straight: "Straight | None" = None)
         raise UnknownNameError("executor", wanted.executor, EXECUTORS, where="--executor")
     with Progress("attending") as progress:
         allocate = in_memory if straight is None else straight.allocate
-        means = Means(wanted.executor, allocate, progress, blas_is_held=True)
+        means = RunOptions(wanted.executor, allocate, progress, blas_is_held=True)
         result = run(problem, wanted.selection, every_step=wanted.explain, means=means)
     cell = _cell(wanted.cell, result.query_tokens, result.key_tokens) if wanted.cell is not None else None
     layout = problem.layout
@@ -141,7 +142,7 @@ def _cell(text: str, queries: tuple[str, ...], keys: tuple[str, ...]) -> tuple[i
         raise AttnError(f"{text!r} is no cell", where="--cell", hint="expected QUERY,KEY, such as word_1,word_3")
     found = []
     for wanted, labels in zip(parts, (queries, keys), strict=True):
-        at = position_of(wanted.strip(), labels, where="--cell")
+        at = find_label(wanted.strip(), labels, where="--cell")
         if len(at) > 1:
             hint = f"say which one: {wanted.strip()}#1 is the first"
             raise AttnError(f"{wanted.strip()!r} stands {len(at)} times", where="--cell", hint=hint)
@@ -152,16 +153,16 @@ def _cell(text: str, queries: tuple[str, ...], keys: tuple[str, ...]) -> tuple[i
 def render(view: "View", form: str, *, to_file: bool) -> str | Iterable[str]:
     """The view in a format of text, whole or in pieces."""
     if form == "json":
-        from attncli.render import json
+        from attncli.render.formats import json
 
         return json.render(view, ascii_only=not (to_file or streams.is_utf8()))
     if form == "yaml":
-        from attncli.io.writers import yaml_text
-        from attncli.render import json
+        from attncli.io.writers.problem_text import yaml_text
+        from attncli.render.formats import json
 
         return yaml_text(json.plain(json.payload(view)))
     if form in ("csv", "tsv"):
-        from attncli.render import csv
+        from attncli.render.formats import csv
 
         return csv.render(view, delimiter="\t" if form == "tsv" else ",")
     return prose(view, form, to_file=to_file)
@@ -170,7 +171,7 @@ def render(view: "View", form: str, *, to_file: bool) -> str | Iterable[str]:
 def save(view: "View", form: str, stream: IO[bytes]) -> None:
     """Write the view to a file: arrays under their names (every step with --explain), or text."""
     if form in ARRAYS:
-        from attncli.io.packing import pack
+        from attncli.io.writers.array_files import pack
 
         trace = view.result.trace
         pack(stream, {name: trace[name].value for name in view.names}, f".{form}", trace.precision)
@@ -189,19 +190,19 @@ def _told(contents: str | Iterable[str], view: "View", progress: Progress) -> st
 
 
 def prose(view: "View", form: str, *, to_file: bool) -> str:
-    """The view for a reader: a table, Markdown or LaTeX."""
+    """The view for a reader: a terminal, Markdown or LaTeX."""
     from attncli.render.sections import sections
 
     heading = " → ".join(view.result.trace.pipeline.values())
     if form == "markdown":
-        from attncli.render import markdown
+        from attncli.render.formats import markdown
 
         return markdown.render(sections(view), view.places, heading)
     if form == "latex":
-        from attncli.render import latex
+        from attncli.render.formats import latex
 
         return latex.render(sections(view), view.places, heading)
-    from attncli.render import table
+    from attncli.render.formats import terminal
 
-    screen = table.Screen() if to_file else streams.screen()
-    return table.render(sections(view), screen, view.places, heading)
+    screen = terminal.TextTarget() if to_file else streams.screen()
+    return terminal.render(sections(view), screen, view.places, heading)

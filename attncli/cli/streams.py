@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING
 
 import typer
 
-from attncli.errors import AttnError
-from attncli.literal import clean
+from attncli.base.errors import AttnError
+from attncli.base.text import escape_control
 
 if TYPE_CHECKING:
-    from attncli.render.table import Screen
+    from attncli.render.formats.terminal import TextTarget
 
 
 AT_ONCE = 2**16  # letters
@@ -49,7 +49,7 @@ def put(contents: str | Iterable[str]) -> None:
 def warn(notes: Iterable[str]) -> None:
     """What the user should know, on standard error."""
     for note in notes:
-        print(f"attn: warning: {clean(note)}", file=sys.stderr)
+        print(f"attn: warning: {escape_control(note)}", file=sys.stderr)
 
 
 def is_screen() -> bool:
@@ -57,15 +57,15 @@ def is_screen() -> bool:
     return sys.stdout is not None and sys.stdout.isatty()
 
 
-def screen() -> "Screen":
+def screen() -> "TextTarget":
     """The width of the terminal and whether it shows styles; NO_COLOR is read by Rich itself."""
-    from attncli.render.table import Screen
+    from attncli.render.formats.terminal import TextTarget
 
     terminal = is_screen()
     dumb = os.environ.get("TERM") == "dumb"
     forced = bool(os.environ.get("FORCE_COLOR"))
     width = shutil.get_terminal_size().columns if terminal else None
-    return Screen(width, styled=forced or (terminal and not dumb))
+    return TextTarget(width, styled=forced or (terminal and not dumb))
 
 
 def is_utf8() -> bool:

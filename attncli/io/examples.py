@@ -7,14 +7,14 @@ from importlib import resources
 from pathlib import Path
 from typing import Any
 
-from attncli.arrays import Array
-from attncli.errors import AttnError, UnknownNameError
-from attncli.io import cells, matrix
-from attncli.io.documents import STORY, Document, parse_document, read_document
-from attncli.io.problems import assemble
-from attncli.io.source import Origin, Written
-from attncli.problem import KEYS, Problem
-from attncli.trace import DEFAULT_SELECTION
+from attncli.base.errors import AttnError, UnknownNameError
+from attncli.base.lazy_numpy import Array
+from attncli.io.assemble import assemble
+from attncli.io.origin import Origin, RawValue
+from attncli.io.parse import matrix, nested_lists
+from attncli.io.problem_files import EXAMPLE_KEYS, Document, parse_document, read_document
+from attncli.problem.spec import FIELDS, Problem
+from attncli.trace.result import DEFAULT_SELECTION
 
 PART = ("title", "about", "show", "expected")
 
@@ -65,8 +65,8 @@ def load(name: str) -> Example:
 
 def _example(document: Document, file: str) -> Example:
     """The example that a document tells."""
-    story = {key: written.value for key, written in document.items() if key in STORY}
-    base = {key: written for key, written in document.items() if key in KEYS}
+    story = {key: written.value for key, written in document.items() if key in EXAMPLE_KEYS}
+    base = {key: written for key, written in document.items() if key in FIELDS}
     told = story.get("parts", [{"expected": story.get("expected")}])
     if not isinstance(told, list) or not all(isinstance(part, Mapping) for part in told):
         raise AttnError("is no list of parts", where=f"{file}, parts", hint="expected - title: … and the part's keys")
@@ -92,9 +92,9 @@ def _part(base: Document, told: Mapping[str, Any], name: str) -> Part:
     return Part(
         title=title,
         about=str(told.get("about", "")),
-        problem=assemble(base | {key: Written(value, origin) for key, value in changed.items()}),
+        problem=assemble(base | {key: RawValue(value, origin) for key, value in changed.items()}),
         show=tuple(map(str, show)),
-        expected={key: cells.array(value, f"expected, {key}", origin) for key, value in expected.items()},
+        expected={key: nested_lists.array(value, f"expected, {key}", origin) for key, value in expected.items()},
         options=_options(changed, show),
     )
 

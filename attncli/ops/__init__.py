@@ -1,6 +1,17 @@
-"""The mathematics: functions on arrays, each with its record, and the look-ups of the catalogue they fill."""
+"""The mathematics: functions on arrays, each with its record; importing this package registers every built-in operator."""
 
-from attncli.ops import scores, normalizers, sparse, contexts, positions, biases, masks, norms, generators  # noqa: F401, I001 - the order of `attn list`
-from attncli.catalogue import entries, kinds, look_up
+# isort: off - the order of `attn list`
+from attncli.ops import (  # noqa: F401 - imported to be registered
+    scores,
+    normalizers,
+    sparse_normalizers,
+    contexts,
+    positions,
+    position_biases,
+    masks,
+    norms,
+    initializers,
+)
+from attncli.ops.registry import entries, kinds, look_up
 
 __all__ = ["entries", "kinds", "look_up"]

@@ -5,9 +5,9 @@ A key of weight 0 is not attended: contexts that choose among keys choose among 
 
 from typing import Any
 
-from attncli.arrays import Array, np
-from attncli.catalogue import Quantity, Tap, context, silent, written
-from attncli.pen import Pen
+from attncli.base.arithmetic import ArithmeticWriter
+from attncli.base.lazy_numpy import Array, np
+from attncli.ops.registry import Quantity, Tap, context, no_tap, written
 
 
 @context(
@@ -23,7 +23,7 @@ def weighted_sum(weights: Array, value: Array) -> Array:
 
 
 @written(weighted_sum)
-def _(pen: Pen, weights: Array, value: Array, result: Any) -> list[str]:
+def _(pen: ArithmeticWriter, weights: Array, value: Array, result: Any) -> list[str]:
     return [pen.mixture(f"c({pen.query})", "e", weights, value, result)]
 
 
@@ -40,7 +40,7 @@ def _(pen: Pen, weights: Array, value: Array, result: Any) -> list[str]:
     },
     inner=(Quantity("context_vector", "C", "cᵢ = Σⱼ aᵢⱼ vⱼ", ("n", "e")),),
 )
-def attentional(weights: Array, value: Array, query: Array, *, w: Array, tap: Tap = silent) -> Array:
+def attentional(weights: Array, value: Array, query: Array, *, w: Array, tap: Tap = no_tap) -> Array:
     """The weighted sum and the query together, through one more layer."""
     context_vector = tap("context_vector", mixed(weights, value))
     joined: Array = np.concatenate([context_vector, query], axis=-1)
@@ -49,7 +49,7 @@ def attentional(weights: Array, value: Array, query: Array, *, w: Array, tap: Ta
 
 
 @written(attentional)
-def _(pen: Pen, weights: Array, value: Array, query: Array, result: Any, *, w: Array) -> list[str]:
+def _(pen: ArithmeticWriter, weights: Array, value: Array, query: Array, result: Any, *, w: Array) -> list[str]:
     context_vector = weights @ value
     joined = np.concatenate([context_vector, query])
     product = joined @ w
@@ -73,7 +73,7 @@ def argmax(weights: Array, value: Array) -> Array:
 
 
 @written(argmax)
-def _(pen: Pen, weights: Array, value: Array, result: Any) -> list[str]:
+def _(pen: ArithmeticWriter, weights: Array, value: Array, result: Any) -> list[str]:
     largest = np.where(weights != 0, weights, -np.inf).max()
     return [f"the largest weight is {pen(largest)}: c({pen.query}) = {pen(result)}"]
 
@@ -98,7 +98,9 @@ def sample(weights: Array, value: Array, draws: Array | None = None, *, seed: in
 
 
 @written(sample)
-def _(pen: Pen, weights: Array, value: Array, result: Any, draws: Any = None, *, seed: int = 0) -> list[str]:
+def _(
+    pen: ArithmeticWriter, weights: Array, value: Array, result: Any, draws: Any = None, *, seed: int = 0
+) -> list[str]:
     return [f"one key drawn with seed {seed}: c({pen.query}) = {pen(result)}"]
 
 
@@ -120,7 +122,7 @@ def max_(weights: Array, value: Array) -> Array:
 
 
 @written(max_)
-def _(pen: Pen, weights: Array, value: Array, result: Any) -> list[str]:
+def _(pen: ArithmeticWriter, weights: Array, value: Array, result: Any) -> list[str]:
     products = [
         f"{pen(weight)}·{pen.factor(entry)}" for weight, entry in zip(weights, value[:, 0], strict=True) if weight
     ]

@@ -1,6 +1,6 @@
 """Indices: which row of queries, which key, and beside which key a query stands. All are counted from 0."""
 
-from attncli.arrays import Array, np
+from attncli.base.lazy_numpy import Array, np
 
 
 def counted(*, first: int, count: int) -> Array:

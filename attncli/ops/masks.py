@@ -6,10 +6,10 @@ A rule takes any queries and any keys by their indices, so that it serves the wh
 
 from typing import Any
 
-from attncli.arrays import Array, np
-from attncli.catalogue import mask, written
-from attncli.pen import Pen
-from attncli.pieces import Reach, reaches
+from attncli.base.arithmetic import ArithmeticWriter
+from attncli.base.lazy_numpy import Array, np
+from attncli.ops.registry import mask, written
+from attncli.ops.rules import KeyBounds, reaches
 
 UNLIMITED = float("inf")
 
@@ -27,16 +27,16 @@ UNLIMITED = float("inf")
 )
 def mask_(table: Array, query_rows: Array, key_positions: Array) -> Array:
     """The user's own table of true and false."""
-    return looked_up(table, query_rows, key_positions, beyond=False).astype(bool, copy=False)
+    return table_cells(table, query_rows, key_positions, beyond=False).astype(bool, copy=False)
 
 
 @reaches(mask_)
-def _(table: Array, query_rows: Array, key_positions: Array) -> Reach:
+def _(table: Array, query_rows: Array, key_positions: Array) -> KeyBounds:
     return _seen(mask_(table, query_rows, key_positions))
 
 
 @written(mask_)
-def _(pen: Pen, table: Array, query_rows: Array, key_positions: Array, result: Any) -> list[str]:
+def _(pen: ArithmeticWriter, table: Array, query_rows: Array, key_positions: Array, result: Any) -> list[str]:
     return [f"the mask of ({pen.query}, {pen.key}) is {int(result)}: {_verdict(result)}"]
 
 
@@ -53,16 +53,16 @@ def _(pen: Pen, table: Array, query_rows: Array, key_positions: Array, result: A
 )
 def bias(table: Array, query_rows: Array, key_positions: Array) -> Array:
     """A bias of minus infinity hides its key; columns that the bias lacks are hidden."""
-    return looked_up(table, query_rows, key_positions, beyond=-np.inf) > -np.inf
+    return table_cells(table, query_rows, key_positions, beyond=-np.inf) > -np.inf
 
 
 @reaches(bias)
-def _(table: Array, query_rows: Array, key_positions: Array) -> Reach:
+def _(table: Array, query_rows: Array, key_positions: Array) -> KeyBounds:
     return _seen(bias(table, query_rows, key_positions))
 
 
 @written(bias)
-def _(pen: Pen, table: Array, query_rows: Array, key_positions: Array, result: Any) -> list[str]:
+def _(pen: ArithmeticWriter, table: Array, query_rows: Array, key_positions: Array, result: Any) -> list[str]:
     return [f"the bias of ({pen.query}, {pen.key}) is {'a number' if result else '−∞'}: {_verdict(result)}"]
 
 
@@ -82,12 +82,12 @@ def causal(query_positions: Array, key_positions: Array) -> Array:
 
 
 @reaches(causal)
-def _(query_positions: Array, key_positions: Array) -> Reach:
-    return Reach(some=(0, query_positions.max() + 1), every=(0, query_positions.min() + 1))
+def _(query_positions: Array, key_positions: Array) -> KeyBounds:
+    return KeyBounds(some=(0, query_positions.max() + 1), every=(0, query_positions.min() + 1))
 
 
 @written(causal)
-def _(pen: Pen, query_positions: Array, key_positions: Array, result: Any) -> list[str]:
+def _(pen: ArithmeticWriter, query_positions: Array, key_positions: Array, result: Any) -> list[str]:
     sign = "≤" if result else ">"
     return [f"key {key_positions} {sign} position {query_positions} of {pen.query}: {_verdict(result)}"]
 
@@ -112,13 +112,15 @@ def window(query_positions: Array, key_positions: Array, *, left: float, right: 
 
 
 @reaches(window)
-def _(query_positions: Array, key_positions: Array, *, left: float, right: float) -> Reach:
+def _(query_positions: Array, key_positions: Array, *, left: float, right: float) -> KeyBounds:
     first, last = query_positions.min(), query_positions.max()
-    return Reach(some=(first - left, last + right + 1), every=(last - left, first + right + 1))
+    return KeyBounds(some=(first - left, last + right + 1), every=(last - left, first + right + 1))
 
 
 @written(window)
-def _(pen: Pen, query_positions: Array, key_positions: Array, result: Any, *, left: float, right: float) -> list[str]:
+def _(
+    pen: ArithmeticWriter, query_positions: Array, key_positions: Array, result: Any, *, left: float, right: float
+) -> list[str]:
     first = "−∞" if left == UNLIMITED else pen(query_positions - left)
     last = "∞" if right == UNLIMITED else pen(query_positions + right)
     return [f"the window of {pen.query} goes from {first} to {last}; key {key_positions}: {_verdict(result)}"]
@@ -140,17 +142,17 @@ def key_lengths(key_positions: Array, key_lengths: Array) -> Array:
 
 
 @reaches(key_lengths)
-def _(key_positions: Array, key_lengths: Array) -> Reach:
-    return Reach(some=(0, key_lengths.max()), every=(0, key_lengths.min()))
+def _(key_positions: Array, key_lengths: Array) -> KeyBounds:
+    return KeyBounds(some=(0, key_lengths.max()), every=(0, key_lengths.min()))
 
 
 @written(key_lengths)
-def _(pen: Pen, key_positions: Array, key_lengths: Array, result: Any) -> list[str]:
+def _(pen: ArithmeticWriter, key_positions: Array, key_lengths: Array, result: Any) -> list[str]:
     sign = "<" if result else "≥"
     return [f"key {key_positions} {sign} {key_lengths} real keys: {_verdict(result)}"]
 
 
-def all_of(**rules: Array) -> Array:
+def and_masks(**rules: Array) -> Array:
     """Visible where every rule says so."""
     first, *others = rules.values()
     for rule in others:
@@ -164,11 +166,11 @@ def hide(scores: Array, visible: Array) -> Array:
 
 
 @written(hide)
-def _(pen: Pen, scores: Any, visible: Any, result: Any) -> list[str]:
+def _(pen: ArithmeticWriter, scores: Any, visible: Any, result: Any) -> list[str]:
     return [f"visible: {pen(scores)} = {pen(result)}" if visible else f"hidden: {pen(result)}"]
 
 
-def looked_up(table: Array, query_rows: Array, key_positions: Array, *, beyond: float) -> Array:
+def table_cells(table: Array, query_rows: Array, key_positions: Array, *, beyond: float) -> Array:
     """The cells of a table for some queries and keys; one row serves every query, columns it lacks are `beyond`."""
     if table.shape[-2] == 1:
         rows = np.broadcast_to(table, (*table.shape[:-2], len(query_rows), table.shape[-1]))
@@ -186,16 +188,16 @@ def _run(index: Array) -> Any:
     return slice(int(index[0]), int(index[-1]) + 1) if is_run else index
 
 
-def _seen(visible: Array) -> Reach:
+def _seen(visible: Array) -> KeyBounds:
     """What a block of a table says: the keys from the first visible one to the last, and a run that all see."""
     leading = tuple(range(visible.ndim - 1))
     some = np.flatnonzero(visible.any(axis=leading))
     hidden = np.asarray(~visible.all(axis=leading))
     if not some.size:
-        return Reach((0, 0), (0, 0))
+        return KeyBounds((0, 0), (0, 0))
     first, end = int(some[0]), int(some[-1]) + 1
     gaps = np.flatnonzero(hidden[first:end])
-    return Reach((first, end), (first, first + int(gaps[0]) if gaps.size else end))
+    return KeyBounds((first, end), (first, first + int(gaps[0]) if gaps.size else end))
 
 
 def _verdict(visible: Any) -> str:

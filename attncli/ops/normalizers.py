@@ -6,10 +6,10 @@ A score of −∞ is a hidden key: its weight is exactly 0. A row in which every
 import math
 from typing import Annotated, Any
 
-from attncli.arrays import Array, np
-from attncli.catalogue import Quantity, Range, Tap, normalizer, silent, written
-from attncli.pen import Pen
-from attncli.pieces import Merging, merges
+from attncli.base.arithmetic import ArithmeticWriter
+from attncli.base.lazy_numpy import Array, np
+from attncli.ops.registry import Quantity, Range, Tap, no_tap, normalizer, written
+from attncli.ops.rules import OnlineNormalizer, merges
 
 Positive = Annotated[float, Range(above=0)]
 
@@ -25,7 +25,7 @@ TABLE = "scores[n m] -> [n m]"
     inner=(Quantity("exponentials", "E", "exp((sᵢⱼ − maxᵢ)/T)", ("n", "m")),),
     traits=("distribution",),
 )
-def softmax(scores: Array, *, temperature: Positive = 1.0, tap: Tap = silent) -> Array:
+def softmax(scores: Array, *, temperature: Positive = 1.0, tap: Tap = no_tap) -> Array:
     """Exponentials, divided by their sum; a low temperature sharpens, a high one flattens."""
     exponentials = tap("exponentials", _exponentials(scores, largest_of(scores), temperature=temperature))
     return divided(exponentials, exponentials.sum(axis=-1, keepdims=True))
@@ -39,11 +39,11 @@ def _exponentials(scores: Array, largest: Array | None, *, temperature: float = 
     return np.exp(shifted, out=out)
 
 
-merges(softmax, Merging(_exponentials, exponential=True))
+merges(softmax, OnlineNormalizer(_exponentials, exponential=True))
 
 
 @written(softmax)
-def write_softmax(pen: Pen, scores: Array, result: Any, *, temperature: float = 1.0) -> list[str]:
+def write_softmax(pen: ArithmeticWriter, scores: Array, result: Any, *, temperature: float = 1.0) -> list[str]:
     """The exponential of the cell's score, and the sum that divides it."""
     largest = scores.max()
     difference = pen.minus(scores[pen.column], largest)
@@ -59,7 +59,7 @@ def write_softmax(pen: Pen, scores: Array, result: Any, *, temperature: float = 
     example={"scores": [[0, 0, math.log(2)]], "gives": [[0.2, 0.2, 0.4]]},
     inner=(Quantity("exponentials", "E", "exp(sᵢⱼ − max(0, maxᵢ))", ("n", "m")),),
 )
-def softmax1(scores: Array, *, tap: Tap = silent) -> Array:
+def softmax1(scores: Array, *, tap: Tap = no_tap) -> Array:
     """Softmax with one more, invisible key that scores 0: a query may attend to nothing."""
     largest = np.maximum(largest_of(scores), 0)
     exponentials = tap("exponentials", _exponentials(scores, largest))
@@ -67,11 +67,11 @@ def softmax1(scores: Array, *, tap: Tap = silent) -> Array:
     return exponentials / total
 
 
-merges(softmax1, Merging(_exponentials, floor=0, beside=lambda largest: np.exp(-largest), exponential=True))
+merges(softmax1, OnlineNormalizer(_exponentials, floor=0, beside=lambda largest: np.exp(-largest), exponential=True))
 
 
 @written(softmax1)
-def _(pen: Pen, scores: Array, result: Any) -> list[str]:
+def _(pen: ArithmeticWriter, scores: Array, result: Any) -> list[str]:
     largest = max(float(scores.max()), 0.0)
     terms = [np.exp(-largest), *np.exp(scores - largest)]
     return [f"exp({pen.minus(scores[pen.column], largest)}) / ({pen.sum(terms)}) = {pen(result)}"]
@@ -89,12 +89,13 @@ def sigmoid(scores: Array, *, shift: float = 0.0) -> Array:
 
 
 merges(
-    sigmoid, Merging(lambda scores, _, *, shift=0.0, out: sigmoid(scores, shift=shift), measured=False, divided=False)
+    sigmoid,
+    OnlineNormalizer(lambda scores, _, *, shift=0.0, out: sigmoid(scores, shift=shift), measured=False, divided=False),
 )
 
 
 @written(sigmoid)
-def _(pen: Pen, scores: Array, result: Any, *, shift: float = 0.0) -> list[str]:
+def _(pen: ArithmeticWriter, scores: Array, result: Any, *, shift: float = 0.0) -> list[str]:
     power = pen.sum([scores[pen.column], shift] if shift else [scores[pen.column]])
     return [f"1 / (1 + exp(−({power}))) = {pen(result)}"]
 
@@ -110,11 +111,11 @@ def relu(scores: Array) -> Array:
     return np.maximum(scores, 0)
 
 
-merges(relu, Merging(lambda scores, _, *, out: np.maximum(scores, 0, out=out), measured=False, divided=False))
+merges(relu, OnlineNormalizer(lambda scores, _, *, out: np.maximum(scores, 0, out=out), measured=False, divided=False))
 
 
 @written(relu)
-def _(pen: Pen, scores: Array, result: Any) -> list[str]:
+def _(pen: ArithmeticWriter, scores: Array, result: Any) -> list[str]:
     return [f"max({pen(scores[pen.column])}, 0) = {pen(result)}"]
 
 
@@ -126,14 +127,14 @@ def _(pen: Pen, scores: Array, result: Any) -> list[str]:
     inner=(EXPONENTIALS,),
     traits=("distribution",),
 )
-def topk(scores: Array, *, k: Annotated[int, Range(least=1)], tap: Tap = silent) -> Array:
+def topk(scores: Array, *, k: Annotated[int, Range(least=1)], tap: Tap = no_tap) -> Array:
     """Softmax over the k best keys; keys that tie with the k-th stay, so that equal scores get equal weights."""
     least = -np.sort(-scores, axis=-1)[..., min(k, scores.shape[-1]) - 1, None]
     return softmax(np.where(scores < least, -np.inf, scores).astype(scores.dtype), tap=tap)
 
 
 @written(topk)
-def _(pen: Pen, scores: Array, result: Any, *, k: int) -> list[str]:
+def _(pen: ArithmeticWriter, scores: Array, result: Any, *, k: int) -> list[str]:
     least = np.sort(scores)[-min(k, len(scores))]
     if scores[pen.column] < least:
         return [f"{pen(scores[pen.column])} is not among the {k} largest scores: 0 = {pen(result)}"]
@@ -161,11 +162,11 @@ def _equal(scores: Array, largest: Array, *, out: Array | None = None) -> Array:
     return equal.astype(scores.dtype, copy=False)
 
 
-merges(hardmax, Merging(_equal))
+merges(hardmax, OnlineNormalizer(_equal))
 
 
 @written(hardmax)
-def _(pen: Pen, scores: Array, result: Any) -> list[str]:
+def _(pen: ArithmeticWriter, scores: Array, result: Any) -> list[str]:
     largest, own = scores.max(), scores[pen.column]
     if own < largest:
         return [f"{pen(own)} is less than the largest score, {pen(largest)}: 0 = {pen(result)}"]
@@ -189,11 +190,11 @@ def _themselves(scores: Array, _: Array | None, **_out: Array) -> Array:
     return none(scores)
 
 
-merges(sum_, Merging(_themselves, measured=False, signed=True))
+merges(sum_, OnlineNormalizer(_themselves, measured=False, signed=True))
 
 
 @written(sum_)
-def _(pen: Pen, scores: Array, result: Any) -> list[str]:
+def _(pen: ArithmeticWriter, scores: Array, result: Any) -> list[str]:
     visible = none(scores)
     if visible.sum() == 0:
         return [f"the row sums to 0: 0 = {pen(result)}"]
@@ -211,11 +212,11 @@ def none(scores: Array) -> Array:
     return np.where(scores == -np.inf, 0, scores).astype(scores.dtype, copy=False)
 
 
-merges(none, Merging(_themselves, measured=False, divided=False, signed=True))
+merges(none, OnlineNormalizer(_themselves, measured=False, divided=False, signed=True))
 
 
 @written(none)
-def _(pen: Pen, scores: Array, result: Any) -> list[str]:
+def _(pen: ArithmeticWriter, scores: Array, result: Any) -> list[str]:
     return [f"the score is the weight: {pen(scores[pen.column])} = {pen(result)}"]
 
 

@@ -2,10 +2,10 @@
 
 from typing import Annotated, Any
 
-from attncli.arrays import Array, np
-from attncli.catalogue import Range, norm, written
+from attncli.base.arithmetic import ArithmeticWriter
+from attncli.base.lazy_numpy import Array, np
+from attncli.ops.registry import Range, norm, written
 from attncli.ops.scores import unit
-from attncli.pen import Pen
 
 Small = Annotated[float, Range(least=0)]
 
@@ -22,7 +22,7 @@ def l2(x: Array) -> Array:
 
 
 @written(l2)
-def _(pen: Pen, x: Array, result: Any) -> list[str]:
+def _(pen: ArithmeticWriter, x: Array, result: Any) -> list[str]:
     length = np.sqrt((x * x).sum())
     return [f"‖x‖ = √({pen.products(x, x)}) = {pen(length)}", f"{pen(x)}/{pen(length)} = {pen(result)}"]
 
@@ -40,7 +40,7 @@ def rms(x: Array, *, eps: Small = 0.0) -> Array:
 
 
 @written(rms)
-def _(pen: Pen, x: Array, result: Any, *, eps: float = 0.0) -> list[str]:
+def _(pen: ArithmeticWriter, x: Array, result: Any, *, eps: float = 0.0) -> list[str]:
     mean = (x * x).mean()
     root = f"{pen(mean)} + {pen(eps)}" if eps else pen(mean)
     return [f"mean(x²) = ({pen.products(x, x)})/{len(x)} = {pen(mean)}", f"{pen(x)}/√({root}) = {pen(result)}"]

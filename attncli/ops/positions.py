@@ -2,9 +2,9 @@
 
 from typing import Annotated, Any
 
-from attncli.arrays import Array, np
-from attncli.catalogue import Range, position, written
-from attncli.pen import Pen
+from attncli.base.arithmetic import ArithmeticWriter
+from attncli.base.lazy_numpy import Array, np
+from attncli.ops.registry import Range, position, written
 
 Positive = Annotated[float, Range(above=0)]
 Even = Annotated[int | None, Range(least=2)]
@@ -49,7 +49,7 @@ def rope(
 
 @written(rope)
 def _(
-    pen: Pen,
+    pen: ArithmeticWriter,
     x: Array,
     positions: Any,
     result: Any,
@@ -117,7 +117,9 @@ def sinusoidal(positions: Array, features: int, *, base: Positive = 10000.0, off
 
 
 @written(sinusoidal)
-def _(pen: Pen, positions: Any, result: Any, *, features: int, base: float = 10000.0, offset: float = 0.0) -> list[str]:
+def _(
+    pen: ArithmeticWriter, positions: Any, result: Any, *, features: int, base: float = 10000.0, offset: float = 0.0
+) -> list[str]:
     place = pen(positions + offset)
     return [f"P[x1] = sin({place}/{pen(base)}^0) = {pen(result[0])}", f"P = {pen(result)}"]
 
@@ -137,7 +139,7 @@ def learned(positions: Array, features: int | None = None, *, table: Array, offs
 
 @written(learned)
 def _(
-    pen: Pen, positions: Any, result: Any, *, table: Array, features: int | None = None, offset: int = 0
+    pen: ArithmeticWriter, positions: Any, result: Any, *, table: Array, features: int | None = None, offset: int = 0
 ) -> list[str]:
     return [f"P = table[{positions + offset}] = {pen(result)}"]
 
@@ -148,5 +150,5 @@ def added(x: Array, positions: Array) -> Array:
 
 
 @written(added)
-def _(pen: Pen, x: Array, positions: Array, result: Any) -> list[str]:
+def _(pen: ArithmeticWriter, x: Array, positions: Array, result: Any) -> list[str]:
     return [f"{pen(x)} + {pen(positions)} = {pen(result)}"]

@@ -3,10 +3,10 @@
 import math
 from typing import Annotated, Any, Literal
 
-from attncli.arrays import Array, np
-from attncli.catalogue import Quantity, Range, Tap, score, silent, written
-from attncli.pen import Pen
-from attncli.pieces import factored
+from attncli.base.arithmetic import ArithmeticWriter
+from attncli.base.lazy_numpy import Array, np
+from attncli.ops.registry import Quantity, Range, Tap, no_tap, score, written
+from attncli.ops.rules import factored
 
 Activation = Literal["tanh", "relu", "sigmoid", "identity"]
 Positive = Annotated[float, Range(above=0)]
@@ -22,7 +22,7 @@ LUONG = "Luong, Pham & Manning 2015, §3.1"
     inner=(Quantity("dot_products", "QKᵀ", "qᵢ·kⱼ", ("n", "m")),),
     unscaled="dot",
 )
-def scaled_dot(query: Array, key: Array, *, tap: Tap = silent) -> Array:
+def scaled_dot(query: Array, key: Array, *, tap: Tap = no_tap) -> Array:
     """The dot product, divided by the square root of the number of features."""
     scaled_products: Array = tap("dot_products", query @ key.mT) / np.sqrt(query.dtype.type(query.shape[-1]))
     return scaled_products
@@ -32,7 +32,7 @@ factored(scaled_dot, lambda query: query, lambda key: key, scale=lambda features
 
 
 @written(scaled_dot)
-def _(pen: Pen, query: Array, key: Array, result: Any) -> list[str]:
+def _(pen: ArithmeticWriter, query: Array, key: Array, result: Any) -> list[str]:
     product = query @ key
     return [_product(pen, query, key), f"{pen(product)}/√{len(query)} = {pen(result)}"]
 
@@ -52,7 +52,7 @@ factored(dot, lambda query: query, lambda key: key)
 
 
 @written(dot)
-def _(pen: Pen, query: Array, key: Array, result: Any) -> list[str]:
+def _(pen: ArithmeticWriter, query: Array, key: Array, result: Any) -> list[str]:
     return [_product(pen, query, key)]
 
 
@@ -68,7 +68,7 @@ def _(pen: Pen, query: Array, key: Array, result: Any) -> list[str]:
     },
     inner=(Quantity("projected_query", "QW", "qᵢ W", ("n", "c")),),
 )
-def general(query: Array, key: Array, *, w: Array, tap: Tap = silent) -> Array:
+def general(query: Array, key: Array, *, w: Array, tap: Tap = no_tap) -> Array:
     """The dot product after a learned matrix has carried the query over to the key's features."""
     return tap("projected_query", query @ w) @ key.mT
 
@@ -77,7 +77,7 @@ factored(general, lambda query, w: query @ w, lambda key, w: key)
 
 
 @written(general)
-def _(pen: Pen, query: Array, key: Array, result: Any, *, w: Array) -> list[str]:
+def _(pen: ArithmeticWriter, query: Array, key: Array, result: Any, *, w: Array) -> list[str]:
     projected = query @ w
     return [
         pen.mixture(f"q({pen.query})·W", "c", query, w, projected),
@@ -114,7 +114,7 @@ def additive(
     v: Array,
     b: Array | float = 0.0,
     activation: Activation = "tanh",
-    tap: Tap = silent,
+    tap: Tap = no_tap,
 ) -> Array:
     """A network with one hidden layer scores each pair."""
     from_key = tap("projected_key", key @ w1)[..., None, :, :]
@@ -124,7 +124,7 @@ def additive(
 
 @written(additive)
 def _(
-    pen: Pen,
+    pen: ArithmeticWriter,
     query: Array,
     key: Array,
     result: Any,
@@ -158,7 +158,7 @@ def location(query: Array, key: Array, *, w: Array) -> Array:
 
 
 @written(location)
-def _(pen: Pen, query: Array, key: Array, result: Any, *, w: Array) -> list[str]:
+def _(pen: ArithmeticWriter, query: Array, key: Array, result: Any, *, w: Array) -> list[str]:
     return [f"q({pen.query})·W[{pen.key}] = {pen.products(query, w[:, pen.column])} = {pen(result)}"]
 
 
@@ -172,7 +172,7 @@ def _(pen: Pen, query: Array, key: Array, result: Any, *, w: Array) -> list[str]
         Quantity("unit_key", "K̂", "kⱼ / ‖kⱼ‖", ("m", "d")),
     ),
 )
-def cosine(query: Array, key: Array, *, beta: float = 1.0, tap: Tap = silent) -> Array:
+def cosine(query: Array, key: Array, *, beta: float = 1.0, tap: Tap = no_tap) -> Array:
     """The cosine of the angle between query and key, times a strength; a zero vector scores 0."""
     return tap("unit_query", unit(query)) @ tap("unit_key", unit(key)).mT * beta
 
@@ -181,7 +181,7 @@ factored(cosine, lambda query, beta=1.0: unit(query) * beta, lambda key, beta=1.
 
 
 @written(cosine)
-def _(pen: Pen, query: Array, key: Array, result: Any, *, beta: float = 1.0) -> list[str]:
+def _(pen: ArithmeticWriter, query: Array, key: Array, result: Any, *, beta: float = 1.0) -> list[str]:
     product, lengths = query @ key, (np.linalg.norm(query), np.linalg.norm(key))
     if 0 in lengths:
         return ["a zero vector scores 0 = 0"]
@@ -201,13 +201,13 @@ def _(pen: Pen, query: Array, key: Array, result: Any, *, beta: float = 1.0) -> 
     example={"query": [[1, 2]], "key": [[1, 4], [4, 6]], "sigma": 0.5, "gives": [[-8, -50]]},
     inner=(Quantity("squared_distances", "D²", "‖qᵢ − kⱼ‖²", ("n", "m")),),
 )
-def gaussian(query: Array, key: Array, *, sigma: Positive = 1.0, tap: Tap = silent) -> Array:
+def gaussian(query: Array, key: Array, *, sigma: Positive = 1.0, tap: Tap = no_tap) -> Array:
     """The logarithm of a bell around the query: the squared distance, negative, in units of the width σ."""
     return -tap("squared_distances", _squared_distances(query, key)) / (2 * sigma**2)
 
 
 @written(gaussian)
-def _(pen: Pen, query: Array, key: Array, result: Any, *, sigma: float = 1.0) -> list[str]:
+def _(pen: ArithmeticWriter, query: Array, key: Array, result: Any, *, sigma: float = 1.0) -> list[str]:
     squared = ((query - key) ** 2).sum()
     return [
         _squares(pen, query, key) + f" = {pen(squared)}",
@@ -222,13 +222,13 @@ def _(pen: Pen, query: Array, key: Array, result: Any, *, sigma: float = 1.0) ->
     example={"query": [[1, 2]], "key": [[1, 4], [4, 6]], "sigma": 0.5, "gives": [[-4, -14]]},
     inner=(Quantity("distances", "D", "‖qᵢ − kⱼ‖₁", ("n", "m")),),
 )
-def laplacian(query: Array, key: Array, *, sigma: Positive = 1.0, tap: Tap = silent) -> Array:
+def laplacian(query: Array, key: Array, *, sigma: Positive = 1.0, tap: Tap = no_tap) -> Array:
     """The sum of the absolute differences, negative, in units of the width σ."""
     return -tap("distances", _summed(abs, query, key)) / sigma
 
 
 @written(laplacian)
-def _(pen: Pen, query: Array, key: Array, result: Any, *, sigma: float = 1.0) -> list[str]:
+def _(pen: ArithmeticWriter, query: Array, key: Array, result: Any, *, sigma: float = 1.0) -> list[str]:
     terms = pen.join([f"|{pen.minus(a, b)}|" for a, b in zip(query, key, strict=True)])
     distance = abs(query - key).sum()
     return [
@@ -244,13 +244,13 @@ def _(pen: Pen, query: Array, key: Array, result: Any, *, sigma: float = 1.0) ->
     example={"query": [[1, 2]], "key": [[1, 4], [4, 6]], "gives": [[-2, -5]]},
     inner=(Quantity("squared_distances", "D²", "‖qᵢ − kⱼ‖²", ("n", "m")),),
 )
-def euclidean(query: Array, key: Array, *, tap: Tap = silent) -> Array:
+def euclidean(query: Array, key: Array, *, tap: Tap = no_tap) -> Array:
     """The distance between query and key, negative."""
     return -np.sqrt(tap("squared_distances", _squared_distances(query, key)))
 
 
 @written(euclidean)
-def _(pen: Pen, query: Array, key: Array, result: Any) -> list[str]:
+def _(pen: ArithmeticWriter, query: Array, key: Array, result: Any) -> list[str]:
     squared = ((query - key) ** 2).sum()
     return [_squares(pen, query, key) + f" = {pen(squared)}", f"−√{pen(squared)} = {pen(result)}"]
 
@@ -261,7 +261,7 @@ def scaled(scores: Array, *, scale: float) -> Array:
 
 
 @written(scaled)
-def _(pen: Pen, scores: Any, result: Any, *, scale: float) -> list[str]:
+def _(pen: ArithmeticWriter, scores: Any, result: Any, *, scale: float) -> list[str]:
     return [f"{pen(scale)}·{pen.factor(scores)} = {pen(result)}"]
 
 
@@ -271,7 +271,7 @@ def together(left: Array, right: Array) -> Array:
 
 
 @written(together)
-def _(pen: Pen, left: Any, right: Any, result: Any) -> list[str]:
+def _(pen: ArithmeticWriter, left: Any, right: Any, result: Any) -> list[str]:
     return [f"{pen(left)} + {pen.factor(right)} = {pen(result)}"]
 
 
@@ -281,7 +281,7 @@ def capped(scores: Array, *, cap: float) -> Array:
 
 
 @written(capped)
-def _(pen: Pen, scores: Any, result: Any, *, cap: float) -> list[str]:
+def _(pen: ArithmeticWriter, scores: Any, result: Any, *, cap: float) -> list[str]:
     return [f"{pen(cap)}·tanh({pen(scores)}/{pen(cap)}) = {pen(result)}"]
 
 
@@ -319,12 +319,12 @@ def _squared_distances(query: Array, key: Array) -> Array:
     return _summed(np.square, query, key)
 
 
-def _product(pen: Pen, query: Array, key: Array) -> str:
+def _product(pen: ArithmeticWriter, query: Array, key: Array) -> str:
     """The line `q(a)·k(b) = … = …`."""
     return f"q({pen.query})·k({pen.key}) = {pen.products(query, key)} = {pen(query @ key)}"
 
 
-def _squares(pen: Pen, query: Array, key: Array) -> str:
+def _squares(pen: ArithmeticWriter, query: Array, key: Array) -> str:
     """The line `‖q(a) − k(b)‖² = (…)² + …`, without its result."""
     terms = pen.join([f"({pen.minus(a, b)})²" for a, b in zip(query, key, strict=True)])
     return f"‖q({pen.query}) − k({pen.key})‖² = {terms}"

@@ -2,12 +2,12 @@
 
 from typing import Any
 
-from attncli.arrays import np
-from attncli.catalogue import written_for
-from attncli.pen import Pen
+from attncli.base.arithmetic import ArithmeticWriter
+from attncli.base.axes import COUNTED_FROM_0
+from attncli.base.lazy_numpy import np
+from attncli.ops.registry import written_for
 from attncli.render.focus import Place
-from attncli.shapes import COUNTED_FROM_0
-from attncli.trace import Step, Trace
+from attncli.trace.steps import Step, Trace
 
 LEADING = set(COUNTED_FROM_0)
 WHOLE_ROWS = {"normalize", "context"}  # stages that read all keys of a query at once
@@ -16,8 +16,8 @@ WHOLE_ROWS = {"normalize", "context"}  # stages that read all keys of a query at
 def lines(trace: Trace, step: Step, at: Place, places: int) -> list[str]:
     """The arithmetic of a step at the query, key and head in `at`; nothing where there is none to show."""
     row, column = at["n"], at["m"]
-    pen = Pen(places, trace.labels["n"][row], trace.labels["m"][column], row, column)
-    if step.stage == "project" and not step.does_nothing:
+    pen = ArithmeticWriter(places, trace.labels["n"][row], trace.labels["m"][column], row, column)
+    if step.stage == "project" and not step.is_identity:
         return [_projection(trace, step, at, pen)] if _has(step, at) else []
     writer = written_for(step.function) if step.function is not None else None
     if writer is None or not _has(step, at):
@@ -44,7 +44,7 @@ def _taken(step: Step, at: Place, letters: set[str]) -> Any:
     return step.value[tuple(min(at[x], size - 1) if x in letters and x in at else slice(None) for x, size in index)]
 
 
-def _projection(trace: Trace, step: Step, at: Place, pen: Pen) -> str:
+def _projection(trace: Trace, step: Step, at: Place, pen: ArithmeticWriter) -> str:
     """The line `query(word_1) = 1·[2 0 2] + 0·[2 0 0] + 0·[2 1 2] = [2 0 2]`: one row of `x @ w + b`."""
     letter = step.axes[-2]
     values = {name: trace[source] for name, source in step.inputs.items()}

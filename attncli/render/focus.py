@@ -1,8 +1,8 @@
 """The one query, key, head and batch item that an explanation follows through all steps."""
 
-from attncli.arrays import np
+from attncli.base.lazy_numpy import np
 from attncli.render.view import View
-from attncli.trace import Trace
+from attncli.trace.steps import Trace
 
 Place = dict[str, int]
 

@@ -4,10 +4,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import product
 
-from attncli.arrays import Array, np
-from attncli.render.numbers import aligned
-from attncli.shapes import PART
-from attncli.trace import Step, Trace
+from attncli.base.axes import PART
+from attncli.base.lazy_numpy import Array, np
+from attncli.render.aligned_numbers import aligned
+from attncli.trace.steps import Step, Trace
 
 
 @dataclass(frozen=True)

@@ -3,14 +3,14 @@
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from attncli.catalogue import said
+from attncli.base.axes import LEGEND
+from attncli.ops.registry import said
 from attncli.render import by_hand
 from attncli.render.focus import Place, along, focus
 from attncli.render.grid import Grid, grids
-from attncli.render.picture import pictures
+from attncli.render.mask_signs import pictures
 from attncli.render.view import View
-from attncli.shapes import LEGEND
-from attncli.trace import Step, Trace
+from attncli.trace.steps import Step, Trace
 
 AXES = {"b": ("batch items", "--batch"), "h": ("heads", "--head")}
 PICTURE = "visible"
@@ -58,7 +58,7 @@ def sections(view: View) -> Iterator[Section]:
 
 def _is_plain(step: Step) -> bool:
     """Whether a step has nothing to tell: it hands on what it got, counts 0, 1, 2 …, or is a part of the picture."""
-    return step.does_nothing or step.stage == "index" or step.name.startswith(f"{PICTURE}_by_")
+    return step.is_identity or step.stage == "index" or step.name.startswith(f"{PICTURE}_by_")
 
 
 def _every(view: View, letter: str) -> bool:
@@ -113,7 +113,7 @@ def _parts(step: Step, fixed: Place, told: set[str]) -> Iterator[str]:
 
 def _remarks(trace: Trace, step: Step) -> Iterator[str]:
     """What follows without a step of its own, and the step's notes."""
-    same = [other.name for other in trace.computed if other.does_nothing and other.inputs["x"] == step.name]
+    same = [other.name for other in trace.computed if other.is_identity and other.inputs["x"] == step.name]
     if same:
         names = " and ".join([", ".join(same[:-1]), same[-1]] if len(same) > 1 else same)
         yield f"{names} {'are' if len(same) > 1 else 'is'} the same: there is nothing to do"

@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
-from attncli.trace import Result
+from attncli.trace.result import Result
 
 PLACES = 4
 

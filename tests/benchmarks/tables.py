@@ -13,15 +13,17 @@ from pairs import Row, against, compare, peak
 
 import attncli
 from attncli.cli.streams import pieces
-from attncli.io.matrix import read
+from attncli.io.origin import Origin
+from attncli.io.parse.matrix import read
 from attncli.io.readers import json as json_reader
 from attncli.io.readers import yaml as yaml_reader
-from attncli.io.source import Origin
-from attncli.render import csv as csv_view
-from attncli.render import json as json_view
+from attncli.render.formats import csv as csv_view
+from attncli.render.formats import json as json_view
 from attncli.render.view import View
 
-READ = "from attncli.io.matrix import read; from attncli.io.source import Origin; read({!r}, 'embeddings', Origin())"
+READ = (
+    "from attncli.io.parse.matrix import read; from attncli.io.origin import Origin; read({!r}, 'embeddings', Origin())"
+)
 
 
 def rows() -> Iterator[Row]:

@@ -8,15 +8,15 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from attncli import pipeline
-from attncli.blockwise import run, tiles
-from attncli.catalogue import Entry
-from attncli.io.problems import assemble
-from attncli.io.source import Origin, Written
-from attncli.means import Means
+from attncli.engine import blockwise, tiles
+from attncli.engine.options import RunOptions
+from attncli.io.assemble import assemble
+from attncli.io.origin import Origin, RawValue
 from attncli.ops import entries
-from attncli.problem import Problem
-from attncli.trace import Trace
+from attncli.ops.registry import OperatorRecord
+from attncli.plan import build
+from attncli.problem.spec import Problem
+from attncli.trace.steps import Trace
 from tests.conftest import M, numbers
 
 Blocks = Callable[[Problem, tuple[str, ...], int], Trace]
@@ -35,15 +35,15 @@ def blocks(monkeypatch: pytest.MonkeyPatch) -> Blocks:
 
     def blocks(problem: Problem, select: tuple[str, ...], size: int) -> Trace:
         for name, value in sizes(size).items():
-            monkeypatch.setattr(run, name, value)
+            monkeypatch.setattr(blockwise, name, value)
         monkeypatch.setattr(tiles, "LEAST", size)
-        return run.trace(problem, select, Means("serial"))
+        return blockwise.trace(problem, select, RunOptions("serial"))
 
     return blocks
 
 
 def problem(**keys: Any) -> Problem:
-    return assemble({name: Written(value, Origin()) for name, value in keys.items()})
+    return assemble({name: RawValue(value, Origin()) for name, value in keys.items()})
 
 
 def assert_close(ours: np.ndarray, whole: np.ndarray, dtype: str | None, name: str) -> None:
@@ -55,14 +55,14 @@ def assert_close(ours: np.ndarray, whole: np.ndarray, dtype: str | None, name: s
 
 @pytest.mark.parametrize("size", SIZES)
 def test_the_answer_in_tiles_is_the_answer(loaded: Problem, blocks: Blocks, size: int) -> None:
-    whole, ours = pipeline.trace(loaded), blocks(loaded, ("output",), size)
+    whole, ours = build.trace(loaded), blocks(loaded, ("output",), size)
     assert_close(ours["output"].value, whole["output"].value, loaded.dtype, "output")
     assert [note for note in ours.notes if "attended" in note] == [note for note in whole.notes if "attended" in note]
 
 
 @pytest.mark.parametrize("size", SIZES)
 def test_every_step_in_blocks_is_that_step(loaded: Problem, blocks: Blocks, size: int) -> None:
-    whole = pipeline.trace(loaded)
+    whole = build.trace(loaded)
     names = tuple(step.name for step in whole.steps)
     ours = blocks(loaded, names, size)
     assert sorted(ours.notes) == sorted(whole.notes)
@@ -74,7 +74,7 @@ def test_every_step_in_blocks_is_that_step(loaded: Problem, blocks: Blocks, size
 
 @pytest.mark.parametrize("size", [2, M + 2])
 def test_weights_alone_have_zeros_where_no_query_of_a_block_looks(loaded: Problem, blocks: Blocks, size: int) -> None:
-    whole, ours = pipeline.trace(loaded), blocks(loaded, ("weights",), size)
+    whole, ours = build.trace(loaded), blocks(loaded, ("weights",), size)
     assert_close(ours["weights"].value, whole["weights"].value, loaded.dtype, "weights")
     np.testing.assert_array_equal(ours["weights"].value == 0, whole["weights"].value == 0)
 
@@ -100,7 +100,7 @@ MASKS = {
 }
 
 
-def chosen(entry: Entry) -> dict[str, Any]:
+def chosen(entry: OperatorRecord) -> dict[str, Any]:
     """An entry with its arrays and its options off their defaults."""
     shapes = ARRAYS | SHAPES.get(entry.name, {})
     values = {
@@ -150,8 +150,8 @@ def test_the_whole_catalogue_goes_through_blocks(
     one = problem(query=QUERY, key=KEY, value=VALUE, **keys, **more)
     with pytest.MonkeyPatch.context() as patch:
         for name, value in sizes(size).items():
-            patch.setattr(run, name, value)
-        whole, ours = pipeline.trace(one), run.trace(one, ("output",), Means("serial"))
+            patch.setattr(blockwise, name, value)
+        whole, ours = build.trace(one), blockwise.trace(one, ("output",), RunOptions("serial"))
     close = {"float16": 3e-2, "float32": 1e-4}.get(more.get("dtype", ""), 1e-9)
     steps = np.abs(whole["weights"].value.astype(float)).max(initial=1)
     if normalize in ("hardmax", "topk") or context == "argmax":

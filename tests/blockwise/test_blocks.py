@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from attncli.blockwise.blocks import Block, Lengths, blocks
+from attncli.engine.blocks import Block, Lengths, blocks
 
 
 def cover(lengths: Lengths, rows: int, cells: int) -> tuple[list[Block], np.ndarray]:

@@ -7,21 +7,22 @@ import numpy as np
 import pytest
 
 import attncli
-from attncli import AttnError, compute, pipeline
-from attncli.blockwise import run
-from attncli.means import Means
+from attncli import AttnError
+from attncli.engine import blockwise, run
+from attncli.engine.options import RunOptions
+from attncli.plan import build
 
 Q, K, V = (np.random.default_rng(seed).standard_normal((400, 8)) for seed in range(3))
 
 
 def both(**keys: Any) -> tuple[Any, Any]:
     """A large problem in blocks, and whole."""
-    from attncli.io.problems import assemble
-    from attncli.io.source import Origin, Written
+    from attncli.io.assemble import assemble
+    from attncli.io.origin import Origin, RawValue
 
     given = {"query": Q, "key": K, "value": V, **keys}
-    problem = assemble({name: Written(value, Origin()) for name, value in given.items()})
-    return problem.compute(("output",)), pipeline.trace(problem)
+    problem = assemble({name: RawValue(value, Origin()) for name, value in given.items()})
+    return problem.compute(("output",)), build.trace(problem)
 
 
 @pytest.mark.parametrize("normalize", ["softmax", "softmax1", "hardmax", "sigmoid", "none"])
@@ -115,7 +116,7 @@ def test_a_small_problem_and_one_that_is_explained_keep_every_step() -> None:
     small = attncli.attention(Q[:5], K, V)
     assert "weights" in {step.name for step in small.trace.steps}
     problem = attncli.Problem(query=Q, key=K, value=V)
-    explained = compute.run(problem, ("output",), every_step=True)
+    explained = run.run(problem, ("output",), every_step=True)
     assert "weights" in {step.name for step in explained.trace.steps}
 
 
@@ -127,7 +128,7 @@ def test_a_small_problem_and_one_that_is_explained_keep_every_step() -> None:
 def test_a_name_that_no_step_has_is_met_before_any_work(
     names: tuple[str, ...], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(run, "_fill", lambda *_: pytest.fail("it worked"))
+    monkeypatch.setattr(blockwise, "_fill", lambda *_: pytest.fail("it worked"))
     with pytest.raises(AttnError, match="unknown result"):
         attncli.Problem(query=Q, key=K, value=V).compute(names)
 
@@ -140,18 +141,18 @@ def test_room_for_a_table_is_asked_for_once_and_filled() -> None:
         return rooms[name]
 
     problem = attncli.Problem(query=Q, key=K, value=V, causal=True)
-    trace = run.trace(problem, ("weights",), Means(allocate=allocate))
+    trace = blockwise.trace(problem, ("weights",), RunOptions(allocate=allocate))
     assert list(rooms) == ["weights"]
     assert trace["weights"].value is rooms["weights"]
-    np.testing.assert_allclose(rooms["weights"], pipeline.trace(problem)["weights"].value, rtol=1e-12)
+    np.testing.assert_allclose(rooms["weights"], build.trace(problem)["weights"].value, rtol=1e-12)
 
 
 @pytest.mark.parametrize(("heads", "kv_heads", "rows"), list(itertools.product([6], [1, 2, 3, 6], [7, 400])))
 def test_query_heads_that_share_a_key_head_go_together_or_apart(
     heads: int, kv_heads: int, rows: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(run, "ROWS", rows)
-    monkeypatch.setattr(run, "TILE", 7 * rows)
+    monkeypatch.setattr(blockwise, "ROWS", rows)
+    monkeypatch.setattr(blockwise, "TILE", 7 * rows)
     random = np.random.default_rng(5)
     apart = {
         "query": random.standard_normal((2, heads, 90, 4)),

@@ -11,10 +11,10 @@ import pytest
 
 import attncli
 from attncli import AttnError
-from attncli.blockwise import executors, run
-from attncli.blockwise.blocks import Block
-from attncli.blockwise.job import GivenUp, Job, compute
-from attncli.means import Means
+from attncli.engine import blockwise, executors
+from attncli.engine.block_task import BlockTask, Cancelled, compute
+from attncli.engine.blocks import Block
+from attncli.engine.options import RunOptions
 
 Q, K, V = (np.random.default_rng(seed).standard_normal((700, 16)) for seed in range(3))
 
@@ -32,10 +32,11 @@ def test_threads_give_what_one_thread_gives(keys: dict[str, Any], select: str, m
 
 
 def chosen(keys: dict[str, Any]) -> dict[str, Any]:
-    from attncli.catalogue import Chosen, look_up
+    from attncli.ops.registry import Operator, look_up
 
     return {
-        name: Chosen(look_up(name, value)) if name in ("normalize", "score") else value for name, value in keys.items()
+        name: Operator(look_up(name, value)) if name in ("normalize", "score") else value
+        for name, value in keys.items()
     }
 
 
@@ -47,12 +48,12 @@ def test_a_name_that_nobody_has_is_met_before_any_work() -> None:
 def test_an_error_in_a_block_ends_the_work(monkeypatch: pytest.MonkeyPatch) -> None:
     begun: list[Block] = []
 
-    def fails(self: Job, block: Block, asking: Any) -> Any:
+    def fails(self: BlockTask, block: Block, asking: Any) -> Any:
         begun.append(block)
         raise AttnError("no")
 
-    monkeypatch.setattr(Job, "steps", fails)
-    monkeypatch.setattr(run, "ROWS", 2)
+    monkeypatch.setattr(BlockTask, "steps", fails)
+    monkeypatch.setattr(blockwise, "ROWS", 2)
     with pytest.raises(AttnError, match="no"):
         attncli.attention(Q, K, V)
     assert len(begun) < 350 / 2
@@ -64,9 +65,9 @@ def test_blocks_that_wait_are_given_up_when_somebody_has_had_enough(
 ) -> None:
     done: list[int] = []
     begun: list[Block] = []
-    steps = Job.steps
+    steps = BlockTask.steps
 
-    def counted(job: Job, block: Block, asking: Any) -> Any:
+    def counted(job: BlockTask, block: Block, asking: Any) -> Any:
         begun.append(block)
         return steps(job, block, asking)
 
@@ -75,12 +76,12 @@ def test_blocks_that_wait_are_given_up_when_somebody_has_had_enough(
         if so_far == 3:
             raise KeyboardInterrupt
 
-    monkeypatch.setattr(run, "ROWS", 1)
-    monkeypatch.setattr(run, "CELLS", 1)
-    monkeypatch.setattr(Job, "steps", counted)
+    monkeypatch.setattr(blockwise, "ROWS", 1)
+    monkeypatch.setattr(blockwise, "CELLS", 1)
+    monkeypatch.setattr(BlockTask, "steps", counted)
     problem = attncli.Problem(query=Q, key=K, value=V, **chosen({"normalize": normalize}))
     with pytest.raises(KeyboardInterrupt):
-        run.trace(problem, ("output",), Means(progress=enough))
+        blockwise.trace(problem, ("output",), RunOptions(progress=enough))
     executors._threads().shutdown()  # once what they have begun is done
     executors._threads.cache_clear()
     assert done == [1, 2, 3]
@@ -89,7 +90,9 @@ def test_blocks_that_wait_are_given_up_when_somebody_has_had_enough(
 
 def test_progress_ends_where_the_work_ends() -> None:
     told: list[tuple[int, int]] = []
-    run.trace(attncli.Problem(query=Q, key=K, value=V), ("output",), Means(progress=lambda *far: told.append(far)))
+    blockwise.trace(
+        attncli.Problem(query=Q, key=K, value=V), ("output",), RunOptions(progress=lambda *far: told.append(far))
+    )
     assert [done for done, _ in told] == list(range(1, told[-1][1] + 1))
 
 
@@ -157,7 +160,7 @@ def test_a_block_is_given_up_between_two_tiles() -> None:
                 yield
 
     block = Block(slice(0, 1), slice(0, 1), slice(0, 1))
-    with pytest.raises(GivenUp):
+    with pytest.raises(Cancelled):
         compute(Endless(), block, {}, enough)  # type: ignore[arg-type] # stands for a Job
     assert len(asked) == 3
 
@@ -179,7 +182,7 @@ def test_a_thread_leaves_in_order_what_it_gives_up() -> None:
     with ThreadPoolExecutor(1) as pool:
         future = pool.submit(compute, Watched(), block, {}, lambda: True)  # type: ignore[arg-type] # stands for a Job
         error = future.exception()
-    assert isinstance(error, GivenUp)  # and as long as it is held nothing is cleared away by itself
+    assert isinstance(error, Cancelled)  # and as long as it is held nothing is cleared away by itself
     assert closed == workers
 
 
@@ -192,6 +195,6 @@ def test_products_have_one_thread_while_blocks_are_computed_and_all_of_them_afte
     during: list[list[int]] = []
     with controller.threadpool_limits(2, "blas"):
         problem = attncli.Problem(query=Q, key=K, value=V)
-        run.trace(problem, ("output",), Means(progress=lambda _done, _total: during.append(threads())))
+        blockwise.trace(problem, ("output",), RunOptions(progress=lambda _done, _total: during.append(threads())))
         after = threads()
     assert (set(map(tuple, during)), set(after)) == ({(1,) * len(after)}, {2})

@@ -9,19 +9,19 @@ from typing import Any
 import numpy as np
 import pytest
 
-from attncli import pipeline
-from attncli.blockwise import recipe
-from attncli.blockwise.likeness import likeness
-from attncli.io.problems import assemble
-from attncli.io.source import Origin, Written
-from attncli.problem import Problem
+from attncli.engine import recipe
+from attncli.engine.likeness import likeness
+from attncli.io.assemble import assemble
+from attncli.io.origin import Origin, RawValue
+from attncli.plan import build
+from attncli.problem.spec import Problem
 
 
 def problem(seed: int = 0, **keys: Any) -> Problem:
     """A large problem with numbers of its own."""
     sequences = np.random.default_rng(seed).standard_normal((3, 400, 8))
     given = dict(zip(("query", "key", "value"), sequences, strict=True)) | keys
-    return assemble({name: Written(copy.copy(value), Origin()) for name, value in given.items()})
+    return assemble({name: RawValue(copy.copy(value), Origin()) for name, value in given.items()})
 
 
 # Each differs from all the others in what is done.
@@ -75,7 +75,7 @@ def test_chosen_queries_are_read_each_time() -> None:
 def test_alike_problems_have_answers_of_their_own(keys: dict[str, Any]) -> None:
     for seed in (1, 2, 3):
         asked = problem(seed, **keys)
-        expected = pipeline.trace(asked)["output"].value
+        expected = build.trace(asked)["output"].value
         close = 1e-5 if expected.dtype == np.float32 else 1e-11
         np.testing.assert_allclose(asked.compute(("output",)).output, expected, rtol=close, atol=close)
 

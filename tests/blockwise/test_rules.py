@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from attncli.ops import entries, masks
-from attncli.pieces import factors_of, merging_of, reach_of
+from attncli.ops.rules import factors_of, merging_of, reach_of
 
 positions = st.lists(st.integers(-3, 9), min_size=1, max_size=5).map(sorted).map(np.array)
 sides = st.sampled_from([0, 1, 3, float("inf")])

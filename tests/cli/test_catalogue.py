@@ -6,7 +6,7 @@ from collections.abc import Callable
 import pytest
 
 from attncli.ops import entries, kinds
-from attncli.problem import KEYS
+from attncli.problem.spec import FIELDS
 
 Run = Callable[..., subprocess.CompletedProcess[str]]
 EVERY = [(kind, name) for kind in kinds() for name in entries(kind)]
@@ -35,7 +35,7 @@ def test_show_says_everything_that_the_record_says(kind: str, run: Run) -> None:
 
 def test_help_names_every_option_and_every_entry(run: Run) -> None:
     shown = run("compute", "--help", env={"COLUMNS": "300", "TERMINAL_WIDTH": "300"}).stdout
-    for key in KEYS:
+    for key in FIELDS:
         assert f"--{key.replace('_', '-')}" in shown
     for kind in ("score", "normalize", "context", "generator"):
         assert ", ".join(entries(kind)) in shown

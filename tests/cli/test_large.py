@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 
 from attncli import attention
-from attncli.cli.group import COMMANDS
+from attncli.cli.lazy_commands import COMMANDS
 from tests.cli.conftest import Run
 
 LONG = {  # a second or two of getting there, then a minute of it
@@ -163,5 +163,5 @@ def test_the_list_of_commands_says_what_each_of_them_says() -> None:
     from importlib import import_module
 
     for place in COMMANDS.values():
-        function = getattr(import_module(f"attncli.cli.{place.module}"), place.function)
+        function = getattr(import_module(f"attncli.cli.commands.{place.module}"), place.function)
         assert place.sentence == (function.__doc__ or "").partition("\n")[0]

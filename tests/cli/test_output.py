@@ -12,12 +12,12 @@ import numpy as np
 import pytest
 
 import attncli
-from attncli.io import matrix
-from attncli.io.source import Origin
+from attncli.io.origin import Origin
+from attncli.io.parse import matrix
 
 Run = Callable[..., subprocess.CompletedProcess[str]]
 
-KEYS = ["format", "pipeline", "query_tokens", "key_tokens", "scores", "weights", "output"]
+FIELDS = ["format", "pipeline", "query_tokens", "key_tokens", "scores", "weights", "output"]
 
 
 def strict(text: str) -> Any:
@@ -37,7 +37,7 @@ def test_json_is_one_object_with_its_fixed_keys(run: Run, tutorial: str) -> None
     ran = run("compute", tutorial, "--json")
     assert (ran.returncode, ran.stderr) == (0, "")
     result = strict(ran.stdout)
-    assert list(result) == KEYS
+    assert list(result) == FIELDS
     assert result["format"] == "attn.result/1"
     assert result["pipeline"] == {"score": "scaled_dot", "normalize": "softmax", "context": "weighted_sum"}
     assert result["query_tokens"] == result["key_tokens"] == ["word_1", "word_2", "word_3", "word_4"]
@@ -45,7 +45,7 @@ def test_json_is_one_object_with_its_fixed_keys(run: Run, tutorial: str) -> None
 
 def test_explained_json_has_every_step_beginning_with_query_key_value(run: Run, tutorial: str) -> None:
     result = strict(run("compute", tutorial, "--json", "--explain").stdout)
-    assert list(result) == [*KEYS, "steps"]
+    assert list(result) == [*FIELDS, "steps"]
     names = [step["name"] for step in result["steps"]]
     assert names == [
         "query", "key", "value", "dot_products", "scores", "exponentials", "weights", "context", "output",
@@ -89,7 +89,7 @@ def test_every_format_of_numbers_reads_back(suffix: str, run: Run, tutorial: str
     assert run("compute", tutorial, "--select", "weights", "-o", file).stdout == ""
     entry = "#weights" if suffix in ("json", "yaml") else ""
     again = matrix.read(f"{file}{entry}", "embeddings", Origin(folder=tmp_path))
-    assert isinstance(again, matrix.Labelled)
+    assert isinstance(again, matrix.LabelledArray)
     assert again.array.tobytes() == computed(tmp_path, "weights").weights.tobytes()
     if not entry:
         assert again.labels == ("word_1", "word_2", "word_3", "word_4")
@@ -137,7 +137,7 @@ def test_the_suffix_picks_the_format(file: str, begins: str, run: Run, tutorial:
 
 def test_a_format_that_is_named_wins_over_the_suffix(run: Run, tutorial: str, tmp_path: Path) -> None:
     run("compute", tutorial, "-o", "x.txt", "--json")
-    assert list(strict((tmp_path / "x.txt").read_text())) == KEYS
+    assert list(strict((tmp_path / "x.txt").read_text())) == FIELDS
 
 
 def test_a_minus_is_standard_output(run: Run, tutorial: str) -> None:
@@ -146,7 +146,7 @@ def test_a_minus_is_standard_output(run: Run, tutorial: str) -> None:
 
 def test_select_picks_results_and_any_step(run: Run, tutorial: str) -> None:
     result = strict(run("compute", tutorial, "--json", "--select", "dot_products,context").stdout)
-    assert list(result) == [*KEYS[:4], "dot_products", "context"]
+    assert list(result) == [*FIELDS[:4], "dot_products", "context"]
 
 
 def test_heads_are_an_axis_of_their_own(run: Run) -> None:

@@ -13,10 +13,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-from attncli.errors import AttnError
-from attncli.io.problems import assemble
-from attncli.io.readers import binary
-from attncli.io.source import Origin, Written
+from attncli.base.errors import AttnError
+from attncli.io.assemble import assemble
+from attncli.io.origin import Origin, RawValue
+from attncli.io.readers import array_files
 
 X = np.arange(6.0).reshape(2, 3) - 1.5
 
@@ -37,7 +37,7 @@ def safetensors(tensors: dict[str, Any], contents: bytes) -> bytes:
 @pytest.mark.parametrize("dtype", ["float16", "float32", "float64", "longdouble", ">f4", ">f8"])
 def test_floating_types_are_kept(tmp_path: Path, dtype: str) -> None:
     np.save(tmp_path / "x.npy", X.astype(dtype))
-    found = binary.read(tmp_path / "x.npy", "")
+    found = array_files.read(tmp_path / "x.npy", "")
     np.testing.assert_array_equal(found.array, X)
     assert found.dtype == np.dtype(dtype).name
     assert found.array.dtype.isnative
@@ -45,7 +45,7 @@ def test_floating_types_are_kept(tmp_path: Path, dtype: str) -> None:
 
 def test_an_array_of_a_problem_stays_in_its_file(tmp_path: Path) -> None:
     np.save(tmp_path / "x.npy", X)
-    held: Any = assemble({name: Written(str(tmp_path / "x.npy"), Origin()) for name in ("query", "key")}).query
+    held: Any = assemble({name: RawValue(str(tmp_path / "x.npy"), Origin()) for name in ("query", "key")}).query
     while isinstance(held, np.ndarray):
         held = held.base
     assert isinstance(held, mmap.mmap)
@@ -54,14 +54,14 @@ def test_an_array_of_a_problem_stays_in_its_file(tmp_path: Path) -> None:
 @pytest.mark.parametrize("dtype", ["int8", "uint8", "int16", "int32", "int64", ">i4"])
 def test_whole_numbers_become_floating_point(tmp_path: Path, dtype: str) -> None:
     np.save(tmp_path / "x.npy", np.array([[1, 2], [3, 100]], dtype=dtype))
-    found = binary.read(tmp_path / "x.npy", "")
+    found = array_files.read(tmp_path / "x.npy", "")
     assert found.array.tolist() == [[1, 2], [3, 100]]
     assert (found.array.dtype, found.dtype) == (np.float64, None)
 
 
 def test_truths_stay_truths(tmp_path: Path) -> None:
     np.save(tmp_path / "x.npy", X > 0)
-    assert binary.read(tmp_path / "x.npy", "").array.dtype == bool
+    assert array_files.read(tmp_path / "x.npy", "").array.dtype == bool
 
 
 @pytest.mark.parametrize("array", [np.asfortranarray(X), X[:, ::2], np.float64(3), np.zeros((0, 3))])
@@ -69,7 +69,7 @@ def test_any_order_and_any_number_of_axes(tmp_path: Path, array: np.ndarray) -> 
     np.save(tmp_path / "x.npy", array)
     np.savez(tmp_path / "x.npz", array)
     for name in ("x.npy", "x.npz"):
-        found = binary.read(tmp_path / name, "").array
+        found = array_files.read(tmp_path / name, "").array
         assert found.shape == np.shape(array)
         np.testing.assert_array_equal(found, array)
 
@@ -78,18 +78,18 @@ def test_any_order_and_any_number_of_axes(tmp_path: Path, array: np.ndarray) -> 
 def test_an_entry_of_an_archive_is_named_or_the_only_one(tmp_path: Path, save: Any) -> None:
     save(tmp_path / "two.npz", a=X, b=-X)
     save(tmp_path / "one.npz", a=X)
-    np.testing.assert_array_equal(binary.read(tmp_path / "two.npz", "b").array, -X)
-    np.testing.assert_array_equal(binary.read(tmp_path / "one.npz", "").array, X)
+    np.testing.assert_array_equal(array_files.read(tmp_path / "two.npz", "b").array, -X)
+    np.testing.assert_array_equal(array_files.read(tmp_path / "one.npz", "").array, X)
     with pytest.raises(AttnError, match=r"two.npz: has 2 entries; name one: two.npz#a"):
-        binary.read(tmp_path / "two.npz", "")
+        array_files.read(tmp_path / "two.npz", "")
     with pytest.raises(AttnError, match=r"unknown entry 'c'"):
-        binary.read(tmp_path / "two.npz", "c")
+        array_files.read(tmp_path / "two.npz", "c")
 
 
 def test_an_npy_file_is_mapped_and_not_copied(tmp_path: Path) -> None:
     np.save(tmp_path / "x.npy", np.ones((1000, 1000)))
     tracemalloc.start()
-    found = binary.read(tmp_path / "x.npy", "")
+    found = array_files.read(tmp_path / "x.npy", "")
     _, peak = tracemalloc.get_traced_memory()
     tracemalloc.stop()
     assert found.array.shape == (1000, 1000)
@@ -118,9 +118,9 @@ def test_nothing_is_ever_unpickled(tmp_path: Path) -> None:
     (tmp_path / "bare.npy").write_bytes(pickle.dumps(Trap()))
     for name in ("x.npy", "x.npz"):
         with pytest.raises(AttnError, match="holds pickled objects, which could run any program"):
-            binary.read(tmp_path / name, "")
+            array_files.read(tmp_path / name, "")
     with pytest.raises(AttnError, match=r"is no sound .npy file"):
-        binary.read(tmp_path / "bare.npy", "")
+        array_files.read(tmp_path / "bare.npy", "")
 
 
 UNSOUND = {
@@ -138,13 +138,13 @@ UNSOUND = {
 def test_a_file_that_is_no_array_is_an_error(tmp_path: Path, contents: bytes) -> None:
     (tmp_path / "x.npy").write_bytes(contents)
     with pytest.raises(AttnError, match=r"x.npy: is no sound .npy file"):
-        binary.read(tmp_path / "x.npy", "")
+        array_files.read(tmp_path / "x.npy", "")
 
 
 def test_a_header_that_promises_more_than_the_file_holds_is_an_error(tmp_path: Path) -> None:
     (tmp_path / "x.npy").write_bytes(header((10**9, 10**6)) + X.tobytes())
     with pytest.raises(AttnError, match="promises 8000000000000000 bytes of numbers and holds 48; it was cut off"):
-        binary.read(tmp_path / "x.npy", "")
+        array_files.read(tmp_path / "x.npy", "")
 
 
 def test_an_archive_that_promises_more_than_memory_is_an_error(tmp_path: Path) -> None:
@@ -153,31 +153,31 @@ def test_an_archive_that_promises_more_than_memory_is_an_error(tmp_path: Path) -
     with pytest.raises(
         AttnError, match="wants 8000000000000000 bytes for its numbers, more than this machine's memory"
     ):
-        binary.read(tmp_path / "x.npz", "")
+        array_files.read(tmp_path / "x.npz", "")
     with zipfile.ZipFile(tmp_path / "y.npz", "w") as archive:
         archive.writestr("x.npy", header((1000, 1000)) + X.tobytes())
     with pytest.raises(AttnError, match="promises 8000000 bytes of numbers and holds 0"):
-        binary.read(tmp_path / "y.npz", "")
+        array_files.read(tmp_path / "y.npz", "")
 
 
 @pytest.mark.parametrize("dtype", ["complex128", "S3", "datetime64[s]", [("a", "f8")]])
 def test_what_is_no_real_number_is_named(tmp_path: Path, dtype: Any) -> None:
     np.save(tmp_path / "x.npy", np.zeros(2, dtype=dtype))
     with pytest.raises(AttnError, match=r"holds numbers of type .*; expected real numbers"):
-        binary.read(tmp_path / "x.npy", "")
+        array_files.read(tmp_path / "x.npy", "")
 
 
 def test_an_archive_that_is_none_is_an_error(tmp_path: Path) -> None:
     (tmp_path / "x.npz").write_bytes(b"hello")
     with pytest.raises(AttnError, match=r"x.npz: is no .npz archive"):
-        binary.read(tmp_path / "x.npz", "")
+        array_files.read(tmp_path / "x.npz", "")
 
 
 def test_a_word_in_an_archive_is_a_word(tmp_path: Path) -> None:
     np.savez(tmp_path / "x.npz", score="cosine", heads=2, query=X)
-    found = binary.entries(tmp_path / "x.npz")
+    found = array_files.entries(tmp_path / "x.npz")
     assert found["score"] == "cosine"
-    assert {name: entry.array.tolist() for name, entry in found.items() if isinstance(entry, binary.Typed)} == {
+    assert {name: entry.array.tolist() for name, entry in found.items() if isinstance(entry, array_files.Typed)} == {
         "heads": 2,
         "query": X.tolist(),
     }
@@ -190,7 +190,7 @@ def test_a_damaged_archive_is_an_error(tmp_path: Path) -> None:
     raw[300:340] = bytes(40)
     (tmp_path / "x.npz").write_bytes(raw)
     with pytest.raises(AttnError, match=r"x.npz"):
-        binary.read(tmp_path / "x.npz", "")
+        array_files.read(tmp_path / "x.npz", "")
 
 
 @pytest.mark.parametrize("name", ["no.npy", "no.npz", "no.safetensors"])
@@ -198,7 +198,7 @@ def test_a_file_that_is_not_there_is_named(tmp_path: Path, name: str) -> None:
     if name.endswith("safetensors"):
         pytest.importorskip("safetensors")
     with pytest.raises(AttnError, match=f"{name}: there is no such file"):
-        binary.read(tmp_path / name, "")
+        array_files.read(tmp_path / name, "")
 
 
 def test_without_its_package_a_safetensors_file_says_what_to_install(
@@ -208,7 +208,7 @@ def test_without_its_package_a_safetensors_file_says_what_to_install(
     with pytest.raises(
         AttnError, match=r"needs the package safetensors; install it: pip install 'attncli\[safetensors\]'"
     ):
-        binary.read(tmp_path / "x.safetensors", "")
+        array_files.read(tmp_path / "x.safetensors", "")
 
 
 @pytest.mark.peer
@@ -217,7 +217,7 @@ def test_tensors_of_every_type_are_read(tmp_path: Path, dtype: str) -> None:
     torch, saving = pytest.importorskip("torch"), pytest.importorskip("safetensors.torch")
     tensor = torch.tensor(X * 1.01).to(getattr(torch, dtype))
     saving.save_file({"x": tensor, "other": torch.zeros(3)}, tmp_path / "x.safetensors")
-    found = binary.read(tmp_path / "x.safetensors", "x")
+    found = array_files.read(tmp_path / "x.safetensors", "x")
     np.testing.assert_array_equal(found.array, tensor.to(torch.float64).numpy())
     assert found.dtype == (dtype if "float" in dtype else None)
     assert found.array.dtype.name == {"bfloat16": "float32", "int64": "float64", "uint8": "float64"}.get(dtype, dtype)
@@ -228,7 +228,7 @@ def test_one_tensor_is_read_without_the_rest(tmp_path: Path) -> None:
     saving = pytest.importorskip("safetensors.numpy")
     saving.save_file({"large": np.ones((1000, 1000)), "small": X}, tmp_path / "x.safetensors")
     tracemalloc.start()
-    found = binary.read(tmp_path / "x.safetensors", "small")
+    found = array_files.read(tmp_path / "x.safetensors", "small")
     _, peak = tracemalloc.get_traced_memory()
     tracemalloc.stop()
     np.testing.assert_array_equal(found.array, X)
@@ -252,7 +252,7 @@ def test_a_forged_header_is_an_error(tmp_path: Path, contents: bytes) -> None:
     pytest.importorskip("safetensors")
     (tmp_path / "x.safetensors").write_bytes(contents)
     with pytest.raises(AttnError, match=r"x.safetensors: is no sound .safetensors file"):
-        binary.read(tmp_path / "x.safetensors", "")
+        array_files.read(tmp_path / "x.safetensors", "")
 
 
 @pytest.mark.peer
@@ -261,4 +261,4 @@ def test_a_tensor_of_a_type_that_no_one_computes_in_is_named(tmp_path: Path) -> 
     contents = safetensors({"x": {"dtype": "F8_E4M3", "shape": [2], "data_offsets": [0, 2]}}, b"ab")
     (tmp_path / "x.safetensors").write_bytes(contents)
     with pytest.raises(AttnError, match=r"x.safetensors#x: holds numbers of type F8_E4M3; expected BOOL"):
-        binary.read(tmp_path / "x.safetensors", "")
+        array_files.read(tmp_path / "x.safetensors", "")

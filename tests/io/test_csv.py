@@ -2,7 +2,7 @@
 
 import pytest
 
-from attncli.errors import AttnError
+from attncli.base.errors import AttnError
 from attncli.io.readers import csv
 
 TWO = [[1.0, 2.0], [3.0, 4.0]]

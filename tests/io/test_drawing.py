@@ -5,14 +5,14 @@ from typing import Any
 import numpy as np
 import pytest
 
-from attncli.errors import AttnError
-from attncli.io.problems import assemble
-from attncli.io.source import Origin, Written
-from attncli.problem import Problem
+from attncli.base.errors import AttnError
+from attncli.io.assemble import assemble
+from attncli.io.origin import Origin, RawValue
+from attncli.problem.spec import Problem
 
 
 def problem(**keys: Any) -> Problem:
-    return assemble({key: Written(value, Origin()) for key, value in keys.items()})
+    return assemble({key: RawValue(value, Origin()) for key, value in keys.items()})
 
 
 def test_the_stream_is_used_in_a_fixed_order() -> None:

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from attncli.errors import AttnError
+from attncli.base.errors import AttnError
 from attncli.io import examples
 
 BASE = "embeddings: [[1, 0], [0, 1]]\n"

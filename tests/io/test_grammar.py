@@ -4,8 +4,8 @@ from typing import Any
 
 import pytest
 
-from attncli.errors import AttnError
-from attncli.io.grammar import parse
+from attncli.base.errors import AttnError
+from attncli.io.parse.grammar import parse
 
 
 @pytest.mark.parametrize(

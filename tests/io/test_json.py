@@ -4,7 +4,7 @@ import math
 
 import pytest
 
-from attncli.errors import AttnError
+from attncli.base.errors import AttnError
 from attncli.io.readers import json
 
 REFUSED = {

@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-from attncli.errors import AttnError
-from attncli.io import matrix
-from attncli.io.matrix import Draw, Labelled
-from attncli.io.source import Origin
+from attncli.base.errors import AttnError
+from attncli.io.origin import Origin
+from attncli.io.parse import matrix
+from attncli.io.parse.matrix import LabelledArray, PendingRandom
 
 TWO = [[1.0, 2.0], [3.0, 4.0]]
 FILES = {
@@ -48,9 +48,9 @@ def folder(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def read(written: Any, folder: Path = Path()) -> Labelled:
+def read(written: Any, folder: Path = Path()) -> LabelledArray:
     found = matrix.read(written, "w_q", Origin("p.yaml", folder))
-    assert isinstance(found, Labelled)
+    assert isinstance(found, LabelledArray)
     return found
 
 
@@ -119,7 +119,7 @@ def test_rows_may_be_arrays() -> None:
 
 @pytest.mark.parametrize("written", ["normal", "randint:low=0,high=3", {"uniform": {"low": -1}}, {"identity": None}])
 def test_a_generator_is_kept_until_the_shape_is_known(written: Any) -> None:
-    assert isinstance(matrix.read(written, "w_q", Origin()), Draw)
+    assert isinstance(matrix.read(written, "w_q", Origin()), PendingRandom)
 
 
 REFUSED: dict[str, tuple[Any, str]] = {

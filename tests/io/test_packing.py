@@ -5,9 +5,9 @@ import io
 import numpy as np
 import pytest
 
-from attncli.errors import AttnError
-from attncli.io import packing
-from attncli.precision import Precision
+from attncli.base.dtypes import Precision
+from attncli.base.errors import AttnError
+from attncli.io.writers import array_files
 
 X = np.random.default_rng(0).standard_normal((2, 3))
 ARRAYS = {"weights": X, "output": -X}
@@ -17,7 +17,7 @@ DOUBLE = Precision("float64")
 def pack(arrays: dict[str, np.ndarray], suffix: str, precision: Precision) -> bytes:
     """What a file would hold."""
     stream = io.BytesIO()
-    packing.pack(stream, arrays, suffix, precision)
+    array_files.pack(stream, arrays, suffix, precision)
     return stream.getvalue()
 
 

@@ -7,10 +7,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from attncli.errors import AttnError
-from attncli.io import matrix
-from attncli.io.readers import csv, plain
-from attncli.io.source import Origin
+from attncli.base.errors import AttnError
+from attncli.io.origin import Origin
+from attncli.io.parse import matrix
+from attncli.io.readers import csv, fast_csv
 from tests.io.test_csv import READ, REFUSED
 
 
@@ -21,7 +21,7 @@ def reader(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> s
         monkeypatch.setitem(sys.modules, "orjson", None)
     else:
         pytest.importorskip("orjson")
-    monkeypatch.setattr(plain, "LEAST", 1)
+    monkeypatch.setattr(fast_csv, "LEAST", 1)
     return request.param
 
 
@@ -30,9 +30,9 @@ def reader(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> s
 def test_a_table_that_is_plain_is_the_table_that_it_is(
     text: str, at_once: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(plain, "AT_ONCE", at_once)
+    monkeypatch.setattr(fast_csv, "AT_ONCE", at_once)
     (tmp_path / "t.csv").write_text(text, newline="", encoding="utf-8")
-    table, expected = plain.read(tmp_path / "t.csv"), csv.read(text, "t.csv")
+    table, expected = fast_csv.read(tmp_path / "t.csv"), csv.read(text, "t.csv")
     if table is not None:
         assert_same(table, expected)
 
@@ -63,9 +63,9 @@ PLAIN = {
 @pytest.mark.parametrize("text", PLAIN.values(), ids=PLAIN)
 @pytest.mark.parametrize("at_once", [6, 2**20])
 def test_these_are_plain(text: str, at_once: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(plain, "AT_ONCE", at_once)
+    monkeypatch.setattr(fast_csv, "AT_ONCE", at_once)
     (tmp_path / "t.csv").write_text(text, newline="", encoding="utf-8")
-    table, expected = plain.read(tmp_path / "t.csv"), csv.read(text.removeprefix("\ufeff"), "t.csv")
+    table, expected = fast_csv.read(tmp_path / "t.csv"), csv.read(text.removeprefix("\ufeff"), "t.csv")
     assert table is not None
     assert_same(table, expected)
 
@@ -99,7 +99,7 @@ def with_care(text: str, name: str) -> tuple[list[list[float]], tuple[str, ...] 
 
 def by_either(name: str) -> tuple[list[list[float]], tuple[str, ...] | None]:
     found = matrix.read(name, "embeddings", Origin())
-    assert isinstance(found, matrix.Labelled)
+    assert isinstance(found, matrix.LabelledArray)
     return found.array.tolist(), found.labels
 
 
@@ -114,12 +114,12 @@ def outcome(read: Callable[[], object]) -> object:
 def test_numbers_are_right_to_the_last_digit(tmp_path: Path) -> None:
     numbers = np.random.default_rng(3).standard_normal((500, 3)) * 10.0 ** np.array([-300, 0, 300])
     np.savetxt(tmp_path / "t.csv", numbers, fmt="%.17g", delimiter=",")
-    table = plain.read(tmp_path / "t.csv")
+    table = fast_csv.read(tmp_path / "t.csv")
     assert table is not None
     np.testing.assert_array_equal(table.numbers, numbers)
 
 
 def test_a_small_table_is_read_with_care_at_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(plain, "LEAST", 100)
+    monkeypatch.setattr(fast_csv, "LEAST", 100)
     (tmp_path / "t.csv").write_text("1,2\n")
-    assert plain.read(tmp_path / "t.csv") is None
+    assert fast_csv.read(tmp_path / "t.csv") is None

@@ -7,11 +7,11 @@ import numpy as np
 import pytest
 
 import attncli
-from attncli.errors import AttnError
-from attncli.io.documents import Document, read_document
-from attncli.io.problems import assemble
-from attncli.io.source import Origin, Written
-from attncli.problem import KEYS, Problem
+from attncli.base.errors import AttnError
+from attncli.io.assemble import assemble
+from attncli.io.origin import Origin, RawValue
+from attncli.io.problem_files import Document, read_document
+from attncli.problem.spec import FIELDS, Problem
 
 
 def file(tmp_path: Path, text: str, name: str = "p.yaml") -> str:
@@ -21,7 +21,7 @@ def file(tmp_path: Path, text: str, name: str = "p.yaml") -> str:
 
 
 def options(**keys: Any) -> Document:
-    return {key: Written(value, Origin(options=True)) for key, value in keys.items()}
+    return {key: RawValue(value, Origin(options=True)) for key, value in keys.items()}
 
 
 EVERY_KEY = """
@@ -84,14 +84,14 @@ def test_every_key_is_read(tmp_path: Path) -> None:
         name = file(tmp_path, text)
         read |= set(read_document(name))
         assert attncli.load(name).compute().output.ndim == 2
-    assert read == set(KEYS)
+    assert read == set(FIELDS)
 
 
 def test_a_problem_says_what_its_file_says(tmp_path: Path) -> None:
     problem = attncli.load(file(tmp_path, EVERY_KEY))
     assert problem.tokens == ("the", "3", "no")
     assert problem.query_labels == ("how", "why")
-    assert problem.chosen_queries == [1]
+    assert problem.selected_queries == [1]
     assert (str(problem.score), str(problem.normalize), str(problem.context)) == (
         "cosine:beta=2",
         "entmax:alpha=1.25",

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import attncli
-from attncli.errors import AttnError
+from attncli.base.errors import AttnError
 
 
 def file(tmp_path: Path, text: str, name: str = "p.yaml") -> str:

@@ -12,12 +12,12 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 import attncli
-from attncli.io import files, writers
-from attncli.io.documents import parse_document
-from attncli.io.problems import assemble
+from attncli.io.assemble import assemble
+from attncli.io.origin import Origin, RawValue
+from attncli.io.problem_files import parse_document
 from attncli.io.readers import yaml
-from attncli.io.source import Origin, Written
-from attncli.problem import Problem
+from attncli.io.writers import atomic, problem_text
+from attncli.problem.spec import Problem
 
 AWKWARD = [1 / 3, 1e-300, 5e-324, -0.0, 1.2345678901234567e150, 2.0**53, 1e16, -7.0, 0.1, 1e22, 123456789.123456789]
 LABELS = [
@@ -48,7 +48,7 @@ LABELS = [
 
 
 def problem(**keys: Any) -> Problem:
-    return assemble({key: Written(value, Origin()) for key, value in keys.items()})
+    return assemble({key: RawValue(value, Origin()) for key, value in keys.items()})
 
 
 def bits(array: Any) -> list[bytes]:
@@ -71,7 +71,7 @@ FULL = {
 @pytest.mark.parametrize("suffix", [".yaml", ".json"])
 def test_a_problem_that_is_written_is_read_again(suffix: str, tmp_path: Path) -> None:
     original = problem(**FULL)
-    text = writers.problem_yaml(original) if suffix == ".yaml" else writers.problem_json(original)
+    text = problem_text.problem_yaml(original) if suffix == ".yaml" else problem_text.problem_json(original)
     path = tmp_path / f"p{suffix}"
     path.write_text(text, encoding="utf-8")
     again = attncli.load(path)
@@ -88,7 +88,7 @@ def test_a_problem_that_is_written_is_read_again(suffix: str, tmp_path: Path) ->
 
 def test_a_problem_in_a_folder_is_read_again(tmp_path: Path) -> None:
     original = problem(**FULL)
-    files.write_folder(str(tmp_path / "new"), writers.problem_folder(original))
+    atomic.write_folder(str(tmp_path / "new"), problem_text.problem_folder(original))
     again = attncli.load(tmp_path / "new" / "problem.yaml")
     assert again.tokens == original.tokens
     assert bits(again.embeddings) == bits(original.embeddings)
@@ -99,7 +99,7 @@ def test_a_problem_in_a_folder_is_read_again(tmp_path: Path) -> None:
 @given(rows=st.lists(st.lists(st.floats(allow_nan=False, allow_infinity=False), min_size=2, max_size=2), min_size=1))
 def test_any_number_comes_back_bit_for_bit(rows: list[list[float]]) -> None:
     original = Problem(embeddings=np.array(rows))
-    again = assemble(parse_document(writers.problem_yaml(original), "p.yaml"))
+    again = assemble(parse_document(problem_text.problem_yaml(original), "p.yaml"))
     assert bits(again.embeddings) == bits(rows)
 
 
@@ -113,15 +113,15 @@ def test_any_label_comes_back_as_it_was(form: str, labels: list[str]) -> None:
     original = problem(embeddings=[[1, 2]] * len(labels), tokens=labels)
     if form == "folder":
         with tempfile.TemporaryDirectory() as folder:
-            files.write_folder(f"{folder}/new", writers.problem_folder(original))
+            atomic.write_folder(f"{folder}/new", problem_text.problem_folder(original))
             again = attncli.load(f"{folder}/new/problem.yaml")
     else:
-        text = writers.problem_json(original) if form == "p.json" else writers.problem_yaml(original)
+        text = problem_text.problem_json(original) if form == "p.json" else problem_text.problem_yaml(original)
         again = assemble(parse_document(text, form))
     assert again.tokens == tuple(labels)
 
 
-@pytest.mark.parametrize("form", [writers.problem_yaml, writers.problem_json])
+@pytest.mark.parametrize("form", [problem_text.problem_yaml, problem_text.problem_json])
 def test_infinity_and_nan_are_written_in_words_that_are_read(form: Callable[[Problem], str]) -> None:
     numbers = np.array([[np.inf, -np.inf, np.nan]])
     text = form(Problem(embeddings=numbers))
@@ -131,11 +131,11 @@ def test_infinity_and_nan_are_written_in_words_that_are_read(form: Callable[[Pro
 
 
 def test_what_json_can_not_hold_is_written_as_words() -> None:
-    text = writers.problem_json(Problem(embeddings=np.array([[np.inf, -np.inf, np.nan]])))
+    text = problem_text.problem_json(Problem(embeddings=np.array([[np.inf, -np.inf, np.nan]])))
     written = json.loads(text, parse_constant=lambda word: f"bare {word}")
     assert written["embeddings"] == [["Infinity", "-Infinity", "NaN"]]
 
 
 def test_how_the_numbers_were_drawn_is_not_written_beside_them() -> None:
-    text = writers.problem_yaml(problem(seed=1, token_count=2, dim=2, init="normal", generator="legacy"))
+    text = problem_text.problem_yaml(problem(seed=1, token_count=2, dim=2, init="normal", generator="legacy"))
     assert set(yaml.read(text, "")[0]) == {"embeddings", "tokens", "w_q", "w_k", "w_v", "score", "normalize", "context"}

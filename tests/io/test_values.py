@@ -5,10 +5,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-from attncli.errors import AttnError
-from attncli.io.problems import assemble
-from attncli.io.source import Origin, Written
-from attncli.io.values import counts, listed, truths, window
+from attncli.base.errors import AttnError
+from attncli.io.assemble import assemble
+from attncli.io.origin import Origin, RawValue
+from attncli.io.parse.values import counts, listed, truths, window
 
 INFINITE = float("inf")
 
@@ -69,7 +69,7 @@ def test_counts_are_whole_numbers_from_nothing() -> None:
 )
 def test_a_mask_may_be_written_in_many_ways(written: Any) -> None:
     keys = {"query": [[1.0], [2.0]], "key": [[1.0], [2.0]], "mask": written}
-    problem = assemble({name: Written(value, Origin()) for name, value in keys.items()})
+    problem = assemble({name: RawValue(value, Origin()) for name, value in keys.items()})
     assert problem.mask is not None
     assert problem.mask.tolist() == [[True, False], [True, True]]
 
@@ -78,13 +78,13 @@ def test_a_mask_may_be_written_in_many_ways(written: Any) -> None:
 def test_truths_are_no_numbers(key: str) -> None:
     keys = {"embeddings": [[1.0, 2]], "tokens": ["a"], key: [[True, False]]}
     with pytest.raises(AttnError, match=f"{key}: true and false are not numbers; write 1 and 0"):
-        assemble({name: Written(value, Origin()) for name, value in keys.items()})
+        assemble({name: RawValue(value, Origin()) for name, value in keys.items()})
 
 
 @pytest.mark.parametrize("written", ["yes", 1, 0, None, "true"])
 def test_a_flag_is_true_or_false(written: Any) -> None:
     keys = {"query": [[1.0]], "key": [[1.0]], "causal": written}
-    document = {name: Written(value, Origin()) for name, value in keys.items()}
+    document = {name: RawValue(value, Origin()) for name, value in keys.items()}
     if written is None:
         assert not assemble(document).causal
         return

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from attncli.errors import AttnError
+from attncli.base.errors import AttnError
 from attncli.io.readers import yaml
 
 SCALARS: dict[str, Any] = {

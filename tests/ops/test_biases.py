@@ -5,7 +5,7 @@ import math
 import numpy as np
 import pytest
 
-from attncli.ops.biases import alibi, biased, published_slopes, relative_row, shaw, t5, t5_bucket
+from attncli.ops.position_biases import alibi, biased, published_slopes, relative_row, shaw, t5, t5_bucket
 
 PLACES = np.arange(5)
 

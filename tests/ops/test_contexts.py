@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from attncli.ops import entries
 from attncli.ops.contexts import mixed, sample
 from attncli.ops.normalizers import softmax
-from attncli.ops.sparse import sparsemax
+from attncli.ops.sparse_normalizers import sparsemax
 
 N, M, E, D, A = 3, 5, 7, 2, 11
 CONTEXTS = entries("context")

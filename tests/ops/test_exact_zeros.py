@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from attncli.ops.sparse import entmax
+from attncli.ops.sparse_normalizers import entmax
 
 
 @pytest.mark.parametrize("alpha", [1.2, 1.5, 1.8, 2.0, 3.0])

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from attncli.ops import entries
-from attncli.ops.generators import stream
+from attncli.ops.initializers import stream
 
 GENERATORS = entries("generator")
 

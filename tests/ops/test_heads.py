@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from attncli.ops.heads import beside, join, laid, merge, project, rows, share, split, with_column, without_column
+from attncli.ops.structural import beside, join, laid, merge, project, rows, share, split, with_column, without_column
 
 N, H, D = 3, 5, 7
 

@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 
 from attncli.ops import entries
-from attncli.ops.masks import all_of, bias, causal, hide, key_lengths, looked_up, mask_, window
+from attncli.ops.masks import and_masks, bias, causal, hide, key_lengths, mask_, table_cells, window
 
 N, M = 5, 7
-ROWS, KEYS = np.arange(N), np.arange(M)
+ROWS, FIELDS = np.arange(N), np.arange(M)
 INFINITE = math.inf
 
 
@@ -19,14 +19,14 @@ def test_every_mask_has_its_statement_here() -> None:
 
 @pytest.mark.parametrize("first", [-2, 0, 3])
 def test_a_causal_query_sees_no_key_after_its_position(first: int) -> None:
-    visible = causal(ROWS + first, KEYS)
+    visible = causal(ROWS + first, FIELDS)
     assert [[j for j in range(M) if visible[i, j]] for i in range(N)] == [
         list(range(min(i + first + 1, M))) for i in range(N)
     ]
 
 
 def test_causal_attention_of_the_whole_is_a_lower_triangle() -> None:
-    np.testing.assert_array_equal(causal(KEYS, KEYS), np.tri(M, dtype=bool))
+    np.testing.assert_array_equal(causal(FIELDS, FIELDS), np.tri(M, dtype=bool))
 
 
 @pytest.mark.parametrize(
@@ -34,24 +34,24 @@ def test_causal_attention_of_the_whole_is_a_lower_triangle() -> None:
     [(1, 0, [2, 3]), (0, 0, [3]), (INFINITE, 1, [0, 1, 2, 3, 4]), (2, INFINITE, [1, 2, 3, 4, 5, 6])],
 )
 def test_a_window_has_so_many_keys_on_either_side(left: float, right: float, seen: list[int]) -> None:
-    assert np.flatnonzero(window(np.array([3]), KEYS, left=left, right=right)[0]).tolist() == seen
+    assert np.flatnonzero(window(np.array([3]), FIELDS, left=left, right=right)[0]).tolist() == seen
 
 
 def test_a_window_of_no_limits_hides_nothing() -> None:
-    assert window(ROWS, KEYS, left=INFINITE, right=INFINITE).all()
+    assert window(ROWS, FIELDS, left=INFINITE, right=INFINITE).all()
 
 
 @pytest.mark.parametrize("axes", [(), (2,), (2, 1)])
 def test_keys_beyond_their_items_length_are_padding(axes: tuple[int, ...]) -> None:
     lengths = np.array([4, 0])[: math.prod(axes)].reshape(axes)
-    visible = key_lengths(KEYS, lengths)
+    visible = key_lengths(FIELDS, lengths)
     assert visible.shape == (*axes, 1, M)
     assert visible.sum(axis=-1).ravel().tolist() == lengths.ravel().tolist()
 
 
 def test_a_mask_serves_any_rows_and_keys_by_their_indices() -> None:
     table = np.random.default_rng(0).random((2, N, M)) < 0.5
-    np.testing.assert_array_equal(mask_(table, ROWS, KEYS), table)
+    np.testing.assert_array_equal(mask_(table, ROWS, FIELDS), table)
     rows, keys = np.array([3, 1]), np.array([6, 0, 2])
     np.testing.assert_array_equal(mask_(table, rows, keys), table[:, rows][:, :, keys])
 
@@ -62,9 +62,9 @@ def test_one_row_of_a_mask_serves_every_query() -> None:
 
 
 def test_columns_that_a_mask_or_a_bias_lacks_are_hidden() -> None:
-    assert mask_(np.ones((N, 3), dtype=bool), ROWS, KEYS).sum(axis=-1).tolist() == [3] * N
-    assert bias(np.zeros((N, 3)), ROWS, KEYS).sum(axis=-1).tolist() == [3] * N
-    assert looked_up(np.zeros((1, 1)), ROWS[:1], KEYS, beyond=-9).tolist() == [[0, *[-9] * (M - 1)]]
+    assert mask_(np.ones((N, 3), dtype=bool), ROWS, FIELDS).sum(axis=-1).tolist() == [3] * N
+    assert bias(np.zeros((N, 3)), ROWS, FIELDS).sum(axis=-1).tolist() == [3] * N
+    assert table_cells(np.zeros((1, 1)), ROWS[:1], FIELDS, beyond=-9).tolist() == [[0, *[-9] * (M - 1)]]
 
 
 def test_a_bias_hides_where_it_is_minus_infinity_and_nowhere_else() -> None:
@@ -74,7 +74,7 @@ def test_a_bias_hides_where_it_is_minus_infinity_and_nowhere_else() -> None:
 
 
 def test_what_one_rule_hides_is_hidden() -> None:
-    visible = all_of(causal=causal(KEYS, KEYS), window=window(KEYS, KEYS, left=1, right=INFINITE))
+    visible = and_masks(causal=causal(FIELDS, FIELDS), window=window(FIELDS, FIELDS, left=1, right=INFINITE))
     np.testing.assert_array_equal(visible, np.tri(M, dtype=bool) & ~np.tri(M, k=-2, dtype=bool))
 
 
@@ -94,5 +94,5 @@ def test_a_rule_says_of_a_block_what_it_says_of_the_whole(size: int) -> None:
         lambda keys: mask_(np.tri(N, 4, dtype=bool), ROWS, keys),
     ]
     for rule in rules:
-        blocks = [rule(KEYS[start : start + size]) for start in range(0, M, size)]
-        np.testing.assert_array_equal(np.concatenate(blocks, axis=-1), rule(KEYS))
+        blocks = [rule(FIELDS[start : start + size]) for start in range(0, M, size)]
+        np.testing.assert_array_equal(np.concatenate(blocks, axis=-1), rule(FIELDS))

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from attncli.ops import entries
 from attncli.ops.normalizers import softmax, softmax1
-from attncli.ops.sparse import entmax, sparsemax
+from attncli.ops.sparse_normalizers import entmax, sparsemax
 
 NORMALIZERS = entries("normalize")
 DISTRIBUTIONS = [name for name, entry in NORMALIZERS.items() if "distribution" in entry.traits]

@@ -5,11 +5,11 @@ from typing import Any
 import numpy as np
 import pytest
 
-from attncli.catalogue import Entry, Range, register, written_for
-from attncli.errors import AttnError, UnknownNameError
+from attncli.base.arithmetic import ArithmeticWriter
+from attncli.base.axes import LEGEND
+from attncli.base.errors import AttnError, UnknownNameError
 from attncli.ops import entries, kinds, look_up
-from attncli.pen import Pen
-from attncli.shapes import LEGEND
+from attncli.ops.registry import OperatorRecord, Range, register, written_for
 
 EVERY = [entry for kind in kinds() for entry in entries(kind).values()]
 STAGES = [entry for entry in EVERY if entry.kind != "generator"]
@@ -20,7 +20,7 @@ staged = pytest.mark.parametrize("entry", STAGES, ids=lambda entry: entry.name)
 INDICES = {"query_positions", "key_positions", "query_rows", "positions", "key_lengths"}
 
 
-def example(entry: Entry) -> dict[str, Any]:
+def example(entry: OperatorRecord) -> dict[str, Any]:
     """The arrays and numbers of a record's example; indices are whole numbers."""
     return {
         name: np.array(value, dtype=int if name in INDICES else float) if name in entry.shapes.arrays else value
@@ -30,7 +30,7 @@ def example(entry: Entry) -> dict[str, Any]:
 
 
 @named
-def test_a_record_is_complete(entry: Entry) -> None:
+def test_a_record_is_complete(entry: OperatorRecord) -> None:
     assert entry.formula
     assert entry.source
     assert entry.summary.endswith(".")
@@ -38,12 +38,12 @@ def test_a_record_is_complete(entry: Entry) -> None:
 
 
 @staged
-def test_a_records_example_comes_out(entry: Entry) -> None:
+def test_a_records_example_comes_out(entry: OperatorRecord) -> None:
     np.testing.assert_allclose(entry.function(**example(entry)), entry.example["gives"], rtol=1e-14, atol=1e-16)
 
 
 @staged
-def test_a_records_letters_are_in_the_legend(entry: Entry) -> None:
+def test_a_records_letters_are_in_the_legend(entry: OperatorRecord) -> None:
     letters = {
         part
         for axes in (*entry.shapes.arrays.values(), entry.shapes.result)
@@ -54,7 +54,7 @@ def test_a_records_letters_are_in_the_legend(entry: Entry) -> None:
 
 
 @staged
-def test_a_records_example_has_the_shapes_that_it_says(entry: Entry) -> None:
+def test_a_records_example_has_the_shapes_that_it_says(entry: OperatorRecord) -> None:
     lengths: dict[str, int] = {}
     given = example(entry) | {"result": np.array(entry.example["gives"])}
     for name, axes in {**entry.shapes.arrays, "result": entry.shapes.result}.items():
@@ -67,7 +67,7 @@ def test_a_records_example_has_the_shapes_that_it_says(entry: Entry) -> None:
 
 
 @staged
-def test_what_a_record_calls_a_step_inside_passes_its_tap(entry: Entry) -> None:
+def test_what_a_record_calls_a_step_inside_passes_its_tap(entry: OperatorRecord) -> None:
     heard: list[tuple[str, int]] = []
 
     def tap(name: str, value: np.ndarray) -> np.ndarray:
@@ -85,7 +85,7 @@ def first_of(value: Any, letters: tuple[str, ...], fixed: set[str]) -> Any:
 
 
 @staged
-def test_every_stage_can_be_written_out_by_hand(entry: Entry) -> None:
+def test_every_stage_can_be_written_out_by_hand(entry: OperatorRecord) -> None:
     given = example(entry)
     result = entry.function(**given)
     rows, whole = {"b", "n"}, entry.kind in ("normalize", "context")
@@ -100,7 +100,7 @@ def test_every_stage_can_be_written_out_by_hand(entry: Entry) -> None:
     answer = first_of(result, entry.shapes.result, rows if entry.kind == "context" else rows | {"m"})
     writer = written_for(entry.function)
     assert writer is not None
-    pen = Pen(6, "q", "k", 0, 0)
+    pen = ArithmeticWriter(6, "q", "k", 0, 0)
     lines = writer(pen, **sliced, result=answer)
     assert lines
     if entry.kind == "mask":
@@ -129,9 +129,9 @@ def test_the_decorator_returns_the_function_itself() -> None:
         """Only here."""
 
     assert register("kind of this test", formula="", shapes="", source="", example={})(lonely) is lonely
-    from attncli import catalogue
+    from attncli.ops import registry
 
-    del catalogue._ENTRIES["kind of this test"]
+    del registry._ENTRIES["kind of this test"]
 
 
 @pytest.mark.parametrize(

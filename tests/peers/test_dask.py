@@ -12,11 +12,11 @@ import numpy as np
 import pytest
 
 from attncli import AttnError, attention
-from attncli.blockwise import executors, run
-from attncli.io.problems import assemble
-from attncli.io.source import Origin, Written
-from attncli.means import Means
-from attncli.problem import Problem
+from attncli.engine import blockwise, executors
+from attncli.engine.options import RunOptions
+from attncli.io.assemble import assemble
+from attncli.io.origin import Origin, RawValue
+from attncli.problem.spec import Problem
 
 pytestmark = [pytest.mark.peer, pytest.mark.filterwarnings("ignore")]  # Dask's own sockets and loops
 
@@ -33,7 +33,7 @@ def cluster() -> Iterator[Any]:
 
 def problem(**keys: Any) -> Problem:
     given = {"query": Q, "key": K, "value": V, **keys}
-    return assemble({name: Written(value, Origin()) for name, value in given.items()})
+    return assemble({name: RawValue(value, Origin()) for name, value in given.items()})
 
 
 @pytest.mark.parametrize(
@@ -66,7 +66,7 @@ def test_what_every_block_reads_is_on_each_worker_once(cluster: Any) -> None:
             with Client(cluster.scheduler_address) as client:
                 held.extend(sum(key.startswith("Job") for key in keys) for keys in client.has_what().values())
 
-    run.trace(problem(), ("output",), Means(cluster.scheduler_address, progress=look))
+    blockwise.trace(problem(), ("output",), RunOptions(cluster.scheduler_address, progress=look))
     assert held == [1, 1]
 
 
@@ -84,7 +84,7 @@ def test_a_worker_that_dies_costs_its_block_and_not_the_answer(cluster: Any) -> 
         done.append(so_far)
 
     one = problem(normalize="entmax:alpha=1.3")  # long enough to be in the middle of it
-    there = run.trace(one, ("output",), Means(cluster.scheduler_address, progress=kill))["output"].value
+    there = blockwise.trace(one, ("output",), RunOptions(cluster.scheduler_address, progress=kill))["output"].value
     assert len(done) > 5
     np.testing.assert_array_equal(there, one.compute(("output",)).output)
     with pytest.raises(ProcessLookupError):

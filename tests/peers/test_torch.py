@@ -134,10 +134,10 @@ def test_multihead_attention_answers_as_we_do(
 
 def problem_of(**keys: Any) -> Any:
     """A problem from arrays, as a file of arrays gives it."""
-    from attncli.io.problems import assemble
-    from attncli.io.source import Origin, Written
+    from attncli.io.assemble import assemble
+    from attncli.io.origin import Origin, RawValue
 
-    return assemble({name: Written(value, Origin()) for name, value in keys.items()})
+    return assemble({name: RawValue(value, Origin()) for name, value in keys.items()})
 
 
 @pytest.mark.parametrize("dtype", ["float32", "bfloat16"])

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from attncli.render.numbers import aligned
+from attncli.render.aligned_numbers import aligned
 
 
 @pytest.mark.parametrize(

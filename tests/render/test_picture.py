@@ -3,8 +3,8 @@
 import numpy as np
 
 from attncli import attention
-from attncli.render import latex
-from attncli.render.picture import pictures
+from attncli.render.formats import latex
+from attncli.render.mask_signs import pictures
 from attncli.render.sections import sections
 from attncli.render.view import View
 

@@ -11,8 +11,8 @@ import pytest
 import attncli
 from attncli.io import examples
 from attncli.ops import entries
-from attncli.render import json as json_view
-from attncli.render import latex, markdown, table
+from attncli.render.formats import json as json_view
+from attncli.render.formats import latex, markdown, terminal
 from attncli.render.sections import Section, View, sections
 
 PLACES = 12  # so many digits that rounding does not hide a wrong sum
@@ -132,7 +132,7 @@ def test_everything_can_be_shown_in_every_way(loaded: attncli.Problem) -> None:
             np.testing.assert_array_equal(stacked, np.array(step["value"]).astype(float).reshape(-1), err_msg=name)
     for render in (markdown.render, latex.render):
         assert render(sections(view), 4)
-    assert table.render(sections(view), table.Screen(80), 4)
+    assert terminal.render(sections(view), terminal.TextTarget(80), 4)
 
 
 @pytest.mark.parametrize(("key", "turns"), [(0, False), (1, False), (2, True), (3, True)])

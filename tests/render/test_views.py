@@ -5,12 +5,12 @@ import re
 import numpy as np
 import pytest
 
-from attncli.catalogue import Quantity
-from attncli.precision import Precision
-from attncli.render import latex, markdown
+from attncli.base.dtypes import Precision
+from attncli.ops.registry import Quantity
+from attncli.render.formats import latex, markdown
 from attncli.render.grid import Grid, grids
 from attncli.render.sections import Section
-from attncli.trace import Step, Trace
+from attncli.trace.steps import Step, Trace
 
 EVIL = "a|b_c*[x]<y>&%$#{}~^\\"
 GRID = Grid(np.array([[0.25, -np.inf]]), (EVIL,), ("one", "two"), corner="n\\m", slice="head 0")

@@ -5,9 +5,9 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
-from attncli.arrays import Array, np
-from attncli.errors import AttnError
-from attncli.literal import shortly
+from attncli.base.errors import AttnError
+from attncli.base.lazy_numpy import Array, np
+from attncli.base.text import shorten
 
 NUMBER = re.compile(r"\s*[-+]?(\.[0-9]+|[0-9]+(\.[0-9]*)?)([eE][-+]?[0-9]+)?\s*\Z")
 BROKEN = re.compile(r"\s*[-+]?[0-9.,'’_\s]*[0-9][0-9.,'’_\s]*%?\s*\Z")
@@ -188,7 +188,7 @@ def _numbers(cells: Sequence[str], where: str) -> list[float]:
             continue
         number = float(cell)
         if number in (float("inf"), float("-inf")):
-            raise AttnError(f"{shortly(cell.strip())} is too large for a floating-point number", where=where)
+            raise AttnError(f"{shorten(cell.strip())} is too large for a floating-point number", where=where)
         numbers.append(number)
     return numbers
 
@@ -200,7 +200,7 @@ def _no_number(cell: str, where: str) -> AttnError:
     hint = None
     if re.fullmatch(r"[-+]?[0-9]+,[0-9]+", text):
         hint = f"write the decimal point as a point: {text.replace(',', '.')}"
-    return AttnError(f"{shortly(text)!r} is not a number", where=where, hint=hint)
+    return AttnError(f"{shorten(text)!r} is not a number", where=where, hint=hint)
 
 
 def _same_lengths(

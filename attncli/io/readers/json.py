@@ -5,8 +5,8 @@ import math
 import re
 from typing import Any
 
-from attncli.errors import AttnError
-from attncli.literal import shortly
+from attncli.base.errors import AttnError
+from attncli.base.text import shorten
 
 _LARGE = re.compile(r"[0-9][eE]\+?[0-9]{3}|[0-9]{300}")  # what a number that is too large looks like
 
@@ -44,7 +44,7 @@ def _finite(text: str) -> float:
     """A number; `json` itself would read 1e999 as infinity."""
     number = float(text)
     if number in (float("inf"), float("-inf")):
-        raise AttnError(f"{shortly(text)} is too large for a floating-point number")
+        raise AttnError(f"{shorten(text)} is too large for a floating-point number")
     return number
 
 
@@ -60,4 +60,4 @@ def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 def said(value: Any) -> str:
     """A value as JSON writes it, not longer than a few words: `null`, `true`, `"yes"`."""
-    return shortly(json.dumps(value, ensure_ascii=False, default=repr))
+    return shorten(json.dumps(value, ensure_ascii=False, default=repr))

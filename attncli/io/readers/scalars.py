@@ -3,8 +3,8 @@
 import re
 from typing import Any
 
-from attncli.errors import AttnError
-from attncli.literal import shortly
+from attncli.base.errors import AttnError
+from attncli.base.text import shorten
 
 LONGEST_INTEGER = 300  # digits; a longer one is read as a floating-point number, or is too large for one
 
@@ -32,7 +32,7 @@ def scalar(text: str) -> Any:
     if _FLOAT.match(text):
         number = float(text)
         if number in (float("inf"), float("-inf")):
-            raise AttnError(f"{shortly(text)} is too large for a floating-point number")
+            raise AttnError(f"{shorten(text)} is too large for a floating-point number")
         return number
     if _RADIX.match(text):
         return int(text, 0)

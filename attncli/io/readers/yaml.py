@@ -8,7 +8,7 @@ from typing import Any
 
 import yaml
 
-from attncli.errors import AttnError
+from attncli.base.errors import AttnError
 from attncli.io.readers.scalars import scalar
 
 DEEPEST = 40

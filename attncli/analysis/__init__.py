@@ -1,0 +1,1 @@
+"""What traces say beside other numbers: comparisons with expected ones."""

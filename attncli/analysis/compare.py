@@ -1,0 +1,56 @@
+"""Numbers against published ones, to all the digits that were printed."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from attncli.base.errors import AttnError
+from attncli.base.lazy_numpy import Array, np
+
+EXACT = 1e-9  # whole numbers are compared up to the rounding of the arithmetic that led to them
+
+
+@dataclass(frozen=True)
+class Difference:
+    """One number that is not the published one."""
+
+    position: tuple[int, ...]
+    published: float
+    computed: float
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """How many numbers were compared, to how many decimals, and which of them differ."""
+
+    name: str
+    count: int
+    decimals: int
+    differences: Sequence[Difference]
+
+
+def compare(name: str, published: Array, computed: Array) -> Comparison:
+    """Hold a computed array against a published one of the same shape.
+
+    Two numbers agree where they differ by no more than half a unit of the last decimal that any number of the
+    published array has. Raises AttnError where the shapes differ.
+    """
+    if published.shape != computed.shape:
+        sizes = " × ".join(map(str, published.shape)), " × ".join(map(str, computed.shape))
+        raise AttnError(f"{sizes[0]} numbers are published and {sizes[1]} computed", where=f"expected, {name}")
+    decimals = max((_decimals(float(number)) for number in published.ravel()), default=0)
+    allowed = 0.5 * 10.0**-decimals * (1 + EXACT) if decimals else EXACT * np.maximum(1, abs(published))
+    with np.errstate(invalid="ignore"):  # ∞ − ∞; equal infinities are the same all the same
+        close = np.isfinite(published) & (abs(published - computed) <= allowed)
+    same = close | (published == computed) | (np.isnan(published) & np.isnan(computed))
+    differences = [
+        Difference(tuple(map(int, at)), float(published[tuple(at)]), float(computed[tuple(at)]))
+        for at in np.argwhere(~same)
+    ]
+    return Comparison(name, published.size, decimals, differences)
+
+
+def _decimals(number: float) -> int:
+    """How many decimals a number was printed with, trailing zeros apart."""
+    mantissa, _, exponent = repr(number).partition("e")
+    fraction = mantissa.partition(".")[2].rstrip("0")
+    return max(len(fraction) - int(exponent or 0), 0)

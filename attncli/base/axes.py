@@ -1,0 +1,107 @@
+"""Shapes in letters: `query[n d], key[m d] -> [n m]` is read, and bound to the lengths of real arrays."""
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from attncli.base.errors import AttnError
+
+LEGEND = {
+    "b": "batch items",
+    "h": "query heads",
+    "g": "key and value heads",
+    "n": "queries",
+    "q": "queries, before some are chosen",
+    "m": "keys",
+    "p": "cached keys",
+    "k": "new keys",
+    "d": "query features",
+    "c": "key features",
+    "e": "value features",
+    "a": "hidden units",
+    "f": "rotated pairs",
+    "r": "relative positions",
+    "t": "positions in the table",
+    "x": "embedding features",
+    "y": "query embedding features",
+    "o": "output features",
+}
+
+# What one entry along an axis is called; batch items and heads are counted from 0.
+PART = {"b": "batch item", "h": "head", "g": "key head", "n": "query", "m": "key"}
+COUNTED_FROM_0 = ("b", "h", "g")
+
+Letters = tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Signature:
+    """The letters of each named array, and of the result."""
+
+    arrays: Mapping[str, Letters]
+    result: Letters
+
+
+@dataclass(frozen=True)
+class Length:
+    """How long a letter's axis is, and which array said so."""
+
+    size: int
+    owner: str
+
+
+def parse(text: str) -> Signature:
+    """Read `query[n d], key[m d] -> [n m]`."""
+    left, _, right = text.partition("->")
+    arrays = {name: tuple(axes.split()) for name, axes in re.findall(r"(\w+)\[([^\]]*)\]", left)}
+    return Signature(arrays, tuple(right.strip(" []").split()))
+
+
+def bind(
+    lengths: dict[str, Length],
+    name: str,
+    letters: Letters,
+    shape: tuple[int, ...],
+    *,
+    leading: Letters = (),
+) -> None:
+    """Bind the letters of one array to the lengths of its last axes, in `lengths`.
+
+    A letter that is bound already must agree; `e+d` must be the sum of two bound letters. The array may have
+    the axes named in `leading` (batch, heads) before its own.
+
+    Raises AttnError that names both arrays where two of them disagree.
+    """
+    if not len(letters) <= len(shape) <= len(letters) + len(leading):
+        wanted = f"{len(letters)} ({' '.join(letters)})" if letters else "none, a single number"
+        raise AttnError(f"has {len(shape)} {'axis' if len(shape) == 1 else 'axes'}; expected {wanted}", where=name)
+    letters = (*leading, *letters)[len(leading) + len(letters) - len(shape) :]
+    for axis, (letter, size) in enumerate(zip(letters, shape, strict=True)):
+        if "+" in letter:
+            parts = [lengths[part] for part in letter.split("+")]
+            known = Length(sum(part.size for part in parts), " + ".join(part.owner for part in parts))
+        elif letter in lengths:
+            known = lengths[letter]
+        else:
+            known = lengths[letter] = Length(size, _said(name, letters, axis, size))
+        if known.size != size:
+            raise AttnError(f"{_said(name, letters, axis, size)}; {known.owner}")
+
+
+def _said(name: str, letters: Letters, axis: int, size: int) -> str:
+    """`key has 3 rows (m)`."""
+    return f"{name} has {_counted(size, _entries(letters, axis))} ({letters[axis]})"
+
+
+def _counted(size: int, what: str) -> str:
+    """`3 rows`, `1 row`."""
+    return f"{size} {what.removesuffix('s') if size == 1 else what}"
+
+
+def _entries(letters: Letters, axis: int) -> str:
+    """What the entries along an axis are called."""
+    if len(letters) == 1:
+        return "numbers"
+    if letters[axis] in COUNTED_FROM_0:
+        return LEGEND[letters[axis]]
+    return "columns" if axis == len(letters) - 1 else "rows"

@@ -1,0 +1,88 @@
+"""`attn demo`: worked examples, each a plain file with the published numbers beside it."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from attncli.base.errors import AttnError
+from attncli.cli import streams
+
+if TYPE_CHECKING:
+    from attncli.io.examples import Example
+    from attncli.render.reports.example import ExampleReport
+
+
+def _names(incomplete: str) -> list[str]:
+    from attncli.io.examples import names
+
+    return [name for name in names() if name.startswith(incomplete)]
+
+
+def demo(
+    name: Annotated[
+        str,
+        typer.Argument(metavar="NAME|FILE", help="Which worked example, or a file of your own.", autocompletion=_names),
+    ] = "tutorial",
+    *,
+    list_all: Annotated[bool, typer.Option("--list", help="List the worked examples.")] = False,
+    save: Annotated[
+        str | None,
+        typer.Option(metavar="FILE", help="Write the example to a new file, to start from; - prints it."),
+    ] = None,
+) -> None:
+    """Walk through a worked example and compare it with its published numbers."""
+    from attncli.io import examples
+
+    if list_all:
+        width = max(map(len, examples.names()))
+        lines = [f"{name:{width}}  {examples.load(name).title}" for name in examples.names()]
+        streams.put("\n".join(lines) + "\n")
+    elif save is not None:
+        _save(examples.text(name), save)
+    else:
+        save_command = f"attn demo {name} --save {name}.yaml" if name in examples.names() else ""
+        _tell(examples.load(name), save_command)
+
+
+def _save(text: str, file: str) -> None:
+    """Hand the example to the user, never over a file of theirs."""
+    from attncli.io.writers.atomic import write_file
+
+    if file == "-":
+        streams.put(text)
+        return
+    if Path(file).expanduser().exists():
+        raise AttnError("is there already", where=file, hint="name a new file")
+    write_file(file, text)
+
+
+def _tell(example: "Example", save_command: str) -> None:
+    """Show the example part by part; exit status 1 where a number is not the published one."""
+    from attncli.render.reports.example import render
+
+    story = _story(example, save_command)
+    streams.put(render(story, streams.screen()))
+    if story.differs:
+        raise typer.Exit(1)
+
+
+def _story(example: "Example", save_command: str) -> "ExampleReport":
+    """Compute and compare every part."""
+    from attncli.analysis.compare import compare
+    from attncli.render.reports.example import ExampleReport, PartReport
+    from attncli.render.view import View
+
+    chapters = []
+    for part in example.parts:
+        result = part.problem.compute(part.show)
+        chapters.append(
+            PartReport(
+                title=part.title,
+                about=part.about,
+                command=f"attn compute {example.file} {part.options}".rstrip(),
+                view=View(result),
+                comparisons=[compare(name, value, result.trace[name].value) for name, value in part.expected.items()],
+            )
+        )
+    return ExampleReport(example.title, example.about, example.source, save_command, chapters, example.together)

@@ -1,0 +1,1 @@
+"""Parsing: from what people write to arrays, numbers and operators."""

@@ -1,0 +1,44 @@
+"""A sentence, word by word, as embeddings: each word is looked up in a vocabulary."""
+
+import re
+import unicodedata
+from collections.abc import Mapping
+
+from attncli.base.errors import AttnError, UnknownNameError
+from attncli.base.lazy_numpy import Array, np
+
+_JOINERS = "\u200c\u200d"  # they shape letters, and part no words
+
+
+def embed(sentence: str, vocabulary: Mapping[str, Array]) -> tuple[tuple[str, ...], Array]:
+    """The words of a sentence and, row by row, their vectors.
+
+    A word is looked up as it is written, then in lower case. `the#2` in the vocabulary is the vector of the second
+    "the"; without such an entry a repeated word has one vector.
+
+    Raises AttnError for a word that the vocabulary does not have.
+    """
+    words = _words(sentence)
+    if not words:
+        raise AttnError("has no words", where="sentence")
+    folded = {word.lower(): word for word in reversed(list(vocabulary))}
+    seen: dict[str, int] = {}
+    tokens, vectors = [], []
+    for word in words:
+        entry = word if word in vocabulary else folded.get(word.lower())
+        if entry is None:
+            raise UnknownNameError("word", word, vocabulary, where="sentence")
+        seen[entry] = seen.get(entry, 0) + 1
+        tokens.append(entry)
+        vectors.append(vocabulary.get(f"{entry}#{seen[entry]}", vocabulary[entry]))
+    return tuple(tokens), np.stack(vectors)
+
+
+def _words(sentence: str) -> list[str]:
+    """Runs of letters, digits and their marks, in any script; an apostrophe or a hyphen may stand inside."""
+    kinds = "".join("w" if _in_word(c) else "-" if c in "'’-" else " " for c in sentence)
+    return [sentence[match.start() : match.end()] for match in re.finditer("w+(?:-w+)*", kinds)]
+
+
+def _in_word(letter: str) -> bool:
+    return letter.isalnum() or letter == "_" or letter in _JOINERS or unicodedata.category(letter)[0] == "M"

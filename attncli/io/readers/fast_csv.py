@@ -1,0 +1,119 @@
+"""Large tables of plain numbers, under a header or beside labels or neither: read by a library, a part at a time.
+
+Whatever takes care (quotes, comments, cells that are no number, rows of several lengths) is left to the careful reader
+of `csv.py`, which then reads the whole file and says what is wrong.
+"""
+
+from collections.abc import Callable, Iterable, Iterator
+from pathlib import Path
+from typing import Any
+
+from attncli.base.errors import AttnError
+from attncli.base.lazy_numpy import Array, np
+from attncli.io.readers import csv
+
+LEAST = 2**19  # bytes: a smaller table is read with care at once
+HEAD = 2**16  # bytes that show how the table is laid out
+AT_ONCE = 2**20  # bytes
+NUMERALS = csv.NUMERALS.encode() + b"\t\n"
+MARK = b"\xef\xbb\xbf"  # by which some editors say that a text is UTF-8
+
+Loads = Callable[[bytes], Any]
+
+
+def read(path: Path, delimiter: str | None = None) -> csv.Table | None:
+    """The table in a file; None where it is small, or not as plain as that."""
+    with path.open("rb") as stream:
+        head = stream.read(HEAD)
+        if len(head) + len(stream.read(LEAST)) < LEAST:
+            return None
+    try:
+        first = head[: head.rfind(b"\n")].decode("utf-8-sig")
+        layout = csv.layout(first, str(path), delimiter)
+    except (UnicodeDecodeError, AttnError):
+        return None
+    labels: list[str] = []
+    try:
+        numbers = _numbers(path, layout, labels)
+    except ValueError:  # a row of another length, an empty cell, two points in a number, a label in no known letters
+        return None
+    named = not layout.labelled or csv.are_labels(labels, layout)
+    fits = layout.columns is None or len(layout.columns) in (numbers.shape[1], numbers.shape[1] + layout.labelled)
+    if not (named and fits and np.isfinite(numbers).all()):
+        return None
+    columns = layout.columns[-numbers.shape[1] :] if layout.columns is not None else None
+    return csv.Table(numbers, tuple(labels) if layout.labelled else None, columns)
+
+
+def _numbers(path: Path, layout: csv.Layout, labels: list[str]) -> Array:
+    """The numbers, while labels join their list; raises ValueError where a line is not plain."""
+    loads = _orjson() if layout.delimiter != " " else None
+    skip = 0 if layout.columns is None else 1
+    if loads is None and not layout.labelled:
+        return _by_numpy(path, layout.delimiter, encoding="utf-8-sig", skiprows=skip)  # fastest where it opens the file
+    parts: list[Array] = []
+    for number, block in enumerate(_blocks(path)):
+        lines = block.partition(b"\n")[2] if skip and number == 0 else block
+        lines = _apart(lines, layout.delimiter.encode(), labels) if layout.labelled else lines
+        if lines.strip():
+            parts.append(_by_orjson(loads, lines, layout.delimiter) if loads else _by_text(lines, layout.delimiter))
+    return np.concatenate(parts)
+
+
+def _blocks(path: Path) -> Iterator[bytes]:
+    """The lines of a file, some of them at a time."""
+    with path.open("rb") as stream:
+        rest = stream.read(len(MARK)).removeprefix(MARK)
+        while part := stream.read(AT_ONCE):
+            lines, _, after = part.rpartition(b"\n")
+            if lines or part.startswith(b"\n"):
+                yield rest + lines
+                rest = after
+            else:
+                rest += part
+        yield rest
+
+
+def _apart(lines: bytes, delimiter: bytes, labels: list[str]) -> bytes:
+    """The lines without their first cells, which join the labels."""
+    cells = [line.partition(delimiter) for line in lines.split(b"\n") if line.strip()]
+    if any(b'"' in label or b"#" in label for label, _, _ in cells):
+        raise ValueError
+    labels += [label.decode("utf-8").strip() for label, _, _ in cells]
+    return b"\n".join(numbers for _, _, numbers in cells)
+
+
+def _by_numpy(lines: Iterable[str] | Path, delimiter: str, **more: Any) -> Array:
+    """Lines of numbers as an array, by NumPy."""
+    separator = None if delimiter == " " else delimiter
+    numbers: Array = np.loadtxt(lines, delimiter=separator, comments=None, ndmin=2, **more)
+    return numbers
+
+
+def _by_text(lines: bytes, delimiter: str) -> Array:
+    """Bytes of such lines."""
+    return _by_numpy(lines.decode("ascii").splitlines(), delimiter)
+
+
+def _orjson() -> Loads | None:
+    """How orjson reads, where it is installed."""
+    try:
+        import orjson  # noqa: PLC0415 - an optional extra
+    except ImportError:
+        return None
+    loads: Loads = orjson.loads
+    return loads
+
+
+def _by_orjson(loads: Loads, lines: bytes, delimiter: str) -> Array:
+    """Lines of numbers by orjson; what JSON does not take (`.5`, `+1`, `007`, `-0`) by NumPy."""
+    lines = lines.replace(b"\r\n", b"\n").strip()
+    if lines.translate(None, NUMERALS + delimiter.encode()):
+        raise ValueError
+    rows = lines.replace(delimiter.encode(), b",").replace(b"\n", b"],[") + b"]"
+    try:
+        numbers = np.array(loads(b"[[" + rows + b"]"), dtype=np.float64)
+    except ValueError:
+        return _by_text(lines, delimiter)
+    unsigned = not numbers.all() and (b"-0," in rows or b"-0]" in rows)  # -0 is a whole number there, without a sign
+    return _by_text(lines, delimiter) if unsigned or numbers.ndim != 2 or not numbers.size else numbers

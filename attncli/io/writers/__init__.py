@@ -1,0 +1,1 @@
+"""Writers: problems as text, arrays as files, each file written atomically."""

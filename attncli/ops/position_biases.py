@@ -1,0 +1,174 @@
+"""Positions that act on scores: a number for each distance between a query's position and a key's.
+
+`query_positions` [… n] and `key_positions` [m] count from the first key; `heads` is None without an axis of heads.
+"""
+
+import math
+from typing import Annotated, Any
+
+from attncli.base.arithmetic import ArithmeticWriter
+from attncli.base.lazy_numpy import Array, np
+from attncli.ops.masks import table_cells
+from attncli.ops.registry import Range, position, written
+from attncli.ops.structural import beside
+
+
+@position(
+    formula="bᵢⱼ = −mₕ |pᵢ − j|",
+    shapes="query_positions[n], key_positions[m], slopes[h] -> [n m]",
+    source="Press, Smith & Lewis 2022, §3; the slopes of other head counts: their code, get_slopes",
+    example={"query_positions": [0, 2], "key_positions": [0, 2], "slopes": [0.5], "gives": [[0, -1], [-1, 0]]},
+    traits=("scores", "slopes"),
+)
+def alibi(
+    query_positions: Array,
+    key_positions: Array,
+    heads: int | None = None,
+    *,
+    slopes: Array | float | None = None,
+) -> Array:
+    """The farther a key, the lower its score; each head has a slope of its own."""
+    if slopes is None:
+        slopes = published_slopes(heads or 1)
+    slope = beside(np.asarray(slopes), heads)
+    farther: Array = slope * abs(query_positions[..., :, None] - key_positions)
+    return -farther
+
+
+@written(alibi)
+def _(
+    pen: ArithmeticWriter,
+    query_positions: Any,
+    key_positions: Any,
+    heads: Any,
+    result: Any,
+    slopes: Any = None,
+    **_: Any,
+) -> list[str]:
+    distance = abs(query_positions - key_positions)
+    slope = -result / distance if distance else 0.0
+    return [f"−{pen(slope)}·|{query_positions} − {key_positions}| = {pen(result)}"]
+
+
+def published_slopes(heads: int) -> Array:
+    """2^(−8/n), 2^(−16/n), … for n heads, n a power of two.
+
+    Of another count: those of the power below it, then every second one of the power above.
+    """
+    power = 2 ** int(math.log2(heads))
+    first = 2.0 ** (-8 / power * np.arange(1, power + 1))
+    between = 2.0 ** (-4 / power * np.arange(1, 2 * power + 1, 2))
+    slopes: Array = np.concatenate([first, between])[:heads]
+    return slopes
+
+
+@position(
+    formula="bᵢⱼ = table[bucket(j − pᵢ), h]",
+    shapes="query_positions[n], key_positions[m], table[r h] -> [n m]",
+    source="Raffel et al. 2020, §2.1; the buckets: their code, _relative_position_bucket",
+    example={
+        "query_positions": [0, 1],
+        "key_positions": [0, 1],
+        "table": [[5], [7], [0], [3]],
+        "gives": [[5, 3], [7, 5]],
+    },
+    traits=("scores",),
+)
+def t5(
+    query_positions: Array,
+    key_positions: Array,
+    heads: int | None = None,
+    *,
+    table: Array,
+    max_distance: Annotated[int, Range(least=2)] = 128,
+    bidirectional: bool = True,
+) -> Array:
+    """A learned number for each head and each range of distances; far distances share one."""
+    distance = key_positions - query_positions[..., :, None]
+    bucket = t5_bucket(distance, len(table), max_distance, bidirectional)
+    return table[bucket, beside(np.arange(table.shape[-1]), heads)]
+
+
+@written(t5)
+def _(
+    pen: ArithmeticWriter,
+    query_positions: Any,
+    key_positions: Any,
+    heads: Any,
+    result: Any,
+    *,
+    table: Array,
+    max_distance: int = 128,
+    bidirectional: bool = True,
+) -> list[str]:
+    bucket = int(t5_bucket(np.array(key_positions - query_positions), len(table), max_distance, bidirectional))
+    return [f"key {key_positions} − position {query_positions} is in bucket {bucket}: table[{bucket}] = {pen(result)}"]
+
+
+def t5_bucket(distance: Array, buckets: int, max_distance: int, bidirectional: bool) -> Array:
+    """Which bucket a distance j − i falls into: one each for near ones, logarithmically wider ones up to the last.
+
+    With `bidirectional` half of the buckets are for keys after the query; without it those share bucket 0.
+    """
+    half = buckets // 2 if bidirectional else buckets
+    away = abs(distance) if bidirectional else np.maximum(-distance, 0)
+    exact = half // 2
+    wide = half - exact
+    # The bucket exact + k begins where away^wide ≥ exact^wide (max_distance / exact)^k: whole numbers, no rounding.
+    begins = [_root(exact ** (wide - k) * max_distance**k, wide) for k in range(1, wide)]
+    bucket = np.where(away < exact, away, exact + np.searchsorted(np.array(begins, dtype=np.int64), away, side="right"))
+    return bucket + (half * (distance > 0) if bidirectional else 0)
+
+
+def _root(number: int, degree: int) -> int:
+    """The least whole number whose power is at least `number`."""
+    guess = max(int(number ** (1 / degree)) - 1, 0)
+    while guess**degree < number:
+        guess += 1
+    return guess
+
+
+@position(
+    formula="qᵢ·a_{clip(j − pᵢ, −r, r)}",
+    shapes="query[n d], query_positions[n], key_positions[m], table[r d] -> [n m]",
+    source="Shaw, Uszkoreit & Vaswani 2018, eq. 4 and 5, relative keys",
+    example={
+        "query": [[1, 2], [3, 1]],
+        "query_positions": [0, 1],
+        "key_positions": [0, 1],
+        "table": [[1, 0], [0, 0], [0, 1]],
+        "gives": [[0, 2], [3, 0]],
+    },
+    traits=("products",),
+)
+def shaw(query: Array, query_positions: Array, key_positions: Array, *, table: Array) -> Array:
+    """A learned key for each distance, up to the farthest that the table has; its middle row is distance 0."""
+    products = query @ table.mT
+    index = relative_row(key_positions - query_positions[..., :, None], table.shape[-2])
+    return np.take_along_axis(products, np.broadcast_to(index, (*products.shape[:-1], index.shape[-1])), axis=-1)
+
+
+@written(shaw)
+def _(
+    pen: ArithmeticWriter, query: Array, query_positions: Any, key_positions: Any, result: Any, *, table: Array
+) -> list[str]:
+    row = table[relative_row(key_positions - query_positions, len(table))]
+    distance = f"a({key_positions} − {query_positions})"
+    return [f"q({pen.query})·{distance} = {pen.products(query, row)} = {pen(result)}"]
+
+
+def relative_row(distance: Array, rows: int) -> Array:
+    """The row of a table whose middle row is distance 0; distances beyond its ends get the ends."""
+    farthest = rows // 2
+    return np.clip(distance, -farthest, farthest) + farthest
+
+
+def biased(scores: Array, table: Array, query_rows: Array, key_positions: Array) -> Array:
+    """The scores and the user's own numbers; where those are −∞ the key is masked, and nothing is added."""
+    cells = table_cells(table, query_rows, key_positions, beyond=0)
+    return scores + np.where(cells == -np.inf, 0, cells)
+
+
+@written(biased)
+def _(pen: ArithmeticWriter, scores: Any, table: Array, query_rows: Any, key_positions: Any, result: Any) -> list[str]:
+    return [f"{pen(scores)} + {pen.factor(result - scores)} = {pen(result)}"]

@@ -1,0 +1,117 @@
+"""Sparse normalizers: the nearest distribution, in which low scores get exactly 0. The last axis is the keys.
+
+A score of −∞ is a hidden key: its weight is exactly 0. A row in which every key is hidden becomes zeros.
+"""
+
+import math
+from typing import Annotated, Any
+
+from attncli.base.arithmetic import ArithmeticWriter
+from attncli.base.lazy_numpy import Array, np
+from attncli.ops.normalizers import TABLE, divided, largest_of, softmax, write_softmax
+from attncli.ops.registry import Range, normalizer, written
+
+
+@normalizer(
+    formula="aᵢ = argmin_p ‖p − sᵢ‖², p ≥ 0, Σ p = 1 = [sᵢⱼ − τᵢ]₊",
+    shapes=TABLE,
+    source="Martins & Astudillo 2016, eq. 2 and Algorithm 1",
+    example={"scores": [[1, 0.5, -1], [3, 1, 0]], "gives": [[0.75, 0.25, 0], [1, 0, 0]]},
+    traits=("distribution",),
+)
+def sparsemax(scores: Array) -> Array:
+    """The nearest distribution to the scores themselves; low scores get exactly 0."""
+    shifted = _clipped(scores - largest_of(scores))
+    ordered = -np.sort(-shifted, axis=-1)
+    rank = np.arange(1, scores.shape[-1] + 1, dtype=scores.dtype)
+    support = ordered * rank > ordered.cumsum(axis=-1) - 1
+    threshold = (np.where(support, ordered, 0).sum(axis=-1, keepdims=True) - 1) / support.sum(axis=-1, keepdims=True)
+    return _shown(scores, np.maximum(shifted - threshold.astype(scores.dtype), 0))
+
+
+@written(sparsemax)
+def _write_sparsemax(pen: ArithmeticWriter, scores: Array, result: Any) -> list[str]:
+    chosen = scores[sparsemax(scores) > 0]
+    threshold = (chosen.sum() - 1) / len(chosen)
+    return [
+        f"τ = ({pen.sum(chosen)} − 1)/{len(chosen)} = {pen(threshold)}",
+        f"max({pen.minus(scores[pen.column], threshold)}, 0) = {pen(result)}",
+    ]
+
+
+@normalizer(
+    formula="aᵢ = argmax_p p·sᵢ + H_α(p), p ≥ 0, Σ p = 1 = [(α−1)sᵢⱼ − τᵢ]₊^(1/(α−1))",
+    shapes=TABLE,
+    source="Peters, Niculae & Martins 2019, Algorithms 1 and 2",
+    example={"scores": [[0, 0], [4, 0]], "gives": [[0.5, 0.5], [1, 0]]},
+    traits=("distribution",),
+)
+def entmax(scores: Array, *, alpha: Annotated[float, Range(least=1)] = 1.5) -> Array:
+    """Between softmax (α = 1) and sparsemax (α = 2); the larger α, the more weights are exactly 0."""
+    if alpha == 1:
+        return softmax(scores)
+    if alpha == 2:
+        return sparsemax(scores)
+    shifted = _clipped((alpha - 1) * (scores - largest_of(scores)))
+    weights = _entmax_15(shifted) if alpha == 1.5 else _entmax_by_bisection(shifted, alpha)
+    return _shown(scores, weights)
+
+
+@written(entmax)
+def _(pen: ArithmeticWriter, scores: Array, result: Any, *, alpha: float = 1.5) -> list[str]:
+    if alpha == 1:
+        return write_softmax(pen, scores, result)
+    if alpha == 2:
+        return _write_sparsemax(pen, scores, result)
+    weights = entmax(scores, alpha=alpha)
+    top = int(weights.argmax())
+    threshold = (alpha - 1) * scores[top] - weights[top] ** (alpha - 1)
+    product = f"{pen(alpha - 1)}·{pen.factor(scores[pen.column])}"
+    return [
+        f"τ = {pen(threshold)}, so that the row sums to 1",
+        f"max({product} − {pen.factor(threshold)}, 0)^(1/{pen(alpha - 1)}) = {pen(result)}",
+    ]
+
+
+def _clipped(shifted: Array) -> Array:
+    """Scores whose largest is 0, those up to −1 set far below: τ is never under −1, whatever the rounding."""
+    return np.where(shifted <= -1, -2, shifted).astype(shifted.dtype)
+
+
+def _shown(scores: Array, weights: Array) -> Array:
+    """The weights, exactly 0 where the key is hidden."""
+    return np.where(scores == -np.inf, 0, weights).astype(scores.dtype)
+
+
+def _entmax_15(x: Array) -> Array:
+    """`[x − τ]₊²` that sums to 1, in closed form: for each size of the support τ is the root of a quadratic."""
+    ordered = -np.sort(-x, axis=-1)
+    rank = np.arange(1, x.shape[-1] + 1, dtype=x.dtype)
+    mean = ordered.cumsum(axis=-1) / rank
+    spread = (ordered**2).cumsum(axis=-1) - rank * mean**2
+    thresholds = mean - np.sqrt(np.maximum((1 - spread) / rank, 0))
+    size = (thresholds <= ordered).sum(axis=-1, keepdims=True)
+    return np.maximum(x - np.take_along_axis(thresholds, size - 1, axis=-1), 0) ** 2
+
+
+def _entmax_by_bisection(x: Array, alpha: float) -> Array:
+    """`[x − τ]₊^(1/(α−1))` that sums to 1, by halving the interval of 1 + τ until it has no middle.
+
+    `x − τ` is written `1 + (x − u)` with u = 1 + τ, for `log1p`: near α = 1 the power would multiply its error.
+    """
+
+    def powers(u: Array) -> Array:
+        with np.errstate(divide="ignore"):
+            logarithms: Array = np.log1p(np.maximum(x - u, -1)) / (alpha - 1)
+            return np.exp(logarithms)
+
+    low = np.zeros_like(x[..., :1])
+    high = np.full_like(low, -math.expm1((1 - alpha) * math.log(x.shape[-1])))
+    while True:
+        middle = (low + high) / 2
+        if not np.any((low < middle) & (middle < high)):
+            break
+        too_low = powers(middle).sum(axis=-1, keepdims=True) >= 1
+        low, high = np.where(too_low, middle, low), np.where(too_low, high, middle)
+    weights = powers(low)
+    return divided(weights, weights.sum(axis=-1, keepdims=True))

@@ -1,0 +1,1 @@
+"""Output formats: each turns a view of a result into text or bytes."""

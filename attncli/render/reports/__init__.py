@@ -1,0 +1,1 @@
+"""Reports: views of more than one result, for a terminal."""
