@@ -1,22 +1,41 @@
-"""The record of an entry, the decorators that write one, and the look-up by name.
+"""Operator records: everything that is known of an operator is a field of its record, which hangs on its function.
 
-An entry is one function. Its record stands on it; lists, help, completion, checks and explanations read the record.
-Look-ups are taken from `attncli.ops`, which has every entry registered.
+Lists, help, completion, validation, explanations, engines and laws read the record. An operator is one function with
+one decorator; nothing else has to be told that it exists. Packages bring operators through the entry-point group
+`attncli.operators`: each entry point names a module or a function, which is imported, and whose decorators register.
 """
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from types import MappingProxyType
-from typing import Annotated, Any, Literal, TypeVar, get_args, get_origin
+from typing import Annotated, Any, Literal, ParamSpec, Protocol, TypeVar, get_args, get_origin
 
-from attncli.base.axes import Letters, Signature, parse
+from attncli.base.axes import LEGEND, Letters, Signature, parse
 from attncli.base.errors import AttnError, UnknownNameError
 from attncli.base.lazy_numpy import Array
+from attncli.ops.rules import DerivedInput, Factorization, KeyBounds, MaskSign, OnlineNormalizer, OperatorUse
 
-Function = TypeVar("Function", bound=Callable[..., Any])
+P = ParamSpec("P")
+R_co = TypeVar("R_co", covariant=True)
+
 Tap = Callable[[str, Array], Array]
-RawValue = Callable[..., list[str]]
+ByHand = Callable[..., list[str]]
+ActsOn = Literal["embeddings", "query_and_key", "products", "scores"]
+
+ENTRY_POINTS = "attncli.operators"
+TABLE = "table"  # Annotated[Array, TABLE]: rows are looked up, so that `weight_layout` does not turn the matrix
+
+# The kinds of operators, and the arguments that a plan hands to a function of each kind beside its parameters.
+ARGUMENTS: Mapping[str, frozenset[str]] = {
+    "score": frozenset({"query", "key", "query_positions", "key_positions"}),
+    "normalize": frozenset({"scores"}),
+    "context": frozenset({"weights", "value", "query"}),
+    "position": frozenset({"x", "positions", "features", "query", "query_positions", "key_positions", "heads"}),
+    "mask": frozenset({"table", "query_rows", "query_positions", "key_positions", "key_lengths"}),
+    "qk_norm": frozenset({"x"}),
+    "generator": frozenset({"stream", "shape"}),
+}
 
 
 class _Required:
@@ -53,7 +72,7 @@ class Range:
 
 @dataclass(frozen=True, eq=False)
 class Parameter:
-    """One keyword parameter of an entry, as its function's signature has it."""
+    """One keyword parameter of an operator, as its function's signature has it."""
 
     name: str
     kind: Literal["array", "number", "integer", "boolean", "word"]
@@ -61,11 +80,17 @@ class Parameter:
     letters: Letters = ()  # of an array
     words: tuple[str, ...] = ()  # the choices of a word
     range: Range = Range()
+    is_table: bool = False  # of an array: its rows are looked up
 
     @property
     def required(self) -> bool:
         """Whether there is no default."""
         return self.default is REQUIRED
+
+    @property
+    def is_weight(self) -> bool:
+        """Whether it is a matrix that is multiplied from the right, stored as `weight_layout` says."""
+        return len(self.letters) == 2 and not self.is_table
 
     def __str__(self) -> str:
         what = {
@@ -75,13 +100,13 @@ class Parameter:
             "integer": f"integer {self.range}".strip(),
             "boolean": "true|false",
         }[self.kind]
-        default = "" if self.required or self.default is None else f" = {said(self.default)}"
+        default = "" if self.required or self.default is None else f" = {format_value(self.default)}"
         return f"{self.name}: {what}{default}"
 
 
 @dataclass(frozen=True, eq=False)
 class Quantity:
-    """What a step is called and how it reads; an entry has one for each that passes through its `tap(name, …)`."""
+    """What a step is called and how it reads; an operator has one for each that passes through its `tap(name, …)`."""
 
     name: str
     symbol: str
@@ -91,7 +116,7 @@ class Quantity:
 
 @dataclass(frozen=True, eq=False)
 class OperatorRecord:
-    """One function of the catalogue and everything that is said about it."""
+    """One operator and everything that is known of it."""
 
     kind: str
     name: str
@@ -101,14 +126,31 @@ class OperatorRecord:
     example: Mapping[str, Any]  # small enough to do by hand; `gives` is the result
     shapes: Signature
     parameters: tuple[Parameter, ...]
-    inner: tuple[Quantity, ...] = ()
-    traits: frozenset[str] = frozenset()  # "distribution": rows are ≥ 0 and sum to 1; "needs distribution"
-    unscaled: str | None = None  # the entry of the same kind without this one's own scale
+    inner: tuple[Quantity, ...] = ()  # in the order in which they pass through `tap`
+    by_hand: ByHand | None = None  # the lines that work one cell out: (write, **arguments, result=, **parameters)
+    check: Callable[[OperatorUse], None] | None = None  # raises AttnError where parameters do not fit
+    derived: Mapping[str, DerivedInput] = field(default_factory=dict)  # arrays that are computed where not given
+    derivative: Callable[..., Any] | None = None
+    unscaled: str | None = None  # score: the one without this one's own scale
+    factorization: Factorization | None = None  # score: as a product of two matrices
+    is_distribution: bool = False  # normalizer: rows are ≥ 0 and sum to 1
+    online: OnlineNormalizer | None = None  # normalizer: key by key
+    is_linear: bool = False  # context: weights @ value
+    needs_distribution: bool = False  # context: weights are probabilities
+    key_bounds: Callable[..., KeyBounds] | None = None  # mask: takes what the mask takes
+    sign: MaskSign | None = None  # mask: in a picture
+    acts_on: ActsOn | None = None  # position
+    is_drawn: bool = False  # generator: from a stream of random numbers
 
     @property
     def summary(self) -> str:
         """The first sentence of the function's docstring."""
         return (self.function.__doc__ or "").partition("\n")[0]
+
+    @property
+    def defaults(self) -> Mapping[str, Any]:
+        """The parameters that have a default, each with it; None stands for «not given»."""
+        return {p.name: p.default for p in self.parameters if not p.required and p.default is not None}
 
     def parameter(self, name: str) -> Parameter:
         """The parameter of that name; raises UnknownNameError."""
@@ -117,172 +159,335 @@ class OperatorRecord:
                 return parameter
         raise UnknownNameError(f"parameter of {self.name}", name, [p.name for p in self.parameters])
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        return look_up, (self.kind, self.name)
+
+
+@dataclass(frozen=True, eq=False)
+class StructuralRecord:
+    """What is known of a function that plans use and nobody chooses by name."""
+
+    by_hand: ByHand | None = None
+    is_exact: bool = False  # counts, or moves numbers and computes none: nothing is widened or rounded
+
 
 @dataclass(frozen=True, eq=False)
 class Operator:
-    """An entry and the values of its parameters: what `gaussian:sigma=2` says."""
+    """A record and the parameters that somebody gave it: what `gaussian:sigma=2` says."""
 
-    entry: OperatorRecord
-    parameters: Mapping[str, Any] = field(default_factory=dict)
+    record: OperatorRecord
+    given: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def parameters(self) -> Mapping[str, Any]:
+        """Every parameter in force: those given, and the defaults of the others."""
+        return {**self.record.defaults, **self.given}
 
     @property
     def arrays(self) -> dict[str, Array]:
         """The parameters that are arrays."""
-        return {name: value for name, value in self.parameters.items() if hasattr(value, "ndim") and value.ndim}
+        return {name: value for name, value in self.given.items() if _is_array(value)}
 
     @property
-    def scalars(self) -> dict[str, Any]:
-        """The other parameters: numbers and words."""
-        return {name: value for name, value in self.parameters.items() if name not in self.arrays}
+    def options(self) -> dict[str, Any]:
+        """The other parameters in force: numbers and words."""
+        return {name: value for name, value in self.parameters.items() if not _is_array(value)}
 
     def __str__(self) -> str:
-        """In the grammar of the options; arrays are left out."""
+        """In the grammar of the options, as it was given; arrays are left out."""
         parameters = ",".join(
-            f"{name}={said(value)}"
-            for name, value in self.parameters.items()
-            if self.entry.parameter(name).kind != "array"
+            f"{name}={format_value(value)}"
+            for name, value in self.given.items()
+            if self.record.parameter(name).kind != "array"
         )
-        return f"{self.entry.name}:{parameters}" if parameters else self.entry.name
+        return f"{self.record.name}:{parameters}" if parameters else self.record.name
 
 
-def said(value: Any) -> str:
+def _is_array(value: Any) -> bool:
+    """Whether a parameter's value is an array of at least one axis."""
+    return bool(getattr(value, "ndim", 0))
+
+
+def format_value(value: Any) -> str:
     """The value of a parameter as the options write it: `0.5`, `true`, `tanh`."""
     if isinstance(value, bool):
         return str(value).lower()
     return f"{value:g}" if isinstance(value, float) else str(value)
 
 
-_ENTRIES: dict[str, dict[str, OperatorRecord]] = {}
-_WRITTEN: dict[Callable[..., Any], RawValue] = {}
+class OperatorFunction(Protocol[P, R_co]):
+    """A registered function: as it was written, with its record as an attribute."""
+
+    record: OperatorRecord
+
+    def __call__(self, *args: P.args, **kwargs: P.kwargs) -> R_co: ...
+
+
+class StructuralFunction(Protocol[P, R_co]):
+    """A function of plans, with its record as an attribute."""
+
+    record: StructuralRecord
+
+    def __call__(self, *args: P.args, **kwargs: P.kwargs) -> R_co: ...
+
+
+Register = Callable[[Callable[P, R_co]], OperatorFunction[P, R_co]]
+
+_RECORDS: dict[str, dict[str, OperatorRecord]] = {kind: {} for kind in ARGUMENTS}
+_STRUCTURAL = StructuralRecord()
+_loaded_entry_points = False
 
 
 def kinds() -> Sequence[str]:
-    """The kinds of entries, in the order in which they were registered."""
-    return list(_ENTRIES)
+    """The kinds of operators."""
+    return list(ARGUMENTS)
 
 
-def entries(kind: str) -> Mapping[str, OperatorRecord]:
-    """Every entry of a kind, by name, in the order of its file."""
-    return MappingProxyType(_ENTRIES[kind])
+def operators(kind: str) -> Mapping[str, OperatorRecord]:
+    """Every operator of a kind by name, those of installed packages last."""
+    _load_entry_points()
+    return MappingProxyType(_RECORDS[kind])
+
+
+def is_operator(kind: str, name: str) -> bool:
+    """Whether there is an operator of that kind and name; packages are asked only for what may be a name."""
+    if name in _RECORDS[kind]:
+        return True
+    return name.isidentifier() and name in operators(kind)
 
 
 def look_up(kind: str, name: str, *, where: str | None = None) -> OperatorRecord:
-    """The entry of that kind and name; raises UnknownNameError, which suggests the nearest name."""
-    known = entries(kind)
-    if name not in known:
-        raise UnknownNameError(kind, name, known, where=where)
-    return known[name]
+    """The operator of that kind and name; raises UnknownNameError, which suggests the nearest name."""
+    if not is_operator(kind, name):
+        raise UnknownNameError(kind, name, operators(kind), where=where)
+    return _RECORDS[kind][name]
 
 
-def written_for(function: Callable[..., Any]) -> RawValue | None:
-    """How one cell of this function's result is written out by hand, if somebody said so."""
-    return _WRITTEN.get(function)
+def record_of(function: Callable[..., Any]) -> OperatorRecord | StructuralRecord:
+    """The record that hangs on a function."""
+    record: OperatorRecord | StructuralRecord = getattr(function, "record", _STRUCTURAL)
+    return record
 
 
-def register(
-    kind: str,
+def _load_entry_points() -> None:
+    """Import what installed packages register; once, since looking them up takes 30 ms."""
+    global _loaded_entry_points  # noqa: PLW0603 - a process loads them once
+    if _loaded_entry_points:
+        return
+    _loaded_entry_points = True
+    from importlib.metadata import entry_points  # noqa: PLC0415 - only lists and unknown names need it
+
+    for entry_point in entry_points(group=ENTRY_POINTS):
+        try:
+            entry_point.load()
+        except (ImportError, AttributeError, AttnError) as error:
+            message = f"its operators can't be loaded ({error})"
+            raise AttnError(message, where=f"package {entry_point.value}", hint="mend or uninstall it") from None
+
+
+def register(kind: str, **fields: Any) -> Register[P, R_co]:
+    """A decorator that makes an operator's record, checks it, and hangs it on the function.
+
+    Raises AttnError where the name is taken (the message names both functions), the formula, source or docstring is
+    missing, a letter is not in the legend, or the function has an argument that no plan hands it.
+    """
+
+    def decorate(function: Callable[P, R_co]) -> OperatorFunction[P, R_co]:
+        code: Any = function
+        signature = parse(fields["shapes"])
+        record = OperatorRecord(
+            kind=kind,
+            name=code.__name__.rstrip("_"),
+            function=function,
+            parameters=_parameters(code, signature),
+            **{**fields, "shapes": signature, "example": MappingProxyType(dict(fields["example"]))},
+        )
+        _check(record, code)
+        _RECORDS[kind][record.name] = record
+        code.record = record
+        registered: OperatorFunction[P, R_co] = code
+        return registered
+
+    return decorate
+
+
+def _check(record: OperatorRecord, function: Any) -> None:
+    """Raise AttnError where a record is incomplete or its name is taken."""
+    taken = _RECORDS[record.kind].get(record.name)
+    if taken is not None:
+        places = f"{taken.function.__module__} and {function.__module__}"
+        raise AttnError(f"{record.kind} {record.name!r} is registered twice, in {places}")
+    where = f"{record.kind} {record.name!r} in {function.__module__}"
+    for what, text in (("formula", record.formula), ("source", record.source), ("docstring", record.summary)):
+        if not text:
+            raise AttnError(f"has no {what}", where=where)
+    letters = {part for axes in (*record.shapes.arrays.values(), record.shapes.result) for x in axes for part in x.split("+")}
+    if not letters <= {*LEGEND, "r", "c", "1"}:
+        unknown = ", ".join(sorted(letters - {*LEGEND}))
+        raise AttnError(f"its shapes have letters that are not in the legend: {unknown}", where=where)
+    own = {parameter.name for parameter in record.parameters} | {"tap"}
+    handed = ARGUMENTS[record.kind] | set(record.derived)
+    for name in (*_positional(function), *record.shapes.arrays):
+        if name not in handed | own:
+            hint = f"a {record.kind} gets {', '.join(sorted(handed))}; its own parameters stand after *"
+            raise AttnError(f"has an argument {name!r} that no plan hands it", where=where, hint=hint)
+
+
+def _positional(function: Any) -> Sequence[str]:
+    """The names of the arguments before `*`."""
+    names: Sequence[str] = function.__code__.co_varnames[: function.__code__.co_argcount]
+    return names
+
+
+def score(
     *,
     formula: str,
     shapes: str,
     source: str,
     example: Mapping[str, Any],
     inner: tuple[Quantity, ...] = (),
-    traits: Sequence[str] = (),
+    by_hand: ByHand | None = None,
+    check: Callable[[OperatorUse], None] | None = None,
+    derivative: Callable[..., Any] | None = None,
     unscaled: str | None = None,
-) -> Callable[[Function], Function]:
-    """A decorator that writes the function's record into the catalogue and returns the function unchanged.
-
-    Raises AttnError where the name is taken: the message names both functions.
-    """
-
-    def decorate(function: Function) -> Function:
-        name = function.__name__.rstrip("_")
-        taken = _ENTRIES.setdefault(kind, {}).get(name)
-        if taken is not None:
-            places = f"{taken.function.__module__} and {function.__module__}"
-            raise AttnError(f"{kind} {name!r} is registered twice, in {places}")
-        signature = parse(shapes)
-        _ENTRIES[kind][name] = OperatorRecord(
-            kind=kind,
-            name=name,
-            function=function,
-            formula=formula,
-            source=source,
-            example=MappingProxyType(dict(example)),
-            shapes=signature,
-            parameters=_parameters(function, signature),
-            inner=inner,
-            traits=frozenset(traits),
-            unscaled=unscaled,
-        )
-        return function
-
-    return decorate
+    factorization: Factorization | None = None,
+) -> Register[P, R_co]:
+    """Register a score: query [n d] and key [m c] to scores [n m]."""
+    return register("score", **locals())
 
 
-def score(**record: Any) -> Callable[[Function], Function]:
-    """Register a score: (query, key) to scores [n m]."""
-    return register("score", **record)
-
-
-def normalizer(**record: Any) -> Callable[[Function], Function]:
+def normalizer(
+    *,
+    formula: str,
+    shapes: str,
+    source: str,
+    example: Mapping[str, Any],
+    inner: tuple[Quantity, ...] = (),
+    by_hand: ByHand | None = None,
+    check: Callable[[OperatorUse], None] | None = None,
+    derivative: Callable[..., Any] | None = None,
+    is_distribution: bool = False,
+    online: OnlineNormalizer | None = None,
+) -> Register[P, R_co]:
     """Register a normalizer: scores [n m] to weights [n m]; a score of −∞ is a hidden key and gets weight 0."""
-    return register("normalize", **record)
+    return register("normalize", **locals())
 
 
-def context(**record: Any) -> Callable[[Function], Function]:
-    """Register a context: (weights, value) to one vector a query."""
-    return register("context", **record)
+def context(
+    *,
+    formula: str,
+    shapes: str,
+    source: str,
+    example: Mapping[str, Any],
+    inner: tuple[Quantity, ...] = (),
+    by_hand: ByHand | None = None,
+    check: Callable[[OperatorUse], None] | None = None,
+    derived: Mapping[str, DerivedInput] = MappingProxyType({}),
+    derivative: Callable[..., Any] | None = None,
+    is_linear: bool = False,
+    needs_distribution: bool = False,
+) -> Register[P, R_co]:
+    """Register a context: weights [n m] and value [m e] to one vector a query, [n e] or [n a]."""
+    return register("context", **locals())
 
 
-def position(**record: Any) -> Callable[[Function], Function]:
-    """Register a position; its traits say what it acts on: "embeddings", "heads", "products" or "scores"."""
-    return register("position", **record)
+def position(
+    *,
+    formula: str,
+    shapes: str,
+    source: str,
+    example: Mapping[str, Any],
+    acts_on: ActsOn,
+    by_hand: ByHand | None = None,
+    check: Callable[[OperatorUse], None] | None = None,
+    derived: Mapping[str, DerivedInput] = MappingProxyType({}),
+    derivative: Callable[..., Any] | None = None,
+) -> Register[P, R_co]:
+    """Register a position scheme.
+
+    `acts_on` says what it changes: "embeddings" (positions [n] and the number of features to vectors [n x], which are
+    added), "query_and_key" (x [n d] and positions [n] to [n d]), "products" (query, query_positions and key_positions
+    to numbers [n m] that are added to dot products), "scores" (query_positions, key_positions and heads to a bias).
+    """
+    return register("position", **locals())
 
 
-def mask(**record: Any) -> Callable[[Function], Function]:
-    """Register a rule on the indices of queries and keys: true where the query may attend to the key."""
-    return register("mask", **record)
+def mask(
+    *,
+    formula: str,
+    shapes: str,
+    source: str,
+    example: Mapping[str, Any],
+    by_hand: ByHand | None = None,
+    check: Callable[[OperatorUse], None] | None = None,
+    key_bounds: Callable[..., KeyBounds] | None = None,
+    sign: MaskSign | None = None,
+) -> Register[P, R_co]:
+    """Register a mask: a rule on the indices of queries and keys, true where the query may attend to the key."""
+    return register("mask", **locals())
 
 
-def norm(**record: Any) -> Callable[[Function], Function]:
-    """Register a norm of queries and keys: a vector of each head to one of a fixed size."""
-    return register("qk_norm", **record)
+def norm(
+    *,
+    formula: str,
+    shapes: str,
+    source: str,
+    example: Mapping[str, Any],
+    by_hand: ByHand | None = None,
+    check: Callable[[OperatorUse], None] | None = None,
+    derivative: Callable[..., Any] | None = None,
+) -> Register[P, R_co]:
+    """Register a norm of queries and keys: x [n d] to vectors of a fixed size, [n d]."""
+    return register("qk_norm", **locals())
 
 
-def generator(**record: Any) -> Callable[[Function], Function]:
+def generator(
+    *,
+    formula: str,
+    shapes: str,
+    source: str,
+    example: Mapping[str, Any],
+    is_drawn: bool = False,
+) -> Register[P, R_co]:
     """Register a generator: (stream, shape) to an array of that shape."""
-    return register("generator", **record)
+    return register("generator", **locals())
 
 
-def written(function: Callable[..., Any]) -> Callable[[RawValue], RawValue]:
-    """Attach to a function the writer of one cell by hand: a list of lines, each a true equation."""
+def structural(
+    *, by_hand: ByHand | None = None, is_exact: bool = False
+) -> Callable[[Callable[P, R_co]], StructuralFunction[P, R_co]]:
+    """Hang a record on a function that plans use: how a cell is worked out by hand, and whether it only moves numbers."""
 
-    def decorate(writer: RawValue) -> RawValue:
-        _WRITTEN[function] = writer
-        return writer
+    def decorate(function: Callable[P, R_co]) -> StructuralFunction[P, R_co]:
+        code: Any = function
+        code.record = StructuralRecord(by_hand, is_exact)
+        recorded: StructuralFunction[P, R_co] = code
+        return recorded
 
     return decorate
 
 
 def _parameters(function: Any, shapes: Signature) -> tuple[Parameter, ...]:
-    """Read the keyword parameters off the signature; `tap` and the pipeline's own arrays are none."""
-    found = []
+    """Read the keyword parameters off a function's signature; `tap` is none."""
     code, defaults = function.__code__, function.__kwdefaults__ or {}
     keywords = code.co_varnames[code.co_argcount : code.co_argcount + code.co_kwonlyargcount]
-    for name in keywords:
-        if name == "tap":
-            continue
-        annotation, limits, default = function.__annotations__[name], Range(), defaults.get(name, REQUIRED)
-        if get_origin(annotation) is Annotated:
-            annotation, limits = get_args(annotation)
-        if name in shapes.arrays:
-            found.append(Parameter(name, "array", default, letters=shapes.arrays[name]))
-        elif get_origin(annotation) is Literal:
-            found.append(Parameter(name, "word", default, words=get_args(annotation)))
-        elif annotation is bool:
-            found.append(Parameter(name, "boolean", default))
-        else:
-            kind: Literal["integer", "number"] = "integer" if int in (annotation, *get_args(annotation)) else "number"
-            found.append(Parameter(name, kind, default, range=limits))
-    return tuple(found)
+    return tuple(
+        _parameter(name, function.__annotations__[name], defaults.get(name, REQUIRED), shapes)
+        for name in keywords
+        if name != "tap"
+    )
+
+
+def _parameter(name: str, annotation: Any, default: Any, shapes: Signature) -> Parameter:
+    """One parameter: its kind by its annotation, or an array where the shapes name it."""
+    extras: Iterable[Any] = ()
+    if get_origin(annotation) is Annotated:
+        annotation, *extras = get_args(annotation)
+    if name in shapes.arrays:
+        return Parameter(name, "array", default, letters=shapes.arrays[name], is_table=TABLE in extras)
+    if get_origin(annotation) is Literal:
+        return Parameter(name, "word", default, words=get_args(annotation))
+    if annotation is bool:
+        return Parameter(name, "boolean", default)
+    limits = next((extra for extra in extras if isinstance(extra, Range)), Range())
+    return Parameter(name, "integer" if int in (annotation, *get_args(annotation)) else "number", default, range=limits)

@@ -1,91 +1,88 @@
-"""Pieces: how functions of the catalogue take their work a piece at a time. A rule stands beside its function.
+"""Rules that stand in an operator's record: how a score factors, a normalizer is accumulated, a mask is bounded."""
 
-A score that is a product of two matrices says which; a normalizer says how the keys of a row gather; a mask says which
-keys a block of queries may see. What has no rule takes whole rows.
-"""
-
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from attncli.base.axes import Letters
 from attncli.base.lazy_numpy import Array
 
-Function = Callable[..., Any]
-Interval = tuple[float, float]  # from the first key to before the last
+Interval = tuple[float, float]  # half-open: from the first key to before the last
 
 
 @dataclass(frozen=True, eq=False)
 class Factorization:
-    """A score that is `left(query) @ right(key).mT · scale(d)`; left and right take the score's parameters too."""
+    """A score that is `left(query) @ right(key).mT * scale(d)`.
 
-    left: Function
-    right: Function
-    scale: Callable[[int], float]
+    `left` and `right` take the score's parameters too; `scale` takes the number of features.
+    """
+
+    left: Callable[..., Array]
+    right: Callable[..., Array]
+    scale: Callable[[int], float] = lambda features: 1.0
 
 
 @dataclass(frozen=True, eq=False)
 class OnlineNormalizer:
-    """A normalizer whose weights are `parts / divisor`, which both gather key by key.
+    """Online form of a normalizer: weights = numerator / denominator, accumulated tile by tile.
 
-    `parts(scores, reference, out=…, **parameters)` are what the keys weigh, [… n m], measured against a reference
-    [… n 1]: the row's largest score so far, at least `floor`. Parts against an old reference are worth
-    `parts(old, new)` against a new one. The divisor is the sum of the parts and of what stands `beside` them.
+    `numerator(scores [… n m], running_max [… n 1], out=, **parameters)`. When the running maximum rises from m to m',
+    what was accumulated is multiplied by `numerator(m, m')`. The denominator is the sum of the numerators and of
+    `extra_denominator(running_max)`. Source: Milakov & Gimelshein 2018, Algorithm 3.
     """
 
-    parts: Function
-    measured: bool = True  # against the largest score; otherwise there is no reference
-    floor: float = -float("inf")
-    beside: Callable[[Array], Array] | None = None
-    divided: bool = True
-    signed: bool = False  # parts may be negative, and cancel
-    exponential: bool = False  # the reference may be 0 wherever no exponential overflows or vanishes
+    numerator: Callable[..., Array]
+    uses_running_max: bool = True  # without it the numerator gets None in its place
+    min_running_max: float = -float("inf")
+    extra_denominator: Callable[[Array], Array] | None = None
+    is_divided: bool = True  # without it the numerators are the weights
+    may_cancel: bool = False  # numerators may be negative
+    # The factor f where the numerator is exp(f (score − running_max)): it may then be computed as a power of two.
+    exp_scale: Callable[[Mapping[str, Any]], float] | None = None
 
 
 @dataclass(frozen=True, eq=False)
 class KeyBounds:
-    """Keys outside `some` are seen by no query of a block, those inside `every` by all of them."""
+    """Half-open key ranges of a block of queries.
 
-    some: Interval
-    every: Interval
+    Outside `any_visible` all cells are masked; inside `all_visible` none is, so no mask is applied there.
+    """
 
-
-_FACTORS: dict[Function, Factorization] = {}
-_MERGING: dict[Function, OnlineNormalizer] = {}
-_REACHES: dict[Function, Callable[..., KeyBounds]] = {}
+    any_visible: Interval
+    all_visible: Interval
 
 
-def factored(
-    function: Function, left: Function, right: Function, scale: Callable[[int], float] = lambda features: 1.0
-) -> None:
-    """Attach to a score the two matrices whose product it is, and what it is scaled with for so many features."""
-    _FACTORS[function] = Factorization(left, right, scale)
+@dataclass(frozen=True, eq=False)
+class MaskSign:
+    """How a picture of the masks marks a cell that a rule hides, and what the legend calls it."""
+
+    sign: str
+    meaning: str
 
 
-def merges(function: Function, rule: OnlineNormalizer) -> None:
-    """Attach to a normalizer how the keys of a row gather."""
-    _MERGING[function] = rule
+@dataclass(frozen=True, eq=False)
+class DerivedInput:
+    """An array that an operator reads and that is computed where nobody gives it.
+
+    `function(shape=…, **options)` returns an array of that shape: the lengths of `axes`, in which `…` stands for the
+    axes before the queries. The options are the operator's own parameters of the names in `parameters`.
+    """
+
+    function: Callable[..., Array]
+    symbol: str
+    formula: Callable[[tuple[int, ...]], str]  # from the shape
+    axes: Letters
+    parameters: tuple[str, ...] = ()
 
 
-def reaches(function: Function) -> Callable[[Callable[..., KeyBounds]], Callable[..., KeyBounds]]:
-    """Attach to a mask what a block of queries may see; the rule takes what the mask takes."""
+@dataclass(frozen=True)
+class OperatorUse:
+    """What an operator's parameters are checked against.
 
-    def decorate(rule: Callable[..., KeyBounds]) -> Callable[..., KeyBounds]:
-        _REACHES[function] = rule
-        return rule
+    `lengths` has the length of each axis letter as one head sees it; `positions` are those of the rows it acts on,
+    counted from the first key.
+    """
 
-    return decorate
-
-
-def factors_of(function: Function) -> Factorization | None:
-    """The two matrices whose product a score is, if it is one."""
-    return _FACTORS.get(function)
-
-
-def merging_of(function: Function) -> OnlineNormalizer | None:
-    """How the keys of a row gather in a normalizer, if they do."""
-    return _MERGING.get(function)
-
-
-def reach_of(function: Function) -> Callable[..., KeyBounds] | None:
-    """What a mask says of a block of queries, if it says something."""
-    return _REACHES.get(function)
+    parameters: Mapping[str, Any]
+    lengths: Mapping[str, int]
+    positions: range
