@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from attncli import attention
-from attncli.ops import entries
+from attncli.ops import operators
 
 SCORES = {
     "dot": lambda q, k: sum(a * b for a, b in zip(q, k, strict=True)),
@@ -140,7 +140,7 @@ def one_by_one(problem: dict[str, Any]) -> tuple[np.ndarray, np.ndarray]:
         if not seen:
             continue
         sink = [problem["sink"][h]] if "sink" in problem else []
-        row = entries("normalize")[problem["normalize"]].function(np.array([scores + sink]))[0][: len(seen)]
+        row = operators("normalize")[problem["normalize"]].function(np.array([scores + sink]))[0][: len(seen)]
         for j, weight in zip(seen, row, strict=True):
             weights[b, h, i, j] = weight
             if weight:

@@ -65,7 +65,7 @@ def test_hidden_cells_are_minus_infinity_and_then_nothing(loaded: Problem) -> No
 
 def test_rows_of_a_distribution_sum_to_one_and_empty_rows_to_zero(loaded: Problem) -> None:
     trace = traced(loaded)
-    if "distribution" not in loaded.normalize.entry.traits:
+    if not loaded.normalize.record.is_distribution:
         return
     name = "weights" if loaded.sink is None else "weights_and_sink"
     visible = np.isfinite(trace["masked_scores" if loaded.sink is None else "scores_and_sink"].value).any(axis=-1)

@@ -11,7 +11,7 @@ from attncli.base.dtypes import Precision
 from attncli.engine.dense import Recorder
 from attncli.io.assemble import assemble
 from attncli.io.origin import Origin, RawValue
-from attncli.ops import entries
+from attncli.ops import operators
 from attncli.ops.registry import Quantity
 from attncli.problem.spec import Problem
 
@@ -168,8 +168,8 @@ PARAMETERS = {
 }
 PIPELINES = [
     (score, normalize, context)
-    for score, normalize, context in product(entries("score"), entries("normalize"), entries("context"))
-    if context != "sample" or "distribution" in entries("normalize")[normalize].traits
+    for score, normalize, context in product(operators("score"), operators("normalize"), operators("context"))
+    if context != "sample" or operators("normalize")[normalize].is_distribution
 ]
 
 
@@ -208,10 +208,10 @@ def test_a_query_that_attends_to_nothing_gets_zeros_and_a_note() -> None:
 def test_inner_quantities_of_one_name_in_two_stages_stay_apart() -> None:
     recorder = Recorder(Precision())
     recorder.give(Quantity("scores", "S", "given", ("n", "m")), np.array([[1.0, 2.0]]))
-    entry = entries("normalize")["softmax"]
+    entry = operators("normalize")["softmax"]
     for name in ("first", "second"):
         quantity = Quantity(name, "A", entry.formula, ("n", "m"))
-        recorder.step(quantity, "normalize", entry.function, {"scores": "scores"}, entry=entry)
+        recorder.step(quantity, "normalize", entry.function, {"scores": "scores"}, record=entry)
     assert list(recorder.steps) == ["scores", "exponentials", "first", "second_exponentials", "second"]
 
 

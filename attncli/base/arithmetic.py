@@ -66,7 +66,9 @@ class ArithmeticWriter:
         pairs = enumerate(zip(left, right, strict=True))
         return self.join([f"{self.factor(a) if at else self(a)}·{self.factor(b)}" for at, (a, b) in pairs])
 
-    def mixture(self, name: str, letter: str, left: Any, right: Any, result: Any, *, plus: Any = None) -> str:
+    def linear_combination(
+        self, name: str, letter: str, left: Any, right: Any, result: Any, *, plus: Any = None
+    ) -> str:
         """The line `name = a·[x …] + b·[y …] = […]`: rows of `right`, as much of each as `left` says, `plus` a vector.
 
         Of a result that is wide only the first number, named by the letter of its axis, is worked out.

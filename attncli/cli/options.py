@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 import typer
 
 from attncli.base.errors import AttnError
-from attncli.ops import entries, kinds
+from attncli.ops.registry import kinds, operators, registered
 from attncli.problem.spec import FIELDS, Field
 
 if TYPE_CHECKING:
@@ -55,8 +55,8 @@ def _option(key: Field) -> inspect.Parameter:
 
 
 def _help(key: Field) -> str:
-    """What the key means; the names there are, for one that names an entry."""
-    names = f": {', '.join(entries(key.kind))}" if key.kind in kinds() else ""
+    """What the key means; the names there are, for one that names an operator; packages are not asked for theirs."""
+    names = f": {', '.join(registered(key.kind))}" if key.kind in kinds() else ""
     return f"{key.help[0].upper()}{key.help[1:]}{names}."
 
 
@@ -66,7 +66,7 @@ def _completion(key: Field) -> Callable[[str], list[tuple[str, str]]] | None:
         return lambda incomplete: [(word, "") for word in key.words if word.startswith(incomplete)]
     if key.kind in kinds():
         return lambda incomplete: [
-            (name, entry.summary) for name, entry in entries(key.kind).items() if name.startswith(incomplete)
+            (name, record.summary) for name, record in operators(key.kind).items() if name.startswith(incomplete)
         ]
     return None
 

@@ -5,7 +5,8 @@ from typing import Any
 
 from attncli.base.lazy_numpy import Array, np
 from attncli.engine.recipe import Move, Recipe
-from attncli.ops.rules import KeyBounds, reach_of
+from attncli.ops.registry import OperatorRecord, record_of
+from attncli.ops.rules import KeyBounds
 
 Values = dict[str, Array]
 
@@ -42,10 +43,11 @@ def seen(recipe: Recipe, arrays: Mapping[str, Array]) -> KeyBounds:
     """Which keys some of a block's queries may see, and which all of them see, as far as the masks say."""
     first, end, every = 0.0, float(recipe.lengths.keys), (0.0, float(recipe.lengths.keys))
     for move in recipe.scoring:
-        rule = reach_of(move.function)
-        if move.stage != "mask" or rule is None:
+        record = record_of(move.function)
+        rule = record.key_bounds if isinstance(record, OperatorRecord) else None
+        if rule is None:
             continue
         reach = rule(**move.read(arrays), **move.options)
-        first, end = max(first, reach.some[0]), min(end, reach.some[1])
-        every = max(every[0], reach.every[0]), min(every[1], reach.every[1])
+        first, end = max(first, reach.any_visible[0]), min(end, reach.any_visible[1])
+        every = max(every[0], reach.all_visible[0]), min(every[1], reach.all_visible[1])
     return KeyBounds((first, max(end, first)), every if every[0] < every[1] else (first, first))

@@ -50,7 +50,7 @@ class BlockTask:
                 context, attends = yield from tiles.compute(self.recipe, self.tiling, arrays)
                 return BlockResult({CONTEXT: context}, attends, (0, self.recipe.lengths.keys))
             reach = block_rows.seen(self.recipe, arrays)
-            first, end = map(int, reach.some)
+            first, end = map(int, reach.any_visible)
             if self.every_key or first == end:  # a query that sees nothing is told so by its own weights
                 first, end = 0, self.recipe.lengths.keys
             values = block_rows.compute(self.recipe, self.recipe.of_keys(arrays, first, end), (*self.wanted, WEIGHTS))

@@ -77,7 +77,7 @@ class Source:
         ]
         found: Array = self.value[tuple(index)]
         several = "g" in self.axes and found.shape[self.axes.index("g")] > 1
-        return head_axis.share(found, heads=block.heads.stop - block.heads.start) if several else found
+        return head_axis.repeat_kv(found, heads=block.heads.stop - block.heads.start) if several else found
 
     @cached_property
     def before_keys(self) -> tuple[Any, ...] | None:

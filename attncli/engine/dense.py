@@ -46,7 +46,7 @@ class Recorder:
         inputs: Mapping[str, str],
         *,
         options: Mapping[str, Any] | None = None,
-        entry: OperatorRecord | None = None,
+        record: OperatorRecord | None = None,
         role: str | None = None,
     ) -> None:
         """Apply a function to earlier steps and keep its result, after what passed through its taps.
@@ -58,7 +58,7 @@ class Recorder:
         widened = unchanged if exact else self.precision.computing
         rounded = unchanged if exact else self.precision.stored
         arguments = {name: widened(self.steps[source].value) for name, source in inputs.items()}
-        listening = {"tap": self._tap(quantity, stage, inputs, entry)} if entry is not None and entry.inner else {}
+        listening = {"tap": self._tap(quantity, stage, inputs, record)} if record is not None and record.inner else {}
         with np.errstate(over="ignore", invalid="ignore", divide="ignore", under="ignore"):  # told in a note
             try:
                 value = rounded(np.asarray(function(**arguments, **options, **listening)))
@@ -66,7 +66,7 @@ class Recorder:
                 hint = "compute some of the queries with only"
                 raise AttnError(f"there is not enough memory for {quantity.name}", hint=hint) from None
         notes = () if exact else self.noticed(quantity.name, stage, arguments, value)
-        self.steps[quantity.name] = Step(quantity, stage, value, function, inputs, options, entry, notes=notes)
+        self.steps[quantity.name] = Step(quantity, stage, value, function, inputs, options, record, notes=notes)
         self.current |= {role: quantity.name} if role else {}
 
     def noticed(self, name: str, stage: str, arguments: Mapping[str, Array], value: Array) -> tuple[str, ...]:
@@ -79,11 +79,11 @@ class Recorder:
         found = empty_rows_warning(~(step.value != 0).any(axis=-1), step.axes[:-1], labels)
         self.steps[name] = replace(step, notes=(*step.notes, *found))
 
-    def _tap(self, outer: Quantity, stage: str, inputs: Mapping[str, str], entry: OperatorRecord) -> Tap:
-        """What an entry's function hands its inner quantities to, on the way to the outer one: they become steps."""
-        known = {quantity.name: quantity for quantity in entry.inner}
+    def _tap(self, outer: Quantity, stage: str, inputs: Mapping[str, str], record: OperatorRecord) -> Tap:
+        """What an operator's function hands its inner quantities to, on the way to the outer one: they become steps."""
+        known = {quantity.name: quantity for quantity in record.inner}
         leading = tuple(letter for letter in outer.axes if letter in COUNTED_FROM_0)
-        renamed = dict(zip(entry.shapes.result, outer.axes[len(leading) :], strict=True))
+        renamed = dict(zip(record.shapes.result, outer.axes[len(leading) :], strict=True))
 
         def tap(name: str, value: Array) -> Array:
             axes = (*leading, *(renamed.get(letter, letter) for letter in known[name].axes))[-value.ndim :]
@@ -93,7 +93,7 @@ class Recorder:
                 stage,
                 self.precision.stored(value),
                 inputs=inputs,
-                inside=outer.name,
+                tapped_from=outer.name,
             )
             return value  # what is shown is rounded; what is computed on is not
 

@@ -29,5 +29,5 @@ def _alike(value: Any) -> Any:
     if isinstance(value, np.ndarray):
         return value.shape, value.dtype
     if isinstance(value, Operator):
-        return value.entry, tuple((name, _alike(parameter)) for name, parameter in value.parameters.items())
+        return value.record, tuple((name, _alike(parameter)) for name, parameter in value.parameters.items())
     return repr(value) if isinstance(value, float) else value  # 0 and −0 are equal and not alike

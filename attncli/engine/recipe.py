@@ -177,7 +177,7 @@ def numbers(step: Step) -> int:
 def _move(step: Step, made: Mapping[str, Step]) -> Move:
     """What a step does, and which steps pass by on the way."""
     assert step.function is not None
-    inside = {name for name, other in made.items() if other.inside == step.name}
-    inner = [quantity.name for quantity in step.entry.inner] if step.entry is not None else []
+    inside = {name for name, other in made.items() if other.tapped_from == step.name}
+    inner = [quantity.name for quantity in step.record.inner] if step.record is not None else []
     taps = {name: name if name in inside else f"{step.name}_{name}" for name in inner}
     return Move(step.name, step.stage, step.function, step.inputs, step.options, taps)

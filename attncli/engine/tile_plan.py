@@ -11,10 +11,10 @@ from typing import Any
 from attncli.base.lazy_numpy import Array, np
 from attncli.engine.blocks import Source
 from attncli.engine.recipe import Move, Recipe
-from attncli.ops.masks import hide
-from attncli.ops.registry import Operator
-from attncli.ops.rules import Factorization, OnlineNormalizer, factors_of, merging_of
-from attncli.ops.scores import scaled
+from attncli.ops.masks import apply_mask
+from attncli.ops.registry import Operator, OperatorRecord, record_of
+from attncli.ops.rules import Factorization, OnlineNormalizer
+from attncli.ops.scores import scale as scale_scores
 
 SAFE = 30.0  # exponentials of numbers up to here, of either sign, neither overflow nor vanish,
 LARGEST = 1e15  # nor do their products with values up to here
@@ -50,14 +50,15 @@ class TilePlan:
     @property
     def rule(self) -> OnlineNormalizer:
         """How the keys of a row gather."""
-        rule = merging_of(self.normalizer)
-        assert rule is not None  # else there are no tiles
-        return rule
+        record = record_of(self.normalizer)
+        assert isinstance(record, OperatorRecord)
+        assert record.online is not None  # else there are no tiles
+        return record.online
 
 
 def can_merge(normalize: Operator, context: Operator) -> bool:
     """Whether the keys of a row gather, in weights and in what they make of the values."""
-    return merging_of(normalize.entry.function) is not None and "linear" in context.entry.traits
+    return normalize.record.online is not None and context.record.is_linear
 
 
 def plan(recipe: Recipe, normalize: Operator, keys: int) -> tuple[Recipe, TilePlan]:
@@ -68,14 +69,15 @@ def plan(recipe: Recipe, normalize: Operator, keys: int) -> tuple[Recipe, TilePl
     value = sources[answer.inputs["value"]]
     largest = max_row_norm(value.value)
     finite = math.isfinite(largest)
-    hiding, factors = recipe.scoring[-1], factors_of(recipe.scoring[0].function)
+    hiding, scored = recipe.scoring[-1], record_of(recipe.scoring[0].function)
+    factors = scored.factorization if isinstance(scored, OperatorRecord) else None
     tiling = TilePlan(
         moves=recipe.scoring,
-        unmasked=hiding.inputs["scores"] if hiding.function is hide else recipe.scores,
+        unmasked=hiding.inputs["scores"] if hiding.function is apply_mask else recipe.scores,
         visible=hiding.inputs.get("visible", ""),
         keys=keys,
-        normalizer=normalize.entry.function,
-        parameters=normalize.scalars,
+        normalizer=normalize.record.function,
+        parameters=normalize.options,
         dtype=dtype,
         query=recipe.scoring[0].inputs["query"],
         value=value.name,
@@ -93,19 +95,19 @@ def _factored(tiling: TilePlan, factors: Factorization, sources: dict[str, Sourc
     first, *moves = tiling.moves
     query, key = sources[first.inputs["query"]], sources[first.inputs["key"]]
     name, scale = first.name, factors.scale(query.value.shape[-1])
-    if moves and moves[0].function is scaled:
+    if moves and moves[0].function is scale_scores:
         name, scale, *moves = moves[0].name, scale * moves[0].options["scale"], *moves[1:]
     given = {argument: sources[source].value for argument, source in first.inputs.items()}
     del given["query"], given["key"]
     left = factors.left(query.value, **given, **first.options)
     right = factors.right(key.value, **given, **first.options)
     binary = None
-    if small and tiling.rule.exponential and all(move.stage == "mask" for move in moves):
-        temperature = tiling.parameters.get("temperature", 1.0)
+    if small and tiling.rule.exp_scale is not None and all(move.stage == "mask" for move in moves):
+        factor = tiling.rule.exp_scale(tiling.parameters)
         farthest = max_row_norm(left) * abs(scale) * max_row_norm(right)
         if tiling.sink is not None:
             farthest = np.maximum(farthest, abs(sources[tiling.sink].value).max())
-        binary = LOG2E / temperature if farthest < SAFE * temperature else None
+        binary = LOG2E * factor if farthest * abs(factor) < SAFE else None
     sources[LEFT] = Source(LEFT, left * (scale * (binary or 1)), query.axes)
     sources[RIGHT] = Source(RIGHT, np.ascontiguousarray(right), key.axes)
     read = {source for move in moves for source in move.inputs.values()}

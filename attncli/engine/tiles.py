@@ -12,10 +12,10 @@ from attncli.engine.block_rows import Values, seen
 from attncli.engine.blocks import typed
 from attncli.engine.recipe import Recipe
 from attncli.engine.tile_plan import RIGHT, TilePlan
-from attncli.ops.contexts import mixed
-from attncli.ops.masks import hide
+from attncli.ops.contexts import weighted_values
+from attncli.ops.masks import apply_mask
 from attncli.ops.rules import KeyBounds
-from attncli.ops.structural import beside
+from attncli.ops.structural import per_head
 
 EVEN = 64  # what all see begins and ends at multiples of this: one key more would make every tile smaller
 LEAST = 128  # keys that all queries see, for which they are taken apart from those that only some see
@@ -51,12 +51,12 @@ def compute(recipe: Recipe, tiling: TilePlan, arrays: Values) -> Generator[None,
 
 def key_tiles(reach: KeyBounds, keys: int) -> Iterator[tuple[int, int, bool]]:
     """The tiles of at most so many keys, from the first to the last that some query sees, and whether some do not."""
-    first, end = map(int, reach.some)
+    first, end = map(int, reach.any_visible)
     free = first, end
-    if reach.every[0] > first:
-        free = -(-int(reach.every[0]) // EVEN) * EVEN, end
-    if reach.every[1] < end:
-        free = free[0], int(reach.every[1]) // EVEN * EVEN
+    if reach.all_visible[0] > first:
+        free = -(-int(reach.all_visible[0]) // EVEN) * EVEN, end
+    if reach.all_visible[1] < end:
+        free = free[0], int(reach.all_visible[1]) // EVEN * EVEN
     if free[1] - free[0] < min(LEAST, end - first):
         free = (end, end)
     for low, high, masked in ((first, free[0], True), (*free, False), (free[1], end, True)):
@@ -75,7 +75,7 @@ def _scores(
         part[tiling.product] = np.matmul(part[tiling.query], right, out=room)
     later = tiling.binary is not None  # exp(−∞) = 0, and a zero is put in its place faster than an infinity is raised
     for move in tiling.moves:
-        if move.stage != "mask" or (masked and not (later and move.function is hide)):
+        if move.stage != "mask" or (masked and not (later and move.function is apply_mask)):
             part[move.name] = typed(np.asarray(move.function(**move.read(part), **move.options)), tiling.dtype)
     if masked and later:
         return part[tiling.unmasked], part[tiling.visible]
@@ -93,12 +93,12 @@ class OnlineAccumulator:
         self.mixture = np.empty((*self.rows, value.shape[-1]), tiling.dtype)  # the first tile fills it
         self.total: Array | None = None
         self.reference: Array | None = None
-        if self.rule.measured and tiling.binary is None:
-            self.reference = np.full((*self.rows, 1), self.rule.floor, tiling.dtype)
-        self.signed = np.zeros(self.rows, bool) if self.rule.signed else None
+        if self.rule.uses_running_max and tiling.binary is None:
+            self.reference = np.full((*self.rows, 1), self.rule.min_running_max, tiling.dtype)
+        self.signed = np.zeros(self.rows, bool) if self.rule.may_cancel else None
         self.sunk: Array | float = 0.0
         if tiling.sink is not None:
-            sink = beside(arrays[tiling.sink], len(arrays[tiling.sink]) if len(leading) else None)
+            sink = per_head(arrays[tiling.sink], len(arrays[tiling.sink]) if len(leading) else None)
             sink = sink * (tiling.binary or 1)
             self.sunk = self._parts(np.array(np.broadcast_to(sink, (*self.rows, 1))))
 
@@ -112,7 +112,7 @@ class OnlineAccumulator:
             self.reference = np.maximum(before, scores.max(axis=-1, keepdims=True))
             shown = np.where(self.reference == -np.inf, 0, self.reference)
             if not np.array_equal(before, self.reference):
-                worth = self.rule.parts(np.where(before == -np.inf, 0, before), shown, **self.tiling.parameters)
+                worth = self.rule.numerator(np.where(before == -np.inf, 0, before), shown, **self.tiling.parameters)
                 worth = np.where(before == -np.inf, 0, worth)
                 if self.total is not None:
                     self.total *= worth
@@ -120,7 +120,7 @@ class OnlineAccumulator:
                     if not self.tiling.finite:  # what turns out to weigh nothing takes nothing, not even infinity
                         np.copyto(self.mixture, 0, where=worth == 0)
                 self.sunk = self.sunk * worth
-        parts: Array = self.rule.parts(scores, shown, out=scores, **self.tiling.parameters)
+        parts: Array = self.rule.numerator(scores, shown, out=scores, **self.tiling.parameters)
         return parts
 
     def add(self, scores: Array, visible: Array | None, value: Array) -> None:
@@ -137,7 +137,7 @@ class OnlineAccumulator:
         if self.tiling.finite:
             np.matmul(parts, value, out=taken)
         else:
-            taken[...] = mixed(parts, value)
+            taken[...] = weighted_values(parts, value)
         if self.total is None:
             self.total = total
         else:
@@ -151,12 +151,14 @@ class OnlineAccumulator:
             mixture[...] = 0
             return mixture, np.zeros(self.rows, bool)
         attends = total[..., 0] != 0 if self.signed is None else self.signed
-        if not self.rule.divided:
+        if not self.rule.is_divided:
             return mixture, attends
         if self.tiling.sink is not None:
             total = total + self.sunk
-        if self.rule.beside is not None:
-            total = total + self.rule.beside(np.zeros_like(total) if self.reference is None else self.reference)
+        if self.rule.extra_denominator is not None:
+            total = total + self.rule.extra_denominator(
+                np.zeros_like(total) if self.reference is None else self.reference
+            )
         if self.signed is not None:  # what cancels makes nothing of anything
             attends = attends & (total[..., 0] != 0)
         if not attends.all():

@@ -91,18 +91,18 @@ class _Painter:
 
     def parameters(self, stage: str, chosen: Operator) -> Operator:
         """The stage with its own matrices made, in the sizes of one head."""
-        made = dict(chosen.parameters)
-        for name, value in chosen.parameters.items():
+        made = dict(chosen.given)
+        for name, value in chosen.given.items():
             if isinstance(value, PendingRandom):
-                letters = chosen.entry.parameter(name).letters
+                letters = chosen.record.parameter(name).letters
                 shape = tuple(self._parameter_size(letter, chosen, f"{stage}, {name}") for letter in letters)
                 if len(shape) == 2 and self.made.get("weight_layout") == "out_in":
                     shape = shape[::-1]
                 made[name] = self._generate(f"{stage}, {name}", value.chosen, shape)
-        return Operator(chosen.entry, made)
+        return Operator(chosen.record, made)
 
     def _generate(self, name: str, chosen: Operator, shape: tuple[int, ...]) -> Array:
-        if "drawn" in chosen.entry.traits and self._stream is None:
+        if chosen.record.is_drawn and self._stream is None:
             if self.made.get("seed") is None:
                 raise AttnError(
                     f"{name} is drawn at random and there is no seed",
@@ -114,7 +114,7 @@ class _Painter:
             except ValueError as error:  # the legacy stream takes 32 bits
                 raise AttnError(str(error), where="seed") from None
         try:
-            return chosen.entry.function(self._stream, shape, **chosen.parameters)  # type: ignore[no-any-return] # any callable can be registered
+            return chosen.record.function(self._stream, shape, **chosen.parameters)  # type: ignore[no-any-return] # any callable can be registered
         except (ValueError, OverflowError, MemoryError) as error:
             raise AttnError(f"{chosen} can't be drawn ({error})", where=name) from None
 
@@ -126,7 +126,7 @@ class _Painter:
             return self._size(letter, name)
         if letter == "a":
             for other, value in chosen.arrays.items():
-                letters = chosen.entry.parameter(other).letters
+                letters = chosen.record.parameter(other).letters
                 if "a" in letters:
                     return int(value.shape[letters.index("a")])
             letter = "d"

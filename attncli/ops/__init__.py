@@ -1,6 +1,7 @@
-"""The mathematics: functions on arrays, each with its record; importing this package registers every built-in operator."""
+"""The mathematics: functions on arrays, each with its record; importing it registers every built-in operator."""
 
-# isort: off - the order of `attn list`
+# The order of `attn list`.
+# isort: off
 from attncli.ops import (  # noqa: F401 - imported to be registered
     scores,
     normalizers,
@@ -12,6 +13,8 @@ from attncli.ops import (  # noqa: F401 - imported to be registered
     norms,
     initializers,
 )
-from attncli.ops.registry import entries, kinds, look_up
 
-__all__ = ["entries", "kinds", "look_up"]
+# isort: on
+from attncli.ops.registry import kinds, look_up, operators
+
+__all__ = ["kinds", "look_up", "operators"]

@@ -7,7 +7,13 @@ from typing import Any
 
 from attncli.base.arithmetic import ArithmeticWriter
 from attncli.base.lazy_numpy import Array, np
-from attncli.ops.registry import Quantity, Tap, context, no_tap, written
+from attncli.ops.registry import Quantity, Tap, context, no_tap, structural
+from attncli.ops.rules import DerivedInput
+
+
+def weighted_sum_by_hand(write: ArithmeticWriter, weights: Array, value: Array, result: Any) -> list[str]:
+    """Work out one cell by hand."""
+    return [write.linear_combination(f"c({write.query})", "e", weights, value, result)]
 
 
 @context(
@@ -15,16 +21,26 @@ from attncli.ops.registry import Quantity, Tap, context, no_tap, written
     shapes="weights[n m], value[m e] -> [n e]",
     source="Bahdanau, Cho & Bengio 2015, eq. 5",
     example={"weights": [[0.25, 0.75]], "value": [[4, 0], [8, 4]], "gives": [[7, 3]]},
-    traits=("linear",),
+    by_hand=weighted_sum_by_hand,
+    is_linear=True,
 )
 def weighted_sum(weights: Array, value: Array) -> Array:
     """The values, each as much as its weight says."""
-    return mixed(weights, value)
+    return weighted_values(weights, value)
 
 
-@written(weighted_sum)
-def _(pen: ArithmeticWriter, weights: Array, value: Array, result: Any) -> list[str]:
-    return [pen.mixture(f"c({pen.query})", "e", weights, value, result)]
+def attentional_by_hand(
+    write: ArithmeticWriter, weights: Array, value: Array, query: Array, result: Any, *, w: Array
+) -> list[str]:
+    """Work out one cell by hand."""
+    context_vector = weights @ value
+    joined = np.concatenate([context_vector, query])
+    product = joined @ w
+    return [
+        write.linear_combination(f"c({write.query})", "e", weights, value, context_vector),
+        write.linear_combination("[c; q]·W", "a", joined, w, product),
+        f"tanh({write(product)}) = {write(result)}",
+    ]
 
 
 @context(
@@ -39,25 +55,20 @@ def _(pen: ArithmeticWriter, weights: Array, value: Array, result: Any) -> list[
         "gives": [[0]],
     },
     inner=(Quantity("context_vector", "C", "cᵢ = Σⱼ aᵢⱼ vⱼ", ("n", "e")),),
+    by_hand=attentional_by_hand,
 )
 def attentional(weights: Array, value: Array, query: Array, *, w: Array, tap: Tap = no_tap) -> Array:
     """The weighted sum and the query together, through one more layer."""
-    context_vector = tap("context_vector", mixed(weights, value))
+    context_vector = tap("context_vector", weighted_values(weights, value))
     joined: Array = np.concatenate([context_vector, query], axis=-1)
     hidden: Array = np.tanh(joined @ w)
     return hidden
 
 
-@written(attentional)
-def _(pen: ArithmeticWriter, weights: Array, value: Array, query: Array, result: Any, *, w: Array) -> list[str]:
-    context_vector = weights @ value
-    joined = np.concatenate([context_vector, query])
-    product = joined @ w
-    return [
-        pen.mixture(f"c({pen.query})", "e", weights, value, context_vector),
-        pen.mixture("[c; q]·W", "a", joined, w, product),
-        f"tanh({pen(product)}) = {pen(result)}",
-    ]
+def argmax_by_hand(write: ArithmeticWriter, weights: Array, value: Array, result: Any) -> list[str]:
+    """Work out one cell by hand."""
+    largest = np.where(weights != 0, weights, -np.inf).max()
+    return [f"the largest weight is {write(largest)}: c({write.query}) = {write(result)}"]
 
 
 @context(
@@ -65,6 +76,7 @@ def _(pen: ArithmeticWriter, weights: Array, value: Array, query: Array, result:
     shapes="weights[n m], value[m e] -> [n e]",
     source="Xu et al. 2015, §4.1, at the likeliest place",
     example={"weights": [[0.25, 0.75]], "value": [[4, 0], [8, 4]], "gives": [[8, 4]]},
+    by_hand=argmax_by_hand,
 )
 def argmax(weights: Array, value: Array) -> Array:
     """The value of the key with the largest weight; of equal ones the first."""
@@ -72,10 +84,17 @@ def argmax(weights: Array, value: Array) -> Array:
     return _taken(value, attended.argmax(axis=-1), weights)
 
 
-@written(argmax)
-def _(pen: ArithmeticWriter, weights: Array, value: Array, result: Any) -> list[str]:
-    largest = np.where(weights != 0, weights, -np.inf).max()
-    return [f"the largest weight is {pen(largest)}: c({pen.query}) = {pen(result)}"]
+@structural(is_exact=True)
+def uniform_draws(*, shape: tuple[int, ...], seed: int) -> Array:
+    """One number in [0, 1) for each query, [… n]; the same for the same seed."""
+    return np.random.default_rng(seed).random(shape)
+
+
+def sample_by_hand(
+    write: ArithmeticWriter, weights: Array, value: Array, result: Any, draws: Any = None, *, seed: int = 0
+) -> list[str]:
+    """Work out one cell by hand."""
+    return [f"one key drawn with seed {seed}: c({write.query}) = {write(result)}"]
 
 
 @context(
@@ -83,7 +102,9 @@ def _(pen: ArithmeticWriter, weights: Array, value: Array, result: Any) -> list[
     shapes="weights[n m], value[m e], draws[n] -> [n e]",
     source="Xu et al. 2015, eq. 8 and 9 (hard attention)",
     example={"weights": [[0, 1]], "value": [[4, 0], [8, 4]], "gives": [[8, 4]]},
-    traits=("needs distribution",),
+    by_hand=sample_by_hand,
+    derived={"draws": DerivedInput(uniform_draws, "u", lambda shape: "u uniform in [0, 1)", ("…", "n"), ("seed",))},
+    needs_distribution=True,
 )
 def sample(weights: Array, value: Array, draws: Array | None = None, *, seed: int = 0) -> Array:
     """The value of one key, drawn from the weights; the same seed draws the same keys.
@@ -91,17 +112,18 @@ def sample(weights: Array, value: Array, draws: Array | None = None, *, seed: in
     `draws` are numbers in [0, 1), one a query; without them they come from the seed.
     """
     total = weights.cumsum(axis=-1)
-    uniform = drawn(seed=seed, shape=weights.shape[:-1]) if draws is None else draws
+    uniform = uniform_draws(shape=weights.shape[:-1], seed=seed) if draws is None else draws
     drawn_at = uniform[..., None] * total[..., -1:]
     index = np.minimum((total <= drawn_at).sum(axis=-1), weights.shape[-1] - 1)
     return _taken(value, index, weights)
 
 
-@written(sample)
-def _(
-    pen: ArithmeticWriter, weights: Array, value: Array, result: Any, draws: Any = None, *, seed: int = 0
-) -> list[str]:
-    return [f"one key drawn with seed {seed}: c({pen.query}) = {pen(result)}"]
+def max_by_hand(write: ArithmeticWriter, weights: Array, value: Array, result: Any) -> list[str]:
+    """Work out one cell by hand."""
+    products = [
+        f"{write(weight)}·{write.factor(entry)}" for weight, entry in zip(weights, value[:, 0], strict=True) if weight
+    ]
+    return [f"c({write.query})[e1] = max({', '.join(products) or '0'}) = {write(result[0])}"]
 
 
 @context(
@@ -109,6 +131,7 @@ def _(
     shapes="weights[n m], value[m e] -> [n e]",
     source="Collobert et al. 2011, §3.2.2 (max over time), over weighted values",
     example={"weights": [[0.25, 0.75]], "value": [[4, 8], [-8, 4]], "gives": [[1, 3]]},
+    by_hand=max_by_hand,
 )
 def max_(weights: Array, value: Array) -> Array:
     """For each feature the largest weighted value, instead of the sum of them."""
@@ -121,15 +144,7 @@ def max_(weights: Array, value: Array) -> Array:
     return np.where(attended.any(axis=-1, keepdims=True), largest, 0).astype(largest.dtype)
 
 
-@written(max_)
-def _(pen: ArithmeticWriter, weights: Array, value: Array, result: Any) -> list[str]:
-    products = [
-        f"{pen(weight)}·{pen.factor(entry)}" for weight, entry in zip(weights, value[:, 0], strict=True) if weight
-    ]
-    return [f"c({pen.query})[e1] = max({', '.join(products) or '0'}) = {pen(result[0])}"]
-
-
-def mixed(weights: Array, value: Array) -> Array:
+def weighted_values(weights: Array, value: Array) -> Array:
     """`weights @ value`, where a weight of 0 takes nothing: not even NaN or infinity, which hidden values may hold."""
     finite: Array = np.asarray(np.isfinite(value).all(axis=-1))
     if finite.all():
@@ -142,11 +157,6 @@ def mixed(weights: Array, value: Array) -> Array:
         taken = (weight != 0) & ~finite[..., key, None, None]
         total += np.where(taken, np.where(taken, weight, 1) * row, 0)
     return total
-
-
-def drawn(*, seed: int, shape: tuple[int, ...]) -> Array:
-    """A number in [0, 1) for each query, the same for the same seed."""
-    return np.random.default_rng(seed).random(shape)
 
 
 def _taken(value: Array, index: Array, weights: Array) -> Array:

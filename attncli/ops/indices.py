@@ -1,23 +1,28 @@
-"""Indices: which row of queries, which key, and beside which key a query stands. All are counted from 0."""
+"""Indices of queries and keys, and the position of each query among the keys; all are counted from 0."""
 
 from attncli.base.lazy_numpy import Array, np
+from attncli.ops.registry import structural
 
 
-def counted(*, first: int, count: int) -> Array:
-    """first, first + 1, … so many of them."""
-    return np.arange(first, first + count)
+@structural(is_exact=True)
+def count(*, first: int, length: int) -> Array:
+    """first, first + 1, …: `length` numbers."""
+    return np.arange(first, first + length)
 
 
-def chosen(*, at: list[int]) -> Array:
-    """The rows that were chosen."""
+@structural(is_exact=True)
+def selected_positions(*, at: list[int]) -> Array:
+    """The positions of the selected queries, as an array."""
     return np.array(at)
 
 
-def standing(rows: Array, *, first: int) -> Array:
-    """Row i of the queries stands beside key i + first."""
+@structural(is_exact=True)
+def query_positions(rows: Array, *, first: int) -> Array:
+    """Row i of the queries is at key i + first."""
     return rows + first
 
 
-def standing_at_end(rows: Array, key_lengths: Array, *, first: int) -> Array:
-    """Row i stands beside key i + first, counted from each batch item's last real key."""
+@structural(is_exact=True)
+def query_positions_at_end(rows: Array, key_lengths: Array, *, first: int) -> Array:
+    """Row i is at key i + first, counted from the end of each batch item's real keys: [n] and [b …] to [b … n]."""
     return rows + first + key_lengths[..., None]

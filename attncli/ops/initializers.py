@@ -8,7 +8,9 @@ from attncli.base.lazy_numpy import Array, np
 from attncli.ops.registry import generator
 
 Stream = Any  # a numpy.random.Generator or a numpy.random.RandomState
+
 StreamName = Literal["pcg64", "legacy"]
+
 Shape = tuple[int, ...]
 
 EXAMPLE = {"shape": (2, 3)}
@@ -25,7 +27,7 @@ def stream(name: StreamName, seed: int) -> Stream:
     shapes="-> [r c]",
     source="the tutorial: numpy.random.randint(3, size=(3, 3))",
     example=EXAMPLE,
-    traits=("drawn",),
+    is_drawn=True,
 )
 def randint(stream: Stream, shape: Shape, *, low: int = 0, high: int = 3) -> Array:
     """Whole numbers from low up to, but not including, high."""
@@ -38,7 +40,7 @@ def randint(stream: Stream, shape: Shape, *, low: int = 0, high: int = 3) -> Arr
     shapes="-> [r c]",
     source="the uniform distribution",
     example=EXAMPLE,
-    traits=("drawn",),
+    is_drawn=True,
 )
 def uniform(stream: Stream, shape: Shape, *, low: float = 0.0, high: float = 1.0) -> Array:
     """Numbers between low and high, each as likely."""
@@ -50,7 +52,7 @@ def uniform(stream: Stream, shape: Shape, *, low: float = 0.0, high: float = 1.0
     shapes="-> [r c]",
     source="the normal distribution",
     example=EXAMPLE,
-    traits=("drawn",),
+    is_drawn=True,
 )
 def normal(stream: Stream, shape: Shape, *, mean: float = 0.0, std: float = 1.0) -> Array:
     """Numbers around a mean, in a bell of width std."""
@@ -62,7 +64,7 @@ def normal(stream: Stream, shape: Shape, *, mean: float = 0.0, std: float = 1.0)
     shapes="-> [r c]",
     source="Glorot & Bengio 2010, eq. 16",
     example=EXAMPLE,
-    traits=("drawn",),
+    is_drawn=True,
 )
 def xavier_uniform(stream: Stream, shape: Shape, *, gain: float = 1.0) -> Array:
     """Uniform numbers, so small that a projection keeps the size of what it projects."""
@@ -75,7 +77,7 @@ def xavier_uniform(stream: Stream, shape: Shape, *, gain: float = 1.0) -> Array:
     shapes="-> [r c]",
     source="Glorot & Bengio 2010, eq. 12",
     example=EXAMPLE,
-    traits=("drawn",),
+    is_drawn=True,
 )
 def xavier_normal(stream: Stream, shape: Shape, *, gain: float = 1.0) -> Array:
     """Normal numbers, so small that a projection keeps the size of what it projects."""

@@ -8,10 +8,22 @@ from typing import Any
 
 from attncli.base.arithmetic import ArithmeticWriter
 from attncli.base.lazy_numpy import Array, np
-from attncli.ops.registry import mask, written
-from attncli.ops.rules import KeyBounds, reaches
+from attncli.ops.registry import mask, structural
+from attncli.ops.rules import KeyBounds, MaskSign
 
 UNLIMITED = float("inf")
+
+
+def mask_key_bounds(table: Array, query_rows: Array, key_positions: Array) -> KeyBounds:
+    """Key bounds of a block of queries."""
+    return _bounds_of_table(mask_(table, query_rows, key_positions))
+
+
+def mask_by_hand(
+    write: ArithmeticWriter, table: Array, query_rows: Array, key_positions: Array, result: Any
+) -> list[str]:
+    """Work out one cell by hand."""
+    return [f"the mask of ({write.query}, {write.key}) is {int(result)}: {_verdict(result)}"]
 
 
 @mask(
@@ -24,20 +36,25 @@ UNLIMITED = float("inf")
         "key_positions": [0, 1],
         "gives": [[True, False], [True, True]],
     },
+    key_bounds=mask_key_bounds,
+    by_hand=mask_by_hand,
+    sign=MaskSign("×", "masked"),
 )
 def mask_(table: Array, query_rows: Array, key_positions: Array) -> Array:
     """The user's own table of true and false."""
     return table_cells(table, query_rows, key_positions, beyond=False).astype(bool, copy=False)
 
 
-@reaches(mask_)
-def _(table: Array, query_rows: Array, key_positions: Array) -> KeyBounds:
-    return _seen(mask_(table, query_rows, key_positions))
+def bias_key_bounds(table: Array, query_rows: Array, key_positions: Array) -> KeyBounds:
+    """Key bounds of a block of queries."""
+    return _bounds_of_table(bias(table, query_rows, key_positions))
 
 
-@written(mask_)
-def _(pen: ArithmeticWriter, table: Array, query_rows: Array, key_positions: Array, result: Any) -> list[str]:
-    return [f"the mask of ({pen.query}, {pen.key}) is {int(result)}: {_verdict(result)}"]
+def bias_by_hand(
+    write: ArithmeticWriter, table: Array, query_rows: Array, key_positions: Array, result: Any
+) -> list[str]:
+    """Work out one cell by hand."""
+    return [f"the bias of ({write.query}, {write.key}) is {'a number' if result else '−∞'}: {_verdict(result)}"]
 
 
 @mask(
@@ -50,20 +67,24 @@ def _(pen: ArithmeticWriter, table: Array, query_rows: Array, key_positions: Arr
         "key_positions": [0, 1],
         "gives": [[True, False], [True, True]],
     },
+    key_bounds=bias_key_bounds,
+    by_hand=bias_by_hand,
+    sign=MaskSign("−", "bias −∞"),
 )
 def bias(table: Array, query_rows: Array, key_positions: Array) -> Array:
     """A bias of minus infinity hides its key; columns that the bias lacks are hidden."""
     return table_cells(table, query_rows, key_positions, beyond=-np.inf) > -np.inf
 
 
-@reaches(bias)
-def _(table: Array, query_rows: Array, key_positions: Array) -> KeyBounds:
-    return _seen(bias(table, query_rows, key_positions))
+def causal_key_bounds(query_positions: Array, key_positions: Array) -> KeyBounds:
+    """Key bounds of a block of queries."""
+    return KeyBounds(any_visible=(0, query_positions.max() + 1), all_visible=(0, query_positions.min() + 1))
 
 
-@written(bias)
-def _(pen: ArithmeticWriter, table: Array, query_rows: Array, key_positions: Array, result: Any) -> list[str]:
-    return [f"the bias of ({pen.query}, {pen.key}) is {'a number' if result else '−∞'}: {_verdict(result)}"]
+def causal_by_hand(write: ArithmeticWriter, query_positions: Array, key_positions: Array, result: Any) -> list[str]:
+    """Work out one cell by hand."""
+    sign = "≤" if result else ">"
+    return [f"key {key_positions} {sign} position {query_positions} of {write.query}: {_verdict(result)}"]
 
 
 @mask(
@@ -75,21 +96,28 @@ def _(pen: ArithmeticWriter, table: Array, query_rows: Array, key_positions: Arr
         "key_positions": [0, 1, 2],
         "gives": [[True, False, False], [True, True, True]],
     },
+    key_bounds=causal_key_bounds,
+    by_hand=causal_by_hand,
+    sign=MaskSign("▷", "after the query (causal)"),
 )
 def causal(query_positions: Array, key_positions: Array) -> Array:
     """No query sees a key that stands after it."""
     return key_positions <= query_positions[..., :, None]
 
 
-@reaches(causal)
-def _(query_positions: Array, key_positions: Array) -> KeyBounds:
-    return KeyBounds(some=(0, query_positions.max() + 1), every=(0, query_positions.min() + 1))
+def window_key_bounds(query_positions: Array, key_positions: Array, *, left: float, right: float) -> KeyBounds:
+    """Key bounds of a block of queries."""
+    first, last = query_positions.min(), query_positions.max()
+    return KeyBounds(any_visible=(first - left, last + right + 1), all_visible=(last - left, first + right + 1))
 
 
-@written(causal)
-def _(pen: ArithmeticWriter, query_positions: Array, key_positions: Array, result: Any) -> list[str]:
-    sign = "≤" if result else ">"
-    return [f"key {key_positions} {sign} position {query_positions} of {pen.query}: {_verdict(result)}"]
+def window_by_hand(
+    write: ArithmeticWriter, query_positions: Array, key_positions: Array, result: Any, *, left: float, right: float
+) -> list[str]:
+    """Work out one cell by hand."""
+    first = "−∞" if left == UNLIMITED else write(query_positions - left)
+    last = "∞" if right == UNLIMITED else write(query_positions + right)
+    return [f"the window of {write.query} goes from {first} to {last}; key {key_positions}: {_verdict(result)}"]
 
 
 @mask(
@@ -103,6 +131,9 @@ def _(pen: ArithmeticWriter, query_positions: Array, key_positions: Array, resul
         "right": 0,
         "gives": [[True, False, False], [False, True, True]],
     },
+    key_bounds=window_key_bounds,
+    by_hand=window_by_hand,
+    sign=MaskSign("·", "outside the window"),
 )
 def window(query_positions: Array, key_positions: Array, *, left: float, right: float) -> Array:
     """Only so many keys to the left and to the right of the query's position are seen."""
@@ -111,19 +142,15 @@ def window(query_positions: Array, key_positions: Array, *, left: float, right: 
     return visible & (key_positions <= stands + right)
 
 
-@reaches(window)
-def _(query_positions: Array, key_positions: Array, *, left: float, right: float) -> KeyBounds:
-    first, last = query_positions.min(), query_positions.max()
-    return KeyBounds(some=(first - left, last + right + 1), every=(last - left, first + right + 1))
+def key_lengths_key_bounds(key_positions: Array, key_lengths: Array) -> KeyBounds:
+    """Key bounds of a block of queries."""
+    return KeyBounds(any_visible=(0, key_lengths.max()), all_visible=(0, key_lengths.min()))
 
 
-@written(window)
-def _(
-    pen: ArithmeticWriter, query_positions: Array, key_positions: Array, result: Any, *, left: float, right: float
-) -> list[str]:
-    first = "−∞" if left == UNLIMITED else pen(query_positions - left)
-    last = "∞" if right == UNLIMITED else pen(query_positions + right)
-    return [f"the window of {pen.query} goes from {first} to {last}; key {key_positions}: {_verdict(result)}"]
+def key_lengths_by_hand(write: ArithmeticWriter, key_positions: Array, key_lengths: Array, result: Any) -> list[str]:
+    """Work out one cell by hand."""
+    sign = "<" if result else "≥"
+    return [f"key {key_positions} {sign} {key_lengths} real keys: {_verdict(result)}"]
 
 
 @mask(
@@ -135,23 +162,16 @@ def _(
         "key_lengths": [1, 3],
         "gives": [[[True, False, False]], [[True, True, True]]],
     },
+    key_bounds=key_lengths_key_bounds,
+    by_hand=key_lengths_by_hand,
+    sign=MaskSign("░", "padding", precedence=1),
 )
 def key_lengths(key_positions: Array, key_lengths: Array) -> Array:
     """Keys beyond the length of their batch item are padding."""
     return key_positions < key_lengths[..., None, None]
 
 
-@reaches(key_lengths)
-def _(key_positions: Array, key_lengths: Array) -> KeyBounds:
-    return KeyBounds(some=(0, key_lengths.max()), every=(0, key_lengths.min()))
-
-
-@written(key_lengths)
-def _(pen: ArithmeticWriter, key_positions: Array, key_lengths: Array, result: Any) -> list[str]:
-    sign = "<" if result else "≥"
-    return [f"key {key_positions} {sign} {key_lengths} real keys: {_verdict(result)}"]
-
-
+@structural()
 def and_masks(**rules: Array) -> Array:
     """Visible where every rule says so."""
     first, *others = rules.values()
@@ -160,14 +180,15 @@ def and_masks(**rules: Array) -> Array:
     return first
 
 
-def hide(scores: Array, visible: Array) -> Array:
+def apply_mask_by_hand(write: ArithmeticWriter, scores: Any, visible: Any, result: Any) -> list[str]:
+    """Work out one cell by hand."""
+    return [f"visible: {write(scores)} = {write(result)}" if visible else f"hidden: {write(result)}"]
+
+
+@structural(by_hand=apply_mask_by_hand)
+def apply_mask(scores: Array, visible: Array) -> Array:
     """The scores, −∞ where the query may not attend to the key."""
     return np.where(visible, scores, -np.inf).astype(scores.dtype, copy=False)
-
-
-@written(hide)
-def _(pen: ArithmeticWriter, scores: Any, visible: Any, result: Any) -> list[str]:
-    return [f"visible: {pen(scores)} = {pen(result)}" if visible else f"hidden: {pen(result)}"]
 
 
 def table_cells(table: Array, query_rows: Array, key_positions: Array, *, beyond: float) -> Array:
@@ -188,7 +209,7 @@ def _run(index: Array) -> Any:
     return slice(int(index[0]), int(index[-1]) + 1) if is_run else index
 
 
-def _seen(visible: Array) -> KeyBounds:
+def _bounds_of_table(visible: Array) -> KeyBounds:
     """What a block of a table says: the keys from the first visible one to the last, and a run that all see."""
     leading = tuple(range(visible.ndim - 1))
     some = np.flatnonzero(visible.any(axis=leading))

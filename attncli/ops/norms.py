@@ -4,10 +4,16 @@ from typing import Annotated, Any
 
 from attncli.base.arithmetic import ArithmeticWriter
 from attncli.base.lazy_numpy import Array, np
-from attncli.ops.registry import Range, norm, written
-from attncli.ops.scores import unit
+from attncli.ops.registry import Range, norm
+from attncli.ops.scores import l2_normalize
 
 Small = Annotated[float, Range(least=0)]
+
+
+def l2_by_hand(write: ArithmeticWriter, x: Array, result: Any) -> list[str]:
+    """Work out one cell by hand."""
+    length = np.sqrt((x * x).sum())
+    return [f"‖x‖ = √({write.products(x, x)}) = {write(length)}", f"{write(x)}/{write(length)} = {write(result)}"]
 
 
 @norm(
@@ -15,16 +21,18 @@ Small = Annotated[float, Range(least=0)]
     shapes="x[n d] -> [n d]",
     source="Henry et al. 2020 (Query-Key Normalization for Transformers)",
     example={"x": [[3, 4], [0, 0]], "gives": [[0.6, 0.8], [0, 0]]},
+    by_hand=l2_by_hand,
 )
 def l2(x: Array) -> Array:
     """Each vector divided by its length; a zero vector stays zero."""
-    return unit(x)
+    return l2_normalize(x)
 
 
-@written(l2)
-def _(pen: ArithmeticWriter, x: Array, result: Any) -> list[str]:
-    length = np.sqrt((x * x).sum())
-    return [f"‖x‖ = √({pen.products(x, x)}) = {pen(length)}", f"{pen(x)}/{pen(length)} = {pen(result)}"]
+def rms_by_hand(write: ArithmeticWriter, x: Array, result: Any, *, eps: float = 0.0) -> list[str]:
+    """Work out one cell by hand."""
+    mean = (x * x).mean()
+    root = f"{write(mean)} + {write(eps)}" if eps else write(mean)
+    return [f"mean(x²) = ({write.products(x, x)})/{len(x)} = {write(mean)}", f"{write(x)}/√({root}) = {write(result)}"]
 
 
 @norm(
@@ -32,15 +40,9 @@ def _(pen: ArithmeticWriter, x: Array, result: Any) -> list[str]:
     shapes="x[n d] -> [n d]",
     source="Zhang & Sennrich 2019 (RMSNorm), eq. 4, without its gain",
     example={"x": [[1, 7], [0, 0]], "gives": [[0.2, 1.4], [0, 0]]},
+    by_hand=rms_by_hand,
 )
 def rms(x: Array, *, eps: Small = 0.0) -> Array:
     """Each vector divided by the root of its mean square; a zero vector stays zero."""
     size = np.sqrt((x * x).mean(axis=-1, keepdims=True) + eps)
     return x / np.where(size == 0, 1, size)
-
-
-@written(rms)
-def _(pen: ArithmeticWriter, x: Array, result: Any, *, eps: float = 0.0) -> list[str]:
-    mean = (x * x).mean()
-    root = f"{pen(mean)} + {pen(eps)}" if eps else pen(mean)
-    return [f"mean(x²) = ({pen.products(x, x)})/{len(x)} = {pen(mean)}", f"{pen(x)}/√({root}) = {pen(result)}"]

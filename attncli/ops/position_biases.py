@@ -7,10 +7,46 @@ import math
 from typing import Annotated, Any
 
 from attncli.base.arithmetic import ArithmeticWriter
+from attncli.base.errors import AttnError
 from attncli.base.lazy_numpy import Array, np
 from attncli.ops.masks import table_cells
-from attncli.ops.registry import Range, position, written
-from attncli.ops.structural import beside
+from attncli.ops.registry import TABLE, Range, position, structural
+from attncli.ops.rules import DerivedInput, OperatorUse
+from attncli.ops.structural import per_head
+
+
+@structural(is_exact=True)
+def published_slopes(*, shape: tuple[int]) -> Array:
+    """2^(−8/n), 2^(−16/n), … for n heads, n a power of two.
+
+    Of another count: those of the power below it, then every second one of the power above.
+    """
+    (heads,) = shape
+    power = 2 ** int(math.log2(heads))
+    first = 2.0 ** (-8 / power * np.arange(1, power + 1))
+    between = 2.0 ** (-4 / power * np.arange(1, 2 * power + 1, 2))
+    slopes: Array = np.concatenate([first, between])[:heads]
+    return slopes
+
+
+def _slopes_formula(shape: tuple[int, ...]) -> str:
+    """What the step of the slopes says."""
+    return f"the published ones of {shape[0]} head{'s' if shape[0] > 1 else ''}"
+
+
+def alibi_by_hand(
+    write: ArithmeticWriter,
+    query_positions: Any,
+    key_positions: Any,
+    result: Any,
+    *,
+    heads: int | None = None,
+    slopes: Any = None,
+) -> list[str]:
+    """Work out one cell by hand."""
+    distance = abs(query_positions - key_positions)
+    slope = -result / distance if distance else 0.0
+    return [f"−{write(slope)}·|{query_positions} − {key_positions}| = {write(result)}"]
 
 
 @position(
@@ -18,7 +54,9 @@ from attncli.ops.structural import beside
     shapes="query_positions[n], key_positions[m], slopes[h] -> [n m]",
     source="Press, Smith & Lewis 2022, §3; the slopes of other head counts: their code, get_slopes",
     example={"query_positions": [0, 2], "key_positions": [0, 2], "slopes": [0.5], "gives": [[0, -1], [-1, 0]]},
-    traits=("scores", "slopes"),
+    by_hand=alibi_by_hand,
+    derived={"slopes": DerivedInput(published_slopes, "m", _slopes_formula, ("h",))},
+    acts_on="scores",
 )
 def alibi(
     query_positions: Array,
@@ -29,37 +67,40 @@ def alibi(
 ) -> Array:
     """The farther a key, the lower its score; each head has a slope of its own."""
     if slopes is None:
-        slopes = published_slopes(heads or 1)
-    slope = beside(np.asarray(slopes), heads)
+        slopes = published_slopes(shape=(heads or 1,))
+    slope = per_head(np.asarray(slopes), heads)
     farther: Array = slope * abs(query_positions[..., :, None] - key_positions)
     return -farther
 
 
-@written(alibi)
-def _(
-    pen: ArithmeticWriter,
+def check_t5(use: OperatorUse) -> None:
+    """Raise AttnError where the rows of the table can't be divided into buckets."""
+    rows, bidirectional = len(use.parameters["table"]), use.parameters["bidirectional"]
+    half = rows // 2 if bidirectional else rows
+    if half < 2 or (bidirectional and rows % 2):
+        raise AttnError(f"{rows} buckets can't be divided", where="position, table", hint="expected an even number ≥ 4")
+    if use.parameters["max_distance"] <= half // 2:
+        raise AttnError(
+            f"max_distance is not beyond the {half // 2} buckets of one distance each", where="position, max_distance"
+        )
+
+
+def t5_by_hand(
+    write: ArithmeticWriter,
     query_positions: Any,
     key_positions: Any,
-    heads: Any,
     result: Any,
-    slopes: Any = None,
-    **_: Any,
+    *,
+    table: Array,
+    max_distance: int = 128,
+    bidirectional: bool = True,
+    heads: int | None = None,
 ) -> list[str]:
-    distance = abs(query_positions - key_positions)
-    slope = -result / distance if distance else 0.0
-    return [f"−{pen(slope)}·|{query_positions} − {key_positions}| = {pen(result)}"]
-
-
-def published_slopes(heads: int) -> Array:
-    """2^(−8/n), 2^(−16/n), … for n heads, n a power of two.
-
-    Of another count: those of the power below it, then every second one of the power above.
-    """
-    power = 2 ** int(math.log2(heads))
-    first = 2.0 ** (-8 / power * np.arange(1, power + 1))
-    between = 2.0 ** (-4 / power * np.arange(1, 2 * power + 1, 2))
-    slopes: Array = np.concatenate([first, between])[:heads]
-    return slopes
+    """Work out one cell by hand."""
+    bucket = int(t5_bucket(np.array(key_positions - query_positions), len(table), max_distance, bidirectional))
+    return [
+        f"key {key_positions} − position {query_positions} is in bucket {bucket}: table[{bucket}] = {write(result)}"
+    ]
 
 
 @position(
@@ -72,37 +113,23 @@ def published_slopes(heads: int) -> Array:
         "table": [[5], [7], [0], [3]],
         "gives": [[5, 3], [7, 5]],
     },
-    traits=("scores",),
+    by_hand=t5_by_hand,
+    check=check_t5,
+    acts_on="scores",
 )
 def t5(
     query_positions: Array,
     key_positions: Array,
     heads: int | None = None,
     *,
-    table: Array,
+    table: Annotated[Array, TABLE],
     max_distance: Annotated[int, Range(least=2)] = 128,
     bidirectional: bool = True,
 ) -> Array:
     """A learned number for each head and each range of distances; far distances share one."""
     distance = key_positions - query_positions[..., :, None]
     bucket = t5_bucket(distance, len(table), max_distance, bidirectional)
-    return table[bucket, beside(np.arange(table.shape[-1]), heads)]
-
-
-@written(t5)
-def _(
-    pen: ArithmeticWriter,
-    query_positions: Any,
-    key_positions: Any,
-    heads: Any,
-    result: Any,
-    *,
-    table: Array,
-    max_distance: int = 128,
-    bidirectional: bool = True,
-) -> list[str]:
-    bucket = int(t5_bucket(np.array(key_positions - query_positions), len(table), max_distance, bidirectional))
-    return [f"key {key_positions} − position {query_positions} is in bucket {bucket}: table[{bucket}] = {pen(result)}"]
+    return table[bucket, per_head(np.arange(table.shape[-1]), heads)]
 
 
 def t5_bucket(distance: Array, buckets: int, max_distance: int, bidirectional: bool) -> Array:
@@ -128,6 +155,23 @@ def _root(number: int, degree: int) -> int:
     return guess
 
 
+def check_shaw(use: OperatorUse) -> None:
+    """Raise AttnError where the table of relative positions has no middle row."""
+    rows = len(use.parameters["table"])
+    if rows % 2 == 0:
+        hint = "expected an odd number: the middle is distance 0"
+        raise AttnError(f"has {rows} rows", where="position, table", hint=hint)
+
+
+def shaw_by_hand(
+    write: ArithmeticWriter, query: Array, query_positions: Any, key_positions: Any, result: Any, *, table: Array
+) -> list[str]:
+    """Work out one cell by hand."""
+    row = table[relative_row(key_positions - query_positions, len(table))]
+    distance = f"a({key_positions} − {query_positions})"
+    return [f"q({write.query})·{distance} = {write.products(query, row)} = {write(result)}"]
+
+
 @position(
     formula="qᵢ·a_{clip(j − pᵢ, −r, r)}",
     shapes="query[n d], query_positions[n], key_positions[m], table[r d] -> [n m]",
@@ -139,22 +183,15 @@ def _root(number: int, degree: int) -> int:
         "table": [[1, 0], [0, 0], [0, 1]],
         "gives": [[0, 2], [3, 0]],
     },
-    traits=("products",),
+    by_hand=shaw_by_hand,
+    check=check_shaw,
+    acts_on="products",
 )
-def shaw(query: Array, query_positions: Array, key_positions: Array, *, table: Array) -> Array:
+def shaw(query: Array, query_positions: Array, key_positions: Array, *, table: Annotated[Array, TABLE]) -> Array:
     """A learned key for each distance, up to the farthest that the table has; its middle row is distance 0."""
     products = query @ table.mT
     index = relative_row(key_positions - query_positions[..., :, None], table.shape[-2])
     return np.take_along_axis(products, np.broadcast_to(index, (*products.shape[:-1], index.shape[-1])), axis=-1)
-
-
-@written(shaw)
-def _(
-    pen: ArithmeticWriter, query: Array, query_positions: Any, key_positions: Any, result: Any, *, table: Array
-) -> list[str]:
-    row = table[relative_row(key_positions - query_positions, len(table))]
-    distance = f"a({key_positions} − {query_positions})"
-    return [f"q({pen.query})·{distance} = {pen.products(query, row)} = {pen(result)}"]
 
 
 def relative_row(distance: Array, rows: int) -> Array:
@@ -163,12 +200,15 @@ def relative_row(distance: Array, rows: int) -> Array:
     return np.clip(distance, -farthest, farthest) + farthest
 
 
-def biased(scores: Array, table: Array, query_rows: Array, key_positions: Array) -> Array:
+def add_bias_by_hand(
+    write: ArithmeticWriter, scores: Any, table: Array, query_rows: Any, key_positions: Any, result: Any
+) -> list[str]:
+    """Work out one cell by hand."""
+    return [f"{write(scores)} + {write.factor(result - scores)} = {write(result)}"]
+
+
+@structural(by_hand=add_bias_by_hand)
+def add_bias(scores: Array, table: Array, query_rows: Array, key_positions: Array) -> Array:
     """The scores and the user's own numbers; where those are −∞ the key is masked, and nothing is added."""
     cells = table_cells(table, query_rows, key_positions, beyond=0)
     return scores + np.where(cells == -np.inf, 0, cells)
-
-
-@written(biased)
-def _(pen: ArithmeticWriter, scores: Any, table: Array, query_rows: Any, key_positions: Any, result: Any) -> list[str]:
-    return [f"{pen(scores)} + {pen.factor(result - scores)} = {pen(result)}"]

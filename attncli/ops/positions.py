@@ -3,13 +3,61 @@
 from typing import Annotated, Any
 
 from attncli.base.arithmetic import ArithmeticWriter
+from attncli.base.errors import AttnError
 from attncli.base.lazy_numpy import Array, np
-from attncli.ops.registry import Range, position, written
+from attncli.ops.registry import TABLE, Range, position, structural
+from attncli.ops.rules import OperatorUse
 
 Positive = Annotated[float, Range(above=0)]
+
 Even = Annotated[int | None, Range(least=2)]
 
 QUARTER_TURN = 1.5707963267948966
+
+
+def check_rope(use: OperatorUse) -> None:
+    """Raise AttnError where the rotated features are not pairs, or are more than a head has."""
+    frequencies, dims = use.parameters.get("frequencies"), use.parameters.get("dims")
+    if frequencies is not None and dims is not None:
+        raise AttnError("dims and frequencies both say how many features turn", where="position, dims")
+    for letter in "dc":
+        size = use.lengths[letter]
+        rotated = 2 * len(frequencies) if frequencies is not None else dims or size
+        if rotated % 2 or rotated > size:
+            raise AttnError(
+                f"rope turns pairs, and can't turn {rotated} of the {size} features of a head",
+                where="position",
+                hint="give dims, an even number",
+            )
+
+
+def rope_by_hand(
+    write: ArithmeticWriter,
+    x: Array,
+    positions: Any,
+    result: Any,
+    *,
+    base: float = 10000.0,
+    dims: int | None = None,
+    interleaved: bool = False,
+    scaling: float = 1.0,
+    offset: float = 0.0,
+    frequencies: Array | None = None,
+) -> list[str]:
+    """Work out one cell by hand."""
+    turning = x.shape[-1] if dims is None else dims
+    angles = _angles(np.asarray(positions), turning, base, scaling, offset, frequencies)
+    one, other = pair(len(angles), interleaved)
+    first, second, angle = x[one][0], x[other][0], write(angles[0])
+    shift = f"({positions} + {write(offset)})" if offset else f"{positions}"
+    divided = f"/{write(scaling)}" if scaling != 1 else ""
+    speed = "" if frequencies is None else f"·{write.factor(frequencies[0])}"
+    turn = f"{shift}{divided}{speed}"
+    return [
+        f"the first pair turns by θ = {turn}" + ("" if turn == angle else f" = {angle}"),
+        f"{write(first)}·cos({angle}) − {write.factor(second)}·sin({angle}) = {write(result[one][0])}",
+        f"{write.factor(second)}·cos({angle}) + {write.factor(first)}·sin({angle}) = {write(result[other][0])}",
+    ]
 
 
 @position(
@@ -22,7 +70,9 @@ QUARTER_TURN = 1.5707963267948966
         "frequencies": [QUARTER_TURN, 0],
         "gives": [[1, 2, 3, 4], [-3, 2, 1, 4]],
     },
-    traits=("heads",),
+    by_hand=rope_by_hand,
+    check=check_rope,
+    acts_on="query_and_key",
 )
 def rope(
     x: Array,
@@ -45,35 +95,6 @@ def rope(
     turned[..., one] = first * cosine - second * sine
     turned[..., other] = second * cosine + first * sine
     return turned
-
-
-@written(rope)
-def _(
-    pen: ArithmeticWriter,
-    x: Array,
-    positions: Any,
-    result: Any,
-    *,
-    base: float = 10000.0,
-    dims: int | None = None,
-    interleaved: bool = False,
-    scaling: float = 1.0,
-    offset: float = 0.0,
-    frequencies: Array | None = None,
-) -> list[str]:
-    turning = x.shape[-1] if dims is None else dims
-    angles = _angles(np.asarray(positions), turning, base, scaling, offset, frequencies)
-    one, other = pair(len(angles), interleaved)
-    a, b, angle = pen(x[one][0]), pen.factor(x[other][0]), pen(angles[0])
-    shift = f"({positions} + {pen(offset)})" if offset else f"{positions}"
-    divided = f"/{pen(scaling)}" if scaling != 1 else ""
-    speed = "" if frequencies is None else f"·{pen.factor(frequencies[0])}"
-    turn = f"{shift}{divided}{speed}"
-    return [
-        f"the first pair turns by θ = {turn}" + ("" if turn == angle else f" = {angle}"),
-        f"{a}·cos({angle}) − {b}·sin({angle}) = {pen(result[one][0])}",
-        f"{pen.factor(x[other][0])}·cos({angle}) + {pen.factor(x[one][0])}·sin({angle}) = {pen(result[other][0])}",
-    ]
 
 
 def rope_frequencies(dims: int, base: float) -> Array:
@@ -100,12 +121,21 @@ def _angles(
     return angles
 
 
+def sinusoidal_by_hand(
+    write: ArithmeticWriter, positions: Any, result: Any, *, features: int, base: float = 10000.0, offset: float = 0.0
+) -> list[str]:
+    """Work out one cell by hand."""
+    place = write(positions + offset)
+    return [f"P[x1] = sin({place}/{write(base)}^0) = {write(result[0])}", f"P = {write(result)}"]
+
+
 @position(
     formula="Pₚ,₂f = sin(p / base^(2f/x)), Pₚ,₂f₊₁ = cos(p / base^(2f/x))",
     shapes="positions[n] -> [n x]",
     source="Vaswani et al. 2017, §3.5",
     example={"positions": [0], "features": 4, "gives": [[0, 1, 0, 1]]},
-    traits=("embeddings",),
+    by_hand=sinusoidal_by_hand,
+    acts_on="embeddings",
 )
 def sinusoidal(positions: Array, features: int, *, base: Positive = 10000.0, offset: float = 0.0) -> Array:
     """Sines and cosines of the position, from fast to slow, added to the embeddings."""
@@ -116,12 +146,26 @@ def sinusoidal(positions: Array, features: int, *, base: Positive = 10000.0, off
     return table
 
 
-@written(sinusoidal)
-def _(
-    pen: ArithmeticWriter, positions: Any, result: Any, *, features: int, base: float = 10000.0, offset: float = 0.0
+def check_learned(use: OperatorUse) -> None:
+    """Raise AttnError where the table has no row for a position, or its rows are not as wide as the embeddings."""
+    table, offset = use.parameters["table"], use.parameters["offset"]
+    width = use.lengths.get("y", table.shape[-1])
+    if width != table.shape[-1]:
+        raise AttnError(
+            f"query_embeddings has {width} columns (y); the table has {table.shape[-1]} (x)", where="position, table"
+        )
+    first, last = use.positions[0] + offset, use.positions[-1] + offset
+    if first < 0 or last >= len(table):
+        raise AttnError(
+            f"the table has positions 0 to {len(table) - 1}; {first} to {last} are asked for", where="position, table"
+        )
+
+
+def learned_by_hand(
+    write: ArithmeticWriter, positions: Any, result: Any, *, table: Array, features: int | None = None, offset: int = 0
 ) -> list[str]:
-    place = pen(positions + offset)
-    return [f"P[x1] = sin({place}/{pen(base)}^0) = {pen(result[0])}", f"P = {pen(result)}"]
+    """Work out one cell by hand."""
+    return [f"P = table[{positions + offset}] = {write(result)}"]
 
 
 @position(
@@ -129,26 +173,22 @@ def _(
     shapes="positions[n], table[t x] -> [n x]",
     source="Gehring et al. 2017, §3.1; Devlin et al. 2019 (BERT), §3",
     example={"positions": [2, 0], "table": [[1, 2], [3, 4], [5, 6]], "gives": [[5, 6], [1, 2]]},
-    traits=("embeddings",),
+    by_hand=learned_by_hand,
+    check=check_learned,
+    acts_on="embeddings",
 )
-def learned(positions: Array, features: int | None = None, *, table: Array, offset: int = 0) -> Array:
+def learned(positions: Array, features: int | None = None, *, table: Annotated[Array, TABLE], offset: int = 0) -> Array:
     """A learned vector for each position, added to the embeddings."""
     vectors: Array = table[positions + offset]
     return vectors
 
 
-@written(learned)
-def _(
-    pen: ArithmeticWriter, positions: Any, result: Any, *, table: Array, features: int | None = None, offset: int = 0
-) -> list[str]:
-    return [f"P = table[{positions + offset}] = {pen(result)}"]
+def add_positions_by_hand(write: ArithmeticWriter, x: Array, positions: Array, result: Any) -> list[str]:
+    """Work out one cell by hand."""
+    return [f"{write(x)} + {write(positions)} = {write(result)}"]
 
 
-def added(x: Array, positions: Array) -> Array:
+@structural(by_hand=add_positions_by_hand)
+def add_positions(x: Array, positions: Array) -> Array:
     """The embeddings and the vectors of their positions, together."""
     return x + positions
-
-
-@written(added)
-def _(pen: ArithmeticWriter, x: Array, positions: Array, result: Any) -> list[str]:
-    return [f"{pen(x)} + {pen(positions)} = {pen(result)}"]

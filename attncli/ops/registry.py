@@ -17,6 +17,7 @@ from attncli.base.lazy_numpy import Array
 from attncli.ops.rules import DerivedInput, Factorization, KeyBounds, MaskSign, OnlineNormalizer, OperatorUse
 
 P = ParamSpec("P")
+R = TypeVar("R")
 R_co = TypeVar("R_co", covariant=True)
 
 Tap = Callable[[str, Array], Array]
@@ -220,7 +221,9 @@ class OperatorFunction(Protocol[P, R_co]):
 
     record: OperatorRecord
 
-    def __call__(self, *args: P.args, **kwargs: P.kwargs) -> R_co: ...
+    def __call__(self, *args: P.args, **kwargs: P.kwargs) -> R_co:
+        """Compute it."""
+        ...
 
 
 class StructuralFunction(Protocol[P, R_co]):
@@ -228,10 +231,18 @@ class StructuralFunction(Protocol[P, R_co]):
 
     record: StructuralRecord
 
-    def __call__(self, *args: P.args, **kwargs: P.kwargs) -> R_co: ...
+    def __call__(self, *args: P.args, **kwargs: P.kwargs) -> R_co:
+        """Compute it."""
+        ...
 
 
-Register = Callable[[Callable[P, R_co]], OperatorFunction[P, R_co]]
+class Register(Protocol):
+    """A decorator that registers a function as an operator and returns it with its record."""
+
+    def __call__(self, function: Callable[P, R], /) -> OperatorFunction[P, R]:
+        """Register the function."""
+        ...
+
 
 _RECORDS: dict[str, dict[str, OperatorRecord]] = {kind: {} for kind in ARGUMENTS}
 _STRUCTURAL = StructuralRecord()
@@ -241,6 +252,11 @@ _loaded_entry_points = False
 def kinds() -> Sequence[str]:
     """The kinds of operators."""
     return list(ARGUMENTS)
+
+
+def registered(kind: str) -> Mapping[str, OperatorRecord]:
+    """The operators of a kind that are registered by now; no package is asked for its own."""
+    return MappingProxyType(_RECORDS[kind])
 
 
 def operators(kind: str) -> Mapping[str, OperatorRecord]:
@@ -285,14 +301,14 @@ def _load_entry_points() -> None:
             raise AttnError(message, where=f"package {entry_point.value}", hint="mend or uninstall it") from None
 
 
-def register(kind: str, **fields: Any) -> Register[P, R_co]:
+def register(kind: str, **fields: Any) -> Register:
     """A decorator that makes an operator's record, checks it, and hangs it on the function.
 
     Raises AttnError where the name is taken (the message names both functions), the formula, source or docstring is
     missing, a letter is not in the legend, or the function has an argument that no plan hands it.
     """
 
-    def decorate(function: Callable[P, R_co]) -> OperatorFunction[P, R_co]:
+    def decorate(function: Callable[P, R], /) -> OperatorFunction[P, R]:
         code: Any = function
         signature = parse(fields["shapes"])
         record = OperatorRecord(
@@ -305,8 +321,8 @@ def register(kind: str, **fields: Any) -> Register[P, R_co]:
         _check(record, code)
         _RECORDS[kind][record.name] = record
         code.record = record
-        registered: OperatorFunction[P, R_co] = code
-        return registered
+        decorated: OperatorFunction[P, R] = code
+        return decorated
 
     return decorate
 
@@ -321,7 +337,9 @@ def _check(record: OperatorRecord, function: Any) -> None:
     for what, text in (("formula", record.formula), ("source", record.source), ("docstring", record.summary)):
         if not text:
             raise AttnError(f"has no {what}", where=where)
-    letters = {part for axes in (*record.shapes.arrays.values(), record.shapes.result) for x in axes for part in x.split("+")}
+    letters = {
+        part for axes in (*record.shapes.arrays.values(), record.shapes.result) for x in axes for part in x.split("+")
+    }
     if not letters <= {*LEGEND, "r", "c", "1"}:
         unknown = ", ".join(sorted(letters - {*LEGEND}))
         raise AttnError(f"its shapes have letters that are not in the legend: {unknown}", where=where)
@@ -351,7 +369,7 @@ def score(
     derivative: Callable[..., Any] | None = None,
     unscaled: str | None = None,
     factorization: Factorization | None = None,
-) -> Register[P, R_co]:
+) -> Register:
     """Register a score: query [n d] and key [m c] to scores [n m]."""
     return register("score", **locals())
 
@@ -368,7 +386,7 @@ def normalizer(
     derivative: Callable[..., Any] | None = None,
     is_distribution: bool = False,
     online: OnlineNormalizer | None = None,
-) -> Register[P, R_co]:
+) -> Register:
     """Register a normalizer: scores [n m] to weights [n m]; a score of −∞ is a hidden key and gets weight 0."""
     return register("normalize", **locals())
 
@@ -386,7 +404,7 @@ def context(
     derivative: Callable[..., Any] | None = None,
     is_linear: bool = False,
     needs_distribution: bool = False,
-) -> Register[P, R_co]:
+) -> Register:
     """Register a context: weights [n m] and value [m e] to one vector a query, [n e] or [n a]."""
     return register("context", **locals())
 
@@ -402,7 +420,7 @@ def position(
     check: Callable[[OperatorUse], None] | None = None,
     derived: Mapping[str, DerivedInput] = MappingProxyType({}),
     derivative: Callable[..., Any] | None = None,
-) -> Register[P, R_co]:
+) -> Register:
     """Register a position scheme.
 
     `acts_on` says what it changes: "embeddings" (positions [n] and the number of features to vectors [n x], which are
@@ -422,7 +440,7 @@ def mask(
     check: Callable[[OperatorUse], None] | None = None,
     key_bounds: Callable[..., KeyBounds] | None = None,
     sign: MaskSign | None = None,
-) -> Register[P, R_co]:
+) -> Register:
     """Register a mask: a rule on the indices of queries and keys, true where the query may attend to the key."""
     return register("mask", **locals())
 
@@ -436,7 +454,7 @@ def norm(
     by_hand: ByHand | None = None,
     check: Callable[[OperatorUse], None] | None = None,
     derivative: Callable[..., Any] | None = None,
-) -> Register[P, R_co]:
+) -> Register:
     """Register a norm of queries and keys: x [n d] to vectors of a fixed size, [n d]."""
     return register("qk_norm", **locals())
 
@@ -448,20 +466,20 @@ def generator(
     source: str,
     example: Mapping[str, Any],
     is_drawn: bool = False,
-) -> Register[P, R_co]:
+) -> Register:
     """Register a generator: (stream, shape) to an array of that shape."""
     return register("generator", **locals())
 
 
 def structural(
     *, by_hand: ByHand | None = None, is_exact: bool = False
-) -> Callable[[Callable[P, R_co]], StructuralFunction[P, R_co]]:
-    """Hang a record on a function that plans use: how a cell is worked out by hand, and whether it only moves numbers."""
+) -> Callable[[Callable[P, R]], StructuralFunction[P, R]]:
+    """Hang a record on a function that plans use."""
 
-    def decorate(function: Callable[P, R_co]) -> StructuralFunction[P, R_co]:
+    def decorate(function: Callable[P, R]) -> StructuralFunction[P, R]:
         code: Any = function
         code.record = StructuralRecord(by_hand, is_exact)
-        recorded: StructuralFunction[P, R_co] = code
+        recorded: StructuralFunction[P, R] = code
         return recorded
 
     return decorate

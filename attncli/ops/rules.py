@@ -58,6 +58,7 @@ class MaskSign:
 
     sign: str
     meaning: str
+    precedence: int = 0  # where several rules hide a cell, it has the sign of the highest
 
 
 @dataclass(frozen=True, eq=False)

@@ -8,16 +8,27 @@ from typing import Annotated, Any
 
 from attncli.base.arithmetic import ArithmeticWriter
 from attncli.base.lazy_numpy import Array, np
-from attncli.ops.normalizers import TABLE, divided, largest_of, softmax, write_softmax
-from attncli.ops.registry import Range, normalizer, written
+from attncli.ops.normalizers import SHAPES, largest_of, safe_divide, softmax, softmax_by_hand
+from attncli.ops.registry import Range, normalizer
+
+
+def sparsemax_by_hand(write: ArithmeticWriter, scores: Array, result: Any) -> list[str]:
+    """Work out one cell by hand."""
+    chosen = scores[sparsemax(scores) > 0]
+    threshold = (chosen.sum() - 1) / len(chosen)
+    return [
+        f"τ = ({write.sum(chosen)} − 1)/{len(chosen)} = {write(threshold)}",
+        f"max({write.minus(scores[write.column], threshold)}, 0) = {write(result)}",
+    ]
 
 
 @normalizer(
     formula="aᵢ = argmin_p ‖p − sᵢ‖², p ≥ 0, Σ p = 1 = [sᵢⱼ − τᵢ]₊",
-    shapes=TABLE,
+    shapes=SHAPES,
     source="Martins & Astudillo 2016, eq. 2 and Algorithm 1",
     example={"scores": [[1, 0.5, -1], [3, 1, 0]], "gives": [[0.75, 0.25, 0], [1, 0, 0]]},
-    traits=("distribution",),
+    by_hand=sparsemax_by_hand,
+    is_distribution=True,
 )
 def sparsemax(scores: Array) -> Array:
     """The nearest distribution to the scores themselves; low scores get exactly 0."""
@@ -29,22 +40,29 @@ def sparsemax(scores: Array) -> Array:
     return _shown(scores, np.maximum(shifted - threshold.astype(scores.dtype), 0))
 
 
-@written(sparsemax)
-def _write_sparsemax(pen: ArithmeticWriter, scores: Array, result: Any) -> list[str]:
-    chosen = scores[sparsemax(scores) > 0]
-    threshold = (chosen.sum() - 1) / len(chosen)
+def entmax_by_hand(write: ArithmeticWriter, scores: Array, result: Any, *, alpha: float = 1.5) -> list[str]:
+    """Work out one cell by hand."""
+    if alpha == 1:
+        return softmax_by_hand(write, scores, result)
+    if alpha == 2:
+        return sparsemax_by_hand(write, scores, result)
+    weights = entmax(scores, alpha=alpha)
+    top = int(weights.argmax())
+    threshold = (alpha - 1) * scores[top] - weights[top] ** (alpha - 1)
+    product = f"{write(alpha - 1)}·{write.factor(scores[write.column])}"
     return [
-        f"τ = ({pen.sum(chosen)} − 1)/{len(chosen)} = {pen(threshold)}",
-        f"max({pen.minus(scores[pen.column], threshold)}, 0) = {pen(result)}",
+        f"τ = {write(threshold)}, so that the row sums to 1",
+        f"max({product} − {write.factor(threshold)}, 0)^(1/{write(alpha - 1)}) = {write(result)}",
     ]
 
 
 @normalizer(
     formula="aᵢ = argmax_p p·sᵢ + H_α(p), p ≥ 0, Σ p = 1 = [(α−1)sᵢⱼ − τᵢ]₊^(1/(α−1))",
-    shapes=TABLE,
+    shapes=SHAPES,
     source="Peters, Niculae & Martins 2019, Algorithms 1 and 2",
     example={"scores": [[0, 0], [4, 0]], "gives": [[0.5, 0.5], [1, 0]]},
-    traits=("distribution",),
+    by_hand=entmax_by_hand,
+    is_distribution=True,
 )
 def entmax(scores: Array, *, alpha: Annotated[float, Range(least=1)] = 1.5) -> Array:
     """Between softmax (α = 1) and sparsemax (α = 2); the larger α, the more weights are exactly 0."""
@@ -55,22 +73,6 @@ def entmax(scores: Array, *, alpha: Annotated[float, Range(least=1)] = 1.5) -> A
     shifted = _clipped((alpha - 1) * (scores - largest_of(scores)))
     weights = _entmax_15(shifted) if alpha == 1.5 else _entmax_by_bisection(shifted, alpha)
     return _shown(scores, weights)
-
-
-@written(entmax)
-def _(pen: ArithmeticWriter, scores: Array, result: Any, *, alpha: float = 1.5) -> list[str]:
-    if alpha == 1:
-        return write_softmax(pen, scores, result)
-    if alpha == 2:
-        return _write_sparsemax(pen, scores, result)
-    weights = entmax(scores, alpha=alpha)
-    top = int(weights.argmax())
-    threshold = (alpha - 1) * scores[top] - weights[top] ** (alpha - 1)
-    product = f"{pen(alpha - 1)}·{pen.factor(scores[pen.column])}"
-    return [
-        f"τ = {pen(threshold)}, so that the row sums to 1",
-        f"max({product} − {pen.factor(threshold)}, 0)^(1/{pen(alpha - 1)}) = {pen(result)}",
-    ]
 
 
 def _clipped(shifted: Array) -> Array:
@@ -114,4 +116,4 @@ def _entmax_by_bisection(x: Array, alpha: float) -> Array:
         too_low = powers(middle).sum(axis=-1, keepdims=True) >= 1
         low, high = np.where(too_low, middle, low), np.where(too_low, high, middle)
     weights = powers(low)
-    return divided(weights, weights.sum(axis=-1, keepdims=True))
+    return safe_divide(weights, weights.sum(axis=-1, keepdims=True))

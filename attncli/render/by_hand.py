@@ -5,7 +5,7 @@ from typing import Any
 from attncli.base.arithmetic import ArithmeticWriter
 from attncli.base.axes import COUNTED_FROM_0
 from attncli.base.lazy_numpy import np
-from attncli.ops.registry import written_for
+from attncli.ops.registry import record_of
 from attncli.render.focus import Place
 from attncli.trace.steps import Step, Trace
 
@@ -16,21 +16,21 @@ WHOLE_ROWS = {"normalize", "context"}  # stages that read all keys of a query at
 def lines(trace: Trace, step: Step, at: Place, places: int) -> list[str]:
     """The arithmetic of a step at the query, key and head in `at`; nothing where there is none to show."""
     row, column = at["n"], at["m"]
-    pen = ArithmeticWriter(places, trace.labels["n"][row], trace.labels["m"][column], row, column)
+    write = ArithmeticWriter(places, trace.labels["n"][row], trace.labels["m"][column], row, column)
     if step.stage == "project" and not step.is_identity:
-        return [_projection(trace, step, at, pen)] if _has(step, at) else []
-    writer = written_for(step.function) if step.function is not None else None
-    if writer is None or not _has(step, at):
+        return [_projection(trace, step, at, write)] if _has(step, at) else []
+    write_by_hand = record_of(step.function).by_hand if step.function is not None else None
+    if write_by_hand is None or not _has(step, at):
         return []
     fixed = LEADING | ({"n"} if step.stage in WHOLE_ROWS else set(at))
-    parameters = {p.name for p in step.entry.parameters} if step.entry is not None else set()
+    parameters = {p.name for p in step.record.parameters} if step.record is not None else set()
     arguments = {
         name: _taken(trace[source], at, LEADING if name in parameters else fixed)
         for name, source in step.inputs.items()
     }
     result = _taken(step, at, LEADING | ({"n"} if step.stage == "context" else set(at)))
     with np.errstate(all="ignore"):  # the step that overflowed has its note
-        return writer(pen, **arguments, result=result, **step.options)
+        return write_by_hand(write, **arguments, result=result, **step.options)
 
 
 def _has(step: Step, at: Place) -> bool:
@@ -44,7 +44,7 @@ def _taken(step: Step, at: Place, letters: set[str]) -> Any:
     return step.value[tuple(min(at[x], size - 1) if x in letters and x in at else slice(None) for x, size in index)]
 
 
-def _projection(trace: Trace, step: Step, at: Place, pen: ArithmeticWriter) -> str:
+def _projection(trace: Trace, step: Step, at: Place, write: ArithmeticWriter) -> str:
     """The line `query(word_1) = 1·[2 0 2] + 0·[2 0 0] + 0·[2 1 2] = [2 0 2]`: one row of `x @ w + b`."""
     letter = step.axes[-2]
     values = {name: trace[source] for name, source in step.inputs.items()}
@@ -54,5 +54,5 @@ def _projection(trace: Trace, step: Step, at: Place, pen: ArithmeticWriter) -> s
     name = f"{step.name}({trace.labels[letter][at[letter]]})"
     bias = values["b"].value if "b" in values else None
     if "w" in values:
-        return pen.mixture(name, step.axes[-1], x, values["w"].value, result, plus=bias)
-    return f"{name} = {pen(x)} + {pen(bias)} = {pen(result)}"
+        return write.linear_combination(name, step.axes[-1], x, values["w"].value, result, plus=bias)
+    return f"{name} = {write(x)} + {write(bias)} = {write(result)}"

@@ -1,40 +1,56 @@
-"""A picture of the masks: for each query and key whether it is visible, and if not, which rule hides it."""
+"""Masks as signs: for each query and key whether it is visible, and if not, which rule hides it."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 
 from attncli.base.lazy_numpy import Array, np
+from attncli.ops.registry import OperatorRecord
+from attncli.ops.rules import MaskSign
 from attncli.render.grid import Grid, parts
 from attncli.trace.steps import Step, Trace
 
 VISIBLE = "●"
-# The rules in the order in which one is named where several hide a key: sign and meaning.
-SIGNS = {
-    "key_lengths": ("░", "padding"),
-    "mask": ("×", "masked"),
-    "bias": ("−", "bias −∞"),
-    "causal": ("▷", "after the query (causal)"),
-    "window": ("·", "outside the window"),
-}
+UNSIGNED = "□"  # of a rule whose record has no sign
+
+
+@dataclass(frozen=True)
+class _Rule:
+    """One input of the step `visible`: where it is true, and the sign of the cells that it hides."""
+
+    visible: Array
+    sign: MaskSign
 
 
 def pictures(trace: Trace, step: Step, fixed: Mapping[str, int]) -> Iterator[tuple[Grid, str]]:
-    """The table of visible keys as signs, and the legend that counts each of them."""
-    rules = {name: trace[source].value for name, source in step.inputs.items()}
-    for at, said in parts(trace, step, fixed):
+    """The table of visible keys as signs, and the legend that counts each of them.
+
+    `step` is the step `visible` [… n m], whose inputs are the rules; a cell has the sign of the rule of the highest
+    precedence that hides it, of equal ones the first.
+    """
+    rules = sorted(
+        (_Rule(trace[source].value, _sign(name, trace[source].record)) for name, source in step.inputs.items()),
+        key=lambda rule: -rule.sign.precedence,
+    )
+    for at, heading in parts(trace, step, fixed):
         visible = step.value[at]
-        signs = np.full(visible.shape, VISIBLE)
-        for name in reversed([name for name in SIGNS if name in rules]):
-            signs[~_at(rules[name], at, visible.shape)] = SIGNS[name][0]
+        signs = np.where(visible, VISIBLE, UNSIGNED)
+        for rule in reversed(rules):
+            signs[~_at(rule.visible, at, visible.shape)] = rule.sign.sign
         shape = (len(trace.labels["n"]), visible.shape[-1])  # one row may serve every query
         grid = Grid(
             values=np.broadcast_to(visible, shape).astype(np.int64),
             rows=trace.labels["n"],
             columns=trace.labels["m"],
             corner="n\\m",
-            slice=said,
+            slice=heading,
             signs=np.broadcast_to(signs, shape).tolist(),
         )
         yield grid, _legend(grid, rules)
+
+
+def _sign(name: str, record: OperatorRecord | None) -> MaskSign:
+    """How the picture marks what a rule hides; without a sign of its own it has a square and its name."""
+    return record.sign if record is not None and record.sign is not None else MaskSign(UNSIGNED, name)
 
 
 def _at(rule: Array, at: tuple[int, ...], shape: tuple[int, ...]) -> Array:
@@ -44,9 +60,12 @@ def _at(rule: Array, at: tuple[int, ...], shape: tuple[int, ...]) -> Array:
     return np.broadcast_to(part, shape)
 
 
-def _legend(grid: Grid, rules: Mapping[str, Array]) -> str:
-    """What the signs mean and how many cells have each."""
+def _legend(grid: Grid, rules: Sequence[_Rule]) -> str:
+    """What the signs mean and how many cells have each; rules of one sign have one count."""
     assert grid.signs is not None
     cells = [sign for row in grid.signs for sign in row]
-    meanings = [(VISIBLE, "visible"), *(SIGNS[name] for name in SIGNS if name in rules)]
-    return "   ".join(f"{sign} {meaning}: {cells.count(sign)}" for sign, meaning in meanings)
+    meanings = {VISIBLE: "visible"}
+    for rule in rules:
+        known = meanings.get(rule.sign.sign)
+        meanings[rule.sign.sign] = f"{known}, {rule.sign.meaning}" if known else rule.sign.meaning
+    return "   ".join(f"{sign} {meaning}: {cells.count(sign)}" for sign, meaning in meanings.items())

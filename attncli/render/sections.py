@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from attncli.base.axes import LEGEND
-from attncli.ops.registry import said
+from attncli.ops.registry import format_value
 from attncli.render import by_hand
 from attncli.render.focus import Place, along, focus
 from attncli.render.grid import Grid, grids
@@ -95,8 +95,8 @@ def _shape(step: Step) -> str:
 def _shapes(trace: Trace, step: Step) -> str:
     """What goes in and what comes out, in letters and lengths."""
     inputs = ", ".join(f"{trace[name].symbol} {_shape(trace[name])}" for name in step.inputs.values())
-    shapes = f"{inputs} → {_shape(step)}" if inputs and step.inside is None else _shape(step)
-    options = [f"{name} = {said(value)}" for name, value in step.options.items() if step.entry is not None]
+    shapes = f"{inputs} → {_shape(step)}" if inputs and step.tapped_from is None else _shape(step)
+    options = [f"{name} = {format_value(value)}" for name, value in step.options.items() if step.record is not None]
     return "; ".join([shapes, *options])
 
 

@@ -50,8 +50,8 @@ class Step:
     function: Callable[..., Array] | None = None
     inputs: Mapping[str, str] = field(default_factory=dict)
     options: Mapping[str, Any] = field(default_factory=dict)
-    entry: OperatorRecord | None = None
-    inside: str | None = None  # the step whose function this quantity passed by, on the way to its result
+    record: OperatorRecord | None = None
+    tapped_from: str | None = None  # the step whose function this quantity passed by, on the way to its result
     notes: tuple[str, ...] = ()
 
     @property

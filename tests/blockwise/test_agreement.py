@@ -12,7 +12,7 @@ from attncli.engine import blockwise, tiles
 from attncli.engine.options import RunOptions
 from attncli.io.assemble import assemble
 from attncli.io.origin import Origin, RawValue
-from attncli.ops import entries
+from attncli.ops import operators
 from attncli.ops.registry import OperatorRecord
 from attncli.plan import build
 from attncli.problem.spec import Problem
@@ -112,7 +112,7 @@ def chosen(entry: OperatorRecord) -> dict[str, Any]:
 
 
 def names(kind: str) -> list[str]:
-    return list(entries(kind))
+    return list(operators(kind))
 
 
 @settings(max_examples=400, deadline=None)
@@ -139,14 +139,14 @@ def test_the_whole_catalogue_goes_through_blocks(
     score: str, normalize: str, context: str, size: int, more: dict[str, Any]
 ) -> None:
     if context == "sample" and (
-        "sink" in more or "distribution" not in entries("normalize")[normalize].traits or "dtype" in more
+        "sink" in more or not operators("normalize")[normalize].is_distribution or "dtype" in more
     ):
         context = "argmax"
     if "position" in more:
         more = more | {"position": POSITIONS[more["position"]]}
         score = "dot" if "shaw" in more["position"] else score  # its vectors are added to keys that are multiplied
     stages = {"score": score, "normalize": normalize, "context": context}
-    keys = {kind: chosen(entries(kind)[name]) or name for kind, name in stages.items()}
+    keys = {kind: chosen(operators(kind)[name]) or name for kind, name in stages.items()}
     one = problem(query=QUERY, key=KEY, value=VALUE, **keys, **more)
     with pytest.MonkeyPatch.context() as patch:
         for name, value in sizes(size).items():
@@ -166,7 +166,7 @@ def test_the_whole_catalogue_goes_through_blocks(
 
 def test_every_mask_and_every_position_that_blocks_see_is_among_these() -> None:
     assert set(MASKS) == set(names("mask"))
-    assert set(POSITIONS) == {name for name, entry in entries("position").items() if "embeddings" not in entry.traits}
+    assert set(POSITIONS) == {name for name, entry in operators("position").items() if entry.acts_on != "embeddings"}
 
 
 def assert_choices_agree(ours: Trace, whole: Trace, close: float) -> None:

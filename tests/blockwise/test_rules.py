@@ -5,17 +5,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from attncli.ops import entries, masks
-from attncli.ops.rules import factors_of, merging_of, reach_of
+from attncli.ops import masks, operators
 
 positions = st.lists(st.integers(-3, 9), min_size=1, max_size=5).map(sorted).map(np.array)
 sides = st.sampled_from([0, 1, 3, float("inf")])
 
 
 def holds(visible: np.ndarray, reach: object) -> None:
-    """No key outside `some` is seen by any query, every key inside `every` by all of them."""
+    """No key outside `any_visible` is seen by any query, every key inside `all_visible` by all of them."""
     keys = np.arange(visible.shape[-1])
-    (first, end), (low, high) = reach.some, reach.every  # type: ignore[attr-defined] # a Reach
+    (first, end), (low, high) = reach.any_visible, reach.all_visible  # type: ignore[attr-defined] # KeyBounds
     outside, inside = (keys < first) | (keys >= end), (keys >= low) & (keys < high)
     assert not visible[..., outside].any()
     assert visible[..., inside].all()
@@ -24,19 +23,19 @@ def holds(visible: np.ndarray, reach: object) -> None:
 @given(positions, st.integers(1, 8))
 def test_causal(query_positions: np.ndarray, count: int) -> None:
     given = {"query_positions": query_positions, "key_positions": np.arange(count)}
-    holds(masks.causal(**given), reach_of(masks.causal)(**given))
+    holds(masks.causal(**given), masks.causal.record.key_bounds(**given))
 
 
 @given(positions, st.integers(1, 8), sides, sides)
 def test_window(query_positions: np.ndarray, count: int, left: float, right: float) -> None:
     given = {"query_positions": query_positions, "key_positions": np.arange(count), "left": left, "right": right}
-    holds(masks.window(**given), reach_of(masks.window)(**given))
+    holds(masks.window(**given), masks.window.record.key_bounds(**given))
 
 
 @given(st.lists(st.integers(0, 8), min_size=1, max_size=3), st.integers(1, 8))
 def test_key_lengths(lengths: list[int], count: int) -> None:
     given = {"key_positions": np.arange(count), "key_lengths": np.array(lengths)}
-    holds(masks.key_lengths(**given), reach_of(masks.key_lengths)(**given))
+    holds(masks.key_lengths(**given), masks.key_lengths.record.key_bounds(**given))
 
 
 @given(st.integers(0, 2**32 - 1), st.integers(1, 5), st.integers(1, 6), st.sampled_from([0.1, 0.5, 0.95]))
@@ -44,11 +43,11 @@ def test_tables(seed: int, rows: int, columns: int, share: float) -> None:
     visible = np.random.default_rng(seed).random((rows, columns)) < share
     for rule, table in ((masks.mask_, visible), (masks.bias, np.where(visible, 0.5, -np.inf))):
         given = {"table": table, "query_rows": np.arange(rows), "key_positions": np.arange(columns + 2)}
-        holds(rule(**given), reach_of(rule)(**given))
+        holds(rule(**given), rule.record.key_bounds(**given))
 
 
 def test_every_mask_says_what_a_block_may_see() -> None:
-    assert all(reach_of(entry.function) is not None for entry in entries("mask").values())
+    assert all(entry.key_bounds is not None for entry in operators("mask").values())
 
 
 @pytest.mark.parametrize("name", ["dot", "scaled_dot", "general", "cosine"])
@@ -56,37 +55,37 @@ def test_a_score_is_the_product_of_its_factors(name: str) -> None:
     random = np.random.default_rng(7)
     query, key, w = random.standard_normal((5, 3)), random.standard_normal((7, 3)), random.standard_normal((3, 3))
     more = {"general": {"w": w}, "cosine": {"beta": 1.7}}.get(name, {})
-    function = entries("score")[name].function
-    factors = factors_of(function)
+    function = operators("score")[name].function
+    factors = function.record.factorization
     product = factors.left(query, **more) @ factors.right(key, **more).T * factors.scale(3)
     np.testing.assert_allclose(product, function(query, key, **more), rtol=1e-12)
 
 
 def test_scores_that_are_no_products_have_no_factors() -> None:
-    bare = {name for name, entry in entries("score").items() if factors_of(entry.function) is None}
+    bare = {name for name, entry in operators("score").items() if entry.factorization is None}
     assert bare == {"additive", "location", "gaussian", "laplacian", "euclidean"}
 
 
-@pytest.mark.parametrize("name", [name for name, entry in entries("normalize").items() if merging_of(entry.function)])
+@pytest.mark.parametrize("name", [name for name, entry in operators("normalize").items() if entry.online])
 @pytest.mark.parametrize("cut", [1, 4, 6])
 def test_two_pieces_of_a_row_gather_to_the_weights(name: str, cut: int) -> None:
     """Each piece is measured against its own largest score, then brought to what both of them have in common."""
     scores = np.array([[0.5, -np.inf, 2.0, -1.0, 2.0, 0.25, 1.5], [-9.0, -8.0, -np.inf, -7.0, -7.5, -30.0, -2.0]])
-    function = entries("normalize")[name].function
-    rule = merging_of(function)
+    function, options = operators("normalize")[name].function, operators("normalize")[name].defaults
+    rule = function.record.online
     pieces = [scores[:, :cut].copy(), scores[:, cut:].copy()]
-    largest = [np.maximum(piece.max(axis=-1, keepdims=True), rule.floor) for piece in pieces]
+    largest = [np.maximum(piece.max(axis=-1, keepdims=True), rule.min_running_max) for piece in pieces]
     reference = np.maximum(*largest)
     parts = []
     for piece, own in zip(pieces, largest, strict=True):
         shown = np.where(np.isinf(own), 0, own)
-        found = rule.parts(piece.copy(), shown if rule.measured else None, out=piece)
-        parts.append(found * rule.parts(shown, reference) if rule.measured else found)
+        found = rule.numerator(piece.copy(), shown if rule.uses_running_max else None, out=piece, **options)
+        parts.append(found * rule.numerator(shown, reference, **options) if rule.uses_running_max else found)
     whole = np.concatenate(parts, axis=-1)
-    total = whole.sum(axis=-1, keepdims=True) + (rule.beside(reference) if rule.beside else 0)
-    np.testing.assert_allclose(whole / total if rule.divided else whole, function(scores), rtol=1e-12, atol=1e-15)
+    total = whole.sum(axis=-1, keepdims=True) + (rule.extra_denominator(reference) if rule.extra_denominator else 0)
+    np.testing.assert_allclose(whole / total if rule.is_divided else whole, function(scores), rtol=1e-12, atol=1e-15)
 
 
 def test_what_can_not_merge_takes_whole_rows() -> None:
-    whole = {name for name, entry in entries("normalize").items() if merging_of(entry.function) is None}
+    whole = {name for name, entry in operators("normalize").items() if entry.online is None}
     assert whole == {"sparsemax", "entmax", "topk"}

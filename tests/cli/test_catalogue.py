@@ -5,29 +5,29 @@ from collections.abc import Callable
 
 import pytest
 
-from attncli.ops import entries, kinds
+from attncli.ops import kinds, operators
 from attncli.problem.spec import FIELDS
 
 Run = Callable[..., subprocess.CompletedProcess[str]]
-EVERY = [(kind, name) for kind in kinds() for name in entries(kind)]
+EVERY = [(kind, name) for kind in kinds() for name in operators(kind)]
 
 
 def test_the_list_has_every_entry_with_its_sentence(run: Run) -> None:
     lines = [line.split(None, 1) for line in run("list").stdout.splitlines() if line.startswith(" ")]
-    expected = [(name, entries(kind)[name].summary) for kind, name in EVERY]
+    expected = [(name, operators(kind)[name].summary) for kind, name in EVERY]
     assert [tuple(line) for line in lines] == expected
 
 
 @pytest.mark.parametrize(("plural", "kind"), [("scores", "score"), ("contexts", "context")])
 def test_one_kind_is_listed_by_its_plural(plural: str, kind: str, run: Run) -> None:
     shown = [line.split()[0] for line in run("list", plural).stdout.splitlines()]
-    assert shown == [plural, *entries(kind)]
+    assert shown == [plural, *operators(kind)]
 
 
 @pytest.mark.parametrize("kind", kinds())
 def test_show_says_everything_that_the_record_says(kind: str, run: Run) -> None:
-    for name in list(entries(kind))[:4]:
-        entry, shown = entries(kind)[name], run("show", name).stdout
+    for name in list(operators(kind))[:4]:
+        entry, shown = operators(kind)[name], run("show", name).stdout
         assert f"{name}  ({kind})" in shown
         for said in (entry.summary, entry.formula, entry.source, *map(str, entry.parameters)):
             assert said in shown
@@ -38,7 +38,7 @@ def test_help_names_every_option_and_every_entry(run: Run) -> None:
     for key in FIELDS:
         assert f"--{key.replace('_', '-')}" in shown
     for kind in ("score", "normalize", "context", "generator"):
-        assert ", ".join(entries(kind)) in shown
+        assert ", ".join(operators(kind)) in shown
 
 
 @pytest.mark.parametrize(

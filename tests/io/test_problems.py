@@ -124,7 +124,7 @@ def test_paths_are_relative_to_the_file_that_names_them(tmp_path: Path) -> None:
 def test_an_option_wins_over_the_file(tmp_path: Path) -> None:
     document = read_document(file(tmp_path, "embeddings: [[1, 2]]\nscore: dot\ntokens: [a]\n"))
     problem = assemble(document | options(score="euclidean", embeddings="[[5, 6], [7, 8]]", tokens=["x", "y"]))
-    assert problem.score.entry.name == "euclidean"
+    assert problem.score.record.name == "euclidean"
     assert problem.embeddings is not None
     assert problem.embeddings.tolist() == [[5, 6], [7, 8]]
     assert problem.key_labels == ("x", "y")

@@ -5,7 +5,7 @@ import math
 import numpy as np
 import pytest
 
-from attncli.ops.position_biases import alibi, biased, published_slopes, relative_row, shaw, t5, t5_bucket
+from attncli.ops.position_biases import add_bias, alibi, published_slopes, relative_row, shaw, t5, t5_bucket
 
 PLACES = np.arange(5)
 
@@ -29,12 +29,12 @@ SLOPES = {
 
 @pytest.mark.parametrize("heads", SLOPES)
 def test_the_slopes_of_alibi_are_the_published_ones(heads: int) -> None:
-    np.testing.assert_allclose(published_slopes(heads), SLOPES[heads], rtol=1e-15)
+    np.testing.assert_allclose(published_slopes(shape=(heads,)), SLOPES[heads], rtol=1e-15)
 
 
 @pytest.mark.parametrize("heads", range(1, 65))
 def test_every_head_has_a_slope_of_its_own(heads: int) -> None:
-    slopes = published_slopes(heads)
+    slopes = published_slopes(shape=(heads,))
     assert len(set(slopes.tolist())) == heads
     assert 0 < slopes.min() <= slopes.max() < 1
 
@@ -118,5 +118,5 @@ def test_a_relative_key_is_the_tables_row_for_the_distance() -> None:
 
 def test_a_bias_is_added_and_where_it_is_minus_infinity_nothing_is() -> None:
     scores = np.array([[1.0, 2, 3, 4]])
-    found = biased(scores, np.array([[10.0, -np.inf, 30]]), np.array([0]), np.arange(4))
+    found = add_bias(scores, np.array([[10.0, -np.inf, 30]]), np.array([0]), np.arange(4))
     assert found.tolist() == [[11, 2, 33, 4]]

@@ -10,13 +10,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from attncli.ops import entries
-from attncli.ops.contexts import mixed, sample
+from attncli.ops import operators
+from attncli.ops.contexts import sample, weighted_values
 from attncli.ops.normalizers import softmax
 from attncli.ops.sparse_normalizers import sparsemax
 
 N, M, E, D, A = 3, 5, 7, 2, 11
-CONTEXTS = entries("context")
+CONTEXTS = operators("context")
 Row = list[float]
 
 
@@ -78,7 +78,7 @@ def test_a_context_is_its_definition(name: str, normalize: Callable[[np.ndarray]
 @pytest.mark.parametrize("name", CONTEXTS)
 def test_a_key_of_weight_zero_is_as_if_it_were_not_there(name: str) -> None:
     weights, value, query = numbers(N, M), numbers(M, E), numbers(N, D)
-    if "needs distribution" in CONTEXTS[name].traits:
+    if CONTEXTS[name].needs_distribution:
         weights = softmax(weights)
     weights[:, [1, 3]] = 0
     kept = [0, 2, 4]
@@ -92,13 +92,15 @@ def test_one_batch_item_takes_nothing_of_another(weight: float, unsound: float) 
     weights, value = numbers(2, 3, N, M), numbers(2, 1, M, E)
     weights[0, 1, :, 2], value[1, 0, 2] = weight, unsound
     with np.errstate(invalid="ignore"):  # a product of NumPy's may say so of infinity
-        mixtures = mixed(weights, value)
+        mixtures = weighted_values(weights, value)
         alone = [w @ v for w, v in zip(weights, value, strict=True)]
     np.testing.assert_allclose(mixtures, alone, rtol=1e-12)
 
 
 def test_an_infinite_weight_of_an_infinite_value_is_infinite() -> None:
-    assert mixed(np.array([[math.inf, 1.0]]), np.array([[math.inf, 2.0], [3.0, 4.0]])).tolist() == [[math.inf] * 2]
+    assert weighted_values(np.array([[math.inf, 1.0]]), np.array([[math.inf, 2.0], [3.0, 4.0]])).tolist() == [
+        [math.inf] * 2
+    ]
 
 
 @pytest.mark.parametrize("name", set(CONTEXTS) - {"attentional"})

@@ -5,10 +5,10 @@ import math
 import numpy as np
 import pytest
 
-from attncli.ops import entries
+from attncli.ops import operators
 from attncli.ops.initializers import stream
 
-GENERATORS = entries("generator")
+GENERATORS = operators("generator")
 
 
 def draw(name: str, shape: tuple[int, ...], *, seed: int = 42, kind: str = "pcg64", **parameters: float) -> np.ndarray:

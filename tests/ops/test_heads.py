@@ -3,14 +3,25 @@
 import numpy as np
 import pytest
 
-from attncli.ops.structural import beside, join, laid, merge, project, rows, share, split, with_column, without_column
+from attncli.ops.structural import (
+    concat_cache,
+    drop_missing_axes,
+    merge_heads,
+    per_head,
+    project,
+    repeat_kv,
+    select_rows,
+    split_heads,
+    with_column,
+    without_column,
+)
 
 N, H, D = 3, 5, 7
 
 
 def test_a_head_gets_its_share_of_the_features_in_order() -> None:
     x = np.arange(N * H * D).reshape(N, H * D)
-    heads = split(x, heads=H)
+    heads = split_heads(x, heads=H)
     assert heads.shape == (H, N, D)
     for head in range(H):
         np.testing.assert_array_equal(heads[head], x[:, head * D : (head + 1) * D])
@@ -19,7 +30,7 @@ def test_a_head_gets_its_share_of_the_features_in_order() -> None:
 @pytest.mark.parametrize("leading", [(), (2,)])
 def test_merging_undoes_splitting(leading: tuple[int, ...]) -> None:
     x = np.random.default_rng(0).normal(size=(*leading, N, H * D))
-    np.testing.assert_array_equal(merge(split(x, heads=H)), x)
+    np.testing.assert_array_equal(merge_heads(split_heads(x, heads=H)), x)
 
 
 def test_a_projection_multiplies_from_the_right_and_adds() -> None:
@@ -30,7 +41,7 @@ def test_a_projection_multiplies_from_the_right_and_adds() -> None:
 
 
 def test_rows_are_taken_in_the_order_they_are_named() -> None:
-    assert rows(np.array([[1.0], [2], [3]]), at=[2, 0]).tolist() == [[3], [1]]
+    assert select_rows(np.array([[1.0], [2], [3]]), at=[2, 0]).tolist() == [[3], [1]]
 
 
 @pytest.mark.parametrize(
@@ -38,17 +49,17 @@ def test_rows_are_taken_in_the_order_they_are_named() -> None:
 )
 def test_a_query_head_reads_the_key_head_of_its_group(heads: int, shared: list[int]) -> None:
     x = np.random.default_rng(1).normal(size=(2, 3, N, D))
-    np.testing.assert_array_equal(share(x, heads=heads), x[:, shared])
+    np.testing.assert_array_equal(repeat_kv(x, heads=heads), x[:, shared])
 
 
 def test_the_cache_comes_before_what_is_new() -> None:
-    assert join(np.array([[1.0], [2]]), np.array([[3.0]])).tolist() == [[1], [2], [3]]
+    assert concat_cache(np.array([[1.0], [2]]), np.array([[3.0]])).tolist() == [[1], [2], [3]]
 
 
 def test_a_number_a_head_stands_beside_its_table() -> None:
-    table = np.zeros((2, H, N, D)) + beside(np.arange(H), H)
+    table = np.zeros((2, H, N, D)) + per_head(np.arange(H), H)
     assert table[1, :, 0, 0].tolist() == list(range(H))
-    assert beside(np.array([7]), None).shape == ()
+    assert per_head(np.array([7]), None).shape == ()
 
 
 @pytest.mark.parametrize(("heads", "leading"), [(H, (2, H)), (H, (H,)), (None, (2,)), (None, ())])
@@ -61,5 +72,5 @@ def test_a_column_that_is_joined_can_be_dropped(heads: int | None, leading: tupl
 
 
 def test_a_table_is_laid_without_axes_that_nobody_has() -> None:
-    assert laid(np.zeros((1, 5, 2, 3)), (0,)).shape == (5, 2, 3)
-    assert laid(np.zeros(3), ()).shape == (1, 3)
+    assert drop_missing_axes(np.zeros((1, 5, 2, 3)), (0,)).shape == (5, 2, 3)
+    assert drop_missing_axes(np.zeros(3), ()).shape == (1, 3)

@@ -5,8 +5,8 @@ import math
 import numpy as np
 import pytest
 
-from attncli.ops import entries
-from attncli.ops.masks import and_masks, bias, causal, hide, key_lengths, mask_, table_cells, window
+from attncli.ops import operators
+from attncli.ops.masks import and_masks, apply_mask, bias, causal, key_lengths, mask_, table_cells, window
 
 N, M = 5, 7
 ROWS, FIELDS = np.arange(N), np.arange(M)
@@ -14,7 +14,7 @@ INFINITE = math.inf
 
 
 def test_every_mask_has_its_statement_here() -> None:
-    assert set(entries("mask")) == {"mask", "bias", "causal", "window", "key_lengths"}
+    assert set(operators("mask")) == {"mask", "bias", "causal", "window", "key_lengths"}
 
 
 @pytest.mark.parametrize("first", [-2, 0, 3])
@@ -80,7 +80,7 @@ def test_what_one_rule_hides_is_hidden() -> None:
 
 def test_hidden_scores_are_minus_infinity_whatever_they_were() -> None:
     scores = np.array([[np.nan, np.inf, -np.inf, 2.0]], dtype=np.float32)
-    hidden = hide(scores, np.array([[False, False, False, True]]))
+    hidden = apply_mask(scores, np.array([[False, False, False, True]]))
     assert hidden.tolist() == [[-np.inf, -np.inf, -np.inf, 2]]
     assert hidden.dtype == np.float32
 

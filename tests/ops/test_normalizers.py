@@ -10,12 +10,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from attncli.ops import entries
+from attncli.ops import operators
 from attncli.ops.normalizers import softmax, softmax1
 from attncli.ops.sparse_normalizers import entmax, sparsemax
 
-NORMALIZERS = entries("normalize")
-DISTRIBUTIONS = [name for name, entry in NORMALIZERS.items() if "distribution" in entry.traits]
+NORMALIZERS = operators("normalize")
+DISTRIBUTIONS = [name for name, entry in NORMALIZERS.items() if entry.is_distribution]
 Row = list[float]
 
 

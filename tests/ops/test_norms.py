@@ -5,14 +5,14 @@ import math
 import numpy as np
 import pytest
 
-from attncli.ops import entries
+from attncli.ops import operators
 from attncli.ops.norms import l2, rms
 
 X = np.array([[3.0, 4, 12], [1, -2, 2]])
 
 
 def test_every_norm_has_its_statement_here() -> None:
-    assert set(entries("qk_norm")) == {"l2", "rms"}
+    assert set(operators("qk_norm")) == {"l2", "rms"}
 
 
 def test_l2_brings_every_vector_to_length_one() -> None:

@@ -8,45 +8,45 @@ import pytest
 from attncli.base.arithmetic import ArithmeticWriter
 from attncli.base.axes import LEGEND
 from attncli.base.errors import AttnError, UnknownNameError
-from attncli.ops import entries, kinds, look_up
-from attncli.ops.registry import OperatorRecord, Range, register, written_for
+from attncli.ops import kinds, look_up, operators
+from attncli.ops.registry import OperatorRecord, Range, register
 
-EVERY = [entry for kind in kinds() for entry in entries(kind).values()]
-STAGES = [entry for entry in EVERY if entry.kind != "generator"]
-named = pytest.mark.parametrize("entry", EVERY, ids=lambda entry: entry.name)
-staged = pytest.mark.parametrize("entry", STAGES, ids=lambda entry: entry.name)
+EVERY = [record for kind in kinds() for record in operators(kind).values()]
+STAGES = [record for record in EVERY if record.kind != "generator"]
+named = pytest.mark.parametrize("record", EVERY, ids=lambda record: record.name)
+staged = pytest.mark.parametrize("record", STAGES, ids=lambda record: record.name)
 
 
 INDICES = {"query_positions", "key_positions", "query_rows", "positions", "key_lengths"}
 
 
-def example(entry: OperatorRecord) -> dict[str, Any]:
+def example(record: OperatorRecord) -> dict[str, Any]:
     """The arrays and numbers of a record's example; indices are whole numbers."""
     return {
-        name: np.array(value, dtype=int if name in INDICES else float) if name in entry.shapes.arrays else value
-        for name, value in entry.example.items()
+        name: np.array(value, dtype=int if name in INDICES else float) if name in record.shapes.arrays else value
+        for name, value in record.example.items()
         if name != "gives"
     }
 
 
 @named
-def test_a_record_is_complete(entry: OperatorRecord) -> None:
-    assert entry.formula
-    assert entry.source
-    assert entry.summary.endswith(".")
-    assert entry.example
+def test_a_record_is_complete(record: OperatorRecord) -> None:
+    assert record.formula
+    assert record.source
+    assert record.summary.endswith(".")
+    assert record.example
 
 
 @staged
-def test_a_records_example_comes_out(entry: OperatorRecord) -> None:
-    np.testing.assert_allclose(entry.function(**example(entry)), entry.example["gives"], rtol=1e-14, atol=1e-16)
+def test_a_records_example_comes_out(record: OperatorRecord) -> None:
+    np.testing.assert_allclose(record.function(**example(record)), record.example["gives"], rtol=1e-14, atol=1e-16)
 
 
 @staged
-def test_a_records_letters_are_in_the_legend(entry: OperatorRecord) -> None:
+def test_a_records_letters_are_in_the_legend(record: OperatorRecord) -> None:
     letters = {
         part
-        for axes in (*entry.shapes.arrays.values(), entry.shapes.result)
+        for axes in (*record.shapes.arrays.values(), record.shapes.result)
         for axis in axes
         for part in axis.split("+")
     }
@@ -54,10 +54,10 @@ def test_a_records_letters_are_in_the_legend(entry: OperatorRecord) -> None:
 
 
 @staged
-def test_a_records_example_has_the_shapes_that_it_says(entry: OperatorRecord) -> None:
+def test_a_records_example_has_the_shapes_that_it_says(record: OperatorRecord) -> None:
     lengths: dict[str, int] = {}
-    given = example(entry) | {"result": np.array(entry.example["gives"])}
-    for name, axes in {**entry.shapes.arrays, "result": entry.shapes.result}.items():
+    given = example(record) | {"result": np.array(record.example["gives"])}
+    for name, axes in {**record.shapes.arrays, "result": record.shapes.result}.items():
         if name not in given:
             continue
         assert given[name].ndim == len(axes)
@@ -67,16 +67,16 @@ def test_a_records_example_has_the_shapes_that_it_says(entry: OperatorRecord) ->
 
 
 @staged
-def test_what_a_record_calls_a_step_inside_passes_its_tap(entry: OperatorRecord) -> None:
+def test_what_a_record_calls_a_step_inside_passes_its_tap(record: OperatorRecord) -> None:
     heard: list[tuple[str, int]] = []
 
     def tap(name: str, value: np.ndarray) -> np.ndarray:
         heard.append((name, value.ndim))
         return value
 
-    if entry.inner:
-        entry.function(**example(entry), tap=tap)
-    assert heard == [(inner.name, len(inner.axes)) for inner in entry.inner]
+    if record.inner:
+        record.function(**example(record), tap=tap)
+    assert heard == [(inner.name, len(inner.axes)) for inner in record.inner]
 
 
 def first_of(value: Any, letters: tuple[str, ...], fixed: set[str]) -> Any:
@@ -85,28 +85,27 @@ def first_of(value: Any, letters: tuple[str, ...], fixed: set[str]) -> Any:
 
 
 @staged
-def test_every_stage_can_be_written_out_by_hand(entry: OperatorRecord) -> None:
-    given = example(entry)
-    result = entry.function(**given)
-    rows, whole = {"b", "n"}, entry.kind in ("normalize", "context")
+def test_every_stage_can_be_written_out_by_hand(record: OperatorRecord) -> None:
+    given = example(record)
+    result = record.function(**given)
+    rows, whole = {"b", "n"}, record.kind in ("normalize", "context")
     sliced = {
-        name: first_of(value, entry.shapes.arrays[name], rows if whole else rows | {"m"})
-        if name in entry.shapes.arrays and name not in {p.name for p in entry.parameters}
+        name: first_of(value, record.shapes.arrays[name], rows if whole else rows | {"m"})
+        if name in record.shapes.arrays and name not in {p.name for p in record.parameters}
         else value
         for name, value in given.items()
     }
-    if "heads" in entry.function.__code__.co_varnames:
+    if "heads" in record.function.__code__.co_varnames:
         sliced["heads"] = None
-    answer = first_of(result, entry.shapes.result, rows if entry.kind == "context" else rows | {"m"})
-    writer = written_for(entry.function)
-    assert writer is not None
-    pen = ArithmeticWriter(6, "q", "k", 0, 0)
-    lines = writer(pen, **sliced, result=answer)
+    answer = first_of(result, record.shapes.result, rows if record.kind == "context" else rows | {"m"})
+    assert record.by_hand is not None
+    write = ArithmeticWriter(6, "q", "k", 0, 0)
+    lines = record.by_hand(write, **{**record.defaults, **sliced}, result=answer)
     assert lines
-    if entry.kind == "mask":
+    if record.kind == "mask":
         assert lines[-1].endswith(": visible" if answer else ": hidden")
-    elif entry.name != "rope":  # it follows one pair of features
-        assert lines[-1].endswith(f"{pen(answer[0] if entry.name == 'max' else answer)}")
+    elif record.name != "rope":  # it follows one pair of features
+        assert lines[-1].endswith(f"{write(answer[0] if record.name == 'max' else answer)}")
 
 
 def test_an_unknown_name_suggests_the_nearest_and_is_a_key_error() -> None:
@@ -128,10 +127,12 @@ def test_the_decorator_returns_the_function_itself() -> None:
     def lonely(query: Any) -> Any:
         """Only here."""
 
-    assert register("kind of this test", formula="", shapes="", source="", example={})(lonely) is lonely
+    record = {"formula": "0", "shapes": "query[n d] -> [n m]", "source": "this test", "example": {}}
+    assert register("score", **record)(lonely) is lonely
+    assert lonely.record is operators("score")["lonely"]
     from attncli.ops import registry
 
-    del registry._ENTRIES["kind of this test"]
+    del registry._RECORDS["score"]["lonely"]
 
 
 @pytest.mark.parametrize(

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from attncli.ops import entries
+from attncli.ops import operators
 from attncli.ops.scores import additive, cosine, dot, gaussian, scaled_dot
 
 Vector = Sequence[float]
@@ -84,13 +84,13 @@ CASES = [
 
 
 def test_every_score_has_a_second_definition_here() -> None:
-    assert set(DEFINITIONS) == set(entries("score"))
+    assert set(DEFINITIONS) == set(operators("score"))
 
 
 @pytest.mark.parametrize(("name", "loop", "parameters", "width"), CASES)
 def test_a_score_is_its_formula(name: str, loop: Callable[..., float], parameters: dict[str, Any], width: int) -> None:
     query, key = numbers(N, D), numbers(M, width, seed=1)
-    computed = entries("score")[name].function(query, key, **parameters)
+    computed = operators("score")[name].function(query, key, **parameters)
     expected = [[loop(q, k, j, **parameters) for j, k in enumerate(key.tolist())] for q in query.tolist()]
     np.testing.assert_allclose(computed, expected, rtol=1e-13, atol=1e-14)
 
@@ -99,7 +99,7 @@ def test_a_score_is_its_formula(name: str, loop: Callable[..., float], parameter
 def test_leading_axes_are_carried_along(
     name: str, loop: Callable[..., float], parameters: dict[str, Any], width: int
 ) -> None:
-    function = entries("score")[name].function
+    function = operators("score")[name].function
     query, key = numbers(2, 11, N, D), numbers(2, 11, M, width)
     stacked = function(query, key, **parameters)
     assert stacked.shape == (2, 11, N, M)
@@ -111,7 +111,7 @@ def test_single_precision_stays_single(
     name: str, loop: Callable[..., float], parameters: dict[str, Any], width: int
 ) -> None:
     single = {key: value.astype(np.float32) if np.ndim(value) else value for key, value in parameters.items()}
-    scores = entries("score")[name].function(numbers(N, D).astype("f4"), numbers(M, width).astype("f4"), **single)
+    scores = operators("score")[name].function(numbers(N, D).astype("f4"), numbers(M, width).astype("f4"), **single)
     assert scores.dtype == np.float32
 
 
@@ -161,7 +161,7 @@ def test_distances_and_cosines_are_those_of_scipy() -> None:
         ("cosine", "cosine", lambda d: 1 - d),
     ):
         expected = sign(distance.cdist(query, key, metric))
-        np.testing.assert_allclose(entries("score")[name].function(query, key), expected, rtol=1e-13, atol=1e-14)
+        np.testing.assert_allclose(operators("score")[name].function(query, key), expected, rtol=1e-13, atol=1e-14)
 
 
 @pytest.mark.peer
@@ -176,5 +176,5 @@ def test_scores_are_those_of_pytorch() -> None:
         "dot": q @ k.T,
     }
     for name, value in expected.items():
-        computed = entries("score")[name].function(query, key)
+        computed = operators("score")[name].function(query, key)
         np.testing.assert_allclose(computed, value.numpy(), rtol=1e-13, atol=1e-14)

@@ -3,10 +3,13 @@
 import numpy as np
 
 from attncli import attention
+from attncli.base.dtypes import Precision
+from attncli.ops.registry import Quantity
 from attncli.render.formats import latex
 from attncli.render.mask_signs import pictures
 from attncli.render.sections import sections
 from attncli.render.view import View
+from attncli.trace.steps import Step, Trace
 
 N = 4
 X = np.random.default_rng(0).standard_normal((N, 3))
@@ -74,3 +77,33 @@ def test_a_handout_has_the_picture_in_signs_that_latex_knows() -> None:
     text = latex.render(sections(View(result)), 4)
     assert r"query\_1 & $\bullet$ & $\triangleright$ & $\triangleright$ & $\triangleright$ \\" in text
     assert r"$\bullet$ visible: 10   $\triangleright$ after the query (causal): 6" in text
+
+
+def strided(query_positions: np.ndarray, key_positions: np.ndarray) -> np.ndarray:
+    """Every second key, counted from the query."""
+    return (query_positions[..., :, None] - key_positions) % 2 == 0
+
+
+def trace_with_rules(**rules: np.ndarray) -> Trace:
+    """The steps of masks whose rules have no record with a sign: somebody's own."""
+    visible = np.logical_and.reduce(list(rules.values()))
+    steps = [Step(Quantity(f"visible_by_{name}", "M", "", ("n", "m")), "mask", rule) for name, rule in rules.items()]
+    inputs = {name: f"visible_by_{name}" for name in rules}
+    steps.append(Step(Quantity("visible", "M", "", ("n", "m")), "mask", visible, inputs=inputs))
+    labels = {"n": ("a", "b", "c"), "m": ("a", "b", "c")}
+    return Trace(pipeline={}, labels=labels, steps=tuple(steps), precision=Precision("float64"))
+
+
+def test_a_mask_without_a_sign_hides_what_it_hides_and_is_in_the_legend() -> None:
+    trace = trace_with_rules(strided=strided(np.arange(3), np.arange(3)))
+    ((grid, legend),) = pictures(trace, trace["visible"], {})
+    assert ["".join(row) for row in grid.signs or ()] == ["●□●", "□●□", "●□●"]
+    assert legend == "● visible: 5   □ strided: 4"
+
+
+def test_masks_without_a_sign_share_one_and_are_counted_together() -> None:
+    own = {"strided": strided(np.arange(3), np.arange(3)), "first": np.arange(3) < np.full((3, 1), 1)}
+    trace = trace_with_rules(**own)
+    ((grid, legend),) = pictures(trace, trace["visible"], {})
+    assert ["".join(row) for row in grid.signs or ()] == ["●□□", "□□□", "●□□"]
+    assert legend == "● visible: 2   □ strided, first: 7"

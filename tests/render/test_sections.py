@@ -10,7 +10,7 @@ import pytest
 
 import attncli
 from attncli.io import examples
-from attncli.ops import entries
+from attncli.ops import operators
 from attncli.render.formats import json as json_view
 from attncli.render.formats import latex, markdown, terminal
 from attncli.render.sections import Section, View, sections
@@ -93,12 +93,12 @@ PARAMETERS = {
 }
 
 
-@pytest.mark.parametrize("score", entries("score"))
-@pytest.mark.parametrize("normalize", entries("normalize"))
+@pytest.mark.parametrize("score", operators("score"))
+@pytest.mark.parametrize("normalize", operators("normalize"))
 def test_every_pipeline_is_explained_truly(score: str, normalize: str) -> None:
     query, key, value = (RANDOM.normal(size=size) for size in ((3, 2 * D), (5, 2 * D), (5, 2 * E)))
-    for context, entry in entries("context").items():
-        if "needs distribution" in entry.traits and "distribution" not in entries("normalize")[normalize].traits:
+    for context, entry in operators("context").items():
+        if entry.needs_distribution and not operators("normalize")[normalize].is_distribution:
             continue
         stages: dict[str, Any] = {
             stage: {name: PARAMETERS[name]} if name in PARAMETERS else name

@@ -6,7 +6,7 @@ import typer
 
 from attncli.base.errors import UnknownNameError
 from attncli.cli import streams
-from attncli.ops import entries, kinds
+from attncli.ops import kinds, operators
 
 if TYPE_CHECKING:
     from attncli.ops.registry import OperatorRecord
@@ -27,7 +27,7 @@ def _kinds(incomplete: str) -> list[str]:
 
 
 def _names(incomplete: str) -> list[tuple[str, str]]:
-    every = ((name, entry.summary) for kind in kinds() for name, entry in entries(kind).items())
+    every = ((name, record.summary) for kind in kinds() for name, record in operators(kind).items())
     return [(name, summary) for name, summary in every if name.startswith(incomplete)]
 
 
@@ -43,7 +43,7 @@ def list_entries(
     if kind is not None and PLURALS.get(kind, kind) not in kinds():
         raise UnknownNameError("kind", kind, PLURALS)
     wanted = list(PLURALS.items()) if kind is None else [(kind, PLURALS.get(kind, kind))]
-    streams.put(listed([(plural, list(entries(name).values())) for plural, name in wanted], streams.screen()))
+    streams.put(listed([(plural, list(operators(name).values())) for plural, name in wanted], streams.screen()))
 
 
 def show(
@@ -52,8 +52,8 @@ def show(
     """Show one entry: its formula, parameters, source, and an example to do by hand."""
     from attncli.render.reports.catalogue import shown
 
-    found: list[OperatorRecord] = [entries(kind)[name] for kind in kinds() if name in entries(kind)]
+    found: list[OperatorRecord] = [operators(kind)[name] for kind in kinds() if name in operators(kind)]
     if not found:
-        every: Any = [known for kind in kinds() for known in entries(kind)]
+        every: Any = [known for kind in kinds() for known in operators(kind)]
         raise UnknownNameError("name", name, every)
     streams.put(shown(found, streams.screen()))

@@ -13,8 +13,7 @@ from attncli.io.parse import grammar
 from attncli.io.parse.nested_lists import array
 from attncli.io.parse.operator_choice import choose
 from attncli.io.readers import array_files, json
-from attncli.ops import entries
-from attncli.ops.registry import Operator
+from attncli.ops.registry import Operator, is_operator, operators
 
 TABLES = (".csv", ".tsv", ".txt")
 DOCUMENTS = (".yaml", ".yml", ".json")
@@ -48,7 +47,7 @@ def read(written: Any, key: str, origin: Origin) -> LabelledArray | PendingRando
         text = written.strip()
         if text[:1] in ("[", "{"):
             return _value(grammar.inline(text, where), key, Origin(options=origin.options), None)
-        if text.partition(":")[0].strip() in entries("generator"):
+        if is_operator("generator", text.partition(":")[0].strip()):
             return PendingRandom(choose("generator", text, origin, key))
         return _file(text, origin, where)
     if _is_generator(written):
@@ -61,7 +60,7 @@ def _is_generator(written: Any) -> bool:
     if not isinstance(written, Mapping) or len(written) != 1:
         return False
     ((name, parameters),) = written.items()
-    return name in entries("generator") and not isinstance(parameters, (list, tuple))
+    return isinstance(name, str) and is_operator("generator", name) and not isinstance(parameters, (list, tuple))
 
 
 def _file(text: str, origin: Origin, where: str) -> LabelledArray:
@@ -99,7 +98,7 @@ def _no_matrix(text: str, path: Path, where: str) -> AttnError:
     if path.suffix:
         expected = ", ".join(TABLES + DOCUMENTS + array_files.SUFFIXES)
         return AttnError(f"{text!r} is no file that can be read", where=where, hint=f"expected {expected}")
-    return UnknownNameError("file or generator", text, entries("generator"), where=where)
+    return UnknownNameError("file or generator", text, operators("generator"), where=where)
 
 
 def _text(contents: str, name: str, entry: str) -> LabelledArray:

@@ -1,4 +1,4 @@
-"""An entry of the catalogue and its parameters, from what people write."""
+"""An operator and its parameters, from what people write."""
 
 from collections.abc import Callable
 from numbers import Real
@@ -15,7 +15,7 @@ ReadArray = Callable[[Any, str, Origin], Any]
 
 
 def choose(kind: str, written: Any, origin: Origin, key: str, read_array: ReadArray | None = None) -> Operator:
-    """The entry that `gaussian:sigma=2` names, with its parameters read and in their ranges.
+    """The operator that `gaussian:sigma=2` names, with its parameters read and in their ranges.
 
     Raises AttnError that names the parameter, or suggests the nearest name.
     """
@@ -23,28 +23,28 @@ def choose(kind: str, written: Any, origin: Origin, key: str, read_array: ReadAr
         return written
     where = origin.where(key, written)
     name, parameters = grammar.parse(written, where)
-    entry = look_up(kind, name, where=where)
+    record = look_up(kind, name, where=where)
     read = {}
     for parameter_name, value in parameters.items():
         try:
-            parameter = entry.parameter(parameter_name)
+            parameter = record.parameter(parameter_name)
         except AttnError as error:
             raise error.at(where) from None
-        read[parameter_name] = _parameter(entry, parameter, value, origin, key, read_array)
-    return Operator(entry, read)
+        read[parameter_name] = _parameter(record, parameter, value, origin, key, read_array)
+    return Operator(record, read)
 
 
 def _parameter(
-    entry: OperatorRecord, parameter: Parameter, value: Any, origin: Origin, key: str, read_array: ReadArray | None
+    record: OperatorRecord, parameter: Parameter, value: Any, origin: Origin, key: str, read_array: ReadArray | None
 ) -> Any:
     """One parameter's value."""
-    where = f"{origin.where(key)}, {entry.name}, {parameter.name}"
+    where = f"{origin.where(key)}, {record.name}, {parameter.name}"
     match parameter.kind:
         case "array":
             if is_number(value):
                 return finite(value, where)
             assert read_array is not None  # generators have no arrays
-            return read_array(value, f"{key}, {entry.name}, {parameter.name}", origin)
+            return read_array(value, f"{key}, {record.name}, {parameter.name}", origin)
         case "word":
             return word(value, parameter.words, where)
         case "boolean":

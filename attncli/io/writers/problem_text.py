@@ -107,8 +107,8 @@ def _said(problem: Problem) -> dict[str, Any]:
 def _plain(value: Any) -> Any:
     """A value in YAML's own types; whole numbers without a point."""
     if isinstance(value, Operator):
-        parameters = {name: _plain(parameter) for name, parameter in value.parameters.items()}
-        return {value.entry.name: parameters} if parameters else value.entry.name
+        parameters = {name: _plain(parameter) for name, parameter in value.given.items()}
+        return {value.record.name: parameters} if parameters else value.record.name
     if isinstance(value, np.ndarray):
         return _plain(value.tolist())
     if isinstance(value, (list, tuple)):

@@ -1,4 +1,4 @@
-"""What stages share: an entry of the catalogue is run on the steps that stand for its arrays by now."""
+"""What stages share: an operator is run on the steps that stand for its arrays by now."""
 
 from attncli.base.axes import Letters
 from attncli.base.lazy_numpy import Array
@@ -10,25 +10,24 @@ GIVEN = "given"
 
 
 def give_arrays(problem: Problem, recorder: Recorder, stage: str, chosen: Operator) -> dict[str, str]:
-    """Keep the arrays that an entry brings; returns the name of each one's step."""
+    """Keep the arrays that an operator brings; returns the name of each one's step."""
     inputs = {}
     for parameter, value in chosen.arrays.items():
-        letters = chosen.entry.parameter(parameter).letters
-        multiplied = len(letters) == 2 and stage != "position"
+        known = chosen.record.parameter(parameter)
         inputs[parameter] = f"{stage}.{parameter}"
-        quantity = Quantity(inputs[parameter], parameter, GIVEN, ("h", *letters)[-value.ndim :])
-        recorder.give(quantity, in_out(problem, value) if multiplied else value)
+        quantity = Quantity(inputs[parameter], parameter, GIVEN, ("h", *known.letters)[-value.ndim :])
+        recorder.give(quantity, in_out(problem, value) if known.is_weight else value)
     return inputs
 
 
-def run_entry(
+def run_operator(
     problem: Problem, recorder: Recorder, stage: str, chosen: Operator, quantity: Quantity, role: str | None = None
 ) -> None:
-    """Run an entry on the steps that its signature names, and on its own parameters; the formula is the entry's."""
-    entry, quantity = chosen.entry, Quantity(quantity.name, quantity.symbol, chosen.entry.formula, quantity.axes)
-    inputs = {name: recorder.current[name] for name in entry.shapes.arrays if name in recorder.current}
+    """Run an operator on the steps that its signature names and on its own parameters, with its own formula."""
+    record, quantity = chosen.record, Quantity(quantity.name, quantity.symbol, chosen.record.formula, quantity.axes)
+    inputs = {name: recorder.current[name] for name in record.shapes.arrays if name in recorder.current}
     inputs |= give_arrays(problem, recorder, stage, chosen)
-    recorder.step(quantity, stage, entry.function, inputs, options=chosen.scalars, entry=entry, role=role)
+    recorder.step(quantity, stage, record.function, inputs, options=chosen.options, record=record, role=role)
 
 
 def in_out(problem: Problem, weights: Array) -> Array:

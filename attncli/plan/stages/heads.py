@@ -23,7 +23,7 @@ def _split(recorder: Recorder, source: str, name: str, count: int, letter: str, 
     whole = recorder.steps[source]
     shared = f"the features of {whole.symbol}, shared among {count} heads"
     quantity = Quantity(name, f"{whole.symbol}ₕ", shared, (*whole.axes[:-2], letter, *whole.axes[-2:]))
-    recorder.step(quantity, "split", head_axis.split, {"x": source}, options={"heads": count}, role=role)
+    recorder.step(quantity, "split", head_axis.split_heads, {"x": source}, options={"heads": count}, role=role)
 
 
 def norm(problem: Problem, recorder: Recorder) -> None:
@@ -32,24 +32,26 @@ def norm(problem: Problem, recorder: Recorder) -> None:
         return
     for role in ("query", "key"):
         source = recorder.now(role)
-        quantity = Quantity(f"normalized_{role}", f"{source.symbol}̂", problem.qk_norm.entry.formula, source.axes)
-        entry, options = problem.qk_norm.entry, problem.qk_norm.scalars
-        recorder.step(quantity, "qk_norm", entry.function, {"x": source.name}, options=options, entry=entry, role=role)
+        quantity = Quantity(f"normalized_{role}", f"{source.symbol}̂", problem.qk_norm.record.formula, source.axes)
+        record, options = problem.qk_norm.record, problem.qk_norm.options
+        recorder.step(
+            quantity, "qk_norm", record.function, {"x": source.name}, options=options, record=record, role=role
+        )
 
 
 def turn(problem: Problem, recorder: Recorder) -> None:
     """Queries and new keys turned to their positions; cached keys have been turned before."""
     chosen = problem.position
-    if chosen is None or "heads" not in chosen.entry.traits:
+    if chosen is None or chosen.record.acts_on != "query_and_key":
         return
     arrays = give_arrays(problem, recorder, "position", chosen)
     keys = "new_key_positions" if problem.past_count else "key_positions"
     for role, positions in (("query", "query_positions"), ("key", keys)):
         source = recorder.now(role)
-        quantity = Quantity(f"turned_{role}", f"{source.symbol}ᵣ", chosen.entry.formula, source.axes)
+        quantity = Quantity(f"turned_{role}", f"{source.symbol}ᵣ", chosen.record.formula, source.axes)
         inputs = {"x": source.name, "positions": positions, **arrays}
-        entry, options = chosen.entry, chosen.scalars
-        recorder.step(quantity, "position", entry.function, inputs, options=options, entry=entry, role=role)
+        record, options = chosen.record, chosen.options
+        recorder.step(quantity, "position", record.function, inputs, options=options, record=record, role=role)
 
 
 def join(problem: Problem, recorder: Recorder) -> None:
@@ -67,7 +69,7 @@ def _join(problem: Problem, recorder: Recorder, role: str, new: Step) -> None:
     layout, past, name = problem.layout, getattr(problem, f"past_{role}"), f"past_{role}"
     symbol = f"{new.symbol[0]}ₚ"
     if not layout.has_heads and past.ndim > new.value.ndim:  # an axis of one head
-        past = head_axis.laid(past, (past.ndim - 3,))
+        past = head_axis.drop_missing_axes(past, (past.ndim - 3,))
     apart = past.ndim == new.value.ndim
     axes = (*new.axes[:-2], "p", new.axes[-1])
     recorder.give(Quantity(name, symbol, GIVEN, axes if apart else (*layout.items, *axes[-2:])), past)
@@ -80,7 +82,7 @@ def _join(problem: Problem, recorder: Recorder, role: str, new: Step) -> None:
         f"{recorder.steps[name].symbol}, then {new.symbol}",
         (*axes[:-2], "m", axes[-1]),
     )
-    recorder.step(quantity, "cache", head_axis.join, {"past": name, "new": new.name}, role=role)
+    recorder.step(quantity, "cache", head_axis.concat_cache, {"past": name, "new": new.name}, role=role)
     if not apart:
         _present(problem, recorder, role, recorder.now(role))
 
@@ -91,7 +93,7 @@ def _present(problem: Problem, recorder: Recorder, role: str, source: Step) -> N
     axes = (*source.axes[:-3], *source.axes[-2:]) if merges else source.axes
     formula = f"the heads of {source.symbol}, side by side" if merges else source.symbol
     quantity = Quantity(f"present_{role}", f"{source.symbol}ₜ", formula, axes)
-    recorder.step(quantity, "cache", head_axis.merge if merges else unchanged, {"x": source.name})
+    recorder.step(quantity, "cache", head_axis.merge_heads if merges else unchanged, {"x": source.name})
 
 
 def share(problem: Problem, recorder: Recorder) -> None:
@@ -106,4 +108,4 @@ def share(problem: Problem, recorder: Recorder) -> None:
         axes = (*source.axes[:-3], "h", *source.axes[-2:])
         quantity = Quantity(f"shared_{role}", f"{source.symbol}ₛ", formula, axes)
         options = {"heads": layout.heads}
-        recorder.step(quantity, "share", head_axis.share, {"x": source.name}, options=options, role=role)
+        recorder.step(quantity, "share", head_axis.repeat_kv, {"x": source.name}, options=options, role=role)

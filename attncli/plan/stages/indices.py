@@ -1,18 +1,18 @@
 """Places: the indices of keys and queries, and beside which key each query stands, where anybody asks for them."""
 
 from attncli.engine.dense import Recorder
-from attncli.ops import contexts, indices, position_biases
-from attncli.ops.registry import Quantity
+from attncli.ops import indices
+from attncli.ops.registry import Operator, Quantity
 from attncli.plan.stages.common import GIVEN
 from attncli.problem.spec import Problem
 from attncli.problem.validate.lengths import new_keys
 
-RELATIVE = {"heads", "products", "scores"}  # what positions act on that need to know where queries stand
+RELATIVE = {"query_and_key", "products", "scores"}  # what positions act on that need to know where queries stand
 
 
 def place(problem: Problem, recorder: Recorder) -> None:
     """Record the indices that the masks and positions of this problem read."""
-    relative = problem.position is not None and bool(problem.position.entry.traits & RELATIVE)
+    relative = problem.position is not None and problem.position.record.acts_on in RELATIVE
     standing = relative or problem.causal or problem.window is not None
     tables = problem.mask is not None or problem.bias is not None
     if problem.key_lengths is not None:
@@ -23,28 +23,23 @@ def place(problem: Problem, recorder: Recorder) -> None:
         _rows(problem, recorder)
     if standing:
         _standing(problem, recorder)
-    if problem.position is not None and "slopes" in problem.position.entry.traits:
-        _slopes(problem, recorder)
-    if "draws" in problem.context.entry.shapes.arrays:
-        _draws(problem, recorder)
+    if problem.position is not None:
+        _derived(problem, recorder, problem.position, "place")
+    _derived(problem, recorder, problem.context, "index")
 
 
-def _slopes(problem: Problem, recorder: Recorder) -> None:
-    """How fast each head's scores fall with distance, where nobody says."""
-    assert problem.position is not None
-    if "slopes" not in problem.position.parameters:
-        heads = problem.layout.heads
-        quantity = Quantity("slopes", "m", f"the published ones of {heads} head{'s' if heads > 1 else ''}", ("h",))
-        recorder.step(quantity, "place", position_biases.published_slopes, {}, options={"heads": heads}, role="slopes")
-
-
-def _draws(problem: Problem, recorder: Recorder) -> None:
-    """What chance says to each query."""
-    sizes = {"b": problem.layout.batch, "h": problem.layout.heads}
-    shape = (*(sizes[letter] for letter in problem.layout.leading), len(problem.selected_query_labels))
-    quantity = Quantity("draws", "u", "u uniform in [0, 1)", (*problem.layout.leading, "n"))
-    options = {"seed": problem.context.parameters.get("seed", 0), "shape": shape}
-    recorder.step(quantity, "index", contexts.drawn, {}, options=options, role="draws")
+def _derived(problem: Problem, recorder: Recorder, chosen: Operator, stage: str) -> None:
+    """The arrays that an operator reads and that are computed where nobody gives them."""
+    layout = problem.layout
+    lengths = {"b": layout.batch or 1, "h": layout.heads, "n": len(problem.selected_query_labels)}
+    for name, derived in chosen.record.derived.items():
+        if name in chosen.given:
+            continue
+        axes = tuple(x for letter in derived.axes for x in (layout.leading if letter == "…" else (letter,)))
+        shape = tuple(lengths[letter] for letter in axes)
+        options = {parameter: chosen.parameters[parameter] for parameter in derived.parameters}
+        quantity = Quantity(name, derived.symbol, derived.formula(shape), axes)
+        recorder.step(quantity, stage, derived.function, {}, options={"shape": shape, **options}, role=name)
 
 
 def _lengths(problem: Problem, recorder: Recorder) -> None:
@@ -71,8 +66,8 @@ def _keys(problem: Problem, recorder: Recorder) -> None:
 
 
 def _count(recorder: Recorder, quantity: Quantity, first: int, count: int) -> None:
-    options = {"first": first, "count": count}
-    recorder.step(quantity, "index", indices.counted, {}, options=options, role=quantity.name)
+    options = {"first": first, "length": count}
+    recorder.step(quantity, "index", indices.count, {}, options=options, role=quantity.name)
 
 
 def _rows(problem: Problem, recorder: Recorder) -> None:
@@ -82,7 +77,7 @@ def _rows(problem: Problem, recorder: Recorder) -> None:
     if at is None:
         _count(recorder, quantity, 0, problem.asking.shape[-2])
         return
-    recorder.step(quantity, "index", indices.chosen, {}, options={"at": at}, role=quantity.name)
+    recorder.step(quantity, "index", indices.selected_positions, {}, options={"at": at}, role=quantity.name)
 
 
 def _standing(problem: Problem, recorder: Recorder) -> None:
@@ -94,10 +89,12 @@ def _standing(problem: Problem, recorder: Recorder) -> None:
         axes = (*recorder.now("key_lengths").axes, "n")
         quantity = Quantity("query_positions", "p", f"pᵢ = i − {count} + L{end}", axes)
         inputs, options = {"rows": "query_rows", "key_lengths": "key_lengths"}, {"first": -count}
-        recorder.step(quantity, "place", indices.standing_at_end, inputs, options=options, role=quantity.name)
+        recorder.step(quantity, "place", indices.query_positions_at_end, inputs, options=options, role=quantity.name)
         return
     first = keys - count if at_end else problem.past_count
     said = f"i − {-first}" if first < 0 else f"i + {first}" if first else "i"
     quantity = Quantity("query_positions", "p", f"pᵢ = {said}{end}", ("n",))
     options = {"first": first}
-    recorder.step(quantity, "place", indices.standing, {"rows": "query_rows"}, options=options, role=quantity.name)
+    recorder.step(
+        quantity, "place", indices.query_positions, {"rows": "query_rows"}, options=options, role=quantity.name
+    )

@@ -28,21 +28,21 @@ def mask(problem: Problem, recorder: Recorder) -> None:
     recorder.step(visible, "mask", masks.and_masks, {name: rule.name for name, rule in rules.items()})
     before = recorder.now("scores")
     hidden = Quantity("masked_scores", "Sᵐ", f"{before.symbol} where visible, −∞ elsewhere", table_axes(problem))
-    recorder.step(hidden, "mask", masks.hide, {"scores": before.name, "visible": "visible"}, role="scores")
+    recorder.step(hidden, "mask", masks.apply_mask, {"scores": before.name, "visible": "visible"}, role="scores")
 
 
 def _rule(problem: Problem, recorder: Recorder, name: str) -> Step:
     """One rule for every query and key."""
-    entry = look_up("mask", name)
-    inputs = {argument: recorder.current[argument] for argument in entry.shapes.arrays if argument != "table"}
+    record = look_up("mask", name)
+    inputs = {argument: recorder.current[argument] for argument in record.shapes.arrays if argument != "table"}
     options = {}
-    if "table" in entry.shapes.arrays:
+    if "table" in record.shapes.arrays:
         inputs["table"] = give_table(problem, recorder, name).name
     if problem.window is not None and name == "window":
         options = dict(zip(("left", "right"), problem.window, strict=True))
     ahead = max((_leading(recorder.steps[source]) for source in inputs.values()), key=len)
-    quantity = Quantity(f"visible_by_{name}", f"M_{name}", entry.formula, (*ahead, "n", "m"))
-    recorder.step(quantity, "mask", entry.function, inputs, options=options, entry=entry)
+    quantity = Quantity(f"visible_by_{name}", f"M_{name}", record.formula, (*ahead, "n", "m"))
+    recorder.step(quantity, "mask", record.function, inputs, options=options, record=record)
     return recorder.steps[quantity.name]
 
 
@@ -62,5 +62,5 @@ def give_table(problem: Problem, recorder: Recorder, name: str) -> Step:
         keys = problem.past_count + problem.new_key_count
         alone = table.shape[-1] == 1 < keys  # elsewhere one column might stand for every key
         notes = (f"{name} has one column for {keys} keys: the others are hidden",) if alone else ()
-        recorder.give(quantity, head_axis.laid(table, missing), notes=notes)
+        recorder.give(quantity, head_axis.drop_missing_axes(table, missing), notes=notes)
     return recorder.steps[name]

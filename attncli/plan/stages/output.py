@@ -3,7 +3,7 @@
 from attncli.engine.dense import Recorder
 from attncli.ops import structural as head_axis
 from attncli.ops.registry import Quantity
-from attncli.plan.stages.common import GIVEN, run_entry, table_axes
+from attncli.plan.stages.common import GIVEN, run_operator, table_axes
 from attncli.plan.stages.projections import Projection, apply_projection
 from attncli.problem.spec import Problem
 
@@ -12,7 +12,7 @@ def normalize(problem: Problem, recorder: Recorder) -> None:
     """From scores to weights; a sink stands beside the keys while they are normalized."""
     axes, heads = table_axes(problem), problem.layout.heads if problem.layout.has_heads else None
     if problem.sink is None:
-        run_entry(problem, recorder, "normalize", problem.normalize, Quantity("weights", "A", "", axes), "weights")
+        run_operator(problem, recorder, "normalize", problem.normalize, Quantity("weights", "A", "", axes), "weights")
     else:
         wider = (*axes[:-1], "m+1")
         recorder.give(Quantity("sink", "z", GIVEN, ("h",)), problem.sink)
@@ -20,7 +20,7 @@ def normalize(problem: Problem, recorder: Recorder) -> None:
         joined = Quantity("scores_and_sink", "Sᶻ", f"{scores.symbol}, and z after the last key", wider)
         inputs = {"scores": scores.name, "sink": "sink"}
         recorder.step(joined, "sink", head_axis.with_column, inputs, options={"heads": heads}, role="scores")
-        run_entry(problem, recorder, "normalize", problem.normalize, Quantity("weights_and_sink", "Aᶻ", "", wider))
+        run_operator(problem, recorder, "normalize", problem.normalize, Quantity("weights_and_sink", "Aᶻ", "", wider))
         dropped = Quantity("weights", "A", "Aᶻ without the sink", axes)
         recorder.step(dropped, "sink", head_axis.without_column, {"weights": "weights_and_sink"}, role="weights")
     recorder.note_empty_rows("weights", problem.selected_query_labels)
@@ -28,8 +28,8 @@ def normalize(problem: Problem, recorder: Recorder) -> None:
 
 def context(problem: Problem, recorder: Recorder) -> None:
     """From weights and values to what each head answers."""
-    axes = (*problem.layout.leading, *problem.context.entry.shapes.result)
-    run_entry(problem, recorder, "context", problem.context, Quantity("context", "C", "", axes))
+    axes = (*problem.layout.leading, *problem.context.record.shapes.result)
+    run_operator(problem, recorder, "context", problem.context, Quantity("context", "C", "", axes))
 
 
 def merge(problem: Problem, recorder: Recorder) -> None:
@@ -39,7 +39,7 @@ def merge(problem: Problem, recorder: Recorder) -> None:
     if layout.splits or (layout.apart and (problem.w_o is not None or problem.b_o is not None)):
         items = layout.items
         quantity = Quantity("merged", "M", "M = the heads of C, side by side", (*items, "n", features))
-        recorder.step(quantity, "merge", head_axis.merge, {"x": "context"})
+        recorder.step(quantity, "merge", head_axis.merge_heads, {"x": "context"})
         source = recorder.steps["merged"]
     axes = (*items, "n", features if problem.w_o is None else "o")
     apply_projection(problem, recorder, Projection("output", "O", source.name, axes))

@@ -29,7 +29,7 @@ def project(problem: Problem, recorder: Recorder) -> None:
     _sequences(problem, recorder)
     layout, rows = problem.layout, new_keys(problem)
     of_queries, of_keys = layout.given, layout.of_keys(layout.given)
-    key_features = problem.score.entry.shapes.arrays.get("key", ("m", "c"))[-1]  # d where it must be the query's
+    key_features = problem.score.record.shapes.arrays.get("key", ("m", "c"))[-1]  # d where it must be the query's
     current = recorder.current
     _role(problem, recorder, Projection("query", "Q", current.get("asking", ""), (*of_queries, "n", "d")))
     _role(problem, recorder, Projection("key", "K", current.get("embeddings", ""), (*of_keys, rows, key_features)))
@@ -57,7 +57,7 @@ def _sequences(problem: Problem, recorder: Recorder) -> None:
     chosen = Quantity(
         "asking", f"{source.symbol}ₒ", f"the rows of {source.name} that ask", (*items, "n", source.axes[-1])
     )
-    recorder.step(chosen, "given", head_axis.rows, {"x": source.name}, options={"at": problem.selected_queries})
+    recorder.step(chosen, "given", head_axis.select_rows, {"x": source.name}, options={"at": problem.selected_queries})
     recorder.current["asking"] = "asking"
 
 
@@ -65,19 +65,19 @@ def _add_positions(problem: Problem, recorder: Recorder, name: str) -> None:
     """The vectors of the positions, added to a sequence, where the position is one that acts on embeddings."""
     recorder.current[name] = name
     chosen = problem.position
-    if chosen is None or "embeddings" not in chosen.entry.traits:
+    if chosen is None or chosen.record.acts_on != "embeddings":
         return
     sequence = recorder.steps[name]
     rows, features, symbol = *sequence.axes[-2:], sequence.symbol
-    start = {"first": problem.past_count, "count": sequence.value.shape[-2]}
+    start = {"first": problem.past_count, "length": sequence.value.shape[-2]}
     counted = Quantity(f"{name}_positions", "p", "counted from 0, after any cache", (rows,))
-    recorder.step(counted, "index", indices.counted, {}, options=start)
-    vectors = Quantity(f"{name}_position_vectors", "P", chosen.entry.formula, (rows, features))
+    recorder.step(counted, "index", indices.count, {}, options=start)
+    vectors = Quantity(f"{name}_position_vectors", "P", chosen.record.formula, (rows, features))
     inputs = {"positions": counted.name, **give_arrays(problem, recorder, "position", chosen)}
-    options = {"features": sequence.value.shape[-1], **chosen.scalars}
-    recorder.step(vectors, "position", chosen.entry.function, inputs, options=options, entry=chosen.entry)
+    options = {"features": sequence.value.shape[-1], **chosen.options}
+    recorder.step(vectors, "position", chosen.record.function, inputs, options=options, record=chosen.record)
     positioned = Quantity(f"positioned_{name}", f"{symbol}⁺", f"{symbol}⁺ = {symbol} + P", sequence.axes)
-    recorder.step(positioned, "position", positions.added, {"x": name, "positions": vectors.name})
+    recorder.step(positioned, "position", positions.add_positions, {"x": name, "positions": vectors.name})
     recorder.current[name] = positioned.name
 
 

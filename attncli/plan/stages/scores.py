@@ -5,7 +5,7 @@ from math import sqrt
 from attncli.engine.dense import Recorder
 from attncli.ops import look_up, position_biases, scores
 from attncli.ops.registry import Operator, Quantity
-from attncli.plan.stages.common import give_arrays, run_entry, table_axes
+from attncli.plan.stages.common import give_arrays, run_operator, table_axes
 from attncli.plan.stages.masks import give_table
 from attncli.problem.spec import Problem
 
@@ -13,15 +13,15 @@ from attncli.problem.spec import Problem
 def score(problem: Problem, recorder: Recorder) -> None:
     """The score of each pair, with its relative keys, times the scale where one is asked for."""
     chosen, scale, axes = problem.score, problem.scale, table_axes(problem)
-    relative = problem.position is not None and "products" in problem.position.entry.traits
-    if chosen.entry.unscaled and (relative or scale is not None):
+    relative = problem.position is not None and problem.position.record.acts_on == "products"
+    if chosen.record.unscaled and (relative or scale is not None):
         width = recorder.now("query").value.shape[-1]
         scale = 1 / sqrt(width) if scale is None else scale
-        chosen = Operator(look_up("score", chosen.entry.unscaled), chosen.parameters)
+        chosen = Operator(look_up("score", chosen.record.unscaled), chosen.given)
     names = ["content_scores"] if relative else []
     names += ["unscaled_scores"] if scale is not None else []
     first = [*names, "scores"][0]
-    run_entry(
+    run_operator(
         problem, recorder, "score", chosen, Quantity(first, "S" if first == "scores" else "S₀", "", axes), "scores"
     )
     if relative:
@@ -29,9 +29,7 @@ def score(problem: Problem, recorder: Recorder) -> None:
     if scale is not None:
         source = recorder.steps["unscaled_scores"]
         quantity = Quantity("scores", "S", f"S = {scale:g} {source.symbol}", axes)
-        recorder.step(
-            quantity, "scale", scores.scaled, {"scores": source.name}, options={"scale": scale}, role="scores"
-        )
+        recorder.step(quantity, "scale", scores.scale, {"scores": source.name}, options={"scale": scale}, role="scores")
 
 
 def _relative(problem: Problem, recorder: Recorder, name: str) -> None:
@@ -39,7 +37,7 @@ def _relative(problem: Problem, recorder: Recorder, name: str) -> None:
     assert problem.position is not None
     axes = table_axes(problem)
     quantity = Quantity("relative_scores", "R", "", axes)
-    run_entry(problem, recorder, "position", problem.position, quantity)
+    run_operator(problem, recorder, "position", problem.position, quantity)
     symbol = "S" if name == "scores" else "S₁"
     added = Quantity(name, symbol, f"{symbol} = S₀ + R", axes)
     _add(recorder, added, "content_scores", "relative_scores", role="scores")
@@ -47,7 +45,7 @@ def _relative(problem: Problem, recorder: Recorder, name: str) -> None:
 
 def _add(recorder: Recorder, quantity: Quantity, left: str, right: str, role: str | None = None) -> None:
     """Two tables of scores, together."""
-    recorder.step(quantity, "bias", scores.together, {"left": left, "right": right}, role=role)
+    recorder.step(quantity, "bias", scores.add, {"left": left, "right": right}, role=role)
 
 
 def cap(problem: Problem, recorder: Recorder) -> None:
@@ -57,21 +55,23 @@ def cap(problem: Problem, recorder: Recorder) -> None:
     quantity = Quantity(
         "capped_scores", "Sᶜ", f"{problem.softcap:g} tanh(S / {problem.softcap:g})", table_axes(problem)
     )
-    recorder.step(quantity, "cap", scores.capped, {"scores": "scores"}, options={"cap": problem.softcap}, role="scores")
+    recorder.step(
+        quantity, "cap", scores.softcap, {"scores": "scores"}, options={"cap": problem.softcap}, role="scores"
+    )
 
 
 def bias(problem: Problem, recorder: Recorder) -> None:
     """What distance says, then what the user adds; a bias of −∞ is a mask, and adds nothing."""
     chosen = problem.position
-    if chosen is not None and "scores" in chosen.entry.traits:
-        reads = ("query_positions", "key_positions", "slopes")
+    if chosen is not None and chosen.record.acts_on == "scores":
+        reads = chosen.record.shapes.arrays
         inputs = {name: recorder.current[name] for name in reads if name in recorder.current}
         inputs |= give_arrays(problem, recorder, "position", chosen)
         heads = problem.layout.heads if problem.layout.has_heads else None
         ahead = tuple(x for x in problem.layout.leading if x == "h" or "b" in recorder.steps["query_positions"].axes)
-        quantity = Quantity("position_bias", "B", chosen.entry.formula, (*ahead, "n", "m"))
-        options = {"heads": heads, **chosen.scalars}
-        recorder.step(quantity, "bias", chosen.entry.function, inputs, options=options, entry=chosen.entry)
+        quantity = Quantity("position_bias", "B", chosen.record.formula, (*ahead, "n", "m"))
+        options = {"heads": heads, **chosen.options}
+        recorder.step(quantity, "bias", chosen.record.function, inputs, options=options, record=chosen.record)
         before = recorder.now("scores")
         added = Quantity("positioned_scores", "Sᵖ", f"{before.symbol} + B", table_axes(problem))
         _add(recorder, added, before.name, "position_bias", role="scores")
@@ -81,4 +81,4 @@ def bias(problem: Problem, recorder: Recorder) -> None:
         quantity = Quantity("biased_scores", "Sᵇ", f"{before.symbol} + {table.symbol}", table_axes(problem))
         inputs = {"scores": before.name, "table": table.name}
         inputs |= {name: recorder.current[name] for name in ("query_rows", "key_positions")}
-        recorder.step(quantity, "bias", position_biases.biased, inputs, role="scores")
+        recorder.step(quantity, "bias", position_biases.add_bias, inputs, role="scores")

@@ -6,7 +6,7 @@ from attncli.problem.validate.inputs import check_sources
 from attncli.problem.validate.labels import check_labels
 from attncli.problem.validate.lengths import check_lengths
 from attncli.problem.validate.masks import check_masks
-from attncli.problem.validate.operators import check_entries
+from attncli.problem.validate.operators import check_operators
 
 if TYPE_CHECKING:
     from attncli.problem.spec import Problem
@@ -18,6 +18,6 @@ def check(problem: "Problem") -> None:
     layout = problem.layout
     lengths = check_lengths(problem, layout)
     check_labels(problem)
-    check_entries(problem, layout, lengths)
+    check_operators(problem, layout, lengths)
     check_masks(problem, layout, lengths)
     _ = problem.selected_queries

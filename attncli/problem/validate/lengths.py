@@ -128,12 +128,12 @@ def _cache(problem: "Problem", layout: Layout, lengths: Lengths, heads: Lengths)
 
 def _output(problem: "Problem", layout: Layout, heads: Lengths) -> None:
     """The output weights fit the merged heads."""
-    entry, width = problem.context.entry, heads["e"]
-    if entry.shapes.result[-1] != "e":
+    record, width = problem.context.record, heads["e"]
+    if record.shapes.result[-1] != "e":
         w = problem.context.arrays.get("w")
-        if w is None or w.ndim < 2:  # the entry's own check says so
+        if w is None or w.ndim < 2:  # the operator's own check says so
             return
-        width = Length(w.shape[-1 if problem.weight_layout == "in_out" else -2], f"{entry.name} gives (e)")
+        width = Length(w.shape[-1 if problem.weight_layout == "in_out" else -2], f"{record.name} gives (e)")
     merged = Length(width.size * layout.heads, f"{width.owner}; merged heads have {width.size * layout.heads} (e)")
     after = {"e": width if layout.heads == 1 else merged}
     _bind(problem, after, "w_o", ("e", "o"))

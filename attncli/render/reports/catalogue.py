@@ -12,15 +12,15 @@ from attncli.render.formats.terminal import TextTarget, closed, open_console
 
 
 def listed(groups: Iterable[tuple[str, Sequence[OperatorRecord]]], screen: TextTarget) -> str:
-    """Name, formula and sentence of each entry, under the name of its kind."""
+    """Name, formula and sentence of each record, under the name of its kind."""
     console = open_console(screen)
     for title, group in groups:
         console.print(Text(title, "bold"))
         table = Table(box=None, show_header=False, pad_edge=True)
         table.add_column(no_wrap=True)
         table.add_column()
-        for entry in group:
-            table.add_row(Text(entry.name, "cyan"), Text(entry.summary))
+        for record in group:
+            table.add_row(Text(record.name, "cyan"), Text(record.summary))
         console.print(table)
         console.print()
     return closed(console).rstrip("\n") + "\n"
@@ -29,38 +29,38 @@ def listed(groups: Iterable[tuple[str, Sequence[OperatorRecord]]], screen: TextT
 def shown(found: Iterable[OperatorRecord], screen: TextTarget) -> str:
     """Everything a record says."""
     console = open_console(screen)
-    for entry in found:
-        console.print(Text.assemble((entry.name, "bold"), f"  ({entry.kind})"))
-        console.print(Text(f"  {entry.summary}"))
+    for record in found:
+        console.print(Text.assemble((record.name, "bold"), f"  ({record.kind})"))
+        console.print(Text(f"  {record.summary}"))
         table = Table(box=None, show_header=False, pad_edge=True)
         table.add_column(style="dim", no_wrap=True)
         table.add_column()
-        for title, text in _facts(entry):
+        for title, text in _facts(record):
             table.add_row(title, Text(text))
         console.print(table)
         console.print()
     return closed(console).rstrip("\n") + "\n"
 
 
-def _facts(entry: OperatorRecord) -> Iterable[tuple[str, str]]:
-    """What is said about an entry, line by line."""
-    yield "formula", entry.formula
-    shapes = ", ".join(f"{name}[{' '.join(axes)}]" for name, axes in entry.shapes.arrays.items())
+def _facts(record: OperatorRecord) -> Iterable[tuple[str, str]]:
+    """What is said about an record, line by line."""
+    yield "formula", record.formula
+    shapes = ", ".join(f"{name}[{' '.join(axes)}]" for name, axes in record.shapes.arrays.items())
     if shapes:
-        yield "shapes", f"{shapes} → [{' '.join(entry.shapes.result)}]"
+        yield "shapes", f"{shapes} → [{' '.join(record.shapes.result)}]"
         letters = {
             letter
-            for axes in (*entry.shapes.arrays.values(), entry.shapes.result)
+            for axes in (*record.shapes.arrays.values(), record.shapes.result)
             for axis in axes
             for letter in axis.split("+")
         }
         yield "", ", ".join(f"{letter} {meaning}" for letter, meaning in LEGEND.items() if letter in letters)
-    for number, parameter in enumerate(entry.parameters):
+    for number, parameter in enumerate(record.parameters):
         yield "" if number else "parameters", str(parameter)
-    for number, inner in enumerate(entry.inner):
+    for number, inner in enumerate(record.inner):
         yield "" if number else "steps inside", f"{inner.name} = {inner.formula}"
-    yield "source", entry.source
-    yield "example", _example(entry.example)
+    yield "source", record.source
+    yield "example", _example(record.example)
 
 
 def _example(example: Mapping[str, Any]) -> str:
