@@ -171,7 +171,7 @@ def key_lengths(key_positions: Array, key_lengths: Array) -> Array:
     return key_positions < key_lengths[..., None, None]
 
 
-@structural()
+@structural(is_boolean=True)
 def and_masks(**rules: Array) -> Array:
     """Visible where every rule says so."""
     first, *others = rules.values()

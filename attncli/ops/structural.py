@@ -63,3 +63,15 @@ def with_column(scores: Array, sink: Array, *, heads: int | None) -> Array:
 def without_column(weights: Array) -> Array:
     """[… n m+1] to [… n m]: the last column is dropped."""
     return weights[..., :-1]
+
+
+@structural(is_exact=True)
+def identity(x: Array) -> Array:
+    """x itself: where a stage has nothing to do."""
+    return x
+
+
+@structural(is_exact=True)
+def reshape(x: Array, *, shape: tuple[int, ...]) -> Array:
+    """The same numbers in another shape."""
+    return x.reshape(shape)

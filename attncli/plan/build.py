@@ -1,47 +1,37 @@
-"""The stages in order: from a Problem to the Trace of every step.
+"""From a problem to its plan: the stages, in order.
 
-project ─ place ─ split heads ─ qk_norm ─ turn ─ join the cache ─ share heads ─ SCORE (times scale) ─ softcap ─ bias ─
+project ─ positions ─ split heads ─ qk_norm ─ rotate ─ cache ─ repeat heads ─ SCORE (times scale) ─ softcap ─ bias ─
 mask ─ NORMALIZE ─ CONTEXT ─ merge heads ─ w_o
 """
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 
-from attncli.base.dtypes import Precision
-from attncli.engine.dense import Recorder
+from attncli.plan.builder import PlanBuilder
+from attncli.plan.graph import Plan
 from attncli.plan.stages import heads, indices, masks, output, projections, scores
-from attncli.problem.spec import Problem
-from attncli.trace.steps import Step, Trace
+from attncli.problem.spec import ProblemSpec
 
-Stage = Callable[[Problem, Recorder], None]
+STAGES: Sequence[Callable[[PlanBuilder], None]] = (
+    projections.project,
+    indices.add_indices,
+    heads.split_heads,
+    heads.normalize_heads,
+    heads.rotate,
+    heads.concatenate_cache,
+    heads.repeat_kv_heads,
+    scores.score,
+    scores.softcap,
+    scores.add_biases,
+    masks.apply_masks,
+    output.normalize,
+    output.attend,
+    output.merge_heads,
+)
 
-PREPARE: Sequence[Stage] = (projections.project, indices.place, heads.split, heads.norm, heads.turn, heads.join)
-SHARE: Sequence[Stage] = (heads.share,)
-SCORE: Sequence[Stage] = (scores.score, scores.cap, scores.bias, masks.mask)
-ANSWER: Sequence[Stage] = (output.normalize, output.context)
-FINISH: Sequence[Stage] = (output.merge,)
 
-
-def trace(problem: Problem) -> Trace:
-    """Every step of the computation, in order."""
-    recorder = Recorder(Precision(problem.dtype or "float64"))
-    for stage in (*PREPARE, *SHARE, *SCORE, *ANSWER, *FINISH):
-        stage(problem, recorder)
-    return told(problem, recorder.steps.values(), recorder.precision)
-
-
-def told(problem: Problem, steps: Iterable[Step], precision: Precision) -> Trace:
-    """The trace of these steps, with the names of queries and keys."""
-    keys = problem.key_labels
-    return Trace(
-        pipeline={stage: str(getattr(problem, stage)) for stage in ("score", "normalize", "context")},
-        labels={
-            "n": problem.selected_query_labels,
-            "q": problem.query_labels,
-            "m": keys,
-            "p": keys[: problem.past_count],
-            "k": keys[problem.past_count :],
-        }
-        | ({} if problem.sink is None else {"m+1": (*keys, "sink")}),
-        steps=tuple(steps),
-        precision=precision,
-    )
+def build_plan(problem: ProblemSpec) -> Plan:
+    """The plan of a problem, from the lengths of its axes and its operators; no number of it is read."""
+    builder = PlanBuilder(problem)
+    for stage in STAGES:
+        stage(builder)
+    return builder.plan()
