@@ -5,7 +5,7 @@ from collections.abc import Iterable
 
 from attncli.engine.dense import DenseEngine
 from attncli.engine.options import RunOptions
-from attncli.plan.build import build_plan
+from attncli.plan.build import plan_of
 from attncli.problem.results import DEFAULT_SELECTION
 from attncli.problem.spec import ProblemSpec
 from attncli.trace.result import Result
@@ -28,7 +28,7 @@ def run(
     has a name that is no result, AttnError where memory does not suffice or an executor does not answer.
     """
     select = (select,) if isinstance(select, str) else tuple(select)
-    plan = build_plan(problem)
+    plan = plan_of(problem)
     for name in select:
         plan.resolve(name)  # an unknown name is met before any work
     table = plan["weights"]

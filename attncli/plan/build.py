@@ -4,12 +4,14 @@ project ─ positions ─ split heads ─ qk_norm ─ rotate ─ cache ─ repea
 mask ─ NORMALIZE ─ CONTEXT ─ merge heads ─ w_o
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Hashable, Sequence
+from typing import Any
 
+from attncli.ops.registry import Operator
 from attncli.plan.builder import PlanBuilder
 from attncli.plan.graph import Plan
 from attncli.plan.stages import heads, indices, masks, output, projections, scores
-from attncli.problem.spec import ProblemSpec
+from attncli.problem.spec import FIELDS, ProblemSpec
 
 STAGES: Sequence[Callable[[PlanBuilder], None]] = (
     projections.project,
@@ -28,6 +30,22 @@ STAGES: Sequence[Callable[[PlanBuilder], None]] = (
     output.merge_heads,
 )
 
+# Plans of problems that differ in numbers and labels alone: a model asks the same of every layer.
+_PLANS: dict[Hashable, Plan] = {}
+MAX_PLANS = 64
+_UNPLANNED = frozenset(name for name, field in FIELDS.items() if field.kind in ("labels", "text", "vocabulary"))
+
+
+def plan_of(problem: ProblemSpec) -> Plan:
+    """The plan of a problem; the same one for problems of the same signature."""
+    key = signature(problem)
+    plan = _PLANS.get(key)
+    if plan is None:
+        if len(_PLANS) == MAX_PLANS:
+            _PLANS.clear()
+        plan = _PLANS[key] = build_plan(problem)
+    return plan
+
 
 def build_plan(problem: ProblemSpec) -> Plan:
     """The plan of a problem, from the lengths of its axes and its operators; no number of it is read."""
@@ -35,3 +53,28 @@ def build_plan(problem: ProblemSpec) -> Plan:
     for stage in STAGES:
         stage(builder)
     return builder.plan()
+
+
+def signature(problem: ProblemSpec) -> Hashable:
+    """What a plan depends on: the shapes of arrays, operators, options and selected queries."""
+    selected = problem.selected_queries
+    return (
+        None if selected is None else tuple(selected),
+        *(
+            (name, _of_value(value))
+            for name, value in vars(problem).items()
+            if value is not None and name in FIELDS and name not in _UNPLANNED
+        ),
+    )
+
+
+def _of_value(value: Any) -> Hashable:
+    """Of an array its shape, of an operator its record and parameters, of anything else the value."""
+    if hasattr(value, "shape"):
+        shape: tuple[int, ...] = value.shape
+        return shape
+    if isinstance(value, Operator):
+        return value.record, tuple((name, _of_value(parameter)) for name, parameter in value.given.items())
+    if isinstance(value, float):
+        return repr(value)  # 0 and −0 are equal, and give different answers
+    return value if isinstance(value, Hashable) else repr(value)

@@ -12,7 +12,7 @@ import pytest
 from attncli.base.errors import UnknownNameError
 from attncli.engine.run import run
 from attncli.ops import operators
-from attncli.plan.build import STAGES, build_plan
+from attncli.plan.build import STAGES, build_plan, plan_of, signature
 from attncli.plan.builder import PlanBuilder
 from attncli.plan.graph import Axis, Node, Plan
 from attncli.problem.results import RENAMED_STEPS, RESULTS
@@ -191,3 +191,21 @@ def test_inner_quantities_of_one_name_in_two_stages_stay_apart() -> None:
         builder.add(Node(name, "A", softmax.formula, axes, "normalize", softmax.function, {"scores": "scores"}))
     plan: Plan = builder.plan()
     assert [node.name for node in plan.nodes] == ["scores", "exponentials", "first", "second_exponentials", "second"]
+
+
+def test_problems_of_one_signature_share_a_plan_and_others_do_not() -> None:
+    signatures = {name: signature(large(**keys)) for name, keys in DIFFERENT.items()}
+    assert len(set(signatures.values())) == len(DIFFERENT)
+    assert signature(large(scale=0.0)) != signature(large(scale=-0.0))
+    for name, keys in DIFFERENT.items():
+        assert signature(large(seed=1, **keys)) == signatures[name]
+        assert plan_of(large(**keys)) is plan_of(large(seed=1, **keys))
+        assert plan_of(large(**keys)) == build_plan(large(**keys))
+
+
+@pytest.mark.parametrize("keys", DIFFERENT.values(), ids=DIFFERENT)
+def test_problems_that_share_a_plan_have_answers_of_their_own(keys: dict[str, Any]) -> None:
+    for seed in (1, 2, 3):
+        asked = large(seed, **keys)
+        expected = run(asked, ("output",), every_step=True).output
+        np.testing.assert_allclose(run(asked, ("output",)).output, expected, rtol=1e-11, atol=1e-11)
