@@ -24,6 +24,11 @@ class Precision:
         """The type that long sums are computed in where numbers are not rounded at every step."""
         return "float32" if self.name in HALF else self.name
 
+    @property
+    def numpy_name(self) -> str:
+        """The type of the arrays that hold the numbers."""
+        return "float32" if self.name == BFLOAT16 else self.name
+
     def stored(self, x: Array) -> Array:
         """The numbers rounded to this type: to the nearest, of two equally near ones to the even one."""
         if x.dtype.kind != "f":

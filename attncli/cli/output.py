@@ -9,8 +9,8 @@ from typing import IO, TYPE_CHECKING
 from attncli.base.errors import AttnError, UnknownNameError
 from attncli.cli import streams
 from attncli.cli.progress import Progress
-from attncli.trace.result import DEFAULT_SELECTION
-from attncli.trace.steps import find_label
+from attncli.problem.results import DEFAULT_SELECTION
+from attncli.problem.find import find_label
 
 if TYPE_CHECKING:
     from attncli.io.writers.npy_memmap import NpyTarget
@@ -110,8 +110,8 @@ def look(problem: "Problem", wanted: OutputOptions, straight: "NpyTarget | None"
         raise UnknownNameError("executor", wanted.executor, EXECUTORS, where="--executor")
     with Progress("attending") as progress:
         allocate = in_memory if straight is None else straight.allocate
-        means = RunOptions(wanted.executor, allocate, progress, blas_is_held=True)
-        result = run(problem, wanted.selection, every_step=wanted.explain, means=means)
+        means = RunOptions(wanted.executor, allocate, progress, blas_is_limited=True)
+        result = run(problem, wanted.selection, every_step=wanted.explain, options=means)
     cell = _cell(wanted.cell, result.query_tokens, result.key_tokens) if wanted.cell is not None else None
     layout = problem.layout
     asked = {"b": (wanted.batch, "--batch", layout.batch or 1), "h": (wanted.head, "--head", layout.heads)}

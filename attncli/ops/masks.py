@@ -268,7 +268,7 @@ def key_lengths(key_positions: Array, key_lengths: Array) -> Array:
     return key_positions < key_lengths[..., None, None]
 
 
-@structural()
+@structural(is_boolean=True)
 def and_masks(**rules: Array) -> Array:
     """True where every rule is; the rules [… n m] broadcast.
 

@@ -170,6 +170,7 @@ class StructuralRecord:
 
     by_hand: ByHand | None = None
     is_exact: bool = False  # counts, or moves numbers and computes none: nothing is widened or rounded
+    is_boolean: bool = False  # its result is true or false
 
 
 @dataclass(frozen=True, eq=False)
@@ -472,13 +473,13 @@ def generator(
 
 
 def structural(
-    *, by_hand: ByHand | None = None, is_exact: bool = False
+    *, by_hand: ByHand | None = None, is_exact: bool = False, is_boolean: bool = False
 ) -> Callable[[Callable[P, R]], StructuralFunction[P, R]]:
     """Hang a record on a function that plans use."""
 
     def decorate(function: Callable[P, R]) -> StructuralFunction[P, R]:
         code: Any = function
-        code.record = StructuralRecord(by_hand, is_exact)
+        code.record = StructuralRecord(by_hand, is_exact, is_boolean)
         recorded: StructuralFunction[P, R] = code
         return recorded
 

@@ -146,3 +146,15 @@ def without_column(weights: Array) -> Array:
     array([[1., 2.]])
     """
     return weights[..., :-1]
+
+
+@structural(is_exact=True)
+def identity(x: Array) -> Array:
+    """x itself: where a stage has nothing to do."""
+    return x
+
+
+@structural(is_exact=True)
+def reshape(x: Array, *, shape: tuple[int, ...]) -> Array:
+    """The same numbers in another shape."""
+    return x.reshape(shape)

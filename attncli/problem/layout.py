@@ -82,3 +82,12 @@ def _counted(problem: "Problem", name: str, owner: str) -> int:
     if said is not None and said != count:
         raise AttnError(f"{name} is {said}; {owner} has {count} heads on its second axis", where=name)
     return count
+
+
+for a, b in dict(apart="has_input_head_axis").items():
+    setattr(Layout, b, property(lambda s, a=a: getattr(s, a)))
+Layout.splits_heads = Layout.splits
+Layout.batch_axes = Layout.items
+Layout.input_axes = Layout.given
+Layout.score_axes = Layout.leading
+Layout.with_kv_heads = Layout.of_keys

@@ -12,8 +12,8 @@ from attncli.ops import look_up
 from attncli.ops.registry import Operator
 from attncli.problem.layout import Layout, layout_of
 from attncli.problem.validate import check
-from attncli.trace.result import DEFAULT_SELECTION
-from attncli.trace.steps import find_label
+from attncli.problem.results import DEFAULT_SELECTION
+from attncli.problem.find import find_label
 
 if TYPE_CHECKING:
     from attncli.trace.result import Result
@@ -234,7 +234,7 @@ class Problem:
         from attncli.engine.options import RunOptions  # noqa: PLC0415 - the same
         from attncli.engine.run import run  # noqa: PLC0415 - the pipeline stands on Problem; this is its public face
 
-        return run(self, select, every_step=every_step, means=RunOptions(executor))
+        return run(self, select, every_step=every_step, options=RunOptions(executor))
 
 
 @lru_cache(maxsize=8)  # everything that asks who is who asks again, and there may be a hundred thousand
@@ -244,3 +244,9 @@ def _numbered(word: str, count: int) -> tuple[str, ...]:
 
 
 FIELDS: Mapping[str, Field] = {f.name: Field(name=f.name, **f.metadata) for f in fields(Problem)}
+
+ProblemSpec = Problem
+from attncli.base.dtypes import Precision
+
+Problem.query_source = property(lambda s: s.asking)
+Problem.precision = property(lambda s: Precision(s.dtype or "float64"))

@@ -139,3 +139,6 @@ def _output(problem: "Problem", layout: Layout, heads: Lengths) -> None:
     _bind(problem, after, "w_o", ("e", "o"))
     after.setdefault("o", after["e"])
     _bind(problem, after, "b_o", ("o",))
+
+
+new_key_letter = new_keys

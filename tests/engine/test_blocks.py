@@ -3,12 +3,12 @@
 import numpy as np
 import pytest
 
-from attncli.engine.blocks import Block, Lengths, blocks
+from attncli.engine.blocks import Block, Lengths, make_blocks
 
 
 def cover(lengths: Lengths, rows: int, cells: int) -> tuple[list[Block], np.ndarray]:
     """The blocks, and how often each query of each head and batch item is in one."""
-    found = list(blocks(lengths, rows, lengths.keys, cells))
+    found = list(make_blocks(lengths, rows, lengths.keys, cells))
     times = np.zeros((lengths.items, lengths.heads, lengths.queries), int)
     for block in found:
         times[block.items, block.heads, block.queries] += 1

@@ -8,21 +8,20 @@ import pytest
 
 import attncli
 from attncli import AttnError
-from attncli.engine import blockwise, run
-from attncli.engine.options import RunOptions
-from attncli.plan import build
+from attncli.engine import executors
+from attncli.engine import run as run_module
+from attncli.engine.options import BlockSizes, RunOptions
+from attncli.engine.run import LOCAL, run
+from tests.engine.whole import whole_trace
+from tests.problems import problem
 
 Q, K, V = (np.random.default_rng(seed).standard_normal((400, 8)) for seed in range(3))
 
 
-def both(**keys: Any) -> tuple[Any, Any]:
+def both(options: RunOptions = LOCAL, **keys: Any) -> tuple[Any, Any]:
     """A large problem in blocks, and whole."""
-    from attncli.io.assemble import assemble
-    from attncli.io.origin import Origin, RawValue
-
-    given = {"query": Q, "key": K, "value": V, **keys}
-    problem = assemble({name: RawValue(value, Origin()) for name, value in given.items()})
-    return problem.compute(("output",)), build.trace(problem)
+    one = problem(**{"query": Q, "key": K, "value": V, **keys})
+    return run(one, ("output",), options=options), whole_trace(one)
 
 
 @pytest.mark.parametrize("normalize", ["softmax", "softmax1", "hardmax", "sigmoid", "none"])
@@ -115,8 +114,7 @@ def test_a_large_problem_keeps_no_table_that_nobody_asked_for() -> None:
 def test_a_small_problem_and_one_that_is_explained_keep_every_step() -> None:
     small = attncli.attention(Q[:5], K, V)
     assert "weights" in {step.name for step in small.trace.steps}
-    problem = attncli.Problem(query=Q, key=K, value=V)
-    explained = run.run(problem, ("output",), every_step=True)
+    explained = run(problem(query=Q, key=K, value=V), ("output",), every_step=True)
     assert "weights" in {step.name for step in explained.trace.steps}
 
 
@@ -128,7 +126,8 @@ def test_a_small_problem_and_one_that_is_explained_keep_every_step() -> None:
 def test_a_name_that_no_step_has_is_met_before_any_work(
     names: tuple[str, ...], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(blockwise, "_fill", lambda *_: pytest.fail("it worked"))
+    monkeypatch.setattr(run_module, "DenseEngine", lambda *_: pytest.fail("it worked"))
+    monkeypatch.setattr(executors, "compute", lambda *_: pytest.fail("it worked"))
     with pytest.raises(AttnError, match="unknown result"):
         attncli.Problem(query=Q, key=K, value=V).compute(names)
 
@@ -140,24 +139,21 @@ def test_room_for_a_table_is_asked_for_once_and_filled() -> None:
         rooms[name] = np.full(shape, np.nan, dtype)
         return rooms[name]
 
-    problem = attncli.Problem(query=Q, key=K, value=V, causal=True)
-    trace = blockwise.trace(problem, ("weights",), RunOptions(allocate=allocate))
+    one = problem(query=Q, key=K, value=V, causal=True)
+    trace = run(one, ("weights",), options=RunOptions(allocate=allocate)).trace
     assert list(rooms) == ["weights"]
     assert trace["weights"].value is rooms["weights"]
-    np.testing.assert_allclose(rooms["weights"], build.trace(problem)["weights"].value, rtol=1e-12)
+    np.testing.assert_allclose(rooms["weights"], whole_trace(one)["weights"].value, rtol=1e-12)
 
 
 @pytest.mark.parametrize(("heads", "kv_heads", "rows"), list(itertools.product([6], [1, 2, 3, 6], [7, 400])))
-def test_query_heads_that_share_a_key_head_go_together_or_apart(
-    heads: int, kv_heads: int, rows: int, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(blockwise, "ROWS", rows)
-    monkeypatch.setattr(blockwise, "TILE", 7 * rows)
+def test_query_heads_that_share_a_key_head_go_together_or_apart(heads: int, kv_heads: int, rows: int) -> None:
+    options = RunOptions(sizes=BlockSizes(rows=rows, tile_cells=7 * rows))
     random = np.random.default_rng(5)
     apart = {
         "query": random.standard_normal((2, heads, 90, 4)),
         "key": random.standard_normal((2, kv_heads, 110, 4)),
         "value": random.standard_normal((2, kv_heads, 110, 3)),
     }
-    result, whole = both(**apart)
+    result, whole = both(options, **apart)
     np.testing.assert_allclose(result.output, whole["output"].value, rtol=1e-11, atol=1e-13)

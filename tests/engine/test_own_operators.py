@@ -5,14 +5,13 @@ from collections.abc import Iterator
 import numpy as np
 import pytest
 
-from attncli.engine import blockwise
-from attncli.engine.options import RunOptions
-from attncli.io.assemble import assemble
-from attncli.io.origin import Origin, RawValue
+from attncli.engine.options import BlockSizes, RunOptions
+from attncli.engine.run import run
 from attncli.ops import registry
 from attncli.ops.rules import OnlineNormalizer
-from attncli.plan import build
 from tests.conftest import numbers
+from tests.engine.whole import whole_trace
+from tests.problems import problem
 
 
 def sharpened(
@@ -48,7 +47,7 @@ def sharp_softmax() -> Iterator[None]:
 def test_an_exponential_normalizer_may_call_its_parameter_what_it_likes(sharpness: float) -> None:
     keys = {"query": numbers(5, 4), "key": numbers(7, 4), "value": numbers(7, 3), "causal": True}
     keys["normalize"] = {"sharp_softmax": {"sharpness": sharpness}}
-    problem = assemble({name: RawValue(value, Origin()) for name, value in keys.items()})
-    whole = build.trace(problem)["output"].value
-    in_blocks = blockwise.trace(problem, ("output",), RunOptions("serial"))["output"].value
+    one = problem(**keys)
+    options = RunOptions("serial", sizes=BlockSizes(dense_cells=0))
+    whole, in_blocks = whole_trace(one)["output"].value, run(one, ("output",), options=options).output
     np.testing.assert_allclose(in_blocks, whole, rtol=1e-12, atol=1e-13)

@@ -11,10 +11,12 @@ import pytest
 
 import attncli
 from attncli import AttnError
-from attncli.engine import blockwise, executors
+from attncli.engine import executors
 from attncli.engine.block_task import BlockTask, Cancelled, compute
 from attncli.engine.blocks import Block
-from attncli.engine.options import RunOptions
+from attncli.engine.options import BlockSizes, RunOptions
+from attncli.engine.run import run
+from tests.problems import problem
 
 Q, K, V = (np.random.default_rng(seed).standard_normal((700, 16)) for seed in range(3))
 
@@ -22,22 +24,13 @@ Q, K, V = (np.random.default_rng(seed).standard_normal((700, 16)) for seed in ra
 @pytest.mark.parametrize("select", ["output", "weights"])
 @pytest.mark.parametrize("keys", [{}, {"causal": True, "heads": 4}, {"normalize": "sparsemax"}], ids=str)
 def test_threads_give_what_one_thread_gives(keys: dict[str, Any], select: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    problem = attncli.Problem(query=Q, key=K, value=V, dtype="float64", **chosen(keys))
-    serial = getattr(problem.compute((select,), executor="serial"), select)
+    one = problem(query=Q, key=K, value=V, dtype="float64", **keys)
+    serial = getattr(run(one, (select,), options=RunOptions("serial")), select)
     for count in (1, 2, 5):
         monkeypatch.setattr(executors, "cores", lambda count=count: count)
         executors._threads.cache_clear()
-        np.testing.assert_allclose(getattr(problem.compute((select,)), select), serial, rtol=0, atol=1e-13)
+        np.testing.assert_allclose(getattr(run(one, (select,)), select), serial, rtol=0, atol=1e-13)
     executors._threads.cache_clear()
-
-
-def chosen(keys: dict[str, Any]) -> dict[str, Any]:
-    from attncli.ops.registry import Operator, look_up
-
-    return {
-        name: Operator(look_up(name, value)) if name in ("normalize", "score") else value
-        for name, value in keys.items()
-    }
 
 
 def test_a_name_that_nobody_has_is_met_before_any_work() -> None:
@@ -53,9 +46,8 @@ def test_an_error_in_a_block_ends_the_work(monkeypatch: pytest.MonkeyPatch) -> N
         raise AttnError("no")
 
     monkeypatch.setattr(BlockTask, "steps", fails)
-    monkeypatch.setattr(blockwise, "ROWS", 2)
     with pytest.raises(AttnError, match="no"):
-        attncli.attention(Q, K, V)
+        run(problem(query=Q, key=K, value=V), options=RunOptions(sizes=BlockSizes(rows=2)), select=("output",))
     assert len(begun) < 350 / 2
 
 
@@ -76,12 +68,10 @@ def test_blocks_that_wait_are_given_up_when_somebody_has_had_enough(
         if so_far == 3:
             raise KeyboardInterrupt
 
-    monkeypatch.setattr(blockwise, "ROWS", 1)
-    monkeypatch.setattr(blockwise, "CELLS", 1)
     monkeypatch.setattr(BlockTask, "steps", counted)
-    problem = attncli.Problem(query=Q, key=K, value=V, **chosen({"normalize": normalize}))
+    options = RunOptions(progress=enough, sizes=BlockSizes(rows=1, row_cells=1))
     with pytest.raises(KeyboardInterrupt):
-        blockwise.trace(problem, ("output",), RunOptions(progress=enough))
+        run(problem(query=Q, key=K, value=V, normalize=normalize), ("output",), options=options)
     executors._threads().shutdown()  # once what they have begun is done
     executors._threads.cache_clear()
     assert done == [1, 2, 3]
@@ -90,9 +80,8 @@ def test_blocks_that_wait_are_given_up_when_somebody_has_had_enough(
 
 def test_progress_ends_where_the_work_ends() -> None:
     told: list[tuple[int, int]] = []
-    blockwise.trace(
-        attncli.Problem(query=Q, key=K, value=V), ("output",), RunOptions(progress=lambda *far: told.append(far))
-    )
+    options = RunOptions(progress=lambda *far: told.append(far))
+    run(problem(query=Q, key=K, value=V), ("output",), options=options)
     assert [done for done, _ in told] == list(range(1, told[-1][1] + 1))
 
 
@@ -106,8 +95,8 @@ def test_no_more_blocks_wait_than_workers_can_use() -> None:
             yield Block(slice(0, 1), slice(0, 1), slice(number, number + 1))
 
     with ThreadPoolExecutor(1) as pool:
-        steps = executors.fan_out(
-            idle(), blocks(), lambda *_: None, ask=partial(partial, pool.submit, compute), ahead=8
+        steps = executors.run_blocks(
+            idle(), blocks(), lambda *_: None, prepare=partial(partial, pool.submit, compute), ahead=8
         )
         next(steps)
         assert len(asked) == 9
@@ -128,7 +117,7 @@ def test_blocks_come_back_in_order_whoever_is_slow() -> None:
     kept: list[Any] = []
     with ThreadPoolExecutor(2) as pool:
         ask = partial(partial, pool.submit, slow)
-        steps = executors.fan_out(idle(), blocks, lambda *given: kept.append(given), ask=ask, ahead=8)
+        steps = executors.run_blocks(idle(), blocks, lambda *given: kept.append(given), prepare=ask, ahead=8)
         assert list(steps) == blocks
     assert kept == list(zip(blocks, blocks, strict=True))
 
@@ -137,7 +126,7 @@ def idle() -> Any:
     """Stands for a Job that has nothing to do."""
 
     class Idle:
-        def asking(self, block: Block) -> dict[str, Any]:
+        def query_inputs(self, block: Block) -> dict[str, Any]:
             return {}
 
         def steps(self, block: Block, asking: Any) -> Any:
@@ -194,7 +183,7 @@ def test_products_have_one_thread_while_blocks_are_computed_and_all_of_them_afte
 
     during: list[list[int]] = []
     with controller.threadpool_limits(2, "blas"):
-        problem = attncli.Problem(query=Q, key=K, value=V)
-        blockwise.trace(problem, ("output",), RunOptions(progress=lambda _done, _total: during.append(threads())))
+        options = RunOptions(progress=lambda _done, _total: during.append(threads()))
+        run(problem(query=Q, key=K, value=V), ("output",), options=options)
         after = threads()
     assert (set(map(tuple, during)), set(after)) == ({(1,) * len(after)}, {2})
