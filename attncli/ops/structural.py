@@ -150,11 +150,24 @@ def without_column(weights: Array) -> Array:
 
 @structural(is_exact=True)
 def identity(x: Array) -> Array:
-    """x itself: where a stage has nothing to do."""
+    """The array itself: the function of a step that has nothing to do.
+
+    Examples
+    --------
+    >>> identity(np.array([1, 2]))
+    array([1, 2])
+    """
     return x
 
 
 @structural(is_exact=True)
 def reshape(x: Array, *, shape: tuple[int, ...]) -> Array:
-    """The same numbers in another shape."""
+    """The same numbers in another shape.
+
+    Examples
+    --------
+    >>> reshape(np.array([1, 2]), shape=(2, 1))
+    array([[1],
+           [2]])
+    """
     return x.reshape(shape)
