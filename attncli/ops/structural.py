@@ -67,7 +67,7 @@ def without_column(weights: Array) -> Array:
 
 @structural(is_exact=True)
 def identity(x: Array) -> Array:
-    """x itself: where a stage has nothing to do."""
+    """X itself: where a stage has nothing to do."""
     return x
 
 
