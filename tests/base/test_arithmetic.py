@@ -5,7 +5,7 @@ import pytest
 
 from attncli.base.arithmetic import ArithmeticWriter, decimal
 
-PEN = ArithmeticWriter(4, "q", "k", 0, 0)
+WRITE = ArithmeticWriter(4, "q", "k", 0, 0)
 
 
 @pytest.mark.parametrize(
@@ -21,14 +21,14 @@ def test_a_number_has_no_digits_too_many(number: float, text: str) -> None:
 
 
 def test_sums_and_products_are_written_out() -> None:
-    assert PEN.products([2, 0, 2], [2, 4, -3]) == "2·2 + 0·4 + 2·(−3)"
-    assert PEN.products([-1, -1], [1, 1]) == "−1·1 + (−1)·1"
-    assert PEN.products([0.5], np.array([[1, -2]])) == "0.5·[1 −2]"
-    assert PEN.sum([1, -2, 3]) == "1 + (−2) + 3"
-    assert PEN.minus(1, -2) == "1 − (−2)"
-    assert PEN(np.array([1.0, 0.25])) == "[1 0.25]"
+    assert WRITE.products([2, 0, 2], [2, 4, -3]) == "2·2 + 0·4 + 2·(−3)"
+    assert WRITE.products([-1, -1], [1, 1]) == "−1·1 + (−1)·1"
+    assert WRITE.products([0.5], np.array([[1, -2]])) == "0.5·[1 −2]"
+    assert WRITE.sum([1, -2, 3]) == "1 + (−2) + 3"
+    assert WRITE.minus(1, -2) == "1 − (−2)"
+    assert WRITE(np.array([1.0, 0.25])) == "[1 0.25]"
 
 
 def test_the_middle_of_a_long_sum_is_counted() -> None:
-    assert PEN.sum([1] * 12).count("1") == 12
-    assert PEN.sum([1] * 13) == "1 + 1 + 1 + 1 + 1 + 1 + … 1 more … + 1 + 1 + 1 + 1 + 1 + 1"
+    assert WRITE.sum([1] * 12).count("1") == 12
+    assert WRITE.sum([1] * 13) == "1 + 1 + 1 + 1 + 1 + 1 + … 1 more … + 1 + 1 + 1 + 1 + 1 + 1"
