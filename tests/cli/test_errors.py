@@ -5,12 +5,11 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
-Run = Callable[..., subprocess.CompletedProcess[str]]
+from tests.cli.running import Run
 
 WRONG = {
     "an unknown command": ("comput", "No such command 'comput'. Did you mean 'compute'?; attn --help lists"),

@@ -8,12 +8,12 @@ import struct
 import subprocess
 import sys
 import termios
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
-Run = Callable[..., subprocess.CompletedProcess[str]]
+from tests.cli.running import Run
+
 STYLE = re.compile(r"\x1b\[[0-9;]*m")
 
 

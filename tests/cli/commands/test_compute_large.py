@@ -14,8 +14,7 @@ import numpy as np
 import pytest
 
 from attncli import attention
-from attncli.cli.lazy_commands import COMMANDS
-from tests.cli.conftest import Run
+from tests.cli.running import Run
 
 LONG = {  # a second or two of getting there, then a minute of it
     "attending": "--normalize entmax:alpha=1.3 --query q.npy --key q.npy --select output -o out.npy",
@@ -59,11 +58,11 @@ def test_weights_are_computed_straight_into_their_file(run: Run, tmp_path: Path)
 
 
 @pytest.mark.parametrize("more", ["--select output", "--select output --causal", "--select weights"])
-def test_the_last_digits_do_not_hang_on_who_computes(more: str, run: Run, tmp_path: Path) -> None:
+def test_the_last_digits_do_not_depend_on_the_executor(more: str, run_process: Run, tmp_path: Path) -> None:
     np.save(tmp_path / "q.npy", np.random.default_rng(1).standard_normal((1100, 16)))
     for name in ("threads", "serial"):
         words = f"compute --query q.npy --key q.npy {more} --executor {name} -o {name}.npy"
-        assert run(*words.split()).returncode == 0
+        assert run_process(*words.split()).returncode == 0
     assert (tmp_path / "threads.npy").read_bytes() == (tmp_path / "serial.npy").read_bytes()
 
 
@@ -157,11 +156,3 @@ def test_nothing_is_imported_that_is_not_used(words: str, run: Run, tutorial: st
     ran = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=60, check=True)
     imported = ast.literal_eval(ran.stderr.replace("set()", "()"))
     assert set(imported) - {"orjson"} == USES[words]
-
-
-def test_the_list_of_commands_says_what_each_of_them_says() -> None:
-    from importlib import import_module
-
-    for place in COMMANDS.values():
-        function = getattr(import_module(f"attncli.cli.commands.{place.module}"), place.function)
-        assert place.sentence == (function.__doc__ or "").partition("\n")[0]

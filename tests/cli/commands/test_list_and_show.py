@@ -1,14 +1,11 @@
 """Lists, help, completion: all read the one record."""
 
-import subprocess
-from collections.abc import Callable
-
 import pytest
 
 from attncli.ops import kinds, operators
 from attncli.problem.spec import FIELDS
+from tests.cli.running import Run
 
-Run = Callable[..., subprocess.CompletedProcess[str]]
 EVERY = [(kind, name) for kind in kinds() for name in operators(kind)]
 
 
@@ -33,8 +30,8 @@ def test_show_says_everything_that_the_record_says(kind: str, run: Run) -> None:
             assert said in shown
 
 
-def test_help_names_every_option_and_every_entry(run: Run) -> None:
-    shown = run("compute", "--help", env={"COLUMNS": "300", "TERMINAL_WIDTH": "300"}).stdout
+def test_help_names_every_option_and_every_entry(run_process: Run) -> None:
+    shown = run_process("compute", "--help", env={"COLUMNS": "300", "TERMINAL_WIDTH": "300"}).stdout
     for key in FIELDS:
         assert f"--{key.replace('_', '-')}" in shown
     for kind in ("score", "normalize", "context", "generator"):
@@ -71,16 +68,18 @@ def test_the_shell_completes_names(words: str, offered: list[str], run: Run) -> 
     ],
     ids=["help", "version", "compute help", "list", "completion"],
 )
-def test_what_computes_nothing_imports_neither_numpy_nor_yaml(words: list[str], env: dict[str, str], run: Run) -> None:
-    ran = run(*words, env={"PYTHONPROFILEIMPORTTIME": "1", **env})
+def test_what_computes_nothing_imports_neither_numpy_nor_yaml(
+    words: list[str], env: dict[str, str], run_process: Run
+) -> None:
+    ran = run_process(*words, env={"PYTHONPROFILEIMPORTTIME": "1", **env})
     assert ran.stdout
     imported = {line.rpartition("|")[2].strip().partition(".")[0] for line in ran.stderr.splitlines()}
     assert "attncli" in imported
     assert not imported & {"numpy", "yaml"}
 
 
-def test_json_of_yaml_imports_no_rich(run: Run, tutorial: str) -> None:
-    ran = run("compute", tutorial, "--json", env={"PYTHONPROFILEIMPORTTIME": "1"})
+def test_json_of_yaml_imports_no_rich(run_process: Run, tutorial: str) -> None:
+    ran = run_process("compute", tutorial, "--json", env={"PYTHONPROFILEIMPORTTIME": "1"})
     assert "numpy" in ran.stderr
     assert " rich" not in ran.stderr
 
