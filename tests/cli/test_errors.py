@@ -11,6 +11,8 @@ import pytest
 
 from tests.cli.running import Run
 
+SLOW = pytest.mark.slow
+
 WRONG = {
     "an unknown command": ("comput", "No such command 'comput'. Did you mean 'compute'?; attn --help lists"),
     "an unknown option": ("compute t.yaml --hedas 2", "No such option: --hedas (Possible options: --head"),
@@ -87,7 +89,9 @@ def test_a_file_that_can_not_be_written_leaves_nothing_behind(run: Run, tutorial
 
 
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="there is no /dev/full here")
-@pytest.mark.parametrize("words", ["compute t.yaml", "compute t.yaml --json", "--help", "list"])
+@pytest.mark.parametrize(
+    "words", ["compute t.yaml", *(pytest.param(w, marks=SLOW) for w in ("compute t.yaml --json", "--help", "list"))]
+)
 def test_a_full_disk_is_said(words: str, tutorial: str, tmp_path: Path) -> None:
     with Path("/dev/full").open("w") as full:
         ran = subprocess.run(

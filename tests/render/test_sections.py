@@ -14,7 +14,7 @@ from attncli.ops import operators
 from attncli.render.formats import json as json_view
 from attncli.render.formats import latex, markdown, terminal
 from attncli.render.sections import Section, sections
-from attncli.render.target import TextTarget
+from attncli.render.target import TEXT_FILE, TextTarget
 from attncli.render.view import View
 
 PLACES = 12  # so many digits that rounding does not hide a wrong sum
@@ -124,16 +124,22 @@ def test_everything_is_explained_truly(loaded: attncli.Problem) -> None:
                     assert_true([line])
 
 
-def test_everything_can_be_shown_in_every_way(loaded: attncli.Problem) -> None:
+def test_every_number_of_every_head_is_in_the_json_and_in_every_document(loaded: attncli.Problem) -> None:
     view = View(loaded.compute(), explain=True, expanded_axes=frozenset("bh"))
-    shown = {section.title.partition("  ")[0].partition(" ")[2]: section for section in sections(view)}
+    by_name = {section.title.partition("  ")[0].partition(" ")[2]: section for section in sections(view)}
     steps = {step["name"]: step for step in json.loads("".join(json_view.render(view)))["steps"]}
     for name, step in steps.items():
-        if name in shown and name != "visible":
-            stacked = np.array([grid.values for grid in shown[name].grids]).reshape(-1)
+        if name in by_name and name != "visible":
+            stacked = np.array([grid.values for grid in by_name[name].grids]).reshape(-1)
             np.testing.assert_array_equal(stacked, np.array(step["value"]).astype(float).reshape(-1), err_msg=name)
     for render in (markdown.render_sections, latex.render_sections):
         assert render(sections(view), 4)
+    assert terminal.render_sections(sections(view), TEXT_FILE, 4)
+
+
+@pytest.mark.slow
+def test_every_head_is_shown_on_a_screen(loaded: attncli.Problem) -> None:
+    view = View(loaded.compute(), explain=True, expanded_axes=frozenset("bh"))
     assert terminal.render_sections(sections(view), TextTarget(80), 4)
 
 

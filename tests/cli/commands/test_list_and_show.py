@@ -60,8 +60,8 @@ def test_the_shell_completes_names(words: str, offered: list[str], run: Run) -> 
 @pytest.mark.parametrize(
     ("words", "env"),
     [
-        (["--help"], {}),
-        (["--version"], {}),
+        pytest.param(["--help"], {}, marks=pytest.mark.slow),
+        pytest.param(["--version"], {}, marks=pytest.mark.slow),
         (["compute", "--help"], {}),
         (["list"], {}),
         ([], {"_ATTN_COMPLETE": "complete_bash", "COMP_WORDS": "attn compute --score ga", "COMP_CWORD": "3"}),
