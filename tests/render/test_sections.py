@@ -124,7 +124,7 @@ def test_everything_is_explained_truly(loaded: attncli.Problem) -> None:
                     assert_true([line])
 
 
-def test_every_number_of_every_head_is_in_the_json_and_in_every_document(loaded: attncli.Problem) -> None:
+def test_every_number_of_every_head_is_in_the_json_and_makes_a_document(loaded: attncli.Problem) -> None:
     view = View(loaded.compute(), explain=True, expanded_axes=frozenset("bh"))
     by_name = {section.title.partition("  ")[0].partition(" ")[2]: section for section in sections(view)}
     steps = {step["name"]: step for step in json.loads("".join(json_view.render(view)))["steps"]}
@@ -134,13 +134,13 @@ def test_every_number_of_every_head_is_in_the_json_and_in_every_document(loaded:
             np.testing.assert_array_equal(stacked, np.array(step["value"]).astype(float).reshape(-1), err_msg=name)
     for render in (markdown.render_sections, latex.render_sections):
         assert render(sections(view), 4)
-    assert terminal.render_sections(sections(view), TEXT_FILE, 4)
 
 
 @pytest.mark.slow
-def test_every_head_is_shown_on_a_screen(loaded: attncli.Problem) -> None:
+@pytest.mark.parametrize("target", [TextTarget(80), TEXT_FILE], ids=["a screen", "a file"])
+def test_every_head_is_shown_as_text(target: TextTarget, loaded: attncli.Problem) -> None:
     view = View(loaded.compute(), explain=True, expanded_axes=frozenset("bh"))
-    assert terminal.render_sections(sections(view), TextTarget(80), 4)
+    assert terminal.render_sections(sections(view), target, 4)
 
 
 @pytest.mark.parametrize(("key", "turns"), [(0, False), (1, False), (2, True), (3, True)])

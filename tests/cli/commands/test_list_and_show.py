@@ -30,8 +30,8 @@ def test_show_says_everything_that_the_record_says(kind: str, run: Run) -> None:
             assert said in shown
 
 
-def test_help_names_every_option_and_every_entry(run_process: Run) -> None:
-    shown = run_process("compute", "--help", env={"COLUMNS": "300", "TERMINAL_WIDTH": "300"}).stdout
+def test_help_names_every_option_and_every_entry(run: Run) -> None:
+    shown = run("compute", "--help", env={"COLUMNS": "300", "TERMINAL_WIDTH": "300"}).stdout
     for key in FIELDS:
         assert f"--{key.replace('_', '-')}" in shown
     for kind in ("score", "normalize", "context", "generator"):
@@ -63,7 +63,7 @@ def test_the_shell_completes_names(words: str, offered: list[str], run: Run) -> 
         pytest.param(["--help"], {}, marks=pytest.mark.slow),
         pytest.param(["--version"], {}, marks=pytest.mark.slow),
         (["compute", "--help"], {}),
-        (["list"], {}),
+        pytest.param(["list"], {}, marks=pytest.mark.slow),
         ([], {"_ATTN_COMPLETE": "complete_bash", "COMP_WORDS": "attn compute --score ga", "COMP_CWORD": "3"}),
     ],
     ids=["help", "version", "compute help", "list", "completion"],
