@@ -5,6 +5,10 @@ from typing import Any
 
 
 def import_object(reference: str) -> Any:
-    """The object that `package.module:name` refers to; raises what importing the module raises."""
+    """The object that `package.module:name` refers to; raises what importing the module raises.
+
+    >>> import_object("math:floor")(2.5)
+    2
+    """
     module, _, name = reference.partition(":")
     return getattr(import_module(module), name)

@@ -57,13 +57,13 @@ def main() -> None:
     sys.exit(status)
 
 
-def run(words: Sequence[str] | None = None) -> int:
-    """Run a command line, by default that of this process, and return its exit status.
+def run(args: Sequence[str] | None = None) -> int:
+    """Run a command line, by default the arguments of this process, and return its exit status.
 
     What the user can mend is reported as one line on standard error, and the status is FAILED.
     """
     try:
-        app(words, prog_name="attn")
+        app(args, prog_name="attn")
     except SystemExit as exit_:  # how Typer ends every command
         return exit_.code if isinstance(exit_.code, int) else 0
     except AttnError as error:

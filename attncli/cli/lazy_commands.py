@@ -20,23 +20,23 @@ class _LazyOptions:
     An option that is not made is not passed to the function, which has a default for it.
     """
 
-    parsed_words: Sequence[str] | None = None  # while words are parsed: those among which options may be
+    parsed_args: Sequence[str] | None = None  # during parsing: the arguments among which options may be
 
-    def option_words(self, words: list[str]) -> list[str]:
-        """The words of the command line among which this command's options may be."""
-        return list(words)
+    def option_args(self, args: list[str]) -> list[str]:
+        """The arguments of the command line among which this command's options may be."""
+        return list(args)
 
     def parse_args(self, context: Any, args: list[str]) -> Any:
-        """Parse the words, with `get_params` restricted to the options among them."""
-        self.parsed_words = self.option_words(args)
+        """Parse the arguments, with `get_params` restricted to the options among them."""
+        self.parsed_args = self.option_args(args)
         try:
             return super().parse_args(context, args)  # type: ignore[misc] # a command or a group is the next class
         finally:
-            self.parsed_words = None
+            self.parsed_args = None
 
     def get_params(self, context: Any) -> Any:
-        """The arguments and options: all of them, but while words are parsed only the options among those."""
-        return _select_parameters(super().get_params(context), self.parsed_words, context)  # type: ignore[misc] # the same
+        """The parameters of the command; during parsing only the options that are on the command line."""
+        return _select_parameters(super().get_params(context), self.parsed_args, context)  # type: ignore[misc] # the same
 
 
 class LazyCommandGroup(_LazyOptions, TyperGroup):
@@ -60,9 +60,9 @@ class LazyCommandGroup(_LazyOptions, TyperGroup):
         single.command(name, cls=LazyCommand, help=ref.summary)(import_object(ref.function))
         return get_command(single)
 
-    def option_words(self, words: list[str]) -> list[str]:
-        """The words before the command's name."""
-        return list(takewhile(lambda word: word.startswith("-"), words))
+    def option_args(self, args: list[str]) -> list[str]:
+        """The arguments before the command's name."""
+        return list(takewhile(lambda arg: arg.startswith("-"), args))
 
     def format_help(self, context: Any, formatter: Any) -> None:
         """The help, with a summary of each command."""
@@ -75,12 +75,12 @@ class LazyCommandGroup(_LazyOptions, TyperGroup):
             return super().shell_complete(context, incomplete)
 
     def make_context(self, *args: Any, **kwargs: Any) -> Any:
-        """Parse the words before the command's name."""
+        """Parse the arguments before the command's name."""
         with _usage_errors_as_attn_errors():
             return super().make_context(*args, **kwargs)
 
     def invoke(self, context: Any) -> Any:
-        """Parse the words after the command's name and run the command."""
+        """Parse the arguments after the command's name and run the command."""
         with _usage_errors_as_attn_errors():
             return super().invoke(context)
 
@@ -98,15 +98,15 @@ class LazyCommand(_LazyOptions, TyperCommand):
     """A command that makes only the options that are on the command line."""
 
 
-def _select_parameters(parameters: list[Any], words: Sequence[str] | None, context: Any) -> list[Any]:
-    """The arguments, and the options that are among the words.
+def _select_parameters(parameters: list[Any], args: Sequence[str] | None, context: Any) -> list[Any]:
+    """The positional parameters, and the options that are among the arguments.
 
-    All parameters where there are no words to select by, where help is asked for (it lists them), or where a word is
-    an unknown option (the error suggests the nearest one).
+    All parameters outside parsing (`args` is None), where help is asked for (it lists them), or where an option is
+    unknown (the error suggests the nearest one).
     """
-    if words is None:
+    if args is None:
         return parameters
-    options = {word.partition("=")[0] for word in words if word.startswith("-") and word != "-"}
+    options = {arg.partition("=")[0] for arg in args if arg.startswith("-") and arg != "-"}
     names = [{*parameter.opts, *parameter.secondary_opts} for parameter in parameters]
     if not options <= set().union(*names) or options & set(context.help_option_names):
         return parameters

@@ -85,13 +85,13 @@ def read_problem_options(problem: str | None, keys: Mapping[str, Any]) -> "Docum
     from attncli.io.origin import STDIN, Origin, RawValue
     from attncli.io.problem_files import read_document
 
-    given = {name: text for name, text in keys.items() if text not in (None, [], ())}
-    stdin_count = sum(text == STDIN for text in (problem, *given.values()))
+    texts = {name: text for name, text in keys.items() if text not in (None, [], ())}
+    stdin_count = sum(text == STDIN for text in (problem, *texts.values()))
     if stdin_count > 1:
         raise AttnError("is named twice, and can be read once", where="standard input", hint="use - once")
     document = read_document(problem) if problem is not None else {}
     origin = Origin(options=True)
-    return document | {name: RawValue(_parse_option(FIELDS[name], text), origin) for name, text in given.items()}
+    return document | {name: RawValue(_parse_option(FIELDS[name], text), origin) for name, text in texts.items()}
 
 
 def _parse_option(field: Field, text: Any) -> Any:

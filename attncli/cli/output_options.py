@@ -9,6 +9,7 @@ from typing import Annotated, Any
 import typer
 
 from attncli.base.errors import AttnError
+from attncli.engine.options import REMOTE, SERIAL, THREADS
 from attncli.render.formats import (
     DEFAULT_FORMAT,
     JSON,
@@ -20,7 +21,6 @@ from attncli.render.formats import (
 from attncli.trace.result import DEFAULT_SELECTION
 
 STDOUT = "-"
-COMPLETED_EXECUTORS = ("threads", "serial")
 
 
 def _complete_format(incomplete: str) -> list[str]:
@@ -30,7 +30,7 @@ def _complete_format(incomplete: str) -> list[str]:
 
 def _complete_executor(incomplete: str) -> list[str]:
     """The executors that begin so; an address can't be completed."""
-    return [name for name in COMPLETED_EXECUTORS if name.startswith(incomplete)]
+    return [name for name in (THREADS, SERIAL) if name.startswith(incomplete)]
 
 
 @dataclass(frozen=True)
@@ -73,11 +73,11 @@ class OutputOptions:
     executor: Annotated[
         str,
         typer.Option(
-            metavar="threads|serial|tcp://HOST:PORT",
+            metavar=f"{THREADS}|{SERIAL}|{REMOTE}HOST:PORT",
             help="Who computes large problems: all cores, one, or the workers of a Dask scheduler.",
             autocompletion=_complete_executor,
         ),
-    ] = "threads"
+    ] = THREADS
 
     @property
     def selection(self) -> tuple[str, ...]:

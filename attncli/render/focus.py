@@ -11,13 +11,13 @@ def focus_positions(view: View) -> AxisPositions:
     """The positions that are worked out: those that the view names, elsewhere those of the largest weight."""
     trace = view.result.trace
     weights = trace["weights"]
-    given = dict(view.positions)
+    requested = dict(view.positions)
     if view.cell is not None:
-        given |= {"n": view.cell[0], "m": view.cell[1]}
-    index = tuple(slice(given[x], given[x] + 1) if x in given else slice(None) for x in weights.axes)
+        requested |= {"n": view.cell[0], "m": view.cell[1]}
+    index = tuple(slice(requested[x], requested[x] + 1) if x in requested else slice(None) for x in weights.axes)
     value = weights.value[index]
     largest = np.unravel_index(int(np.nanargmax(np.where(np.isnan(value), -np.inf, value))), value.shape)
-    return add_dependent_axes(trace, dict(zip(weights.axes, map(int, largest), strict=True)) | given)
+    return add_dependent_axes(trace, dict(zip(weights.axes, map(int, largest), strict=True)) | requested)
 
 
 def add_dependent_axes(trace: Trace, positions: AxisPositions) -> AxisPositions:

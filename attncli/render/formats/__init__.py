@@ -73,12 +73,20 @@ FORMATS: tuple[OutputFormat, ...] = (
 
 
 def format_choices() -> Sequence[str]:
-    """The names that `--format` offers, in the order of the table."""
+    """The names that `--format` offers, in the order of the table.
+
+    >>> format_choices()
+    ['table', 'json', 'yaml', 'csv', 'markdown', 'latex']
+    """
     return [row.name for row in FORMATS if row.is_choice]
 
 
 def find_format(name: str) -> OutputFormat:
-    """The format that `--format` offers under a name; raises UnknownNameError where it offers none."""
+    """The format that `--format` offers under a name; raises UnknownNameError where it offers none.
+
+    >>> find_format("csv").suffixes
+    ('.csv',)
+    """
     for row in FORMATS:
         if row.is_choice and row.name == name:
             return row
@@ -86,7 +94,11 @@ def find_format(name: str) -> OutputFormat:
 
 
 def format_of_file(file: str) -> OutputFormat:
-    """The format that the suffix of a file's name picks; raises AttnError where it picks none."""
+    """The format that the suffix of a file's name picks; raises AttnError where it picks none.
+
+    >>> format_of_file("folder/weights.TSV").name
+    'tsv'
+    """
     suffix = PurePath(file).suffix.lower()
     for row in FORMATS:
         if suffix in row.suffixes:

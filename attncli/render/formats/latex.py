@@ -18,6 +18,7 @@ _MATH_COMMANDS = {
     "●": r"\bullet",
     "▷": r"\triangleright",
     "░": r"\circ",
+    "□": r"\diamond",  # plain LaTeX has no square
 }
 _TEXT_COMMANDS = {
     **{character: f"\\{character}" for character in "&%$#_{}"},
