@@ -13,8 +13,8 @@ from attncli.io.assemble import assemble
 from attncli.io.origin import Origin, RawValue
 from attncli.io.parse import matrix, nested_lists
 from attncli.io.problem_files import EXAMPLE_KEYS, Document, parse_document, read_document
-from attncli.problem.spec import FIELDS, Problem
 from attncli.problem.results import DEFAULT_SELECTION
+from attncli.problem.spec import FIELDS, Problem
 
 PART = ("title", "about", "show", "expected")
 

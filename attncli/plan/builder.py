@@ -4,11 +4,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from attncli.base.axes import COUNTED_FROM_0, Letters
-from attncli.ops.registry import Operator, OperatorRecord, Quantity
-from attncli.plan.graph import Axes, Axis, Node, Plan
+from attncli.ops.registry import Operator, OperatorRecord
+from attncli.plan.graph import GIVEN, Axes, Axis, Node, Plan
 from attncli.problem.spec import ProblemSpec
 
-GIVEN = "given"  # the stage, and the formula, of what the user gave
 STAGE_KEYS = ("position", "score", "normalize", "context")  # the keys whose operators may read derived arrays
 
 

@@ -12,6 +12,8 @@ from attncli.ops.registry import OperatorRecord, StructuralRecord, format_value,
 from attncli.ops.structural import identity
 from attncli.problem.results import RENAMED_STEPS, RESULTS
 
+GIVEN = "given"  # the stage, and the formula, of what the user gave
+
 
 class Axis(NamedTuple):
     """The letter of an axis and its length."""

@@ -1,6 +1,7 @@
 """x."""
 
 from collections.abc import Sequence
+
 from attncli.base.errors import AttnError, UnknownNameError
 
 

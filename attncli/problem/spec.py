@@ -10,10 +10,10 @@ from attncli.base.dtypes import NAMES
 from attncli.base.lazy_numpy import Array
 from attncli.ops import look_up
 from attncli.ops.registry import Operator
-from attncli.problem.layout import Layout, layout_of
-from attncli.problem.validate import check
-from attncli.problem.results import DEFAULT_SELECTION
 from attncli.problem.find import find_label
+from attncli.problem.layout import Layout, layout_of
+from attncli.problem.results import DEFAULT_SELECTION
+from attncli.problem.validate import check
 
 if TYPE_CHECKING:
     from attncli.trace.result import Result

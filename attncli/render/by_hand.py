@@ -6,14 +6,14 @@ from attncli.base.arithmetic import ArithmeticWriter
 from attncli.base.axes import COUNTED_FROM_0
 from attncli.base.lazy_numpy import np
 from attncli.ops.registry import record_of
-from attncli.render.focus import Place
+from attncli.render.focus import AxisPositions
 from attncli.trace.steps import Step, Trace
 
 LEADING = set(COUNTED_FROM_0)
 WHOLE_ROWS = {"normalize", "context"}  # stages that read all keys of a query at once
 
 
-def lines(trace: Trace, step: Step, at: Place, decimals: int) -> list[str]:
+def lines(trace: Trace, step: Step, at: AxisPositions, decimals: int) -> list[str]:
     """The arithmetic of a step at the query, key and head in `at`; nothing where there is none to show.
 
     The step's function gets its own arguments for one cell: of what has an axis of queries or keys the part at `at`,
@@ -36,18 +36,18 @@ def lines(trace: Trace, step: Step, at: Place, decimals: int) -> list[str]:
         return write_by_hand(write, **arguments, result=result, **step.options)
 
 
-def _has_place(step: Step, at: Place) -> bool:
+def _has_place(step: Step, at: AxisPositions) -> bool:
     """Whether the place is one of the step's: a cached key is not among the new ones."""
     return all(letter in at for letter in step.axes[:-1] if letter in ("n", "m", "k", "p"))
 
 
-def _part(step: Step, at: Place, letters: set[str]) -> Any:
+def _part(step: Step, at: AxisPositions, letters: set[str]) -> Any:
     """A step's value at the place, on some of its axes; on an axis of length 1, which broadcasts, its one part."""
     index = zip(step.axes, step.value.shape, strict=True)
     return step.value[tuple(min(at[x], size - 1) if x in letters and x in at else slice(None) for x, size in index)]
 
 
-def _projection(trace: Trace, step: Step, at: Place, write: ArithmeticWriter) -> str:
+def _projection(trace: Trace, step: Step, at: AxisPositions, write: ArithmeticWriter) -> str:
     """The line `query(word_1) = 1·[2 0 2] + 0·[2 0 0] + 0·[2 1 2] = [2 0 2]`: one row of `x @ w + b`."""
     letter = step.axes[-2]
     values = {name: trace[source] for name, source in step.inputs.items()}

@@ -10,7 +10,7 @@ from attncli.base.dtypes import Precision
 from attncli.base.errors import UnknownNameError
 from attncli.base.lazy_numpy import Array
 from attncli.ops.registry import OperatorRecord
-from attncli.plan.graph import Node, Plan
+from attncli.plan.graph import GIVEN, Node, Plan
 
 
 @dataclass(frozen=True)
@@ -105,8 +105,8 @@ class Trace:
 
     @property
     def given(self) -> Sequence[Step]:
-        """What went in, as it was given."""
-        return [step for step in self.steps if step.node.is_input and step.name not in ("query", "key", "value")]
+        """What went in, as it was given, or the selected rows of it."""
+        return [step for step in self.steps if step.stage == GIVEN and step.name not in ("query", "key", "value")]
 
     @property
     def computed(self) -> Sequence[Step]:

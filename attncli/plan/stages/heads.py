@@ -1,8 +1,8 @@
 """Heads: split, normalized, rotated to their positions, joined to the cache, and repeated for their query heads."""
 
 from attncli.ops import structural
-from attncli.plan.builder import GIVEN, PlanBuilder
-from attncli.plan.graph import Axis, Node
+from attncli.plan.builder import PlanBuilder
+from attncli.plan.graph import GIVEN, Axis, Node
 
 
 def split_heads(builder: PlanBuilder) -> None:

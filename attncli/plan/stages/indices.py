@@ -2,8 +2,8 @@
 
 from attncli.ops import indices, structural
 from attncli.ops.registry import Operator
-from attncli.plan.builder import GIVEN, PlanBuilder
-from attncli.plan.graph import Axis, Node
+from attncli.plan.builder import PlanBuilder
+from attncli.plan.graph import GIVEN, Axes, Axis, Node
 from attncli.plan.stages.masks import mask_rules
 
 
@@ -35,15 +35,13 @@ def _add_derived(builder: PlanBuilder, operator: Operator) -> None:
     for name, derived in operator.record.derived.items():
         if name in operator.given:
             continue
-        axes = []
+        axes: Axes = ()
         for letter in derived.axes:
-            axes += builder.score_axes if letter == "…" else [Axis(letter, lengths[letter])]
+            axes += builder.score_axes if letter == "…" else (Axis(letter, lengths[letter]),)
         shape = tuple(axis.length for axis in axes)
         options = {"shape": shape, **{key: operator.parameters[key] for key in derived.parameters}}
         formula = derived.formula(shape)
-        builder.add(
-            Node(name, derived.symbol, formula, tuple(axes), "place", derived.function, options=options, role=name)
-        )
+        builder.add(Node(name, derived.symbol, formula, axes, "place", derived.function, options=options, role=name))
 
 
 def _add_key_lengths(builder: PlanBuilder) -> None:
@@ -51,12 +49,9 @@ def _add_key_lengths(builder: PlanBuilder) -> None:
     layout = builder.layout
     assert builder.problem.key_lengths is not None
     count = len(builder.problem.key_lengths)
-    if layout.batch is None:
-        axes, shape = (), ()
-    elif layout.has_heads:
-        axes, shape = (Axis("b", count), Axis("h", 1)), (count, 1)
-    else:
-        axes, shape = (Axis("b", count),), (count,)
+    axes: Axes = (Axis("b", count),) if layout.batch is not None else ()
+    if layout.batch is not None and layout.has_heads:
+        axes = (*axes, Axis("h", 1))
     builder.add(
         Node(
             "key_lengths",
@@ -65,7 +60,7 @@ def _add_key_lengths(builder: PlanBuilder) -> None:
             axes,
             GIVEN,
             structural.reshape,
-            options={"shape": shape},
+            options={"shape": tuple(axis.length for axis in axes)},
             source=("key_lengths",),
             role="key_lengths",
         )

@@ -4,8 +4,8 @@ from collections.abc import Iterator
 
 from attncli.ops import masks, structural
 from attncli.ops.registry import Operator, registered
-from attncli.plan.builder import GIVEN, PlanBuilder
-from attncli.plan.graph import Axes, Axis, Node
+from attncli.plan.builder import PlanBuilder
+from attncli.plan.graph import GIVEN, Axes, Axis, Node
 from attncli.problem.spec import ProblemSpec
 from attncli.problem.validate.masks import table_letters
 

@@ -1,8 +1,8 @@
 """The output: weights, what each head makes of the values, and the heads merged."""
 
 from attncli.ops import structural
-from attncli.plan.builder import GIVEN, PlanBuilder
-from attncli.plan.graph import Axis, Node
+from attncli.plan.builder import PlanBuilder
+from attncli.plan.graph import GIVEN, Axis, Node
 from attncli.plan.stages.projections import add_projection
 
 

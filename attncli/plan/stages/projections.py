@@ -5,8 +5,8 @@ from typing import Any
 
 from attncli.base.axes import Letters
 from attncli.ops import indices, positions, structural
-from attncli.plan.builder import GIVEN, PlanBuilder
-from attncli.plan.graph import Axes, Axis, Node
+from attncli.plan.builder import PlanBuilder
+from attncli.plan.graph import GIVEN, Axes, Axis, Node
 from attncli.problem.validate.lengths import new_key_letter
 
 

@@ -12,7 +12,7 @@ SPELLED = {"nan": '"NaN"', "inf": '"Infinity"', "-inf": '"-Infinity"'}
 
 
 def text(table: np.ndarray) -> str:
-    return "[" + ",".join(f"[{row}]" for rows in number_rows.rows(table, SPELLED) for row in rows) + "]"
+    return "[" + ",".join(f"[{row}]" for rows in number_rows.format_rows(table, SPELLED) for row in rows) + "]"
 
 
 @pytest.fixture(params=["with orjson", "without"])
@@ -31,7 +31,7 @@ WIDE = np.random.default_rng(0).standard_normal((7, 5)) * 10.0 ** np.arange(-300
 @pytest.mark.parametrize("dtype", ["float16", "float32", "float64"])
 @pytest.mark.parametrize("at_once", [1, 12, 2**15])
 def test_every_number_reads_back_the_same(dtype: str, at_once: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(number_rows, "AT_ONCE", at_once)
+    monkeypatch.setattr(number_rows, "NUMBERS_PER_CHUNK", at_once)
     with np.errstate(over="ignore", under="ignore"):
         table = np.nan_to_num(WIDE.astype(dtype))
     np.testing.assert_array_equal(np.array(json.loads(text(table))), table.astype(float))
@@ -51,7 +51,7 @@ def test_whole_numbers_and_truths_stay_what_they_are() -> None:
 
 def test_a_longdouble_keeps_its_digits() -> None:
     third = np.longdouble(1) / 3
-    ((row,),) = number_rows.rows(np.array([[third]]), SPELLED)
+    ((row,),) = number_rows.format_rows(np.array([[third]]), SPELLED)
     assert np.longdouble(row) == third
 
 
@@ -67,7 +67,7 @@ def test_a_view_is_written_as_it_reads() -> None:
 def test_numbers_are_separated_as_asked(separator: str) -> None:
     table = np.array([[1.5, -2.0, 1e-300], [0.1, np.inf, 3.0]])
     for row, numbers in zip(
-        table, [row for rows in number_rows.rows(table, {}, separator) for row in rows], strict=True
+        table, [row for rows in number_rows.format_rows(table, {}, separator) for row in rows], strict=True
     ):
         cells = numbers.split(separator.strip(" "))
         assert [float(cell) for cell in cells] == row.tolist()

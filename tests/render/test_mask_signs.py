@@ -74,7 +74,7 @@ def test_what_each_rule_says_of_the_cell_is_written_under_the_picture() -> None:
 
 def test_a_handout_has_the_picture_in_signs_that_latex_knows() -> None:
     result = attention(X, X, causal=True, select=("visible",))
-    text = latex.render(sections(View(result)), 4)
+    text = latex.render_sections(sections(View(result)), 4)
     assert r"query\_1 & $\bullet$ & $\triangleright$ & $\triangleright$ & $\triangleright$ \\" in text
     assert r"$\bullet$ visible: 10   $\triangleright$ after the query (causal): 6" in text
 

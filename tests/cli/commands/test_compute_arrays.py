@@ -1,16 +1,13 @@
 """Arrays of a model in, arrays out: heads, batch items and files of numbers on the command line."""
 
 import json
-import subprocess
-from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
 import pytest
 
 from attncli import attention
-
-Run = Callable[..., subprocess.CompletedProcess[str]]
+from tests.cli.running import Run
 
 B, H, G, N, M, D = 2, 4, 2, 3, 5, 6
 

@@ -1,14 +1,11 @@
 """Lists, help, completion: all read the one record."""
 
-import subprocess
-from collections.abc import Callable
-
 import pytest
 
 from attncli.ops import kinds, operators
 from attncli.problem.spec import FIELDS
+from tests.cli.running import Run
 
-Run = Callable[..., subprocess.CompletedProcess[str]]
 EVERY = [(kind, name) for kind in kinds() for name in operators(kind)]
 
 
@@ -63,24 +60,26 @@ def test_the_shell_completes_names(words: str, offered: list[str], run: Run) -> 
 @pytest.mark.parametrize(
     ("words", "env"),
     [
-        (["--help"], {}),
-        (["--version"], {}),
+        pytest.param(["--help"], {}, marks=pytest.mark.slow),
+        pytest.param(["--version"], {}, marks=pytest.mark.slow),
         (["compute", "--help"], {}),
-        (["list"], {}),
+        pytest.param(["list"], {}, marks=pytest.mark.slow),
         ([], {"_ATTN_COMPLETE": "complete_bash", "COMP_WORDS": "attn compute --score ga", "COMP_CWORD": "3"}),
     ],
     ids=["help", "version", "compute help", "list", "completion"],
 )
-def test_what_computes_nothing_imports_neither_numpy_nor_yaml(words: list[str], env: dict[str, str], run: Run) -> None:
-    ran = run(*words, env={"PYTHONPROFILEIMPORTTIME": "1", **env})
+def test_what_computes_nothing_imports_neither_numpy_nor_yaml(
+    words: list[str], env: dict[str, str], run_process: Run
+) -> None:
+    ran = run_process(*words, env={"PYTHONPROFILEIMPORTTIME": "1", **env})
     assert ran.stdout
     imported = {line.rpartition("|")[2].strip().partition(".")[0] for line in ran.stderr.splitlines()}
     assert "attncli" in imported
     assert not imported & {"numpy", "yaml"}
 
 
-def test_json_of_yaml_imports_no_rich(run: Run, tutorial: str) -> None:
-    ran = run("compute", tutorial, "--json", env={"PYTHONPROFILEIMPORTTIME": "1"})
+def test_json_of_yaml_imports_no_rich(run_process: Run, tutorial: str) -> None:
+    ran = run_process("compute", tutorial, "--json", env={"PYTHONPROFILEIMPORTTIME": "1"})
     assert "numpy" in ran.stderr
     assert " rich" not in ran.stderr
 

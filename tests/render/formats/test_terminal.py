@@ -8,9 +8,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from attncli.io import examples
-from attncli.render.formats.terminal import MOST_ROWS, TextTarget, render
+from attncli.render.formats.screen_table import MAX_ROWS
+from attncli.render.formats.terminal import render_sections
 from attncli.render.grid import Grid
 from attncli.render.sections import Section, sections
+from attncli.render.target import TextTarget
 from attncli.render.view import View
 
 STYLES = re.compile("\x1b\\[[0-9;]*m")
@@ -24,7 +26,7 @@ LABELS = st.text(st.characters(blacklist_categories=["Cs", "Mn", "Me", "Cf"]), m
 
 def shown(grid: Grid, screen: TextTarget) -> list[str]:
     """The lines of one table, under its title, without styles."""
-    text = STYLES.sub("", render([Section("title", (grid,))], screen, 4))
+    text = STYLES.sub("", render_sections([Section("title", (grid,))], screen, 4))
     return [line.rstrip() for line in text.split("\n")][2:]
 
 
@@ -36,7 +38,9 @@ def numbered(count: int, word: str) -> tuple[str, ...]:
 def test_a_pipe_and_a_wide_screen_show_the_same(name: str, number: int) -> None:
     view = View(examples.load(name).parts[number].problem.compute(), explain=True)
     every = list(sections(view))
-    assert render(every, TextTarget(), 4) == STYLES.sub("", render(every, TextTarget(100_000, styled=True), 4))
+    assert render_sections(every, TextTarget(), 4) == STYLES.sub(
+        "", render_sections(every, TextTarget(100_000, has_styles=True), 4)
+    )
 
 
 @given(st.data())
@@ -45,12 +49,12 @@ def test_any_labels_and_numbers_stand_as_they_do_on_a_screen(data: st.DataObject
     values = np.array([[data.draw(CELLS) for _ in range(columns)] for _ in range(rows)])
     labels = [tuple(data.draw(LABELS) for _ in range(count)) for count in (rows, columns)]
     grid = Grid(values, *labels, corner="n\\m")
-    assert shown(grid, TextTarget()) == shown(grid, TextTarget(100_000, styled=True))
+    assert shown(grid, TextTarget()) == shown(grid, TextTarget(100_000, has_styles=True))
 
 
 def test_a_table_for_a_file_has_neither_styles_nor_a_width() -> None:
     wide = Grid(np.ones((1, 200)), ("row",), numbered(200, "column_"))
-    text = render([Section("wide", (wide,))], TextTarget(), 4)
+    text = render_sections([Section("wide", (wide,))], TextTarget(), 4)
     assert "column_199" in text
     assert "\x1b" not in text
 
@@ -63,7 +67,7 @@ def test_a_table_of_no_rows_has_its_headings() -> None:
 def test_a_screen_is_never_overrun_and_says_what_it_left_out(width: int) -> None:
     lines = shown(Grid(np.ones((100, 300)) / 3, numbered(100, "row_"), numbered(300, "c")), TextTarget(width))
     assert all(len(line) <= width for line in lines)
-    assert len([line for line in lines if line.startswith("row_")]) == MOST_ROWS
+    assert len([line for line in lines if line.startswith("row_")]) == MAX_ROWS
     assert any(line.startswith("… 60 more") for line in lines)
     kept = [word for word in lines[0].split() if word.startswith("c")]
     assert f"… {300 - len(kept)} more" in lines[0]
@@ -82,7 +86,9 @@ def test_a_screen_writes_no_number_that_it_does_not_show() -> None:
 def test_the_shade_of_a_weight_is_that_of_its_whole_row() -> None:
     weights = np.full((1, 300), 0.001)
     weights[0, 150] = 0.701  # the largest is left out
-    text = render(
-        [Section("t", (Grid(weights, ("q",), numbered(300, "k"), shaded=True),))], TextTarget(80, styled=True), 4
+    text = render_sections(
+        [Section("t", (Grid(weights, ("q",), numbered(300, "k"), is_heatmap=True),))],
+        TextTarget(80, has_styles=True),
+        4,
     )
     assert "\x1b[1;" not in text.partition("q")[2]

@@ -1,12 +1,10 @@
 """What is generated is computed with the same numbers."""
 
-import subprocess
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
-Run = Callable[..., subprocess.CompletedProcess[str]]
+from tests.cli.running import Run
 
 PROBLEMS = {
     "small": "--seed 1 --token-count 4 --dim 3",

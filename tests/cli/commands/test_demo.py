@@ -2,15 +2,13 @@
 
 import re
 import shlex
-import subprocess
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 from attncli.io import examples
+from tests.cli.running import Run
 
-Run = Callable[..., subprocess.CompletedProcess[str]]
 COMMAND = re.compile(r"^\$ attn (compute .*)$", re.MULTILINE)
 
 

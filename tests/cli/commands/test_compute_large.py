@@ -14,8 +14,7 @@ import numpy as np
 import pytest
 
 from attncli import attention
-from attncli.cli.lazy_commands import COMMANDS
-from tests.cli.conftest import Run
+from tests.cli.running import Run
 
 LONG = {  # a second or two of getting there, then a minute of it
     "attending": "--normalize entmax:alpha=1.3 --query q.npy --key q.npy --select output -o out.npy",
@@ -58,15 +57,17 @@ def test_weights_are_computed_straight_into_their_file(run: Run, tmp_path: Path)
     assert names(tmp_path) == ["q.npy", "w.npy"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("more", ["--select output", "--select output --causal", "--select weights"])
-def test_the_last_digits_do_not_hang_on_who_computes(more: str, run: Run, tmp_path: Path) -> None:
+def test_the_last_digits_do_not_depend_on_the_executor(more: str, run_process: Run, tmp_path: Path) -> None:
     np.save(tmp_path / "q.npy", np.random.default_rng(1).standard_normal((1100, 16)))
     for name in ("threads", "serial"):
         words = f"compute --query q.npy --key q.npy {more} --executor {name} -o {name}.npy"
-        assert run(*words.split()).returncode == 0
+        assert run_process(*words.split()).returncode == 0
     assert (tmp_path / "threads.npy").read_bytes() == (tmp_path / "serial.npy").read_bytes()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("words", LONG.values(), ids=LONG)
 def test_an_interrupt_ends_it_and_leaves_nothing_behind(words: str, arrays: Path) -> None:
     if "long.csv" in words:
@@ -86,6 +87,7 @@ def test_an_interrupt_ends_it_and_leaves_nothing_behind(words: str, arrays: Path
     assert file.read_text() == "old"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("work", "words"),
     [
@@ -115,6 +117,7 @@ def test_a_terminal_is_told_what_is_done_how_far_it_is_and_how_long_it_will_take
     assert seen.rindex(b"\x1b[?25h") > seen.rindex(b"\x1b[?25l"), "the cursor is still hidden"
 
 
+@pytest.mark.slow
 def test_what_is_no_terminal_is_told_nothing(run: Run, tmp_path: Path) -> None:
     np.save(tmp_path / "q.npy", np.random.default_rng(0).standard_normal((2500, 8)))
     ran = run(
@@ -134,6 +137,7 @@ def test_the_command_holds_the_library_of_products_to_one_thread(tmp_path: Path)
     assert ran.stdout == "[1]\n"
 
 
+QUICK = ("--version", "compute t.yaml --json")
 USES = {
     "--version": set(),
     "--help": {"rich"},
@@ -144,7 +148,7 @@ USES = {
 }
 
 
-@pytest.mark.parametrize("words", USES)
+@pytest.mark.parametrize("words", [pytest.param(w, marks=() if w in QUICK else pytest.mark.slow) for w in USES])
 def test_nothing_is_imported_that_is_not_used(words: str, run: Run, tutorial: str, tmp_path: Path) -> None:
     run("compute", tutorial, "--json", "--select", "embeddings,w_q", "-o", "t.json")
     (tmp_path / "t.json").write_text('{"embeddings": [[1, 2], [3, 4]]}')
@@ -157,11 +161,3 @@ def test_nothing_is_imported_that_is_not_used(words: str, run: Run, tutorial: st
     ran = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=60, check=True)
     imported = ast.literal_eval(ran.stderr.replace("set()", "()"))
     assert set(imported) - {"orjson"} == USES[words]
-
-
-def test_the_list_of_commands_says_what_each_of_them_says() -> None:
-    from importlib import import_module
-
-    for place in COMMANDS.values():
-        function = getattr(import_module(f"attncli.cli.commands.{place.module}"), place.function)
-        assert place.sentence == (function.__doc__ or "").partition("\n")[0]

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from attncli.render.aligned_numbers import aligned
+from attncli.render.aligned_numbers import align_numbers
 
 
 @pytest.mark.parametrize(
@@ -26,11 +26,11 @@ from attncli.render.aligned_numbers import aligned
     ],
 )
 def test_a_row_of_numbers(numbers: list[float], places: int, texts: list[str]) -> None:
-    assert aligned(np.array([numbers], dtype=float), places) == [texts]
+    assert align_numbers(np.array([numbers], dtype=float), places) == [texts]
 
 
 def test_points_stand_under_points() -> None:
-    cells = aligned(np.array([[1.0], [-22.125], [0.0], [-np.inf], [333.5]]), 4)
+    cells = align_numbers(np.array([[1.0], [-22.125], [0.0], [-np.inf], [333.5]]), 4)
     width = max(len(row[0]) for row in cells)
     lines = [row[0].rjust(width) for row in cells]
     assert {line.index(".") for line in lines if "." in line} == {3}
@@ -38,4 +38,4 @@ def test_points_stand_under_points() -> None:
 
 
 def test_half_numbers_are_written_as_any_others() -> None:
-    assert aligned(np.array([[0.5, 2]], dtype=np.float16), 4) == [["0.5", "2.0"]]
+    assert align_numbers(np.array([[0.5, 2]], dtype=np.float16), 4) == [["0.5", "2.0"]]
