@@ -23,7 +23,7 @@ class Factorization:
     >>> from attncli.ops.scores import cosine
     >>> query, key = np.array([[3.0, 4.0]]), np.array([[6.0, 8.0], [4.0, -3.0]])
     >>> rule = cosine.record.factorization
-    >>> rule.left(query, beta=2) @ rule.right(key, beta=2).mT * rule.scale(2)
+    >>> (rule.left(query, beta=2) @ rule.right(key, beta=2).mT * rule.scale(2)).round(4)
     array([[2., 0.]])
     """
 
@@ -36,8 +36,8 @@ class Factorization:
 class OnlineNormalizer:
     """Online form of a normalizer: weights = numerator / denominator, accumulated tile by tile.
 
-    `numerator(scores [… n m], running_max [… n 1], out=, **parameters)` gets every parameter, defaults resolved, and may
-    compute in `out`, an array of the shape of the scores. When the running maximum rises from m to m', what was
+    `numerator(scores [… n m], running_max [… n 1], out=, **parameters)` gets every parameter, defaults resolved,
+    and may compute in `out`, an array of the shape of the scores. When the running maximum rises from m to m', what was
     accumulated is multiplied by `numerator(m, m')`. The denominator is the sum of the numerators and of
     `extra_denominator(running_max)`. Source: Milakov & Gimelshein 2018, Algorithm 3.
 
