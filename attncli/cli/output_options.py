@@ -18,7 +18,7 @@ from attncli.render.formats import (
     format_choices,
     format_of_file,
 )
-from attncli.trace.result import DEFAULT_SELECTION
+from attncli.problem.results import DEFAULT_SELECTION
 
 STDOUT = "-"
 
