@@ -26,3 +26,10 @@ def delimited_cell(entry: object, delimiter: str) -> str:
         return entry
     special = entry.startswith("#") or entry != entry.strip() or any(mark in entry for mark in f',;\t\r\n"{delimiter}')
     return '"' + entry.replace('"', '""') + '"' if special else entry
+
+
+def json_excerpt(value: object) -> str:
+    """A value as JSON writes it, cut off after 40 characters: `null`, `true`, `"yes"`."""
+    import json  # noqa: PLC0415 - only an error needs it
+
+    return shorten(json.dumps(value, ensure_ascii=False, default=repr))
