@@ -8,7 +8,8 @@ import typer
 
 from attncli.base.errors import AttnError
 from attncli.ops.registry import kinds, operators, registered
-from attncli.problem.spec import FIELDS, Field
+from attncli.problem.fields import Field
+from attncli.problem.spec import FIELDS
 
 if TYPE_CHECKING:
     from attncli.io.problem_files import Document
@@ -23,7 +24,7 @@ _METAVARS = {
     "vocabulary": "FILE",
     "integer": "N",
     "number": "X",
-    "truths": "MATRIX",
+    "boolean_matrix": "MATRIX",
     "counts": "VECTOR",
     "window": "LEFT,RIGHT",
 }
@@ -92,5 +93,5 @@ def _value(key: Field, text: Any) -> Any:
     if key.kind == "labels":
         return [label.strip() for part in text for label in part.split(",")]
     if key.kind in ("integer", "number"):
-        return grammar.inline(text, f"--{key.name}")
+        return grammar.inline(text, (f"--{key.name}",))
     return text

@@ -10,11 +10,11 @@ from attncli.base.errors import AttnError, UnknownNameError
 from attncli.cli import streams
 from attncli.cli.progress import Progress
 from attncli.trace.result import DEFAULT_SELECTION
-from attncli.trace.steps import find_label
+from attncli.problem.labels import find_label
 
 if TYPE_CHECKING:
     from attncli.io.writers.npy_memmap import NpyTarget
-    from attncli.problem.spec import Problem
+    from attncli.problem.spec import ProblemSpec
     from attncli.render.view import View
 
 ALL = "all"
@@ -78,7 +78,7 @@ class OutputOptions:
         return SUFFIXES[suffix]
 
 
-def show(problem: "Problem", wanted: OutputOptions) -> None:
+def show(problem: "ProblemSpec", wanted: OutputOptions) -> None:
     """Compute a problem and show what is wanted of it."""
     form = wanted.form  # a format that does not exist is met before any work
     if wanted.output in (None, "-"):
@@ -98,7 +98,7 @@ def show(problem: "Problem", wanted: OutputOptions) -> None:
                 save(view, form, stream)
 
 
-def look(problem: "Problem", wanted: OutputOptions, straight: "NpyTarget | None" = None) -> "View":
+def look(problem: "ProblemSpec", wanted: OutputOptions, straight: "NpyTarget | None" = None) -> "View":
     """The result of a problem, with the cell and the head that are asked for."""
     from attncli.engine.options import EXECUTORS, RunOptions, in_memory, is_executor
     from attncli.engine.run import run
@@ -118,7 +118,7 @@ def look(problem: "Problem", wanted: OutputOptions, straight: "NpyTarget | None"
     places = {
         letter: _place(text, option, count) for letter, (text, option, count) in asked.items() if text is not None
     }
-    chosen = {letter: at for letter, at in places.items() if at is not None and letter in layout.leading}
+    chosen = {letter: at for letter, at in places.items() if at is not None and letter in layout.score_axes}
     every = frozenset(letter for letter, at in places.items() if at is None)
     return View(result, wanted.explain, wanted.precision, cell, chosen, every)
 

@@ -14,7 +14,7 @@ from attncli.engine.executors import workers
 from attncli.engine.options import Allocate, RunOptions, in_memory
 from attncli.engine.recipe import Recipe, numbers, read_off
 from attncli.plan.build import FINISH, PREPARE, SHARE, told
-from attncli.problem.spec import Problem
+from attncli.problem.spec import ProblemSpec
 from attncli.trace.diagnostics import empty_rows_warning, overflow
 from attncli.trace.steps import Step, Trace, answering
 
@@ -28,7 +28,7 @@ SHARED = {"shared_key", "shared_value"}  # made on demand: blocks share heads wi
 FINISHED = {"merged", "output", "w_o", "b_o"}  # made at the end, from the context
 
 
-def trace(problem: Problem, select: Iterable[str], means: RunOptions) -> Trace:
+def trace(problem: ProblemSpec, select: Iterable[str], means: RunOptions) -> Trace:
     """The steps of queries, keys and values, the selected ones of the tables, and those from the context on.
 
     Raises AttnError where `select` names no step.
@@ -54,7 +54,7 @@ def trace(problem: Problem, select: Iterable[str], means: RunOptions) -> Trace:
     return told(problem, front.steps.values(), front.precision)
 
 
-def _fill(tables: "ResultBuffers", problem: Problem, means: RunOptions) -> None:
+def _fill(tables: "ResultBuffers", problem: ProblemSpec, means: RunOptions) -> None:
     """Compute every block: tile by tile where the context alone is wanted and its normalizer can merge."""
     recipe, lengths = tables.recipe, tables.recipe.lengths
     if list(tables.values) == [CONTEXT] and tile_plan.can_merge(problem.normalize, problem.context):

@@ -5,17 +5,19 @@ from typing import Any
 
 from attncli.base.lazy_numpy import np
 from attncli.ops.registry import Operator
-from attncli.problem.spec import Problem
+from attncli.problem.spec import FIELDS, ProblemSpec
 
 NAMES = {"tokens", "query_tokens", "sentence", "vocabulary"}  # without `only` they choose nothing
 
 
-def likeness(problem: Problem) -> Hashable | None:
+def likeness(problem: ProblemSpec) -> Hashable | None:
     """Equal for problems that are computed by one recipe; None where that can't be told."""
     if problem.only is not None:
         return None
     found = tuple(
-        (name, _alike(value)) for name, value in vars(problem).items() if value is not None and name not in NAMES
+        (name, _alike(value))
+        for name in FIELDS
+        if name not in NAMES and (value := getattr(problem, name)) is not None
     )
     try:
         hash(found)

@@ -13,7 +13,7 @@ from attncli.engine.dense import MOVES, Recorder
 from attncli.engine.likeness import likeness
 from attncli.ops.registry import Quantity
 from attncli.plan.build import ANSWER, SCORE
-from attncli.problem.spec import Problem
+from attncli.problem.spec import ProblemSpec
 from attncli.trace.steps import Step, unchanged
 
 
@@ -124,7 +124,7 @@ class _Probe(Recorder):
         """No note, for the same reason."""
 
 
-def read_off(problem: Problem, front: Recorder, lengths: Lengths) -> tuple[Recipe, Mapping[str, Step]]:
+def read_off(problem: ProblemSpec, front: Recorder, lengths: Lengths) -> tuple[Recipe, Mapping[str, Step]]:
     """The recipe of a problem, whose queries, keys and values stand in `front`.
 
     Beside it the steps of the first queries and keys, for their names and axes; what is given among them is whole.
@@ -144,7 +144,7 @@ def read_off(problem: Problem, front: Recorder, lengths: Lengths) -> tuple[Recip
     return recipe, {**reading.steps, **given}
 
 
-def _read(problem: Problem, front: Recorder, lengths: Lengths) -> tuple[_Reading, dict[str, Step]]:
+def _read(problem: ProblemSpec, front: Recorder, lengths: Lengths) -> tuple[_Reading, dict[str, Step]]:
     """What the steps of the first queries and keys say, and what was given on the way."""
     probe = _Probe(front.precision, lengths)
     probe.current = dict(front.current)

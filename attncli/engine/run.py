@@ -5,7 +5,7 @@ from collections.abc import Iterable
 
 from attncli.engine.options import RunOptions
 from attncli.plan import build
-from attncli.problem.spec import Problem
+from attncli.problem.spec import ProblemSpec
 from attncli.trace.result import DEFAULT_SELECTION, Result
 
 THIS_MACHINE = RunOptions()
@@ -13,7 +13,7 @@ SMALL = 2**17  # cells of the table of scores, all heads and batch items togethe
 
 
 def run(
-    problem: Problem,
+    problem: ProblemSpec,
     select: Iterable[str] = DEFAULT_SELECTION,
     *,
     every_step: bool = False,

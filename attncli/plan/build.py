@@ -1,4 +1,4 @@
-"""The stages in order: from a Problem to the Trace of every step.
+"""The stages in order: from a ProblemSpec to the Trace of every step.
 
 project ─ place ─ split heads ─ qk_norm ─ turn ─ join the cache ─ share heads ─ SCORE (times scale) ─ softcap ─ bias ─
 mask ─ NORMALIZE ─ CONTEXT ─ merge heads ─ w_o
@@ -9,10 +9,10 @@ from collections.abc import Callable, Iterable, Sequence
 from attncli.base.dtypes import Precision
 from attncli.engine.dense import Recorder
 from attncli.plan.stages import heads, indices, masks, output, projections, scores
-from attncli.problem.spec import Problem
+from attncli.problem.spec import ProblemSpec
 from attncli.trace.steps import Step, Trace
 
-Stage = Callable[[Problem, Recorder], None]
+Stage = Callable[[ProblemSpec, Recorder], None]
 
 PREPARE: Sequence[Stage] = (projections.project, indices.place, heads.split, heads.norm, heads.turn, heads.join)
 SHARE: Sequence[Stage] = (heads.share,)
@@ -21,7 +21,7 @@ ANSWER: Sequence[Stage] = (output.normalize, output.context)
 FINISH: Sequence[Stage] = (output.merge,)
 
 
-def trace(problem: Problem) -> Trace:
+def trace(problem: ProblemSpec) -> Trace:
     """Every step of the computation, in order."""
     recorder = Recorder(Precision(problem.dtype or "float64"))
     for stage in (*PREPARE, *SHARE, *SCORE, *ANSWER, *FINISH):
@@ -29,7 +29,7 @@ def trace(problem: Problem) -> Trace:
     return told(problem, recorder.steps.values(), recorder.precision)
 
 
-def told(problem: Problem, steps: Iterable[Step], precision: Precision) -> Trace:
+def told(problem: ProblemSpec, steps: Iterable[Step], precision: Precision) -> Trace:
     """The trace of these steps, with the names of queries and keys."""
     keys = problem.key_labels
     return Trace(

@@ -6,7 +6,7 @@ from typing import Any
 
 from attncli.base.axes import COUNTED_FROM_0, PART, Letters
 from attncli.base.dtypes import Precision
-from attncli.base.errors import AttnError, UnknownNameError
+from attncli.base.errors import UnknownNameError
 from attncli.base.lazy_numpy import Array
 from attncli.ops.registry import OperatorRecord, Quantity
 
@@ -137,25 +137,3 @@ def answering(name: str, steps: Iterable[Step]) -> Step:
     if wanted not in by_name:
         raise UnknownNameError("result", name, [*RESULTS, *(n for n in by_name if n not in RESULTS)])
     return by_name[wanted]
-
-
-def find_label(wanted: str, labels: Sequence[str], *, where: str) -> list[int]:
-    """The positions that a label or an index means: `cat`, `the` (every one), `the#2` (the second), `0`, `-1`.
-
-    A label wins over an index. Raises AttnError where nothing fits.
-    """
-    found = [at for at, label in enumerate(labels) if label == wanted]
-    if found:
-        return found
-    word, mark, number = wanted.rpartition("#")
-    if mark and number.isdecimal():
-        same = [at for at, label in enumerate(labels) if label == word]
-        if 1 <= int(number) <= len(same):
-            return [same[int(number) - 1]]
-    try:
-        index = int(wanted)
-    except ValueError:
-        raise UnknownNameError("token", wanted, labels, where=where) from None
-    if not -len(labels) <= index < len(labels):
-        raise AttnError(f"there is no position {index}", where=where, hint=f"positions go from 0 to {len(labels) - 1}")
-    return [index % len(labels)]

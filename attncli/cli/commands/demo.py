@@ -70,12 +70,13 @@ def _tell(example: "Example", save_command: str) -> None:
 def _story(example: "Example", save_command: str) -> "ExampleReport":
     """Compute and compare every part."""
     from attncli.analysis.compare import compare
+    from attncli.engine.run import run
     from attncli.render.reports.example import ExampleReport, PartReport
     from attncli.render.view import View
 
     chapters = []
     for part in example.parts:
-        result = part.problem.compute(part.show)
+        result = run(part.problem, part.show)
         chapters.append(
             PartReport(
                 title=part.title,

@@ -5,7 +5,7 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
-from attncli.base.errors import AttnError
+from attncli.base.errors import AttnError, ErrorPath
 from attncli.base.lazy_numpy import Array, np
 from attncli.base.text import shorten
 
@@ -72,10 +72,10 @@ def read(text: str, name: str, delimiter: str | None = None) -> Table:
         raise AttnError("has a header and no numbers", where=name)
     labelled = _has_labels(header[1] if header else None, body)
     skip = 1 if labelled else 0
-    numbers = [_numbers(cells[skip:], f"{name}, line {line}") for line, cells in body]
+    numbers = [_numbers(cells[skip:], (name, f"line {line}")) for line, cells in body]
     _same_lengths(numbers, header, body, name, skip)
     if labelled and (unnamed := next((line for line, cells in body if not cells[0].strip()), None)):
-        raise AttnError("an empty label", where=f"{name}, line {unnamed}", hint="name the row")
+        raise AttnError("an empty label", where=(name, f"line {unnamed}"), hint="name the row")
     labels = tuple(cells[0].strip() for _, cells in body) if labelled else None
     columns = tuple(cell.strip() for cell in header[1][-len(numbers[0]) :]) if header else None
     return Table(np.array(numbers, dtype=np.float64), labels, columns)
@@ -100,7 +100,7 @@ def _rows(text: str, name: str, delimiter: str | None) -> Iterator[Row]:
         for cells in csv.reader(fed(), delimiter=delimiter, skipinitialspace=True, strict=True):
             yield last, cells
     except csv.Error as error:
-        raise AttnError(f"is not CSV: {error}", where=f"{name}, line {last}") from None
+        raise AttnError(f"is not CSV: {error}", where=(name, f"line {last}")) from None
 
 
 def _lines(text: str) -> list[str]:
@@ -170,7 +170,7 @@ def _has_labels(header: Sequence[str] | None, body: Sequence[Row]) -> bool:
     return len(body[0][1]) > 1 and bool(first) and all(map(_is_word, first))
 
 
-def _numbers(cells: Sequence[str], where: str) -> list[float]:
+def _numbers(cells: Sequence[str], path: ErrorPath) -> list[float]:
     """The cells as numbers; the error names the column of the first that is none."""
     if not "".join(cells).strip(NUMERALS):
         try:
@@ -183,24 +183,24 @@ def _numbers(cells: Sequence[str], where: str) -> list[float]:
     for column, cell in enumerate(cells, 1):
         if not NUMBER.match(cell):
             if cell.strip() not in SPECIAL:
-                raise _no_number(cell, f"{where}, number {column}")
+                raise _no_number(cell, (*path, f"number {column}"))
             numbers.append(SPECIAL[cell.strip()])
             continue
         number = float(cell)
         if number in (float("inf"), float("-inf")):
-            raise AttnError(f"{shorten(cell.strip())} is too large for a floating-point number", where=where)
+            raise AttnError(f"{shorten(cell.strip())} is too large for a floating-point number", where=path)
         numbers.append(number)
     return numbers
 
 
-def _no_number(cell: str, where: str) -> AttnError:
+def _no_number(cell: str, path: ErrorPath) -> AttnError:
     text = cell.strip()
     if not text:
-        return AttnError("an empty cell", where=where, hint="write a number, 0 for nothing")
+        return AttnError("an empty cell", where=path, hint="write a number, 0 for nothing")
     hint = None
     if re.fullmatch(r"[-+]?[0-9]+,[0-9]+", text):
         hint = f"write the decimal point as a point: {text.replace(',', '.')}"
-    return AttnError(f"{shorten(text)!r} is not a number", where=where, hint=hint)
+    return AttnError(f"{shorten(text)!r} is not a number", where=path, hint=hint)
 
 
 def _same_lengths(
@@ -211,11 +211,11 @@ def _same_lengths(
     usual = max(lengths, key=lengths.count)  # of equals the first
     for (line, _), length in zip(body, lengths, strict=True):
         if length != usual:
-            raise AttnError(f"{length} numbers where the other rows have {usual}", where=f"{name}, line {line}")
+            raise AttnError(f"{length} numbers where the other rows have {usual}", where=(name, f"line {line}"))
     if usual == 0:
         raise AttnError("has labels and no numbers", where=name)
     if header and len(header[1]) not in (usual, usual + skip):
         raise AttnError(
             f"the header has {len(header[1])} cells for {usual + skip} columns",
-            where=f"{name}, line {header[0]}",
+            where=(name, f"line {header[0]}"),
         )

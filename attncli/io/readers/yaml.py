@@ -30,7 +30,7 @@ def read(text: str, name: str) -> tuple[Any, dict[int, int]]:
             builder.take(event)
     except yaml.MarkedYAMLError as error:
         mark = error.problem_mark or error.context_mark
-        place = f"{name}, line {mark.line + 1}" if mark else name
+        place = (name, f"line {mark.line + 1}") if mark else (name,)
         raise AttnError(f"is not YAML: {error.problem or error.context}", where=place) from None
     except yaml.YAMLError as error:
         raise AttnError(f"is not YAML: {getattr(error, 'reason', error)}", where=name) from None
@@ -142,7 +142,7 @@ class _Builder:
             self._fail(error.message, event)
 
     def _fail(self, message: str, event: Any, hint: str | None = None) -> Any:
-        raise AttnError(message, where=f"{self.name}, line {event.start_mark.line + 1}", hint=hint)
+        raise AttnError(message, where=(self.name, f"line {event.start_mark.line + 1}"), hint=hint)
 
 
 _NO_KEY = object()

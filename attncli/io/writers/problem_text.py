@@ -3,7 +3,6 @@
 import io
 import json
 import math
-from dataclasses import fields
 from typing import Any
 
 import yaml
@@ -16,7 +15,8 @@ from attncli.io.readers.scalars import is_word
 from attncli.io.readers.yaml import STRING
 from attncli.io.writers.array_files import pack
 from attncli.ops.registry import Operator
-from attncli.problem.spec import Problem
+from attncli.problem.spec import DEFAULTS, ProblemSpec
+from attncli.problem.weights import stored_values
 
 # What was needed to draw the matrices is of no use beside them.
 _DRAWN_FROM = ("seed", "generator", "init", "token_count", "dim", "d_k", "d_v", "sentence", "vocabulary")
@@ -54,18 +54,18 @@ def yaml_text(value: Any) -> str:
     return str(dumped)
 
 
-def problem_yaml(problem: Problem) -> str:
+def problem_yaml(problem: ProblemSpec) -> str:
     """The problem as a file with all its numbers in it."""
     return yaml_text({name: _plain(value) for name, value in _said(problem).items()})
 
 
-def problem_json(problem: Problem) -> str:
+def problem_json(problem: ProblemSpec) -> str:
     """The problem as a JSON file."""
     said = {name: _spelled(_plain(value)) for name, value in _said(problem).items()}
     return json.dumps(said, ensure_ascii=False, indent=1, allow_nan=False) + "\n"
 
 
-def problem_folder(problem: Problem) -> dict[str, str | bytes]:
+def problem_folder(problem: ProblemSpec) -> dict[str, str | bytes]:
     """The problem as files, and `problem.yaml`, which names them: the contents of each file by its name.
 
     Arrays are tables in CSV, those of more than two axes `.npy` files.
@@ -89,18 +89,18 @@ def problem_folder(problem: Problem) -> dict[str, str | bytes]:
     return files
 
 
-def _said(problem: Problem) -> dict[str, Any]:
+def _said(problem: ProblemSpec) -> dict[str, Any]:
     """What the problem says: its arrays, the names of its rows, its stages, and every other key off its default."""
     found: dict[str, Any] = {}
-    for field in fields(problem):
-        value = getattr(problem, field.name)
-        if field.name == "tokens":
+    for name, stored in stored_values(problem).items():
+        value = stored
+        if name == "tokens":
             value = problem.key_labels
-        elif field.name == "query_tokens" and not problem.is_self_attention:
+        elif name == "query_tokens" and not problem.is_self_attention:
             value = problem.query_labels
-        said = isinstance(value, Operator) or (value is not None and value is not field.default)
-        if said and field.name not in _DRAWN_FROM:
-            found[field.name] = value
+        said = isinstance(value, Operator) or (value is not None and value is not DEFAULTS[name])
+        if said and name not in _DRAWN_FROM:
+            found[name] = value
     return found
 
 

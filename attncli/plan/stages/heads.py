@@ -4,17 +4,17 @@ from attncli.engine.dense import Recorder
 from attncli.ops import structural as head_axis
 from attncli.ops.registry import Quantity
 from attncli.plan.stages.common import GIVEN, give_arrays
-from attncli.problem.spec import Problem
+from attncli.problem.spec import ProblemSpec
 from attncli.trace.steps import Step, unchanged
 
 
-def split(problem: Problem, recorder: Recorder) -> None:
+def split(problem: ProblemSpec, recorder: Recorder) -> None:
     """Each head gets its share of the features; where there are no heads to split there is nothing to do."""
     layout = problem.layout
-    if not layout.splits:
+    if not layout.splits_heads:
         return
     for role, count in (("query", layout.heads), ("key", layout.kv_heads), ("value", layout.kv_heads)):
-        letter = "h" if role == "query" else layout.of_keys(("h",))[0]
+        letter = "h" if role == "query" else layout.with_kv_heads(("h",))[0]
         _split(recorder, role, f"{role}_heads", count, letter, role=role)
 
 
@@ -26,7 +26,7 @@ def _split(recorder: Recorder, source: str, name: str, count: int, letter: str, 
     recorder.step(quantity, "split", head_axis.split_heads, {"x": source}, options={"heads": count}, role=role)
 
 
-def norm(problem: Problem, recorder: Recorder) -> None:
+def norm(problem: ProblemSpec, recorder: Recorder) -> None:
     """Queries and keys of each head brought to one size."""
     if problem.qk_norm is None:
         return
@@ -39,12 +39,12 @@ def norm(problem: Problem, recorder: Recorder) -> None:
         )
 
 
-def turn(problem: Problem, recorder: Recorder) -> None:
+def turn(problem: ProblemSpec, recorder: Recorder) -> None:
     """Queries and new keys turned to their positions; cached keys have been turned before."""
     chosen = problem.position
     if chosen is None or chosen.record.acts_on != "query_and_key":
         return
-    arrays = give_arrays(problem, recorder, "position", chosen)
+    arrays = give_arrays(recorder, "position", chosen)
     keys = "new_key_positions" if problem.past_count else "key_positions"
     for role, positions in (("query", "query_positions"), ("key", keys)):
         source = recorder.now(role)
@@ -54,7 +54,7 @@ def turn(problem: Problem, recorder: Recorder) -> None:
         recorder.step(quantity, "position", record.function, inputs, options=options, record=record, role=role)
 
 
-def join(problem: Problem, recorder: Recorder) -> None:
+def join(problem: ProblemSpec, recorder: Recorder) -> None:
     """The cache before what is new; what the next query will need is `present_key` and `present_value`."""
     for role in ("key", "value"):
         new = recorder.now(role)
@@ -64,7 +64,7 @@ def join(problem: Problem, recorder: Recorder) -> None:
             _present(problem, recorder, role, new)
 
 
-def _join(problem: Problem, recorder: Recorder, role: str, new: Step) -> None:
+def _join(problem: ProblemSpec, recorder: Recorder, role: str, new: Step) -> None:
     """The cache and what is new, in one array; the cache may have its heads apart or side by side."""
     layout, past, name = problem.layout, getattr(problem, f"past_{role}"), f"past_{role}"
     symbol = f"{new.symbol[0]}ₚ"
@@ -72,7 +72,7 @@ def _join(problem: Problem, recorder: Recorder, role: str, new: Step) -> None:
         past = head_axis.drop_missing_axes(past, (past.ndim - 3,))
     apart = past.ndim == new.value.ndim
     axes = (*new.axes[:-2], "p", new.axes[-1])
-    recorder.give(Quantity(name, symbol, GIVEN, axes if apart else (*layout.items, *axes[-2:])), past)
+    recorder.give(Quantity(name, symbol, GIVEN, axes if apart else (*layout.batch_axes, *axes[-2:])), past)
     if not apart:
         _split(recorder, name, f"{name}_heads", layout.kv_heads, axes[-3])
         name = f"{name}_heads"
@@ -87,16 +87,16 @@ def _join(problem: Problem, recorder: Recorder, role: str, new: Step) -> None:
         _present(problem, recorder, role, recorder.now(role))
 
 
-def _present(problem: Problem, recorder: Recorder, role: str, source: Step) -> None:
+def _present(problem: ProblemSpec, recorder: Recorder, role: str, source: Step) -> None:
     """What a cache keeps of keys or values, shaped as they came in."""
-    merges = problem.layout.splits
+    merges = problem.layout.splits_heads
     axes = (*source.axes[:-3], *source.axes[-2:]) if merges else source.axes
     formula = f"the heads of {source.symbol}, side by side" if merges else source.symbol
     quantity = Quantity(f"present_{role}", f"{source.symbol}ₜ", formula, axes)
     recorder.step(quantity, "cache", head_axis.merge_heads if merges else unchanged, {"x": source.name})
 
 
-def share(problem: Problem, recorder: Recorder) -> None:
+def share(problem: ProblemSpec, recorder: Recorder) -> None:
     """Each query head gets the key head that it reads."""
     layout = problem.layout
     if layout.kv_heads == layout.heads:

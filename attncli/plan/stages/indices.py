@@ -4,13 +4,12 @@ from attncli.engine.dense import Recorder
 from attncli.ops import indices
 from attncli.ops.registry import Operator, Quantity
 from attncli.plan.stages.common import GIVEN
-from attncli.problem.spec import Problem
-from attncli.problem.validate.lengths import new_keys
+from attncli.problem.spec import ProblemSpec
 
 RELATIVE = {"query_and_key", "products", "scores"}  # what positions act on that need to know where queries stand
 
 
-def place(problem: Problem, recorder: Recorder) -> None:
+def place(problem: ProblemSpec, recorder: Recorder) -> None:
     """Record the indices that the masks and positions of this problem read."""
     relative = problem.position is not None and problem.position.record.acts_on in RELATIVE
     standing = relative or problem.causal or problem.window is not None
@@ -28,21 +27,21 @@ def place(problem: Problem, recorder: Recorder) -> None:
     _derived(problem, recorder, problem.context, "index")
 
 
-def _derived(problem: Problem, recorder: Recorder, chosen: Operator, stage: str) -> None:
+def _derived(problem: ProblemSpec, recorder: Recorder, chosen: Operator, stage: str) -> None:
     """The arrays that an operator reads and that are computed where nobody gives them."""
     layout = problem.layout
     lengths = {"b": layout.batch or 1, "h": layout.heads, "n": len(problem.selected_query_labels)}
     for name, derived in chosen.record.derived.items():
         if name in chosen.given:
             continue
-        axes = tuple(x for letter in derived.axes for x in (layout.leading if letter == "…" else (letter,)))
+        axes = tuple(x for letter in derived.axes for x in (layout.score_axes if letter == "…" else (letter,)))
         shape = tuple(lengths[letter] for letter in axes)
         options = {parameter: chosen.parameters[parameter] for parameter in derived.parameters}
         quantity = Quantity(name, derived.symbol, derived.formula(shape), axes)
         recorder.step(quantity, stage, derived.function, {}, options={"shape": shape, **options}, role=name)
 
 
-def _lengths(problem: Problem, recorder: Recorder) -> None:
+def _lengths(problem: ProblemSpec, recorder: Recorder) -> None:
     """How many keys of each batch item are real; the same for every head."""
     assert problem.key_lengths is not None
     layout, lengths = problem.layout, problem.key_lengths
@@ -50,18 +49,18 @@ def _lengths(problem: Problem, recorder: Recorder) -> None:
         lengths = lengths.reshape(())
     elif layout.has_heads:
         lengths = lengths[:, None]
-    axes = layout.leading if layout.batch is not None else ()
+    axes = layout.score_axes if layout.batch is not None else ()
     recorder.give(Quantity("key_lengths", "L", GIVEN, axes), lengths, role="key_lengths")
 
 
-def _keys(problem: Problem, recorder: Recorder) -> None:
+def _keys(problem: ProblemSpec, recorder: Recorder) -> None:
     """Every key's index; with a cache also those of the new ones."""
     past, new = problem.past_count, problem.new_key_count
     every = Quantity("key_positions", "j", "j = 0, 1, … each key", ("m",))
     _count(recorder, every, 0, past + new)
     if past:
         _count(
-            recorder, Quantity("new_key_positions", "jₖ", "the keys after the cache", (new_keys(problem),)), past, new
+            recorder, Quantity("new_key_positions", "jₖ", "the keys after the cache", (problem.new_key_letter,)), past, new
         )
 
 
@@ -70,19 +69,19 @@ def _count(recorder: Recorder, quantity: Quantity, first: int, count: int) -> No
     recorder.step(quantity, "index", indices.count, {}, options=options, role=quantity.name)
 
 
-def _rows(problem: Problem, recorder: Recorder) -> None:
+def _rows(problem: ProblemSpec, recorder: Recorder) -> None:
     """The rows of the queries that ask."""
     quantity = Quantity("query_rows", "i", "i = 0, 1, … each query", ("n",))
     at = problem.selected_queries
     if at is None:
-        _count(recorder, quantity, 0, problem.asking.shape[-2])
+        _count(recorder, quantity, 0, problem.query_source.shape[-2])
         return
     recorder.step(quantity, "index", indices.selected_positions, {}, options={"at": at}, role=quantity.name)
 
 
-def _standing(problem: Problem, recorder: Recorder) -> None:
+def _standing(problem: ProblemSpec, recorder: Recorder) -> None:
     """Beside which key each query stands, as `align` says."""
-    count, keys = problem.asking.shape[-2], problem.past_count + problem.new_key_count
+    count, keys = problem.query_source.shape[-2], problem.past_count + problem.new_key_count
     at_end = problem.align == "bottom_right"
     end = ": the last query stands at the last real key" if at_end else ""
     if at_end and problem.key_lengths is not None:

@@ -6,12 +6,12 @@ from attncli.ops import look_up, masks
 from attncli.ops import structural as head_axis
 from attncli.ops.registry import Quantity
 from attncli.plan.stages.common import GIVEN, all_queries, table_axes
-from attncli.problem.spec import Problem
+from attncli.problem.spec import ProblemSpec
 from attncli.problem.validate.masks import table_letters
 from attncli.trace.steps import Step
 
 
-def mask(problem: Problem, recorder: Recorder) -> None:
+def mask(problem: ProblemSpec, recorder: Recorder) -> None:
     """Hide what any of the rules hides; minus infinity exists from here to the normalizer alone."""
     asked = {
         "mask": problem.mask is not None,
@@ -31,7 +31,7 @@ def mask(problem: Problem, recorder: Recorder) -> None:
     recorder.step(hidden, "mask", masks.apply_mask, {"scores": before.name, "visible": "visible"}, role="scores")
 
 
-def _rule(problem: Problem, recorder: Recorder, name: str) -> Step:
+def _rule(problem: ProblemSpec, recorder: Recorder, name: str) -> Step:
     """One rule for every query and key."""
     record = look_up("mask", name)
     inputs = {argument: recorder.current[argument] for argument in record.shapes.arrays if argument != "table"}
@@ -51,12 +51,12 @@ def _leading(step: Step) -> Letters:
     return tuple(letter for letter in step.axes if letter in ("b", "h"))
 
 
-def give_table(problem: Problem, recorder: Recorder, name: str) -> Step:
+def give_table(problem: ProblemSpec, recorder: Recorder, name: str) -> Step:
     """A mask or a bias as the user gave it, without axes of length 1 that the scores do not have."""
     if name not in recorder.steps:
         table, layout = getattr(problem, name), problem.layout
         letters = table_letters(layout, table.ndim)
-        missing = tuple(axis for axis, letter in enumerate(letters[:-2]) if letter not in layout.leading)
+        missing = tuple(axis for axis, letter in enumerate(letters[:-2]) if letter not in layout.score_axes)
         kept = (*(letter for axis, letter in enumerate(letters[:-2]) if axis not in missing), all_queries(problem), "m")
         quantity = Quantity(name, "B⁺" if name == "bias" else "M", GIVEN, kept)
         keys = problem.past_count + problem.new_key_count

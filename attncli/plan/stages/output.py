@@ -5,10 +5,10 @@ from attncli.ops import structural as head_axis
 from attncli.ops.registry import Quantity
 from attncli.plan.stages.common import GIVEN, run_operator, table_axes
 from attncli.plan.stages.projections import Projection, apply_projection
-from attncli.problem.spec import Problem
+from attncli.problem.spec import ProblemSpec
 
 
-def normalize(problem: Problem, recorder: Recorder) -> None:
+def normalize(problem: ProblemSpec, recorder: Recorder) -> None:
     """From scores to weights; a sink stands beside the keys while they are normalized."""
     axes, heads = table_axes(problem), problem.layout.heads if problem.layout.has_heads else None
     if problem.sink is None:
@@ -26,18 +26,18 @@ def normalize(problem: Problem, recorder: Recorder) -> None:
     recorder.note_empty_rows("weights", problem.selected_query_labels)
 
 
-def context(problem: Problem, recorder: Recorder) -> None:
+def context(problem: ProblemSpec, recorder: Recorder) -> None:
     """From weights and values to what each head answers."""
-    axes = (*problem.layout.leading, *problem.context.record.shapes.result)
+    axes = (*problem.layout.score_axes, *problem.context.record.shapes.result)
     run_operator(problem, recorder, "context", problem.context, Quantity("context", "C", "", axes))
 
 
-def merge(problem: Problem, recorder: Recorder) -> None:
+def merge(problem: ProblemSpec, recorder: Recorder) -> None:
     """The heads side by side, through the output weights; heads that came apart and have none stay apart."""
     source, layout = recorder.steps["context"], problem.layout
     features, items = source.axes[-1], source.axes[:-2]
-    if layout.splits or (layout.apart and (problem.w_o is not None or problem.b_o is not None)):
-        items = layout.items
+    if layout.splits_heads or (layout.has_input_head_axis and (problem.w_o is not None or problem.b_o is not None)):
+        items = layout.batch_axes
         quantity = Quantity("merged", "M", "M = the heads of C, side by side", (*items, "n", features))
         recorder.step(quantity, "merge", head_axis.merge_heads, {"x": "context"})
         source = recorder.steps["merged"]

@@ -3,14 +3,12 @@
 from dataclasses import dataclass
 
 from attncli.base.axes import Letters
-from attncli.base.lazy_numpy import Array
 from attncli.engine.dense import Recorder
 from attncli.ops import indices, positions
 from attncli.ops import structural as head_axis
 from attncli.ops.registry import Quantity
-from attncli.plan.stages.common import GIVEN, all_queries, give_arrays, in_out
-from attncli.problem.spec import Problem
-from attncli.problem.validate.lengths import new_keys
+from attncli.plan.stages.common import GIVEN, all_queries, give_arrays
+from attncli.problem.spec import ProblemSpec
 from attncli.trace.steps import unchanged
 
 
@@ -24,11 +22,11 @@ class Projection:
     axes: Letters
 
 
-def project(problem: Problem, recorder: Recorder) -> None:
+def project(problem: ProblemSpec, recorder: Recorder) -> None:
     """Queries, keys and values: given, or projected from the sequences."""
     _sequences(problem, recorder)
-    layout, rows = problem.layout, new_keys(problem)
-    of_queries, of_keys = layout.given, layout.of_keys(layout.given)
+    layout, rows = problem.layout, problem.new_key_letter
+    of_queries, of_keys = layout.input_axes, layout.with_kv_heads(layout.input_axes)
     key_features = problem.score.record.shapes.arrays.get("key", ("m", "c"))[-1]  # d where it must be the query's
     current = recorder.current
     _role(problem, recorder, Projection("query", "Q", current.get("asking", ""), (*of_queries, "n", "d")))
@@ -36,11 +34,11 @@ def project(problem: Problem, recorder: Recorder) -> None:
     _role(problem, recorder, Projection("value", "V", current.get("embeddings", ""), (*of_keys, rows, "e")))
 
 
-def _sequences(problem: Problem, recorder: Recorder) -> None:
+def _sequences(problem: ProblemSpec, recorder: Recorder) -> None:
     """The sequences as they were given, with their positions; `asking` are the rows that ask."""
-    whole, items = problem.selected_queries is None, problem.layout.items
+    whole, items = problem.selected_queries is None, problem.layout.batch_axes
     if problem.embeddings is not None:
-        rows = "n" if problem.is_self_attention and whole else new_keys(problem)
+        rows = "n" if problem.is_self_attention and whole else problem.new_key_letter
         recorder.give(Quantity("embeddings", "X", GIVEN, (*items, rows, "x")), problem.embeddings)
         _add_positions(problem, recorder, "embeddings")
     if problem.query_embeddings is not None:
@@ -61,7 +59,7 @@ def _sequences(problem: Problem, recorder: Recorder) -> None:
     recorder.current["asking"] = "asking"
 
 
-def _add_positions(problem: Problem, recorder: Recorder, name: str) -> None:
+def _add_positions(problem: ProblemSpec, recorder: Recorder, name: str) -> None:
     """The vectors of the positions, added to a sequence, where the position is one that acts on embeddings."""
     recorder.current[name] = name
     chosen = problem.position
@@ -73,7 +71,7 @@ def _add_positions(problem: Problem, recorder: Recorder, name: str) -> None:
     counted = Quantity(f"{name}_positions", "p", "counted from 0, after any cache", (rows,))
     recorder.step(counted, "index", indices.count, {}, options=start)
     vectors = Quantity(f"{name}_position_vectors", "P", chosen.record.formula, (rows, features))
-    inputs = {"positions": counted.name, **give_arrays(problem, recorder, "position", chosen)}
+    inputs = {"positions": counted.name, **give_arrays(recorder, "position", chosen)}
     options = {"features": sequence.value.shape[-1], **chosen.options}
     recorder.step(vectors, "position", chosen.record.function, inputs, options=options, record=chosen.record)
     positioned = Quantity(f"positioned_{name}", f"{symbol}⁺", f"{symbol}⁺ = {symbol} + P", sequence.axes)
@@ -81,7 +79,7 @@ def _add_positions(problem: Problem, recorder: Recorder, name: str) -> None:
     recorder.current[name] = positioned.name
 
 
-def _role(problem: Problem, recorder: Recorder, projection: Projection) -> None:
+def _role(problem: ProblemSpec, recorder: Recorder, projection: Projection) -> None:
     """One of query, key and value, from where it comes."""
     recorder.current[projection.name] = projection.name
     given = getattr(problem, projection.name)
@@ -95,7 +93,7 @@ def _role(problem: Problem, recorder: Recorder, projection: Projection) -> None:
         apply_projection(problem, recorder, projection)
 
 
-def apply_projection(problem: Problem, recorder: Recorder, projection: Projection) -> None:
+def apply_projection(problem: ProblemSpec, recorder: Recorder, projection: Projection) -> None:
     """`x @ w + b` with the weights that carry the projection's letter; nothing to do where there are none."""
     source, letter = recorder.steps[projection.source], projection.symbol
     inputs, formula = {"x": source.name}, f"{letter} = {source.symbol}"
@@ -103,16 +101,11 @@ def apply_projection(problem: Problem, recorder: Recorder, projection: Projectio
     axes = projection.axes
     if weights is not None:
         inputs["w"] = f"w_{letter.lower()}"
-        _give(recorder, Quantity(inputs["w"], f"W_{letter}", GIVEN, (source.axes[-1], axes[-1])), weights, problem)
+        recorder.give(Quantity(inputs["w"], f"W_{letter}", GIVEN, (source.axes[-1], axes[-1])), weights)
         formula += f" W_{letter}"
     if bias is not None:
         inputs["b"] = f"b_{letter.lower()}"
-        _give(recorder, Quantity(inputs["b"], f"b_{letter}", GIVEN, axes[-1:]), bias, problem)
+        recorder.give(Quantity(inputs["b"], f"b_{letter}", GIVEN, axes[-1:]), bias)
         formula += f" + b_{letter}"
     function = unchanged if weights is None and bias is None else head_axis.project
     recorder.step(Quantity(projection.name, letter, formula, axes), "project", function, inputs)
-
-
-def _give(recorder: Recorder, quantity: Quantity, array: Array, problem: Problem) -> None:
-    """Keep weights or a bias of a projection."""
-    recorder.give(quantity, in_out(problem, array))

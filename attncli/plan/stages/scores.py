@@ -7,10 +7,10 @@ from attncli.ops import look_up, position_biases, scores
 from attncli.ops.registry import Operator, Quantity
 from attncli.plan.stages.common import give_arrays, run_operator, table_axes
 from attncli.plan.stages.masks import give_table
-from attncli.problem.spec import Problem
+from attncli.problem.spec import ProblemSpec
 
 
-def score(problem: Problem, recorder: Recorder) -> None:
+def score(problem: ProblemSpec, recorder: Recorder) -> None:
     """The score of each pair, with its relative keys, times the scale where one is asked for."""
     chosen, scale, axes = problem.score, problem.scale, table_axes(problem)
     relative = problem.position is not None and problem.position.record.acts_on == "products"
@@ -32,7 +32,7 @@ def score(problem: Problem, recorder: Recorder) -> None:
         recorder.step(quantity, "scale", scores.scale, {"scores": source.name}, options={"scale": scale}, role="scores")
 
 
-def _relative(problem: Problem, recorder: Recorder, name: str) -> None:
+def _relative(problem: ProblemSpec, recorder: Recorder, name: str) -> None:
     """The products of queries and relative keys, added to those of queries and keys."""
     assert problem.position is not None
     axes = table_axes(problem)
@@ -48,7 +48,7 @@ def _add(recorder: Recorder, quantity: Quantity, left: str, right: str, role: st
     recorder.step(quantity, "bias", scores.add, {"left": left, "right": right}, role=role)
 
 
-def cap(problem: Problem, recorder: Recorder) -> None:
+def cap(problem: ProblemSpec, recorder: Recorder) -> None:
     """Scores between −softcap and softcap."""
     if problem.softcap is None:
         return
@@ -60,15 +60,15 @@ def cap(problem: Problem, recorder: Recorder) -> None:
     )
 
 
-def bias(problem: Problem, recorder: Recorder) -> None:
+def bias(problem: ProblemSpec, recorder: Recorder) -> None:
     """What distance says, then what the user adds; a bias of −∞ is a mask, and adds nothing."""
     chosen = problem.position
     if chosen is not None and chosen.record.acts_on == "scores":
         reads = chosen.record.shapes.arrays
         inputs = {name: recorder.current[name] for name in reads if name in recorder.current}
-        inputs |= give_arrays(problem, recorder, "position", chosen)
+        inputs |= give_arrays(recorder, "position", chosen)
         heads = problem.layout.heads if problem.layout.has_heads else None
-        ahead = tuple(x for x in problem.layout.leading if x == "h" or "b" in recorder.steps["query_positions"].axes)
+        ahead = tuple(x for x in problem.layout.score_axes if x == "h" or "b" in recorder.steps["query_positions"].axes)
         quantity = Quantity("position_bias", "B", chosen.record.formula, (*ahead, "n", "m"))
         options = {"heads": heads, **chosen.options}
         recorder.step(quantity, "bias", chosen.record.function, inputs, options=options, record=chosen.record)

@@ -124,6 +124,15 @@ def to_unicode_labels(labels: Iterable[str], path: ErrorPath, subject: Any = Non
     return checked
 
 
+def labels_of_value(value: Any) -> tuple[str, ...] | None:
+    """The labels that an array brings for its rows, before it is converted."""
+    if isinstance(value, LabelledArray):
+        return value.labels
+    if isinstance(value, Mapping) and not chooses_operator("generator", value):
+        return tuple(str(label) for label in value)
+    return None
+
+
 def _to_text(field: Field, value: Any) -> str:
     """A text as it is."""
     if not isinstance(value, str):
