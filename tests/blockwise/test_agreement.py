@@ -10,16 +10,15 @@ from hypothesis import strategies as st
 
 from attncli.engine import blockwise, tiles
 from attncli.engine.options import RunOptions
-from attncli.io.assemble import assemble
-from attncli.io.origin import Origin, RawValue
 from attncli.ops import operators
 from attncli.ops.registry import OperatorRecord
 from attncli.plan import build
-from attncli.problem.spec import Problem
+from attncli.problem.spec import ProblemSpec
 from attncli.trace.steps import Trace
 from tests.conftest import M, numbers
+from tests.problems import problem
 
-Blocks = Callable[[Problem, tuple[str, ...], int], Trace]
+Blocks = Callable[[ProblemSpec, tuple[str, ...], int], Trace]
 SIZES = [1, 2, 3, M, M + 2]
 CLOSE = {"float32": 2e-6, "bfloat16": 4e-2, "float16": 4e-3}
 
@@ -33,17 +32,13 @@ def sizes(size: int) -> dict[str, int]:
 def blocks(monkeypatch: pytest.MonkeyPatch) -> Blocks:
     """Compute a problem in blocks of so many queries, tiles of so many keys."""
 
-    def blocks(problem: Problem, select: tuple[str, ...], size: int) -> Trace:
+    def blocks(problem: ProblemSpec, select: tuple[str, ...], size: int) -> Trace:
         for name, value in sizes(size).items():
             monkeypatch.setattr(blockwise, name, value)
         monkeypatch.setattr(tiles, "LEAST", size)
         return blockwise.trace(problem, select, RunOptions("serial"))
 
     return blocks
-
-
-def problem(**keys: Any) -> Problem:
-    return assemble({name: RawValue(value, Origin()) for name, value in keys.items()})
 
 
 def assert_close(ours: np.ndarray, whole: np.ndarray, dtype: str | None, name: str) -> None:
@@ -54,14 +49,14 @@ def assert_close(ours: np.ndarray, whole: np.ndarray, dtype: str | None, name: s
 
 
 @pytest.mark.parametrize("size", SIZES)
-def test_the_answer_in_tiles_is_the_answer(loaded: Problem, blocks: Blocks, size: int) -> None:
+def test_the_answer_in_tiles_is_the_answer(loaded: ProblemSpec, blocks: Blocks, size: int) -> None:
     whole, ours = build.trace(loaded), blocks(loaded, ("output",), size)
     assert_close(ours["output"].value, whole["output"].value, loaded.dtype, "output")
     assert [note for note in ours.notes if "attended" in note] == [note for note in whole.notes if "attended" in note]
 
 
 @pytest.mark.parametrize("size", SIZES)
-def test_every_step_in_blocks_is_that_step(loaded: Problem, blocks: Blocks, size: int) -> None:
+def test_every_step_in_blocks_is_that_step(loaded: ProblemSpec, blocks: Blocks, size: int) -> None:
     whole = build.trace(loaded)
     names = tuple(step.name for step in whole.steps)
     ours = blocks(loaded, names, size)
@@ -73,7 +68,7 @@ def test_every_step_in_blocks_is_that_step(loaded: Problem, blocks: Blocks, size
 
 
 @pytest.mark.parametrize("size", [2, M + 2])
-def test_weights_alone_have_zeros_where_no_query_of_a_block_looks(loaded: Problem, blocks: Blocks, size: int) -> None:
+def test_weights_alone_have_zeros_where_no_query_of_a_block_looks(loaded: ProblemSpec, blocks: Blocks, size: int) -> None:
     whole, ours = build.trace(loaded), blocks(loaded, ("weights",), size)
     assert_close(ours["weights"].value, whole["weights"].value, loaded.dtype, "weights")
     np.testing.assert_array_equal(ours["weights"].value == 0, whole["weights"].value == 0)

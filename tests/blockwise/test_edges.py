@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 import attncli
+from tests.problems import problem
 from attncli import AttnError
 from attncli.engine import blockwise, run
 from attncli.engine.options import RunOptions
@@ -17,12 +18,11 @@ Q, K, V = (np.random.default_rng(seed).standard_normal((400, 8)) for seed in ran
 
 def both(**keys: Any) -> tuple[Any, Any]:
     """A large problem in blocks, and whole."""
-    from attncli.io.assemble import assemble
     from attncli.io.origin import Origin, RawValue
 
     given = {"query": Q, "key": K, "value": V, **keys}
-    problem = assemble({name: RawValue(value, Origin()) for name, value in given.items()})
-    return problem.compute(("output",)), build.trace(problem)
+    spec = problem(**given)
+    return run.run(spec, ("output",)), build.trace(spec)
 
 
 @pytest.mark.parametrize("normalize", ["softmax", "softmax1", "hardmax", "sigmoid", "none"])
@@ -115,7 +115,7 @@ def test_a_large_problem_keeps_no_table_that_nobody_asked_for() -> None:
 def test_a_small_problem_and_one_that_is_explained_keep_every_step() -> None:
     small = attncli.attention(Q[:5], K, V)
     assert "weights" in {step.name for step in small.trace.steps}
-    problem = attncli.Problem(query=Q, key=K, value=V)
+    problem = attncli.Problem(query=Q, key=K, value=V).spec
     explained = run.run(problem, ("output",), every_step=True)
     assert "weights" in {step.name for step in explained.trace.steps}
 
@@ -140,7 +140,7 @@ def test_room_for_a_table_is_asked_for_once_and_filled() -> None:
         rooms[name] = np.full(shape, np.nan, dtype)
         return rooms[name]
 
-    problem = attncli.Problem(query=Q, key=K, value=V, causal=True)
+    problem = attncli.Problem(query=Q, key=K, value=V, causal=True).spec
     trace = blockwise.trace(problem, ("weights",), RunOptions(allocate=allocate))
     assert list(rooms) == ["weights"]
     assert trace["weights"].value is rooms["weights"]

@@ -79,7 +79,7 @@ def test_blocks_that_wait_are_given_up_when_somebody_has_had_enough(
     monkeypatch.setattr(blockwise, "ROWS", 1)
     monkeypatch.setattr(blockwise, "CELLS", 1)
     monkeypatch.setattr(BlockTask, "steps", counted)
-    problem = attncli.Problem(query=Q, key=K, value=V, **chosen({"normalize": normalize}))
+    problem = attncli.Problem(query=Q, key=K, value=V, **chosen({"normalize": normalize})).spec
     with pytest.raises(KeyboardInterrupt):
         blockwise.trace(problem, ("output",), RunOptions(progress=enough))
     executors._threads().shutdown()  # once what they have begun is done
@@ -91,7 +91,7 @@ def test_blocks_that_wait_are_given_up_when_somebody_has_had_enough(
 def test_progress_ends_where_the_work_ends() -> None:
     told: list[tuple[int, int]] = []
     blockwise.trace(
-        attncli.Problem(query=Q, key=K, value=V), ("output",), RunOptions(progress=lambda *far: told.append(far))
+        attncli.Problem(query=Q, key=K, value=V).spec, ("output",), RunOptions(progress=lambda *far: told.append(far))
     )
     assert [done for done, _ in told] == list(range(1, told[-1][1] + 1))
 
@@ -194,7 +194,7 @@ def test_products_have_one_thread_while_blocks_are_computed_and_all_of_them_afte
 
     during: list[list[int]] = []
     with controller.threadpool_limits(2, "blas"):
-        problem = attncli.Problem(query=Q, key=K, value=V)
+        problem = attncli.Problem(query=Q, key=K, value=V).spec
         blockwise.trace(problem, ("output",), RunOptions(progress=lambda _done, _total: during.append(threads())))
         after = threads()
     assert (set(map(tuple, during)), set(after)) == ({(1,) * len(after)}, {2})

@@ -11,17 +11,17 @@ import pytest
 
 from attncli.engine import recipe
 from attncli.engine.likeness import likeness
-from attncli.io.assemble import assemble
-from attncli.io.origin import Origin, RawValue
+from attncli.engine.run import run
 from attncli.plan import build
-from attncli.problem.spec import Problem
+from attncli.problem.spec import ProblemSpec
+from tests import problems
 
 
-def problem(seed: int = 0, **keys: Any) -> Problem:
+def problem(seed: int = 0, **keys: Any) -> ProblemSpec:
     """A large problem with numbers of its own."""
     sequences = np.random.default_rng(seed).standard_normal((3, 400, 8))
     given = dict(zip(("query", "key", "value"), sequences, strict=True)) | keys
-    return assemble({name: RawValue(copy.copy(value), Origin()) for name, value in given.items()})
+    return problems.problem(**{name: copy.copy(value) for name, value in given.items()})
 
 
 # Each differs from all the others in what is done.
@@ -77,14 +77,14 @@ def test_alike_problems_have_answers_of_their_own(keys: dict[str, Any]) -> None:
         asked = problem(seed, **keys)
         expected = build.trace(asked)["output"].value
         close = 1e-5 if expected.dtype == np.float32 else 1e-11
-        np.testing.assert_allclose(asked.compute(("output",)).output, expected, rtol=close, atol=close)
+        np.testing.assert_allclose(run(asked, ("output",)).output, expected, rtol=close, atol=close)
 
 
 @pytest.mark.parametrize("keys", DIFFERENT.values(), ids=DIFFERENT)
 def test_what_is_kept_of_a_problem_holds_none_of_its_arrays(keys: dict[str, Any]) -> None:
     recipe._KNOWN.clear()
     asked = problem(**keys)
-    asked.compute(("output",))
+    run(asked, ("output",))
     held = [weakref.ref(x) for x in vars(asked).values() if isinstance(x, np.ndarray)]
     del asked
     gc.collect()

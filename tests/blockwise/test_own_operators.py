@@ -5,10 +5,9 @@ from collections.abc import Iterator
 import numpy as np
 import pytest
 
+from tests.problems import problem
 from attncli.engine import blockwise
 from attncli.engine.options import RunOptions
-from attncli.io.assemble import assemble
-from attncli.io.origin import Origin, RawValue
 from attncli.ops import registry
 from attncli.ops.rules import OnlineNormalizer
 from attncli.plan import build
@@ -48,7 +47,7 @@ def sharp_softmax() -> Iterator[None]:
 def test_an_exponential_normalizer_may_call_its_parameter_what_it_likes(sharpness: float) -> None:
     keys = {"query": numbers(5, 4), "key": numbers(7, 4), "value": numbers(7, 3), "causal": True}
     keys["normalize"] = {"sharp_softmax": {"sharpness": sharpness}}
-    problem = assemble({name: RawValue(value, Origin()) for name, value in keys.items()})
-    whole = build.trace(problem)["output"].value
-    in_blocks = blockwise.trace(problem, ("output",), RunOptions("serial"))["output"].value
+    spec = problem(**keys)
+    whole = build.trace(spec)["output"].value
+    in_blocks = blockwise.trace(spec, ("output",), RunOptions("serial"))["output"].value
     np.testing.assert_allclose(in_blocks, whole, rtol=1e-12, atol=1e-13)

@@ -9,7 +9,7 @@ import pytest
 
 from attncli.base.errors import AttnError
 from attncli.io.origin import Origin
-from attncli.io.parse import matrix
+from attncli.io.parse.matrix import read_text_array
 from attncli.io.readers import csv, fast_csv
 from tests.io.test_csv import READ, REFUSED
 
@@ -98,8 +98,7 @@ def with_care(text: str, name: str) -> tuple[list[list[float]], tuple[str, ...] 
 
 
 def by_either(name: str) -> tuple[list[list[float]], tuple[str, ...] | None]:
-    found = matrix.read(name, "embeddings", Origin())
-    assert isinstance(found, matrix.LabelledArray)
+    found = read_text_array(name, ("embeddings",), Origin())
     return found.array.tolist(), found.labels
 
 

@@ -11,7 +11,7 @@ from attncli.base.errors import AttnError
 from attncli.io.assemble import assemble
 from attncli.io.origin import Origin, RawValue
 from attncli.io.problem_files import Document, read_document
-from attncli.problem.spec import FIELDS, Problem
+from attncli.problem.spec import FIELDS
 
 
 def file(tmp_path: Path, text: str, name: str = "p.yaml") -> str:
@@ -198,4 +198,4 @@ def test_keys_have_names(text: str, labels: tuple[str, ...], tmp_path: Path) -> 
 
 def test_what_is_said_of_a_worked_example_is_no_part_of_the_problem(tmp_path: Path) -> None:
     told = "title: x\nabout: y\nsource: z\nexpected: {output: [[1]]}\nparts: []\ntogether: output\nembeddings: [[1]]\n"
-    assert isinstance(attncli.load(file(tmp_path, told)), Problem)
+    assert isinstance(attncli.load(file(tmp_path, told)), attncli.Problem)

@@ -11,12 +11,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from attncli import AttnError, attention
+from attncli import AttnError, Problem, attention
 from attncli.engine import blockwise, executors
 from attncli.engine.options import RunOptions
-from attncli.io.assemble import assemble
-from attncli.io.origin import Origin, RawValue
-from attncli.problem.spec import Problem
 
 pytestmark = [pytest.mark.peer, pytest.mark.filterwarnings("ignore")]  # Dask's own sockets and loops
 
@@ -33,7 +30,7 @@ def cluster() -> Iterator[Any]:
 
 def problem(**keys: Any) -> Problem:
     given = {"query": Q, "key": K, "value": V, **keys}
-    return assemble({name: RawValue(value, Origin()) for name, value in given.items()})
+    return Problem(**given)
 
 
 @pytest.mark.parametrize(
@@ -66,7 +63,7 @@ def test_what_every_block_reads_is_on_each_worker_once(cluster: Any) -> None:
             with Client(cluster.scheduler_address) as client:
                 held.extend(sum(key.startswith("Job") for key in keys) for keys in client.has_what().values())
 
-    blockwise.trace(problem(), ("output",), RunOptions(cluster.scheduler_address, progress=look))
+    blockwise.trace(problem().spec, ("output",), RunOptions(cluster.scheduler_address, progress=look))
     assert held == [1, 1]
 
 
