@@ -19,7 +19,7 @@ class Problem:
 
     The keywords are the keys of a problem file (`attn compute --help` lists them): `embeddings` [m x] with `w_q` [x d],
     `w_k` [x d], `w_v` [x e] and `w_o` [h·e o]; or `query` [n d], `key` [m d] and `value` [m e], also [b n h·d] with
-    `heads=h`, and [b h n d]; `score="cosine"`, `normalize={"softmax": {"temperature": 2}}`, `mask` [n m], `causal=True`.
+    `heads=h`, and [b h n d]; `score="cosine"`, `normalize={"softmax": {"temperature": 2}}`, `mask` [n m], `causal`.
 
     An array may be a NumPy array, a tensor, a data frame, nested lists, a mapping from labels to rows, or the name of a
     generator (`w_q="randint"` with a `seed`). Integers are computed in float64, floating-point arrays in their common
@@ -103,15 +103,15 @@ def attention(
 
     The result has the names in `select` as attributes: `output` [n e] (or [b n h·e], [b h n e]), `scores` and `weights`
     [n m] (or [b h n m]), and the name of any other step. Its type is the common one of the arrays; integers are
-    computed in float64. The `executor` ("threads", "serial" or the address of a Dask scheduler) computes large problems.
+    computed in float64. The `executor` ("threads", "serial" or the address of a Dask scheduler) computes what is large.
 
     Raises AttnError where a key is unknown, a value can't be converted, or two of them contradict each other.
 
     Source: Vaswani et al. 2017, eq. 1.
 
-    >>> result = attention([[2, 0]], [[1, 0], [0, 1]], [[10], [20]], score="dot", select=("scores", "weights", "output"))
-    >>> result.scores.tolist(), result.weights.round(4).tolist(), result.output.round(4).tolist()
-    ([[2.0, 0.0]], [[0.8808, 0.1192]], [[11.192]])
+    >>> result = attention([[2, 0]], [[1, 0], [0, 1]], [[10], [20]], score="dot", select=("weights", "output"))
+    >>> result.weights.round(4).tolist(), result.output.round(4).tolist()
+    ([[0.8808, 0.1192]], [[11.192]])
     """
     spec = assemble.from_keywords({"query": query, "key": key, "value": value, **problem})
     return run(spec, select, means=RunOptions(executor))

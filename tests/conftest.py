@@ -6,8 +6,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tests.problems import problem
 from attncli.problem.spec import ProblemSpec
+from tests.problems import problem
 
 # Batch items, query heads per key head, key heads, queries, new keys, cached keys, features of keys and of values.
 B, R, G, N, K, P, D, E = 2, 3, 2, 5, 7, 3, 4, 11

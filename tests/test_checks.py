@@ -4,10 +4,10 @@ from typing import Any
 
 import pytest
 
-from tests.problems import problem
-from attncli.engine.run import run
 from attncli import attention
 from attncli.base.errors import AttnError
+from attncli.engine.run import run
+from tests.problems import problem
 
 X = [[1.0, 2.0, 3.0]] * 5
 W = {(rows, columns): [[0.5] * columns] * rows for rows in range(1, 8) for columns in range(1, 8)}

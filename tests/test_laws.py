@@ -2,9 +2,9 @@
 
 import numpy as np
 
-from attncli.engine.run import run
 from attncli.base.axes import LEGEND
 from attncli.base.dtypes import Precision
+from attncli.engine.run import run
 from attncli.problem.spec import ProblemSpec
 from attncli.render.formats import json
 from attncli.render.view import View

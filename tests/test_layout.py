@@ -5,9 +5,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tests.problems import problem
-from attncli.engine.run import run
 from attncli import AttnError, attention
+from attncli.engine.run import run
+from tests.problems import problem
 
 B, H, G, N, M, D, E = 2, 6, 3, 5, 7, 4, 11
 

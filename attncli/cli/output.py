@@ -9,8 +9,8 @@ from typing import IO, TYPE_CHECKING
 from attncli.base.errors import AttnError, UnknownNameError
 from attncli.cli import streams
 from attncli.cli.progress import Progress
-from attncli.trace.result import DEFAULT_SELECTION
 from attncli.problem.labels import find_label
+from attncli.trace.result import DEFAULT_SELECTION
 
 if TYPE_CHECKING:
     from attncli.io.writers.npy_memmap import NpyTarget

@@ -15,9 +15,7 @@ def likeness(problem: ProblemSpec) -> Hashable | None:
     if problem.only is not None:
         return None
     found = tuple(
-        (name, _alike(value))
-        for name in FIELDS
-        if name not in NAMES and (value := getattr(problem, name)) is not None
+        (name, _alike(value)) for name in FIELDS if name not in NAMES and (value := getattr(problem, name)) is not None
     )
     try:
         hash(found)

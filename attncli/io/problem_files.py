@@ -36,20 +36,22 @@ def read_document(name: str) -> Document:
     if name == STDIN:
         return parse_document(read_text("standard input"), "standard input")
     path = path_of(name)
-    format = formats.format_of(path)
-    if format is not None and format.is_table:
+    file_format = formats.format_of(path)
+    if file_format is not None and file_format.is_table:
         hint = f"give it as an option: --embeddings {name}"
         raise AttnError("is a table, not a problem", where=name, hint=hint)
-    read = format and format.reader("problem")
+    read = file_format.reader("problem") if file_format is not None else None
     if read is None:
         expected = ", ".join(formats.suffixes("problem"))
         raise AttnError("is no problem file", where=name, hint=f"expected {expected} or -")
-    return _document(*read(path, name), Origin(name, path.parent))
+    values, lines = read(path, name)
+    return _document(values, lines, Origin(name, path.parent))
 
 
 def parse_document(text: str, name: str, folder: Path = Path()) -> Document:
     """The values of a YAML or JSON text by their keys; paths in it are relative to the folder."""
-    return _document(*documents.problem_in_text(text, name), Origin(name, folder))
+    values, lines = documents.problem_in_text(text, name)
+    return _document(values, lines, Origin(name, folder))
 
 
 def _document(values: Mapping[str, Any], lines: Mapping[int, int], origin: Origin) -> Document:

@@ -150,9 +150,7 @@ def check_learned(use: OperatorUse) -> None:
     table, offset = use.parameters["table"], use.parameters["offset"]
     width = use.lengths.get("y", table.shape[-1])
     if width != table.shape[-1]:
-        raise AttnError(
-            f"query_embeddings has {width} columns (y); the table has {table.shape[-1]} (x)", where="table"
-        )
+        raise AttnError(f"query_embeddings has {width} columns (y); the table has {table.shape[-1]} (x)", where="table")
     first, last = use.positions[0] + offset, use.positions[-1] + offset
     if first < 0 or last >= len(table):
         raise AttnError(

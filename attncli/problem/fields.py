@@ -1,4 +1,4 @@
-"""Fields: what the keys of a problem file, the options of `attn compute` and the keywords of `Problem` have in common."""
+"""Fields: what is known of each key of a problem file, which is an option of `attn compute` and a keyword of Problem."""
 
 from dataclasses import dataclass, field
 from typing import Any, Literal

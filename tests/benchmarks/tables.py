@@ -41,7 +41,11 @@ def _read(numbers: np.ndarray, folder: Path) -> Iterator[Row]:
     for extra in _with_and_without_orjson():
         title = f"CSV in, 100000 × 64{extra} / numpy.loadtxt"
         yield compare(
-            title, lambda: read_text_array(table, ("embeddings",), Origin()), lambda: np.loadtxt(table, delimiter=","), 3, "≤ 1"
+            title,
+            lambda: read_text_array(table, ("embeddings",), Origin()),
+            lambda: np.loadtxt(table, delimiter=","),
+            3,
+            "≤ 1",
         )
     own, size = peak([sys.executable, "-c", "import numpy"]), numbers.nbytes / 2**20
     above = peak([sys.executable, "-c", READ.format(table)]) - own

@@ -68,7 +68,9 @@ def test_every_step_in_blocks_is_that_step(loaded: ProblemSpec, blocks: Blocks, 
 
 
 @pytest.mark.parametrize("size", [2, M + 2])
-def test_weights_alone_have_zeros_where_no_query_of_a_block_looks(loaded: ProblemSpec, blocks: Blocks, size: int) -> None:
+def test_weights_alone_have_zeros_where_no_query_of_a_block_looks(
+    loaded: ProblemSpec, blocks: Blocks, size: int
+) -> None:
     whole, ours = build.trace(loaded), blocks(loaded, ("weights",), size)
     assert_close(ours["weights"].value, whole["weights"].value, loaded.dtype, "weights")
     np.testing.assert_array_equal(ours["weights"].value == 0, whole["weights"].value == 0)

@@ -7,18 +7,17 @@ import numpy as np
 import pytest
 
 import attncli
-from tests.problems import problem
 from attncli import AttnError
 from attncli.engine import blockwise, run
 from attncli.engine.options import RunOptions
 from attncli.plan import build
+from tests.problems import problem
 
 Q, K, V = (np.random.default_rng(seed).standard_normal((400, 8)) for seed in range(3))
 
 
 def both(**keys: Any) -> tuple[Any, Any]:
     """A large problem in blocks, and whole."""
-    from attncli.io.origin import Origin, RawValue
 
     given = {"query": Q, "key": K, "value": V, **keys}
     spec = problem(**given)

@@ -5,13 +5,13 @@ from collections.abc import Iterator
 import numpy as np
 import pytest
 
-from tests.problems import problem
 from attncli.engine import blockwise
 from attncli.engine.options import RunOptions
 from attncli.ops import registry
 from attncli.ops.rules import OnlineNormalizer
 from attncli.plan import build
 from tests.conftest import numbers
+from tests.problems import problem
 
 
 def sharpened(

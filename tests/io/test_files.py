@@ -9,9 +9,9 @@ from typing import Any
 
 import pytest
 
-from tests.problems import problem
 from attncli.base.errors import AttnError
 from attncli.io.writers import atomic, problem_text
+from tests.problems import problem
 
 
 def names(folder: Path) -> list[str]:

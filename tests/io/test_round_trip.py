@@ -12,13 +12,13 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 import attncli
-from tests.problems import problem
 from attncli.engine.run import run
 from attncli.io.assemble import assemble
 from attncli.io.problem_files import parse_document
 from attncli.io.readers import yaml
 from attncli.io.writers import atomic, problem_text
 from attncli.problem.spec import ProblemSpec
+from tests.problems import problem
 
 AWKWARD = [1 / 3, 1e-300, 5e-324, -0.0, 1.2345678901234567e150, 2.0**53, 1e16, -7.0, 0.1, 1e22, 123456789.123456789]
 LABELS = [

@@ -10,9 +10,9 @@ import pytest
 
 import attncli
 from attncli.engine.run import run
-from attncli.problem.spec import ProblemSpec
 from attncli.io import examples
 from attncli.ops import operators
+from attncli.problem.spec import ProblemSpec
 from attncli.render.formats import json as json_view
 from attncli.render.formats import latex, markdown, terminal
 from attncli.render.sections import Section, View, sections

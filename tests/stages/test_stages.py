@@ -5,10 +5,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tests.problems import problem
-from attncli.engine.run import run
 from attncli import attention, load
+from attncli.engine.run import run
 from attncli.trace.result import Result
+from tests.problems import problem
 
 N, M, D = 5, 7, 4
 INFINITE = np.inf

@@ -1,38 +1,26 @@
-"""The one grammar of everything that has parameters: `NAME:key=value,key=value`, or `{NAME: {key: value}}`."""
+"""The text form of everything that has parameters: `NAME:key=value,key=value`."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from typing import Any
 
 from attncli.base.errors import AttnError, ErrorPath
-from attncli.base.text import json_excerpt
 from attncli.io.readers.scalars import scalar
 
 Named = tuple[str, dict[str, Any]]
 
 
-def parse(value: Any, path: ErrorPath) -> Named:
-    """The name and the parameters, each value as YAML reads it.
+def parse(text: str, path: ErrorPath) -> Named:
+    """The name and the parameters of `NAME:key=value,key=value`, each value as YAML reads it.
 
-    Raises AttnError where the value is neither a text nor such a mapping.
+    Raises AttnError where a part is no `key=value`, or a key is given twice.
 
     >>> parse("gaussian:sigma=2", ("score",))
     ('gaussian', {'sigma': 2})
     """
-    if isinstance(value, str):
-        name, colon, rest = value.partition(":")
-        if colon and not rest.strip():
-            raise AttnError(f"nothing follows the colon of {value!r}", where=path, hint="leave it out")
-        return name.strip(), dict(_parameters(rest, path)) if colon else {}
-    if isinstance(value, Mapping) and len(value) == 1:
-        ((name, parameters),) = value.items()
-        parameters = {} if parameters is None else parameters
-        if isinstance(parameters, Mapping) and all(isinstance(word, str) for word in (name, *parameters)):
-            return name, dict(parameters)
-    raise AttnError(
-        f"{json_excerpt(value)} is no name",
-        where=path,
-        hint="write NAME, NAME:key=value or {NAME: {key: value}}",
-    )
+    name, colon, rest = text.partition(":")
+    if colon and not rest.strip():
+        raise AttnError(f"nothing follows the colon of {text!r}", where=path, hint="leave it out")
+    return name.strip(), dict(_parameters(rest, path)) if colon else {}
 
 
 def inline(text: str, path: ErrorPath) -> Any:

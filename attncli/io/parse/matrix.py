@@ -36,8 +36,8 @@ def _read_file(text: str, path: ErrorPath, origin: Origin, *, may_be_mask: bool)
     if name == STDIN:
         return _array_in_text(read_text("standard input"), "standard input", entry)
     file = origin.folder / path_of(name)
-    format = formats.format_of(file)
-    read = format and format.reader("array")
+    file_format = formats.format_of(file)
+    read = file_format.reader("array") if file_format is not None else None
     if read is None:
         if file.suffix:
             expected = ", ".join(formats.suffixes("array"))

@@ -1,6 +1,6 @@
 """The value of one key of a problem as the builder takes it: texts are read, everything else stays as it is."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from attncli.base.errors import AttnError, ErrorPath
@@ -12,8 +12,6 @@ from attncli.problem.convert.numbers import is_number
 from attncli.problem.convert.operators import chooses_operator
 from attncli.problem.fields import Field
 
-ARRAY_KINDS = ("matrix", "vector", "boolean_matrix", "counts", "vocabulary")
-
 
 def read_value(field: Field, raw: RawValue) -> Any:
     """The value of a key with the texts in it read: files, generators, `NAME:key=value`, numbers between commas.
@@ -23,21 +21,31 @@ def read_value(field: Field, raw: RawValue) -> Any:
     value, origin, path = raw.value, raw.origin, (field.name,)
     if field.kind in kinds():
         return _read_operator(field.kind, value, path, origin)
-    if field.kind == "boolean_matrix" and isinstance(value, Mapping) and chooses_operator("mask", value):
-        return _read_operator("mask", value, path, origin)
-    if not isinstance(value, str):
-        return value
-    if field.kind in ("vector", "counts"):
-        numbers = _read_numbers(value)
-        if numbers is not None:
-            return numbers
-    if field.kind in ARRAY_KINDS:
-        array = read_text_array(value, path, origin, may_be_mask=field.kind == "boolean_matrix")
-        is_mask = field.kind == "boolean_matrix" and isinstance(array, Mapping)
-        return _read_operator("mask", array, path, origin) if is_mask else array
-    if field.kind == "window" and value.count(",") == 1:
-        return [grammar.inline(side, origin.path(*path)) for side in value.split(",")]
-    return value
+    if field.kind == "boolean_matrix":
+        return _read_mask(value, path, origin)
+    read = TEXT_READERS.get(field.kind) if isinstance(value, str) else None
+    return value if read is None else read(value, path, origin)
+
+
+def _read_mask(value: Any, path: ErrorPath, origin: Origin) -> Any:
+    """A table, or the operator of a mask with its array parameters read."""
+    if isinstance(value, str):
+        value = read_text_array(value, path, origin, may_be_mask=True)
+    is_mask = isinstance(value, Mapping) and chooses_operator("mask", value)
+    return _read_operator("mask", value, path, origin) if is_mask else value
+
+
+def _read_vector(text: str, path: ErrorPath, origin: Origin) -> Any:
+    """Numbers between commas, or what else a text means that stands for an array."""
+    numbers = _read_numbers(text)
+    return read_text_array(text, path, origin) if numbers is None else numbers
+
+
+def _read_window(text: str, path: ErrorPath, origin: Origin) -> Any:
+    """Two sides between a comma; any other text stays as it is."""
+    if text.count(",") != 1:
+        return text
+    return [grammar.inline(side, origin.path(*path)) for side in text.split(",")]
 
 
 def _read_operator(kind: str, value: Any, path: ErrorPath, origin: Origin) -> Any:
@@ -70,3 +78,12 @@ def _read_numbers(text: str) -> list[int | float] | None:
             return None
         numbers.append(number)
     return numbers
+
+
+TEXT_READERS: Mapping[str, Callable[[str, ErrorPath, Origin], Any]] = {
+    "matrix": read_text_array,
+    "vocabulary": read_text_array,
+    "vector": _read_vector,
+    "counts": _read_vector,
+    "window": _read_window,
+}

@@ -137,7 +137,7 @@ class _Tensor:
         array = _mapped(self.path, np.dtype(_TYPES[self.dtype]), self.shape, self.offset)
         if self.dtype == "BF16":
             _check_memory(4 * array.size, where)
-            return LabelledArray((array.astype(np.uint32) << 16).view(np.float32), BFLOAT16)
+            return LabelledArray((array.astype(np.uint32) << 16).view(np.float32), dtype=BFLOAT16)
         return _convert(array, where)
 
 

@@ -60,7 +60,10 @@ def _keys(problem: ProblemSpec, recorder: Recorder) -> None:
     _count(recorder, every, 0, past + new)
     if past:
         _count(
-            recorder, Quantity("new_key_positions", "jₖ", "the keys after the cache", (problem.new_key_letter,)), past, new
+            recorder,
+            Quantity("new_key_positions", "jₖ", "the keys after the cache", (problem.new_key_letter,)),
+            past,
+            new,
         )
 
 
