@@ -20,6 +20,8 @@ def load(path: str | Path) -> ProblemSpec:
 
 def from_keywords(values: Mapping[str, Any]) -> ProblemSpec:
     """The problem of keywords of Python, in which a text names no file."""
+    for name in values:
+        check_name(name)
     return assemble({name: RawValue(value, PYTHON) for name, value in values.items()})
 
 

@@ -1,4 +1,4 @@
-"""Fields: what is known of each key of a problem file, which is an option of `attn compute` and a keyword of Problem."""
+"""Fields: what is known of each key of a problem, which is an option of `attn compute` and a keyword of `Problem`."""
 
 from dataclasses import dataclass, field
 from typing import Any, Literal

@@ -12,7 +12,8 @@ RELATIVE = {"query_and_key", "products", "scores"}  # what positions act on that
 def place(problem: ProblemSpec, recorder: Recorder) -> None:
     """Record the indices that the masks and positions of this problem read."""
     relative = problem.position is not None and problem.position.record.acts_on in RELATIVE
-    standing = relative or problem.causal or problem.window is not None
+    own_mask = isinstance(problem.mask, Operator)  # which may read any of the indices
+    standing = relative or problem.causal or problem.window is not None or own_mask
     tables = problem.mask is not None or problem.bias is not None
     if problem.key_lengths is not None:
         _lengths(problem, recorder)

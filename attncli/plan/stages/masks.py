@@ -4,8 +4,8 @@ from attncli.base.axes import Letters
 from attncli.engine.dense import Recorder
 from attncli.ops import look_up, masks
 from attncli.ops import structural as head_axis
-from attncli.ops.registry import Quantity
-from attncli.plan.stages.common import GIVEN, all_queries, table_axes
+from attncli.ops.registry import Operator, Quantity
+from attncli.plan.stages.common import GIVEN, all_queries, give_arrays, table_axes
 from attncli.problem.spec import ProblemSpec
 from attncli.problem.validate.masks import table_letters
 from attncli.trace.steps import Step
@@ -33,9 +33,13 @@ def mask(problem: ProblemSpec, recorder: Recorder) -> None:
 
 def _rule(problem: ProblemSpec, recorder: Recorder, name: str) -> Step:
     """One rule for every query and key."""
-    record = look_up("mask", name)
-    inputs = {argument: recorder.current[argument] for argument in record.shapes.arrays if argument != "table"}
+    own = problem.mask if name == "mask" and isinstance(problem.mask, Operator) else None
+    record = look_up("mask", name) if own is None else own.record
+    inputs = {argument: recorder.current[argument] for argument in record.shapes.arrays if argument in recorder.current}
     options = {}
+    if own is not None:
+        inputs |= give_arrays(recorder, "mask", own)
+        options = own.options
     if "table" in record.shapes.arrays:
         inputs["table"] = give_table(problem, recorder, name).name
     if problem.window is not None and name == "window":
