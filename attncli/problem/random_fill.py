@@ -8,15 +8,14 @@ from attncli.base.errors import AttnError, ErrorPath
 from attncli.base.lazy_numpy import Array
 from attncli.ops import look_up
 from attncli.ops.initializers import Stream, stream
-from attncli.ops.registry import Operator, kinds
+from attncli.ops.registry import Operator
 from attncli.problem.convert.operators import PendingRandom
-from attncli.problem.spec import FIELDS
+from attncli.problem.spec import FIELDS, OPERATOR_FIELDS
 
-# The arrays that may be drawn, in the order in which the stream is used: that of the fields.
+# The arrays that may be drawn, in the order in which the stream is used: that of the fields. Then come the array
+# parameters of operators.
 FILLED: Mapping[str, Letters] = {name: field.letters for name, field in FIELDS.items() if field.is_random_fill}
 FILLED_LETTERS = {letter for letters in FILLED.values() for letter in letters}
-# After them the array parameters of operators, in the order of the registry's kinds.
-OPERATOR_FIELDS = [name for kind in kinds() for name in FIELDS if name == "mask" == kind or FIELDS[name].kind == kind]
 DEFAULT_GENERATOR = "randint"
 # An axis whose length is not given is as long as the first of these that is known; h·e: the merged heads.
 _SUBSTITUTES = {

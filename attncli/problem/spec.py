@@ -7,7 +7,7 @@ from typing import Any
 
 from attncli.base.dtypes import NAMES, Precision
 from attncli.base.lazy_numpy import Array
-from attncli.ops import look_up
+from attncli.ops import kinds, look_up
 from attncli.ops.registry import Operator
 from attncli.problem.fields import (
     CACHE,
@@ -136,7 +136,7 @@ class ProblemSpec:
     mask: Array | Operator | None = problem_field(
         "boolean_matrix",
         MASKS,
-        "1 or true where the query may attend to the key; broadcasts",
+        "1 or true where the query may attend to the key (broadcasts), or the name of a mask",
         letters="n m",
         axis_counts=(1, 2, 3, 4),
         decides_dtype=False,
@@ -272,3 +272,10 @@ FIELDS: Mapping[str, Field] = {f.name: Field(name=f.name, **f.metadata) for f in
 DEFAULTS: Mapping[str, Any] = {
     f.name: f.default_factory() if callable(f.default_factory) else f.default for f in fields(ProblemSpec) if f.metadata
 }
+# The fields that may hold an operator of the computation, in the order of the registry's kinds.
+OPERATOR_FIELDS = tuple(
+    name
+    for kind in kinds()
+    for name, field in FIELDS.items()
+    if kind != "generator" and field.kind == ("boolean_matrix" if kind == "mask" else kind)
+)

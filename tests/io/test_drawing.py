@@ -134,3 +134,14 @@ def test_what_can_not_be_drawn_says_why(keys: dict[str, Any], message: str) -> N
     with pytest.raises(AttnError) as caught:
         Problem(**keys)
     assert message in str(caught.value)
+
+
+def test_a_parameter_is_drawn_beside_one_that_is_stored_out_in() -> None:
+    drawn = Problem(
+        query=[[1.0, 2, 3]],
+        key=[[1.0, 2]],
+        seed=3,
+        score={"additive": {"w1": np.ones((5, 2)), "w2": "normal", "v": [1, 2, 3, 4, 5]}},
+        weight_layout="out_in",
+    )
+    np.testing.assert_array_equal(drawn.spec.score.parameters["w2"], np.random.default_rng(3).normal(size=(5, 3)).T)

@@ -21,7 +21,7 @@ def reader(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> s
         monkeypatch.setitem(sys.modules, "orjson", None)
     else:
         pytest.importorskip("orjson")
-    monkeypatch.setattr(fast_csv, "LEAST", 1)
+    monkeypatch.setattr(fast_csv, "MIN_SIZE", 1)
     return request.param
 
 
@@ -119,6 +119,6 @@ def test_numbers_are_right_to_the_last_digit(tmp_path: Path) -> None:
 
 
 def test_a_small_table_is_read_with_care_at_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(fast_csv, "LEAST", 100)
+    monkeypatch.setattr(fast_csv, "MIN_SIZE", 100)
     (tmp_path / "t.csv").write_text("1,2\n")
     assert fast_csv.read(tmp_path / "t.csv") is None

@@ -2,20 +2,19 @@
 
 from attncli.base.axes import bind_axes
 from attncli.base.errors import AttnError
-from attncli.ops.registry import Operator, Parameter
+from attncli.ops.registry import Operator, Parameter, operators
 from attncli.ops.rules import OperatorUse
 from attncli.problem.layout import Layout
-from attncli.problem.spec import ProblemSpec
+from attncli.problem.spec import OPERATOR_FIELDS, ProblemSpec
 from attncli.problem.validate.lengths import Lengths
 
-OPERATOR_FIELDS = ("score", "normalize", "context", "position", "qk_norm", "mask")
 PER_HEAD_FIELDS = ("score", "context")  # the operators whose arrays may have a head axis
 
 
 def check_operators(spec: ProblemSpec, lengths: Lengths) -> None:
     """Raise AttnError where an operator lacks a parameter, or does not fit what it is applied to."""
-    chosen = {name: getattr(spec, name) for name in OPERATOR_FIELDS}
-    chosen = {name: operator for name, operator in chosen.items() if isinstance(operator, Operator)}
+    values = {name: getattr(spec, name) for name in OPERATOR_FIELDS}
+    chosen = {name: value for name, value in values.items() if isinstance(value, Operator)}
     for name, operator in chosen.items():
         _check_operator(name, operator, lengths, spec.layout)
     _check_distribution(spec)
@@ -69,10 +68,11 @@ def _check_distribution(spec: ProblemSpec) -> None:
     if not context.needs_distribution:
         return
     if not normalizer.is_distribution:
+        *names, last = (name for name, record in operators("normalize").items() if record.is_distribution)
         raise AttnError(
             f"{context.name} draws with the weights as probabilities; {normalizer.name} makes none",
             where="context",
-            hint="normalize with softmax, sparsemax, entmax, topk or hardmax",
+            hint=f"normalize with {', '.join(names)} or {last}",
         )
     if spec.sink is not None:
         raise AttnError(f"{context.name} draws one key; with a sink there may be none", where="sink")
