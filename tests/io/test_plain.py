@@ -30,7 +30,7 @@ def reader(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> s
 def test_a_table_that_is_plain_is_the_table_that_it_is(
     text: str, at_once: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(fast_csv, "AT_ONCE", at_once)
+    monkeypatch.setattr(fast_csv, "BLOCK_SIZE", at_once)
     (tmp_path / "t.csv").write_text(text, newline="", encoding="utf-8")
     table, expected = fast_csv.read(tmp_path / "t.csv"), csv.read(text, "t.csv")
     if table is not None:
@@ -63,7 +63,7 @@ PLAIN = {
 @pytest.mark.parametrize("text", PLAIN.values(), ids=PLAIN)
 @pytest.mark.parametrize("at_once", [6, 2**20])
 def test_these_are_plain(text: str, at_once: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(fast_csv, "AT_ONCE", at_once)
+    monkeypatch.setattr(fast_csv, "BLOCK_SIZE", at_once)
     (tmp_path / "t.csv").write_text(text, newline="", encoding="utf-8")
     table, expected = fast_csv.read(tmp_path / "t.csv"), csv.read(text.removeprefix("\ufeff"), "t.csv")
     assert table is not None
