@@ -1,16 +1,16 @@
-"""`attn`, and `python -m attncli`: what is loaded is loaded where Ctrl-C is heeded."""
+"""`attn` and `python -m attncli`: the command line is imported where Ctrl-C is handled already."""
 
 import sys
 
-INTERRUPTED = 130  # as shells say it
+INTERRUPTED = 130  # the exit status that shells give to a process that SIGINT ended
 
 
 def main() -> None:
-    """Load the command line and run it."""
+    """Import the command line and run it; exit status 130 where Ctrl-C interrupts either."""
     try:
-        from attncli.cli import main as run  # noqa: PLC0415 - it takes a while, and somebody may have had enough
+        from attncli.cli import main as run_command_line  # noqa: PLC0415 - Ctrl-C may interrupt the import
 
-        run()
+        run_command_line()
     except KeyboardInterrupt:
         sys.exit(INTERRUPTED)
 

@@ -7,9 +7,10 @@ from typing import Any
 from attncli.engine.options import RunOptions
 from attncli.engine.run import run
 from attncli.io import assemble
+from attncli.problem.results import DEFAULT_SELECTION
 from attncli.problem.spec import FIELDS, ProblemSpec
 from attncli.problem.weights import stored_values
-from attncli.trace.result import DEFAULT_SELECTION, Result
+from attncli.trace.result import Result
 
 __all__ = ["Problem", "attention", "load"]
 
@@ -83,7 +84,7 @@ class Problem:
         >>> result.scores.tolist()
         [[1.0, 0.0]]
         """
-        return run(self._spec, select, every_step=every_step, means=RunOptions(executor))
+        return run(self._spec, select, every_step=every_step, options=RunOptions(executor))
 
 
 def attention(
@@ -114,7 +115,7 @@ def attention(
     ([[0.8808, 0.1192]], [[11.192]])
     """
     spec = assemble.from_keywords({"query": query, "key": key, "value": value, **problem})
-    return run(spec, select, means=RunOptions(executor))
+    return run(spec, select, options=RunOptions(executor))
 
 
 def load(path: str | Path) -> Problem:

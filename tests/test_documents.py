@@ -2,6 +2,7 @@
 
 import os
 import re
+import shlex
 import shutil
 import subprocess
 import sys
@@ -10,7 +11,9 @@ from pathlib import Path
 
 import pytest
 
+from attncli.cli.command_table import COMMANDS
 from attncli.io import examples
+from tests.cli.running import run_in_process
 
 ROOT = Path(__file__).parent.parent
 README = (ROOT / "README.md").read_text(encoding="utf-8")
@@ -18,12 +21,13 @@ SAMPLES = sorted((ROOT / "samples").glob("*.yaml"))
 CONSOLE = re.compile(r"^```console\n(.*?)^```", re.MULTILINE | re.DOTALL)
 
 
-def shell(command: str, folder: Path) -> subprocess.CompletedProcess[str]:
+def shell(command: str, folder: Path, input: str = "") -> subprocess.CompletedProcess[str]:
     """Run a command of the README as a reader would, with this Python's `attn` first on the path."""
     environment = os.environ | {"PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"}
     return subprocess.run(
-        ["bash", "-c", command], cwd=folder, env=environment, capture_output=True, text=True, check=False, timeout=60
-    )
+        ["bash", "-c", command],
+        cwd=folder, env=environment, input=input, capture_output=True, text=True, check=False, timeout=60,
+    )  # fmt: skip
 
 
 def commands(block: str) -> list[tuple[str, str]]:
@@ -32,25 +36,48 @@ def commands(block: str) -> list[tuple[str, str]]:
     return list(zip(parts[::2], parts[1::2], strict=True))
 
 
+def shown() -> list[tuple[str, str]]:
+    """Every command of the README with its output."""
+    return [pair for block in CONSOLE.findall(README) for pair in commands(block)]
+
+
+def attn(command: str, folder: Path) -> str:
+    """What a command prints, `attn` called in this process, and what follows it (`| tail`, `&& cat`) by a shell."""
+    words, pipe, rest = re.fullmatch(r"(.*?)(?: (\||&&) (.*))?", command.removeprefix("attn "), re.DOTALL).groups()
+    ran = run_in_process(*shlex.split(words), folder=folder)
+    piped = shell(rest, folder, input=ran.stdout if pipe == "|" else "").stdout if rest else ""
+    return (piped if pipe == "|" else ran.stdout + piped) + ran.stderr
+
+
+@pytest.mark.slow
 def test_every_command_of_the_readme_prints_what_it_shows(tmp_path: Path) -> None:
     if shutil.which("jq") is None:
         pytest.skip("jq is not installed")
     shutil.copytree(ROOT / "samples", tmp_path / "samples")
-    shown = [pair for block in CONSOLE.findall(README) for pair in commands(block)]
-    assert len(shown) > 15
-    for command, expected in shown:
+    assert len(shown()) > 15
+    for command, expected in shown():
         ran = shell(command, tmp_path)
         assert ran.stdout + ran.stderr == expected, command
 
 
+def test_every_small_attn_of_the_readme_prints_what_it_shows_also_in_this_process(tmp_path: Path) -> None:
+    if shutil.which("jq") is None:
+        pytest.skip("jq is not installed")
+    shutil.copytree(ROOT / "samples", tmp_path / "samples")
+    small = [pair for pair in shown() if pair[0].startswith("attn ") and "q.npy" not in pair[0]]
+    assert len(small) > 15
+    for command, expected in small:
+        assert attn(command, tmp_path) == expected, command
+
+
 def test_every_command_there_is_stands_in_the_readme() -> None:
-    for name in ("compute", "demo", "generate", "list", "show"):
+    for name in COMMANDS:
         assert f"$ attn {name} " in README
 
 
 def test_the_picture_shows_what_the_command_prints() -> None:
     picture = unescape(re.sub(r"<[^>]+>", " ", (ROOT / "samples/weights.svg").read_text(encoding="utf-8")))
-    printed = shell("attn compute samples/tutorial.yaml --select weights,output", ROOT).stdout
+    printed = attn("compute samples/tutorial.yaml --select weights,output", ROOT)
     numbers = re.findall(r"\d\.\d{4}", printed)
     assert len(numbers) == 28
     assert sorted(numbers) == sorted(re.findall(r"\d\.\d{4}", picture))
@@ -58,7 +85,7 @@ def test_the_picture_shows_what_the_command_prints() -> None:
 
 @pytest.mark.parametrize("sample", SAMPLES, ids=lambda path: path.name)
 def test_every_sample_computes(sample: Path) -> None:
-    ran = shell(f"attn compute {sample} --json", ROOT)
+    ran = run_in_process("compute", str(sample), "--json", folder=ROOT)
     assert ran.returncode == 0, ran.stderr
     assert ran.stdout.startswith('{\n  "format": "attn.result/1"')
 
@@ -70,7 +97,7 @@ def test_a_sample_of_a_worked_examples_name_is_what_its_demo_hands_over(sample: 
 
 @pytest.mark.parametrize("sample", ["tutorial", "tutorial_csv", "tutorial_seed"])
 def test_the_tutorial_is_the_same_from_numbers_from_tables_and_from_the_seed(sample: str) -> None:
-    printed = shell(f"attn compute samples/{sample}.yaml --select output --precision 8 -f csv", ROOT).stdout
+    printed = attn(f"compute samples/{sample}.yaml --select output --precision 8 -f csv", ROOT)
     rows = [[round(float(cell), 8) for cell in line.split(",")[1:]] for line in printed.splitlines()[1:]]
     assert rows == [
         [0.98522025, 1.74174051, 0.75652026],

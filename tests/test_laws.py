@@ -6,7 +6,7 @@ from attncli.base.axes import LEGEND
 from attncli.base.dtypes import Precision
 from attncli.engine.run import run
 from attncli.problem.spec import ProblemSpec
-from attncli.render.formats import json
+from attncli.render.result_object import result_object
 from attncli.render.view import View
 from attncli.trace.steps import Trace
 
@@ -47,7 +47,7 @@ def test_an_axis_is_as_long_as_its_letter_says_wherever_it_stands(loaded: Proble
 
 def test_the_json_begins_with_queries_keys_and_values_and_has_every_step(loaded: ProblemSpec) -> None:
     result = run(loaded)
-    names = [step["name"] for step in json.payload(View(result, explain=True))["steps"]]
+    names = [step["name"] for step in result_object(View(result, explain=True))["steps"]]
     assert names[:3] == ["query", "key", "value"]
     assert sorted(names) == sorted(step.name for step in result.trace.computed)
 

@@ -7,10 +7,7 @@ import numpy as np
 import pytest
 
 from attncli import Problem, attention
-from attncli.base.dtypes import Precision
-from attncli.engine.dense import Recorder
 from attncli.ops import operators
-from attncli.ops.registry import Quantity
 
 # Distinct primes, so that a swapped axis can't hide: queries, keys, and the features of a head.
 N, M, D, E, HEADS = 3, 5, 7, 11, 2
@@ -196,16 +193,6 @@ def test_a_query_that_attends_to_nothing_gets_zeros_and_a_note() -> None:
     assert result.weights.tolist() == [[1, 2], [0, 0]]
     assert result.output[1].tolist() == [0]
     assert result.trace.notes == ["nothing is attended by query_2: weights 0, output 0"]
-
-
-def test_inner_quantities_of_one_name_in_two_stages_stay_apart() -> None:
-    recorder = Recorder(Precision())
-    recorder.give(Quantity("scores", "S", "given", ("n", "m")), np.array([[1.0, 2.0]]))
-    entry = operators("normalize")["softmax"]
-    for name in ("first", "second"):
-        quantity = Quantity(name, "A", entry.formula, ("n", "m"))
-        recorder.step(quantity, "normalize", entry.function, {"scores": "scores"}, record=entry)
-    assert list(recorder.steps) == ["scores", "exponentials", "first", "second_exponentials", "second"]
 
 
 @pytest.mark.parametrize("dtype", ["float32", "float64", "longdouble"])

@@ -27,6 +27,11 @@ class Precision:
         """The type that blocks accumulate in: float32 for the half types, else the type itself."""
         return "float32" if self.name in HALF else self.name
 
+    @property
+    def numpy_name(self) -> str:
+        """The type of the arrays that hold the numbers."""
+        return "float32" if self.name == BFLOAT16 else self.name
+
     def stored(self, x: Array) -> Array:
         """The array rounded to this type: to the nearest number, ties to even."""
         if x.dtype.kind != "f":

@@ -1,6 +1,6 @@
 """NumPy, loaded at its first use, and the type of an array.
 
-The catalogue's records stand on functions that compute with NumPy, and help and completion read those records;
+Operators' records hang on functions that compute with NumPy, and help and completion read those records;
 they must not wait for an import they do not use.
 """
 
@@ -12,7 +12,9 @@ if TYPE_CHECKING:
 
     Array = NDArray[Any]
 else:
-    Array = object
+
+    class Array:
+        """An array of NumPy, `numpy.ndarray`; help shows this name where NumPy is not loaded yet."""
 
     class _NumPy:
         """The module `numpy`: an attribute is looked up once and then kept."""

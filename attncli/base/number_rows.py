@@ -1,50 +1,58 @@
-"""Numerals: rows of numbers as text, in full, some rows at a time."""
+"""Rows of numbers as text, every digit kept, a chunk of rows at a time."""
 
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 from attncli.base.lazy_numpy import Array, np
 
-AT_ONCE = 2**15  # numbers: text of a few hundred kilobytes
+NUMBERS_PER_CHUNK = 2**15  # text of a few hundred kilobytes
 
 
-def rows(table: Array, spelled: Mapping[str, str], separator: str = ", ") -> Iterator[list[str]]:
-    """The numbers of each row [r c], separated, so that they read back the same; some rows at a time.
+def format_rows(table: Array, non_finite: Mapping[str, str], separator: str = ", ") -> Iterator[list[str]]:
+    """The text of each row of a table [rows columns], its numbers separated, in chunks of rows.
 
-    `spelled` has the words for what is not finite. Where orjson is installed it writes: its numbers are the same, in a
-    spelling of its own (`1e-7`, where Python has `1e-07`), and with a comma alone where `separator` begins with one.
+    Every number reads back the same. `non_finite` has the text for `nan`, `inf` and `-inf`; without it these words
+    are written. Where orjson is installed it writes the rows: the same numbers, in its own spelling (`1e-7`, where
+    Python has `1e-07`), and with a comma alone where `separator` begins with one.
+
+    >>> import numpy
+    >>> list(format_rows(numpy.array([[1, 2], [3, 4]]), {}, " "))
+    [['1 2', '3 4']]
     """
-    count = max(AT_ONCE // max(table.shape[1], 1), 1)
-    dumps = _orjson() if table.dtype.kind == "f" and table.dtype.itemsize <= 8 and table.shape[1] else None
-    for first in range(0, len(table), count):
-        part = table[first : first + count]
-        finite = part.dtype.kind != "f" or bool(np.isfinite(part).all())
-        if finite and dumps is not None:
-            lines = dumps(part)
+    rows_per_chunk = max(NUMBERS_PER_CHUNK // max(table.shape[1], 1), 1)
+    dumps = _orjson_rows() if table.dtype.kind == "f" and table.dtype.itemsize <= 8 and table.shape[1] else None
+    for first in range(0, len(table), rows_per_chunk):
+        chunk = table[first : first + rows_per_chunk]
+        is_finite = chunk.dtype.kind != "f" or bool(np.isfinite(chunk).all())
+        if is_finite and dumps is not None:
+            lines = dumps(chunk)
             yield lines if separator.startswith(",") else [line.replace(",", separator) for line in lines]
         else:
-            spell = _speller(part, finite, spelled)
-            yield [separator.join(map(spell, row)) for row in part.tolist()]
+            format_number = _number_formatter(chunk, is_finite, non_finite)
+            yield [separator.join(map(format_number, row)) for row in chunk.tolist()]
 
 
-def _speller(part: Array, finite: bool, spelled: Mapping[str, str]) -> Callable[[Any], str]:
-    """How Python writes one of these numbers."""
-    if part.dtype.kind == "b":
+def _number_formatter(chunk: Array, is_finite: bool, non_finite: Mapping[str, str]) -> Callable[[Any], str]:
+    """The function that writes one number of a chunk, after `tolist`."""
+    if chunk.dtype.kind == "b":
         return {True: "true", False: "false"}.__getitem__
-    if finite and part.dtype.itemsize <= 8:
+    if is_finite and chunk.dtype.itemsize <= 8:
         return repr
-    return lambda number: spelled.get(str(number), str(number))
+    return lambda number: non_finite.get(str(number), str(number))
 
 
-def _orjson() -> Any:
-    """How orjson writes rows, where it is installed: floats of four bytes as the floats of eight that they are."""
+def _orjson_rows() -> Any:
+    """The function that writes a chunk of rows with orjson, or None where it is not installed.
+
+    Numbers of four bytes are written as the numbers of eight bytes that they equal, as Python writes them.
+    """
     try:
         import orjson  # noqa: PLC0415 - an optional extra
     except ImportError:
         return None
 
-    def dumps(part: Array) -> list[str]:
-        doubles = np.ascontiguousarray(part, dtype=np.float64)
+    def dumps(chunk: Array) -> list[str]:
+        doubles = np.ascontiguousarray(chunk, dtype=np.float64)
         text: str = orjson.dumps(doubles, option=orjson.OPT_SERIALIZE_NUMPY)[2:-2].decode("ascii")
         return text.split("],[")
 

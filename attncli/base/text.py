@@ -1,35 +1,55 @@
-"""Text: users' words shown literally, and rows as delimited text."""
+"""Text: control characters escaped, long text shortened, and rows as delimited text."""
 
 from collections.abc import Iterable, Sequence
 
 
 def escape_control(text: str) -> str:
-    """The text with control characters as escapes, so that no terminal obeys them and a line stays a line."""
+    r"""The text with control characters as escapes, so that no terminal obeys them and a line stays one line.
+
+    >>> escape_control("a\nb")
+    'a\\nb'
+    """
     return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)
 
 
-def shorten(text: str, most: int = 40) -> str:
-    """The text, cut off where it is longer than an error can say."""
-    return text if len(text) <= most else f"{text[: most - 3]}..."
+def shorten(text: str, max_length: int = 40) -> str:
+    """The text, cut off with `...` where it is longer than `max_length`.
+
+    >>> shorten("one two three", 8)
+    'one t...'
+    """
+    return text if len(text) <= max_length else f"{text[: max_length - 3]}..."
 
 
 def delimited_rows(rows: Iterable[Sequence[object]], delimiter: str = ",") -> str:
-    """The rows, a line each; numbers in full, words in quotes where need be."""
-    return "".join(delimiter.join(delimited_cell(entry, delimiter) for entry in row) + "\n" for row in rows)
+    r"""The rows as delimited text (CSV, TSV), each ending in a newline.
+
+    >>> delimited_rows([["cat", 1.5], ["a, b", 2]])
+    'cat,1.5\n"a, b",2\n'
+    """
+    return "".join(delimiter.join(delimited_cell(cell, delimiter) for cell in row) + "\n" for row in rows)
 
 
-def delimited_cell(entry: object, delimiter: str) -> str:
-    """A number as Python writes it, or a word: `#` begins a comment, and marks that delimit elsewhere mislead."""
-    if not isinstance(entry, str):
-        return str(entry)
-    if entry.isidentifier():
-        return entry
-    special = entry.startswith("#") or entry != entry.strip() or any(mark in entry for mark in f',;\t\r\n"{delimiter}')
-    return '"' + entry.replace('"', '""') + '"' if special else entry
+def delimited_cell(cell: object, delimiter: str) -> str:
+    """A number as Python writes it, or text, in quotes where readers would mistake it.
+
+    They would where it begins with `#` (a comment), has blanks at an end, or has any character that delimits cells in
+    this or another dialect.
+    """
+    if not isinstance(cell, str):
+        return str(cell)
+    if cell.isidentifier():
+        return cell
+    needs_quotes = cell.startswith("#") or cell != cell.strip() or any(c in cell for c in f',;\t\r\n"{delimiter}')
+    return '"' + cell.replace('"', '""') + '"' if needs_quotes else cell
 
 
 def json_excerpt(value: object) -> str:
-    """A value as JSON writes it, cut off after 40 characters: `null`, `true`, `"yes"`."""
+    """A value as JSON writes it, cut off after 40 characters.
+
+    >>> json_excerpt([True, None, "yes"])
+    '[true, null, "yes"]'
+    """
     import json  # noqa: PLC0415 - only an error needs it
 
     return shorten(json.dumps(value, ensure_ascii=False, default=repr))

@@ -1,7 +1,8 @@
-"""The command line: the application, its commands, and the one place where errors are shown."""
+"""The command line: the application, and the one place where errors are reported."""
 
 import os
 import sys
+from collections.abc import Sequence
 from typing import Annotated
 
 import typer
@@ -9,22 +10,25 @@ import typer
 from attncli import __version__
 from attncli.base.errors import AttnError
 from attncli.base.text import escape_control
-from attncli.cli.lazy_commands import Commands
+from attncli.cli.lazy_commands import LazyCommandGroup
 
-# Every core has a worker of ours; NumPy's library of products reads these when it is loaded.
-ONE_THREAD = ("OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "BLIS_NUM_THREADS", "VECLIB_MAXIMUM_THREADS")
+# The environment variables that NumPy's library of matrix products (BLAS) reads when it is loaded: it gets one thread,
+# because each core has a worker thread of ours.
+BLAS_THREAD_VARIABLES = ("OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "BLIS_NUM_THREADS", "VECLIB_MAXIMUM_THREADS")
+FAILED = 2  # the exit status of what can't be done
 
 app = typer.Typer(
     name="attn",
-    cls=Commands,
+    cls=LazyCommandGroup,
     invoke_without_command=True,
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 
 
-def _version(wanted: bool) -> None:
-    if wanted:
+def _print_version(is_requested: bool) -> None:
+    """Print the version and end the program, where `--version` is given."""
+    if is_requested:
         typer.echo(f"attn {__version__}")
         raise typer.Exit
 
@@ -33,7 +37,7 @@ def _version(wanted: bool) -> None:
 def attn(
     context: typer.Context,
     version: Annotated[
-        bool, typer.Option("--version", callback=_version, is_eager=True, help="Show the version and stop.")
+        bool, typer.Option("--version", callback=_print_version, is_eager=True, help="Show the version and stop.")
     ] = False,
 ) -> None:
     """Attention, every kind of it, on your own numbers.
@@ -45,21 +49,35 @@ def attn(
 
 
 def main() -> None:
-    """Run the command line; what the user can mend becomes one line on standard error and exit status 2."""
-    os.environ |= dict.fromkeys(ONE_THREAD, "1")
+    """Run the command line of this process and end the process."""
+    os.environ |= dict.fromkeys(BLAS_THREAD_VARIABLES, "1")
+    status = run()
+    if status == FAILED:
+        os._exit(status)  # sys.exit would flush standard output, which may be broken, and report that as well
+    sys.exit(status)
+
+
+def run(args: Sequence[str] | None = None) -> int:
+    """Run a command line, by default the arguments of this process, and return its exit status.
+
+    What the user can mend is reported as one line on standard error, and the status is FAILED.
+    """
     try:
-        app(prog_name="attn")
+        app(args, prog_name="attn")
+    except SystemExit as exit_:  # how Typer ends every command
+        return exit_.code if isinstance(exit_.code, int) else 0
     except AttnError as error:
-        _fail(str(error))
+        return _report(str(error))
     except MemoryError:
-        _fail("there is not enough memory; compute some of the queries with --only")
-    except OSError as error:  # every file is guarded where it is opened: what is left is standard output
-        _fail(f"standard output: can't be written ({error.strerror})")
+        return _report("there is not enough memory; compute some of the queries with --only")
+    except OSError as error:  # those of files become AttnErrors where they are opened: this is standard output's
+        return _report(f"standard output: can't be written ({error.strerror})")
+    return 0
 
 
-def _fail(message: str) -> None:
-    """One line on standard error; then nothing more is flushed to a broken standard output."""
+def _report(message: str) -> int:
+    """Print an error as one line on standard error, where there is one, and return FAILED."""
     if sys.stderr is not None:
         print(f"attn: {escape_control(message)}", file=sys.stderr)
         sys.stderr.flush()
-    os._exit(2)
+    return FAILED

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
 Command = TypeVar("Command", bound=Callable[..., None])
 
+# What the help shows as the value of an option, by the kind of its field; an operator's is _OPERATOR.
 _METAVARS = {
     "matrix": "MATRIX",
     "vector": "VECTOR",
@@ -28,70 +29,78 @@ _METAVARS = {
     "counts": "VECTOR",
     "window": "LEFT,RIGHT",
 }
-_ENTRY = "NAME:key=value"
+_OPERATOR = "NAME:key=value"
 
 
 def with_problem_options(command: Command) -> Command:
-    """Give a command an option for every key of a problem; they arrive in its `**keys` as text."""
+    """Give a command an option for every key of a problem, in place of its `**keys`, where they arrive as text."""
     signature = inspect.signature(command)
     own = [p for p in signature.parameters.values() if p.kind is not inspect.Parameter.VAR_KEYWORD]
-    command.__signature__ = signature.replace(parameters=[*own, *map(_option, FIELDS.values())])  # type: ignore[attr-defined] # inspect's own way to say what a function takes
+    options = [_make_option(field) for field in FIELDS.values()]
+    command.__signature__ = signature.replace(parameters=[*own, *options])  # type: ignore[attr-defined] # inspect reads it there
     return command
 
 
-def _option(key: Field) -> inspect.Parameter:
-    """One key as a parameter that Typer reads."""
-    kind: Any = {"labels": list[str], "flag": bool}.get(key.kind, str)
-    name = f"--{key.name.replace('_', '-')}"
+def _make_option(field: Field) -> inspect.Parameter:
+    """A key of a problem as a parameter of which Typer makes an option."""
+    kind: Any = {"labels": list[str], "flag": bool}.get(field.kind, str)
+    name = f"--{field.name.replace('_', '-')}"
+    is_flag = field.kind == "flag"
     option = typer.Option(
-        f"{name}/--no-{name[2:]}" if key.kind == "flag" else name,
-        help=_help(key),
-        metavar="|".join(key.words) if key.words else None if key.kind == "flag" else _METAVARS.get(key.kind, _ENTRY),
-        rich_help_panel=key.panel,
-        autocompletion=_completion(key),
+        f"{name}/--no-{name[2:]}" if is_flag else name,
+        help=_help(field),
+        metavar="|".join(field.words) if field.words else None if is_flag else _METAVARS.get(field.kind, _OPERATOR),
+        rich_help_panel=field.panel,
+        autocompletion=_completion(field),
         show_default=False,
     )
     annotation = Annotated[kind | None, option]
-    return inspect.Parameter(key.name, inspect.Parameter.KEYWORD_ONLY, default=None, annotation=annotation)
+    return inspect.Parameter(field.name, inspect.Parameter.KEYWORD_ONLY, default=None, annotation=annotation)
 
 
-def _help(key: Field) -> str:
-    """What the key means; the names there are, for one that names an operator; packages are not asked for theirs."""
-    names = f": {', '.join(registered(key.kind))}" if key.kind in kinds() else ""
-    return f"{key.help[0].upper()}{key.help[1:]}{names}."
+def _help(field: Field) -> str:
+    """The meaning of a key as a sentence; where it takes an operator, with the names of those registered.
+
+    Operators of other packages are not looked up: that takes time, and the help would have to wait.
+    """
+    names = f": {', '.join(registered(field.kind))}" if field.kind in kinds() else ""
+    return f"{field.help[0].upper()}{field.help[1:]}{names}."
 
 
-def _completion(key: Field) -> Callable[[str], list[tuple[str, str]]] | None:
-    """Names that begin as the word does, each with its sentence."""
-    if key.words:
-        return lambda incomplete: [(word, "") for word in key.words if word.startswith(incomplete)]
-    if key.kind in kinds():
+def _completion(field: Field) -> Callable[[str], list[tuple[str, str]]] | None:
+    """The function that completes a word or an operator's name, each with its summary; None for other kinds."""
+    if field.words:
+        return lambda incomplete: [(word, "") for word in field.words if word.startswith(incomplete)]
+    if field.kind in kinds():
         return lambda incomplete: [
-            (name, record.summary) for name, record in operators(key.kind).items() if name.startswith(incomplete)
+            (name, record.summary) for name, record in operators(field.kind).items() if name.startswith(incomplete)
         ]
     return None
 
 
-def document(problem: str | None, keys: Mapping[str, Any]) -> "Document":
-    """The problem file, if there is one, with the options over it."""
+def read_problem_options(problem: str | None, keys: Mapping[str, Any]) -> "Document":
+    """The keys of the problem file, if there is one, with those of the options over them.
+
+    Raises AttnError where standard input is named more than once, or the file can't be read.
+    """
     from attncli.io.origin import STDIN, Origin, RawValue
     from attncli.io.problem_files import read_document
 
-    given = {name: text for name, text in keys.items() if text not in (None, [], ())}
-    from_stdin = [problem] if problem == STDIN else []
-    from_stdin += [text for text in given.values() if text == STDIN]
-    if len(from_stdin) > 1:
+    texts = {name: text for name, text in keys.items() if text not in (None, [], ())}
+    stdin_count = sum(text == STDIN for text in (problem, *texts.values()))
+    if stdin_count > 1:
         raise AttnError("is named twice, and can be read once", where="standard input", hint="use - once")
-    found = read_document(problem) if problem is not None else {}
-    return found | {name: RawValue(_value(FIELDS[name], text), Origin(options=True)) for name, text in given.items()}
+    document = read_document(problem) if problem is not None else {}
+    origin = Origin(options=True)
+    return document | {name: RawValue(_parse_option(FIELDS[name], text), origin) for name, text in texts.items()}
 
 
-def _value(key: Field, text: Any) -> Any:
-    """The text of an option as a problem file would hold it."""
+def _parse_option(field: Field, text: Any) -> Any:
+    """The value of an option as a problem file would hold it."""
     from attncli.io.parse import grammar
 
-    if key.kind == "labels":
+    if field.kind == "labels":
         return [label.strip() for part in text for label in part.split(",")]
-    if key.kind in ("integer", "number"):
-        return grammar.inline(text, (f"--{key.name}",))
+    if field.kind in ("integer", "number"):
+        return grammar.inline(text, (f"--{field.name}",))
     return text

@@ -1,4 +1,4 @@
-"""Progress: what is being done, how far it is and how long it will take, on standard error where that is a terminal."""
+"""A progress bar on standard error, where that is a terminal and the work takes long."""
 
 import sys
 import time
@@ -7,22 +7,25 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from rich.progress import Progress as Bar
+    from rich.progress import Progress
 
-PATIENCE = 1.0  # seconds before anything is shown
+DELAY = 1.0  # seconds of work before the bar appears
 
 
-class Progress:
-    """Told how much is done; shows a bar once the work takes long, and takes it away at the end."""
+class ProgressBar:
+    """A callback `(done, total)` that shows what is being done, how much of it is done, and the time that is left.
 
-    def __init__(self, work: str, *, is_shown: bool = True) -> None:
-        self.work = work
+    The bar appears after DELAY seconds and is removed when the `with` block ends. `is_shown=False` never shows it.
+    """
+
+    def __init__(self, description: str, *, is_shown: bool = True) -> None:
+        self.description = description
         self.start = time.monotonic()
         self.is_shown = is_shown and sys.stderr is not None and sys.stderr.isatty()
-        self.bar: Bar | None = None
+        self.bar: Progress | None = None
         self.task: Any = None
 
-    def __enter__(self) -> "Progress":
+    def __enter__(self) -> "ProgressBar":
         return self
 
     def __exit__(
@@ -32,30 +35,30 @@ class Progress:
             self.bar.stop()
 
     def __call__(self, done: int, total: int) -> None:
-        """So many blocks, or lines, of so many are done."""
-        if not self.is_shown or time.monotonic() - self.start < PATIENCE:
+        """Show that `done` of `total` blocks or lines are done."""
+        if not self.is_shown or time.monotonic() - self.start < DELAY:
             return
         if self.bar is None:
-            self.bar = _bar()
-            self.task = self.bar.add_task(self.work, total=total)
+            self.bar = _make_bar()
+            self.task = self.bar.add_task(self.description, total=total)
             self.bar.start()
         self.bar.update(self.task, completed=done)
 
-    def over(self, pieces: Iterable[str], lines: int) -> Iterator[str]:
-        """The pieces of a text of so many lines; it is told of those that have been taken."""
+    def count_lines(self, chunks: Iterable[str], total: int) -> Iterator[str]:
+        """The chunks of a text of about `total` lines; each counts as done when the next one is asked for."""
         done = 0
-        for piece in pieces:
-            yield piece
-            done += piece.count("\n")
-            self(min(done, lines), lines)
+        for chunk in chunks:
+            yield chunk
+            done += chunk.count("\n")
+            self(min(done, total), total)
 
 
-def _bar() -> "Bar":
-    """What is being done, how much of it is done, and how long the rest will take."""
+def _make_bar() -> "Progress":
+    """A bar with its description, percentage and remaining time."""
     from rich.console import Console
     from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeRemainingColumn
 
     columns = (TextColumn("{task.description}"), BarColumn(), TaskProgressColumn(), TimeRemainingColumn())
-    # What is printed meanwhile goes where it belongs: Rich would put its own file in the place of standard output.
-    own = Console(stderr=True)
-    return Progress(*columns, console=own, transient=True, redirect_stdout=False, redirect_stderr=False)
+    # Rich would otherwise replace sys.stdout while the bar is shown, and results would be printed to standard error.
+    console = Console(stderr=True)
+    return Progress(*columns, console=console, transient=True, redirect_stdout=False, redirect_stderr=False)

@@ -1,73 +1,66 @@
-"""Standard output and standard error: what goes there, and what is known of the terminal."""
+"""Standard output and standard error: writing to them, and what is known of the terminal."""
 
 import os
 import shutil
 import sys
 from collections.abc import Iterable, Iterator
-from typing import TYPE_CHECKING
 
 import typer
 
 from attncli.base.errors import AttnError
 from attncli.base.text import escape_control
+from attncli.render.target import TextTarget
 
-if TYPE_CHECKING:
-    from attncli.render.formats.terminal import TextTarget
-
-
-AT_ONCE = 2**16  # letters
+BUFFER_SIZE = 2**16  # characters
 
 
-def pieces(contents: str | Iterable[str]) -> Iterator[str]:
-    """A text in pieces that are worth a call to the system."""
-    if isinstance(contents, str):
-        yield contents
-        return
-    waiting, size = list[str](), 0
-    for piece in contents:
-        waiting.append(piece)
-        size += len(piece)
-        if size > AT_ONCE:
-            yield from waiting if len(piece) > AT_ONCE else ("".join(waiting),)
-            waiting, size = [], 0
-    yield "".join(waiting)
+def buffer_chunks(chunks: Iterable[str]) -> Iterator[str]:
+    """The chunks of a text, small ones joined until they are worth a call to the system."""
+    buffer, size = list[str](), 0
+    for chunk in chunks:
+        buffer.append(chunk)
+        size += len(chunk)
+        if size > BUFFER_SIZE:
+            yield from buffer if len(chunk) > BUFFER_SIZE else ("".join(buffer),)
+            buffer, size = [], 0
+    yield "".join(buffer)
 
 
-def put(contents: str | Iterable[str]) -> None:
-    """Write a result to standard output; a reader who has gone away ends the program quietly."""
+def write_output(contents: str | Iterable[str]) -> None:
+    """Write a text, or its chunks, to standard output; where the reader has closed the pipe the program ends quietly.
+
+    Raises AttnError where standard output is closed, OSError where it can't be written.
+    """
     if sys.stdout is None:
         raise AttnError("is closed", where="standard output")
     try:
-        for piece in pieces(contents):
-            sys.stdout.buffer.write(piece.encode(sys.stdout.encoding, "backslashreplace"))
+        for chunk in buffer_chunks([contents] if isinstance(contents, str) else contents):
+            sys.stdout.buffer.write(chunk.encode(sys.stdout.encoding, "backslashreplace"))
         sys.stdout.flush()
     except BrokenPipeError:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         raise typer.Exit from None
 
 
-def warn(notes: Iterable[str]) -> None:
-    """What the user should know, on standard error."""
+def write_warnings(notes: Iterable[str]) -> None:
+    """Write each note as a line on standard error."""
     for note in notes:
         print(f"attn: warning: {escape_control(note)}", file=sys.stderr)
 
 
-def is_screen() -> bool:
+def is_terminal() -> bool:
     """Whether standard output is a terminal."""
     return sys.stdout is not None and sys.stdout.isatty()
 
 
-def screen() -> "TextTarget":
-    """The width of the terminal and whether it shows styles; NO_COLOR is read by Rich itself."""
-    from attncli.render.formats.terminal import TextTarget
-
-    terminal = is_screen()
-    dumb = os.environ.get("TERM") == "dumb"
-    forced = bool(os.environ.get("FORCE_COLOR"))
-    width = shutil.get_terminal_size().columns if terminal else None
-    return TextTarget(width, styled=forced or (terminal and not dumb))
+def output_target() -> TextTarget:
+    """What standard output can show; Rich itself reads NO_COLOR."""
+    is_dumb = os.environ.get("TERM") == "dumb"
+    is_forced = bool(os.environ.get("FORCE_COLOR"))
+    width = shutil.get_terminal_size().columns if is_terminal() else None
+    return TextTarget(width, has_styles=is_forced or (is_terminal() and not is_dumb), ascii_only=not _is_utf8())
 
 
-def is_utf8() -> bool:
+def _is_utf8() -> bool:
     """Whether standard output takes every character."""
     return sys.stdout is None or sys.stdout.encoding.lower().replace("-", "") == "utf8"

@@ -1,4 +1,4 @@
-"""The job of a worker: one block, from what every block reads and what belongs to this one."""
+"""The task of a worker: one block, from the arrays that every block reads and the parts that belong to this one."""
 
 from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import closing
@@ -6,20 +6,20 @@ from dataclasses import dataclass
 
 from attncli.base.lazy_numpy import Array, np
 from attncli.engine import block_rows, tiles
+from attncli.engine.block_plan import BlockPlan
 from attncli.engine.blocks import Block
-from attncli.engine.recipe import Recipe
 from attncli.engine.tile_plan import TilePlan
 
 CONTEXT, WEIGHTS = "context", "weights"
 
 
 class Cancelled(Exception):  # noqa: N818 - it is no error
-    """Nobody wants the block any more."""
+    """The block's result is no longer wanted."""
 
 
 @dataclass(frozen=True)
 class BlockResult:
-    """What came of a block: the wanted steps, which queries attend to anything, and the keys that were looked at."""
+    """The values of the wanted nodes of a block, which queries attend to anything, and the range of keys computed."""
 
     values: Mapping[str, Array]
     attends: Array
@@ -28,46 +28,45 @@ class BlockResult:
 
 @dataclass(frozen=True)
 class BlockTask:
-    """What every block reads, and how: tile by tile, or whole rows of the wanted steps.
+    """What every block reads, and how it is computed: tile by tile, or in whole rows for the named nodes.
 
     With `every_key` rows have all keys, also those that the masks hide from the whole block.
     """
 
-    recipe: Recipe
-    tiling: TilePlan | None
-    wanted: Sequence[str] = (CONTEXT,)
+    plan: BlockPlan
+    tile_plan: TilePlan | None
+    names: Sequence[str] = (CONTEXT,)
     every_key: bool = False
 
-    def asking(self, block: Block) -> dict[str, Array]:
-        """What belongs to the queries of a block."""
-        return self.recipe.cut(block, asking=True)
+    def query_inputs(self, block: Block) -> dict[str, Array]:
+        """The parts that belong to the queries of a block."""
+        return self.plan.inputs_of_block(block, with_query_axis=True)
 
-    def steps(self, block: Block, asking: Mapping[str, Array]) -> Generator[None, None, BlockResult]:
-        """A block, from what belongs to its queries; between two steps the work may be given up."""
-        arrays = self.recipe.cut(block, asking=False) | dict(asking)
+    def steps(self, block: Block, query_inputs: Mapping[str, Array]) -> Generator[None, None, BlockResult]:
+        """Compute a block from the parts that belong to its queries; at each pause the work may be cancelled."""
+        arrays = self.plan.inputs_of_block(block, with_query_axis=False) | dict(query_inputs)
         with np.errstate(all="ignore"):
-            if self.tiling is not None:
-                context, attends = yield from tiles.compute(self.recipe, self.tiling, arrays)
-                return BlockResult({CONTEXT: context}, attends, (0, self.recipe.lengths.keys))
-            reach = block_rows.seen(self.recipe, arrays)
-            first, end = map(int, reach.any_visible)
-            if self.every_key or first == end:  # a query that sees nothing is told so by its own weights
-                first, end = 0, self.recipe.lengths.keys
-            values = block_rows.compute(self.recipe, self.recipe.of_keys(arrays, first, end), (*self.wanted, WEIGHTS))
+            if self.tile_plan is not None:
+                context, attends = yield from tiles.compute(self.plan, self.tile_plan, arrays)
+                return BlockResult({CONTEXT: context}, attends, (0, self.plan.lengths.keys))
+            first, end = map(int, block_rows.key_bounds(self.plan, arrays).any_visible)
+            if self.every_key or first == end:  # the weights of a query that sees nothing say so themselves
+                first, end = 0, self.plan.lengths.keys
+            values = block_rows.compute(self.plan, self.plan.slice_keys(arrays, first, end), (*self.names, WEIGHTS))
             attends = (values[WEIGHTS] != 0).any(axis=-1)
-            return BlockResult({name: values[name] for name in self.wanted}, attends, (first, end))
+            return BlockResult({name: values[name] for name in self.names}, attends, (first, end))
 
 
 def compute(
-    job: BlockTask, block: Block, asking: Mapping[str, Array], given_up: Callable[[], bool] = bool
+    task: BlockTask, block: Block, query_inputs: Mapping[str, Array], is_cancelled: Callable[[], bool] = bool
 ) -> BlockResult:
-    """A block of a job, wherever it is computed; raises GivenUp between two steps where nobody wants it any more."""
-    with closing(job.steps(block, asking)) as steps:  # by this thread, whose state of arithmetic they have changed
+    """Compute a block of a task, wherever it runs; raises Cancelled at a pause where `is_cancelled()`."""
+    with closing(task.steps(block, query_inputs)) as steps:  # by this thread, whose floating-point state it changed
         while True:
             try:
                 next(steps)
             except StopIteration as end:
-                done: BlockResult = end.value
-                return done
-            if given_up():
+                result: BlockResult = end.value
+                return result
+            if is_cancelled():
                 raise Cancelled

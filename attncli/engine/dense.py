@@ -1,100 +1,57 @@
-"""Recorder: applies functions to named steps and keeps every result, inner quantities included."""
+"""The dense engine: every node of a plan evaluated in order, and every step kept."""
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
-from typing import Any
+from collections.abc import Iterable, Sequence
 
-from attncli.base.axes import COUNTED_FROM_0
 from attncli.base.dtypes import Precision
 from attncli.base.errors import AttnError
 from attncli.base.lazy_numpy import Array, np
-from attncli.ops.registry import OperatorRecord, Quantity, Tap
-from attncli.trace.diagnostics import empty_rows_warning, overflow
-from attncli.trace.steps import Step, unchanged
+from attncli.engine.evaluate import evaluate, evaluate_input
+from attncli.plan.graph import Node, Plan
+from attncli.problem.spec import ProblemSpec
+from attncli.trace.diagnostics import empty_rows_warning, overflow_warning
+from attncli.trace.steps import Step
 
-# Stages that count, or move numbers and compute none: nothing is widened or rounded.
-MOVES = {"index", "place", "given", "split", "cache", "share", "merge"}
 
+class DenseEngine:
+    """Evaluates nodes one after another, each from the ones before, and keeps their values and warnings by name."""
 
-class Recorder:
-    """Computes steps one after another, each from the ones before, and keeps them by name.
-
-    What is kept is rounded to the precision once, at the end of its step. `current` says which step stands for a
-    role (query, key, value, scores …) by now.
-    """
-
-    def __init__(self, precision: Precision) -> None:
+    def __init__(self, plan: Plan, problem: ProblemSpec, precision: Precision) -> None:
+        self.plan = plan
+        self.problem = problem
         self.precision = precision
-        self.steps: dict[str, Step] = {}
-        self.current: dict[str, str] = {}
+        self.values: dict[str, Array] = {}
+        self.notes: dict[str, tuple[str, ...]] = {}
 
-    def give(self, quantity: Quantity, value: Array, *, role: str | None = None, notes: tuple[str, ...] = ()) -> None:
-        """Keep a quantity as the user gave it; from now on it stands for the role, if one is named."""
-        with np.errstate(over="ignore"):
-            self.steps[quantity.name] = Step(quantity, "given", self.precision.stored(value), notes=notes)
-        self.current |= {role: quantity.name} if role else {}
+    def run(self, nodes: Iterable[Node]) -> None:
+        """Evaluate nodes in order; raises AttnError where memory does not suffice."""
+        for node in nodes:
+            if node.is_input:
+                self.values[node.name] = evaluate_input(node, self.problem, self.precision)
+                self.notes[node.name] = node.notes
+            elif node.tapped_from is None:
+                self._compute(node)
 
-    def now(self, role: str) -> Step:
-        """The step that stands for a role by now."""
-        return self.steps[self.current[role]]
-
-    def step(
-        self,
-        quantity: Quantity,
-        stage: str,
-        function: Callable[..., Array],
-        inputs: Mapping[str, str],
-        *,
-        options: Mapping[str, Any] | None = None,
-        record: OperatorRecord | None = None,
-        role: str | None = None,
-    ) -> None:
-        """Apply a function to earlier steps and keep its result, after what passed through its taps.
-
-        From now on the result stands for the role, if one is named.
-        """
-        options = options or {}
-        exact = stage in MOVES or function is unchanged
-        widened = unchanged if exact else self.precision.computing
-        rounded = unchanged if exact else self.precision.stored
-        arguments = {name: widened(self.steps[source].value) for name, source in inputs.items()}
-        listening = {"tap": self._tap(quantity, stage, inputs, record)} if record is not None and record.inner else {}
-        with np.errstate(over="ignore", invalid="ignore", divide="ignore", under="ignore"):  # told in a note
+    def _compute(self, node: Node) -> None:
+        """Evaluate a computed node and its inner quantities."""
+        with np.errstate(over="ignore", invalid="ignore", divide="ignore", under="ignore"):  # the warnings say so
             try:
-                value = rounded(np.asarray(function(**arguments, **options, **listening)))
+                value = evaluate(node, self.values, self.precision, self.values.__setitem__)
             except MemoryError:
                 hint = "compute some of the queries with only"
-                raise AttnError(f"there is not enough memory for {quantity.name}", hint=hint) from None
-        notes = () if exact else self.noticed(quantity.name, stage, arguments, value)
-        self.steps[quantity.name] = Step(quantity, stage, value, function, inputs, options, record, notes=notes)
-        self.current |= {role: quantity.name} if role else {}
+                raise AttnError(f"there is not enough memory for {node.name}", hint=hint) from None
+        self.values[node.name] = value
+        if not node.is_exact:
+            arguments = {name: self.values[source] for name, source in node.inputs.items()}
+            self.notes[node.name] = overflow_warning(node.name, node.stage, arguments, value)
+        if node.name == self.plan.results["weights"]:
+            empty = ~(value != 0).any(axis=-1)
+            warning = empty_rows_warning(empty, node.letters[:-1], self.problem.selected_query_labels)
+            self.notes[node.name] = (*self.notes.get(node.name, ()), *warning)
 
-    def noticed(self, name: str, stage: str, arguments: Mapping[str, Array], value: Array) -> tuple[str, ...]:
-        """What the user should know of a step."""
-        return overflow(name, stage, arguments, value)
-
-    def note_empty_rows(self, name: str, labels: Sequence[str]) -> None:
-        """Add to the weights a note that says which queries attend to nothing; `labels` has a name for each row."""
-        step = self.steps[name]
-        found = empty_rows_warning(~(step.value != 0).any(axis=-1), step.axes[:-1], labels)
-        self.steps[name] = replace(step, notes=(*step.notes, *found))
-
-    def _tap(self, outer: Quantity, stage: str, inputs: Mapping[str, str], record: OperatorRecord) -> Tap:
-        """What an operator's function hands its inner quantities to, on the way to the outer one: they become steps."""
-        known = {quantity.name: quantity for quantity in record.inner}
-        leading = tuple(letter for letter in outer.axes if letter in COUNTED_FROM_0)
-        renamed = dict(zip(record.shapes.result, outer.axes[len(leading) :], strict=True))
-
-        def tap(name: str, value: Array) -> Array:
-            axes = (*leading, *(renamed.get(letter, letter) for letter in known[name].axes))[-value.ndim :]
-            kept = name if name not in self.steps else f"{outer.name}_{name}"
-            self.steps[kept] = Step(
-                Quantity(kept, known[name].symbol, known[name].formula, axes),
-                stage,
-                self.precision.stored(value),
-                inputs=inputs,
-                tapped_from=outer.name,
-            )
-            return value  # what is shown is rounded; what is computed on is not
-
-        return tap
+    def steps(self) -> Sequence[Step]:
+        """The steps that were evaluated, in the order of the plan."""
+        return [
+            Step(node, self.values[node.name], self.notes.get(node.name, ()))
+            for node in self.plan.nodes
+            if node.name in self.values
+        ]

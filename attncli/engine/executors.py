@@ -1,4 +1,4 @@
-"""Who computes the blocks: threads of this process, this process alone, or the workers of a Dask scheduler."""
+"""Executors: blocks are computed by threads of this process, by the calling thread, or by the workers of Dask."""
 
 import os
 from collections import deque
@@ -16,73 +16,79 @@ from attncli.engine.blocks import Block
 from attncli.engine.options import SERIAL, THREADS, RunOptions
 
 INSTALL = "pip install 'attncli[dask]'"
-PATIENCE = 10  # seconds until a scheduler has to answer
+TIMEOUT = 10  # seconds until a scheduler has to answer
 RETRIES = 5  # of a block whose worker died
 
 Keep = Callable[[Block, BlockResult], None]
-Ask = Callable[[BlockTask], Callable[[Block, Mapping[str, Array]], "Future[BlockResult]"]]
-FanOut = Callable[[BlockTask, Iterable[Block], Keep], Generator[Block]]
+Prepare = Callable[[BlockTask], Callable[[Block, Mapping[str, Array]], "Future[BlockResult]"]]
+Run = Callable[[BlockTask, Iterable[Block], Keep], Generator[Block]]
 
 
-def fan_out(job: BlockTask, blocks: Iterable[Block], keep: Keep, *, ask: Ask, ahead: int) -> Generator[Block]:
-    """Have every block computed and keep what comes of it, in order; a block comes back once it is kept.
+def run_blocks(
+    task: BlockTask, blocks: Iterable[Block], keep: Keep, *, prepare: Prepare, ahead: int
+) -> Generator[Block]:
+    """Compute every block of a task and keep its result, in order; yields each block once it is kept.
 
-    `ask` takes the job and says how one block of it is submitted; so many are, ahead of the one that is waited for.
+    `prepare(task)` returns the function that submits one block of it; `ahead` blocks are submitted beyond the one that
+    is waited for.
     """
-    submit = ask(job)
+    submit = prepare(task)
     waiting: deque[tuple[Block, Future[BlockResult]]] = deque()
 
     def finish() -> Block:
-        """Wait for the oldest."""
+        """Wait for the oldest block and keep its result."""
         block, future = waiting.popleft()
         keep(block, future.result())
         return block
 
     try:
         for block in blocks:
-            waiting.append((block, submit(block, job.asking(block))))
+            waiting.append((block, submit(block, task.query_inputs(block))))
             if len(waiting) > ahead:
                 yield finish()
         while waiting:
             yield finish()
-    finally:  # where something went wrong, or somebody has had enough: what has not begun never will
+    finally:  # after an error or an interrupt: what has not begun never will
         for _, future in waiting:
             future.cancel()
 
 
 class SerialExecutor(Executor):
-    """An executor that computes what it is given before it returns."""
+    """An executor whose `submit` computes before it returns."""
 
     def submit(self, fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> "Future[Any]":
-        """A future that is done already."""
+        """Compute and return a finished future."""
         future: Future[Any] = Future()
         future.set_result(fn(*args, **kwargs))
         return future
 
 
 @contextmanager
-def workers(means: RunOptions) -> Iterator[FanOut]:
-    """Those that the executor's name or address means, as what they do; raises AttnError where there are none."""
-    if means.executor not in (SERIAL, THREADS):
-        with _dask(means.executor) as found:
-            yield found
+def executor(options: RunOptions) -> Iterator[Run]:
+    """The function that runs blocks on the executor that the options name.
+
+    Raises AttnError where a scheduler does not answer, has no workers, or loses them.
+    """
+    if options.executor not in (SERIAL, THREADS):
+        with _dask(options.executor) as run:
+            yield run
         return
-    executor, ahead = (SerialExecutor(), 0) if means.executor == SERIAL else (_threads(), 2 * cores())
-    given_up = Event()
-    with nullcontext() if means.blas_is_held else _one_blas_thread():
+    pool, ahead = (SerialExecutor(), 0) if options.executor == SERIAL else (_threads(), 2 * cores())
+    cancelled = Event()
+    with nullcontext() if options.blas_is_limited else _one_blas_thread():
         try:
             yield partial(
-                fan_out,
-                ask=lambda job: partial(executor.submit, compute, job, given_up=given_up.is_set),
+                run_blocks,
+                prepare=lambda task: partial(pool.submit, compute, task, is_cancelled=cancelled.is_set),
                 ahead=ahead,
             )
         finally:
-            given_up.set()  # what has begun ends at its next pause
+            cancelled.set()  # what has begun ends at its next pause
 
 
 @cache
 def _threads() -> ThreadPoolExecutor:
-    """A thread for each core; they and their buffers stay for the next problem."""
+    """A pool of one thread for each core; the threads and their buffers stay for the next problem."""
     return ThreadPoolExecutor(cores(), thread_name_prefix="attn")
 
 
@@ -92,9 +98,9 @@ def cores() -> int:
 
 
 def _one_blas_thread() -> AbstractContextManager[Any]:
-    """Every worker has one core; so products have the same last digits whatever the number of workers.
+    """Limit BLAS to one thread: each worker has a core, and products have the same last digits with any number of them.
 
-    Without threadpoolctl neither can be seen to.
+    Without threadpoolctl nothing is limited.
     """
     libraries = _libraries()
     return nullcontext() if libraries is None else libraries.limit(limits=1, user_api="blas")
@@ -102,7 +108,7 @@ def _one_blas_thread() -> AbstractContextManager[Any]:
 
 @cache
 def _libraries() -> Any:
-    """The libraries of products that are loaded, found once."""
+    """The linear algebra libraries that are loaded; they are looked for once."""
     try:
         from threadpoolctl import ThreadpoolController  # noqa: PLC0415 - an optional extra
     except ImportError:
@@ -111,8 +117,8 @@ def _libraries() -> Any:
 
 
 @contextmanager
-def _dask(address: str) -> Iterator[FanOut]:
-    """The workers of a Dask scheduler: what every block reads is sent to each of them once."""
+def _dask(address: str) -> Iterator[Run]:
+    """The workers of a Dask scheduler: the arrays that every block reads are sent to each of them once."""
     try:
         from distributed import Client  # noqa: PLC0415 - an optional extra
         from distributed.client import FutureCancelledError  # noqa: PLC0415 - the same
@@ -120,17 +126,17 @@ def _dask(address: str) -> Iterator[FanOut]:
     except ImportError:
         raise AttnError("needs the package distributed", where="executor", hint=f"install it: {INSTALL}") from None
     try:
-        client = Client(address, timeout=PATIENCE)
+        client = Client(address, timeout=TIMEOUT)
     except (OSError, ValueError) as error:
         raise AttnError(f"no scheduler answers ({error})", where=f"executor {address}") from None
     try:
         count = sum(client.nthreads().values())
         if not count:
             raise AttnError("the scheduler has no workers", where=f"executor {address}", hint="start some")
-        executor = client.get_executor(retries=RETRIES, pure=False)
+        pool = client.get_executor(retries=RETRIES, pure=False)
         yield partial(
-            fan_out,
-            ask=lambda job: partial(executor.submit, compute, client.scatter(job, broadcast=True)),
+            run_blocks,
+            prepare=lambda task: partial(pool.submit, compute, client.scatter(task, broadcast=True)),
             ahead=4 * count,
         )
     except (KilledWorker, FutureCancelledError) as error:

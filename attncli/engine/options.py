@@ -1,4 +1,4 @@
-"""Means: who computes the blocks of a large problem, where its tables are put, and who is told how far the work is."""
+"""Execution options: the executor, the sizes of blocks, the allocator of large result tables, the progress callback."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -15,27 +15,44 @@ Progress = Callable[[int, int], None]
 
 
 def in_memory(_name: str, shape: tuple[int, ...], dtype: "np.dtype[Any]") -> Array:
-    """Room for a result."""
+    """A new array of that shape, uninitialized."""
     return np.empty(shape, dtype)
 
 
 def is_executor(name: str) -> bool:
-    """Whether a name or an address says who computes."""
+    """Whether a name or an address is that of an executor."""
     return name in (THREADS, SERIAL) or name.startswith(REMOTE)
 
 
 @dataclass(frozen=True)
-class RunOptions:
-    """Who computes, where tables of scores and weights are put, and who is told how many blocks are done, of how many.
+class BlockSizes:
+    """How a problem is cut; the same whatever the number of workers, and so are the last digits.
 
-    `blas_is_held` says that NumPy's library of products was told to use one thread before it was loaded.
-    Raises AttnError where nobody bears the name of the executor.
+    A problem of at most `dense_cells` scores, all heads and batch items together, is computed whole.
+    """
+
+    dense_cells: int = 2**17
+    rows: int = 1024  # queries of a block that is computed tile by tile, at most
+    masked_rows: int = 512  # where masks hide some keys: smaller blocks waste less at the edges of what is visible
+    tile_cells: int = 2**18  # scores of a tile: they stay in a core's second-level cache
+    min_unmasked_keys: int = 128  # keys that all queries see are computed apart from the others if so many
+    row_cells: int = 2**19  # numbers of the largest step of a block that is computed in whole rows
+
+
+@dataclass(frozen=True)
+class RunOptions:
+    """How a plan is run.
+
+    `allocate(name, shape, dtype)` returns the array that a large result is written to; `progress(done, total)` is
+    called after each block. `blas_is_limited` says that NumPy's linear algebra library was told to use one thread
+    before it was loaded. Raises UnknownNameError where the executor is neither "threads" nor "serial" nor an address.
     """
 
     executor: str = THREADS
     allocate: Allocate = in_memory
     progress: Progress | None = None
-    blas_is_held: bool = False
+    blas_is_limited: bool = False
+    sizes: BlockSizes = BlockSizes()
 
     def __post_init__(self) -> None:
         if not is_executor(self.executor):

@@ -1,15 +1,17 @@
-"""How a problem is computed: whole and every step kept where it is small, block by block where it is large."""
+"""The entrance to the engines: a problem is planned, and run whole where it is small, in blocks where it is large."""
 
 import math
 from collections.abc import Iterable
 
+from attncli.engine.dense import DenseEngine
 from attncli.engine.options import RunOptions
-from attncli.plan import build
+from attncli.plan.build import plan_of
+from attncli.problem.results import DEFAULT_SELECTION
 from attncli.problem.spec import ProblemSpec
-from attncli.trace.result import DEFAULT_SELECTION, Result
+from attncli.trace.result import Result
+from attncli.trace.steps import Step, Trace
 
-THIS_MACHINE = RunOptions()
-SMALL = 2**17  # cells of the table of scores, all heads and batch items together
+LOCAL = RunOptions()
 
 
 def run(
@@ -17,18 +19,39 @@ def run(
     select: Iterable[str] = DEFAULT_SELECTION,
     *,
     every_step: bool = False,
-    means: RunOptions = THIS_MACHINE,
+    options: RunOptions = LOCAL,
 ) -> Result:
-    """Compute a problem; with `every_step` nothing is left out, whatever its size.
+    """Compute the selected results of a problem.
 
-    Raises AttnError where `select` names no result.
+    With `every_step` all steps are kept, whatever the size of the problem; without it a large one is computed in
+    blocks, and of its tables of scores and weights the selected ones are kept. Raises UnknownNameError where `select`
+    has a name that is no result, AttnError where memory does not suffice or an executor does not answer.
     """
-    layout = problem.layout
-    keys = problem.past_count + problem.new_key_count
-    cells = math.prod((layout.batch or 1, layout.heads, len(problem.selected_query_labels), keys))
-    if every_step or cells <= SMALL:
-        return Result(build.trace(problem), select)
-    from attncli.engine import blockwise  # noqa: PLC0415 - small problems go without
-
     select = (select,) if isinstance(select, str) else tuple(select)
-    return Result(blockwise.trace(problem, select, means), select)
+    plan = plan_of(problem)
+    for name in select:
+        plan.resolve(name)  # an unknown name is met before any work
+    table = plan["weights"]
+    if every_step or math.prod(table.shape) <= options.sizes.dense_cells:
+        engine = DenseEngine(plan, problem, problem.precision)
+        engine.run(plan.nodes)
+        steps: Iterable[Step] = engine.steps()
+    else:
+        from attncli.engine.blockwise import run_blockwise  # noqa: PLC0415 - small problems need none of it
+
+        steps = run_blockwise(plan, problem, select, options)
+    pipeline = {key: str(getattr(problem, key)) for key in ("score", "normalize", "context")}
+    return Result(Trace(plan, pipeline, labels(problem), tuple(steps), problem.precision), select)
+
+
+def labels(problem: ProblemSpec) -> dict[str, tuple[str, ...]]:
+    """The names of the entries along the axes of queries and keys, by letter."""
+    keys, past = problem.key_labels, problem.past_count
+    named = {
+        "n": problem.selected_query_labels,
+        "q": problem.query_labels,
+        "m": keys,
+        "p": keys[:past],
+        "k": keys[past:],
+    }
+    return named if problem.sink is None else {**named, "m+1": (*keys, "sink")}

@@ -1,6 +1,6 @@
-"""Tilings: how a problem goes in tiles of some queries and some keys, read off its recipe once for all of them.
+"""Tile plans: how a problem is computed in tiles of some queries and some keys, decided once for all blocks.
 
-A score that is a product has its factors made once, for all blocks.
+The factors of a score that is a product are computed once, for all blocks.
 """
 
 import math
@@ -9,113 +9,117 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from attncli.base.lazy_numpy import Array, np
-from attncli.engine.blocks import Source
-from attncli.engine.recipe import Move, Recipe
+from attncli.engine.block_plan import BlockPlan
+from attncli.engine.blocks import BlockInput
+from attncli.engine.options import BlockSizes
 from attncli.ops.masks import apply_mask
 from attncli.ops.registry import Operator, OperatorRecord, record_of
 from attncli.ops.rules import Factorization, OnlineNormalizer
 from attncli.ops.scores import scale as scale_scores
+from attncli.plan.graph import Node
 
-SAFE = 30.0  # exponentials of numbers up to here, of either sign, neither overflow nor vanish,
-LARGEST = 1e15  # nor do their products with values up to here
+EXP_LIMIT = 30.0  # exponentials of numbers up to here, of either sign, neither overflow nor vanish,
+MAX_VALUE = 1e15  # nor do their products with values up to here
 LEFT, RIGHT = "left factor", "right factor"
 LOG2E = 1 / math.log(2)
 
 
 @dataclass(frozen=True)
 class TilePlan:
-    """What is the same for every tile: the moves to its scores, and how its keys gather.
+    """What is the same for every tile: the nodes up to its scores, and how its keys are accumulated.
 
-    `product` names the step that is the product of LEFT and RIGHT, if there is one; the moves are those after it.
+    `product` names the node that is the product of LEFT and RIGHT, if there is one; `nodes` are those after it.
 
-    Where no score can be farther from 0 than SAFE its exponential is taken as it is, as a power of two: `binary` is
-    the factor in `exp(s / T) = 2^(s · log₂e / T)`, which the left factor has already.
+    If |score| ≤ EXP_LIMIT for every pair, no running maximum is needed: exp(f · s) is computed as
+    exp2(s · f · log2(e)), where `exp2_factor`, f · log2(e), is folded into the left factor.
     """
 
-    moves: Sequence[Move]
-    unmasked: str  # the scores where every query sees every key
-    visible: str  # which keys each query sees; only where something hides some
+    nodes: Sequence[Node]
+    scores_before_mask: str
+    visible: str  # the node that says which keys each query sees; only where something hides some
     keys: int  # in a tile, at most
+    min_unmasked_keys: int  # to be taken apart from keys that only some queries see
     normalizer: Callable[..., Array]
     parameters: Mapping[str, Any]
     dtype: str
-    query: str  # what belongs to the queries: they themselves, or the left factor
+    query: str  # the input that belongs to the queries: they themselves, or the left factor
     value: str
-    finite: bool  # whether all values are
+    values_are_finite: bool
     sink: str | None
-    ones: Array  # [keys 1]: parts times ones are their sums
+    ones: Array  # [keys 1]: numerators times ones are their sums
     product: str | None = None
-    binary: float | None = None
+    exp2_factor: float | None = None
 
     @property
     def rule(self) -> OnlineNormalizer:
-        """How the keys of a row gather."""
+        """The online form of the normalizer."""
         record = record_of(self.normalizer)
         assert isinstance(record, OperatorRecord)
         assert record.online is not None  # else there are no tiles
         return record.online
 
 
-def can_merge(normalize: Operator, context: Operator) -> bool:
-    """Whether the keys of a row gather, in weights and in what they make of the values."""
+def can_tile(normalize: Operator, context: Operator) -> bool:
+    """Whether keys can be accumulated tile by tile, in the weights and in what they make of the values."""
     return normalize.record.online is not None and context.record.is_linear
 
 
-def plan(recipe: Recipe, normalize: Operator, keys: int) -> tuple[Recipe, TilePlan]:
-    """How a problem that can merge goes in tiles of so many keys, with the arrays that they read."""
-    dtype = recipe.precision.working
-    sources = {name: x.typed(dtype) for name, x in recipe.sources.items()}
-    answer = recipe.answering[-1]
-    value = sources[answer.inputs["value"]]
+def make_tile_plan(plan: BlockPlan, normalize: Operator, keys: int, sizes: BlockSizes) -> tuple[BlockPlan, TilePlan]:
+    """The tile plan of a problem that can be tiled, of `keys` keys a tile, and the block plan with what tiles read."""
+    dtype = plan.precision.working
+    inputs = {name: x.astype(dtype) for name, x in plan.inputs.items()}
+    value = inputs[plan.answering[-1].inputs["value"]]
     largest = max_row_norm(value.value)
-    finite = math.isfinite(largest)
-    hiding, scored = recipe.scoring[-1], record_of(recipe.scoring[0].function)
-    factors = scored.factorization if isinstance(scored, OperatorRecord) else None
-    tiling = TilePlan(
-        moves=recipe.scoring,
-        unmasked=hiding.inputs["scores"] if hiding.function is apply_mask else recipe.scores,
-        visible=hiding.inputs.get("visible", ""),
+    is_finite = math.isfinite(largest)
+    score, masking = plan.scoring[0], plan.scoring[-1]
+    assert score.record is not None
+    tile_plan = TilePlan(
+        nodes=plan.scoring,
+        scores_before_mask=masking.inputs["scores"] if masking.function is apply_mask else plan.scores,
+        visible=masking.inputs.get("visible", ""),
         keys=keys,
+        min_unmasked_keys=sizes.min_unmasked_keys,
         normalizer=normalize.record.function,
         parameters=normalize.options,
         dtype=dtype,
-        query=recipe.scoring[0].inputs["query"],
+        query=score.inputs["query"],
         value=value.name,
-        finite=finite,
-        sink=next((move.inputs["sink"] for move in recipe.answering if "sink" in move.inputs), None),
+        values_are_finite=is_finite,
+        sink=next((node.inputs["sink"] for node in plan.answering if "sink" in node.inputs), None),
         ones=np.ones((keys, 1), dtype),
     )
-    if factors is not None:
-        tiling = _factored(tiling, factors, sources, finite and largest <= LARGEST)
-    return replace(recipe, sources=sources), tiling
+    if score.record.factorization is not None:
+        are_small = is_finite and largest <= MAX_VALUE
+        tile_plan = _factor(tile_plan, score.record.factorization, inputs, are_small)
+    return replace(plan, inputs=inputs), tile_plan
 
 
-def _factored(tiling: TilePlan, factors: Factorization, sources: dict[str, Source], small: bool) -> TilePlan:
-    """The first move as a product of two factors; the left one takes the scales that follow, while it is small."""
-    first, *moves = tiling.moves
-    query, key = sources[first.inputs["query"]], sources[first.inputs["key"]]
-    name, scale = first.name, factors.scale(query.value.shape[-1])
-    if moves and moves[0].function is scale_scores:
-        name, scale, *moves = moves[0].name, scale * moves[0].options["scale"], *moves[1:]
-    given = {argument: sources[source].value for argument, source in first.inputs.items()}
+def _factor(tiles: TilePlan, rule: Factorization, inputs: dict[str, BlockInput], values_are_small: bool) -> TilePlan:
+    """The first node as a product of two factors; the left one takes the scales that follow, since it is small."""
+    score, *nodes = tiles.nodes
+    query, key = inputs[score.inputs["query"]], inputs[score.inputs["key"]]
+    name, scale = score.name, rule.scale(query.value.shape[-1])
+    if nodes and nodes[0].function is scale_scores:
+        name, scale, *nodes = nodes[0].name, scale * nodes[0].options["scale"], *nodes[1:]
+    given = {argument: inputs[source].value for argument, source in score.inputs.items()}
     del given["query"], given["key"]
-    left = factors.left(query.value, **given, **first.options)
-    right = factors.right(key.value, **given, **first.options)
-    binary = None
-    if small and tiling.rule.exp_scale is not None and all(move.stage == "mask" for move in moves):
-        factor = tiling.rule.exp_scale(tiling.parameters)
-        farthest = max_row_norm(left) * abs(scale) * max_row_norm(right)
-        if tiling.sink is not None:
-            farthest = np.maximum(farthest, abs(sources[tiling.sink].value).max())
-        binary = LOG2E * factor if farthest * abs(factor) < SAFE else None
-    sources[LEFT] = Source(LEFT, left * (scale * (binary or 1)), query.axes)
-    sources[RIGHT] = Source(RIGHT, np.ascontiguousarray(right), key.axes)
-    read = {source for move in moves for source in move.inputs.values()}
-    for one in {query.name, key.name} - read - {tiling.value}:
-        del sources[one]
-    return replace(tiling, moves=moves, query=LEFT, product=name, binary=binary)
+    left = rule.left(query.value, **given, **score.options)
+    right = rule.right(key.value, **given, **score.options)
+    exp2_factor = None
+    if values_are_small and tiles.rule.exp_scale is not None and all(node.stage == "mask" for node in nodes):
+        exp_scale = tiles.rule.exp_scale(tiles.parameters)
+        largest = max_row_norm(left) * abs(scale) * max_row_norm(right)
+        if tiles.sink is not None:
+            largest = np.maximum(largest, abs(inputs[tiles.sink].value).max())
+        exp2_factor = LOG2E * exp_scale if largest * exp_scale < EXP_LIMIT else None
+    inputs[LEFT] = BlockInput(LEFT, left * (scale * (exp2_factor or 1)), query.axes)
+    inputs[RIGHT] = BlockInput(RIGHT, np.ascontiguousarray(right), key.axes)
+    read = {source for node in nodes for source in node.inputs.values()}
+    for unused in {query.name, key.name} - read - {tiles.value}:
+        del inputs[unused]
+    return replace(tiles, nodes=nodes, query=LEFT, product=name, exp2_factor=exp2_factor)
 
 
 def max_row_norm(x: Array) -> float:
-    """The norm of the longest row."""
+    """The Euclidean norm of the longest row of x [… n d]."""
     return math.sqrt(np.vecdot(x, x).max())

@@ -1,6 +1,6 @@
-"""Tiles: a block of queries over some keys at a time, where the normalizer says how the keys of a row gather.
+"""Tiles: a block of queries over some keys at a time, by the online form of the normalizer.
 
-A tile's scores stand in a buffer that its thread uses again and again; its weights are parts, not divided yet.
+The scores of a tile stand in a buffer that its thread uses again; what is accumulated is divided at the end.
 """
 
 import math
@@ -8,17 +8,16 @@ import threading
 from collections.abc import Generator, Iterator
 
 from attncli.base.lazy_numpy import Array, np
-from attncli.engine.block_rows import Values, seen
-from attncli.engine.blocks import typed
-from attncli.engine.recipe import Recipe
+from attncli.engine.block_plan import BlockPlan
+from attncli.engine.block_rows import Values, key_bounds
+from attncli.engine.blocks import astype_float
 from attncli.engine.tile_plan import RIGHT, TilePlan
 from attncli.ops.contexts import weighted_values
 from attncli.ops.masks import apply_mask
 from attncli.ops.rules import KeyBounds
 from attncli.ops.structural import per_head
 
-EVEN = 64  # what all see begins and ends at multiples of this: one key more would make every tile smaller
-LEAST = 128  # keys that all queries see, for which they are taken apart from those that only some see
+TILE_ALIGNMENT = 64  # keys that all queries see begin and end at multiples: one key more would make tiles smaller
 
 
 class _Scratch(threading.local):
@@ -28,7 +27,7 @@ class _Scratch(threading.local):
         self.buffers: dict[str, Array] = {}
 
     def take(self, name: str, shape: tuple[int, ...], dtype: str) -> Array:
-        """A buffer of a shape, with whatever is in it."""
+        """A buffer of a shape, uninitialized."""
         size, found = math.prod(shape), self.buffers.get(name)
         if found is None or found.size < size or found.dtype != dtype:
             found = self.buffers[name] = np.empty(size, dtype=dtype)
@@ -38,132 +37,142 @@ class _Scratch(threading.local):
 _SCRATCH = _Scratch()
 
 
-def compute(recipe: Recipe, tiling: TilePlan, arrays: Values) -> Generator[None, None, tuple[Array, Array]]:
+def compute(plan: BlockPlan, tiles: TilePlan, arrays: Values) -> Generator[None, None, tuple[Array, Array]]:
     """The context of a block, and which of its queries attend to anything; a pause after each tile."""
-    gathering = OnlineAccumulator(tiling, arrays)
-    for first, end, masked in key_tiles(seen(recipe, arrays), tiling.keys):
-        part = recipe.of_keys(arrays, first, end)
-        scores, visible = _scores(tiling, gathering, part, masked, recipe.scores)
-        gathering.add(scores, visible, part[tiling.value])
+    accumulator = OnlineAccumulator(tiles, arrays)
+    for first, end, is_masked in key_tiles(key_bounds(plan, arrays), tiles.keys, tiles.min_unmasked_keys):
+        part = plan.slice_keys(arrays, first, end)
+        scores, visible = _scores(tiles, accumulator, part, is_masked, plan.scores)
+        accumulator.add(scores, visible, part[tiles.value])
         yield
-    return gathering.result()
+    return accumulator.result()
 
 
-def key_tiles(reach: KeyBounds, keys: int) -> Iterator[tuple[int, int, bool]]:
-    """The tiles of at most so many keys, from the first to the last that some query sees, and whether some do not."""
-    first, end = map(int, reach.any_visible)
-    free = first, end
-    if reach.all_visible[0] > first:
-        free = -(-int(reach.all_visible[0]) // EVEN) * EVEN, end
-    if reach.all_visible[1] < end:
-        free = free[0], int(reach.all_visible[1]) // EVEN * EVEN
-    if free[1] - free[0] < min(LEAST, end - first):
-        free = (end, end)
-    for low, high, masked in ((first, free[0], True), (*free, False), (free[1], end, True)):
+def key_tiles(bounds: KeyBounds, keys: int, min_unmasked: int) -> Iterator[tuple[int, int, bool]]:
+    """The tiles of at most `keys` keys among those that some query sees: first, end, and whether any cell is masked.
+
+    Keys that all queries see are taken apart from the others where there are at least `min_unmasked` of them.
+    """
+    first, end = map(int, bounds.any_visible)
+    unmasked = first, end
+    if bounds.all_visible[0] > first:
+        unmasked = -(-int(bounds.all_visible[0]) // TILE_ALIGNMENT) * TILE_ALIGNMENT, end
+    if bounds.all_visible[1] < end:
+        unmasked = unmasked[0], int(bounds.all_visible[1]) // TILE_ALIGNMENT * TILE_ALIGNMENT
+    if unmasked[1] - unmasked[0] < min(min_unmasked, end - first):
+        unmasked = (end, end)
+    for low, high, is_masked in ((first, unmasked[0], True), (*unmasked, False), (unmasked[1], end, True)):
         count = -(-(high - low) // keys)
         for number in range(count):
-            yield low + (high - low) * number // count, low + (high - low) * (number + 1) // count, masked
+            yield low + (high - low) * number // count, low + (high - low) * (number + 1) // count, is_masked
 
 
 def _scores(
-    tiling: TilePlan, block: "OnlineAccumulator", part: Values, masked: bool, name: str
+    tiles: TilePlan, accumulator: "OnlineAccumulator", part: Values, is_masked: bool, name: str
 ) -> tuple[Array, Array | None]:
-    """The scores of a tile, those of hidden keys −∞; or else which keys are visible, where that is left to be done."""
-    if tiling.product is not None:
+    """The scores of a tile, those of hidden keys −∞; or all scores and which keys are visible."""
+    if tiles.product is not None:
         right = part[RIGHT].swapaxes(-1, -2)
-        room = _SCRATCH.take("scores", (*block.rows, right.shape[-1]), tiling.dtype)
-        part[tiling.product] = np.matmul(part[tiling.query], right, out=room)
-    later = tiling.binary is not None  # exp(−∞) = 0, and a zero is put in its place faster than an infinity is raised
-    for move in tiling.moves:
-        if move.stage != "mask" or (masked and not (later and move.function is apply_mask)):
-            part[move.name] = typed(np.asarray(move.function(**move.read(part), **move.options)), tiling.dtype)
-    if masked and later:
-        return part[tiling.unmasked], part[tiling.visible]
-    return part[name if masked else tiling.unmasked], None
+        buffer = _SCRATCH.take("scores", (*accumulator.rows, right.shape[-1]), tiles.dtype)
+        part[tiles.product] = np.matmul(part[tiles.query], right, out=buffer)
+    # Multiply the exponentials by the 0/1 mask afterwards: faster than exponentiating −∞.
+    masks_afterwards = tiles.exp2_factor is not None
+    for node in tiles.nodes:
+        if node.stage != "mask" or (is_masked and not (masks_afterwards and node.function is apply_mask)):
+            assert node.function is not None
+            value = node.function(**node.arguments(part), **node.options)
+            part[node.name] = astype_float(np.asarray(value), tiles.dtype)
+    if is_masked and masks_afterwards:
+        return part[tiles.scores_before_mask], part[tiles.visible]
+    return part[name if is_masked else tiles.scores_before_mask], None
 
 
 class OnlineAccumulator:
-    """What a block has gathered from its tiles so far: mixed values, the sum of the parts, and the largest scores."""
+    """What a block has accumulated: weighted values, the denominator, and the running maximum of the scores."""
 
-    def __init__(self, tiling: TilePlan, arrays: Values) -> None:
-        self.tiling, self.rule = tiling, tiling.rule
-        query, value = arrays[tiling.query], arrays[tiling.value]
+    def __init__(self, tiles: TilePlan, arrays: Values) -> None:
+        self.tiles, self.rule = tiles, tiles.rule
+        query, value = arrays[tiles.query], arrays[tiles.value]
         leading = np.broadcast(query[..., 0, 0], value[..., 0, 0]).shape
         self.rows = (*leading, query.shape[-2])
-        self.mixture = np.empty((*self.rows, value.shape[-1]), tiling.dtype)  # the first tile fills it
-        self.total: Array | None = None
-        self.reference: Array | None = None
-        if self.rule.uses_running_max and tiling.binary is None:
-            self.reference = np.full((*self.rows, 1), self.rule.min_running_max, tiling.dtype)
-        self.signed = np.zeros(self.rows, bool) if self.rule.may_cancel else None
-        self.sunk: Array | float = 0.0
-        if tiling.sink is not None:
-            sink = per_head(arrays[tiling.sink], len(arrays[tiling.sink]) if len(leading) else None)
-            sink = sink * (tiling.binary or 1)
-            self.sunk = self._parts(np.array(np.broadcast_to(sink, (*self.rows, 1))))
+        self.weighted_values = np.empty((*self.rows, value.shape[-1]), tiles.dtype)  # the first tile fills it
+        self.denominator: Array | None = None
+        self.running_max: Array | None = None
+        if self.rule.uses_running_max and tiles.exp2_factor is None:
+            self.running_max = np.full((*self.rows, 1), self.rule.min_running_max, tiles.dtype)
+        # Where numerators may cancel a denominator of 0 does not say that a query attends to nothing.
+        self.attends = np.zeros(self.rows, bool) if self.rule.may_cancel else None
+        self.sink_term: Array | float = 0.0
+        if tiles.sink is not None:
+            sink = per_head(arrays[tiles.sink], len(arrays[tiles.sink]) if len(leading) else None)
+            sink = sink * (tiles.exp2_factor or 1)
+            self.sink_term = self._numerator(np.array(np.broadcast_to(sink, (*self.rows, 1))))
 
-    def _parts(self, scores: Array) -> Array:
-        """What the scores weigh, measured against the largest so far; what was gathered is brought to the same."""
-        if self.tiling.binary is not None:
+    def _numerator(self, scores: Array) -> Array:
+        """The numerators of some scores; what was accumulated is rescaled to the same running maximum."""
+        if self.tiles.exp2_factor is not None:
             np.exp2(scores, out=scores)
             return scores
-        before, shown = self.reference, None
+        before, finite_max = self.running_max, None
         if before is not None:
-            self.reference = np.maximum(before, scores.max(axis=-1, keepdims=True))
-            shown = np.where(self.reference == -np.inf, 0, self.reference)
-            if not np.array_equal(before, self.reference):
-                worth = self.rule.numerator(np.where(before == -np.inf, 0, before), shown, **self.tiling.parameters)
-                worth = np.where(before == -np.inf, 0, worth)
-                if self.total is not None:
-                    self.total *= worth
-                    self.mixture *= worth
-                    if not self.tiling.finite:  # what turns out to weigh nothing takes nothing, not even infinity
-                        np.copyto(self.mixture, 0, where=worth == 0)
-                self.sunk = self.sunk * worth
-        parts: Array = self.rule.numerator(scores, shown, out=scores, **self.tiling.parameters)
-        return parts
+            self.running_max = np.maximum(before, scores.max(axis=-1, keepdims=True))
+            finite_max = np.where(self.running_max == -np.inf, 0, self.running_max)
+            if not np.array_equal(before, self.running_max):
+                self._rescale(before, finite_max)
+        numerator: Array = self.rule.numerator(scores, finite_max, out=scores, **self.tiles.parameters)
+        return numerator
+
+    def _rescale(self, before: Array, after: Array) -> None:
+        """Multiply what was accumulated under an older running maximum by what that is worth under the new one."""
+        factor = self.rule.numerator(np.where(before == -np.inf, 0, before), after, out=None, **self.tiles.parameters)
+        factor = np.where(before == -np.inf, 0, factor)
+        if self.denominator is not None:
+            self.denominator *= factor
+            self.weighted_values *= factor
+            if not self.tiles.values_are_finite:  # a weight that turns out to be 0 takes nothing, not even infinity
+                np.copyto(self.weighted_values, 0, where=factor == 0)
+        self.sink_term = self.sink_term * factor
 
     def add(self, scores: Array, visible: Array | None, value: Array) -> None:
-        """Take in a tile, and nothing of what is not visible."""
-        parts = self._parts(scores)
+        """Accumulate a tile, and nothing of what is not visible."""
+        numerator = self._numerator(scores)
         if visible is not None:
-            np.multiply(parts, visible, out=parts)
-        if self.signed is not None:
-            self.signed |= (parts != 0).any(axis=-1)
-        total = parts @ self.tiling.ones[: parts.shape[-1]]
-        taken = self.mixture
-        if self.total is not None:
-            taken = _SCRATCH.take("taken", self.mixture.shape, self.tiling.dtype)
-        if self.tiling.finite:
-            np.matmul(parts, value, out=taken)
+            np.multiply(numerator, visible, out=numerator)
+        if self.attends is not None:
+            self.attends |= (numerator != 0).any(axis=-1)
+        denominator = numerator @ self.tiles.ones[: numerator.shape[-1]]
+        product = self.weighted_values
+        if self.denominator is not None:
+            product = _SCRATCH.take("product", self.weighted_values.shape, self.tiles.dtype)
+        if self.tiles.values_are_finite:
+            np.matmul(numerator, value, out=product)
         else:
-            taken[...] = weighted_values(parts, value)
-        if self.total is None:
-            self.total = total
+            product[...] = weighted_values(numerator, value)
+        if self.denominator is None:
+            self.denominator = denominator
         else:
-            self.total += total
-            self.mixture += taken
+            self.denominator += denominator
+            self.weighted_values += product
 
     def result(self) -> tuple[Array, Array]:
-        """The mixture divided, and which queries attend to anything."""
-        mixture, total = self.mixture, self.total
-        if total is None:  # there was no tile
-            mixture[...] = 0
-            return mixture, np.zeros(self.rows, bool)
-        attends = total[..., 0] != 0 if self.signed is None else self.signed
+        """The context [… n e], and which queries attend to anything [… n]."""
+        context, denominator = self.weighted_values, self.denominator
+        if denominator is None:  # there was no tile
+            context[...] = 0
+            return context, np.zeros(self.rows, bool)
+        attends = denominator[..., 0] != 0 if self.attends is None else self.attends
         if not self.rule.is_divided:
-            return mixture, attends
-        if self.tiling.sink is not None:
-            total = total + self.sunk
+            return context, attends
+        if self.tiles.sink is not None:
+            denominator = denominator + self.sink_term
         if self.rule.extra_denominator is not None:
-            total = total + self.rule.extra_denominator(
-                np.zeros_like(total) if self.reference is None else self.reference
-            )
-        if self.signed is not None:  # what cancels makes nothing of anything
-            attends = attends & (total[..., 0] != 0)
+            largest = np.zeros_like(denominator) if self.running_max is None else self.running_max
+            denominator = denominator + self.rule.extra_denominator(largest)
+        if self.attends is not None:  # numerators that cancel make nothing of anything
+            attends = attends & (denominator[..., 0] != 0)
         if not attends.all():
-            nothing = total == 0
-            total = np.where(nothing, 1, total)
-            mixture[nothing[..., 0]] = 0
-        np.divide(mixture, total, out=mixture)
-        return mixture, attends
+            empty = denominator == 0
+            denominator = np.where(empty, 1, denominator)
+            context[empty[..., 0]] = 0
+        np.divide(context, denominator, out=context)
+        return context, attends

@@ -14,8 +14,8 @@ from attncli.io.assemble import assemble
 from attncli.io.origin import Origin, RawValue
 from attncli.io.problem_files import EXAMPLE_KEYS, Document, ExampleKeys, parse_document, read_document
 from attncli.problem.convert.nested_lists import nested_lists_to_array
+from attncli.problem.results import DEFAULT_SELECTION
 from attncli.problem.spec import FIELDS, ProblemSpec
-from attncli.trace.result import DEFAULT_SELECTION
 
 
 @dataclass(frozen=True)

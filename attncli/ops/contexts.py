@@ -12,7 +12,7 @@ from attncli.ops.rules import DerivedInput
 
 
 def weighted_sum_by_hand(write: ArithmeticWriter, weights: Array, value: Array, result: Any) -> list[str]:
-    """Work out one cell by hand."""
+    """The values [m e] times the weights of one query [m], and their sum."""
     return [write.linear_combination(f"c({write.query})", "e", weights, value, result)]
 
 
@@ -25,14 +25,36 @@ def weighted_sum_by_hand(write: ArithmeticWriter, weights: Array, value: Array, 
     is_linear=True,
 )
 def weighted_sum(weights: Array, value: Array) -> Array:
-    """The values, each as much as its weight says."""
+    """The sum of the values, each times its weight.
+
+    Parameters
+    ----------
+    weights : array [… n m]
+        A row for each query; 0 where a key is not attended.
+    value : array [… m e]
+        A value for each key.
+
+    Returns
+    -------
+    array [… n e]
+
+    Raises
+    ------
+    ValueError
+        Where there are not as many values as weights in a row.
+
+    Examples
+    --------
+    >>> weighted_sum(np.array([[0.25, 0.75]]), np.array([[4.0, 0.0], [8.0, 4.0]]))
+    array([[7., 3.]])
+    """
     return weighted_values(weights, value)
 
 
 def attentional_by_hand(
     write: ArithmeticWriter, weights: Array, value: Array, query: Array, result: Any, *, w: Array
 ) -> list[str]:
-    """Work out one cell by hand."""
+    """The weighted sum of the values [m e], its product with `w` beside the query [d], and the tanh of that."""
     context_vector = weights @ value
     joined = np.concatenate([context_vector, query])
     product = joined @ w
@@ -58,7 +80,37 @@ def attentional_by_hand(
     by_hand=attentional_by_hand,
 )
 def attentional(weights: Array, value: Array, query: Array, *, w: Array, tap: Tap = no_tap) -> Array:
-    """The weighted sum and the query together, through one more layer."""
+    """The weighted sum and the query together, through one more layer.
+
+    Parameters
+    ----------
+    weights : array [… n m]
+        A row for each query; 0 where a key is not attended.
+    value : array [… m e]
+        A value for each key.
+    query : array [… n d]
+        A query in each row.
+    w : array [e+d a]
+        Projects the weighted sum [e] and the query [d], side by side, to the a hidden units.
+    tap : callable, optional
+        Receives "context_vector" [… n e].
+
+    Returns
+    -------
+    array [… n a]
+        From −1 to 1.
+
+    Raises
+    ------
+    ValueError
+        Where `w` does not have e + d rows.
+
+    Examples
+    --------
+    >>> weights, value = np.array([[0.5, 0.5]]), np.array([[2.0], [4.0]])
+    >>> attentional(weights, value, query=np.array([[-3.0]]), w=np.array([[1.0], [1.0]]))
+    array([[0.]])
+    """
     context_vector = tap("context_vector", weighted_values(weights, value))
     joined: Array = np.concatenate([context_vector, query], axis=-1)
     hidden: Array = np.tanh(joined @ w)
@@ -66,7 +118,7 @@ def attentional(weights: Array, value: Array, query: Array, *, w: Array, tap: Ta
 
 
 def argmax_by_hand(write: ArithmeticWriter, weights: Array, value: Array, result: Any) -> list[str]:
-    """Work out one cell by hand."""
+    """The largest weight of one query [m], and the value of its key."""
     largest = np.where(weights != 0, weights, -np.inf).max()
     return [f"the largest weight is {write(largest)}: c({write.query}) = {write(result)}"]
 
@@ -79,21 +131,57 @@ def argmax_by_hand(write: ArithmeticWriter, weights: Array, value: Array, result
     by_hand=argmax_by_hand,
 )
 def argmax(weights: Array, value: Array) -> Array:
-    """The value of the key with the largest weight; of equal ones the first."""
+    """The value of the key with the largest weight; of equal ones the first.
+
+    Parameters
+    ----------
+    weights : array [… n m]
+        A row for each query; 0 where a key is not attended.
+    value : array [… m e]
+        A value for each key.
+
+    Returns
+    -------
+    array [… n e]
+        Zeros for a query that attends to nothing.
+
+    Examples
+    --------
+    >>> argmax(np.array([[0.25, 0.75], [0.0, 0.0]]), np.array([[4, 0], [8, 4]]))
+    array([[8, 4],
+           [0, 0]])
+    """
     attended = np.where(weights != 0, weights, -np.inf)
     return _taken(value, attended.argmax(axis=-1), weights)
 
 
 @structural(is_exact=True)
 def uniform_draws(*, shape: tuple[int, ...], seed: int) -> Array:
-    """One number in [0, 1) for each query, [… n]; the same for the same seed."""
+    """One number in [0, 1) for each query; the same for the same seed.
+
+    Parameters
+    ----------
+    shape : tuple of int
+        […, n].
+    seed : int
+        Starts NumPy's default generator.
+
+    Returns
+    -------
+    array [… n]
+
+    Examples
+    --------
+    >>> uniform_draws(shape=(3,), seed=0).round(4)
+    array([0.637 , 0.2698, 0.041 ])
+    """
     return np.random.default_rng(seed).random(shape)
 
 
 def sample_by_hand(
     write: ArithmeticWriter, weights: Array, value: Array, result: Any, draws: Any = None, *, seed: int = 0
 ) -> list[str]:
-    """Work out one cell by hand."""
+    """The value of the key that was drawn for one query."""
     return [f"one key drawn with seed {seed}: c({write.query}) = {write(result)}"]
 
 
@@ -107,9 +195,30 @@ def sample_by_hand(
     needs_distribution=True,
 )
 def sample(weights: Array, value: Array, draws: Array | None = None, *, seed: int = 0) -> Array:
-    """The value of one key, drawn from the weights; the same seed draws the same keys.
+    """The value of one key, drawn with the weights as probabilities; the same seed draws the same keys.
 
-    `draws` are numbers in [0, 1), one a query; without them they come from the seed.
+    Parameters
+    ----------
+    weights : array [… n m]
+        A row for each query; 0 where a key is not attended.
+    value : array [… m e]
+        A value for each key.
+    draws : array [… n], optional
+        One number in [0, 1) for each query; without it drawn from the seed.
+    seed : int, optional
+        Starts the random numbers where `draws` is not given.
+
+    Returns
+    -------
+    array [… n e]
+        Zeros for a query that attends to nothing.
+
+    Examples
+    --------
+    >>> value = np.array([[4, 0], [8, 4]])
+    >>> sample(np.array([[0.0, 1.0], [0.5, 0.5]]), value, draws=np.array([0.3, 0.3]))
+    array([[8, 4],
+           [4, 0]])
     """
     total = weights.cumsum(axis=-1)
     uniform = uniform_draws(shape=weights.shape[:-1], seed=seed) if draws is None else draws
@@ -119,7 +228,7 @@ def sample(weights: Array, value: Array, draws: Array | None = None, *, seed: in
 
 
 def max_by_hand(write: ArithmeticWriter, weights: Array, value: Array, result: Any) -> list[str]:
-    """Work out one cell by hand."""
+    """The largest of the first features of the values [m e], each times its weight."""
     products = [
         f"{write(weight)}·{write.factor(entry)}" for weight, entry in zip(weights, value[:, 0], strict=True) if weight
     ]
@@ -134,7 +243,25 @@ def max_by_hand(write: ArithmeticWriter, weights: Array, value: Array, result: A
     by_hand=max_by_hand,
 )
 def max_(weights: Array, value: Array) -> Array:
-    """For each feature the largest weighted value, instead of the sum of them."""
+    """For each feature the largest weighted value, instead of the sum of them.
+
+    Parameters
+    ----------
+    weights : array [… n m]
+        A row for each query; 0 where a key is not attended.
+    value : array [… m e]
+        A value for each key.
+
+    Returns
+    -------
+    array [… n e]
+        Zeros for a query that attends to nothing; keys of weight 0 are not among the values.
+
+    Examples
+    --------
+    >>> max_(np.array([[0.25, 0.75]]), np.array([[4.0, 8.0], [-8.0, 4.0]]))
+    array([[1., 3.]])
+    """
     attended = weights != 0
     columns = [
         np.where(attended, weights * value[..., None, :, feature], -np.inf).max(axis=-1)
@@ -145,7 +272,29 @@ def max_(weights: Array, value: Array) -> Array:
 
 
 def weighted_values(weights: Array, value: Array) -> Array:
-    """`weights @ value`, where a weight of 0 takes nothing: not even NaN or infinity, which hidden values may hold."""
+    """`weights @ value`, where a weight of 0 takes nothing: not even NaN or infinity, which masked values may hold.
+
+    Parameters
+    ----------
+    weights : array [… n m]
+        A row for each query; 0 where a key is not attended.
+    value : array [… m e]
+        A value for each key.
+
+    Returns
+    -------
+    array [… n e]
+
+    Raises
+    ------
+    ValueError
+        Where there are not as many values as weights in a row.
+
+    Examples
+    --------
+    >>> weighted_values(np.array([[1.0, 0.0]]), np.array([[4.0], [np.nan]]))
+    array([[4.]])
+    """
     finite: Array = np.asarray(np.isfinite(value).all(axis=-1))
     if finite.all():
         return weights @ value

@@ -6,23 +6,48 @@ from attncli.ops.registry import structural
 
 @structural(is_exact=True)
 def count(*, first: int, length: int) -> Array:
-    """first, first + 1, …: `length` numbers."""
+    """first, first + 1, …: `length` numbers.
+
+    Examples
+    --------
+    >>> count(first=3, length=2)
+    array([3, 4])
+    """
     return np.arange(first, first + length)
 
 
 @structural(is_exact=True)
 def selected_positions(*, at: list[int]) -> Array:
-    """The positions of the selected queries, as an array."""
+    """The positions of the selected queries, as an array [n].
+
+    Examples
+    --------
+    >>> selected_positions(at=[2, 0])
+    array([2, 0])
+    """
     return np.array(at)
 
 
 @structural(is_exact=True)
 def query_positions(rows: Array, *, first: int) -> Array:
-    """Row i of the queries is at key i + first."""
+    """The position of each query among the keys, [n] to [n]: row i of the queries is at key i + first.
+
+    Examples
+    --------
+    >>> query_positions(np.arange(3), first=2)
+    array([2, 3, 4])
+    """
     return rows + first
 
 
 @structural(is_exact=True)
 def query_positions_at_end(rows: Array, key_lengths: Array, *, first: int) -> Array:
-    """Row i is at key i + first, counted from the end of each batch item's real keys: [n] and [b …] to [b … n]."""
+    """Row i is at key i + first, counted from the end of each batch item's real keys: [n] and [b …] to [b … n].
+
+    Examples
+    --------
+    >>> query_positions_at_end(np.arange(2), np.array([3, 5]), first=-2)
+    array([[1, 2],
+           [3, 4]])
+    """
     return rows + first + key_lengths[..., None]

@@ -17,7 +17,29 @@ EXAMPLE = {"shape": (2, 3)}
 
 
 def stream(name: StreamName, seed: int) -> Stream:
-    """The stream of random numbers that a seed starts: NumPy's PCG64, or the older `numpy.random.seed`."""
+    """The stream of random numbers that a seed starts.
+
+    Parameters
+    ----------
+    name : {"pcg64", "legacy"}
+        NumPy's PCG64, or the older `numpy.random.seed`.
+    seed : int ≥ 0
+        Less than 2³² for "legacy".
+
+    Returns
+    -------
+    numpy.random.Generator or numpy.random.RandomState
+
+    Raises
+    ------
+    ValueError
+        Where the legacy stream can't take the seed.
+
+    Examples
+    --------
+    >>> stream("legacy", 42).randint(3, size=5)
+    array([2, 0, 2, 2, 0])
+    """
     start: Callable[[int], Stream] = np.random.RandomState if name == "legacy" else np.random.default_rng
     return start(seed)
 
@@ -30,7 +52,28 @@ def stream(name: StreamName, seed: int) -> Stream:
     is_drawn=True,
 )
 def randint(stream: Stream, shape: Shape, *, low: int = 0, high: int = 3) -> Array:
-    """Whole numbers from low up to, but not including, high."""
+    """Whole numbers from low up to, but not including, high.
+
+    Parameters
+    ----------
+    stream : numpy.random.Generator or numpy.random.RandomState
+        Where the random numbers come from.
+    shape : tuple of int
+        The shape of the array.
+    low, high : int, optional
+        The least number, and the first that is too large.
+
+    Returns
+    -------
+    array
+        Whole numbers, as float64.
+
+    Examples
+    --------
+    >>> randint(stream("legacy", 42), (2, 3))
+    array([[2., 0., 2.],
+           [2., 0., 0.]])
+    """
     draw = stream.randint if hasattr(stream, "randint") else stream.integers
     return np.asarray(draw(low, high, size=shape, dtype=np.int64), dtype=np.float64)
 
@@ -43,7 +86,27 @@ def randint(stream: Stream, shape: Shape, *, low: int = 0, high: int = 3) -> Arr
     is_drawn=True,
 )
 def uniform(stream: Stream, shape: Shape, *, low: float = 0.0, high: float = 1.0) -> Array:
-    """Numbers between low and high, each as likely."""
+    """Numbers between low and high, each as likely.
+
+    Parameters
+    ----------
+    stream : numpy.random.Generator or numpy.random.RandomState
+        Where the random numbers come from.
+    shape : tuple of int
+        The shape of the array.
+    low, high : float, optional
+        The ends of the interval.
+
+    Returns
+    -------
+    array
+        From low to below high.
+
+    Examples
+    --------
+    >>> uniform(stream("pcg64", 0), (2,)).round(4)
+    array([0.637 , 0.2698])
+    """
     return np.asarray(stream.uniform(low, high, size=shape))
 
 
@@ -55,7 +118,27 @@ def uniform(stream: Stream, shape: Shape, *, low: float = 0.0, high: float = 1.0
     is_drawn=True,
 )
 def normal(stream: Stream, shape: Shape, *, mean: float = 0.0, std: float = 1.0) -> Array:
-    """Numbers around a mean, in a bell of width std."""
+    """Normally distributed numbers around a mean, of standard deviation std.
+
+    Parameters
+    ----------
+    stream : numpy.random.Generator or numpy.random.RandomState
+        Where the random numbers come from.
+    shape : tuple of int
+        The shape of the array.
+    mean, std : float, optional
+        The mean, and the standard deviation.
+
+    Returns
+    -------
+    array
+        Unbounded.
+
+    Examples
+    --------
+    >>> normal(stream("pcg64", 0), (2,)).round(4)
+    array([ 0.1257, -0.1321])
+    """
     return np.asarray(stream.normal(mean, std, size=shape))
 
 
@@ -67,7 +150,27 @@ def normal(stream: Stream, shape: Shape, *, mean: float = 0.0, std: float = 1.0)
     is_drawn=True,
 )
 def xavier_uniform(stream: Stream, shape: Shape, *, gain: float = 1.0) -> Array:
-    """Uniform numbers, so small that a projection keeps the size of what it projects."""
+    """Uniform numbers, so small that a projection keeps the size of what it projects.
+
+    Parameters
+    ----------
+    stream : numpy.random.Generator or numpy.random.RandomState
+        Where the random numbers come from.
+    shape : tuple of int
+        The shape of the array.
+    gain : float, optional
+        Multiplies the limit.
+
+    Returns
+    -------
+    array
+        From −l to l, l = gain √(6 / (rows + columns)).
+
+    Examples
+    --------
+    >>> xavier_uniform(stream("pcg64", 0), (1, 2)).round(4)
+    array([[ 0.3874, -0.6511]])
+    """
     limit = gain * math.sqrt(6 / _fans(shape))
     return np.asarray(stream.uniform(-limit, limit, size=shape))
 
@@ -80,28 +183,103 @@ def xavier_uniform(stream: Stream, shape: Shape, *, gain: float = 1.0) -> Array:
     is_drawn=True,
 )
 def xavier_normal(stream: Stream, shape: Shape, *, gain: float = 1.0) -> Array:
-    """Normal numbers, so small that a projection keeps the size of what it projects."""
+    """Normal numbers, so small that a projection keeps the size of what it projects.
+
+    Parameters
+    ----------
+    stream : numpy.random.Generator or numpy.random.RandomState
+        Where the random numbers come from.
+    shape : tuple of int
+        The shape of the array.
+    gain : float, optional
+        Multiplies the standard deviation.
+
+    Returns
+    -------
+    array
+        Of standard deviation gain √(2 / (rows + columns)).
+
+    Examples
+    --------
+    >>> xavier_normal(stream("pcg64", 0), (1, 2)).round(4)
+    array([[ 0.1027, -0.1079]])
+    """
     return np.asarray(stream.normal(0.0, gain * math.sqrt(2 / _fans(shape)), size=shape))
 
 
 @generator(formula="xᵢⱼ = 1 where i = j, else 0", shapes="-> [r c]", source="the identity matrix", example=EXAMPLE)
 def identity(stream: Stream, shape: Shape) -> Array:
-    """Ones on the diagonal, zeros elsewhere."""
+    """Ones on the diagonal, zeros elsewhere.
+
+    Parameters
+    ----------
+    stream : numpy.random.Generator or numpy.random.RandomState
+        Not read.
+    shape : tuple of int
+        The shape of the array.
+
+    Returns
+    -------
+    array
+        Of one axis: ones.
+
+    Examples
+    --------
+    >>> identity(None, (2, 3))
+    array([[1., 0., 0.],
+           [0., 1., 0.]])
+    """
     return np.eye(*shape) if len(shape) == 2 else np.ones(shape)
 
 
 @generator(formula="x = 0", shapes="-> [r c]", source="a matrix of zeros", example=EXAMPLE)
 def zeros(stream: Stream, shape: Shape) -> Array:
-    """Zeros everywhere."""
+    """Zeros everywhere.
+
+    Parameters
+    ----------
+    stream : numpy.random.Generator or numpy.random.RandomState
+        Not read.
+    shape : tuple of int
+        The shape of the array.
+
+    Returns
+    -------
+    array
+        Zeros.
+
+    Examples
+    --------
+    >>> zeros(None, (2,))
+    array([0., 0.])
+    """
     return np.zeros(shape)
 
 
 @generator(formula="x = 1", shapes="-> [r c]", source="a matrix of ones", example=EXAMPLE)
 def ones(stream: Stream, shape: Shape) -> Array:
-    """Ones everywhere."""
+    """Ones everywhere.
+
+    Parameters
+    ----------
+    stream : numpy.random.Generator or numpy.random.RandomState
+        Not read.
+    shape : tuple of int
+        The shape of the array.
+
+    Returns
+    -------
+    array
+        Ones.
+
+    Examples
+    --------
+    >>> ones(None, (2,))
+    array([1., 1.])
+    """
     return np.ones(shape)
 
 
 def _fans(shape: Shape) -> int:
-    """Rows and columns together: what goes in and what comes out."""
+    """The number of rows and columns together (fan-in + fan-out)."""
     return sum(shape[-2:]) or 1

@@ -15,14 +15,14 @@ UNLIMITED = float("inf")
 
 
 def mask_key_bounds(table: Array, query_rows: Array, key_positions: Array) -> KeyBounds:
-    """Key bounds of a block of queries."""
+    """Key bounds of a block of queries, read off their part of the table."""
     return _bounds_of_table(mask_(table, query_rows, key_positions))
 
 
 def mask_by_hand(
     write: ArithmeticWriter, table: Array, query_rows: Array, key_positions: Array, result: Any
 ) -> list[str]:
-    """Work out one cell by hand."""
+    """What the mask says of one query and one key."""
     return [f"the mask of ({write.query}, {write.key}) is {int(result)}: {_verdict(result)}"]
 
 
@@ -41,19 +41,39 @@ def mask_by_hand(
     sign=MaskSign("×", "masked"),
 )
 def mask_(table: Array, query_rows: Array, key_positions: Array) -> Array:
-    """The user's own table of true and false."""
+    """The user's own table of true and false.
+
+    Parameters
+    ----------
+    table : array [n m] or [1 m]
+        1 or true where the query may attend to the key; axes before these (batch items, heads) lead.
+    query_rows : array [n]
+        The index of each query.
+    key_positions : array [m]
+        The index of each key.
+
+    Returns
+    -------
+    array of bool [… n m]
+
+    Examples
+    --------
+    >>> mask_(np.array([[1, 0], [1, 1]]), np.arange(2), np.arange(3))
+    array([[ True, False, False],
+           [ True,  True, False]])
+    """
     return table_cells(table, query_rows, key_positions, beyond=False).astype(bool, copy=False)
 
 
 def bias_key_bounds(table: Array, query_rows: Array, key_positions: Array) -> KeyBounds:
-    """Key bounds of a block of queries."""
+    """Key bounds of a block of queries, read off their part of the table."""
     return _bounds_of_table(bias(table, query_rows, key_positions))
 
 
 def bias_by_hand(
     write: ArithmeticWriter, table: Array, query_rows: Array, key_positions: Array, result: Any
 ) -> list[str]:
-    """Work out one cell by hand."""
+    """What the bias says of one query and one key."""
     return [f"the bias of ({write.query}, {write.key}) is {'a number' if result else '−∞'}: {_verdict(result)}"]
 
 
@@ -72,17 +92,37 @@ def bias_by_hand(
     sign=MaskSign("−", "bias −∞"),
 )
 def bias(table: Array, query_rows: Array, key_positions: Array) -> Array:
-    """A bias of minus infinity hides its key; columns that the bias lacks are hidden."""
+    """A bias of minus infinity hides its key; columns that the bias lacks are hidden.
+
+    Parameters
+    ----------
+    table : array [n m] or [1 m]
+        Numbers, or −∞; axes before these (batch items, heads) lead.
+    query_rows : array [n]
+        The index of each query.
+    key_positions : array [m]
+        The index of each key.
+
+    Returns
+    -------
+    array of bool [… n m]
+
+    Examples
+    --------
+    >>> bias(np.array([[0, -np.inf], [2, -1]]), np.arange(2), np.arange(2))
+    array([[ True, False],
+           [ True,  True]])
+    """
     return table_cells(table, query_rows, key_positions, beyond=-np.inf) > -np.inf
 
 
 def causal_key_bounds(query_positions: Array, key_positions: Array) -> KeyBounds:
-    """Key bounds of a block of queries."""
+    """Keys up to the block's last position are visible to some query, keys up to its first one to all."""
     return KeyBounds(any_visible=(0, query_positions.max() + 1), all_visible=(0, query_positions.min() + 1))
 
 
 def causal_by_hand(write: ArithmeticWriter, query_positions: Array, key_positions: Array, result: Any) -> list[str]:
-    """Work out one cell by hand."""
+    """The index of one key beside the position of one query."""
     sign = "≤" if result else ">"
     return [f"key {key_positions} {sign} position {query_positions} of {write.query}: {_verdict(result)}"]
 
@@ -101,12 +141,30 @@ def causal_by_hand(write: ArithmeticWriter, query_positions: Array, key_position
     sign=MaskSign("▷", "after the query (causal)"),
 )
 def causal(query_positions: Array, key_positions: Array) -> Array:
-    """No query sees a key that stands after it."""
+    """No query sees a key that stands after it.
+
+    Parameters
+    ----------
+    query_positions : array [… n]
+        The position of each query among the keys.
+    key_positions : array [m]
+        The index of each key.
+
+    Returns
+    -------
+    array of bool [… n m]
+
+    Examples
+    --------
+    >>> causal(np.array([0, 2]), np.arange(3))
+    array([[ True, False, False],
+           [ True,  True,  True]])
+    """
     return key_positions <= query_positions[..., :, None]
 
 
 def window_key_bounds(query_positions: Array, key_positions: Array, *, left: float, right: float) -> KeyBounds:
-    """Key bounds of a block of queries."""
+    """The union of the windows of a block of queries, and their intersection."""
     first, last = query_positions.min(), query_positions.max()
     return KeyBounds(any_visible=(first - left, last + right + 1), all_visible=(last - left, first + right + 1))
 
@@ -114,7 +172,7 @@ def window_key_bounds(query_positions: Array, key_positions: Array, *, left: flo
 def window_by_hand(
     write: ArithmeticWriter, query_positions: Array, key_positions: Array, result: Any, *, left: float, right: float
 ) -> list[str]:
-    """Work out one cell by hand."""
+    """The window of one query, and the index of one key."""
     first = "−∞" if left == UNLIMITED else write(query_positions - left)
     last = "∞" if right == UNLIMITED else write(query_positions + right)
     return [f"the window of {write.query} goes from {first} to {last}; key {key_positions}: {_verdict(result)}"]
@@ -136,19 +194,39 @@ def window_by_hand(
     sign=MaskSign("·", "outside the window"),
 )
 def window(query_positions: Array, key_positions: Array, *, left: float, right: float) -> Array:
-    """Only so many keys to the left and to the right of the query's position are seen."""
+    """Only so many keys to the left and to the right of the query's position are seen.
+
+    Parameters
+    ----------
+    query_positions : array [… n]
+        The position of each query among the keys.
+    key_positions : array [m]
+        The index of each key.
+    left, right : float
+        How many keys on either side; infinity for no limit.
+
+    Returns
+    -------
+    array of bool [… n m]
+
+    Examples
+    --------
+    >>> window(np.array([0, 2]), np.arange(3), left=1, right=0)
+    array([[ True, False, False],
+           [False,  True,  True]])
+    """
     stands = query_positions[..., :, None]
     visible: Array = key_positions >= stands - left
     return visible & (key_positions <= stands + right)
 
 
 def key_lengths_key_bounds(key_positions: Array, key_lengths: Array) -> KeyBounds:
-    """Key bounds of a block of queries."""
+    """Keys up to the longest item are visible to some query, keys up to the shortest one to all."""
     return KeyBounds(any_visible=(0, key_lengths.max()), all_visible=(0, key_lengths.min()))
 
 
 def key_lengths_by_hand(write: ArithmeticWriter, key_positions: Array, key_lengths: Array, result: Any) -> list[str]:
-    """Work out one cell by hand."""
+    """The index of one key beside the number of real keys."""
     sign = "<" if result else "≥"
     return [f"key {key_positions} {sign} {key_lengths} real keys: {_verdict(result)}"]
 
@@ -167,13 +245,38 @@ def key_lengths_by_hand(write: ArithmeticWriter, key_positions: Array, key_lengt
     sign=MaskSign("░", "padding", precedence=1),
 )
 def key_lengths(key_positions: Array, key_lengths: Array) -> Array:
-    """Keys beyond the length of their batch item are padding."""
+    """Keys beyond the length of their batch item are padding.
+
+    Parameters
+    ----------
+    key_positions : array [m]
+        The index of each key.
+    key_lengths : array [b] or [b h]
+        How many keys of each batch item are real.
+
+    Returns
+    -------
+    array of bool [b 1 m] or [b h 1 m]
+
+    Examples
+    --------
+    >>> key_lengths(np.arange(3), np.array([1, 3]))
+    array([[[ True, False, False]],
+    <BLANKLINE>
+           [[ True,  True,  True]]])
+    """
     return key_positions < key_lengths[..., None, None]
 
 
-@structural()
+@structural(is_boolean=True)
 def and_masks(**rules: Array) -> Array:
-    """Visible where every rule says so."""
+    """True where every rule is; the rules [… n m] broadcast.
+
+    Examples
+    --------
+    >>> and_masks(causal=np.array([[True, False]]), window=np.array([[True, True]]))
+    array([[ True, False]])
+    """
     first, *others = rules.values()
     for rule in others:
         first = first & rule
@@ -181,18 +284,46 @@ def and_masks(**rules: Array) -> Array:
 
 
 def apply_mask_by_hand(write: ArithmeticWriter, scores: Any, visible: Any, result: Any) -> list[str]:
-    """Work out one cell by hand."""
+    """One score before and after the mask."""
     return [f"visible: {write(scores)} = {write(result)}" if visible else f"hidden: {write(result)}"]
 
 
 @structural(by_hand=apply_mask_by_hand)
 def apply_mask(scores: Array, visible: Array) -> Array:
-    """The scores, −∞ where the query may not attend to the key."""
+    """The scores [… n m], −∞ where `visible` [… n m] is false.
+
+    Examples
+    --------
+    >>> apply_mask(np.array([[1.0, 2.0]]), np.array([[True, False]]))
+    array([[  1., -inf]])
+    """
     return np.where(visible, scores, -np.inf).astype(scores.dtype, copy=False)
 
 
 def table_cells(table: Array, query_rows: Array, key_positions: Array, *, beyond: float) -> Array:
-    """The cells of a table for some queries and keys; one row serves every query, columns it lacks are `beyond`."""
+    """The cells of a table for some queries and keys.
+
+    Parameters
+    ----------
+    table : array [… q t] or [… 1 t]
+        One row serves every query.
+    query_rows : array [n]
+        The index of each query.
+    key_positions : array [m]
+        The index of each key.
+    beyond : number
+        Fills the columns that the table lacks.
+
+    Returns
+    -------
+    array [… n m]
+        A view of the table where the indices are runs of whole numbers.
+
+    Examples
+    --------
+    >>> table_cells(np.array([[1, 2], [3, 4]]), np.array([1]), np.arange(3), beyond=0)
+    array([[3, 4, 0]])
+    """
     if table.shape[-2] == 1:
         rows = np.broadcast_to(table, (*table.shape[:-2], len(query_rows), table.shape[-1]))
     else:
@@ -210,7 +341,7 @@ def _run(index: Array) -> Any:
 
 
 def _bounds_of_table(visible: Array) -> KeyBounds:
-    """What a block of a table says: the keys from the first visible one to the last, and a run that all see."""
+    """The keys from the first visible one to the last, and from the first on those that every query sees."""
     leading = tuple(range(visible.ndim - 1))
     some = np.flatnonzero(visible.any(axis=leading))
     hidden = np.asarray(~visible.all(axis=leading))
@@ -222,5 +353,5 @@ def _bounds_of_table(visible: Array) -> KeyBounds:
 
 
 def _verdict(visible: Any) -> str:
-    """The last word on a cell."""
+    """The end of the line on a cell."""
     return "visible" if visible else "hidden"

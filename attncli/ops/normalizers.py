@@ -29,7 +29,7 @@ def _exponentials(
 
 
 def softmax_by_hand(write: ArithmeticWriter, scores: Array, result: Any, *, temperature: float = 1.0) -> list[str]:
-    """The exponential of the cell's score, and the sum that divides it."""
+    """The exponential of one score, and the sum over its row [m] that divides it."""
     largest = scores.max()
     difference = write.minus(scores[write.column], largest)
     power = difference if temperature == 1 else f"({difference})/{write(temperature)}"
@@ -48,13 +48,36 @@ def softmax_by_hand(write: ArithmeticWriter, scores: Array, result: Any, *, temp
     is_distribution=True,
 )
 def softmax(scores: Array, *, temperature: Positive = 1.0, tap: Tap = no_tap) -> Array:
-    """Exponentials, divided by their sum; a low temperature sharpens, a high one flattens."""
+    """Exponentials, divided by their sum; a low temperature sharpens, a high one flattens.
+
+    Parameters
+    ----------
+    scores : array [… n m]
+        A row for each query; −∞ where a key is masked.
+    temperature : float > 0, optional
+        The temperature T.
+    tap : callable, optional
+        Receives "exponentials" [… n m].
+
+    Returns
+    -------
+    array [… n m]
+        Rows are ≥ 0 and sum to 1; a row of −∞ becomes zeros.
+
+    Examples
+    --------
+    >>> softmax(np.array([[0.0, 0.0], [np.log(3), -np.inf]]))
+    array([[0.5, 0.5],
+           [1. , 0. ]])
+    >>> softmax(np.array([[np.log(3), 0.0]]), temperature=0.5).round(4)
+    array([[0.9, 0.1]])
+    """
     exponentials = tap("exponentials", _exponentials(scores, largest_of(scores), temperature=temperature))
     return safe_divide(exponentials, exponentials.sum(axis=-1, keepdims=True))
 
 
 def softmax1_by_hand(write: ArithmeticWriter, scores: Array, result: Any) -> list[str]:
-    """Work out one cell by hand."""
+    """The exponential of one score, and one plus the sum over its row [m] that divides it."""
     largest = max(float(scores.max()), 0.0)
     terms = [np.exp(-largest), *np.exp(scores - largest)]
     return [f"exp({write.minus(scores[write.column], largest)}) / ({write.sum(terms)}) = {write(result)}"]
@@ -75,7 +98,25 @@ def softmax1_by_hand(write: ArithmeticWriter, scores: Array, result: Any) -> lis
     by_hand=softmax1_by_hand,
 )
 def softmax1(scores: Array, *, tap: Tap = no_tap) -> Array:
-    """Softmax with one more, invisible key that scores 0: a query may attend to nothing."""
+    """Softmax with one more key that scores 0 and is dropped: a query may attend to nothing.
+
+    Parameters
+    ----------
+    scores : array [… n m]
+        A row for each query; −∞ where a key is masked.
+    tap : callable, optional
+        Receives "exponentials" [… n m].
+
+    Returns
+    -------
+    array [… n m]
+        Rows are ≥ 0 and sum to less than 1.
+
+    Examples
+    --------
+    >>> softmax1(np.array([[0.0, 0.0, np.log(2)]])).round(4)
+    array([[0.2, 0.2, 0.4]])
+    """
     largest = np.maximum(largest_of(scores), 0)
     exponentials = tap("exponentials", _exponentials(scores, largest))
     total: Array = np.exp(-largest) + exponentials.sum(axis=-1, keepdims=True)
@@ -88,7 +129,7 @@ def _logistic(x: Array) -> Array:
 
 
 def sigmoid_by_hand(write: ArithmeticWriter, scores: Array, result: Any, *, shift: float = 0.0) -> list[str]:
-    """Work out one cell by hand."""
+    """The logistic function of one score."""
     power = write.sum([scores[write.column], shift] if shift else [scores[write.column]])
     return [f"1 / (1 + exp(−({power}))) = {write(result)}"]
 
@@ -106,12 +147,30 @@ def sigmoid_by_hand(write: ArithmeticWriter, scores: Array, result: Any, *, shif
     by_hand=sigmoid_by_hand,
 )
 def sigmoid(scores: Array, *, shift: float = 0.0) -> Array:
-    """Each key on its own: a weight between 0 and 1, whatever the other keys score."""
+    """Each key on its own: a weight between 0 and 1, whatever the other keys score.
+
+    Parameters
+    ----------
+    scores : array [… n m]
+        A row for each query; −∞ where a key is masked.
+    shift : float, optional
+        Added to every score; −log m makes rows sum to about 1.
+
+    Returns
+    -------
+    array [… n m]
+        From 0 to 1.
+
+    Examples
+    --------
+    >>> sigmoid(np.array([[0.0, np.log(3), -np.inf]])).round(4)
+    array([[0.5 , 0.75, 0.  ]])
+    """
     return _logistic(scores + shift)
 
 
 def relu_by_hand(write: ArithmeticWriter, scores: Array, result: Any) -> list[str]:
-    """Work out one cell by hand."""
+    """The larger of one score and 0."""
     return [f"max({write(scores[write.column])}, 0) = {write(result)}"]
 
 
@@ -126,12 +185,28 @@ def relu_by_hand(write: ArithmeticWriter, scores: Array, result: Any) -> list[st
     by_hand=relu_by_hand,
 )
 def relu(scores: Array) -> Array:
-    """The scores themselves where they are positive; 0 elsewhere."""
+    """The scores themselves where they are positive; 0 elsewhere.
+
+    Parameters
+    ----------
+    scores : array [… n m]
+        A row for each query; −∞ where a key is masked.
+
+    Returns
+    -------
+    array [… n m]
+        ≥ 0.
+
+    Examples
+    --------
+    >>> relu(np.array([[2.0, -1.0, 0.0]]))
+    array([[2., 0., 0.]])
+    """
     return np.maximum(scores, 0)
 
 
 def topk_by_hand(write: ArithmeticWriter, scores: Array, result: Any, *, k: int) -> list[str]:
-    """Work out one cell by hand."""
+    """Whether one score is among the k largest of its row [m], and its softmax among those."""
     least = np.sort(scores)[-min(k, len(scores))]
     if scores[write.column] < least:
         return [f"{write(scores[write.column])} is not among the {k} largest scores: 0 = {write(result)}"]
@@ -150,7 +225,27 @@ def topk_by_hand(write: ArithmeticWriter, scores: Array, result: Any, *, k: int)
     is_distribution=True,
 )
 def topk(scores: Array, *, k: Annotated[int, Range(least=1)], tap: Tap = no_tap) -> Array:
-    """Softmax over the k best keys; keys that tie with the k-th stay, so that equal scores get equal weights."""
+    """Softmax over the k best keys; keys that tie with the k-th stay, so that equal scores get equal weights.
+
+    Parameters
+    ----------
+    scores : array [… n m]
+        A row for each query; −∞ where a key is masked.
+    k : int ≥ 1
+        How many keys; of fewer keys all are taken.
+    tap : callable, optional
+        Receives "exponentials" [… n m].
+
+    Returns
+    -------
+    array [… n m]
+        Rows are ≥ 0 and sum to 1; a row of −∞ becomes zeros.
+
+    Examples
+    --------
+    >>> topk(np.array([[0.0, np.log(3), -5.0, -6.0]]), k=2).round(4)
+    array([[0.25, 0.75, 0.  , 0.  ]])
+    """
     least = -np.sort(-scores, axis=-1)[..., min(k, scores.shape[-1]) - 1, None]
     return softmax(np.where(scores < least, -np.inf, scores).astype(scores.dtype), tap=tap)
 
@@ -162,7 +257,7 @@ def _equal(scores: Array, running_max: Array, *, out: Array | None = None) -> Ar
 
 
 def hardmax_by_hand(write: ArithmeticWriter, scores: Array, result: Any) -> list[str]:
-    """Work out one cell by hand."""
+    """Whether one score is the largest of its row [m], and how many are equal."""
     largest, own = scores.max(), scores[write.column]
     if own < largest:
         return [f"{write(own)} is less than the largest score, {write(largest)}: 0 = {write(result)}"]
@@ -179,7 +274,23 @@ def hardmax_by_hand(write: ArithmeticWriter, scores: Array, result: Any) -> list
     is_distribution=True,
 )
 def hardmax(scores: Array) -> Array:
-    """All weight on the largest score; keys that tie share it, as softmax does when the temperature goes to 0."""
+    """All weight on the largest score; keys that tie share it, as softmax does when the temperature goes to 0.
+
+    Parameters
+    ----------
+    scores : array [… n m]
+        A row for each query; −∞ where a key is masked.
+
+    Returns
+    -------
+    array [… n m]
+        Rows are ≥ 0 and sum to 1; a row of −∞ becomes zeros.
+
+    Examples
+    --------
+    >>> hardmax(np.array([[3.0, 1.0, 3.0, 2.0]]))
+    array([[0.5, 0. , 0.5, 0. ]])
+    """
     largest = _equal(scores, largest_of(scores))
     return safe_divide(largest, largest.sum(axis=-1, keepdims=True))
 
@@ -190,7 +301,7 @@ def _visible_scores(scores: Array, _running_max: Array | None, *, out: Array | N
 
 
 def sum_by_hand(write: ArithmeticWriter, scores: Array, result: Any) -> list[str]:
-    """Work out one cell by hand."""
+    """One score, divided by the sum of its row [m]."""
     visible = none(scores)
     if visible.sum() == 0:
         return [f"the row sums to 0: 0 = {write(result)}"]
@@ -206,13 +317,30 @@ def sum_by_hand(write: ArithmeticWriter, scores: Array, result: Any) -> list[str
     by_hand=sum_by_hand,
 )
 def sum_(scores: Array) -> Array:
-    """Each score, divided by the sum of its row; a row that sums to 0 becomes zeros."""
+    """Each score, divided by the sum of its row; a row that sums to 0 becomes zeros.
+
+    Parameters
+    ----------
+    scores : array [… n m]
+        A row for each query; −∞ where a key is masked.
+
+    Returns
+    -------
+    array [… n m]
+        Rows sum to 1, and have negative weights where scores are negative; masked keys count as 0.
+
+    Examples
+    --------
+    >>> sum_(np.array([[1.0, 3.0, 4.0], [1.0, -1.0, 0.0]]))
+    array([[0.125, 0.375, 0.5  ],
+           [0.   , 0.   , 0.   ]])
+    """
     visible = none(scores)
     return safe_divide(visible, visible.sum(axis=-1, keepdims=True))
 
 
 def none_by_hand(write: ArithmeticWriter, scores: Array, result: Any) -> list[str]:
-    """Work out one cell by hand."""
+    """The score itself."""
     return [f"the score is the weight: {write(scores[write.column])} = {write(result)}"]
 
 
@@ -225,18 +353,48 @@ def none_by_hand(write: ArithmeticWriter, scores: Array, result: Any) -> list[st
     by_hand=none_by_hand,
 )
 def none(scores: Array) -> Array:
-    """The scores themselves are the weights."""
+    """The scores themselves are the weights.
+
+    Parameters
+    ----------
+    scores : array [… n m]
+        A row for each query; −∞ where a key is masked.
+
+    Returns
+    -------
+    array [… n m]
+        The scores, 0 where a key is masked.
+
+    Examples
+    --------
+    >>> none(np.array([[1.0, -3.0, -np.inf]]))
+    array([[ 1., -3.,  0.]])
+    """
     return np.where(scores == -np.inf, 0, scores).astype(scores.dtype, copy=False)
 
 
 def largest_of(scores: Array) -> Array:
-    """Each row's largest score; 0 where every key is hidden."""
+    """Each row's largest score, [… n m] to [… n 1]; 0 where every key is masked.
+
+    Examples
+    --------
+    >>> largest_of(np.array([[1.0, 3.0], [-np.inf, -np.inf]]))
+    array([[3.],
+           [0.]])
+    """
     largest = scores.max(axis=-1, keepdims=True)
     finite: Array = np.where(largest == -np.inf, 0, largest)
     return finite.astype(scores.dtype)
 
 
 def safe_divide(numerator: Array, denominator: Array) -> Array:
-    """`numerator / denominator`, and 0 where the denominator is 0."""
+    """`numerator / denominator`, and 0 where the denominator is 0; the two broadcast.
+
+    Examples
+    --------
+    >>> safe_divide(np.array([[1.0, 3.0], [0.0, 0.0]]), np.array([[4.0], [0.0]]))
+    array([[0.25, 0.75],
+           [0.  , 0.  ]])
+    """
     quotient: Array = np.where(denominator == 0, 0, numerator / np.where(denominator == 0, 1, denominator))
     return quotient.astype(numerator.dtype)

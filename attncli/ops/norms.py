@@ -11,7 +11,7 @@ Small = Annotated[float, Range(least=0)]
 
 
 def l2_by_hand(write: ArithmeticWriter, x: Array, result: Any) -> list[str]:
-    """Work out one cell by hand."""
+    """The Euclidean norm of one vector [d], then its division."""
     length = np.sqrt((x * x).sum())
     return [f"‖x‖ = √({write.products(x, x)}) = {write(length)}", f"{write(x)}/{write(length)} = {write(result)}"]
 
@@ -24,12 +24,28 @@ def l2_by_hand(write: ArithmeticWriter, x: Array, result: Any) -> list[str]:
     by_hand=l2_by_hand,
 )
 def l2(x: Array) -> Array:
-    """Each vector divided by its length; a zero vector stays zero."""
+    """Each vector divided by its Euclidean norm; a zero vector stays zero.
+
+    Parameters
+    ----------
+    x : array [… n d]
+        A vector in each row.
+
+    Returns
+    -------
+    array [… n d]
+
+    Examples
+    --------
+    >>> l2(np.array([[3.0, 4.0], [0.0, 0.0]]))
+    array([[0.6, 0.8],
+           [0. , 0. ]])
+    """
     return l2_normalize(x)
 
 
 def rms_by_hand(write: ArithmeticWriter, x: Array, result: Any, *, eps: float = 0.0) -> list[str]:
-    """Work out one cell by hand."""
+    """The mean square of one vector [d], then its division by the root."""
     mean = (x * x).mean()
     root = f"{write(mean)} + {write(eps)}" if eps else write(mean)
     return [f"mean(x²) = ({write.products(x, x)})/{len(x)} = {write(mean)}", f"{write(x)}/√({root}) = {write(result)}"]
@@ -43,6 +59,24 @@ def rms_by_hand(write: ArithmeticWriter, x: Array, result: Any, *, eps: float = 
     by_hand=rms_by_hand,
 )
 def rms(x: Array, *, eps: Small = 0.0) -> Array:
-    """Each vector divided by the root of its mean square; a zero vector stays zero."""
+    """Each vector divided by the root of its mean square; a zero vector stays zero.
+
+    Parameters
+    ----------
+    x : array [… n d]
+        A vector in each row.
+    eps : float ≥ 0, optional
+        Added to the mean square.
+
+    Returns
+    -------
+    array [… n d]
+
+    Examples
+    --------
+    >>> rms(np.array([[1.0, 7.0], [0.0, 0.0]]))
+    array([[0.2, 1.4],
+           [0. , 0. ]])
+    """
     size = np.sqrt((x * x).mean(axis=-1, keepdims=True) + eps)
     return x / np.where(size == 0, 1, size)

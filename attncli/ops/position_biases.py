@@ -17,9 +17,27 @@ from attncli.ops.structural import per_head
 
 @structural(is_exact=True)
 def published_slopes(*, shape: tuple[int]) -> Array:
-    """2^(−8/n), 2^(−16/n), … for n heads, n a power of two.
+    """2^(−8/h), 2^(−16/h), … for h heads, h a power of two.
 
-    Of another count: those of the power below it, then every second one of the power above.
+    Of another count: those of the power of two below it, then every second one of the power above.
+
+    Parameters
+    ----------
+    shape : tuple of one int
+        How many heads.
+
+    Returns
+    -------
+    array [h]
+
+    References
+    ----------
+    Press, Smith & Lewis 2022, §3; the slopes of other head counts: their code, get_slopes
+
+    Examples
+    --------
+    >>> published_slopes(shape=(4,))
+    array([0.25      , 0.0625    , 0.015625  , 0.00390625])
     """
     (heads,) = shape
     power = 2 ** int(math.log2(heads))
@@ -30,7 +48,7 @@ def published_slopes(*, shape: tuple[int]) -> Array:
 
 
 def _slopes_formula(shape: tuple[int, ...]) -> str:
-    """What the step of the slopes says."""
+    """How the step of the slopes reads."""
     return f"the published ones of {shape[0]} head{'s' if shape[0] > 1 else ''}"
 
 
@@ -43,7 +61,7 @@ def alibi_by_hand(
     heads: int | None = None,
     slopes: Any = None,
 ) -> list[str]:
-    """Work out one cell by hand."""
+    """The slope times one distance, negative."""
     distance = abs(query_positions - key_positions)
     slope = -result / distance if distance else 0.0
     return [f"−{write(slope)}·|{query_positions} − {key_positions}| = {write(result)}"]
@@ -65,7 +83,34 @@ def alibi(
     *,
     slopes: Array | float | None = None,
 ) -> Array:
-    """The farther a key, the lower its score; each head has a slope of its own."""
+    """The farther a key, the lower its score; each head has a slope of its own.
+
+    Parameters
+    ----------
+    query_positions : array [… n]
+        The position of each query among the keys.
+    key_positions : array [m]
+        The index of each key.
+    heads : int, optional
+        How many heads there are; None without an axis of heads.
+    slopes : array [h] or float, optional
+        How fast the scores of each head fall with the distance; without it `published_slopes`.
+
+    Returns
+    -------
+    array [… h n m], or [… n m] without an axis of heads
+        ≤ 0 for slopes ≥ 0.
+
+    Examples
+    --------
+    >>> alibi(np.array([0, 2]), np.array([0, 2]), slopes=np.array([0.5]))
+    array([[-0., -1.],
+           [-1., -0.]])
+    >>> alibi(np.array([1]), np.array([0, 1]), heads=2, slopes=np.array([0.5, 0.25]))
+    array([[[-0.5 , -0.  ]],
+    <BLANKLINE>
+           [[-0.25, -0.  ]]])
+    """
     if slopes is None:
         slopes = published_slopes(shape=(heads or 1,))
     slope = per_head(np.asarray(slopes), heads)
@@ -96,7 +141,7 @@ def t5_by_hand(
     bidirectional: bool = True,
     heads: int | None = None,
 ) -> list[str]:
-    """Work out one cell by hand."""
+    """The bucket of one distance, and its number in the table."""
     bucket = int(t5_bucket(np.array(key_positions - query_positions), len(table), max_distance, bidirectional))
     return [
         f"key {key_positions} − position {query_positions} is in bucket {bucket}: table[{bucket}] = {write(result)}"
@@ -126,7 +171,33 @@ def t5(
     max_distance: Annotated[int, Range(least=2)] = 128,
     bidirectional: bool = True,
 ) -> Array:
-    """A learned number for each head and each range of distances; far distances share one."""
+    """A learned number for each head and each range of distances; far distances share one.
+
+    Parameters
+    ----------
+    query_positions : array [… n]
+        The position of each query among the keys.
+    key_positions : array [m]
+        The index of each key.
+    heads : int, optional
+        How many heads there are; None without an axis of heads.
+    table : array [r h]
+        A row for each of the r buckets of distances, a column for each head.
+    max_distance : int ≥ 2, optional
+        The last bucket begins here.
+    bidirectional : bool, optional
+        Half of the buckets are for keys after the query; without it those share the first bucket.
+
+    Returns
+    -------
+    array [… h n m], or [… n m] without an axis of heads
+
+    Examples
+    --------
+    >>> t5(np.arange(2), np.arange(2), table=np.array([[5], [7], [0], [3]]))
+    array([[5, 3],
+           [7, 5]])
+    """
     distance = key_positions - query_positions[..., :, None]
     bucket = t5_bucket(distance, len(table), max_distance, bidirectional)
     return table[bucket, per_head(np.arange(table.shape[-1]), heads)]
@@ -135,7 +206,30 @@ def t5(
 def t5_bucket(distance: Array, buckets: int, max_distance: int, bidirectional: bool) -> Array:
     """Which bucket a distance j − i falls into: one each for near ones, logarithmically wider ones up to the last.
 
-    With `bidirectional` half of the buckets are for keys after the query; without it those share bucket 0.
+    Parameters
+    ----------
+    distance : array of int [… n m]
+        The key's index less the query's position.
+    buckets : int
+        How many there are.
+    max_distance : int
+        The last bucket begins here.
+    bidirectional : bool
+        Half of the buckets are for keys after the query; without it those share bucket 0.
+
+    Returns
+    -------
+    array of int [… n m]
+        From 0 to `buckets` − 1.
+
+    References
+    ----------
+    Raffel et al. 2020, §2.1; their code, _relative_position_bucket
+
+    Examples
+    --------
+    >>> t5_bucket(np.array([0, -1, -5, -100, 1]), buckets=8, max_distance=16, bidirectional=True)
+    array([0, 1, 2, 3, 5])
     """
     half = buckets // 2 if bidirectional else buckets
     away = abs(distance) if bidirectional else np.maximum(-distance, 0)
@@ -166,7 +260,7 @@ def check_shaw(use: OperatorUse) -> None:
 def shaw_by_hand(
     write: ArithmeticWriter, query: Array, query_positions: Any, key_positions: Any, result: Any, *, table: Array
 ) -> list[str]:
-    """Work out one cell by hand."""
+    """The dot product of one query [d] and the vector of one distance."""
     row = table[relative_row(key_positions - query_positions, len(table))]
     distance = f"a({key_positions} − {query_positions})"
     return [f"q({write.query})·{distance} = {write.products(query, row)} = {write(result)}"]
@@ -188,14 +282,43 @@ def shaw_by_hand(
     acts_on="products",
 )
 def shaw(query: Array, query_positions: Array, key_positions: Array, *, table: Annotated[Array, TABLE]) -> Array:
-    """A learned key for each distance, up to the farthest that the table has; its middle row is distance 0."""
+    """A learned key for each distance, up to the farthest that the table has; its middle row is distance 0.
+
+    Parameters
+    ----------
+    query : array [… n d]
+        A query in each row.
+    query_positions : array [… n]
+        The position of each query among the keys.
+    key_positions : array [m]
+        The index of each key.
+    table : array [r d]
+        A vector for each distance, r an odd number; distances beyond its ends get the ends.
+
+    Returns
+    -------
+    array [… n m]
+
+    Examples
+    --------
+    >>> table = np.array([[1, 0], [0, 0], [0, 1]])
+    >>> shaw(np.array([[1, 2], [3, 1]]), np.arange(2), np.arange(2), table=table)
+    array([[0, 2],
+           [3, 0]])
+    """
     products = query @ table.mT
     index = relative_row(key_positions - query_positions[..., :, None], table.shape[-2])
     return np.take_along_axis(products, np.broadcast_to(index, (*products.shape[:-1], index.shape[-1])), axis=-1)
 
 
 def relative_row(distance: Array, rows: int) -> Array:
-    """The row of a table whose middle row is distance 0; distances beyond its ends get the ends."""
+    """The row of a table whose middle row is distance 0; distances beyond its ends get the ends.
+
+    Examples
+    --------
+    >>> relative_row(np.array([-5, -1, 0, 1, 5]), rows=5)
+    array([0, 1, 2, 3, 4])
+    """
     farthest = rows // 2
     return np.clip(distance, -farthest, farthest) + farthest
 
@@ -203,12 +326,33 @@ def relative_row(distance: Array, rows: int) -> Array:
 def add_bias_by_hand(
     write: ArithmeticWriter, scores: Any, table: Array, query_rows: Any, key_positions: Any, result: Any
 ) -> list[str]:
-    """Work out one cell by hand."""
+    """One score and its bias."""
     return [f"{write(scores)} + {write.factor(result - scores)} = {write(result)}"]
 
 
 @structural(by_hand=add_bias_by_hand)
 def add_bias(scores: Array, table: Array, query_rows: Array, key_positions: Array) -> Array:
-    """The scores and the user's own numbers; where those are −∞ the key is masked, and nothing is added."""
+    """The scores and the user's own numbers; where those are −∞ the key is masked, and nothing is added.
+
+    Parameters
+    ----------
+    scores : array [… n m]
+        A row for each query; −∞ where a key is masked.
+    table : array [… n m] or [… 1 m]
+        Columns that it lacks count as 0.
+    query_rows : array [n]
+        The index of each query.
+    key_positions : array [m]
+        The index of each key.
+
+    Returns
+    -------
+    array [… n m]
+
+    Examples
+    --------
+    >>> add_bias(np.array([[1.0, 2.0, 3.0]]), np.array([[10.0, -np.inf]]), np.arange(1), np.arange(3))
+    array([[11.,  2.,  3.]])
+    """
     cells = table_cells(table, query_rows, key_positions, beyond=0)
     return scores + np.where(cells == -np.inf, 0, cells)

@@ -43,7 +43,7 @@ def rope_by_hand(
     offset: float = 0.0,
     frequencies: Array | None = None,
 ) -> list[str]:
-    """Work out one cell by hand."""
+    """The angle of the first pair of one vector [d], and the rotation of that pair."""
     turning = x.shape[-1] if dims is None else dims
     angles = _angles(np.asarray(positions), turning, base, scaling, offset, frequencies)
     one, other = pair(len(angles), interleaved)
@@ -84,7 +84,39 @@ def rope(
     offset: float = 0.0,
     frequencies: Array | None = None,
 ) -> Array:
-    """Turns pairs of features by an angle that grows with the position, so that scores see distances alone."""
+    """Turns pairs of features by an angle that grows with the position, so that scores see distances alone.
+
+    Parameters
+    ----------
+    x : array [… n d]
+        A vector in each row.
+    positions : array [… n]
+        The position of each row.
+    base : float > 0, optional
+        The slowest pair turns about once in 2π · `base` positions.
+    dims : int ≥ 2, optional
+        How many features turn, an even number; the others stay. Without it all.
+    interleaved : bool, optional
+        Pairs are neighbours; without it one feature in each half.
+    scaling : float > 0, optional
+        Positions are divided by it.
+    offset : float, optional
+        Added to the positions.
+    frequencies : array [f], optional
+        The angle of each of f pairs from one position to the next, instead of `base` and `dims`.
+
+    Returns
+    -------
+    array [… n d]
+        A copy; the norm of each row stays.
+
+    Examples
+    --------
+    >>> rope(np.array([[1.0, 2, 3, 4]]), np.array([1]), frequencies=np.array([np.pi / 2, 0])).round(4)
+    array([[-3.,  2.,  1.,  4.]])
+    >>> rope(np.array([[1.0, 0, 0, 0]]), np.array([2]), interleaved=True).round(4)
+    array([[-0.4161,  0.9093,  0.    ,  0.    ]])
+    """
     turning = x.shape[-1] if dims is None else dims
     angles = _angles(positions, turning, base, scaling, offset, frequencies)
     cosine, sine = np.cos(angles), np.sin(angles)
@@ -97,13 +129,27 @@ def rope(
 
 
 def rope_frequencies(dims: int, base: float) -> Array:
-    """How far each pair turns from one position to the next: base^(−2f/dims) radians, f = 0 … dims/2 − 1."""
+    """The angle of each pair from one position to the next: base^(−2f/dims) radians, f = 0 … dims/2 − 1.
+
+    Examples
+    --------
+    >>> rope_frequencies(4, 10000.0)
+    array([1.  , 0.01])
+    """
     frequencies: Array = base ** (-np.arange(0, dims, 2) / dims)
     return frequencies
 
 
 def pair(count: int, interleaved: bool) -> tuple[slice, slice]:
-    """Where the first and the second feature of each pair stand: neighbours, or one in each half."""
+    """Slices of the first and of the second feature of each of `count` pairs: neighbours, or one in each half.
+
+    Examples
+    --------
+    >>> pair(2, interleaved=True)
+    (slice(0, 4, 2), slice(1, 4, 2))
+    >>> pair(2, interleaved=False)
+    (slice(0, 2, None), slice(2, 4, None))
+    """
     if interleaved:
         return slice(0, 2 * count, 2), slice(1, 2 * count, 2)
     return slice(0, count), slice(count, 2 * count)
@@ -123,7 +169,7 @@ def _angles(
 def sinusoidal_by_hand(
     write: ArithmeticWriter, positions: Any, result: Any, *, features: int, base: float = 10000.0, offset: float = 0.0
 ) -> list[str]:
-    """Work out one cell by hand."""
+    """The first sine of one position, and its whole vector."""
     place = write(positions + offset)
     return [f"P[x1] = sin({place}/{write(base)}^0) = {write(result[0])}", f"P = {write(result)}"]
 
@@ -137,7 +183,30 @@ def sinusoidal_by_hand(
     acts_on="embeddings",
 )
 def sinusoidal(positions: Array, features: int, *, base: Positive = 10000.0, offset: float = 0.0) -> Array:
-    """Sines and cosines of the position, from fast to slow, added to the embeddings."""
+    """Sines and cosines of the position, from fast to slow, added to the embeddings.
+
+    Parameters
+    ----------
+    positions : array [n]
+        The position of each row.
+    features : int
+        How many features an embedding has.
+    base : float > 0, optional
+        The slowest pair turns about once in 2π · `base` positions.
+    offset : float, optional
+        Added to the positions.
+
+    Returns
+    -------
+    array [n x]
+        Sines in even columns, cosines in odd ones.
+
+    Examples
+    --------
+    >>> sinusoidal(np.array([0, 1]), 4).round(4)
+    array([[0.    , 1.    , 0.    , 1.    ],
+           [0.8415, 0.5403, 0.01  , 1.    ]])
+    """
     angles = _angles(positions, features, base, 1.0, offset, None)
     table = np.empty((*positions.shape, features))
     table[..., 0::2] = np.sin(angles)
@@ -161,7 +230,7 @@ def check_learned(use: OperatorUse) -> None:
 def learned_by_hand(
     write: ArithmeticWriter, positions: Any, result: Any, *, table: Array, features: int | None = None, offset: int = 0
 ) -> list[str]:
-    """Work out one cell by hand."""
+    """The row of the table at one position."""
     return [f"P = table[{positions + offset}] = {write(result)}"]
 
 
@@ -175,17 +244,50 @@ def learned_by_hand(
     acts_on="embeddings",
 )
 def learned(positions: Array, features: int | None = None, *, table: Annotated[Array, TABLE], offset: int = 0) -> Array:
-    """A learned vector for each position, added to the embeddings."""
+    """A learned vector for each position, added to the embeddings.
+
+    Parameters
+    ----------
+    positions : array of int [n]
+        The position of each row.
+    features : int, optional
+        Not read: the table says how many there are.
+    table : array [t x]
+        A row for each position.
+    offset : int, optional
+        Added to the positions.
+
+    Returns
+    -------
+    array [n x]
+
+    Raises
+    ------
+    IndexError
+        Where the table has no row for a position.
+
+    Examples
+    --------
+    >>> learned(np.array([2, 0]), table=np.array([[1, 2], [3, 4], [5, 6]]))
+    array([[5, 6],
+           [1, 2]])
+    """
     vectors: Array = table[positions + offset]
     return vectors
 
 
 def add_positions_by_hand(write: ArithmeticWriter, x: Array, positions: Array, result: Any) -> list[str]:
-    """Work out one cell by hand."""
+    """One embedding [x] and the vector of its position."""
     return [f"{write(x)} + {write(positions)} = {write(result)}"]
 
 
 @structural(by_hand=add_positions_by_hand)
 def add_positions(x: Array, positions: Array) -> Array:
-    """The embeddings and the vectors of their positions, together."""
+    """The embeddings [… n x] and the vectors of their positions [n x], together.
+
+    Examples
+    --------
+    >>> add_positions(np.array([[1.0, 2.0]]), np.array([[0.0, 1.0]]))
+    array([[1., 3.]])
+    """
     return x + positions

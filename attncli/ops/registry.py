@@ -1,15 +1,16 @@
 """Operator records: everything that is known of an operator is a field of its record, which hangs on its function.
 
 Lists, help, completion, validation, explanations, engines and laws read the record. An operator is one function with
-one decorator; nothing else has to be told that it exists. Packages bring operators through the entry-point group
+one decorator; there is no list to add it to. Packages bring operators through the entry-point group
 `attncli.operators`: each entry point names a module or a function, which is imported, and whose decorators register.
 """
 
 import math
+import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from types import MappingProxyType
-from typing import Annotated, Any, Literal, ParamSpec, Protocol, TypeVar, get_args, get_origin
+from typing import Annotated, Any, Literal, ParamSpec, Protocol, TypeVar, get_args, get_origin, get_type_hints
 
 from attncli.base.axes import LEGEND, Letters, Signature, parse
 from attncli.base.errors import AttnError, UnknownNameError
@@ -170,6 +171,7 @@ class StructuralRecord:
 
     by_hand: ByHand | None = None
     is_exact: bool = False  # counts, or moves numbers and computes none: nothing is widened or rounded
+    is_boolean: bool = False  # its result is true or false
 
 
 @dataclass(frozen=True, eq=False)
@@ -296,45 +298,88 @@ def _load_entry_points() -> None:
     for entry_point in entry_points(group=ENTRY_POINTS):
         try:
             entry_point.load()
-        except (ImportError, AttributeError, AttnError) as error:
-            message = f"its operators can't be loaded ({error})"
-            raise AttnError(message, where=f"package {entry_point.value}", hint="mend or uninstall it") from None
+        except Exception as error:  # the import of somebody's package may raise anything
+            message = f"its operators can't be loaded ({type(error).__name__}: {error})"
+            raise AttnError(message, where=f"package {entry_point.value}", hint="mend or uninstall it") from error
 
 
 def register(kind: str, **fields: Any) -> Register:
     """A decorator that makes an operator's record, checks it, and hangs it on the function.
 
-    Raises AttnError where the name is taken (the message names both functions), the formula, source or docstring is
-    missing, a letter is not in the legend, or the function has an argument that no plan hands it.
+    `score`, `normalizer`, `context`, `position`, `mask`, `norm` and `generator` call it. The name of the operator is
+    that of its function, without a trailing underscore. Arguments before `*` are what plans hand to every operator of
+    the kind; those after it are its own parameters. The formula and the source are added to the function's docstring.
+
+    Parameters
+    ----------
+    kind : str
+        A key of ARGUMENTS.
+    **fields
+        Fields of OperatorRecord. `shapes` is a text with the letters of `attncli.base.axes.LEGEND`, in which lengths
+        that must agree have the same letter; axes before those named broadcast.
+
+    Returns
+    -------
+    callable
+        It returns the function that it gets, with the attribute `record`.
+
+    Raises
+    ------
+    AttnError
+        Where the name is taken (the message names both modules), the formula, the source or the docstring is missing,
+        a letter is not in the legend, or the function has an argument that no plan hands it or a parameter of a type
+        that nothing reads.
+
+    Examples
+    --------
+    An own normalizer, with the parameter `power`, for `attn compute --normalize powers:power=2`:
+
+    >>> from typing import Annotated
+    >>> @normalizer(
+    ...     formula="aᵢⱼ = max(sᵢⱼ, 0)ᵖ / Σⱼ max(sᵢⱼ, 0)ᵖ",
+    ...     shapes="scores[n m] -> [n m]",
+    ...     source="nobody's",
+    ...     example={"scores": [[1, 3]], "power": 1, "gives": [[0.25, 0.75]]},
+    ... )
+    ... def powers(scores: Array, *, power: Annotated[float, Range(above=0)] = 1.0) -> Array:
+    ...     '''Positive scores to a power, divided by their sum.'''
+    ...     powers = scores.clip(0) ** power
+    ...     return powers / powers.sum(axis=-1, keepdims=True)
+    >>> print(powers.record.parameter("power"))
+    power: number > 0 = 1
+    >>> look_up("normalize", "powers").summary
+    'Positive scores to a power, divided by their sum.'
     """
 
     def decorate(function: Callable[P, R], /) -> OperatorFunction[P, R]:
         code: Any = function
-        signature = parse(fields["shapes"])
+        name, signature = code.__name__.rstrip("_"), parse(fields["shapes"])
+        where = f"{kind} {name!r} in {code.__module__}"
         record = OperatorRecord(
             kind=kind,
-            name=code.__name__.rstrip("_"),
+            name=name,
             function=function,
-            parameters=_parameters(code, signature),
+            parameters=_parameters(code, signature, where),
             **{**fields, "shapes": signature, "example": MappingProxyType(dict(fields["example"]))},
         )
-        _check(record, code)
-        _RECORDS[kind][record.name] = record
+        _check(record, code, where)
+        _RECORDS[kind][name] = record
         code.record = record
+        _document(record, code)
         decorated: OperatorFunction[P, R] = code
         return decorated
 
     return decorate
 
 
-def _check(record: OperatorRecord, function: Any) -> None:
+def _check(record: OperatorRecord, function: Any, where: str) -> None:
     """Raise AttnError where a record is incomplete or its name is taken."""
     taken = _RECORDS[record.kind].get(record.name)
     if taken is not None:
-        places = f"{taken.function.__module__} and {function.__module__}"
-        raise AttnError(f"{record.kind} {record.name!r} is registered twice, in {places}")
-    where = f"{record.kind} {record.name!r} in {function.__module__}"
-    for what, text in (("formula", record.formula), ("source", record.source), ("docstring", record.summary)):
+        modules = f"{taken.function.__module__} and {function.__module__}"
+        raise AttnError(f"{record.kind} {record.name!r} is registered twice, in {modules}")
+    docstring = record.summary if sys.flags.optimize < 2 else "-OO leaves none"
+    for what, text in (("formula", record.formula), ("source", record.source), ("docstring", docstring)):
         if not text:
             raise AttnError(f"has no {what}", where=where)
     letters = {
@@ -347,7 +392,7 @@ def _check(record: OperatorRecord, function: Any) -> None:
     handed = ARGUMENTS[record.kind] | set(record.derived)
     for name in (*_positional(function), *record.shapes.arrays):
         if name not in handed | own:
-            hint = f"a {record.kind} gets {', '.join(sorted(handed))}; its own parameters stand after *"
+            hint = f"a {record.kind} gets {', '.join(sorted(handed))}; its own parameters follow *"
             raise AttnError(f"has an argument {name!r} that no plan hands it", where=where, hint=hint)
 
 
@@ -355,6 +400,16 @@ def _positional(function: Any) -> Sequence[str]:
     """The names of the arguments before `*`."""
     names: Sequence[str] = function.__code__.co_varnames[: function.__code__.co_argcount]
     return names
+
+
+def _document(record: OperatorRecord, function: Any) -> None:
+    """Add the formula and the source to a function's docstring, so that they are written once."""
+    if function.__doc__ is None:
+        return
+    first, *others = function.__doc__.rstrip().split("\n")
+    margin = min((len(line) - len(line.lstrip()) for line in others if line.strip()), default=0)
+    added = ["", "Notes", "-----", record.formula, "", "References", "----------", record.source, ""]
+    function.__doc__ = "\n".join([first, *others, *(" " * margin + line if line else "" for line in added)])
 
 
 def score(
@@ -472,31 +527,33 @@ def generator(
 
 
 def structural(
-    *, by_hand: ByHand | None = None, is_exact: bool = False
+    *, by_hand: ByHand | None = None, is_exact: bool = False, is_boolean: bool = False
 ) -> Callable[[Callable[P, R]], StructuralFunction[P, R]]:
     """Hang a record on a function that plans use."""
 
     def decorate(function: Callable[P, R]) -> StructuralFunction[P, R]:
         code: Any = function
-        code.record = StructuralRecord(by_hand, is_exact)
+        code.record = StructuralRecord(by_hand, is_exact, is_boolean)
         recorded: StructuralFunction[P, R] = code
         return recorded
 
     return decorate
 
 
-def _parameters(function: Any, shapes: Signature) -> tuple[Parameter, ...]:
+def _parameters(function: Any, shapes: Signature, where: str) -> tuple[Parameter, ...]:
     """Read the keyword parameters off a function's signature; `tap` is none."""
-    code, defaults = function.__code__, function.__kwdefaults__ or {}
+    code, defaults, annotations = function.__code__, function.__kwdefaults__ or {}, function.__annotations__
+    if any(isinstance(annotation, str) for annotation in annotations.values()):  # from __future__ import annotations
+        annotations = get_type_hints(function, include_extras=True)
     keywords = code.co_varnames[code.co_argcount : code.co_argcount + code.co_kwonlyargcount]
     return tuple(
-        _parameter(name, function.__annotations__[name], defaults.get(name, REQUIRED), shapes)
+        _parameter(name, annotations.get(name), defaults.get(name, REQUIRED), shapes, where)
         for name in keywords
         if name != "tap"
     )
 
 
-def _parameter(name: str, annotation: Any, default: Any, shapes: Signature) -> Parameter:
+def _parameter(name: str, annotation: Any, default: Any, shapes: Signature, where: str) -> Parameter:
     """One parameter: its kind by its annotation, or an array where the shapes name it."""
     extras: Iterable[Any] = ()
     if get_origin(annotation) is Annotated:
@@ -505,7 +562,11 @@ def _parameter(name: str, annotation: Any, default: Any, shapes: Signature) -> P
         return Parameter(name, "array", default, letters=shapes.arrays[name], is_table=TABLE in extras)
     if get_origin(annotation) is Literal:
         return Parameter(name, "word", default, words=get_args(annotation))
-    if annotation is bool:
+    types = set(get_args(annotation) or (annotation,)) - {type(None)}
+    if types == {bool}:
         return Parameter(name, "boolean", default)
+    if not types or not types <= {int, float}:
+        hint = "expected int, float, bool or a Literal of words; arrays are named in the shapes"
+        raise AttnError(f"its parameter {name!r} has a type that nothing reads", where=where, hint=hint)
     limits = next((extra for extra in extras if isinstance(extra, Range)), Range())
-    return Parameter(name, "integer" if int in (annotation, *get_args(annotation)) else "number", default, range=limits)
+    return Parameter(name, "number" if float in types else "integer", default, range=limits)

@@ -1,6 +1,11 @@
-"""Scores: how well each key answers each query. The last two axes are rows and features; others lead."""
+"""Scores: how well each key matches each query, [… n d] and [… m c] to [… n m].
+
+The last two axes are rows and features; axes before them (batch items, heads) broadcast. Nothing checks the shapes
+here: NumPy raises ValueError where they don't fit.
+"""
 
 import math
+from collections.abc import Callable
 from typing import Annotated, Any, Literal
 
 from attncli.base.arithmetic import ArithmeticWriter
@@ -9,16 +14,15 @@ from attncli.ops.registry import Quantity, Range, Tap, no_tap, score, structural
 from attncli.ops.rules import Factorization
 
 Activation = Literal["tanh", "relu", "sigmoid", "identity"]
-
 Positive = Annotated[float, Range(above=0)]
 
 LUONG = "Luong, Pham & Manning 2015, §3.1"
 
 
 def scaled_dot_by_hand(write: ArithmeticWriter, query: Array, key: Array, result: Any) -> list[str]:
-    """Work out one cell by hand."""
+    """The dot product of one query [d] and one key [d], then its division by √d."""
     product = query @ key
-    return [_product(write, query, key), f"{write(product)}/√{len(query)} = {write(result)}"]
+    return [_dot_product_line(write, query, key), f"{write(product)}/√{len(query)} = {write(result)}"]
 
 
 @score(
@@ -32,14 +36,38 @@ def scaled_dot_by_hand(write: ArithmeticWriter, query: Array, key: Array, result
     by_hand=scaled_dot_by_hand,
 )
 def scaled_dot(query: Array, key: Array, *, tap: Tap = no_tap) -> Array:
-    """The dot product, divided by the square root of the number of features."""
+    """The dot product, divided by the square root of the number of features.
+
+    Parameters
+    ----------
+    query : array [… n d]
+        A query in each row.
+    key : array [… m d]
+        A key in each row.
+    tap : callable, optional
+        Receives "dot_products" [… n m].
+
+    Returns
+    -------
+    array [… n m]
+
+    Raises
+    ------
+    ValueError
+        Where queries and keys have different numbers of features.
+
+    Examples
+    --------
+    >>> scaled_dot(np.array([[2.0, 0, 2, 1]]), np.array([[2.0, 4, 3, 0], [0, 1, 1, 2]]))
+    array([[5., 2.]])
+    """
     scaled_products: Array = tap("dot_products", query @ key.mT) / np.sqrt(query.dtype.type(query.shape[-1]))
     return scaled_products
 
 
 def dot_by_hand(write: ArithmeticWriter, query: Array, key: Array, result: Any) -> list[str]:
-    """Work out one cell by hand."""
-    return [_product(write, query, key)]
+    """The dot product of one query [d] and one key [d]."""
+    return [_dot_product_line(write, query, key)]
 
 
 @score(
@@ -51,12 +79,34 @@ def dot_by_hand(write: ArithmeticWriter, query: Array, key: Array, result: Any) 
     by_hand=dot_by_hand,
 )
 def dot(query: Array, key: Array) -> Array:
-    """The dot product of the query and the key."""
+    """The dot product of the query and the key.
+
+    Parameters
+    ----------
+    query : array [… n d]
+        A query in each row.
+    key : array [… m d]
+        A key in each row.
+
+    Returns
+    -------
+    array [… n m]
+
+    Raises
+    ------
+    ValueError
+        Where queries and keys have different numbers of features.
+
+    Examples
+    --------
+    >>> dot(np.array([[2, 0, 2]]), np.array([[2, 4, 3], [0, 1, 1]]))
+    array([[10,  2]])
+    """
     return query @ key.mT
 
 
 def general_by_hand(write: ArithmeticWriter, query: Array, key: Array, result: Any, *, w: Array) -> list[str]:
-    """Work out one cell by hand."""
+    """The projection of one query [d] with `w` [d c], then its dot product with one key [c]."""
     projected = query @ w
     return [
         write.linear_combination(f"q({write.query})·W", "c", query, w, projected),
@@ -79,7 +129,34 @@ def general_by_hand(write: ArithmeticWriter, query: Array, key: Array, result: A
     by_hand=general_by_hand,
 )
 def general(query: Array, key: Array, *, w: Array, tap: Tap = no_tap) -> Array:
-    """The dot product after a learned matrix has carried the query over to the key's features."""
+    """The dot product of the key and the query, projected with a learned matrix to the key's features.
+
+    Parameters
+    ----------
+    query : array [… n d]
+        A query in each row.
+    key : array [… m c]
+        The number of features c may differ from d.
+    w : array [d c]
+        Projects queries, from the right; with an axis of heads before it each head has its own.
+    tap : callable, optional
+        Receives "projected_query" [… n c].
+
+    Returns
+    -------
+    array [… n m]
+
+    Raises
+    ------
+    ValueError
+        Where `w` does not have a row for each feature of the queries and a column for each feature of the keys.
+
+    Examples
+    --------
+    >>> query, key = np.array([[1, 2]]), np.array([[1, 0, 1], [0, 2, 0]])
+    >>> general(query, key, w=np.array([[1, 0, 2], [0, 1, 1]]))
+    array([[5, 4]])
+    """
     return tap("projected_query", query @ w) @ key.mT
 
 
@@ -92,10 +169,10 @@ def additive_by_hand(
     w1: Array,
     w2: Array,
     v: Array,
-    b: Array | float = 0.0,
-    activation: Activation = "tanh",
+    b: Array | float,
+    activation: Activation,
 ) -> list[str]:
-    """Work out one cell by hand."""
+    """The projections of one key [c] and one query [d], the hidden layer [a], and its dot product with `v`."""
     from_key, from_query = key @ w1, query @ w2
     hidden = _activate(activation, from_key + from_query + b)
     bias = f" + {write(b)}" if np.any(b) else ""
@@ -139,14 +216,65 @@ def additive(
     activation: Activation = "tanh",
     tap: Tap = no_tap,
 ) -> Array:
-    """A network with one hidden layer scores each pair."""
+    """A network with one hidden layer scores each pair.
+
+    Parameters
+    ----------
+    query : array [… n d]
+        A query in each row.
+    key : array [… m c]
+        The number of features c may differ from d.
+    w1 : array [c a]
+        Projects keys to the a hidden units, from the right (`key @ w1`).
+    w2 : array [d a]
+        Projects queries to the hidden units, from the right (`query @ w2`).
+    v : array [a]
+        Weights of the hidden units in the score.
+    b : array [a] or float, optional
+        Bias of the hidden units.
+    activation : {"tanh", "relu", "sigmoid", "identity"}, optional
+        Nonlinearity of the hidden layer.
+    tap : callable, optional
+        Receives "projected_key" [… m a], "projected_query" [… n a] and "hidden" [… n m a].
+
+    Returns
+    -------
+    array [… n m]
+        Needs memory for n · m · a numbers on the way.
+
+    Raises
+    ------
+    ValueError
+        Where `w1`, `w2`, `v` and `b` differ in their number of hidden units, or do not fit queries and keys.
+
+    Examples
+    --------
+    One query of two features and two keys of one feature, with two hidden units:
+
+    >>> additive(
+    ...     np.array([[1, 0]]),
+    ...     np.array([[1], [2]]),
+    ...     w1=np.array([[1, -1]]),
+    ...     w2=np.array([[0, 1], [1, 0]]),
+    ...     v=np.array([3, 1]),
+    ...     b=np.array([0, 1]),
+    ...     activation="relu",
+    ... )
+    array([[4, 6]])
+
+    Without a bias and with the default nonlinearity, tanh:
+
+    >>> one = np.ones((1, 1))
+    >>> additive(one, np.array([[0.0], [1.0], [2.0]]), w1=one, w2=one, v=np.ones(1)).round(4)
+    array([[0.7616, 0.964 , 0.9951]])
+    """
     from_key = tap("projected_key", key @ w1)[..., None, :, :]
     from_query = tap("projected_query", query @ w2)[..., :, None, :]
     return tap("hidden", _activate(activation, from_key + from_query + b)) @ v
 
 
 def location_by_hand(write: ArithmeticWriter, query: Array, key: Array, result: Any, *, w: Array) -> list[str]:
-    """Work out one cell by hand."""
+    """The dot product of one query [d] and the key's column of `w` [d m]."""
     return [f"q({write.query})·W[{write.key}] = {write.products(query, w[:, write.column])} = {write(result)}"]
 
 
@@ -158,22 +286,73 @@ def location_by_hand(write: ArithmeticWriter, query: Array, key: Array, result: 
     by_hand=location_by_hand,
 )
 def location(query: Array, key: Array, *, w: Array) -> Array:
-    """The query alone says where to look; the keys are not read."""
+    """A score for each position from the query alone; the keys are not read.
+
+    Parameters
+    ----------
+    query : array [… n d]
+        A query in each row.
+    key : array [… m c]
+        Not read.
+    w : array [d m]
+        A column for each key.
+
+    Returns
+    -------
+    array [… n m]
+
+    Raises
+    ------
+    ValueError
+        Where `w` does not have a row for each feature of the queries.
+
+    Examples
+    --------
+    >>> location(np.array([[1, 2]]), np.zeros((3, 1)), w=np.array([[1, 0, 2], [0, 1, 1]]))
+    array([[1, 2, 4]])
+    """
     return query @ w
 
 
-def cosine_by_hand(write: ArithmeticWriter, query: Array, key: Array, result: Any, *, beta: float = 1.0) -> list[str]:
-    """Work out one cell by hand."""
-    product, lengths = query @ key, (np.linalg.norm(query), np.linalg.norm(key))
-    if 0 in lengths:
+def cosine_by_hand(write: ArithmeticWriter, query: Array, key: Array, result: Any, *, beta: float) -> list[str]:
+    """The dot product and both norms of one query [d] and one key [d], then β times their quotient."""
+    product, norms = query @ key, (np.linalg.norm(query), np.linalg.norm(key))
+    if 0 in norms:
         return ["a zero vector scores 0 = 0"]
     strength = "" if beta == 1 else f"{write(beta)}·"
     return [
-        _product(write, query, key),
-        f"‖q({write.query})‖ = √({write.products(query, query)}) = {write(lengths[0])}",
-        f"‖k({write.key})‖ = √({write.products(key, key)}) = {write(lengths[1])}",
-        f"{strength}{write.factor(product)}/({write(lengths[0])}·{write(lengths[1])}) = {write(result)}",
+        _dot_product_line(write, query, key),
+        f"‖q({write.query})‖ = √({write.products(query, query)}) = {write(norms[0])}",
+        f"‖k({write.key})‖ = √({write.products(key, key)}) = {write(norms[1])}",
+        f"{strength}{write.factor(product)}/({write(norms[0])}·{write(norms[1])}) = {write(result)}",
     ]
+
+
+def l2_normalize(x: Array) -> Array:
+    """Each row divided by its Euclidean norm; a zero row stays zero.
+
+    A row is divided by its largest entry first, so that its squares neither overflow nor vanish.
+
+    Parameters
+    ----------
+    x : array [… n d]
+        A vector in each row.
+
+    Returns
+    -------
+    array [… n d]
+        Rows of norm 1, or 0.
+
+    Examples
+    --------
+    >>> l2_normalize(np.array([[3.0, 4.0], [0.0, 0.0]]))
+    array([[0.6, 0.8],
+           [0. , 0. ]])
+    """
+    largest = abs(x).max(axis=-1, keepdims=True, initial=0)
+    x = x / np.where(largest == 0, 1, largest)
+    norm = np.sqrt((x * x).sum(axis=-1, keepdims=True))
+    return x / np.where(norm == 0, 1, norm)
 
 
 @score(
@@ -185,23 +364,46 @@ def cosine_by_hand(write: ArithmeticWriter, query: Array, key: Array, result: An
         Quantity("unit_query", "Q̂", "qᵢ / ‖qᵢ‖", ("n", "d")),
         Quantity("unit_key", "K̂", "kⱼ / ‖kⱼ‖", ("m", "d")),
     ),
-    factorization=Factorization(
-        lambda query, beta=1.0: l2_normalize(query) * beta, lambda key, beta=1.0: l2_normalize(key)
-    ),
+    factorization=Factorization(lambda query, beta: l2_normalize(query) * beta, lambda key, beta: l2_normalize(key)),
     by_hand=cosine_by_hand,
 )
 def cosine(query: Array, key: Array, *, beta: float = 1.0, tap: Tap = no_tap) -> Array:
-    """The cosine of the angle between query and key, times a strength; a zero vector scores 0."""
+    """The cosine of the angle between query and key, times a strength; a zero vector scores 0.
+
+    Parameters
+    ----------
+    query : array [… n d]
+        A query in each row.
+    key : array [… m d]
+        A key in each row.
+    beta : float, optional
+        The strength β.
+    tap : callable, optional
+        Receives "unit_query" [… n d] and "unit_key" [… m d].
+
+    Returns
+    -------
+    array [… n m]
+        From −|β| to |β|.
+
+    Raises
+    ------
+    ValueError
+        Where queries and keys have different numbers of features.
+
+    Examples
+    --------
+    >>> cosine(np.array([[3.0, 4.0]]), np.array([[6.0, 8.0], [-3.0, -4.0], [0.0, 0.0]]), beta=2)
+    array([[ 2., -2.,  0.]])
+    """
     return tap("unit_query", l2_normalize(query)) @ tap("unit_key", l2_normalize(key)).mT * beta
 
 
-def gaussian_by_hand(
-    write: ArithmeticWriter, query: Array, key: Array, result: Any, *, sigma: float = 1.0
-) -> list[str]:
-    """Work out one cell by hand."""
+def gaussian_by_hand(write: ArithmeticWriter, query: Array, key: Array, result: Any, *, sigma: float) -> list[str]:
+    """The squared distance of one query [d] and one key [d], then its division by −2σ²."""
     squared = ((query - key) ** 2).sum()
     return [
-        _squares(write, query, key) + f" = {write(squared)}",
+        _squared_distance_line(write, query, key) + f" = {write(squared)}",
         f"−{write(squared)}/(2·{write(sigma)}²) = {write(result)}",
     ]
 
@@ -215,14 +417,39 @@ def gaussian_by_hand(
     by_hand=gaussian_by_hand,
 )
 def gaussian(query: Array, key: Array, *, sigma: Positive = 1.0, tap: Tap = no_tap) -> Array:
-    """The logarithm of a bell around the query: the squared distance, negative, in units of the width σ."""
+    """The logarithm of a Gaussian kernel: the squared distance, negative, in units of the width σ.
+
+    Parameters
+    ----------
+    query : array [… n d]
+        A query in each row.
+    key : array [… m d]
+        A key in each row.
+    sigma : float > 0, optional
+        The width σ.
+    tap : callable, optional
+        Receives "squared_distances" [… n m].
+
+    Returns
+    -------
+    array [… n m]
+        ≤ 0.
+
+    Raises
+    ------
+    ValueError
+        Where queries and keys have different numbers of features.
+
+    Examples
+    --------
+    >>> gaussian(np.array([[1.0, 2.0]]), np.array([[1.0, 4.0], [4.0, 6.0]]), sigma=0.5)
+    array([[ -8., -50.]])
+    """
     return -tap("squared_distances", _squared_distances(query, key)) / (2 * sigma**2)
 
 
-def laplacian_by_hand(
-    write: ArithmeticWriter, query: Array, key: Array, result: Any, *, sigma: float = 1.0
-) -> list[str]:
-    """Work out one cell by hand."""
+def laplacian_by_hand(write: ArithmeticWriter, query: Array, key: Array, result: Any, *, sigma: float) -> list[str]:
+    """The sum of absolute differences of one query [d] and one key [d], then its division by −σ."""
     terms = write.join([f"|{write.minus(a, b)}|" for a, b in zip(query, key, strict=True)])
     distance = abs(query - key).sum()
     return [
@@ -240,14 +467,44 @@ def laplacian_by_hand(
     by_hand=laplacian_by_hand,
 )
 def laplacian(query: Array, key: Array, *, sigma: Positive = 1.0, tap: Tap = no_tap) -> Array:
-    """The sum of the absolute differences, negative, in units of the width σ."""
-    return -tap("distances", _summed(abs, query, key)) / sigma
+    """The sum of the absolute differences, negative, in units of the width σ.
+
+    Parameters
+    ----------
+    query : array [… n d]
+        A query in each row.
+    key : array [… m d]
+        A key in each row.
+    sigma : float > 0, optional
+        The width σ.
+    tap : callable, optional
+        Receives "distances" [… n m].
+
+    Returns
+    -------
+    array [… n m]
+        ≤ 0.
+
+    Raises
+    ------
+    ValueError
+        Where queries and keys have different numbers of features.
+
+    Examples
+    --------
+    >>> laplacian(np.array([[1.0, 2.0]]), np.array([[1.0, 4.0], [4.0, 6.0]]), sigma=0.5)
+    array([[ -4., -14.]])
+    """
+    return -tap("distances", _sum_over_features(abs, query, key)) / sigma
 
 
 def euclidean_by_hand(write: ArithmeticWriter, query: Array, key: Array, result: Any) -> list[str]:
-    """Work out one cell by hand."""
+    """The squared distance of one query [d] and one key [d], then its root."""
     squared = ((query - key) ** 2).sum()
-    return [_squares(write, query, key) + f" = {write(squared)}", f"−√{write(squared)} = {write(result)}"]
+    return [
+        _squared_distance_line(write, query, key) + f" = {write(squared)}",
+        f"−√{write(squared)} = {write(result)}",
+    ]
 
 
 @score(
@@ -259,40 +516,98 @@ def euclidean_by_hand(write: ArithmeticWriter, query: Array, key: Array, result:
     by_hand=euclidean_by_hand,
 )
 def euclidean(query: Array, key: Array, *, tap: Tap = no_tap) -> Array:
-    """The distance between query and key, negative."""
+    """The distance between query and key, negative.
+
+    Parameters
+    ----------
+    query : array [… n d]
+        A query in each row.
+    key : array [… m d]
+        A key in each row.
+    tap : callable, optional
+        Receives "squared_distances" [… n m].
+
+    Returns
+    -------
+    array [… n m]
+        ≤ 0.
+
+    Raises
+    ------
+    ValueError
+        Where queries and keys have different numbers of features.
+
+    Examples
+    --------
+    >>> euclidean(np.array([[1.0, 2.0]]), np.array([[1.0, 4.0], [4.0, 6.0]]))
+    array([[-2., -5.]])
+    """
     return -np.sqrt(tap("squared_distances", _squared_distances(query, key)))
 
 
 def scale_by_hand(write: ArithmeticWriter, scores: Any, result: Any, *, scale: float) -> list[str]:
-    """Work out one cell by hand."""
+    """The product of the scale and one score."""
     return [f"{write(scale)}·{write.factor(scores)} = {write(result)}"]
 
 
 @structural(by_hand=scale_by_hand)
 def scale(scores: Array, *, scale: float) -> Array:
-    """The scores times a number of the user's own."""
+    """The scores [… n m] times a number.
+
+    Examples
+    --------
+    >>> scale(np.array([[2.0, 4.0]]), scale=0.5)
+    array([[1., 2.]])
+    """
     return scores * scale
 
 
 def add_by_hand(write: ArithmeticWriter, left: Any, right: Any, result: Any) -> list[str]:
-    """Work out one cell by hand."""
+    """The sum of two cells."""
     return [f"{write(left)} + {write.factor(right)} = {write(result)}"]
 
 
 @structural(by_hand=add_by_hand)
 def add(left: Array, right: Array) -> Array:
-    """Two tables, added cell by cell."""
+    """The sum of two tables [… n m], whose leading axes broadcast.
+
+    Examples
+    --------
+    >>> add(np.array([[1, 2]]), np.array([[10, 20]]))
+    array([[11, 22]])
+    """
     return left + right
 
 
 def softcap_by_hand(write: ArithmeticWriter, scores: Any, result: Any, *, cap: float) -> list[str]:
-    """Work out one cell by hand."""
+    """The hyperbolic tangent of one score in units of the cap."""
     return [f"{write(cap)}·tanh({write(scores)}/{write(cap)}) = {write(result)}"]
 
 
 @structural(by_hand=softcap_by_hand)
 def softcap(scores: Array, *, cap: float) -> Array:
-    """`cap · tanh(scores / cap)`: between −cap and cap, nearly unchanged where they are small."""
+    """`cap · tanh(scores / cap)`: from −cap to cap, nearly unchanged where scores are small.
+
+    Parameters
+    ----------
+    scores : array [… n m]
+        A row for each query; −∞ where a key is masked.
+    cap : float > 0
+        The largest absolute value.
+
+    Returns
+    -------
+    array [… n m]
+
+    References
+    ----------
+    Gemma Team 2024 (Gemma 2), §2, logit soft-capping
+
+    Examples
+    --------
+    >>> softcap(np.array([[0.0, 1.0, 1000.0]]), cap=30.0).round(4)
+    array([[ 0.    ,  0.9996, 30.    ]])
+    """
     return cap * np.tanh(scores / cap)
 
 
@@ -309,16 +624,8 @@ def _activate(activation: Activation, x: Array) -> Array:
             return x
 
 
-def l2_normalize(x: Array) -> Array:
-    """Each row divided by its length; by its largest entry first, so that squares neither overflow nor vanish."""
-    largest = abs(x).max(axis=-1, keepdims=True, initial=0)
-    x = x / np.where(largest == 0, 1, largest)
-    length = np.sqrt((x * x).sum(axis=-1, keepdims=True))
-    return x / np.where(length == 0, 1, length)
-
-
-def _summed(function: Any, query: Array, key: Array) -> Array:
-    """The sum over features of a function of `qᵢ − kⱼ`, a feature at a time: memory for one table, not d of them."""
+def _sum_over_features(function: Callable[[Array], Array], query: Array, key: Array) -> Array:
+    """The sum over features of `function(qᵢ − kⱼ)`, a feature at a time: memory for one table, not for d of them."""
     total = np.zeros_like(query[..., :1] @ key[..., :1].mT)
     for feature in range(query.shape[-1]):
         total += function(query[..., :, None, feature] - key[..., None, :, feature])
@@ -327,15 +634,15 @@ def _summed(function: Any, query: Array, key: Array) -> Array:
 
 def _squared_distances(query: Array, key: Array) -> Array:
     """`‖q − k‖²` from the differences themselves: q·q − 2q·k + k·k would cancel."""
-    return _summed(np.square, query, key)
+    return _sum_over_features(np.square, query, key)
 
 
-def _product(write: ArithmeticWriter, query: Array, key: Array) -> str:
+def _dot_product_line(write: ArithmeticWriter, query: Array, key: Array) -> str:
     """The line `q(a)·k(b) = … = …`."""
     return f"q({write.query})·k({write.key}) = {write.products(query, key)} = {write(query @ key)}"
 
 
-def _squares(write: ArithmeticWriter, query: Array, key: Array) -> str:
+def _squared_distance_line(write: ArithmeticWriter, query: Array, key: Array) -> str:
     """The line `‖q(a) − k(b)‖² = (…)² + …`, without its result."""
     terms = write.join([f"({write.minus(a, b)})²" for a, b in zip(query, key, strict=True)])
     return f"‖q({write.query}) − k({write.key})‖² = {terms}"

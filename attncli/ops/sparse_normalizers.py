@@ -13,7 +13,7 @@ from attncli.ops.registry import Range, normalizer
 
 
 def sparsemax_by_hand(write: ArithmeticWriter, scores: Array, result: Any) -> list[str]:
-    """Work out one cell by hand."""
+    """The threshold τ of one row of scores [m], then one score's excess over it."""
     chosen = scores[sparsemax(scores) > 0]
     threshold = (chosen.sum() - 1) / len(chosen)
     return [
@@ -31,7 +31,24 @@ def sparsemax_by_hand(write: ArithmeticWriter, scores: Array, result: Any) -> li
     is_distribution=True,
 )
 def sparsemax(scores: Array) -> Array:
-    """The nearest distribution to the scores themselves; low scores get exactly 0."""
+    """The nearest distribution to the scores themselves; low scores get exactly 0.
+
+    Parameters
+    ----------
+    scores : array [… n m]
+        A row for each query; −∞ where a key is masked.
+
+    Returns
+    -------
+    array [… n m]
+        Rows are ≥ 0 and sum to 1; a row of −∞ becomes zeros.
+
+    Examples
+    --------
+    >>> sparsemax(np.array([[1.0, 0.5, -1.0], [3.0, 1.0, 0.0]]))
+    array([[0.75, 0.25, 0.  ],
+           [1.  , 0.  , 0.  ]])
+    """
     shifted = _clipped(scores - largest_of(scores))
     ordered = -np.sort(-shifted, axis=-1)
     rank = np.arange(1, scores.shape[-1] + 1, dtype=scores.dtype)
@@ -41,7 +58,7 @@ def sparsemax(scores: Array) -> Array:
 
 
 def entmax_by_hand(write: ArithmeticWriter, scores: Array, result: Any, *, alpha: float = 1.5) -> list[str]:
-    """Work out one cell by hand."""
+    """The threshold τ of one row of scores [m], then one weight; for α = 1 as softmax, for α = 2 as sparsemax."""
     if alpha == 1:
         return softmax_by_hand(write, scores, result)
     if alpha == 2:
@@ -65,7 +82,27 @@ def entmax_by_hand(write: ArithmeticWriter, scores: Array, result: Any, *, alpha
     is_distribution=True,
 )
 def entmax(scores: Array, *, alpha: Annotated[float, Range(least=1)] = 1.5) -> Array:
-    """Between softmax (α = 1) and sparsemax (α = 2); the larger α, the more weights are exactly 0."""
+    """Between softmax (α = 1) and sparsemax (α = 2); the larger α, the more weights are exactly 0.
+
+    Parameters
+    ----------
+    scores : array [… n m]
+        A row for each query; −∞ where a key is masked.
+    alpha : float ≥ 1, optional
+        The exponent α. Its weights are in closed form for 1, 1.5 and 2, by bisection elsewhere.
+
+    Returns
+    -------
+    array [… n m]
+        Rows are ≥ 0 and sum to 1; a row of −∞ becomes zeros.
+
+    Examples
+    --------
+    >>> entmax(np.array([[1.0, 0.5, -1.0]])).round(4)
+    array([[0.674, 0.326, 0.   ]])
+    >>> entmax(np.array([[4.0, 0.0]]), alpha=1.5)
+    array([[1., 0.]])
+    """
     if alpha == 1:
         return softmax(scores)
     if alpha == 2:
@@ -81,7 +118,7 @@ def _clipped(shifted: Array) -> Array:
 
 
 def _shown(scores: Array, weights: Array) -> Array:
-    """The weights, exactly 0 where the key is hidden."""
+    """The weights, exactly 0 where the key is masked."""
     return np.where(scores == -np.inf, 0, weights).astype(scores.dtype)
 
 

@@ -6,60 +6,168 @@ from attncli.ops.registry import structural
 
 @structural()
 def project(x: Array, w: Array | None = None, b: Array | float = 0.0) -> Array:
-    """`x @ w + b`; without `w`, `x + b`."""
+    """`x @ w + b`; without `w`, `x + b`.
+
+    Parameters
+    ----------
+    x : array [… n x]
+        A vector in each row.
+    w : array [x d], optional
+        Multiplies from the right.
+    b : array [d] or float, optional
+        Added to every row.
+
+    Returns
+    -------
+    array [… n d]
+
+    Examples
+    --------
+    >>> project(np.array([[1, 2]]), w=np.array([[1, 0, 2], [0, 1, 1]]), b=np.array([10, 20, 30]))
+    array([[11, 22, 34]])
+    """
     return (x if w is None else x @ w) + b
 
 
 @structural(is_exact=True)
 def split_heads(x: Array, *, heads: int) -> Array:
-    """[… n h·d] to [… h n d]: each head gets its share of the features."""
+    """Each head gets its share of the features: [… n h·d] to [… h n d].
+
+    Examples
+    --------
+    >>> split_heads(np.array([[1, 2, 3, 4]]), heads=2)
+    array([[[1, 2]],
+    <BLANKLINE>
+           [[3, 4]]])
+    """
     *leading, rows, features = x.shape
     return x.reshape(*leading, rows, heads, features // heads).swapaxes(-2, -3)
 
 
 @structural(is_exact=True)
 def merge_heads(x: Array) -> Array:
-    """[… h n e] to [… n h·e]: the heads side by side, the first one first."""
+    """The heads side by side, the first one first: [… h n e] to [… n h·e].
+
+    Examples
+    --------
+    >>> merge_heads(np.array([[[1, 2]], [[3, 4]]]))
+    array([[1, 2, 3, 4]])
+    """
     *leading, heads, rows, features = x.shape
     return x.swapaxes(-2, -3).reshape(*leading, rows, heads * features)
 
 
 @structural(is_exact=True)
 def repeat_kv(x: Array, *, heads: int) -> Array:
-    """[… g m c] to [… h m c]: query head h reads key head h // (heads / g)."""
+    """Query head h reads key head h // (heads / g): [… g m c] to [… h m c].
+
+    Examples
+    --------
+    >>> repeat_kv(np.array([[[1]], [[2]]]), heads=4).ravel()
+    array([1, 1, 2, 2])
+    """
     return np.repeat(x, heads // x.shape[-3], axis=-3)
 
 
 @structural(is_exact=True)
 def concat_cache(past: Array, new: Array) -> Array:
-    """[… p c] and [… k c] to [… p+k c]: the cache, then what is new."""
+    """The cache, then what is new: [… p c] and [… k c] to [… p+k c].
+
+    Examples
+    --------
+    >>> concat_cache(np.array([[1, 2]]), np.array([[3, 4]]))
+    array([[1, 2],
+           [3, 4]])
+    """
     return np.concatenate([past, new], axis=-2)
 
 
 @structural(is_exact=True)
 def select_rows(x: Array, *, at: list[int]) -> Array:
-    """[… q x] to [… n x]: the rows at some positions."""
+    """The rows at some positions: [… q x] to [… n x].
+
+    Examples
+    --------
+    >>> select_rows(np.array([[1, 2], [3, 4], [5, 6]]), at=[2, 0])
+    array([[5, 6],
+           [1, 2]])
+    """
     return x[..., at, :]
 
 
 def drop_missing_axes(table: Array, missing: tuple[int, ...]) -> Array:
-    """A table over queries and keys without its `missing` axes of length 1; it keeps an axis of queries."""
+    """A table over queries and keys without its `missing` axes of length 1; one of queries is added.
+
+    Examples
+    --------
+    >>> drop_missing_axes(np.zeros((1, 1, 2, 3)), missing=(0, 1)).shape
+    (2, 3)
+    """
     return np.atleast_2d(table.squeeze(axis=missing))
 
 
 def per_head(values: Array, heads: int | None) -> Array:
-    """[h] to [h 1 1], which broadcasts with [… h n m]; without an axis of heads [1] to one number."""
+    """One number a head in the shape that broadcasts with tables: [h] to [h 1 1]; without an axis of heads [1] to [].
+
+    Examples
+    --------
+    >>> per_head(np.array([1, 2]), heads=2).shape
+    (2, 1, 1)
+    >>> per_head(np.array([1]), heads=None).shape
+    ()
+    """
     return values.reshape(()) if heads is None else values.reshape(-1, 1, 1)
 
 
 @structural()
 def with_column(scores: Array, sink: Array, *, heads: int | None) -> Array:
-    """[… h n m] and a logit [h] to [… h n m+1]: the logit follows the keys of every query."""
+    """A logit after the keys of every query: [… h n m] and [h] to [… h n m+1].
+
+    References
+    ----------
+    OpenAI 2025 (gpt-oss), attention sinks
+
+    Examples
+    --------
+    >>> with_column(np.array([[1.0, 2.0]]), np.array([9.0]), heads=None)
+    array([[1., 2., 9.]])
+    """
     column = np.broadcast_to(per_head(sink, heads), (*scores.shape[:-1], 1))
     return np.concatenate([scores, column], axis=-1)
 
 
 @structural()
 def without_column(weights: Array) -> Array:
-    """[… n m+1] to [… n m]: the last column is dropped."""
+    """The last column is dropped: [… n m+1] to [… n m].
+
+    Examples
+    --------
+    >>> without_column(np.array([[1.0, 2.0, 9.0]]))
+    array([[1., 2.]])
+    """
     return weights[..., :-1]
+
+
+@structural(is_exact=True)
+def identity(x: Array) -> Array:
+    """The array itself: the function of a step that has nothing to do.
+
+    Examples
+    --------
+    >>> identity(np.array([1, 2]))
+    array([1, 2])
+    """
+    return x
+
+
+@structural(is_exact=True)
+def reshape(x: Array, *, shape: tuple[int, ...]) -> Array:
+    """The same numbers in another shape.
+
+    Examples
+    --------
+    >>> reshape(np.array([1, 2]), shape=(2, 1))
+    array([[1],
+           [2]])
+    """
+    return x.reshape(shape)

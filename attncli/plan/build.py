@@ -1,47 +1,80 @@
-"""The stages in order: from a ProblemSpec to the Trace of every step.
+"""From a problem to its plan: the stages, in order.
 
-project ─ place ─ split heads ─ qk_norm ─ turn ─ join the cache ─ share heads ─ SCORE (times scale) ─ softcap ─ bias ─
+project ─ positions ─ split heads ─ qk_norm ─ rotate ─ cache ─ repeat heads ─ SCORE (times scale) ─ softcap ─ bias ─
 mask ─ NORMALIZE ─ CONTEXT ─ merge heads ─ w_o
 """
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Hashable, Sequence
+from typing import Any
 
-from attncli.base.dtypes import Precision
-from attncli.engine.dense import Recorder
+from attncli.ops.registry import Operator
+from attncli.plan.builder import PlanBuilder
+from attncli.plan.graph import Plan
 from attncli.plan.stages import heads, indices, masks, output, projections, scores
-from attncli.problem.spec import ProblemSpec
-from attncli.trace.steps import Step, Trace
+from attncli.problem.spec import FIELDS, ProblemSpec
 
-Stage = Callable[[ProblemSpec, Recorder], None]
+STAGES: Sequence[Callable[[PlanBuilder], None]] = (
+    projections.project,
+    indices.add_indices,
+    heads.split_heads,
+    heads.normalize_heads,
+    heads.rotate,
+    heads.concatenate_cache,
+    heads.repeat_kv_heads,
+    scores.score,
+    scores.softcap,
+    scores.add_biases,
+    masks.apply_masks,
+    output.normalize,
+    output.attend,
+    output.merge_heads,
+)
 
-PREPARE: Sequence[Stage] = (projections.project, indices.place, heads.split, heads.norm, heads.turn, heads.join)
-SHARE: Sequence[Stage] = (heads.share,)
-SCORE: Sequence[Stage] = (scores.score, scores.cap, scores.bias, masks.mask)
-ANSWER: Sequence[Stage] = (output.normalize, output.context)
-FINISH: Sequence[Stage] = (output.merge,)
+# Plans of problems that differ in numbers and labels alone: a model asks the same of every layer.
+_PLANS: dict[Hashable, Plan] = {}
+MAX_PLANS = 64
+_UNPLANNED = frozenset(name for name, field in FIELDS.items() if field.kind in ("labels", "text", "vocabulary"))
 
 
-def trace(problem: ProblemSpec) -> Trace:
-    """Every step of the computation, in order."""
-    recorder = Recorder(Precision(problem.dtype or "float64"))
-    for stage in (*PREPARE, *SHARE, *SCORE, *ANSWER, *FINISH):
-        stage(problem, recorder)
-    return told(problem, recorder.steps.values(), recorder.precision)
+def plan_of(problem: ProblemSpec) -> Plan:
+    """The plan of a problem; the same one for problems of the same signature."""
+    key = signature(problem)
+    plan = _PLANS.get(key)
+    if plan is None:
+        if len(_PLANS) == MAX_PLANS:
+            _PLANS.clear()
+        plan = _PLANS[key] = build_plan(problem)
+    return plan
 
 
-def told(problem: ProblemSpec, steps: Iterable[Step], precision: Precision) -> Trace:
-    """The trace of these steps, with the names of queries and keys."""
-    keys = problem.key_labels
-    return Trace(
-        pipeline={stage: str(getattr(problem, stage)) for stage in ("score", "normalize", "context")},
-        labels={
-            "n": problem.selected_query_labels,
-            "q": problem.query_labels,
-            "m": keys,
-            "p": keys[: problem.past_count],
-            "k": keys[problem.past_count :],
-        }
-        | ({} if problem.sink is None else {"m+1": (*keys, "sink")}),
-        steps=tuple(steps),
-        precision=precision,
+def build_plan(problem: ProblemSpec) -> Plan:
+    """The plan of a problem, from the lengths of its axes and its operators; no number of it is read."""
+    builder = PlanBuilder(problem)
+    for stage in STAGES:
+        stage(builder)
+    return builder.plan()
+
+
+def signature(problem: ProblemSpec) -> Hashable:
+    """What a plan depends on: the shapes of arrays, operators, options and selected queries."""
+    selected = problem.selected_queries
+    return (
+        None if selected is None else tuple(selected),
+        *(
+            (name, _of_value(value))
+            for name, value in vars(problem).items()
+            if value is not None and name in FIELDS and name not in _UNPLANNED
+        ),
     )
+
+
+def _of_value(value: Any) -> Hashable:
+    """Of an array its shape, of an operator its record and parameters, of anything else the value."""
+    if hasattr(value, "shape"):
+        shape: tuple[int, ...] = value.shape
+        return shape
+    if isinstance(value, Operator):
+        return value.record, tuple((name, _of_value(parameter)) for name, parameter in value.given.items())
+    if isinstance(value, float):
+        return repr(value)  # 0 and −0 are equal, and give different answers
+    return value if isinstance(value, Hashable) else repr(value)

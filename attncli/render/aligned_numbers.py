@@ -1,37 +1,42 @@
-"""The numbers of one grid as text, aligned on the point."""
+"""The numbers of one grid as text, aligned on the decimal point."""
 
 from attncli.base.arithmetic import decimal
 from attncli.base.lazy_numpy import Array, np
 
 
-def aligned(values: Array, places: int) -> list[list[str]]:
-    """Each cell as text of one length a column, so that points stand under points.
+def align_numbers(values: Array, max_decimals: int) -> list[list[str]]:
+    """The text of each number of a table [rows columns], so that right-aligned points stand under points.
 
-    All cells have as many decimals as the one that needs most, up to `places`; a cell that is exactly 0 is `0`, one
-    that only rounds to 0 is `0.0000`. A table of very large or very small numbers is written with powers of ten.
+    All numbers have as many decimals as the one that needs most, up to `max_decimals`; a number that is exactly 0 is
+    `0`, one that only rounds to 0 is `0.0000`. A table of very large or very small numbers is written with powers of
+    ten.
+
+    >>> import numpy
+    >>> align_numbers(numpy.array([[0.5, 2], [0, 10.25]]), 4)
+    [['0.50', '2.00'], ['0   ', '10.25']]
     """
-    values = values.astype(np.float64) if values.dtype.itemsize < 8 else values  # a half can't be held against 1e9
-    finite = abs(values[np.isfinite(values) & (values != 0)])
-    if finite.size and (finite.max() >= 1e9 or finite.max() < 10.0**-places):
-        return [[decimal(cell, places) for cell in row] for row in values]
+    values = values.astype(np.float64) if values.dtype.itemsize < 8 else values  # float16 has no 1e9 to compare with
+    magnitudes = abs(values[np.isfinite(values) & (values != 0)])
+    if magnitudes.size and (magnitudes.max() >= 1e9 or magnitudes.max() < 10.0**-max_decimals):
+        return [[decimal(number, max_decimals) for number in row] for row in values]
     decimals = 0
-    for cell in values[np.isfinite(values)].ravel():
-        decimals = max(decimals, _decimals(cell, places))
-        if decimals == places:  # as many as there may be
+    for number in values[np.isfinite(values)].ravel():
+        decimals = max(decimals, _count_decimals(number, max_decimals))
+        if decimals == max_decimals:
             break
-    return [[_cell(cell, decimals) for cell in row] for row in values]
+    return [[_format_number(number, decimals) for number in row] for row in values]
 
 
-def _decimals(number: float, places: int) -> int:
-    """How many decimals a number needs, up to `places`."""
+def _count_decimals(number: float, max_decimals: int) -> int:
+    """How many decimals a number needs, up to `max_decimals`."""
     if number == round(float(number)):
         return 0
-    text = f"{number:.{places}f}".rstrip("0")
-    return places if text.endswith(".") or text in ("-0.", "0.") else len(text.partition(".")[2])
+    text = f"{number:.{max_decimals}f}".rstrip("0")
+    return max_decimals if text.endswith(".") or text in ("-0.", "0.") else len(text.partition(".")[2])
 
 
-def _cell(number: float, decimals: int) -> str:
-    """A number with its decimals; a whole part alone is padded to where the point would stand."""
+def _format_number(number: float, decimals: int) -> str:
+    """A number with its decimals; text without a point is padded on the right, as wide as the point and decimals."""
     padding = " " * (decimals + 1) if decimals else ""
     if not np.isfinite(number):
         return decimal(number, 0) + padding

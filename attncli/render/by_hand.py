@@ -6,51 +6,54 @@ from attncli.base.arithmetic import ArithmeticWriter
 from attncli.base.axes import COUNTED_FROM_0
 from attncli.base.lazy_numpy import np
 from attncli.ops.registry import record_of
-from attncli.render.focus import Place
+from attncli.render.focus import AxisPositions
 from attncli.trace.steps import Step, Trace
 
 LEADING = set(COUNTED_FROM_0)
 WHOLE_ROWS = {"normalize", "context"}  # stages that read all keys of a query at once
 
 
-def lines(trace: Trace, step: Step, at: Place, places: int) -> list[str]:
-    """The arithmetic of a step at the query, key and head in `at`; nothing where there is none to show."""
+def lines(trace: Trace, step: Step, at: AxisPositions, decimals: int) -> list[str]:
+    """The arithmetic of a step at the query, key and head in `at`; nothing where there is none to show.
+
+    The step's function gets its own arguments for one cell: of what has an axis of queries or keys the part at `at`,
+    of what a normalizer or a context reads the whole row of keys, of an operator's own parameters all of it.
+    """
     row, column = at["n"], at["m"]
-    write = ArithmeticWriter(places, trace.labels["n"][row], trace.labels["m"][column], row, column)
+    write = ArithmeticWriter(decimals, trace.labels["n"][row], trace.labels["m"][column], row, column)
     if step.stage == "project" and not step.is_identity:
-        return [_projection(trace, step, at, write)] if _has(step, at) else []
+        return [_projection(trace, step, at, write)] if _has_place(step, at) else []
     write_by_hand = record_of(step.function).by_hand if step.function is not None else None
-    if write_by_hand is None or not _has(step, at):
+    if write_by_hand is None or not _has_place(step, at):
         return []
     fixed = LEADING | ({"n"} if step.stage in WHOLE_ROWS else set(at))
     parameters = {p.name for p in step.record.parameters} if step.record is not None else set()
     arguments = {
-        name: _taken(trace[source], at, LEADING if name in parameters else fixed)
-        for name, source in step.inputs.items()
+        name: _part(trace[source], at, LEADING if name in parameters else fixed) for name, source in step.inputs.items()
     }
-    result = _taken(step, at, LEADING | ({"n"} if step.stage == "context" else set(at)))
+    result = _part(step, at, LEADING | ({"n"} if step.stage == "context" else set(at)))
     with np.errstate(all="ignore"):  # the step that overflowed has its note
         return write_by_hand(write, **arguments, result=result, **step.options)
 
 
-def _has(step: Step, at: Place) -> bool:
+def _has_place(step: Step, at: AxisPositions) -> bool:
     """Whether the place is one of the step's: a cached key is not among the new ones."""
     return all(letter in at for letter in step.axes[:-1] if letter in ("n", "m", "k", "p"))
 
 
-def _taken(step: Step, at: Place, letters: set[str]) -> Any:
-    """A step's value at the place, on some of its axes; an axis of one part that serves all has that one."""
+def _part(step: Step, at: AxisPositions, letters: set[str]) -> Any:
+    """A step's value at the place, on some of its axes; on an axis of length 1, which broadcasts, its one part."""
     index = zip(step.axes, step.value.shape, strict=True)
     return step.value[tuple(min(at[x], size - 1) if x in letters and x in at else slice(None) for x, size in index)]
 
 
-def _projection(trace: Trace, step: Step, at: Place, write: ArithmeticWriter) -> str:
+def _projection(trace: Trace, step: Step, at: AxisPositions, write: ArithmeticWriter) -> str:
     """The line `query(word_1) = 1·[2 0 2] + 0·[2 0 0] + 0·[2 1 2] = [2 0 2]`: one row of `x @ w + b`."""
     letter = step.axes[-2]
     values = {name: trace[source] for name, source in step.inputs.items()}
     source = values["x"]
     rows = {**at, source.axes[-2]: at[letter]}
-    x, result = _taken(source, rows, set(rows)), _taken(step, at, set(at))
+    x, result = _part(source, rows, set(rows)), _part(step, at, set(at))
     name = f"{step.name}({trace.labels[letter][at[letter]]})"
     bias = values["b"].value if "b" in values else None
     if "w" in values:

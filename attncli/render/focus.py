@@ -1,38 +1,42 @@
-"""The one query, key, head and batch item that an explanation follows through all steps."""
+"""The one query, key, head and batch item that an explanation works out by hand in every step."""
 
 from attncli.base.lazy_numpy import np
 from attncli.render.view import View
 from attncli.trace.steps import Trace
 
-Place = dict[str, int]
+AxisPositions = dict[str, int]  # the position on each axis, by the letter of the axis
 
 
-def focus(view: View) -> Place:
-    """The cell that is worked out by hand: the one asked for, or the largest weight there is."""
+def focus_positions(view: View) -> AxisPositions:
+    """The positions that are worked out: those that the view names, elsewhere those of the largest weight."""
     trace = view.result.trace
     weights = trace["weights"]
-    wanted = dict(view.chosen)
+    requested = dict(view.positions)
     if view.cell is not None:
-        wanted |= {"n": view.cell[0], "m": view.cell[1]}
-    kept = tuple(slice(wanted[x], wanted[x] + 1) if x in wanted else slice(None) for x in weights.axes)
-    value = weights.value[kept]
+        requested |= {"n": view.cell[0], "m": view.cell[1]}
+    index = tuple(slice(requested[x], requested[x] + 1) if x in requested else slice(None) for x in weights.axes)
+    value = weights.value[index]
     largest = np.unravel_index(int(np.nanargmax(np.where(np.isnan(value), -np.inf, value))), value.shape)
-    return along(trace, dict(zip(weights.axes, map(int, largest), strict=True)) | wanted)
+    return add_dependent_axes(trace, dict(zip(weights.axes, map(int, largest), strict=True)) | requested)
 
 
-def along(trace: Trace, at: Place) -> Place:
-    """The place with the axes that follow from it: the key head of a query head, the new key or the cached one."""
-    found = dict(at)
-    if "h" in at:
-        found["g"] = at["h"] * _count(trace, "g") // max(_count(trace, "h"), 1)
-    if "m" in at:
-        past = len(trace.labels["p"])
-        found["m+1"] = at["m"]
-        found["p" if at["m"] < past else "k"] = at["m"] if at["m"] < past else at["m"] - past
-    return found
+def add_dependent_axes(trace: Trace, positions: AxisPositions) -> AxisPositions:
+    """The positions, with those that follow from them.
+
+    A query head h has its key head g; a key m is either the cached key p or the new key k, and it is m + 1 behind a
+    sink.
+    """
+    completed = dict(positions)
+    if "h" in positions:
+        completed["g"] = positions["h"] * _axis_length(trace, "g") // max(_axis_length(trace, "h"), 1)
+    if "m" in positions:
+        key, past_count = positions["m"], len(trace.labels["p"])
+        completed["m+1"] = key
+        completed["p" if key < past_count else "k"] = key if key < past_count else key - past_count
+    return completed
 
 
-def _count(trace: Trace, letter: str) -> int:
-    """How long an axis is, where a step has it."""
-    sizes = [step.value.shape[step.axes.index(letter)] for step in trace.steps if letter in step.axes]
-    return max(sizes, default=0)
+def _axis_length(trace: Trace, letter: str) -> int:
+    """The length of an axis, 0 where no step has it."""
+    lengths = [step.value.shape[step.axes.index(letter)] for step in trace.steps if letter in step.axes]
+    return max(lengths, default=0)

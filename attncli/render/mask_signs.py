@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from attncli.base.lazy_numpy import Array, np
 from attncli.ops.registry import OperatorRecord
 from attncli.ops.rules import MaskSign
-from attncli.render.grid import Grid, parts
+from attncli.render.grid import Grid, leading_slices
 from attncli.trace.steps import Step, Trace
 
 VISIBLE = "●"
@@ -31,7 +31,7 @@ def pictures(trace: Trace, step: Step, fixed: Mapping[str, int]) -> Iterator[tup
         (_Rule(trace[source].value, _sign(name, trace[source].record)) for name, source in step.inputs.items()),
         key=lambda rule: -rule.sign.precedence,
     )
-    for at, heading in parts(trace, step, fixed):
+    for at, heading in leading_slices(trace, step, fixed):
         visible = step.value[at]
         signs = np.where(visible, VISIBLE, UNSIGNED)
         for rule in reversed(rules):
@@ -42,7 +42,7 @@ def pictures(trace: Trace, step: Step, fixed: Mapping[str, int]) -> Iterator[tup
             rows=trace.labels["n"],
             columns=trace.labels["m"],
             corner="n\\m",
-            slice=heading,
+            slice_label=heading,
             signs=np.broadcast_to(signs, shape).tolist(),
         )
         yield grid, _legend(grid, rules)

@@ -1,4 +1,4 @@
-"""What is shown, in which order, before anybody decides how: a heading, grids and arithmetic for each quantity."""
+"""The content of a view, independent of its format: a title, grids and arithmetic for each quantity, in order."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -6,19 +6,20 @@ from dataclasses import dataclass
 from attncli.base.axes import LEGEND
 from attncli.ops.registry import format_value
 from attncli.render import by_hand
-from attncli.render.focus import Place, along, focus
+from attncli.render.focus import AxisPositions, add_dependent_axes, focus_positions
 from attncli.render.grid import Grid, grids
 from attncli.render.mask_signs import pictures
 from attncli.render.view import View
 from attncli.trace.steps import Step, Trace
 
-AXES = {"b": ("batch items", "--batch"), "h": ("heads", "--head")}
-PICTURE = "visible"
+# The axes of which one position is shown by default: what they count, and the option that chooses.
+OPTION_OF_AXIS = {"b": ("batch items", "--batch"), "h": ("heads", "--head")}
+MASK_PICTURE = "visible"  # the step that is shown as a picture of all masks; each mask is a step `visible_by_…`
 
 
 @dataclass(frozen=True)
 class Section:
-    """One quantity: `title`, how it comes about, its grids, one cell by hand, and what else is to be said."""
+    """One quantity: its title, formula and shapes, its grids, one cell worked out by hand, and remarks."""
 
     title: str
     grids: tuple[Grid, ...]
@@ -29,90 +30,100 @@ class Section:
 
 
 def sections(view: View) -> Iterator[Section]:
-    """Every step that does something, with --explain; the selected results without."""
+    """A section for each selected result, or with `explain` for each step that computes something."""
+    return _explanation(view) if view.explain else _selection(view)
+
+
+def _selection(view: View) -> Iterator[Section]:
+    """The selected results."""
     trace = view.result.trace
-    if not view.explain:
-        for name in view.result.select:
-            shown, legends = _grids(trace, trace[name], along(trace, dict(view.chosen)))
-            yield Section(name, shown, remarks=legends)
-        return
-    at = focus(view)
-    yield Section("letters", (), formula=_letters(trace))
-    fixed = {letter: at[letter] for letter in at if letter in "bhg" and not _every(view, letter)}
+    for name in view.result.select:
+        step_grids, legends = _grids(trace, trace[name], add_dependent_axes(trace, dict(view.positions)))
+        yield Section(name, step_grids, remarks=legends)
+
+
+def _explanation(view: View) -> Iterator[Section]:
+    """The legend of the axes, the inputs, and every step with one cell worked out by hand."""
+    trace = view.result.trace
+    focus = focus_positions(view)
+    yield Section("letters", (), formula=_axis_legend(trace))
+    slices = {letter: focus[letter] for letter in focus if letter in "bhg" and not _is_expanded(view, letter)}
     for step in trace.given:
-        shown, _ = _grids(trace, step, fixed)
-        yield Section(f"{step.name}  {step.symbol}", shown, formula=step.formula, shapes=_shape(step))
-    numbered = [step for step in trace.computed if not _is_plain(step)]
-    told: set[str] = set()
-    for number, step in enumerate(numbered, 1):
-        shown, legends = _grids(trace, step, fixed)
+        step_grids, _ = _grids(trace, step, slices)
+        yield Section(f"{step.name}  {step.symbol}", step_grids, formula=step.formula, shapes=_format_shape(step))
+    announced_axes: set[str] = set()
+    for number, step in enumerate((step for step in trace.computed if not _is_left_out(step)), 1):
+        step_grids, legends = _grids(trace, step, slices)
         yield Section(
             title=f"{number}. {step.name}  {step.symbol}",
-            grids=shown,
+            grids=step_grids,
             formula=step.formula,
-            shapes=_shapes(trace, step),
-            arithmetic=(*_rules(trace, step, at, view), *by_hand.lines(trace, step, at, view.places)),
-            remarks=(*legends, *_parts(step, fixed, told), *_remarks(trace, step)),
+            shapes=_format_signature(trace, step),
+            arithmetic=(
+                *_mask_arithmetic(trace, step, focus, view.decimals),
+                *by_hand.lines(trace, step, focus, view.decimals),
+            ),
+            remarks=(*legends, *_slice_remarks(step, slices, announced_axes), *_step_remarks(trace, step)),
         )
 
 
-def _is_plain(step: Step) -> bool:
-    """Whether a step has nothing to tell: it hands on what it got, counts 0, 1, 2 …, or is a part of the picture."""
-    return step.is_identity or step.stage == "index" or step.name.startswith(f"{PICTURE}_by_")
+def _is_left_out(step: Step) -> bool:
+    """Whether a step gets no section: an identity, positions 0, 1, 2 …, or a mask that the picture shows."""
+    return step.is_identity or step.stage == "index" or step.name.startswith(f"{MASK_PICTURE}_by_")
 
 
-def _every(view: View, letter: str) -> bool:
-    """Whether all parts along an axis are shown; key heads go with their query heads."""
-    return ("h" if letter == "g" else letter) in view.every
+def _is_expanded(view: View, letter: str) -> bool:
+    """Whether all positions on an axis are shown; key heads (g) go with their query heads (h)."""
+    return ("h" if letter == "g" else letter) in view.expanded_axes
 
 
-def _grids(trace: Trace, step: Step, fixed: Place) -> tuple[tuple[Grid, ...], tuple[str, ...]]:
-    """The grids of a step and what their signs mean; masks are a picture."""
-    if step.name != PICTURE:
-        return tuple(grids(trace, step, fixed)), ()
-    drawn = list(pictures(trace, step, fixed))
-    return tuple(grid for grid, _ in drawn), tuple(dict.fromkeys(legend for _, legend in drawn))
+def _grids(trace: Trace, step: Step, positions: AxisPositions) -> tuple[tuple[Grid, ...], tuple[str, ...]]:
+    """The grids of a step, and the legends of their signs where masks are a picture."""
+    if step.name != MASK_PICTURE:
+        return tuple(grids(trace, step, positions)), ()
+    pairs = list(pictures(trace, step, positions))
+    return tuple(grid for grid, _ in pairs), tuple(dict.fromkeys(legend for _, legend in pairs))
 
 
-def _rules(trace: Trace, step: Step, at: Place, view: View) -> Iterator[str]:
-    """Under the picture of the masks, what each rule says of the cell that is followed."""
-    if step.name == PICTURE:
+def _mask_arithmetic(trace: Trace, step: Step, focus: AxisPositions, decimals: int) -> Iterator[str]:
+    """Under the picture of the masks: what each mask computes for the cell that is worked out."""
+    if step.name == MASK_PICTURE:
         for source in step.inputs.values():
-            yield from by_hand.lines(trace, trace[source], at, view.places)
+            yield from by_hand.lines(trace, trace[source], focus, decimals)
 
 
-def _letters(trace: Trace) -> str:
-    """What the letters of the shapes stand for: `n queries, m keys, d query features`."""
-    used = {letter for step in trace.steps for letter in step.axes}
-    return ", ".join(f"{letter} {meaning}" for letter, meaning in LEGEND.items() if letter in used)
+def _axis_legend(trace: Trace) -> str:
+    """What the letters of the axes stand for: `n queries, m keys, d query features`."""
+    letters = {letter for step in trace.steps for letter in step.axes}
+    return ", ".join(f"{letter} {meaning}" for letter, meaning in LEGEND.items() if letter in letters)
 
 
-def _shape(step: Step) -> str:
-    """`[n d] 4 × 3`."""
+def _format_shape(step: Step) -> str:
+    """The axes of a step and their lengths: `[n d] 4 × 3`."""
     return f"[{' '.join(step.axes)}] {' × '.join(map(str, step.value.shape))}".rstrip()
 
 
-def _shapes(trace: Trace, step: Step) -> str:
-    """What goes in and what comes out, in letters and lengths."""
-    inputs = ", ".join(f"{trace[name].symbol} {_shape(trace[name])}" for name in step.inputs.values())
-    shapes = f"{inputs} → {_shape(step)}" if inputs and step.tapped_from is None else _shape(step)
+def _format_signature(trace: Trace, step: Step) -> str:
+    """The shapes of a step's inputs and result, and its operator's options: `Q [n d] 4 × 3, … → [n m] 4 × 4`."""
+    inputs = ", ".join(f"{trace[name].symbol} {_format_shape(trace[name])}" for name in step.inputs.values())
+    shapes = f"{inputs} → {_format_shape(step)}" if inputs and step.tapped_from is None else _format_shape(step)
     options = [f"{name} = {format_value(value)}" for name, value in step.options.items() if step.record is not None]
     return "; ".join([shapes, *options])
 
 
-def _parts(step: Step, fixed: Place, told: set[str]) -> Iterator[str]:
-    """Where an axis of heads or batch items first comes, that one part of it is shown, and how to choose."""
-    for letter, (what, option) in AXES.items():
-        if letter in step.axes and letter in fixed and letter not in told:
+def _slice_remarks(step: Step, slices: AxisPositions, announced_axes: set[str]) -> Iterator[str]:
+    """At the first step with an axis of batch items or heads: that one of them is shown, and which option chooses."""
+    for letter, (plural, option) in OPTION_OF_AXIS.items():
+        if letter in step.axes and letter in slices and letter not in announced_axes:
             count = step.value.shape[step.axes.index(letter)]
             if count == 1:
                 continue
-            told.add(letter)
-            yield f"one of {count} {what} is shown from here on; {option} 0 … {count - 1} or {option} all chooses"
+            announced_axes.add(letter)
+            yield f"one of {count} {plural} is shown from here on; {option} 0 … {count - 1} or {option} all chooses"
 
 
-def _remarks(trace: Trace, step: Step) -> Iterator[str]:
-    """What follows without a step of its own, and the step's notes."""
+def _step_remarks(trace: Trace, step: Step) -> Iterator[str]:
+    """The steps that are the same as this one, and its notes."""
     same = [other.name for other in trace.computed if other.is_identity and other.inputs["x"] == step.name]
     if same:
         names = " and ".join([", ".join(same[:-1]), same[-1]] if len(same) > 1 else same)

@@ -1,29 +1,35 @@
-"""What a person asked to see of a result."""
+"""Which part of a result is shown, and with how many decimals."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from attncli.trace.result import Result
 
-PLACES = 4
+DECIMALS = 4
 
 
 @dataclass(frozen=True)
 class View:
-    """What a person asked to see of a result.
+    """Which part of a result is shown, and how.
 
-    `chosen` has the position on each axis (b batch items, h heads) of which one is wanted; `every` has the axes of
-    which an explanation shows all.
+    `explain` shows every step instead of the selected results. `cell` is the position of the query and of the key that
+    are worked out by hand. `positions` has the one position that is shown on an axis, by the letter of the axis
+    (b batch items, h heads); `expanded_axes` has the axes of which an explanation shows all positions.
     """
 
     result: Result
     explain: bool = False
-    places: int = PLACES
-    cell: tuple[int, int] | None = None  # a query and a key
-    chosen: Mapping[str, int] = field(default_factory=dict)
-    every: frozenset[str] = frozenset()
+    decimals: int = DECIMALS
+    cell: tuple[int, int] | None = None
+    positions: Mapping[str, int] = field(default_factory=dict)
+    expanded_axes: frozenset[str] = frozenset()
 
     @property
     def names(self) -> Sequence[str]:
-        """The results that are shown: the selected ones, and to explain every step."""
+        """The names of the results that are shown: of every step to explain, otherwise of the selected ones."""
         return [step.name for step in self.result.trace.computed] if self.explain else self.result.select
+
+    @property
+    def heading(self) -> str:
+        """The stages of the pipeline: `scaled_dot → softmax → weighted_sum`."""
+        return " → ".join(self.result.trace.pipeline.values())

@@ -1,15 +1,26 @@
 """The result of a computation: its selected arrays as attributes."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Any
 
+from attncli.problem.results import DEFAULT_SELECTION
 from attncli.trace.steps import Trace
-
-DEFAULT_SELECTION = ("scores", "weights", "output")
 
 
 class Result:
-    """The selected results of one computation, as attributes: `result.weights`."""
+    """The selected results of one computation, as attributes.
+
+    `result.weights` is an array [… n m] where `weights` was selected; every other name of `select` likewise. `trace`
+    has the steps, `query_tokens` and `key_tokens` the labels of the queries and keys. Raises UnknownNameError where
+    `select` has a name that is no result, AttributeError for a result that was not selected.
+
+    >>> import attncli
+    >>> result = attncli.attention([[1.0, 0.0]], [[1.0, 0.0], [1.0, 0.0]], select=("weights", "output"))
+    >>> result.weights.tolist()
+    [[0.5, 0.5]]
+    >>> result
+    Result(weights (1, 2), output (1, 2))
+    """
 
     def __init__(self, trace: Trace, select: Iterable[str] = DEFAULT_SELECTION) -> None:
         self.trace = trace
@@ -21,9 +32,12 @@ class Result:
         if name.startswith("_"):
             raise AttributeError(name)
         if name not in self.select:
-            chosen = ", ".join(self.select)
-            raise AttributeError(f"{name!r} was not selected; select= has {chosen}")
+            selected = ", ".join(self.select)
+            raise AttributeError(f"{name!r} was not selected; select= has {selected}")
         return self.trace[name].value
+
+    def __dir__(self) -> Sequence[str]:
+        return [*super().__dir__(), *self.select]
 
     @property
     def query_tokens(self) -> tuple[str, ...]:

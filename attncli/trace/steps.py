@@ -1,102 +1,112 @@
-"""What happened, in order: Step, Trace, Result."""
+"""What happened: the steps of a plan in order, each node with its value."""
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 from attncli.base.axes import COUNTED_FROM_0, PART, Letters
 from attncli.base.dtypes import Precision
 from attncli.base.errors import UnknownNameError
 from attncli.base.lazy_numpy import Array
-from attncli.ops.registry import OperatorRecord, Quantity
-
-RESULTS = (
-    "scores",
-    "capped_scores",
-    "masked_scores",
-    "weights",
-    "context",
-    "output",
-    "present_key",
-    "present_value",
-)
-# A stage that did nothing leaves no step; its result is then the one before it.
-BEFORE = {
-    "masked_scores": "biased_scores",
-    "biased_scores": "positioned_scores",
-    "positioned_scores": "capped_scores",
-    "capped_scores": "scores",
-    "present_key": "key",
-    "present_value": "value",
-}
-
-
-def unchanged(x: Array) -> Array:
-    """The function of a step that has nothing to do: the identity."""
-    return x
+from attncli.ops.registry import OperatorRecord
+from attncli.plan.graph import GIVEN, Node, Plan
 
 
 @dataclass(frozen=True)
 class Step:
-    """One quantity, how it came about, and its value.
+    """A node of the plan and its value.
 
-    `value` is `function(**{argument: value of the step named}, **options)`; a given quantity has no function.
-    The last two of `axes` are rows and columns, named by the legend of letters.
+    `value` is `function(**{argument: value of the step named}, **options)`; an input and an inner quantity have no
+    function. The last two of `axes` are rows and columns, named by the legend of letters.
     """
 
-    quantity: Quantity
-    stage: str
+    node: Node
     value: Array
-    function: Callable[..., Array] | None = None
-    inputs: Mapping[str, str] = field(default_factory=dict)
-    options: Mapping[str, Any] = field(default_factory=dict)
-    record: OperatorRecord | None = None
-    tapped_from: str | None = None  # the step whose function this quantity passed by, on the way to its result
     notes: tuple[str, ...] = ()
 
     @property
     def name(self) -> str:
         """What the step is called: unique in its trace."""
-        return self.quantity.name
+        return self.node.name
 
     @property
     def symbol(self) -> str:
         """The letter it has in formulas."""
-        return self.quantity.symbol
+        return self.node.symbol
 
     @property
     def formula(self) -> str:
         """How it is computed, as a terminal shows it."""
-        return self.quantity.formula
+        return self.node.formula
 
     @property
     def axes(self) -> Letters:
         """The letters of its axes."""
-        return self.quantity.axes
+        return self.node.letters
+
+    @property
+    def stage(self) -> str:
+        """The stage of the plan that it belongs to."""
+        return self.node.stage
+
+    @property
+    def function(self) -> Callable[..., Array] | None:
+        """The function that computes it from its inputs; None for what was given, and for inner quantities."""
+        return None if self.node.is_input else self.node.function
+
+    @property
+    def inputs(self) -> Mapping[str, str]:
+        """The names of the steps that it is computed from, by argument of its function."""
+        return self.node.inputs
+
+    @property
+    def options(self) -> Mapping[str, Any]:
+        """The other arguments of its function."""
+        return {} if self.node.is_input else self.node.options
+
+    @property
+    def record(self) -> OperatorRecord | None:
+        """The record of its operator, if it has one."""
+        return self.node.record
+
+    @property
+    def tapped_from(self) -> str | None:
+        """The step on the way to whose result this inner quantity passed."""
+        return self.node.tapped_from
 
     @property
     def is_identity(self) -> bool:
         """Whether the step hands on what it got."""
-        return self.function is unchanged
+        return self.node.is_identity
 
 
 @dataclass(frozen=True)
 class Trace:
     """The steps of one computation, in order, the labels of queries (n) and keys (m), and the type of the numbers."""
 
+    plan: Plan
     pipeline: Mapping[str, str]
     labels: Mapping[str, tuple[str, ...]]
     steps: tuple[Step, ...]
     precision: Precision
 
+    @cached_property
+    def by_name(self) -> Mapping[str, Step]:
+        """The steps by name."""
+        return {step.name: step for step in self.steps}
+
     def __getitem__(self, name: str) -> Step:
-        """The step of that name; a stage that did nothing answers with the step before it."""
-        return answering(name, self.steps)
+        """The step of that name, or that is the result of that name; raises UnknownNameError where it was not kept."""
+        found = self.by_name.get(self.plan.resolve(name))
+        if found is None:
+            raise UnknownNameError("result", name, self.by_name)
+        return found
 
     @property
     def given(self) -> Sequence[Step]:
-        """What went in, as it was given."""
-        return [step for step in self.steps if step.stage == "given" and step.name not in ("query", "key", "value")]
+        """What went in, as it was given, or the selected rows of it."""
+        return [step for step in self.steps if step.stage == GIVEN and step.name not in ("query", "key", "value")]
 
     @property
     def computed(self) -> Sequence[Step]:
@@ -123,17 +133,3 @@ class Trace:
         if letter in COUNTED_FROM_0:
             return tuple(f"{PART[letter]} {number}" for number in range(count))
         return tuple(f"{letter}{number}" for number in range(1, count + 1))
-
-
-def answering(name: str, steps: Iterable[Step]) -> Step:
-    """The step of that name; a stage that did nothing answers with the step before it.
-
-    Raises UnknownNameError where there is none.
-    """
-    by_name = {step.name: step for step in steps}
-    wanted = name
-    while wanted not in by_name and wanted in BEFORE:
-        wanted = BEFORE[wanted]
-    if wanted not in by_name:
-        raise UnknownNameError("result", name, [*RESULTS, *(n for n in by_name if n not in RESULTS)])
-    return by_name[wanted]

@@ -12,7 +12,7 @@ import yaml
 from pairs import Row, against, compare, peak
 
 import attncli
-from attncli.cli.streams import pieces
+from attncli.cli.streams import buffer_chunks
 from attncli.io.origin import Origin
 from attncli.io.parse.matrix import read_text_array
 from attncli.io.readers import json as json_reader
@@ -80,7 +80,7 @@ def _write(numbers: np.ndarray) -> Iterator[Row]:
 
 def _sink(contents: Iterator[str]) -> None:
     stream = io.BytesIO()
-    for piece in pieces(contents):
+    for piece in buffer_chunks(contents):
         stream.write(piece.encode())
         stream.seek(0)
 

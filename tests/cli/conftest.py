@@ -1,23 +1,20 @@
-"""The command as a process: what it prints, what it says, and how it ends."""
+"""Fixtures that run `attn` in an empty folder."""
 
-import os
 import signal
-import subprocess
-import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 
 import pytest
 
 from attncli.io import examples
-
-Ran = subprocess.CompletedProcess[str]
-Run = Callable[..., Ran]
+from tests.cli import running
+from tests.cli.running import Run
 
 
 @pytest.fixture(autouse=True, scope="session")
 def interruptible() -> Iterator[None]:
-    """What is started here can be interrupted, also where the tests run in the background, whose shell ignores it."""
+    """Started processes can be interrupted, also where the tests run in the background, whose shell ignores SIGINT."""
     before = signal.signal(signal.SIGINT, signal.default_int_handler)
     yield
     signal.signal(signal.SIGINT, before)
@@ -25,22 +22,14 @@ def interruptible() -> Iterator[None]:
 
 @pytest.fixture
 def run(tmp_path: Path) -> Run:
-    """Run `attn` with these words in an empty folder; `env` adds to the environment, `input` is standard input."""
+    """Call `attn` with these words in this process; `env` adds to the environment, `input` is standard input."""
+    return partial(running.run_in_process, folder=tmp_path)
 
-    def run(*words: str, input: str = "", env: dict[str, str] | None = None) -> Ran:
-        plain = {key: value for key, value in os.environ.items() if key not in ("NO_COLOR", "FORCE_COLOR", "TERM")}
-        return subprocess.run(
-            [sys.executable, "-m", "attncli", *words],
-            cwd=tmp_path,
-            env=plain | {"PYTHONIOENCODING": "utf-8", **(env or {})},
-            input=input,
-            capture_output=True,
-            encoding=(env or {}).get("PYTHONIOENCODING", "utf-8"),
-            timeout=60,
-            check=False,
-        )
 
-    return run
+@pytest.fixture
+def run_process(tmp_path: Path) -> Run:
+    """Start `attn` with these words in its own process: for start-up, real streams and other numbers of threads."""
+    return partial(running.run_process, folder=tmp_path)
 
 
 @pytest.fixture

@@ -5,12 +5,13 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
-Run = Callable[..., subprocess.CompletedProcess[str]]
+from tests.cli.running import Run
+
+SLOW = pytest.mark.slow
 
 WRONG = {
     "an unknown command": ("comput", "No such command 'comput'. Did you mean 'compute'?; attn --help lists"),
@@ -88,7 +89,9 @@ def test_a_file_that_can_not_be_written_leaves_nothing_behind(run: Run, tutorial
 
 
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="there is no /dev/full here")
-@pytest.mark.parametrize("words", ["compute t.yaml", "compute t.yaml --json", "--help", "list"])
+@pytest.mark.parametrize(
+    "words", ["compute t.yaml", *(pytest.param(w, marks=SLOW) for w in ("compute t.yaml --json", "--help", "list"))]
+)
 def test_a_full_disk_is_said(words: str, tutorial: str, tmp_path: Path) -> None:
     with Path("/dev/full").open("w") as full:
         ran = subprocess.run(

@@ -4,7 +4,6 @@ import csv
 import json
 import shutil
 import subprocess
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -14,8 +13,7 @@ import pytest
 import attncli
 from attncli.io.origin import Origin
 from attncli.io.parse.matrix import read_text_array
-
-Run = Callable[..., subprocess.CompletedProcess[str]]
+from tests.cli.running import Run
 
 FIELDS = ["format", "pipeline", "query_tokens", "key_tokens", "scores", "weights", "output"]
 

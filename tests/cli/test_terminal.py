@@ -8,12 +8,13 @@ import struct
 import subprocess
 import sys
 import termios
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
-Run = Callable[..., subprocess.CompletedProcess[str]]
+from tests.cli.running import Run
+
+SLOW = pytest.mark.slow
 STYLE = re.compile(r"\x1b\[[0-9;]*m")
 
 
@@ -54,7 +55,7 @@ def big(run: Run, tmp_path: Path) -> str:
     return "b.yaml"
 
 
-@pytest.mark.parametrize("width", [40, 80, 132])
+@pytest.mark.parametrize("width", [pytest.param(40, marks=SLOW), 80, pytest.param(132, marks=SLOW)])
 def test_no_line_is_wider_than_the_terminal_and_what_is_left_out_is_counted(
     width: int, big: str, tmp_path: Path
 ) -> None:
@@ -90,7 +91,7 @@ def test_weights_are_shaded_and_the_numbers_stay(tutorial: str, tmp_path: Path) 
     assert "word_1   0.2361   0.0074   0.7491   0.0074" in STYLE.sub("", shown)
 
 
-@pytest.mark.parametrize("env", [{"NO_COLOR": "1"}, {"TERM": "dumb"}])
+@pytest.mark.parametrize("env", [{"NO_COLOR": "1"}, pytest.param({"TERM": "dumb"}, marks=SLOW)])
 def test_without_colour_the_numbers_stay(env: dict[str, str], tutorial: str, tmp_path: Path) -> None:
     shown = on_a_terminal("compute", tutorial, "--select", "weights", folder=tmp_path, env=env)
     assert not re.search(r"\x1b\[[0-9;]*[34]8;", shown)

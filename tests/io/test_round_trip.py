@@ -85,7 +85,7 @@ def test_a_problem_that_is_written_is_read_again(suffix: str, tmp_path: Path) ->
 
 def test_a_problem_in_a_folder_is_read_again(tmp_path: Path) -> None:
     original = problem(**FULL)
-    atomic.write_folder(str(tmp_path / "new"), problem_text.problem_folder(original))
+    atomic.atomic_write_folder(str(tmp_path / "new"), problem_text.problem_folder(original))
     again = attncli.load(tmp_path / "new" / "problem.yaml").spec
     assert again.tokens == original.tokens
     assert bits(again.embeddings) == bits(original.embeddings)
@@ -110,7 +110,7 @@ def test_any_label_comes_back_as_it_was(form: str, labels: list[str]) -> None:
     original = problem(embeddings=[[1, 2]] * len(labels), tokens=labels)
     if form == "folder":
         with tempfile.TemporaryDirectory() as folder:
-            atomic.write_folder(f"{folder}/new", problem_text.problem_folder(original))
+            atomic.atomic_write_folder(f"{folder}/new", problem_text.problem_folder(original))
             again = attncli.load(f"{folder}/new/problem.yaml").spec
     else:
         text = problem_text.problem_json(original) if form == "p.json" else problem_text.problem_yaml(original)

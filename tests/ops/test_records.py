@@ -1,5 +1,7 @@
-"""Every record of the catalogue is complete, and what it says is true."""
+"""Records of operators: complete, true, and checked when they are registered."""
 
+import inspect
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -8,7 +10,7 @@ import pytest
 from attncli.base.arithmetic import ArithmeticWriter
 from attncli.base.axes import LEGEND
 from attncli.base.errors import AttnError, UnknownNameError
-from attncli.ops import kinds, look_up, operators
+from attncli.ops import kinds, look_up, operators, registry
 from attncli.ops.registry import OperatorRecord, Range, register
 
 EVERY = [record for kind in kinds() for record in operators(kind).values()]
@@ -130,8 +132,6 @@ def test_the_decorator_returns_the_function_itself() -> None:
     record = {"formula": "0", "shapes": "query[n d] -> [n m]", "source": "this test", "example": {}}
     assert register("score", **record)(lonely) is lonely
     assert lonely.record is operators("score")["lonely"]
-    from attncli.ops import registry
-
     del registry._RECORDS["score"]["lonely"]
 
 
@@ -142,3 +142,100 @@ def test_the_decorator_returns_the_function_itself() -> None:
 def test_a_range_holds_what_it_says(limits: Range, inside: list[float], outside: list[float]) -> None:
     assert all(limits.holds(number) for number in inside)
     assert not any(limits.holds(number) for number in outside)
+
+
+@pytest.fixture
+def registry_as_before() -> Iterator[None]:
+    """What a test registers is gone after it."""
+    before = {kind: dict(records) for kind, records in registry._RECORDS.items()}
+    yield
+    for kind, records in before.items():
+        registry._RECORDS[kind].clear()
+        registry._RECORDS[kind].update(records)
+
+
+FIELDS = {"formula": "0", "shapes": "query[n d], key[m d] -> [n m]", "source": "this test", "example": {}}
+
+
+def nothing(query: Any, key: Any) -> Any:
+    """Zeros."""
+    return query @ key.mT * 0
+
+
+def without_docstring(query: Any, key: Any) -> Any:
+    return query
+
+
+def of_values(query: Any, value: Any) -> Any:
+    """A score that reads values."""
+    return query
+
+
+def with_a_text(query: Any, key: Any, *, text: str = "") -> Any:
+    """A score with a text."""
+    return query
+
+
+def without_a_type(query: Any, key: Any, *, power=1) -> Any:  # type: ignore[no-untyped-def] # what the test is about
+    """A score with something."""
+    return query
+
+
+@pytest.mark.parametrize(
+    ("function", "fields", "message"),
+    [
+        (nothing, {"formula": ""}, "score 'nothing' in .*test_records: has no formula"),
+        (nothing, {"source": ""}, "has no source"),
+        (without_docstring, {}, "has no docstring"),
+        (nothing, {"shapes": "query[n z] -> [n m]"}, "letters that are not in the legend: z"),
+        (of_values, {}, "has an argument 'value' that no plan hands it; a score gets key, key_positions, query, "),
+        (with_a_text, {}, "its parameter 'text' has a type that nothing reads; expected int, float, bool or a Literal"),
+        (without_a_type, {}, "its parameter 'power' has a type that nothing reads"),
+    ],
+)
+def test_an_incomplete_record_is_refused(function: Any, fields: dict[str, Any], message: str) -> None:
+    with pytest.raises(AttnError, match=message):
+        registry.score(**{**FIELDS, **fields})(function)
+    assert function.__name__ not in operators("score")
+
+
+@pytest.mark.usefixtures("registry_as_before")
+def test_annotations_may_be_text_as_in_modules_that_postpone_them() -> None:
+    code = """
+from __future__ import annotations
+from typing import Annotated, Literal
+from attncli.ops.registry import Range, normalizer
+
+@normalizer(formula="0", shapes="scores[n m] -> [n m]", source="this test", example={})
+def postponed(scores, *, power: Annotated[float, Range(above=0)] = 1.0, way: Literal["up", "down"] = "up",
+              often: int | None = None, sure: bool = False):
+    '''Postponed.'''
+"""
+    exec(compile(code, "postponed.py", "exec"), {"__name__": "postponed"})
+    kinds = {parameter.name: str(parameter) for parameter in operators("normalize")["postponed"].parameters}
+    assert kinds == {
+        "power": "power: number > 0 = 1",
+        "way": "way: up|down = up",
+        "often": "often: integer",
+        "sure": "sure: true|false = false",
+    }
+
+
+@pytest.mark.usefixtures("registry_as_before")
+def test_formula_and_source_are_added_to_the_docstring() -> None:
+    def plain(query: Any, key: Any) -> Any:
+        """One line."""
+
+    registry.score(**FIELDS)(plain)
+    assert inspect.getdoc(plain) == "One line.\n\nNotes\n-----\n0\n\nReferences\n----------\nthis test"
+
+
+@pytest.mark.usefixtures("registry_as_before")
+def test_positions_and_masks_say_how_they_act() -> None:
+    def shifted(query_positions: Any, key_positions: Any) -> Any:
+        """A mask."""
+
+    record = registry.mask(formula="0", shapes="query_positions[n], key_positions[m] -> [n m]", source="x", example={})
+    assert record(shifted).record.sign is None
+    with pytest.raises(TypeError, match="acts_on"):
+        registry.position(formula="0", shapes="-> [n m]", source="x", example={})  # type: ignore[call-arg]

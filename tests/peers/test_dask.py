@@ -12,8 +12,9 @@ import numpy as np
 import pytest
 
 from attncli import AttnError, Problem, attention
-from attncli.engine import blockwise, executors
+from attncli.engine import executors
 from attncli.engine.options import RunOptions
+from attncli.engine.run import run
 
 pytestmark = [pytest.mark.peer, pytest.mark.filterwarnings("ignore")]  # Dask's own sockets and loops
 
@@ -61,9 +62,9 @@ def test_what_every_block_reads_is_on_each_worker_once(cluster: Any) -> None:
     def look(done: int, total: int) -> None:
         if done == total:  # a busy worker may get it with its first block only
             with Client(cluster.scheduler_address) as client:
-                held.extend(sum(key.startswith("Job") for key in keys) for keys in client.has_what().values())
+                held.extend(sum(key.startswith("BlockTask") for key in keys) for keys in client.has_what().values())
 
-    blockwise.trace(problem().spec, ("output",), RunOptions(cluster.scheduler_address, progress=look))
+    run(problem(), ("output",), options=RunOptions(cluster.scheduler_address, progress=look))
     assert held == [1, 1]
 
 
@@ -81,7 +82,8 @@ def test_a_worker_that_dies_costs_its_block_and_not_the_answer(cluster: Any) -> 
         done.append(so_far)
 
     one = problem(normalize="entmax:alpha=1.3")  # long enough to be in the middle of it
-    there = blockwise.trace(one, ("output",), RunOptions(cluster.scheduler_address, progress=kill))["output"].value
+    options = RunOptions(cluster.scheduler_address, progress=kill)
+    there = run(one, ("output",), options=options).output
     assert len(done) > 5
     np.testing.assert_array_equal(there, one.compute(("output",)).output)
     with pytest.raises(ProcessLookupError):
@@ -99,7 +101,7 @@ def test_the_command_uses_a_cluster(cluster: Any, tmp_path: Path) -> None:
 
 def test_an_address_where_nobody_is_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
     pytest.importorskip("distributed")
-    monkeypatch.setattr(executors, "PATIENCE", 1)
+    monkeypatch.setattr(executors, "TIMEOUT", 1)
     with pytest.raises(AttnError, match=r"executor tcp://127\.0\.0\.1:1: no scheduler answers"):
         problem().compute(("output",), executor="tcp://127.0.0.1:1")
 

@@ -15,7 +15,9 @@ from attncli.ops import operators
 from attncli.problem.spec import ProblemSpec
 from attncli.render.formats import json as json_view
 from attncli.render.formats import latex, markdown, terminal
-from attncli.render.sections import Section, View, sections
+from attncli.render.sections import Section, sections
+from attncli.render.target import TEXT_FILE, TextTarget
+from attncli.render.view import View
 
 PLACES = 12  # so many digits that rounding does not hide a wrong sum
 PARTS = [
@@ -38,7 +40,7 @@ ALONE = ("the largest weight", "one key", "c(", "the first pair", "P = ", "key "
 
 
 def explained(part: examples.Part, **view: Any) -> list[Section]:
-    return list(sections(View(run(part.problem), explain=True, places=PLACES, **view)))
+    return list(sections(View(run(part.problem), explain=True, decimals=PLACES, **view)))
 
 
 def equations(section: Section) -> list[str]:
@@ -108,7 +110,7 @@ def test_every_pipeline_is_explained_truly(score: str, normalize: str) -> None:
         }
         result = attncli.attention(query, key, value, heads=2, scale=0.5, **stages)
         for cell in (None, (2, 4)):
-            shown = sections(View(result, explain=True, places=PLACES, cell=cell))
+            shown = sections(View(result, explain=True, decimals=PLACES, cell=cell))
             assert_true([line for section in shown for line in section.arithmetic])
 
 
@@ -118,23 +120,29 @@ def test_everything_is_explained_truly(loaded: ProblemSpec) -> None:
     hidden = np.argwhere(np.isneginf(result.trace["masked_scores"].value))
     cells = [None] if not len(hidden) else [None, tuple(map(int, hidden[0][-2:]))]
     for cell in cells:
-        for section in sections(View(result, explain=True, places=places, cell=cell)):
+        for section in sections(View(result, explain=True, decimals=places, cell=cell)):
             for line in equations(section):
                 if "…" not in line and loaded.dtype == "float64":
                     assert_true([line])
 
 
-def test_everything_can_be_shown_in_every_way(loaded: ProblemSpec) -> None:
-    view = View(run(loaded), explain=True, every=frozenset("bh"))
-    shown = {section.title.partition("  ")[0].partition(" ")[2]: section for section in sections(view)}
+def test_every_number_of_every_head_is_in_the_json_and_makes_a_document(loaded: ProblemSpec) -> None:
+    view = View(run(loaded), explain=True, expanded_axes=frozenset("bh"))
+    by_name = {section.title.partition("  ")[0].partition(" ")[2]: section for section in sections(view)}
     steps = {step["name"]: step for step in json.loads("".join(json_view.render(view)))["steps"]}
     for name, step in steps.items():
-        if name in shown and name != "visible":
-            stacked = np.array([grid.values for grid in shown[name].grids]).reshape(-1)
+        if name in by_name and name != "visible":
+            stacked = np.array([grid.values for grid in by_name[name].grids]).reshape(-1)
             np.testing.assert_array_equal(stacked, np.array(step["value"]).astype(float).reshape(-1), err_msg=name)
-    for render in (markdown.render, latex.render):
+    for render in (markdown.render_sections, latex.render_sections):
         assert render(sections(view), 4)
-    assert terminal.render(sections(view), terminal.TextTarget(80), 4)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("target", [TextTarget(80), TEXT_FILE], ids=["a screen", "a file"])
+def test_every_head_is_shown_as_text(target: TextTarget, loaded: ProblemSpec) -> None:
+    view = View(run(loaded), explain=True, expanded_axes=frozenset("bh"))
+    assert terminal.render_sections(sections(view), target, 4)
 
 
 @pytest.mark.parametrize(("key", "turns"), [(0, False), (1, False), (2, True), (3, True)])
@@ -158,7 +166,7 @@ def test_of_a_wide_result_the_first_number_is_worked_out() -> None:
 @pytest.mark.parametrize("part", PARTS)
 def test_the_last_number_of_the_arithmetic_stands_in_the_table(part: examples.Part) -> None:
     result = run(part.problem)
-    for section in sections(View(result, explain=True, places=PLACES)):
+    for section in sections(View(result, explain=True, decimals=PLACES)):
         if section.arithmetic and section.grids[0].signs is None and "turned" not in section.title:
             (last,) = np.atleast_2d(value_of(section.arithmetic[-1].split(" = ")[-1]))
             rows = section.grids[0].values
@@ -224,11 +232,11 @@ def test_a_head_is_chosen_by_its_largest_weight_or_by_name() -> None:
     result = run(examples.load("multi_head").parts[0].problem, ("weights",))
     largest = int(result.weights.max(axis=(1, 2)).argmax())
     for head, expected in ((None, largest), (0, 0), (1, 1)):
-        chosen = {} if head is None else {"h": head}
-        shown = {section.title: section for section in sections(View(result, explain=True, chosen=chosen))}
+        positions = {} if head is None else {"h": head}
+        shown = {section.title: section for section in sections(View(result, explain=True, positions=positions))}
         (grid,) = shown["10. weights  A"].grids
         np.testing.assert_array_equal(grid.values, result.weights[expected])
-        assert grid.slice == f"head {expected}"
+        assert grid.slice_label == f"head {expected}"
 
 
 def test_a_long_sum_says_how_much_of_it_is_left_out() -> None:

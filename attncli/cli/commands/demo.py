@@ -13,7 +13,8 @@ if TYPE_CHECKING:
     from attncli.render.reports.example import ExampleReport
 
 
-def _names(incomplete: str) -> list[str]:
+def _complete_name(incomplete: str) -> list[str]:
+    """The worked examples that begin so."""
     from attncli.io.examples import names
 
     return [name for name in names() if name.startswith(incomplete)]
@@ -22,7 +23,9 @@ def _names(incomplete: str) -> list[str]:
 def demo(
     name: Annotated[
         str,
-        typer.Argument(metavar="NAME|FILE", help="Which worked example, or a file of your own.", autocompletion=_names),
+        typer.Argument(
+            metavar="NAME|FILE", help="Which worked example, or a file of your own.", autocompletion=_complete_name
+        ),
     ] = "tutorial",
     *,
     list_all: Annotated[bool, typer.Option("--list", help="List the worked examples.")] = False,
@@ -31,53 +34,53 @@ def demo(
         typer.Option(metavar="FILE", help="Write the example to a new file, to start from; - prints it."),
     ] = None,
 ) -> None:
-    """Walk through a worked example and compare it with its published numbers."""
+    """Report a worked example, list all of them, or save the file of one."""
     from attncli.io import examples
 
     if list_all:
         width = max(map(len, examples.names()))
         lines = [f"{name:{width}}  {examples.load(name).title}" for name in examples.names()]
-        streams.put("\n".join(lines) + "\n")
+        streams.write_output("\n".join(lines) + "\n")
     elif save is not None:
         _save(examples.text(name), save)
     else:
         save_command = f"attn demo {name} --save {name}.yaml" if name in examples.names() else ""
-        _tell(examples.load(name), save_command)
+        _write_report(examples.load(name), save_command)
 
 
 def _save(text: str, file: str) -> None:
-    """Hand the example to the user, never over a file of theirs."""
-    from attncli.io.writers.atomic import write_file
+    """Write the text of an example to a new file, never over one that exists."""
+    from attncli.io.writers.atomic import atomic_write_file
 
     if file == "-":
-        streams.put(text)
+        streams.write_output(text)
         return
     if Path(file).expanduser().exists():
         raise AttnError("is there already", where=file, hint="name a new file")
-    write_file(file, text)
+    atomic_write_file(file, text)
 
 
-def _tell(example: "Example", save_command: str) -> None:
-    """Show the example part by part; exit status 1 where a number is not the published one."""
+def _write_report(example: "Example", save_command: str) -> None:
+    """Write the report of an example; exit status 1 where a number is not the published one."""
     from attncli.render.reports.example import render
 
-    story = _story(example, save_command)
-    streams.put(render(story, streams.screen()))
-    if story.differs:
+    report = _make_report(example, save_command)
+    streams.write_output(render(report, streams.output_target()))
+    if report.differs:
         raise typer.Exit(1)
 
 
-def _story(example: "Example", save_command: str) -> "ExampleReport":
-    """Compute and compare every part."""
+def _make_report(example: "Example", save_command: str) -> "ExampleReport":
+    """Compute every part and compare it with its published numbers."""
     from attncli.analysis.compare import compare
     from attncli.engine.run import run
     from attncli.render.reports.example import ExampleReport, PartReport
     from attncli.render.view import View
 
-    chapters = []
+    parts = []
     for part in example.parts:
         result = run(part.problem, part.show)
-        chapters.append(
+        parts.append(
             PartReport(
                 title=part.title,
                 about=part.about,
@@ -86,4 +89,4 @@ def _story(example: "Example", save_command: str) -> "ExampleReport":
                 comparisons=[compare(name, value, result.trace[name].value) for name, value in part.expected.items()],
             )
         )
-    return ExampleReport(example.title, example.about, example.source, save_command, chapters, example.together)
+    return ExampleReport(example.title, example.about, example.source, save_command, parts, example.together)

@@ -6,7 +6,7 @@ from typing import Annotated, Any
 import typer
 
 from attncli.cli import streams
-from attncli.cli.options import document, with_problem_options
+from attncli.cli.options import read_problem_options, with_problem_options
 
 
 @with_problem_options
@@ -26,17 +26,19 @@ def generate(
     ] = None,
     **keys: Any,
 ) -> None:
-    """Write a complete problem with numbers drawn from a seed."""
+    """Draw what a problem lacks, and write it to standard output, a file, or a folder of files."""
     from attncli.io.assemble import assemble
-    from attncli.io.writers import atomic, problem_text
+    from attncli.io.writers.atomic import atomic_write_file, atomic_write_folder
+    from attncli.io.writers.problem_text import problem_folder, problem_json, problem_yaml
 
-    complete = assemble(document(problem, keys))
-    if output in (None, "-"):
-        streams.put(problem_text.problem_yaml(complete))
-    elif Path(str(output)).suffix.lower() in (".yaml", ".yml", ".json"):
-        is_json = str(output).lower().endswith(".json")
-        atomic.write_file(
-            str(output), problem_text.problem_json(complete) if is_json else problem_text.problem_yaml(complete)
-        )
+    complete = assemble(read_problem_options(problem, keys))
+    if output is None or output == "-":
+        streams.write_output(problem_yaml(complete))
+        return
+    suffix = Path(output).suffix.lower()
+    if suffix == ".json":
+        atomic_write_file(output, problem_json(complete))
+    elif suffix in (".yaml", ".yml"):
+        atomic_write_file(output, problem_yaml(complete))
     else:
-        atomic.write_folder(str(output), problem_text.problem_folder(complete))
+        atomic_write_folder(output, problem_folder(complete))

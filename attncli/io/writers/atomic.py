@@ -1,4 +1,4 @@
-"""Files and folders, written whole or not at all: what is made beside its place is moved there once it is complete."""
+"""Atomic writes: a file or folder is made in a temporary place beside its own, and moved there when it is complete."""
 
 import os
 import stat
@@ -12,18 +12,11 @@ from attncli.base.errors import AttnError
 from attncli.io.origin import path_of
 
 
-def write_file(name: str, contents: str | bytes | Iterable[str]) -> None:
-    """Write a file whole or not at all; raises AttnError where it can't be written."""
-    with whole(name) as stream:
-        for piece in [contents] if isinstance(contents, (str, bytes)) else contents:
-            stream.write(piece if isinstance(piece, bytes) else piece.encode("utf-8", "surrogateescape"))
-
-
 @contextmanager
-def whole(name: str) -> Iterator[IO[bytes]]:
-    """A stream to a file that is there, whole, once the stream has been left in peace, and is not touched otherwise.
+def atomic_write(name: str) -> Iterator[IO[bytes]]:
+    """A stream to a file: on normal exit the file is replaced at once; on an exception it is left untouched.
 
-    Its `name` is that of a real file, unless the target is no regular file (a pipe, a device): that is written to
+    The stream's `name` is that of a regular file, unless the target is none (a pipe, a device): that is written to
     directly. Raises AttnError where it can't be written.
     """
     try:
@@ -32,51 +25,58 @@ def whole(name: str) -> Iterator[IO[bytes]]:
             with path.open("wb") as stream:
                 yield stream
             return
-        with _beside(path) as stream:
+        with _replacement(path) as stream:
             yield stream
     except OSError as error:
         raise AttnError(f"can't be written ({error.strerror})", where=name) from None
 
 
-def write_folder(name: str, files: Mapping[str, str | bytes]) -> None:
-    """Write a new folder whole or not at all; raises AttnError where there is one with something in it."""
+def atomic_write_file(name: str, contents: str | bytes | Iterable[str]) -> None:
+    """Write contents to a file, all or nothing; raises AttnError where it can't be written."""
+    with atomic_write(name) as stream:
+        for chunk in [contents] if isinstance(contents, (str, bytes)) else contents:
+            stream.write(chunk if isinstance(chunk, bytes) else chunk.encode("utf-8", "surrogateescape"))
+
+
+def atomic_write_folder(name: str, files: Mapping[str, str | bytes]) -> None:
+    """Write a new folder of files, all or nothing; raises AttnError where there is one with something in it."""
     target = Path(os.path.realpath(path_of(name)))
     try:
         if target.is_dir() and any(target.iterdir()):
             raise AttnError("is a folder with something in it", where=name, hint="name a new one")
         target.parent.mkdir(parents=True, exist_ok=True)
-        with tempfile.TemporaryDirectory(dir=target.parent) as beside:
-            made = Path(beside) / "new"
-            made.mkdir()
+        with tempfile.TemporaryDirectory(dir=target.parent) as temporary:
+            folder = Path(temporary) / "new"
+            folder.mkdir()
             for file, contents in files.items():
-                (made / file).write_bytes(contents.encode("utf-8") if isinstance(contents, str) else contents)
-            if target.is_dir():  # somebody may stand in it: it is filled, not replaced
+                (folder / file).write_bytes(contents.encode("utf-8") if isinstance(contents, str) else contents)
+            if target.is_dir():  # it may be somebody's working directory: it is filled, not replaced
                 for file in files:
-                    (made / file).replace(target / file)
+                    (folder / file).replace(target / file)
             else:
-                made.replace(target)
+                folder.replace(target)
     except OSError as error:
         raise AttnError(f"can't be written ({error.strerror})", where=name) from None
 
 
 @contextmanager
-def _beside(path: Path) -> Iterator[IO[bytes]]:
-    """A new file, put in the place of another at once, with the rights that that one has or a new one would get."""
+def _replacement(path: Path) -> Iterator[IO[bytes]]:
+    """A stream to a temporary file that replaces `path` on normal exit, with the permissions of that or a new file."""
     mode = stat.S_IMODE(path.stat().st_mode) if path.exists() else 0o666 & ~_umask()
     handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
     os.close(handle)
-    beside = Path(name)
+    temporary = Path(name)
     try:
-        with beside.open("wb") as stream:
+        with temporary.open("wb") as stream:
             yield stream
-        beside.chmod(mode)
-        beside.replace(path)
+        temporary.chmod(mode)
+        temporary.replace(path)
     finally:
-        beside.unlink(missing_ok=True)  # it is there only where something went wrong
+        temporary.unlink(missing_ok=True)  # it is there only after an exception
 
 
 def _umask() -> int:
-    """The rights that new files do not get; reading it means setting it."""
+    """The permissions that new files do not get; the system tells them only to those who set them."""
     mask = os.umask(0)
     os.umask(mask)
     return mask

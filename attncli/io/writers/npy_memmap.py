@@ -1,4 +1,4 @@
-"""Straight to a file: a table of scores or weights is computed into the `.npy` file that it would be written to."""
+"""A large result in the `.npy` file that it is written to: it is computed there, through a memory map."""
 
 import math
 import os
@@ -9,22 +9,25 @@ from attncli.base.lazy_numpy import Array, np
 
 
 class NpyTarget:
-    """Room in a file for the first table that asks for it."""
+    """Allocates the first result that asks in an `.npy` file, and every other one in memory.
+
+    `is_used` says whether the file holds a result.
+    """
 
     def __init__(self, stream: IO[bytes]) -> None:
         self.stream = stream
         self.is_used = False
 
-    def allocate(self, name: str, shape: tuple[int, ...], dtype: "np.dtype[Any]") -> Array:
-        """Room in the file, where it is one and has not been taken; elsewhere in memory.
+    def allocate(self, _name: str, shape: tuple[int, ...], dtype: "np.dtype[Any]") -> Array:
+        """An array of that shape and type, its numbers undefined: in the file, unless that is taken or no regular file.
 
-        Raises OSError where the disk has no room.
+        Raises OSError where the disk is full.
         """
         if self.is_used or not Path(self.stream.name).is_file():
             return np.empty(shape, dtype)
         np.lib.format.write_array_header_1_0(self.stream, {"descr": dtype.str, "fortran_order": False, "shape": shape})
         self.stream.flush()
         size = self.stream.tell() + math.prod(shape) * dtype.itemsize
-        os.posix_fallocate(self.stream.fileno(), 0, size)  # a full disk is met here, and not in the middle
+        os.posix_fallocate(self.stream.fileno(), 0, size)  # a full disk raises here, not in the middle of the work
         self.is_used = True
         return np.memmap(self.stream.name, dtype, "r+", self.stream.tell(), shape)

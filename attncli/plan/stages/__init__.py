@@ -1,1 +1,1 @@
-"""The stages of the pipeline: each takes a problem and adds its steps to what the recorder has."""
+"""The stages of a plan: each adds its nodes to those that are there."""

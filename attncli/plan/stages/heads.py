@@ -1,111 +1,179 @@
-"""Heads: split, brought to one size, turned to their positions, joined to the cache, shared among query heads."""
+"""Heads: split, normalized, rotated to their positions, joined to the cache, and repeated for their query heads."""
 
-from attncli.engine.dense import Recorder
-from attncli.ops import structural as head_axis
-from attncli.ops.registry import Quantity
-from attncli.plan.stages.common import GIVEN, give_arrays
-from attncli.problem.spec import ProblemSpec
-from attncli.trace.steps import Step, unchanged
+from attncli.ops import structural
+from attncli.plan.builder import PlanBuilder
+from attncli.plan.graph import GIVEN, Axis, Node
 
 
-def split(problem: ProblemSpec, recorder: Recorder) -> None:
+def split_heads(builder: PlanBuilder) -> None:
     """Each head gets its share of the features; where there are no heads to split there is nothing to do."""
-    layout = problem.layout
+    layout = builder.layout
     if not layout.splits_heads:
         return
     for role, count in (("query", layout.heads), ("key", layout.kv_heads), ("value", layout.kv_heads)):
         letter = "h" if role == "query" else layout.with_kv_heads(("h",))[0]
-        _split(recorder, role, f"{role}_heads", count, letter, role=role)
+        _split(builder, builder.current[role], f"{role}_heads", Axis(letter, count), role)
 
 
-def _split(recorder: Recorder, source: str, name: str, count: int, letter: str, role: str | None = None) -> None:
-    """One array, its features shared among so many heads."""
-    whole = recorder.steps[source]
-    shared = f"the features of {whole.symbol}, shared among {count} heads"
-    quantity = Quantity(name, f"{whole.symbol}ₕ", shared, (*whole.axes[:-2], letter, *whole.axes[-2:]))
-    recorder.step(quantity, "split", head_axis.split_heads, {"x": source}, options={"heads": count}, role=role)
+def _split(builder: PlanBuilder, source: str, name: str, heads: Axis, role: str | None = None) -> Node:
+    """Add one array whose features are shared among heads."""
+    whole = builder.nodes[source]
+    *before, rows, features = whole.axes
+    return builder.add(
+        Node(
+            name,
+            f"{whole.symbol}ₕ",
+            f"the features of {whole.symbol}, shared among {heads.length} heads",
+            (*before, heads, rows, Axis(features.letter, features.length // heads.length)),
+            "split",
+            structural.split_heads,
+            {"x": source},
+            {"heads": heads.length},
+            role=role,
+        )
+    )
 
 
-def norm(problem: ProblemSpec, recorder: Recorder) -> None:
+def normalize_heads(builder: PlanBuilder) -> None:
     """Queries and keys of each head brought to one size."""
-    if problem.qk_norm is None:
+    norm = builder.problem.qk_norm
+    if norm is None:
         return
     for role in ("query", "key"):
-        source = recorder.now(role)
-        quantity = Quantity(f"normalized_{role}", f"{source.symbol}̂", problem.qk_norm.record.formula, source.axes)
-        record, options = problem.qk_norm.record, problem.qk_norm.options
-        recorder.step(
-            quantity, "qk_norm", record.function, {"x": source.name}, options=options, record=record, role=role
+        source = builder.now(role)
+        builder.add(
+            Node(
+                f"normalized_{role}",
+                f"{source.symbol}̂",
+                norm.record.formula,
+                source.axes,
+                "qk_norm",
+                norm.record.function,
+                {"x": source.name},
+                norm.options,
+                role=role,
+            )
         )
 
 
-def turn(problem: ProblemSpec, recorder: Recorder) -> None:
-    """Queries and new keys turned to their positions; cached keys have been turned before."""
-    chosen = problem.position
-    if chosen is None or chosen.record.acts_on != "query_and_key":
+def rotate(builder: PlanBuilder) -> None:
+    """Queries and new keys changed by a position scheme that acts on them; cached keys have been before."""
+    position = builder.problem.position
+    if position is None or position.record.acts_on != "query_and_key":
         return
-    arrays = give_arrays(recorder, "position", chosen)
-    keys = "new_key_positions" if problem.past_count else "key_positions"
+    arrays = builder.add_arrays("position", position)
+    keys = "new_key_positions" if builder.problem.past_count else "key_positions"
     for role, positions in (("query", "query_positions"), ("key", keys)):
-        source = recorder.now(role)
-        quantity = Quantity(f"turned_{role}", f"{source.symbol}ᵣ", chosen.record.formula, source.axes)
-        inputs = {"x": source.name, "positions": positions, **arrays}
-        record, options = chosen.record, chosen.options
-        recorder.step(quantity, "position", record.function, inputs, options=options, record=record, role=role)
+        source = builder.now(role)
+        builder.add(
+            Node(
+                f"rotated_{role}",
+                f"{source.symbol}ᵣ",
+                position.record.formula,
+                source.axes,
+                "position",
+                position.record.function,
+                {"x": source.name, "positions": positions, **arrays},
+                position.options,
+                role=role,
+            )
+        )
 
 
-def join(problem: ProblemSpec, recorder: Recorder) -> None:
+def concatenate_cache(builder: PlanBuilder) -> None:
     """The cache before what is new; what the next query will need is `present_key` and `present_value`."""
     for role in ("key", "value"):
-        new = recorder.now(role)
-        if getattr(problem, f"past_{role}") is not None:
-            _join(problem, recorder, role, new)
+        new = builder.now(role)
+        builder.results[f"present_{role}"] = role
+        if getattr(builder.problem, f"past_{role}") is not None:
+            _concatenate(builder, role, new)
         elif new.name not in (role, f"{role}_heads"):
-            _present(problem, recorder, role, new)
+            _add_present(builder, role, new)
 
 
-def _join(problem: ProblemSpec, recorder: Recorder, role: str, new: Step) -> None:
-    """The cache and what is new, in one array; the cache may have its heads apart or side by side."""
-    layout, past, name = problem.layout, getattr(problem, f"past_{role}"), f"past_{role}"
-    symbol = f"{new.symbol[0]}ₚ"
-    if not layout.has_heads and past.ndim > new.value.ndim:  # an axis of one head
-        past = head_axis.drop_missing_axes(past, (past.ndim - 3,))
-    apart = past.ndim == new.value.ndim
-    axes = (*new.axes[:-2], "p", new.axes[-1])
-    recorder.give(Quantity(name, symbol, GIVEN, axes if apart else (*layout.batch_axes, *axes[-2:])), past)
-    if not apart:
-        _split(recorder, name, f"{name}_heads", layout.kv_heads, axes[-3])
-        name = f"{name}_heads"
-    quantity = Quantity(
-        f"present_{role}" if apart else f"joined_{role}",
-        new.symbol[0],
-        f"{recorder.steps[name].symbol}, then {new.symbol}",
-        (*axes[:-2], "m", axes[-1]),
+def _concatenate(builder: PlanBuilder, role: str, new: Node) -> None:
+    """Add the cache and what is new, in one array; the cache may have an axis of heads or heads side by side."""
+    past = _add_past(builder, role, new)
+    is_split = past.axes[:-2] == new.axes[:-2]
+    if not is_split:
+        past = _split(builder, past.name, f"past_{role}_heads", new.axes[-3])
+    joined = builder.add(
+        Node(
+            f"present_{role}" if is_split else f"concatenated_{role}",
+            new.symbol[0],
+            f"{past.symbol}, then {new.symbol}",
+            (*new.axes[:-2], Axis("m", builder.key_count), new.axes[-1]),
+            "cache",
+            structural.concat_cache,
+            {"past": past.name, "new": new.name},
+            role=role,
+        )
     )
-    recorder.step(quantity, "cache", head_axis.concat_cache, {"past": name, "new": new.name}, role=role)
-    if not apart:
-        _present(problem, recorder, role, recorder.now(role))
+    builder.results[f"present_{role}"] = joined.name
+    if not is_split:
+        _add_present(builder, role, joined)
 
 
-def _present(problem: ProblemSpec, recorder: Recorder, role: str, source: Step) -> None:
-    """What a cache keeps of keys or values, shaped as they came in."""
-    merges = problem.layout.splits_heads
-    axes = (*source.axes[:-3], *source.axes[-2:]) if merges else source.axes
-    formula = f"the heads of {source.symbol}, side by side" if merges else source.symbol
-    quantity = Quantity(f"present_{role}", f"{source.symbol}ₜ", formula, axes)
-    recorder.step(quantity, "cache", head_axis.merge_heads if merges else unchanged, {"x": source.name})
+def _add_past(builder: PlanBuilder, role: str, new: Node) -> Node:
+    """Add the cache as it was given; an axis of one head that nothing else has is dropped."""
+    name, layout = f"past_{role}", builder.layout
+    shape = getattr(builder.problem, name).shape
+    missing = (len(shape) - 3,) if not layout.has_heads and len(shape) > len(new.axes) else ()
+    kept = tuple(size for at, size in enumerate(shape) if at not in missing)
+    letters = (*new.letters[:-2], "p", new.letters[-1])
+    letters = letters if len(kept) == len(letters) else (*layout.batch_axes, *letters[-2:])
+    return builder.add(
+        Node(
+            name,
+            f"{new.symbol[0]}ₚ",
+            GIVEN,
+            tuple(map(Axis, letters, kept)),
+            GIVEN,
+            structural.drop_missing_axes if missing else None,
+            options={"missing": missing} if missing else {},
+            source=(name,),
+        )
+    )
 
 
-def share(problem: ProblemSpec, recorder: Recorder) -> None:
+def _add_present(builder: PlanBuilder, role: str, source: Node) -> None:
+    """Add what a cache keeps of keys or values, shaped as they came in."""
+    merges = builder.layout.splits_heads
+    axes = source.axes
+    if merges:
+        *before, heads, rows, features = source.axes
+        axes = (*before, rows, Axis(features.letter, heads.length * features.length))
+    node = builder.add(
+        Node(
+            f"present_{role}",
+            f"{source.symbol}ₜ",
+            f"the heads of {source.symbol}, side by side" if merges else source.symbol,
+            axes,
+            "cache",
+            structural.merge_heads if merges else structural.identity,
+            {"x": source.name},
+        )
+    )
+    builder.results[f"present_{role}"] = node.name
+
+
+def repeat_kv_heads(builder: PlanBuilder) -> None:
     """Each query head gets the key head that it reads."""
-    layout = problem.layout
+    layout = builder.layout
     if layout.kv_heads == layout.heads:
         return
-    several = layout.heads // layout.kv_heads
     for role in ("key", "value"):
-        source = recorder.now(role)
-        formula = f"query head h reads key head h // {several}"
-        axes = (*source.axes[:-3], "h", *source.axes[-2:])
-        quantity = Quantity(f"shared_{role}", f"{source.symbol}ₛ", formula, axes)
-        options = {"heads": layout.heads}
-        recorder.step(quantity, "share", head_axis.repeat_kv, {"x": source.name}, options=options, role=role)
+        source = builder.now(role)
+        builder.add(
+            Node(
+                f"repeated_{role}",
+                f"{source.symbol}ₛ",
+                f"query head h reads key head h // {layout.heads // layout.kv_heads}",
+                (*source.axes[:-3], Axis("h", layout.heads), *source.axes[-2:]),
+                "share",
+                structural.repeat_kv,
+                {"x": source.name},
+                {"heads": layout.heads},
+                role=role,
+            )
+        )

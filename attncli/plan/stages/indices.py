@@ -1,103 +1,130 @@
-"""Places: the indices of keys and queries, and beside which key each query stands, where anybody asks for them."""
+"""Indices: of keys and queries, and the key that each query stands at, where an operator or a mask reads them."""
 
-from attncli.engine.dense import Recorder
-from attncli.ops import indices
-from attncli.ops.registry import Operator, Quantity
-from attncli.plan.stages.common import GIVEN
-from attncli.problem.spec import ProblemSpec
-
-RELATIVE = {"query_and_key", "products", "scores"}  # what positions act on that need to know where queries stand
+from attncli.ops import indices, structural
+from attncli.ops.registry import Operator
+from attncli.plan.builder import PlanBuilder
+from attncli.plan.graph import GIVEN, Axes, Axis, Node
+from attncli.plan.stages.masks import mask_rules
 
 
-def place(problem: ProblemSpec, recorder: Recorder) -> None:
-    """Record the indices that the masks and positions of this problem read."""
-    relative = problem.position is not None and problem.position.record.acts_on in RELATIVE
-    own_mask = isinstance(problem.mask, Operator)  # which may read any of the indices
-    standing = relative or problem.causal or problem.window is not None or own_mask
-    tables = problem.mask is not None or problem.bias is not None
+def add_indices(builder: PlanBuilder) -> None:
+    """Add the indices that the masks and operators of this problem read, and the arrays that these derive."""
+    problem = builder.problem
+    read = {name for _, operator in mask_rules(problem) for name in operator.record.shapes.arrays}
+    if problem.bias is not None:
+        read |= {"query_rows", "key_positions"}
+    read |= {name for _, operator in builder.operators() for name in operator.record.shapes.arrays}
+    if problem.position is not None and problem.position.record.acts_on == "query_and_key":
+        read |= {"query_positions", "key_positions"}
     if problem.key_lengths is not None:
-        _lengths(problem, recorder)
-    if standing or tables or problem.key_lengths is not None:
-        _keys(problem, recorder)
-    if standing or tables:
-        _rows(problem, recorder)
-    if standing:
-        _standing(problem, recorder)
-    if problem.position is not None:
-        _derived(problem, recorder, problem.position, "place")
-    _derived(problem, recorder, problem.context, "index")
+        _add_key_lengths(builder)
+        read.add("key_positions")
+    if read & {"key_positions", "query_positions", "query_rows"}:
+        _add_key_positions(builder)
+    if read & {"query_positions", "query_rows"}:
+        _add_query_rows(builder)
+    if "query_positions" in read:
+        _add_query_positions(builder)
+    for _, operator in builder.operators():
+        _add_derived(builder, operator)
 
 
-def _derived(problem: ProblemSpec, recorder: Recorder, chosen: Operator, stage: str) -> None:
-    """The arrays that an operator reads and that are computed where nobody gives them."""
-    layout = problem.layout
-    lengths = {"b": layout.batch or 1, "h": layout.heads, "n": len(problem.selected_query_labels)}
-    for name, derived in chosen.record.derived.items():
-        if name in chosen.given:
+def _add_derived(builder: PlanBuilder, operator: Operator) -> None:
+    """Add the arrays that an operator reads and nobody gave."""
+    lengths = {"n": builder.query_count, "m": builder.key_count, "h": builder.layout.heads}
+    for name, derived in operator.record.derived.items():
+        if name in operator.given:
             continue
-        axes = tuple(x for letter in derived.axes for x in (layout.score_axes if letter == "…" else (letter,)))
-        shape = tuple(lengths[letter] for letter in axes)
-        options = {parameter: chosen.parameters[parameter] for parameter in derived.parameters}
-        quantity = Quantity(name, derived.symbol, derived.formula(shape), axes)
-        recorder.step(quantity, stage, derived.function, {}, options={"shape": shape, **options}, role=name)
+        axes: Axes = ()
+        for letter in derived.axes:
+            axes += builder.score_axes if letter == "…" else (Axis(letter, lengths[letter]),)
+        shape = tuple(axis.length for axis in axes)
+        options = {"shape": shape, **{key: operator.parameters[key] for key in derived.parameters}}
+        formula = derived.formula(shape)
+        builder.add(Node(name, derived.symbol, formula, axes, "place", derived.function, options=options, role=name))
 
 
-def _lengths(problem: ProblemSpec, recorder: Recorder) -> None:
-    """How many keys of each batch item are real; the same for every head."""
-    assert problem.key_lengths is not None
-    layout, lengths = problem.layout, problem.key_lengths
-    if layout.batch is None:
-        lengths = lengths.reshape(())
-    elif layout.has_heads:
-        lengths = lengths[:, None]
-    axes = layout.score_axes if layout.batch is not None else ()
-    recorder.give(Quantity("key_lengths", "L", GIVEN, axes), lengths, role="key_lengths")
-
-
-def _keys(problem: ProblemSpec, recorder: Recorder) -> None:
-    """Every key's index; with a cache also those of the new ones."""
-    past, new = problem.past_count, problem.new_key_count
-    every = Quantity("key_positions", "j", "j = 0, 1, … each key", ("m",))
-    _count(recorder, every, 0, past + new)
-    if past:
-        _count(
-            recorder,
-            Quantity("new_key_positions", "jₖ", "the keys after the cache", (problem.new_key_letter,)),
-            past,
-            new,
+def _add_key_lengths(builder: PlanBuilder) -> None:
+    """Add how many keys of each batch item are real; the same for every head."""
+    layout = builder.layout
+    assert builder.problem.key_lengths is not None
+    count = len(builder.problem.key_lengths)
+    axes: Axes = (Axis("b", count),) if layout.batch is not None else ()
+    if layout.batch is not None and layout.has_heads:
+        axes = (*axes, Axis("h", 1))
+    builder.add(
+        Node(
+            "key_lengths",
+            "L",
+            GIVEN,
+            axes,
+            GIVEN,
+            structural.reshape,
+            options={"shape": tuple(axis.length for axis in axes)},
+            source=("key_lengths",),
+            role="key_lengths",
         )
+    )
 
 
-def _count(recorder: Recorder, quantity: Quantity, first: int, count: int) -> None:
-    options = {"first": first, "length": count}
-    recorder.step(quantity, "index", indices.count, {}, options=options, role=quantity.name)
+def _add_key_positions(builder: PlanBuilder) -> None:
+    """Add every key's index; with a cache also those of the new ones."""
+    past, new = builder.problem.past_count, builder.problem.new_key_count
+    _add_count(builder, "key_positions", "j", "j = 0, 1, … each key", "m", 0, past + new)
+    if past:
+        _add_count(builder, "new_key_positions", "jₖ", "the keys after the cache", "k", past, new)
 
 
-def _rows(problem: ProblemSpec, recorder: Recorder) -> None:
-    """The rows of the queries that ask."""
-    quantity = Quantity("query_rows", "i", "i = 0, 1, … each query", ("n",))
-    at = problem.selected_queries
-    if at is None:
-        _count(recorder, quantity, 0, problem.query_source.shape[-2])
+def _add_query_rows(builder: PlanBuilder) -> None:
+    """Add the rows of the queries that are computed."""
+    name, symbol, formula, selected = "query_rows", "i", "i = 0, 1, … each query", builder.problem.selected_queries
+    if selected is None:
+        _add_count(builder, name, symbol, formula, "n", 0, builder.query_count)
         return
-    recorder.step(quantity, "index", indices.selected_positions, {}, options={"at": at}, role=quantity.name)
+    axes, options = (Axis("n", len(selected)),), {"at": selected}
+    builder.add(Node(name, symbol, formula, axes, "index", indices.selected_positions, options=options, role=name))
 
 
-def _standing(problem: ProblemSpec, recorder: Recorder) -> None:
-    """Beside which key each query stands, as `align` says."""
-    count, keys = problem.query_source.shape[-2], problem.past_count + problem.new_key_count
+def _add_count(builder: PlanBuilder, name: str, symbol: str, formula: str, letter: str, first: int, count: int) -> None:
+    """Add `first`, `first + 1` and so on, `count` of them."""
+    options = {"first": first, "length": count}
+    builder.add(Node(name, symbol, formula, (Axis(letter, count),), "index", indices.count, options=options, role=name))
+
+
+def _add_query_positions(builder: PlanBuilder) -> None:
+    """Add the key that each query stands at, as `align` says."""
+    problem, rows = builder.problem, builder.nodes["query_rows"]
+    count, keys = int(problem.query_source.shape[-2]), builder.key_count
     at_end = problem.align == "bottom_right"
     end = ": the last query stands at the last real key" if at_end else ""
     if at_end and problem.key_lengths is not None:
-        axes = (*recorder.now("key_lengths").axes, "n")
-        quantity = Quantity("query_positions", "p", f"pᵢ = i − {count} + L{end}", axes)
-        inputs, options = {"rows": "query_rows", "key_lengths": "key_lengths"}, {"first": -count}
-        recorder.step(quantity, "place", indices.query_positions_at_end, inputs, options=options, role=quantity.name)
+        lengths = builder.nodes["key_lengths"]
+        builder.add(
+            Node(
+                "query_positions",
+                "p",
+                f"pᵢ = i − {count} + L{end}",
+                (*lengths.axes, *rows.axes),
+                "place",
+                indices.query_positions_at_end,
+                {"rows": rows.name, "key_lengths": lengths.name},
+                {"first": -count},
+                role="query_positions",
+            )
+        )
         return
     first = keys - count if at_end else problem.past_count
-    said = f"i − {-first}" if first < 0 else f"i + {first}" if first else "i"
-    quantity = Quantity("query_positions", "p", f"pᵢ = {said}{end}", ("n",))
-    options = {"first": first}
-    recorder.step(
-        quantity, "place", indices.query_positions, {"rows": "query_rows"}, options=options, role=quantity.name
+    shifted = f"i − {-first}" if first < 0 else f"i + {first}" if first else "i"
+    builder.add(
+        Node(
+            "query_positions",
+            "p",
+            f"pᵢ = {shifted}{end}",
+            rows.axes,
+            "place",
+            indices.query_positions,
+            {"rows": rows.name},
+            {"first": first},
+            role="query_positions",
+        )
     )

@@ -1,70 +1,117 @@
 """Masks: each rule on its own, all of them together, and −∞ where one of them hides the key."""
 
-from attncli.base.axes import Letters
-from attncli.engine.dense import Recorder
-from attncli.ops import look_up, masks
-from attncli.ops import structural as head_axis
-from attncli.ops.registry import Operator, Quantity
-from attncli.plan.stages.common import GIVEN, all_queries, give_arrays, table_axes
+from collections.abc import Iterator
+
+from attncli.ops import masks, structural
+from attncli.ops.registry import Operator, registered
+from attncli.plan.builder import PlanBuilder
+from attncli.plan.graph import GIVEN, Axes, Axis, Node
 from attncli.problem.spec import ProblemSpec
 from attncli.problem.validate.masks import table_letters
-from attncli.trace.steps import Step
 
 
-def mask(problem: ProblemSpec, recorder: Recorder) -> None:
+def mask_rules(problem: ProblemSpec) -> Iterator[tuple[str, Operator]]:
+    """The masks of a problem, each with its name: those of keys that bear a mask's name, then the one in `mask`.
+
+    A key's value is the mask's table or lengths, which the plan adds as inputs, or its parameters in order.
+    """
+    for name, record in registered("mask").items():
+        value = getattr(problem, name, None)
+        if isinstance(value, Operator):
+            yield value.record.name, value
+        elif value is not None and value is not False:
+            parameters = dict(zip((p.name for p in record.parameters), value, strict=True)) if record.parameters else {}
+            yield name, Operator(record, parameters)
+
+
+def apply_masks(builder: PlanBuilder) -> None:
     """Hide what any of the rules hides; minus infinity exists from here to the normalizer alone."""
-    asked = {
-        "mask": problem.mask is not None,
-        "bias": problem.bias is not None,
-        "causal": problem.causal,
-        "window": problem.window is not None,
-        "key_lengths": problem.key_lengths is not None,
-    }
-    rules = {name: _rule(problem, recorder, name) for name, wanted in asked.items() if wanted}
+    rules: dict[str, Node] = {}
+    for name, operator in mask_rules(builder.problem):
+        own = name if name not in rules else f"{name}_2"  # `window: 2,0` and `mask: window:left=1,right=1`
+        rules[own] = _add_rule(builder, own, operator)
     if not rules:
         return
-    axes = max((rule.axes for rule in rules.values()), key=len)
-    visible = Quantity("visible", "M", "visible where every rule says so: " + ", ".join(rules), axes)
-    recorder.step(visible, "mask", masks.and_masks, {name: rule.name for name, rule in rules.items()})
-    before = recorder.now("scores")
-    hidden = Quantity("masked_scores", "Sᵐ", f"{before.symbol} where visible, −∞ elsewhere", table_axes(problem))
-    recorder.step(hidden, "mask", masks.apply_mask, {"scores": before.name, "visible": "visible"}, role="scores")
+    axes = tuple(max(same, key=lambda axis: axis.length) for same in _by_letter(list(rules.values())))
+    formula = "visible where every rule says so: " + ", ".join(rules)
+    inputs = {name: rule.name for name, rule in rules.items()}
+    builder.add(Node("visible", "M", formula, axes, "mask", masks.and_masks, inputs))
+    scores = builder.now("scores")
+    builder.add(
+        Node(
+            "masked_scores",
+            "Sᵐ",
+            f"{scores.symbol} where visible, −∞ elsewhere",
+            builder.table_axes,
+            "mask",
+            masks.apply_mask,
+            {"scores": scores.name, "visible": "visible"},
+            role="scores",
+        )
+    )
 
 
-def _rule(problem: ProblemSpec, recorder: Recorder, name: str) -> Step:
-    """One rule for every query and key."""
-    own = problem.mask if name == "mask" and isinstance(problem.mask, Operator) else None
-    record = look_up("mask", name) if own is None else own.record
-    inputs = {argument: recorder.current[argument] for argument in record.shapes.arrays if argument in recorder.current}
-    options = {}
-    if own is not None:
-        inputs |= give_arrays(recorder, "mask", own)
-        options = own.options
-    if "table" in record.shapes.arrays:
-        inputs["table"] = give_table(problem, recorder, name).name
-    if problem.window is not None and name == "window":
-        options = dict(zip(("left", "right"), problem.window, strict=True))
-    ahead = max((_leading(recorder.steps[source]) for source in inputs.values()), key=len)
-    quantity = Quantity(f"visible_by_{name}", f"M_{name}", record.formula, (*ahead, "n", "m"))
-    recorder.step(quantity, "mask", record.function, inputs, options=options, record=record)
-    return recorder.steps[quantity.name]
+def _by_letter(rules: list[Node]) -> Iterator[list[Axis]]:
+    """The axes of the same letter in all rules, in the order of the rule that has most."""
+    for letter in max((rule.letters for rule in rules), key=len):
+        yield [axis for rule in rules if (axis := rule.axis(letter)) is not None]
 
 
-def _leading(step: Step) -> Letters:
-    """The axes of batch items and heads that a step has."""
-    return tuple(letter for letter in step.axes if letter in ("b", "h"))
+def _add_rule(builder: PlanBuilder, name: str, operator: Operator) -> Node:
+    """Add one rule for every query and key."""
+    record = operator.record
+    inputs = {argument: builder.current[argument] for argument in record.shapes.arrays if argument in builder.current}
+    if "table" in record.shapes.arrays and "table" not in operator.given:
+        inputs["table"] = add_table(builder, name).name
+    inputs |= builder.add_arrays("mask", operator)
+    leading = max((_leading(builder.nodes[source]) for source in inputs.values()), key=len, default=())
+    reads_queries = any(x in record.shapes.arrays for x in ("query_rows", "query_positions"))
+    queries = Axis("n", builder.query_count if reads_queries else 1)
+    return builder.add(
+        Node(
+            f"visible_by_{name}",
+            f"M_{name}",
+            record.formula,
+            (*leading, queries, Axis("m", builder.key_count)),
+            "mask",
+            record.function,
+            inputs,
+            operator.options,
+        )
+    )
 
 
-def give_table(problem: ProblemSpec, recorder: Recorder, name: str) -> Step:
-    """A mask or a bias as the user gave it, without axes of length 1 that the scores do not have."""
-    if name not in recorder.steps:
-        table, layout = getattr(problem, name), problem.layout
-        letters = table_letters(layout, table.ndim)
-        missing = tuple(axis for axis, letter in enumerate(letters[:-2]) if letter not in layout.score_axes)
-        kept = (*(letter for axis, letter in enumerate(letters[:-2]) if axis not in missing), all_queries(problem), "m")
-        quantity = Quantity(name, "B⁺" if name == "bias" else "M", GIVEN, kept)
-        keys = problem.past_count + problem.new_key_count
-        alone = table.shape[-1] == 1 < keys  # elsewhere one column might stand for every key
-        notes = (f"{name} has one column for {keys} keys: the others are hidden",) if alone else ()
-        recorder.give(quantity, head_axis.drop_missing_axes(table, missing), notes=notes)
-    return recorder.steps[name]
+def _leading(node: Node) -> Axes:
+    """The axes of batch items and heads that a node has."""
+    return tuple(axis for axis in node.axes if axis.letter in ("b", "h"))
+
+
+def add_table(builder: PlanBuilder, name: str) -> Node:
+    """Add a mask or a bias as the user gave it, without axes of length 1 that the scores do not have."""
+    if name in builder.nodes:
+        return builder.nodes[name]
+    shape, layout = getattr(builder.problem, name).shape, builder.layout
+    letters = table_letters(layout, len(shape))
+    missing = tuple(axis for axis, letter in enumerate(letters[:-2]) if letter not in layout.score_axes)
+    own = {"n": builder.query_letter}
+    axes = [
+        Axis(own.get(x, x), size) for at, (x, size) in enumerate(zip(letters, shape, strict=True)) if at not in missing
+    ]
+    if len(axes) == 1:
+        axes.insert(0, Axis(builder.query_letter, 1))
+    alone = shape[-1] == 1 < builder.key_count  # elsewhere one column might stand for every key
+    notes = (f"{name} has one column for {builder.key_count} keys: the others are hidden",) if alone else ()
+    return builder.add(
+        Node(
+            name,
+            "B⁺" if name == "bias" else "M",
+            GIVEN,
+            tuple(axes),
+            GIVEN,
+            structural.drop_missing_axes,
+            options={"missing": missing},
+            source=(name,),
+            is_lookup=True,
+            notes=notes,
+        )
+    )

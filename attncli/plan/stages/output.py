@@ -1,45 +1,71 @@
-"""The answer: weights, what each head makes of the values, and the heads merged."""
+"""The output: weights, what each head makes of the values, and the heads merged."""
 
-from attncli.engine.dense import Recorder
-from attncli.ops import structural as head_axis
-from attncli.ops.registry import Quantity
-from attncli.plan.stages.common import GIVEN, run_operator, table_axes
-from attncli.plan.stages.projections import Projection, apply_projection
-from attncli.problem.spec import ProblemSpec
+from attncli.ops import structural
+from attncli.plan.builder import PlanBuilder
+from attncli.plan.graph import GIVEN, Axis, Node
+from attncli.plan.stages.projections import add_projection
 
 
-def normalize(problem: ProblemSpec, recorder: Recorder) -> None:
+def normalize(builder: PlanBuilder) -> None:
     """From scores to weights; a sink stands beside the keys while they are normalized."""
-    axes, heads = table_axes(problem), problem.layout.heads if problem.layout.has_heads else None
+    problem, axes = builder.problem, builder.table_axes
+    builder.mark("masked_scores", "scores")
     if problem.sink is None:
-        run_operator(problem, recorder, "normalize", problem.normalize, Quantity("weights", "A", "", axes), "weights")
+        builder.add_operator(
+            "normalize", problem.normalize, Node("weights", "A", "", axes, "normalize", role="weights")
+        )
     else:
-        wider = (*axes[:-1], "m+1")
-        recorder.give(Quantity("sink", "z", GIVEN, ("h",)), problem.sink)
-        scores = recorder.now("scores")
-        joined = Quantity("scores_and_sink", "Sᶻ", f"{scores.symbol}, and z after the last key", wider)
-        inputs = {"scores": scores.name, "sink": "sink"}
-        recorder.step(joined, "sink", head_axis.with_column, inputs, options={"heads": heads}, role="scores")
-        run_operator(problem, recorder, "normalize", problem.normalize, Quantity("weights_and_sink", "Aᶻ", "", wider))
-        dropped = Quantity("weights", "A", "Aᶻ without the sink", axes)
-        recorder.step(dropped, "sink", head_axis.without_column, {"weights": "weights_and_sink"}, role="weights")
-    recorder.note_empty_rows("weights", problem.selected_query_labels)
+        heads = builder.layout.heads if builder.layout.has_heads else None
+        sink = Node("sink", "z", GIVEN, (Axis("h", len(problem.sink)),), GIVEN, source=("sink",))
+        scores, wider = builder.now("scores"), (*axes[:-1], Axis("m+1", axes[-1].length + 1))
+        inputs, options = {"scores": scores.name, "sink": builder.add(sink).name}, {"heads": heads}
+        formula = f"{scores.symbol}, and z after the last key"
+        builder.add(
+            Node(
+                "scores_and_sink",
+                "Sᶻ",
+                formula,
+                wider,
+                "sink",
+                structural.with_column,
+                inputs,
+                options,
+                role="scores",
+            )
+        )
+        both = Node("weights_and_sink", "Aᶻ", "", wider, "normalize")
+        source = {"weights": builder.add_operator("normalize", problem.normalize, both).name}
+        builder.add(
+            Node("weights", "A", "Aᶻ without the sink", axes, "sink", structural.without_column, source, role="weights")
+        )
+    builder.mark("weights", "weights")
 
 
-def context(problem: ProblemSpec, recorder: Recorder) -> None:
+def attend(builder: PlanBuilder) -> None:
     """From weights and values to what each head answers."""
-    axes = (*problem.layout.score_axes, *problem.context.record.shapes.result)
-    run_operator(problem, recorder, "context", problem.context, Quantity("context", "C", "", axes))
+    operator = builder.problem.context
+    axes = builder.result_axes(operator.record, builder.inputs_of("context", operator), builder.score_axes)
+    builder.add_operator("context", operator, Node("context", "C", "", axes, "context", role="context"))
+    builder.mark("context", "context")
 
 
-def merge(problem: ProblemSpec, recorder: Recorder) -> None:
-    """The heads side by side, through the output weights; heads that came apart and have none stay apart."""
-    source, layout = recorder.steps["context"], problem.layout
-    features, items = source.axes[-1], source.axes[:-2]
-    if layout.splits_heads or (layout.has_input_head_axis and (problem.w_o is not None or problem.b_o is not None)):
-        items = layout.batch_axes
-        quantity = Quantity("merged", "M", "M = the heads of C, side by side", (*items, "n", features))
-        recorder.step(quantity, "merge", head_axis.merge_heads, {"x": "context"})
-        source = recorder.steps["merged"]
-    axes = (*items, "n", features if problem.w_o is None else "o")
-    apply_projection(problem, recorder, Projection("output", "O", source.name, axes))
+def merge_heads(builder: PlanBuilder) -> None:
+    """The heads side by side, through the output weights; an input axis of heads stays where there are none."""
+    source, layout, problem = builder.now("context"), builder.layout, builder.problem
+    projects = problem.w_o is not None or problem.b_o is not None
+    if layout.splits_heads or (layout.has_input_head_axis and projects):
+        *before, heads, queries, features = source.axes
+        source = builder.add(
+            Node(
+                "merged",
+                "M",
+                "M = the heads of C, side by side",
+                (*before, queries, Axis(features.letter, heads.length * features.length)),
+                "merge",
+                structural.merge_heads,
+                {"x": source.name},
+            )
+        )
+    letters = (*source.letters[:-1], source.letters[-1] if problem.w_o is None else "o")
+    add_projection(builder, "output", "O", letters, source.name)
+    builder.mark("output", "output")

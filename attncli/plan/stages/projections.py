@@ -1,111 +1,153 @@
-"""Sequences: embeddings with their positions, projected to queries, keys and values."""
+"""Projections: embeddings with their positions, projected to queries, keys and values."""
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from typing import Any
 
 from attncli.base.axes import Letters
-from attncli.engine.dense import Recorder
-from attncli.ops import indices, positions
-from attncli.ops import structural as head_axis
-from attncli.ops.registry import Quantity
-from attncli.plan.stages.common import GIVEN, all_queries, give_arrays
-from attncli.problem.spec import ProblemSpec
-from attncli.trace.steps import unchanged
+from attncli.ops import indices, positions, structural
+from attncli.plan.builder import PlanBuilder
+from attncli.plan.graph import GIVEN, Axes, Axis, Node
 
 
-@dataclass(frozen=True)
-class Projection:
-    """What is projected: the step's name, its symbol (which its weights carry too), its source and its axes."""
-
-    name: str
-    symbol: str
-    source: str
-    axes: Letters
-
-
-def project(problem: ProblemSpec, recorder: Recorder) -> None:
+def project(builder: PlanBuilder) -> None:
     """Queries, keys and values: given, or projected from the sequences."""
-    _sequences(problem, recorder)
-    layout, rows = problem.layout, problem.new_key_letter
+    _add_sequences(builder)
+    layout, rows = builder.layout, builder.problem.new_key_letter
     of_queries, of_keys = layout.input_axes, layout.with_kv_heads(layout.input_axes)
-    key_features = problem.score.record.shapes.arrays.get("key", ("m", "c"))[-1]  # d where it must be the query's
-    current = recorder.current
-    _role(problem, recorder, Projection("query", "Q", current.get("asking", ""), (*of_queries, "n", "d")))
-    _role(problem, recorder, Projection("key", "K", current.get("embeddings", ""), (*of_keys, rows, key_features)))
-    _role(problem, recorder, Projection("value", "V", current.get("embeddings", ""), (*of_keys, rows, "e")))
+    # The key's features are `d` where they must be as many as the query's.
+    features = builder.problem.score.record.shapes.arrays.get("key", ("m", "c"))[-1]
+    _add_projected(builder, "query", "Q", (*of_queries, "n", "d"), builder.current.get("selected_rows", ""))
+    sequence = builder.current.get("embeddings", "")
+    _add_projected(builder, "key", "K", (*of_keys, rows, features), sequence)
+    _add_projected(builder, "value", "V", (*of_keys, rows, "e"), sequence)
 
 
-def _sequences(problem: ProblemSpec, recorder: Recorder) -> None:
-    """The sequences as they were given, with their positions; `asking` are the rows that ask."""
-    whole, items = problem.selected_queries is None, problem.layout.batch_axes
+def _add_sequences(builder: PlanBuilder) -> None:
+    """Add the sequences with their positions; `selected_rows` are the rows that the queries are projected from."""
+    problem, batch = builder.problem, builder.layout.batch_axes
+    selected = problem.selected_queries
     if problem.embeddings is not None:
-        rows = "n" if problem.is_self_attention and whole else problem.new_key_letter
-        recorder.give(Quantity("embeddings", "X", GIVEN, (*items, rows, "x")), problem.embeddings)
-        _add_positions(problem, recorder, "embeddings")
+        rows = "n" if problem.is_self_attention and selected is None else problem.new_key_letter
+        _add_sequence(builder, "embeddings", "X", (*batch, rows, "x"))
     if problem.query_embeddings is not None:
-        axes = (*items, all_queries(problem), "y")
-        recorder.give(Quantity("query_embeddings", "Y", GIVEN, axes), problem.query_embeddings)
-        _add_positions(problem, recorder, "query_embeddings")
-    name = "embeddings" if problem.query_embeddings is None else "query_embeddings"
+        _add_sequence(builder, "query_embeddings", "Y", (*batch, builder.query_letter, "y"))
     if problem.query is not None:
         return
-    recorder.current["asking"] = recorder.current[name]
-    if whole:
+    name = "embeddings" if problem.query_embeddings is None else "query_embeddings"
+    builder.current["selected_rows"] = builder.current[name]
+    if selected is None:
         return
-    source = recorder.steps[recorder.current[name]]
-    chosen = Quantity(
-        "asking", f"{source.symbol}ₒ", f"the rows of {source.name} that ask", (*items, "n", source.axes[-1])
+    source = builder.now(name)
+    builder.add(
+        Node(
+            "selected_rows",
+            f"{source.symbol}ₒ",
+            f"the rows of {source.name} that `only` selects",
+            (*source.axes[:-2], Axis("n", len(selected)), source.axes[-1]),
+            GIVEN,
+            structural.select_rows,
+            {"x": source.name},
+            {"at": selected},
+            role="selected_rows",
+        )
     )
-    recorder.step(chosen, "given", head_axis.select_rows, {"x": source.name}, options={"at": problem.selected_queries})
-    recorder.current["asking"] = "asking"
 
 
-def _add_positions(problem: ProblemSpec, recorder: Recorder, name: str) -> None:
-    """The vectors of the positions, added to a sequence, where the position is one that acts on embeddings."""
-    recorder.current[name] = name
-    chosen = problem.position
-    if chosen is None or chosen.record.acts_on != "embeddings":
+def _add_sequence(builder: PlanBuilder, name: str, symbol: str, letters: Letters) -> None:
+    """Add a sequence as it was given, and its positions, where the position scheme acts on embeddings."""
+    sequence = _add_given(builder, name, symbol, letters, role=name)
+    position = builder.problem.position
+    if position is None or position.record.acts_on != "embeddings":
         return
-    sequence = recorder.steps[name]
-    rows, features, symbol = *sequence.axes[-2:], sequence.symbol
-    start = {"first": problem.past_count, "length": sequence.value.shape[-2]}
-    counted = Quantity(f"{name}_positions", "p", "counted from 0, after any cache", (rows,))
-    recorder.step(counted, "index", indices.count, {}, options=start)
-    vectors = Quantity(f"{name}_position_vectors", "P", chosen.record.formula, (rows, features))
-    inputs = {"positions": counted.name, **give_arrays(recorder, "position", chosen)}
-    options = {"features": sequence.value.shape[-1], **chosen.options}
-    recorder.step(vectors, "position", chosen.record.function, inputs, options=options, record=chosen.record)
-    positioned = Quantity(f"positioned_{name}", f"{symbol}⁺", f"{symbol}⁺ = {symbol} + P", sequence.axes)
-    recorder.step(positioned, "position", positions.add_positions, {"x": name, "positions": vectors.name})
-    recorder.current[name] = positioned.name
+    rows, features = sequence.axes[-2:]
+    counted = builder.add(
+        Node(
+            f"{name}_positions",
+            "p",
+            "counted from 0, after any cache",
+            (rows,),
+            "index",
+            indices.count,
+            options={"first": builder.problem.past_count, "length": rows.length},
+        )
+    )
+    vectors = builder.add(
+        Node(
+            f"{name}_position_vectors",
+            "P",
+            position.record.formula,
+            (rows, features),
+            "position",
+            position.record.function,
+            {"positions": counted.name, **builder.add_arrays("position", position)},
+            {"features": features.length, **position.options},
+        )
+    )
+    builder.add(
+        Node(
+            f"positioned_{name}",
+            f"{symbol}⁺",
+            f"{symbol}⁺ = {symbol} + P",
+            sequence.axes,
+            "position",
+            positions.add_positions,
+            {"x": name, "positions": vectors.name},
+            role=name,
+        )
+    )
 
 
-def _role(problem: ProblemSpec, recorder: Recorder, projection: Projection) -> None:
-    """One of query, key and value, from where it comes."""
-    recorder.current[projection.name] = projection.name
-    given = getattr(problem, projection.name)
-    if given is not None:
-        chosen = problem.selected_queries if projection.name == "query" else None
-        quantity = Quantity(projection.name, projection.symbol, GIVEN, projection.axes)
-        recorder.give(quantity, given if chosen is None else given[..., chosen, :])
-    elif projection.name == "value" and problem.key is not None:
-        recorder.step(Quantity("value", "V", "V = K", projection.axes), "project", unchanged, {"x": "key"})
+def _add_projected(builder: PlanBuilder, name: str, symbol: str, letters: Letters, sequence: str) -> None:
+    """Add one of query, key and value: as it was given, the key again, or projected from a sequence."""
+    problem = builder.problem
+    if getattr(problem, name) is not None:
+        selected = problem.selected_queries if name == "query" else None
+        _add_given(builder, name, symbol, letters, role=name, selected=selected)
+    elif name == "value" and problem.key is not None:
+        key = builder.nodes["key"]
+        axes = (*key.axes[:-1], Axis("e", key.axes[-1].length))
+        builder.add(Node(name, symbol, "V = K", axes, "project", structural.identity, {"x": "key"}, role=name))
     else:
-        apply_projection(problem, recorder, projection)
+        add_projection(builder, name, symbol, letters, sequence)
 
 
-def apply_projection(problem: ProblemSpec, recorder: Recorder, projection: Projection) -> None:
-    """`x @ w + b` with the weights that carry the projection's letter; nothing to do where there are none."""
-    source, letter = recorder.steps[projection.source], projection.symbol
-    inputs, formula = {"x": source.name}, f"{letter} = {source.symbol}"
-    weights, bias = getattr(problem, f"w_{letter.lower()}"), getattr(problem, f"b_{letter.lower()}")
-    axes = projection.axes
-    if weights is not None:
-        inputs["w"] = f"w_{letter.lower()}"
-        recorder.give(Quantity(inputs["w"], f"W_{letter}", GIVEN, (source.axes[-1], axes[-1])), weights)
-        formula += f" W_{letter}"
-    if bias is not None:
-        inputs["b"] = f"b_{letter.lower()}"
-        recorder.give(Quantity(inputs["b"], f"b_{letter}", GIVEN, axes[-1:]), bias)
-        formula += f" + b_{letter}"
-    function = unchanged if weights is None and bias is None else head_axis.project
-    recorder.step(Quantity(projection.name, letter, formula, axes), "project", function, inputs)
+def _add_given(
+    builder: PlanBuilder,
+    name: str,
+    symbol: str,
+    letters: Letters,
+    *,
+    role: str | None = None,
+    selected: list[int] | None = None,
+) -> Node:
+    """Add an array of the problem, or the selected rows of it."""
+    axes = axes_of(letters, getattr(builder.problem, name).shape)
+    node = Node(name, symbol, GIVEN, axes, GIVEN, source=(name,), role=role)
+    if selected is None:
+        return builder.add(node)
+    options: Mapping[str, Any] = {"at": selected}
+    axes = (*axes[:-2], Axis(axes[-2].letter, len(selected)), axes[-1])
+    return builder.add(
+        Node(name, symbol, GIVEN, axes, GIVEN, structural.select_rows, options=options, source=(name,), role=role)
+    )
+
+
+def axes_of(letters: Letters, shape: tuple[int, ...]) -> Axes:
+    """Letters with the lengths of an array's axes."""
+    return tuple(map(Axis, letters, shape))
+
+
+def add_projection(builder: PlanBuilder, name: str, symbol: str, letters: Letters, source: str) -> None:
+    """Add `x @ w + b`, with the weights and the bias that carry the projection's symbol; x itself without them."""
+    problem, x, letter = builder.problem, builder.nodes[source], symbol.lower()
+    inputs, formula, features = {"x": source}, f"{symbol} = {x.symbol}", x.axes[-1].length
+    if getattr(problem, f"w_{letter}") is not None:
+        weights = _add_given(builder, f"w_{letter}", f"W_{symbol}", (x.axes[-1].letter, letters[-1]))
+        inputs["w"], features = weights.name, weights.axes[-1].length
+        formula += f" W_{symbol}"
+    if getattr(problem, f"b_{letter}") is not None:
+        inputs["b"] = _add_given(builder, f"b_{letter}", f"b_{symbol}", letters[-1:]).name
+        formula += f" + b_{symbol}"
+    function = structural.identity if len(inputs) == 1 else structural.project
+    axes = axes_of(letters, (*x.shape[:-1], features))
+    builder.add(Node(name, symbol, formula, axes, "project", function, inputs, role=name))

@@ -1,1 +1,108 @@
-"""Output formats: each turns a view of a result into text or bytes."""
+"""Output formats: one row of a table for each; its function is imported when it is called."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import PurePath
+from typing import IO, TYPE_CHECKING, Any
+
+from attncli.base.errors import AttnError, UnknownNameError
+from attncli.base.lazy_import import import_object
+
+if TYPE_CHECKING:
+    from attncli.render.target import TextTarget
+    from attncli.render.view import View
+
+DEFAULT_FORMAT, JSON = "table", "json"
+
+
+@dataclass(frozen=True)
+class OutputFormat:
+    """One way to write the view of a result.
+
+    A text format's function is `render(view: View, target: TextTarget) -> Iterable[str]`; a binary format's is
+    `write(view: View, stream: IO[bytes]) -> None`.
+    """
+
+    name: str
+    suffixes: tuple[str, ...]  # of the files that are written in this format, with the dot, in lower case
+    function: str  # "module:function"
+    is_binary: bool = False
+    is_lossless: bool = True  # programs read every number back; otherwise numbers are rounded for a reader
+    is_choice: bool = True  # whether `--format` offers it; a format that it does not offer is picked by suffix
+    # "module:class" whose instance, made from the stream of the file, is given as `RunOptions.allocate`, so that a
+    # large result is computed in the file itself; its `is_used` says afterwards whether the file holds the result.
+    file_allocator: str | None = None
+
+    def render(self, view: "View", target: "TextTarget") -> Iterable[str]:
+        """The view as text for a target, in chunks; only of a text format."""
+        text: Iterable[str] = import_object(self.function)(view, target)
+        return text
+
+    def write(self, view: "View", stream: IO[bytes]) -> None:
+        """Write the view to a stream of bytes; only of a binary format."""
+        import_object(self.function)(view, stream)
+
+    def make_file_allocator(self, stream: IO[bytes]) -> Any:
+        """The allocator of results in the file of the stream, or None where the format has none."""
+        return None if self.file_allocator is None else import_object(self.file_allocator)(stream)
+
+
+_HERE = "attncli.render.formats"
+
+FORMATS: tuple[OutputFormat, ...] = (
+    OutputFormat(DEFAULT_FORMAT, (".txt",), f"{_HERE}.terminal:render", is_lossless=False),
+    OutputFormat(JSON, (".json",), f"{_HERE}.json:render"),
+    OutputFormat("yaml", (".yaml", ".yml"), f"{_HERE}.yaml:render"),
+    OutputFormat("csv", (".csv",), f"{_HERE}.csv:render"),
+    OutputFormat("tsv", (".tsv",), f"{_HERE}.csv:render_tsv", is_choice=False),
+    OutputFormat("markdown", (".md",), f"{_HERE}.markdown:render", is_lossless=False),
+    OutputFormat("latex", (".tex",), f"{_HERE}.latex:render", is_lossless=False),
+    OutputFormat(
+        "npy",
+        (".npy",),
+        f"{_HERE}.array_files:write_npy",
+        is_binary=True,
+        is_choice=False,
+        file_allocator="attncli.io.writers.npy_memmap:NpyTarget",
+    ),
+    OutputFormat("npz", (".npz",), f"{_HERE}.array_files:write_npz", is_binary=True, is_choice=False),
+    OutputFormat(
+        "safetensors", (".safetensors",), f"{_HERE}.array_files:write_safetensors", is_binary=True, is_choice=False
+    ),
+)
+
+
+def format_choices() -> Sequence[str]:
+    """The names that `--format` offers, in the order of the table.
+
+    >>> format_choices()
+    ['table', 'json', 'yaml', 'csv', 'markdown', 'latex']
+    """
+    return [row.name for row in FORMATS if row.is_choice]
+
+
+def find_format(name: str) -> OutputFormat:
+    """The format that `--format` offers under a name; raises UnknownNameError where it offers none.
+
+    >>> find_format("csv").suffixes
+    ('.csv',)
+    """
+    for row in FORMATS:
+        if row.is_choice and row.name == name:
+            return row
+    raise UnknownNameError("format", name, format_choices(), where="--format")
+
+
+def format_of_file(file: str) -> OutputFormat:
+    """The format that the suffix of a file's name picks; raises AttnError where it picks none.
+
+    >>> format_of_file("folder/weights.TSV").name
+    'tsv'
+    """
+    suffix = PurePath(file).suffix.lower()
+    for row in FORMATS:
+        if suffix in row.suffixes:
+            return row
+    known = ", ".join(suffix for row in FORMATS for suffix in row.suffixes)
+    hint = f"expected one of {known}, or --format"
+    raise AttnError(f"the suffix {suffix!r} names no format", where=f"--output {file}", hint=hint)

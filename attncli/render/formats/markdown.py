@@ -4,36 +4,44 @@ from collections.abc import Iterable
 
 from attncli.base.text import escape_control
 from attncli.render.grid import Grid
-from attncli.render.sections import Section
+from attncli.render.sections import Section, sections
+from attncli.render.target import TextTarget
+from attncli.render.view import View
 
 
-def render(parts: Iterable[Section], places: int, heading: str = "") -> str:
+def render(view: View, _target: TextTarget) -> list[str]:
+    """The heading and the sections of a view."""
+    return [render_sections(sections(view), view.decimals, view.heading)]
+
+
+def render_sections(parts: Iterable[Section], decimals: int, heading: str = "") -> str:
     """The sections, each under a heading of its own."""
-    blocks = [f"# {_escaped(heading)}"] if heading else []
+    blocks = [f"# {_escape(heading)}"] if heading else []
     for section in parts:
-        blocks.append(f"## {_escaped(section.title)}")
+        blocks.append(f"## {_escape(section.title)}")
         if section.formula:
-            blocks.append(f"`{section.formula}`" + (f" — {_escaped(section.shapes)}" if section.shapes else ""))
-        blocks += [block for grid in section.grids for block in _blocks(grid, places)]
+            blocks.append(f"`{section.formula}`" + (f" — {_escape(section.shapes)}" if section.shapes else ""))
+        blocks += [block for grid in section.grids for block in _grid_blocks(grid, decimals)]
         if section.arithmetic:
             blocks.append("\n".join(["```", *map(escape_control, section.arithmetic), "```"]))
-        blocks += [_escaped(remark) for remark in section.remarks]
+        blocks += [_escape(remark) for remark in section.remarks]
     return "\n\n".join(blocks) + "\n"
 
 
-def _blocks(grid: Grid, places: int) -> list[str]:
-    """A grid as a table, under the name of its part where it is one of several."""
-    head = ["", *map(_escaped, grid.columns)]
-    lines = [_row(head), _row(["---", *["--:"] * len(grid.columns)])]
-    for label, cells in zip(grid.rows, grid.cells(places), strict=True):
-        lines.append(_row([_escaped(label), *(cell.strip() for cell in cells)]))
-    return [f"*{_escaped(grid.slice)}*"] * bool(grid.slice) + ["\n".join(lines)]
+def _grid_blocks(grid: Grid, decimals: int) -> list[str]:
+    """A grid as a table, under the label of its slice where it is one of several."""
+    lines = [_row(["", *map(_escape, grid.columns)]), _row(["---", *["--:"] * len(grid.columns)])]
+    for label, cells in zip(grid.rows, grid.cell_texts(decimals), strict=True):
+        lines.append(_row([_escape(label), *(cell.strip() for cell in cells)]))
+    title = [f"*{_escape(grid.slice_label)}*"] if grid.slice_label else []
+    return [*title, "\n".join(lines)]
 
 
 def _row(cells: Iterable[str]) -> str:
+    """One line of a table."""
     return f"| {' | '.join(cells)} |"
 
 
-def _escaped(text: str) -> str:
+def _escape(text: str) -> str:
     """Text that Markdown does not read as markup."""
-    return "".join(f"\\{letter}" if letter in "\\`*_{}[]<>#|" else letter for letter in escape_control(text))
+    return "".join(f"\\{c}" if c in "\\`*_{}[]<>#|" else c for c in escape_control(text))

@@ -1,70 +1,67 @@
-"""Records of the catalogue as text: a line for each, or everything about one."""
+"""Operators as text for a terminal: a line for each, or everything that the record of one has."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
+from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
 from attncli.base.axes import LEGEND
 from attncli.ops.registry import OperatorRecord
-from attncli.render.formats.terminal import TextTarget, closed, open_console
+from attncli.render.formats.terminal import console_text, open_console
+from attncli.render.target import TextTarget
 
 
-def listed(groups: Iterable[tuple[str, Sequence[OperatorRecord]]], screen: TextTarget) -> str:
-    """Name, formula and sentence of each record, under the name of its kind."""
-    console = open_console(screen)
-    for title, group in groups:
+def render_list(groups: Iterable[tuple[str, Sequence[OperatorRecord]]], target: TextTarget) -> str:
+    """The name and the summary of each operator, under the title of its group."""
+    console = open_console(target)
+    for title, records in groups:
         console.print(Text(title, "bold"))
-        table = Table(box=None, show_header=False, pad_edge=True)
-        table.add_column(no_wrap=True)
-        table.add_column()
-        for record in group:
-            table.add_row(Text(record.name, "cyan"), Text(record.summary))
-        console.print(table)
-        console.print()
-    return closed(console).rstrip("\n") + "\n"
+        _print_two_columns(console, [(Text(record.name, "cyan"), Text(record.summary)) for record in records])
+    return console_text(console).rstrip("\n") + "\n"
 
 
-def shown(found: Iterable[OperatorRecord], screen: TextTarget) -> str:
-    """Everything a record says."""
-    console = open_console(screen)
-    for record in found:
+def render_records(records: Iterable[OperatorRecord], target: TextTarget) -> str:
+    """Everything that each record has: its formula, shapes, parameters, source and example."""
+    console = open_console(target)
+    for record in records:
         console.print(Text.assemble((record.name, "bold"), f"  ({record.kind})"))
         console.print(Text(f"  {record.summary}"))
-        table = Table(box=None, show_header=False, pad_edge=True)
-        table.add_column(style="dim", no_wrap=True)
-        table.add_column()
-        for title, text in _facts(record):
-            table.add_row(title, Text(text))
-        console.print(table)
-        console.print()
-    return closed(console).rstrip("\n") + "\n"
+        _print_two_columns(console, [(title, Text(text)) for title, text in _facts(record)], "dim")
+    return console_text(console).rstrip("\n") + "\n"
+
+
+def _print_two_columns(console: Console, lines: Iterable[tuple[Text | str, Text]], style: str = "") -> None:
+    """A table without rules, its first column in a style and its second one wrapped, and an empty line."""
+    table = Table(box=None, show_header=False, pad_edge=True)
+    table.add_column(style=style, no_wrap=True)
+    table.add_column()
+    for line in lines:
+        table.add_row(*line)
+    console.print(table)
+    console.print()
 
 
 def _facts(record: OperatorRecord) -> Iterable[tuple[str, str]]:
-    """What is said about an record, line by line."""
+    """The title and the text of each line about an operator; a line without a title continues the one above."""
     yield "formula", record.formula
     shapes = ", ".join(f"{name}[{' '.join(axes)}]" for name, axes in record.shapes.arrays.items())
     if shapes:
         yield "shapes", f"{shapes} → [{' '.join(record.shapes.result)}]"
-        letters = {
-            letter
-            for axes in (*record.shapes.arrays.values(), record.shapes.result)
-            for axis in axes
-            for letter in axis.split("+")
-        }
+        every_axis = [axis for axes in (*record.shapes.arrays.values(), record.shapes.result) for axis in axes]
+        letters = {letter for axis in every_axis for letter in axis.split("+")}
         yield "", ", ".join(f"{letter} {meaning}" for letter, meaning in LEGEND.items() if letter in letters)
     for number, parameter in enumerate(record.parameters):
         yield "" if number else "parameters", str(parameter)
     for number, inner in enumerate(record.inner):
         yield "" if number else "steps inside", f"{inner.name} = {inner.formula}"
     yield "source", record.source
-    yield "example", _example(record.example)
+    yield "example", _format_example(record.example)
 
 
-def _example(example: Mapping[str, Any]) -> str:
-    """The numbers that go in and the one that comes out."""
-    given = [f"{name} = {value}" for name, value in example.items() if name != "gives"]
-    gives = [f"gives {example['gives']}"] if "gives" in example else []
-    return "\n".join([*given, *gives])
+def _format_example(example: Mapping[str, Any]) -> str:
+    """The arguments of an example and its result, one a line."""
+    arguments = [f"{name} = {value}" for name, value in example.items() if name != "gives"]
+    result = [f"gives {example['gives']}"] if "gives" in example else []
+    return "\n".join([*arguments, *result])

@@ -1,0 +1,27 @@
+"""`attn show`: everything that is known of one operator."""
+
+from typing import Annotated
+
+import typer
+
+from attncli.base.errors import UnknownNameError
+from attncli.cli import streams
+from attncli.ops import kinds, operators
+
+
+def _complete_name(incomplete: str) -> list[tuple[str, str]]:
+    """The operators that begin so, each with its summary."""
+    records = (record for kind in kinds() for record in operators(kind).values())
+    return [(record.name, record.summary) for record in records if record.name.startswith(incomplete)]
+
+
+def show(
+    name: Annotated[str, typer.Argument(help="The name of an entry, such as additive.", autocompletion=_complete_name)],
+) -> None:
+    """Write the record of the operator of that name, of every kind that has one."""
+    from attncli.render.reports.catalogue import render_records
+
+    records = [operators(kind)[name] for kind in kinds() if name in operators(kind)]
+    if not records:
+        raise UnknownNameError("name", name, [known for kind in kinds() for known in operators(kind)])
+    streams.write_output(render_records(records, streams.output_target()))

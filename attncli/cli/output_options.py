@@ -1,0 +1,126 @@
+"""The options of `attn compute` that describe no problem: what is shown of a result, how, and where."""
+
+import inspect
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import wraps
+from typing import Annotated, Any
+
+import typer
+
+from attncli.base.errors import AttnError
+from attncli.engine.options import REMOTE, SERIAL, THREADS
+from attncli.problem.results import DEFAULT_SELECTION
+from attncli.render.formats import (
+    DEFAULT_FORMAT,
+    JSON,
+    OutputFormat,
+    find_format,
+    format_choices,
+    format_of_file,
+)
+
+STDOUT = "-"
+
+
+def _complete_format(incomplete: str) -> list[str]:
+    """The formats that begin so."""
+    return [name for name in format_choices() if name.startswith(incomplete)]
+
+
+def _complete_executor(incomplete: str) -> list[str]:
+    """The executors that begin so; an address can't be completed."""
+    return [name for name in (THREADS, SERIAL) if name.startswith(incomplete)]
+
+
+@dataclass(frozen=True)
+class OutputOptions:
+    """What is shown of a result, how and where: a field for each option, as text from the command line."""
+
+    explain: Annotated[
+        bool, typer.Option("--explain", "-e", help="Show every step, from the vectors to the output.")
+    ] = False
+    cell: Annotated[
+        str | None,
+        typer.Option(metavar="QUERY,KEY", help="The cell that --explain works out by hand: labels or positions."),
+    ] = None
+    head: Annotated[
+        str | None, typer.Option(metavar="N|all", help="Show one head, counted from 0, or all of them.")
+    ] = None
+    batch: Annotated[
+        str | None, typer.Option(metavar="N|all", help="Show one batch item, counted from 0, or all of them.")
+    ] = None
+    precision: Annotated[int, typer.Option(metavar="DIGITS", help="Decimals in tables and explanations.")] = 4
+    format: Annotated[
+        str | None,
+        typer.Option(
+            "--format",
+            "-f",
+            metavar="|".join(format_choices()),
+            help="How the result is written.",
+            autocompletion=_complete_format,
+        ),
+    ] = None
+    json: Annotated[bool, typer.Option("--json", help="The same as --format json.")] = False
+    output: Annotated[
+        str | None,
+        typer.Option("--output", "-o", metavar="FILE", help="Write to a file; its suffix picks the format."),
+    ] = None
+    select: Annotated[
+        str | None,
+        typer.Option(metavar="NAME,NAME", help="Which results: scores, weights, context, output, or any step."),
+    ] = None
+    executor: Annotated[
+        str,
+        typer.Option(
+            metavar=f"{THREADS}|{SERIAL}|{REMOTE}HOST:PORT",
+            help="Who computes large problems: all cores, one, or the workers of a Dask scheduler.",
+            autocompletion=_complete_executor,
+        ),
+    ] = THREADS
+
+    @property
+    def selection(self) -> tuple[str, ...]:
+        """The names of the results, without duplicates."""
+        names = tuple(name.strip() for name in (self.select or "").split(",") if name.strip())
+        return tuple(dict.fromkeys(names)) or DEFAULT_SELECTION
+
+    @property
+    def file(self) -> str | None:
+        """The file that the result is written to; None for standard output."""
+        return None if self.output in (None, STDOUT) else self.output
+
+    @property
+    def output_format(self) -> OutputFormat:
+        """The format of `--format` or `--json`, otherwise that of the file's suffix, otherwise the default.
+
+        Raises AttnError where the options contradict each other or name no format.
+        """
+        if self.json and self.format not in (None, JSON):
+            raise AttnError(f"--json and --format {self.format} contradict each other", hint="leave out one of them")
+        if self.format is not None:
+            return find_format(self.format)
+        if self.json:
+            return find_format(JSON)
+        return find_format(DEFAULT_FORMAT) if self.file is None else format_of_file(self.file)
+
+
+def with_output_options(command: Callable[..., None]) -> Callable[..., None]:
+    """Give a command the output options in place of its parameter `output_options`, where they arrive as one object."""
+    options = [
+        parameter.replace(kind=inspect.Parameter.KEYWORD_ONLY)
+        for parameter in inspect.signature(OutputOptions).parameters.values()
+    ]
+    names = [option.name for option in options]
+
+    @wraps(command)
+    def run(*args: Any, **values: Any) -> None:
+        given = {name: values.pop(name) for name in names if name in values}
+        command(*args, output_options=OutputOptions(**given), **values)
+
+    signature = inspect.signature(command)
+    parameters: list[inspect.Parameter] = []
+    for parameter in signature.parameters.values():
+        parameters += options if parameter.name == "output_options" else [parameter]
+    run.__signature__ = signature.replace(parameters=parameters)  # type: ignore[attr-defined] # inspect reads it there
+    return run

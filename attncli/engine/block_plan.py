@@ -1,0 +1,116 @@
+"""The part of a plan that is evaluated block by block, and the arrays that its nodes read."""
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+from attncli.base.dtypes import Precision
+from attncli.base.lazy_numpy import Array
+from attncli.engine.blocks import Block, BlockInput, Lengths
+from attncli.ops.structural import repeat_kv
+from attncli.plan.graph import Node, Plan
+
+
+@dataclass(frozen=True)
+class PlanParts:
+    """The nodes of a plan that are evaluated before the blocks, in blocks, and after them, each in order.
+
+    Nodes of blocks have an axis of queries and one of keys, or depend on such nodes, up to the context. Inner
+    quantities go with the node that they pass by. What `lazy` names is repeated for query heads block by block.
+    """
+
+    before: Sequence[Node]
+    in_blocks: Sequence[Node]
+    after: Sequence[Node]
+    lazy: Mapping[str, str]  # a repeated array: the node that it repeats
+
+
+def split_plan(plan: Plan, select: Collection[str]) -> PlanParts:
+    """Split a plan; of the repeated keys and values only those that `select` names are made whole."""
+    context = plan.results["context"]
+    paired, after = set[str](), set[str]()
+    for node in plan.nodes:
+        sources = set(node.inputs.values())
+        if node.is_input or node.tapped_from is not None:
+            continue
+        if context in sources or sources & after:
+            after.add(node.name)
+        elif ("n" in node.letters and {"m", "m+1"} & set(node.letters)) or sources & paired:
+            paired.add(node.name)
+    paired |= {node.name for node in plan.nodes if node.tapped_from in paired}
+    lazy = {
+        node.name: node.inputs["x"]
+        for node in plan.nodes
+        if node.function is repeat_kv and node.name not in select and node.name not in paired
+    }
+    return PlanParts(
+        before=[n for n in plan.nodes if n.name not in paired and n.name not in after and n.name not in lazy],
+        in_blocks=[n for n in plan.nodes if n.name in paired],
+        after=[n for n in plan.nodes if n.name in after],
+        lazy=lazy,
+    )
+
+
+@dataclass(frozen=True)
+class BlockPlan:
+    """The nodes from queries and keys to scores, those from scores to the context, and the arrays that they read.
+
+    `scores` names the node that the normalizer (or the sink before it) reads.
+    """
+
+    inputs: Mapping[str, BlockInput]
+    scoring: Sequence[Node]
+    answering: Sequence[Node]
+    scores: str
+    lengths: Lengths
+    precision: Precision
+
+    @property
+    def groups(self) -> int:
+        """How many query heads share a key head."""
+        return self.lengths.heads // self.lengths.kv_heads
+
+    @property
+    def nodes(self) -> Sequence[Node]:
+        """Every computed node, in order."""
+        return (*self.scoring, *self.answering)
+
+    def inputs_of_block(self, block: Block, *, with_query_axis: bool) -> dict[str, Array]:
+        """The parts of the inputs that belong to a block: of those with a query axis, or of the others."""
+        return {
+            name: x.slice_block(block, self.groups)
+            for name, x in self.inputs.items()
+            if x.has_query_axis == with_query_axis
+        }
+
+    def all_inputs_of_block(self, block: Block) -> dict[str, Array]:
+        """The parts of all inputs that belong to a block."""
+        return self.inputs_of_block(block, with_query_axis=False) | self.inputs_of_block(block, with_query_axis=True)
+
+    def slice_keys(self, arrays: Mapping[str, Array], first: int, end: int) -> dict[str, Array]:
+        """The parts of a block's arrays that belong to the keys from `first` to before `end`."""
+        part = dict(arrays)
+        for name, before in self._key_axes:
+            part[name] = part[name][(*before, slice(first, end))]
+        return part
+
+    @cached_property
+    def _key_axes(self) -> Sequence[tuple[str, tuple[Any, ...]]]:
+        """The inputs that have an axis of keys, and how the axes before it are indexed."""
+        return [(name, before) for name, x in self.inputs.items() if (before := x.index_before_keys) is not None]
+
+
+def make_block_plan(
+    plan: Plan, parts: PlanParts, values: Mapping[str, Array], lengths: Lengths, precision: Precision
+) -> BlockPlan:
+    """The block plan, with the arrays that its nodes read; `values` has those of the nodes before the blocks."""
+    scores = plan.results["masked_scores"]
+    nodes = [node for node in parts.in_blocks if node.tapped_from is None]
+    names = {node.name for node in nodes}
+    inputs = {}
+    for name in dict.fromkeys(source for node in nodes for source in node.inputs.values() if source not in names):
+        node = plan.by_name[parts.lazy.get(name, name)]
+        inputs[name] = BlockInput(name, values[node.name], node.letters, node.is_lookup)
+    end = 1 + next(at for at, node in enumerate(nodes) if node.name == scores)
+    return BlockPlan(inputs, nodes[:end], nodes[end:], scores, lengths, precision)

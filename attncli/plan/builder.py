@@ -1,0 +1,122 @@
+"""The builder of a plan: stages add nodes to it, and read the lengths of axes from those that are there."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+
+from attncli.base.axes import COUNTED_FROM_0, Letters
+from attncli.ops.registry import Operator, OperatorRecord
+from attncli.plan.graph import GIVEN, Axes, Axis, Node, Plan
+from attncli.problem.spec import ProblemSpec
+
+STAGE_KEYS = ("position", "score", "normalize", "context")  # the keys whose operators may read derived arrays
+
+
+class PlanBuilder:
+    """The nodes of a problem's plan so far.
+
+    `current` has the node that stands for each role by now (query, key, value, scores, weights …); `results` those
+    that a result name means.
+    """
+
+    def __init__(self, problem: ProblemSpec) -> None:
+        self.problem = problem
+        self.layout = problem.layout
+        self.nodes: dict[str, Node] = {}
+        self.current: dict[str, str] = {}
+        self.results: dict[str, str] = {}
+
+        selected = problem.selected_queries
+        self.query_count = int(problem.query_source.shape[-2]) if selected is None else len(selected)
+        self.key_count = problem.past_count + problem.new_key_count
+        lengths = {"b": self.layout.batch or 1, "h": self.layout.heads}
+        # The axes before the queries in the table of scores, and those of the table.
+        self.score_axes: Axes = tuple(Axis(letter, lengths[letter]) for letter in self.layout.score_axes)
+        self.table_axes: Axes = (*self.score_axes, Axis("n", self.query_count), Axis("m", self.key_count))
+        # The letter of queries as they come in: those that are computed, or all before `only` selects some.
+        self.query_letter = "n" if selected is None else "q"
+
+    def plan(self) -> Plan:
+        """The plan of all nodes."""
+        return Plan(tuple(self.nodes.values()), self.results)
+
+    def now(self, role: str) -> Node:
+        """The node that stands for a role by now."""
+        return self.nodes[self.current[role]]
+
+    def mark(self, result: str, role: str) -> None:
+        """Let a result name mean the node that stands for a role by now."""
+        self.results[result] = self.current[role]
+
+    def add(self, node: Node) -> Node:
+        """Add a node, after the inner quantities of its operator; from now on it stands for its role."""
+        record = node.record
+        if record is not None and record.inner:
+            node = replace(node, taps=dict(self._add_inner(node, record)))
+        assert node.name not in self.nodes, node.name  # a stage that adds a name twice would hide a step
+        self.nodes[node.name] = node
+        if node.role is not None:
+            self.current[node.role] = node.name
+        return node
+
+    def _add_inner(self, outer: Node, record: OperatorRecord) -> Iterator[tuple[str, str]]:
+        """Add the inner quantities of an operator; gives the name of each, and that of its node."""
+        leading = tuple(axis for axis in outer.axes if axis.letter in COUNTED_FROM_0)
+        lengths = self._lengths(record, outer.inputs)
+        result = dict(zip(record.shapes.result, outer.axes[len(leading) :], strict=True))
+        for quantity in record.inner:
+            name = quantity.name if quantity.name not in self.nodes else f"{outer.name}_{quantity.name}"
+            axes = (*leading, *(result[x] if x in result else Axis(x, lengths[x]) for x in quantity.axes))
+            self.add(Node(name, quantity.symbol, quantity.formula, axes, outer.stage, tapped_from=outer.name))
+            yield quantity.name, name
+
+    def _lengths(self, record: OperatorRecord, inputs: Mapping[str, str]) -> dict[str, int]:
+        """The length of each letter in the shapes of an operator, as its inputs have them."""
+        lengths = dict[str, int]()
+        for argument, letters in record.shapes.arrays.items():
+            if argument in inputs and letters:
+                shape = self.nodes[inputs[argument]].shape[-len(letters) :]
+                lengths |= dict(zip(letters[-len(shape) :], shape, strict=True))
+        return lengths
+
+    def result_axes(self, record: OperatorRecord, inputs: Mapping[str, str], leading: Axes) -> Axes:
+        """The axes of what an operator returns: those before the queries, and its own."""
+        lengths = self._lengths(record, inputs)
+        return (*leading, *(Axis(letter, lengths[letter]) for letter in record.shapes.result))
+
+    def inputs_of(self, key: str, operator: Operator) -> dict[str, str]:
+        """The nodes that an operator reads: those that stand for its arguments by now, and its own arrays.
+
+        `key` is the key of the problem that names the operator.
+        """
+        inputs = {name: self.current[name] for name in operator.record.shapes.arrays if name in self.current}
+        return inputs | self.add_arrays(key, operator)
+
+    def add_arrays(self, key: str, operator: Operator) -> dict[str, str]:
+        """Add the arrays that an operator brings, once; gives the name of each one's node."""
+        names = {}
+        for parameter, array in operator.arrays.items():
+            name = names[parameter] = f"{key}.{parameter}"
+            if name not in self.nodes:
+                letters: Letters = ("h", *operator.record.parameter(parameter).letters)[-array.ndim :]
+                axes = tuple(map(Axis, letters, array.shape))
+                self.add(Node(name, parameter, GIVEN, axes, GIVEN, source=(key, parameter)))
+        return names
+
+    def add_operator(self, key: str, operator: Operator, node: Node) -> Node:
+        """Add the node of an operator, with its formula, inputs and options; the rest is as the node has it."""
+        record = operator.record
+        return self.add(
+            replace(
+                node,
+                formula=record.formula,
+                stage=key,
+                function=record.function,
+                inputs=self.inputs_of(key, operator),
+                options=operator.options,
+            )
+        )
+
+    def operators(self) -> Sequence[tuple[str, Operator]]:
+        """The operators that the problem names, each with its key."""
+        named = ((key, getattr(self.problem, key)) for key in STAGE_KEYS)
+        return [(key, operator) for key, operator in named if operator is not None]

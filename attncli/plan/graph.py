@@ -1,0 +1,160 @@
+"""The graph of a computation: nodes with names, functions, named inputs and axes with lengths, and no numbers."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any, NamedTuple
+
+from attncli.base.axes import Letters
+from attncli.base.errors import UnknownNameError
+from attncli.base.lazy_numpy import Array
+from attncli.ops.registry import OperatorRecord, StructuralRecord, format_value, record_of
+from attncli.ops.structural import identity
+from attncli.problem.results import RENAMED_STEPS, RESULTS
+
+GIVEN = "given"  # the stage, and the formula, of what the user gave
+
+
+class Axis(NamedTuple):
+    """The letter of an axis and its length."""
+
+    letter: str
+    length: int
+
+
+Axes = tuple[Axis, ...]
+
+
+@dataclass(frozen=True)
+class Node:
+    """One quantity of a plan and how it comes about.
+
+    A computed node is `function(**{argument: value of the node named}, **options)`. An input has a `source`, the path
+    of an array in the problem, and a function that takes that array alone, or none. An inner quantity has neither: it
+    passes through the tap of the node in `tapped_from`.
+    """
+
+    name: str  # unique in its plan
+    symbol: str  # the letter it has in formulas
+    formula: str  # as a terminal shows it
+    axes: Axes
+    stage: str
+    function: Callable[..., Array] | None = None
+    inputs: Mapping[str, str] = field(default_factory=dict)  # argument: the node whose value it is
+    options: Mapping[str, Any] = field(default_factory=dict)
+    source: tuple[str, ...] = ()
+    role: str | None = None  # what it stands for from here on: query, key, value, scores, weights …
+    tapped_from: str | None = None
+    taps: Mapping[str, str] = field(default_factory=dict)  # name of an inner quantity: the node that it is
+    is_lookup: bool = False  # of an input: read by the indices of queries and keys, and never cut along them
+    notes: tuple[str, ...] = ()  # what the user should know, as far as lengths tell
+
+    @property
+    def letters(self) -> Letters:
+        """The letters of its axes."""
+        return tuple(axis.letter for axis in self.axes)
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """The lengths of its axes."""
+        return tuple(axis.length for axis in self.axes)
+
+    @property
+    def is_input(self) -> bool:
+        """Whether it is an array of the problem."""
+        return bool(self.source)
+
+    @property
+    def is_identity(self) -> bool:
+        """Whether it hands on what it got."""
+        return self.function is identity
+
+    @property
+    def record(self) -> OperatorRecord | None:
+        """The record of its operator; None for inputs and structural functions."""
+        record = self._record
+        return record if isinstance(record, OperatorRecord) else None
+
+    @property
+    def is_exact(self) -> bool:
+        """Whether it counts or moves numbers and computes none: nothing is widened or rounded."""
+        record = self._record
+        return isinstance(record, StructuralRecord) and record.is_exact
+
+    @property
+    def is_boolean(self) -> bool:
+        """Whether it is computed, and true or false: a mask."""
+        record = self._record
+        return record.kind == "mask" if isinstance(record, OperatorRecord) else bool(record and record.is_boolean)
+
+    @property
+    def _record(self) -> OperatorRecord | StructuralRecord | None:
+        return record_of(self.function) if self.function is not None and not self.source else None
+
+    def axis(self, letter: str) -> Axis | None:
+        """The axis of that letter, if there is one."""
+        return next((axis for axis in self.axes if axis.letter == letter), None)
+
+    def arguments(self, values: Mapping[str, Array]) -> dict[str, Array]:
+        """The arrays that its function takes, from values by node name."""
+        return {argument: values[name] for argument, name in self.inputs.items()}
+
+    def __str__(self) -> str:
+        """How it comes about, in one line: `project(x=embeddings, w=w_q)`."""
+        if self.tapped_from is not None:
+            return f"inside {self.tapped_from}"
+        options = [f"{name}={format_value(value)}" for name, value in self.options.items()]
+        if self.source:
+            path = ".".join(self.source)
+            name = "" if self.function is None else self.function.__name__
+            return f"input {path}" + (f", {name}({', '.join(options)})" if name else "")
+        assert self.function is not None
+        arguments = [f"{argument}={name}" for argument, name in self.inputs.items()]
+        return f"{self.function.__name__.rstrip('_')}({', '.join([*arguments, *options])})"
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What is computed, in order: built from the lengths of a problem's axes and its operators, without its numbers.
+
+    `results` has the node that each result name means: `masked_scores` is whatever the normalizer reads.
+    """
+
+    nodes: tuple[Node, ...]
+    results: Mapping[str, str]
+
+    @cached_property
+    def by_name(self) -> Mapping[str, Node]:
+        """The nodes by name."""
+        return {node.name: node for node in self.nodes}
+
+    def __getitem__(self, name: str) -> Node:
+        """The node of that name, or that a result of that name is; raises UnknownNameError."""
+        return self.by_name[self.resolve(name)]
+
+    def resolve(self, name: str) -> str:
+        """The name of the node that a name of a node, of a result, or of a step of an older version means.
+
+        Raises UnknownNameError, which suggests the nearest name.
+        """
+        for known in (name, self.results.get(name), RENAMED_STEPS.get(name)):
+            if known in self.by_name:
+                return known
+        raise UnknownNameError("result", name, [*RESULTS, *(n for n in self.by_name if n not in RESULTS)])
+
+    def __str__(self) -> str:
+        """A line for each node: its name, the lengths of its axes, how it comes about, and the results that it is."""
+        results: dict[str, list[str]] = {}
+        for result, name in self.results.items():
+            if result != name:
+                results.setdefault(name, []).append(result)
+        rows = [
+            (node.name, " ".join(f"{letter}={length}" for letter, length in node.axes), str(node))
+            for node in self.nodes
+        ]
+        widths = [max(len(row[column]) for row in rows) for column in (0, 1)]
+        return "\n".join(
+            f"{name:{widths[0]}}  {axes:{widths[1]}}  {how}"
+            + (f"  (also {', '.join(results[name])})" if name in results else "")
+            for name, axes, how in rows
+        )

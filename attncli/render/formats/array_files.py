@@ -1,0 +1,27 @@
+"""Arrays under their names: `.npy`, `.npz` and `.safetensors` files of the results that are shown."""
+
+from typing import IO
+
+from attncli.base.lazy_numpy import Array
+from attncli.io.writers import array_files
+from attncli.render.view import View
+
+
+def write_npy(view: View, stream: IO[bytes]) -> None:
+    """Write the one array that is shown; raises AttnError where there are several."""
+    array_files.write_npy(stream, _arrays(view))
+
+
+def write_npz(view: View, stream: IO[bytes]) -> None:
+    """Write an archive of the arrays."""
+    array_files.write_npz(stream, _arrays(view))
+
+
+def write_safetensors(view: View, stream: IO[bytes]) -> None:
+    """Write the arrays as tensors; raises AttnError where the package is missing or has no such type."""
+    array_files.write_safetensors(stream, _arrays(view), view.result.trace.precision)
+
+
+def _arrays(view: View) -> dict[str, Array]:
+    """Every result that is shown, by its name."""
+    return {name: view.result.trace[name].value for name in view.names}

@@ -1,0 +1,49 @@
+"""The result as one object of names and arrays, which JSON and YAML write out."""
+
+from typing import Any
+
+from attncli.base.lazy_numpy import np
+from attncli.render.view import View
+from attncli.trace.steps import Step, Trace
+
+FORMAT = "attn.result/1"
+FIRST_STEPS = ("query", "key", "value")
+
+
+def result_object(view: View) -> dict[str, Any]:
+    """The pipeline, the labels, the selected results as arrays and, with `explain`, a list of every step."""
+    trace = view.result.trace
+    content: dict[str, Any] = {
+        "format": FORMAT,
+        "pipeline": dict(trace.pipeline),
+        "query_tokens": list(trace.labels["n"]),
+        "key_tokens": list(trace.labels["m"]),
+    }
+    content |= {name: trace[name].value for name in view.result.select}
+    if view.explain:
+        # A script finds query, key and value first, even where positions were added to embeddings before.
+        steps = sorted(trace.computed, key=lambda step: step.name not in FIRST_STEPS)
+        content["steps"] = [_step_object(trace, step) for step in steps]
+    return content
+
+
+def arrays_to_lists(value: Any) -> Any:
+    """The object with nested lists for its arrays."""
+    if isinstance(value, dict):
+        return {key: arrays_to_lists(entry) for key, entry in value.items()}
+    if isinstance(value, list):
+        return [arrays_to_lists(entry) for entry in value]
+    return value.tolist() if isinstance(value, np.ndarray) else value
+
+
+def _step_object(trace: Trace, step: Step) -> dict[str, Any]:
+    """One step, with the labels of its last two axes."""
+    return {
+        "name": step.name,
+        "symbol": step.symbol,
+        "formula": step.formula,
+        "shape": list(step.value.shape),
+        "rows": list(trace.labels_of(step, -2)),
+        "columns": list(trace.labels_of(step, -1)),
+        "value": step.value,
+    }

@@ -1,0 +1,15 @@
+"""What is known of where text goes: a terminal, a pipe or a file."""
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class TextTarget:
+    """Where text goes: its width in columns (None: a pipe or a file, no line is cut), and what it can show."""
+
+    width: int | None = None
+    has_styles: bool = False  # colours, bold and italic
+    ascii_only: bool = False  # its encoding has no other characters
+
+
+TEXT_FILE = TextTarget()  # UTF-8, of any width, without styles

@@ -1,0 +1,163 @@
+"""Large problems as a person meets them: how far they are, how they are stopped, and what they leave behind."""
+
+import ast
+import os
+import pty
+import re
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from attncli import attention
+from tests.cli.running import Run
+
+LONG = {  # a second or two of getting there, then a minute of it
+    "attending": "--normalize entmax:alpha=1.3 --query q.npy --key q.npy --select output -o out.npy",
+    "attending to a table": "--normalize entmax:alpha=1.3 --query q.npy --key q.npy --select weights -o out.npy",
+    "writing": "--query q.npy --key q.npy --select weights,scores -o out.csv",
+    "writing JSON": "--query q.npy --key q.npy --select weights,scores -o out.json",
+    "reading": "--query long.csv --key q.npy --select output -o out.npy",
+}
+
+STYLES = re.compile(rb"\x1b\[[0-9;]*m")
+
+
+@pytest.fixture
+def arrays(tmp_path: Path) -> Path:
+    """A folder with 6,000 vectors in `q.npy`."""
+    np.save(tmp_path / "q.npy", np.random.default_rng(0).standard_normal((6000, 8)).astype(np.float32))
+    return tmp_path
+
+
+def start(words: str, folder: Path, terminal: int | None = None) -> subprocess.Popen[bytes]:
+    """Begin a command; where there is a terminal it is its standard error, and nobody keeps what it prints."""
+    environment = os.environ | {"TERM": "xterm", "COLUMNS": "80"}
+    command = [sys.executable, "-m", "attncli", "compute", *words.split()]
+    streams = (subprocess.PIPE, subprocess.PIPE) if terminal is None else (subprocess.DEVNULL, terminal)
+    return subprocess.Popen(command, cwd=folder, env=environment, stdout=streams[0], stderr=streams[1])
+
+
+def names(folder: Path) -> list[str]:
+    return sorted(path.name for path in folder.iterdir())
+
+
+def test_weights_are_computed_straight_into_their_file(run: Run, tmp_path: Path) -> None:
+    query = np.random.default_rng(1).standard_normal((500, 8))
+    np.save(tmp_path / "q.npy", query)
+    ran = run("compute", "--query", "q.npy", "--key", "q.npy", "--causal", "--select", "weights", "-o", "w.npy")
+    assert (ran.returncode, ran.stderr) == (0, "")
+    np.testing.assert_allclose(
+        np.load(tmp_path / "w.npy"), attention(query, query, causal=True, select=("weights",)).weights, rtol=1e-12
+    )
+    assert names(tmp_path) == ["q.npy", "w.npy"]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("more", ["--select output", "--select output --causal", "--select weights"])
+def test_the_last_digits_do_not_depend_on_the_executor(more: str, run_process: Run, tmp_path: Path) -> None:
+    np.save(tmp_path / "q.npy", np.random.default_rng(1).standard_normal((1100, 16)))
+    for name in ("threads", "serial"):
+        words = f"compute --query q.npy --key q.npy {more} --executor {name} -o {name}.npy"
+        assert run_process(*words.split()).returncode == 0
+    assert (tmp_path / "threads.npy").read_bytes() == (tmp_path / "serial.npy").read_bytes()
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("words", LONG.values(), ids=LONG)
+def test_an_interrupt_ends_it_and_leaves_nothing_behind(words: str, arrays: Path) -> None:
+    if "long.csv" in words:
+        rows = "\n".join(",".join(map(repr, row)) for row in np.load(arrays / "q.npy").tolist())
+        (arrays / "long.csv").write_text("\n".join([rows] * 100))
+    file = arrays / words.rsplit(maxsplit=1)[-1]
+    file.write_text("old")
+    before = names(arrays)
+    process = start(words, arrays)
+    time.sleep(2)
+    assert process.poll() is None, "it was over before it could be interrupted"
+    process.send_signal(signal.SIGINT)
+    out, error = process.communicate(timeout=10)  # how long it takes is for the benchmark
+    assert (process.returncode, out) == (130, b"")
+    assert b"Traceback" not in error
+    assert names(arrays) == before
+    assert file.read_text() == "old"
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("work", "words"),
+    [
+        ("attending", LONG["attending"]),
+        ("writing", LONG["writing"]),
+        ("writing", "--query q.npy --key q.npy --select weights,scores --json"),
+    ],
+    ids=["attending", "writing a file", "writing to a pipe"],
+)
+def test_a_terminal_is_told_what_is_done_how_far_it_is_and_how_long_it_will_take(
+    work: str, words: str, arrays: Path
+) -> None:
+    ours, theirs = pty.openpty()
+    process = start(words, arrays, theirs)
+    os.close(theirs)
+    seen = b""
+    while not re.search(work.encode() + rb" [^a-z]* \d+% \d:\d\d:\d\d", STYLES.sub(b"", seen)):
+        seen += os.read(ours, 1000)
+    process.send_signal(signal.SIGINT)
+    while True:
+        try:
+            seen += os.read(ours, 1000)
+        except OSError:  # nobody writes there any more
+            break
+    os.close(ours)
+    assert process.wait(timeout=10) == 130
+    assert seen.rindex(b"\x1b[?25h") > seen.rindex(b"\x1b[?25l"), "the cursor is still hidden"
+
+
+@pytest.mark.slow
+def test_what_is_no_terminal_is_told_nothing(run: Run, tmp_path: Path) -> None:
+    np.save(tmp_path / "q.npy", np.random.default_rng(0).standard_normal((2500, 8)))
+    ran = run(
+        "compute", "--query", "q.npy", "--key", "q.npy", "--normalize", "sparsemax", "--select", "output", "--json"
+    )
+    assert ran.stderr == ""
+
+
+def test_the_command_holds_the_library_of_products_to_one_thread(tmp_path: Path) -> None:
+    pytest.importorskip("threadpoolctl")
+    report = (
+        "import sys, threadpoolctl\nfrom attncli.cli import main\ntry:\n    main()\nexcept SystemExit:\n    pass\n"
+        "print([found['num_threads'] for found in threadpoolctl.threadpool_info() if found['user_api'] == 'blas'])"
+    )
+    command = [sys.executable, "-c", report, "compute", "--query", "[[1]]", "--key", "[[1]]", "-o", "o.npz"]
+    ran = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=60, check=True)
+    assert ran.stdout == "[1]\n"
+
+
+QUICK = ("--version", "compute t.yaml --json")
+USES = {
+    "--version": set(),
+    "--help": {"rich"},
+    "compute t.yaml --json": {"numpy", "yaml"},
+    "compute --query [[1]] --key [[1]] --json": {"numpy", "yaml"},  # what stands on the command line is YAML
+    "compute t.yaml": {"numpy", "yaml", "rich"},
+    "compute t.json --select output -o o.npy": {"numpy"},
+}
+
+
+@pytest.mark.parametrize("words", [pytest.param(w, marks=() if w in QUICK else pytest.mark.slow) for w in USES])
+def test_nothing_is_imported_that_is_not_used(words: str, run: Run, tutorial: str, tmp_path: Path) -> None:
+    run("compute", tutorial, "--json", "--select", "embeddings,w_q", "-o", "t.json")
+    (tmp_path / "t.json").write_text('{"embeddings": [[1, 2], [3, 4]]}')
+    heavy = {"numpy", "yaml", "rich", "pydantic", "concurrent.futures", "distributed", "orjson", "threadpoolctl"}
+    report = (
+        "import sys\nfrom attncli.cli import main\ntry:\n    main()\nexcept SystemExit:\n    pass\n"
+        f"sys.stderr.write(repr(set(sys.modules) & {heavy}))"
+    )
+    command = [sys.executable, "-c", report, *words.split()]
+    ran = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=60, check=True)
+    imported = ast.literal_eval(ran.stderr.replace("set()", "()"))
+    assert set(imported) - {"orjson"} == USES[words]

@@ -1,0 +1,44 @@
+"""What is generated is computed with the same numbers."""
+
+from pathlib import Path
+
+import pytest
+
+from tests.cli.running import Run
+
+PROBLEMS = {
+    "small": "--seed 1 --token-count 4 --dim 3",
+    "heads": "--seed 2 --token-count 3 --dim 4 --heads 2 --init xavier_uniform:gain=2",
+    "legacy": "--seed 42 --generator legacy --token-count 5 --dim 2 --init randint:low=0,high=3",
+    "sizes": "--seed 3 --token-count 3 --dim 2 --d-k 5 --d-v 7 --init normal:std=0.5",
+    "stages": "--seed 4 --token-count 3 --dim 2 --init uniform --score cosine:beta=3 --normalize sparsemax --only 1",
+    "tokens": "--seed 5 --dim 2 --tokens the,1e3,#c,no --init xavier_normal",
+    "a score's own matrices": "--seed 6 --token-count 3 --dim 2 --score additive:w1=normal,w2=normal,v=[1,2]",
+    "stored the other way": "--seed 7 --token-count 3 --dim 2 --d-k 3 --weight-layout out_in --score general:w=normal",
+}
+
+
+@pytest.mark.parametrize("options", PROBLEMS.values(), ids=PROBLEMS)
+@pytest.mark.parametrize(("file", "problem"), [("p.yaml", "p.yaml"), ("p.json", "p.json"), ("p", "p/problem.yaml")])
+def test_what_is_written_gives_the_same_numbers(options: str, file: str, problem: str, run: Run) -> None:
+    ran = run("generate", *options.split(" "), "-o", file)
+    assert (ran.returncode, ran.stdout, ran.stderr) == (0, "", "")
+    again, at_once = run("compute", problem, "--json"), run("compute", *options.split(" "), "--json")
+    assert again.returncode == 0, again.stderr
+    assert again.stdout == at_once.stdout
+
+
+def test_without_a_file_it_is_printed_and_may_be_piped(run: Run) -> None:
+    options = ("--seed", "1", "--token-count", "3", "--dim", "2")
+    text = run("generate", *options).stdout
+    assert run("compute", "-", "--json", input=text).stdout == run("compute", *options, "--json").stdout
+
+
+def test_a_folder_has_a_table_for_each_matrix_and_a_file_that_names_them(run: Run, tmp_path: Path) -> None:
+    run("generate", "--seed", "1", "--token-count", "3", "--dim", "2", "-o", "made")
+    assert sorted(path.name for path in (tmp_path / "made").iterdir()) == [
+        "embeddings.csv", "problem.yaml", "w_k.csv", "w_q.csv", "w_v.csv",
+    ]  # fmt: skip
+    lines = (tmp_path / "made" / "embeddings.csv").read_text().splitlines()
+    assert lines[0] == ",x1,x2"
+    assert [line.split(",")[0] for line in lines[1:]] == ["token_1", "token_2", "token_3"]

@@ -1,0 +1,96 @@
+"""Lists, help, completion: all read the one record."""
+
+import pytest
+
+from attncli.ops import kinds, operators
+from attncli.problem.spec import FIELDS
+from tests.cli.running import Run
+
+EVERY = [(kind, name) for kind in kinds() for name in operators(kind)]
+
+
+def test_the_list_has_every_entry_with_its_sentence(run: Run) -> None:
+    lines = [line.split(None, 1) for line in run("list").stdout.splitlines() if line.startswith(" ")]
+    expected = [(name, operators(kind)[name].summary) for kind, name in EVERY]
+    assert [tuple(line) for line in lines] == expected
+
+
+@pytest.mark.parametrize(("plural", "kind"), [("scores", "score"), ("contexts", "context")])
+def test_one_kind_is_listed_by_its_plural(plural: str, kind: str, run: Run) -> None:
+    shown = [line.split()[0] for line in run("list", plural).stdout.splitlines()]
+    assert shown == [plural, *operators(kind)]
+
+
+@pytest.mark.parametrize("kind", kinds())
+def test_show_says_everything_that_the_record_says(kind: str, run: Run) -> None:
+    for name in list(operators(kind))[:4]:
+        entry, shown = operators(kind)[name], run("show", name).stdout
+        assert f"{name}  ({kind})" in shown
+        for said in (entry.summary, entry.formula, entry.source, *map(str, entry.parameters)):
+            assert said in shown
+
+
+def test_help_names_every_option_and_every_entry(run: Run) -> None:
+    shown = run("compute", "--help", env={"COLUMNS": "300", "TERMINAL_WIDTH": "300"}).stdout
+    for key in FIELDS:
+        assert f"--{key.replace('_', '-')}" in shown
+    for kind in ("score", "normalize", "context", "generator"):
+        assert ", ".join(operators(kind)) in shown
+
+
+@pytest.mark.parametrize(
+    ("words", "offered"),
+    [
+        ("attn compute --score ga", ["gaussian"]),
+        ("attn compute --normalize s", ["softmax", "softmax1", "sigmoid", "sum", "sparsemax"]),
+        ("attn compute --generator l", ["legacy"]),
+        ("attn compute --format j", ["json"]),
+        ("attn show ent", ["entmax"]),
+        ("attn list n", ["normalizers", "norms"]),
+        ("attn demo tut", ["tutorial"]),
+        ("attn gen", ["generate"]),
+    ],
+)
+def test_the_shell_completes_names(words: str, offered: list[str], run: Run) -> None:
+    place = str(len(words.split()) - 1)
+    ran = run(env={"_ATTN_COMPLETE": "complete_bash", "COMP_WORDS": words, "COMP_CWORD": place})
+    assert ran.stdout.split() == offered
+
+
+@pytest.mark.parametrize(
+    ("words", "env"),
+    [
+        pytest.param(["--help"], {}, marks=pytest.mark.slow),
+        pytest.param(["--version"], {}, marks=pytest.mark.slow),
+        (["compute", "--help"], {}),
+        pytest.param(["list"], {}, marks=pytest.mark.slow),
+        ([], {"_ATTN_COMPLETE": "complete_bash", "COMP_WORDS": "attn compute --score ga", "COMP_CWORD": "3"}),
+    ],
+    ids=["help", "version", "compute help", "list", "completion"],
+)
+def test_what_computes_nothing_imports_neither_numpy_nor_yaml(
+    words: list[str], env: dict[str, str], run_process: Run
+) -> None:
+    ran = run_process(*words, env={"PYTHONPROFILEIMPORTTIME": "1", **env})
+    assert ran.stdout
+    imported = {line.rpartition("|")[2].strip().partition(".")[0] for line in ran.stderr.splitlines()}
+    assert "attncli" in imported
+    assert not imported & {"numpy", "yaml"}
+
+
+def test_json_of_yaml_imports_no_rich(run_process: Run, tutorial: str) -> None:
+    ran = run_process("compute", tutorial, "--json", env={"PYTHONPROFILEIMPORTTIME": "1"})
+    assert "numpy" in ran.stderr
+    assert " rich" not in ran.stderr
+
+
+def test_the_version_is_the_packages(run: Run) -> None:
+    import attncli
+
+    assert run("--version").stdout == f"attn {attncli.__version__}\n"
+
+
+def test_alone_it_shows_its_help(run: Run) -> None:
+    ran = run()
+    assert ran.returncode == 0
+    assert ran.stdout == run("--help").stdout

@@ -1,0 +1,71 @@
+"""Results as files of arrays."""
+
+import io
+from collections.abc import Callable
+
+import numpy as np
+import pytest
+
+from attncli.base.dtypes import Precision
+from attncli.base.errors import AttnError
+from attncli.io.writers.array_files import write_npy, write_npz, write_safetensors
+
+X = np.random.default_rng(0).standard_normal((2, 3))
+ARRAYS = {"weights": X, "output": -X}
+DOUBLE = Precision("float64")
+
+
+def file_of(write: Callable[..., None], arrays: dict[str, np.ndarray], *options: Precision) -> bytes:
+    """The bytes of the file that a function writes."""
+    stream = io.BytesIO()
+    write(stream, arrays, *options)
+    return stream.getvalue()
+
+
+def test_an_archive_holds_every_array_under_its_name() -> None:
+    found = np.load(io.BytesIO(file_of(write_npz, ARRAYS)))
+    assert set(found) == set(ARRAYS)
+    np.testing.assert_array_equal(found["output"], -X)
+
+
+def test_an_npy_file_holds_one_array() -> None:
+    np.testing.assert_array_equal(np.load(io.BytesIO(file_of(write_npy, {"output": X}))), X)
+    with pytest.raises(AttnError, match=r"holds one array; 2 are selected \(weights, output\); select one"):
+        file_of(write_npy, ARRAYS)
+
+
+def test_without_its_package_a_safetensors_file_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(__import__("sys").modules, "safetensors", None)
+    with pytest.raises(AttnError, match=r"install it: pip install 'attncli\[safetensors\]'"):
+        file_of(write_safetensors, ARRAYS, DOUBLE)
+
+
+@pytest.mark.peer
+@pytest.mark.parametrize("dtype", ["float16", "bfloat16", "float32", "float64"])
+def test_tensors_have_the_type_that_was_computed(dtype: str) -> None:
+    torch, loading = pytest.importorskip("torch"), pytest.importorskip("safetensors.torch")
+    precision = Precision(dtype)
+    stored = precision.stored(X)
+    found = loading.load(
+        file_of(write_safetensors, {"output": stored, "visible": X > 0, "scale": stored[0, 0].reshape(())}, precision)
+    )
+    assert found["output"].dtype == getattr(torch, dtype)
+    np.testing.assert_array_equal(found["output"].double().numpy(), stored.astype(float))
+    assert found["visible"].dtype == torch.bool
+    assert found["scale"].shape == ()
+
+
+@pytest.mark.peer
+def test_arrays_that_lie_otherwise_in_memory_are_written_as_they_read() -> None:
+    loading = pytest.importorskip("safetensors.numpy")
+    found = loading.load(file_of(write_safetensors, {"turned": X.T, "every other": X[:, ::2]}, DOUBLE))
+    np.testing.assert_array_equal(found["turned"], X.T)
+    np.testing.assert_array_equal(found["every other"], X[:, ::2])
+
+
+@pytest.mark.peer
+@pytest.mark.skipif(np.finfo("longdouble").eps == np.finfo("float64").eps, reason="a longdouble is a double here")
+def test_what_tensors_can_not_hold_is_said() -> None:
+    pytest.importorskip("safetensors")
+    with pytest.raises(AttnError, match=r"has no type for .*; compute in --dtype float64, or write .npz"):
+        file_of(write_safetensors, {"output": X.astype("longdouble")}, Precision("longdouble"))

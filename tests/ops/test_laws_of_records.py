@@ -1,0 +1,407 @@
+"""Laws that every operator keeps with every parameter off its default; a new operator is tested by being registered."""
+
+import inspect
+import pickle
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from attncli.base.arithmetic import ArithmeticWriter
+from attncli.ops import operators
+from attncli.ops.registry import OperatorRecord
+from attncli.ops.rules import KeyBounds, OnlineNormalizer
+from tests.ops.values import (
+    RECORDS,
+    WITH_ARRAYS,
+    arguments,
+    length,
+    off_default,
+    parameters_off_default,
+    random_numbers,
+    required,
+    several,
+)
+
+
+def of_kind(*kinds: str) -> Any:
+    """Run a test for every operator of these kinds."""
+    found = [record for record in RECORDS if record.kind in kinds]
+    return pytest.mark.parametrize("record", found, ids=lambda record: record.name)
+
+
+def with_field(field: str) -> Any:
+    """Run a test for every operator whose record has something in this field."""
+    found = [record for record in RECORDS if getattr(record, field)]
+    return pytest.mark.parametrize("record", found, ids=lambda record: record.name)
+
+
+every = pytest.mark.parametrize("record", RECORDS, ids=lambda record: record.name)
+every_with_arrays = pytest.mark.parametrize("record", WITH_ARRAYS, ids=lambda record: record.name)
+seeds = st.integers(0, 2**32 - 1)
+
+
+def compute(record: OperatorRecord, seed: int = 0, **given: Any) -> np.ndarray:
+    """The operator on its arguments, with every parameter off its default unless `given` has another."""
+    result: np.ndarray = record.function(**{**arguments(record, seed), **parameters_off_default(record), **given})
+    return result
+
+
+# Records
+
+
+@every
+def test_a_record_says_everything_that_is_said_of_an_operator(record: OperatorRecord) -> None:
+    assert record.formula
+    assert record.source
+    assert record.example
+    assert record.summary.endswith(".")
+    assert record.by_hand is not None or record.kind == "generator"
+    assert record.function.record is record  # type: ignore[attr-defined] # its decorator hangs it there
+
+
+@every
+def test_the_docstring_describes_every_argument_with_an_example_the_formula_and_the_source(
+    record: OperatorRecord,
+) -> None:
+    text = inspect.getdoc(record.function) or ""
+    described = {
+        name.strip() for line in text.splitlines() if " : " in line for name in line.split(" : ")[0].split(",")
+    }
+    assert set(inspect.signature(record.function).parameters) <= described
+    for heading in ("Parameters", "Returns", "Examples"):
+        assert f"\n{heading}\n{'-' * len(heading)}\n" in text
+    assert ">>> " in text
+    assert record.formula in text
+    assert record.source in text
+
+
+@every
+def test_a_record_is_the_same_one_after_pickling(record: OperatorRecord) -> None:
+    assert pickle.loads(pickle.dumps(record)) is record
+
+
+@every
+def test_the_values_of_these_tests_are_off_the_defaults_and_in_their_ranges(record: OperatorRecord) -> None:
+    for parameter in record.parameters:
+        value = off_default(parameter)
+        if parameter.kind in ("number", "integer"):
+            assert parameter.range.holds(value)
+        assert parameter.kind == "array" or value != parameter.default
+
+
+# All operators
+
+
+@every_with_arrays
+def test_the_result_has_the_axes_of_the_record(record: OperatorRecord) -> None:
+    by_letter = {"h": ("h", *record.shapes.result)} if record.acts_on == "scores" else {}
+    wanted = tuple(length(letter) for letter in by_letter.get("h", record.shapes.result))
+    shape = compute(record).shape
+    assert np.broadcast_shapes(shape, wanted) == wanted
+    assert len(shape) == len(wanted)
+
+
+@every
+def test_every_parameter_makes_a_difference(record: OperatorRecord) -> None:
+    base = required(record)
+    plain = record.function(**arguments(record), **base)
+    for parameter in record.parameters:
+        is_number = parameter.kind in ("number", "integer")
+        values = several(parameter) if is_number else [off_default(parameter, seed=1)]
+        changed = (record.function(**arguments(record), **{**base, parameter.name: value}) for value in values)
+        assert any(not np.array_equal(result, plain) for result in changed), parameter.name
+
+
+LEADING = {"query", "key", "value", "x", "scores", "weights"}
+
+
+@of_kind("score", "normalize", "context", "qk_norm")
+def test_axes_before_those_of_the_record_are_carried_along(record: OperatorRecord) -> None:
+    parts = [arguments(record, seed) for seed in range(6)]
+    stacked = {name: np.stack([part[name] for part in parts]).reshape(2, 3, *parts[0][name].shape) for name in parts[0]}
+    together, given = compute(record, **stacked), parameters_off_default(record)
+    if record.derived:  # drawn for all of them at once
+        given |= {name: np.full(length("n"), 0.4) for name in record.derived}
+        together = record.function(**stacked, **given)
+    assert together.shape[:2] == (2, 3)
+    for number, part in enumerate(parts):
+        alone = record.function(**part, **given)
+        np.testing.assert_allclose(together[divmod(number, 3)], alone, rtol=1e-12, atol=1e-14)
+
+
+@of_kind("score", "normalize", "context", "qk_norm")
+@pytest.mark.parametrize("dtype", ["float32", "longdouble"])
+def test_the_type_of_the_inputs_stays(record: OperatorRecord, dtype: str) -> None:
+    given = {**arguments(record), **parameters_off_default(record)}
+    typed = {name: value.astype(dtype) if isinstance(value, np.ndarray) else value for name, value in given.items()}
+    assert record.function(**typed).dtype == dtype
+
+
+@every_with_arrays
+def test_its_arguments_stay_as_they_are(record: OperatorRecord) -> None:
+    given, fresh = arguments(record), arguments(record)
+    record.function(**given, **parameters_off_default(record))
+    for name, value in given.items():
+        np.testing.assert_array_equal(value, fresh[name])
+
+
+@with_field("inner")
+def test_every_inner_quantity_passes_the_tap_with_the_axes_of_its_record(record: OperatorRecord) -> None:
+    heard: dict[str, tuple[int, ...]] = {}
+
+    def tap(name: str, value: np.ndarray) -> np.ndarray:
+        heard[name] = value.shape
+        return value
+
+    tapped = compute(record, tap=tap)
+    np.testing.assert_array_equal(tapped, compute(record))
+    assert heard == {inner.name: tuple(map(length, inner.axes)) for inner in record.inner}
+
+
+def cell(record: OperatorRecord, values: dict[str, Any], row: int, column: int) -> dict[str, Any]:
+    """The arguments of one cell: a query's row, and the key's unless the operator reads the whole row of keys."""
+    at: dict[str, int] = {"n": row, "b": 0, "h": 0}
+    if record.kind not in ("normalize", "context"):
+        at["m"] = column
+    own = {parameter.name for parameter in record.parameters}
+    return {
+        name: value[tuple(at.get(letter, slice(None)) for letter in record.shapes.arrays[name])]
+        if name in record.shapes.arrays and name not in own
+        else value
+        for name, value in values.items()
+    }
+
+
+@every_with_arrays
+def test_a_cell_is_worked_out_by_hand_to_the_number_that_is_computed(record: OperatorRecord) -> None:
+    given = {**arguments(record), **parameters_off_default(record)}
+    result = record.function(**given)
+    letters = ("h", *record.shapes.result) if record.acts_on == "scores" else record.shapes.result
+    assert record.by_hand is not None
+    for row, column in ((0, 0), (2, 3), (4, 6)):
+        at: dict[str, int] = {"n": row, "b": 0, "h": 0} | ({} if record.kind == "context" else {"m": column})
+        index = tuple(
+            min(at[x], size - 1) if x in at else slice(None) for x, size in zip(letters, result.shape, strict=True)
+        )
+        write = ArithmeticWriter(6, "query", "key", row, column)
+        number = result[index]
+        lines = record.by_hand(write, **cell(record, given, row, column), result=number)
+        assert lines
+        assert all(isinstance(line, str) and line for line in lines)
+        if record.kind == "mask":
+            assert lines[-1].endswith(": visible" if number else ": hidden")
+            continue
+        parts = [number, *np.atleast_1d(number)]  # a vector, or one number of it
+        assert any(lines[-1].endswith(write(part)) for part in parts), lines
+
+
+# Scores
+
+
+@with_field("factorization")
+def test_a_score_is_the_product_of_its_factors(record: OperatorRecord) -> None:
+    given, parameters = arguments(record), parameters_off_default(record)
+    rule = record.factorization
+    assert rule is not None
+    product = rule.left(given["query"], **parameters) @ rule.right(given["key"], **parameters).mT
+    np.testing.assert_allclose(product * rule.scale(length("d")), compute(record), rtol=1e-12, atol=1e-14)
+
+
+@with_field("unscaled")
+def test_a_score_is_a_multiple_of_its_unscaled_one(record: OperatorRecord) -> None:
+    unscaled = operators("score")[str(record.unscaled)]
+    ratio = compute(record) / unscaled.function(**arguments(record), **parameters_off_default(record))
+    np.testing.assert_allclose(ratio, ratio.flat[0], rtol=1e-12)
+
+
+# Normalizers
+
+
+def scores_with_masked_keys(seed: int, rows: int = 4, keys: int = 9) -> np.ndarray:
+    """Scores with ties and masked keys, large and small ones; in the last row every key is masked."""
+    random = np.random.default_rng(seed)
+    scores = random.normal(size=(rows, keys)).round(1) * random.choice([1, 1, 8, 300], size=(rows, 1))
+    scores[random.random((rows, keys)) < 0.3] = -np.inf
+    scores[-1] = -np.inf
+    return scores
+
+
+def normalize_online(
+    scores: np.ndarray, tiles: Sequence[int], rule: OnlineNormalizer, parameters: dict[str, Any]
+) -> np.ndarray:
+    """The weights, tile by tile, as `OnlineNormalizer` says; `tiles` are where one ends and the next begins."""
+    weights = np.zeros_like(scores)
+    running_max = np.full((len(scores), 1), rule.min_running_max)
+    denominator = np.zeros((len(scores), 1))
+    for first, end in zip((0, *tiles), (*tiles, scores.shape[-1]), strict=True):
+        tile, finite_max = scores[:, first:end].copy(), None
+        if rule.uses_running_max:
+            before, running_max = (
+                running_max,
+                np.maximum(running_max, tile.max(axis=-1, keepdims=True, initial=-np.inf)),
+            )
+            finite_max = np.where(running_max == -np.inf, 0, running_max)
+            rescale = rule.numerator(np.where(before == -np.inf, 0, before), finite_max, **parameters)
+            rescale = np.where(before == -np.inf, 0, rescale)
+            weights, denominator = weights * rescale, denominator * rescale
+        weights[:, first:end] = rule.numerator(tile, finite_max, out=tile, **parameters)
+        denominator = denominator + weights[:, first:end].sum(axis=-1, keepdims=True)
+    if not rule.is_divided:
+        return weights
+    if rule.extra_denominator is not None:
+        denominator = denominator + rule.extra_denominator(np.where(running_max == -np.inf, 0, running_max))
+    return np.divide(weights, denominator, out=np.zeros_like(weights), where=denominator != 0)
+
+
+@with_field("online")
+@settings(deadline=None, max_examples=40)
+@given(seeds, st.sets(st.integers(1, 8)).map(sorted))
+def test_a_normalizer_is_its_online_form_for_any_tiles(record: OperatorRecord, seed: int, tiles: list[int]) -> None:
+    scores, parameters = scores_with_masked_keys(seed), parameters_off_default(record)
+    assert record.online is not None
+    with np.errstate(all="ignore"):
+        online = normalize_online(scores, tiles, record.online, parameters)
+        whole = record.function(scores, **parameters)
+    np.testing.assert_allclose(online, whole, rtol=1e-11, atol=1e-300)
+
+
+@with_field("online")
+def test_numerators_that_may_not_cancel_are_not_negative(record: OperatorRecord) -> None:
+    assert record.online is not None
+    scores = random_numbers(("n", "m"))
+    running_max = np.maximum(scores.max(axis=-1, keepdims=True), record.online.min_running_max)
+    shown = running_max if record.online.uses_running_max else None
+    numerator = record.online.numerator(scores.copy(), shown, out=scores.copy(), **parameters_off_default(record))
+    assert (numerator >= 0).all() or record.online.may_cancel
+
+
+@of_kind("normalize")
+def test_an_exponential_numerator_has_the_scale_of_its_record(record: OperatorRecord) -> None:
+    rule, parameters = record.online, parameters_off_default(record)
+    if rule is None or rule.exp_scale is None:
+        return
+    scores, running_max = random_numbers(("n", "m")), random_numbers(("n", "e"))[:, :1]
+    expected = np.exp(rule.exp_scale(parameters) * (scores - running_max))
+    np.testing.assert_allclose(rule.numerator(scores.copy(), running_max, out=scores.copy(), **parameters), expected)
+
+
+@with_field("is_distribution")
+@given(seeds)
+def test_rows_of_a_distribution_are_not_negative_and_sum_to_one(record: OperatorRecord, seed: int) -> None:
+    scores = scores_with_masked_keys(seed)
+    weights = record.function(scores, **parameters_off_default(record))
+    assert (weights >= 0).all()
+    assert (weights[scores == -np.inf] == 0).all()
+    visible = (scores > -np.inf).any(axis=-1)
+    np.testing.assert_allclose(weights.sum(axis=-1), visible, rtol=1e-12)
+
+
+@of_kind("normalize")
+def test_a_masked_key_weighs_nothing_and_is_as_a_removed_one(record: OperatorRecord) -> None:
+    scores, parameters = random_numbers(("n", "e")), parameters_off_default(record)
+    masked = np.arange(scores.shape[-1]) % 4 == 1
+    weights = record.function(np.where(masked, -np.inf, scores), **parameters)
+    assert (weights[:, masked] == 0).all()
+    np.testing.assert_allclose(weights[:, ~masked], record.function(scores[:, ~masked], **parameters), rtol=1e-12)
+
+
+@of_kind("normalize")
+def test_a_row_of_masked_keys_weighs_nothing(record: OperatorRecord) -> None:
+    assert not record.function(np.full((2, 5), -np.inf), **parameters_off_default(record)).any()
+
+
+# Contexts
+
+
+@with_field("is_linear")
+def test_a_linear_context_is_the_product_of_weights_and_values(record: OperatorRecord) -> None:
+    given = arguments(record)
+    np.testing.assert_allclose(compute(record), given["weights"] @ given["value"], rtol=1e-12, atol=1e-14)
+
+
+@of_kind("context")
+def test_a_value_of_weight_zero_is_not_read(record: OperatorRecord) -> None:
+    given, parameters = arguments(record), parameters_off_default(record)
+    value = given["value"].copy()
+    value[2] = np.nan  # the weights of these tests are 0 there
+    with np.errstate(invalid="ignore"):
+        np.testing.assert_array_equal(
+            record.function(**{**given, "value": value}, **parameters), record.function(**given, **parameters)
+        )
+
+
+# Positions
+
+
+@with_field("derived")
+def test_a_derived_array_is_what_the_operator_computes_without_it(record: OperatorRecord) -> None:
+    for name, derived in record.derived.items():
+        given = {key: value for key, value in parameters_off_default(record).items() if key != name}
+        shape = tuple(length("n" if letter == "…" else letter) for letter in derived.axes if letter != "…")
+        array = derived.function(shape=shape, **{key: given[key] for key in derived.parameters})
+        assert array.shape == shape
+        assert derived.formula(shape)
+        without = record.function(**arguments(record), **given)
+        np.testing.assert_array_equal(record.function(**arguments(record), **given, **{name: array}), without)
+
+
+def test_every_position_says_what_it_acts_on() -> None:
+    assert all(record.acts_on is not None for record in operators("position").values())
+
+
+# Masks
+
+
+def assert_bounds(visible: np.ndarray, bounds: KeyBounds) -> None:
+    """No key outside `any_visible` is visible to any query, every key inside `all_visible` is to all of them."""
+    keys = np.arange(visible.shape[-1])
+    (first, end), (low, high) = bounds.any_visible, bounds.all_visible
+    assert not visible[..., (keys < first) | (keys >= end)].any()
+    assert visible[..., (keys >= low) & (keys < high)].all()
+
+
+@with_field("key_bounds")
+@given(seeds)
+def test_key_bounds_are_true_of_the_mask(record: OperatorRecord, seed: int) -> None:
+    given = {**arguments(record, seed), **parameters_off_default(record)}
+    assert record.key_bounds is not None
+    assert_bounds(record.function(**given), record.key_bounds(**given))
+
+
+@of_kind("mask")
+def test_a_mask_is_boolean_and_the_same_for_a_part_of_the_queries_and_keys(record: OperatorRecord) -> None:
+    given, parameters = arguments(record), parameters_off_default(record)
+    whole = record.function(**given, **parameters)
+    assert whole.dtype == bool
+    rows, columns = slice(1, 4), slice(2, 6)
+    part = {name: value[rows] if name.startswith("query_") else value for name, value in given.items()}
+    part["key_positions"] = given["key_positions"][columns]
+    found = record.function(**part, **parameters)
+    queries = rows if any(name.startswith("query_") for name in given) else slice(None)
+    np.testing.assert_array_equal(found, whole[..., queries, columns])
+
+
+@of_kind("mask")
+def test_masks_of_the_package_have_signs_and_bounds(record: OperatorRecord) -> None:
+    assert record.sign is not None
+    assert record.key_bounds is not None
+
+
+# Generators
+
+
+@of_kind("generator")
+@pytest.mark.parametrize("shape", [(5,), (5, 7), (2, 3, 5)])
+def test_a_generator_makes_the_shape_that_is_asked_for(record: OperatorRecord, shape: tuple[int, ...]) -> None:
+    if record.name == "identity" and len(shape) == 3:
+        return  # of a matrix, or of ones
+    drawn = [
+        record.function(np.random.default_rng(seed), shape, **parameters_off_default(record)) for seed in (1, 1, 2)
+    ]
+    assert drawn[0].shape == shape
+    np.testing.assert_array_equal(drawn[0], drawn[1])
+    assert np.array_equal(drawn[0], drawn[2]) != record.is_drawn

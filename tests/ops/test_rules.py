@@ -1,0 +1,92 @@
+"""The rules in records (bounds, factors, online forms) say of a part what the functions say of the whole."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from attncli.ops import masks, operators
+from attncli.ops.rules import KeyBounds
+
+positions = st.lists(st.integers(-3, 9), min_size=1, max_size=5).map(sorted).map(np.array)
+sides = st.sampled_from([0, 1, 3, float("inf")])
+
+
+def assert_bounds(visible: np.ndarray, bounds: KeyBounds) -> None:
+    """No key outside `any_visible` is seen by any query, every key inside `all_visible` by all of them."""
+    keys = np.arange(visible.shape[-1])
+    (first, end), (low, high) = bounds.any_visible, bounds.all_visible
+    outside, inside = (keys < first) | (keys >= end), (keys >= low) & (keys < high)
+    assert not visible[..., outside].any()
+    assert visible[..., inside].all()
+
+
+@given(positions, st.integers(1, 8))
+def test_causal(query_positions: np.ndarray, count: int) -> None:
+    given = {"query_positions": query_positions, "key_positions": np.arange(count)}
+    assert_bounds(masks.causal(**given), masks.causal.record.key_bounds(**given))
+
+
+@given(positions, st.integers(1, 8), sides, sides)
+def test_window(query_positions: np.ndarray, count: int, left: float, right: float) -> None:
+    given = {"query_positions": query_positions, "key_positions": np.arange(count), "left": left, "right": right}
+    assert_bounds(masks.window(**given), masks.window.record.key_bounds(**given))
+
+
+@given(st.lists(st.integers(0, 8), min_size=1, max_size=3), st.integers(1, 8))
+def test_key_lengths(lengths: list[int], count: int) -> None:
+    given = {"key_positions": np.arange(count), "key_lengths": np.array(lengths)}
+    assert_bounds(masks.key_lengths(**given), masks.key_lengths.record.key_bounds(**given))
+
+
+@given(st.integers(0, 2**32 - 1), st.integers(1, 5), st.integers(1, 6), st.sampled_from([0.1, 0.5, 0.95]))
+def test_tables(seed: int, rows: int, columns: int, share: float) -> None:
+    visible = np.random.default_rng(seed).random((rows, columns)) < share
+    for rule, table in ((masks.mask_, visible), (masks.bias, np.where(visible, 0.5, -np.inf))):
+        given = {"table": table, "query_rows": np.arange(rows), "key_positions": np.arange(columns + 2)}
+        assert_bounds(rule(**given), rule.record.key_bounds(**given))
+
+
+def test_every_mask_has_key_bounds() -> None:
+    assert all(entry.key_bounds is not None for entry in operators("mask").values())
+
+
+@pytest.mark.parametrize("name", ["dot", "scaled_dot", "general", "cosine"])
+def test_a_score_is_the_product_of_its_factors(name: str) -> None:
+    random = np.random.default_rng(7)
+    query, key, w = random.standard_normal((5, 3)), random.standard_normal((7, 3)), random.standard_normal((3, 3))
+    more = {"general": {"w": w}, "cosine": {"beta": 1.7}}.get(name, {})
+    function = operators("score")[name].function
+    factors = function.record.factorization
+    product = factors.left(query, **more) @ factors.right(key, **more).T * factors.scale(3)
+    np.testing.assert_allclose(product, function(query, key, **more), rtol=1e-12)
+
+
+def test_scores_that_are_no_products_have_no_factors() -> None:
+    bare = {name for name, entry in operators("score").items() if entry.factorization is None}
+    assert bare == {"additive", "location", "gaussian", "laplacian", "euclidean"}
+
+
+@pytest.mark.parametrize("name", [name for name, entry in operators("normalize").items() if entry.online])
+@pytest.mark.parametrize("cut", [1, 4, 6])
+def test_two_parts_of_a_row_accumulate_to_the_weights(name: str, cut: int) -> None:
+    """Each part has its own running maximum; then both are rescaled to the larger one."""
+    scores = np.array([[0.5, -np.inf, 2.0, -1.0, 2.0, 0.25, 1.5], [-9.0, -8.0, -np.inf, -7.0, -7.5, -30.0, -2.0]])
+    function, options = operators("normalize")[name].function, operators("normalize")[name].defaults
+    rule = function.record.online
+    parts_of_scores = [scores[:, :cut].copy(), scores[:, cut:].copy()]
+    largest = [np.maximum(part.max(axis=-1, keepdims=True), rule.min_running_max) for part in parts_of_scores]
+    reference = np.maximum(*largest)
+    parts = []
+    for part, own in zip(parts_of_scores, largest, strict=True):
+        shown = np.where(np.isinf(own), 0, own)
+        found = rule.numerator(part.copy(), shown if rule.uses_running_max else None, out=part, **options)
+        parts.append(found * rule.numerator(shown, reference, **options) if rule.uses_running_max else found)
+    whole = np.concatenate(parts, axis=-1)
+    total = whole.sum(axis=-1, keepdims=True) + (rule.extra_denominator(reference) if rule.extra_denominator else 0)
+    np.testing.assert_allclose(whole / total if rule.is_divided else whole, function(scores), rtol=1e-12, atol=1e-15)
+
+
+def test_normalizers_without_an_online_form_take_whole_rows() -> None:
+    whole = {name for name, entry in operators("normalize").items() if entry.online is None}
+    assert whole == {"sparsemax", "entmax", "topk"}

@@ -1,0 +1,100 @@
+"""Values for every operator from its record alone: arguments, and parameters off their defaults."""
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import numpy as np
+
+from attncli.base.axes import Letters
+from attncli.ops import kinds, operators
+from attncli.ops.registry import Operator, OperatorRecord, Parameter
+
+RECORDS = [record for kind in kinds() for record in operators(kind).values()]
+WITH_ARRAYS = [record for record in RECORDS if record.kind != "generator"]
+
+# The length of each axis: primes, but for the features d of a head, which rotations take in pairs.
+LENGTHS: Mapping[str, int] = {
+    "b": 2, "h": 3, "n": 5, "m": 7, "d": 4, "c": 11, "e": 13, "a": 17, "f": 1, "r": 19, "t": 23, "x": 29,
+}  # fmt: skip
+
+
+def length(letter: str) -> int:
+    """The length of an axis; `e+d` is the sum of two."""
+    return sum(LENGTHS[part] for part in letter.split("+"))
+
+
+def random_numbers(letters: Letters, seed: int = 0) -> np.ndarray:
+    """Normally distributed numbers, other ones for other letters."""
+    return np.random.default_rng([seed, *map(ord, "".join(letters))]).standard_normal([length(x) for x in letters])
+
+
+def random_weights(letters: Letters, seed: int = 0) -> np.ndarray:
+    """Rows of probabilities, with a weight of 0 in every row."""
+    weights = np.exp(random_numbers(letters, seed))
+    weights[..., 2] = 0
+    return weights / weights.sum(axis=-1, keepdims=True)
+
+
+# What a plan hands to operators beside their own parameters, by the name of the argument.
+ARGUMENTS: Mapping[str, Callable[[Letters, int], Any]] = {
+    "query": random_numbers,
+    "key": random_numbers,
+    "value": random_numbers,
+    "x": random_numbers,
+    "scores": random_numbers,
+    "weights": random_weights,
+    "table": lambda letters, seed: np.where(random_numbers(letters, seed) > -0.5, 1.0, -np.inf),
+    "positions": lambda letters, seed: np.arange(length("n")) + seed % 3,
+    "query_rows": lambda letters, seed: np.arange(length("n")),
+    "query_positions": lambda letters, seed: np.sort(np.random.default_rng(seed).integers(-2, 9, length("n"))),
+    "key_positions": lambda letters, seed: np.arange(length("m")),
+    "key_lengths": lambda letters, seed: np.random.default_rng(seed).integers(0, 8, length("b")),
+    "features": lambda letters, seed: length("x"),
+    "heads": lambda letters, seed: length("h"),
+    "stream": lambda letters, seed: np.random.default_rng(seed),
+    "shape": lambda letters, seed: (length("n"), length("m")),
+}
+
+
+def arguments(record: OperatorRecord, seed: int = 0) -> dict[str, Any]:
+    """What a plan hands to the operator, its parameters and derived arrays apart."""
+    code = record.function.__code__
+    names = code.co_varnames[: code.co_argcount]
+    known = [name for name in names if name not in record.derived]
+    letters = record.shapes.arrays
+    return {name: ARGUMENTS[name](letters.get(name, ()), seed) for name in known}
+
+
+def off_default(parameter: Parameter, seed: int = 0) -> Any:
+    """A value of a parameter in its range, and not its default."""
+    if parameter.kind == "array":
+        return random_numbers(parameter.letters, seed)
+    if parameter.kind == "boolean":
+        return not parameter.default
+    if parameter.kind == "word":
+        return next(word for word in parameter.words if word != parameter.default)
+    return several(parameter)[0]
+
+
+def several(parameter: Parameter) -> list[float]:
+    """Numbers in the range of a parameter, near its default and near the lower end, without the default."""
+    low = max(parameter.range.least or 0, parameter.range.above or 0)
+    start = low if parameter.required or parameter.default is None else parameter.default
+    steps = (2, 4, 8) if parameter.kind == "integer" else (0.75, 2.5, 6.5)
+    found = [start, *(start + step for step in steps), *(low + step for step in steps)]
+    return [number for number in found if number != parameter.default and parameter.range.holds(number)]
+
+
+def parameters_off_default(record: OperatorRecord, seed: int = 0) -> dict[str, Any]:
+    """Every parameter of the operator, none of them at its default."""
+    return {parameter.name: off_default(parameter, seed) for parameter in record.parameters}
+
+
+def off_default_operator(record: OperatorRecord, seed: int = 0) -> Operator:
+    """The operator with every parameter off its default."""
+    return Operator(record, parameters_off_default(record, seed))
+
+
+def required(record: OperatorRecord) -> dict[str, Any]:
+    """The parameters that have no default."""
+    return {parameter.name: off_default(parameter) for parameter in record.parameters if parameter.required}

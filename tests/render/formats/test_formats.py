@@ -1,0 +1,85 @@
+"""The table of output formats: a format is a row of it, and nothing else has to know it."""
+
+import sys
+from pathlib import Path
+
+import pytest
+
+from attncli.base.errors import AttnError
+from attncli.base.lazy_import import import_object
+from attncli.render import formats
+from attncli.render.formats import FORMATS, OutputFormat, find_format, format_choices, format_of_file
+from tests.cli.running import run_in_process
+
+PROBLEM = ("compute", "--query", "[[1, 2]]", "--key", "[[1, 2]]", "--select", "weights,output")
+WRITERS = """
+def names(view, target):
+    yield f"{' '.join(view.names)}, {target.width}\\n"
+
+
+def count(view, stream):
+    stream.write(len(view.names).to_bytes(1, "big"))
+"""
+
+
+@pytest.fixture
+def more_formats(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A format of text and one of bytes: a file, and a row each."""
+    (tmp_path / "writers_of_a_test.py").write_text(WRITERS)
+    monkeypatch.syspath_prepend(tmp_path)
+    rows = (
+        OutputFormat("names", (".names", ".nam"), "writers_of_a_test:names", is_lossless=False),
+        OutputFormat("count", (".count",), "writers_of_a_test:count", is_binary=True, is_choice=False),
+    )
+    monkeypatch.setattr(formats, "FORMATS", (*FORMATS, *rows))
+    for module in ("attncli.cli.commands.compute", "attncli.cli.output_options"):
+        monkeypatch.delitem(sys.modules, module, raising=False)  # as in a new process: help reads the table
+
+
+@pytest.mark.usefixtures("more_formats")
+def test_a_new_format_is_chosen_by_name(tmp_path: Path) -> None:
+    ran = run_in_process(*PROBLEM, "--format", "names", folder=tmp_path)
+    assert (ran.returncode, ran.stdout, ran.stderr) == (0, "weights output, None\n", "")
+
+
+@pytest.mark.usefixtures("more_formats")
+@pytest.mark.parametrize(
+    ("file", "contents"),
+    [("x.names", b"weights output, None\n"), ("x.NAM", b"weights output, None\n"), ("x.count", b"\x02")],
+)
+def test_a_new_format_is_chosen_by_suffix(file: str, contents: bytes, tmp_path: Path) -> None:
+    ran = run_in_process(*PROBLEM, "-o", file, folder=tmp_path)
+    assert (ran.returncode, ran.stdout, ran.stderr) == (0, "", "")
+    assert (tmp_path / file).read_bytes() == contents
+
+
+@pytest.mark.usefixtures("more_formats")
+def test_a_new_format_is_in_the_help_the_completion_and_the_errors(tmp_path: Path) -> None:
+    def run(*words: str, **env: str) -> str:
+        ran = run_in_process(*words, folder=tmp_path, env=env)
+        return ran.stdout + ran.stderr
+
+    assert "|latex|names" in run("compute", "--help", COLUMNS="300")
+    words = {"COMP_WORDS": "attn compute --format n", "COMP_CWORD": "3"}
+    assert run(_ATTN_COMPLETE="complete_bash", **words) == "names\n"
+    assert "latex, names\n" in run(*PROBLEM, "--format", "xyzzy")
+    assert ".safetensors, .names, .nam, .count, or --format" in run(*PROBLEM, "-o", "x.png")
+    assert "unknown format 'count'" in run(*PROBLEM, "--format", "count")
+
+
+@pytest.mark.parametrize("row", FORMATS, ids=lambda row: row.name)
+def test_every_row_names_functions_that_exist_and_suffixes_of_its_own(row: OutputFormat) -> None:
+    assert callable(import_object(row.function))
+    assert row.file_allocator is None or callable(import_object(row.file_allocator))
+    assert [other.name for suffix in row.suffixes for other in FORMATS if suffix in other.suffixes] == [
+        row.name for _ in row.suffixes
+    ]
+    for suffix in row.suffixes:
+        assert format_of_file(f"a.b{suffix.upper()}") is row
+    assert not (row.is_binary and row.is_choice), "standard output is text"
+
+
+def test_a_format_that_is_a_choice_is_found_by_name_and_no_other() -> None:
+    assert [find_format(name).name for name in format_choices()] == format_choices()
+    with pytest.raises(AttnError, match="unknown format 'npy'; expected one of table, json, "):
+        find_format("npy")

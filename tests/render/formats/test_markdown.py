@@ -1,0 +1,29 @@
+"""Markdown: tables with a cell for every number, and labels that are no markup."""
+
+import re
+
+import numpy as np
+
+from attncli.render.formats import markdown
+from attncli.render.grid import Grid
+from attncli.render.sections import Section
+
+EVIL = "a|b_c*[x]<y>&%$#{}~^\\"
+GRID = Grid(np.array([[0.25, -np.inf]]), (EVIL,), ("one", "two"), corner="n\\m", slice_label="head 0")
+SECTION = Section("weights", (GRID,), formula="aᵢⱼ = x", arithmetic=("1 + 1 = 2",), remarks=("a_remark",))
+
+
+def test_a_markdown_table_has_a_cell_for_every_number() -> None:
+    lines = markdown.render_sections([SECTION], 4).splitlines()
+    rows = [line for line in lines if line.startswith("|")]
+    assert [len(re.findall(r"(?<!\\)\|", row)) for row in rows] == [4, 4, 4]
+    assert rows[1] == "| --- | --: | --: |"
+    assert rows[2].endswith("| 0.25 | −∞ |")
+    assert "1 + 1 = 2" in lines[lines.index("```") + 1]
+
+
+def test_markdown_reads_no_markup_in_a_label() -> None:
+    (row,) = [line for line in markdown.render_sections([SECTION], 4).splitlines() if "0.25" in line]
+    label = row.split(" | 0.25")[0].removeprefix("| ")
+    assert re.sub(r"\\(.)", r"\1", label) == EVIL
+    assert not re.search(r"(?<!\\)(?:\\\\)*[|_*\[\]<>#`]", label)

@@ -1,0 +1,109 @@
+"""The picture of the masks."""
+
+import numpy as np
+
+from attncli import attention
+from attncli.base.dtypes import Precision
+from attncli.ops.registry import Quantity
+from attncli.render.formats import latex
+from attncli.render.mask_signs import pictures
+from attncli.render.sections import sections
+from attncli.render.view import View
+from attncli.trace.steps import Step, Trace
+
+N = 4
+X = np.random.default_rng(0).standard_normal((N, 3))
+
+
+def drawn(fixed: dict[str, int] | None = None, x: np.ndarray = X, **keys: object) -> list[tuple[list[str], str]]:
+    """The rows of each picture, and its legend."""
+    trace = attention(x, x, **keys).trace
+    return [
+        (["".join(row) for row in grid.signs or ()], legend)
+        for grid, legend in pictures(trace, trace["visible"], fixed or {})
+    ]
+
+
+def test_every_rule_has_a_sign_of_its_own() -> None:
+    mask = np.ones((N, N), dtype=bool)
+    mask[3, 2] = False
+    bias = np.zeros((N, N))
+    bias[2, 1] = -np.inf
+    ((rows, legend),) = drawn(mask=mask, bias=bias, causal=True, window=(2, 0), key_lengths=3)
+    assert rows == ["●▷▷░", "●●▷░", "●−●░", "·●×░"]
+    assert legend == (
+        "● visible: 6   ░ padding: 4   × masked: 1   − bias −∞: 1   ▷ after the query (causal): 3   "
+        "· outside the window: 1"
+    )
+
+
+def test_a_rule_that_nobody_asked_for_is_not_in_the_legend() -> None:
+    ((_, legend),) = drawn(causal=True)
+    assert legend == "● visible: 10   ▷ after the query (causal): 6"
+
+
+def test_each_batch_item_has_its_picture_and_one_row_serves_every_query() -> None:
+    found = drawn(x=np.stack([X, X]), key_lengths=[1, 4])
+    assert [rows for rows, _ in found] == [["●░░░"] * N, ["●●●●"] * N]
+    assert drawn(x=np.stack([X, X]), key_lengths=[1, 4], fixed={"b": 1}) == found[1:]
+
+
+def test_heads_may_differ() -> None:
+    x, mask = np.stack([X, X])[None], np.ones((2, 1, N), dtype=int)
+    mask[1, 0, 2] = 0
+    assert [rows[0] for rows, _ in drawn(x=x, mask=mask, causal=True)] == ["●▷▷▷", "●▷×▷"]
+
+
+def test_the_picture_is_shown_where_it_is_selected_and_where_it_is_explained() -> None:
+    result = attention(X, X, causal=True, select=("visible",))
+    for view in (View(result), View(result, explain=True)):
+        (section,) = [s for s in sections(view) if "visible" in s.title]
+        assert section.grids[0].signs is not None
+        assert section.remarks == ("● visible: 10   ▷ after the query (causal): 6",)
+
+
+def test_what_each_rule_says_of_the_cell_is_written_under_the_picture() -> None:
+    result = attention(X, X, causal=True, window=(1, 0), key_lengths=4)
+    (section,) = [s for s in sections(View(result, explain=True, cell=(3, 1))) if "visible" in s.title]
+    assert section.arithmetic == (
+        "key 1 ≤ position 3 of query_4: visible",
+        "the window of query_4 goes from 2 to 3; key 1: hidden",
+        "key 1 < 4 real keys: visible",
+    )
+
+
+def test_a_handout_has_the_picture_in_signs_that_latex_knows() -> None:
+    result = attention(X, X, causal=True, select=("visible",))
+    text = latex.render_sections(sections(View(result)), 4)
+    assert r"query\_1 & $\bullet$ & $\triangleright$ & $\triangleright$ & $\triangleright$ \\" in text
+    assert r"$\bullet$ visible: 10   $\triangleright$ after the query (causal): 6" in text
+
+
+def strided(query_positions: np.ndarray, key_positions: np.ndarray) -> np.ndarray:
+    """Every second key, counted from the query."""
+    return (query_positions[..., :, None] - key_positions) % 2 == 0
+
+
+def trace_with_rules(**rules: np.ndarray) -> Trace:
+    """The steps of masks whose rules have no record with a sign: somebody's own."""
+    visible = np.logical_and.reduce(list(rules.values()))
+    steps = [Step(Quantity(f"visible_by_{name}", "M", "", ("n", "m")), "mask", rule) for name, rule in rules.items()]
+    inputs = {name: f"visible_by_{name}" for name in rules}
+    steps.append(Step(Quantity("visible", "M", "", ("n", "m")), "mask", visible, inputs=inputs))
+    labels = {"n": ("a", "b", "c"), "m": ("a", "b", "c")}
+    return Trace(pipeline={}, labels=labels, steps=tuple(steps), precision=Precision("float64"))
+
+
+def test_a_mask_without_a_sign_hides_what_it_hides_and_is_in_the_legend() -> None:
+    trace = trace_with_rules(strided=strided(np.arange(3), np.arange(3)))
+    ((grid, legend),) = pictures(trace, trace["visible"], {})
+    assert ["".join(row) for row in grid.signs or ()] == ["●□●", "□●□", "●□●"]
+    assert legend == "● visible: 5   □ strided: 4"
+
+
+def test_masks_without_a_sign_share_one_and_are_counted_together() -> None:
+    own = {"strided": strided(np.arange(3), np.arange(3)), "first": np.arange(3) < np.full((3, 1), 1)}
+    trace = trace_with_rules(**own)
+    ((grid, legend),) = pictures(trace, trace["visible"], {})
+    assert ["".join(row) for row in grid.signs or ()] == ["●□□", "□□□", "●□□"]
+    assert legend == "● visible: 2   □ strided, first: 7"
