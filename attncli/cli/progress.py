@@ -45,12 +45,16 @@ class ProgressBar:
         self.bar.update(self.task, completed=done)
 
     def count_lines(self, chunks: Iterable[str], total: int) -> Iterator[str]:
-        """The chunks of a text of about `total` lines; each counts as done when the next one is asked for."""
+        """The chunks of a text of about `total` lines; each counts as done when the next one is asked for.
+
+        When all lines are done the bar is about to go, so that it is not updated, or shown for a text of one chunk.
+        """
         done = 0
         for chunk in chunks:
             yield chunk
             done += chunk.count("\n")
-            self(min(done, total), total)
+            if done < total:
+                self(done, total)
 
 
 def _make_bar() -> "Progress":

@@ -3,10 +3,8 @@
 import numpy as np
 import pytest
 
-from attncli.base.dtypes import Precision
-from attncli.ops.registry import Quantity
 from attncli.render.grid import grids
-from attncli.trace.steps import Step, Trace
+from tests.traces import make_step, make_trace
 
 
 @pytest.mark.parametrize("shape", [(3,), (2, 3), (5, 2, 3), (2, 5, 2, 3)])
@@ -14,8 +12,8 @@ def test_an_array_of_any_number_of_axes_is_shown_whole(shape: tuple[int, ...]) -
     value = np.arange(np.prod(shape), dtype=float).reshape(shape)
     axes = ("h", "n", "m", "a")[-len(shape) :] if len(shape) > 2 else ("m", "a")[-len(shape) :]
     labels = {"n": tuple("pqrst"[: shape[-3]]) if len(shape) > 2 else (), "m": ("x", "y")}
-    step = Step(Quantity("hidden", "H", "", axes), "score", value)
-    every = list(grids(Trace({}, labels, (step,), Precision()), step))
+    step = make_step("hidden", axes, value, "score")
+    every = list(grids(make_trace([step], labels), step))
     np.testing.assert_array_equal(np.concatenate([grid.values for grid in every]).ravel(), value.ravel())
     assert len({grid.slice_label for grid in every}) == len(every)
     assert every[0].columns == ("a1", "a2", "a3")
@@ -23,8 +21,8 @@ def test_an_array_of_any_number_of_axes_is_shown_whole(shape: tuple[int, ...]) -
 
 def test_a_position_on_an_axis_selects_one_grid() -> None:
     value = np.arange(24.0).reshape(2, 3, 4)
-    step = Step(Quantity("weights", "A", "", ("h", "n", "m")), "normalize", value)
-    trace = Trace({}, {"n": tuple("abc"), "m": tuple("wxyz")}, (step,), Precision())
+    step = make_step("weights", ("h", "n", "m"), value, "normalize")
+    trace = make_trace([step], {"n": tuple("abc"), "m": tuple("wxyz")})
     (grid,) = grids(trace, step, {"h": 1})
     np.testing.assert_array_equal(grid.values, value[1])
     assert grid.slice_label == "head 1"

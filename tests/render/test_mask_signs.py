@@ -3,13 +3,12 @@
 import numpy as np
 
 from attncli import attention
-from attncli.base.dtypes import Precision
-from attncli.ops.registry import Quantity
 from attncli.render.formats import latex
 from attncli.render.mask_signs import pictures
 from attncli.render.sections import sections
 from attncli.render.view import View
-from attncli.trace.steps import Step, Trace
+from attncli.trace.steps import Trace
+from tests.traces import make_step, make_trace
 
 N = 4
 X = np.random.default_rng(0).standard_normal((N, 3))
@@ -87,11 +86,10 @@ def strided(query_positions: np.ndarray, key_positions: np.ndarray) -> np.ndarra
 def trace_with_rules(**rules: np.ndarray) -> Trace:
     """The steps of masks whose rules have no record with a sign: somebody's own."""
     visible = np.logical_and.reduce(list(rules.values()))
-    steps = [Step(Quantity(f"visible_by_{name}", "M", "", ("n", "m")), "mask", rule) for name, rule in rules.items()]
+    steps = [make_step(f"visible_by_{name}", ("n", "m"), rule, "mask") for name, rule in rules.items()]
     inputs = {name: f"visible_by_{name}" for name in rules}
-    steps.append(Step(Quantity("visible", "M", "", ("n", "m")), "mask", visible, inputs=inputs))
-    labels = {"n": ("a", "b", "c"), "m": ("a", "b", "c")}
-    return Trace(pipeline={}, labels=labels, steps=tuple(steps), precision=Precision("float64"))
+    steps.append(make_step("visible", ("n", "m"), visible, "mask", inputs))
+    return make_trace(steps, {"n": ("a", "b", "c"), "m": ("a", "b", "c")})
 
 
 def test_a_mask_without_a_sign_hides_what_it_hides_and_is_in_the_legend() -> None:

@@ -145,15 +145,15 @@ def test_every_head_is_shown_as_text(target: TextTarget, loaded: ProblemSpec) ->
     assert terminal.render_sections(sections(view), target, 4)
 
 
-@pytest.mark.parametrize(("key", "turns"), [(0, False), (1, False), (2, True), (3, True)])
-def test_new_keys_are_followed_and_cached_ones_are_not(key: int, turns: bool) -> None:
+@pytest.mark.parametrize(("key", "rotates"), [(0, False), (1, False), (2, True), (3, True)])
+def test_new_keys_are_followed_and_cached_ones_are_not(key: int, rotates: bool) -> None:
     x = RANDOM.normal(size=(2, 4))
     result = attncli.attention(x, x, past_key=x + 1, past_value=x, position="rope")
     shown = {section.title: section for section in sections(View(result, explain=True, cell=(0, key)))}
-    (turned,) = [section for title, section in shown.items() if "turned_key" in title]
-    assert bool(turned.arithmetic) == turns
-    if turns:
-        assert f"θ = {key}" in turned.arithmetic[0]
+    (rotated,) = [section for title, section in shown.items() if "rotated_key" in title]
+    assert bool(rotated.arithmetic) == rotates
+    if rotates:
+        assert f"θ = {key}" in rotated.arithmetic[0]
 
 
 def test_of_a_wide_result_the_first_number_is_worked_out() -> None:

@@ -55,7 +55,7 @@ def test_the_json_has_batch_items_and_heads_as_lists_in_lists(run: Run, arrays: 
     result = json.loads(run(*FILES, "--json", "--explain").stdout)
     assert np.shape(result["weights"]) == (B, H, N, M)
     shapes = {step["name"]: step["shape"] for step in result["steps"]}
-    assert shapes["shared_key"] == [B, H, M, D]
+    assert shapes["repeated_key"] == [B, H, M, D]
     assert shapes["key"] == [B, G, M, D]
 
 

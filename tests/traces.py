@@ -1,0 +1,25 @@
+"""Steps and traces for tests of what shows them, without a problem behind them."""
+
+from collections.abc import Mapping
+
+import numpy as np
+
+from attncli.base.axes import Letters
+from attncli.base.dtypes import Precision
+from attncli.plan.graph import Axis, Node, Plan
+from attncli.trace.steps import Step, Trace
+
+
+def make_step(
+    name: str, letters: Letters, value: np.ndarray, stage: str, inputs: Mapping[str, str] | None = None
+) -> Step:
+    """A step of that name, axes and value."""
+    return Step(
+        Node(name, name[0].upper(), "", tuple(map(Axis, letters, value.shape)), stage, inputs=inputs or {}), value
+    )
+
+
+def make_trace(steps: list[Step], labels: Mapping[str, tuple[str, ...]]) -> Trace:
+    """A trace of these steps."""
+    plan = Plan(tuple(step.node for step in steps), {})
+    return Trace(plan, {}, labels, tuple(steps), Precision())
