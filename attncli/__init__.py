@@ -3,9 +3,8 @@
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from attncli.api import attention, load
+    from attncli.api import Problem, attention, load
     from attncli.base.errors import AttnError
-    from attncli.problem.spec import Problem
     from attncli.trace.result import Result
 
 __version__ = "0.3.0"
@@ -13,7 +12,7 @@ __all__ = ["AttnError", "Problem", "Result", "__version__", "attention", "load"]
 
 _PLACES = {
     "AttnError": "attncli.base.errors",
-    "Problem": "attncli.problem.spec",
+    "Problem": "attncli.api",
     "Result": "attncli.trace.result",
     "attention": "attncli.api",
     "load": "attncli.api",

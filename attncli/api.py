@@ -1,13 +1,90 @@
-"""The calculator from Python: `attention(query, key, value)` and `load(path)`."""
+"""Attention from Python: `attention(query, key, value)`, `Problem(**keys)` and `load(path)`."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
+from pathlib import Path
 from typing import Any
 
-from attncli.io.assemble import assemble, load
-from attncli.io.origin import Origin, RawValue
+from attncli.engine.options import RunOptions
+from attncli.engine.run import run
+from attncli.io import assemble
+from attncli.problem.results import DEFAULT_SELECTION
+from attncli.problem.spec import FIELDS, ProblemSpec
+from attncli.problem.weights import stored_values
 from attncli.trace.result import Result
 
-__all__ = ["attention", "load"]
+__all__ = ["Problem", "attention", "load"]
+
+
+class Problem:
+    """One computation of attention: its arrays, numbers, labels and operators, converted and checked.
+
+    The keywords are the keys of a problem file (`attn compute --help` lists them): `embeddings` [m x] with `w_q` [x d],
+    `w_k` [x d], `w_v` [x e] and `w_o` [h·e o]; or `query` [n d], `key` [m d] and `value` [m e], also [b n h·d] with
+    `heads=h`, and [b h n d]; `score="cosine"`, `normalize={"softmax": {"temperature": 2}}`, `mask` [n m], `causal`.
+
+    An array may be a NumPy array, a tensor, a data frame, nested lists, a mapping from labels to rows, or the name of a
+    generator (`w_q="randint"` with a `seed`). Integers are computed in float64, floating-point arrays in their common
+    type unless `dtype` names another. Arrays are not copied; a text never opens a file: `load` does.
+
+    Raises AttnError where a key is unknown, a value can't be converted or is out of range, or two of them contradict
+    each other.
+
+    >>> problem = Problem(query=[[1, 0]], key=[[1, 0], [0, 1]], score="dot", normalize="hardmax")
+    >>> problem.compute().weights.tolist()
+    [[1.0, 0.0]]
+    >>> problem.key.shape, problem.key_labels
+    ((2, 2), ('key_1', 'key_2'))
+    """
+
+    def __init__(self, **keys: Any) -> None:
+        self._spec = assemble.from_keywords(keys)
+
+    @classmethod
+    def from_spec(cls, spec: ProblemSpec) -> "Problem":
+        """The problem of a spec that was built already."""
+        problem = cls.__new__(cls)
+        problem._spec = spec
+        return problem
+
+    @property
+    def spec(self) -> ProblemSpec:
+        """The data of the problem, as plans and engines read it: every weight matrix as `x @ W` takes it."""
+        return self._spec
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("_"):
+            raise AttributeError(name)
+        if name in FIELDS and FIELDS[name].is_weight:
+            return stored_values(self._spec)[name]
+        return getattr(self._spec, name)
+
+    def __dir__(self) -> Sequence[str]:
+        return [*super().__dir__(), *(name for name in dir(self._spec) if not name.startswith("_"))]
+
+    def __repr__(self) -> str:
+        shapes = (
+            f"{name} {value.shape}" for name, value in stored_values(self._spec).items() if hasattr(value, "shape")
+        )
+        stages = ", ".join(f"{name}={getattr(self._spec, name)}" for name in ("score", "normalize", "context"))
+        return f"Problem({', '.join(shapes)}, {stages})"
+
+    def compute(
+        self, select: Iterable[str] = DEFAULT_SELECTION, *, every_step: bool = False, executor: str = "threads"
+    ) -> Result:
+        """Compute the problem; the result has the names in `select` as attributes.
+
+        Names are those of results (`scores` [b h n m], `weights` [b h n m], `context` [b h n e], `output` [b n h·e or
+        o]) and of any other step. A small problem keeps every step in `result.trace`. A large one is computed in blocks
+        by the `executor` ("threads", "serial" or the address of a Dask scheduler) and keeps what is selected, unless
+        `every_step` is true.
+
+        Raises AttnError where a name is unknown, or nobody is the executor.
+
+        >>> result = Problem(query=[[1, 0]], key=[[1, 0], [0, 1]], score="dot").compute("scores")
+        >>> result.scores.tolist()
+        [[1.0, 0.0]]
+        """
+        return run(self._spec, select, every_step=every_step, options=RunOptions(executor))
 
 
 def attention(
@@ -19,14 +96,36 @@ def attention(
     executor: str = "threads",
     **problem: Any,
 ) -> Result:
-    """Attention of some queries over keys and values, which have been projected already.
+    """Attention of queries over keys and values that are projected already: softmax(q kᵀ / √d) v, by default.
 
-    query [n d], key [m c], value [m e] are arrays or nested lists; without `value` the keys are the values. Further
-    keywords are the keys of a problem file: `score="cosine"`, `heads=2`. The result has the names in `select` as
-    attributes. What is large is computed in blocks by the `executor`: "threads", "serial", or the address of a Dask
-    scheduler. Raises AttnError where a key is unknown or two of them contradict each other.
+    `query` [n d], `key` [m d] and `value` [m e] are arrays, tensors, data frames or nested lists; also [b n h·d] with
+    `heads=h`, and [b h n d], where keys and values may have fewer heads. Without `value` the keys are the values.
+    Further keywords are the keys of a problem file: `score="cosine"`, `causal=True`, `mask` [n m] (true attends).
+
+    The result has the names in `select` as attributes: `output` [n e] (or [b n h·e], [b h n e]), `scores` and `weights`
+    [n m] (or [b h n m]), and the name of any other step. Its type is the common one of the arrays; integers are
+    computed in float64. The `executor` ("threads", "serial" or the address of a Dask scheduler) computes what is large.
+
+    Raises AttnError where a key is unknown, a value can't be converted, or two of them contradict each other.
+
+    Source: Vaswani et al. 2017, eq. 1.
+
+    >>> result = attention([[2, 0]], [[1, 0], [0, 1]], [[10], [20]], score="dot", select=("weights", "output"))
+    >>> result.weights.round(4).tolist(), result.output.round(4).tolist()
+    ([[0.8808, 0.1192]], [[11.192]])
     """
-    given = {"query": query, "key": key, "value": value, **problem}
-    python = Origin()
-    unknown = {name: RawValue(entry, python) for name, entry in given.items()}
-    return assemble(unknown).compute(select, executor=executor)
+    spec = assemble.from_keywords({"query": query, "key": key, "value": value, **problem})
+    return run(spec, select, options=RunOptions(executor))
+
+
+def load(path: str | Path) -> Problem:
+    """The problem in a file: YAML, JSON, `.npz` or `.safetensors`; `-` is standard input.
+
+    Paths in the file are relative to its folder. Raises AttnError that says what is wrong with it, and where.
+
+    >>> load("missing.yaml")
+    Traceback (most recent call last):
+        ...
+    attncli.base.errors.AttnError: missing.yaml: there is no such file
+    """
+    return Problem.from_spec(assemble.load(path))

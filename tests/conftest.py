@@ -6,9 +6,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from attncli.io.assemble import assemble
-from attncli.io.origin import Origin, RawValue
-from attncli.problem.spec import Problem
+from attncli.problem.spec import ProblemSpec
+from tests.problems import problem
 
 # Batch items, query heads per key head, key heads, queries, new keys, cached keys, features of keys and of values.
 B, R, G, N, K, P, D, E = 2, 3, 2, 5, 7, 3, 4, 11
@@ -102,6 +101,6 @@ PROBLEMS: Mapping[str, Mapping[str, Any]] = {
 
 
 @pytest.fixture(params=PROBLEMS, ids=lambda name: name.replace(" ", "_"))
-def loaded(request: pytest.FixtureRequest) -> Problem:
+def loaded(request: pytest.FixtureRequest) -> ProblemSpec:
     """One of the problems above."""
-    return assemble({name: RawValue(value, Origin()) for name, value in PROBLEMS[request.param].items()})
+    return problem(**PROBLEMS[request.param])

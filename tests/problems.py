@@ -3,11 +3,10 @@
 import copy
 from typing import Any
 
-from attncli.io.assemble import assemble
-from attncli.io.origin import Origin, RawValue
+import attncli
 from attncli.problem.spec import ProblemSpec
 
 
 def problem(**keys: Any) -> ProblemSpec:
-    """The problem that these keys describe: arrays, lists, names of operators."""
-    return assemble({name: RawValue(copy.copy(value), Origin()) for name, value in keys.items()})
+    """The data of a problem with these keys; it shares no array with the test."""
+    return attncli.Problem(**{name: copy.copy(value) for name, value in keys.items()}).spec

@@ -1,13 +1,18 @@
 """The calculator from Python."""
 
+import copy
+import io
+import pickle
 import subprocess
 import sys
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
 import attncli
+from attncli.ops.registry import Operator, look_up
 
 
 def test_nested_lists_and_arrays_are_the_same() -> None:
@@ -106,3 +111,197 @@ def test_there_is_no_public_name_that_is_not_there() -> None:
         assert getattr(attncli, name) is not None
     with pytest.raises(AttributeError):
         _ = attncli.no_such_name
+
+
+class Frame:
+    """A data frame of a library that NumPy does not know."""
+
+    def __init__(self, rows: list[list[float]]) -> None:
+        self.rows = rows
+
+    def to_numpy(self) -> np.ndarray:
+        return np.array(self.rows)
+
+
+class TestAProblemIsAsSafeAsAFile:
+    def test_integers_never_wrap(self) -> None:
+        query = np.array([[100, 100]], dtype=np.int8)
+        scores = attncli.Problem(query=query, key=query).compute().scores
+        np.testing.assert_allclose(scores, [[20000 / np.sqrt(2)]], rtol=1e-15)
+
+    @pytest.mark.parametrize(
+        ("query", "key", "dtype"),
+        [("float32", "float32", "float32"), ("float16", "float16", "float16"), ("float32", "float64", "float64")],
+    )
+    def test_floating_point_arrays_are_computed_in_their_common_type(self, query: str, key: str, dtype: str) -> None:
+        result = attncli.Problem(query=np.ones((2, 3), query), key=np.ones((4, 3), key)).compute()
+        assert result.output.dtype == np.dtype(dtype)
+
+    def test_a_bias_does_not_decide_the_type(self) -> None:
+        query = np.ones((2, 3), np.float32)
+        assert attncli.Problem(query=query, key=query, bias=np.zeros((2, 2))).compute().output.dtype == np.float32
+
+    @pytest.mark.parametrize(
+        ("keys", "message"),
+        [
+            ({"heads": -1}, "heads: -1 is out of range; expected 1 or more"),
+            ({"heads": 1.5}, "heads: 1.5 is not a whole number"),
+            ({"heads": True}, "heads: True is not a whole number"),
+            ({"align": "nonsense"}, "align: unknown word 'nonsense'; expected one of top_left, bottom_right"),
+            ({"align": ["top_left"]}, "align: unknown word"),
+            ({"dtype": "int8"}, "dtype: unknown word 'int8'"),
+            ({"causal": 1}, "causal: 1 is neither true nor false"),
+            ({"softcap": float("nan")}, "softcap: nan is not a finite number"),
+            ({"score": "cosin"}, "score: unknown score 'cosin'; did you mean 'cosine'?"),
+            ({"score": {"gaussian": {"sigma": 0}}}, "score, gaussian, sigma: 0 is out of range; expected > 0"),
+            ({"score": {"gaussian": {"sgima": 1}}}, "score: unknown parameter of gaussian 'sgima'"),
+            ({"score": 3}, "score: 3 is no name; write NAME, NAME:key=value or {NAME: {key: value}}"),
+            ({"bias": [[1, "x"]]}, 'bias, row 1, number 2: "x" is not a number'),
+            ({"window": "2"}, "window: '2' is no window; expected LEFT,RIGHT, such as 2,0"),
+            ({"hedas": 2}, "unknown key 'hedas'; did you mean 'heads'?"),
+            ({"title": "a story"}, "unknown key 'title'"),
+        ],
+        ids=str,
+    )
+    def test_what_a_file_may_not_say_is_refused(self, keys: dict[str, Any], message: str) -> None:
+        with pytest.raises(attncli.AttnError) as caught:
+            attncli.Problem(query=[[1.0, 2.0]], key=[[1.0, 2.0]], **keys)
+        assert str(caught.value).startswith(message)
+
+    @pytest.mark.parametrize("given", [{}, {"sigma": 3}])
+    def test_operators_may_be_given_in_every_form(self, given: dict[str, float]) -> None:
+        record = look_up("score", "gaussian")
+        text = "gaussian" + "".join(f":{name}={value}" for name, value in given.items())
+        forms = [text, {"gaussian": given}, Operator(record, given), *([] if given else [record.function, record])]
+        results = [attncli.attention([[1.0, 2]], [[3.0, 4], [0, 1]], score=form).output.tolist() for form in forms]
+        assert all(result == results[0] for result in results)
+
+    def test_the_parameters_of_an_operator_are_checked(self) -> None:
+        operator = Operator(look_up("score", "gaussian"), {"sigma": -1.0})
+        with pytest.raises(attncli.AttnError, match="score, gaussian, sigma: -1 is out of range"):
+            attncli.Problem(query=[[1.0]], key=[[1.0]], score=operator)
+
+    def test_an_operator_of_another_kind_is_refused(self) -> None:
+        with pytest.raises(attncli.AttnError, match="score: softmax is a normalize; expected a score"):
+            attncli.Problem(query=[[1.0]], key=[[1.0]], score=Operator(look_up("normalize", "softmax")))
+
+    @pytest.mark.parametrize("name", ["x.csv", "-", "model.safetensors#w", "~/x.npy"])
+    @pytest.mark.parametrize("key", ["key", "w_q", "bias", "mask", "vocabulary", "key_lengths"])
+    def test_a_text_opens_no_file(self, name: str, key: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        (tmp_path / "x.csv").write_text("1,2\n")
+        monkeypatch.chdir(tmp_path)
+        monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(b"1,2\n")))
+        with pytest.raises(attncli.AttnError, match=rf"^{key}: '{name}' is neither an array nor a (generator|mask)"):
+            attncli.Problem(**{"query": [[1.0, 2.0]], "embeddings": [[1.0, 2]], key: name})
+
+    def test_a_text_opens_no_file_in_a_parameter(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        (tmp_path / "w.csv").write_text("1,2\n3,4\n")
+        monkeypatch.chdir(tmp_path)
+        for score in ("general:w=w.csv", {"general": {"w": "w.csv"}}):
+            with pytest.raises(attncli.AttnError, match=r"^score, general, w: 'w.csv' .*attncli.load reads"):
+                attncli.attention([[1.0, 2.0]], [[1.0, 2.0]], score=score)
+
+    def test_generators_fill_arrays_from_a_seed(self) -> None:
+        problem = attncli.Problem(embeddings=[[1.0, 2]], w_q="randint:low=0,high=3", w_k={"normal": {"std": 2}}, seed=4)
+        stream = np.random.default_rng(4)
+        np.testing.assert_array_equal(problem.w_q, stream.integers(0, 3, (2, 2)))
+        np.testing.assert_array_equal(problem.w_k, stream.normal(0, 2, (2, 2)))
+
+    def test_data_frames_and_labelled_rows_are_arrays(self) -> None:
+        problem = attncli.Problem(query=Frame([[1.0, 2.0]]), key={"cat": [1, 2], "dog": np.array([3.0, 4.0])})
+        assert problem.query.tolist() == [[1, 2]]
+        assert problem.key_labels == ("cat", "dog")
+
+    def test_arrays_are_not_copied(self) -> None:
+        query = np.ones((3, 2), np.float32)
+        assert attncli.Problem(query=query, key=query).query is query
+        problem = attncli.Problem(embeddings=query, w_q=query, w_k=query, weight_layout="out_in")
+        assert np.shares_memory(problem.spec.w_q, query)
+
+
+def test_weights_are_in_out_in_a_spec_and_as_they_were_given_in_a_problem() -> None:
+    w_q, w = np.arange(6.0).reshape(2, 3), np.arange(4.0).reshape(2, 2)
+    problem = attncli.Problem(
+        embeddings=[[1.0, 2, 3]], w_q=w_q, w_k=w_q, score={"general": {"w": w}}, weight_layout="out_in"
+    )
+    np.testing.assert_array_equal(problem.w_q, w_q)
+    np.testing.assert_array_equal(problem.spec.w_q, w_q.T)
+    np.testing.assert_array_equal(problem.spec.score.parameters["w"], w.T)
+    same = attncli.Problem(embeddings=[[1.0, 2, 3]], w_q=w_q.T, w_k=w_q.T, score={"general": {"w": w.T}})
+    np.testing.assert_array_equal(problem.compute().output, same.compute().output)
+
+
+def test_defaults_of_operators_are_resolved() -> None:
+    problem = attncli.Problem(query=[[1.0, 2]], key=[[1.0, 2]], position="rope:scaling=2", score="gaussian")
+    assert problem.position.options["base"] == 10000
+    assert problem.position.options["scaling"] == 2
+    assert problem.score.parameters == {"sigma": 1.0}
+
+
+def test_a_problem_says_its_lengths_and_layout() -> None:
+    x = np.ones((2, 5, 12))
+    problem = attncli.Problem(
+        query=x, key=x[:, :, :6], past_key=x[:, :3, :6], past_value=x[:, :3, :6], heads=4, kv_heads=2
+    )
+    expected = {"b": 2, "h": 4, "g": 2, "n": 5, "k": 5, "p": 3, "m": 8, "d": 3, "c": 3, "e": 3}
+    assert dict(problem.lengths) == expected
+    assert (problem.layout.heads, problem.layout.kv_heads, problem.layout.splits_heads) == (4, 2, True)
+
+
+def test_a_problem_lists_and_shows_what_it_has() -> None:
+    problem = attncli.Problem(query=[[1.0, 2.0]], key=[[1.0, 2.0]])
+    assert {"query", "score", "lengths", "compute"} <= set(dir(problem))
+    assert (
+        repr(problem) == "Problem(query (1, 2), key (1, 2), score=scaled_dot, normalize=softmax, context=weighted_sum)"
+    )
+    with pytest.raises(AttributeError):
+        _ = problem.no_such_name
+
+
+def test_a_problem_is_copied_and_pickled() -> None:
+    problem = attncli.Problem(query=[[1.0, 2.0]], key=[[1.0, 2.0]], score="cosine", only=[0])
+    for again in (copy.deepcopy(problem), pickle.loads(pickle.dumps(problem))):
+        np.testing.assert_array_equal(again.compute().output, problem.compute().output)
+
+
+class TestAMaskMayBeAnOperator:
+    X = np.random.default_rng(3).standard_normal((5, 4))
+
+    @pytest.mark.parametrize(
+        ("mask", "keys"),
+        [
+            ("causal", {"causal": True}),
+            ({"causal": None}, {"causal": True}),
+            ("window:left=2,right=0", {"window": (2, 0)}),
+            ({"window": {"left": 2, "right": 0}}, {"window": (2, 0)}),
+        ],
+        ids=str,
+    )
+    @pytest.mark.parametrize("more", [{}, {"align": "bottom_right"}, {"only": [1, 4]}, {"bias": [[0.5, -np.inf]]}])
+    def test_and_hides_what_the_key_of_that_name_hides(self, mask: Any, keys: Any, more: Any) -> None:
+        by_name = attncli.Problem(query=self.X, key=self.X, mask=mask, **more).compute(("weights", "output"))
+        by_key = attncli.Problem(query=self.X, key=self.X, **keys, **more).compute(("weights", "output"))
+        np.testing.assert_array_equal(by_name.weights, by_key.weights)
+        np.testing.assert_array_equal(by_name.output, by_key.output)
+
+    def test_large_problems_too(self) -> None:
+        x = np.random.default_rng(0).standard_normal((700, 8))
+        by_name = attncli.attention(x, x, mask="window:left=3,right=1").output
+        np.testing.assert_allclose(by_name, attncli.attention(x, x, window=(3, 1)).output, rtol=1e-12)
+
+    def test_key_lengths_have_to_be_there(self) -> None:
+        with pytest.raises(attncli.AttnError, match=r"^mask: key_lengths needs key_lengths, which are not given"):
+            attncli.attention(self.X, self.X, mask="key_lengths")
+
+    @pytest.mark.parametrize("name", ["mask", "bias"])
+    def test_a_rule_that_reads_a_table_has_to_get_the_table(self, name: str) -> None:
+        with pytest.raises(attncli.AttnError, match=f"^mask: {name} needs a table of the scores' shape"):
+            attncli.attention(self.X, self.X, mask=name)
+
+    def test_a_misspelt_name_lists_masks(self) -> None:
+        with pytest.raises(attncli.AttnError, match=r"^mask: 'causl' is neither an array nor a mask; .*causal"):
+            attncli.attention(self.X, self.X, mask="causl")
+        with pytest.raises(attncli.AttnError, match=r"^mask: unknown parameter of window 'lef'; did you mean 'left'?"):
+            attncli.attention(self.X, self.X, mask="window:lef=1,right=0")
+        with pytest.raises(attncli.AttnError, match=r"^mask: window needs right; for example window:right=2"):
+            attncli.attention(self.X, self.X, mask="window:left=1")

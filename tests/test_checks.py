@@ -6,8 +6,8 @@ import pytest
 
 from attncli import attention
 from attncli.base.errors import AttnError
-from attncli.io.assemble import assemble
-from attncli.io.origin import Origin, RawValue
+from attncli.engine.run import run
+from tests.problems import problem
 
 X = [[1.0, 2.0, 3.0]] * 5
 W = {(rows, columns): [[0.5] * columns] * rows for rows in range(1, 8) for columns in range(1, 8)}
@@ -117,7 +117,7 @@ REFUSED: dict[str, tuple[dict[str, Any], str]] = {
 @pytest.mark.parametrize(("keys", "message"), REFUSED.values(), ids=REFUSED)
 def test_a_contradiction_names_both_sides(keys: dict[str, Any], message: str) -> None:
     with pytest.raises(AttnError) as caught:
-        assemble({key: RawValue(value, Origin()) for key, value in keys.items()})
+        problem(**keys)
     assert str(caught.value).startswith(message)
 
 
@@ -132,7 +132,7 @@ SIZES: dict[str, tuple[dict[str, Any], str, str]] = {
 @pytest.mark.parametrize(("keys", "size", "matrix"), SIZES.values(), ids=SIZES)
 def test_a_size_that_contradicts_a_matrix_is_not_passed_over(keys: dict[str, Any], size: str, matrix: str) -> None:
     with pytest.raises(AttnError) as caught:
-        assemble({key: RawValue(value, Origin()) for key, value in keys.items()})
+        problem(**keys)
     assert size in str(caught.value)
     assert matrix in str(caught.value)
     assert "7" in str(caught.value)
@@ -152,7 +152,7 @@ def test_a_size_that_contradicts_a_matrix_is_not_passed_over(keys: dict[str, Any
     ],
 )
 def test_what_fits_is_accepted(keys: dict[str, Any]) -> None:
-    assert assemble({key: RawValue(value, Origin()) for key, value in keys.items()}).compute().output.ndim == 2
+    assert run(problem(**keys)).output.ndim == 2
 
 
 def test_queries_and_keys_have_as_many_axes() -> None:

@@ -1,7 +1,10 @@
 """What the user can mend is said in one line: where, what, and what to do."""
 
+from pathlib import Path
+
 import pytest
 
+import attncli
 from attncli.base.errors import AttnError, UnknownNameError
 
 
@@ -45,3 +48,34 @@ def test_names_that_can_be_read_once_are_listed_all_the_same() -> None:
 def test_who_looks_for_a_key_error_finds_it() -> None:
     with pytest.raises(KeyError):
         raise UnknownNameError("key", "xyz", ["a"])
+
+
+def test_the_place_of_an_error_is_data() -> None:
+    error = AttnError("is empty", where=("w_q", "row 2"))
+    assert error.at("p.yaml", "line 3").path == ("p.yaml", "line 3", "w_q", "row 2")
+    assert error.where == "p.yaml, line 3, w_q, row 2"
+    assert AttnError("is empty").where is None
+
+
+PLACES = {
+    "a nested list": ("\nbias: [[1, 2],\n  [3]]", ("line 5", "bias", "row 2")),
+    "a number": ("heads: 0", ("heads",)),
+    "a mapping": ("\nscore:\n  gausian: {sigma: 1}", ("line 5", "score")),
+    "a parameter": ("score: gaussian:sigma=0", ("score", "gaussian", "sigma")),
+    "a list in a parameter": (
+        "score:\n  general:\n    w: [[1, 2],\n      [3, x]]",
+        ("line 6", "score", "general", "w"),
+    ),
+    "a list for a number": ("\n\nheads: [1]", ("line 5", "heads")),
+    "a contradiction": ("w_q: [[1, 2]]", ("w_q",)),
+    "a name in a comma": ("score: 'general:w=a, b'", ("score",)),
+}
+
+
+@pytest.mark.parametrize(("text", "path"), PLACES.values(), ids=PLACES)
+def test_an_error_has_the_line_and_the_key_of_what_is_wrong(text: str, path: tuple[str, ...], tmp_path: Path) -> None:
+    (tmp_path / "p, q.yaml").write_text(f"query: [[1, 2]]\nkey: [[1, 2]]\n{text}\n")
+    with pytest.raises(AttnError) as caught:
+        attncli.load(tmp_path / "p, q.yaml")
+    assert caught.value.path[0] == str(tmp_path / "p, q.yaml")
+    assert caught.value.path[1 : 1 + len(path)] == path

@@ -4,17 +4,18 @@ import numpy as np
 
 from attncli.base.axes import LEGEND
 from attncli.base.dtypes import Precision
-from attncli.problem.spec import Problem
+from attncli.engine.run import run
+from attncli.problem.spec import ProblemSpec
 from attncli.render.result_object import result_object
 from attncli.render.view import View
 from attncli.trace.steps import Trace
 
 
-def traced(problem: Problem) -> Trace:
-    return problem.compute().trace
+def traced(problem: ProblemSpec) -> Trace:
+    return run(problem).trace
 
 
-def test_every_step_is_its_function_applied_to_its_named_inputs(loaded: Problem) -> None:
+def test_every_step_is_its_function_applied_to_its_named_inputs(loaded: ProblemSpec) -> None:
     trace = traced(loaded)
     precision = Precision(loaded.dtype or "float64")
     for step in trace.steps:
@@ -26,14 +27,14 @@ def test_every_step_is_its_function_applied_to_its_named_inputs(loaded: Problem)
         np.testing.assert_array_equal(again, step.value, err_msg=step.name)
 
 
-def test_names_are_unique_and_defined_before_they_are_used(loaded: Problem) -> None:
+def test_names_are_unique_and_defined_before_they_are_used(loaded: ProblemSpec) -> None:
     names = [step.name for step in traced(loaded).steps]
     assert len(names) == len(set(names))
     for at, step in enumerate(traced(loaded).steps):
         assert set(step.inputs.values()) <= set(names[:at]), step.name
 
 
-def test_an_axis_is_as_long_as_its_letter_says_wherever_it_stands(loaded: Problem) -> None:
+def test_an_axis_is_as_long_as_its_letter_says_wherever_it_stands(loaded: ProblemSpec) -> None:
     lengths: dict[str, int] = {}
     features = set("dcexyoart")  # before they are split among heads, features are more
     for step in traced(loaded).steps:
@@ -44,14 +45,14 @@ def test_an_axis_is_as_long_as_its_letter_says_wherever_it_stands(loaded: Proble
                 assert lengths.setdefault(letter, size) == size, (step.name, letter)
 
 
-def test_the_json_begins_with_queries_keys_and_values_and_has_every_step(loaded: Problem) -> None:
-    result = loaded.compute()
+def test_the_json_begins_with_queries_keys_and_values_and_has_every_step(loaded: ProblemSpec) -> None:
+    result = run(loaded)
     names = [step["name"] for step in result_object(View(result, explain=True))["steps"]]
     assert names[:3] == ["query", "key", "value"]
     assert sorted(names) == sorted(step.name for step in result.trace.computed)
 
 
-def test_hidden_cells_are_minus_infinity_and_then_nothing(loaded: Problem) -> None:
+def test_hidden_cells_are_minus_infinity_and_then_nothing(loaded: ProblemSpec) -> None:
     trace = traced(loaded)
     names = {step.name for step in trace.steps}
     if "visible" in names:
@@ -63,7 +64,7 @@ def test_hidden_cells_are_minus_infinity_and_then_nothing(loaded: Problem) -> No
             assert not np.isneginf(step.value).any(), step.name
 
 
-def test_rows_of_a_distribution_sum_to_one_and_empty_rows_to_zero(loaded: Problem) -> None:
+def test_rows_of_a_distribution_sum_to_one_and_empty_rows_to_zero(loaded: ProblemSpec) -> None:
     trace = traced(loaded)
     if not loaded.normalize.record.is_distribution:
         return
@@ -74,14 +75,14 @@ def test_rows_of_a_distribution_sum_to_one_and_empty_rows_to_zero(loaded: Proble
     np.testing.assert_allclose(total, visible.astype(float), rtol=0, atol=close)
 
 
-def test_the_answer_is_shaped_like_the_question(loaded: Problem) -> None:
+def test_the_answer_is_shaped_like_the_question(loaded: ProblemSpec) -> None:
     output = traced(loaded)["output"].value
-    assert output.ndim == loaded.asking.ndim
+    assert output.ndim == loaded.query_source.ndim
     rows = len(loaded.selected_query_labels)
-    assert output.shape[:-1] == (*loaded.asking.shape[:-2], rows)
+    assert output.shape[:-1] == (*loaded.query_source.shape[:-2], rows)
 
 
-def test_what_is_present_is_the_cache_and_what_is_new_shaped_as_they_came(loaded: Problem) -> None:
+def test_what_is_present_is_the_cache_and_what_is_new_shaped_as_they_came(loaded: ProblemSpec) -> None:
     trace = traced(loaded)
     for role in ("key", "value"):
         present = trace[f"present_{role}"].value

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from attncli import AttnError, attention
-from attncli.io.assemble import assemble
-from attncli.io.origin import Origin, RawValue
+from attncli.engine.run import run
+from tests.problems import problem
 
 B, H, G, N, M, D, E = 2, 6, 3, 5, 7, 4, 11
 
@@ -61,13 +61,11 @@ def test_key_heads_have_a_letter_of_their_own_where_they_are_fewer(kv_heads: int
 
 def test_sizes_count_the_features_of_all_query_heads() -> None:
     keys = {"embeddings": numbers(N, 12), "seed": 1, "init": "normal", "heads": 6, "kv_heads": 2, "d_k": 12, "d_v": 18}
-    problem = assemble({name: RawValue(value, Origin()) for name, value in keys.items()})
-    shapes = {name: getattr(problem, name).shape for name in ("w_q", "w_k", "w_v", "w_o")}
+    drawn = problem(**keys)
+    shapes = {name: getattr(drawn, name).shape for name in ("w_q", "w_k", "w_v", "w_o")}
     assert shapes == {"w_q": (12, 12), "w_k": (12, 4), "w_v": (12, 6), "w_o": (18, 12)}
     with pytest.raises(AttnError, match="d_v is 17; w_v has 6 columns"):
-        assemble(
-            {name: RawValue(value, Origin()) for name, value in {**keys, "w_v": numbers(12, 6), "d_v": 17}.items()}
-        )
+        problem(**{**keys, "w_v": numbers(12, 6), "d_v": 17})
 
 
 def test_an_axis_of_heads_is_there_where_there_are_several_or_four_axes() -> None:
@@ -79,16 +77,14 @@ def test_an_axis_of_heads_is_there_where_there_are_several_or_four_axes() -> Non
 
 def test_output_weights_merge_heads_that_came_apart() -> None:
     w_o = numbers(H * E, 13)
-    result = assemble(
-        {name: RawValue(x, Origin()) for name, x in (("query", QUERY), ("key", KEY), ("value", VALUE), ("w_o", w_o))}
-    ).compute()
+    result = run(problem(query=QUERY, key=KEY, value=VALUE, w_o=w_o))
     np.testing.assert_allclose(result.output, side_by_side(attention(QUERY, KEY, VALUE).output) @ w_o, rtol=1e-12)
 
 
 def test_embeddings_may_have_batch_items() -> None:
     x, w_q, w_k = numbers(B, N, 13), numbers(13, H * D), numbers(13, G * D)
     keys = {"embeddings": x, "w_q": w_q, "w_k": w_k, "w_v": w_k, "heads": H, "kv_heads": G}
-    result = assemble({name: RawValue(value, Origin()) for name, value in keys.items()}).compute()
+    result = run(problem(**keys))
     expected = attention(x @ w_q, x @ w_k, x @ w_k, heads=H, kv_heads=G).output
     np.testing.assert_allclose(result.output, expected, rtol=1e-13)
 
@@ -237,5 +233,5 @@ REFUSED: dict[str, tuple[dict[str, Any], str]] = {
 @pytest.mark.parametrize(("keys", "message"), REFUSED.values(), ids=REFUSED)
 def test_what_does_not_fit_is_said_with_both_sides(keys: dict[str, Any], message: str) -> None:
     with pytest.raises(AttnError) as caught:
-        assemble({name: RawValue(value, Origin()) for name, value in keys.items()}).compute()
+        run(problem(**keys))
     assert message in str(caught.value)

@@ -6,11 +6,8 @@ from itertools import product
 import numpy as np
 import pytest
 
-from attncli import attention
-from attncli.io.assemble import assemble
-from attncli.io.origin import Origin, RawValue
+from attncli import Problem, attention
 from attncli.ops import operators
-from attncli.problem.spec import Problem
 
 # Distinct primes, so that a swapped axis can't hide: queries, keys, and the features of a head.
 N, M, D, E, HEADS = 3, 5, 7, 11, 2
@@ -30,23 +27,19 @@ PUBLISHED_OUTPUT = [
 ]
 
 
-def problem(**keys: object) -> Problem:
-    return assemble({key: RawValue(value, Origin()) for key, value in keys.items()})
-
-
 def numbers(*shape: int, seed: int = 0) -> np.ndarray:
     return np.random.default_rng([seed, *shape]).normal(size=shape)
 
 
 def test_the_tutorial_gives_its_published_numbers() -> None:
-    result = problem(**TUTORIAL).compute()
+    result = Problem(**TUTORIAL).compute()
     assert result.trace["dot_products"].value[0].tolist() == [8, 2, 10, 2]
     np.testing.assert_allclose(result.weights[0], [0.23608986, 0.00738988, 0.74913039, 0.00738988], rtol=0, atol=0.5e-8)
     np.testing.assert_allclose(result.output, PUBLISHED_OUTPUT, rtol=0, atol=0.5e-8)
 
 
 def test_the_tutorials_matrices_come_from_its_seed() -> None:
-    drawn = problem(embeddings=TUTORIAL["embeddings"], seed=42, generator="legacy", init="randint:low=0,high=3")
+    drawn = Problem(embeddings=TUTORIAL["embeddings"], seed=42, generator="legacy", init="randint:low=0,high=3")
     np.testing.assert_array_equal(drawn.w_q, TUTORIAL["w_q"])
     np.testing.assert_allclose(drawn.compute().output, PUBLISHED_OUTPUT, rtol=0, atol=0.5e-8)
 
@@ -56,7 +49,7 @@ def test_the_tutorials_matrices_come_from_its_seed() -> None:
     [(["word_1"], [0]), (["word_3", "word_1"], [2, 0]), ([1], [1]), ([-1], [3]), (["word_2", "3"], [1, 3])],
 )
 def test_some_queries_get_what_they_get_among_all(only: list[str], rows: list[int]) -> None:
-    alone, among_all = problem(**TUTORIAL, only=only).compute(), problem(**TUTORIAL).compute()
+    alone, among_all = Problem(**TUTORIAL, only=only).compute(), Problem(**TUTORIAL).compute()
     assert alone.query_tokens == tuple(TUTORIAL["tokens"][row] for row in rows)
     assert alone.key_tokens == tuple(TUTORIAL["tokens"])
     np.testing.assert_allclose(alone.weights, among_all.weights[rows], rtol=1e-15)
@@ -110,7 +103,7 @@ def test_multi_head_attention_is_that_of_pytorch(heads: int, cross: bool, bias: 
         given["b_o"] = layer.out_proj.bias.detach().numpy()
     if cross:
         given["query_embeddings"] = queries
-    result = problem(**given, heads=heads, weight_layout="out_in").compute()
+    result = Problem(**given, heads=heads, weight_layout="out_in").compute()
     np.testing.assert_allclose(result.output, expected[0].numpy(), rtol=0, atol=1e-13)
     np.testing.assert_allclose(
         result.weights.reshape(heads, *result.weights.shape[-2:]), weights[0].numpy(), atol=1e-14
@@ -121,8 +114,8 @@ def test_a_layout_only_says_how_a_matrix_is_stored() -> None:
     x, w, parameters = numbers(M, D), numbers(D, E), {"w": numbers(E, E)}
     given = {"embeddings": x, "w_q": w, "w_k": w, "b_q": numbers(E)}
     stored = {key: value.T if key.startswith("w_") else value for key, value in given.items()}
-    in_out = problem(**given, score={"general": parameters}).compute()
-    out_in = problem(**stored, score={"general": {"w": parameters["w"].T}}, weight_layout="out_in").compute()
+    in_out = Problem(**given, score={"general": parameters}).compute()
+    out_in = Problem(**stored, score={"general": {"w": parameters["w"].T}}, weight_layout="out_in").compute()
     np.testing.assert_allclose(in_out.output, out_in.output, rtol=1e-13)
 
 
@@ -133,7 +126,7 @@ def test_without_values_the_keys_are_the_values() -> None:
 
 def test_a_missing_projection_is_the_identity() -> None:
     x = numbers(M, D)
-    np.testing.assert_array_equal(problem(embeddings=x).compute().output, attention(x, x, x).output)
+    np.testing.assert_array_equal(Problem(embeddings=x).compute().output, attention(x, x, x).output)
 
 
 @pytest.mark.parametrize(("score", "unscaled"), [("scaled_dot", "dot"), ("dot", "dot"), ("euclidean", "euclidean")])
@@ -181,7 +174,7 @@ def test_every_step_is_its_function_applied_to_its_named_inputs(
         for stage, name in (("score", score), ("normalize", normalize), ("context", context))
     }
     given = {"query": numbers(N, heads * D), "key": numbers(M, heads * D), "value": numbers(M, heads * E)}
-    trace = problem(**given, **stages, heads=heads).compute().trace
+    trace = Problem(**given, **stages, heads=heads).compute().trace
     names = [step.name for step in trace.steps]
     assert len(names) == len(set(names))
     for at, step in enumerate(trace.steps):

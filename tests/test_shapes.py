@@ -2,7 +2,7 @@
 
 import pytest
 
-from attncli.base.axes import Length, bind, parse
+from attncli.base.axes import Length, bind_axes, parse
 from attncli.base.errors import AttnError
 
 
@@ -14,8 +14,8 @@ def test_a_signature_is_read() -> None:
 
 def test_letters_are_bound_to_the_last_axes() -> None:
     lengths: dict[str, Length] = {}
-    bind(lengths, "query", ("n", "d"), (3, 7))
-    bind(lengths, "w", ("d", "a"), (2, 7, 5), leading=("h",))
+    bind_axes(lengths, "query", ("n", "d"), (3, 7))
+    bind_axes(lengths, "w", ("d", "a"), (2, 7, 5), leading=("h",))
     assert {letter: length.size for letter, length in lengths.items()} == {"n": 3, "d": 7, "h": 2, "a": 5}
 
 
@@ -34,7 +34,7 @@ def test_two_arrays_that_disagree_are_both_named(
     name: str, letters: tuple[str, ...], shape: tuple[int, ...], message: str
 ) -> None:
     lengths: dict[str, Length] = {}
-    bind(lengths, "query", ("n", "d"), (3, 7))
+    bind_axes(lengths, "query", ("n", "d"), (3, 7))
     with pytest.raises(AttnError) as caught:
-        bind(lengths, name, letters, shape)
+        bind_axes(lengths, name, letters, shape)
     assert str(caught.value) == message

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from attncli import AttnError, attention
-from attncli.problem.find import find_label
+from attncli.problem.labels import find_label
 
 LABELS = ("the", "cat", "on", "the", "3")
 

@@ -1,10 +1,10 @@
-"""Shapes in letters: `query[n d], key[m d] -> [n m]` is read, and bound to the lengths of real arrays."""
+"""Axes in letters: `query[n d], key[m d] -> [n m]` is parsed, and bound to the lengths of arrays."""
 
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from attncli.base.errors import AttnError
+from attncli.base.errors import AttnError, ErrorPath
 
 LEGEND = {
     "b": "batch items",
@@ -44,22 +44,26 @@ class Signature:
 
 @dataclass(frozen=True)
 class Length:
-    """How long a letter's axis is, and which array said so."""
+    """The length of a letter's axis, and the array that has it, as an error names it: `key has 3 rows (m)`."""
 
     size: int
     owner: str
 
 
 def parse(text: str) -> Signature:
-    """Read `query[n d], key[m d] -> [n m]`."""
+    """Parse the axes of an operator's arrays and of its result.
+
+    >>> parse("query[n d], key[m d] -> [n m]").arrays
+    {'query': ('n', 'd'), 'key': ('m', 'd')}
+    """
     left, _, right = text.partition("->")
     arrays = {name: tuple(axes.split()) for name, axes in re.findall(r"(\w+)\[([^\]]*)\]", left)}
     return Signature(arrays, tuple(right.strip(" []").split()))
 
 
-def bind(
+def bind_axes(
     lengths: dict[str, Length],
-    name: str,
+    path: str | ErrorPath,
     letters: Letters,
     shape: tuple[int, ...],
     *,
@@ -67,14 +71,22 @@ def bind(
 ) -> None:
     """Bind the letters of one array to the lengths of its last axes, in `lengths`.
 
-    A letter that is bound already must agree; `e+d` must be the sum of two bound letters. The array may have
-    the axes named in `leading` (batch, heads) before its own.
+    A letter that is bound already must agree; `e+d` must be the sum of two bound letters. The array may have the axes
+    named in `leading` (batch, heads) before its own. `path` is the array's name, or a key and a parameter.
 
     Raises AttnError that names both arrays where two of them disagree.
+
+    >>> lengths = {}
+    >>> bind_axes(lengths, "query", ("n", "d"), (3, 7))
+    >>> bind_axes(lengths, "key", ("m", "d"), (5, 2))
+    Traceback (most recent call last):
+        ...
+    attncli.base.errors.AttnError: key has 2 columns (d); query has 7 columns (d)
     """
+    path = (path,) if isinstance(path, str) else path
     if not len(letters) <= len(shape) <= len(letters) + len(leading):
-        wanted = f"{len(letters)} ({' '.join(letters)})" if letters else "none, a single number"
-        raise AttnError(f"has {len(shape)} {'axis' if len(shape) == 1 else 'axes'}; expected {wanted}", where=name)
+        expected = f"{len(letters)} ({' '.join(letters)})" if letters else "none, a single number"
+        raise AttnError(f"has {len(shape)} {'axis' if len(shape) == 1 else 'axes'}; expected {expected}", where=path)
     letters = (*leading, *letters)[len(leading) + len(letters) - len(shape) :]
     for axis, (letter, size) in enumerate(zip(letters, shape, strict=True)):
         if "+" in letter:
@@ -83,23 +95,19 @@ def bind(
         elif letter in lengths:
             known = lengths[letter]
         else:
-            known = lengths[letter] = Length(size, _said(name, letters, axis, size))
+            known = lengths[letter] = Length(size, _describe_axis(path, letters, axis, size))
         if known.size != size:
-            raise AttnError(f"{_said(name, letters, axis, size)}; {known.owner}")
+            raise AttnError(f"{_describe_axis(path, letters, axis, size)}; {known.owner}")
 
 
-def _said(name: str, letters: Letters, axis: int, size: int) -> str:
+def _describe_axis(path: ErrorPath, letters: Letters, axis: int, size: int) -> str:
     """`key has 3 rows (m)`."""
-    return f"{name} has {_counted(size, _entries(letters, axis))} ({letters[axis]})"
+    noun = _axis_noun(letters, axis)
+    return f"{', '.join(path)} has {size} {noun.removesuffix('s') if size == 1 else noun} ({letters[axis]})"
 
 
-def _counted(size: int, what: str) -> str:
-    """`3 rows`, `1 row`."""
-    return f"{size} {what.removesuffix('s') if size == 1 else what}"
-
-
-def _entries(letters: Letters, axis: int) -> str:
-    """What the entries along an axis are called."""
+def _axis_noun(letters: Letters, axis: int) -> str:
+    """What the entries along an axis are called, in the plural."""
     if len(letters) == 1:
         return "numbers"
     if letters[axis] in COUNTED_FROM_0:

@@ -1,4 +1,4 @@
-"""Precision: the type that numbers are stored in, and the wider one that a stage computes in."""
+"""Floating-point types: the one that arrays are stored in, and the wider one that a step computes in."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -12,16 +12,19 @@ NAMES = ("float16", BFLOAT16, "float32", "float64", "longdouble")
 
 @dataclass(frozen=True)
 class Precision:
-    """One of the names in NAMES, and what it means for an array of floating-point numbers.
+    """A floating-point type by one of the names in NAMES: how arrays are rounded to it and widened from it.
 
-    Other arrays (masks, positions) are left as they are.
+    Arrays of other types (masks, positions) are left as they are.
+
+    >>> Precision("float16").stored(np.array([1.0002, 3.0])).tolist()
+    [1.0, 3.0]
     """
 
     name: str = "float64"
 
     @property
     def working(self) -> str:
-        """The type that long sums are computed in where numbers are not rounded at every step."""
+        """The type that blocks accumulate in: float32 for the half types, else the type itself."""
         return "float32" if self.name in HALF else self.name
 
     @property
@@ -30,7 +33,7 @@ class Precision:
         return "float32" if self.name == BFLOAT16 else self.name
 
     def stored(self, x: Array) -> Array:
-        """The numbers rounded to this type: to the nearest, of two equally near ones to the even one."""
+        """The array rounded to this type: to the nearest number, ties to even."""
         if x.dtype.kind != "f":
             return x
         if self.name == BFLOAT16:
@@ -38,9 +41,9 @@ class Precision:
         return x.astype(self.name, copy=False)
 
     def computing(self, x: Array) -> Array:
-        """The same numbers in the type that a stage computes in: float32 for the half types, float64 for float32.
+        """The same numbers in the type that a step computes in: float32 for the half types, float64 for float32.
 
-        A stage so rounds once, at its end, and not at every product and sum on the way.
+        A step then rounds once, at its end, and not at every product and sum.
         """
         if x.dtype.kind != "f" or x.dtype.itemsize > 4:
             return x
@@ -48,9 +51,13 @@ class Precision:
 
 
 def to_bfloat16(x: Array) -> Array:
-    """Float32 numbers with the 8 leading bits of the significand that bfloat16 keeps.
+    """Round to bfloat16, held as float32 with 8 significant bits.
 
-    From a wider type it is rounded once: on the way to float32 what is cut off leaves its trace in the last bit.
+    A wider type is rounded once, not twice: it is rounded to float32 toward odd (an inexact result gets its last bit
+    set), so that the second rounding sees that digits were cut off.
+
+    >>> to_bfloat16(np.array([1.00390625, 1.01171875])).tolist()
+    [1.0, 1.015625]
     """
     single = x.astype(np.float32)
     if x.dtype.itemsize > 4:
@@ -64,13 +71,17 @@ def to_bfloat16(x: Array) -> Array:
 
 
 def common(names: Iterable[str]) -> str:
-    """The type that holds the numbers of all of these; float64 where there are none."""
+    """The type that all of these are promoted to; float64 where there are none.
+
+    >>> common(["float16", "bfloat16"]), common([])
+    ('float32', 'float64')
+    """
     found = set(names)
     if len(found) > 1:
         found = {str(np.result_type(*("float32" if name == BFLOAT16 else name for name in found)))}
-    return _named(found.pop()) if found else "float64"
+    return _own_name(found.pop()) if found else "float64"
 
 
-def _named(name: str) -> str:
-    """NumPy's name of a type as ours: `float128` is this platform's `longdouble`."""
+def _own_name(name: str) -> str:
+    """The name in NAMES for NumPy's name of a type: `float128` is this platform's `longdouble`."""
     return name if name in NAMES else "longdouble"

@@ -1,38 +1,70 @@
 """The one exception for what the user can mend."""
 
 from collections.abc import Iterable
+from typing import Any
+
+ErrorPath = tuple[str, ...]
 
 
 class AttnError(Exception):
-    """Something the user can mend: what is wrong, where it stands, and what to do.
+    """What is wrong, where, and what was expected or what to do: an error that the user can mend.
 
-    `where` is a file and line, or a key; `hint` says what was expected or what to do.
+    `where` is one part of a path or several, from the outermost to the innermost: a file, `line 3`, a key, a parameter,
+    `row 2`, `number 3`. `hint` says what was expected or what to do. `subject` is the object that is wrong, where it
+    is a list or a mapping: a reader of files knows on which line it began.
+
+    >>> str(AttnError("is not a number", where=("p.yaml", "line 3", "w_q", "row 2"), hint="write 0 for nothing"))
+    'p.yaml, line 3, w_q, row 2: is not a number; write 0 for nothing'
     """
 
-    def __init__(self, message: str, *, where: str | None = None, hint: str | None = None) -> None:
+    def __init__(
+        self, message: str, *, where: str | Iterable[str] | None = None, hint: str | None = None, subject: Any = None
+    ) -> None:
         super().__init__(message)
         self.message = message
-        self.where = where
+        self.path: ErrorPath = () if not where else (where,) if isinstance(where, str) else tuple(where)
         self.hint = hint
+        self.subject = subject
+
+    @property
+    def where(self) -> str | None:
+        """The parts of the path as text: `p.yaml, line 3, w_q`; None where there are none."""
+        return ", ".join(self.path) or None
 
     def __str__(self) -> str:
-        place = f"{self.where}: " if self.where else ""
+        place = f"{self.where}: " if self.path else ""
         hint = f"; {self.hint}" if self.hint else ""
         return f"{place}{self.message}{hint}"
 
-    def at(self, where: str) -> "AttnError":
-        """The same error, its place said more widely: `words.yaml, w_q, row 2`."""
-        self.where = f"{where}, {self.where}" if self.where else where
+    def at(self, *parts: str) -> "AttnError":
+        """The same error, with parts put before its path.
+
+        >>> str(AttnError("is empty", where="row 2").at("p.yaml", "w_q"))
+        'p.yaml, w_q, row 2: is empty'
+        """
+        self.path = (*parts, *self.path)
         return self
 
 
 class UnknownNameError(AttnError, KeyError):
-    """A name that is not in a list of names; it suggests the nearest one."""
+    """A name that is not in a list of names; the hint suggests the nearest one, or lists them all.
 
-    def __init__(self, what: str, name: str, known: Iterable[str], *, where: str | None = None) -> None:
+    >>> str(UnknownNameError("key", "hedas", ["heads", "seed"], where="p.yaml"))
+    "p.yaml: unknown key 'hedas'; did you mean 'heads'?"
+    """
+
+    def __init__(
+        self,
+        what: str,
+        name: str,
+        known: Iterable[str],
+        *,
+        where: str | Iterable[str] | None = None,
+        subject: Any = None,
+    ) -> None:
         from difflib import get_close_matches  # noqa: PLC0415 - only a wrong name needs it
 
         names = list(known)
         near = get_close_matches(name, names, n=1)
         hint = f"did you mean {near[0]!r}?" if near else f"expected one of {', '.join(names)}"
-        super().__init__(f"unknown {what} {name!r}", where=where, hint=hint)
+        super().__init__(f"unknown {what} {name!r}", where=where, hint=hint, subject=subject)

@@ -42,3 +42,14 @@ def delimited_cell(cell: object, delimiter: str) -> str:
         return cell
     needs_quotes = cell.startswith("#") or cell != cell.strip() or any(c in cell for c in f',;\t\r\n"{delimiter}')
     return '"' + cell.replace('"', '""') + '"' if needs_quotes else cell
+
+
+def json_excerpt(value: object) -> str:
+    """A value as JSON writes it, cut off after 40 characters.
+
+    >>> json_excerpt([True, None, "yes"])
+    '[true, null, "yes"]'
+    """
+    import json  # noqa: PLC0415 - only an error needs it
+
+    return shorten(json.dumps(value, ensure_ascii=False, default=repr))

@@ -8,7 +8,8 @@ import typer
 
 from attncli.base.errors import AttnError
 from attncli.ops.registry import kinds, operators, registered
-from attncli.problem.spec import FIELDS, Field
+from attncli.problem.fields import Field
+from attncli.problem.spec import FIELDS
 
 if TYPE_CHECKING:
     from attncli.io.problem_files import Document
@@ -24,7 +25,7 @@ _METAVARS = {
     "vocabulary": "FILE",
     "integer": "N",
     "number": "X",
-    "truths": "MATRIX",
+    "boolean_matrix": "MATRIX",
     "counts": "VECTOR",
     "window": "LEFT,RIGHT",
 }
@@ -101,5 +102,5 @@ def _parse_option(field: Field, text: Any) -> Any:
     if field.kind == "labels":
         return [label.strip() for part in text for label in part.split(",")]
     if field.kind in ("integer", "number"):
-        return grammar.inline(text, f"--{field.name}")
+        return grammar.inline(text, (f"--{field.name}",))
     return text

@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING, Any
 from attncli.base.errors import AttnError, UnknownNameError
 from attncli.cli import streams
 from attncli.cli.progress import ProgressBar
-from attncli.problem.find import find_label
+from attncli.problem.labels import find_label
 
 if TYPE_CHECKING:
     from attncli.cli.output_options import OutputOptions
     from attncli.problem.layout import Layout
-    from attncli.problem.spec import Problem
+    from attncli.problem.spec import ProblemSpec
     from attncli.render.formats import OutputFormat
     from attncli.render.target import TextTarget
     from attncli.render.view import View
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 ALL = "all"
 
 
-def compute_and_write(problem: "Problem", options: "OutputOptions") -> None:
+def compute_and_write(problem: "ProblemSpec", options: "OutputOptions") -> None:
     """Compute a problem and write the result; raises AttnError where an option can't be obeyed."""
     output_format = options.output_format  # an unknown format is an error before any work
     if options.file is None:
@@ -32,7 +32,9 @@ def compute_and_write(problem: "Problem", options: "OutputOptions") -> None:
         _compute_to_file(problem, options, options.file, output_format)
 
 
-def _compute_to_file(problem: "Problem", options: "OutputOptions", file: str, output_format: "OutputFormat") -> None:
+def _compute_to_file(
+    problem: "ProblemSpec", options: "OutputOptions", file: str, output_format: "OutputFormat"
+) -> None:
     """Compute a problem and write the result to a file: by itself where the format can be computed in place."""
     from attncli.io.writers.atomic import atomic_write
     from attncli.render.target import TEXT_FILE
@@ -60,7 +62,7 @@ def _render(view: "View", output_format: "OutputFormat", target: "TextTarget", p
     return progress.count_lines(chunks, sum(math.prod(shape[:-1]) for shape in shapes))
 
 
-def compute_view(problem: "Problem", options: "OutputOptions", allocator: Any = None) -> "View":
+def compute_view(problem: "ProblemSpec", options: "OutputOptions", allocator: Any = None) -> "View":
     """The view of a problem's result that the options describe; `allocator` allocates large results.
 
     Raises AttnError where an option is out of range or names nothing.
@@ -90,7 +92,7 @@ def _parse_positions(options: "OutputOptions", layout: "Layout") -> tuple[dict[s
         for letter, (text, option, count) in axes.items()
         if text is not None
     }
-    positions = {letter: at for letter, at in parsed.items() if at is not None and letter in layout.leading}
+    positions = {letter: at for letter, at in parsed.items() if at is not None and letter in layout.score_axes}
     return positions, frozenset(letter for letter, at in parsed.items() if at is None)
 
 

@@ -1,1 +1,1 @@
-"""From what people write to a Problem, and from a Problem to what they read again."""
+"""Input and output: files, texts and standard input to problems, problems and results to files."""

@@ -1,31 +1,43 @@
-"""Worked examples: a problem file that tells a story in parts and has the published numbers beside them."""
+"""Worked examples: problem files in parts, each with what is shown of it and the published numbers beside it."""
 
 import shlex
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from importlib import resources
 from pathlib import Path
 from typing import Any
 
 from attncli.base.errors import AttnError, UnknownNameError
 from attncli.base.lazy_numpy import Array
+from attncli.io import formats
 from attncli.io.assemble import assemble
 from attncli.io.origin import Origin, RawValue
-from attncli.io.parse import matrix, nested_lists
-from attncli.io.problem_files import EXAMPLE_KEYS, Document, parse_document, read_document
+from attncli.io.problem_files import EXAMPLE_KEYS, Document, ExampleKeys, parse_document, read_document
+from attncli.problem.convert.nested_lists import nested_lists_to_array
 from attncli.problem.results import DEFAULT_SELECTION
-from attncli.problem.spec import FIELDS, Problem
+from attncli.problem.spec import FIELDS, ProblemSpec
 
-PART = ("title", "about", "show", "expected")
+
+@dataclass(frozen=True)
+class PartKeys:
+    """The keys of a part beside those of its problem, as the file gives them."""
+
+    title: Any = ""
+    about: Any = ""
+    show: Any = None
+    expected: Any = None
+
+
+PART_KEYS = tuple(key.name for key in fields(PartKeys))
 
 
 @dataclass(frozen=True)
 class Part:
-    """One step of the story: a problem, what is shown of it, and what was published."""
+    """One part of an example: a problem, the results that are shown, and those that were published."""
 
     title: str
     about: str
-    problem: Problem
+    problem: ProblemSpec
     show: tuple[str, ...]
     expected: Mapping[str, Array]
     options: str  # what `attn compute FILE` needs to reproduce it
@@ -33,7 +45,7 @@ class Part:
 
 @dataclass(frozen=True)
 class Example:
-    """A worked example: its story, and its parts in order; `together` is the result shown side by side at the end."""
+    """A worked example and its parts in order; the result `together` is shown side by side at the end."""
 
     file: str
     title: str
@@ -58,58 +70,69 @@ def text(name: str) -> str:
 
 def load(name: str) -> Example:
     """A worked example that ships with the program, or a file of the user's; each part is read and checked."""
-    if Path(name).suffix.lower() in matrix.DOCUMENTS:
+    if Path(name).suffix.lower() in formats.suffixes("problem"):
         return _example(read_document(name), name)
     return _example(parse_document(text(name), f"{name}.yaml"), f"{name}.yaml")
 
 
 def _example(document: Document, file: str) -> Example:
-    """The example that a document tells."""
-    story = {key: written.value for key, written in document.items() if key in EXAMPLE_KEYS}
-    base = {key: written for key, written in document.items() if key in FIELDS}
-    told = story.get("parts", [{"expected": story.get("expected")}])
-    if not isinstance(told, list) or not all(isinstance(part, Mapping) for part in told):
-        raise AttnError("is no list of parts", where=f"{file}, parts", hint="expected - title: … and the part's keys")
+    """The example in a document; without `parts` it is one part."""
+    keys = ExampleKeys(**{key: raw.value for key, raw in document.items() if key in EXAMPLE_KEYS})
+    base = {key: raw for key, raw in document.items() if key in FIELDS}
+    parts = [{"expected": keys.expected}] if keys.parts is None else keys.parts
+    if not isinstance(parts, list) or not all(isinstance(part, Mapping) for part in parts):
+        hint = "expected - title: … and the part's keys"
+        raise AttnError("is no list of parts", where=(file, "parts"), hint=hint)
     return Example(
         file=file,
-        title=str(story.get("title", file)),
-        about=str(story.get("about", "")),
-        source=str(story.get("source", "")),
-        parts=[_part(base, part, file) for part in told],
-        together=story.get("together"),
+        title=file if keys.title is None else str(keys.title),
+        about="" if keys.about is None else str(keys.about),
+        source="" if keys.source is None else str(keys.source),
+        parts=[_part(base, part, file) for part in parts],
+        together=keys.together,
     )
 
 
-def _part(base: Document, told: Mapping[str, Any], name: str) -> Part:
+def _part(base: Document, part: Mapping[str, Any], file: str) -> Part:
     """A part's problem is the file's, with the part's own keys over it."""
-    title = str(told.get("title", ""))
-    origin = Origin(f"{name}, part {title!r}" if title else name, _folder_of(base))
-    changed = {key: value for key, value in told.items() if key not in PART}
-    show, expected = told.get("show") or DEFAULT_SELECTION, told.get("expected") or {}
+    keys = PartKeys(**{key: value for key, value in part.items() if key in PART_KEYS})
+    title = str(keys.title)
+    origin = Origin(f"{file}, part {title!r}" if title else file, _folder_of(base))
+    own = {key: value for key, value in part.items() if key not in PART_KEYS}
+    show, expected = keys.show or DEFAULT_SELECTION, keys.expected or {}
     if not isinstance(show, (list, tuple)) or not isinstance(expected, Mapping):
         hint = "show is a list of names, expected has numbers under names"
         raise AttnError("show or expected can't be read", where=origin.name, hint=hint)
     return Part(
         title=title,
-        about=str(told.get("about", "")),
-        problem=assemble(base | {key: RawValue(value, origin) for key, value in changed.items()}),
+        about=str(keys.about),
+        problem=assemble(base | {key: RawValue(value, origin) for key, value in own.items()}),
         show=tuple(map(str, show)),
-        expected={key: nested_lists.array(value, f"expected, {key}", origin) for key, value in expected.items()},
-        options=_options(changed, show),
+        expected={key: _expected(value, key, origin) for key, value in expected.items()},
+        options=_options(own, show),
     )
+
+
+def _expected(value: Any, key: str, origin: Origin) -> Array:
+    """The published numbers of one result."""
+    try:
+        return nested_lists_to_array(value, ("expected", key))
+    except AttnError as error:
+        error.path = origin.path(*error.path, subject=error.subject)
+        raise
 
 
 def _folder_of(base: Document) -> Path:
     """The folder that paths in the document are relative to."""
-    return next((written.origin.folder for written in base.values()), Path())
+    return next((raw.origin.folder for raw in base.values()), Path())
 
 
-def _options(changed: Mapping[str, Any], show: Sequence[str]) -> str:
-    """The options of `attn compute` that say the same as a part's keys."""
-    said = [f"--{key.replace('_', '-')} {shlex.quote(_text(value))}" for key, value in changed.items()]
+def _options(own: Mapping[str, Any], show: Sequence[str]) -> str:
+    """The options of `attn compute` that stand for a part's own keys."""
+    options = [f"--{key.replace('_', '-')} {shlex.quote(_text(value))}" for key, value in own.items()]
     if tuple(show) != DEFAULT_SELECTION:
-        said.append(f"--select {','.join(show)}")
-    return " ".join(said)
+        options.append(f"--select {','.join(show)}")
+    return " ".join(options)
 
 
 def _text(value: Any) -> str:
@@ -123,4 +146,5 @@ def _text(value: Any) -> str:
 
 
 def _folder() -> Any:
+    """The folder of the examples in the package."""
     return resources.files("attncli").joinpath("demos")

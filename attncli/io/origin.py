@@ -1,4 +1,4 @@
-"""Text from a file or from standard input, and where a piece of it came from."""
+"""Where a value was given, and the text of files and of standard input."""
 
 import sys
 from collections.abc import Iterator, Mapping
@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from attncli.base.errors import AttnError
+from attncli.base.errors import AttnError, ErrorPath
 
 STDIN = "-"
 _ENCODING_HINT = "save it as UTF-8"
@@ -15,34 +15,42 @@ _ENCODING_HINT = "save it as UTF-8"
 
 @dataclass(frozen=True)
 class Origin:
-    """Where a value was written: a file (paths in it are relative to its folder), the command line, or Python.
+    """Where a value was given: in a file (paths in it are relative to its folder), as an option, or in Python.
 
-    `lines` has the first line of each list and mapping of the file, by the identity of the object.
+    `lines` has the first line of each list and mapping of the file, by the object's id. In Python a text names no file
+    (`opens_files` is False).
     """
 
     name: str = ""
     folder: Path = Path()
     options: bool = False
     lines: Mapping[int, int] = field(default_factory=dict)
+    opens_files: bool = True
 
-    def where(self, key: str, value: Any = None) -> str:
-        """The place of a key, as an error says it: `p.yaml, line 3, w_q`, or `--w-q`."""
+    def path(self, *parts: str, subject: Any = None) -> ErrorPath:
+        """The path of an error at a key and its inner parts: `p.yaml`, `line 3`, `w_q`; or `--w-q`.
+
+        `subject` is the list or mapping whose line is told.
+        """
         if self.options:
-            return f"--{key.replace('_', '-')}"
-        line = self.lines.get(id(value))
-        return ", ".join(part for part in (self.name, f"line {line}" if line else "", key) if part)
+            return (f"--{parts[0].replace('_', '-')}", *parts[1:])
+        line = self.lines.get(id(subject))
+        return (*((self.name,) if self.name else ()), *((f"line {line}",) if line else ()), *parts)
+
+
+PYTHON = Origin(opens_files=False)
 
 
 @dataclass(frozen=True)
 class RawValue:
-    """A value as it was written, and where."""
+    """A value as it was given, and where."""
 
     value: Any
     origin: Origin
 
 
 def path_of(name: str) -> Path:
-    """The path that a name means, `~` for a home folder; raises AttnError where it can mean none."""
+    """The path of a file by its name, `~` for a home folder; raises AttnError where there can be none."""
     try:
         if "\0" not in name:
             return Path(name).expanduser()
@@ -53,7 +61,7 @@ def path_of(name: str) -> Path:
 
 @contextmanager
 def opening(name: str) -> Iterator[None]:
-    """What the system says of a file that can't be opened, in our words."""
+    """Raise AttnError in place of the system's error where a file can't be opened."""
     try:
         yield
     except FileNotFoundError:
@@ -77,11 +85,11 @@ def read_text(name: str, path: Path | None = None) -> str:
         return raw.decode("utf-8-sig")
     except UnicodeDecodeError as error:
         line = raw.count(b"\n", 0, error.start) + 1
-        raise AttnError("is not UTF-8 text", where=f"{name}, line {line}", hint=_ENCODING_HINT) from None
+        raise AttnError("is not UTF-8 text", where=(name, f"line {line}"), hint=_ENCODING_HINT) from None
 
 
 def _read_stdin() -> bytes:
-    """Everything on standard input; a second reader would find nothing there."""
+    """All bytes of standard input, which can be read once."""
     if sys.stdin is None or sys.stdin.closed:
         raise AttnError("is closed or was read before", where="standard input", hint="use - once")
     with sys.stdin.buffer as stream:

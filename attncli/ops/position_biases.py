@@ -123,10 +123,10 @@ def check_t5(use: OperatorUse) -> None:
     rows, bidirectional = len(use.parameters["table"]), use.parameters["bidirectional"]
     half = rows // 2 if bidirectional else rows
     if half < 2 or (bidirectional and rows % 2):
-        raise AttnError(f"{rows} buckets can't be divided", where="position, table", hint="expected an even number ≥ 4")
+        raise AttnError(f"{rows} buckets can't be divided", where="table", hint="expected an even number ≥ 4")
     if use.parameters["max_distance"] <= half // 2:
         raise AttnError(
-            f"max_distance is not beyond the {half // 2} buckets of one distance each", where="position, max_distance"
+            f"max_distance is not beyond the {half // 2} buckets of one distance each", where="max_distance"
         )
 
 
@@ -254,7 +254,7 @@ def check_shaw(use: OperatorUse) -> None:
     rows = len(use.parameters["table"])
     if rows % 2 == 0:
         hint = "expected an odd number: the middle is distance 0"
-        raise AttnError(f"has {rows} rows", where="position, table", hint=hint)
+        raise AttnError(f"has {rows} rows", where="table", hint=hint)
 
 
 def shaw_by_hand(

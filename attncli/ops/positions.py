@@ -19,14 +19,13 @@ def check_rope(use: OperatorUse) -> None:
     """Raise AttnError where the rotated features are not pairs, or are more than a head has."""
     frequencies, dims = use.parameters.get("frequencies"), use.parameters.get("dims")
     if frequencies is not None and dims is not None:
-        raise AttnError("dims and frequencies both say how many features turn", where="position, dims")
+        raise AttnError("dims and frequencies both say how many features turn", where="dims")
     for letter in "dc":
         size = use.lengths[letter]
         rotated = 2 * len(frequencies) if frequencies is not None else dims or size
         if rotated % 2 or rotated > size:
             raise AttnError(
                 f"rope turns pairs, and can't turn {rotated} of the {size} features of a head",
-                where="position",
                 hint="give dims, an even number",
             )
 
@@ -220,13 +219,11 @@ def check_learned(use: OperatorUse) -> None:
     table, offset = use.parameters["table"], use.parameters["offset"]
     width = use.lengths.get("y", table.shape[-1])
     if width != table.shape[-1]:
-        raise AttnError(
-            f"query_embeddings has {width} columns (y); the table has {table.shape[-1]} (x)", where="position, table"
-        )
+        raise AttnError(f"query_embeddings has {width} columns (y); the table has {table.shape[-1]} (x)", where="table")
     first, last = use.positions[0] + offset, use.positions[-1] + offset
     if first < 0 or last >= len(table):
         raise AttnError(
-            f"the table has positions 0 to {len(table) - 1}; {first} to {last} are asked for", where="position, table"
+            f"the table has positions 0 to {len(table) - 1}; {first} to {last} are asked for", where="table"
         )
 
 

@@ -1,1 +1,1 @@
-"""The problem: what is asked, its table of keys, and the one entrance that checks it."""
+"""The problem: its fields, its data (ProblemSpec), and the builder that converts and checks values."""

@@ -1,93 +1,89 @@
-"""Layout: which axes stand before the queries and the keys, and how many batch items and heads there are."""
+"""Layout: which axes come before those of queries and keys, and how many batch items and heads there are."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import Any
 
 from attncli.base.axes import Letters
 from attncli.base.errors import AttnError
-
-if TYPE_CHECKING:
-    from attncli.problem.spec import Problem
 
 SEQUENCES = ("query", "key", "value", "embeddings", "query_embeddings")
 
 
 @dataclass(frozen=True)
 class Layout:
-    """The axes before queries and keys; with `apart` the inputs have an axis of heads already."""
+    """The axes before queries [n d] and keys [m c].
+
+    `batch` is the number of batch items (None without a batch axis), `heads` and `kv_heads` are the numbers of query
+    heads and of key heads. With `has_input_head_axis` the inputs are [b h n d]; else several heads are side by side
+    among the features, [b n h·d].
+    """
 
     batch: int | None
     heads: int
     kv_heads: int
-    apart: bool
+    has_input_head_axis: bool
 
     @property
     def has_heads(self) -> bool:
-        """Whether there is an axis of heads."""
-        return self.apart or self.heads > 1
+        """Whether scores have a head axis."""
+        return self.has_input_head_axis or self.heads > 1
 
     @property
-    def splits(self) -> bool:
-        """Whether heads lie side by side among the features of the inputs."""
-        return self.has_heads and not self.apart
+    def splits_heads(self) -> bool:
+        """Whether heads are split off the features of the inputs."""
+        return self.has_heads and not self.has_input_head_axis
 
     @property
-    def items(self) -> Letters:
-        """The axes before the rows of a sequence."""
+    def batch_axes(self) -> Letters:
+        """The axes of batch items: ("b",), or () where there are none."""
         return () if self.batch is None else ("b",)
 
     @property
-    def given(self) -> Letters:
-        """The axes before the rows of queries as they come in."""
-        return (*self.items, "h") if self.apart else self.items
+    def input_axes(self) -> Letters:
+        """The axes before those of `query` [… n d], as it is given."""
+        return (*self.batch_axes, "h") if self.has_input_head_axis else self.batch_axes
 
     @property
-    def leading(self) -> Letters:
-        """The axes before queries and keys in the table of scores."""
-        return (*self.items, "h") if self.has_heads else self.items
+    def score_axes(self) -> Letters:
+        """The axes before those of scores [… n m]."""
+        return (*self.batch_axes, "h") if self.has_heads else self.batch_axes
 
-    def of_keys(self, letters: Letters) -> Letters:
-        """The same axes for keys and values, whose heads may be fewer."""
+    def with_kv_heads(self, letters: Letters) -> Letters:
+        """The same axes for keys and values: key heads (g) in place of query heads (h) where they are fewer."""
         return tuple("g" if letter == "h" and self.kv_heads < self.heads else letter for letter in letters)
 
 
-def layout_of(problem: "Problem") -> Layout:
-    """Read the layout off the shapes of the inputs.
+def layout_of(values: Mapping[str, Any]) -> Layout:
+    """The layout that the shapes of the inputs and the numbers of heads imply.
 
-    Inputs are [n d], [b n h·d] or [b h n d], all of them alike. Raises AttnError where they are not, or where `heads`
+    The inputs are all [n d], all [b n h·d] or all [b h n d]. Raises AttnError where they are not, or where `heads`
     and `kv_heads` contradict them.
     """
-    arrays = {name: array for name in SEQUENCES if (array := getattr(problem, name)) is not None}
+    arrays = {name: array for name in SEQUENCES if (array := values[name]) is not None}
     (first, array), *others = arrays.items()
     for name, other in others:
         if other.ndim != array.ndim:
             raise AttnError(f"{name} has {other.ndim} axes; {first} has {array.ndim}", where=name)
-    apart = array.ndim == 4
-    heads, kv_heads = problem.heads or 1, problem.kv_heads or problem.heads or 1
-    if apart:
-        heads, kv_heads = _counted(problem, "heads", "query"), _counted(problem, "kv_heads", "key")
+    has_input_head_axis = array.ndim == 4
+    heads = values["heads"] or 1
+    kv_heads = values["kv_heads"] or heads
+    if has_input_head_axis:
+        heads = _heads_of_array(values, "heads", "query")
+        kv_heads = _heads_of_array(values, "kv_heads", "key")
     if heads % kv_heads:
         raise AttnError(
             f"{heads} query head{'s' if heads > 1 else ''} can't share {kv_heads} key heads evenly",
-            where="kv_heads" if problem.kv_heads else "key",
+            where="kv_heads" if values["kv_heads"] else "key",
             hint=f"choose a divisor of {heads}" if heads > 1 else "give heads, the number of query heads",
         )
-    return Layout(array.shape[0] if array.ndim > 2 else None, heads, kv_heads, apart)
+    return Layout(array.shape[0] if array.ndim > 2 else None, heads, kv_heads, has_input_head_axis)
 
 
-def _counted(problem: "Problem", name: str, owner: str) -> int:
-    """The number of heads that an array of four axes has; a number that was given must be the same."""
-    count = int(getattr(problem, owner).shape[1])
-    said = getattr(problem, name)
-    if said is not None and said != count:
-        raise AttnError(f"{name} is {said}; {owner} has {count} heads on its second axis", where=name)
+def _heads_of_array(values: Mapping[str, Any], name: str, owner: str) -> int:
+    """The number of heads of an array [b h n d]; a number that is given must be the same."""
+    count = int(values[owner].shape[1])
+    given = values[name]
+    if given is not None and given != count:
+        raise AttnError(f"{name} is {given}; {owner} has {count} heads on its second axis", where=name)
     return count
-
-
-for a, b in dict(apart="has_input_head_axis").items():
-    setattr(Layout, b, property(lambda s, a=a: getattr(s, a)))
-Layout.splits_heads = Layout.splits
-Layout.batch_axes = Layout.items
-Layout.input_axes = Layout.given
-Layout.score_axes = Layout.leading
-Layout.with_kv_heads = Layout.of_keys

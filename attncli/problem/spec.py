@@ -1,252 +1,281 @@
-"""Problem: what is asked, checked. Its fields are the keys of a problem file and the options of `attn compute`."""
+"""ProblemSpec: a checked problem, as plans, engines and writers read it; its fields are the keys of a problem file."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
-from functools import cached_property, lru_cache
-from typing import TYPE_CHECKING, Any
+from functools import cached_property
+from typing import Any
 
-from attncli.base.axes import Letters
-from attncli.base.dtypes import NAMES
+from attncli.base.dtypes import NAMES, Precision
 from attncli.base.lazy_numpy import Array
-from attncli.ops import look_up
+from attncli.ops import kinds, look_up
 from attncli.ops.registry import Operator
-from attncli.problem.find import find_label
-from attncli.problem.layout import Layout, layout_of
-from attncli.problem.results import DEFAULT_SELECTION
-from attncli.problem.validate import check
-
-if TYPE_CHECKING:
-    from attncli.trace.result import Result
-
-SOURCES = "Where the numbers come from"
-PROJECTIONS = "Projections"
-STAGES = "The three stages"
-RANDOM = "Random numbers"
-NUMBERS = "Numbers"
-HEADS = "Heads"
-MASKS = "Who may attend to whom"
-CACHE = "The cache"
-QUERIES = "Which queries"
-
-
-@dataclass(frozen=True)
-class Field:
-    """What is said about one key of a problem: how it is read, and its help."""
-
-    name: str
-    # "matrix", "vector", "truths", "counts", "window", "labels", "text", "vocabulary", "integer", "number", "word",
-    # "flag", or a kind of the catalogue
-    kind: str
-    help: str
-    panel: str
-    letters: Letters = ()
-    words: tuple[str, ...] = ()  # the choices of a word
-    least: float | None = None  # of an integer
-    above: float | None = None  # of a number
-    axes: tuple[int, ...] = ()  # how many axes a matrix may have; without it as many as letters
-
-
-def _key(kind: str, panel: str, help: str, *, default: Any = None, letters: str = "", **more: Any) -> Any:
-    """A field of Problem and its Key, in one place."""
-    said = {"kind": kind, "panel": panel, "help": help, "letters": tuple(letters.split()), **more}
-    if isinstance(default, Operator):
-        return field(default_factory=lambda: default, metadata=said)
-    return field(default=default, metadata=said)
+from attncli.problem.fields import (
+    CACHE,
+    HEADS,
+    INPUTS,
+    MASKS,
+    NUMBERS,
+    PROJECTIONS,
+    QUERIES,
+    RANDOM,
+    STAGES,
+    Field,
+    problem_field,
+)
+from attncli.problem.labels import find_label, numbered_labels
+from attncli.problem.layout import Layout
 
 
 @dataclass(frozen=True, kw_only=True)
-class Problem:
-    """What is asked: arrays, numbers, labels and chosen entries, each a key of a problem file.
+class ProblemSpec:
+    """A problem whose values were converted and checked by `attncli.problem.build.build`, the only way to make one.
 
-    Sequences are [n d], with batch items [b n d], or with heads apart [b h n d].
-
-    Raises AttnError where two of them contradict each other.
+    Sequences are [n d], with batch items [b n d], or with a head axis [b h n d]. Weight matrices are in_out, as
+    `x @ W` takes them, whatever `weight_layout` says of how they were given.
     """
 
-    embeddings: Array | None = _key(
-        "matrix", SOURCES, "the sequence; queries, keys and values are projected from it", letters="m x", axes=(2, 3)
+    embeddings: Array | None = problem_field(
+        "matrix",
+        INPUTS,
+        "the sequence; queries, keys and values are projected from it",
+        letters="m x",
+        axis_counts=(2, 3),
+        is_random_fill=True,
     )
-    query_embeddings: Array | None = _key(
-        "matrix", SOURCES, "a second sequence that asks (cross-attention)", letters="n y", axes=(2, 3)
+    query_embeddings: Array | None = problem_field(
+        "matrix",
+        INPUTS,
+        "a second sequence that asks (cross-attention)",
+        letters="n y",
+        axis_counts=(2, 3),
+        is_random_fill=True,
     )
-    tokens: tuple[str, ...] | None = _key("labels", SOURCES, "labels of the rows of embeddings or key", letters="m")
-    query_tokens: tuple[str, ...] | None = _key("labels", SOURCES, "labels of the queries", letters="n")
-    sentence: str | None = _key("text", SOURCES, "text whose words are looked up in the vocabulary")
-    vocabulary: Mapping[str, Array] | None = _key("vocabulary", SOURCES, "the vector of each word")
-    query: Array | None = _key("matrix", SOURCES, "queries, already projected", letters="n d", axes=(2, 3, 4))
-    key: Array | None = _key("matrix", SOURCES, "keys, already projected", letters="m c", axes=(2, 3, 4))
-    value: Array | None = _key(
-        "matrix", SOURCES, "values, already projected; without it the keys", letters="m e", axes=(2, 3, 4)
+    tokens: tuple[str, ...] | None = problem_field(
+        "labels", INPUTS, "labels of the rows of embeddings or key", letters="m"
     )
-    w_q: Array | None = _key("matrix", PROJECTIONS, "query weights; without it the identity", letters="y d")
-    w_k: Array | None = _key("matrix", PROJECTIONS, "key weights", letters="x c")
-    w_v: Array | None = _key("matrix", PROJECTIONS, "value weights", letters="x e")
-    w_o: Array | None = _key("matrix", PROJECTIONS, "output weights, after the heads are merged", letters="e o")
-    b_q: Array | None = _key("vector", PROJECTIONS, "query bias", letters="d")
-    b_k: Array | None = _key("vector", PROJECTIONS, "key bias", letters="c")
-    b_v: Array | None = _key("vector", PROJECTIONS, "value bias", letters="e")
-    b_o: Array | None = _key("vector", PROJECTIONS, "output bias", letters="o")
-    weight_layout: str = _key(
+    query_tokens: tuple[str, ...] | None = problem_field("labels", INPUTS, "labels of the queries", letters="n")
+    sentence: str | None = problem_field("text", INPUTS, "text whose words are looked up in the vocabulary")
+    vocabulary: Mapping[str, Array] | None = problem_field("vocabulary", INPUTS, "the vector of each word")
+    query: Array | None = problem_field(
+        "matrix", INPUTS, "queries, already projected", letters="n d", axis_counts=(2, 3, 4), is_random_fill=True
+    )
+    key: Array | None = problem_field(
+        "matrix", INPUTS, "keys, already projected", letters="m c", axis_counts=(2, 3, 4), is_random_fill=True
+    )
+    value: Array | None = problem_field(
+        "matrix",
+        INPUTS,
+        "values, already projected; without it the keys",
+        letters="m e",
+        axis_counts=(2, 3, 4),
+        is_random_fill=True,
+    )
+    w_q: Array | None = problem_field(
+        "matrix",
+        PROJECTIONS,
+        "query weights; without it the identity",
+        letters="y d",
+        is_weight=True,
+        is_random_fill=True,
+    )
+    w_k: Array | None = problem_field(
+        "matrix", PROJECTIONS, "key weights", letters="x c", is_weight=True, is_random_fill=True
+    )
+    w_v: Array | None = problem_field(
+        "matrix", PROJECTIONS, "value weights", letters="x e", is_weight=True, is_random_fill=True
+    )
+    w_o: Array | None = problem_field(
+        "matrix",
+        PROJECTIONS,
+        "output weights, after the heads are merged",
+        letters="h·e o",
+        is_weight=True,
+        is_random_fill=True,
+    )
+    b_q: Array | None = problem_field("vector", PROJECTIONS, "query bias", letters="d", is_random_fill=True)
+    b_k: Array | None = problem_field("vector", PROJECTIONS, "key bias", letters="c", is_random_fill=True)
+    b_v: Array | None = problem_field("vector", PROJECTIONS, "value bias", letters="e", is_random_fill=True)
+    b_o: Array | None = problem_field("vector", PROJECTIONS, "output bias", letters="o", is_random_fill=True)
+    weight_layout: str = problem_field(
         "word",
         PROJECTIONS,
         "how matrices are stored: in_out (x @ W) or out_in (x @ W.T, as nn.Linear does)",
         default="in_out",
         words=("in_out", "out_in"),
     )
-    heads: int | None = _key("integer", HEADS, "query heads that attend side by side; without it one", least=1)
-    kv_heads: int | None = _key("integer", HEADS, "key and value heads, each for several query heads", least=1)
-    qk_norm: Operator | None = _key("qk_norm", HEADS, "brings queries and keys of each head to one size")
-    sink: Array | None = _key(
-        "vector", HEADS, "a logit for each head that takes part in the softmax and is dropped", letters="h"
+    heads: int | None = problem_field("integer", HEADS, "query heads that attend side by side; without it one", least=1)
+    kv_heads: int | None = problem_field("integer", HEADS, "key and value heads, each for several query heads", least=1)
+    qk_norm: Operator | None = problem_field("qk_norm", HEADS, "brings queries and keys of each head to one size")
+    sink: Array | None = problem_field(
+        "vector",
+        HEADS,
+        "a logit for each head that takes part in the softmax and is dropped",
+        letters="h",
+        decides_dtype=False,
     )
-    score: Operator = _key(
+    score: Operator = problem_field(
         "score",
         STAGES,
         "how well each key answers each query",
         default=Operator(look_up("score", "scaled_dot")),
     )
-    scale: float | None = _key("number", STAGES, "number multiplied into the score instead of the score's own")
-    softcap: float | None = _key(
+    scale: float | None = problem_field("number", STAGES, "number multiplied into the score instead of the score's own")
+    softcap: float | None = problem_field(
         "number", STAGES, "squeezes scores between -softcap and softcap, before bias and masks", above=0
     )
-    position: Operator | None = _key("position", STAGES, "what tells the model where queries and keys stand")
-    normalize: Operator = _key(
+    position: Operator | None = problem_field("position", STAGES, "what tells the model where queries and keys stand")
+    normalize: Operator = problem_field(
         "normalize", STAGES, "from scores to weights", default=Operator(look_up("normalize", "softmax"))
     )
-    context: Operator = _key(
+    context: Operator = problem_field(
         "context",
         STAGES,
         "from weights and values to the answer",
         default=Operator(look_up("context", "weighted_sum")),
     )
-    mask: Array | None = _key(
-        "truths", MASKS, "1 or true where the query may attend to the key; broadcasts", letters="n m", axes=(1, 2, 3, 4)
+    mask: Array | Operator | None = problem_field(
+        "boolean_matrix",
+        MASKS,
+        "1 or true where the query may attend to the key (broadcasts), or the name of a mask",
+        letters="n m",
+        axis_counts=(1, 2, 3, 4),
+        decides_dtype=False,
     )
-    bias: Array | None = _key(
-        "matrix", MASKS, "numbers added to the scores; broadcasts", letters="n m", axes=(1, 2, 3, 4)
+    bias: Array | None = problem_field(
+        "matrix",
+        MASKS,
+        "numbers added to the scores; broadcasts",
+        letters="n m",
+        axis_counts=(1, 2, 3, 4),
+        decides_dtype=False,
     )
-    causal: bool = _key("flag", MASKS, "no query sees a key that stands after it", default=False)
-    window: tuple[float, float] | None = _key(
+    causal: bool = problem_field("flag", MASKS, "no query sees a key that stands after it", default=False)
+    window: tuple[float, float] | None = problem_field(
         "window", MASKS, "keys visible to the left and right of a query; inf or -1 for no limit"
     )
-    key_lengths: Array | None = _key(
-        "counts", MASKS, "how many keys of each batch item are real; the rest is padding", letters="b"
+    key_lengths: Array | None = problem_field(
+        "counts",
+        MASKS,
+        "how many keys of each batch item are real; the rest is padding",
+        letters="b",
+        decides_dtype=False,
     )
-    align: str = _key(
+    align: str = problem_field(
         "word",
         MASKS,
         "where queries stand among the keys: from the first (after the cache), or up to the last real key",
         default="top_left",
         words=("top_left", "bottom_right"),
     )
-    past_key: Array | None = _key("matrix", CACHE, "keys that come before key", letters="p c", axes=(2, 3, 4))
-    past_value: Array | None = _key("matrix", CACHE, "values that come before value", letters="p e", axes=(2, 3, 4))
-    only: tuple[str, ...] | None = _key(
+    past_key: Array | None = problem_field(
+        "matrix", CACHE, "keys that come before key", letters="p c", axis_counts=(2, 3, 4)
+    )
+    past_value: Array | None = problem_field(
+        "matrix", CACHE, "values that come before value", letters="p e", axis_counts=(2, 3, 4)
+    )
+    only: tuple[str, ...] | None = problem_field(
         "labels", QUERIES, "the queries to compute: labels, or positions from 0", letters="n"
     )
-    seed: int | None = _key("integer", RANDOM, "starts the random numbers", least=0)
-    generator: str = _key(
+    seed: int | None = problem_field("integer", RANDOM, "starts the random numbers", least=0)
+    generator: str = problem_field(
         "word",
         RANDOM,
         "the stream of random numbers: pcg64, or legacy (numpy.random.seed)",
         default="pcg64",
         words=("pcg64", "legacy"),
     )
-    init: Operator | None = _key("generator", RANDOM, "draws every projection, and embedding, that is missing")
-    token_count: int | None = _key("integer", RANDOM, "how many embeddings to draw", least=1)
-    dim: int | None = _key("integer", RANDOM, "features of the embeddings to draw", least=1)
-    d_k: int | None = _key("integer", RANDOM, "columns of w_q and w_k to draw; without it dim", least=1)
-    d_v: int | None = _key("integer", RANDOM, "columns of w_v to draw; without it dim", least=1)
+    init: Operator | None = problem_field("generator", RANDOM, "draws every projection, and embedding, that is missing")
+    token_count: int | None = problem_field("integer", RANDOM, "how many embeddings to draw", least=1)
+    dim: int | None = problem_field("integer", RANDOM, "features of the embeddings to draw", least=1)
+    d_k: int | None = problem_field("integer", RANDOM, "columns of w_q and w_k to draw; without it dim", least=1)
+    d_v: int | None = problem_field("integer", RANDOM, "columns of w_v to draw; without it dim", least=1)
 
-    dtype: str | None = _key(
+    dtype: str | None = problem_field(
         "word", NUMBERS, "the type that is computed and stored; without it the inputs' own", words=NAMES
     )
 
-    def __post_init__(self) -> None:
-        check(self)
+    layout: Layout = field(repr=False)
+    # The length of each axis letter, as one head has it.
+    lengths: Mapping[str, int] = field(repr=False)
+
+    @property
+    def precision(self) -> Precision:
+        """The type that is computed and stored."""
+        return Precision(self.dtype or "float64")
 
     @property
     def is_self_attention(self) -> bool:
-        """Whether queries and keys come from one sequence (self-attention)."""
+        """Whether queries and keys come from one sequence."""
         return self.query is None and self.query_embeddings is None
 
-    @cached_property
-    def layout(self) -> Layout:
-        """The axes before queries and keys, and how many heads there are."""
-        return layout_of(self)
-
     @property
-    def asking(self) -> Array:
-        """The array whose rows ask."""
+    def query_source(self) -> Array:
+        """The array whose rows become queries: `query`, `query_embeddings` or `embeddings`."""
         return next(x for x in (self.query, self.query_embeddings, self.embeddings) if x is not None)
 
     @property
     def past_count(self) -> int:
-        """How many keys are in the cache."""
-        return 0 if self.past_key is None else int(self.past_key.shape[-2])
+        """The number of cached keys."""
+        return self.lengths.get("p", 0)
 
     @property
     def new_key_count(self) -> int:
-        """How many keys are given or projected, the cache apart."""
-        source = self.key if self.key is not None else self.embeddings
-        assert source is not None  # check() saw to it
-        return int(source.shape[-2])
+        """The number of keys without the cached ones."""
+        return self.lengths[self.new_key_letter]
+
+    @property
+    def new_key_letter(self) -> str:
+        """The letter of the keys that are given or projected: `m`, or `k` where others are cached."""
+        return new_key_letter(self.past_key)
 
     @property
     def key_labels(self) -> tuple[str, ...]:
-        """The name of each key, cached ones first: its token, or its number from 1."""
+        """The label of each key, cached ones first: its token, or a word and its number from 1."""
         past, new = self.past_count, self.new_key_count
         if self.tokens and len(self.tokens) == past + new:
             return self.tokens
-        return _numbered("past", past) + (self.tokens or _numbered("token" if self.is_self_attention else "key", new))
+        word = "token" if self.is_self_attention else "key"
+        return numbered_labels("past", past) + (self.tokens or numbered_labels(word, new))
 
     @property
     def query_labels(self) -> tuple[str, ...]:
-        """The name of each query, before `only` chooses among them."""
+        """The label of each query, also of those that `only` leaves out."""
         if self.query_tokens:
             return self.query_tokens
-        count = int(self.asking.shape[-2])
+        count = int(self.query_source.shape[-2])
         if self.is_self_attention or (self.query_embeddings is None and self.tokens and count == self.new_key_count):
             return self.key_labels[self.past_count :]
-        return _numbered("query", count)
+        return numbered_labels("query", count)
 
     @property
     def selected_query_labels(self) -> tuple[str, ...]:
-        """The names of the queries that are computed."""
-        labels, chosen = self.query_labels, self.selected_queries
-        return labels if chosen is None else tuple(labels[at] for at in chosen)
+        """The labels of the queries that are computed."""
+        labels, selected = self.query_labels, self.selected_queries
+        return labels if selected is None else tuple(labels[index] for index in selected)
 
-    @property
+    @cached_property
     def selected_queries(self) -> list[int] | None:
-        """The positions of the queries to compute, or None for all."""
+        """The positions of the queries that are computed, or None for all."""
         if self.only is None:
             return None
-        return [at for wanted in self.only for at in find_label(wanted, self.query_labels, where="only")]
-
-    def compute(
-        self, select: Iterable[str] = DEFAULT_SELECTION, *, every_step: bool = False, executor: str = "threads"
-    ) -> "Result":
-        """Run the pipeline; the result has the selected names as attributes.
-
-        What is large is computed in blocks by the `executor` ("threads", "serial" or the address of a Dask scheduler),
-        and of its tables of scores and weights the selected ones are kept; with `every_step` nothing is left out.
-        """
-        from attncli.engine.options import RunOptions  # noqa: PLC0415 - the same
-        from attncli.engine.run import run  # noqa: PLC0415 - the pipeline stands on Problem; this is its public face
-
-        return run(self, select, every_step=every_step, options=RunOptions(executor))
+        labels = self.query_labels
+        return [index for label in self.only for index in find_label(label, labels, where="only")]
 
 
-@lru_cache(maxsize=8)  # everything that asks who is who asks again, and there may be a hundred thousand
-def _numbered(word: str, count: int) -> tuple[str, ...]:
-    """The labels `token_1`, `token_2` and so on."""
-    return tuple(f"{word}_{number}" for number in range(1, count + 1))
+def new_key_letter(past_key: Array | None) -> str:
+    """The letter of the keys that are given or projected: `m`, or `k` where others are cached."""
+    return "m" if past_key is None else "k"
 
 
-FIELDS: Mapping[str, Field] = {f.name: Field(name=f.name, **f.metadata) for f in fields(Problem)}
-
-ProblemSpec = Problem
-from attncli.base.dtypes import Precision
-
-Problem.query_source = property(lambda s: s.asking)
-Problem.precision = property(lambda s: Precision(s.dtype or "float64"))
+FIELDS: Mapping[str, Field] = {f.name: Field(name=f.name, **f.metadata) for f in fields(ProblemSpec) if f.metadata}
+# The value of each field that is not given.
+DEFAULTS: Mapping[str, Any] = {
+    f.name: f.default_factory() if callable(f.default_factory) else f.default for f in fields(ProblemSpec) if f.metadata
+}
+# The fields that may hold an operator of the computation, in the order of the registry's kinds.
+OPERATOR_FIELDS = tuple(
+    name
+    for kind in kinds()
+    for name, field in FIELDS.items()
+    if kind != "generator" and field.kind == ("boolean_matrix" if kind == "mask" else kind)
+)

@@ -14,7 +14,7 @@ from pairs import Row, against, compare, peak
 import attncli
 from attncli.cli.streams import buffer_chunks
 from attncli.io.origin import Origin
-from attncli.io.parse.matrix import read
+from attncli.io.parse.matrix import read_text_array
 from attncli.io.readers import json as json_reader
 from attncli.io.readers import yaml as yaml_reader
 from attncli.render.formats import csv as csv_view
@@ -22,7 +22,8 @@ from attncli.render.formats import json as json_view
 from attncli.render.view import View
 
 READ = (
-    "from attncli.io.parse.matrix import read; from attncli.io.origin import Origin; read({!r}, 'embeddings', Origin())"
+    "from attncli.io.parse.matrix import read_text_array; from attncli.io.origin import Origin; "
+    "read_text_array({!r}, ('embeddings',), Origin())"
 )
 
 
@@ -40,7 +41,11 @@ def _read(numbers: np.ndarray, folder: Path) -> Iterator[Row]:
     for extra in _with_and_without_orjson():
         title = f"CSV in, 100000 × 64{extra} / numpy.loadtxt"
         yield compare(
-            title, lambda: read(table, "embeddings", Origin()), lambda: np.loadtxt(table, delimiter=","), 3, "≤ 1"
+            title,
+            lambda: read_text_array(table, ("embeddings",), Origin()),
+            lambda: np.loadtxt(table, delimiter=","),
+            3,
+            "≤ 1",
         )
     own, size = peak([sys.executable, "-c", "import numpy"]), numbers.nbytes / 2**20
     above = peak([sys.executable, "-c", READ.format(table)]) - own

@@ -12,7 +12,7 @@ import pytest
 
 import attncli
 from attncli.io.origin import Origin
-from attncli.io.parse import matrix
+from attncli.io.parse.matrix import read_text_array
 from tests.cli.running import Run
 
 FIELDS = ["format", "pipeline", "query_tokens", "key_tokens", "scores", "weights", "output"]
@@ -86,8 +86,7 @@ def test_every_format_of_numbers_reads_back(suffix: str, run: Run, tutorial: str
     file = f"out.{suffix}"
     assert run("compute", tutorial, "--select", "weights", "-o", file).stdout == ""
     entry = "#weights" if suffix in ("json", "yaml") else ""
-    again = matrix.read(f"{file}{entry}", "embeddings", Origin(folder=tmp_path))
-    assert isinstance(again, matrix.LabelledArray)
+    again = read_text_array(f"{file}{entry}", ("embeddings",), Origin(folder=tmp_path))
     assert again.array.tobytes() == computed(tmp_path, "weights").weights.tobytes()
     if not entry:
         assert again.labels == ("word_1", "word_2", "word_3", "word_4")

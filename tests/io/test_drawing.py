@@ -5,18 +5,12 @@ from typing import Any
 import numpy as np
 import pytest
 
+from attncli import Problem
 from attncli.base.errors import AttnError
-from attncli.io.assemble import assemble
-from attncli.io.origin import Origin, RawValue
-from attncli.problem.spec import Problem
-
-
-def problem(**keys: Any) -> Problem:
-    return assemble({key: RawValue(value, Origin()) for key, value in keys.items()})
 
 
 def test_the_stream_is_used_in_a_fixed_order() -> None:
-    drawn = problem(seed=5, token_count=3, dim=4, heads=2, init="normal:mean=1,std=2")
+    drawn = Problem(seed=5, token_count=3, dim=4, heads=2, init="normal:mean=1,std=2")
     stream = np.random.default_rng(5)
     np.testing.assert_array_equal(drawn.embeddings, stream.normal(1, 2, (3, 4)))
     for name in ("w_q", "w_k", "w_v", "w_o"):
@@ -24,7 +18,7 @@ def test_the_stream_is_used_in_a_fixed_order() -> None:
 
 
 def test_the_legacy_stream_draws_the_tutorials_matrices() -> None:
-    drawn = problem(seed=42, generator="legacy", init="randint:low=0,high=3", embeddings=[[1, 0, 0]])
+    drawn = Problem(seed=42, generator="legacy", init="randint:low=0,high=3", embeddings=[[1, 0, 0]])
     assert drawn.w_q is not None
     assert drawn.w_q.tolist() == [[2, 0, 2], [2, 0, 0], [2, 1, 2]]
     assert drawn.w_k is not None
@@ -34,14 +28,14 @@ def test_the_legacy_stream_draws_the_tutorials_matrices() -> None:
 
 
 def test_the_legacy_stream_is_used_in_the_same_order() -> None:
-    drawn = problem(seed=7, generator="legacy", token_count=3, dim=4, heads=2, init="uniform:low=-1,high=2")
+    drawn = Problem(seed=7, generator="legacy", token_count=3, dim=4, heads=2, init="uniform:low=-1,high=2")
     stream = np.random.RandomState(7)
     for name, rows in {"embeddings": 3, "w_q": 4, "w_k": 4, "w_v": 4, "w_o": 4}.items():
         np.testing.assert_array_equal(getattr(drawn, name), stream.uniform(-1, 2, (rows, 4)), err_msg=name)
 
 
 def test_what_is_given_takes_nothing_from_the_stream() -> None:
-    drawn = problem(seed=5, embeddings=[[1, 2]], w_q="identity", w_k="normal:std=0.1", init="uniform")
+    drawn = Problem(seed=5, embeddings=[[1, 2]], w_q="identity", w_k="normal:std=0.1", init="uniform")
     stream = np.random.default_rng(5)
     assert drawn.w_q is not None
     assert drawn.w_q.tolist() == [[1, 0], [0, 1]]
@@ -50,7 +44,7 @@ def test_what_is_given_takes_nothing_from_the_stream() -> None:
 
 
 def test_a_matrix_made_by_rule_needs_no_seed() -> None:
-    drawn = problem(query=[[1.0, 2, 3]], key=[[1.0, 2]], score="general:w=identity", tokens=["a"])
+    drawn = Problem(query=[[1.0, 2, 3]], key=[[1.0, 2]], score="general:w=identity", tokens=["a"])
     assert drawn.score.parameters["w"].tolist() == [[1, 0], [0, 1], [0, 0]]
 
 
@@ -82,33 +76,33 @@ SHAPES: dict[str, tuple[dict[str, Any], dict[str, tuple[int, ...]]]] = {
 def test_a_matrix_has_the_shape_that_its_neighbours_ask_for(
     keys: dict[str, Any], shapes: dict[str, tuple[int, ...]]
 ) -> None:
-    drawn = problem(seed=1, embeddings="normal", token_count=3, dim=4, init="normal", **keys)
+    drawn = Problem(seed=1, embeddings="normal", token_count=3, dim=4, init="normal", **keys)
     assert {name: getattr(drawn, name).shape for name in shapes} == shapes
 
 
 def test_without_init_whole_numbers_below_three_are_drawn() -> None:
-    drawn = problem(seed=1, token_count=50, dim=9)
+    drawn = Problem(seed=1, token_count=50, dim=9)
     for name in ("embeddings", "w_q", "w_k", "w_v"):
         assert set(getattr(drawn, name).ravel()) == {0, 1, 2}, name
     assert drawn.w_o is None
 
 
 def test_what_is_given_is_not_drawn() -> None:
-    drawn = problem(seed=1, embeddings=[[1, 2]], w_k="identity", init="ones")
+    drawn = Problem(seed=1, embeddings=[[1, 2]], w_k="identity", init="ones")
     assert drawn.w_k is not None
     assert drawn.w_k.tolist() == [[1, 0], [0, 1]]
     assert drawn.w_v is not None
     assert drawn.w_v.tolist() == [[1, 1], [1, 1]]
-    assert problem(embeddings=[[1, 2]]).w_q is None
+    assert Problem(embeddings=[[1, 2]]).w_q is None
 
 
 def test_queries_that_are_given_need_no_weights() -> None:
-    drawn = problem(query=[[1.0, 2.0]], key=[[1.0, 2.0]], seed=1, init="normal")
+    drawn = Problem(query=[[1.0, 2.0]], key=[[1.0, 2.0]], seed=1, init="normal")
     assert (drawn.w_q, drawn.w_k, drawn.w_v) == (None, None, None)
 
 
 def test_a_score_may_have_its_own_matrix_drawn() -> None:
-    drawn = problem(
+    drawn = Problem(
         query=[[1.0, 2, 3]],
         key=[[1.0, 2]],
         seed=3,
@@ -138,5 +132,16 @@ def test_a_score_may_have_its_own_matrix_drawn() -> None:
 )
 def test_what_can_not_be_drawn_says_why(keys: dict[str, Any], message: str) -> None:
     with pytest.raises(AttnError) as caught:
-        problem(**keys)
+        Problem(**keys)
     assert message in str(caught.value)
+
+
+def test_a_parameter_is_drawn_beside_one_that_is_stored_out_in() -> None:
+    drawn = Problem(
+        query=[[1.0, 2, 3]],
+        key=[[1.0, 2]],
+        seed=3,
+        score={"additive": {"w1": np.ones((5, 2)), "w2": "normal", "v": [1, 2, 3, 4, 5]}},
+        weight_layout="out_in",
+    )
+    np.testing.assert_array_equal(drawn.spec.score.parameters["w2"], np.random.default_rng(3).normal(size=(5, 3)).T)

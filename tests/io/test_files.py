@@ -10,14 +10,8 @@ from typing import Any
 import pytest
 
 from attncli.base.errors import AttnError
-from attncli.io.assemble import assemble
-from attncli.io.origin import Origin, RawValue
 from attncli.io.writers import atomic, problem_text
-from attncli.problem.spec import Problem
-
-
-def problem(**keys: Any) -> Problem:
-    return assemble({key: RawValue(value, Origin()) for key, value in keys.items()})
+from tests.problems import problem
 
 
 def names(folder: Path) -> list[str]:

@@ -6,6 +6,7 @@ import pytest
 
 from attncli.base.errors import AttnError
 from attncli.io.parse.grammar import parse
+from attncli.problem.convert.operators import to_operator
 
 
 @pytest.mark.parametrize(
@@ -20,14 +21,21 @@ from attncli.io.parse.grammar import parse
         ("general:w={a: [1, 2], b: [3, 4]}", ("general", {"w": {"a": [1, 2], "b": [3, 4]}})),
         (" gaussian : sigma = 2 ", ("gaussian", {"sigma": 2})),
         ("general:w=m.yaml#a", ("general", {"w": "m.yaml#a"})),
-        ({"gaussian": {"sigma": 2}}, ("gaussian", {"sigma": 2})),
-        ({"dot": None}, ("dot", {})),
-        ({"dot": {}}, ("dot", {})),
     ],
     ids=str,
 )
-def test_both_forms_are_read(written: Any, expected: tuple[str, dict[str, Any]]) -> None:
-    assert parse(written, "score") == expected
+def test_the_short_form_is_read(written: Any, expected: tuple[str, dict[str, Any]]) -> None:
+    assert parse(written, ("score",)) == expected
+
+
+@pytest.mark.parametrize(
+    ("mapping", "name", "given"),
+    [({"gaussian": {"sigma": 2}}, "gaussian", {"sigma": 2}), ({"dot": None}, "dot", {}), ({"dot": {}}, "dot", {})],
+    ids=str,
+)
+def test_the_long_form_is_read(mapping: Any, name: str, given: dict[str, Any]) -> None:
+    operator = to_operator("score", mapping, ("score",))
+    assert (operator.record.name, operator.given) == (name, given)
 
 
 @pytest.mark.parametrize(
@@ -39,17 +47,29 @@ def test_both_forms_are_read(written: Any, expected: tuple[str, dict[str, Any]])
         ("gaussian:=2", "score: '=2' is not key=value"),
         ("gaussian:sigma=1,sigma=2", "score: sigma is given twice"),
         ("gaussian:sigma=1,", "score: '' is not key=value"),
-        ({"a": 1, "b": 2}, 'score: {"a": 1, "b": 2} is no name'),
-        ({"a": 1}, 'score: {"a": 1} is no name'),
-        ({1: None}, 'score: {"1": null} is no name'),
-        ({"gaussian": 2}, 'score: {"gaussian": 2} is no name'),
-        ({}, "score: {} is no name"),
         ("general:w=[[1, 2]", "score, w: is not YAML"),
-        (3, "score: 3 is no name; write NAME, NAME:key=value or {NAME: {key: value}}"),
     ],
     ids=str,
 )
 def test_anything_else_is_refused(written: Any, message: str) -> None:
     with pytest.raises(AttnError) as caught:
-        parse(written, "score")
+        parse(written, ("score",))
+    assert str(caught.value).startswith(message)
+
+
+@pytest.mark.parametrize(
+    ("value", "message"),
+    [
+        ({"a": 1, "b": 2}, 'score: {"a": 1, "b": 2} is no name'),
+        ({"a": 1}, 'score: {"a": 1} is no name'),
+        ({1: None}, 'score: {"1": null} is no name'),
+        ({"gaussian": 2}, 'score: {"gaussian": 2} is no name'),
+        ({}, "score: {} is no name"),
+        (3, "score: 3 is no name; write NAME, NAME:key=value or {NAME: {key: value}}"),
+    ],
+    ids=str,
+)
+def test_what_names_no_operator_is_refused(value: Any, message: str) -> None:
+    with pytest.raises(AttnError) as caught:
+        to_operator("score", value, ("score",))
     assert str(caught.value).startswith(message)

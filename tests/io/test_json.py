@@ -5,6 +5,7 @@ import math
 import pytest
 
 from attncli.base.errors import AttnError
+from attncli.base.text import json_excerpt
 from attncli.io.readers import json
 
 REFUSED = {
@@ -39,4 +40,4 @@ def test_what_is_refused_says_where(text: str, message: str) -> None:
     [(None, "null"), (True, "true"), ("yes", '"yes"'), ([1] * 40, "[1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, ...")],
 )
 def test_a_value_is_said_shortly(value: object, text: str) -> None:
-    assert json.said(value) == text
+    assert json_excerpt(value) == text

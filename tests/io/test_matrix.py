@@ -9,9 +9,13 @@ import numpy as np
 import pytest
 
 from attncli.base.errors import AttnError
-from attncli.io.origin import Origin
-from attncli.io.parse import matrix
-from attncli.io.parse.matrix import LabelledArray, PendingRandom
+from attncli.io.assemble import assemble
+from attncli.io.origin import Origin, RawValue
+from attncli.io.parse.problem_keys import read_value
+from attncli.problem.convert.arrays import LabelledArray
+from attncli.problem.convert.fields import to_field
+from attncli.problem.convert.operators import PendingRandom
+from attncli.problem.spec import FIELDS
 
 TWO = [[1.0, 2.0], [3.0, 4.0]]
 FILES = {
@@ -49,9 +53,15 @@ def folder(tmp_path: Path) -> Path:
 
 
 def read(written: Any, folder: Path = Path()) -> LabelledArray:
-    found = matrix.read(written, "w_q", Origin("p.yaml", folder))
+    found = converted(written, folder)
     assert isinstance(found, LabelledArray)
     return found
+
+
+def converted(written: Any, folder: Path = Path()) -> Any:
+    """What a matrix was written as, read and converted."""
+    field = FIELDS["w_q"]
+    return to_field(field, read_value(field, RawValue(written, Origin("p.yaml", folder))))
 
 
 @pytest.mark.parametrize(
@@ -119,7 +129,7 @@ def test_rows_may_be_arrays() -> None:
 
 @pytest.mark.parametrize("written", ["normal", "randint:low=0,high=3", {"uniform": {"low": -1}}, {"identity": None}])
 def test_a_generator_is_kept_until_the_shape_is_known(written: Any) -> None:
-    assert isinstance(matrix.read(written, "w_q", Origin()), PendingRandom)
+    assert isinstance(converted(written), PendingRandom)
 
 
 REFUSED: dict[str, tuple[Any, str]] = {
@@ -162,7 +172,7 @@ REFUSED: dict[str, tuple[Any, str]] = {
 @pytest.mark.parametrize(("written", "message"), REFUSED.values(), ids=REFUSED)
 def test_what_is_no_matrix_is_an_error_that_names_its_place(written: Any, message: str, folder: Path) -> None:
     with pytest.raises(AttnError) as caught:
-        matrix.read(written, "w_q", Origin("p.yaml", folder))
+        assemble({"w_q": RawValue(written, Origin("p.yaml", folder))})
     assert message in str(caught.value).replace(f"{folder}/", "")
     assert "\n" not in str(caught.value)
 

@@ -9,7 +9,7 @@ import pytest
 
 from attncli.base.errors import AttnError
 from attncli.io.origin import Origin
-from attncli.io.parse import matrix
+from attncli.io.parse.matrix import read_text_array
 from attncli.io.readers import csv, fast_csv
 from tests.io.test_csv import READ, REFUSED
 
@@ -21,7 +21,7 @@ def reader(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> s
         monkeypatch.setitem(sys.modules, "orjson", None)
     else:
         pytest.importorskip("orjson")
-    monkeypatch.setattr(fast_csv, "LEAST", 1)
+    monkeypatch.setattr(fast_csv, "MIN_SIZE", 1)
     return request.param
 
 
@@ -30,7 +30,7 @@ def reader(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> s
 def test_a_table_that_is_plain_is_the_table_that_it_is(
     text: str, at_once: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(fast_csv, "AT_ONCE", at_once)
+    monkeypatch.setattr(fast_csv, "BLOCK_SIZE", at_once)
     (tmp_path / "t.csv").write_text(text, newline="", encoding="utf-8")
     table, expected = fast_csv.read(tmp_path / "t.csv"), csv.read(text, "t.csv")
     if table is not None:
@@ -63,7 +63,7 @@ PLAIN = {
 @pytest.mark.parametrize("text", PLAIN.values(), ids=PLAIN)
 @pytest.mark.parametrize("at_once", [6, 2**20])
 def test_these_are_plain(text: str, at_once: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(fast_csv, "AT_ONCE", at_once)
+    monkeypatch.setattr(fast_csv, "BLOCK_SIZE", at_once)
     (tmp_path / "t.csv").write_text(text, newline="", encoding="utf-8")
     table, expected = fast_csv.read(tmp_path / "t.csv"), csv.read(text.removeprefix("\ufeff"), "t.csv")
     assert table is not None
@@ -98,8 +98,7 @@ def with_care(text: str, name: str) -> tuple[list[list[float]], tuple[str, ...] 
 
 
 def by_either(name: str) -> tuple[list[list[float]], tuple[str, ...] | None]:
-    found = matrix.read(name, "embeddings", Origin())
-    assert isinstance(found, matrix.LabelledArray)
+    found = read_text_array(name, ("embeddings",), Origin())
     return found.array.tolist(), found.labels
 
 
@@ -120,6 +119,6 @@ def test_numbers_are_right_to_the_last_digit(tmp_path: Path) -> None:
 
 
 def test_a_small_table_is_read_with_care_at_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(fast_csv, "LEAST", 100)
+    monkeypatch.setattr(fast_csv, "MIN_SIZE", 100)
     (tmp_path / "t.csv").write_text("1,2\n")
     assert fast_csv.read(tmp_path / "t.csv") is None

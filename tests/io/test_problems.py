@@ -11,7 +11,7 @@ from attncli.base.errors import AttnError
 from attncli.io.assemble import assemble
 from attncli.io.origin import Origin, RawValue
 from attncli.io.problem_files import Document, read_document
-from attncli.problem.spec import FIELDS, Problem
+from attncli.problem.spec import FIELDS
 
 
 def file(tmp_path: Path, text: str, name: str = "p.yaml") -> str:
@@ -198,4 +198,26 @@ def test_keys_have_names(text: str, labels: tuple[str, ...], tmp_path: Path) -> 
 
 def test_what_is_said_of_a_worked_example_is_no_part_of_the_problem(tmp_path: Path) -> None:
     told = "title: x\nabout: y\nsource: z\nexpected: {output: [[1]]}\nparts: []\ntogether: output\nembeddings: [[1]]\n"
-    assert isinstance(attncli.load(file(tmp_path, told)), Problem)
+    assert isinstance(attncli.load(file(tmp_path, told)), attncli.Problem)
+
+
+@pytest.mark.parametrize(
+    ("text", "keys"),
+    [
+        ("mask: causal", {"causal": True}),
+        ("mask: {window: {left: 1, right: 0}}", {"window": (1, 0)}),
+        ("mask: 'window:left=1,right=0'", {"window": (1, 0)}),
+        ("mask: m.csv", {"mask": [[1, 0], [0, 1]]}),
+    ],
+    ids=str,
+)
+def test_a_mask_is_a_table_or_an_operator(text: str, keys: dict[str, Any], tmp_path: Path) -> None:
+    (tmp_path / "m.csv").write_text("1,0\n0,1\n")
+    x = [[1.0, 2.0], [0.0, 3.0]]
+    by_file = attncli.load(file(tmp_path, f"query: {x}\nkey: {x}\n{text}\n"))
+    np.testing.assert_array_equal(by_file.compute().weights, attncli.Problem(query=x, key=x, **keys).compute().weights)
+
+
+def test_a_word_that_is_no_mask_names_files_and_masks() -> None:
+    with pytest.raises(AttnError, match=r"^--mask: unknown file or mask 'causl'; did you mean 'causal'"):
+        assemble(options(query="[[1]]", key="[[1]]", mask="causl"))

@@ -12,12 +12,13 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 import attncli
+from attncli.engine.run import run
 from attncli.io.assemble import assemble
-from attncli.io.origin import Origin, RawValue
 from attncli.io.problem_files import parse_document
 from attncli.io.readers import yaml
 from attncli.io.writers import atomic, problem_text
-from attncli.problem.spec import Problem
+from attncli.problem.spec import ProblemSpec
+from tests.problems import problem
 
 AWKWARD = [1 / 3, 1e-300, 5e-324, -0.0, 1.2345678901234567e150, 2.0**53, 1e16, -7.0, 0.1, 1e22, 123456789.123456789]
 LABELS = [
@@ -47,10 +48,6 @@ LABELS = [
 ]
 
 
-def problem(**keys: Any) -> Problem:
-    return assemble({key: RawValue(value, Origin()) for key, value in keys.items()})
-
-
 def bits(array: Any) -> list[bytes]:
     return [np.float64(number).tobytes() for number in np.asarray(array).ravel()]
 
@@ -74,7 +71,7 @@ def test_a_problem_that_is_written_is_read_again(suffix: str, tmp_path: Path) ->
     text = problem_text.problem_yaml(original) if suffix == ".yaml" else problem_text.problem_json(original)
     path = tmp_path / f"p{suffix}"
     path.write_text(text, encoding="utf-8")
-    again = attncli.load(path)
+    again = attncli.load(path).spec
     assert again.tokens == original.tokens
     assert bits(again.embeddings) == bits(original.embeddings)
     assert (again.heads, again.scale, str(again.score), again.only) == (
@@ -83,22 +80,22 @@ def test_a_problem_that_is_written_is_read_again(suffix: str, tmp_path: Path) ->
         "additive:activation=relu",
         ("yes", "3"),
     )
-    assert bits(again.compute().output) == bits(original.compute().output)
+    assert bits(run(again).output) == bits(run(original).output)
 
 
 def test_a_problem_in_a_folder_is_read_again(tmp_path: Path) -> None:
     original = problem(**FULL)
     atomic.atomic_write_folder(str(tmp_path / "new"), problem_text.problem_folder(original))
-    again = attncli.load(tmp_path / "new" / "problem.yaml")
+    again = attncli.load(tmp_path / "new" / "problem.yaml").spec
     assert again.tokens == original.tokens
     assert bits(again.embeddings) == bits(original.embeddings)
-    assert bits(again.compute().output) == bits(original.compute().output)
+    assert bits(run(again).output) == bits(run(original).output)
 
 
 @settings(deadline=None)
 @given(rows=st.lists(st.lists(st.floats(allow_nan=False, allow_infinity=False), min_size=2, max_size=2), min_size=1))
 def test_any_number_comes_back_bit_for_bit(rows: list[list[float]]) -> None:
-    original = Problem(embeddings=np.array(rows))
+    original = problem(embeddings=np.array(rows))
     again = assemble(parse_document(problem_text.problem_yaml(original), "p.yaml"))
     assert bits(again.embeddings) == bits(rows)
 
@@ -114,7 +111,7 @@ def test_any_label_comes_back_as_it_was(form: str, labels: list[str]) -> None:
     if form == "folder":
         with tempfile.TemporaryDirectory() as folder:
             atomic.atomic_write_folder(f"{folder}/new", problem_text.problem_folder(original))
-            again = attncli.load(f"{folder}/new/problem.yaml")
+            again = attncli.load(f"{folder}/new/problem.yaml").spec
     else:
         text = problem_text.problem_json(original) if form == "p.json" else problem_text.problem_yaml(original)
         again = assemble(parse_document(text, form))
@@ -122,16 +119,16 @@ def test_any_label_comes_back_as_it_was(form: str, labels: list[str]) -> None:
 
 
 @pytest.mark.parametrize("form", [problem_text.problem_yaml, problem_text.problem_json])
-def test_infinity_and_nan_are_written_in_words_that_are_read(form: Callable[[Problem], str]) -> None:
+def test_infinity_and_nan_are_written_in_words_that_are_read(form: Callable[[ProblemSpec], str]) -> None:
     numbers = np.array([[np.inf, -np.inf, np.nan]])
-    text = form(Problem(embeddings=numbers))
+    text = form(problem(embeddings=numbers))
     again = assemble(parse_document(text, "p.yaml")).embeddings
     assert again is not None
     np.testing.assert_array_equal(again, numbers)
 
 
 def test_what_json_can_not_hold_is_written_as_words() -> None:
-    text = problem_text.problem_json(Problem(embeddings=np.array([[np.inf, -np.inf, np.nan]])))
+    text = problem_text.problem_json(problem(embeddings=np.array([[np.inf, -np.inf, np.nan]])))
     written = json.loads(text, parse_constant=lambda word: f"bare {word}")
     assert written["embeddings"] == [["Infinity", "-Infinity", "NaN"]]
 

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from attncli.base.errors import AttnError
-from attncli.io.parse.sentence import embed
+from attncli.problem.sentence import embed
 
 WORDS = {"the": 1.0, "cat": 2.0, "sat": 3.0, "on": 4.0, "mat": 5.0}
 VOCABULARY = {word: np.array([number]) for word, number in WORDS.items()}

@@ -1,4 +1,4 @@
-"""Values of keys that are more than a number and less than a matrix."""
+"""Values of fields that are more than a number and less than a matrix, from text and from Python."""
 
 from typing import Any
 
@@ -8,17 +8,32 @@ import pytest
 from attncli.base.errors import AttnError
 from attncli.io.assemble import assemble
 from attncli.io.origin import Origin, RawValue
-from attncli.io.parse.values import counts, listed, truths, window
+from attncli.io.parse.problem_keys import read_value
+from attncli.problem.convert.fields import to_field
+from attncli.problem.convert.numbers import to_booleans, to_counts
+from attncli.problem.spec import FIELDS
+from tests.problems import problem
 
 INFINITE = float("inf")
 
 
+def converted(name: str, value: Any) -> Any:
+    """The value of a key as a problem holds it."""
+    return to_field(FIELDS[name], read_value(FIELDS[name], RawValue(value, Origin())))
+
+
 @pytest.mark.parametrize(
     ("written", "read"),
-    [(3, [3]), (0.5, [0.5]), ("3,5", [3, 5]), ("-1.5", [-1.5]), ("x.csv", "x.csv"), ([1, 2], [1, 2]), ("1,x", "1,x")],
+    [(3, [3]), (0.5, [0.5]), ("3,5", [3, 5]), ("-1.5", [-1.5]), ([1, 2], [1, 2])],
 )
 def test_a_number_alone_is_a_list_of_one(written: Any, read: Any) -> None:
-    assert listed(written) == read
+    assert converted("b_q", written).array.tolist() == read
+
+
+@pytest.mark.parametrize("name", ["x.csv", "1,x"])
+def test_what_is_no_list_of_numbers_is_the_name_of_a_file(name: str) -> None:
+    with pytest.raises(AttnError, match=r"x.csv: there is no such file|unknown file or generator '1,x'"):
+        converted("b_q", name)
 
 
 @pytest.mark.parametrize(
@@ -33,28 +48,28 @@ def test_a_number_alone_is_a_list_of_one(written: Any, read: Any) -> None:
     ],
 )
 def test_a_window_has_two_sides_and_a_side_may_have_no_limit(written: Any, read: tuple[float, float]) -> None:
-    assert window(written, "window") == read
+    assert converted("window", written) == read
 
 
 @pytest.mark.parametrize("written", ["2", "1,2,3", "a,b", "1.5,2", "-2,0", 5, [True, 1], ["1", None], "nan,1", ",", {}])
 def test_what_is_no_window_is_an_error_of_the_key(written: Any) -> None:
     with pytest.raises(AttnError, match=r"^window: "):
-        window(written, "window")
+        converted("window", written)
 
 
 def test_truths_are_ones_and_zeros() -> None:
-    assert truths(np.array([[1.0, 0]]), "mask").tolist() == [[True, False]]
-    assert truths(np.array([True]), "mask").tolist() == [True]
+    assert converted("mask", np.array([[1.0, 0]])).array.tolist() == [[True, False]]
+    assert converted("mask", np.array([True])).array.tolist() == [True]
     for wrong in (2.0, -1.0, 0.5, float("nan"), INFINITE):
         with pytest.raises(AttnError, match=r"^mask: .* is neither 0 nor 1"):
-            truths(np.array([1.0, wrong]), "mask")
+            to_booleans(np.array([1.0, wrong]), ("mask",), None)
 
 
 def test_counts_are_whole_numbers_from_nothing() -> None:
-    assert counts(np.array([0.0, 3]), "key_lengths").tolist() == [0, 3]
+    assert converted("key_lengths", np.array([0.0, 3])).array.tolist() == [0, 3]
     for wrong in (-1.0, 0.5, float("nan"), INFINITE, 1e300):
         with pytest.raises(AttnError, match=r"^key_lengths: .* is not a whole number from 0"):
-            counts(np.array([wrong]), "key_lengths")
+            to_counts(np.array([wrong]), ("key_lengths",), None)
 
 
 @pytest.mark.parametrize(
@@ -69,16 +84,15 @@ def test_counts_are_whole_numbers_from_nothing() -> None:
 )
 def test_a_mask_may_be_written_in_many_ways(written: Any) -> None:
     keys = {"query": [[1.0], [2.0]], "key": [[1.0], [2.0]], "mask": written}
-    problem = assemble({name: RawValue(value, Origin()) for name, value in keys.items()})
-    assert problem.mask is not None
-    assert problem.mask.tolist() == [[True, False], [True, True]]
+    mask: Any = problem(**keys).mask
+    assert mask.tolist() == [[True, False], [True, True]]
 
 
 @pytest.mark.parametrize("key", ["bias", "w_q", "embeddings"])
 def test_truths_are_no_numbers(key: str) -> None:
     keys = {"embeddings": [[1.0, 2]], "tokens": ["a"], key: [[True, False]]}
     with pytest.raises(AttnError, match=f"{key}: true and false are not numbers; write 1 and 0"):
-        assemble({name: RawValue(value, Origin()) for name, value in keys.items()})
+        problem(**keys)
 
 
 @pytest.mark.parametrize("written", ["yes", 1, 0, None, "true"])

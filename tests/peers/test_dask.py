@@ -11,13 +11,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-from attncli import AttnError, attention
+from attncli import AttnError, Problem, attention
 from attncli.engine import executors
 from attncli.engine.options import RunOptions
 from attncli.engine.run import run
-from attncli.io.assemble import assemble
-from attncli.io.origin import Origin, RawValue
-from attncli.problem.spec import Problem
 
 pytestmark = [pytest.mark.peer, pytest.mark.filterwarnings("ignore")]  # Dask's own sockets and loops
 
@@ -34,7 +31,7 @@ def cluster() -> Iterator[Any]:
 
 def problem(**keys: Any) -> Problem:
     given = {"query": Q, "key": K, "value": V, **keys}
-    return assemble({name: RawValue(value, Origin()) for name, value in given.items()})
+    return Problem(**given)
 
 
 @pytest.mark.parametrize(

@@ -134,10 +134,9 @@ def test_multihead_attention_answers_as_we_do(
 
 def problem_of(**keys: Any) -> Any:
     """A problem from arrays, as a file of arrays gives it."""
-    from attncli.io.assemble import assemble
-    from attncli.io.origin import Origin, RawValue
+    from attncli import Problem
 
-    return assemble({name: RawValue(value, Origin()) for name, value in keys.items()})
+    return Problem(**keys)
 
 
 @pytest.mark.parametrize("dtype", ["float32", "bfloat16"])

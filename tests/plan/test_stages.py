@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 from attncli import attention, load
-from attncli.io.assemble import assemble
-from attncli.io.origin import Origin, RawValue
+from attncli.engine.run import run
 from attncli.trace.result import Result
+from tests.problems import problem
 
 N, M, D = 5, 7, 4
 INFINITE = np.inf
@@ -22,7 +22,7 @@ QUERY, KEY, VALUE = numbers(N, D), numbers(M, D), numbers(M, 3)
 
 
 def computed(select: tuple[str, ...] = ("output",), **keys: Any) -> Result:
-    return assemble({name: RawValue(value, Origin()) for name, value in keys.items()}).compute(select)
+    return run(problem(**keys), select)
 
 
 def visible(**keys: Any) -> list[list[int]]:

@@ -9,8 +9,10 @@ import numpy as np
 import pytest
 
 import attncli
+from attncli.engine.run import run
 from attncli.io import examples
 from attncli.ops import operators
+from attncli.problem.spec import ProblemSpec
 from attncli.render.formats import json as json_view
 from attncli.render.formats import latex, markdown, terminal
 from attncli.render.sections import Section, sections
@@ -38,7 +40,7 @@ ALONE = ("the largest weight", "one key", "c(", "the first pair", "P = ", "key "
 
 
 def explained(part: examples.Part, **view: Any) -> list[Section]:
-    return list(sections(View(part.problem.compute(), explain=True, decimals=PLACES, **view)))
+    return list(sections(View(run(part.problem), explain=True, decimals=PLACES, **view)))
 
 
 def equations(section: Section) -> list[str]:
@@ -112,8 +114,8 @@ def test_every_pipeline_is_explained_truly(score: str, normalize: str) -> None:
             assert_true([line for section in shown for line in section.arithmetic])
 
 
-def test_everything_is_explained_truly(loaded: attncli.Problem) -> None:
-    result = loaded.compute()
+def test_everything_is_explained_truly(loaded: ProblemSpec) -> None:
+    result = run(loaded)
     places = 3 if loaded.dtype == "bfloat16" else 6 if loaded.dtype == "float32" else PLACES
     hidden = np.argwhere(np.isneginf(result.trace["masked_scores"].value))
     cells = [None] if not len(hidden) else [None, tuple(map(int, hidden[0][-2:]))]
@@ -124,8 +126,8 @@ def test_everything_is_explained_truly(loaded: attncli.Problem) -> None:
                     assert_true([line])
 
 
-def test_every_number_of_every_head_is_in_the_json_and_makes_a_document(loaded: attncli.Problem) -> None:
-    view = View(loaded.compute(), explain=True, expanded_axes=frozenset("bh"))
+def test_every_number_of_every_head_is_in_the_json_and_makes_a_document(loaded: ProblemSpec) -> None:
+    view = View(run(loaded), explain=True, expanded_axes=frozenset("bh"))
     by_name = {section.title.partition("  ")[0].partition(" ")[2]: section for section in sections(view)}
     steps = {step["name"]: step for step in json.loads("".join(json_view.render(view)))["steps"]}
     for name, step in steps.items():
@@ -138,8 +140,8 @@ def test_every_number_of_every_head_is_in_the_json_and_makes_a_document(loaded: 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("target", [TextTarget(80), TEXT_FILE], ids=["a screen", "a file"])
-def test_every_head_is_shown_as_text(target: TextTarget, loaded: attncli.Problem) -> None:
-    view = View(loaded.compute(), explain=True, expanded_axes=frozenset("bh"))
+def test_every_head_is_shown_as_text(target: TextTarget, loaded: ProblemSpec) -> None:
+    view = View(run(loaded), explain=True, expanded_axes=frozenset("bh"))
     assert terminal.render_sections(sections(view), target, 4)
 
 
@@ -163,7 +165,7 @@ def test_of_a_wide_result_the_first_number_is_worked_out() -> None:
 
 @pytest.mark.parametrize("part", PARTS)
 def test_the_last_number_of_the_arithmetic_stands_in_the_table(part: examples.Part) -> None:
-    result = part.problem.compute()
+    result = run(part.problem)
     for section in sections(View(result, explain=True, decimals=PLACES)):
         if section.arithmetic and section.grids[0].signs is None and "turned" not in section.title:
             (last,) = np.atleast_2d(value_of(section.arithmetic[-1].split(" = ")[-1]))
@@ -176,7 +178,7 @@ def test_the_last_number_of_the_arithmetic_stands_in_the_table(part: examples.Pa
 
 @pytest.mark.parametrize("part", PARTS)
 def test_every_number_that_is_explained_is_in_the_json(part: examples.Part) -> None:
-    view = View(part.problem.compute(), explain=True)
+    view = View(run(part.problem), explain=True)
     steps = {step["name"]: step for step in json.loads("".join(json_view.render(view)))["steps"]}
     for section in sections(view):
         if (numbered := re.match(r"\d+\. (\w+)", section.title)) is None:
@@ -227,7 +229,7 @@ def test_steps_that_do_nothing_are_not_shown() -> None:
 
 
 def test_a_head_is_chosen_by_its_largest_weight_or_by_name() -> None:
-    result = examples.load("multi_head").parts[0].problem.compute(("weights",))
+    result = run(examples.load("multi_head").parts[0].problem, ("weights",))
     largest = int(result.weights.max(axis=(1, 2)).argmax())
     for head, expected in ((None, largest), (0, 0), (1, 1)):
         positions = {} if head is None else {"h": head}

@@ -73,12 +73,13 @@ def _write_report(example: "Example", save_command: str) -> None:
 def _make_report(example: "Example", save_command: str) -> "ExampleReport":
     """Compute every part and compare it with its published numbers."""
     from attncli.analysis.compare import compare
+    from attncli.engine.run import run
     from attncli.render.reports.example import ExampleReport, PartReport
     from attncli.render.view import View
 
     parts = []
     for part in example.parts:
-        result = part.problem.compute(part.show)
+        result = run(part.problem, part.show)
         parts.append(
             PartReport(
                 title=part.title,

@@ -1,1 +1,1 @@
-"""Parsing: from what people write to arrays, numbers and operators."""
+"""Parsing: the texts in the values of a problem, by the kinds of their keys."""

@@ -1,1 +1,1 @@
-"""Readers, one file a format: from text to lists, mappings and numbers."""
+"""Readers, one file for each format: from bytes or text to arrays, lists and mappings."""

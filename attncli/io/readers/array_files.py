@@ -1,4 +1,4 @@
-"""Numbers in `.npy`, `.npz` and `.safetensors` files: headers are read and checked first, and nothing is unpickled."""
+"""Arrays in `.npy`, `.npz` and `.safetensors` files: headers are checked first, and nothing is unpickled."""
 
 import json
 import math
@@ -12,9 +12,10 @@ from attncli.base.dtypes import BFLOAT16
 from attncli.base.errors import AttnError, UnknownNameError
 from attncli.base.lazy_numpy import Array, np
 from attncli.io.origin import opening
+from attncli.problem.convert.arrays import LabelledArray
+from attncli.problem.spec import FIELDS
 
 NPY, NPZ, SAFETENSORS = ".npy", ".npz", ".safetensors"
-SUFFIXES = (NPY, NPZ, SAFETENSORS)
 INSTALL = "pip install 'attncli[safetensors]'"
 
 # The types of a .safetensors file, as NumPy reads their bytes.
@@ -28,15 +29,7 @@ _TYPES = {
 }
 
 
-@dataclass(frozen=True)
-class Typed:
-    """Numbers, and the name of the floating type they were stored in (None for whole numbers and booleans)."""
-
-    array: Array
-    dtype: str | None
-
-
-def read(path: Path, entry: str) -> Typed:
+def read(path: Path, entry: str) -> LabelledArray:
     """The array in a file: its only one, or the entry named; of the others nothing but headers is read.
 
     Raises AttnError where the file is not what its suffix says, or promises more than it holds or memory has.
@@ -46,31 +39,45 @@ def read(path: Path, entry: str) -> Typed:
         if path.suffix.lower() == NPY:
             if entry:
                 raise AttnError(f"has one array and no entries, so #{entry} names nothing", where=where)
-            return _typed(_npy(path, where), where)
-        found = _npz(path) if path.suffix.lower() == NPZ else _safetensors(path)
-        if not entry and len(found) != 1:
-            hint = f"name one: {path.name}#{next(iter(found))}" if found else "expected one array"
-            raise AttnError(f"has {len(found)} entries", where=where, hint=hint)
-        name = entry or next(iter(found))
-        if name not in found:
-            raise UnknownNameError("entry", name, found, where=where)
-        read = found[name].read()
-        if not isinstance(read, Typed):
+            return _convert(_npy(path, where), where)
+        entries = _entries(path)
+        if not entry and len(entries) != 1:
+            hint = f"name one: {path.name}#{next(iter(entries))}" if entries else "expected one array"
+            raise AttnError(f"has {len(entries)} entries", where=where, hint=hint)
+        name = entry or next(iter(entries))
+        if name not in entries:
+            raise UnknownNameError("entry", name, entries, where=where)
+        array = entries[name].read()
+        if not isinstance(array, LabelledArray):
             raise AttnError("holds words", where=f"{where}#{name}", hint="expected numbers")
-        return read
+        return array
 
 
-def names(path: Path) -> list[str]:
-    """The names of the entries of an `.npz` or `.safetensors` file, none of which is read."""
-    with opening(str(path)):
-        return list(_npz(path) if path.suffix.lower() == NPZ else _safetensors(path))
+def read_problem(path: Path, name: str) -> tuple[Mapping[str, Any], Mapping[int, int]]:
+    """The entries of an `.npz` or `.safetensors` file as values of a problem; there are no lines.
+
+    Raises AttnError where no entry has the name of a field, before any of them is read.
+    """
+    with opening(name):
+        entries = _entries(path)
+        if entries and not set(entries) & set(FIELDS):  # a model's checkpoint, for example
+            hint = f"name the entry where it belongs, as in --w-q '{name}#{next(iter(entries))}'"
+            raise AttnError("has no entry with the name of a key", where=name, hint=hint)
+        values = {key: entry.read() for key, entry in entries.items()}
+    return {key: _plain_value(value, FIELDS[key].kind if key in FIELDS else "") for key, value in values.items()}, {}
 
 
-def entries(path: Path) -> Mapping[str, Any]:
-    """Every entry of an `.npz` or `.safetensors` file by its name: numbers as `Typed`, words as text."""
-    with opening(str(path)):
-        found = _npz(path) if path.suffix.lower() == NPZ else _safetensors(path)
-        return {name: entry.read() for name, entry in found.items()}
+def _plain_value(value: Any, kind: str) -> Any:
+    """An entry as its field takes it: one number, labels and windows as Python's numbers, other arrays as they are."""
+    if not isinstance(value, LabelledArray) or (value.array.ndim and kind not in ("labels", "window")):
+        return value
+    plain = value.array.tolist()
+    return [int(x) if float(x).is_integer() else x for x in plain] if isinstance(plain, list) else plain
+
+
+def _entries(path: Path) -> "Mapping[str, _ZipEntry | _Tensor]":
+    """The entries of an `.npz` or `.safetensors` file by their names, none of which is read."""
+    return _npz(path) if path.suffix.lower() == NPZ else _safetensors(path)
 
 
 @dataclass(frozen=True)
@@ -90,14 +97,14 @@ class _ZipEntry:
             try:
                 with archive.open(info) as stream:
                     shape, fortran, dtype = _header(stream, where)
-                    size = _promised(shape, dtype, where)
-                    _affordable(size, where)
+                    size = _byte_count(shape, dtype, where)
+                    _check_memory(size, where)
                     raw = stream.read(size) if info.file_size >= size else b""
             except (zipfile.BadZipFile, RuntimeError, NotImplementedError, EOFError) as error:
                 raise AttnError(f"can't be unpacked ({error})", where=where) from None
-        _held(size, len(raw), where)
+        _check_size(size, len(raw), where)
         array = np.frombuffer(raw, dtype=dtype).reshape(shape, order="F" if fortran else "C")
-        return array.tolist() if dtype.kind == "U" else _typed(array, where)
+        return array.tolist() if dtype.kind == "U" else _convert(array, where)
 
 
 def _npz(path: Path) -> dict[str, _ZipEntry]:
@@ -122,16 +129,16 @@ class _Tensor:
     shape: tuple[int, ...]
     offset: int
 
-    def read(self) -> Typed:
+    def read(self) -> LabelledArray:
         """The array, mapped from the file."""
         where = f"{self.path}#{self.name}"
         if self.dtype not in _TYPES:
             raise AttnError(f"holds numbers of type {self.dtype}", where=where, hint=f"expected {', '.join(_TYPES)}")
         array = _mapped(self.path, np.dtype(_TYPES[self.dtype]), self.shape, self.offset)
         if self.dtype == "BF16":
-            _affordable(4 * array.size, where)
-            return Typed((array.astype(np.uint32) << 16).view(np.float32), BFLOAT16)
-        return _typed(array, where)
+            _check_memory(4 * array.size, where)
+            return LabelledArray((array.astype(np.uint32) << 16).view(np.float32), dtype=BFLOAT16)
+        return _convert(array, where)
 
 
 def _safetensors(path: Path) -> dict[str, _Tensor]:
@@ -165,12 +172,12 @@ def _npy(path: Path, where: str) -> Array:
     with path.open("rb") as stream:
         shape, fortran, dtype = _header(stream, where)
         offset = stream.tell()
-        _held(_promised(shape, dtype, where), os.fstat(stream.fileno()).st_size - offset, where)
+        _check_size(_byte_count(shape, dtype, where), os.fstat(stream.fileno()).st_size - offset, where)
     return _mapped(path, dtype, shape, offset, "F" if fortran else "C")
 
 
 def _mapped(path: Path, dtype: Any, shape: tuple[int, ...], offset: int, order: Any = "C") -> Array:
-    """Numbers that stay in the file until they are used."""
+    """An array that is mapped into memory: it is read where it is used."""
     if 0 in shape:
         return np.empty(shape, dtype=dtype)
     return np.asarray(np.memmap(path, dtype=dtype, mode="r", offset=offset, shape=shape or (1,), order=order)).reshape(
@@ -179,7 +186,7 @@ def _mapped(path: Path, dtype: Any, shape: tuple[int, ...], offset: int, order: 
 
 
 def _header(stream: IO[bytes], where: str) -> tuple[tuple[int, ...], bool, Any]:
-    """Shape, order and type as the header of an array says them; raises AttnError where it says nonsense."""
+    """Shape, order and type in the header of an array; raises AttnError where the header is not sound."""
     from tokenize import TokenError  # noqa: PLC0415 - what a header of nonsense may raise
 
     headers = {(1, 0): np.lib.format.read_array_header_1_0, (2, 0): np.lib.format.read_array_header_2_0}
@@ -194,34 +201,35 @@ def _header(stream: IO[bytes], where: str) -> tuple[tuple[int, ...], bool, Any]:
     return shape, fortran, dtype
 
 
-def _promised(shape: tuple[int, ...], dtype: Any, where: str) -> int:
-    """How many bytes a header promises."""
+def _byte_count(shape: tuple[int, ...], dtype: Any, where: str) -> int:
+    """The number of bytes that a header promises."""
     if any(length < 0 for length in shape):
         raise AttnError("is no sound .npy file", where=where)
     return math.prod(shape) * int(dtype.itemsize)
 
 
-def _held(promised: int, held: int, where: str) -> None:
+def _check_size(promised: int, held: int, where: str) -> None:
+    """Raise AttnError where a file holds fewer bytes than its header promises."""
     if promised > held:
         raise AttnError(f"promises {promised} bytes of numbers and holds {held}", where=where, hint="it was cut off")
 
 
-def _affordable(size: int, where: str) -> None:
-    """Refuse what this machine's memory can't take."""
+def _check_memory(size: int, where: str) -> None:
+    """Raise AttnError where an array is larger than this machine's memory."""
     memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") if hasattr(os, "sysconf") else 2**63
     if size > memory:
         raise AttnError(f"wants {size} bytes for its numbers, more than this machine's memory", where=where)
 
 
-def _typed(array: Array, where: str) -> Typed:
-    """Numbers as the problem takes them: booleans and floating types as they are, whole numbers as float64."""
+def _convert(array: Array, where: str) -> LabelledArray:
+    """An array as a problem takes it: booleans and floating types as they are, integers as float64."""
     match array.dtype.kind:
         case "b":
-            return Typed(array, None)
+            return LabelledArray(array)
         case "i" | "u":
-            _affordable(8 * array.size, where)
-            return Typed(array.astype(np.float64), None)
+            _check_memory(8 * array.size, where)
+            return LabelledArray(array.astype(np.float64))
         case "f":
             native = array.astype(array.dtype.newbyteorder("="), copy=False)
-            return Typed(native, native.dtype.name)
+            return LabelledArray(native, dtype=native.dtype.name)
     raise AttnError(f"holds numbers of type {array.dtype}", where=where, hint="expected real numbers")

@@ -5,7 +5,7 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
-from attncli.base.errors import AttnError
+from attncli.base.errors import AttnError, ErrorPath
 from attncli.base.lazy_numpy import Array, np
 from attncli.base.text import shorten
 
@@ -26,7 +26,7 @@ Row = tuple[int, list[str]]  # the line in the file, its cells
 
 @dataclass(frozen=True)
 class Table:
-    """The numbers of a table, and the labels of its rows and columns where it has them."""
+    """The numbers [rows columns] of a table, and the labels of its rows and columns where it has them."""
 
     numbers: Array
     labels: tuple[str, ...] | None
@@ -35,7 +35,7 @@ class Table:
 
 @dataclass(frozen=True)
 class Layout:
-    """How a table is laid out: what stands between its cells, the cells of its header, and whether it has labels."""
+    """How a table is written: its delimiter, the cells of its header, and whether its first column has labels."""
 
     delimiter: str
     columns: tuple[str, ...] | None
@@ -43,13 +43,13 @@ class Layout:
 
 
 def layout(text: str, name: str, delimiter: str | None = None) -> Layout:
-    """The layout that the first lines of a table show; raises AttnError where they are no table."""
+    """The layout of a table, from its first lines; raises AttnError where they are no table."""
     rows = list(_rows(text, name, delimiter))
     if len(rows) < 2:
         raise AttnError("has no numbers", where=name)
     header = rows[0][1] if _is_header(rows) else None
     columns = tuple(cell.strip() for cell in header) if header else None
-    return Layout(delimiter or _told_by(text), columns, _has_labels(header, rows[1:] if header else rows))
+    return Layout(delimiter or _find_delimiter(text), columns, _has_labels(header, rows[1:] if header else rows))
 
 
 def are_labels(labels: Sequence[str], layout: Layout) -> bool:
@@ -58,10 +58,14 @@ def are_labels(labels: Sequence[str], layout: Layout) -> bool:
 
 
 def read(text: str, name: str, delimiter: str | None = None) -> Table:
-    """The table that a text holds; without a delimiter it is told by the first row that has one.
+    r"""Parse a table; without a delimiter the first one that a row has is taken.
 
     A first row without a number is a header; a first column without a number, or under an empty header cell, has
     the labels. Raises AttnError that names the line of a cell that is no number, or of a row of another length.
+
+    >>> table = read("cat,1,2\ndog,3,4\n", "words.csv")
+    >>> table.numbers.tolist(), table.labels
+    ([[1.0, 2.0], [3.0, 4.0]], ('cat', 'dog'))
     """
     rows = list(_rows(text, name, delimiter))
     if not rows:
@@ -72,35 +76,35 @@ def read(text: str, name: str, delimiter: str | None = None) -> Table:
         raise AttnError("has a header and no numbers", where=name)
     labelled = _has_labels(header[1] if header else None, body)
     skip = 1 if labelled else 0
-    numbers = [_numbers(cells[skip:], f"{name}, line {line}") for line, cells in body]
+    numbers = [_numbers(cells[skip:], (name, f"line {line}")) for line, cells in body]
     _same_lengths(numbers, header, body, name, skip)
     if labelled and (unnamed := next((line for line, cells in body if not cells[0].strip()), None)):
-        raise AttnError("an empty label", where=f"{name}, line {unnamed}", hint="name the row")
+        raise AttnError("an empty label", where=(name, f"line {unnamed}"), hint="name the row")
     labels = tuple(cells[0].strip() for _, cells in body) if labelled else None
     columns = tuple(cell.strip() for cell in header[1][-len(numbers[0]) :]) if header else None
     return Table(np.array(numbers, dtype=np.float64), labels, columns)
 
 
 def _rows(text: str, name: str, delimiter: str | None) -> Iterator[Row]:
-    """The rows that are neither blank nor comments, with their lines; quoted cells may hold anything."""
+    """The rows that are neither blank nor comments, with their line numbers; quoted cells may have any characters."""
     records = list(_records(_lines(text)))
-    delimiter = delimiter or _told_by(text)
+    delimiter = delimiter or _find_delimiter(text)
     if delimiter == " ":
         yield from ((line, record.split()) for line, record in records)
         return
     last = 0
 
-    def fed() -> Iterator[str]:
+    def lines_of_records() -> Iterator[str]:
         nonlocal last
         for line, record in records:
             last = line
             yield f"{record}\n"
 
     try:
-        for cells in csv.reader(fed(), delimiter=delimiter, skipinitialspace=True, strict=True):
+        for cells in csv.reader(lines_of_records(), delimiter=delimiter, skipinitialspace=True, strict=True):
             yield last, cells
     except csv.Error as error:
-        raise AttnError(f"is not CSV: {error}", where=f"{name}, line {last}") from None
+        raise AttnError(f"is not CSV: {error}", where=(name, f"line {last}")) from None
 
 
 def _lines(text: str) -> list[str]:
@@ -108,13 +112,13 @@ def _lines(text: str) -> list[str]:
     return text.replace("\r\n", "\n").replace("\r", "\n").split("\n")
 
 
-def _told_by(text: str) -> str:
-    """What stands between cells: the mark in the first row that has one; blanks where none has."""
+def _find_delimiter(text: str) -> str:
+    """The delimiter of the first row that has one; blanks where none has."""
     return next(filter(None, (_delimiter(record) for _, record in _records(_lines(text)))), " ")
 
 
 def _records(lines: Iterable[str]) -> Iterator[tuple[int, str]]:
-    """The rows that count, each with its first line; a quotation may go on over several lines."""
+    """The rows that are neither blank nor comments, each with its first line; a quotation may extend over several."""
     start, parts, quoted = 0, list[str](), False
     for number, line in enumerate(lines, 1):
         if not parts and (not line.strip() or line.lstrip().startswith("#")):
@@ -138,13 +142,13 @@ def _is_open(line: str, quoted: bool) -> bool:
 
 
 def _delimiter(record: str) -> str:
-    """What stands between the cells of a row: a tab before a semicolon before a comma, outside quotes."""
+    """The delimiter of a row, outside quotes: a tab before a semicolon before a comma."""
     bare = re.sub(r'"(?:[^"]|"")*"', "", record)
     return next((mark for mark in "\t;," if mark in bare), "")
 
 
 def _is_word(cell: str) -> bool:
-    """Neither empty, nor a number, nor digits that were meant as one (`1,5`, `1.2.3`, `50%`); `nan` may be a word."""
+    """Neither empty, nor a number, nor digits that resemble one (`1,5`, `1.2.3`, `50%`); `nan` may be a word."""
     signed = cell.strip()[:1] in ("+", "-") and cell.strip() in SPECIAL
     return bool(cell.strip()) and not NUMBER.match(cell) and not BROKEN.match(cell) and not signed
 
@@ -170,37 +174,37 @@ def _has_labels(header: Sequence[str] | None, body: Sequence[Row]) -> bool:
     return len(body[0][1]) > 1 and bool(first) and all(map(_is_word, first))
 
 
-def _numbers(cells: Sequence[str], where: str) -> list[float]:
+def _numbers(cells: Sequence[str], path: ErrorPath) -> list[float]:
     """The cells as numbers; the error names the column of the first that is none."""
     if not "".join(cells).strip(NUMERALS):
         try:
-            found = list(map(float, cells))
+            numbers = list(map(float, cells))
         except ValueError:
-            found = [float("inf")]
-        if not {float("inf"), float("-inf")} & set(found):
-            return found
+            numbers = [float("inf")]
+        if not {float("inf"), float("-inf")} & set(numbers):
+            return numbers
     numbers = []
     for column, cell in enumerate(cells, 1):
         if not NUMBER.match(cell):
             if cell.strip() not in SPECIAL:
-                raise _no_number(cell, f"{where}, number {column}")
+                raise _no_number(cell, (*path, f"number {column}"))
             numbers.append(SPECIAL[cell.strip()])
             continue
         number = float(cell)
         if number in (float("inf"), float("-inf")):
-            raise AttnError(f"{shorten(cell.strip())} is too large for a floating-point number", where=where)
+            raise AttnError(f"{shorten(cell.strip())} is too large for a floating-point number", where=path)
         numbers.append(number)
     return numbers
 
 
-def _no_number(cell: str, where: str) -> AttnError:
+def _no_number(cell: str, path: ErrorPath) -> AttnError:
     text = cell.strip()
     if not text:
-        return AttnError("an empty cell", where=where, hint="write a number, 0 for nothing")
+        return AttnError("an empty cell", where=path, hint="write a number, 0 for nothing")
     hint = None
     if re.fullmatch(r"[-+]?[0-9]+,[0-9]+", text):
         hint = f"write the decimal point as a point: {text.replace(',', '.')}"
-    return AttnError(f"{shorten(text)!r} is not a number", where=where, hint=hint)
+    return AttnError(f"{shorten(text)!r} is not a number", where=path, hint=hint)
 
 
 def _same_lengths(
@@ -211,11 +215,11 @@ def _same_lengths(
     usual = max(lengths, key=lengths.count)  # of equals the first
     for (line, _), length in zip(body, lengths, strict=True):
         if length != usual:
-            raise AttnError(f"{length} numbers where the other rows have {usual}", where=f"{name}, line {line}")
+            raise AttnError(f"{length} numbers where the other rows have {usual}", where=(name, f"line {line}"))
     if usual == 0:
         raise AttnError("has labels and no numbers", where=name)
     if header and len(header[1]) not in (usual, usual + skip):
         raise AttnError(
             f"the header has {len(header[1])} cells for {usual + skip} columns",
-            where=f"{name}, line {header[0]}",
+            where=(name, f"line {header[0]}"),
         )

@@ -1,7 +1,7 @@
-"""Large tables of plain numbers, under a header or beside labels or neither: read by a library, a part at a time.
+"""Large tables of plain numbers, with a header, labels, both or neither: parsed by a library, block by block.
 
-Whatever takes care (quotes, comments, cells that are no number, rows of several lengths) is left to the careful reader
-of `csv.py`, which then reads the whole file and says what is wrong.
+Tables with quotes, comments, cells that are no number or rows of several lengths are left to `csv.py`, which reads the
+whole file again and says what is wrong.
 """
 
 from collections.abc import Callable, Iterable, Iterator
@@ -12,11 +12,11 @@ from attncli.base.errors import AttnError
 from attncli.base.lazy_numpy import Array, np
 from attncli.io.readers import csv
 
-LEAST = 2**19  # bytes: a smaller table is read with care at once
-HEAD = 2**16  # bytes that show how the table is laid out
-AT_ONCE = 2**20  # bytes
+MIN_SIZE = 2**19  # bytes: a smaller table is parsed by csv.py at once
+HEAD_SIZE = 2**16  # bytes that the layout is found in
+BLOCK_SIZE = 2**20  # bytes
 NUMERALS = csv.NUMERALS.encode() + b"\t\n"
-MARK = b"\xef\xbb\xbf"  # by which some editors say that a text is UTF-8
+BYTE_ORDER_MARK = b"\xef\xbb\xbf"  # some editors begin UTF-8 text with it
 
 Loads = Callable[[bytes], Any]
 
@@ -24,8 +24,8 @@ Loads = Callable[[bytes], Any]
 def read(path: Path, delimiter: str | None = None) -> csv.Table | None:
     """The table in a file; None where it is small, or not as plain as that."""
     with path.open("rb") as stream:
-        head = stream.read(HEAD)
-        if len(head) + len(stream.read(LEAST)) < LEAST:
+        head = stream.read(HEAD_SIZE)
+        if len(head) + len(stream.read(MIN_SIZE)) < MIN_SIZE:
             return None
     try:
         first = head[: head.rfind(b"\n")].decode("utf-8-sig")
@@ -46,7 +46,7 @@ def read(path: Path, delimiter: str | None = None) -> csv.Table | None:
 
 
 def _numbers(path: Path, layout: csv.Layout, labels: list[str]) -> Array:
-    """The numbers, while labels join their list; raises ValueError where a line is not plain."""
+    """The numbers; labels are appended to the list. Raises ValueError where a line is not plain."""
     loads = _orjson() if layout.delimiter != " " else None
     skip = 0 if layout.columns is None else 1
     if loads is None and not layout.labelled:
@@ -54,7 +54,7 @@ def _numbers(path: Path, layout: csv.Layout, labels: list[str]) -> Array:
     parts: list[Array] = []
     for number, block in enumerate(_blocks(path)):
         lines = block.partition(b"\n")[2] if skip and number == 0 else block
-        lines = _apart(lines, layout.delimiter.encode(), labels) if layout.labelled else lines
+        lines = _split_labels(lines, layout.delimiter.encode(), labels) if layout.labelled else lines
         if lines.strip():
             parts.append(_by_orjson(loads, lines, layout.delimiter) if loads else _by_text(lines, layout.delimiter))
     return np.concatenate(parts)
@@ -63,8 +63,8 @@ def _numbers(path: Path, layout: csv.Layout, labels: list[str]) -> Array:
 def _blocks(path: Path) -> Iterator[bytes]:
     """The lines of a file, some of them at a time."""
     with path.open("rb") as stream:
-        rest = stream.read(len(MARK)).removeprefix(MARK)
-        while part := stream.read(AT_ONCE):
+        rest = stream.read(len(BYTE_ORDER_MARK)).removeprefix(BYTE_ORDER_MARK)
+        while part := stream.read(BLOCK_SIZE):
             lines, _, after = part.rpartition(b"\n")
             if lines or part.startswith(b"\n"):
                 yield rest + lines
@@ -74,8 +74,8 @@ def _blocks(path: Path) -> Iterator[bytes]:
         yield rest
 
 
-def _apart(lines: bytes, delimiter: bytes, labels: list[str]) -> bytes:
-    """The lines without their first cells, which join the labels."""
+def _split_labels(lines: bytes, delimiter: bytes, labels: list[str]) -> bytes:
+    """The lines without their first cells, which are appended to the labels."""
     cells = [line.partition(delimiter) for line in lines.split(b"\n") if line.strip()]
     if any(b'"' in label or b"#" in label for label, _, _ in cells):
         raise ValueError
@@ -96,7 +96,7 @@ def _by_text(lines: bytes, delimiter: str) -> Array:
 
 
 def _orjson() -> Loads | None:
-    """How orjson reads, where it is installed."""
+    """The parser of orjson, where it is installed."""
     try:
         import orjson  # noqa: PLC0415 - an optional extra
     except ImportError:

@@ -1,4 +1,4 @@
-"""JSON: `json.loads`, with keys that stand twice refused."""
+"""JSON: `json.loads`, with duplicate keys and numbers beyond all floats refused."""
 
 import json
 import math
@@ -8,18 +8,18 @@ from typing import Any
 from attncli.base.errors import AttnError
 from attncli.base.text import shorten
 
-_LARGE = re.compile(r"[0-9][eE]\+?[0-9]{3}|[0-9]{300}")  # what a number that is too large looks like
+_LARGE = re.compile(r"[0-9][eE]\+?[0-9]{3}|[0-9]{300}")  # may be beyond all floats
 
 
 def read(text: str, name: str) -> Any:
     """The value of a JSON text; raises AttnError that names the line."""
     try:
-        value = json.loads(text, object_pairs_hook=_once)
+        value = json.loads(text, object_pairs_hook=_unique_keys)
         if _may_be_infinite(value) and _LARGE.search(text):
-            return json.loads(text, object_pairs_hook=_once, parse_float=_finite)
+            return json.loads(text, object_pairs_hook=_unique_keys, parse_float=_finite)
         return value
     except json.JSONDecodeError as error:
-        raise AttnError(f"is not JSON: {error.msg}", where=f"{name}, line {error.lineno}") from None
+        raise AttnError(f"is not JSON: {error.msg}", where=(name, f"line {error.lineno}")) from None
     except RecursionError:
         raise AttnError("lists are nested too deep", where=name) from None
     except AttnError as error:
@@ -29,7 +29,7 @@ def read(text: str, name: str) -> Any:
 
 
 def _may_be_infinite(value: Any) -> bool:
-    """Whether a number in it may be infinite: because it was too large, or because a word says so."""
+    """Whether a number in a value is infinite: it is beyond all floats, or the text says `Infinity`."""
     if isinstance(value, dict):
         return any(map(_may_be_infinite, value.values()))
     if isinstance(value, list):
@@ -48,16 +48,11 @@ def _finite(text: str) -> float:
     return number
 
 
-def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    """A mapping in which no key stands twice."""
-    found = dict(pairs)
-    if len(found) < len(pairs):
+def _unique_keys(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """A mapping without duplicate keys."""
+    mapping = dict(pairs)
+    if len(mapping) < len(pairs):
         keys = [key for key, _ in pairs]
         twice = next(key for key in keys if keys.count(key) > 1)
         raise AttnError(f"the key {twice!r} stands twice", hint="keep one of them")
-    return found
-
-
-def said(value: Any) -> str:
-    """A value as JSON writes it, not longer than a few words: `null`, `true`, `"yes"`."""
-    return shorten(json.dumps(value, ensure_ascii=False, default=repr))
+    return mapping

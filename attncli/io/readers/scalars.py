@@ -1,4 +1,4 @@
-"""Scalars: what a plain word means, by the core of YAML 1.2. `1e3` is a number, `010` is ten, `no` is a word."""
+"""Scalars of YAML 1.2's core schema: `1e3` is a number, `010` is ten, `no` is a word."""
 
 import re
 from typing import Any
@@ -6,7 +6,7 @@ from typing import Any
 from attncli.base.errors import AttnError
 from attncli.base.text import shorten
 
-LONGEST_INTEGER = 300  # digits; a longer one is read as a floating-point number, or is too large for one
+MAX_INTEGER_DIGITS = 300  # digits; a longer one is read as a floating-point number, or is too large for one
 
 _INTEGER = re.compile(r"[-+]?[0-9]+\Z")
 _RADIX = re.compile(r"0o[0-7]+\Z|0x[0-9a-fA-F]+\Z")
@@ -21,13 +21,16 @@ _WORDS: dict[str, Any] = {
 
 
 def scalar(text: str) -> Any:
-    """What a plain word means: a number, true, false, null, or the word itself.
+    """The value of a plain word: a number, a boolean, None, or the word itself.
 
     Raises AttnError where a number is larger than any floating-point number.
+
+    >>> scalar("1e3"), scalar("010"), scalar("no"), scalar("~")
+    (1000.0, 10, 'no', None)
     """
     if text in _WORDS:
         return _WORDS[text]
-    if _INTEGER.match(text) and len(text) < LONGEST_INTEGER:
+    if _INTEGER.match(text) and len(text) < MAX_INTEGER_DIGITS:
         return int(text)
     if _FLOAT.match(text):
         number = float(text)

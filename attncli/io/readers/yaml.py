@@ -1,7 +1,7 @@
 """YAML, with the core scalars of YAML 1.2: `1e3` is a number, `010` is ten, `no` is a word.
 
-Values are built straight from the events of LibYAML: depth and aliases are bounded while they are read, a key that
-stands twice is an error, and each list and mapping remembers its line.
+Values are built from the events of LibYAML: depth and aliases are bounded while they are parsed, a duplicate key is an
+error, and the first line of each list and mapping is kept.
 """
 
 from typing import Any
@@ -11,8 +11,8 @@ import yaml
 from attncli.base.errors import AttnError
 from attncli.io.readers.scalars import scalar
 
-DEEPEST = 40
-LARGEST_EXPANSION = 1_000_000  # what all aliases together may stand for
+MAX_DEPTH = 40
+MAX_EXPANSION = 1_000_000  # values that all aliases together may repeat
 
 _LOADER: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 STRING = "tag:yaml.org,2002:str"
@@ -30,7 +30,7 @@ def read(text: str, name: str) -> tuple[Any, dict[int, int]]:
             builder.take(event)
     except yaml.MarkedYAMLError as error:
         mark = error.problem_mark or error.context_mark
-        place = f"{name}, line {mark.line + 1}" if mark else name
+        place = (name, f"line {mark.line + 1}") if mark else (name,)
         raise AttnError(f"is not YAML: {error.problem or error.context}", where=place) from None
     except yaml.YAMLError as error:
         raise AttnError(f"is not YAML: {getattr(error, 'reason', error)}", where=name) from None
@@ -38,7 +38,7 @@ def read(text: str, name: str) -> tuple[Any, dict[int, int]]:
 
 
 class _Builder:
-    """Puts values together, event by event, with a stack of its own: no text is too deep for it."""
+    """Builds a value event by event, with a stack of its own instead of recursion."""
 
     def __init__(self, name: str) -> None:
         self.name = name
@@ -74,8 +74,8 @@ class _Builder:
 
     def _enter(self, container: Any, event: Any) -> None:
         self._nodes += 1
-        if len(self._open) == DEEPEST:
-            self._fail(f"lists are nested more than {DEEPEST} deep", event)
+        if len(self._open) == MAX_DEPTH:
+            self._fail(f"lists are nested more than {MAX_DEPTH} deep", event)
         if event.tag not in (None, "!"):
             self._fail(f"has the tag {event.tag}", event, "leave the tag out")
         self.lines[id(container)] = event.start_mark.line + 1
@@ -97,8 +97,8 @@ class _Builder:
         value, size = self._anchors[event.anchor]
         self._nodes += size
         self._expanded += size
-        if self._expanded > LARGEST_EXPANSION:
-            self._fail(f"aliases stand for more than {LARGEST_EXPANSION:,} values", event)
+        if self._expanded > MAX_EXPANSION:
+            self._fail(f"aliases stand for more than {MAX_EXPANSION:,} values", event)
         return value
 
     def _put(self, value: Any, event: Any) -> None:
@@ -142,7 +142,7 @@ class _Builder:
             self._fail(error.message, event)
 
     def _fail(self, message: str, event: Any, hint: str | None = None) -> Any:
-        raise AttnError(message, where=f"{self.name}, line {event.start_mark.line + 1}", hint=hint)
+        raise AttnError(message, where=(self.name, f"line {event.start_mark.line + 1}"), hint=hint)
 
 
 _NO_KEY = object()

@@ -3,7 +3,6 @@
 import io
 import json
 import math
-from dataclasses import fields
 from typing import Any
 
 from attncli.base.lazy_numpy import Array, np
@@ -12,21 +11,23 @@ from attncli.io.readers.array_files import NPY
 from attncli.io.writers.array_files import write_npy
 from attncli.io.writers.yaml_text import yaml_text
 from attncli.ops.registry import Operator
-from attncli.problem.spec import FIELDS, RANDOM, Field, Problem
+from attncli.problem.fields import RANDOM, Field
+from attncli.problem.spec import DEFAULTS, FIELDS, ProblemSpec
+from attncli.problem.weights import stored_values
 
 
-def problem_yaml(problem: Problem) -> str:
+def problem_yaml(problem: ProblemSpec) -> str:
     """The problem as one YAML file with all its numbers in it."""
     return yaml_text({name: _plain_value(value) for name, value in _values_to_write(problem).items()})
 
 
-def problem_json(problem: Problem) -> str:
+def problem_json(problem: ProblemSpec) -> str:
     """The problem as one JSON file with all its numbers in it."""
     values = {name: _json_value(_plain_value(value)) for name, value in _values_to_write(problem).items()}
     return json.dumps(values, ensure_ascii=False, indent=1, allow_nan=False) + "\n"
 
 
-def problem_folder(problem: Problem) -> dict[str, str | bytes]:
+def problem_folder(problem: ProblemSpec) -> dict[str, str | bytes]:
     """The contents of each file of a folder, by its name: a file for each array, and `problem.yaml`, which names them.
 
     Arrays of up to two axes are tables in CSV, others `.npy` files.
@@ -50,18 +51,16 @@ def problem_folder(problem: Problem) -> dict[str, str | bytes]:
     return files
 
 
-def _values_to_write(problem: Problem) -> dict[str, Any]:
+def _values_to_write(problem: ProblemSpec) -> dict[str, Any]:
     """The keys that describe the problem: arrays, labels, operators, and every other key that is off its default."""
     values: dict[str, Any] = {}
-    for field in fields(problem):
-        value = getattr(problem, field.name)
-        if field.name == "tokens":
-            value = problem.key_labels
-        elif field.name == "query_tokens" and not problem.is_self_attention:
-            value = problem.query_labels
-        is_set = isinstance(value, Operator) or (value is not None and value is not field.default)
-        if is_set and not _is_replaced_by_arrays(FIELDS[field.name]):
-            values[field.name] = value
+    labels = {"tokens": problem.key_labels}
+    if not problem.is_self_attention:
+        labels["query_tokens"] = problem.query_labels
+    for name, value in {**stored_values(problem), **labels}.items():
+        is_set = isinstance(value, Operator) or (value is not None and value is not DEFAULTS[name])
+        if is_set and not _is_replaced_by_arrays(FIELDS[name]):
+            values[name] = value
     return values
 
 

@@ -7,13 +7,12 @@ from attncli.base.axes import Letters
 from attncli.ops import indices, positions, structural
 from attncli.plan.builder import PlanBuilder
 from attncli.plan.graph import GIVEN, Axes, Axis, Node
-from attncli.problem.validate.lengths import new_key_letter
 
 
 def project(builder: PlanBuilder) -> None:
     """Queries, keys and values: given, or projected from the sequences."""
     _add_sequences(builder)
-    layout, rows = builder.layout, new_key_letter(builder.problem)
+    layout, rows = builder.layout, builder.problem.new_key_letter
     of_queries, of_keys = layout.input_axes, layout.with_kv_heads(layout.input_axes)
     # The key's features are `d` where they must be as many as the query's.
     features = builder.problem.score.record.shapes.arrays.get("key", ("m", "c"))[-1]
@@ -28,7 +27,7 @@ def _add_sequences(builder: PlanBuilder) -> None:
     problem, batch = builder.problem, builder.layout.batch_axes
     selected = problem.selected_queries
     if problem.embeddings is not None:
-        rows = "n" if problem.is_self_attention and selected is None else new_key_letter(problem)
+        rows = "n" if problem.is_self_attention and selected is None else problem.new_key_letter
         _add_sequence(builder, "embeddings", "X", (*batch, rows, "x"))
     if problem.query_embeddings is not None:
         _add_sequence(builder, "query_embeddings", "Y", (*batch, builder.query_letter, "y"))

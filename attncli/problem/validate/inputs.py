@@ -1,45 +1,45 @@
-"""Keys and queries come from somewhere, and nothing is given that would not be used."""
+"""Checks that keys and queries come from somewhere, and that nothing is given that would not be used."""
 
-from typing import TYPE_CHECKING
+from collections.abc import Mapping
+from typing import Any
 
 from attncli.base.errors import AttnError
 
-if TYPE_CHECKING:
-    from attncli.problem.spec import Problem
+# The fields that would not be used beside `query`, and beside `key`.
+REPLACED_BY = {
+    "w_q": "query",
+    "b_q": "query",
+    "query_embeddings": "query",
+    "w_k": "key",
+    "b_k": "key",
+    "w_v": "key",
+    "b_v": "key",
+}
 
 
-def check_sources(problem: "Problem") -> None:
-    """Keys and queries come from somewhere, and nothing is given that would not be used."""
-    if problem.embeddings is None and problem.key is None:
+def check_inputs(values: Mapping[str, Any]) -> None:
+    """Raise AttnError where there are no keys or no queries, or where a value would not be used."""
+    given = {name for name, value in values.items() if value is not None}
+    if not given & {"embeddings", "key"}:
         raise AttnError(
             "there is nothing to attend to",
             hint="give embeddings, or query and key, or sentence and vocabulary, or seed, token_count and dim",
         )
-    if problem.query is None and problem.query_embeddings is None and problem.embeddings is None:
+    if not given & {"query", "query_embeddings", "embeddings"}:
         raise AttnError("nobody asks", hint="give query, query_embeddings or embeddings")
-    if problem.key is None and problem.value is not None:
+    if "key" not in given and "value" in given:
         raise AttnError("value is given and key is not", hint="give key too, or w_v in place of value")
-    unused = {
-        "w_q": problem.query,
-        "b_q": problem.query,
-        "query_embeddings": problem.query,
-        "w_k": problem.key,
-        "b_k": problem.key,
-        "w_v": problem.key,
-        "b_v": problem.key,
-    }
-    for name, instead in unused.items():
-        if getattr(problem, name) is not None and instead is not None:
-            given = "query" if instead is problem.query else "key"
+    for name, replacement in REPLACED_BY.items():
+        if name in given and replacement in given:
             raise AttnError(
-                f"{given} is given already projected, so {name} would not be used",
+                f"{replacement} is given already projected, so {name} would not be used",
                 where=name,
-                hint=f"leave out {name}, or give embeddings in place of {given}",
+                hint=f"leave out {name}, or give embeddings in place of {replacement}",
             )
-    if (problem.past_key is None) != (problem.past_value is None):
-        missing = "past_value" if problem.past_value is None else "past_key"
+    if ("past_key" in given) != ("past_value" in given):
+        missing = "past_key" if "past_value" in given else "past_value"
         raise AttnError("a cache has keys and values", where=missing, hint="give past_key and past_value together")
-    if problem.query is not None and problem.key is not None and problem.embeddings is not None:
+    if {"query", "key", "embeddings"} <= given:
         raise AttnError(
             "query and key are given, so embeddings would not be used",
             where="embeddings",

@@ -1,18 +1,16 @@
-"""There are as many labels as rows."""
-
-from typing import TYPE_CHECKING
+"""Checks that there are as many labels as rows."""
 
 from attncli.base.errors import AttnError
-
-if TYPE_CHECKING:
-    from attncli.problem.spec import Problem
+from attncli.problem.spec import ProblemSpec
 
 
-def check_labels(problem: "Problem") -> None:
+def check_labels(spec: ProblemSpec) -> None:
     """Raise AttnError where labels are too many or too few; those of cached keys may be left out."""
-    past, new = problem.past_count, problem.new_key_count
-    rows = {"tokens": ((new, past + new), "keys"), "query_tokens": ((problem.asking.shape[-2],), "queries")}
-    for name, (counts, what) in rows.items():
-        labels = getattr(problem, name)
+    past, new = spec.past_count, spec.new_key_count
+    query_count = int(spec.query_source.shape[-2])
+    for name, labels, counts, rows in (
+        ("tokens", spec.tokens, (new, past + new), "keys"),
+        ("query_tokens", spec.query_tokens, (query_count,), "queries"),
+    ):
         if labels is not None and len(labels) not in counts:
-            raise AttnError(f"there are {len(labels)} labels for {counts[-1]} {what}", where=name)
+            raise AttnError(f"there are {len(labels)} labels for {counts[-1]} {rows}", where=name)

@@ -1,144 +1,149 @@
-"""The length of every axis: arrays that share a letter agree, and heads share what there is evenly."""
+"""Lengths of axes: arrays that share a letter agree, and heads share features and query heads evenly."""
 
-from typing import TYPE_CHECKING
+from collections.abc import Mapping
+from typing import Any
 
-from attncli.base.axes import Length, Letters, bind
+from attncli.base.axes import Length, Letters, bind_axes
 from attncli.base.errors import AttnError
+from attncli.ops.registry import Operator
 from attncli.problem.layout import Layout
-
-if TYPE_CHECKING:
-    from attncli.problem.spec import Problem
+from attncli.problem.spec import new_key_letter
 
 Lengths = dict[str, Length]
 
 
-def check_lengths(problem: "Problem", layout: Layout) -> Lengths:
-    """Bind the letters of every array; the lengths that come back are those that one head sees."""
-    lengths = _widths(problem, layout)
-    _sizes(problem, layout, lengths)
-    heads = _per_head(problem, layout, lengths)
-    _cache(problem, layout, lengths, heads)
-    _output(problem, layout, heads)
-    if problem.sink is not None:
-        bind(heads, "sink", ("h",), problem.sink.shape)
-    return heads
+def bind_lengths(values: Mapping[str, Any], layout: Layout) -> Lengths:
+    """The length of each axis letter as one head has it, from the shapes of all arrays of a problem.
+
+    Weights are in_out. Raises AttnError that names both arrays where two of them disagree.
+    """
+    lengths = _bind_inputs(values, layout)
+    _check_sizes(values, layout, lengths)
+    head_lengths = _lengths_of_one_head(values, layout, lengths)
+    if values["past_key"] is not None:
+        _bind_cache(values, layout, lengths, head_lengths)
+    _bind_output(values, layout, head_lengths)
+    if values["sink"] is not None:
+        bind_axes(head_lengths, "sink", ("h",), values["sink"].shape)
+    return head_lengths
 
 
-def _widths(problem: "Problem", layout: Layout) -> Lengths:
-    """Bind queries [n d], keys [m c] and values [m e] as they come in; beside a cache new keys are [k c]."""
+def _bind_inputs(values: Mapping[str, Any], layout: Layout) -> Lengths:
+    """Bind queries [n d], keys [m c] and values [m e] as they are given; beside a cache new keys are [k c]."""
     lengths: Lengths = {}
-    own, rows = "x" if problem.query_embeddings is None else "y", new_keys(problem)
-    of_queries, of_keys = layout.given, layout.of_keys(layout.given)
-    for name, letters in {
-        "embeddings": (*layout.items, rows, "x"),
-        "query_embeddings": (*layout.items, "n", "y"),
-        "query": (*of_queries, "n", "d"),
-        "key": (*of_keys, rows, "c"),
-        "value": (*of_keys, rows, "e"),
-        "w_q": (own, "d"),
-        "w_k": ("x", "c"),
-        "w_v": ("x", "e"),
-    }.items():
-        _bind(problem, lengths, name, letters)
-    for letter, source in {"d": own, "c": "x", "e": "c" if problem.key is not None else "x"}.items():
+    query_features, rows = "x" if values["query_embeddings"] is None else "y", new_key_letter(values["past_key"])
+    query_axes, key_axes = layout.input_axes, layout.with_kv_heads(layout.input_axes)
+    for name, letters in (
+        ("embeddings", (*layout.batch_axes, rows, "x")),
+        ("query_embeddings", (*layout.batch_axes, "n", "y")),
+        ("query", (*query_axes, "n", "d")),
+        ("key", (*key_axes, rows, "c")),
+        ("value", (*key_axes, rows, "e")),
+        ("w_q", (query_features, "d")),
+        ("w_k", ("x", "c")),
+        ("w_v", ("x", "e")),
+    ):
+        _bind_array(values, lengths, name, letters)
+    for letter, source in (("d", query_features), ("c", "x"), ("e", "c" if values["key"] is not None else "x")):
         if letter not in lengths:
             lengths[letter] = lengths[source]
-    for name, letter in {"b_q": "d", "b_k": "c", "b_v": "e"}.items():
-        _bind(problem, lengths, name, (letter,))
+    for name, letter in (("b_q", "d"), ("b_k", "c"), ("b_v", "e")):
+        _bind_array(values, lengths, name, (letter,))
     if "n" not in lengths:
         lengths["n"] = lengths[rows]
     return lengths
 
 
-def new_keys(problem: "Problem") -> str:
-    """The letter of the keys that are given or projected: all there are, or those that follow a cache."""
-    return "m" if problem.past_key is None else "k"
-
-
-def _bind(problem: "Problem", lengths: Lengths, name: str, letters: Letters) -> None:
-    """Bind one array of the problem, if it was given; weights as `weight_layout` stores them."""
-    array = getattr(problem, name)
+def _bind_array(values: Mapping[str, Any], lengths: Lengths, name: str, letters: Letters) -> None:
+    """Bind one array of the problem, if it is given."""
+    array = values[name]
     if array is None:
         return
     if 0 in array.shape:
         raise AttnError("has no numbers", where=name)
-    shape = array.shape
-    if name.startswith("w_") and problem.weight_layout == "out_in":
-        shape = shape[::-1]
-    bind(lengths, name, letters, shape)
+    bind_axes(lengths, name, letters, array.shape)
 
 
-def _sizes(problem: "Problem", layout: Layout, lengths: Lengths) -> None:
-    """A size that is given is the size there is, whether the matrix was drawn or given.
+def _check_sizes(values: Mapping[str, Any], layout: Layout, lengths: Lengths) -> None:
+    """Raise AttnError where a size that is given is not that of the arrays, drawn or given.
 
     `d_k` and `d_v` count the features of all query heads together; keys and values have the share of their heads.
     """
-    for name, letters in {"token_count": "m", "dim": "x", "d_k": "dc", "d_v": "e"}.items():
-        wanted = getattr(problem, name)
+    for name, letters in (("token_count", "m"), ("dim", "x"), ("d_k", "dc"), ("d_v", "e")):
+        size = values[name]
+        if size is None:
+            continue
         for letter in letters:
-            if wanted is None or letter not in lengths:
+            if letter not in lengths:
                 continue
-            size = lengths[letter].size
-            if letter in "ce" and layout.splits:
-                size = size * layout.heads // layout.kv_heads
-            if size != wanted:
-                raise AttnError(f"{name} is {wanted}; {lengths[letter].owner}", where=name)
+            length = lengths[letter].size
+            if letter in "ce" and layout.splits_heads:
+                length = length * layout.heads // layout.kv_heads
+            if length != size:
+                raise AttnError(f"{name} is {size}; {lengths[letter].owner}", where=name)
 
 
-def _per_head(problem: "Problem", layout: Layout, lengths: Lengths) -> Lengths:
-    """The lengths that one head sees: features shared among query heads, or among key heads."""
-    found = {letter: lengths[letter] for letter in "bnmkdcexy" if letter in lengths}
+def _lengths_of_one_head(values: Mapping[str, Any], layout: Layout, lengths: Lengths) -> Lengths:
+    """The lengths of one head: features are shared among query heads, or among key heads."""
+    head_lengths = {letter: lengths[letter] for letter in "bnmkdcexy" if letter in lengths}
     if layout.has_heads:
-        found["h"] = Length(layout.heads, f"there are {layout.heads} query heads")
-        found["g"] = Length(layout.kv_heads, f"there are {layout.kv_heads} key heads")
+        head_lengths["h"] = Length(layout.heads, f"there are {layout.heads} query heads")
+        head_lengths["g"] = Length(layout.kv_heads, f"there are {layout.kv_heads} key heads")
     else:
-        found["h"] = Length(1, "there is one head")
-    if not layout.splits:
-        return found
-    for letter, what, heads in (("d", "queries", "heads"), ("c", "keys", "kv_heads"), ("e", "values", "kv_heads")):
-        count, whole = getattr(layout, heads), lengths[letter]
+        head_lengths["h"] = Length(1, "there is one head")
+    if not layout.splits_heads:
+        return head_lengths
+    for letter, rows, field in (("d", "queries", "heads"), ("c", "keys", "kv_heads"), ("e", "values", "kv_heads")):
+        count, whole = getattr(layout, field), lengths[letter]
         if whole.size % count:
             raise AttnError(
-                f"{count} heads can't share the {whole.size} features of the {what}",
-                where="heads" if getattr(problem, heads) is None else heads,
+                f"{count} heads can't share the {whole.size} features of the {rows}",
+                where="heads" if values[field] is None else field,
                 hint=f"choose a divisor of {whole.size}",
             )
-        shared = f"{whole.owner}, over {count} heads" if count > 1 else whole.owner
-        found[letter] = Length(whole.size // count, shared)
-    return found
+        owner = f"{whole.owner}, over {count} heads" if count > 1 else whole.owner
+        head_lengths[letter] = Length(whole.size // count, owner)
+    return head_lengths
 
 
-def _cache(problem: "Problem", layout: Layout, lengths: Lengths, heads: Lengths) -> None:
-    """The cache is shaped like the keys as they come in, or has an axis of heads; then m = p + k."""
+def _bind_cache(values: Mapping[str, Any], layout: Layout, lengths: Lengths, head_lengths: Lengths) -> None:
+    """Bind the cache, which is shaped like the keys as they are given, or has a head axis; then m = p + k."""
     for name, letter in (("past_key", "c"), ("past_value", "e")):
-        array = getattr(problem, name)
-        if array is None:
-            continue
+        array = values[name]
         if 0 in array.shape[:-2] or array.shape[-1] == 0:
             raise AttnError("has no numbers", where=name)
-        apart = layout.apart or array.ndim == len(layout.items) + 3
-        leading = layout.of_keys((*layout.items, "h")) if apart else layout.items
-        known = heads if apart else {**lengths, "p": heads["p"]} if "p" in heads else dict(lengths)
-        bind(known, name, (*leading, "p", letter), array.shape)
-        heads["p"] = known["p"]
-    if problem.past_key is not None:
-        past, new = heads["p"], heads["k"]
-        heads["m"] = Length(past.size + new.size, f"{past.owner}, {new.owner}")
+        has_head_axis = layout.has_input_head_axis or array.ndim == len(layout.batch_axes) + 3
+        leading = layout.with_kv_heads((*layout.batch_axes, "h")) if has_head_axis else layout.batch_axes
+        known = head_lengths if has_head_axis else dict(lengths)
+        if "p" in head_lengths:
+            known["p"] = head_lengths["p"]
+        bind_axes(known, name, (*leading, "p", letter), array.shape)
+        head_lengths["p"] = known["p"]
+    past, new = head_lengths["p"], head_lengths["k"]
+    head_lengths["m"] = Length(past.size + new.size, f"{past.owner}, {new.owner}")
 
 
-def _output(problem: "Problem", layout: Layout, heads: Lengths) -> None:
-    """The output weights fit the merged heads."""
-    record, width = problem.context.record, heads["e"]
-    if record.shapes.result[-1] != "e":
-        w = problem.context.arrays.get("w")
-        if w is None or w.ndim < 2:  # the operator's own check says so
-            return
-        width = Length(w.shape[-1 if problem.weight_layout == "in_out" else -2], f"{record.name} gives (e)")
-    merged = Length(width.size * layout.heads, f"{width.owner}; merged heads have {width.size * layout.heads} (e)")
-    after = {"e": width if layout.heads == 1 else merged}
-    _bind(problem, after, "w_o", ("e", "o"))
-    after.setdefault("o", after["e"])
-    _bind(problem, after, "b_o", ("o",))
+def _bind_output(values: Mapping[str, Any], layout: Layout, head_lengths: Lengths) -> None:
+    """Bind the output weights and their bias to the features of the merged heads."""
+    features = _context_features(values["context"], head_lengths["e"])
+    if features is None:
+        return
+    if layout.heads > 1:
+        size = features.size * layout.heads
+        features = Length(size, f"{features.owner}; merged heads have {size} (e)")
+    lengths = {"e": features}
+    _bind_array(values, lengths, "w_o", ("e", "o"))
+    lengths.setdefault("o", features)
+    _bind_array(values, lengths, "b_o", ("o",))
 
 
-new_key_letter = new_keys
+def _context_features(context: Operator, value_features: Length) -> Length | None:
+    """The number of features that a context returns for each head; None where its array is missing or has few axes."""
+    letter = context.record.shapes.result[-1]
+    if letter == "e":
+        return value_features
+    for name, array in context.arrays.items():
+        letters = context.record.parameter(name).letters
+        if letter in letters and array.ndim >= len(letters):
+            return Length(array.shape[letters.index(letter) - len(letters)], f"{context.record.name} gives (e)")
+    return None

@@ -1,57 +1,51 @@
-"""Masks, biases and lengths fit the table of scores, each axis aligned on the right."""
+"""Checks that masks, biases and key lengths broadcast to the scores [b h n m]."""
 
-from typing import TYPE_CHECKING
-
-from attncli.base.axes import LEGEND, Letters, bind
+from attncli.base.axes import LEGEND, Letters, bind_axes
 from attncli.base.errors import AttnError
-from attncli.base.lazy_numpy import np
+from attncli.base.lazy_numpy import Array, np
+from attncli.ops.registry import Operator
 from attncli.problem.layout import Layout
+from attncli.problem.spec import ProblemSpec
 from attncli.problem.validate.lengths import Lengths
 
-if TYPE_CHECKING:
-    from attncli.problem.spec import Problem
 
-
-def check_masks(problem: "Problem", layout: Layout, lengths: Lengths) -> None:
-    """Raise AttnError where a mask can't be laid over the scores, or a length says more keys than there are."""
-    for name in ("mask", "bias"):
-        array = getattr(problem, name)
-        if array is not None:
-            _table(name, array.shape, layout, lengths)
-    if problem.key_lengths is not None:
-        _key_lengths(problem, lengths)
-    if problem.window is not None and problem.window[0] < 0 and problem.window[1] < 0:
-        raise AttnError("both sides are less than no key", where="window", hint="expected LEFT,RIGHT, such as 2,0")
+def check_masks(spec: ProblemSpec, lengths: Lengths) -> None:
+    """Raise AttnError where a mask or a bias does not broadcast to the scores, or a length exceeds the keys."""
+    if spec.mask is not None and not isinstance(spec.mask, Operator):
+        _check_table("mask", spec.mask, spec.layout, lengths)
+    if spec.bias is not None:
+        _check_table("bias", spec.bias, spec.layout, lengths)
+    if spec.key_lengths is not None:
+        _check_key_lengths(spec.key_lengths, lengths)
 
 
 def table_letters(layout: Layout, count: int) -> Letters:
-    """The letters of a mask of so many axes: heads before queries, batch items before heads.
+    """The letters of a mask or a bias with so many axes: heads before queries, batch items before heads.
 
-    Where there is no axis of heads, three axes are batch items, queries and keys.
+    Where scores have no head axis, three axes are batch items, queries and keys.
     """
     if count == 3 and not layout.has_heads and layout.batch is not None:
         return ("b", "n", "m")
     return ("b", "h", "n", "m")[-count:]
 
 
-def _table(name: str, shape: tuple[int, ...], layout: Layout, lengths: Lengths) -> None:
-    """Every axis is 1 or as long as that of the scores; the last one may be too short."""
-    for letter, size in zip(table_letters(layout, len(shape)), shape, strict=True):
+def _check_table(name: str, table: Array, layout: Layout, lengths: Lengths) -> None:
+    """Every axis has length 1 or that of the scores; the axis of keys may be shorter."""
+    for letter, size in zip(table_letters(layout, table.ndim), table.shape, strict=True):
         known = lengths.get(letter)
-        wanted = known.size if known is not None else 1
-        fits = 0 < size <= wanted if letter == "m" else size in (1, wanted)
+        expected = known.size if known is not None else 1
+        fits = 0 < size <= expected if letter == "m" else size in (1, expected)
         if not fits:
-            said = known.owner if known is not None else f"there is one {LEGEND[letter][:-1]}"
-            raise AttnError(f"{name} has {size} {LEGEND[letter]} ({letter}); {said}", where=name)
+            owner = known.owner if known is not None else f"there is one {LEGEND[letter][:-1]}"
+            raise AttnError(f"{name} has {size} {LEGEND[letter]} ({letter}); {owner}", where=name)
 
 
-def _key_lengths(problem: "Problem", lengths: Lengths) -> None:
-    """One length for each batch item, none longer than there are keys."""
-    assert problem.key_lengths is not None
+def _check_key_lengths(key_lengths: Array, lengths: Lengths) -> None:
+    """One length for each batch item, none greater than the number of keys."""
     batch = {"b": lengths["b"]} if "b" in lengths else {}
-    if not batch and problem.key_lengths.shape != (1,):
+    if not batch and key_lengths.shape != (1,):
         raise AttnError("there are no batch items", where="key_lengths", hint="give one length")
-    bind(batch, "key_lengths", ("b",), problem.key_lengths.shape)
-    longest = int(np.max(problem.key_lengths))
+    bind_axes(batch, "key_lengths", ("b",), key_lengths.shape)
+    longest = int(np.max(key_lengths))
     if longest > lengths["m"].size:
         raise AttnError(f"{longest} is more than there are keys; {lengths['m'].owner}", where="key_lengths")

@@ -1,103 +1,107 @@
-"""The chosen operators: their parameters are there, and their arrays fit queries, keys and values."""
+"""Checks of the chosen operators: required parameters are given, and their arrays fit queries, keys and values."""
 
-from typing import TYPE_CHECKING
-
-from attncli.base.axes import bind
+from attncli.base.axes import bind_axes
 from attncli.base.errors import AttnError
-from attncli.base.lazy_numpy import Array
-from attncli.ops.registry import Operator, Parameter
+from attncli.ops.registry import Operator, Parameter, operators
 from attncli.ops.rules import OperatorUse
 from attncli.problem.layout import Layout
+from attncli.problem.spec import OPERATOR_FIELDS, ProblemSpec
 from attncli.problem.validate.lengths import Lengths
 
-if TYPE_CHECKING:
-    from attncli.problem.spec import Problem
-
-STAGES = ("score", "normalize", "context", "position", "qk_norm")
+PER_HEAD_FIELDS = ("score", "context")  # the operators whose arrays may have a head axis
 
 
-def check_operators(problem: "Problem", layout: Layout, lengths: Lengths) -> None:
-    """Raise AttnError where a chosen operator lacks a parameter or does not fit what it works on."""
-    for stage in STAGES:
-        chosen = getattr(problem, stage)
-        if chosen is not None:
-            _operator(chosen, stage, lengths, problem, layout)
-    needs_distribution = problem.context.record.needs_distribution
-    if needs_distribution and not problem.normalize.record.is_distribution:
-        raise AttnError(
-            f"{problem.context.record.name} draws with the weights as probabilities; "
-            f"{problem.normalize.record.name} makes none",
-            where="context",
-            hint="normalize with softmax, sparsemax, entmax, topk or hardmax",
-        )
-    if needs_distribution and problem.sink is not None:
-        raise AttnError(f"{problem.context.record.name} draws one key; with a sink there may be none", where="sink")
-    if problem.position is not None:
-        _position(problem, problem.position)
-    sizes = {letter: length.size for letter, length in lengths.items()}
-    for chosen in (getattr(problem, stage) for stage in STAGES):
-        if chosen is not None and chosen.record.check is not None:
-            chosen.record.check(OperatorUse(chosen.parameters, sizes, _positions(problem)))
+def check_operators(spec: ProblemSpec, lengths: Lengths) -> None:
+    """Raise AttnError where an operator lacks a parameter, or does not fit what it is applied to."""
+    values = {name: getattr(spec, name) for name in OPERATOR_FIELDS}
+    chosen = {name: value for name, value in values.items() if isinstance(value, Operator)}
+    for name, operator in chosen.items():
+        _check_operator(name, operator, lengths, spec.layout)
+    _check_distribution(spec)
+    if spec.position is not None:
+        _check_position(spec, spec.position)
+    if isinstance(spec.mask, Operator):
+        _check_mask(spec, spec.mask)
+    for name, operator in chosen.items():
+        if operator.record.check is not None:
+            try:
+                operator.record.check(OperatorUse(operator.parameters, spec.lengths, _positions(spec)))
+            except AttnError as error:
+                raise error.at(name) from None
 
 
-def _operator(chosen: Operator, where: str, lengths: Lengths, problem: "Problem", layout: Layout) -> None:
-    """The parameters that an operator needs are there, and its arrays fit."""
-    record = chosen.record
+def _check_operator(name: str, operator: Operator, lengths: Lengths, layout: Layout) -> None:
+    """The parameters that an operator requires are given, and its arrays fit."""
+    record = operator.record
     for parameter in record.parameters:
-        if parameter.required and parameter.name not in chosen.given:
-            raise AttnError(
-                f"{record.name} needs {parameter.name}",
-                where=where,
-                hint=f"for example {record.name}:{_example(parameter.name, parameter.kind)}",
-            )
-        value = chosen.given.get(parameter.name)
-        if parameter.kind == "array" and isinstance(value, float) and not isinstance(parameter.default, float):
-            hint = f"expected [{' '.join(parameter.letters)}]"
-            raise AttnError("is one number", where=f"{where}, {parameter.name}", hint=hint)
+        _check_parameter(name, operator, parameter)
     bound = dict(lengths)
-    for name, letter in (("query", "d"), ("key", "c"), ("value", "e")):
-        wanted = record.shapes.arrays.get(name)
-        if wanted and wanted[-1] != letter:
-            bind(bound, name, wanted, (lengths[wanted[0]].size, lengths[letter].size))
-    for name, value in chosen.arrays.items():
-        parameter = record.parameter(name)
-        leading = ("h",) if layout.has_heads and where in ("score", "context") else ()
-        bind(bound, f"{where}, {name}", parameter.letters, _shape(parameter, value, problem), leading=leading)
+    for argument, letter in (("query", "d"), ("key", "c"), ("value", "e")):
+        letters = record.shapes.arrays.get(argument)
+        if letters and letters[-1] != letter:
+            bind_axes(bound, argument, letters, (lengths[letters[0]].size, lengths[letter].size))
+    leading = ("h",) if layout.has_heads and name in PER_HEAD_FIELDS else ()
+    for parameter_name, array in operator.arrays.items():
+        letters = record.parameter(parameter_name).letters
+        bind_axes(bound, (name, parameter_name), letters, array.shape, leading=leading)
 
 
-def _shape(parameter: Parameter, value: Array, problem: "Problem") -> tuple[int, ...]:
-    """The shape of an operator's array as it is multiplied: matrices are stored as `weight_layout` says."""
-    if parameter.is_weight and problem.weight_layout == "out_in" and value.ndim > 1:
-        return (*value.shape[:-2], value.shape[-1], value.shape[-2])
-    return value.shape
-
-
-def _position(problem: "Problem", chosen: Operator) -> None:
-    """What a position acts on is there."""
-    name = chosen.record.name
-    if chosen.record.acts_on == "embeddings":
-        for given in ("query", "key"):
-            if getattr(problem, given) is not None:
-                raise AttnError(
-                    f"{name} is added to embeddings, and {given} is given already projected",
-                    where="position",
-                    hint="give embeddings",
-                )
-    if chosen.record.acts_on == "products" and "dot" not in (problem.score.record.name, problem.score.record.unscaled):
+def _check_parameter(name: str, operator: Operator, parameter: Parameter) -> None:
+    """A required parameter is given, and an array is no single number where it has axes."""
+    record = operator.record
+    if parameter.required and parameter.name not in operator.given:
+        value = f"{parameter.name}.csv" if parameter.kind == "array" else "2"
         raise AttnError(
-            f"{name} adds keys to a dot product; the score is {problem.score.record.name}",
-            where="position",
-            hint="score with dot or scaled_dot",
+            f"{record.name} needs {parameter.name}",
+            where=name,
+            hint=f"for example {record.name}:{parameter.name}={value}",
         )
+    is_one_number = isinstance(operator.given.get(parameter.name), float)
+    if parameter.kind == "array" and is_one_number and not isinstance(parameter.default, float):
+        hint = f"expected [{' '.join(parameter.letters)}]"
+        raise AttnError("is one number", where=(name, parameter.name), hint=hint)
 
 
-def _positions(problem: "Problem") -> range:
+def _check_distribution(spec: ProblemSpec) -> None:
+    """A context that reads the weights as probabilities gets probabilities."""
+    context, normalizer = spec.context.record, spec.normalize.record
+    if not context.needs_distribution:
+        return
+    if not normalizer.is_distribution:
+        *names, last = (name for name, record in operators("normalize").items() if record.is_distribution)
+        raise AttnError(
+            f"{context.name} draws with the weights as probabilities; {normalizer.name} makes none",
+            where="context",
+            hint=f"normalize with {', '.join(names)} or {last}",
+        )
+    if spec.sink is not None:
+        raise AttnError(f"{context.name} draws one key; with a sink there may be none", where="sink")
+
+
+def _check_position(spec: ProblemSpec, position: Operator) -> None:
+    """What a position scheme acts on is there."""
+    record, score = position.record, spec.score.record
+    if record.acts_on == "embeddings":
+        for name in ("query", "key"):
+            if getattr(spec, name) is not None:
+                message = f"{record.name} is added to embeddings, and {name} is given already projected"
+                raise AttnError(message, where="position", hint="give embeddings")
+    if record.acts_on == "products" and "dot" not in (score.name, score.unscaled):
+        message = f"{record.name} adds keys to a dot product; the score is {score.name}"
+        raise AttnError(message, where="position", hint="score with dot or scaled_dot")
+
+
+def _check_mask(spec: ProblemSpec, mask: Operator) -> None:
+    """A mask that is chosen by name reads no table, and key lengths only where they are given."""
+    inputs = mask.record.shapes.arrays
+    if "table" in inputs:
+        raise AttnError(f"{mask.record.name} needs a table of the scores' shape", where="mask", hint="give the table")
+    if "key_lengths" in inputs and spec.key_lengths is None:
+        raise AttnError(f"{mask.record.name} needs key_lengths, which are not given", where="mask")
+
+
+def _positions(spec: ProblemSpec) -> range:
     """The positions of the longest sequence, counted from the first key."""
-    sequences = (problem.embeddings, problem.query_embeddings, problem.query, problem.key)
-    first = problem.past_count
+    sequences = (spec.embeddings, spec.query_embeddings, spec.query, spec.key)
+    first = spec.past_count
     return range(first, first + max(x.shape[-2] for x in sequences if x is not None))
-
-
-def _example(name: str, kind: str) -> str:
-    """How a parameter is given on the command line."""
-    return f"{name}={name}.csv" if kind == "array" else f"{name}=2"

@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from attncli.engine.run import run
 from attncli.io import examples
 from attncli.render.formats.screen_table import MAX_ROWS
 from attncli.render.formats.terminal import render_sections
@@ -36,7 +37,7 @@ def numbered(count: int, word: str) -> tuple[str, ...]:
 
 @pytest.mark.parametrize(("name", "number"), PARTS)
 def test_a_pipe_and_a_wide_screen_show_the_same(name: str, number: int) -> None:
-    view = View(examples.load(name).parts[number].problem.compute(), explain=True)
+    view = View(run(examples.load(name).parts[number].problem), explain=True)
     every = list(sections(view))
     assert render_sections(every, TextTarget(), 4) == STYLES.sub(
         "", render_sections(every, TextTarget(100_000, has_styles=True), 4)

@@ -1,0 +1,103 @@
+"""The only entrance: a ProblemSpec from values, converted, completed and checked once."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from attncli.base.dtypes import common
+from attncli.base.errors import AttnError, UnknownNameError
+from attncli.problem import random_fill
+from attncli.problem.convert.arrays import LabelledArray
+from attncli.problem.convert.fields import to_field, to_unicode_labels
+from attncli.problem.layout import layout_of
+from attncli.problem.spec import DEFAULTS, FIELDS, ProblemSpec
+from attncli.problem.validate.inputs import check_inputs
+from attncli.problem.validate.labels import check_labels
+from attncli.problem.validate.lengths import bind_lengths
+from attncli.problem.validate.masks import check_masks
+from attncli.problem.validate.operators import check_operators
+from attncli.problem.weights import transpose_weights
+
+# The arrays whose rows the labels of a field name, the first one that has labels wins.
+LABELLED_ARRAYS = {"tokens": ("embeddings", "key"), "query_tokens": ("query_embeddings", "query")}
+
+
+def build(values: Mapping[str, Any]) -> ProblemSpec:
+    """Make a problem of values by the names of its fields; None stands for a field that is not given.
+
+    Each value is converted by its field's kind: arrays, tensors, data frames, nested lists and generators to arrays,
+    names of operators with their parameters to Operators. Then labels, types and embeddings are completed, pending
+    arrays are drawn, weights are transposed to in_out, and everything is checked against everything else.
+
+    Raises AttnError whose path begins with a field's name, where a value can't be converted, is out of range, or
+    contradicts another.
+
+    >>> spec = build({"query": [[1, 0]], "key": [[1, 0], [0, 1]], "score": {"gaussian": {"sigma": 2}}})
+    >>> spec.key.shape, spec.lengths["m"], spec.key_labels
+    ((2, 2), 2, ('key_1', 'key_2'))
+    """
+    converted, labels, dtypes = _convert(values)
+    for name, owners in LABELLED_ARRAYS.items():
+        labelled = [labels[owner] for owner in owners if owner in labels]
+        if labelled:
+            converted.setdefault(name, labelled[0])
+    if dtypes:
+        converted.setdefault("dtype", common(dtypes))
+    _embed_sentence(converted)
+    if converted.get("weight_layout") == "out_in":
+        converted = transpose_weights(converted)
+    return _checked({**DEFAULTS, **random_fill.fill(converted)})
+
+
+def check_name(name: str, where: str | None = None) -> None:
+    """Raise UnknownNameError where a problem has no field of that name."""
+    if name not in FIELDS:
+        raise UnknownNameError("key", name, FIELDS, where=where)
+
+
+def _convert(values: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, tuple[str, ...]], list[str]]:
+    """The converted values, the labels that came with arrays, and the floating types of the arrays."""
+    converted: dict[str, Any] = {}
+    labels: dict[str, tuple[str, ...]] = {}
+    dtypes: list[str] = []
+    for name, value in values.items():
+        check_name(name)
+        if value is None:
+            continue
+        found = to_field(FIELDS[name], value)
+        if isinstance(found, LabelledArray):
+            if found.labels:
+                labels[name] = to_unicode_labels(found.labels, (name,))
+            if found.dtype and FIELDS[name].decides_dtype:
+                dtypes.append(found.dtype)
+            found = found.array
+        converted[name] = found
+    return converted, labels, dtypes
+
+
+def _embed_sentence(values: dict[str, Any]) -> None:
+    """Tokens and embeddings from a sentence and its vocabulary."""
+    text, vocabulary = values.get("sentence"), values.get("vocabulary")
+    if text is None and vocabulary is None:
+        return
+    if text is None or vocabulary is None:
+        given, missing = ("sentence", "vocabulary") if vocabulary is None else ("vocabulary", "sentence")
+        raise AttnError(f"{given} is given without {missing}", where=missing, hint="give both")
+    if "embeddings" in values:
+        raise AttnError("sentence and embeddings are both given", where="embeddings", hint="leave out one of them")
+    from attncli.problem.sentence import embed  # noqa: PLC0415 - most problems have no sentence
+
+    tokens, values["embeddings"] = embed(text, vocabulary)
+    values.setdefault("tokens", tokens)
+
+
+def _checked(values: Mapping[str, Any]) -> ProblemSpec:
+    """The problem, once its values were checked against each other."""
+    check_inputs(values)
+    layout = layout_of(values)
+    lengths = bind_lengths(values, layout)
+    spec = ProblemSpec(**values, layout=layout, lengths={letter: length.size for letter, length in lengths.items()})
+    check_labels(spec)
+    check_operators(spec, lengths)
+    check_masks(spec, lengths)
+    _ = spec.selected_queries  # raises AttnError for a label that is not there
+    return spec

@@ -1,0 +1,74 @@
+"""Arrays from arrays of any library, data frames, nested lists and labelled rows."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from attncli.base.dtypes import BFLOAT16
+from attncli.base.errors import AttnError, ErrorPath
+from attncli.base.lazy_numpy import Array, np
+from attncli.base.text import json_excerpt, shorten
+from attncli.problem.convert.nested_lists import nested_lists_to_array
+
+
+@dataclass(frozen=True)
+class LabelledArray:
+    """An array, the labels of its rows where it has them, and its floating type by the names of `base.dtypes`.
+
+    `dtype` is None for text, integers and booleans: they take the type of the other arrays.
+    """
+
+    array: Array
+    labels: tuple[str, ...] | None = None
+    dtype: str | None = None
+
+
+def to_array(value: Any, path: ErrorPath) -> LabelledArray:
+    """Convert an array or tensor, a data frame, nested lists, or a mapping from labels to rows.
+
+    Arrays of floating types and of booleans stay as they are, without a copy; integers become float64. Raises
+    AttnError where a value is none of these, or its numbers are complex, objects or text; files are not opened.
+    """
+    if isinstance(value, LabelledArray):
+        return value
+    if isinstance(value, str):
+        message = f"{shorten(repr(value))} is neither an array nor a generator"
+        raise AttnError(message, where=path, hint="give an array; attncli.load reads a problem from files")
+    if isinstance(value, Mapping):
+        return _labelled_rows(value, path)
+    if hasattr(value, "__array__") or hasattr(value, "to_numpy"):
+        return _foreign_array(value, path)
+    return LabelledArray(nested_lists_to_array(value, path))
+
+
+def is_row(value: Any) -> bool:
+    """Whether a value is a list without lists in it."""
+    return isinstance(value, list) and not any(isinstance(cell, list) for cell in value)
+
+
+def _labelled_rows(value: Mapping[Any, Any], path: ErrorPath) -> LabelledArray:
+    """A mapping from labels to rows."""
+    rows = [row.tolist() if getattr(row, "ndim", 0) == 1 else row for row in value.values()]
+    if not rows or not all(map(is_row, rows)):
+        raise AttnError("is no matrix", where=path, hint="expected lists of numbers", subject=value)
+    return LabelledArray(nested_lists_to_array(rows, path), tuple(str(label) for label in value))
+
+
+def _foreign_array(value: Any, path: ErrorPath) -> LabelledArray:
+    """An array of NumPy's, or of another library that NumPy can read; without a copy where the type stays."""
+    is_bfloat16 = not isinstance(value, np.ndarray) and str(getattr(value, "dtype", "")) == f"torch.{BFLOAT16}"
+    try:
+        if hasattr(value, "__array__"):
+            array = np.asarray(value.float() if is_bfloat16 else value)
+        else:
+            array = np.asarray(value.to_numpy())
+    except (TypeError, RuntimeError) as error:  # a tensor of a type that NumPy has not, or one that keeps gradients
+        raise AttnError(f"can't be read ({error})", where=path, subject=value) from None
+    name = array.dtype.type.__name__  # longdouble by that name on every machine
+    if is_bfloat16 or name == BFLOAT16:  # a tensor, or a type that another package has registered
+        return LabelledArray(array.astype(np.float32), dtype=BFLOAT16)
+    if array.dtype.kind in "iu":  # in float64 products of integers don't wrap
+        return LabelledArray(array.astype(np.float64))
+    if array.dtype.kind not in "bf":
+        raise AttnError(f"{json_excerpt(value)} is no matrix", where=path, subject=value)
+    return LabelledArray(array, dtype=name if array.dtype.kind == "f" else None)

@@ -1,0 +1,162 @@
+"""The value of one field of a problem, converted and checked by the field's kind."""
+
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any
+
+from attncli.base.errors import AttnError, ErrorPath
+from attncli.base.lazy_numpy import Array
+from attncli.base.text import json_excerpt, shorten
+from attncli.ops.registry import Operator
+from attncli.problem.convert.arrays import LabelledArray
+from attncli.problem.convert.numbers import (
+    is_number,
+    to_boolean,
+    to_booleans,
+    to_counts,
+    to_finite,
+    to_integer,
+    to_number_above,
+    to_window,
+    to_word,
+)
+from attncli.problem.convert.operators import (
+    PendingRandom,
+    chooses_operator,
+    named_masks,
+    to_array_or_generator,
+    to_operator,
+)
+from attncli.problem.fields import Field
+
+
+def to_field(field: Field, value: Any) -> Any:
+    """Convert a value by its field's kind.
+
+    Raises AttnError whose path begins with the field's name; its `subject` is the list or mapping that is wrong.
+    """
+    convert = CONVERTERS.get(field.kind)
+    return to_operator(field.kind, value, (field.name,)) if convert is None else convert(field, value)
+
+
+def _to_matrix(field: Field, value: Any) -> LabelledArray | PendingRandom:
+    """An array with as many axes as its field may have; booleans are refused but for a boolean matrix."""
+    converted = to_array_or_generator(value, (field.name,))
+    if isinstance(converted, PendingRandom):
+        return converted
+    if converted.array.dtype.kind == "b" and field.kind != "boolean_matrix":
+        message, hint = "true and false are not numbers", "write 1 and 0"
+        raise AttnError(message, where=field.name, hint=hint, subject=value)
+    array = _with_allowed_axes(converted.array, field, value)
+    return converted if array is converted.array else LabelledArray(array, converted.labels, converted.dtype)
+
+
+def _with_allowed_axes(array: Array, field: Field, value: Any) -> Array:
+    """The array, if it may have that many axes; a table of one row or column may stand for a vector."""
+    allowed = field.allowed_axis_counts
+    if allowed == (1,) and array.ndim == 2 and 1 in array.shape:
+        array = array.reshape(-1)
+    if array.ndim not in allowed:
+        smallest = {1: "one row of numbers", 2: "rows of numbers"}[allowed[0]]
+        expected = smallest if array.ndim < allowed[0] or len(allowed) == 1 else f"at most {allowed[-1]} axes"
+        message = f"has {array.ndim} {'axis' if array.ndim == 1 else 'axes'}"
+        raise AttnError(message, where=field.name, hint=f"expected {expected}", subject=value)
+    return array
+
+
+def _to_vector(field: Field, value: Any) -> LabelledArray | PendingRandom:
+    """One row of numbers; one number stands for a row of one."""
+    return _to_matrix(field, [value] if is_number(value) else value)
+
+
+def _to_boolean_matrix(field: Field, value: Any) -> LabelledArray | Operator:
+    """A table of booleans, or of 1 and 0; or the operator of a mask."""
+    if chooses_operator("mask", value):
+        return to_operator("mask", value, (field.name,))
+    if isinstance(value, str) and not chooses_operator("generator", value):
+        message = f"{shorten(repr(value))} is neither an array nor a mask"
+        raise AttnError(message, where=field.name, hint=f"give an array, or one of {', '.join(named_masks())}")
+    converted = _to_matrix(field, value)
+    if isinstance(converted, PendingRandom):
+        raise AttnError("can't be drawn", where=field.name, hint="give a table of 1 and 0", subject=value)
+    return LabelledArray(to_booleans(converted.array, (field.name,), value))
+
+
+def _to_counts(field: Field, value: Any) -> LabelledArray:
+    """Integers from 0."""
+    converted = _to_vector(field, value)
+    if isinstance(converted, PendingRandom):
+        raise AttnError("can't be drawn", where=field.name, hint="give whole numbers", subject=value)
+    return LabelledArray(to_counts(converted.array, (field.name,), value))
+
+
+def _to_vocabulary(field: Field, value: Any) -> dict[str, Array]:
+    """A vector for each word, from a mapping or from a table with labels."""
+    converted = to_array_or_generator(value, (field.name,))
+    if isinstance(converted, PendingRandom) or not converted.labels:
+        hint = "expected a vector for each word, as in {cat: [.4, .5]}"
+        raise AttnError("has no words", where=field.name, hint=hint, subject=value)
+    words = converted.labels
+    if len(set(words)) < len(words):
+        twice = next(word for word in words if words.count(word) > 1)
+        raise AttnError(f"the word {twice!r} stands twice", where=field.name, subject=value)
+    return dict(zip(words, converted.array, strict=True))
+
+
+def _to_labels(field: Field, value: Any) -> tuple[str, ...]:
+    """Labels from a list of words or numbers, or from one of them."""
+    items = value.tolist() if hasattr(value, "tolist") else value
+    items = items if isinstance(items, (list, tuple)) else [items]
+    for label in items:
+        if label is None or isinstance(label, (bool, list, dict)):
+            message, hint = f"{json_excerpt(label)} is no label", "put the word in quotes"
+            raise AttnError(message, where=field.name, hint=hint, subject=value)
+    if not items:
+        raise AttnError("has no labels", where=field.name, subject=value)
+    return to_unicode_labels(map(str, items), (field.name,), value)
+
+
+def to_unicode_labels(labels: Iterable[str], path: ErrorPath, subject: Any = None) -> tuple[str, ...]:
+    """Labels that a UTF-8 file can hold: bytes that are no UTF-8 reach Python as halves of surrogate pairs."""
+    checked = tuple(labels)
+    for label in checked:
+        if any("\ud800" <= letter <= "\udfff" for letter in label):
+            raise AttnError(f"{label!a} is no Unicode text", where=path, hint="save it as UTF-8", subject=subject)
+    return checked
+
+
+def labels_of_value(value: Any) -> tuple[str, ...] | None:
+    """The labels that an array brings for its rows, before it is converted."""
+    if isinstance(value, LabelledArray):
+        return value.labels
+    if isinstance(value, Mapping) and not chooses_operator("generator", value):
+        return tuple(str(label) for label in value)
+    return None
+
+
+def _to_text(field: Field, value: Any) -> str:
+    """A text as it is."""
+    if not isinstance(value, str):
+        raise AttnError(f"{value!r} is no text", where=field.name, subject=value)
+    return value
+
+
+def _to_number(field: Field, value: Any) -> float:
+    """A finite number in the field's range."""
+    path = (field.name,)
+    return to_finite(value, path) if field.above is None else to_number_above(value, path, field.above)
+
+
+CONVERTERS: Mapping[str, Callable[[Field, Any], Any]] = {
+    "matrix": _to_matrix,
+    "vector": _to_vector,
+    "boolean_matrix": _to_boolean_matrix,
+    "counts": _to_counts,
+    "vocabulary": _to_vocabulary,
+    "labels": _to_labels,
+    "text": _to_text,
+    "number": _to_number,
+    "integer": lambda field, value: to_integer(value, (field.name,), field.least),
+    "flag": lambda field, value: to_boolean(value, (field.name,)),
+    "window": lambda field, value: to_window(value, (field.name,)),
+    "word": lambda field, value: to_word(value, field.words, (field.name,)),
+}

@@ -1,0 +1,116 @@
+"""Nested lists to an array: every cell a number (or every cell a boolean), every row of one length and one depth."""
+
+from collections.abc import Callable
+from itertools import chain
+from typing import Any
+
+from attncli.base.errors import AttnError, ErrorPath
+from attncli.base.lazy_numpy import Array, np
+from attncli.base.text import json_excerpt
+
+Index = tuple[int, ...]  # of a row or a cell, counted from 1
+ConvertCell = Callable[[Any, Any, Index, ErrorPath], Any]
+
+MAX_AXES = 8
+WORDS_FOR_NUMBERS = {"NaN": float("nan"), "Infinity": float("inf"), "-Infinity": float("-inf")}
+
+
+def nested_lists_to_array(value: Any, path: ErrorPath) -> Array:
+    """Nested lists as float64, or as booleans where all cells are true or false.
+
+    Raises AttnError where a row is longer than the others, or a cell is no number; its `subject` is the row.
+
+    >>> nested_lists_to_array([[1, 2.5], [3, "Infinity"]], ("w_q",)).tolist()
+    [[1.0, 2.5], [3.0, inf]]
+    >>> nested_lists_to_array([[1, 2], [3]], ("w_q",))
+    Traceback (most recent call last):
+        ...
+    attncli.base.errors.AttnError: w_q, row 2: 1 numbers where the other rows have 2
+    """
+    if not isinstance(value, (list, tuple)):
+        raise AttnError(f"{json_excerpt(value)} is no matrix", where=path, subject=value)
+    array = _plain_lists_to_array(value)
+    if array is not None:
+        return array
+    if isinstance(_first_cell(value), bool):
+        return np.array(_convert_rows(value, (), path, _to_boolean), dtype=bool)
+    return np.array(_convert_rows(value, (), path, _to_number), dtype=np.float64)
+
+
+def _plain_lists_to_array(value: Any) -> Array | None:
+    """The array of at most two axes whose cells are all int or float; None where the cells have to be looked at."""
+    rows = value if value and isinstance(value[0], (list, tuple)) else [value]
+    if not all(isinstance(row, (list, tuple)) for row in rows) or len(set(map(len, rows))) > 1:
+        return None
+    if not set(map(type, chain.from_iterable(rows))) <= {float, int}:
+        return None
+    try:
+        return np.array(value, dtype=np.float64)
+    except OverflowError:  # an integer beyond all floats
+        return None
+
+
+def _first_cell(value: Any) -> Any:
+    """The first cell of nested lists."""
+    while isinstance(value, (list, tuple)) and value:
+        value = value[0]
+    return value
+
+
+def _convert_rows(value: Any, index: Index, path: ErrorPath, convert_cell: ConvertCell) -> list[Any]:
+    """The lists with every cell converted; raises AttnError where rows differ in length or depth."""
+    if len(index) == MAX_AXES:
+        raise AttnError("lists are nested too deep", where=path, subject=value)
+    if any(getattr(row, "ndim", 0) for row in value):
+        value = [row.tolist() if getattr(row, "ndim", 0) else row for row in value]
+    if not isinstance(value[0] if value else None, (list, tuple)):
+        if not set(map(type, value)) <= {float}:
+            return [convert_cell(cell, value, (*index, column), path) for column, cell in enumerate(value, 1)]
+        return list(value)
+    rows = []
+    for number, row in enumerate(value, 1):
+        if not isinstance(row, (list, tuple)):
+            raise AttnError(f"{json_excerpt(row)} is no row", where=(*path, f"row {number}"), subject=value)
+        rows.append(_convert_rows(row, (*index, number), path, convert_cell))
+        if _depth(rows[-1]) != _depth(rows[0]):
+            raise AttnError("is nested otherwise than row 1", where=(*path, f"row {number}"), subject=row)
+    lengths = [len(row) for row in rows]
+    usual = max(lengths, key=lengths.count)  # of equals the first
+    for number, length in enumerate(lengths, 1):
+        if length != usual:
+            message = f"{length} numbers where the other rows have {usual}"
+            raise AttnError(message, where=(*path, f"row {number}"), subject=value[number - 1])
+    return rows
+
+
+def _depth(rows: list[Any]) -> int:
+    """The number of axes of lists whose rows were checked."""
+    return 1 + (_depth(rows[0]) if rows and isinstance(rows[0], list) else 0)
+
+
+def _to_number(cell: Any, row: Any, index: Index, path: ErrorPath) -> float:
+    """A cell as a float; booleans, words, None and integers beyond all floats are refused."""
+    if type(cell) is int or type(cell) is float or (hasattr(cell, "dtype") and cell.dtype.kind in "iuf"):
+        try:
+            return float(cell)
+        except OverflowError:
+            problem = "is too large for a floating-point number"
+    elif isinstance(cell, str) and cell in WORDS_FOR_NUMBERS:
+        return WORDS_FOR_NUMBERS[cell]
+    else:
+        problem = "is not a number"
+    raise AttnError(f"{json_excerpt(cell)} {problem}", where=_cell_path(index, path), subject=row)
+
+
+def _to_boolean(cell: Any, row: Any, index: Index, path: ErrorPath) -> bool:
+    """A cell of a table of booleans."""
+    if isinstance(cell, bool):
+        return cell
+    message, hint = f"{json_excerpt(cell)} stands among true and false", "write 1 and 0, or true and false"
+    raise AttnError(message, where=_cell_path(index, path), hint=hint, subject=row)
+
+
+def _cell_path(index: Index, path: ErrorPath) -> ErrorPath:
+    """The path of a cell: `w_q`, `row 2`, `number 3`."""
+    names = ("row", "number") if len(index) > 1 else ("number",)
+    return (*path, *(f"{name} {number}" for name, number in zip(names, index[-2:], strict=False)))

@@ -1,0 +1,112 @@
+"""Numbers, booleans, words and windows: values that are checked against a range."""
+
+from numbers import Real
+from typing import Any
+
+from attncli.base.errors import AttnError, ErrorPath, UnknownNameError
+from attncli.base.lazy_numpy import Array, np
+from attncli.base.text import shorten
+
+UNLIMITED = float("inf")
+
+
+def is_number(value: Any) -> bool:
+    """Whether a value is a number of Python's or NumPy's types; booleans are not."""
+    return isinstance(value, Real) and not isinstance(value, bool)
+
+
+def to_word(value: Any, words: tuple[str, ...], path: ErrorPath) -> str:
+    """One of some words."""
+    if not isinstance(value, str) or value not in words:
+        raise UnknownNameError("word", str(value), words, where=path, subject=value)
+    return value
+
+
+def to_boolean(value: Any, path: ErrorPath) -> bool:
+    """True or false, of Python's or NumPy's types."""
+    if isinstance(value, np.bool_ if type(value).__module__ == "numpy" else bool):
+        return bool(value)
+    raise AttnError(f"{shorten(repr(value))} is neither true nor false", where=path, subject=value)
+
+
+def to_integer(value: Any, path: ErrorPath, least: float | None) -> int:
+    """An integer, not less than `least`.
+
+    >>> to_integer(2.0, ("heads",), least=1)
+    2
+    """
+    if not is_number(value) or not _to_float(value).is_integer():
+        raise AttnError(f"{shorten(repr(value))} is not a whole number", where=path, subject=value)
+    if least is not None and value < least:
+        raise AttnError(f"{value} is out of range", where=path, hint=f"expected {least:g} or more")
+    return int(value)
+
+
+def to_finite(value: Any, path: ErrorPath) -> float:
+    """A number that is neither infinite nor NaN."""
+    if not is_number(value) or not abs(_to_float(value)) < float("inf"):
+        raise AttnError(f"{shorten(repr(value))} is not a finite number", where=path, subject=value)
+    return float(value)
+
+
+def to_number_above(value: Any, path: ErrorPath, limit: float) -> float:
+    """A finite number greater than a limit."""
+    number = to_finite(value, path)
+    if number <= limit:
+        raise AttnError(f"{number:g} is out of range", where=path, hint=f"expected a number greater than {limit:g}")
+    return number
+
+
+def _to_float(value: Any) -> float:
+    """A number as a float; an integer beyond all floats is infinite."""
+    try:
+        return float(value)
+    except OverflowError:
+        return float("inf")
+
+
+def to_booleans(array: Array, path: ErrorPath, subject: Any) -> Array:
+    """An array of 0 and 1 as booleans."""
+    if array.dtype.kind == "b":
+        return array
+    other = array[(array != 0) & (array != 1)]
+    if other.size:
+        hint = "1 attends and 0 does not; numbers that are added to the scores are a bias"
+        raise AttnError(f"{other.flat[0]:g} is neither 0 nor 1", where=path, hint=hint, subject=subject)
+    booleans: Array = array == 1
+    return booleans
+
+
+def to_counts(array: Array, path: ErrorPath, subject: Any) -> Array:
+    """An array of integers from 0, as int64."""
+    array = array.astype(np.float64)
+    wrong = array[~((array >= 0) & (array == np.floor(array)) & (array < 2**53))]
+    if wrong.size:
+        raise AttnError(f"{wrong.flat[0]:g} is not a whole number from 0", where=path, subject=subject)
+    return array.astype(np.int64)
+
+
+def to_window(value: Any, path: ErrorPath) -> tuple[float, float]:
+    """How many keys are visible to the left and to the right; −1 and infinity are no limit.
+
+    >>> to_window([2, -1], ("window",))
+    (2, inf)
+    """
+    sides = value.tolist() if hasattr(value, "tolist") else value
+    if not isinstance(sides, (list, tuple)) or len(sides) != 2:
+        hint = "expected LEFT,RIGHT, such as 2,0"
+        raise AttnError(f"{shorten(repr(value))} is no window", where=path, hint=hint, subject=value)
+    left, right = (_to_window_side(side, path, value) for side in sides)
+    return left, right
+
+
+def _to_window_side(side: Any, path: ErrorPath, subject: Any) -> float:
+    """How many keys are visible on one side."""
+    if isinstance(side, str):
+        side = UNLIMITED if side in ("inf", "Infinity") else side
+    if is_number(side) and side in (UNLIMITED, -1):
+        return UNLIMITED
+    if not is_number(side) or not float(side).is_integer() or side < 0:
+        hint = "expected a whole number, or inf or -1 for no limit"
+        raise AttnError(f"{shorten(str(side))} is no side of a window", where=path, hint=hint, subject=subject)
+    return int(side)

@@ -1,0 +1,118 @@
+"""Operators from names, `{name: {parameter: value}}`, functions or Operators, with their parameters checked."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from attncli.base.errors import AttnError, ErrorPath
+from attncli.base.text import json_excerpt
+from attncli.ops.registry import Operator, OperatorRecord, Parameter, is_operator, look_up, operators
+from attncli.problem.convert.arrays import LabelledArray, to_array
+from attncli.problem.convert.numbers import is_number, to_boolean, to_finite, to_integer, to_word
+
+
+@dataclass(frozen=True)
+class PendingRandom:
+    """An array that a generator will make once its shape is known."""
+
+    generator: Operator
+
+
+def to_operator(kind: str, value: Any, path: ErrorPath) -> Operator:
+    """The operator of a kind that a value chooses, with every given parameter converted and in its range.
+
+    `value` is a name, `{name: {parameter: value}}`, a function that is registered as an operator, or an Operator.
+    Raises AttnError that names the parameter, or suggests the nearest name.
+
+    >>> str(to_operator("score", {"gaussian": {"sigma": 2}}, ("score",)))
+    'gaussian:sigma=2'
+    >>> to_operator("score", {"gaussian": {"sigma": -1}}, ("score",))
+    Traceback (most recent call last):
+        ...
+    attncli.base.errors.AttnError: score, gaussian, sigma: -1 is out of range; expected > 0
+    """
+    name, given = _name_and_parameters(kind, value, path)
+    try:
+        record = look_up(kind, name)
+        parameters = {name: record.parameter(name) for name in given}
+    except AttnError as error:
+        error.subject = value
+        raise error.at(*path) from None
+    converted = {name: _to_parameter(record, parameters[name], given[name], path) for name in given}
+    return Operator(record, converted)
+
+
+def to_array_or_generator(value: Any, path: ErrorPath) -> LabelledArray | PendingRandom:
+    """An array, or the generator that will make it: `normal`, `{normal: {std: 2}}`."""
+    if isinstance(value, PendingRandom):
+        return value
+    if not isinstance(value, LabelledArray) and chooses_operator("generator", value):
+        return PendingRandom(to_operator("generator", value, path))
+    return to_array(value, path)
+
+
+def _name_and_parameters(kind: str, value: Any, path: ErrorPath) -> tuple[str, Mapping[str, Any]]:
+    """The name of the operator that a value chooses, and the parameters that it gives."""
+    record = value if isinstance(value, OperatorRecord) else getattr(value, "record", None)
+    if isinstance(record, OperatorRecord):
+        if record.kind != kind:
+            raise AttnError(f"{record.name} is a {record.kind}", where=path, hint=f"expected a {kind}")
+        return record.name, value.given if isinstance(value, Operator) else {}
+    if isinstance(value, str):
+        return value, {}
+    if isinstance(value, Mapping) and len(value) == 1:
+        ((name, parameters),) = value.items()
+        parameters = {} if parameters is None else parameters
+        if isinstance(parameters, Mapping) and all(isinstance(word, str) for word in (name, *parameters)):
+            return name, parameters
+    hint = "write NAME, NAME:key=value or {NAME: {key: value}}"
+    raise AttnError(f"{json_excerpt(value)} is no name", where=path, hint=hint, subject=value)
+
+
+def chooses_operator(kind: str, value: Any) -> bool:
+    """Whether a value names an operator of a kind; `{normal: [1, 2]}` is a labelled row and no generator."""
+    if isinstance(value, str):
+        return is_operator(kind, value)
+    if isinstance(value, Mapping):
+        ((name, parameters),) = value.items() if len(value) == 1 else (("", ()),)
+        return not isinstance(parameters, (list, tuple)) and isinstance(name, str) and is_operator(kind, name)
+    record = getattr(value, "record", None)
+    return isinstance(record, OperatorRecord) and record.kind == kind
+
+
+def named_masks() -> Sequence[str]:
+    """The masks that `mask` takes by name: those that read no table of the user's."""
+    return [name for name, record in operators("mask").items() if "table" not in record.shapes.arrays]
+
+
+def _to_parameter(record: OperatorRecord, parameter: Parameter, value: Any, path: ErrorPath) -> Any:
+    """The value of one parameter, by its kind."""
+    inner = (*path, record.name, parameter.name)
+    match parameter.kind:
+        case "array":
+            return _to_array_parameter(parameter, value, inner)
+        case "word":
+            return to_word(value, parameter.words, inner)
+        case "boolean":
+            return to_boolean(value, inner)
+        case "integer":
+            return to_integer(value, inner, parameter.range.least)
+        case "number":
+            number = to_finite(value, inner)
+            if not parameter.range.holds(number):
+                raise AttnError(f"{number:g} is out of range", where=inner, hint=f"expected {parameter.range}")
+            return number
+
+
+def _to_array_parameter(parameter: Parameter, value: Any, path: ErrorPath) -> Any:
+    """An array, one number where the array has no axes, or a generator that makes it later."""
+    if is_number(value):
+        return to_finite(value, path)
+    converted = to_array_or_generator(value, path)
+    if isinstance(converted, PendingRandom):
+        return converted
+    array = converted.array
+    if array.ndim == 0:
+        return float(array)
+    is_vector = len(parameter.letters) == 1 and array.ndim == 2 and 1 in array.shape
+    return array.reshape(-1) if is_vector else array

@@ -1,0 +1,64 @@
+"""Fields: what is known of each key of a problem, which is an option of `attn compute` and a keyword of `Problem`."""
+
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+from attncli.base.axes import Letters
+from attncli.ops.registry import Operator
+
+INPUTS = "Where the numbers come from"
+PROJECTIONS = "Projections"
+STAGES = "The three stages"
+RANDOM = "Random numbers"
+NUMBERS = "Numbers"
+HEADS = "Heads"
+MASKS = "Who may attend to whom"
+CACHE = "The cache"
+QUERIES = "Which queries"
+
+# The kinds of values; a field that names an operator has the operator's kind in the registry instead.
+ValueKind = Literal[
+    "matrix",
+    "vector",
+    "boolean_matrix",
+    "counts",
+    "window",
+    "labels",
+    "text",
+    "vocabulary",
+    "integer",
+    "number",
+    "word",
+    "flag",
+]
+
+
+@dataclass(frozen=True)
+class Field:
+    """One field of a problem: the kind of its value, its range, its axes, its help and the panel of the help."""
+
+    name: str
+    kind: str  # a ValueKind, or a kind of operators
+    help: str
+    panel: str
+    letters: Letters = ()  # the axes of an array
+    axis_counts: tuple[int, ...] = ()  # how many axes an array may have; without it as many as letters
+    words: tuple[str, ...] = ()  # the choices of a word
+    least: float | None = None  # of an integer
+    above: float | None = None  # of a number
+    is_weight: bool = False  # a matrix that is multiplied from the right, stored as `weight_layout` says
+    is_random_fill: bool = False  # an array that may be drawn from the seed
+    decides_dtype: bool = True  # an array whose floating type takes part in that of the computation
+
+    @property
+    def allowed_axis_counts(self) -> tuple[int, ...]:
+        """How many axes an array may have."""
+        return self.axis_counts or (len(self.letters),)
+
+
+def problem_field(kind: str, panel: str, help: str, *, default: Any = None, letters: str = "", **more: Any) -> Any:
+    """A dataclass field of ProblemSpec, with its Field as metadata; `more` are further fields of Field."""
+    metadata = {"kind": kind, "panel": panel, "help": help, "letters": tuple(letters.split()), **more}
+    if isinstance(default, Operator):
+        return field(default_factory=lambda: default, metadata=metadata)
+    return field(default=default, metadata=metadata)

@@ -1,0 +1,45 @@
+"""Labels of queries and keys: their defaults, and what a label or a position picks among them."""
+
+from collections.abc import Sequence
+from functools import lru_cache
+
+from attncli.base.errors import AttnError, ErrorPath, UnknownNameError
+
+
+@lru_cache(maxsize=8)  # every step and every table asks for the labels again, and there may be a hundred thousand
+def numbered_labels(word: str, count: int) -> tuple[str, ...]:
+    """Labels counted from 1.
+
+    >>> numbered_labels("token", 2)
+    ('token_1', 'token_2')
+    """
+    return tuple(f"{word}_{number}" for number in range(1, count + 1))
+
+
+def find_label(wanted: str, labels: Sequence[str], *, where: str | ErrorPath) -> list[int]:
+    """The positions that a label or a position picks: `cat`, `the` (every one), `the#2` (the second), `0`, `-1`.
+
+    A label wins over a position. Raises AttnError where nothing fits.
+
+    >>> find_label("the", ["the", "cat", "the"], where="only")
+    [0, 2]
+    >>> find_label("the#2", ["the", "cat", "the"], where="only")
+    [2]
+    >>> find_label("-2", ["the", "cat", "the"], where="only")
+    [1]
+    """
+    found = [index for index, label in enumerate(labels) if label == wanted]
+    if found:
+        return found
+    word, mark, number = wanted.rpartition("#")
+    if mark and number.isdecimal():
+        same = [index for index, label in enumerate(labels) if label == word]
+        if 1 <= int(number) <= len(same):
+            return [same[int(number) - 1]]
+    try:
+        index = int(wanted)
+    except ValueError:
+        raise UnknownNameError("token", wanted, labels, where=where) from None
+    if not -len(labels) <= index < len(labels):
+        raise AttnError(f"there is no position {index}", where=where, hint=f"positions go from 0 to {len(labels) - 1}")
+    return [index % len(labels)]

@@ -1,0 +1,172 @@
+"""Random fill: arrays that generators make, in a fixed order, in the shapes that the other arrays imply."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from attncli.base.axes import Letters
+from attncli.base.errors import AttnError, ErrorPath
+from attncli.base.lazy_numpy import Array
+from attncli.ops import look_up
+from attncli.ops.initializers import Stream, stream
+from attncli.ops.registry import Operator
+from attncli.problem.convert.operators import PendingRandom
+from attncli.problem.spec import FIELDS, OPERATOR_FIELDS
+
+# The arrays that may be drawn, in the order in which the stream is used: that of the fields. Then come the array
+# parameters of operators.
+FILLED: Mapping[str, Letters] = {name: field.letters for name, field in FIELDS.items() if field.is_random_fill}
+FILLED_LETTERS = {letter for letters in FILLED.values() for letter in letters}
+DEFAULT_GENERATOR = "randint"
+# An axis whose length is not given is as long as the first of these that is known; h·e: the merged heads.
+_SUBSTITUTES = {
+    "n": ("m",),
+    "d": ("c", "x"),
+    "c": ("d", "x"),
+    "e": ("x",),
+    "h·e": ("e", "x"),
+    "o": ("x",),
+    "x": ("y",),
+    "y": ("x",),
+}
+_SIZE_FIELDS = {"m": "token_count", "n": "token_count", "d": "d_k", "c": "d_k", "e": "d_v", "h·e": "d_v"}  # else dim
+_LABEL_FIELDS = {"m": "tokens", "n": "query_tokens"}
+
+
+def fill(values: Mapping[str, Any]) -> dict[str, Any]:
+    """The values of a problem with every pending array made, and those that `init` makes because they are missing.
+
+    Weights, given and made, are in_out; the stream is used in the shapes of `weight_layout`. Raises AttnError where
+    there is no seed to draw from, or a size is missing.
+    """
+    pending = {name: value.generator for name, value in values.items() if isinstance(value, PendingRandom)}
+    pending |= {name: generator for name, generator in _missing(values).items() if name not in pending}
+    filled = {name: value for name, value in values.items() if not isinstance(value, PendingRandom)}
+    filler = _Filler(filled)
+    if pending:
+        for name, letters in FILLED.items():
+            if name in pending:
+                filled[name] = filler.make(name, pending[name], letters)
+    for name in OPERATOR_FIELDS:
+        if isinstance(filled.get(name), Operator):
+            filled[name] = filler.fill_parameters(name, filled[name])
+    return filled
+
+
+def _missing(values: Mapping[str, Any]) -> dict[str, Operator]:
+    """What `init` makes: embeddings whose sizes are given, and the projections that are missing."""
+    has_sizes = values.get("token_count") is not None or values.get("dim") is not None
+    has_sequence = any(values.get(name) is not None for name in ("embeddings", "key", "query"))
+    init = values.get("init")
+    if init is None and has_sizes and not has_sequence:
+        init = Operator(look_up("generator", DEFAULT_GENERATOR))
+    if init is None:
+        return {}
+    names = [] if has_sequence else ["embeddings"]
+    names += [] if values.get("query") is not None else ["w_q"]
+    names += [] if values.get("key") is not None else ["w_k", "w_v"]
+    names += ["w_o"] if (values.get("heads") or 1) > 1 else []
+    return {name: init for name in names if values.get(name) is None}
+
+
+class _Filler:
+    """Makes one array after another; the stream starts with the first that is drawn."""
+
+    def __init__(self, filled: dict[str, Any]) -> None:
+        self.filled = filled
+        self.is_out_in = filled.get("weight_layout") == "out_in"
+        self._stream: Stream = None
+
+    def make(self, name: str, generator: Operator, letters: Letters) -> Array:
+        """One array of the problem."""
+        shape = tuple(self._size(letter, (name,)) for letter in letters)
+        return self._generate((name,), generator, shape, is_weight=FIELDS[name].is_weight)
+
+    def fill_parameters(self, field: str, operator: Operator) -> Operator:
+        """The operator with its pending arrays made, in the sizes of one head."""
+        pending = {name: value for name, value in operator.given.items() if isinstance(value, PendingRandom)}
+        for name, value in pending.items():
+            parameter, path = operator.record.parameter(name), (field, name)
+            shape = tuple(self._parameter_size(letter, operator, path) for letter in parameter.letters)
+            made = self._generate(path, value.generator, shape, is_weight=parameter.is_weight)
+            operator = Operator(operator.record, {**operator.given, name: made})
+        return operator
+
+    def _generate(self, path: ErrorPath, generator: Operator, shape: tuple[int, ...], *, is_weight: bool) -> Array:
+        """An array of a shape; weights are drawn in the shape that `weight_layout` stores them in."""
+        name = ", ".join(path)
+        if generator.record.is_drawn and self._stream is None:
+            if self.filled.get("seed") is None:
+                message = f"{name} is drawn at random and there is no seed"
+                raise AttnError(message, where="seed", hint="give one, such as 42")
+            try:
+                self._stream = stream(self.filled.get("generator", "pcg64"), self.filled["seed"])
+            except ValueError as error:  # the legacy stream takes 32 bits
+                raise AttnError(str(error), where="seed") from None
+        is_transposed = is_weight and self.is_out_in
+        stored_shape = shape[::-1] if is_transposed else shape
+        try:
+            made: Array = generator.record.function(self._stream, stored_shape, **generator.given)
+        except (ValueError, OverflowError, MemoryError) as error:
+            raise AttnError(f"{generator} can't be drawn ({error})", where=path) from None
+        return made.T if is_transposed else made
+
+    def _parameter_size(self, letter: str, operator: Operator, path: ErrorPath) -> int:
+        """The length of an axis of an operator's own array."""
+        if "+" in letter:
+            return sum(self._parameter_size(part, operator, path) for part in letter.split("+"))
+        if letter in "nm":
+            return self._size(letter, path)
+        if letter == "a":
+            for name, array in operator.arrays.items():
+                letters = operator.record.parameter(name).letters
+                if "a" in letters:
+                    return int(array.shape[letters.index("a") - len(letters)])
+            letter = "d"
+        size = self._size(letter, path)
+        return size if self._has_input_head_axis else size // (self._heads[1 if letter in "ce" else 0])
+
+    @property
+    def _has_input_head_axis(self) -> bool:
+        """Whether the inputs have a head axis."""
+        return self.filled.get("query") is not None and self.filled["query"].ndim == 4
+
+    @property
+    def _heads(self) -> tuple[int, int]:
+        """The numbers of query heads and of key heads."""
+        heads = int(self.filled.get("heads") or 1)
+        return heads, int(self.filled.get("kv_heads") or heads)
+
+    def _size(self, letter: str, path: ErrorPath) -> int:
+        """The length of an axis, from the arrays there are, then from the sizes that are given.
+
+        Keys and values have as many features as queries, times the share of their heads.
+        """
+        heads, kv_heads = self._heads
+        for known in (letter, *_SUBSTITUTES.get(letter, ())):
+            of_kv_heads = known in ("c", "e")
+            for size, is_kv_size in ((self._size_of_array(known), of_kv_heads), (self._size_of_field(known), False)):
+                if size is not None:
+                    query_size = size * heads // kv_heads if is_kv_size else size
+                    return query_size * kv_heads // heads if letter in ("c", "e") else query_size
+        if letter not in FILLED_LETTERS:
+            hint = "give the matrix"
+            raise AttnError("can't be drawn: nothing says how many rows it has", where=path, hint=hint)
+        field = "token_count" if letter in "nm" else "dim"
+        raise AttnError(f"{', '.join(path)} is drawn and its size is not known", where=field, hint=f"give {field}")
+
+    def _size_of_array(self, letter: str) -> int | None:
+        """The length that an array, or a list of labels, has."""
+        for name, letters in FILLED.items():
+            array = self.filled.get(name)
+            if array is None or letter not in letters:
+                continue
+            if letter in ("x", "y") and FIELDS[name].is_weight:
+                continue
+            return int(array.shape[letters.index(letter) - len(letters)])
+        labels = self.filled.get(_LABEL_FIELDS.get(letter, ""))
+        return len(labels) if labels else None
+
+    def _size_of_field(self, letter: str) -> int | None:
+        """The length that a field of the problem gives."""
+        size = self.filled.get(_SIZE_FIELDS.get(letter, "dim"))
+        return None if size is None else int(size)
