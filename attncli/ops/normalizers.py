@@ -98,7 +98,7 @@ def softmax1_by_hand(write: ArithmeticWriter, scores: Array, result: Any) -> lis
     by_hand=softmax1_by_hand,
 )
 def softmax1(scores: Array, *, tap: Tap = no_tap) -> Array:
-    """Softmax with one more, invisible key that scores 0: a query may attend to nothing.
+    """Softmax with one more key that scores 0 and is dropped: a query may attend to nothing.
 
     Parameters
     ----------

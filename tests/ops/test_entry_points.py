@@ -18,9 +18,7 @@ from typing import Annotated
 
 import numpy as np
 
-from attncli.ops import registry
-from attncli.ops.registry import Range
-from attncli.ops.rules import Factorization, KeyBounds, OnlineNormalizer
+from attncli import Factorization, OnlineNormalizer, Range, normalizer, position, score
 
 Path("imported").touch()  # where the tests look whether it was
 
@@ -30,7 +28,7 @@ def doubled_by_hand(write, query, key, result, *, times):
     return [f"{write(times)}·{write.factor(query @ key)} = {write(result)}"]
 
 
-@registry.score(
+@score(
     formula="sᵢⱼ = t qᵢ·kⱼ",
     shapes="query[n d], key[m d] -> [n m]",
     source="my own",
@@ -48,7 +46,7 @@ def exponentials(scores, running_max, *, sharpness, out=None):
     return np.exp(sharpness * (scores if running_max is None else scores - running_max))
 
 
-@registry.normalizer(
+@normalizer(
     formula="aᵢⱼ = exp(β sᵢⱼ) / Σⱼ exp(β sᵢⱼ)",
     shapes="scores[n m] -> [n m]",
     source="my own",
@@ -62,7 +60,7 @@ def sharp(scores, *, sharpness: Annotated[float, Range(above=0)] = 1.5):
     return numerator / numerator.sum(axis=-1, keepdims=True)
 
 
-@registry.position(
+@position(
     formula="bᵢⱼ = −r √|pᵢ − j|",
     shapes="query_positions[n], key_positions[m] -> [n m]",
     source="my own",
@@ -77,10 +75,10 @@ def decay(query_positions, key_positions, heads=None, *, rate: float = 0.25):
 MASKS = '''
 """A mask of somebody's own."""
 
-from attncli.ops import registry
+import attncli
 
 
-@registry.mask(
+@attncli.mask(
     formula="visible where (pᵢ − j) mod step = 0",
     shapes="query_positions[n], key_positions[m] -> [n m]",
     source="my own",
@@ -109,7 +107,8 @@ from tests.problems import problem
 
 x = np.random.default_rng(0).standard_normal((37, 4))
 own = problem(
-    query=x, key=x, score="multiple:times=0.5", normalize="sharp:sharpness=2.5", position="decay:rate=0.1", causal=True
+    query=x, key=x, score="multiple:times=0.5", normalize="sharp:sharpness=2.5", position="decay:rate=0.1",
+    mask="strided:step=3", causal=True,
 )
 whole = run(own, ("output",), every_step=True).output
 sizes = BlockSizes(dense_cells=1, rows=5, masked_rows=5, tile_cells=25)
@@ -177,6 +176,12 @@ def test_own_operators_work_in_a_file_and_are_explained(run: Run) -> None:
     assert "sharpness = 0.5" in explained
     assert "rate = 2" in explained
     assert re.search(r"^  3·\d = \d$", explained, re.MULTILINE)
+
+
+def test_an_own_mask_is_a_mask_of_the_file_with_its_picture(run: Run, tmp_path: Path) -> None:
+    (tmp_path / "own.yaml").write_text(f"{PROBLEM}mask: strided:step=2\ncausal: true\n", encoding="utf-8")
+    explained = attn(run, "compute", "own.yaml", "--explain")
+    assert "● visible: 4   □ strided: 4   ▷ after the query (causal): 1" in explained
 
 
 def test_own_operators_compute_in_blocks_what_they_compute_whole(run: Run) -> None:
