@@ -10,6 +10,7 @@ import typer
 
 from attncli.base.errors import AttnError
 from attncli.engine.options import REMOTE, SERIAL, THREADS
+from attncli.problem.results import DEFAULT_SELECTION
 from attncli.render.formats import (
     DEFAULT_FORMAT,
     JSON,
@@ -18,7 +19,6 @@ from attncli.render.formats import (
     format_choices,
     format_of_file,
 )
-from attncli.problem.results import DEFAULT_SELECTION
 
 STDOUT = "-"
 
