@@ -30,7 +30,7 @@ class Origin:
     def path(self, *parts: str, subject: Any = None) -> ErrorPath:
         """The path of an error at a key and its inner parts: `p.yaml`, `line 3`, `w_q`; or `--w-q`.
 
-        `subject` is the list or mapping whose line is told.
+        `subject` is the list or mapping whose first line is named.
         """
         if self.options:
             return (f"--{parts[0].replace('_', '-')}", *parts[1:])

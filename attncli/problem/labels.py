@@ -16,7 +16,7 @@ def numbered_labels(word: str, count: int) -> tuple[str, ...]:
     return tuple(f"{word}_{number}" for number in range(1, count + 1))
 
 
-def find_label(wanted: str, labels: Sequence[str], *, where: str | ErrorPath) -> list[int]:
+def find_label(text: str, labels: Sequence[str], *, where: str | ErrorPath) -> list[int]:
     """The positions that a label or a position picks: `cat`, `the` (every one), `the#2` (the second), `0`, `-1`.
 
     A label wins over a position. Raises AttnError where nothing fits.
@@ -28,18 +28,18 @@ def find_label(wanted: str, labels: Sequence[str], *, where: str | ErrorPath) ->
     >>> find_label("-2", ["the", "cat", "the"], where="only")
     [1]
     """
-    found = [index for index, label in enumerate(labels) if label == wanted]
+    found = [index for index, label in enumerate(labels) if label == text]
     if found:
         return found
-    word, mark, number = wanted.rpartition("#")
+    word, mark, number = text.rpartition("#")
     if mark and number.isdecimal():
         same = [index for index, label in enumerate(labels) if label == word]
         if 1 <= int(number) <= len(same):
             return [same[int(number) - 1]]
     try:
-        index = int(wanted)
+        index = int(text)
     except ValueError:
-        raise UnknownNameError("token", wanted, labels, where=where) from None
+        raise UnknownNameError("token", text, labels, where=where) from None
     if not -len(labels) <= index < len(labels):
         raise AttnError(f"there is no position {index}", where=where, hint=f"positions go from 0 to {len(labels) - 1}")
     return [index % len(labels)]

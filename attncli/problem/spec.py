@@ -31,7 +31,7 @@ class ProblemSpec:
     """A problem whose values were converted and checked by `attncli.problem.build.build`, the only way to make one.
 
     Sequences are [n d], with batch items [b n d], or with a head axis [b h n d]. Weight matrices are in_out, as
-    `x @ W` takes them, whatever `weight_layout` says of how they were given.
+    `x @ W` takes them, also where `weight_layout` is out_in.
     """
 
     embeddings: Array | None = problem_field(

@@ -35,7 +35,7 @@ class Table:
 
 @dataclass(frozen=True)
 class Layout:
-    """How a table is written: its delimiter, the cells of its header, and whether its first column has labels."""
+    """The form of a table: its delimiter, the cells of its header, and whether its first column has labels."""
 
     delimiter: str
     columns: tuple[str, ...] | None

@@ -1,4 +1,4 @@
-"""Checks of the chosen operators: required parameters are given, and their arrays fit queries, keys and values."""
+"""Checks of operators: required parameters are given, and their arrays fit queries, keys and values."""
 
 from attncli.base.axes import bind_axes
 from attncli.base.errors import AttnError
@@ -14,15 +14,15 @@ PER_HEAD_FIELDS = ("score", "context")  # the operators whose arrays may have a 
 def check_operators(spec: ProblemSpec, lengths: Lengths) -> None:
     """Raise AttnError where an operator lacks a parameter, or does not fit what it is applied to."""
     values = {name: getattr(spec, name) for name in OPERATOR_FIELDS}
-    chosen = {name: value for name, value in values.items() if isinstance(value, Operator)}
-    for name, operator in chosen.items():
+    by_field = {name: value for name, value in values.items() if isinstance(value, Operator)}
+    for name, operator in by_field.items():
         _check_operator(name, operator, lengths, spec.layout)
     _check_distribution(spec)
     if spec.position is not None:
         _check_position(spec, spec.position)
     if isinstance(spec.mask, Operator):
         _check_mask(spec, spec.mask)
-    for name, operator in chosen.items():
+    for name, operator in by_field.items():
         if operator.record.check is not None:
             try:
                 operator.record.check(OperatorUse(operator.parameters, spec.lengths, _positions(spec)))
@@ -92,7 +92,7 @@ def _check_position(spec: ProblemSpec, position: Operator) -> None:
 
 
 def _check_mask(spec: ProblemSpec, mask: Operator) -> None:
-    """A mask that is chosen by name reads no table, and key lengths only where they are given."""
+    """A mask operator reads no table, and key lengths only where they are given."""
     inputs = mask.record.shapes.arrays
     if "table" in inputs:
         raise AttnError(f"{mask.record.name} needs a table of the scores' shape", where="mask", hint="give the table")
