@@ -46,7 +46,7 @@ def generate() -> str:
     parts = [HEAD, "## attncli\n", inspect.getdoc(attncli) or ""]
     for name in attncli.__all__:
         value = getattr(attncli, name)
-        if callable(value):
+        if callable(value) and value.__module__ not in MODULES:
             parts += _entry(f"attncli.{name}", value)
     for name in MODULES:
         module = import_module(name)
@@ -57,24 +57,26 @@ def generate() -> str:
 
 
 def _public(module: ModuleType) -> Iterator[tuple[str, Any]]:
-    """The functions and classes that a module defines, in its order."""
+    """The functions and classes that a module defines, in its order; how one cell is worked out is no one's to call."""
     for name, value in vars(module).items():
         is_own = getattr(value, "__module__", None) == module.__name__
-        if not name.startswith("_") and is_own and (inspect.isclass(value) or inspect.isfunction(value)):
+        is_public = not name.startswith("_") and not name.endswith("_by_hand")
+        if is_own and is_public and (inspect.isclass(value) or inspect.isfunction(value)):
             yield name, value
 
 
 def _entry(name: str, value: Any) -> list[str]:
     """A heading, the signature and the docstring of a function or class; a class with its public methods."""
     parts = [f"### {name}\n", "```python\n" + _signature(name.rpartition(".")[2], value) + "\n```", _docstring(value)]
+    methods: list[str] = []
     if inspect.isclass(value):
         for own, method in vars(value).items():
             target = method.fget if isinstance(method, property) else method
             if not own.startswith("_") and inspect.isfunction(target) and inspect.getdoc(target):
                 kind = "" if isinstance(method, property) else "()"
-                first = (inspect.getdoc(target) or "").replace("\n\n", "\n").replace("\n", " ")
-                parts.append(f"- `{own}{kind}`: {first}")
-    return parts
+                first = (inspect.getdoc(target) or "").partition("\n\n")[0].replace("\n", " ")
+                methods.append(f"- `{own}{kind}`: {first}")
+    return [*parts, "\n".join(methods)] if methods else parts
 
 
 def _signature(name: str, value: Any) -> str:

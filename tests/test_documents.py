@@ -2,6 +2,7 @@
 
 import os
 import re
+import runpy
 import shlex
 import shutil
 import subprocess
@@ -81,6 +82,19 @@ def test_the_picture_shows_what_the_command_prints() -> None:
     numbers = re.findall(r"\d\.\d{4}", printed)
     assert len(numbers) == 28
     assert sorted(numbers) == sorted(re.findall(r"\d\.\d{4}", picture))
+
+
+def test_the_page_of_the_api_is_what_the_docstrings_say() -> None:
+    page = runpy.run_path(str(ROOT / "docs" / "generate.py"))
+    assert page["PAGE"].read_text(encoding="utf-8") == page["generate"](), "python docs/generate.py writes it anew"
+
+
+def test_the_architecture_names_every_package_and_no_file_that_is_not_there() -> None:
+    text = (ROOT / "docs" / "architecture.md").read_text(encoding="utf-8")
+    packages = [path.name for path in (ROOT / "attncli").iterdir() if (path / "__init__.py").exists()]
+    assert all(f"| `{package}` |" in text for package in packages)
+    for name in re.findall(r"`([a-z_]+/[a-z_/]+\.py)`", text):
+        assert (ROOT / "attncli" / name).exists() or (ROOT / name).exists(), name
 
 
 @pytest.mark.parametrize("sample", SAMPLES, ids=lambda path: path.name)
