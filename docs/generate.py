@@ -85,11 +85,28 @@ def _signature(name: str, value: Any) -> str:
         parameters = inspect.signature(value).parameters.values()
     except ValueError:
         return name
-    bare = [p.replace(annotation=inspect.Parameter.empty) for p in parameters]
+    bare = [p.replace(annotation=inspect.Parameter.empty, default=_default(p.default)) for p in parameters]
     try:
         return f"{name}{inspect.Signature(bare)}"
     except ValueError:
         return name
+
+
+class _Text:
+    """Shows itself as a text without quotes."""
+
+    def __init__(self, text: str) -> None:
+        self.text = text
+
+    def __repr__(self) -> str:
+        return self.text
+
+
+def _default(value: Any) -> Any:
+    """A default as a signature shows it: a function by its name, an object by its class."""
+    if value is inspect.Parameter.empty or isinstance(value, (str, int, float, tuple, dict, type(None))):
+        return value
+    return _Text(value.__name__ if inspect.isfunction(value) else f"{type(value).__name__.strip('_')}()")
 
 
 def _docstring(value: Any) -> str:
