@@ -5,17 +5,56 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from attncli.api import Problem, attention, load
     from attncli.base.errors import AttnError
+    from attncli.ops.registry import Quantity, Range, context, generator, mask, norm, normalizer, position, score
+    from attncli.ops.rules import DerivedInput, Factorization, KeyBounds, MaskSign, OnlineNormalizer, OperatorUse
     from attncli.trace.result import Result
 
 __version__ = "0.3.0"
-__all__ = ["AttnError", "Problem", "Result", "__version__", "attention", "load"]
+__all__ = [
+    "AttnError",
+    "DerivedInput",
+    "Factorization",
+    "KeyBounds",
+    "MaskSign",
+    "OnlineNormalizer",
+    "OperatorUse",
+    "Problem",
+    "Quantity",
+    "Range",
+    "Result",
+    "__version__",
+    "attention",
+    "context",
+    "generator",
+    "load",
+    "mask",
+    "norm",
+    "normalizer",
+    "position",
+    "score",
+]
 
 _PLACES = {
     "AttnError": "attncli.base.errors",
+    "DerivedInput": "attncli.ops.rules",
+    "Factorization": "attncli.ops.rules",
+    "KeyBounds": "attncli.ops.rules",
+    "MaskSign": "attncli.ops.rules",
+    "OnlineNormalizer": "attncli.ops.rules",
+    "OperatorUse": "attncli.ops.rules",
     "Problem": "attncli.api",
+    "Quantity": "attncli.ops.registry",
+    "Range": "attncli.ops.registry",
     "Result": "attncli.trace.result",
     "attention": "attncli.api",
+    "context": "attncli.ops.registry",
+    "generator": "attncli.ops.registry",
     "load": "attncli.api",
+    "mask": "attncli.ops.registry",
+    "norm": "attncli.ops.registry",
+    "normalizer": "attncli.ops.registry",
+    "position": "attncli.ops.registry",
+    "score": "attncli.ops.registry",
 }
 
 

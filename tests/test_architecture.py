@@ -1,4 +1,4 @@
-"""The structure of the package: each layer imports from the layers below it, and a file's first line says its purpose."""
+"""The structure of the package: a layer imports those below it, and a file's first line says its purpose."""
 
 import ast
 from collections.abc import Iterator

@@ -32,6 +32,19 @@ def compute_and_write(problem: "ProblemSpec", options: "OutputOptions") -> None:
         _compute_to_file(problem, options, options.file, output_format)
 
 
+def write_plan(problem: "ProblemSpec", options: "OutputOptions") -> None:
+    """Write the plan of a problem, a line a node; raises AttnError where another option would have no effect."""
+    from attncli.io.writers.atomic import atomic_write_file
+    from attncli.plan.build import build_plan
+
+    options.check_plan()
+    text = f"{build_plan(problem)}\n"
+    if options.file is None:
+        streams.write_output([text])
+    else:
+        atomic_write_file(options.file, text)
+
+
 def _compute_to_file(
     problem: "ProblemSpec", options: "OutputOptions", file: str, output_format: "OutputFormat"
 ) -> None:

@@ -2,7 +2,7 @@
 
 import inspect
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from functools import wraps
 from typing import Annotated, Any
 
@@ -40,6 +40,9 @@ class OutputOptions:
     explain: Annotated[
         bool, typer.Option("--explain", "-e", help="Show every step, from the vectors to the output.")
     ] = False
+    plan: Annotated[bool, typer.Option("--plan", help="Show what is computed, a line a step, and compute nothing.")] = (
+        False
+    )
     cell: Annotated[
         str | None,
         typer.Option(metavar="QUERY,KEY", help="The cell that --explain works out by hand: labels or positions."),
@@ -84,6 +87,13 @@ class OutputOptions:
         """The names of the results, without duplicates."""
         names = tuple(name.strip() for name in (self.select or "").split(",") if name.strip())
         return tuple(dict.fromkeys(names)) or DEFAULT_SELECTION
+
+    def check_plan(self) -> None:
+        """Raise AttnError where an option would have no effect beside --plan, which has no numbers to show."""
+        for field in fields(self):
+            if field.name not in ("plan", "output") and getattr(self, field.name) != field.default:
+                message = f"--plan computes nothing, so --{field.name} would have no effect"
+                raise AttnError(message, hint="leave out one of them")
 
     @property
     def file(self) -> str | None:

@@ -1,6 +1,6 @@
 """Contexts: from weights and values to one vector for each query.
 
-A key of weight 0 is not attended: contexts that choose among keys choose among the others.
+A key of weight 0 is not attended: contexts that select a key select among the others.
 """
 
 from typing import Any
@@ -152,7 +152,7 @@ def argmax(weights: Array, value: Array) -> Array:
            [0, 0]])
     """
     attended = np.where(weights != 0, weights, -np.inf)
-    return _taken(value, attended.argmax(axis=-1), weights)
+    return _value_at(value, attended.argmax(axis=-1), weights)
 
 
 @structural(is_exact=True)
@@ -224,7 +224,7 @@ def sample(weights: Array, value: Array, draws: Array | None = None, *, seed: in
     uniform = uniform_draws(shape=weights.shape[:-1], seed=seed) if draws is None else draws
     drawn_at = uniform[..., None] * total[..., -1:]
     index = np.minimum((total <= drawn_at).sum(axis=-1), weights.shape[-1] - 1)
-    return _taken(value, index, weights)
+    return _value_at(value, index, weights)
 
 
 def max_by_hand(write: ArithmeticWriter, weights: Array, value: Array, result: Any) -> list[str]:
@@ -308,7 +308,7 @@ def weighted_values(weights: Array, value: Array) -> Array:
     return total
 
 
-def _taken(value: Array, index: Array, weights: Array) -> Array:
+def _value_at(value: Array, index: Array, weights: Array) -> Array:
     """The value at each query's index; zeros for a query that attends to nothing."""
     attends = (weights != 0).any(axis=-1)[..., None]
     return np.where(attends, np.take_along_axis(value, index[..., None], axis=-2), 0).astype(value.dtype)

@@ -1,7 +1,7 @@
 """Masks: rules on the indices of queries and keys, true where the query may attend to the key.
 
-A rule takes any queries and any keys by their indices, so that it serves the whole table and every block of it.
-`query_positions` [… n] say beside which key each query stands; rows and columns of a table are counted from 0.
+A rule takes any queries and keys by their indices, so that it holds for the whole table and for every block of it.
+`query_positions` [… n] has the index of the key at each query's position; all indices are counted from 0.
 """
 
 from typing import Any
@@ -62,7 +62,7 @@ def mask_(table: Array, query_rows: Array, key_positions: Array) -> Array:
     array([[ True, False, False],
            [ True,  True, False]])
     """
-    return table_cells(table, query_rows, key_positions, beyond=False).astype(bool, copy=False)
+    return table_cells(table, query_rows, key_positions, fill=False).astype(bool, copy=False)
 
 
 def bias_key_bounds(table: Array, query_rows: Array, key_positions: Array) -> KeyBounds:
@@ -113,7 +113,7 @@ def bias(table: Array, query_rows: Array, key_positions: Array) -> Array:
     array([[ True, False],
            [ True,  True]])
     """
-    return table_cells(table, query_rows, key_positions, beyond=-np.inf) > -np.inf
+    return table_cells(table, query_rows, key_positions, fill=-np.inf) > -np.inf
 
 
 def causal_key_bounds(query_positions: Array, key_positions: Array) -> KeyBounds:
@@ -141,7 +141,7 @@ def causal_by_hand(write: ArithmeticWriter, query_positions: Array, key_position
     sign=MaskSign("▷", "after the query (causal)"),
 )
 def causal(query_positions: Array, key_positions: Array) -> Array:
-    """No query sees a key that stands after it.
+    """No query attends to a key after its own position.
 
     Parameters
     ----------
@@ -194,7 +194,7 @@ def window_by_hand(
     sign=MaskSign("·", "outside the window"),
 )
 def window(query_positions: Array, key_positions: Array, *, left: float, right: float) -> Array:
-    """Only so many keys to the left and to the right of the query's position are seen.
+    """Only so many keys to the left and to the right of the query's position are visible.
 
     Parameters
     ----------
@@ -215,9 +215,9 @@ def window(query_positions: Array, key_positions: Array, *, left: float, right: 
     array([[ True, False, False],
            [False,  True,  True]])
     """
-    stands = query_positions[..., :, None]
-    visible: Array = key_positions >= stands - left
-    return visible & (key_positions <= stands + right)
+    position = query_positions[..., :, None]
+    visible: Array = key_positions >= position - left
+    return visible & (key_positions <= position + right)
 
 
 def key_lengths_key_bounds(key_positions: Array, key_lengths: Array) -> KeyBounds:
@@ -300,7 +300,7 @@ def apply_mask(scores: Array, visible: Array) -> Array:
     return np.where(visible, scores, -np.inf).astype(scores.dtype, copy=False)
 
 
-def table_cells(table: Array, query_rows: Array, key_positions: Array, *, beyond: float) -> Array:
+def table_cells(table: Array, query_rows: Array, key_positions: Array, *, fill: float) -> Array:
     """The cells of a table for some queries and keys.
 
     Parameters
@@ -311,33 +311,33 @@ def table_cells(table: Array, query_rows: Array, key_positions: Array, *, beyond
         The index of each query.
     key_positions : array [m]
         The index of each key.
-    beyond : number
+    fill : number
         Fills the columns that the table lacks.
 
     Returns
     -------
     array [… n m]
-        A view of the table where the indices are runs of whole numbers.
+        A view of the table where the indices are ranges of whole numbers.
 
     Examples
     --------
-    >>> table_cells(np.array([[1, 2], [3, 4]]), np.array([1]), np.arange(3), beyond=0)
+    >>> table_cells(np.array([[1, 2], [3, 4]]), np.array([1]), np.arange(3), fill=0)
     array([[3, 4, 0]])
     """
     if table.shape[-2] == 1:
         rows = np.broadcast_to(table, (*table.shape[:-2], len(query_rows), table.shape[-1]))
     else:
-        rows = table[..., _run(query_rows), :]
+        rows = table[..., _as_slice(query_rows), :]
     inside = key_positions < table.shape[-1]
     if inside.all():
-        return rows[..., _run(key_positions)]
-    return np.where(inside, rows[..., np.where(inside, key_positions, 0)], np.asarray(beyond, dtype=table.dtype))
+        return rows[..., _as_slice(key_positions)]
+    return np.where(inside, rows[..., np.where(inside, key_positions, 0)], np.asarray(fill, dtype=table.dtype))
 
 
-def _run(index: Array) -> Any:
-    """An index as a slice where it is a run of whole numbers: such a part of a table need not be copied."""
-    is_run = len(index) == index[-1] - index[0] + 1 and bool((np.diff(index) == 1).all())
-    return slice(int(index[0]), int(index[-1]) + 1) if is_run else index
+def _as_slice(index: Array) -> Any:
+    """An index as a slice where it is a range of whole numbers: such a part of a table need not be copied."""
+    is_range = len(index) == index[-1] - index[0] + 1 and bool((np.diff(index) == 1).all())
+    return slice(int(index[0]), int(index[-1]) + 1) if is_range else index
 
 
 def _bounds_of_table(visible: Array) -> KeyBounds:

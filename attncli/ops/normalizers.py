@@ -1,6 +1,6 @@
 """Normalizers: from a row of scores to a row of weights. The last axis is the keys.
 
-A score of −∞ is a hidden key: its weight is exactly 0. A row in which every key is hidden becomes zeros.
+A score of −∞ marks a masked key: its weight is exactly 0. A row in which every key is masked becomes zeros.
 """
 
 import math
@@ -72,7 +72,7 @@ def softmax(scores: Array, *, temperature: Positive = 1.0, tap: Tap = no_tap) ->
     >>> softmax(np.array([[np.log(3), 0.0]]), temperature=0.5).round(4)
     array([[0.9, 0.1]])
     """
-    exponentials = tap("exponentials", _exponentials(scores, largest_of(scores), temperature=temperature))
+    exponentials = tap("exponentials", _exponentials(scores, finite_max(scores), temperature=temperature))
     return safe_divide(exponentials, exponentials.sum(axis=-1, keepdims=True))
 
 
@@ -117,7 +117,7 @@ def softmax1(scores: Array, *, tap: Tap = no_tap) -> Array:
     >>> softmax1(np.array([[0.0, 0.0, np.log(2)]])).round(4)
     array([[0.2, 0.2, 0.4]])
     """
-    largest = np.maximum(largest_of(scores), 0)
+    largest = np.maximum(finite_max(scores), 0)
     exponentials = tap("exponentials", _exponentials(scores, largest))
     total: Array = np.exp(-largest) + exponentials.sum(axis=-1, keepdims=True)
     return exponentials / total
@@ -232,7 +232,7 @@ def topk(scores: Array, *, k: Annotated[int, Range(least=1)], tap: Tap = no_tap)
     scores : array [… n m]
         A row for each query; −∞ where a key is masked.
     k : int ≥ 1
-        How many keys; of fewer keys all are taken.
+        How many keys; where there are fewer keys, all.
     tap : callable, optional
         Receives "exponentials" [… n m].
 
@@ -291,12 +291,12 @@ def hardmax(scores: Array) -> Array:
     >>> hardmax(np.array([[3.0, 1.0, 3.0, 2.0]]))
     array([[0.5, 0. , 0.5, 0. ]])
     """
-    largest = _equal(scores, largest_of(scores))
+    largest = _equal(scores, finite_max(scores))
     return safe_divide(largest, largest.sum(axis=-1, keepdims=True))
 
 
 def _visible_scores(scores: Array, _running_max: Array | None, *, out: Array | None = None) -> Array:
-    """The scores themselves as numerators, 0 where a key is hidden."""
+    """The scores themselves as numerators, 0 where a key is masked."""
     return none(scores)
 
 
@@ -373,12 +373,12 @@ def none(scores: Array) -> Array:
     return np.where(scores == -np.inf, 0, scores).astype(scores.dtype, copy=False)
 
 
-def largest_of(scores: Array) -> Array:
+def finite_max(scores: Array) -> Array:
     """Each row's largest score, [… n m] to [… n 1]; 0 where every key is masked.
 
     Examples
     --------
-    >>> largest_of(np.array([[1.0, 3.0], [-np.inf, -np.inf]]))
+    >>> finite_max(np.array([[1.0, 3.0], [-np.inf, -np.inf]]))
     array([[3.],
            [0.]])
     """

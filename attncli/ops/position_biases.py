@@ -1,4 +1,4 @@
-"""Positions that act on scores: a number for each distance between a query's position and a key's.
+"""Position schemes that act on scores: a number for each distance between a query's position and a key's.
 
 `query_positions` [… n] and `key_positions` [m] count from the first key; `heads` is None without an axis of heads.
 """
@@ -236,12 +236,12 @@ def t5_bucket(distance: Array, buckets: int, max_distance: int, bidirectional: b
     exact = half // 2
     wide = half - exact
     # The bucket exact + k begins where away^wide ≥ exact^wide (max_distance / exact)^k: whole numbers, no rounding.
-    begins = [_root(exact ** (wide - k) * max_distance**k, wide) for k in range(1, wide)]
+    begins = [_integer_root(exact ** (wide - k) * max_distance**k, wide) for k in range(1, wide)]
     bucket = np.where(away < exact, away, exact + np.searchsorted(np.array(begins, dtype=np.int64), away, side="right"))
     return bucket + (half * (distance > 0) if bidirectional else 0)
 
 
-def _root(number: int, degree: int) -> int:
+def _integer_root(number: int, degree: int) -> int:
     """The least whole number whose power is at least `number`."""
     guess = max(int(number ** (1 / degree)) - 1, 0)
     while guess**degree < number:
@@ -354,5 +354,5 @@ def add_bias(scores: Array, table: Array, query_rows: Array, key_positions: Arra
     >>> add_bias(np.array([[1.0, 2.0, 3.0]]), np.array([[10.0, -np.inf]]), np.arange(1), np.arange(3))
     array([[11.,  2.,  3.]])
     """
-    cells = table_cells(table, query_rows, key_positions, beyond=0)
+    cells = table_cells(table, query_rows, key_positions, fill=0)
     return scores + np.where(cells == -np.inf, 0, cells)

@@ -1,4 +1,4 @@
-"""Positions that act on vectors: added to embeddings, or turning queries and keys. Positions are counted from 0."""
+"""Position schemes that act on vectors: added to embeddings, or rotating queries and keys; counted from 0."""
 
 from typing import Annotated, Any
 
@@ -46,7 +46,7 @@ def rope_by_hand(
     """The angle of the first pair of one vector [d], and the rotation of that pair."""
     turning = x.shape[-1] if dims is None else dims
     angles = _angles(np.asarray(positions), turning, base, scaling, offset, frequencies)
-    one, other = pair(len(angles), interleaved)
+    one, other = pair_slices(len(angles), interleaved)
     first, second, angle = x[one][0], x[other][0], write(angles[0])
     shift = f"({positions} + {write(offset)})" if offset else f"{positions}"
     divided = f"/{write(scaling)}" if scaling != 1 else ""
@@ -84,7 +84,7 @@ def rope(
     offset: float = 0.0,
     frequencies: Array | None = None,
 ) -> Array:
-    """Turns pairs of features by an angle that grows with the position, so that scores see distances alone.
+    """Rotates pairs of features by an angle proportional to the position, so that scores depend on distances alone.
 
     Parameters
     ----------
@@ -93,9 +93,9 @@ def rope(
     positions : array [… n]
         The position of each row.
     base : float > 0, optional
-        The slowest pair turns about once in 2π · `base` positions.
+        The slowest pair makes about one turn in 2π · `base` positions.
     dims : int ≥ 2, optional
-        How many features turn, an even number; the others stay. Without it all.
+        How many features are rotated, an even number; the others stay. Without it all.
     interleaved : bool, optional
         Pairs are neighbours; without it one feature in each half.
     scaling : float > 0, optional
@@ -120,12 +120,12 @@ def rope(
     turning = x.shape[-1] if dims is None else dims
     angles = _angles(positions, turning, base, scaling, offset, frequencies)
     cosine, sine = np.cos(angles), np.sin(angles)
-    one, other = pair(angles.shape[-1], interleaved)
+    one, other = pair_slices(angles.shape[-1], interleaved)
     first, second = x[..., one], x[..., other]
-    turned = x.copy()  # features beyond `dims` stay
-    turned[..., one] = first * cosine - second * sine
-    turned[..., other] = second * cosine + first * sine
-    return turned
+    rotated = x.copy()  # features beyond `dims` stay
+    rotated[..., one] = first * cosine - second * sine
+    rotated[..., other] = second * cosine + first * sine
+    return rotated
 
 
 def rope_frequencies(dims: int, base: float) -> Array:
@@ -140,14 +140,14 @@ def rope_frequencies(dims: int, base: float) -> Array:
     return frequencies
 
 
-def pair(count: int, interleaved: bool) -> tuple[slice, slice]:
+def pair_slices(count: int, interleaved: bool) -> tuple[slice, slice]:
     """Slices of the first and of the second feature of each of `count` pairs: neighbours, or one in each half.
 
     Examples
     --------
-    >>> pair(2, interleaved=True)
+    >>> pair_slices(2, interleaved=True)
     (slice(0, 4, 2), slice(1, 4, 2))
-    >>> pair(2, interleaved=False)
+    >>> pair_slices(2, interleaved=False)
     (slice(0, 2, None), slice(2, 4, None))
     """
     if interleaved:
@@ -192,7 +192,7 @@ def sinusoidal(positions: Array, features: int, *, base: Positive = 10000.0, off
     features : int
         How many features an embedding has.
     base : float > 0, optional
-        The slowest pair turns about once in 2π · `base` positions.
+        The slowest pair makes about one turn in 2π · `base` positions.
     offset : float, optional
         Added to the positions.
 

@@ -26,9 +26,9 @@ ByHand = Callable[..., list[str]]
 ActsOn = Literal["embeddings", "query_and_key", "products", "scores"]
 
 ENTRY_POINTS = "attncli.operators"
-TABLE = "table"  # Annotated[Array, TABLE]: rows are looked up, so that `weight_layout` does not turn the matrix
+TABLE = "table"  # Annotated[Array, TABLE]: rows are looked up, so that `weight_layout` does not transpose it
 
-# The kinds of operators, and the arguments that a plan hands to a function of each kind beside its parameters.
+# The kinds of operators, and the arguments that a plan hands to a function of each kind besides its parameters.
 ARGUMENTS: Mapping[str, frozenset[str]] = {
     "score": frozenset({"query", "key", "query_positions", "key_positions"}),
     "normalize": frozenset({"scores"}),
@@ -41,14 +41,14 @@ ARGUMENTS: Mapping[str, frozenset[str]] = {
 
 
 class _Required:
-    """Stands for a default where there is none."""
+    """The default of a parameter that has none."""
 
 
 REQUIRED = _Required()
 
 
 def no_tap(_name: str, value: Array) -> Array:
-    """The tap when nobody listens: the identity."""
+    """The tap that keeps nothing: the identity."""
     return value
 
 
@@ -365,7 +365,7 @@ def register(kind: str, **fields: Any) -> Register:
         _check(record, code, where)
         _RECORDS[kind][name] = record
         code.record = record
-        _document(record, code)
+        _extend_docstring(record, code)
         decorated: OperatorFunction[P, R] = code
         return decorated
 
@@ -402,7 +402,7 @@ def _positional(function: Any) -> Sequence[str]:
     return names
 
 
-def _document(record: OperatorRecord, function: Any) -> None:
+def _extend_docstring(record: OperatorRecord, function: Any) -> None:
     """Add the formula and the source to a function's docstring, so that they are written once."""
     if function.__doc__ is None:
         return
@@ -442,7 +442,7 @@ def normalizer(
     is_distribution: bool = False,
     online: OnlineNormalizer | None = None,
 ) -> Register:
-    """Register a normalizer: scores [n m] to weights [n m]; a score of −∞ is a hidden key and gets weight 0."""
+    """Register a normalizer: scores [n m] to weights [n m]; a score of −∞ marks a masked key, whose weight is 0."""
     return register("normalize", **locals())
 
 

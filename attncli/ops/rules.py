@@ -1,4 +1,4 @@
-"""Rules that stand in an operator's record: how a score factors, a normalizer is accumulated, a mask is bounded."""
+"""Rules in operators' records: how a score factors, a normalizer accumulates its keys, a mask bounds its keys."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -12,9 +12,19 @@ Interval = tuple[float, float]  # half-open: from the first key to before the la
 
 @dataclass(frozen=True, eq=False)
 class Factorization:
-    """A score that is `left(query) @ right(key).mT * scale(d)`.
+    """A score [… n m] that is `left(query) @ right(key).mT * scale(d)`.
 
-    `left` and `right` take the score's parameters too; `scale` takes the number of features.
+    `left(query [… n d], **parameters)` and `right(key [… m c], **parameters)` return matrices of equally many columns;
+    they get every parameter of the score, defaults resolved. `scale` takes the number of features d.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from attncli.ops.scores import cosine
+    >>> query, key = np.array([[3.0, 4.0]]), np.array([[6.0, 8.0], [4.0, -3.0]])
+    >>> rule = cosine.record.factorization
+    >>> (rule.left(query, beta=2) @ rule.right(key, beta=2).mT * rule.scale(2)).round(4)
+    array([[2., 0.]])
     """
 
     left: Callable[..., Array]
@@ -26,9 +36,23 @@ class Factorization:
 class OnlineNormalizer:
     """Online form of a normalizer: weights = numerator / denominator, accumulated tile by tile.
 
-    `numerator(scores [… n m], running_max [… n 1], out=, **parameters)`. When the running maximum rises from m to m',
-    what was accumulated is multiplied by `numerator(m, m')`. The denominator is the sum of the numerators and of
+    `numerator(scores [… n m], running_max [… n 1], out=, **parameters)` gets every parameter, defaults resolved,
+    and may compute in `out`, an array of the shape of the scores. When the running maximum rises from m to m', what was
+    accumulated is multiplied by `numerator(m, m')`. The denominator is the sum of the numerators and of
     `extra_denominator(running_max)`. Source: Milakov & Gimelshein 2018, Algorithm 3.
+
+    Examples
+    --------
+    Softmax of [1, 3], a score at a time:
+
+    >>> import numpy as np
+    >>> from attncli.ops.normalizers import softmax
+    >>> numerator, first, second = softmax.record.online.numerator, np.array([[1.0]]), np.array([[3.0]])
+    >>> one = numerator(first, first, temperature=1.0)  # the running maximum is 1 …
+    >>> one = one * numerator(first, second, temperature=1.0)  # … and rises to 3
+    >>> two = numerator(second, second, temperature=1.0)
+    >>> np.concatenate([one, two], axis=-1) / (one + two)
+    array([[0.11920292, 0.88079708]])
     """
 
     numerator: Callable[..., Array]
@@ -46,6 +70,14 @@ class KeyBounds:
     """Half-open key ranges of a block of queries.
 
     Outside `any_visible` all cells are masked; inside `all_visible` none is, so no mask is applied there.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from attncli.ops.masks import causal
+    >>> bounds = causal.record.key_bounds(np.array([2, 3, 4]), np.arange(8))
+    >>> tuple(map(int, bounds.any_visible)), tuple(map(int, bounds.all_visible))
+    ((0, 5), (0, 3))
     """
 
     any_visible: Interval
@@ -58,14 +90,14 @@ class MaskSign:
 
     sign: str
     meaning: str
-    precedence: int = 0  # where several rules hide a cell, it has the sign of the highest
+    precedence: int = 0  # a cell that several rules hide has the sign of the highest
 
 
 @dataclass(frozen=True, eq=False)
 class DerivedInput:
     """An array that an operator reads and that is computed where nobody gives it.
 
-    `function(shape=…, **options)` returns an array of that shape: the lengths of `axes`, in which `…` stands for the
+    `function(shape=…, **options)` returns an array of that shape: the lengths of `axes`, in which `…` means the
     axes before the queries. The options are the operator's own parameters of the names in `parameters`.
     """
 

@@ -1,6 +1,6 @@
 """Sparse normalizers: the nearest distribution, in which low scores get exactly 0. The last axis is the keys.
 
-A score of −∞ is a hidden key: its weight is exactly 0. A row in which every key is hidden becomes zeros.
+A score of −∞ marks a masked key: its weight is exactly 0. A row in which every key is masked becomes zeros.
 """
 
 import math
@@ -8,7 +8,7 @@ from typing import Annotated, Any
 
 from attncli.base.arithmetic import ArithmeticWriter
 from attncli.base.lazy_numpy import Array, np
-from attncli.ops.normalizers import SHAPES, largest_of, safe_divide, softmax, softmax_by_hand
+from attncli.ops.normalizers import SHAPES, finite_max, safe_divide, softmax, softmax_by_hand
 from attncli.ops.registry import Range, normalizer
 
 
@@ -49,12 +49,12 @@ def sparsemax(scores: Array) -> Array:
     array([[0.75, 0.25, 0.  ],
            [1.  , 0.  , 0.  ]])
     """
-    shifted = _clipped(scores - largest_of(scores))
+    shifted = _clip_low_scores(scores - finite_max(scores))
     ordered = -np.sort(-shifted, axis=-1)
     rank = np.arange(1, scores.shape[-1] + 1, dtype=scores.dtype)
     support = ordered * rank > ordered.cumsum(axis=-1) - 1
     threshold = (np.where(support, ordered, 0).sum(axis=-1, keepdims=True) - 1) / support.sum(axis=-1, keepdims=True)
-    return _shown(scores, np.maximum(shifted - threshold.astype(scores.dtype), 0))
+    return _zero_where_masked(scores, np.maximum(shifted - threshold.astype(scores.dtype), 0))
 
 
 def entmax_by_hand(write: ArithmeticWriter, scores: Array, result: Any, *, alpha: float = 1.5) -> list[str]:
@@ -107,22 +107,22 @@ def entmax(scores: Array, *, alpha: Annotated[float, Range(least=1)] = 1.5) -> A
         return softmax(scores)
     if alpha == 2:
         return sparsemax(scores)
-    shifted = _clipped((alpha - 1) * (scores - largest_of(scores)))
-    weights = _entmax_15(shifted) if alpha == 1.5 else _entmax_by_bisection(shifted, alpha)
-    return _shown(scores, weights)
+    shifted = _clip_low_scores((alpha - 1) * (scores - finite_max(scores)))
+    weights = _entmax_closed_form(shifted) if alpha == 1.5 else _entmax_by_bisection(shifted, alpha)
+    return _zero_where_masked(scores, weights)
 
 
-def _clipped(shifted: Array) -> Array:
+def _clip_low_scores(shifted: Array) -> Array:
     """Scores whose largest is 0, those up to −1 set far below: τ is never under −1, whatever the rounding."""
     return np.where(shifted <= -1, -2, shifted).astype(shifted.dtype)
 
 
-def _shown(scores: Array, weights: Array) -> Array:
+def _zero_where_masked(scores: Array, weights: Array) -> Array:
     """The weights, exactly 0 where the key is masked."""
     return np.where(scores == -np.inf, 0, weights).astype(scores.dtype)
 
 
-def _entmax_15(x: Array) -> Array:
+def _entmax_closed_form(x: Array) -> Array:
     """`[x − τ]₊²` that sums to 1, in closed form: for each size of the support τ is the root of a quadratic."""
     ordered = -np.sort(-x, axis=-1)
     rank = np.arange(1, x.shape[-1] + 1, dtype=x.dtype)

@@ -137,7 +137,7 @@ class Plan:
 
         Raises UnknownNameError, which suggests the nearest name.
         """
-        for known in (name, self.results.get(name), RENAMED_STEPS.get(name)):
+        for known in (name, self.results.get(name, ""), RENAMED_STEPS.get(name, "")):
             if known in self.by_name:
                 return known
         raise UnknownNameError("result", name, [*RESULTS, *(n for n in self.by_name if n not in RESULTS)])

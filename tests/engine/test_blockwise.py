@@ -97,29 +97,43 @@ def names(kind: str) -> list[str]:
     return list(operators(kind))
 
 
-@settings(max_examples=400, deadline=None)
-@given(
-    score=st.sampled_from(names("score")),
-    normalize=st.sampled_from(names("normalize")),
-    context=st.sampled_from(names("context")),
-    size=st.sampled_from([1, 2, 3, 7, 9]),
-    more=st.fixed_dictionaries(
-        {},
-        optional={
-            **MASKS,
-            "sink": st.just(numbers(6)),
-            "softcap": st.just(1.5),
-            "scale": st.just(0.4),
-            "dtype": st.sampled_from(["float32", "float64", "float16", "longdouble"]),
-            "position": st.sampled_from(list(POSITIONS)),
-            "qk_norm": st.sampled_from(names("qk_norm")),
-            "align": st.just("bottom_right"),
-        },
-    ),
+PIPELINES = st.fixed_dictionaries(
+    {
+        "score": st.sampled_from(names("score")),
+        "normalize": st.sampled_from(names("normalize")),
+        "context": st.sampled_from(names("context")),
+        "size": st.sampled_from([1, 2, 3, 7, 9]),
+        "more": st.fixed_dictionaries(
+            {},
+            optional={
+                **MASKS,
+                "sink": st.just(numbers(6)),
+                "softcap": st.just(1.5),
+                "scale": st.just(0.4),
+                "dtype": st.sampled_from(["float32", "float64", "float16", "longdouble"]),
+                "position": st.sampled_from(list(POSITIONS)),
+                "qk_norm": st.sampled_from(names("qk_norm")),
+                "align": st.just("bottom_right"),
+            },
+        ),
+    }
 )
-def test_the_whole_catalogue_goes_through_blocks(
-    score: str, normalize: str, context: str, size: int, more: dict[str, Any]
-) -> None:
+
+
+@settings(max_examples=60, deadline=None)
+@given(PIPELINES)
+def test_some_of_the_whole_catalogue_goes_through_blocks(pipeline: dict[str, Any]) -> None:
+    assert_blocks_agree(**pipeline)
+
+
+@pytest.mark.slow
+@settings(max_examples=400, deadline=None)
+@given(PIPELINES)
+def test_the_whole_catalogue_goes_through_blocks(pipeline: dict[str, Any]) -> None:
+    assert_blocks_agree(**pipeline)
+
+
+def assert_blocks_agree(score: str, normalize: str, context: str, size: int, more: dict[str, Any]) -> None:
     if context == "sample" and (
         "sink" in more or not operators("normalize")[normalize].is_distribution or "dtype" in more
     ):
@@ -134,15 +148,21 @@ def test_the_whole_catalogue_goes_through_blocks(
     close = {"float16": 3e-2, "float32": 1e-4}.get(more.get("dtype", ""), 1e-9)
     steps = np.abs(whole["weights"].value.astype(float)).max(initial=1)
     if normalize in ("hardmax", "topk") or context == "argmax":
-        return assert_choices_agree(ours, whole, close)
+        assert_choices_agree(ours, whole, close)
+        return
+    kept: Any = slice(None)
     if normalize == "sum":  # a row whose scores cancel magnifies the last bit of each
         steps *= 1e3
         if more.get("dtype") == "float16":  # whose last bit decides whether they cancel to exactly 0
-            return None
+            name = "scores_and_sink" if "sink" in more else "masked_scores"
+            scores = np.nan_to_num(whole[name].value.astype(float), neginf=0)
+            kept = abs(scores.sum(axis=-1)) > 1e-2 * abs(scores).sum(axis=-1)
     np.testing.assert_allclose(
-        ours["output"].value.astype(float), whole["output"].value.astype(float), rtol=close, atol=close * steps
+        ours["output"].value.astype(float)[kept],
+        whole["output"].value.astype(float)[kept],
+        rtol=close,
+        atol=close * steps,
     )
-    return None
 
 
 def test_every_mask_and_every_position_that_blocks_see_is_among_these() -> None:

@@ -224,7 +224,8 @@ def test_a_score_is_a_multiple_of_its_unscaled_one(record: OperatorRecord) -> No
 def scores_with_masked_keys(seed: int, rows: int = 4, keys: int = 9) -> np.ndarray:
     """Scores with ties and masked keys, large and small ones; in the last row every key is masked."""
     random = np.random.default_rng(seed)
-    scores = random.normal(size=(rows, keys)).round(1) * random.choice([1, 1, 8, 300], size=(rows, 1))
+    eighths = np.round(random.normal(size=(rows, keys)) * 8) / 8  # whose sums are exact, also where they cancel
+    scores = eighths * random.choice([1, 1, 8, 300], size=(rows, 1))
     scores[random.random((rows, keys)) < 0.3] = -np.inf
     scores[-1] = -np.inf
     return scores

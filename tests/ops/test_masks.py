@@ -64,7 +64,7 @@ def test_one_row_of_a_mask_serves_every_query() -> None:
 def test_columns_that_a_mask_or_a_bias_lacks_are_hidden() -> None:
     assert mask_(np.ones((N, 3), dtype=bool), ROWS, FIELDS).sum(axis=-1).tolist() == [3] * N
     assert bias(np.zeros((N, 3)), ROWS, FIELDS).sum(axis=-1).tolist() == [3] * N
-    assert table_cells(np.zeros((1, 1)), ROWS[:1], FIELDS, beyond=-9).tolist() == [[0, *[-9] * (M - 1)]]
+    assert table_cells(np.zeros((1, 1)), ROWS[:1], FIELDS, fill=-9).tolist() == [[0, *[-9] * (M - 1)]]
 
 
 def test_a_bias_hides_where_it_is_minus_infinity_and_nowhere_else() -> None:

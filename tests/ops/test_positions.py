@@ -6,7 +6,7 @@ import math
 import numpy as np
 import pytest
 
-from attncli.ops.positions import learned, pair, rope, rope_frequencies, sinusoidal
+from attncli.ops.positions import learned, pair_slices, rope, rope_frequencies, sinusoidal
 
 N, D = 5, 6
 
@@ -78,8 +78,8 @@ def test_vectors_keep_their_type_and_far_positions_their_angle(dtype: str) -> No
 
 def test_pairs_are_neighbours_or_stand_in_two_halves() -> None:
     features = list(range(8))
-    assert [features[part] for part in pair(3, interleaved=True)] == [[0, 2, 4], [1, 3, 5]]
-    assert [features[part] for part in pair(3, interleaved=False)] == [[0, 1, 2], [3, 4, 5]]
+    assert [features[part] for part in pair_slices(3, interleaved=True)] == [[0, 2, 4], [1, 3, 5]]
+    assert [features[part] for part in pair_slices(3, interleaved=False)] == [[0, 1, 2], [3, 4, 5]]
 
 
 @pytest.mark.parametrize("features", [5, 6])

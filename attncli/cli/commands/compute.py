@@ -5,7 +5,7 @@ from typing import Annotated, Any
 import typer
 
 from attncli.cli.options import read_problem_options, with_problem_options
-from attncli.cli.output import compute_and_write
+from attncli.cli.output import compute_and_write, write_plan
 from attncli.cli.output_options import OutputOptions, with_output_options
 
 
@@ -19,7 +19,11 @@ def compute(
     output_options: OutputOptions,
     **keys: Any,
 ) -> None:
-    """Assemble the problem of a file and of the options (`keys`), and write its result."""
+    """Assemble the problem of a file and of the options (`keys`), and write its result or its plan."""
     from attncli.io.assemble import assemble
 
-    compute_and_write(assemble(read_problem_options(problem, keys)), output_options)
+    spec = assemble(read_problem_options(problem, keys))
+    if output_options.plan:
+        write_plan(spec, output_options)
+    else:
+        compute_and_write(spec, output_options)
