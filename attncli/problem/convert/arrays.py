@@ -34,10 +34,10 @@ def to_array(value: Any, path: ErrorPath) -> LabelledArray:
     if isinstance(value, str):
         message = f"{shorten(repr(value))} is neither an array nor a generator"
         raise AttnError(message, where=path, hint="give an array; attncli.load reads a problem from files")
-    if isinstance(value, Mapping):
-        return _labelled_rows(value, path)
     if hasattr(value, "__array__") or hasattr(value, "to_numpy"):
         return _foreign_array(value, path)
+    if isinstance(value, Mapping):
+        return _labelled_rows(value, path)
     return LabelledArray(nested_lists_to_array(value, path))
 
 

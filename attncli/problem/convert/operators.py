@@ -46,7 +46,8 @@ def to_array_or_generator(value: Any, path: ErrorPath) -> LabelledArray | Pendin
     """An array, or the generator that will make it: `normal`, `{normal: {std: 2}}`."""
     if isinstance(value, PendingRandom):
         return value
-    if not isinstance(value, LabelledArray) and chooses_operator("generator", value):
+    is_array = isinstance(value, LabelledArray) or hasattr(value, "__array__")
+    if not is_array and chooses_operator("generator", value):
         return PendingRandom(to_operator("generator", value, path))
     return to_array(value, path)
 

@@ -43,22 +43,22 @@ def _bind_inputs(values: Mapping[str, Any], layout: Layout) -> Lengths:
         ("w_k", ("x", "c")),
         ("w_v", ("x", "e")),
     ):
-        _bind_array(values, lengths, name, letters)
+        if values[name] is not None:
+            _bind_array(values, lengths, name, letters)
     for letter, source in (("d", query_features), ("c", "x"), ("e", "c" if values["key"] is not None else "x")):
         if letter not in lengths:
             lengths[letter] = lengths[source]
     for name, letter in (("b_q", "d"), ("b_k", "c"), ("b_v", "e")):
-        _bind_array(values, lengths, name, (letter,))
+        if values[name] is not None:
+            _bind_array(values, lengths, name, (letter,))
     if "n" not in lengths:
         lengths["n"] = lengths[rows]
     return lengths
 
 
 def _bind_array(values: Mapping[str, Any], lengths: Lengths, name: str, letters: Letters) -> None:
-    """Bind one array of the problem, if it is given."""
+    """Bind one array of the problem."""
     array = values[name]
-    if array is None:
-        return
     if 0 in array.shape:
         raise AttnError("has no numbers", where=name)
     bind_axes(lengths, name, letters, array.shape)
@@ -132,9 +132,11 @@ def _bind_output(values: Mapping[str, Any], layout: Layout, head_lengths: Length
         size = features.size * layout.heads
         features = Length(size, f"{features.owner}; merged heads have {size} (e)")
     lengths = {"e": features}
-    _bind_array(values, lengths, "w_o", ("e", "o"))
+    if values["w_o"] is not None:
+        _bind_array(values, lengths, "w_o", ("e", "o"))
     lengths.setdefault("o", features)
-    _bind_array(values, lengths, "b_o", ("o",))
+    if values["b_o"] is not None:
+        _bind_array(values, lengths, "b_o", ("o",))
 
 
 def _context_features(context: Operator, value_features: Length) -> Length | None:
