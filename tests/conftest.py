@@ -5,9 +5,12 @@ from typing import Any
 
 import numpy as np
 import pytest
+from hypothesis import settings
 
 from attncli.problem.spec import ProblemSpec
 from tests.problems import problem
+
+settings.register_profile("quick", max_examples=25, deadline=None)
 
 # Batch items, query heads per key head, key heads, queries, new keys, cached keys, features of keys and of values.
 B, R, G, N, K, P, D, E = 2, 3, 2, 5, 7, 3, 4, 11
@@ -104,3 +107,9 @@ PROBLEMS: Mapping[str, Mapping[str, Any]] = {
 def loaded(request: pytest.FixtureRequest) -> ProblemSpec:
     """One of the problems above."""
     return problem(**PROBLEMS[request.param])
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """The quick tests draw fewer examples of what has no number of its own."""
+    if "not slow" in config.option.markexpr:
+        settings.load_profile("quick")

@@ -159,6 +159,7 @@ def attn(run: Run, *words: str) -> str:
     return ran.stdout
 
 
+@pytest.mark.slow
 def test_own_operators_are_listed_after_those_of_the_package_and_shown(run: Run) -> None:
     listed = attn(run, "list")
     for name in ("multiple", "sharp", "decay", "strided"):
@@ -169,6 +170,7 @@ def test_own_operators_are_listed_after_those_of_the_package_and_shown(run: Run)
     assert "step: integer = 2" in shown
 
 
+@pytest.mark.slow
 def test_own_operators_work_in_a_file_and_are_explained(run: Run) -> None:
     explained = attn(run, "compute", "own.yaml", "--explain")
     assert "sᵢⱼ = t qᵢ·kⱼ" in explained
@@ -184,11 +186,13 @@ def test_an_own_mask_is_a_mask_of_the_file_with_its_picture(run: Run, tmp_path: 
     assert "● visible: 4   □ strided: 4   ▷ after the query (causal): 1" in explained
 
 
+@pytest.mark.slow
 def test_own_operators_compute_in_blocks_what_they_compute_whole(run: Run) -> None:
     ran = run("-c", IN_BLOCKS)
     assert (ran.stdout, ran.stderr) == ("True True\n", "")
 
 
+@pytest.mark.slow
 def test_packages_are_imported_only_for_lists_completion_and_names_that_are_not_known(run: Run, tmp_path: Path) -> None:
     imported = tmp_path / "imported"
     table = ["--embeddings", "[[1, 2], [3, 4]]", "--score", "gaussian:sigma=2", "--normalize", "sparsemax"]
@@ -200,6 +204,7 @@ def test_packages_are_imported_only_for_lists_completion_and_names_that_are_not_
     assert imported.exists()
 
 
+@pytest.mark.slow
 def test_a_package_that_fails_is_named_where_its_operators_are_wanted_and_nowhere_else(tmp_path: Path) -> None:
     site = tmp_path / "site"
     site.mkdir()
