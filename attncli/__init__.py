@@ -5,7 +5,8 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from attncli.api import Problem, attention, load
     from attncli.base.errors import AttnError
-    from attncli.ops.registry import Quantity, Range, context, generator, mask, norm, normalizer, position, score
+    from attncli.ops.decorators import context, generator, mask, norm, normalizer, position, score
+    from attncli.ops.records import Quantity, Range
     from attncli.ops.rules import DerivedInput, Factorization, KeyBounds, MaskSign, OnlineNormalizer, OperatorUse
     from attncli.trace.result import Result
 
@@ -43,18 +44,18 @@ _PLACES = {
     "OnlineNormalizer": "attncli.ops.rules",
     "OperatorUse": "attncli.ops.rules",
     "Problem": "attncli.api",
-    "Quantity": "attncli.ops.registry",
-    "Range": "attncli.ops.registry",
+    "Quantity": "attncli.ops.records",
+    "Range": "attncli.ops.records",
     "Result": "attncli.trace.result",
     "attention": "attncli.api",
-    "context": "attncli.ops.registry",
-    "generator": "attncli.ops.registry",
+    "context": "attncli.ops.decorators",
+    "generator": "attncli.ops.decorators",
     "load": "attncli.api",
-    "mask": "attncli.ops.registry",
-    "norm": "attncli.ops.registry",
-    "normalizer": "attncli.ops.registry",
-    "position": "attncli.ops.registry",
-    "score": "attncli.ops.registry",
+    "mask": "attncli.ops.decorators",
+    "norm": "attncli.ops.decorators",
+    "normalizer": "attncli.ops.decorators",
+    "position": "attncli.ops.decorators",
+    "score": "attncli.ops.decorators",
 }
 
 

@@ -13,7 +13,8 @@ from attncli.engine.block_plan import BlockPlan
 from attncli.engine.blocks import BlockInput
 from attncli.engine.options import BlockSizes
 from attncli.ops.masks import apply_mask
-from attncli.ops.registry import Operator, OperatorRecord, record_of
+from attncli.ops.records import Operator, OperatorRecord
+from attncli.ops.registry import record_of
 from attncli.ops.rules import Factorization, OnlineNormalizer
 from attncli.ops.scores import scale as scale_scores
 from attncli.plan.graph import Node

@@ -7,7 +7,8 @@ from typing import Any
 
 from attncli.base.arithmetic import ArithmeticWriter
 from attncli.base.lazy_numpy import Array, np
-from attncli.ops.registry import Quantity, Tap, context, no_tap, structural
+from attncli.ops.decorators import context, structural
+from attncli.ops.records import Quantity, Tap, no_tap
 from attncli.ops.rules import DerivedInput
 
 

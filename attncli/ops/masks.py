@@ -8,7 +8,7 @@ from typing import Any
 
 from attncli.base.arithmetic import ArithmeticWriter
 from attncli.base.lazy_numpy import Array, np
-from attncli.ops.registry import mask, structural
+from attncli.ops.decorators import mask, structural
 from attncli.ops.rules import KeyBounds, MaskSign
 
 UNLIMITED = float("inf")

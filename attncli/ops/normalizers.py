@@ -8,7 +8,8 @@ from typing import Annotated, Any
 
 from attncli.base.arithmetic import ArithmeticWriter
 from attncli.base.lazy_numpy import Array, np
-from attncli.ops.registry import Quantity, Range, Tap, no_tap, normalizer
+from attncli.ops.decorators import normalizer
+from attncli.ops.records import Quantity, Range, Tap, no_tap
 from attncli.ops.rules import OnlineNormalizer
 
 Positive = Annotated[float, Range(above=0)]

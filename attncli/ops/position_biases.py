@@ -9,8 +9,9 @@ from typing import Annotated, Any
 from attncli.base.arithmetic import ArithmeticWriter
 from attncli.base.errors import AttnError
 from attncli.base.lazy_numpy import Array, np
+from attncli.ops.decorators import position, structural
 from attncli.ops.masks import table_cells
-from attncli.ops.registry import TABLE, Range, position, structural
+from attncli.ops.records import TABLE, Range
 from attncli.ops.rules import DerivedInput, OperatorUse
 from attncli.ops.structural import per_head
 

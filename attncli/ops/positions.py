@@ -5,7 +5,8 @@ from typing import Annotated, Any
 from attncli.base.arithmetic import ArithmeticWriter
 from attncli.base.errors import AttnError
 from attncli.base.lazy_numpy import Array, np
-from attncli.ops.registry import TABLE, Range, position, structural
+from attncli.ops.decorators import position, structural
+from attncli.ops.records import TABLE, Range
 from attncli.ops.rules import OperatorUse
 
 Positive = Annotated[float, Range(above=0)]

@@ -10,7 +10,8 @@ from typing import Annotated, Any, Literal
 
 from attncli.base.arithmetic import ArithmeticWriter
 from attncli.base.lazy_numpy import Array, np
-from attncli.ops.registry import Quantity, Range, Tap, no_tap, score, structural
+from attncli.ops.decorators import score, structural
+from attncli.ops.records import Quantity, Range, Tap, no_tap
 from attncli.ops.rules import Factorization
 
 Activation = Literal["tanh", "relu", "sigmoid", "identity"]

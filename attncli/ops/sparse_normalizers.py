@@ -8,8 +8,9 @@ from typing import Annotated, Any
 
 from attncli.base.arithmetic import ArithmeticWriter
 from attncli.base.lazy_numpy import Array, np
+from attncli.ops.decorators import normalizer
 from attncli.ops.normalizers import SHAPES, finite_max, safe_divide, softmax, softmax_by_hand
-from attncli.ops.registry import Range, normalizer
+from attncli.ops.records import Range
 
 
 def sparsemax_by_hand(write: ArithmeticWriter, scores: Array, result: Any) -> list[str]:

@@ -1,7 +1,7 @@
 """Structural functions: projections, and the only place where axes are reshaped, repeated and concatenated."""
 
 from attncli.base.lazy_numpy import Array, np
-from attncli.ops.registry import structural
+from attncli.ops.decorators import structural
 
 
 @structural()

@@ -7,7 +7,7 @@ mask ─ NORMALIZE ─ CONTEXT ─ merge heads ─ w_o
 from collections.abc import Callable, Hashable, Sequence
 from typing import Any
 
-from attncli.ops.registry import Operator
+from attncli.ops.records import Operator
 from attncli.plan.builder import PlanBuilder
 from attncli.plan.graph import Plan
 from attncli.plan.stages import heads, indices, masks, output, projections, scores

@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from attncli.base.axes import COUNTED_FROM_0, Letters
-from attncli.ops.registry import Operator, OperatorRecord
+from attncli.ops.records import Operator, OperatorRecord
 from attncli.plan.graph import GIVEN, Axes, Axis, Node, Plan
 from attncli.problem.spec import ProblemSpec
 

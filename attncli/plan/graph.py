@@ -8,7 +8,8 @@ from typing import Any, NamedTuple
 from attncli.base.axes import Letters
 from attncli.base.errors import UnknownNameError
 from attncli.base.lazy_numpy import Array
-from attncli.ops.registry import OperatorRecord, StructuralRecord, format_value, record_of
+from attncli.ops.records import OperatorRecord, StructuralRecord, format_value
+from attncli.ops.registry import record_of
 from attncli.ops.structural import identity
 from attncli.problem.results import RENAMED_STEPS, RESULTS
 

@@ -4,7 +4,7 @@ from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from attncli.base.axes import Letters
-from attncli.ops.registry import Operator
+from attncli.ops.records import Operator
 
 INPUTS = "Where the numbers come from"
 PROJECTIONS = "Projections"

@@ -8,7 +8,7 @@ from attncli.base.errors import AttnError, ErrorPath
 from attncli.base.lazy_numpy import Array
 from attncli.ops import look_up
 from attncli.ops.initializers import Stream, stream
-from attncli.ops.registry import Operator
+from attncli.ops.records import Operator
 from attncli.problem.convert.operators import PendingRandom
 from attncli.problem.spec import FIELDS, OPERATOR_FIELDS
 

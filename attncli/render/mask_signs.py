@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from attncli.base.lazy_numpy import Array, np
-from attncli.ops.registry import OperatorRecord
+from attncli.ops.records import OperatorRecord
 from attncli.ops.rules import MaskSign
 from attncli.render.grid import Grid, leading_slices
 from attncli.trace.steps import Step, Trace

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from attncli.base.axes import LEGEND
-from attncli.ops.registry import format_value
+from attncli.ops.records import format_value
 from attncli.render import by_hand
 from attncli.render.focus import AxisPositions, add_dependent_axes, focus_positions
 from attncli.render.grid import Grid, grids

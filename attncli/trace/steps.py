@@ -9,7 +9,7 @@ from attncli.base.axes import COUNTED_FROM_0, PART, Letters
 from attncli.base.dtypes import Precision
 from attncli.base.errors import UnknownNameError
 from attncli.base.lazy_numpy import Array
-from attncli.ops.registry import OperatorRecord
+from attncli.ops.records import OperatorRecord
 from attncli.plan.graph import GIVEN, Node, Plan
 
 

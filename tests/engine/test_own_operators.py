@@ -7,7 +7,7 @@ import pytest
 
 from attncli.engine.options import BlockSizes, RunOptions
 from attncli.engine.run import run
-from attncli.ops import registry
+from attncli.ops import decorators, registry
 from attncli.ops.rules import OnlineNormalizer
 from tests.conftest import numbers
 from tests.engine.whole import whole_trace
@@ -25,7 +25,7 @@ def sharpened(
 def sharp_softmax() -> Iterator[None]:
     """A normalizer whose parameter is not called `temperature`, registered for one test."""
 
-    @registry.normalizer(
+    @decorators.normalizer(
         formula="aᵢⱼ = exp(β sᵢⱼ) / Σⱼ exp(β sᵢⱼ)",
         shapes="scores[n m] -> [n m]",
         source="this test",

@@ -10,8 +10,9 @@ import pytest
 from attncli.base.arithmetic import ArithmeticWriter
 from attncli.base.axes import LEGEND
 from attncli.base.errors import AttnError, UnknownNameError
-from attncli.ops import kinds, look_up, operators, registry
-from attncli.ops.registry import OperatorRecord, Range, register
+from attncli.ops import decorators, kinds, look_up, operators, registry
+from attncli.ops.records import OperatorRecord, Range
+from attncli.ops.registration import register
 
 EVERY = [record for kind in kinds() for record in operators(kind).values()]
 STAGES = [record for record in EVERY if record.kind != "generator"]
@@ -195,7 +196,7 @@ def without_a_type(query: Any, key: Any, *, power=1) -> Any:  # type: ignore[no-
 )
 def test_an_incomplete_record_is_refused(function: Any, fields: dict[str, Any], message: str) -> None:
     with pytest.raises(AttnError, match=message):
-        registry.score(**{**FIELDS, **fields})(function)
+        decorators.score(**{**FIELDS, **fields})(function)
     assert function.__name__ not in operators("score")
 
 
@@ -204,7 +205,8 @@ def test_annotations_may_be_text_as_in_modules_that_postpone_them() -> None:
     code = """
 from __future__ import annotations
 from typing import Annotated, Literal
-from attncli.ops.registry import Range, normalizer
+from attncli.ops.decorators import normalizer
+from attncli.ops.records import Range
 
 @normalizer(formula="0", shapes="scores[n m] -> [n m]", source="this test", example={})
 def postponed(scores, *, power: Annotated[float, Range(above=0)] = 1.0, way: Literal["up", "down"] = "up",
@@ -226,7 +228,7 @@ def test_formula_and_source_are_added_to_the_docstring() -> None:
     def plain(query: Any, key: Any) -> Any:
         """One line."""
 
-    registry.score(**FIELDS)(plain)
+    decorators.score(**FIELDS)(plain)
     assert inspect.getdoc(plain) == "One line.\n\nNotes\n-----\n0\n\nReferences\n----------\nthis test"
 
 
@@ -235,7 +237,9 @@ def test_positions_and_masks_say_how_they_act() -> None:
     def shifted(query_positions: Any, key_positions: Any) -> Any:
         """A mask."""
 
-    record = registry.mask(formula="0", shapes="query_positions[n], key_positions[m] -> [n m]", source="x", example={})
+    record = decorators.mask(
+        formula="0", shapes="query_positions[n], key_positions[m] -> [n m]", source="x", example={}
+    )
     assert record(shifted).record.sign is None
     with pytest.raises(TypeError, match="acts_on"):
-        registry.position(formula="0", shapes="-> [n m]", source="x", example={})  # type: ignore[call-arg]
+        decorators.position(formula="0", shapes="-> [n m]", source="x", example={})  # type: ignore[call-arg]

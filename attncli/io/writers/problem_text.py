@@ -10,7 +10,7 @@ from attncli.base.text import delimited_rows
 from attncli.io.readers.array_files import NPY
 from attncli.io.writers.array_files import write_npy
 from attncli.io.writers.yaml_text import yaml_text
-from attncli.ops.registry import Operator
+from attncli.ops.records import Operator
 from attncli.problem.fields import RANDOM, Field
 from attncli.problem.spec import DEFAULTS, FIELDS, ProblemSpec
 from attncli.problem.weights import stored_values

@@ -1,7 +1,7 @@
 """Indices: of keys and queries, and the key that each query stands at, where an operator or a mask reads them."""
 
 from attncli.ops import indices, structural
-from attncli.ops.registry import Operator
+from attncli.ops.records import Operator
 from attncli.plan.builder import PlanBuilder
 from attncli.plan.graph import GIVEN, Axes, Axis, Node
 from attncli.plan.stages.masks import mask_rules

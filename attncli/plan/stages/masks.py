@@ -3,7 +3,8 @@
 from collections.abc import Iterator
 
 from attncli.ops import masks, structural
-from attncli.ops.registry import Operator, registered
+from attncli.ops.records import Operator
+from attncli.ops.registry import registered
 from attncli.plan.builder import PlanBuilder
 from attncli.plan.graph import GIVEN, Axes, Axis, Node
 from attncli.problem.spec import ProblemSpec

@@ -4,7 +4,8 @@ from dataclasses import replace
 from math import sqrt
 
 from attncli.ops import position_biases, scores
-from attncli.ops.registry import Operator, look_up
+from attncli.ops.records import Operator
+from attncli.ops.registry import look_up
 from attncli.plan.builder import PlanBuilder
 from attncli.plan.graph import Node
 from attncli.plan.stages.masks import add_table

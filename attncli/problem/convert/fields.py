@@ -6,7 +6,7 @@ from typing import Any
 from attncli.base.errors import AttnError, ErrorPath
 from attncli.base.lazy_numpy import Array
 from attncli.base.text import json_excerpt, shorten
-from attncli.ops.registry import Operator
+from attncli.ops.records import Operator
 from attncli.problem.convert.arrays import LabelledArray
 from attncli.problem.convert.numbers import (
     is_number,

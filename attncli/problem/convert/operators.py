@@ -6,7 +6,8 @@ from typing import Any
 
 from attncli.base.errors import AttnError, ErrorPath
 from attncli.base.text import json_excerpt
-from attncli.ops.registry import Operator, OperatorRecord, Parameter, is_operator, look_up, operators
+from attncli.ops.records import Operator, OperatorRecord, Parameter
+from attncli.ops.registry import is_operator, look_up, operators
 from attncli.problem.convert.arrays import LabelledArray, to_array
 from attncli.problem.convert.numbers import is_number, to_boolean, to_finite, to_integer, to_word
 

@@ -5,7 +5,7 @@ from typing import Any
 
 from attncli.base.axes import Length, Letters, bind_axes
 from attncli.base.errors import AttnError
-from attncli.ops.registry import Operator
+from attncli.ops.records import Operator
 from attncli.problem.layout import Layout
 from attncli.problem.spec import new_key_letter
 

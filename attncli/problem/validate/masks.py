@@ -3,7 +3,7 @@
 from attncli.base.axes import LEGEND, Letters, bind_axes
 from attncli.base.errors import AttnError
 from attncli.base.lazy_numpy import Array, np
-from attncli.ops.registry import Operator
+from attncli.ops.records import Operator
 from attncli.problem.layout import Layout
 from attncli.problem.spec import ProblemSpec
 from attncli.problem.validate.lengths import Lengths

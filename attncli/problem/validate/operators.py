@@ -2,7 +2,8 @@
 
 from attncli.base.axes import bind_axes
 from attncli.base.errors import AttnError
-from attncli.ops.registry import Operator, Parameter, operators
+from attncli.ops.records import Operator, Parameter
+from attncli.ops.registry import operators
 from attncli.ops.rules import OperatorUse
 from attncli.problem.layout import Layout
 from attncli.problem.spec import OPERATOR_FIELDS, ProblemSpec

@@ -8,7 +8,7 @@ from rich.table import Table
 from rich.text import Text
 
 from attncli.base.axes import LEGEND
-from attncli.ops.registry import OperatorRecord
+from attncli.ops.records import OperatorRecord
 from attncli.render.formats.terminal import console_text, open_console
 from attncli.render.target import TextTarget
 
