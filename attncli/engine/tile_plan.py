@@ -12,11 +12,11 @@ from attncli.base.lazy_numpy import Array, np
 from attncli.engine.block_plan import BlockPlan
 from attncli.engine.blocks import BlockInput
 from attncli.engine.options import BlockSizes
+from attncli.ops.elementwise import scale as scale_scores
 from attncli.ops.masks import apply_mask
 from attncli.ops.records import Operator, OperatorRecord
 from attncli.ops.registry import record_of
 from attncli.ops.rules import Factorization, OnlineNormalizer
-from attncli.ops.scores import scale as scale_scores
 from attncli.plan.graph import Node
 
 EXP_LIMIT = 30.0  # exponentials of numbers up to here, of either sign, neither overflow nor vanish,

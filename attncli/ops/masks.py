@@ -10,6 +10,7 @@ from attncli.base.arithmetic import ArithmeticWriter
 from attncli.base.lazy_numpy import Array, np
 from attncli.ops.decorators import mask, structural
 from attncli.ops.rules import KeyBounds, MaskSign
+from attncli.ops.tables import table_cells
 
 UNLIMITED = float("inf")
 
@@ -298,46 +299,6 @@ def apply_mask(scores: Array, visible: Array) -> Array:
     array([[  1., -inf]])
     """
     return np.where(visible, scores, -np.inf).astype(scores.dtype, copy=False)
-
-
-def table_cells(table: Array, query_rows: Array, key_positions: Array, *, fill: float) -> Array:
-    """The cells of a table for some queries and keys.
-
-    Parameters
-    ----------
-    table : array [… q t] or [… 1 t]
-        One row serves every query.
-    query_rows : array [n]
-        The index of each query.
-    key_positions : array [m]
-        The index of each key.
-    fill : number
-        Fills the columns that the table lacks.
-
-    Returns
-    -------
-    array [… n m]
-        A view of the table where the indices are ranges of whole numbers.
-
-    Examples
-    --------
-    >>> table_cells(np.array([[1, 2], [3, 4]]), np.array([1]), np.arange(3), fill=0)
-    array([[3, 4, 0]])
-    """
-    if table.shape[-2] == 1:
-        rows = np.broadcast_to(table, (*table.shape[:-2], len(query_rows), table.shape[-1]))
-    else:
-        rows = table[..., _as_slice(query_rows), :]
-    inside = key_positions < table.shape[-1]
-    if inside.all():
-        return rows[..., _as_slice(key_positions)]
-    return np.where(inside, rows[..., np.where(inside, key_positions, 0)], np.asarray(fill, dtype=table.dtype))
-
-
-def _as_slice(index: Array) -> Any:
-    """An index as a slice where it is a range of whole numbers: such a part of a table need not be copied."""
-    is_range = len(index) == index[-1] - index[0] + 1 and bool((np.diff(index) == 1).all())
-    return slice(int(index[0]), int(index[-1]) + 1) if is_range else index
 
 
 def _bounds_of_table(visible: Array) -> KeyBounds:

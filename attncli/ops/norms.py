@@ -5,8 +5,8 @@ from typing import Annotated, Any
 from attncli.base.arithmetic import ArithmeticWriter
 from attncli.base.lazy_numpy import Array, np
 from attncli.ops.decorators import norm
+from attncli.ops.distance_scores import l2_normalize
 from attncli.ops.records import Range
-from attncli.ops.scores import l2_normalize
 
 Small = Annotated[float, Range(least=0)]
 

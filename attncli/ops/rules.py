@@ -20,7 +20,7 @@ class Factorization:
     Examples
     --------
     >>> import numpy as np
-    >>> from attncli.ops.scores import cosine
+    >>> from attncli.ops.distance_scores import cosine
     >>> query, key = np.array([[3.0, 4.0]]), np.array([[6.0, 8.0], [4.0, -3.0]])
     >>> rule = cosine.record.factorization
     >>> (rule.left(query, beta=2) @ rule.right(key, beta=2).mT * rule.scale(2)).round(4)

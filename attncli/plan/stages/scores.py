@@ -3,7 +3,7 @@
 from dataclasses import replace
 from math import sqrt
 
-from attncli.ops import position_biases, scores
+from attncli.ops import elementwise, tables
 from attncli.ops.records import Operator
 from attncli.ops.registry import look_up
 from attncli.plan.builder import PlanBuilder
@@ -38,7 +38,7 @@ def score(builder: PlanBuilder) -> None:
                 f"S = {scale:g} {unscaled.symbol}",
                 builder.table_axes,
                 "scale",
-                scores.scale,
+                elementwise.scale,
                 {"scores": unscaled.name},
                 {"scale": scale},
                 role="scores",
@@ -50,7 +50,7 @@ def score(builder: PlanBuilder) -> None:
 def _add(builder: PlanBuilder, name: str, symbol: str, formula: str, left: str, right: str) -> None:
     """Add the sum of two tables, which stands for the scores from here on."""
     inputs = {"left": left, "right": right}
-    builder.add(Node(name, symbol, formula, builder.table_axes, "bias", scores.add, inputs, role="scores"))
+    builder.add(Node(name, symbol, formula, builder.table_axes, "bias", elementwise.add, inputs, role="scores"))
 
 
 def softcap(builder: PlanBuilder) -> None:
@@ -64,7 +64,7 @@ def softcap(builder: PlanBuilder) -> None:
                 f"{cap:g} tanh(S / {cap:g})",
                 builder.table_axes,
                 "cap",
-                scores.softcap,
+                elementwise.softcap,
                 {"scores": builder.current["scores"]},
                 {"cap": cap},
                 role="scores",
@@ -88,7 +88,7 @@ def add_biases(builder: PlanBuilder) -> None:
                 f"{before.symbol} + {table.symbol}",
                 builder.table_axes,
                 "bias",
-                position_biases.add_bias,
+                tables.add_bias,
                 inputs,
                 role="scores",
             )
