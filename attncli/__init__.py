@@ -35,7 +35,7 @@ __all__ = [
     "score",
 ]
 
-_PLACES = {
+_MODULES = {
     "AttnError": "attncli.base.errors",
     "DerivedInput": "attncli.ops.rules",
     "Factorization": "attncli.ops.rules",
@@ -60,9 +60,9 @@ _PLACES = {
 
 
 def __getattr__(name: str) -> Any:
-    """Import a public name at its first use: `attn --version` must not wait for the mathematics."""
-    if name not in _PLACES:
+    """Import a public name at its first use: `attn --version` imports neither the operators nor NumPy."""
+    if name not in _MODULES:
         raise AttributeError(f"module 'attncli' has no attribute {name!r}")
     from importlib import import_module  # noqa: PLC0415 - only a first use needs it
 
-    return getattr(import_module(_PLACES[name]), name)
+    return getattr(import_module(_MODULES[name]), name)

@@ -6,7 +6,7 @@ from attncli.ops.decorators import structural
 
 @structural(is_exact=True)
 def count(*, first: int, length: int) -> Array:
-    """first, first + 1, …: `length` numbers.
+    """The indices first, first + 1, …: an array [length].
 
     Examples
     --------

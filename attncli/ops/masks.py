@@ -1,6 +1,6 @@
 """Masks: rules on the indices of queries and keys, true where the query may attend to the key.
 
-A rule takes any queries and keys by their indices, so that it holds for the whole table and for every block of it.
+A rule gets the indices of any queries and keys, so that one function serves the whole table and every block of it.
 `query_positions` [… n] has the index of the key at each query's position; all indices are counted from 0.
 """
 
@@ -16,14 +16,14 @@ UNLIMITED = float("inf")
 
 
 def mask_key_bounds(table: Array, query_rows: Array, key_positions: Array) -> KeyBounds:
-    """Key bounds of a block of queries, read off their part of the table."""
+    """Key bounds of a block of queries, from their part of the table."""
     return _bounds_of_table(mask_(table, query_rows, key_positions))
 
 
 def mask_by_hand(
     write: ArithmeticWriter, table: Array, query_rows: Array, key_positions: Array, result: Any
 ) -> list[str]:
-    """What the mask says of one query and one key."""
+    """The value of the mask for one query and one key."""
     return [f"the mask of ({write.query}, {write.key}) is {int(result)}: {_verdict(result)}"]
 
 
@@ -67,14 +67,14 @@ def mask_(table: Array, query_rows: Array, key_positions: Array) -> Array:
 
 
 def bias_key_bounds(table: Array, query_rows: Array, key_positions: Array) -> KeyBounds:
-    """Key bounds of a block of queries, read off their part of the table."""
+    """Key bounds of a block of queries, from their part of the table."""
     return _bounds_of_table(bias(table, query_rows, key_positions))
 
 
 def bias_by_hand(
     write: ArithmeticWriter, table: Array, query_rows: Array, key_positions: Array, result: Any
 ) -> list[str]:
-    """What the bias says of one query and one key."""
+    """The value of the bias for one query and one key."""
     return [f"the bias of ({write.query}, {write.key}) is {'a number' if result else '−∞'}: {_verdict(result)}"]
 
 
@@ -123,7 +123,7 @@ def causal_key_bounds(query_positions: Array, key_positions: Array) -> KeyBounds
 
 
 def causal_by_hand(write: ArithmeticWriter, query_positions: Array, key_positions: Array, result: Any) -> list[str]:
-    """The index of one key beside the position of one query."""
+    """The comparison of the index of one key with the position of one query."""
     sign = "≤" if result else ">"
     return [f"key {key_positions} {sign} position {query_positions} of {write.query}: {_verdict(result)}"]
 
@@ -227,7 +227,7 @@ def key_lengths_key_bounds(key_positions: Array, key_lengths: Array) -> KeyBound
 
 
 def key_lengths_by_hand(write: ArithmeticWriter, key_positions: Array, key_lengths: Array, result: Any) -> list[str]:
-    """The index of one key beside the number of real keys."""
+    """The comparison of the index of one key with the number of real keys."""
     sign = "<" if result else "≥"
     return [f"key {key_positions} {sign} {key_lengths} real keys: {_verdict(result)}"]
 
@@ -302,13 +302,13 @@ def apply_mask(scores: Array, visible: Array) -> Array:
 
 
 def _bounds_of_table(visible: Array) -> KeyBounds:
-    """The keys from the first visible one to the last, and from the first on those that every query sees."""
+    """The keys from the first visible one to the last, and from the first on those that are visible to every query."""
     leading = tuple(range(visible.ndim - 1))
-    some = np.flatnonzero(visible.any(axis=leading))
+    any_visible = np.flatnonzero(visible.any(axis=leading))
     hidden = np.asarray(~visible.all(axis=leading))
-    if not some.size:
+    if not any_visible.size:
         return KeyBounds((0, 0), (0, 0))
-    first, end = int(some[0]), int(some[-1]) + 1
+    first, end = int(any_visible[0]), int(any_visible[-1]) + 1
     gaps = np.flatnonzero(hidden[first:end])
     return KeyBounds((first, end), (first, first + int(gaps[0]) if gaps.size else end))
 

@@ -211,9 +211,9 @@ def topk_by_hand(write: ArithmeticWriter, scores: Array, result: Any, *, k: int)
     least = np.sort(scores)[-min(k, len(scores))]
     if scores[write.column] < least:
         return [f"{write(scores[write.column])} is not among the {k} largest scores: 0 = {write(result)}"]
-    kept = scores[scores >= least]
-    terms = write.sum(np.exp(kept - kept.max()))
-    return [f"exp({write.minus(scores[write.column], kept.max())}) / ({terms}) = {write(result)}"]
+    top_scores = scores[scores >= least]
+    terms = write.sum(np.exp(top_scores - top_scores.max()))
+    return [f"exp({write.minus(scores[write.column], top_scores.max())}) / ({terms}) = {write(result)}"]
 
 
 @normalizer(
@@ -259,10 +259,10 @@ def _equal(scores: Array, running_max: Array, *, out: Array | None = None) -> Ar
 
 def hardmax_by_hand(write: ArithmeticWriter, scores: Array, result: Any) -> list[str]:
     """Whether one score is the largest of its row [m], and how many are equal."""
-    largest, own = scores.max(), scores[write.column]
-    if own < largest:
-        return [f"{write(own)} is less than the largest score, {write(largest)}: 0 = {write(result)}"]
-    return [f"{write(own)} is the largest score: 1/{(scores == largest).sum()} = {write(result)}"]
+    largest, score = scores.max(), scores[write.column]
+    if score < largest:
+        return [f"{write(score)} is less than the largest score, {write(largest)}: 0 = {write(result)}"]
+    return [f"{write(score)} is the largest score: 1/{(scores == largest).sum()} = {write(result)}"]
 
 
 @normalizer(

@@ -1,4 +1,4 @@
-"""Norms of queries and keys: each vector to a fixed size, before positions turn it and scores compare it."""
+"""Norms of queries and keys: each vector divided by its size, before positions and scores."""
 
 from typing import Annotated, Any
 

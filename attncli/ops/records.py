@@ -1,4 +1,4 @@
-"""Operator records: everything that is known of an operator is a field of its record, which hangs on its function.
+"""Operator records: everything that is known of an operator, as fields of its record, an attribute of its function.
 
 Lists, help, completion, validation, explanations, engines and laws read the record.
 """
@@ -28,13 +28,13 @@ REQUIRED = _Required()
 
 
 def no_tap(_name: str, value: Array) -> Array:
-    """The tap that keeps nothing: the identity."""
+    """The default tap, the identity: inner quantities are not kept."""
     return value
 
 
 @dataclass(frozen=True, eq=False)
 class Range:
-    """The numbers that a parameter may take: above an open end, or a closed end at the least."""
+    """The numbers that a parameter may have: greater than `above`, and not less than `least`."""
 
     above: float | None = None
     least: float | None = None
@@ -113,14 +113,14 @@ class OperatorRecord:
     check: Callable[[OperatorUse], None] | None = None  # raises AttnError where parameters do not fit
     derived: Mapping[str, DerivedInput] = field(default_factory=dict)  # arrays that are computed where not given
     derivative: Callable[..., Any] | None = None
-    unscaled: str | None = None  # score: the one without this one's own scale
+    unscaled: str | None = None  # score: the name of the one without this one's own scale
     factorization: Factorization | None = None  # score: as a product of two matrices
     is_distribution: bool = False  # normalizer: rows are ≥ 0 and sum to 1
     online: OnlineNormalizer | None = None  # normalizer: key by key
     is_linear: bool = False  # context: weights @ value
     needs_distribution: bool = False  # context: weights are probabilities
-    key_bounds: Callable[..., KeyBounds] | None = None  # mask: takes what the mask takes
-    sign: MaskSign | None = None  # mask: in a picture
+    key_bounds: Callable[..., KeyBounds] | None = None  # mask: a function of the mask's arguments
+    sign: MaskSign | None = None  # mask: in a table of signs
     acts_on: ActsOn | None = None  # position
     is_drawn: bool = False  # generator: from a stream of random numbers
 
@@ -147,7 +147,7 @@ class StructuralRecord:
     """What is known of a function that plans use and that has no name for users."""
 
     by_hand: ByHand | None = None
-    is_exact: bool = False  # counts, or moves numbers and computes none: nothing is widened or rounded
+    is_exact: bool = False  # counts, or moves numbers and computes none: it is neither widened nor rounded
     is_boolean: bool = False  # its result is true or false
 
 

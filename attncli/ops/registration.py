@@ -57,12 +57,12 @@ def register(kind: str, **fields: Any) -> Register:
     ------
     AttnError
         Where the name is taken (the message names both modules), the formula, the source or the docstring is missing,
-        a letter is not in the legend, or the function has an argument that no plan hands it or a parameter of a type
-        that nothing reads.
+        a letter is not in the legend, or the function has an argument that plans do not pass or a parameter whose
+        type is not supported.
 
     Examples
     --------
-    An own normalizer, with the parameter `power`, for `attn compute --normalize powers:power=2`:
+    A normalizer of the user's with the parameter `power`, for `attn compute --normalize powers:power=2`:
 
     >>> from typing import Annotated
     >>> from attncli import Range, normalizer
@@ -123,10 +123,10 @@ def _check(record: OperatorRecord, function: Any, where: str) -> None:
         unknown = ", ".join(sorted(letters - {*LEGEND}))
         raise AttnError(f"its shapes have letters that are not in the legend: {unknown}", where=where)
     own = {parameter.name for parameter in record.parameters} | {"tap"}
-    handed = ARGUMENTS[record.kind] | set(record.derived)
+    passed = ARGUMENTS[record.kind] | set(record.derived)
     for name in (*_positional(function), *record.shapes.arrays):
-        if name not in handed | own:
-            hint = f"a {record.kind} gets {', '.join(sorted(handed))}; its own parameters follow *"
+        if name not in passed | own:
+            hint = f"a {record.kind} gets {', '.join(sorted(passed))}; its own parameters follow *"
             raise AttnError(f"has an argument {name!r} that no plan hands it", where=where, hint=hint)
 
 

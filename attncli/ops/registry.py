@@ -1,6 +1,6 @@
-"""The registry: the record of every operator by its kind and name, also of those that installed packages bring.
+"""The registry: the record of every operator by its kind and name, also of those from installed packages.
 
-There is no list to add an operator to: a decorator of `attncli.ops.decorators` registers it. Packages bring operators
+There is no list to add an operator to: a decorator of `attncli.ops.decorators` registers it. Packages add operators
 through the entry-point group `attncli.operators`: each entry point names a module or a function, which is imported, and
 whose decorators register.
 """
@@ -15,7 +15,7 @@ from attncli.ops.records import OperatorRecord, StructuralRecord
 
 ENTRY_POINTS = "attncli.operators"
 
-# The kinds of operators, and the arguments that a plan hands to a function of each kind besides its parameters.
+# The kinds of operators, and the arguments that a plan passes to a function of each kind besides its parameters.
 ARGUMENTS: Mapping[str, frozenset[str]] = {
     "score": frozenset({"query", "key", "query_positions", "key_positions"}),
     "normalize": frozenset({"scores"}),
@@ -73,7 +73,7 @@ def add(record: OperatorRecord) -> None:
 
 
 def _load_entry_points() -> None:
-    """Import what installed packages register; once, since looking them up takes 30 ms."""
+    """Import the entry points of installed packages; once, since finding them takes 30 ms."""
     global _loaded_entry_points  # noqa: PLW0603 - a process loads them once
     if _loaded_entry_points:
         return

@@ -35,10 +35,10 @@ def table_cells(table: Array, query_rows: Array, key_positions: Array, *, fill: 
         rows = np.broadcast_to(table, (*table.shape[:-2], len(query_rows), table.shape[-1]))
     else:
         rows = table[..., _as_slice(query_rows), :]
-    inside = key_positions < table.shape[-1]
-    if inside.all():
+    has_column = key_positions < table.shape[-1]
+    if has_column.all():
         return rows[..., _as_slice(key_positions)]
-    return np.where(inside, rows[..., np.where(inside, key_positions, 0)], np.asarray(fill, dtype=table.dtype))
+    return np.where(has_column, rows[..., np.where(has_column, key_positions, 0)], np.asarray(fill, dtype=table.dtype))
 
 
 def _as_slice(index: Array) -> Any:

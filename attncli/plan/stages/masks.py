@@ -37,7 +37,7 @@ def apply_masks(builder: PlanBuilder) -> None:
     formula = "visible where every rule says so: " + ", ".join(rules)
     inputs = {name: rule.name for name, rule in rules.items()}
     builder.add(Node("visible", "M", formula, axes, "mask", masks.and_masks, inputs))
-    scores = builder.now("scores")
+    scores = builder.current_node("scores")
     builder.add(
         Node(
             "masked_scores",

@@ -1,4 +1,4 @@
-"""Scores: how well each key answers each query, times the scale, capped, and with what positions and the user add."""
+"""Scores: those of the score operator, times the scale, capped, with the biases of positions and of the user."""
 
 from dataclasses import replace
 from math import sqrt
@@ -12,12 +12,12 @@ from attncli.plan.stages.masks import add_table
 
 
 def score(builder: PlanBuilder) -> None:
-    """The score of each pair, with its relative keys, times the scale where one is asked for."""
+    """The score of each pair, with its relative keys, times the scale where the problem has one."""
     operator, scale = builder.problem.score, builder.problem.scale
     position = builder.problem.position
     relative = position is not None and position.record.acts_on == "products"
     if operator.record.unscaled and (relative or scale is not None):
-        width = builder.now("query").axes[-1].length
+        width = builder.current_node("query").axes[-1].length
         scale = 1 / sqrt(width) if scale is None else scale
         operator = Operator(look_up("score", operator.record.unscaled), operator.given)
     names = ["content_scores"] if relative else []
@@ -30,7 +30,7 @@ def score(builder: PlanBuilder) -> None:
         symbol = "S" if rest[0] == "scores" else "S₁"
         _add(builder, rest[0], symbol, f"{symbol} = S₀ + R", "content_scores", "relative_scores")
     if scale is not None:
-        unscaled = builder.now("scores")
+        unscaled = builder.current_node("scores")
         builder.add(
             Node(
                 "scores",
@@ -44,17 +44,17 @@ def score(builder: PlanBuilder) -> None:
                 role="scores",
             )
         )
-    builder.mark("scores", "scores")
+    builder.set_result("scores", "scores")
 
 
 def _add(builder: PlanBuilder, name: str, symbol: str, formula: str, left: str, right: str) -> None:
-    """Add the sum of two tables, which stands for the scores from here on."""
+    """Add the sum of two tables, which becomes the current scores."""
     inputs = {"left": left, "right": right}
     builder.add(Node(name, symbol, formula, builder.table_axes, "bias", elementwise.add, inputs, role="scores"))
 
 
 def softcap(builder: PlanBuilder) -> None:
-    """Scores between −softcap and softcap."""
+    """Limit the scores to between −softcap and softcap."""
     cap = builder.problem.softcap
     if cap is not None:
         builder.add(
@@ -70,15 +70,15 @@ def softcap(builder: PlanBuilder) -> None:
                 role="scores",
             )
         )
-    builder.mark("capped_scores", "scores")
+    builder.set_result("capped_scores", "scores")
 
 
 def add_biases(builder: PlanBuilder) -> None:
-    """What distance says, then what the user adds; a bias of −∞ is a mask, and adds nothing."""
+    """Add the bias of positions, then the user's; cells of −∞ in the latter are a mask, and add 0."""
     _add_position_bias(builder)
-    builder.mark("positioned_scores", "scores")
+    builder.set_result("positioned_scores", "scores")
     if builder.problem.bias is not None:
-        table, before = add_table(builder, "bias"), builder.now("scores")
+        table, before = add_table(builder, "bias"), builder.current_node("scores")
         inputs = {"scores": before.name, "table": table.name}
         inputs |= {name: builder.current[name] for name in ("query_rows", "key_positions")}
         builder.add(
@@ -93,7 +93,7 @@ def add_biases(builder: PlanBuilder) -> None:
                 role="scores",
             )
         )
-    builder.mark("biased_scores", "scores")
+    builder.set_result("biased_scores", "scores")
 
 
 def _add_position_bias(builder: PlanBuilder) -> None:
@@ -101,7 +101,7 @@ def _add_position_bias(builder: PlanBuilder) -> None:
     position = builder.problem.position
     if position is None or position.record.acts_on != "scores":
         return
-    layout, before = builder.layout, builder.now("scores")
+    layout, before = builder.layout, builder.current_node("scores")
     per_item = "b" in builder.nodes["query_positions"].letters
     axes = tuple(axis for axis in builder.table_axes if axis.letter != "b" or per_item)
     node = builder.add_operator("position", position, Node("position_bias", "B", "", axes, "bias"))
