@@ -121,7 +121,7 @@ def attention(
 def load(path: str | Path) -> Problem:
     """The problem in a file: YAML, JSON, `.npz` or `.safetensors`; `-` is standard input.
 
-    Paths in the file are relative to its folder. Raises AttnError that says what is wrong with it, and where.
+    Paths in the file are relative to its folder. Raises AttnError that names the line and the key that are wrong.
 
     >>> load("missing.yaml")
     Traceback (most recent call last):
