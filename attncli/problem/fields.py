@@ -48,6 +48,7 @@ class Field:
     above: float | None = None  # of a number
     is_weight: bool = False  # a matrix that is multiplied from the right, stored as `weight_layout` says
     is_random_fill: bool = False  # an array that may be drawn from the seed
+    is_mask: bool = False  # its value asks for the mask operator of the same name
     decides_dtype: bool = True  # an array whose floating type takes part in that of the computation
 
     @property

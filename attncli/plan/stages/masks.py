@@ -3,23 +3,24 @@
 from collections.abc import Iterator
 
 from attncli.ops import masks, structural
-from attncli.ops.registry import Operator, registered
+from attncli.ops.registry import Operator, look_up
 from attncli.plan.builder import PlanBuilder
 from attncli.plan.graph import GIVEN, Axes, Axis, Node
-from attncli.problem.spec import ProblemSpec
+from attncli.problem.spec import FIELDS, ProblemSpec
 from attncli.problem.validate.masks import table_letters
 
 
 def mask_rules(problem: ProblemSpec) -> Iterator[tuple[str, Operator]]:
-    """The masks of a problem, each with its name: those of keys that bear a mask's name, then the one in `mask`.
+    """The masks of a problem, each with its name: those that its keys ask for, and the one that `mask` names.
 
-    A key's value is the mask's table or lengths, which the plan adds as inputs, or its parameters in order.
+    The value of a key is the mask's table or lengths, which the plan adds as inputs, or its parameters in order.
     """
-    for name, record in registered("mask").items():
-        value = getattr(problem, name, None)
+    for name, field in FIELDS.items():
+        value = getattr(problem, name) if field.is_mask else None
         if isinstance(value, Operator):
             yield value.record.name, value
         elif value is not None and value is not False:
+            record = look_up("mask", name)
             parameters = dict(zip((p.name for p in record.parameters), value, strict=True)) if record.parameters else {}
             yield name, Operator(record, parameters)
 
