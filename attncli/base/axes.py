@@ -28,7 +28,7 @@ LEGEND = {
 }
 
 # The noun for one entry along an axis; batch items and heads are counted from 0.
-PART = {"b": "batch item", "h": "head", "g": "key head", "n": "query", "m": "key"}
+AXIS_NOUNS = {"b": "batch item", "h": "head", "g": "key head", "n": "query", "m": "key"}
 COUNTED_FROM_0 = ("b", "h", "g")
 
 Letters = tuple[str, ...]

@@ -26,7 +26,7 @@ class _Scratch(threading.local):
     def __init__(self) -> None:
         self.buffers: dict[str, Array] = {}
 
-    def take(self, name: str, shape: tuple[int, ...], dtype: str) -> Array:
+    def get(self, name: str, shape: tuple[int, ...], dtype: str) -> Array:
         """A buffer of a shape, uninitialized."""
         size, buffer = math.prod(shape), self.buffers.get(name)
         if buffer is None or buffer.size < size or buffer.dtype != dtype:
@@ -77,7 +77,7 @@ def _scores(
     """The scores of a tile, −∞ where masked; or the scores before masking, and the mask (true where visible)."""
     if tiles.product is not None:
         right = part[RIGHT].swapaxes(-1, -2)
-        buffer = _SCRATCH.take("scores", (*accumulator.rows, right.shape[-1]), tiles.dtype)
+        buffer = _SCRATCH.get("scores", (*accumulator.rows, right.shape[-1]), tiles.dtype)
         part[tiles.product] = np.matmul(part[tiles.query], right, out=buffer)
     # Multiply the exponentials by the 0/1 mask afterwards: faster than exponentiating −∞.
     masks_afterwards = tiles.exp2_factor is not None
@@ -147,7 +147,7 @@ class OnlineAccumulator:
         denominator = numerator @ self.tiles.ones[: numerator.shape[-1]]
         product = self.weighted_values
         if self.denominator is not None:
-            product = _SCRATCH.take("product", self.weighted_values.shape, self.tiles.dtype)
+            product = _SCRATCH.get("product", self.weighted_values.shape, self.tiles.dtype)
         if self.tiles.values_are_finite:
             np.matmul(numerator, value, out=product)
         else:

@@ -1,4 +1,4 @@
-"""Fields: what is known of each key of a problem, which is an option of `attn compute` and a keyword of `Problem`."""
+"""Fields: one for each key of a problem, which is an option of `attn compute` and a keyword of `Problem`."""
 
 from dataclasses import dataclass, field
 from typing import Any, Literal
@@ -48,6 +48,7 @@ class Field:
     above: float | None = None  # of a number
     is_weight: bool = False  # a matrix that is multiplied from the right, stored as `weight_layout` says
     is_random_fill: bool = False  # an array that may be drawn from the seed
+    is_mask: bool = False  # its value is that of the mask operator of the same name
     decides_dtype: bool = True  # an array whose floating type takes part in that of the computation
 
     @property

@@ -140,6 +140,7 @@ class ProblemSpec:
         letters="n m",
         axis_counts=(1, 2, 3, 4),
         decides_dtype=False,
+        is_mask=True,
     )
     bias: Array | None = problem_field(
         "matrix",
@@ -148,10 +149,14 @@ class ProblemSpec:
         letters="n m",
         axis_counts=(1, 2, 3, 4),
         decides_dtype=False,
+        is_mask=True,
     )
-    causal: bool = problem_field("flag", MASKS, "no query sees a key that stands after it", default=False)
+    causal: bool = problem_field("flag", MASKS, "no query sees a key that stands after it", default=False, is_mask=True)
     window: tuple[float, float] | None = problem_field(
-        "window", MASKS, "keys visible to the left and right of a query; inf or -1 for no limit"
+        "window",
+        MASKS,
+        "keys visible to the left and right of a query; inf or -1 for no limit",
+        is_mask=True,
     )
     key_lengths: Array | None = problem_field(
         "counts",
@@ -159,6 +164,7 @@ class ProblemSpec:
         "how many keys of each batch item are real; the rest is padding",
         letters="b",
         decides_dtype=False,
+        is_mask=True,
     )
     align: str = problem_field(
         "word",

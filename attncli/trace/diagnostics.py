@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 
-from attncli.base.axes import PART, Letters
+from attncli.base.axes import AXIS_NOUNS, Letters
 from attncli.base.lazy_numpy import Array, np
 
 MAX_NAMES = 5  # queries, and batch items or heads, that a warning names
@@ -44,7 +44,7 @@ def _name_rows(empty: Array, axes: Letters, labels: Sequence[str]) -> Iterator[s
         rows = np.flatnonzero(empty[at])
         queries = ", ".join(labels[row] for row in rows[:MAX_NAMES])
         queries += f" and {len(rows) - MAX_NAMES} more queries" if len(rows) > MAX_NAMES else ""
-        item = ", ".join(f"{PART[letter]} {index}" for letter, index in zip(axes, at, strict=False))
+        item = ", ".join(f"{AXIS_NOUNS[letter]} {index}" for letter, index in zip(axes, at, strict=False))
         yield f"{queries} ({item})" if item else queries
     if len(groups) > MAX_NAMES:
         yield f"and in {len(groups) - MAX_NAMES} more"

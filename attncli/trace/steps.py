@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
-from attncli.base.axes import COUNTED_FROM_0, PART, Letters
+from attncli.base.axes import AXIS_NOUNS, COUNTED_FROM_0, Letters
 from attncli.base.dtypes import Precision
 from attncli.base.errors import UnknownNameError
 from attncli.base.lazy_numpy import Array
@@ -131,5 +131,5 @@ class Trace:
             labels = self.labels[letter]
             return ("all",) if count == 1 < len(labels) else labels[:count]
         if letter in COUNTED_FROM_0:
-            return tuple(f"{PART[letter]} {number}" for number in range(count))
+            return tuple(f"{AXIS_NOUNS[letter]} {number}" for number in range(count))
         return tuple(f"{letter}{number}" for number in range(1, count + 1))

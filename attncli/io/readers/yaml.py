@@ -27,7 +27,7 @@ def read(text: str, name: str) -> tuple[Any, dict[int, int]]:
     builder = _Builder(name)
     try:
         for event in yaml.parse(text, Loader=_LOADER):
-            builder.take(event)
+            builder.add_event(event)
     except yaml.MarkedYAMLError as error:
         mark = error.problem_mark or error.context_mark
         place = (name, f"line {mark.line + 1}") if mark else (name,)
@@ -52,8 +52,8 @@ class _Builder:
         self._documents = 0
         self._expanded = 0
 
-    def take(self, event: Any) -> None:
-        """Take the next event of the parser."""
+    def add_event(self, event: Any) -> None:
+        """Add the next event of the parser."""
         kind = type(event)
         if kind is yaml.ScalarEvent:
             self._nodes += 1
