@@ -9,13 +9,10 @@ import pytest
 
 from attncli.ops import operators
 from attncli.ops.scores import additive, cosine, dot, gaussian, scaled_dot
+from tests.arrays import normal
 
 Vector = Sequence[float]
 N, M, D, C, A = 3, 5, 7, 2, 13  # distinct primes: a swapped axis can't hide
-
-
-def numbers(*shape: int, seed: int = 0) -> np.ndarray:
-    return np.random.default_rng([seed, *shape]).normal(size=shape)
 
 
 def inner(a: Vector, b: Vector) -> float:
@@ -46,19 +43,19 @@ DEFINITIONS: dict[str, tuple[Callable[..., float], list[dict[str, Any]], int]] =
     "dot": (lambda q, k, _: inner(q, k), [{}], D),
     "general": (
         lambda q, k, _, w: math.fsum(q[d] * w[d][c] * k[c] for d in range(D) for c in range(C)),
-        [{"w": numbers(D, C)}],
+        [{"w": normal(D, C)}],
         C,
     ),
     "additive": (
         additive_by_loop,
         [
-            {"w1": numbers(C, A), "w2": numbers(D, A), "v": numbers(A), "b": b, "activation": activation}
+            {"w1": normal(C, A), "w2": normal(D, A), "v": normal(A), "b": b, "activation": activation}
             for activation in ACTIVATIONS
-            for b in (0.0, 0.25, numbers(A, seed=1))
+            for b in (0.0, 0.25, normal(A, seed=1))
         ],
         C,
     ),
-    "location": (lambda q, _k, j, w: inner(q, column(w, j)), [{"w": numbers(D, M)}], C),
+    "location": (lambda q, _k, j, w: inner(q, column(w, j)), [{"w": normal(D, M)}], C),
     "cosine": (
         lambda q, k, _, beta: beta * inner(q, k) / (math.hypot(*q) * math.hypot(*k)),
         [{"beta": 1.0}, {"beta": 2.5}],
@@ -89,7 +86,7 @@ def test_every_score_has_a_second_definition_here() -> None:
 
 @pytest.mark.parametrize(("name", "loop", "parameters", "width"), CASES)
 def test_a_score_is_its_formula(name: str, loop: Callable[..., float], parameters: dict[str, Any], width: int) -> None:
-    query, key = numbers(N, D), numbers(M, width, seed=1)
+    query, key = normal(N, D), normal(M, width, seed=1)
     computed = operators("score")[name].function(query, key, **parameters)
     expected = [[loop(q, k, j, **parameters) for j, k in enumerate(key.tolist())] for q in query.tolist()]
     np.testing.assert_allclose(computed, expected, rtol=1e-13, atol=1e-14)
@@ -100,7 +97,7 @@ def test_leading_axes_are_carried_along(
     name: str, loop: Callable[..., float], parameters: dict[str, Any], width: int
 ) -> None:
     function = operators("score")[name].function
-    query, key = numbers(2, 11, N, D), numbers(2, 11, M, width)
+    query, key = normal(2, 11, N, D), normal(2, 11, M, width)
     stacked = function(query, key, **parameters)
     assert stacked.shape == (2, 11, N, M)
     np.testing.assert_allclose(stacked[1, 7], function(query[1, 7], key[1, 7], **parameters), rtol=1e-13, atol=1e-14)
@@ -111,7 +108,7 @@ def test_single_precision_stays_single(
     name: str, loop: Callable[..., float], parameters: dict[str, Any], width: int
 ) -> None:
     single = {key: value.astype(np.float32) if np.ndim(value) else value for key, value in parameters.items()}
-    scores = operators("score")[name].function(numbers(N, D).astype("f4"), numbers(M, width).astype("f4"), **single)
+    scores = operators("score")[name].function(normal(N, D).astype("f4"), normal(M, width).astype("f4"), **single)
     assert scores.dtype == np.float32
 
 
@@ -140,8 +137,8 @@ def test_the_inner_quantities_of_additive_attention_can_be_listened_to() -> None
         heard[name] = value
         return value
 
-    parameters = {"w1": numbers(C, A), "w2": numbers(D, A), "v": numbers(A)}
-    scores = additive(numbers(N, D), numbers(M, C), **parameters, tap=tap)
+    parameters = {"w1": normal(C, A), "w2": normal(D, A), "v": normal(A)}
+    scores = additive(normal(N, D), normal(M, C), **parameters, tap=tap)
     assert {name: value.shape for name, value in heard.items()} == {
         "projected_key": (M, A),
         "projected_query": (N, A),
@@ -153,7 +150,7 @@ def test_the_inner_quantities_of_additive_attention_can_be_listened_to() -> None
 @pytest.mark.peer
 def test_distances_and_cosines_are_those_of_scipy() -> None:
     distance = pytest.importorskip("scipy.spatial.distance")
-    query, key = numbers(N, D), numbers(M, D)
+    query, key = normal(N, D), normal(M, D)
     for name, metric, sign in (
         ("euclidean", "euclidean", lambda d: -d),
         ("laplacian", "cityblock", lambda d: -d),
@@ -167,7 +164,7 @@ def test_distances_and_cosines_are_those_of_scipy() -> None:
 @pytest.mark.peer
 def test_scores_are_those_of_pytorch() -> None:
     torch = pytest.importorskip("torch")
-    query, key = numbers(N, D), numbers(M, D)
+    query, key = normal(N, D), normal(M, D)
     q, k = torch.from_numpy(query), torch.from_numpy(key)
     expected = {
         "euclidean": -torch.cdist(q, k, compute_mode="donot_use_mm_for_euclid_dist"),

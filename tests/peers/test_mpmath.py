@@ -16,7 +16,7 @@ N, M, E = 4, 37, 5
 SEEDS = range(6)
 
 
-def problem(kind: str, seed: int) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+def awkward_arrays(kind: str, seed: int) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
     """Queries, keys, values and a bias in single precision, random or awkward in some way."""
     random = np.random.default_rng([seed, *kind.encode()])
     d = {"wide": 128, "one feature": 1}.get(kind, 16)
@@ -81,7 +81,7 @@ def largest_error(found: np.ndarray, reference: list[list[Any]]) -> float:
 def test_the_largest_error_in_single_precision_is_no_larger_than_that_of_pytorch(kind: str) -> None:
     ours, theirs = [], []
     for seed in SEEDS:
-        query, key, value, bias = problem(kind, seed)
+        query, key, value, bias = awkward_arrays(kind, seed)
         reference = exact(query, key, value, bias)
         output = attention(query, key, value, bias=bias).output
         assert output.dtype == np.float32
@@ -94,7 +94,7 @@ def test_the_largest_error_in_single_precision_is_no_larger_than_that_of_pytorch
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_in_double_precision_the_error_is_a_few_units_of_the_last_place(kind: str) -> None:
-    query, key, value, bias = problem(kind, 0)
+    query, key, value, bias = awkward_arrays(kind, 0)
     reference = exact(query, key, value, bias)
     error = largest_error(attention(query, key, value, bias=bias, dtype="float64").output, reference)
     scores = float(abs(query.astype(float) @ key.T.astype(float)).max()) / np.sqrt(query.shape[1])

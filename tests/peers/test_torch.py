@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from attncli import attention
+from attncli import Problem, attention
 
 pytestmark = pytest.mark.peer
 
@@ -113,7 +113,7 @@ def test_multihead_attention_answers_as_we_do(
     expected, weights = layer(x, y, y, average_attn_weights=False, **theirs)
     w_q, w_k, w_v = layer.in_proj_weight.detach().numpy().reshape(3, width, width)
     b_q, b_k, b_v = layer.in_proj_bias.detach().numpy().reshape(3, width)
-    result = problem_of(
+    result = Problem(
         query_embeddings=x.numpy(),
         embeddings=y.numpy(),
         w_q=w_q,
@@ -130,13 +130,6 @@ def test_multihead_attention_answers_as_we_do(
     ).compute(("output", "weights"))
     np.testing.assert_allclose(result.output, expected.detach().numpy(), **CLOSE)
     np.testing.assert_allclose(result.weights.reshape(weights.shape), weights.detach().numpy(), **CLOSE)
-
-
-def problem_of(**keys: Any) -> Any:
-    """A problem from arrays, as a file of arrays gives it."""
-    from attncli import Problem
-
-    return Problem(**keys)
 
 
 @pytest.mark.parametrize("dtype", ["float32", "bfloat16"])

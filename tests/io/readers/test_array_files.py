@@ -15,8 +15,8 @@ import pytest
 
 from attncli.base.errors import AttnError
 from attncli.io.assemble import assemble
-from attncli.io.origin import Origin, RawValue
 from attncli.io.readers import array_files
+from tests.problems import raw_values
 
 X = np.arange(6.0).reshape(2, 3) - 1.5
 
@@ -45,7 +45,8 @@ def test_floating_types_are_kept(tmp_path: Path, dtype: str) -> None:
 
 def test_an_array_of_a_problem_stays_in_its_file(tmp_path: Path) -> None:
     np.save(tmp_path / "x.npy", X)
-    held: Any = assemble({name: RawValue(str(tmp_path / "x.npy"), Origin()) for name in ("query", "key")}).query
+    name = str(tmp_path / "x.npy")
+    held: Any = assemble(raw_values(query=name, key=name)).query
     while isinstance(held, np.ndarray):
         held = held.base
     assert isinstance(held, mmap.mmap)
