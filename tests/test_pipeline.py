@@ -13,6 +13,8 @@ from tests.arrays import normal
 # Distinct primes, so that a swapped axis can't hide: queries, keys, and the features of a head.
 N, M, D, E, HEADS = 3, 5, 7, 11, 2
 
+SLOW = pytest.mark.slow
+
 TUTORIAL = {
     "tokens": ["word_1", "word_2", "word_3", "word_4"],
     "embeddings": [[1, 0, 0], [0, 1, 0], [1, 1, 0], [0, 0, 1]],
@@ -76,37 +78,6 @@ def test_heads_attend_side_by_side_each_with_its_share_of_the_features() -> None
         np.testing.assert_allclose(together.output[:, of_e], alone.output, rtol=1e-14)
 
 
-@pytest.mark.peer
-@pytest.mark.parametrize("bias", [False, True])
-@pytest.mark.parametrize("cross", [False, True])
-@pytest.mark.parametrize("heads", [1, 2, 3])
-def test_multi_head_attention_is_that_of_pytorch(heads: int, cross: bool, bias: bool) -> None:
-    torch = pytest.importorskip("torch")
-    width = 6
-    layer = torch.nn.MultiheadAttention(width, heads, bias=bias, batch_first=True, dtype=torch.float64)
-    if bias:
-        torch.nn.init.normal_(layer.in_proj_bias)
-        torch.nn.init.normal_(layer.out_proj.bias)
-    keys, queries = normal(M, width), normal(N, width)
-    asking = queries if cross else keys
-    with torch.no_grad():
-        expected, weights = layer(
-            *(torch.from_numpy(x)[None] for x in (asking, keys, keys)), average_attn_weights=False
-        )
-    w_q, w_k, w_v = layer.in_proj_weight.detach().numpy().reshape(3, width, width)
-    given = {"embeddings": keys, "w_q": w_q, "w_k": w_k, "w_v": w_v, "w_o": layer.out_proj.weight.detach().numpy()}
-    if bias:
-        given |= dict(zip(("b_q", "b_k", "b_v"), layer.in_proj_bias.detach().numpy().reshape(3, width), strict=True))
-        given["b_o"] = layer.out_proj.bias.detach().numpy()
-    if cross:
-        given["query_embeddings"] = queries
-    result = Problem(**given, heads=heads, weight_layout="out_in").compute()
-    np.testing.assert_allclose(result.output, expected[0].numpy(), rtol=0, atol=1e-13)
-    np.testing.assert_allclose(
-        result.weights.reshape(heads, *result.weights.shape[-2:]), weights[0].numpy(), atol=1e-14
-    )
-
-
 def test_a_layout_only_says_how_a_matrix_is_stored() -> None:
     x, w, parameters = normal(M, D), normal(D, E), {"w": normal(E, E)}
     given = {"embeddings": x, "w_q": w, "w_k": w, "b_q": normal(E)}
@@ -153,15 +124,28 @@ PARAMETERS = {
     "softmax": {"temperature": 0.7},
     "entmax": {"alpha": 1.3},
 }
+NORMALIZERS = operators("normalize")
 PIPELINES = [
     (score, normalize, context)
-    for score, normalize, context in product(operators("score"), operators("normalize"), operators("context"))
-    if context != "sample" or operators("normalize")[normalize].is_distribution
+    for score, normalize, context in product(operators("score"), NORMALIZERS, operators("context"))
+    if context != "sample" or NORMALIZERS[normalize].is_distribution
 ]
 
 
-@pytest.mark.parametrize(("score", "normalize", "context"), PIPELINES, ids="-".join)
-@pytest.mark.parametrize("heads", [1, HEADS])
+def is_quick(score: str, normalize: str, context: str) -> bool:
+    """Whether a pipeline is also among the quick tests, in which every two operators meet at least once."""
+    orders = (list(operators(kind)).index(name) for kind, name in (("score", score), ("normalize", normalize)))
+    return sum(orders) % len(operators("context")) == list(operators("context")).index(context)
+
+
+@pytest.mark.parametrize(
+    ("score", "normalize", "context", "heads"),
+    [
+        pytest.param(*names, heads, marks=() if heads > 1 and is_quick(*names) else SLOW, id="-".join(names))
+        for names in PIPELINES
+        for heads in (1, HEADS)
+    ],
+)
 def test_every_step_is_its_function_applied_to_its_named_inputs(
     score: str, normalize: str, context: str, heads: int
 ) -> None:

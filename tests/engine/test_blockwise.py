@@ -17,7 +17,7 @@ from attncli.trace.steps import Trace
 from tests.arrays import normal
 from tests.problems import M, dense_trace, problem
 
-SIZES = [1, 2, 3, M, M + 2]
+SIZES = [1, pytest.param(2, marks=pytest.mark.slow), 3, pytest.param(M, marks=pytest.mark.slow), M + 2]
 CLOSE = {"float32": 2e-6, "bfloat16": 4e-2, "float16": 4e-3}
 
 

@@ -101,28 +101,3 @@ def test_the_published_base_is_the_default() -> None:
 def test_a_learned_position_is_its_row_of_the_table() -> None:
     table = normal(9, D)
     np.testing.assert_array_equal(learned(np.array([0, 3]), table=table, offset=2), table[[2, 5]])
-
-
-@pytest.mark.peer
-@pytest.mark.parametrize("interleaved", [True, False])
-@pytest.mark.parametrize("dims", [None, 4])
-def test_rope_turns_as_the_onnx_operator_does(interleaved: bool, dims: int | None) -> None:
-    pytest.importorskip("onnx")
-    from onnx import TensorProto, helper
-    from onnx.reference import ReferenceEvaluator
-
-    x = normal(2, 3, N, D)
-    angles = np.outer(np.arange(N), rope_frequencies(dims or D, 10000.0))
-    attributes = {"interleaved": int(interleaved), "rotary_embedding_dim": dims or 0}
-    node = helper.make_node("RotaryEmbedding", ["x", "cos", "sin", "places"], ["y"], **attributes)
-    kinds = {"x": TensorProto.DOUBLE, "cos": TensorProto.DOUBLE, "sin": TensorProto.DOUBLE, "places": TensorProto.INT64}
-    graph = helper.make_graph(
-        [node],
-        "rope",
-        [helper.make_tensor_value_info(name, kind, None) for name, kind in kinds.items()],
-        [helper.make_tensor_value_info("y", TensorProto.DOUBLE, None)],
-    )
-    model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 23)])
-    given = {"x": x, "cos": np.cos(angles), "sin": np.sin(angles), "places": np.tile(np.arange(N), (2, 1))}
-    (expected,) = ReferenceEvaluator(model).run(None, given)
-    np.testing.assert_allclose(rope(x, np.arange(N), dims=dims, interleaved=interleaved), expected, rtol=1e-12)

@@ -145,33 +145,3 @@ def test_the_inner_quantities_of_additive_attention_can_be_listened_to() -> None
         "hidden": (N, M, A),
     }
     np.testing.assert_allclose(scores, heard["hidden"] @ parameters["v"], rtol=1e-15)
-
-
-@pytest.mark.peer
-def test_distances_and_cosines_are_those_of_scipy() -> None:
-    distance = pytest.importorskip("scipy.spatial.distance")
-    query, key = normal(N, D), normal(M, D)
-    for name, metric, sign in (
-        ("euclidean", "euclidean", lambda d: -d),
-        ("laplacian", "cityblock", lambda d: -d),
-        ("gaussian", "sqeuclidean", lambda d: -d / 2),
-        ("cosine", "cosine", lambda d: 1 - d),
-    ):
-        expected = sign(distance.cdist(query, key, metric))
-        np.testing.assert_allclose(operators("score")[name].function(query, key), expected, rtol=1e-13, atol=1e-14)
-
-
-@pytest.mark.peer
-def test_scores_are_those_of_pytorch() -> None:
-    torch = pytest.importorskip("torch")
-    query, key = normal(N, D), normal(M, D)
-    q, k = torch.from_numpy(query), torch.from_numpy(key)
-    expected = {
-        "euclidean": -torch.cdist(q, k, compute_mode="donot_use_mm_for_euclid_dist"),
-        "laplacian": -torch.cdist(q, k, p=1),
-        "cosine": torch.nn.functional.cosine_similarity(q[:, None], k[None], dim=-1),
-        "dot": q @ k.T,
-    }
-    for name, value in expected.items():
-        computed = operators("score")[name].function(query, key)
-        np.testing.assert_allclose(computed, value.numpy(), rtol=1e-13, atol=1e-14)

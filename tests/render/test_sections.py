@@ -19,6 +19,7 @@ from attncli.render.sections import Section, sections
 from attncli.render.target import TEXT_FILE, TextTarget
 from attncli.render.view import View
 
+SLOW = pytest.mark.slow
 PLACES = 12  # so many digits that rounding does not hide a wrong sum
 PARTS = [
     pytest.param(part, id=f"{name}-{part.title or 'whole'}")
@@ -97,8 +98,14 @@ PARAMETERS = {
 }
 
 
-@pytest.mark.parametrize("score", operators("score"))
-@pytest.mark.parametrize("normalize", operators("normalize"))
+@pytest.mark.parametrize(
+    ("score", "normalize"),
+    [
+        pytest.param(score, normalize, marks=() if (i + j) % 4 == 0 else SLOW)
+        for i, score in enumerate(operators("score"))
+        for j, normalize in enumerate(operators("normalize"))
+    ],
+)
 def test_every_pipeline_is_explained_truly(score: str, normalize: str) -> None:
     query, key, value = (RANDOM.normal(size=size) for size in ((3, 2 * D), (5, 2 * D), (5, 2 * E)))
     for context, entry in operators("context").items():
