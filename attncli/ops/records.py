@@ -38,6 +38,7 @@ class Range:
 
     above: float | None = None
     least: float | None = None
+    allows_infinity: bool = False  # whether inf is among them
 
     def holds(self, number: float) -> bool:
         """Whether the number is in the range (NaN never is)."""
