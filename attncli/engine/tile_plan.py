@@ -62,7 +62,7 @@ class TilePlan:
 
 def can_tile(normalize: Operator, context: Operator) -> bool:
     """Whether both the normalizer and the context can accumulate keys tile by tile."""
-    return normalize.record.online is not None and context.record.is_linear
+    return normalize.record.online is not None and context.record.is_weighted_sum
 
 
 def make_tile_plan(plan: BlockPlan, normalize: Operator, keys: int, sizes: BlockSizes) -> tuple[BlockPlan, TilePlan]:
