@@ -23,15 +23,15 @@ def evaluate(
     arguments = node.arguments(values)
     if node.is_exact:
         return np.asarray(node.function(**arguments, **node.options))
-    arguments = {name: precision.computing(x) for name, x in arguments.items()}
+    arguments = {name: precision.widen(x) for name, x in arguments.items()}
     if keep is None or not node.taps:
-        return precision.stored(np.asarray(node.function(**arguments, **node.options)))
+        return precision.round(np.asarray(node.function(**arguments, **node.options)))
 
     def tap(name: str, value: Array) -> Array:
-        keep(node.taps[name], precision.stored(value))
+        keep(node.taps[name], precision.round(value))
         return value  # the kept value is rounded; the function goes on with the unrounded one
 
-    return precision.stored(np.asarray(node.function(**arguments, **node.options, tap=tap)))
+    return precision.round(np.asarray(node.function(**arguments, **node.options, tap=tap)))
 
 
 def evaluate_input(node: Node, problem: ProblemSpec, precision: Precision) -> Array:
@@ -43,4 +43,4 @@ def evaluate_input(node: Node, problem: ProblemSpec, precision: Precision) -> Ar
     if node.function is not None:
         array = node.function(array, **node.options)
     with np.errstate(over="ignore"):
-        return precision.stored(array)
+        return precision.round(array)

@@ -45,7 +45,7 @@ def test_without_its_package_a_safetensors_file_says_what_to_install(monkeypatch
 def test_tensors_have_the_type_that_was_computed(dtype: str) -> None:
     torch, loading = pytest.importorskip("torch"), pytest.importorskip("safetensors.torch")
     precision = Precision(dtype)
-    stored = precision.stored(X)
+    stored = precision.round(X)
     found = loading.load(
         file_of(write_safetensors, {"output": stored, "visible": X > 0, "scale": stored[0, 0].reshape(())}, precision)
     )
