@@ -15,9 +15,9 @@ def traced(problem: ProblemSpec) -> Trace:
     return run(problem).trace
 
 
-def test_every_step_is_its_function_applied_to_its_named_inputs(loaded: ProblemSpec) -> None:
-    trace = traced(loaded)
-    precision = Precision(loaded.dtype or "float64")
+def test_every_step_is_its_function_applied_to_its_named_inputs(spec: ProblemSpec) -> None:
+    trace = traced(spec)
+    precision = Precision(spec.dtype or "float64")
     for step in trace.steps:
         if step.function is None:
             continue
@@ -27,17 +27,17 @@ def test_every_step_is_its_function_applied_to_its_named_inputs(loaded: ProblemS
         np.testing.assert_array_equal(again, step.value, err_msg=step.name)
 
 
-def test_names_are_unique_and_defined_before_they_are_used(loaded: ProblemSpec) -> None:
-    names = [step.name for step in traced(loaded).steps]
+def test_names_are_unique_and_defined_before_they_are_used(spec: ProblemSpec) -> None:
+    names = [step.name for step in traced(spec).steps]
     assert len(names) == len(set(names))
-    for at, step in enumerate(traced(loaded).steps):
+    for at, step in enumerate(traced(spec).steps):
         assert set(step.inputs.values()) <= set(names[:at]), step.name
 
 
-def test_an_axis_is_as_long_as_its_letter_says_wherever_it_stands(loaded: ProblemSpec) -> None:
+def test_an_axis_is_as_long_as_its_letter_says_wherever_it_stands(spec: ProblemSpec) -> None:
     lengths: dict[str, int] = {}
     features = set("dcexyoart")  # before they are split among heads, features are more
-    for step in traced(loaded).steps:
+    for step in traced(spec).steps:
         assert step.value.ndim == len(step.axes), step.name
         for letter, size in zip(step.axes, step.value.shape, strict=True):
             assert set(letter.split("+")) <= {*LEGEND, "1"}, step.name
@@ -45,15 +45,15 @@ def test_an_axis_is_as_long_as_its_letter_says_wherever_it_stands(loaded: Proble
                 assert lengths.setdefault(letter, size) == size, (step.name, letter)
 
 
-def test_the_json_begins_with_queries_keys_and_values_and_has_every_step(loaded: ProblemSpec) -> None:
-    result = run(loaded)
+def test_the_json_begins_with_queries_keys_and_values_and_has_every_step(spec: ProblemSpec) -> None:
+    result = run(spec)
     names = [step["name"] for step in result_object(View(result, explain=True))["steps"]]
     assert names[:3] == ["query", "key", "value"]
     assert sorted(names) == sorted(step.name for step in result.trace.computed)
 
 
-def test_hidden_cells_are_minus_infinity_and_then_nothing(loaded: ProblemSpec) -> None:
-    trace = traced(loaded)
+def test_hidden_cells_are_minus_infinity_and_then_nothing(spec: ProblemSpec) -> None:
+    trace = traced(spec)
     names = {step.name for step in trace.steps}
     if "visible" in names:
         hidden = np.broadcast_to(~trace["visible"].value, trace["scores"].value.shape)
@@ -64,30 +64,30 @@ def test_hidden_cells_are_minus_infinity_and_then_nothing(loaded: ProblemSpec) -
             assert not np.isneginf(step.value).any(), step.name
 
 
-def test_rows_of_a_distribution_sum_to_one_and_empty_rows_to_zero(loaded: ProblemSpec) -> None:
-    trace = traced(loaded)
-    if not loaded.normalize.record.is_distribution:
+def test_rows_of_a_distribution_sum_to_one_and_empty_rows_to_zero(spec: ProblemSpec) -> None:
+    trace = traced(spec)
+    if not spec.normalize.record.is_distribution:
         return
-    name = "weights" if loaded.sink is None else "weights_and_sink"
-    visible = np.isfinite(trace["masked_scores" if loaded.sink is None else "scores_and_sink"].value).any(axis=-1)
+    name = "weights" if spec.sink is None else "weights_and_sink"
+    visible = np.isfinite(trace["masked_scores" if spec.sink is None else "scores_and_sink"].value).any(axis=-1)
     total = trace[name].value.astype(float).sum(axis=-1)
-    close = {"float32": 1e-6, "bfloat16": 3e-2}.get(loaded.dtype or "", 1e-12)
+    close = {"float32": 1e-6, "bfloat16": 3e-2}.get(spec.dtype or "", 1e-12)
     np.testing.assert_allclose(total, visible.astype(float), rtol=0, atol=close)
 
 
-def test_the_answer_is_shaped_like_the_question(loaded: ProblemSpec) -> None:
-    output = traced(loaded)["output"].value
-    assert output.ndim == loaded.query_source.ndim
-    rows = len(loaded.selected_query_labels)
-    assert output.shape[:-1] == (*loaded.query_source.shape[:-2], rows)
+def test_the_answer_is_shaped_like_the_question(spec: ProblemSpec) -> None:
+    output = traced(spec)["output"].value
+    assert output.ndim == spec.query_source.ndim
+    rows = len(spec.selected_query_labels)
+    assert output.shape[:-1] == (*spec.query_source.shape[:-2], rows)
 
 
-def test_what_is_present_is_the_cache_and_what_is_new_shaped_as_they_came(loaded: ProblemSpec) -> None:
-    trace = traced(loaded)
+def test_what_is_present_is_the_cache_and_what_is_new_shaped_as_they_came(spec: ProblemSpec) -> None:
+    trace = traced(spec)
     for role in ("key", "value"):
         present = trace[f"present_{role}"].value
-        past, new = getattr(loaded, f"past_{role}"), trace[role].value
-        assert present.shape[-2] == loaded.past_count + loaded.new_key_count
+        past, new = getattr(spec, f"past_{role}"), trace[role].value
+        assert present.shape[-2] == spec.past_count + spec.new_key_count
         assert present.ndim == (new if past is None else past).ndim
         if past is not None:
-            np.testing.assert_array_equal(present[..., : loaded.past_count, :], past)
+            np.testing.assert_array_equal(present[..., : spec.past_count, :], past)

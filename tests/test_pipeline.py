@@ -8,9 +8,12 @@ import pytest
 
 from attncli import Problem, attention
 from attncli.ops import operators
+from tests.arrays import normal
 
 # Distinct primes, so that a swapped axis can't hide: queries, keys, and the features of a head.
 N, M, D, E, HEADS = 3, 5, 7, 11, 2
+
+SLOW = pytest.mark.slow
 
 TUTORIAL = {
     "tokens": ["word_1", "word_2", "word_3", "word_4"],
@@ -25,10 +28,6 @@ PUBLISHED_OUTPUT = [
     [0.99851226, 1.75849334, 0.75998108],
     [0.99560386, 1.90407309, 0.90846923],
 ]
-
-
-def numbers(*shape: int, seed: int = 0) -> np.ndarray:
-    return np.random.default_rng([seed, *shape]).normal(size=shape)
 
 
 def test_the_tutorial_gives_its_published_numbers() -> None:
@@ -57,7 +56,7 @@ def test_some_queries_get_what_they_get_among_all(only: list[str], rows: list[in
 
 
 def test_one_head_is_the_plain_formula() -> None:
-    query, key, value = numbers(N, D), numbers(M, D), numbers(M, E)
+    query, key, value = normal(N, D), normal(M, D), normal(M, E)
     output = attention(query, key, value).output
     for i in range(N):
         scores = [math.fsum(a * b for a, b in zip(query[i], key[j], strict=True)) / math.sqrt(D) for j in range(M)]
@@ -68,7 +67,7 @@ def test_one_head_is_the_plain_formula() -> None:
 
 
 def test_heads_attend_side_by_side_each_with_its_share_of_the_features() -> None:
-    query, key, value = numbers(N, HEADS * D), numbers(M, HEADS * D), numbers(M, HEADS * E)
+    query, key, value = normal(N, HEADS * D), normal(M, HEADS * D), normal(M, HEADS * E)
     together = attention(query, key, value, heads=HEADS, select=("weights", "context", "output"))
     assert together.weights.shape == (HEADS, N, M)
     assert together.context.shape == (HEADS, N, E)
@@ -79,40 +78,9 @@ def test_heads_attend_side_by_side_each_with_its_share_of_the_features() -> None
         np.testing.assert_allclose(together.output[:, of_e], alone.output, rtol=1e-14)
 
 
-@pytest.mark.peer
-@pytest.mark.parametrize("bias", [False, True])
-@pytest.mark.parametrize("cross", [False, True])
-@pytest.mark.parametrize("heads", [1, 2, 3])
-def test_multi_head_attention_is_that_of_pytorch(heads: int, cross: bool, bias: bool) -> None:
-    torch = pytest.importorskip("torch")
-    width = 6
-    layer = torch.nn.MultiheadAttention(width, heads, bias=bias, batch_first=True, dtype=torch.float64)
-    if bias:
-        torch.nn.init.normal_(layer.in_proj_bias)
-        torch.nn.init.normal_(layer.out_proj.bias)
-    keys, queries = numbers(M, width), numbers(N, width)
-    asking = queries if cross else keys
-    with torch.no_grad():
-        expected, weights = layer(
-            *(torch.from_numpy(x)[None] for x in (asking, keys, keys)), average_attn_weights=False
-        )
-    w_q, w_k, w_v = layer.in_proj_weight.detach().numpy().reshape(3, width, width)
-    given = {"embeddings": keys, "w_q": w_q, "w_k": w_k, "w_v": w_v, "w_o": layer.out_proj.weight.detach().numpy()}
-    if bias:
-        given |= dict(zip(("b_q", "b_k", "b_v"), layer.in_proj_bias.detach().numpy().reshape(3, width), strict=True))
-        given["b_o"] = layer.out_proj.bias.detach().numpy()
-    if cross:
-        given["query_embeddings"] = queries
-    result = Problem(**given, heads=heads, weight_layout="out_in").compute()
-    np.testing.assert_allclose(result.output, expected[0].numpy(), rtol=0, atol=1e-13)
-    np.testing.assert_allclose(
-        result.weights.reshape(heads, *result.weights.shape[-2:]), weights[0].numpy(), atol=1e-14
-    )
-
-
 def test_a_layout_only_says_how_a_matrix_is_stored() -> None:
-    x, w, parameters = numbers(M, D), numbers(D, E), {"w": numbers(E, E)}
-    given = {"embeddings": x, "w_q": w, "w_k": w, "b_q": numbers(E)}
+    x, w, parameters = normal(M, D), normal(D, E), {"w": normal(E, E)}
+    given = {"embeddings": x, "w_q": w, "w_k": w, "b_q": normal(E)}
     stored = {key: value.T if key.startswith("w_") else value for key, value in given.items()}
     in_out = Problem(**given, score={"general": parameters}).compute()
     out_in = Problem(**stored, score={"general": {"w": parameters["w"].T}}, weight_layout="out_in").compute()
@@ -120,26 +88,26 @@ def test_a_layout_only_says_how_a_matrix_is_stored() -> None:
 
 
 def test_without_values_the_keys_are_the_values() -> None:
-    query, key = numbers(N, D), numbers(M, D)
+    query, key = normal(N, D), normal(M, D)
     np.testing.assert_array_equal(attention(query, key).output, attention(query, key, key).output)
 
 
 def test_a_missing_projection_is_the_identity() -> None:
-    x = numbers(M, D)
+    x = normal(M, D)
     np.testing.assert_array_equal(Problem(embeddings=x).compute().output, attention(x, x, x).output)
 
 
 @pytest.mark.parametrize(("score", "unscaled"), [("scaled_dot", "dot"), ("dot", "dot"), ("euclidean", "euclidean")])
 def test_a_scale_stands_in_for_the_scores_own(score: str, unscaled: str) -> None:
-    query, key = numbers(N, D), numbers(M, D)
+    query, key = normal(N, D), normal(M, D)
     scaled = attention(query, key, score=score, scale=0.3, select=("scores",)).scores
     plain = attention(query, key, score=unscaled, select=("scores",)).scores
     np.testing.assert_allclose(scaled, 0.3 * plain, rtol=1e-15)
 
 
 def test_a_score_may_have_a_matrix_for_each_head() -> None:
-    query, key = numbers(N, HEADS * D), numbers(M, HEADS * D)
-    w = numbers(HEADS, D, D)
+    query, key = normal(N, HEADS * D), normal(M, HEADS * D)
+    w = normal(HEADS, D, D)
     together = attention(query, key, heads=HEADS, score={"general": {"w": w}}, select=("scores",)).scores
     for head in range(HEADS):
         share = slice(head * D, (head + 1) * D)
@@ -148,23 +116,36 @@ def test_a_score_may_have_a_matrix_for_each_head() -> None:
 
 
 PARAMETERS = {
-    "general": {"w": numbers(D, D)},
-    "additive": {"w1": numbers(D, 13), "w2": numbers(D, 13), "v": numbers(13), "b": numbers(13)},
-    "location": {"w": numbers(D, M)},
+    "general": {"w": normal(D, D)},
+    "additive": {"w1": normal(D, 13), "w2": normal(D, 13), "v": normal(13), "b": normal(13)},
+    "location": {"w": normal(D, M)},
     "topk": {"k": 2},
-    "attentional": {"w": numbers(E + D, 17)},
+    "attentional": {"w": normal(E + D, 17)},
     "softmax": {"temperature": 0.7},
     "entmax": {"alpha": 1.3},
 }
+NORMALIZERS = operators("normalize")
 PIPELINES = [
     (score, normalize, context)
-    for score, normalize, context in product(operators("score"), operators("normalize"), operators("context"))
-    if context != "sample" or operators("normalize")[normalize].is_distribution
+    for score, normalize, context in product(operators("score"), NORMALIZERS, operators("context"))
+    if context != "sample" or NORMALIZERS[normalize].is_distribution
 ]
 
 
-@pytest.mark.parametrize(("score", "normalize", "context"), PIPELINES, ids="-".join)
-@pytest.mark.parametrize("heads", [1, HEADS])
+def is_quick(score: str, normalize: str, context: str) -> bool:
+    """Whether a pipeline is also among the quick tests, in which every two operators meet at least once."""
+    orders = (list(operators(kind)).index(name) for kind, name in (("score", score), ("normalize", normalize)))
+    return sum(orders) % len(operators("context")) == list(operators("context")).index(context)
+
+
+@pytest.mark.parametrize(
+    ("score", "normalize", "context", "heads"),
+    [
+        pytest.param(*names, heads, marks=() if heads > 1 and is_quick(*names) else SLOW, id="-".join(names))
+        for names in PIPELINES
+        for heads in (1, HEADS)
+    ],
+)
 def test_every_step_is_its_function_applied_to_its_named_inputs(
     score: str, normalize: str, context: str, heads: int
 ) -> None:
@@ -173,7 +154,7 @@ def test_every_step_is_its_function_applied_to_its_named_inputs(
         stage: {name: PARAMETERS[name]} if name in PARAMETERS else name
         for stage, name in (("score", score), ("normalize", normalize), ("context", context))
     }
-    given = {"query": numbers(N, heads * D), "key": numbers(M, heads * D), "value": numbers(M, heads * E)}
+    given = {"query": normal(N, heads * D), "key": normal(M, heads * D), "value": normal(M, heads * E)}
     trace = Problem(**given, **stages, heads=heads).compute().trace
     names = [step.name for step in trace.steps]
     assert len(names) == len(set(names))
@@ -197,7 +178,7 @@ def test_a_query_that_attends_to_nothing_gets_zeros_and_a_note() -> None:
 
 @pytest.mark.parametrize("dtype", ["float32", "float64", "longdouble"])
 def test_arrays_keep_their_floating_type(dtype: str) -> None:
-    query, key = numbers(N, D).astype(dtype), numbers(M, D).astype(dtype)
+    query, key = normal(N, D).astype(dtype), normal(M, D).astype(dtype)
     for name in ("scores", "weights", "output"):
         assert getattr(attention(query, key, select=(name,)), name).dtype == dtype
 

@@ -12,8 +12,7 @@ from attncli.engine import executors
 from attncli.engine import run as run_module
 from attncli.engine.options import BlockSizes, RunOptions
 from attncli.engine.run import LOCAL, run
-from tests.engine.whole import whole_trace
-from tests.problems import problem
+from tests.problems import dense_trace, problem
 
 Q, K, V = (np.random.default_rng(seed).standard_normal((400, 8)) for seed in range(3))
 
@@ -21,7 +20,7 @@ Q, K, V = (np.random.default_rng(seed).standard_normal((400, 8)) for seed in ran
 def both(options: RunOptions = LOCAL, **keys: Any) -> tuple[Any, Any]:
     """A large problem in blocks, and whole."""
     one = problem(**{"query": Q, "key": K, "value": V, **keys})
-    return run(one, ("output",), options=options), whole_trace(one)
+    return run(one, ("output",), options=options), dense_trace(one)
 
 
 @pytest.mark.parametrize("normalize", ["softmax", "softmax1", "hardmax", "sigmoid", "none"])
@@ -143,7 +142,7 @@ def test_room_for_a_table_is_asked_for_once_and_filled() -> None:
     trace = run(one, ("weights",), options=RunOptions(allocate=allocate)).trace
     assert list(rooms) == ["weights"]
     assert trace["weights"].value is rooms["weights"]
-    np.testing.assert_allclose(rooms["weights"], whole_trace(one)["weights"].value, rtol=1e-12)
+    np.testing.assert_allclose(rooms["weights"], dense_trace(one)["weights"].value, rtol=1e-12)
 
 
 @pytest.mark.parametrize(("heads", "kv_heads", "rows"), list(itertools.product([6], [1, 2, 3, 6], [7, 400])))

@@ -1,17 +1,14 @@
 """Operators that somebody adds compute in blocks what they compute whole, whatever their parameters are called."""
 
-from collections.abc import Iterator
-
 import numpy as np
 import pytest
 
+import attncli
 from attncli.engine.options import BlockSizes, RunOptions
 from attncli.engine.run import run
-from attncli.ops import decorators, registry
 from attncli.ops.rules import OnlineNormalizer
-from tests.conftest import numbers
-from tests.engine.whole import whole_trace
-from tests.problems import problem
+from tests.arrays import normal
+from tests.problems import dense_trace, problem
 
 
 def sharpened(
@@ -22,10 +19,10 @@ def sharpened(
 
 
 @pytest.fixture
-def sharp_softmax() -> Iterator[None]:
+def sharp_softmax(restored_registry: None) -> None:
     """A normalizer whose parameter is not called `temperature`, registered for one test."""
 
-    @decorators.normalizer(
+    @attncli.normalizer(
         formula="aᵢⱼ = exp(β sᵢⱼ) / Σⱼ exp(β sᵢⱼ)",
         shapes="scores[n m] -> [n m]",
         source="this test",
@@ -38,16 +35,13 @@ def sharp_softmax() -> Iterator[None]:
         numerator = sharpened(scores, scores.max(axis=-1, keepdims=True), sharpness=sharpness)
         return numerator / numerator.sum(axis=-1, keepdims=True)
 
-    yield
-    del registry._RECORDS["normalize"]["sharp_softmax"]
-
 
 @pytest.mark.usefixtures("sharp_softmax")
 @pytest.mark.parametrize("sharpness", [1.0, 2.5, 0.3, 40.0])
 def test_an_exponential_normalizer_may_call_its_parameter_what_it_likes(sharpness: float) -> None:
-    keys = {"query": numbers(5, 4), "key": numbers(7, 4), "value": numbers(7, 3), "causal": True}
+    keys = {"query": normal(5, 4), "key": normal(7, 4), "value": normal(7, 3), "causal": True}
     keys["normalize"] = {"sharp_softmax": {"sharpness": sharpness}}
     one = problem(**keys)
     options = RunOptions("serial", sizes=BlockSizes(dense_cells=0))
-    whole, in_blocks = whole_trace(one)["output"].value, run(one, ("output",), options=options).output
+    whole, in_blocks = dense_trace(one)["output"].value, run(one, ("output",), options=options).output
     np.testing.assert_allclose(in_blocks, whole, rtol=1e-12, atol=1e-13)

@@ -14,14 +14,11 @@ from attncli.ops import operators
 from attncli.ops.contexts import sample, weighted_values
 from attncli.ops.normalizers import softmax
 from attncli.ops.sparse_normalizers import sparsemax
+from tests.arrays import normal
 
 N, M, E, D, A = 3, 5, 7, 2, 11
 CONTEXTS = operators("context")
 Row = list[float]
-
-
-def numbers(*shape: int, seed: int = 0) -> np.ndarray:
-    return np.random.default_rng([seed, *shape]).normal(size=shape)
 
 
 def mixture(weights: Row, value: list[Row]) -> Row:
@@ -42,7 +39,7 @@ def largest_products(weights: Row, value: list[Row], _query: Row) -> Row:
     return [max(a * v[e] for a, v in pairs) for e in range(len(value[0]))]
 
 
-W = numbers(E + D, A)
+W = normal(E + D, A)
 DEFINITIONS: dict[str, tuple[Callable[..., Row], dict[str, Any]]] = {
     "weighted_sum": (lambda weights, value, _query: mixture(weights, value), {}),
     "attentional": (attentional_by_loop, {"w": W}),
@@ -66,7 +63,7 @@ def test_every_context_has_a_second_definition_here() -> None:
 @pytest.mark.parametrize("name", DEFINITIONS)
 @pytest.mark.parametrize("normalize", [softmax, sparsemax])
 def test_a_context_is_its_definition(name: str, normalize: Callable[[np.ndarray], np.ndarray]) -> None:
-    weights, value, query = normalize(numbers(2, N, M)), numbers(2, M, E), numbers(2, N, D)
+    weights, value, query = normalize(normal(2, N, M)), normal(2, M, E), normal(2, N, D)
     function, parameters = DEFINITIONS[name]
     expected = [
         [function(row, v, q, **parameters) for row, q in zip(table, queries, strict=True)]
@@ -77,7 +74,7 @@ def test_a_context_is_its_definition(name: str, normalize: Callable[[np.ndarray]
 
 @pytest.mark.parametrize("name", CONTEXTS)
 def test_a_key_of_weight_zero_is_as_if_it_were_not_there(name: str) -> None:
-    weights, value, query = numbers(N, M), numbers(M, E), numbers(N, D)
+    weights, value, query = normal(N, M), normal(M, E), normal(N, D)
     if CONTEXTS[name].needs_distribution:
         weights = softmax(weights)
     weights[:, [1, 3]] = 0
@@ -89,7 +86,7 @@ def test_a_key_of_weight_zero_is_as_if_it_were_not_there(name: str) -> None:
 @pytest.mark.parametrize("weight", [math.inf, -2.0, 0.0])
 @pytest.mark.parametrize("unsound", [math.inf, math.nan])
 def test_one_batch_item_takes_nothing_of_another(weight: float, unsound: float) -> None:
-    weights, value = numbers(2, 3, N, M), numbers(2, 1, M, E)
+    weights, value = normal(2, 3, N, M), normal(2, 1, M, E)
     weights[0, 1, :, 2], value[1, 0, 2] = weight, unsound
     with np.errstate(invalid="ignore"):  # a product of NumPy's may say so of infinity
         mixtures = weighted_values(weights, value)
@@ -105,20 +102,20 @@ def test_an_infinite_weight_of_an_infinite_value_is_infinite() -> None:
 
 @pytest.mark.parametrize("name", set(CONTEXTS) - {"attentional"})
 def test_a_query_that_attends_to_nothing_gets_zeros(name: str) -> None:
-    assert apply(name, np.zeros((1, M)), numbers(M, E), numbers(1, D)).tolist() == [[0] * E]
+    assert apply(name, np.zeros((1, M)), normal(M, E), normal(1, D)).tolist() == [[0] * E]
 
 
 @pytest.mark.parametrize("name", ["weighted_sum", "attentional", "max"])
 @given(order=st.permutations(range(M)))
 def test_permuting_keys_with_their_values_changes_nothing(name: str, order: list[int]) -> None:
-    weights, value, query = softmax(numbers(N, M)), numbers(M, E), numbers(N, D)
+    weights, value, query = softmax(normal(N, M)), normal(M, E), normal(N, D)
     permuted = apply(name, weights[:, order], value[order], query)
     np.testing.assert_allclose(permuted, apply(name, weights, value, query), rtol=1e-12, atol=1e-14)
 
 
 @pytest.mark.parametrize("name", CONTEXTS)
 def test_single_precision_stays_single(name: str) -> None:
-    weights, value, query = softmax(numbers(N, M)), numbers(M, E), numbers(N, D)
+    weights, value, query = softmax(normal(N, M)), normal(M, E), normal(N, D)
     if name == "attentional":
         parameters = {"w": W.astype("f4")}
         result = CONTEXTS[name].function(*(x.astype("f4") for x in (weights, value, query)), **parameters)
@@ -138,6 +135,6 @@ def test_a_sample_is_one_of_the_values_as_often_as_its_weight_says() -> None:
 
 
 def test_the_same_seed_draws_the_same_keys_and_another_seed_others() -> None:
-    weights, value = np.full((50, M), 1 / M), numbers(M, E)
+    weights, value = np.full((50, M), 1 / M), normal(M, E)
     np.testing.assert_array_equal(sample(weights, value, seed=3), sample(weights, value, seed=3))
     assert (sample(weights, value, seed=3) != sample(weights, value, seed=4)).any()

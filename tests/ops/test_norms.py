@@ -33,10 +33,3 @@ def test_a_zero_vector_stays_zero(norm: object) -> None:
 @pytest.mark.parametrize("size", [1e-3, 1e3])
 def test_the_size_of_a_vector_does_not_matter(norm: object, size: float) -> None:
     np.testing.assert_allclose(norm(X * size), norm(X), rtol=1e-14)  # type: ignore[operator]
-
-
-@pytest.mark.peer
-def test_rms_is_that_of_pytorch() -> None:
-    torch = pytest.importorskip("torch")
-    expected = torch.nn.functional.rms_norm(torch.tensor(X), (3,), eps=1e-3).numpy()
-    np.testing.assert_allclose(rms(X, eps=1e-3), expected, rtol=1e-14)

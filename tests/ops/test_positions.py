@@ -7,12 +7,9 @@ import numpy as np
 import pytest
 
 from attncli.ops.positions import learned, pair_slices, rope, rope_frequencies, sinusoidal
+from tests.arrays import normal
 
 N, D = 5, 6
-
-
-def numbers(*shape: int) -> np.ndarray:
-    return np.random.default_rng(list(shape)).standard_normal(shape)
 
 
 @pytest.mark.parametrize("interleaved", [True, False])
@@ -20,7 +17,7 @@ def numbers(*shape: int) -> np.ndarray:
 def test_each_pair_is_a_complex_number_that_turns(
     interleaved: bool, base: float, scaling: float, offset: float
 ) -> None:
-    x = numbers(N, D)
+    x = normal(N, D)
     turned = rope(x, np.arange(N), base=base, scaling=scaling, offset=offset, interleaved=interleaved)
     for place in range(N):
         for number in range(D // 2):
@@ -31,12 +28,12 @@ def test_each_pair_is_a_complex_number_that_turns(
 
 
 def test_the_first_position_does_not_turn() -> None:
-    x = numbers(1, D)
+    x = normal(1, D)
     np.testing.assert_array_equal(rope(x, np.array([0])), x)
 
 
 def test_scores_of_turned_vectors_depend_on_the_distance_alone() -> None:
-    query, key = numbers(1, D), numbers(2, D)[1:]
+    query, key = normal(1, D), normal(2, D)[1:]
     products = [
         (rope(query, np.array([place + 3])) @ rope(key, np.array([place])).T).item() for place in (0, 1, 100, 10_000)
     ]
@@ -44,21 +41,21 @@ def test_scores_of_turned_vectors_depend_on_the_distance_alone() -> None:
 
 
 def test_turning_keeps_the_length() -> None:
-    x = numbers(N, D)
+    x = normal(N, D)
     turned = rope(x, np.arange(N) * 1000)
     np.testing.assert_allclose(np.linalg.norm(turned, axis=-1), np.linalg.norm(x, axis=-1), rtol=1e-14)
 
 
 @pytest.mark.parametrize("interleaved", [True, False])
 def test_features_beyond_dims_stay(interleaved: bool) -> None:
-    x = numbers(N, D)
+    x = normal(N, D)
     turned = rope(x, np.arange(N), dims=4, interleaved=interleaved)
     np.testing.assert_array_equal(turned[:, 4:], x[:, 4:])
     np.testing.assert_array_equal(turned[:, :4], rope(x[:, :4], np.arange(N), interleaved=interleaved))
 
 
 def test_frequencies_of_ones_own_stand_in_for_the_base() -> None:
-    x = numbers(N, D)
+    x = normal(N, D)
     own = rope(x, np.arange(N), frequencies=rope_frequencies(D, 500.0))
     np.testing.assert_array_equal(own, rope(x, np.arange(N), base=500.0))
 
@@ -102,30 +99,5 @@ def test_the_published_base_is_the_default() -> None:
 
 
 def test_a_learned_position_is_its_row_of_the_table() -> None:
-    table = numbers(9, D)
+    table = normal(9, D)
     np.testing.assert_array_equal(learned(np.array([0, 3]), table=table, offset=2), table[[2, 5]])
-
-
-@pytest.mark.peer
-@pytest.mark.parametrize("interleaved", [True, False])
-@pytest.mark.parametrize("dims", [None, 4])
-def test_rope_turns_as_the_onnx_operator_does(interleaved: bool, dims: int | None) -> None:
-    pytest.importorskip("onnx")
-    from onnx import TensorProto, helper
-    from onnx.reference import ReferenceEvaluator
-
-    x = numbers(2, 3, N, D)
-    angles = np.outer(np.arange(N), rope_frequencies(dims or D, 10000.0))
-    attributes = {"interleaved": int(interleaved), "rotary_embedding_dim": dims or 0}
-    node = helper.make_node("RotaryEmbedding", ["x", "cos", "sin", "places"], ["y"], **attributes)
-    kinds = {"x": TensorProto.DOUBLE, "cos": TensorProto.DOUBLE, "sin": TensorProto.DOUBLE, "places": TensorProto.INT64}
-    graph = helper.make_graph(
-        [node],
-        "rope",
-        [helper.make_tensor_value_info(name, kind, None) for name, kind in kinds.items()],
-        [helper.make_tensor_value_info("y", TensorProto.DOUBLE, None)],
-    )
-    model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 23)])
-    given = {"x": x, "cos": np.cos(angles), "sin": np.sin(angles), "places": np.tile(np.arange(N), (2, 1))}
-    (expected,) = ReferenceEvaluator(model).run(None, given)
-    np.testing.assert_allclose(rope(x, np.arange(N), dims=dims, interleaved=interleaved), expected, rtol=1e-12)

@@ -1,16 +1,16 @@
 """Records of operators: complete, true, and checked when they are registered."""
 
 import inspect
-from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
 import pytest
 
+import attncli
 from attncli.base.arithmetic import ArithmeticWriter
 from attncli.base.axes import LEGEND
 from attncli.base.errors import AttnError, UnknownNameError
-from attncli.ops import decorators, kinds, look_up, operators, registry
+from attncli.ops import kinds, look_up, operators
 from attncli.ops.records import OperatorRecord, Range
 from attncli.ops.registration import register
 
@@ -126,6 +126,7 @@ def test_registering_a_name_twice_names_both_places() -> None:
         register("score", formula="", shapes="query[n d] -> [n m]", source="", example={})(dot)
 
 
+@pytest.mark.usefixtures("restored_registry")
 def test_the_decorator_returns_the_function_itself() -> None:
     def lonely(query: Any) -> Any:
         """Only here."""
@@ -133,7 +134,6 @@ def test_the_decorator_returns_the_function_itself() -> None:
     record = {"formula": "0", "shapes": "query[n d] -> [n m]", "source": "this test", "example": {}}
     assert register("score", **record)(lonely) is lonely
     assert lonely.record is operators("score")["lonely"]
-    del registry._RECORDS["score"]["lonely"]
 
 
 @pytest.mark.parametrize(
@@ -143,16 +143,6 @@ def test_the_decorator_returns_the_function_itself() -> None:
 def test_a_range_holds_what_it_says(limits: Range, inside: list[float], outside: list[float]) -> None:
     assert all(limits.holds(number) for number in inside)
     assert not any(limits.holds(number) for number in outside)
-
-
-@pytest.fixture
-def registry_as_before() -> Iterator[None]:
-    """What a test registers is gone after it."""
-    before = {kind: dict(records) for kind, records in registry._RECORDS.items()}
-    yield
-    for kind, records in before.items():
-        registry._RECORDS[kind].clear()
-        registry._RECORDS[kind].update(records)
 
 
 FIELDS = {"formula": "0", "shapes": "query[n d], key[m d] -> [n m]", "source": "this test", "example": {}}
@@ -196,17 +186,16 @@ def without_a_type(query: Any, key: Any, *, power=1) -> Any:  # type: ignore[no-
 )
 def test_an_incomplete_record_is_refused(function: Any, fields: dict[str, Any], message: str) -> None:
     with pytest.raises(AttnError, match=message):
-        decorators.score(**{**FIELDS, **fields})(function)
+        attncli.score(**{**FIELDS, **fields})(function)
     assert function.__name__ not in operators("score")
 
 
-@pytest.mark.usefixtures("registry_as_before")
+@pytest.mark.usefixtures("restored_registry")
 def test_annotations_may_be_text_as_in_modules_that_postpone_them() -> None:
     code = """
 from __future__ import annotations
 from typing import Annotated, Literal
-from attncli.ops.decorators import normalizer
-from attncli.ops.records import Range
+from attncli import Range, normalizer
 
 @normalizer(formula="0", shapes="scores[n m] -> [n m]", source="this test", example={})
 def postponed(scores, *, power: Annotated[float, Range(above=0)] = 1.0, way: Literal["up", "down"] = "up",
@@ -223,23 +212,21 @@ def postponed(scores, *, power: Annotated[float, Range(above=0)] = 1.0, way: Lit
     }
 
 
-@pytest.mark.usefixtures("registry_as_before")
+@pytest.mark.usefixtures("restored_registry")
 def test_formula_and_source_are_added_to_the_docstring() -> None:
     def plain(query: Any, key: Any) -> Any:
         """One line."""
 
-    decorators.score(**FIELDS)(plain)
+    attncli.score(**FIELDS)(plain)
     assert inspect.getdoc(plain) == "One line.\n\nNotes\n-----\n0\n\nReferences\n----------\nthis test"
 
 
-@pytest.mark.usefixtures("registry_as_before")
+@pytest.mark.usefixtures("restored_registry")
 def test_positions_and_masks_say_how_they_act() -> None:
     def shifted(query_positions: Any, key_positions: Any) -> Any:
         """A mask."""
 
-    record = decorators.mask(
-        formula="0", shapes="query_positions[n], key_positions[m] -> [n m]", source="x", example={}
-    )
+    record = attncli.mask(formula="0", shapes="query_positions[n], key_positions[m] -> [n m]", source="x", example={})
     assert record(shifted).record.sign is None
     with pytest.raises(TypeError, match="acts_on"):
-        decorators.position(formula="0", shapes="-> [n m]", source="x", example={})  # type: ignore[call-arg]
+        attncli.position(formula="0", shapes="-> [n m]", source="x", example={})  # type: ignore[call-arg]

@@ -10,13 +10,10 @@ import pytest
 from attncli.ops import operators
 from attncli.ops.distance_scores import cosine, gaussian
 from attncli.ops.scores import additive, dot, scaled_dot
+from tests.arrays import normal
 
 Vector = Sequence[float]
 N, M, D, C, A = 3, 5, 7, 2, 13  # distinct primes: a swapped axis can't hide
-
-
-def numbers(*shape: int, seed: int = 0) -> np.ndarray:
-    return np.random.default_rng([seed, *shape]).normal(size=shape)
 
 
 def inner(a: Vector, b: Vector) -> float:
@@ -47,19 +44,19 @@ DEFINITIONS: dict[str, tuple[Callable[..., float], list[dict[str, Any]], int]] =
     "dot": (lambda q, k, _: inner(q, k), [{}], D),
     "general": (
         lambda q, k, _, w: math.fsum(q[d] * w[d][c] * k[c] for d in range(D) for c in range(C)),
-        [{"w": numbers(D, C)}],
+        [{"w": normal(D, C)}],
         C,
     ),
     "additive": (
         additive_by_loop,
         [
-            {"w1": numbers(C, A), "w2": numbers(D, A), "v": numbers(A), "b": b, "activation": activation}
+            {"w1": normal(C, A), "w2": normal(D, A), "v": normal(A), "b": b, "activation": activation}
             for activation in ACTIVATIONS
-            for b in (0.0, 0.25, numbers(A, seed=1))
+            for b in (0.0, 0.25, normal(A, seed=1))
         ],
         C,
     ),
-    "location": (lambda q, _k, j, w: inner(q, column(w, j)), [{"w": numbers(D, M)}], C),
+    "location": (lambda q, _k, j, w: inner(q, column(w, j)), [{"w": normal(D, M)}], C),
     "cosine": (
         lambda q, k, _, beta: beta * inner(q, k) / (math.hypot(*q) * math.hypot(*k)),
         [{"beta": 1.0}, {"beta": 2.5}],
@@ -90,7 +87,7 @@ def test_every_score_has_a_second_definition_here() -> None:
 
 @pytest.mark.parametrize(("name", "loop", "parameters", "width"), CASES)
 def test_a_score_is_its_formula(name: str, loop: Callable[..., float], parameters: dict[str, Any], width: int) -> None:
-    query, key = numbers(N, D), numbers(M, width, seed=1)
+    query, key = normal(N, D), normal(M, width, seed=1)
     computed = operators("score")[name].function(query, key, **parameters)
     expected = [[loop(q, k, j, **parameters) for j, k in enumerate(key.tolist())] for q in query.tolist()]
     np.testing.assert_allclose(computed, expected, rtol=1e-13, atol=1e-14)
@@ -101,7 +98,7 @@ def test_leading_axes_are_carried_along(
     name: str, loop: Callable[..., float], parameters: dict[str, Any], width: int
 ) -> None:
     function = operators("score")[name].function
-    query, key = numbers(2, 11, N, D), numbers(2, 11, M, width)
+    query, key = normal(2, 11, N, D), normal(2, 11, M, width)
     stacked = function(query, key, **parameters)
     assert stacked.shape == (2, 11, N, M)
     np.testing.assert_allclose(stacked[1, 7], function(query[1, 7], key[1, 7], **parameters), rtol=1e-13, atol=1e-14)
@@ -112,7 +109,7 @@ def test_single_precision_stays_single(
     name: str, loop: Callable[..., float], parameters: dict[str, Any], width: int
 ) -> None:
     single = {key: value.astype(np.float32) if np.ndim(value) else value for key, value in parameters.items()}
-    scores = operators("score")[name].function(numbers(N, D).astype("f4"), numbers(M, width).astype("f4"), **single)
+    scores = operators("score")[name].function(normal(N, D).astype("f4"), normal(M, width).astype("f4"), **single)
     assert scores.dtype == np.float32
 
 
@@ -141,41 +138,11 @@ def test_the_inner_quantities_of_additive_attention_can_be_listened_to() -> None
         heard[name] = value
         return value
 
-    parameters = {"w1": numbers(C, A), "w2": numbers(D, A), "v": numbers(A)}
-    scores = additive(numbers(N, D), numbers(M, C), **parameters, tap=tap)
+    parameters = {"w1": normal(C, A), "w2": normal(D, A), "v": normal(A)}
+    scores = additive(normal(N, D), normal(M, C), **parameters, tap=tap)
     assert {name: value.shape for name, value in heard.items()} == {
         "projected_key": (M, A),
         "projected_query": (N, A),
         "hidden": (N, M, A),
     }
     np.testing.assert_allclose(scores, heard["hidden"] @ parameters["v"], rtol=1e-15)
-
-
-@pytest.mark.peer
-def test_distances_and_cosines_are_those_of_scipy() -> None:
-    distance = pytest.importorskip("scipy.spatial.distance")
-    query, key = numbers(N, D), numbers(M, D)
-    for name, metric, sign in (
-        ("euclidean", "euclidean", lambda d: -d),
-        ("laplacian", "cityblock", lambda d: -d),
-        ("gaussian", "sqeuclidean", lambda d: -d / 2),
-        ("cosine", "cosine", lambda d: 1 - d),
-    ):
-        expected = sign(distance.cdist(query, key, metric))
-        np.testing.assert_allclose(operators("score")[name].function(query, key), expected, rtol=1e-13, atol=1e-14)
-
-
-@pytest.mark.peer
-def test_scores_are_those_of_pytorch() -> None:
-    torch = pytest.importorskip("torch")
-    query, key = numbers(N, D), numbers(M, D)
-    q, k = torch.from_numpy(query), torch.from_numpy(key)
-    expected = {
-        "euclidean": -torch.cdist(q, k, compute_mode="donot_use_mm_for_euclid_dist"),
-        "laplacian": -torch.cdist(q, k, p=1),
-        "cosine": torch.nn.functional.cosine_similarity(q[:, None], k[None], dim=-1),
-        "dot": q @ k.T,
-    }
-    for name, value in expected.items():
-        computed = operators("score")[name].function(query, key)
-        np.testing.assert_allclose(computed, value.numpy(), rtol=1e-13, atol=1e-14)

@@ -19,6 +19,7 @@ from attncli.engine.run import run
 pytestmark = [pytest.mark.peer, pytest.mark.filterwarnings("ignore")]  # Dask's own sockets and loops
 
 Q, K, V = (np.random.default_rng(seed).standard_normal((2, 1500, 16)) for seed in range(3))
+INPUTS = {"query": Q, "key": K, "value": V}
 
 
 @pytest.fixture(scope="module")
@@ -27,11 +28,6 @@ def cluster() -> Iterator[Any]:
     distributed = pytest.importorskip("distributed")
     with distributed.LocalCluster(n_workers=2, threads_per_worker=1, processes=True, dashboard_address=None) as found:
         yield found
-
-
-def problem(**keys: Any) -> Problem:
-    given = {"query": Q, "key": K, "value": V, **keys}
-    return Problem(**given)
 
 
 @pytest.mark.parametrize(
@@ -48,7 +44,7 @@ def test_a_cluster_gives_what_threads_give(cluster: Any, keys: dict[str, Any]) -
     if "sink" in keys:
         keys = keys | {"sink": [0.3]}
     select = ("output", "weights") if "normalize" in keys else ("output",)
-    one = problem(**keys)
+    one = Problem(**INPUTS, **keys)
     here, there = one.compute(select), one.compute(select, executor=cluster.scheduler_address)
     for name in select:
         np.testing.assert_array_equal(getattr(there, name), getattr(here, name))
@@ -64,7 +60,7 @@ def test_what_every_block_reads_is_on_each_worker_once(cluster: Any) -> None:
             with Client(cluster.scheduler_address) as client:
                 held.extend(sum(key.startswith("BlockTask") for key in keys) for keys in client.has_what().values())
 
-    run(problem(), ("output",), options=RunOptions(cluster.scheduler_address, progress=look))
+    run(Problem(**INPUTS), ("output",), options=RunOptions(cluster.scheduler_address, progress=look))
     assert held == [1, 1]
 
 
@@ -81,7 +77,7 @@ def test_a_worker_that_dies_costs_its_block_and_not_the_answer(cluster: Any) -> 
             os.kill(victim, signal.SIGKILL)
         done.append(so_far)
 
-    one = problem(normalize="entmax:alpha=1.3")  # long enough to be in the middle of it
+    one = Problem(**INPUTS, normalize="entmax:alpha=1.3")  # long enough to be in the middle of it
     options = RunOptions(cluster.scheduler_address, progress=kill)
     there = run(one, ("output",), options=options).output
     assert len(done) > 5
@@ -103,10 +99,10 @@ def test_an_address_where_nobody_is_says_so(monkeypatch: pytest.MonkeyPatch) -> 
     pytest.importorskip("distributed")
     monkeypatch.setattr(executors, "TIMEOUT", 1)
     with pytest.raises(AttnError, match=r"executor tcp://127\.0\.0\.1:1: no scheduler answers"):
-        problem().compute(("output",), executor="tcp://127.0.0.1:1")
+        Problem(**INPUTS).compute(("output",), executor="tcp://127.0.0.1:1")
 
 
 def test_without_its_package_a_cluster_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "distributed", None)
     with pytest.raises(AttnError, match=r"needs the package distributed; install it: pip install 'attncli\[dask\]'"):
-        problem().compute(("output",), executor="tcp://127.0.0.1:1")
+        Problem(**INPUTS).compute(("output",), executor="tcp://127.0.0.1:1")

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from attncli import attention
+from attncli.ops.sparse_normalizers import entmax
 
 pytestmark = pytest.mark.peer
 
@@ -16,7 +17,7 @@ N, M, E = 4, 37, 5
 SEEDS = range(6)
 
 
-def problem(kind: str, seed: int) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+def awkward_arrays(kind: str, seed: int) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
     """Queries, keys, values and a bias in single precision, random or awkward in some way."""
     random = np.random.default_rng([seed, *kind.encode()])
     d = {"wide": 128, "one feature": 1}.get(kind, 16)
@@ -81,7 +82,7 @@ def largest_error(found: np.ndarray, reference: list[list[Any]]) -> float:
 def test_the_largest_error_in_single_precision_is_no_larger_than_that_of_pytorch(kind: str) -> None:
     ours, theirs = [], []
     for seed in SEEDS:
-        query, key, value, bias = problem(kind, seed)
+        query, key, value, bias = awkward_arrays(kind, seed)
         reference = exact(query, key, value, bias)
         output = attention(query, key, value, bias=bias).output
         assert output.dtype == np.float32
@@ -94,9 +95,26 @@ def test_the_largest_error_in_single_precision_is_no_larger_than_that_of_pytorch
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_in_double_precision_the_error_is_a_few_units_of_the_last_place(kind: str) -> None:
-    query, key, value, bias = problem(kind, 0)
+    query, key, value, bias = awkward_arrays(kind, 0)
     reference = exact(query, key, value, bias)
     error = largest_error(attention(query, key, value, bias=bias, dtype="float64").output, reference)
     scores = float(abs(query.astype(float) @ key.T.astype(float)).max()) / np.sqrt(query.shape[1])
     # One rounding of a score of that size moves its weight as much.
     assert error <= 8 * 2.0**-53 * (1 + scores) * float(abs(value).max())
+
+
+@pytest.mark.parametrize(("alpha", "ulps"), [(1.0001, 64), (1.25, 16), (1.5, 16), (2.0, 4), (4.0, 64)])
+def test_entmax_is_right_to_the_last_digits(alpha: float, ulps: int) -> None:
+    """Against 60 digits; the power 1/(α−1), and for large α its steepness at the threshold, magnify the last bit."""
+    row = [1.0, 0.75, 0.5, 0.25, -0.5]
+    with mpmath.workdps(60):
+        scaled = [(mpmath.mpf(alpha) - 1) * mpmath.mpf(s) for s in row]
+        power = 1 / (mpmath.mpf(alpha) - 1)
+        low, high = max(scaled) - 1, max(scaled)
+        for _ in range(220):
+            middle = (low + high) / 2
+            total = sum(max(s - middle, mpmath.mpf(0)) ** power for s in scaled)
+            low, high = (middle, high) if total > 1 else (low, middle)
+        expected = [float(max(s - low, mpmath.mpf(0)) ** power) for s in scaled]
+    computed = entmax(np.array([row]), alpha=alpha)[0]
+    np.testing.assert_allclose(computed, expected, rtol=0, atol=ulps * np.finfo(float).eps)

@@ -8,6 +8,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from attncli import attention
+from attncli.ops.positions import rope, rope_frequencies
+from tests.arrays import normal
 
 pytestmark = pytest.mark.peer
 
@@ -112,3 +114,26 @@ def test_it_answers_as_onnx_does(problem: dict[str, Any]) -> None:
         if ours.shape != theirs.shape:  # theirs always has an axis of heads; ours looks like the input
             ours = ours.reshape(*ours.shape[:2], theirs.shape[1], -1).swapaxes(1, 2)
         np.testing.assert_array_equal(ours, theirs)
+
+
+@pytest.mark.parametrize("interleaved", [True, False])
+@pytest.mark.parametrize("dims", [None, 4])
+def test_rope_turns_as_the_onnx_operator_does(interleaved: bool, dims: int | None) -> None:
+    from onnx import TensorProto, helper
+    from onnx.reference import ReferenceEvaluator
+
+    x = normal(2, 3, 5, 6)
+    angles = np.outer(np.arange(5), rope_frequencies(dims or 6, 10000.0))
+    attributes = {"interleaved": int(interleaved), "rotary_embedding_dim": dims or 0}
+    node = helper.make_node("RotaryEmbedding", ["x", "cos", "sin", "places"], ["y"], **attributes)
+    kinds = {"x": TensorProto.DOUBLE, "cos": TensorProto.DOUBLE, "sin": TensorProto.DOUBLE, "places": TensorProto.INT64}
+    graph = helper.make_graph(
+        [node],
+        "rope",
+        [helper.make_tensor_value_info(name, kind, None) for name, kind in kinds.items()],
+        [helper.make_tensor_value_info("y", TensorProto.DOUBLE, None)],
+    )
+    model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 23)])
+    given = {"x": x, "cos": np.cos(angles), "sin": np.sin(angles), "places": np.tile(np.arange(5), (2, 1))}
+    (expected,) = ReferenceEvaluator(model).run(None, given)
+    np.testing.assert_allclose(rope(x, np.arange(5), dims=dims, interleaved=interleaved), expected, rtol=1e-12)

@@ -11,7 +11,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from attncli import attention
+from attncli import Problem, attention
+from tests.arrays import normal
 
 pytestmark = pytest.mark.peer
 
@@ -113,7 +114,7 @@ def test_multihead_attention_answers_as_we_do(
     expected, weights = layer(x, y, y, average_attn_weights=False, **theirs)
     w_q, w_k, w_v = layer.in_proj_weight.detach().numpy().reshape(3, width, width)
     b_q, b_k, b_v = layer.in_proj_bias.detach().numpy().reshape(3, width)
-    result = problem_of(
+    result = Problem(
         query_embeddings=x.numpy(),
         embeddings=y.numpy(),
         w_q=w_q,
@@ -130,13 +131,6 @@ def test_multihead_attention_answers_as_we_do(
     ).compute(("output", "weights"))
     np.testing.assert_allclose(result.output, expected.detach().numpy(), **CLOSE)
     np.testing.assert_allclose(result.weights.reshape(weights.shape), weights.detach().numpy(), **CLOSE)
-
-
-def problem_of(**keys: Any) -> Any:
-    """A problem from arrays, as a file of arrays gives it."""
-    from attncli import Problem
-
-    return Problem(**keys)
 
 
 @pytest.mark.parametrize("dtype", ["float32", "bfloat16"])
@@ -266,3 +260,32 @@ def test_rope_turns_as_complex_numbers_do() -> None:
     result = attention(x, x, position="rope:base=500,interleaved=true", select=("turned_query", "turned_key"))
     np.testing.assert_allclose(result.turned_query, expected, **CLOSE)
     np.testing.assert_allclose(result.turned_key, expected, **CLOSE)
+
+
+@pytest.mark.parametrize("bias", [False, True])
+@pytest.mark.parametrize("cross", [False, True])
+@pytest.mark.parametrize("heads", [1, 2, 3])
+def test_multi_head_attention_is_that_of_pytorch(heads: int, cross: bool, bias: bool) -> None:
+    width = 6
+    layer = torch.nn.MultiheadAttention(width, heads, bias=bias, batch_first=True, dtype=torch.float64)
+    if bias:
+        torch.nn.init.normal_(layer.in_proj_bias)
+        torch.nn.init.normal_(layer.out_proj.bias)
+    keys, queries = normal(5, width), normal(3, width)
+    query_source = queries if cross else keys
+    with torch.no_grad():
+        expected, weights = layer(
+            *(torch.from_numpy(x)[None] for x in (query_source, keys, keys)), average_attn_weights=False
+        )
+    w_q, w_k, w_v = layer.in_proj_weight.detach().numpy().reshape(3, width, width)
+    given = {"embeddings": keys, "w_q": w_q, "w_k": w_k, "w_v": w_v, "w_o": layer.out_proj.weight.detach().numpy()}
+    if bias:
+        given |= dict(zip(("b_q", "b_k", "b_v"), layer.in_proj_bias.detach().numpy().reshape(3, width), strict=True))
+        given["b_o"] = layer.out_proj.bias.detach().numpy()
+    if cross:
+        given["query_embeddings"] = queries
+    result = Problem(**given, heads=heads, weight_layout="out_in").compute()
+    np.testing.assert_allclose(result.output, expected[0].numpy(), rtol=0, atol=1e-13)
+    np.testing.assert_allclose(
+        result.weights.reshape(heads, *result.weights.shape[-2:]), weights[0].numpy(), atol=1e-14
+    )

@@ -1,26 +1,25 @@
 """Masks that are chosen by name hide what they hide beside the masks of keys, whole and in blocks."""
 
-from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
 import pytest
 
+import attncli
 from attncli.engine.options import BlockSizes, RunOptions
 from attncli.engine.run import run
-from attncli.ops import decorators, registry
 from attncli.ops.records import Operator
-from tests.conftest import APART, B, H, K, N, numbers, truths
-from tests.problems import problem
+from tests.arrays import booleans, normal
+from tests.problems import HEAD_AXIS, B, H, K, N, problem
 
 IN_BLOCKS = RunOptions("serial", sizes=BlockSizes(dense_cells=0, rows=2, masked_rows=2, tile_cells=6, row_cells=14))
 
 
 @pytest.fixture
-def strided() -> Iterator[None]:
+def strided(restored_registry: None) -> None:
     """A mask without key bounds and without a sign, whose name is also that of a key: only `mask` may ask for it."""
 
-    @decorators.mask(
+    @attncli.mask(
         formula="visible where (pᵢ − j) mod step = 0",
         shapes="query_positions[n], key_positions[m] -> [n m]",
         source="this test",
@@ -35,9 +34,6 @@ def strided() -> Iterator[None]:
         """Every key at a multiple of `step` positions from the query."""
         return (query_positions[..., :, None] - key_positions) % step == 0
 
-    yield
-    del registry._RECORDS["mask"]["heads"]
-
 
 def seen(**keys: Any) -> tuple[np.ndarray, np.ndarray]:
     """The visible cells [n m], and the largest difference of the output in blocks from that computed whole."""
@@ -49,7 +45,7 @@ def seen(**keys: Any) -> tuple[np.ndarray, np.ndarray]:
 @pytest.mark.usefixtures("strided")
 @pytest.mark.parametrize("others", [{}, {"causal": True}, {"window": (3, 0), "key_lengths": [7, 2]}], ids=str)
 def test_a_mask_of_ones_own_hides_what_it_hides_beside_others(others: dict[str, Any]) -> None:
-    visible, difference = seen(**APART, mask="heads:step=3", **others)
+    visible, difference = seen(**HEAD_AXIS, mask="heads:step=3", **others)
     expected = (np.arange(N)[:, None] - np.arange(K)) % 3 == 0
     if "causal" in others:
         expected = expected & (np.arange(K) <= np.arange(N)[:, None])
@@ -63,28 +59,28 @@ def test_a_mask_of_ones_own_hides_what_it_hides_beside_others(others: dict[str, 
 
 @pytest.mark.usefixtures("strided")
 def test_a_key_that_bears_the_name_of_a_mask_of_ones_own_does_not_ask_for_it() -> None:
-    result = run(problem(query=numbers(N, 4), key=numbers(K, 4), heads=2), every_step=True)
+    result = run(problem(query=normal(N, 4), key=normal(K, 4), heads=2), every_step=True)
     assert "visible" not in {step.name for step in result.trace.steps}
 
 
 def test_a_mask_chosen_by_name_is_the_mask_of_the_key() -> None:
-    by_key, _ = seen(**APART, window=(2, 1))
-    by_name, difference = seen(**APART, mask={"window": {"left": 2, "right": 1}})
+    by_key, _ = seen(**HEAD_AXIS, window=(2, 1))
+    by_name, difference = seen(**HEAD_AXIS, mask={"window": {"left": 2, "right": 1}})
     np.testing.assert_array_equal(by_name, by_key)
     assert difference < 1e-12
-    by_key, _ = seen(**APART, causal=True)
-    by_name, _ = seen(**APART, mask="causal")
+    by_key, _ = seen(**HEAD_AXIS, causal=True)
+    by_name, _ = seen(**HEAD_AXIS, mask="causal")
     np.testing.assert_array_equal(by_name, by_key)
 
 
 def test_one_mask_may_be_asked_for_twice() -> None:
-    both, difference = seen(**APART, window=(2, 3), mask={"window": {"left": 3, "right": 0}})
+    both, difference = seen(**HEAD_AXIS, window=(2, 3), mask={"window": {"left": 3, "right": 0}})
     distance = np.arange(N)[:, None] - np.arange(K)
     np.testing.assert_array_equal(both, (distance >= 0) & (distance <= 2))
     assert difference < 1e-12
 
 
 def test_a_table_and_an_operator_are_the_two_values_that_mask_may_have() -> None:
-    table = truths(H, N, K)
-    np.testing.assert_array_equal(run(problem(**APART, mask=table), ("visible",)).visible, table)
-    assert isinstance(problem(**APART, mask="causal").mask, Operator)
+    table = booleans(H, N, K)
+    np.testing.assert_array_equal(run(problem(**HEAD_AXIS, mask=table), ("visible",)).visible, table)
+    assert isinstance(problem(**HEAD_AXIS, mask="causal").mask, Operator)

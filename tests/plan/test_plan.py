@@ -81,15 +81,15 @@ def test_a_plan_holds_no_array_of_its_problem(keys: dict[str, Any]) -> None:
     assert plan.nodes
 
 
-def test_a_plan_can_be_sent_to_another_process(loaded: ProblemSpec) -> None:
-    plan = build_plan(loaded)
+def test_a_plan_can_be_sent_to_another_process(spec: ProblemSpec) -> None:
+    plan = build_plan(spec)
     sent = pickle.loads(pickle.dumps(plan))
     assert sent == plan
     assert len(pickle.dumps(plan)) < 20_000
 
 
-def test_a_plan_knows_the_shape_of_every_step(loaded: ProblemSpec) -> None:
-    trace = run(loaded, every_step=True).trace
+def test_a_plan_knows_the_shape_of_every_step(spec: ProblemSpec) -> None:
+    trace = run(spec, every_step=True).trace
     assert [step.name for step in trace.steps] == [node.name for node in trace.plan.nodes]
     for step in trace.steps:
         assert step.value.shape == step.node.shape, step.name
@@ -97,16 +97,16 @@ def test_a_plan_knows_the_shape_of_every_step(loaded: ProblemSpec) -> None:
             assert (step.value.dtype == bool) == step.node.is_boolean, step.name
 
 
-def test_names_are_unique_and_read_after_they_are_defined(loaded: ProblemSpec) -> None:
+def test_names_are_unique_and_read_after_they_are_defined(spec: ProblemSpec) -> None:
     defined: set[str] = set()
-    for node in build_plan(loaded).nodes:
+    for node in build_plan(spec).nodes:
         assert node.name not in defined
         assert set(node.inputs.values()) <= defined, node.name
         defined.add(node.name)
 
 
-def test_every_result_name_means_a_node_of_every_plan(loaded: ProblemSpec) -> None:
-    plan = build_plan(loaded)
+def test_every_result_name_means_a_node_of_every_plan(spec: ProblemSpec) -> None:
+    plan = build_plan(spec)
     for name in RESULTS:
         assert plan[name] in plan.nodes
     normalizing = next(node for node in plan.nodes if node.stage == "normalize" and node.tapped_from is None)

@@ -8,17 +8,14 @@ import pytest
 from attncli import attention, load
 from attncli.engine.run import run
 from attncli.trace.result import Result
+from tests.arrays import normal
 from tests.problems import problem
 
 N, M, D = 5, 7, 4
 INFINITE = np.inf
 
 
-def numbers(*shape: int) -> np.ndarray:
-    return np.random.default_rng(list(shape)).standard_normal(shape)
-
-
-QUERY, KEY, VALUE = numbers(N, D), numbers(M, D), numbers(M, 3)
+QUERY, KEY, VALUE = normal(N, D), normal(M, D), normal(M, 3)
 
 
 def computed(select: tuple[str, ...] = ("output",), **keys: Any) -> Result:
@@ -80,7 +77,7 @@ def test_a_masked_key_equals_a_removed_key() -> None:
         np.testing.assert_allclose(masked, removed, rtol=1e-12, atol=1e-14, err_msg=normalize)
 
 
-@pytest.mark.parametrize("context", ["weighted_sum", "max", "argmax", "sample", {"attentional": {"w": numbers(7, 2)}}])
+@pytest.mark.parametrize("context", ["weighted_sum", "max", "argmax", "sample", {"attentional": {"w": normal(7, 2)}}])
 @pytest.mark.parametrize("poison", [np.nan, INFINITE, -INFINITE])
 def test_what_a_masked_key_and_value_hold_does_not_reach_the_result(context: Any, poison: float) -> None:
     key, value = KEY.copy(), VALUE.copy()
@@ -107,7 +104,7 @@ def test_a_query_that_sees_nothing_gets_zeros_and_one_warning_that_names_it() ->
 
 
 def test_the_warning_says_in_which_batch_item_and_head() -> None:
-    query, key = numbers(2, 3, N, D), numbers(2, 3, M, D)
+    query, key = normal(2, 3, N, D), normal(2, 3, M, D)
     mask = np.ones((2, 3, N, M), dtype=bool)
     mask[1, :, 4] = False
     assert attention(query, key, mask=mask).trace.notes == [
@@ -161,17 +158,17 @@ def test_normalized_queries_and_keys_score_their_cosine() -> None:
 
 def test_a_token_after_a_cache_gets_what_it_gets_in_the_whole_sequence() -> None:
     """Decoding one token at a time, each run's present the next run's past, is the causal attention of all of them."""
-    x, w_q, w_k = numbers(6, 5), numbers(5, 8), numbers(5, 4)
+    x, w_q, w_k = normal(6, 5), normal(5, 8), normal(5, 4)
     common = {"w_q": w_q, "w_k": w_k, "w_v": w_k, "heads": 4, "kv_heads": 2, "causal": True, "window": (3, 0)}
     for position in (
         "rope",
         "alibi",
         "sinusoidal",
-        {"t5": {"table": numbers(8, 4)}},
-        {"shaw": {"table": numbers(7, 2)}},
+        {"t5": {"table": normal(8, 4)}},
+        {"shaw": {"table": normal(7, 2)}},
     ):
         if position == "sinusoidal":
-            common = {**common, "w_q": numbers(5, 8) * 2}
+            common = {**common, "w_q": normal(5, 8) * 2}
         whole = computed(embeddings=x, **common, position=position).output
         past: dict[str, np.ndarray] = {}
         for token in range(len(x)):
@@ -187,7 +184,7 @@ def test_a_token_after_a_cache_gets_what_it_gets_in_the_whole_sequence() -> None
 
 
 def test_without_a_cache_what_is_present_is_shaped_like_the_keys() -> None:
-    query, key = numbers(2, N, 8), numbers(2, M, 4)
+    query, key = normal(2, N, 8), normal(2, M, 4)
     result = attention(query, key, heads=4, kv_heads=2, position="rope", select=("present_key", "present_value"))
     assert result.present_key.shape == key.shape
     np.testing.assert_array_equal(result.present_value, key)
@@ -211,7 +208,7 @@ def test_tokens_may_name_the_cached_keys_too() -> None:
 def test_chosen_queries_keep_their_place_and_their_row_of_the_mask() -> None:
     mask = np.random.default_rng(1).random((N, M)) < 0.6
     mask[:, 0] = True
-    keys = {"query": QUERY, "key": KEY, "mask": mask, "causal": True, "position": "alibi", "bias": numbers(N, M)}
+    keys = {"query": QUERY, "key": KEY, "mask": mask, "causal": True, "position": "alibi", "bias": normal(N, M)}
     every, some = computed(("weights",), **keys).weights, computed(("weights",), **keys, only=[3, 1]).weights
     np.testing.assert_array_equal(some, every[[3, 1]])
 
@@ -227,7 +224,7 @@ def test_alibi_adds_its_slope_times_the_distance() -> None:
 
 def test_relative_keys_are_scored_as_keys_are() -> None:
     """Shaw et al. eq. 4: the key of each pair is kⱼ + a for its distance, here one pair at a time."""
-    table = numbers(5, D)
+    table = normal(5, D)
     result = attention(QUERY, KEY, position={"shaw": {"table": table}}, select=("scores",))
     for i in range(N):
         for j in range(M):
@@ -236,7 +233,7 @@ def test_relative_keys_are_scored_as_keys_are() -> None:
 
 
 def test_learned_positions_are_added_before_the_projections() -> None:
-    x, table, w = numbers(N, D), numbers(9, D), numbers(D, 2)
+    x, table, w = normal(N, D), normal(9, D), normal(D, 2)
     keys = {"w_q": w, "w_k": w, "w_v": w}
     moved = computed(embeddings=x, **keys, position={"learned": {"table": table, "offset": 3}}).output
     np.testing.assert_allclose(moved, computed(embeddings=x + table[3 : 3 + N], **keys).output, rtol=1e-13)

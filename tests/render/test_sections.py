@@ -19,6 +19,7 @@ from attncli.render.sections import Section, sections
 from attncli.render.target import TEXT_FILE, TextTarget
 from attncli.render.view import View
 
+SLOW = pytest.mark.slow
 PLACES = 12  # so many digits that rounding does not hide a wrong sum
 PARTS = [
     pytest.param(part, id=f"{name}-{part.title or 'whole'}")
@@ -97,8 +98,14 @@ PARAMETERS = {
 }
 
 
-@pytest.mark.parametrize("score", operators("score"))
-@pytest.mark.parametrize("normalize", operators("normalize"))
+@pytest.mark.parametrize(
+    ("score", "normalize"),
+    [
+        pytest.param(score, normalize, marks=() if (i + j) % 4 == 0 else SLOW)
+        for i, score in enumerate(operators("score"))
+        for j, normalize in enumerate(operators("normalize"))
+    ],
+)
 def test_every_pipeline_is_explained_truly(score: str, normalize: str) -> None:
     query, key, value = (RANDOM.normal(size=size) for size in ((3, 2 * D), (5, 2 * D), (5, 2 * E)))
     for context, entry in operators("context").items():
@@ -114,20 +121,20 @@ def test_every_pipeline_is_explained_truly(score: str, normalize: str) -> None:
             assert_true([line for section in shown for line in section.arithmetic])
 
 
-def test_everything_is_explained_truly(loaded: ProblemSpec) -> None:
-    result = run(loaded)
-    places = 3 if loaded.dtype == "bfloat16" else 6 if loaded.dtype == "float32" else PLACES
+def test_everything_is_explained_truly(spec: ProblemSpec) -> None:
+    result = run(spec)
+    places = 3 if spec.dtype == "bfloat16" else 6 if spec.dtype == "float32" else PLACES
     hidden = np.argwhere(np.isneginf(result.trace["masked_scores"].value))
     cells = [None] if not len(hidden) else [None, tuple(map(int, hidden[0][-2:]))]
     for cell in cells:
         for section in sections(View(result, explain=True, decimals=places, cell=cell)):
             for line in equations(section):
-                if "…" not in line and loaded.dtype == "float64":
+                if "…" not in line and spec.dtype == "float64":
                     assert_true([line])
 
 
-def test_every_number_of_every_head_is_in_the_json_and_makes_a_document(loaded: ProblemSpec) -> None:
-    view = View(run(loaded), explain=True, expanded_axes=frozenset("bh"))
+def test_every_number_of_every_head_is_in_the_json_and_makes_a_document(spec: ProblemSpec) -> None:
+    view = View(run(spec), explain=True, expanded_axes=frozenset("bh"))
     by_name = {section.title.partition("  ")[0].partition(" ")[2]: section for section in sections(view)}
     steps = {step["name"]: step for step in json.loads("".join(json_view.render(view)))["steps"]}
     for name, step in steps.items():
@@ -140,8 +147,8 @@ def test_every_number_of_every_head_is_in_the_json_and_makes_a_document(loaded: 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("target", [TextTarget(80), TEXT_FILE], ids=["a screen", "a file"])
-def test_every_head_is_shown_as_text(target: TextTarget, loaded: ProblemSpec) -> None:
-    view = View(run(loaded), explain=True, expanded_axes=frozenset("bh"))
+def test_every_head_is_shown_as_text(target: TextTarget, spec: ProblemSpec) -> None:
+    view = View(run(spec), explain=True, expanded_axes=frozenset("bh"))
     assert terminal.render_sections(sections(view), target, 4)
 
 

@@ -62,7 +62,7 @@ def test_the_shell_completes_names(words: str, offered: list[str], run: Run) -> 
     [
         pytest.param(["--help"], {}, marks=pytest.mark.slow),
         pytest.param(["--version"], {}, marks=pytest.mark.slow),
-        (["compute", "--help"], {}),
+        pytest.param(["compute", "--help"], {}, marks=pytest.mark.slow),
         pytest.param(["list"], {}, marks=pytest.mark.slow),
         ([], {"_ATTN_COMPLETE": "complete_bash", "COMP_WORDS": "attn compute --score ga", "COMP_CWORD": "3"}),
     ],
@@ -78,6 +78,7 @@ def test_what_computes_nothing_imports_neither_numpy_nor_yaml(
     assert not imported & {"numpy", "yaml"}
 
 
+@pytest.mark.slow
 def test_json_of_yaml_imports_no_rich(run_process: Run, tutorial: str) -> None:
     ran = run_process("compute", tutorial, "--json", env={"PYTHONPROFILEIMPORTTIME": "1"})
     assert "numpy" in ran.stderr

@@ -38,34 +38,3 @@ def test_without_its_package_a_safetensors_file_says_what_to_install(monkeypatch
     monkeypatch.setitem(__import__("sys").modules, "safetensors", None)
     with pytest.raises(AttnError, match=r"install it: pip install 'attncli\[safetensors\]'"):
         file_of(write_safetensors, ARRAYS, DOUBLE)
-
-
-@pytest.mark.peer
-@pytest.mark.parametrize("dtype", ["float16", "bfloat16", "float32", "float64"])
-def test_tensors_have_the_type_that_was_computed(dtype: str) -> None:
-    torch, loading = pytest.importorskip("torch"), pytest.importorskip("safetensors.torch")
-    precision = Precision(dtype)
-    stored = precision.round(X)
-    found = loading.load(
-        file_of(write_safetensors, {"output": stored, "visible": X > 0, "scale": stored[0, 0].reshape(())}, precision)
-    )
-    assert found["output"].dtype == getattr(torch, dtype)
-    np.testing.assert_array_equal(found["output"].double().numpy(), stored.astype(float))
-    assert found["visible"].dtype == torch.bool
-    assert found["scale"].shape == ()
-
-
-@pytest.mark.peer
-def test_arrays_that_lie_otherwise_in_memory_are_written_as_they_read() -> None:
-    loading = pytest.importorskip("safetensors.numpy")
-    found = loading.load(file_of(write_safetensors, {"turned": X.T, "every other": X[:, ::2]}, DOUBLE))
-    np.testing.assert_array_equal(found["turned"], X.T)
-    np.testing.assert_array_equal(found["every other"], X[:, ::2])
-
-
-@pytest.mark.peer
-@pytest.mark.skipif(np.finfo("longdouble").eps == np.finfo("float64").eps, reason="a longdouble is a double here")
-def test_what_tensors_can_not_hold_is_said() -> None:
-    pytest.importorskip("safetensors")
-    with pytest.raises(AttnError, match=r"has no type for .*; compute in --dtype float64, or write .npz"):
-        file_of(write_safetensors, {"output": X.astype("longdouble")}, Precision("longdouble"))

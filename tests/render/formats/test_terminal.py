@@ -17,7 +17,11 @@ from attncli.render.target import TextTarget
 from attncli.render.view import View
 
 STYLES = re.compile("\x1b\\[[0-9;]*m")
-PARTS = [(name, number) for name in examples.names() for number in range(len(examples.load(name).parts))]
+PARTS = [
+    pytest.param(name, number, marks=pytest.mark.slow if number else ())
+    for name in examples.names()
+    for number in range(len(examples.load(name).parts))
+]
 CELLS = st.one_of(
     st.sampled_from([0.0, -0.0, 1.0, np.inf, -np.inf, np.nan, 1e-7, 12345.678, -2.5]),
     st.floats(-1000, 1000, width=16),

@@ -1,7 +1,5 @@
 """Biases by distance: published slopes and buckets, and what they do to a table of scores."""
 
-import math
-
 import numpy as np
 import pytest
 
@@ -86,21 +84,6 @@ def test_farther_keys_are_in_later_buckets_and_all_of_them_are_used(buckets: int
     found = t5_bucket(-np.arange(300), buckets, 128, bidirectional)
     assert (np.diff(found) >= 0).all()
     assert found[-1] == (buckets // 2 if bidirectional else buckets) - 1
-
-
-@pytest.mark.peer
-@pytest.mark.parametrize("bidirectional", [True, False])
-@pytest.mark.parametrize(("buckets", "farthest"), [(32, 128), (16, 64), (20, 100), (8, 20)])
-def test_t5_buckets_are_those_of_its_formula_in_pytorch(bidirectional: bool, buckets: int, farthest: int) -> None:
-    torch = pytest.importorskip("torch")
-    distance = torch.arange(-300, 300)
-    half = buckets // 2 if bidirectional else buckets
-    away = distance.abs() if bidirectional else (-distance).clamp(min=0)
-    exact = half // 2
-    ratio = torch.log(away.double().clamp(min=1) / exact) / math.log(farthest / exact)
-    far = (exact + (ratio * (half - exact) + 1e-9).long()).clamp(max=half - 1)
-    expected = torch.where(away < exact, away, far) + (half * (distance > 0) if bidirectional else 0)
-    np.testing.assert_array_equal(t5_bucket(distance.numpy(), buckets, farthest, bidirectional), expected.numpy())
 
 
 def test_t5_has_a_number_for_each_head_and_bucket() -> None:

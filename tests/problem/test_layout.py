@@ -7,16 +7,13 @@ import pytest
 
 from attncli import AttnError, attention
 from attncli.engine.run import run
+from tests.arrays import normal
 from tests.problems import problem
 
 B, H, G, N, M, D, E = 2, 6, 3, 5, 7, 4, 11
 
 
-def numbers(*shape: int) -> np.ndarray:
-    return np.random.default_rng(list(shape)).standard_normal(shape)
-
-
-QUERY, KEY, VALUE = numbers(B, H, N, D), numbers(B, G, M, D), numbers(B, G, M, E)
+QUERY, KEY, VALUE = normal(B, H, N, D), normal(B, G, M, D), normal(B, G, M, E)
 
 
 def side_by_side(x: np.ndarray) -> np.ndarray:
@@ -43,7 +40,7 @@ def test_a_batch_is_its_items_one_by_one() -> None:
 
 @pytest.mark.parametrize(("kv_heads", "reads"), [(6, [0, 1, 2, 3, 4, 5]), (3, [0, 0, 1, 1, 2, 2]), (1, [0] * 6)])
 def test_a_query_head_reads_the_key_head_of_its_group(kv_heads: int, reads: list[int]) -> None:
-    key, value = numbers(B, kv_heads, M, D), numbers(B, kv_heads, M, E)
+    key, value = normal(B, kv_heads, M, D), normal(B, kv_heads, M, E)
     grouped = attention(QUERY, key, value).output
     for head, read in enumerate(reads):
         alone = attention(QUERY[:, head], key[:, read], value[:, read]).output
@@ -52,20 +49,20 @@ def test_a_query_head_reads_the_key_head_of_its_group(kv_heads: int, reads: list
 
 @pytest.mark.parametrize(("kv_heads", "letter"), [(6, "h"), (3, "g"), (1, "g")])
 def test_key_heads_have_a_letter_of_their_own_where_they_are_fewer(kv_heads: int, letter: str) -> None:
-    wide = attention(numbers(N, H * D), numbers(M, kv_heads * D), heads=H, kv_heads=kv_heads).trace
+    wide = attention(normal(N, H * D), normal(M, kv_heads * D), heads=H, kv_heads=kv_heads).trace
     assert wide["key_heads"].axes == (letter, "m", "d")
-    apart = attention(QUERY, numbers(B, kv_heads, M, D)).trace
+    apart = attention(QUERY, normal(B, kv_heads, M, D)).trace
     assert apart["key"].axes == ("b", letter, "m", "d")
     assert apart["weights"].axes == ("b", "h", "n", "m")
 
 
 def test_sizes_count_the_features_of_all_query_heads() -> None:
-    keys = {"embeddings": numbers(N, 12), "seed": 1, "init": "normal", "heads": 6, "kv_heads": 2, "d_k": 12, "d_v": 18}
+    keys = {"embeddings": normal(N, 12), "seed": 1, "init": "normal", "heads": 6, "kv_heads": 2, "d_k": 12, "d_v": 18}
     drawn = problem(**keys)
     shapes = {name: getattr(drawn, name).shape for name in ("w_q", "w_k", "w_v", "w_o")}
     assert shapes == {"w_q": (12, 12), "w_k": (12, 4), "w_v": (12, 6), "w_o": (18, 12)}
     with pytest.raises(AttnError, match="d_v is 17; w_v has 6 columns"):
-        problem(**{**keys, "w_v": numbers(12, 6), "d_v": 17})
+        problem(**{**keys, "w_v": normal(12, 6), "d_v": 17})
 
 
 def test_an_axis_of_heads_is_there_where_there_are_several_or_four_axes() -> None:
@@ -76,13 +73,13 @@ def test_an_axis_of_heads_is_there_where_there_are_several_or_four_axes() -> Non
 
 
 def test_output_weights_merge_heads_that_came_apart() -> None:
-    w_o = numbers(H * E, 13)
+    w_o = normal(H * E, 13)
     result = run(problem(query=QUERY, key=KEY, value=VALUE, w_o=w_o))
     np.testing.assert_allclose(result.output, side_by_side(attention(QUERY, KEY, VALUE).output) @ w_o, rtol=1e-12)
 
 
 def test_embeddings_may_have_batch_items() -> None:
-    x, w_q, w_k = numbers(B, N, 13), numbers(13, H * D), numbers(13, G * D)
+    x, w_q, w_k = normal(B, N, 13), normal(13, H * D), normal(13, G * D)
     keys = {"embeddings": x, "w_q": w_q, "w_k": w_k, "w_v": w_k, "heads": H, "kv_heads": G}
     result = run(problem(**keys))
     expected = attention(x @ w_q, x @ w_k, x @ w_k, heads=H, kv_heads=G).output
@@ -91,15 +88,15 @@ def test_embeddings_may_have_batch_items() -> None:
 
 REFUSED: dict[str, tuple[dict[str, Any], str]] = {
     "heads that do not divide": (
-        {"query": numbers(N, 6), "key": numbers(M, 6), "heads": 4},
+        {"query": normal(N, 6), "key": normal(M, 6), "heads": 4},
         "heads: 4 heads can't share the 6 features of the queries; choose a divisor of 6",
     ),
     "key heads that do not divide": (
-        {"query": numbers(N, 6), "key": numbers(M, 4), "heads": 6, "kv_heads": 4},
+        {"query": normal(N, 6), "key": normal(M, 4), "heads": 6, "kv_heads": 4},
         "kv_heads: 6 query heads can't share 4 key heads evenly; choose a divisor of 6",
     ),
     "key heads alone": (
-        {"query": numbers(N, 6), "key": numbers(M, 6), "kv_heads": 2},
+        {"query": normal(N, 6), "key": normal(M, 6), "kv_heads": 2},
         "kv_heads: 1 query head can't share 2 key heads evenly; give heads, the number of query heads",
     ),
     "a number of heads that the array has not": (
@@ -116,11 +113,11 @@ REFUSED: dict[str, tuple[dict[str, Any], str]] = {
     ),
     "another number of axes": ({"query": QUERY, "key": KEY[0]}, "key: key has 3 axes; query has 4"),
     "another number of batch items": (
-        {"query": QUERY, "key": numbers(3, G, M, D)},
+        {"query": QUERY, "key": normal(3, G, M, D)},
         "key has 3 batch items (b); query has 2 batch items (b)",
     ),
     "heads of other widths": (
-        {"query": numbers(N, 6), "key": numbers(M, 6), "heads": 2, "kv_heads": 1},
+        {"query": normal(N, 6), "key": normal(M, 6), "heads": 2, "kv_heads": 1},
         "key has 6 columns (d); query has 6 columns (d), over 2 heads",
     ),
     "a cache without values": (
@@ -128,11 +125,11 @@ REFUSED: dict[str, tuple[dict[str, Any], str]] = {
         "past_value: a cache has keys and values; give past_key and past_value together",
     ),
     "a cache of another width": (
-        {"query": QUERY, "key": KEY, "past_key": numbers(B, G, 2, 3), "past_value": numbers(B, G, 2, D)},
+        {"query": QUERY, "key": KEY, "past_key": normal(B, G, 2, 3), "past_value": normal(B, G, 2, D)},
         "past_key has 3 columns (c); key has 4 columns (c)",
     ),
     "a cache of two lengths": (
-        {"query": QUERY, "key": KEY, "past_key": numbers(B, G, 2, D), "past_value": numbers(B, G, 1, D)},
+        {"query": QUERY, "key": KEY, "past_key": normal(B, G, 2, D), "past_value": normal(B, G, 1, D)},
         "past_value has 1 row (p); past_key has 2 rows (p)",
     ),
     "a mask that is too wide": (
@@ -172,7 +169,7 @@ REFUSED: dict[str, tuple[dict[str, Any], str]] = {
     ),
     "a cap of nothing": ({"query": QUERY, "key": KEY, "softcap": 0}, "softcap: 0 is out of range"),
     "an odd number of features to turn": (
-        {"query": numbers(N, 5), "key": numbers(M, 5), "position": "rope"},
+        {"query": normal(N, 5), "key": normal(M, 5), "position": "rope"},
         "position: rope turns pairs, and can't turn 5 of the 5 features of a head; give dims, an even number",
     ),
     "more features to turn than there are": (
@@ -184,23 +181,23 @@ REFUSED: dict[str, tuple[dict[str, Any], str]] = {
         "position: sinusoidal is added to embeddings, and query is given already projected; give embeddings",
     ),
     "a table that is too short": (
-        {"embeddings": numbers(N, D), "position": {"learned": {"table": numbers(N, D), "offset": 1}}},
+        {"embeddings": normal(N, D), "position": {"learned": {"table": normal(N, D), "offset": 1}}},
         "position, table: the table has positions 0 to 4; 1 to 5 are asked for",
     ),
     "relative keys without a middle": (
-        {"query": QUERY, "key": KEY, "position": {"shaw": {"table": numbers(4, D)}}},
+        {"query": QUERY, "key": KEY, "position": {"shaw": {"table": normal(4, D)}}},
         "position, table: has 4 rows; expected an odd number: the middle is distance 0",
     ),
     "relative keys for a score that has no products": (
-        {"query": QUERY, "key": KEY, "score": "gaussian", "position": {"shaw": {"table": numbers(3, D)}}},
+        {"query": QUERY, "key": KEY, "score": "gaussian", "position": {"shaw": {"table": normal(3, D)}}},
         "position: shaw adds keys to a dot product; the score is gaussian; score with dot or scaled_dot",
     ),
     "buckets that can't be divided": (
-        {"query": QUERY, "key": KEY, "position": {"t5": {"table": numbers(3, H)}}},
+        {"query": QUERY, "key": KEY, "position": {"t5": {"table": normal(3, H)}}},
         "position, table: 3 buckets can't be divided",
     ),
     "buckets that end too early": (
-        {"query": QUERY, "key": KEY, "position": {"t5": {"table": numbers(32, H), "max_distance": 8}}},
+        {"query": QUERY, "key": KEY, "position": {"t5": {"table": normal(32, H), "max_distance": 8}}},
         "position, max_distance: max_distance is not beyond the 8 buckets of one distance each",
     ),
     "slopes of other heads": (
@@ -212,7 +209,7 @@ REFUSED: dict[str, tuple[dict[str, Any], str]] = {
         "score, w: is one number; expected [d c]",
     ),
     "a number for a table": (
-        {"embeddings": numbers(N, D), "position": {"learned": {"table": 5}}},
+        {"embeddings": normal(N, D), "position": {"learned": {"table": 5}}},
         "position, table: is one number; expected [t x]",
     ),
     "a vector for a matrix": (
@@ -224,7 +221,7 @@ REFUSED: dict[str, tuple[dict[str, Any], str]] = {
         "key_lengths: inf is not a whole number from 0",
     ),
     "a sink where a key has to be drawn": (
-        {"query": QUERY, "key": KEY, "sink": numbers(H), "context": "sample"},
+        {"query": QUERY, "key": KEY, "sink": normal(H), "context": "sample"},
         "sink: sample draws one key; with a sink there may be none",
     ),
 }

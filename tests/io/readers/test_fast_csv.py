@@ -11,7 +11,7 @@ from attncli.base.errors import AttnError
 from attncli.io.origin import Origin
 from attncli.io.parse.matrix import read_text_array
 from attncli.io.readers import csv, fast_csv
-from tests.io.test_csv import READ, REFUSED
+from tests.io.readers.test_csv import READ, REFUSED
 
 
 @pytest.fixture(params=["with orjson", "without"], autouse=True)

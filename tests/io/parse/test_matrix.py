@@ -1,4 +1,4 @@
-"""A matrix from whatever it was written as."""
+"""A matrix from whatever it was value as."""
 
 import io
 import sys
@@ -16,6 +16,7 @@ from attncli.problem.convert.arrays import LabelledArray
 from attncli.problem.convert.fields import to_field
 from attncli.problem.convert.operators import PendingRandom
 from attncli.problem.spec import FIELDS
+from tests.problems import raw_values
 
 TWO = [[1.0, 2.0], [3.0, 4.0]]
 FILES = {
@@ -52,20 +53,20 @@ def folder(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def read(written: Any, folder: Path = Path()) -> LabelledArray:
-    found = converted(written, folder)
+def read(value: Any, folder: Path = Path()) -> LabelledArray:
+    found = converted(value, folder)
     assert isinstance(found, LabelledArray)
     return found
 
 
-def converted(written: Any, folder: Path = Path()) -> Any:
-    """What a matrix was written as, read and converted."""
+def converted(value: Any, folder: Path = Path()) -> Any:
+    """What a matrix was value as, read and converted."""
     field = FIELDS["w_q"]
-    return to_field(field, read_value(field, RawValue(written, Origin("p.yaml", folder))))
+    return to_field(field, read_value(field, RawValue(value, Origin("p.yaml", folder))))
 
 
 @pytest.mark.parametrize(
-    ("written", "labels"),
+    ("value", "labels"),
     [
         (TWO, None),
         ("t.csv", ("a", "b")),
@@ -84,8 +85,8 @@ def converted(written: Any, folder: Path = Path()) -> Any:
     ],
     ids=str,
 )
-def test_a_matrix_is_read_from_every_form(written: Any, labels: tuple[str, ...] | None, folder: Path) -> None:
-    found = read(written, folder)
+def test_a_matrix_is_read_from_every_form(value: Any, labels: tuple[str, ...] | None, folder: Path) -> None:
+    found = read(value, folder)
     assert found.array.tolist() == TWO
     assert found.array.dtype == np.float64
     assert found.labels == labels
@@ -127,9 +128,9 @@ def test_rows_may_be_arrays() -> None:
     assert read([np.array([1, 2]), np.array([3.0, 4.0])]).array.tolist() == TWO
 
 
-@pytest.mark.parametrize("written", ["normal", "randint:low=0,high=3", {"uniform": {"low": -1}}, {"identity": None}])
-def test_a_generator_is_kept_until_the_shape_is_known(written: Any) -> None:
-    assert isinstance(converted(written), PendingRandom)
+@pytest.mark.parametrize("value", ["normal", "randint:low=0,high=3", {"uniform": {"low": -1}}, {"identity": None}])
+def test_a_generator_is_kept_until_the_shape_is_known(value: Any) -> None:
+    assert isinstance(converted(value), PendingRandom)
 
 
 REFUSED: dict[str, tuple[Any, str]] = {
@@ -169,10 +170,10 @@ REFUSED: dict[str, tuple[Any, str]] = {
 }
 
 
-@pytest.mark.parametrize(("written", "message"), REFUSED.values(), ids=REFUSED)
-def test_what_is_no_matrix_is_an_error_that_names_its_place(written: Any, message: str, folder: Path) -> None:
+@pytest.mark.parametrize(("value", "message"), REFUSED.values(), ids=REFUSED)
+def test_what_is_no_matrix_is_an_error_that_names_its_place(value: Any, message: str, folder: Path) -> None:
     with pytest.raises(AttnError) as caught:
-        assemble({"w_q": RawValue(written, Origin("p.yaml", folder))})
+        assemble(raw_values(Origin("p.yaml", folder), w_q=value))
     assert message in str(caught.value).replace(f"{folder}/", "")
     assert "\n" not in str(caught.value)
 

@@ -9,19 +9,15 @@ import pytest
 import attncli
 from attncli.base.errors import AttnError
 from attncli.io.assemble import assemble
-from attncli.io.origin import Origin, RawValue
+from attncli.io.origin import Origin
 from attncli.io.problem_files import Document, read_document
 from attncli.problem.spec import FIELDS
-
-
-def file(tmp_path: Path, text: str, name: str = "p.yaml") -> str:
-    path = tmp_path / name
-    path.write_text(text, encoding="utf-8")
-    return str(path)
+from tests.problems import raw_values, write_file
 
 
 def options(**keys: Any) -> Document:
-    return {key: RawValue(value, Origin(options=True)) for key, value in keys.items()}
+    """Keys as they are given as options."""
+    return raw_values(Origin(options=True), **keys)
 
 
 EVERY_KEY = """
@@ -81,14 +77,14 @@ vocabulary: {the: [1, 2], cat: [3, 4]}
 def test_every_key_is_read(tmp_path: Path) -> None:
     read = set()
     for text in (EVERY_KEY, OTHER_KEYS, SENTENCE_KEYS):
-        name = file(tmp_path, text)
+        name = write_file(tmp_path, text)
         read |= set(read_document(name))
         assert attncli.load(name).compute().output.ndim == 2
     assert read == set(FIELDS)
 
 
 def test_a_problem_says_what_its_file_says(tmp_path: Path) -> None:
-    problem = attncli.load(file(tmp_path, EVERY_KEY))
+    problem = attncli.load(write_file(tmp_path, EVERY_KEY))
     assert problem.tokens == ("the", "3", "no")
     assert problem.query_labels == ("how", "why")
     assert problem.selected_queries == [1]
@@ -104,17 +100,17 @@ def test_a_problem_says_what_its_file_says(tmp_path: Path) -> None:
 
 def test_json_says_the_same_as_yaml(tmp_path: Path) -> None:
     text = '{"tokens": ["a", "b"], "embeddings": [[1, 2], [3, 4]], "score": {"gaussian": {"sigma": 2}}}'
-    as_json = attncli.load(file(tmp_path, text, "p.json"))
-    as_yaml = attncli.load(file(tmp_path, text, "p.yaml"))
+    as_json = attncli.load(write_file(tmp_path, text, "p.json"))
+    as_yaml = attncli.load(write_file(tmp_path, text, "p.yaml"))
     assert str(as_json.score) == str(as_yaml.score) == "gaussian:sigma=2"
     np.testing.assert_array_equal(as_json.compute().output, as_yaml.compute().output)
 
 
 def test_paths_are_relative_to_the_file_that_names_them(tmp_path: Path) -> None:
     (tmp_path / "in").mkdir()
-    file(tmp_path / "in", "a,1,2\nb,3,4\n", "x.csv")
-    file(tmp_path / "in", "w: [[5, 6], [7, 8]]\n", "w.yaml")
-    problem = attncli.load(file(tmp_path / "in", "embeddings: x.csv\nw_q: w.yaml\nscore: general:w=w.yaml#w\n"))
+    write_file(tmp_path / "in", "a,1,2\nb,3,4\n", "x.csv")
+    write_file(tmp_path / "in", "w: [[5, 6], [7, 8]]\n", "w.yaml")
+    problem = attncli.load(write_file(tmp_path / "in", "embeddings: x.csv\nw_q: w.yaml\nscore: general:w=w.yaml#w\n"))
     assert problem.embeddings is not None
     assert problem.embeddings.tolist() == [[1, 2], [3, 4]]
     assert problem.score.parameters["w"].tolist() == [[5, 6], [7, 8]]
@@ -122,7 +118,7 @@ def test_paths_are_relative_to_the_file_that_names_them(tmp_path: Path) -> None:
 
 
 def test_an_option_wins_over_the_file(tmp_path: Path) -> None:
-    document = read_document(file(tmp_path, "embeddings: [[1, 2]]\nscore: dot\ntokens: [a]\n"))
+    document = read_document(write_file(tmp_path, "embeddings: [[1, 2]]\nscore: dot\ntokens: [a]\n"))
     problem = assemble(document | options(score="euclidean", embeddings="[[5, 6], [7, 8]]", tokens=["x", "y"]))
     assert problem.score.record.name == "euclidean"
     assert problem.embeddings is not None
@@ -131,8 +127,8 @@ def test_an_option_wins_over_the_file(tmp_path: Path) -> None:
 
 
 def test_labels_of_a_newer_table_win_over_older_tokens(tmp_path: Path) -> None:
-    table = file(tmp_path, "x,1,2\ny,3,4\n", "x.csv")
-    document = read_document(file(tmp_path, f"embeddings: {table}\ntokens: [a, b]\n"))
+    table = write_file(tmp_path, "x,1,2\ny,3,4\n", "x.csv")
+    document = read_document(write_file(tmp_path, f"embeddings: {table}\ntokens: [a, b]\n"))
     assert assemble(document).key_labels == ("a", "b")
     assert assemble(document | options(embeddings=table)).key_labels == ("x", "y")
 
@@ -150,18 +146,18 @@ def test_labels_of_a_newer_table_win_over_older_tokens(tmp_path: Path) -> None:
 def test_labels_beside_a_matrix_name_its_rows(
     keys: str, key_labels: tuple[str, ...], query_labels: tuple[str, ...], tmp_path: Path
 ) -> None:
-    file(tmp_path, "a,1,2\nb,3,4\n", "x.csv")
-    file(tmp_path, "c,1,2\nd,3,4\n", "y.csv")
-    problem = attncli.load(file(tmp_path, keys))
+    write_file(tmp_path, "a,1,2\nb,3,4\n", "x.csv")
+    write_file(tmp_path, "c,1,2\nd,3,4\n", "y.csv")
+    problem = attncli.load(write_file(tmp_path, keys))
     assert (problem.key_labels, problem.query_labels) == (key_labels, query_labels)
 
 
 def test_the_path_of_an_option_is_relative_to_where_one_stands(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "in").mkdir()
-    file(tmp_path / "in", "5,6\n", "x.csv")
-    file(tmp_path, "1,2\n", "x.csv")
+    write_file(tmp_path / "in", "5,6\n", "x.csv")
+    write_file(tmp_path, "1,2\n", "x.csv")
     monkeypatch.chdir(tmp_path)
-    document = read_document(file(tmp_path / "in", "embeddings: x.csv"))
+    document = read_document(write_file(tmp_path / "in", "embeddings: x.csv"))
     from_file, from_option = assemble(document).embeddings, assemble(document | options(embeddings="x.csv")).embeddings
     assert from_file is not None
     assert from_file.tolist() == [[5, 6]]
@@ -175,7 +171,7 @@ def test_a_wrong_option_is_named_as_it_is_typed() -> None:
 
 
 def test_a_vector_may_stand_in_a_row_or_a_column(tmp_path: Path) -> None:
-    row, column = file(tmp_path, "1,2\n", "r.csv"), file(tmp_path, "1\n2\n", "c.csv")
+    row, column = write_file(tmp_path, "1,2\n", "r.csv"), write_file(tmp_path, "1\n2\n", "c.csv")
     for table in (row, column):
         problem = assemble(options(embeddings="[[1, 2]]", b_q=table))
         assert problem.b_q is not None
@@ -193,12 +189,12 @@ def test_a_vector_may_stand_in_a_row_or_a_column(tmp_path: Path) -> None:
     ],
 )
 def test_keys_have_names(text: str, labels: tuple[str, ...], tmp_path: Path) -> None:
-    assert attncli.load(file(tmp_path, text)).key_labels == labels
+    assert attncli.load(write_file(tmp_path, text)).key_labels == labels
 
 
 def test_what_is_said_of_a_worked_example_is_no_part_of_the_problem(tmp_path: Path) -> None:
     told = "title: x\nabout: y\nsource: z\nexpected: {output: [[1]]}\nparts: []\ntogether: output\nembeddings: [[1]]\n"
-    assert isinstance(attncli.load(file(tmp_path, told)), attncli.Problem)
+    assert isinstance(attncli.load(write_file(tmp_path, told)), attncli.Problem)
 
 
 @pytest.mark.parametrize(
@@ -214,7 +210,7 @@ def test_what_is_said_of_a_worked_example_is_no_part_of_the_problem(tmp_path: Pa
 def test_a_mask_is_a_table_or_an_operator(text: str, keys: dict[str, Any], tmp_path: Path) -> None:
     (tmp_path / "m.csv").write_text("1,0\n0,1\n")
     x = [[1.0, 2.0], [0.0, 3.0]]
-    by_file = attncli.load(file(tmp_path, f"query: {x}\nkey: {x}\n{text}\n"))
+    by_file = attncli.load(write_file(tmp_path, f"query: {x}\nkey: {x}\n{text}\n"))
     np.testing.assert_array_equal(by_file.compute().weights, attncli.Problem(query=x, key=x, **keys).compute().weights)
 
 

@@ -1,7 +1,6 @@
 """Numbers in .npy, .npz and .safetensors files: read as they were written, or refused before anything is allocated."""
 
 import io
-import json
 import mmap
 import pickle
 import struct
@@ -15,8 +14,8 @@ import pytest
 
 from attncli.base.errors import AttnError
 from attncli.io.assemble import assemble
-from attncli.io.origin import Origin, RawValue
 from attncli.io.readers import array_files
+from tests.problems import raw_values
 
 X = np.arange(6.0).reshape(2, 3) - 1.5
 
@@ -26,12 +25,6 @@ def header(shape: tuple[int, ...], descr: str = "<f8", version: tuple[int, int] 
     text = repr({"descr": descr, "fortran_order": False, "shape": shape}).encode()
     text += b" " * (-(len(text) + 11) % 64) + b"\n"
     return b"\x93NUMPY" + bytes(version) + struct.pack("<H", len(text)) + text
-
-
-def safetensors(tensors: dict[str, Any], contents: bytes) -> bytes:
-    """A .safetensors file from its parts."""
-    text = json.dumps(tensors).encode()
-    return struct.pack("<Q", len(text)) + text + contents
 
 
 @pytest.mark.parametrize("dtype", ["float16", "float32", "float64", "longdouble", ">f4", ">f8"])
@@ -45,7 +38,8 @@ def test_floating_types_are_kept(tmp_path: Path, dtype: str) -> None:
 
 def test_an_array_of_a_problem_stays_in_its_file(tmp_path: Path) -> None:
     np.save(tmp_path / "x.npy", X)
-    held: Any = assemble({name: RawValue(str(tmp_path / "x.npy"), Origin()) for name in ("query", "key")}).query
+    name = str(tmp_path / "x.npy")
+    held: Any = assemble(raw_values(query=name, key=name)).query
     while isinstance(held, np.ndarray):
         held = held.base
     assert isinstance(held, mmap.mmap)
@@ -206,57 +200,4 @@ def test_without_its_package_a_safetensors_file_says_what_to_install(
     with pytest.raises(
         AttnError, match=r"needs the package safetensors; install it: pip install 'attncli\[safetensors\]'"
     ):
-        array_files.read(tmp_path / "x.safetensors", "")
-
-
-@pytest.mark.peer
-@pytest.mark.parametrize("dtype", ["float16", "bfloat16", "float32", "float64", "int64", "uint8", "bool"])
-def test_tensors_of_every_type_are_read(tmp_path: Path, dtype: str) -> None:
-    torch, saving = pytest.importorskip("torch"), pytest.importorskip("safetensors.torch")
-    tensor = torch.tensor(X * 1.01).to(getattr(torch, dtype))
-    saving.save_file({"x": tensor, "other": torch.zeros(3)}, tmp_path / "x.safetensors")
-    found = array_files.read(tmp_path / "x.safetensors", "x")
-    np.testing.assert_array_equal(found.array, tensor.to(torch.float64).numpy())
-    assert found.dtype == (dtype if "float" in dtype else None)
-    assert found.array.dtype.name == {"bfloat16": "float32", "int64": "float64", "uint8": "float64"}.get(dtype, dtype)
-
-
-@pytest.mark.peer
-def test_one_tensor_is_read_without_the_rest(tmp_path: Path) -> None:
-    saving = pytest.importorskip("safetensors.numpy")
-    saving.save_file({"large": np.ones((1000, 1000)), "small": X}, tmp_path / "x.safetensors")
-    tracemalloc.start()
-    found = array_files.read(tmp_path / "x.safetensors", "small")
-    _, peak = tracemalloc.get_traced_memory()
-    tracemalloc.stop()
-    np.testing.assert_array_equal(found.array, X)
-    assert peak < 1_000_000
-
-
-FORGED = {
-    "words": b"hello world, this is not a header",
-    "a header longer than the file": struct.pack("<Q", 10**12) + b"{}",
-    "numbers beyond the end": safetensors(
-        {"x": {"dtype": "F64", "shape": [10**6], "data_offsets": [0, 8 * 10**6]}}, b""
-    ),
-    "a shape of another size": safetensors({"x": {"dtype": "F64", "shape": [9], "data_offsets": [0, 8]}}, bytes(8)),
-    "a header that is no JSON": struct.pack("<Q", 4) + b"{{{{",
-}
-
-
-@pytest.mark.peer
-@pytest.mark.parametrize("contents", FORGED.values(), ids=FORGED)
-def test_a_forged_header_is_an_error(tmp_path: Path, contents: bytes) -> None:
-    pytest.importorskip("safetensors")
-    (tmp_path / "x.safetensors").write_bytes(contents)
-    with pytest.raises(AttnError, match=r"x.safetensors: is no sound .safetensors file"):
-        array_files.read(tmp_path / "x.safetensors", "")
-
-
-@pytest.mark.peer
-def test_a_tensor_of_a_type_that_no_one_computes_in_is_named(tmp_path: Path) -> None:
-    pytest.importorskip("safetensors")
-    contents = safetensors({"x": {"dtype": "F8_E4M3", "shape": [2], "data_offsets": [0, 2]}}, b"ab")
-    (tmp_path / "x.safetensors").write_bytes(contents)
-    with pytest.raises(AttnError, match=r"x.safetensors#x: holds numbers of type F8_E4M3; expected BOOL"):
         array_files.read(tmp_path / "x.safetensors", "")

@@ -7,13 +7,7 @@ import pytest
 
 import attncli
 from attncli.base.errors import AttnError
-
-
-def file(tmp_path: Path, text: str, name: str = "p.yaml") -> str:
-    path = tmp_path / name
-    path.write_text(text, encoding="utf-8")
-    return str(path)
-
+from tests.problems import write_file
 
 REFUSED = {
     "an unknown key": ("embedings: [[1]]", "p.yaml: unknown key 'embedings'; did you mean 'embeddings'?"),
@@ -64,7 +58,7 @@ REFUSED = {
 @pytest.mark.parametrize(("text", "message"), REFUSED.values(), ids=REFUSED)
 def test_what_is_no_problem_is_one_line_that_names_its_place(text: str, message: str, tmp_path: Path) -> None:
     with pytest.raises(AttnError) as caught:
-        attncli.load(file(tmp_path, text))
+        attncli.load(write_file(tmp_path, text))
     said = str(caught.value).replace(f"{tmp_path}/", "")
     assert said.startswith(message)
     assert "\n" not in said
@@ -106,4 +100,4 @@ def test_a_path_that_leads_nowhere_is_an_error_of_one_line(name: str) -> None:
 def test_an_integer_beyond_all_floats_is_an_error_in_json_too(key: str, tmp_path: Path) -> None:
     text = f'{{"embeddings": [[1, 2]], {key.replace("%", "9" * 400)}}}'
     with pytest.raises(AttnError, match=r"p\.json"):
-        attncli.load(file(tmp_path, text, "p.json"))
+        attncli.load(write_file(tmp_path, text, "p.json"))

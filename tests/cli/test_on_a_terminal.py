@@ -91,7 +91,7 @@ def test_weights_are_shaded_and_the_numbers_stay(tutorial: str, tmp_path: Path) 
     assert "word_1   0.2361   0.0074   0.7491   0.0074" in STYLE.sub("", shown)
 
 
-@pytest.mark.parametrize("env", [{"NO_COLOR": "1"}, pytest.param({"TERM": "dumb"}, marks=SLOW)])
+@pytest.mark.parametrize("env", [pytest.param(env, marks=SLOW) for env in ({"NO_COLOR": "1"}, {"TERM": "dumb"})])
 def test_without_colour_the_numbers_stay(env: dict[str, str], tutorial: str, tmp_path: Path) -> None:
     shown = on_a_terminal("compute", tutorial, "--select", "weights", folder=tmp_path, env=env)
     assert not re.search(r"\x1b\[[0-9;]*[34]8;", shown)
@@ -107,6 +107,7 @@ def test_a_pipe_gets_styles_only_when_they_are_forced(tutorial: str, run: Run) -
     assert "\x1b[" in run("compute", tutorial, env={"FORCE_COLOR": "1", "TERM": "xterm-256color"}).stdout
 
 
+@SLOW
 def test_text_of_the_user_is_shown_literally(tmp_path: Path) -> None:
     (tmp_path / "e.yaml").write_text(
         'tokens: ["[red]x[/]", ":smile:", "a\\e[31mb"]\nembeddings: [[1, 0], [0, 1], [1, 1]]\n'

@@ -12,7 +12,7 @@ from attncli.io.parse.problem_keys import read_value
 from attncli.problem.convert.fields import to_field
 from attncli.problem.convert.numbers import to_booleans, to_counts
 from attncli.problem.spec import FIELDS
-from tests.problems import problem
+from tests.problems import problem, raw_values
 
 INFINITE = float("inf")
 
@@ -98,7 +98,7 @@ def test_truths_are_no_numbers(key: str) -> None:
 @pytest.mark.parametrize("written", ["yes", 1, 0, None, "true"])
 def test_a_flag_is_true_or_false(written: Any) -> None:
     keys = {"query": [[1.0]], "key": [[1.0]], "causal": written}
-    document = {name: RawValue(value, Origin()) for name, value in keys.items()}
+    document = raw_values(**keys)
     if written is None:
         assert not assemble(document).causal
         return

@@ -1,0 +1,108 @@
+"""Tensors in .safetensors files: read and written as the package safetensors does, forged headers refused."""
+
+import io
+import json
+import struct
+import tracemalloc
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from attncli.base.dtypes import Precision
+from attncli.base.errors import AttnError
+from attncli.io.readers import array_files
+from attncli.io.writers.array_files import write_safetensors
+
+pytestmark = pytest.mark.peer
+
+pytest.importorskip("safetensors")
+
+X = np.arange(6.0).reshape(2, 3) - 1.5
+DOUBLE = Precision("float64")
+
+
+def safetensors(tensors: dict[str, Any], contents: bytes) -> bytes:
+    """A .safetensors file from its parts."""
+    text = json.dumps(tensors).encode()
+    return struct.pack("<Q", len(text)) + text + contents
+
+
+@pytest.mark.parametrize("dtype", ["float16", "bfloat16", "float32", "float64", "int64", "uint8", "bool"])
+def test_tensors_of_every_type_are_read(tmp_path: Path, dtype: str) -> None:
+    torch, saving = pytest.importorskip("torch"), pytest.importorskip("safetensors.torch")
+    tensor = torch.tensor(X * 1.01).to(getattr(torch, dtype))
+    saving.save_file({"x": tensor, "other": torch.zeros(3)}, tmp_path / "x.safetensors")
+    found = array_files.read(tmp_path / "x.safetensors", "x")
+    np.testing.assert_array_equal(found.array, tensor.to(torch.float64).numpy())
+    assert found.dtype == (dtype if "float" in dtype else None)
+    assert found.array.dtype.name == {"bfloat16": "float32", "int64": "float64", "uint8": "float64"}.get(dtype, dtype)
+
+
+def test_one_tensor_is_read_without_the_rest(tmp_path: Path) -> None:
+    saving = pytest.importorskip("safetensors.numpy")
+    saving.save_file({"large": np.ones((1000, 1000)), "small": X}, tmp_path / "x.safetensors")
+    tracemalloc.start()
+    found = array_files.read(tmp_path / "x.safetensors", "small")
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    np.testing.assert_array_equal(found.array, X)
+    assert peak < 1_000_000
+
+
+FORGED = {
+    "words": b"hello world, this is not a header",
+    "a header longer than the file": struct.pack("<Q", 10**12) + b"{}",
+    "numbers beyond the end": safetensors(
+        {"x": {"dtype": "F64", "shape": [10**6], "data_offsets": [0, 8 * 10**6]}}, b""
+    ),
+    "a shape of another size": safetensors({"x": {"dtype": "F64", "shape": [9], "data_offsets": [0, 8]}}, bytes(8)),
+    "a header that is no JSON": struct.pack("<Q", 4) + b"{{{{",
+}
+
+
+@pytest.mark.parametrize("contents", FORGED.values(), ids=FORGED)
+def test_a_forged_header_is_an_error(tmp_path: Path, contents: bytes) -> None:
+    (tmp_path / "x.safetensors").write_bytes(contents)
+    with pytest.raises(AttnError, match=r"x.safetensors: is no sound .safetensors file"):
+        array_files.read(tmp_path / "x.safetensors", "")
+
+
+def test_a_tensor_of_a_type_that_no_one_computes_in_is_named(tmp_path: Path) -> None:
+    contents = safetensors({"x": {"dtype": "F8_E4M3", "shape": [2], "data_offsets": [0, 2]}}, b"ab")
+    (tmp_path / "x.safetensors").write_bytes(contents)
+    with pytest.raises(AttnError, match=r"x.safetensors#x: holds numbers of type F8_E4M3; expected BOOL"):
+        array_files.read(tmp_path / "x.safetensors", "")
+
+
+def file_of(arrays: dict[str, np.ndarray], precision: Precision = DOUBLE) -> bytes:
+    """The bytes of the file that the writer makes."""
+    stream = io.BytesIO()
+    write_safetensors(stream, arrays, precision)
+    return stream.getvalue()
+
+
+@pytest.mark.parametrize("dtype", ["float16", "bfloat16", "float32", "float64"])
+def test_tensors_have_the_type_that_was_computed(dtype: str) -> None:
+    torch, loading = pytest.importorskip("torch"), pytest.importorskip("safetensors.torch")
+    precision = Precision(dtype)
+    stored = precision.round(X)
+    found = loading.load(file_of({"output": stored, "visible": X > 0, "scale": stored[0, 0].reshape(())}, precision))
+    assert found["output"].dtype == getattr(torch, dtype)
+    np.testing.assert_array_equal(found["output"].double().numpy(), stored.astype(float))
+    assert found["visible"].dtype == torch.bool
+    assert found["scale"].shape == ()
+
+
+def test_arrays_that_lie_otherwise_in_memory_are_written_as_they_read() -> None:
+    loading = pytest.importorskip("safetensors.numpy")
+    found = loading.load(file_of({"turned": X.T, "every other": X[:, ::2]}, DOUBLE))
+    np.testing.assert_array_equal(found["turned"], X.T)
+    np.testing.assert_array_equal(found["every other"], X[:, ::2])
+
+
+@pytest.mark.skipif(np.finfo("longdouble").eps == np.finfo("float64").eps, reason="a longdouble is a double here")
+def test_what_tensors_can_not_hold_is_said() -> None:
+    with pytest.raises(AttnError, match=r"has no type for .*; compute in --dtype float64, or write .npz"):
+        file_of({"output": X.astype("longdouble")}, Precision("longdouble"))

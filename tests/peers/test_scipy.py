@@ -1,0 +1,33 @@
+"""SciPy computes the same distances, softmax and sigmoid."""
+
+import numpy as np
+import pytest
+
+from attncli.ops import operators
+from tests.arrays import normal
+
+pytestmark = pytest.mark.peer
+
+distance = pytest.importorskip("scipy.spatial.distance")
+special = pytest.importorskip("scipy.special")
+
+N, M, D = 3, 5, 7
+
+
+def test_distances_and_cosines_are_those_of_scipy() -> None:
+    query, key = normal(N, D), normal(M, D)
+    for name, metric, sign in (
+        ("euclidean", "euclidean", lambda d: -d),
+        ("laplacian", "cityblock", lambda d: -d),
+        ("gaussian", "sqeuclidean", lambda d: -d / 2),
+        ("cosine", "cosine", lambda d: 1 - d),
+    ):
+        expected = sign(distance.cdist(query, key, metric))
+        np.testing.assert_allclose(operators("score")[name].function(query, key), expected, rtol=1e-13, atol=1e-14)
+
+
+def test_softmax_and_sigmoid_are_those_of_scipy() -> None:
+    scores = normal(5, 11) * 4
+    normalizers = operators("normalize")
+    np.testing.assert_allclose(normalizers["softmax"].function(scores), special.softmax(scores, axis=-1), rtol=1e-14)
+    np.testing.assert_allclose(normalizers["sigmoid"].function(scores), special.expit(scores), rtol=1e-14)
