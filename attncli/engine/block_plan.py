@@ -106,7 +106,7 @@ class BlockPlan:
 
     @cached_property
     def _key_axes(self) -> Sequence[tuple[str, tuple[Any, ...]]]:
-        """The inputs that have an axis of keys, and how the axes before it are indexed."""
+        """The names of the inputs that have an axis of keys, and full slices of the axes before it."""
         return [(name, before) for name, x in self.inputs.items() if (before := x.index_before_keys) is not None]
 
 

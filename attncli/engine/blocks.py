@@ -84,7 +84,7 @@ class BlockInput:
 
     @cached_property
     def index_before_keys(self) -> tuple[Any, ...] | None:
-        """How the axes before the keys are indexed, whole; None where no axis of keys is sliced."""
+        """Full slices, one for each axis before the keys; None where no axis of keys is sliced."""
         return (ALL,) * self.axes.index("m") if "m" in self._sliced_axes else None
 
 

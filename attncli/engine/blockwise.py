@@ -121,7 +121,7 @@ class ResultBuffers:
                 table[(*index[:-1], slice(0, first))] = 0
                 table[(*index[:-1], slice(end, None))] = 0
                 index = (*index[:-1], slice(first, end))
-            table[index] = self.plan.precision.stored(value)
+            table[index] = self.plan.precision.round(value)
         self.attends[block.index(self.nodes[CONTEXT].letters[:-1])] = result.attends
 
     def notes(self, labels: Sequence[str]) -> Mapping[str, tuple[str, ...]]:

@@ -50,15 +50,15 @@ def evaluate(
     arguments = node.arguments(values)
     if node.is_exact:
         return call(node, arguments)
-    arguments = {name: precision.computing(x) for name, x in arguments.items()}
+    arguments = {name: precision.widen(x) for name, x in arguments.items()}
     if keep is None or not node.taps:
-        return precision.stored(call(node, arguments))
+        return precision.round(call(node, arguments))
 
     def tap(name: str, value: Array) -> Array:
-        keep(node.taps[name], precision.stored(value))
+        keep(node.taps[name], precision.round(value))
         return value  # the kept value is rounded; the function goes on with the unrounded one
 
-    return precision.stored(call(node, arguments, tap=tap))
+    return precision.round(call(node, arguments, tap=tap))
 
 
 def evaluate_input(node: Node, problem: ProblemSpec, precision: Precision) -> Array:
@@ -70,4 +70,4 @@ def evaluate_input(node: Node, problem: ProblemSpec, precision: Precision) -> Ar
     if node.function is not None:
         array = node.function(array, **node.options)
     with np.errstate(over="ignore"):
-        return precision.stored(array)
+        return precision.round(array)
