@@ -1,10 +1,14 @@
 """The calculator from Python."""
 
 import copy
+import inspect
 import io
 import pickle
+import pydoc
+import re
 import subprocess
 import sys
+from inspect import Parameter
 from pathlib import Path
 from typing import Any
 
@@ -111,6 +115,28 @@ def test_there_is_no_public_name_that_is_not_there() -> None:
         assert getattr(attncli, name) is not None
     with pytest.raises(AttributeError):
         _ = attncli.no_such_name
+
+
+@pytest.mark.parametrize(
+    ("name", "shapes", "source"),
+    [
+        ("attncli.attention", ("[n d]", "[m e]", "[b h n d]"), "Vaswani et al. 2017, eq. 1"),
+        ("attncli.ops.scores.additive", ("[… n d]", "[c a]", "[… n m]"), "Bahdanau, Cho & Bengio 2015"),
+    ],
+)
+def test_help_has_shapes_what_is_raised_the_source_and_an_example(
+    name: str, shapes: tuple[str, ...], source: str
+) -> None:
+    function: Any = pydoc.locate(name)
+    text = pydoc.plain(pydoc.render_doc(function))
+    for part in (*shapes, source, "Raises", ">>> "):
+        assert part in text
+    named = [
+        parameter.name
+        for parameter in inspect.signature(function).parameters.values()
+        if parameter.kind != Parameter.VAR_KEYWORD
+    ]
+    assert set(named) <= set(re.findall(r"\w+", inspect.getdoc(function) or ""))
 
 
 class Frame:
