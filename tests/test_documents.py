@@ -88,7 +88,7 @@ def test_every_command_of_the_readme_prints_what_it_shows(tmp_path: Path) -> Non
         assert ran.stdout + ran.stderr == expected, command
 
 
-def test_every_small_attn_of_the_readme_prints_what_it_shows_also_in_this_process(tmp_path: Path) -> None:
+def test_every_small_command_of_the_readme_prints_what_it_shows_in_process(tmp_path: Path) -> None:
     if shutil.which("jq") is None:
         pytest.skip("jq is not installed")
     shutil.copytree(ROOT / "samples", tmp_path / "samples")
@@ -98,7 +98,7 @@ def test_every_small_attn_of_the_readme_prints_what_it_shows_also_in_this_proces
         assert attn(command, tmp_path) == expected, command
 
 
-def test_every_command_there_is_stands_in_the_readme() -> None:
+def test_every_command_is_in_the_readme() -> None:
     for name in COMMANDS:
         assert f"$ attn {name} " in README
 
@@ -111,7 +111,7 @@ def test_the_picture_shows_what_the_command_prints() -> None:
     assert sorted(numbers) == sorted(re.findall(r"\d\.\d{4}", picture))
 
 
-def test_the_page_of_the_api_is_what_the_docstrings_say() -> None:
+def test_the_api_page_is_generated_from_the_docstrings() -> None:
     page = runpy.run_path(str(ROOT / "docs" / "generate.py"))
     assert page["PAGE"].read_text(encoding="utf-8") == page["generate"](), "python docs/generate.py writes it anew"
 
@@ -129,7 +129,7 @@ def test_every_file_and_folder_that_a_document_names_exists(document: str) -> No
         assert (ROOT / document).parent.joinpath(path).exists(), path
 
 
-def test_every_name_that_the_architecture_gives_a_place_is_there() -> None:
+def test_every_name_of_the_architecture_is_in_its_file() -> None:
     places = re.findall(r"`(\w+)`,?\s(?:of|in)\s`([\w/]+\.py)`", DOCUMENTS["docs/architecture.md"])
     assert len(places) >= 2
     for name, path in places:
@@ -144,7 +144,7 @@ def test_the_entry_point_of_the_architecture_is_that_of_operators() -> None:
 
 
 @pytest.mark.parametrize("document", DOCUMENTS)
-def test_every_attn_of_a_sentence_can_be_called(document: str, tmp_path: Path) -> None:
+def test_every_attn_command_in_a_sentence_can_be_called(document: str, tmp_path: Path) -> None:
     """In a sentence `attn compute` names a command; with arguments it is called, `p.yaml` a problem."""
     spans = re.findall(r"`attn(\s[^`]+)`", FENCE.sub("", DOCUMENTS[document]))
     (tmp_path / "p.yaml").write_text(examples.text("tutorial"), encoding="utf-8")
@@ -169,7 +169,7 @@ def shell_commands() -> list[str]:
 
 
 @pytest.mark.parametrize("command", sorted(set(shell_commands())))
-def test_every_command_to_set_up_and_to_test_has_what_it_names(command: str) -> None:
+def test_every_file_extra_and_marker_of_a_command_exists(command: str) -> None:
     project = PROJECT["project"]
     match shlex.split(command):
         case ["pip", "install", *_, source]:
@@ -230,7 +230,7 @@ def test_every_sample_computes(sample: Path) -> None:
 
 
 @pytest.mark.parametrize("sample", [s for s in SAMPLES if s.stem in examples.names()], ids=lambda path: path.name)
-def test_a_sample_of_a_worked_examples_name_is_what_its_demo_hands_over(sample: Path) -> None:
+def test_a_sample_with_the_name_of_a_demo_is_that_demo(sample: Path) -> None:
     assert sample.read_text(encoding="utf-8") == examples.text(sample.stem)
 
 

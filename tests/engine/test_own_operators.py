@@ -1,4 +1,4 @@
-"""Operators that somebody adds compute in blocks what they compute whole, whatever their parameters are called."""
+"""Registered operators in blocks agree with the dense engine, whatever their parameters are called."""
 
 import numpy as np
 import pytest
@@ -38,10 +38,10 @@ def sharp_softmax(restored_registry: None) -> None:
 
 @pytest.mark.usefixtures("sharp_softmax")
 @pytest.mark.parametrize("sharpness", [1.0, 2.5, 0.3, 40.0])
-def test_an_exponential_normalizer_may_call_its_parameter_what_it_likes(sharpness: float) -> None:
+def test_the_parameter_of_an_exponential_normalizer_may_have_any_name(sharpness: float) -> None:
     keys = {"query": normal(5, 4), "key": normal(7, 4), "value": normal(7, 3), "causal": True}
     keys["normalize"] = {"sharp_softmax": {"sharpness": sharpness}}
     one = problem(**keys)
     options = RunOptions("serial", sizes=BlockSizes(dense_cells=0))
-    whole, in_blocks = dense_trace(one)["output"].value, run(one, ("output",), options=options).output
-    np.testing.assert_allclose(in_blocks, whole, rtol=1e-12, atol=1e-13)
+    dense, in_blocks = dense_trace(one)["output"].value, run(one, ("output",), options=options).output
+    np.testing.assert_allclose(in_blocks, dense, rtol=1e-12, atol=1e-13)

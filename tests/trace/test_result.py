@@ -24,7 +24,7 @@ def test_a_result_completes_its_names_on_tab() -> None:
     assert completer.complete("result.mas", 0) == "result.masked_scores"
 
 
-def test_a_stage_that_did_nothing_answers_with_the_one_before() -> None:
+def test_an_identity_stage_has_the_result_of_the_stage_before() -> None:
     result = attention([[1.0, 2.0]], [[3.0, 4.0]], select=("scores", "capped_scores", "masked_scores"))
     np.testing.assert_array_equal(result.masked_scores, result.scores)
     np.testing.assert_array_equal(result.capped_scores, result.scores)
