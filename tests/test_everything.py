@@ -1,6 +1,6 @@
 """All stages together against a loop that visits one batch item, head and query at a time and reads visible keys alone.
 
-What the loop never reads is with_hidden_keys_not_finite: keys and values that are hidden from every query are NaN or infinite.
+Keys and values that are masked for every query are NaN or infinite: the loop never reads them.
 """
 
 import math
@@ -149,9 +149,7 @@ def one_by_one(problem: dict[str, Any]) -> tuple[np.ndarray, np.ndarray]:
     return weights, output
 
 
-def with_hidden_keys_not_finite(
-    problem: dict[str, Any], weights: np.ndarray, random: np.random.Generator
-) -> dict[str, Any]:
+def hide_nonfinite(problem: dict[str, Any], weights: np.ndarray, random: np.random.Generator) -> dict[str, Any]:
     """The problem with NaN or infinity in keys and values that are masked for every query of their head."""
     heads, kv_heads, found = problem["heads"], problem["kv_heads"], dict(problem)
     past = problem["past_key"].shape[-2] if "past_key" in problem else 0
@@ -187,7 +185,7 @@ def test_every_query_alone_has_the_same_result_in_many_problems(problem: dict[st
 def assert_each_query_alone_agrees(problem: dict[str, Any], seed: int) -> None:
     """Weights and outputs are those of the loop; one note names the queries whose keys are all masked."""
     weights, output = one_by_one(problem)
-    given = with_hidden_keys_not_finite(problem, weights, np.random.default_rng(seed))
+    given = hide_nonfinite(problem, weights, np.random.default_rng(seed))
     result = attention(**given, select=("weights", "output", "masked_scores"))
     np.testing.assert_allclose(result.weights.reshape(weights.shape), weights, rtol=1e-9, atol=1e-12)
     found = result.output

@@ -1,4 +1,4 @@
-"""The ONNX operator Attention, in its newest version, gives the same results: heads, masks, cache, windows, lengths, softcap."""
+"""The ONNX operators Attention and RotaryEmbedding give the same results: heads, masks, cache, windows, lengths, softcap."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""PyTorch gives the same results: `scaled_dot_product_attention`, `nn.MultiheadAttention` and a whole transformer layer."""
+"""PyTorch gives the same results: `scaled_dot_product_attention`, `nn.MultiheadAttention`, transformer layers."""
 
 import json
 import subprocess

@@ -1,4 +1,4 @@
-"""A matrix from whatever it was value as."""
+"""A matrix from text, lists, mappings, files or standard input."""
 
 import io
 import sys
