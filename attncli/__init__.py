@@ -5,7 +5,8 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from attncli.api import Problem, attention, load
     from attncli.base.errors import AttnError
-    from attncli.ops.registry import Quantity, Range, context, generator, mask, norm, normalizer, position, score
+    from attncli.ops.decorators import context, generator, mask, norm, normalizer, position, score
+    from attncli.ops.records import Quantity, Range
     from attncli.ops.rules import DerivedInput, Factorization, KeyBounds, MaskSign, OnlineNormalizer, OperatorUse
     from attncli.trace.result import Result
 
@@ -34,7 +35,7 @@ __all__ = [
     "score",
 ]
 
-_PLACES = {
+_MODULES = {
     "AttnError": "attncli.base.errors",
     "DerivedInput": "attncli.ops.rules",
     "Factorization": "attncli.ops.rules",
@@ -43,25 +44,25 @@ _PLACES = {
     "OnlineNormalizer": "attncli.ops.rules",
     "OperatorUse": "attncli.ops.rules",
     "Problem": "attncli.api",
-    "Quantity": "attncli.ops.registry",
-    "Range": "attncli.ops.registry",
+    "Quantity": "attncli.ops.records",
+    "Range": "attncli.ops.records",
     "Result": "attncli.trace.result",
     "attention": "attncli.api",
-    "context": "attncli.ops.registry",
-    "generator": "attncli.ops.registry",
+    "context": "attncli.ops.decorators",
+    "generator": "attncli.ops.decorators",
     "load": "attncli.api",
-    "mask": "attncli.ops.registry",
-    "norm": "attncli.ops.registry",
-    "normalizer": "attncli.ops.registry",
-    "position": "attncli.ops.registry",
-    "score": "attncli.ops.registry",
+    "mask": "attncli.ops.decorators",
+    "norm": "attncli.ops.decorators",
+    "normalizer": "attncli.ops.decorators",
+    "position": "attncli.ops.decorators",
+    "score": "attncli.ops.decorators",
 }
 
 
 def __getattr__(name: str) -> Any:
-    """Import a public name at its first use: `attn --version` must not wait for the mathematics."""
-    if name not in _PLACES:
+    """Import a public name at its first use: `attn --version` imports neither the operators nor NumPy."""
+    if name not in _MODULES:
         raise AttributeError(f"module 'attncli' has no attribute {name!r}")
     from importlib import import_module  # noqa: PLC0415 - only a first use needs it
 
-    return getattr(import_module(_PLACES[name]), name)
+    return getattr(import_module(_MODULES[name]), name)

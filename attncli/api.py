@@ -78,7 +78,7 @@ class Problem:
         by the `executor` ("threads", "serial" or the address of a Dask scheduler) and keeps what is selected, unless
         `every_step` is true.
 
-        Raises AttnError where a name is unknown, or nobody is the executor.
+        Raises AttnError where a name is unknown, or there is no such executor.
 
         >>> result = Problem(query=[[1, 0]], key=[[1, 0], [0, 1]], score="dot").compute("scores")
         >>> result.scores.tolist()
@@ -121,7 +121,7 @@ def attention(
 def load(path: str | Path) -> Problem:
     """The problem in a file: YAML, JSON, `.npz` or `.safetensors`; `-` is standard input.
 
-    Paths in the file are relative to its folder. Raises AttnError that says what is wrong with it, and where.
+    Paths in the file are relative to its folder. Raises AttnError that names the line and the key that are wrong.
 
     >>> load("missing.yaml")
     Traceback (most recent call last):

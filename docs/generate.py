@@ -14,7 +14,9 @@ PAGE = Path(__file__).parent / "api.md"
 # The modules of the page beside the public names of `attncli` itself, in the order of the layers.
 MODULES = (
     "attncli.ops.scores",
+    "attncli.ops.distance_scores",
     "attncli.ops.normalizers",
+    "attncli.ops.linear_normalizers",
     "attncli.ops.sparse_normalizers",
     "attncli.ops.contexts",
     "attncli.ops.positions",
@@ -23,8 +25,13 @@ MODULES = (
     "attncli.ops.norms",
     "attncli.ops.initializers",
     "attncli.ops.structural",
+    "attncli.ops.elementwise",
+    "attncli.ops.tables",
     "attncli.ops.indices",
+    "attncli.ops.records",
     "attncli.ops.registry",
+    "attncli.ops.registration",
+    "attncli.ops.decorators",
     "attncli.ops.rules",
     "attncli.plan.graph",
     "attncli.plan.build",

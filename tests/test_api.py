@@ -16,7 +16,8 @@ import numpy as np
 import pytest
 
 import attncli
-from attncli.ops.registry import Operator, look_up
+from attncli.ops.records import Operator
+from attncli.ops.registry import look_up
 
 
 def test_nested_lists_and_arrays_are_the_same() -> None:

@@ -1,1 +1,1 @@
-"""What traces say beside other numbers: comparisons with expected ones."""
+"""Analysis of traces: comparison of their numbers with published ones."""

@@ -1,4 +1,4 @@
-"""Numbers against published ones, to all the digits that were printed."""
+"""Comparison of computed numbers with published ones, to all the digits that were printed."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -29,7 +29,7 @@ class Comparison:
 
 
 def compare(name: str, published: Array, computed: Array) -> Comparison:
-    """Hold a computed array against a published one of the same shape.
+    """Compare a computed array with a published one of the same shape.
 
     Two numbers agree where they differ by no more than half a unit of the last decimal that any number of the
     published array has. Raises AttnError where the shapes differ.

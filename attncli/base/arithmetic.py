@@ -1,4 +1,4 @@
-"""Numbers and sums as a person writes them: `2·2 + 0·(−4) = 4`, `[0.5 1 −2]`."""
+"""Numbers and sums as they are written by hand: `2·2 + 0·(−4) = 4`, `[0.5 1 −2]`."""
 
 import math
 from collections.abc import Iterable, Sequence
@@ -44,7 +44,7 @@ def decimal(number: float, decimals: int) -> str:
 
 
 def _trim(text: str) -> str:
-    """Without trailing zeros, and without a minus before nothing."""
+    """The text of a number without trailing zeros, and without the minus of −0."""
     text = text.rstrip("0").rstrip(".") if "." in text else text
     return "0" if text == "-0" else text
 
@@ -183,8 +183,8 @@ class ArithmeticWriter:
 
     @staticmethod
     def _elide(terms: Sequence[str], gap: str) -> list[str]:
-        """The terms, or the first and last of them around a gap that says how many are left out."""
+        """The terms, or the first and last of them around a gap that has the number of those left out."""
         if len(terms) <= MAX_TERMS:
             return list(terms)
-        kept = MAX_TERMS // 2
-        return [*terms[:kept], gap.format(len(terms) - 2 * kept), *terms[-kept:]]
+        half = MAX_TERMS // 2
+        return [*terms[:half], gap.format(len(terms) - 2 * half), *terms[-half:]]

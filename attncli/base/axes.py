@@ -27,8 +27,8 @@ LEGEND = {
     "o": "output features",
 }
 
-# What one entry along an axis is called; batch items and heads are counted from 0.
-PART = {"b": "batch item", "h": "head", "g": "key head", "n": "query", "m": "key"}
+# The noun for one entry along an axis; batch items and heads are counted from 0.
+AXIS_NOUNS = {"b": "batch item", "h": "head", "g": "key head", "n": "query", "m": "key"}
 COUNTED_FROM_0 = ("b", "h", "g")
 
 Letters = tuple[str, ...]
@@ -107,7 +107,7 @@ def _describe_axis(path: ErrorPath, letters: Letters, axis: int, size: int) -> s
 
 
 def _axis_noun(letters: Letters, axis: int) -> str:
-    """What the entries along an axis are called, in the plural."""
+    """The noun for the entries along an axis, in the plural."""
     if len(letters) == 1:
         return "numbers"
     if letters[axis] in COUNTED_FROM_0:

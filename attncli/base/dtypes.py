@@ -54,7 +54,7 @@ def to_bfloat16(x: Array) -> Array:
     """Round to bfloat16, held as float32 with 8 significant bits.
 
     A wider type is rounded once, not twice: it is rounded to float32 toward odd (an inexact result gets its last bit
-    set), so that the second rounding sees that digits were cut off.
+    set), so that the second rounding never takes it for a tie.
 
     >>> to_bfloat16(np.array([1.00390625, 1.01171875])).tolist()
     [1.0, 1.015625]
@@ -66,8 +66,8 @@ def to_bfloat16(x: Array) -> Array:
         single = (toward_zero.view(np.uint32) | inexact).view(np.float32)
     bits = single.view(np.uint32)
     rounded = bits + 0x7FFF + ((bits >> 16) & 1)
-    kept = np.where(np.isnan(single), np.uint32(0x7FC00000), rounded & np.uint32(0xFFFF0000))
-    return kept.astype(np.uint32).view(np.float32)
+    high_bits = np.where(np.isnan(single), np.uint32(0x7FC00000), rounded & np.uint32(0xFFFF0000))
+    return high_bits.astype(np.uint32).view(np.float32)
 
 
 def common(names: Iterable[str]) -> str:
@@ -76,10 +76,10 @@ def common(names: Iterable[str]) -> str:
     >>> common(["float16", "bfloat16"]), common([])
     ('float32', 'float64')
     """
-    found = set(names)
-    if len(found) > 1:
-        found = {str(np.result_type(*("float32" if name == BFLOAT16 else name for name in found)))}
-    return _own_name(found.pop()) if found else "float64"
+    distinct = set(names)
+    if len(distinct) > 1:
+        distinct = {str(np.result_type(*("float32" if name == BFLOAT16 else name for name in distinct)))}
+    return _own_name(distinct.pop()) if distinct else "float64"
 
 
 def _own_name(name: str) -> str:

@@ -1,4 +1,4 @@
-"""The one exception for what the user can mend."""
+"""Errors: AttnError, for everything that the user can correct, and its subclass for unknown names."""
 
 from collections.abc import Iterable
 from typing import Any
@@ -7,11 +7,11 @@ ErrorPath = tuple[str, ...]
 
 
 class AttnError(Exception):
-    """What is wrong, where, and what was expected or what to do: an error that the user can mend.
+    """What is wrong, where, and what was expected or what to do: an error that the user can correct.
 
     `where` is one part of a path or several, from the outermost to the innermost: a file, `line 3`, a key, a parameter,
     `row 2`, `number 3`. `hint` says what was expected or what to do. `subject` is the object that is wrong, where it
-    is a list or a mapping: a reader of files knows on which line it began.
+    is a list or a mapping: from it a reader of files finds the line.
 
     >>> str(AttnError("is not a number", where=("p.yaml", "line 3", "w_q", "row 2"), hint="write 0 for nothing"))
     'p.yaml, line 3, w_q, row 2: is not a number; write 0 for nothing'
@@ -65,6 +65,6 @@ class UnknownNameError(AttnError, KeyError):
         from difflib import get_close_matches  # noqa: PLC0415 - only a wrong name needs it
 
         names = list(known)
-        near = get_close_matches(name, names, n=1)
-        hint = f"did you mean {near[0]!r}?" if near else f"expected one of {', '.join(names)}"
+        nearest = get_close_matches(name, names, n=1)
+        hint = f"did you mean {nearest[0]!r}?" if nearest else f"expected one of {', '.join(names)}"
         super().__init__(f"unknown {what} {name!r}", where=where, hint=hint, subject=subject)

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Sequence
 
 
 def escape_control(text: str) -> str:
-    r"""The text with control characters as escapes, so that no terminal obeys them and a line stays one line.
+    r"""The text with control characters as escapes, so that no terminal interprets them and a line stays one line.
 
     >>> escape_control("a\nb")
     'a\\nb'
@@ -31,10 +31,10 @@ def delimited_rows(rows: Iterable[Sequence[object]], delimiter: str = ",") -> st
 
 
 def delimited_cell(cell: object, delimiter: str) -> str:
-    """A number as Python writes it, or text, in quotes where readers would mistake it.
+    """A number as Python writes it, or text, in quotes where readers would otherwise change it.
 
-    They would where it begins with `#` (a comment), has blanks at an end, or has any character that delimits cells in
-    this or another dialect.
+    Quotes are needed where the text begins with `#` (a comment), has blanks at an end, or has any character that
+    delimits cells in this or another dialect.
     """
     if not isinstance(cell, str):
         return str(cell)

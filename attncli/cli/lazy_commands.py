@@ -86,7 +86,7 @@ class LazyCommandGroup(_LazyOptions, TyperGroup):
 
     @contextmanager
     def _listing(self) -> Iterator[None]:
-        """A block in which `get_command` imports nothing."""
+        """A block in which `get_command` imports no command."""
         self.is_listing = True
         try:
             yield
@@ -101,8 +101,8 @@ class LazyCommand(_LazyOptions, TyperCommand):
 def _select_parameters(parameters: list[Any], args: Sequence[str] | None, context: Any) -> list[Any]:
     """The positional parameters, and the options that are among the arguments.
 
-    All parameters outside parsing (`args` is None), where help is asked for (it lists them), or where an option is
-    unknown (the error suggests the nearest one).
+    All parameters outside parsing (`args` is None), where an option requests help (which lists them), or where an
+    option is unknown (the error suggests the nearest one).
     """
     if args is None:
         return parameters
@@ -121,7 +121,7 @@ def _select_parameters(parameters: list[Any], args: Sequence[str] | None, contex
 
 
 def _is_optional_text(parameter: Any) -> bool:
-    """Whether a parameter takes any text, or none."""
+    """Whether a parameter is optional and its value any text."""
     annotation = getattr(getattr(parameter, "type_descriptor", None), "annotation", None)
     return annotation in (str, list[str]) and not parameter.required
 
@@ -133,7 +133,7 @@ def _keep_text(_context: Any, value: Any) -> Any:
 
 @contextmanager
 def _usage_errors_as_attn_errors() -> Iterator[None]:
-    """Turn a usage error into an AttnError that says which help to read."""
+    """Raise usage errors as AttnErrors that name the command of the help."""
     try:
         yield
     except typer.TyperException as error:

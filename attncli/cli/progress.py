@@ -13,7 +13,7 @@ DELAY = 1.0  # seconds of work before the bar appears
 
 
 class ProgressBar:
-    """A callback `(done, total)` that shows what is being done, how much of it is done, and the time that is left.
+    """A callback `(done, total)` that shows the description of the work, its progress, and the remaining time.
 
     The bar appears after DELAY seconds and is removed when the `with` block ends. `is_shown=False` never shows it.
     """
@@ -45,9 +45,9 @@ class ProgressBar:
         self.bar.update(self.task, completed=done)
 
     def count_lines(self, chunks: Iterable[str], total: int) -> Iterator[str]:
-        """The chunks of a text of about `total` lines; each counts as done when the next one is asked for.
+        """The chunks of a text of about `total` lines; each counts as done when the next one is requested.
 
-        When all lines are done the bar is about to go, so that it is not updated, or shown for a text of one chunk.
+        The last chunk does not update the bar, which is removed after it; a text of one chunk shows none.
         """
         done = 0
         for chunk in chunks:

@@ -1,4 +1,4 @@
-"""Standard output and standard error: writing to them, and what is known of the terminal."""
+"""Standard output and standard error: writing to them, and the properties of the terminal."""
 
 import os
 import shutil
@@ -15,7 +15,7 @@ BUFFER_SIZE = 2**16  # characters
 
 
 def buffer_chunks(chunks: Iterable[str]) -> Iterator[str]:
-    """The chunks of a text, small ones joined until they are worth a call to the system."""
+    """The chunks of a text, small ones joined to BUFFER_SIZE characters or more, so that there are few system calls."""
     buffer, size = list[str](), 0
     for chunk in chunks:
         buffer.append(chunk)
@@ -54,7 +54,7 @@ def is_terminal() -> bool:
 
 
 def output_target() -> TextTarget:
-    """What standard output can show; Rich itself reads NO_COLOR."""
+    """The text target that standard output is; Rich itself reads NO_COLOR."""
     is_dumb = os.environ.get("TERM") == "dumb"
     is_forced = bool(os.environ.get("FORCE_COLOR"))
     width = shutil.get_terminal_size().columns if is_terminal() else None
@@ -62,5 +62,5 @@ def output_target() -> TextTarget:
 
 
 def _is_utf8() -> bool:
-    """Whether standard output takes every character."""
+    """Whether standard output can encode every character."""
     return sys.stdout is None or sys.stdout.encoding.lower().replace("-", "") == "utf8"

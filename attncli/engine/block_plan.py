@@ -17,38 +17,41 @@ class PlanParts:
     """The nodes of a plan that are evaluated before the blocks, in blocks, and after them, each in order.
 
     Nodes of blocks have an axis of queries and one of keys, or depend on such nodes, up to the context. Inner
-    quantities go with the node that they pass by. What `lazy` names is repeated for query heads block by block.
+    quantities belong to the node whose function computes them. The arrays in `repeats` are repeated for query heads
+    block by block.
     """
 
     before: Sequence[Node]
     in_blocks: Sequence[Node]
     after: Sequence[Node]
-    lazy: Mapping[str, str]  # a repeated array: the node that it repeats
+    repeats: Mapping[str, str]  # a repeated array: the node that it repeats
 
 
 def split_plan(plan: Plan, select: Collection[str]) -> PlanParts:
-    """Split a plan; of the repeated keys and values only those that `select` names are made whole."""
+    """Split a plan; of the repeated keys and values only those in `select` are computed whole, before the blocks."""
     context = plan.results["context"]
-    paired, after = set[str](), set[str]()
+    block_names, after_names = set[str](), set[str]()
     for node in plan.nodes:
         sources = set(node.inputs.values())
         if node.is_input or node.tapped_from is not None:
             continue
-        if context in sources or sources & after:
-            after.add(node.name)
-        elif ("n" in node.letters and {"m", "m+1"} & set(node.letters)) or sources & paired:
-            paired.add(node.name)
-    paired |= {node.name for node in plan.nodes if node.tapped_from in paired}
-    lazy = {
+        if context in sources or sources & after_names:
+            after_names.add(node.name)
+        elif ("n" in node.letters and {"m", "m+1"} & set(node.letters)) or sources & block_names:
+            block_names.add(node.name)
+    block_names |= {node.name for node in plan.nodes if node.tapped_from in block_names}
+    repeats = {
         node.name: node.inputs["x"]
         for node in plan.nodes
-        if node.function is repeat_kv and node.name not in select and node.name not in paired
+        if node.function is repeat_kv and node.name not in select and node.name not in block_names
     }
     return PlanParts(
-        before=[n for n in plan.nodes if n.name not in paired and n.name not in after and n.name not in lazy],
-        in_blocks=[n for n in plan.nodes if n.name in paired],
-        after=[n for n in plan.nodes if n.name in after],
-        lazy=lazy,
+        before=[
+            n for n in plan.nodes if n.name not in block_names and n.name not in after_names and n.name not in repeats
+        ],
+        in_blocks=[n for n in plan.nodes if n.name in block_names],
+        after=[n for n in plan.nodes if n.name in after_names],
+        repeats=repeats,
     )
 
 
@@ -56,12 +59,12 @@ def split_plan(plan: Plan, select: Collection[str]) -> PlanParts:
 class BlockPlan:
     """The nodes from queries and keys to scores, those from scores to the context, and the arrays that they read.
 
-    `scores` names the node that the normalizer (or the sink before it) reads.
+    `score_nodes` end with the node of the name `scores`, which the normalizer (or the sink before it) reads.
     """
 
     inputs: Mapping[str, BlockInput]
-    scoring: Sequence[Node]
-    answering: Sequence[Node]
+    score_nodes: Sequence[Node]
+    context_nodes: Sequence[Node]
     scores: str
     lengths: Lengths
     precision: Precision
@@ -74,7 +77,7 @@ class BlockPlan:
     @property
     def nodes(self) -> Sequence[Node]:
         """Every computed node, in order."""
-        return (*self.scoring, *self.answering)
+        return (*self.score_nodes, *self.context_nodes)
 
     def inputs_of_block(self, block: Block, *, with_query_axis: bool) -> dict[str, Array]:
         """The parts of the inputs that belong to a block: of those with a query axis, or of the others."""
@@ -110,7 +113,7 @@ def make_block_plan(
     names = {node.name for node in nodes}
     inputs = {}
     for name in dict.fromkeys(source for node in nodes for source in node.inputs.values() if source not in names):
-        node = plan.by_name[parts.lazy.get(name, name)]
+        node = plan.by_name[parts.repeats.get(name, name)]
         inputs[name] = BlockInput(name, values[node.name], node.letters, node.is_lookup)
     end = 1 + next(at for at, node in enumerate(nodes) if node.name == scores)
     return BlockPlan(inputs, nodes[:end], nodes[end:], scores, lengths, precision)

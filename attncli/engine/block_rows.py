@@ -1,4 +1,4 @@
-"""Whole rows: the nodes of a block of queries evaluated over all keys that they see, as in the whole table."""
+"""Whole rows: the nodes of a block of queries evaluated over all visible keys, as in the whole table."""
 
 from collections.abc import Mapping, Sequence
 
@@ -15,24 +15,24 @@ def compute(plan: BlockPlan, arrays: Values, names: Sequence[str]) -> Values:
 
     `arrays` are the parts of all inputs that belong to the block.
     """
-    values, wanted = dict(arrays), set(names)
+    values, selected = dict(arrays), set(names)
     for node in plan.nodes:
-        keep = values.__setitem__ if wanted & set(node.taps.values()) else None
+        keep = values.__setitem__ if selected & set(node.taps.values()) else None
         values[node.name] = evaluate(node, values, plan.precision, keep)
     return {name: values[name] for name in names}
 
 
 def key_bounds(plan: BlockPlan, arrays: Mapping[str, Array]) -> KeyBounds:
-    """The keys that some of a block's queries may see, and those that all of them see, as far as the masks say."""
-    first, end, every = 0.0, float(plan.lengths.keys), (0.0, float(plan.lengths.keys))
-    for node in plan.scoring:
+    """The key ranges of a block outside which all cells are masked, and inside which none is, by all masks together."""
+    first, end, all_visible = 0.0, float(plan.lengths.keys), (0.0, float(plan.lengths.keys))
+    for node in plan.score_nodes:
         record = node.record
         if record is None or record.kind != "mask":
             continue
-        if record.key_bounds is None:  # it may hide any key from any query
-            every = (0.0, 0.0)
+        if record.key_bounds is None:  # it may mask any cell
+            all_visible = (0.0, 0.0)
             continue
         bounds = record.key_bounds(**node.arguments(arrays), **node.options)
         first, end = max(first, bounds.any_visible[0]), min(end, bounds.any_visible[1])
-        every = max(every[0], bounds.all_visible[0]), min(every[1], bounds.all_visible[1])
-    return KeyBounds((first, max(end, first)), every if every[0] < every[1] else (first, first))
+        all_visible = max(all_visible[0], bounds.all_visible[0]), min(all_visible[1], bounds.all_visible[1])
+    return KeyBounds((first, max(end, first)), all_visible if all_visible[0] < all_visible[1] else (first, first))

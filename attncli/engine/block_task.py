@@ -13,13 +13,13 @@ from attncli.engine.tile_plan import TilePlan
 CONTEXT, WEIGHTS = "context", "weights"
 
 
-class Cancelled(Exception):  # noqa: N818 - it is no error
-    """The block's result is no longer wanted."""
+class Cancelled(Exception):  # noqa: N818 - it stops a task early, and is no error
+    """The result of the block is not needed any more."""
 
 
 @dataclass(frozen=True)
 class BlockResult:
-    """The values of the wanted nodes of a block, which queries attend to anything, and the range of keys computed."""
+    """The values of the selected nodes of a block, which queries attend to anything, and the range of keys computed."""
 
     values: Mapping[str, Array]
     attends: Array
@@ -28,9 +28,9 @@ class BlockResult:
 
 @dataclass(frozen=True)
 class BlockTask:
-    """What every block reads, and how it is computed: tile by tile, or in whole rows for the named nodes.
+    """The arrays that every block reads, and how a block is computed: in tiles, or in whole rows of the nodes `names`.
 
-    With `every_key` rows have all keys, also those that the masks hide from the whole block.
+    With `every_key` rows have all keys, also those that are masked for the whole block.
     """
 
     plan: BlockPlan
@@ -43,14 +43,14 @@ class BlockTask:
         return self.plan.inputs_of_block(block, with_query_axis=True)
 
     def steps(self, block: Block, query_inputs: Mapping[str, Array]) -> Generator[None, None, BlockResult]:
-        """Compute a block from the parts that belong to its queries; at each pause the work may be cancelled."""
+        """Compute a block from the parts that belong to its queries; a caller may stop at each yield."""
         arrays = self.plan.inputs_of_block(block, with_query_axis=False) | dict(query_inputs)
         with np.errstate(all="ignore"):
             if self.tile_plan is not None:
                 context, attends = yield from tiles.compute(self.plan, self.tile_plan, arrays)
                 return BlockResult({CONTEXT: context}, attends, (0, self.plan.lengths.keys))
             first, end = map(int, block_rows.key_bounds(self.plan, arrays).any_visible)
-            if self.every_key or first == end:  # the weights of a query that sees nothing say so themselves
+            if self.every_key or first == end:  # a query without visible keys needs its row of zeros
                 first, end = 0, self.plan.lengths.keys
             values = block_rows.compute(self.plan, self.plan.slice_keys(arrays, first, end), (*self.names, WEIGHTS))
             attends = (values[WEIGHTS] != 0).any(axis=-1)
@@ -60,7 +60,7 @@ class BlockTask:
 def compute(
     task: BlockTask, block: Block, query_inputs: Mapping[str, Array], is_cancelled: Callable[[], bool] = bool
 ) -> BlockResult:
-    """Compute a block of a task, wherever it runs; raises Cancelled at a pause where `is_cancelled()`."""
+    """Compute a block of a task, wherever it runs; raises Cancelled at a yield where `is_cancelled()`."""
     with closing(task.steps(block, query_inputs)) as steps:  # by this thread, whose floating-point state it changed
         while True:
             try:

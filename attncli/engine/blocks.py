@@ -1,4 +1,4 @@
-"""Blocks: some batch items, heads and queries, and the part of each array that belongs to them."""
+"""Blocks: ranges of batch items, heads and queries, and the part of each array that belongs to them."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -32,7 +32,7 @@ class Block:
     queries: slice
 
     def index(self, axes: Letters) -> tuple[slice, ...]:
-        """Where the block is in an array with these axes."""
+        """The index of the block in an array with these axes."""
         along = {"b": self.items, "h": self.heads, "n": self.queries}
         return tuple(along.get(letter, ALL) for letter in axes)
 
@@ -96,8 +96,8 @@ def astype_float(x: Array, dtype: str) -> Array:
 def make_blocks(lengths: Lengths, rows: int, keys: int, cells: int) -> Iterator[Block]:
     """All blocks of at most `rows` queries, which with `keys` keys have about `cells` cells, the last queries first.
 
-    Heads that fit are taken together, those of one key head or of several whole ones; then batch items. Where masks
-    hide later keys, the last queries see most: the longest work begins first.
+    A block has as many heads as fit, those of one key head or of several whole ones; then batch items. With causal
+    masks the last queries have most keys: the blocks that take longest are first.
     """
     rows = min(rows, lengths.queries)
     parts = max(cells // (rows * keys), 1)

@@ -30,9 +30,9 @@ def run_blockwise(plan: Plan, problem: ProblemSpec, select: Sequence[str], optio
     lengths = Lengths(layout.batch or 1, layout.heads, layout.kv_heads, *table.shape[-2:])
     block_plan = make_block_plan(plan, parts, engine.values, lengths, problem.precision)
     in_blocks = {node.name: node for node in parts.in_blocks}
-    wanted = [in_blocks[name] for name in dict.fromkeys((*names, CONTEXT)) if name in in_blocks]
-    buffers = ResultBuffers(block_plan, wanted, options.allocate)
-    _fill(buffers, problem, options, any(node.stage == "mask" for node in block_plan.scoring), parts.in_blocks)
+    selected = [in_blocks[name] for name in dict.fromkeys((*names, CONTEXT)) if name in in_blocks]
+    buffers = ResultBuffers(block_plan, selected, options.allocate)
+    _fill(buffers, problem, options, any(node.stage == "mask" for node in block_plan.score_nodes), parts.in_blocks)
     engine.values |= buffers.values
     engine.notes |= buffers.notes(problem.selected_query_labels)
     engine.run(parts.after)
@@ -40,8 +40,8 @@ def run_blockwise(plan: Plan, problem: ProblemSpec, select: Sequence[str], optio
 
 
 @dataclass(frozen=True)
-class _Cut:
-    """The blocks of a problem, and what is computed in each."""
+class _BlockedTask:
+    """The blocks of a problem, and the task that computes each of them."""
 
     task: BlockTask
     blocks: Sequence[Block]
@@ -53,31 +53,31 @@ def _fill(
     """Compute every block and keep its results."""
     names = list(buffers.values)
     if names == [CONTEXT] and can_tile(problem.normalize, problem.context):
-        cut = _cut_tiles(buffers.plan, problem, options.sizes, is_masked)
+        work = _tile_work(buffers.plan, problem, options.sizes, is_masked)
     else:
-        cut = _cut_rows(buffers, options.sizes, nodes)
-    with executor(options) as run, closing(run(cut.task, cut.blocks, buffers.keep)) as done:
-        for number, _ in enumerate(done, 1):
+        work = _row_work(buffers, options.sizes, nodes)
+    with executor(options) as run, closing(run(work.task, work.blocks, buffers.keep)) as finished:
+        for number, _ in enumerate(finished, 1):
             if options.progress is not None:
-                options.progress(number, len(cut.blocks))
+                options.progress(number, len(work.blocks))
 
 
-def _cut_tiles(plan: BlockPlan, problem: ProblemSpec, sizes: BlockSizes, is_masked: bool) -> _Cut:
+def _tile_work(plan: BlockPlan, problem: ProblemSpec, sizes: BlockSizes, is_masked: bool) -> _BlockedTask:
     """Blocks that are computed tile by tile."""
     lengths = plan.lengths
     rows = sizes.masked_rows if is_masked else _even_rows(lengths.queries, sizes.rows)
     keys = min(max(sizes.tile_cells // rows, 1), lengths.keys)
     with np.errstate(all="ignore"):
         task = BlockTask(*make_tile_plan(plan, problem.normalize, keys, sizes))
-    return _Cut(task, list(make_blocks(lengths, rows, keys, sizes.tile_cells)))
+    return _BlockedTask(task, list(make_blocks(lengths, rows, keys, sizes.tile_cells)))
 
 
-def _cut_rows(buffers: "ResultBuffers", sizes: BlockSizes, nodes: Sequence[Node]) -> _Cut:
+def _row_work(buffers: "ResultBuffers", sizes: BlockSizes, nodes: Sequence[Node]) -> _BlockedTask:
     """Blocks that are computed in whole rows."""
     lengths, names = buffers.plan.lengths, tuple(buffers.values)
     numbers = lengths.keys * max(map(_numbers_per_pair, nodes))
     task = BlockTask(buffers.plan, None, names, buffers.every_key)
-    return _Cut(task, list(make_blocks(lengths, max(sizes.row_cells // numbers, 1), numbers, sizes.row_cells)))
+    return _BlockedTask(task, list(make_blocks(lengths, max(sizes.row_cells // numbers, 1), numbers, sizes.row_cells)))
 
 
 def _numbers_per_pair(node: Node) -> int:
@@ -87,29 +87,30 @@ def _numbers_per_pair(node: Node) -> int:
 
 
 def _even_rows(queries: int, most: int) -> int:
-    """How many queries a block has where there is an even number of blocks, none of more than `most`."""
+    """The number of queries of a block, at most `most`, that makes the number of blocks even."""
     return -(-queries // (2 * -(-queries // (2 * most))))
 
 
 class ResultBuffers:
-    """The wanted results as blocks fill them, and which queries attend to anything."""
+    """Arrays of the selected results, which blocks fill, and which queries attend to anything."""
 
     def __init__(self, plan: BlockPlan, nodes: Sequence[Node], allocate: Allocate) -> None:
         self.plan = plan
         self.nodes = {node.name: node for node in nodes}
         self.values: dict[str, Array] = {}
         for name, node in self.nodes.items():
-            room = allocate if "m" in node.letters else in_memory
-            self.values[name] = room(name, node.shape, np.dtype(bool if node.is_boolean else plan.precision.numpy_name))
+            allocate_value = allocate if "m" in node.letters else in_memory
+            dtype = np.dtype(bool if node.is_boolean else plan.precision.numpy_name)
+            self.values[name] = allocate_value(name, node.shape, dtype)
         self.attends = np.zeros(self.values[CONTEXT].shape[:-1], dtype=bool)
 
     @property
     def every_key(self) -> bool:
-        """Whether a node is wanted that has cells for hidden keys too."""
+        """Whether a selected node has cells also for masked keys."""
         return any({"m", "m+1"} & set(node.letters) for name, node in self.nodes.items() if name != WEIGHTS)
 
     def keep(self, block: Block, result: BlockResult) -> None:
-        """Put the results of a block in their place; the weights of keys that no query of it may see are 0."""
+        """Copy the results of a block to its part of the arrays; weights outside its visible keys are 0."""
         for name, value in result.values.items():
             table = self.values[name]
             index = block.index(self.nodes[name].letters)
@@ -123,7 +124,7 @@ class ResultBuffers:
         self.attends[block.index(self.nodes[CONTEXT].letters[:-1])] = result.attends
 
     def notes(self, labels: Sequence[str]) -> Mapping[str, tuple[str, ...]]:
-        """Warnings by step: the weights, or else the context, say which queries attend to nothing."""
+        """Warnings by step; the one on queries that attend to nothing belongs to the weights, else to the context."""
         empty = empty_rows_warning(~self.attends, self.nodes[CONTEXT].letters[:-1], labels)
         notes = {WEIGHTS if WEIGHTS in self.values else CONTEXT: empty}
         notes[CONTEXT] = (*notes.get(CONTEXT, ()), *self._overflow_warnings())
@@ -135,8 +136,8 @@ class ResultBuffers:
         if finite.all():
             return ()
         at = np.unravel_index(int(finite.argmin()), finite.shape)
-        place = dict(zip(self.nodes[CONTEXT].letters, map(int, at), strict=False))
-        block = Block(*(slice(place.get(letter, 0), place.get(letter, 0) + 1) for letter in "bhn"))
+        position = dict(zip(self.nodes[CONTEXT].letters, map(int, at), strict=False))
+        block = Block(*(slice(position.get(letter, 0), position.get(letter, 0) + 1) for letter in "bhn"))
         arrays = self.plan.all_inputs_of_block(block)
         nodes = self.plan.nodes
         with np.errstate(all="ignore"):
@@ -144,4 +145,4 @@ class ResultBuffers:
         warnings = (
             overflow_warning(node.name, node.stage, node.arguments(values), values[node.name]) for node in nodes
         )
-        return tuple(warning for found in warnings for warning in found)
+        return tuple(warning for warnings_of_node in warnings for warning in warnings_of_node)

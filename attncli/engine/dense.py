@@ -33,7 +33,9 @@ class DenseEngine:
 
     def _compute(self, node: Node) -> None:
         """Evaluate a computed node and its inner quantities."""
-        with np.errstate(over="ignore", invalid="ignore", divide="ignore", under="ignore"):  # the warnings say so
+        with np.errstate(
+            over="ignore", invalid="ignore", divide="ignore", under="ignore"
+        ):  # overflow_warning reports it
             try:
                 value = evaluate(node, self.values, self.precision, self.values.__setitem__)
             except MemoryError:

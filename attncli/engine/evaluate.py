@@ -16,8 +16,8 @@ def evaluate(
 ) -> Array:
     """The value of a computed node, from those of its inputs by name.
 
-    What is computed is computed in the wider type of `precision` and rounded at the end; what is only counted or moved
-    is left as it is. `keep(name, value)` gets each inner quantity, rounded, under the name of its node.
+    Functions compute in the wider type of `precision`, and their result is rounded; those of exact nodes only count or
+    move numbers, whose type stays. `keep(name, value)` gets each inner quantity, rounded, under the name of its node.
     """
     assert node.function is not None
     arguments = node.arguments(values)
@@ -26,11 +26,10 @@ def evaluate(
     arguments = {name: precision.computing(x) for name, x in arguments.items()}
     if keep is None or not node.taps:
         return precision.stored(np.asarray(node.function(**arguments, **node.options)))
-    listen = keep
 
     def tap(name: str, value: Array) -> Array:
-        listen(node.taps[name], precision.stored(value))
-        return value  # what is shown is rounded; what is computed on is not
+        keep(node.taps[name], precision.stored(value))
+        return value  # the kept value is rounded; the function goes on with the unrounded one
 
     return precision.stored(np.asarray(node.function(**arguments, **node.options, tap=tap)))
 

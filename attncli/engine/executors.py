@@ -16,8 +16,8 @@ from attncli.engine.blocks import Block
 from attncli.engine.options import SERIAL, THREADS, RunOptions
 
 INSTALL = "pip install 'attncli[dask]'"
-TIMEOUT = 10  # seconds until a scheduler has to answer
-RETRIES = 5  # of a block whose worker died
+TIMEOUT = 10  # seconds within which a scheduler must be reached
+RETRIES = 5  # of a block whose worker process ended
 
 Keep = Callable[[Block, BlockResult], None]
 Prepare = Callable[[BlockTask], Callable[[Block, Mapping[str, Array]], "Future[BlockResult]"]]
@@ -29,27 +29,27 @@ def run_blocks(
 ) -> Generator[Block]:
     """Compute every block of a task and keep its result, in order; yields each block once it is kept.
 
-    `prepare(task)` returns the function that submits one block of it; `ahead` blocks are submitted beyond the one that
-    is waited for.
+    `prepare(task)` returns the function that submits one block of it; `ahead` blocks are submitted beyond the
+    oldest unfinished one.
     """
     submit = prepare(task)
-    waiting: deque[tuple[Block, Future[BlockResult]]] = deque()
+    pending: deque[tuple[Block, Future[BlockResult]]] = deque()
 
     def finish() -> Block:
         """Wait for the oldest block and keep its result."""
-        block, future = waiting.popleft()
+        block, future = pending.popleft()
         keep(block, future.result())
         return block
 
     try:
         for block in blocks:
-            waiting.append((block, submit(block, task.query_inputs(block))))
-            if len(waiting) > ahead:
+            pending.append((block, submit(block, task.query_inputs(block))))
+            if len(pending) > ahead:
                 yield finish()
-        while waiting:
+        while pending:
             yield finish()
-    finally:  # after an error or an interrupt: what has not begun never will
-        for _, future in waiting:
+    finally:  # after an error or an interrupt no further block begins
+        for _, future in pending:
             future.cancel()
 
 
@@ -67,7 +67,7 @@ class SerialExecutor(Executor):
 def executor(options: RunOptions) -> Iterator[Run]:
     """The function that runs blocks on the executor that the options name.
 
-    Raises AttnError where a scheduler does not answer, has no workers, or loses them.
+    Raises AttnError where a scheduler can't be reached, has no workers, or loses them.
     """
     if options.executor not in (SERIAL, THREADS):
         with _dask(options.executor) as run:
@@ -83,7 +83,7 @@ def executor(options: RunOptions) -> Iterator[Run]:
                 ahead=ahead,
             )
         finally:
-            cancelled.set()  # what has begun ends at its next pause
+            cancelled.set()  # blocks that have begun end at their next yield
 
 
 @cache
@@ -100,15 +100,15 @@ def cores() -> int:
 def _one_blas_thread() -> AbstractContextManager[Any]:
     """Limit BLAS to one thread: each worker has a core, and products have the same last digits with any number of them.
 
-    Without threadpoolctl nothing is limited.
+    Without threadpoolctl there is no limit.
     """
-    libraries = _libraries()
-    return nullcontext() if libraries is None else libraries.limit(limits=1, user_api="blas")
+    controller = _blas_controller()
+    return nullcontext() if controller is None else controller.limit(limits=1, user_api="blas")
 
 
 @cache
-def _libraries() -> Any:
-    """The linear algebra libraries that are loaded; they are looked for once."""
+def _blas_controller() -> Any:
+    """The controller of the linear algebra libraries that are loaded; they are searched once."""
     try:
         from threadpoolctl import ThreadpoolController  # noqa: PLC0415 - an optional extra
     except ImportError:

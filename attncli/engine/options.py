@@ -26,26 +26,27 @@ def is_executor(name: str) -> bool:
 
 @dataclass(frozen=True)
 class BlockSizes:
-    """How a problem is cut; the same whatever the number of workers, and so are the last digits.
+    """Sizes of blocks and tiles; they do not depend on the number of workers, and so neither do the last digits.
 
     A problem of at most `dense_cells` scores, all heads and batch items together, is computed whole.
     """
 
     dense_cells: int = 2**17
     rows: int = 1024  # queries of a block that is computed tile by tile, at most
-    masked_rows: int = 512  # where masks hide some keys: smaller blocks waste less at the edges of what is visible
+    masked_rows: int = 512  # where keys are masked: smaller blocks compute fewer masked cells
     tile_cells: int = 2**18  # scores of a tile: they stay in a core's second-level cache
-    min_unmasked_keys: int = 128  # keys that all queries see are computed apart from the others if so many
+    min_unmasked_keys: int = 128  # so many keys that are visible to all queries get tiles of their own
     row_cells: int = 2**19  # numbers of the largest step of a block that is computed in whole rows
 
 
 @dataclass(frozen=True)
 class RunOptions:
-    """How a plan is run.
+    """Options of running a plan: executor, allocator, progress callback, sizes of blocks.
 
     `allocate(name, shape, dtype)` returns the array that a large result is written to; `progress(done, total)` is
-    called after each block. `blas_is_limited` says that NumPy's linear algebra library was told to use one thread
-    before it was loaded. Raises UnknownNameError where the executor is neither "threads" nor "serial" nor an address.
+    called after each block. `blas_is_limited` says that NumPy's linear algebra library has been limited to one
+    thread before it was loaded. Raises UnknownNameError where the executor is
+    neither "threads" nor "serial" nor an address.
     """
 
     executor: str = THREADS

@@ -25,19 +25,19 @@ def run(
 
     With `every_step` all steps are kept, whatever the size of the problem; without it a large one is computed in
     blocks, and of its tables of scores and weights the selected ones are kept. Raises UnknownNameError where `select`
-    has a name that is no result, AttnError where memory does not suffice or an executor does not answer.
+    has a name that is no result, AttnError where memory does not suffice or an executor can't be reached.
     """
     select = (select,) if isinstance(select, str) else tuple(select)
     plan = plan_of(problem)
     for name in select:
-        plan.resolve(name)  # an unknown name is met before any work
+        plan.resolve(name)  # raises before anything is computed
     table = plan["weights"]
     if every_step or math.prod(table.shape) <= options.sizes.dense_cells:
         engine = DenseEngine(plan, problem, problem.precision)
         engine.run(plan.nodes)
         steps: Iterable[Step] = engine.steps()
     else:
-        from attncli.engine.blockwise import run_blockwise  # noqa: PLC0415 - small problems need none of it
+        from attncli.engine.blockwise import run_blockwise  # noqa: PLC0415 - small problems are computed whole
 
         steps = run_blockwise(plan, problem, select, options)
     pipeline = {key: str(getattr(problem, key)) for key in ("score", "normalize", "context")}
@@ -47,11 +47,11 @@ def run(
 def labels(problem: ProblemSpec) -> dict[str, tuple[str, ...]]:
     """The names of the entries along the axes of queries and keys, by letter."""
     keys, past = problem.key_labels, problem.past_count
-    named = {
+    labels_by_letter = {
         "n": problem.selected_query_labels,
         "q": problem.query_labels,
         "m": keys,
         "p": keys[:past],
         "k": keys[past:],
     }
-    return named if problem.sink is None else {**named, "m+1": (*keys, "sink")}
+    return labels_by_letter if problem.sink is None else {**labels_by_letter, "m+1": (*keys, "sink")}

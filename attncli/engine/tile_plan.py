@@ -12,21 +12,22 @@ from attncli.base.lazy_numpy import Array, np
 from attncli.engine.block_plan import BlockPlan
 from attncli.engine.blocks import BlockInput
 from attncli.engine.options import BlockSizes
+from attncli.ops.elementwise import scale as scale_scores
 from attncli.ops.masks import apply_mask
-from attncli.ops.registry import Operator, OperatorRecord, record_of
+from attncli.ops.records import Operator, OperatorRecord
+from attncli.ops.registry import record_of
 from attncli.ops.rules import Factorization, OnlineNormalizer
-from attncli.ops.scores import scale as scale_scores
 from attncli.plan.graph import Node
 
-EXP_LIMIT = 30.0  # exponentials of numbers up to here, of either sign, neither overflow nor vanish,
-MAX_VALUE = 1e15  # nor do their products with values up to here
+EXP_LIMIT = 30.0  # exponentials of numbers up to this absolute value neither overflow nor vanish,
+MAX_VALUE = 1e15  # nor do their products with values up to this one
 LEFT, RIGHT = "left factor", "right factor"
 LOG2E = 1 / math.log(2)
 
 
 @dataclass(frozen=True)
 class TilePlan:
-    """What is the same for every tile: the nodes up to its scores, and how its keys are accumulated.
+    """What all tiles have in common: the nodes up to the scores, and how keys are accumulated.
 
     `product` names the node that is the product of LEFT and RIGHT, if there is one; `nodes` are those after it.
 
@@ -36,13 +37,13 @@ class TilePlan:
 
     nodes: Sequence[Node]
     scores_before_mask: str
-    visible: str  # the node that says which keys each query sees; only where something hides some
+    visible: str  # the node of the cells that are not masked; "" without masks
     keys: int  # in a tile, at most
-    min_unmasked_keys: int  # to be taken apart from keys that only some queries see
+    min_unmasked_keys: int  # so many keys that are visible to all queries get tiles of their own
     normalizer: Callable[..., Array]
     parameters: Mapping[str, Any]
     dtype: str
-    query: str  # the input that belongs to the queries: they themselves, or the left factor
+    query: str  # the input with the query axis: the queries, or the left factor
     value: str
     values_are_finite: bool
     sink: str | None
@@ -60,21 +61,21 @@ class TilePlan:
 
 
 def can_tile(normalize: Operator, context: Operator) -> bool:
-    """Whether keys can be accumulated tile by tile, in the weights and in what they make of the values."""
+    """Whether both the normalizer and the context can accumulate keys tile by tile."""
     return normalize.record.online is not None and context.record.is_linear
 
 
 def make_tile_plan(plan: BlockPlan, normalize: Operator, keys: int, sizes: BlockSizes) -> tuple[BlockPlan, TilePlan]:
-    """The tile plan of a problem that can be tiled, of `keys` keys a tile, and the block plan with what tiles read."""
+    """The tile plan of a problem that can be tiled, of `keys` keys a tile, and the block plan of its arrays."""
     dtype = plan.precision.working
     inputs = {name: x.astype(dtype) for name, x in plan.inputs.items()}
-    value = inputs[plan.answering[-1].inputs["value"]]
+    value = inputs[plan.context_nodes[-1].inputs["value"]]
     largest = max_row_norm(value.value)
     is_finite = math.isfinite(largest)
-    score, masking = plan.scoring[0], plan.scoring[-1]
+    score, masking = plan.score_nodes[0], plan.score_nodes[-1]
     assert score.record is not None
     tile_plan = TilePlan(
-        nodes=plan.scoring,
+        nodes=plan.score_nodes,
         scores_before_mask=masking.inputs["scores"] if masking.function is apply_mask else plan.scores,
         visible=masking.inputs.get("visible", ""),
         keys=keys,
@@ -85,7 +86,7 @@ def make_tile_plan(plan: BlockPlan, normalize: Operator, keys: int, sizes: Block
         query=score.inputs["query"],
         value=value.name,
         values_are_finite=is_finite,
-        sink=next((node.inputs["sink"] for node in plan.answering if "sink" in node.inputs), None),
+        sink=next((node.inputs["sink"] for node in plan.context_nodes if "sink" in node.inputs), None),
         ones=np.ones((keys, 1), dtype),
     )
     if score.record.factorization is not None:
@@ -95,16 +96,16 @@ def make_tile_plan(plan: BlockPlan, normalize: Operator, keys: int, sizes: Block
 
 
 def _factor(tiles: TilePlan, rule: Factorization, inputs: dict[str, BlockInput], values_are_small: bool) -> TilePlan:
-    """The first node as a product of two factors; the left one takes the scales that follow, since it is small."""
+    """The first node as a product of two factors; the smaller, left one includes the scales that follow."""
     score, *nodes = tiles.nodes
     query, key = inputs[score.inputs["query"]], inputs[score.inputs["key"]]
     name, scale = score.name, rule.scale(query.value.shape[-1])
     if nodes and nodes[0].function is scale_scores:
         name, scale, *nodes = nodes[0].name, scale * nodes[0].options["scale"], *nodes[1:]
-    given = {argument: inputs[source].value for argument, source in score.inputs.items()}
-    del given["query"], given["key"]
-    left = rule.left(query.value, **given, **score.options)
-    right = rule.right(key.value, **given, **score.options)
+    arrays = {argument: inputs[source].value for argument, source in score.inputs.items()}
+    del arrays["query"], arrays["key"]
+    left = rule.left(query.value, **arrays, **score.options)
+    right = rule.right(key.value, **arrays, **score.options)
     exp2_factor = None
     if values_are_small and tiles.rule.exp_scale is not None and all(node.stage == "mask" for node in nodes):
         exp_scale = tiles.rule.exp_scale(tiles.parameters)

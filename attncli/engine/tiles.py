@@ -1,6 +1,6 @@
 """Tiles: a block of queries over some keys at a time, by the online form of the normalizer.
 
-The scores of a tile stand in a buffer that its thread uses again; what is accumulated is divided at the end.
+The scores of a tile are computed in a buffer that its thread reuses; what is accumulated is divided at the end.
 """
 
 import math
@@ -17,28 +17,28 @@ from attncli.ops.masks import apply_mask
 from attncli.ops.rules import KeyBounds
 from attncli.ops.structural import per_head
 
-TILE_ALIGNMENT = 64  # keys that all queries see begin and end at multiples: one key more would make tiles smaller
+TILE_ALIGNMENT = 64  # the range of keys visible to all queries begins and ends at multiples, so that tiles are full
 
 
 class _Scratch(threading.local):
-    """Buffers of one thread, by name, each as large as it ever had to be."""
+    """Buffers of one thread, by name; a buffer grows to the largest size that was requested."""
 
     def __init__(self) -> None:
         self.buffers: dict[str, Array] = {}
 
-    def take(self, name: str, shape: tuple[int, ...], dtype: str) -> Array:
+    def get(self, name: str, shape: tuple[int, ...], dtype: str) -> Array:
         """A buffer of a shape, uninitialized."""
-        size, found = math.prod(shape), self.buffers.get(name)
-        if found is None or found.size < size or found.dtype != dtype:
-            found = self.buffers[name] = np.empty(size, dtype=dtype)
-        return found[:size].reshape(shape)
+        size, buffer = math.prod(shape), self.buffers.get(name)
+        if buffer is None or buffer.size < size or buffer.dtype != dtype:
+            buffer = self.buffers[name] = np.empty(size, dtype=dtype)
+        return buffer[:size].reshape(shape)
 
 
 _SCRATCH = _Scratch()
 
 
 def compute(plan: BlockPlan, tiles: TilePlan, arrays: Values) -> Generator[None, None, tuple[Array, Array]]:
-    """The context of a block, and which of its queries attend to anything; a pause after each tile."""
+    """The context of a block, and which of its queries attend to anything; yields after each tile."""
     accumulator = OnlineAccumulator(tiles, arrays)
     for first, end, is_masked in key_tiles(key_bounds(plan, arrays), tiles.keys, tiles.min_unmasked_keys):
         part = plan.slice_keys(arrays, first, end)
@@ -49,19 +49,23 @@ def compute(plan: BlockPlan, tiles: TilePlan, arrays: Values) -> Generator[None,
 
 
 def key_tiles(bounds: KeyBounds, keys: int, min_unmasked: int) -> Iterator[tuple[int, int, bool]]:
-    """The tiles of at most `keys` keys among those that some query sees: first, end, and whether any cell is masked.
+    """The tiles of at most `keys` keys that are visible to any query: first, end, and whether any cell is masked.
 
-    Keys that all queries see are taken apart from the others where there are at least `min_unmasked` of them.
+    Keys that are visible to all queries get tiles of their own where there are at least `min_unmasked` of them.
     """
     first, end = map(int, bounds.any_visible)
-    unmasked = first, end
+    unmasked_range = first, end
     if bounds.all_visible[0] > first:
-        unmasked = -(-int(bounds.all_visible[0]) // TILE_ALIGNMENT) * TILE_ALIGNMENT, end
+        unmasked_range = -(-int(bounds.all_visible[0]) // TILE_ALIGNMENT) * TILE_ALIGNMENT, end
     if bounds.all_visible[1] < end:
-        unmasked = unmasked[0], int(bounds.all_visible[1]) // TILE_ALIGNMENT * TILE_ALIGNMENT
-    if unmasked[1] - unmasked[0] < min(min_unmasked, end - first):
-        unmasked = (end, end)
-    for low, high, is_masked in ((first, unmasked[0], True), (*unmasked, False), (unmasked[1], end, True)):
+        unmasked_range = unmasked_range[0], int(bounds.all_visible[1]) // TILE_ALIGNMENT * TILE_ALIGNMENT
+    if unmasked_range[1] - unmasked_range[0] < min(min_unmasked, end - first):
+        unmasked_range = (end, end)
+    for low, high, is_masked in (
+        (first, unmasked_range[0], True),
+        (*unmasked_range, False),
+        (unmasked_range[1], end, True),
+    ):
         count = -(-(high - low) // keys)
         for number in range(count):
             yield low + (high - low) * number // count, low + (high - low) * (number + 1) // count, is_masked
@@ -70,10 +74,10 @@ def key_tiles(bounds: KeyBounds, keys: int, min_unmasked: int) -> Iterator[tuple
 def _scores(
     tiles: TilePlan, accumulator: "OnlineAccumulator", part: Values, is_masked: bool, name: str
 ) -> tuple[Array, Array | None]:
-    """The scores of a tile, those of hidden keys −∞; or all scores and which keys are visible."""
+    """The scores of a tile, −∞ where masked; or the scores before masking, and the mask (true where visible)."""
     if tiles.product is not None:
         right = part[RIGHT].swapaxes(-1, -2)
-        buffer = _SCRATCH.take("scores", (*accumulator.rows, right.shape[-1]), tiles.dtype)
+        buffer = _SCRATCH.get("scores", (*accumulator.rows, right.shape[-1]), tiles.dtype)
         part[tiles.product] = np.matmul(part[tiles.query], right, out=buffer)
     # Multiply the exponentials by the 0/1 mask afterwards: faster than exponentiating −∞.
     masks_afterwards = tiles.exp2_factor is not None
@@ -100,7 +104,7 @@ class OnlineAccumulator:
         self.running_max: Array | None = None
         if self.rule.uses_running_max and tiles.exp2_factor is None:
             self.running_max = np.full((*self.rows, 1), self.rule.min_running_max, tiles.dtype)
-        # Where numerators may cancel a denominator of 0 does not say that a query attends to nothing.
+        # Where numerators may cancel, a denominator of 0 does not imply that a query attends to nothing.
         self.attends = np.zeros(self.rows, bool) if self.rule.may_cancel else None
         self.sink_term: Array | float = 0.0
         if tiles.sink is not None:
@@ -123,18 +127,18 @@ class OnlineAccumulator:
         return numerator
 
     def _rescale(self, before: Array, after: Array) -> None:
-        """Multiply what was accumulated under an older running maximum by what that is worth under the new one."""
+        """Multiply what was accumulated with the running maximum `before` by its factor for the maximum `after`."""
         factor = self.rule.numerator(np.where(before == -np.inf, 0, before), after, out=None, **self.tiles.parameters)
         factor = np.where(before == -np.inf, 0, factor)
         if self.denominator is not None:
             self.denominator *= factor
             self.weighted_values *= factor
-            if not self.tiles.values_are_finite:  # a weight that turns out to be 0 takes nothing, not even infinity
+            if not self.tiles.values_are_finite:  # a weight of 0 contributes 0, also of an infinite value
                 np.copyto(self.weighted_values, 0, where=factor == 0)
         self.sink_term = self.sink_term * factor
 
     def add(self, scores: Array, visible: Array | None, value: Array) -> None:
-        """Accumulate a tile, and nothing of what is not visible."""
+        """Accumulate a tile; cells that are not visible contribute 0."""
         numerator = self._numerator(scores)
         if visible is not None:
             np.multiply(numerator, visible, out=numerator)
@@ -143,7 +147,7 @@ class OnlineAccumulator:
         denominator = numerator @ self.tiles.ones[: numerator.shape[-1]]
         product = self.weighted_values
         if self.denominator is not None:
-            product = _SCRATCH.take("product", self.weighted_values.shape, self.tiles.dtype)
+            product = _SCRATCH.get("product", self.weighted_values.shape, self.tiles.dtype)
         if self.tiles.values_are_finite:
             np.matmul(numerator, value, out=product)
         else:
@@ -168,7 +172,7 @@ class OnlineAccumulator:
         if self.rule.extra_denominator is not None:
             largest = np.zeros_like(denominator) if self.running_max is None else self.running_max
             denominator = denominator + self.rule.extra_denominator(largest)
-        if self.attends is not None:  # numerators that cancel make nothing of anything
+        if self.attends is not None:  # a row whose numerators cancel has weights 0
             attends = attends & (denominator[..., 0] != 0)
         if not attends.all():
             empty = denominator == 0

@@ -1,4 +1,4 @@
-"""A problem from files, options or keywords of Python: texts are read, the builder does the rest."""
+"""A problem from files, options or keywords of Python: texts are read, and `problem.build` makes the problem."""
 
 from collections.abc import Mapping
 from pathlib import Path
@@ -14,7 +14,7 @@ from attncli.problem.spec import FIELDS, ProblemSpec
 
 
 def load(path: str | Path) -> ProblemSpec:
-    """The problem in a file; raises AttnError that says what is wrong with it and where."""
+    """The problem in a file; raises AttnError that names the line and the key that are wrong."""
     return assemble(read_document(str(path)))
 
 
@@ -54,7 +54,7 @@ def _path(error: AttnError, values: Mapping[str, Any], given: Mapping[str, RawVa
 
 
 def _prefer_labels_of_options(values: dict[str, Any], given: Mapping[str, RawValue]) -> None:
-    """Labels that come with an array given as an option take the place of labels in a file."""
+    """Replace labels of a file by those of an array that is given as an option."""
     for name, owners in LABELLED_ARRAYS.items():
         for owner in owners:
             if owner not in given or not given[owner].origin.options or (name in given and given[name].origin.options):

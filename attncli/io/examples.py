@@ -1,4 +1,4 @@
-"""Worked examples: problem files in parts, each with what is shown of it and the published numbers beside it."""
+"""Worked examples: problem files in parts, each with the names of results to show and their published numbers."""
 
 import shlex
 from collections.abc import Mapping, Sequence
@@ -20,7 +20,7 @@ from attncli.problem.spec import FIELDS, ProblemSpec
 
 @dataclass(frozen=True)
 class PartKeys:
-    """The keys of a part beside those of its problem, as the file gives them."""
+    """The keys of a part that are not keys of its problem, with their values in the file."""
 
     title: Any = ""
     about: Any = ""
@@ -57,8 +57,8 @@ class Example:
 
 def names() -> list[str]:
     """The worked examples that ship with the program; the tutorial comes first."""
-    found = sorted(file.name.removesuffix(".yaml") for file in _folder().iterdir() if file.name.endswith(".yaml"))
-    return sorted(found, key=lambda name: name != "tutorial")
+    stems = sorted(file.name.removesuffix(".yaml") for file in _folder().iterdir() if file.name.endswith(".yaml"))
+    return sorted(stems, key=lambda name: name != "tutorial")
 
 
 def text(name: str) -> str:
@@ -94,7 +94,7 @@ def _example(document: Document, file: str) -> Example:
 
 
 def _part(base: Document, part: Mapping[str, Any], file: str) -> Part:
-    """A part's problem is the file's, with the part's own keys over it."""
+    """A part, whose problem has the keys of the file, replaced by those of the part."""
     keys = PartKeys(**{key: value for key, value in part.items() if key in PART_KEYS})
     title = str(keys.title)
     origin = Origin(f"{file}, part {title!r}" if title else file, _folder_of(base))
@@ -128,7 +128,7 @@ def _folder_of(base: Document) -> Path:
 
 
 def _options(own: Mapping[str, Any], show: Sequence[str]) -> str:
-    """The options of `attn compute` that stand for a part's own keys."""
+    """The options of `attn compute` that are equivalent to the keys of a part."""
     options = [f"--{key.replace('_', '-')} {shlex.quote(_text(value))}" for key, value in own.items()]
     if tuple(show) != DEFAULT_SELECTION:
         options.append(f"--select {','.join(show)}")

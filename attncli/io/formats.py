@@ -5,9 +5,10 @@ A format is added by one file with its functions and one row here; the functions
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from importlib import import_module
 from pathlib import Path
 from typing import Any, Literal
+
+from attncli.base.lazy_import import import_object
 
 Content = Literal["array", "problem"]
 
@@ -32,8 +33,7 @@ class InputFormat:
         reference = self.read_array if content == "array" else self.read_problem
         if reference is None:
             return None
-        module, _, function = reference.partition(":")
-        read: Callable[..., Any] = getattr(import_module(module), function)
+        read: Callable[..., Any] = import_object(reference)
         return read
 
 

@@ -1,4 +1,4 @@
-"""Where a value was given, and the text of files and of standard input."""
+"""The origin of a value (file, option, Python), and the text of files and of standard input."""
 
 import sys
 from collections.abc import Iterator, Mapping
@@ -43,14 +43,14 @@ PYTHON = Origin(opens_files=False)
 
 @dataclass(frozen=True)
 class RawValue:
-    """A value as it was given, and where."""
+    """A value as the user gave it, and its origin."""
 
     value: Any
     origin: Origin
 
 
 def path_of(name: str) -> Path:
-    """The path of a file by its name, `~` for a home folder; raises AttnError where there can be none."""
+    """The path of a file by its name, with `~` expanded; raises AttnError for a name that is no path."""
     try:
         if "\0" not in name:
             return Path(name).expanduser()

@@ -15,7 +15,7 @@ Document = dict[str, RawValue]
 
 @dataclass(frozen=True)
 class ExampleKeys:
-    """The keys of a worked example beside those of its problem, as the file gives them; `attn compute` ignores them."""
+    """The keys of a worked example that are not keys of its problem, with their values; `attn compute` ignores them."""
 
     title: Any = None
     about: Any = None

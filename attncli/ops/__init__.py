@@ -4,7 +4,9 @@
 # isort: off
 from attncli.ops import (  # noqa: F401 - imported to be registered
     scores,
+    distance_scores,
     normalizers,
+    linear_normalizers,
     sparse_normalizers,
     contexts,
     positions,

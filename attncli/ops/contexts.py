@@ -7,7 +7,8 @@ from typing import Any
 
 from attncli.base.arithmetic import ArithmeticWriter
 from attncli.base.lazy_numpy import Array, np
-from attncli.ops.registry import Quantity, Tap, context, no_tap, structural
+from attncli.ops.decorators import context, structural
+from attncli.ops.records import Quantity, Tap, no_tap
 from attncli.ops.rules import DerivedInput
 
 
@@ -54,13 +55,13 @@ def weighted_sum(weights: Array, value: Array) -> Array:
 def attentional_by_hand(
     write: ArithmeticWriter, weights: Array, value: Array, query: Array, result: Any, *, w: Array
 ) -> list[str]:
-    """The weighted sum of the values [m e], its product with `w` beside the query [d], and the tanh of that."""
+    """The weighted sum of the values [m e], the product of it and the query [d] with `w`, and its tanh."""
     context_vector = weights @ value
-    joined = np.concatenate([context_vector, query])
-    product = joined @ w
+    concatenated = np.concatenate([context_vector, query])
+    product = concatenated @ w
     return [
         write.linear_combination(f"c({write.query})", "e", weights, value, context_vector),
-        write.linear_combination("[c; q]·W", "a", joined, w, product),
+        write.linear_combination("[c; q]·W", "a", concatenated, w, product),
         f"tanh({write(product)}) = {write(result)}",
     ]
 
@@ -112,8 +113,8 @@ def attentional(weights: Array, value: Array, query: Array, *, w: Array, tap: Ta
     array([[0.]])
     """
     context_vector = tap("context_vector", weighted_values(weights, value))
-    joined: Array = np.concatenate([context_vector, query], axis=-1)
-    hidden: Array = np.tanh(joined @ w)
+    concatenated: Array = np.concatenate([context_vector, query], axis=-1)
+    hidden: Array = np.tanh(concatenated @ w)
     return hidden
 
 
@@ -272,7 +273,7 @@ def max_(weights: Array, value: Array) -> Array:
 
 
 def weighted_values(weights: Array, value: Array) -> Array:
-    """`weights @ value`, where a weight of 0 takes nothing: not even NaN or infinity, which masked values may hold.
+    """`weights @ value`, where a weight of 0 contributes 0: also where a masked value is NaN or infinite.
 
     Parameters
     ----------
@@ -300,11 +301,11 @@ def weighted_values(weights: Array, value: Array) -> Array:
         return weights @ value
     total = np.where(finite[..., None, :], weights, 0) @ np.where(finite[..., None], value, 0)
     attended = (weights != 0).any(axis=tuple(range(weights.ndim - 1)))
-    unsound = ~finite.all(axis=tuple(range(finite.ndim - 1)))
-    for key in np.flatnonzero(attended & unsound):
+    non_finite = ~finite.all(axis=tuple(range(finite.ndim - 1)))
+    for key in np.flatnonzero(attended & non_finite):
         weight, row = weights[..., :, key, None], value[..., None, key, :]
-        taken = (weight != 0) & ~finite[..., key, None, None]
-        total += np.where(taken, np.where(taken, weight, 1) * row, 0)
+        contributes = (weight != 0) & ~finite[..., key, None, None]
+        total += np.where(contributes, np.where(contributes, weight, 1) * row, 0)
     return total
 
 

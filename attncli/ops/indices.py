@@ -1,12 +1,12 @@
 """Indices of queries and keys, and the position of each query among the keys; all are counted from 0."""
 
 from attncli.base.lazy_numpy import Array, np
-from attncli.ops.registry import structural
+from attncli.ops.decorators import structural
 
 
 @structural(is_exact=True)
 def count(*, first: int, length: int) -> Array:
-    """first, first + 1, …: `length` numbers.
+    """The indices first, first + 1, …: an array [length].
 
     Examples
     --------

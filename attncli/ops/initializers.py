@@ -5,7 +5,7 @@ from collections.abc import Callable
 from typing import Any, Literal
 
 from attncli.base.lazy_numpy import Array, np
-from attncli.ops.registry import generator
+from attncli.ops.decorators import generator
 
 Stream = Any  # a numpy.random.Generator or a numpy.random.RandomState
 

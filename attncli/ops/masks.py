@@ -1,6 +1,6 @@
 """Masks: rules on the indices of queries and keys, true where the query may attend to the key.
 
-A rule takes any queries and keys by their indices, so that it holds for the whole table and for every block of it.
+A rule gets the indices of any queries and keys, so that one function serves the whole table and every block of it.
 `query_positions` [… n] has the index of the key at each query's position; all indices are counted from 0.
 """
 
@@ -8,21 +8,22 @@ from typing import Any
 
 from attncli.base.arithmetic import ArithmeticWriter
 from attncli.base.lazy_numpy import Array, np
-from attncli.ops.registry import mask, structural
+from attncli.ops.decorators import mask, structural
 from attncli.ops.rules import KeyBounds, MaskSign
+from attncli.ops.tables import table_cells
 
 UNLIMITED = float("inf")
 
 
 def mask_key_bounds(table: Array, query_rows: Array, key_positions: Array) -> KeyBounds:
-    """Key bounds of a block of queries, read off their part of the table."""
+    """Key bounds of a block of queries, from their part of the table."""
     return _bounds_of_table(mask_(table, query_rows, key_positions))
 
 
 def mask_by_hand(
     write: ArithmeticWriter, table: Array, query_rows: Array, key_positions: Array, result: Any
 ) -> list[str]:
-    """What the mask says of one query and one key."""
+    """The value of the mask for one query and one key."""
     return [f"the mask of ({write.query}, {write.key}) is {int(result)}: {_verdict(result)}"]
 
 
@@ -66,14 +67,14 @@ def mask_(table: Array, query_rows: Array, key_positions: Array) -> Array:
 
 
 def bias_key_bounds(table: Array, query_rows: Array, key_positions: Array) -> KeyBounds:
-    """Key bounds of a block of queries, read off their part of the table."""
+    """Key bounds of a block of queries, from their part of the table."""
     return _bounds_of_table(bias(table, query_rows, key_positions))
 
 
 def bias_by_hand(
     write: ArithmeticWriter, table: Array, query_rows: Array, key_positions: Array, result: Any
 ) -> list[str]:
-    """What the bias says of one query and one key."""
+    """The value of the bias for one query and one key."""
     return [f"the bias of ({write.query}, {write.key}) is {'a number' if result else '−∞'}: {_verdict(result)}"]
 
 
@@ -122,7 +123,7 @@ def causal_key_bounds(query_positions: Array, key_positions: Array) -> KeyBounds
 
 
 def causal_by_hand(write: ArithmeticWriter, query_positions: Array, key_positions: Array, result: Any) -> list[str]:
-    """The index of one key beside the position of one query."""
+    """The comparison of the index of one key with the position of one query."""
     sign = "≤" if result else ">"
     return [f"key {key_positions} {sign} position {query_positions} of {write.query}: {_verdict(result)}"]
 
@@ -226,7 +227,7 @@ def key_lengths_key_bounds(key_positions: Array, key_lengths: Array) -> KeyBound
 
 
 def key_lengths_by_hand(write: ArithmeticWriter, key_positions: Array, key_lengths: Array, result: Any) -> list[str]:
-    """The index of one key beside the number of real keys."""
+    """The comparison of the index of one key with the number of real keys."""
     sign = "<" if result else "≥"
     return [f"key {key_positions} {sign} {key_lengths} real keys: {_verdict(result)}"]
 
@@ -300,54 +301,14 @@ def apply_mask(scores: Array, visible: Array) -> Array:
     return np.where(visible, scores, -np.inf).astype(scores.dtype, copy=False)
 
 
-def table_cells(table: Array, query_rows: Array, key_positions: Array, *, fill: float) -> Array:
-    """The cells of a table for some queries and keys.
-
-    Parameters
-    ----------
-    table : array [… q t] or [… 1 t]
-        One row serves every query.
-    query_rows : array [n]
-        The index of each query.
-    key_positions : array [m]
-        The index of each key.
-    fill : number
-        Fills the columns that the table lacks.
-
-    Returns
-    -------
-    array [… n m]
-        A view of the table where the indices are ranges of whole numbers.
-
-    Examples
-    --------
-    >>> table_cells(np.array([[1, 2], [3, 4]]), np.array([1]), np.arange(3), fill=0)
-    array([[3, 4, 0]])
-    """
-    if table.shape[-2] == 1:
-        rows = np.broadcast_to(table, (*table.shape[:-2], len(query_rows), table.shape[-1]))
-    else:
-        rows = table[..., _as_slice(query_rows), :]
-    inside = key_positions < table.shape[-1]
-    if inside.all():
-        return rows[..., _as_slice(key_positions)]
-    return np.where(inside, rows[..., np.where(inside, key_positions, 0)], np.asarray(fill, dtype=table.dtype))
-
-
-def _as_slice(index: Array) -> Any:
-    """An index as a slice where it is a range of whole numbers: such a part of a table need not be copied."""
-    is_range = len(index) == index[-1] - index[0] + 1 and bool((np.diff(index) == 1).all())
-    return slice(int(index[0]), int(index[-1]) + 1) if is_range else index
-
-
 def _bounds_of_table(visible: Array) -> KeyBounds:
-    """The keys from the first visible one to the last, and from the first on those that every query sees."""
+    """The keys from the first visible one to the last, and from the first on those that are visible to every query."""
     leading = tuple(range(visible.ndim - 1))
-    some = np.flatnonzero(visible.any(axis=leading))
+    any_visible = np.flatnonzero(visible.any(axis=leading))
     hidden = np.asarray(~visible.all(axis=leading))
-    if not some.size:
+    if not any_visible.size:
         return KeyBounds((0, 0), (0, 0))
-    first, end = int(some[0]), int(some[-1]) + 1
+    first, end = int(any_visible[0]), int(any_visible[-1]) + 1
     gaps = np.flatnonzero(hidden[first:end])
     return KeyBounds((first, end), (first, first + int(gaps[0]) if gaps.size else end))
 

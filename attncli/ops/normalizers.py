@@ -8,7 +8,8 @@ from typing import Annotated, Any
 
 from attncli.base.arithmetic import ArithmeticWriter
 from attncli.base.lazy_numpy import Array, np
-from attncli.ops.registry import Quantity, Range, Tap, no_tap, normalizer
+from attncli.ops.decorators import normalizer
+from attncli.ops.records import Quantity, Range, Tap, no_tap
 from attncli.ops.rules import OnlineNormalizer
 
 Positive = Annotated[float, Range(above=0)]
@@ -210,9 +211,9 @@ def topk_by_hand(write: ArithmeticWriter, scores: Array, result: Any, *, k: int)
     least = np.sort(scores)[-min(k, len(scores))]
     if scores[write.column] < least:
         return [f"{write(scores[write.column])} is not among the {k} largest scores: 0 = {write(result)}"]
-    kept = scores[scores >= least]
-    terms = write.sum(np.exp(kept - kept.max()))
-    return [f"exp({write.minus(scores[write.column], kept.max())}) / ({terms}) = {write(result)}"]
+    top_scores = scores[scores >= least]
+    terms = write.sum(np.exp(top_scores - top_scores.max()))
+    return [f"exp({write.minus(scores[write.column], top_scores.max())}) / ({terms}) = {write(result)}"]
 
 
 @normalizer(
@@ -258,10 +259,10 @@ def _equal(scores: Array, running_max: Array, *, out: Array | None = None) -> Ar
 
 def hardmax_by_hand(write: ArithmeticWriter, scores: Array, result: Any) -> list[str]:
     """Whether one score is the largest of its row [m], and how many are equal."""
-    largest, own = scores.max(), scores[write.column]
-    if own < largest:
-        return [f"{write(own)} is less than the largest score, {write(largest)}: 0 = {write(result)}"]
-    return [f"{write(own)} is the largest score: 1/{(scores == largest).sum()} = {write(result)}"]
+    largest, score = scores.max(), scores[write.column]
+    if score < largest:
+        return [f"{write(score)} is less than the largest score, {write(largest)}: 0 = {write(result)}"]
+    return [f"{write(score)} is the largest score: 1/{(scores == largest).sum()} = {write(result)}"]
 
 
 @normalizer(
@@ -293,84 +294,6 @@ def hardmax(scores: Array) -> Array:
     """
     largest = _equal(scores, finite_max(scores))
     return safe_divide(largest, largest.sum(axis=-1, keepdims=True))
-
-
-def _visible_scores(scores: Array, _running_max: Array | None, *, out: Array | None = None) -> Array:
-    """The scores themselves as numerators, 0 where a key is masked."""
-    return none(scores)
-
-
-def sum_by_hand(write: ArithmeticWriter, scores: Array, result: Any) -> list[str]:
-    """One score, divided by the sum of its row [m]."""
-    visible = none(scores)
-    if visible.sum() == 0:
-        return [f"the row sums to 0: 0 = {write(result)}"]
-    return [f"{write(visible[write.column])} / ({write.sum(visible)}) = {write(result)}"]
-
-
-@normalizer(
-    formula="aᵢⱼ = sᵢⱼ / Σⱼ sᵢⱼ",
-    shapes=SHAPES,
-    source="Katharopoulos et al. 2020, eq. 3",
-    example={"scores": [[1, 3, 4]], "gives": [[0.125, 0.375, 0.5]]},
-    online=OnlineNormalizer(_visible_scores, uses_running_max=False, may_cancel=True),
-    by_hand=sum_by_hand,
-)
-def sum_(scores: Array) -> Array:
-    """Each score, divided by the sum of its row; a row that sums to 0 becomes zeros.
-
-    Parameters
-    ----------
-    scores : array [… n m]
-        A row for each query; −∞ where a key is masked.
-
-    Returns
-    -------
-    array [… n m]
-        Rows sum to 1, and have negative weights where scores are negative; masked keys count as 0.
-
-    Examples
-    --------
-    >>> sum_(np.array([[1.0, 3.0, 4.0], [1.0, -1.0, 0.0]]))
-    array([[0.125, 0.375, 0.5  ],
-           [0.   , 0.   , 0.   ]])
-    """
-    visible = none(scores)
-    return safe_divide(visible, visible.sum(axis=-1, keepdims=True))
-
-
-def none_by_hand(write: ArithmeticWriter, scores: Array, result: Any) -> list[str]:
-    """The score itself."""
-    return [f"the score is the weight: {write(scores[write.column])} = {write(result)}"]
-
-
-@normalizer(
-    formula="aᵢⱼ = sᵢⱼ",
-    shapes=SHAPES,
-    source="Schlag, Irie & Schmidhuber 2021, attention without softmax",
-    example={"scores": [[1, -3, 4]], "gives": [[1, -3, 4]]},
-    online=OnlineNormalizer(_visible_scores, uses_running_max=False, is_divided=False, may_cancel=True),
-    by_hand=none_by_hand,
-)
-def none(scores: Array) -> Array:
-    """The scores themselves are the weights.
-
-    Parameters
-    ----------
-    scores : array [… n m]
-        A row for each query; −∞ where a key is masked.
-
-    Returns
-    -------
-    array [… n m]
-        The scores, 0 where a key is masked.
-
-    Examples
-    --------
-    >>> none(np.array([[1.0, -3.0, -np.inf]]))
-    array([[ 1., -3.,  0.]])
-    """
-    return np.where(scores == -np.inf, 0, scores).astype(scores.dtype, copy=False)
 
 
 def finite_max(scores: Array) -> Array:

@@ -1,11 +1,12 @@
-"""Norms of queries and keys: each vector to a fixed size, before positions turn it and scores compare it."""
+"""Norms of queries and keys: each vector divided by its size, before positions and scores."""
 
 from typing import Annotated, Any
 
 from attncli.base.arithmetic import ArithmeticWriter
 from attncli.base.lazy_numpy import Array, np
-from attncli.ops.registry import Range, norm
-from attncli.ops.scores import l2_normalize
+from attncli.ops.decorators import norm
+from attncli.ops.distance_scores import l2_normalize
+from attncli.ops.records import Range
 
 Small = Annotated[float, Range(least=0)]
 

@@ -9,8 +9,8 @@ from typing import Annotated, Any
 from attncli.base.arithmetic import ArithmeticWriter
 from attncli.base.errors import AttnError
 from attncli.base.lazy_numpy import Array, np
-from attncli.ops.masks import table_cells
-from attncli.ops.registry import TABLE, Range, position, structural
+from attncli.ops.decorators import position, structural
+from attncli.ops.records import TABLE, Range
 from attncli.ops.rules import DerivedInput, OperatorUse
 from attncli.ops.structural import per_head
 
@@ -321,38 +321,3 @@ def relative_row(distance: Array, rows: int) -> Array:
     """
     farthest = rows // 2
     return np.clip(distance, -farthest, farthest) + farthest
-
-
-def add_bias_by_hand(
-    write: ArithmeticWriter, scores: Any, table: Array, query_rows: Any, key_positions: Any, result: Any
-) -> list[str]:
-    """One score and its bias."""
-    return [f"{write(scores)} + {write.factor(result - scores)} = {write(result)}"]
-
-
-@structural(by_hand=add_bias_by_hand)
-def add_bias(scores: Array, table: Array, query_rows: Array, key_positions: Array) -> Array:
-    """The scores and the user's own numbers; where those are −∞ the key is masked, and nothing is added.
-
-    Parameters
-    ----------
-    scores : array [… n m]
-        A row for each query; −∞ where a key is masked.
-    table : array [… n m] or [… 1 m]
-        Columns that it lacks count as 0.
-    query_rows : array [n]
-        The index of each query.
-    key_positions : array [m]
-        The index of each key.
-
-    Returns
-    -------
-    array [… n m]
-
-    Examples
-    --------
-    >>> add_bias(np.array([[1.0, 2.0, 3.0]]), np.array([[10.0, -np.inf]]), np.arange(1), np.arange(3))
-    array([[11.,  2.,  3.]])
-    """
-    cells = table_cells(table, query_rows, key_positions, fill=0)
-    return scores + np.where(cells == -np.inf, 0, cells)

@@ -5,7 +5,8 @@ from typing import Annotated, Any
 from attncli.base.arithmetic import ArithmeticWriter
 from attncli.base.errors import AttnError
 from attncli.base.lazy_numpy import Array, np
-from attncli.ops.registry import TABLE, Range, position, structural
+from attncli.ops.decorators import position, structural
+from attncli.ops.records import TABLE, Range
 from attncli.ops.rules import OperatorUse
 
 Positive = Annotated[float, Range(above=0)]
@@ -44,16 +45,16 @@ def rope_by_hand(
     frequencies: Array | None = None,
 ) -> list[str]:
     """The angle of the first pair of one vector [d], and the rotation of that pair."""
-    turning = x.shape[-1] if dims is None else dims
-    angles = _angles(np.asarray(positions), turning, base, scaling, offset, frequencies)
+    rotated_count = x.shape[-1] if dims is None else dims
+    angles = _angles(np.asarray(positions), rotated_count, base, scaling, offset, frequencies)
     one, other = pair_slices(len(angles), interleaved)
     first, second, angle = x[one][0], x[other][0], write(angles[0])
     shift = f"({positions} + {write(offset)})" if offset else f"{positions}"
     divided = f"/{write(scaling)}" if scaling != 1 else ""
-    speed = "" if frequencies is None else f"·{write.factor(frequencies[0])}"
-    turn = f"{shift}{divided}{speed}"
+    frequency = "" if frequencies is None else f"·{write.factor(frequencies[0])}"
+    angle_formula = f"{shift}{divided}{frequency}"
     return [
-        f"the first pair turns by θ = {turn}" + ("" if turn == angle else f" = {angle}"),
+        f"the first pair turns by θ = {angle_formula}" + ("" if angle_formula == angle else f" = {angle}"),
         f"{write(first)}·cos({angle}) − {write.factor(second)}·sin({angle}) = {write(result[one][0])}",
         f"{write.factor(second)}·cos({angle}) + {write.factor(first)}·sin({angle}) = {write(result[other][0])}",
     ]
@@ -117,8 +118,8 @@ def rope(
     >>> rope(np.array([[1.0, 0, 0, 0]]), np.array([2]), interleaved=True).round(4)
     array([[-0.4161,  0.9093,  0.    ,  0.    ]])
     """
-    turning = x.shape[-1] if dims is None else dims
-    angles = _angles(positions, turning, base, scaling, offset, frequencies)
+    rotated_count = x.shape[-1] if dims is None else dims
+    angles = _angles(positions, rotated_count, base, scaling, offset, frequencies)
     cosine, sine = np.cos(angles), np.sin(angles)
     one, other = pair_slices(angles.shape[-1], interleaved)
     first, second = x[..., one], x[..., other]
@@ -158,7 +159,7 @@ def pair_slices(count: int, interleaved: bool) -> tuple[slice, slice]:
 def _angles(
     positions: Array, dims: int, base: float, scaling: float, offset: float, frequencies: Array | None
 ) -> Array:
-    """Position times frequency, [… n f]; in double precision, since a far position makes many turns."""
+    """Position times frequency, [… n f]; in double precision: far positions have large angles."""
     if frequencies is None:
         frequencies = rope_frequencies(dims, base)
     wide = frequencies.astype(np.result_type(frequencies, np.float64))
@@ -170,8 +171,8 @@ def sinusoidal_by_hand(
     write: ArithmeticWriter, positions: Any, result: Any, *, features: int, base: float = 10000.0, offset: float = 0.0
 ) -> list[str]:
     """The first sine of one position, and its whole vector."""
-    place = write(positions + offset)
-    return [f"P[x1] = sin({place}/{write(base)}^0) = {write(result[0])}", f"P = {write(result)}"]
+    position_text = write(positions + offset)
+    return [f"P[x1] = sin({position_text}/{write(base)}^0) = {write(result[0])}", f"P = {write(result)}"]
 
 
 @position(

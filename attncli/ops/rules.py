@@ -20,7 +20,7 @@ class Factorization:
     Examples
     --------
     >>> import numpy as np
-    >>> from attncli.ops.scores import cosine
+    >>> from attncli.ops.distance_scores import cosine
     >>> query, key = np.array([[3.0, 4.0]]), np.array([[6.0, 8.0], [4.0, -3.0]])
     >>> rule = cosine.record.factorization
     >>> (rule.left(query, beta=2) @ rule.right(key, beta=2).mT * rule.scale(2)).round(4)
@@ -86,7 +86,7 @@ class KeyBounds:
 
 @dataclass(frozen=True, eq=False)
 class MaskSign:
-    """How a picture of the masks marks a cell that a rule hides, and what the legend calls it."""
+    """The sign of the cells that a rule hides in the table of mask signs, and its meaning in the legend."""
 
     sign: str
     meaning: str
@@ -95,7 +95,7 @@ class MaskSign:
 
 @dataclass(frozen=True, eq=False)
 class DerivedInput:
-    """An array that an operator reads and that is computed where nobody gives it.
+    """An array that an operator reads and that is computed where the user does not give it.
 
     `function(shape=…, **options)` returns an array of that shape: the lengths of `axes`, in which `…` means the
     axes before the queries. The options are the operator's own parameters of the names in `parameters`.
@@ -110,9 +110,9 @@ class DerivedInput:
 
 @dataclass(frozen=True)
 class OperatorUse:
-    """What an operator's parameters are checked against.
+    """The parameters of an operator, and the lengths and positions that they are checked against.
 
-    `lengths` has the length of each axis letter as one head sees it; `positions` are those of the rows it acts on,
+    `lengths` has the length of each axis letter in one head; `positions` are those of the rows it acts on,
     counted from the first key.
     """
 

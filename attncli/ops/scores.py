@@ -1,28 +1,26 @@
-"""Scores: how well each key matches each query, [… n d] and [… m c] to [… n m].
+"""Scores by products or a network: how well each key matches each query, [… n d] and [… m c] to [… n m].
 
 The last two axes are rows and features; axes before them (batch items, heads) broadcast. Nothing checks the shapes
 here: NumPy raises ValueError where they don't fit.
 """
 
 import math
-from collections.abc import Callable
-from typing import Annotated, Any, Literal
+from typing import Any, Literal
 
 from attncli.base.arithmetic import ArithmeticWriter
 from attncli.base.lazy_numpy import Array, np
-from attncli.ops.registry import Quantity, Range, Tap, no_tap, score, structural
+from attncli.ops.decorators import score
+from attncli.ops.records import Quantity, Tap, no_tap
 from attncli.ops.rules import Factorization
 
 Activation = Literal["tanh", "relu", "sigmoid", "identity"]
-Positive = Annotated[float, Range(above=0)]
-
 LUONG = "Luong, Pham & Manning 2015, §3.1"
 
 
 def scaled_dot_by_hand(write: ArithmeticWriter, query: Array, key: Array, result: Any) -> list[str]:
     """The dot product of one query [d] and one key [d], then its division by √d."""
     product = query @ key
-    return [_dot_product_line(write, query, key), f"{write(product)}/√{len(query)} = {write(result)}"]
+    return [dot_product_line(write, query, key), f"{write(product)}/√{len(query)} = {write(result)}"]
 
 
 @score(
@@ -67,7 +65,7 @@ def scaled_dot(query: Array, key: Array, *, tap: Tap = no_tap) -> Array:
 
 def dot_by_hand(write: ArithmeticWriter, query: Array, key: Array, result: Any) -> list[str]:
     """The dot product of one query [d] and one key [d]."""
-    return [_dot_product_line(write, query, key)]
+    return [dot_product_line(write, query, key)]
 
 
 @score(
@@ -314,303 +312,6 @@ def location(query: Array, key: Array, *, w: Array) -> Array:
     return query @ w
 
 
-def cosine_by_hand(write: ArithmeticWriter, query: Array, key: Array, result: Any, *, beta: float) -> list[str]:
-    """The dot product and both norms of one query [d] and one key [d], then β times their quotient."""
-    product, norms = query @ key, (np.linalg.norm(query), np.linalg.norm(key))
-    if 0 in norms:
-        return ["a zero vector scores 0 = 0"]
-    strength = "" if beta == 1 else f"{write(beta)}·"
-    return [
-        _dot_product_line(write, query, key),
-        f"‖q({write.query})‖ = √({write.products(query, query)}) = {write(norms[0])}",
-        f"‖k({write.key})‖ = √({write.products(key, key)}) = {write(norms[1])}",
-        f"{strength}{write.factor(product)}/({write(norms[0])}·{write(norms[1])}) = {write(result)}",
-    ]
-
-
-def l2_normalize(x: Array) -> Array:
-    """Each row divided by its Euclidean norm; a zero row stays zero.
-
-    A row is divided by its largest entry first, so that its squares neither overflow nor vanish.
-
-    Parameters
-    ----------
-    x : array [… n d]
-        A vector in each row.
-
-    Returns
-    -------
-    array [… n d]
-        Rows of norm 1, or 0.
-
-    Examples
-    --------
-    >>> l2_normalize(np.array([[3.0, 4.0], [0.0, 0.0]]))
-    array([[0.6, 0.8],
-           [0. , 0. ]])
-    """
-    largest = abs(x).max(axis=-1, keepdims=True, initial=0)
-    x = x / np.where(largest == 0, 1, largest)
-    norm = np.sqrt((x * x).sum(axis=-1, keepdims=True))
-    return x / np.where(norm == 0, 1, norm)
-
-
-@score(
-    formula="sᵢⱼ = β qᵢ·kⱼ / (‖qᵢ‖ ‖kⱼ‖)",
-    shapes="query[n d], key[m d] -> [n m]",
-    source="Graves, Wayne & Danihelka 2014, eq. 5 and 6",
-    example={"query": [[3, 4]], "key": [[6, 8], [4, -3], [0, 0]], "beta": 2, "gives": [[2, 0, 0]]},
-    inner=(
-        Quantity("unit_query", "Q̂", "qᵢ / ‖qᵢ‖", ("n", "d")),
-        Quantity("unit_key", "K̂", "kⱼ / ‖kⱼ‖", ("m", "d")),
-    ),
-    factorization=Factorization(lambda query, beta: l2_normalize(query) * beta, lambda key, beta: l2_normalize(key)),
-    by_hand=cosine_by_hand,
-)
-def cosine(query: Array, key: Array, *, beta: float = 1.0, tap: Tap = no_tap) -> Array:
-    """The cosine of the angle between query and key, times a strength; a zero vector scores 0.
-
-    Parameters
-    ----------
-    query : array [… n d]
-        A query in each row.
-    key : array [… m d]
-        A key in each row.
-    beta : float, optional
-        The strength β.
-    tap : callable, optional
-        Receives "unit_query" [… n d] and "unit_key" [… m d].
-
-    Returns
-    -------
-    array [… n m]
-        From −|β| to |β|.
-
-    Raises
-    ------
-    ValueError
-        Where queries and keys have different numbers of features.
-
-    Examples
-    --------
-    >>> cosine(np.array([[3.0, 4.0]]), np.array([[6.0, 8.0], [-3.0, -4.0], [0.0, 0.0]]), beta=2)
-    array([[ 2., -2.,  0.]])
-    """
-    return tap("unit_query", l2_normalize(query)) @ tap("unit_key", l2_normalize(key)).mT * beta
-
-
-def gaussian_by_hand(write: ArithmeticWriter, query: Array, key: Array, result: Any, *, sigma: float) -> list[str]:
-    """The squared distance of one query [d] and one key [d], then its division by −2σ²."""
-    squared = ((query - key) ** 2).sum()
-    return [
-        _squared_distance_line(write, query, key) + f" = {write(squared)}",
-        f"−{write(squared)}/(2·{write(sigma)}²) = {write(result)}",
-    ]
-
-
-@score(
-    formula="sᵢⱼ = −‖qᵢ − kⱼ‖² / 2σ²",
-    shapes="query[n d], key[m d] -> [n m]",
-    source="Nadaraya 1964 and Watson 1964, with the Gaussian kernel",
-    example={"query": [[1, 2]], "key": [[1, 4], [4, 6]], "sigma": 0.5, "gives": [[-8, -50]]},
-    inner=(Quantity("squared_distances", "D²", "‖qᵢ − kⱼ‖²", ("n", "m")),),
-    by_hand=gaussian_by_hand,
-)
-def gaussian(query: Array, key: Array, *, sigma: Positive = 1.0, tap: Tap = no_tap) -> Array:
-    """The logarithm of a Gaussian kernel: the squared distance, negative, in units of the width σ.
-
-    Parameters
-    ----------
-    query : array [… n d]
-        A query in each row.
-    key : array [… m d]
-        A key in each row.
-    sigma : float > 0, optional
-        The width σ.
-    tap : callable, optional
-        Receives "squared_distances" [… n m].
-
-    Returns
-    -------
-    array [… n m]
-        ≤ 0.
-
-    Raises
-    ------
-    ValueError
-        Where queries and keys have different numbers of features.
-
-    Examples
-    --------
-    >>> gaussian(np.array([[1.0, 2.0]]), np.array([[1.0, 4.0], [4.0, 6.0]]), sigma=0.5)
-    array([[ -8., -50.]])
-    """
-    return -tap("squared_distances", _squared_distances(query, key)) / (2 * sigma**2)
-
-
-def laplacian_by_hand(write: ArithmeticWriter, query: Array, key: Array, result: Any, *, sigma: float) -> list[str]:
-    """The sum of absolute differences of one query [d] and one key [d], then its division by −σ."""
-    terms = write.join([f"|{write.minus(a, b)}|" for a, b in zip(query, key, strict=True)])
-    distance = abs(query - key).sum()
-    return [
-        f"‖q({write.query}) − k({write.key})‖₁ = {terms} = {write(distance)}",
-        f"−{write(distance)}/{write(sigma)} = {write(result)}",
-    ]
-
-
-@score(
-    formula="sᵢⱼ = −‖qᵢ − kⱼ‖₁ / σ",
-    shapes="query[n d], key[m d] -> [n m]",
-    source="Kim et al. 2019 (Attentive Neural Processes), Laplace attention",
-    example={"query": [[1, 2]], "key": [[1, 4], [4, 6]], "sigma": 0.5, "gives": [[-4, -14]]},
-    inner=(Quantity("distances", "D", "‖qᵢ − kⱼ‖₁", ("n", "m")),),
-    by_hand=laplacian_by_hand,
-)
-def laplacian(query: Array, key: Array, *, sigma: Positive = 1.0, tap: Tap = no_tap) -> Array:
-    """The sum of the absolute differences, negative, in units of the width σ.
-
-    Parameters
-    ----------
-    query : array [… n d]
-        A query in each row.
-    key : array [… m d]
-        A key in each row.
-    sigma : float > 0, optional
-        The width σ.
-    tap : callable, optional
-        Receives "distances" [… n m].
-
-    Returns
-    -------
-    array [… n m]
-        ≤ 0.
-
-    Raises
-    ------
-    ValueError
-        Where queries and keys have different numbers of features.
-
-    Examples
-    --------
-    >>> laplacian(np.array([[1.0, 2.0]]), np.array([[1.0, 4.0], [4.0, 6.0]]), sigma=0.5)
-    array([[ -4., -14.]])
-    """
-    return -tap("distances", _sum_over_features(abs, query, key)) / sigma
-
-
-def euclidean_by_hand(write: ArithmeticWriter, query: Array, key: Array, result: Any) -> list[str]:
-    """The squared distance of one query [d] and one key [d], then its root."""
-    squared = ((query - key) ** 2).sum()
-    return [
-        _squared_distance_line(write, query, key) + f" = {write(squared)}",
-        f"−√{write(squared)} = {write(result)}",
-    ]
-
-
-@score(
-    formula="sᵢⱼ = −‖qᵢ − kⱼ‖",
-    shapes="query[n d], key[m d] -> [n m]",
-    source="Snell, Swersky & Zemel 2017, eq. 2, with the Euclidean distance",
-    example={"query": [[1, 2]], "key": [[1, 4], [4, 6]], "gives": [[-2, -5]]},
-    inner=(Quantity("squared_distances", "D²", "‖qᵢ − kⱼ‖²", ("n", "m")),),
-    by_hand=euclidean_by_hand,
-)
-def euclidean(query: Array, key: Array, *, tap: Tap = no_tap) -> Array:
-    """The distance between query and key, negative.
-
-    Parameters
-    ----------
-    query : array [… n d]
-        A query in each row.
-    key : array [… m d]
-        A key in each row.
-    tap : callable, optional
-        Receives "squared_distances" [… n m].
-
-    Returns
-    -------
-    array [… n m]
-        ≤ 0.
-
-    Raises
-    ------
-    ValueError
-        Where queries and keys have different numbers of features.
-
-    Examples
-    --------
-    >>> euclidean(np.array([[1.0, 2.0]]), np.array([[1.0, 4.0], [4.0, 6.0]]))
-    array([[-2., -5.]])
-    """
-    return -np.sqrt(tap("squared_distances", _squared_distances(query, key)))
-
-
-def scale_by_hand(write: ArithmeticWriter, scores: Any, result: Any, *, scale: float) -> list[str]:
-    """The product of the scale and one score."""
-    return [f"{write(scale)}·{write.factor(scores)} = {write(result)}"]
-
-
-@structural(by_hand=scale_by_hand)
-def scale(scores: Array, *, scale: float) -> Array:
-    """The scores [… n m] times a number.
-
-    Examples
-    --------
-    >>> scale(np.array([[2.0, 4.0]]), scale=0.5)
-    array([[1., 2.]])
-    """
-    return scores * scale
-
-
-def add_by_hand(write: ArithmeticWriter, left: Any, right: Any, result: Any) -> list[str]:
-    """The sum of two cells."""
-    return [f"{write(left)} + {write.factor(right)} = {write(result)}"]
-
-
-@structural(by_hand=add_by_hand)
-def add(left: Array, right: Array) -> Array:
-    """The sum of two tables [… n m], whose leading axes broadcast.
-
-    Examples
-    --------
-    >>> add(np.array([[1, 2]]), np.array([[10, 20]]))
-    array([[11, 22]])
-    """
-    return left + right
-
-
-def softcap_by_hand(write: ArithmeticWriter, scores: Any, result: Any, *, cap: float) -> list[str]:
-    """The hyperbolic tangent of one score in units of the cap."""
-    return [f"{write(cap)}·tanh({write(scores)}/{write(cap)}) = {write(result)}"]
-
-
-@structural(by_hand=softcap_by_hand)
-def softcap(scores: Array, *, cap: float) -> Array:
-    """`cap · tanh(scores / cap)`: from −cap to cap, nearly unchanged where scores are small.
-
-    Parameters
-    ----------
-    scores : array [… n m]
-        A row for each query; −∞ where a key is masked.
-    cap : float > 0
-        The largest absolute value.
-
-    Returns
-    -------
-    array [… n m]
-
-    References
-    ----------
-    Gemma Team 2024 (Gemma 2), §2, logit soft-capping
-
-    Examples
-    --------
-    >>> softcap(np.array([[0.0, 1.0, 1000.0]]), cap=30.0).round(4)
-    array([[ 0.    ,  0.9996, 30.    ]])
-    """
-    return cap * np.tanh(scores / cap)
-
-
 def _activate(activation: Activation, x: Array) -> Array:
     """The hidden layer's nonlinearity."""
     match activation:
@@ -624,25 +325,6 @@ def _activate(activation: Activation, x: Array) -> Array:
             return x
 
 
-def _sum_over_features(function: Callable[[Array], Array], query: Array, key: Array) -> Array:
-    """The sum over features of `function(qᵢ − kⱼ)`, a feature at a time: memory for one table, not for d of them."""
-    total = np.zeros_like(query[..., :1] @ key[..., :1].mT)
-    for feature in range(query.shape[-1]):
-        total += function(query[..., :, None, feature] - key[..., None, :, feature])
-    return total
-
-
-def _squared_distances(query: Array, key: Array) -> Array:
-    """`‖q − k‖²` from the differences themselves: q·q − 2q·k + k·k would cancel."""
-    return _sum_over_features(np.square, query, key)
-
-
-def _dot_product_line(write: ArithmeticWriter, query: Array, key: Array) -> str:
+def dot_product_line(write: ArithmeticWriter, query: Array, key: Array) -> str:
     """The line `q(a)·k(b) = … = …`."""
     return f"q({write.query})·k({write.key}) = {write.products(query, key)} = {write(query @ key)}"
-
-
-def _squared_distance_line(write: ArithmeticWriter, query: Array, key: Array) -> str:
-    """The line `‖q(a) − k(b)‖² = (…)² + …`, without its result."""
-    terms = write.join([f"({write.minus(a, b)})²" for a, b in zip(query, key, strict=True)])
-    return f"‖q({write.query}) − k({write.key})‖² = {terms}"

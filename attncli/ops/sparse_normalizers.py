@@ -8,16 +8,17 @@ from typing import Annotated, Any
 
 from attncli.base.arithmetic import ArithmeticWriter
 from attncli.base.lazy_numpy import Array, np
+from attncli.ops.decorators import normalizer
 from attncli.ops.normalizers import SHAPES, finite_max, safe_divide, softmax, softmax_by_hand
-from attncli.ops.registry import Range, normalizer
+from attncli.ops.records import Range
 
 
 def sparsemax_by_hand(write: ArithmeticWriter, scores: Array, result: Any) -> list[str]:
     """The threshold τ of one row of scores [m], then one score's excess over it."""
-    chosen = scores[sparsemax(scores) > 0]
-    threshold = (chosen.sum() - 1) / len(chosen)
+    support = scores[sparsemax(scores) > 0]
+    threshold = (support.sum() - 1) / len(support)
     return [
-        f"τ = ({write.sum(chosen)} − 1)/{len(chosen)} = {write(threshold)}",
+        f"τ = ({write.sum(support)} − 1)/{len(support)} = {write(threshold)}",
         f"max({write.minus(scores[write.column], threshold)}, 0) = {write(result)}",
     ]
 

@@ -1,7 +1,7 @@
 """Structural functions: projections, and the only place where axes are reshaped, repeated and concatenated."""
 
 from attncli.base.lazy_numpy import Array, np
-from attncli.ops.registry import structural
+from attncli.ops.decorators import structural
 
 
 @structural()
@@ -31,7 +31,7 @@ def project(x: Array, w: Array | None = None, b: Array | float = 0.0) -> Array:
 
 @structural(is_exact=True)
 def split_heads(x: Array, *, heads: int) -> Array:
-    """Each head gets its share of the features: [… n h·d] to [… h n d].
+    """The features split into heads: [… n h·d] to [… h n d].
 
     Examples
     --------
@@ -71,7 +71,7 @@ def repeat_kv(x: Array, *, heads: int) -> Array:
 
 @structural(is_exact=True)
 def concat_cache(past: Array, new: Array) -> Array:
-    """The cache, then what is new: [… p c] and [… k c] to [… p+k c].
+    """The cached rows, then the new ones: [… p c] and [… k c] to [… p+k c].
 
     Examples
     --------
@@ -150,7 +150,7 @@ def without_column(weights: Array) -> Array:
 
 @structural(is_exact=True)
 def identity(x: Array) -> Array:
-    """The array itself: the function of a step that has nothing to do.
+    """The array itself, unchanged.
 
     Examples
     --------

@@ -7,7 +7,7 @@ mask ─ NORMALIZE ─ CONTEXT ─ merge heads ─ w_o
 from collections.abc import Callable, Hashable, Sequence
 from typing import Any
 
-from attncli.ops.registry import Operator
+from attncli.ops.records import Operator
 from attncli.plan.builder import PlanBuilder
 from attncli.plan.graph import Plan
 from attncli.plan.stages import heads, indices, masks, output, projections, scores
@@ -30,10 +30,12 @@ STAGES: Sequence[Callable[[PlanBuilder], None]] = (
     output.merge_heads,
 )
 
-# Plans of problems that differ in numbers and labels alone: a model asks the same of every layer.
+# Plans by signature: problems that differ in numbers and labels alone, as the layers of a model do, have the same.
 _PLANS: dict[Hashable, Plan] = {}
 MAX_PLANS = 64
-_UNPLANNED = frozenset(name for name, field in FIELDS.items() if field.kind in ("labels", "text", "vocabulary"))
+_FIELDS_WITHOUT_EFFECT = frozenset(
+    name for name, field in FIELDS.items() if field.kind in ("labels", "text", "vocabulary")
+)
 
 
 def plan_of(problem: ProblemSpec) -> Plan:
@@ -56,25 +58,25 @@ def build_plan(problem: ProblemSpec) -> Plan:
 
 
 def signature(problem: ProblemSpec) -> Hashable:
-    """What a plan depends on: the shapes of arrays, operators, options and selected queries."""
+    """A hashable of everything that a plan depends on: shapes of arrays, operators, options and selected queries."""
     selected = problem.selected_queries
     return (
         None if selected is None else tuple(selected),
         *(
-            (name, _of_value(value))
+            (name, _signature_of_value(value))
             for name, value in vars(problem).items()
-            if value is not None and name in FIELDS and name not in _UNPLANNED
+            if value is not None and name in FIELDS and name not in _FIELDS_WITHOUT_EFFECT
         ),
     )
 
 
-def _of_value(value: Any) -> Hashable:
-    """Of an array its shape, of an operator its record and parameters, of anything else the value."""
+def _signature_of_value(value: Any) -> Hashable:
+    """The shape of an array, the record and parameters of an operator, any other value itself."""
     if hasattr(value, "shape"):
         shape: tuple[int, ...] = value.shape
         return shape
     if isinstance(value, Operator):
-        return value.record, tuple((name, _of_value(parameter)) for name, parameter in value.given.items())
+        return value.record, tuple((name, _signature_of_value(parameter)) for name, parameter in value.given.items())
     if isinstance(value, float):
-        return repr(value)  # 0 and −0 are equal, and give different answers
+        return repr(value)  # 0 and −0 are equal, but lead to different results
     return value if isinstance(value, Hashable) else repr(value)

@@ -1,10 +1,10 @@
-"""The builder of a plan: stages add nodes to it, and read the lengths of axes from those that are there."""
+"""The builder of a plan: stages add nodes to it, and read the lengths of axes from earlier nodes."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from attncli.base.axes import COUNTED_FROM_0, Letters
-from attncli.ops.registry import Operator, OperatorRecord
+from attncli.ops.records import Operator, OperatorRecord
 from attncli.plan.graph import GIVEN, Axes, Axis, Node, Plan
 from attncli.problem.spec import ProblemSpec
 
@@ -14,8 +14,8 @@ STAGE_KEYS = ("position", "score", "normalize", "context")  # the keys whose ope
 class PlanBuilder:
     """The nodes of a problem's plan so far.
 
-    `current` has the node that stands for each role by now (query, key, value, scores, weights …); `results` those
-    that a result name means.
+    `current` has the name of the last node of each role (query, key, value, scores, weights …); `results` has the name
+    of the node of each result.
     """
 
     def __init__(self, problem: ProblemSpec) -> None:
@@ -32,23 +32,23 @@ class PlanBuilder:
         # The axes before the queries in the table of scores, and those of the table.
         self.score_axes: Axes = tuple(Axis(letter, lengths[letter]) for letter in self.layout.score_axes)
         self.table_axes: Axes = (*self.score_axes, Axis("n", self.query_count), Axis("m", self.key_count))
-        # The letter of queries as they come in: those that are computed, or all before `only` selects some.
+        # The letter of the queries that are given: n, or q where `only` selects some of them.
         self.query_letter = "n" if selected is None else "q"
 
     def plan(self) -> Plan:
         """The plan of all nodes."""
         return Plan(tuple(self.nodes.values()), self.results)
 
-    def now(self, role: str) -> Node:
-        """The node that stands for a role by now."""
+    def current_node(self, role: str) -> Node:
+        """The last node of a role."""
         return self.nodes[self.current[role]]
 
-    def mark(self, result: str, role: str) -> None:
-        """Let a result name mean the node that stands for a role by now."""
+    def set_result(self, result: str, role: str) -> None:
+        """Make the last node of a role the node of a result."""
         self.results[result] = self.current[role]
 
     def add(self, node: Node) -> Node:
-        """Add a node, after the inner quantities of its operator; from now on it stands for its role."""
+        """Add a node, after the inner quantities of its operator; it becomes the current node of its role."""
         record = node.record
         if record is not None and record.inner:
             node = replace(node, taps=dict(self._add_inner(node, record)))
@@ -59,7 +59,7 @@ class PlanBuilder:
         return node
 
     def _add_inner(self, outer: Node, record: OperatorRecord) -> Iterator[tuple[str, str]]:
-        """Add the inner quantities of an operator; gives the name of each, and that of its node."""
+        """Add the inner quantities of an operator; yields the name of each, and that of its node."""
         leading = tuple(axis for axis in outer.axes if axis.letter in COUNTED_FROM_0)
         lengths = self._lengths(record, outer.inputs)
         result = dict(zip(record.shapes.result, outer.axes[len(leading) :], strict=True))
@@ -79,12 +79,12 @@ class PlanBuilder:
         return lengths
 
     def result_axes(self, record: OperatorRecord, inputs: Mapping[str, str], leading: Axes) -> Axes:
-        """The axes of what an operator returns: those before the queries, and its own."""
+        """The axes of an operator's result: those before the queries, and those of its record."""
         lengths = self._lengths(record, inputs)
         return (*leading, *(Axis(letter, lengths[letter]) for letter in record.shapes.result))
 
     def inputs_of(self, key: str, operator: Operator) -> dict[str, str]:
-        """The nodes that an operator reads: those that stand for its arguments by now, and its own arrays.
+        """The nodes that an operator reads: the current nodes of its arguments, and those of its own arrays.
 
         `key` is the key of the problem that names the operator.
         """
@@ -92,7 +92,7 @@ class PlanBuilder:
         return inputs | self.add_arrays(key, operator)
 
     def add_arrays(self, key: str, operator: Operator) -> dict[str, str]:
-        """Add the arrays that an operator brings, once; gives the name of each one's node."""
+        """Add the array parameters of an operator, each once; returns the name of each one's node."""
         names = {}
         for parameter, array in operator.arrays.items():
             name = names[parameter] = f"{key}.{parameter}"
@@ -103,7 +103,7 @@ class PlanBuilder:
         return names
 
     def add_operator(self, key: str, operator: Operator, node: Node) -> Node:
-        """Add the node of an operator, with its formula, inputs and options; the rest is as the node has it."""
+        """Add the node of an operator, with its formula, inputs and options; the other fields are those of `node`."""
         record = operator.record
         return self.add(
             replace(
@@ -118,5 +118,5 @@ class PlanBuilder:
 
     def operators(self) -> Sequence[tuple[str, Operator]]:
         """The operators that the problem names, each with its key."""
-        named = ((key, getattr(self.problem, key)) for key in STAGE_KEYS)
-        return [(key, operator) for key, operator in named if operator is not None]
+        by_key = ((key, getattr(self.problem, key)) for key in STAGE_KEYS)
+        return [(key, operator) for key, operator in by_key if operator is not None]

@@ -8,7 +8,8 @@ from typing import Any, NamedTuple
 from attncli.base.axes import Letters
 from attncli.base.errors import UnknownNameError
 from attncli.base.lazy_numpy import Array
-from attncli.ops.registry import OperatorRecord, StructuralRecord, format_value, record_of
+from attncli.ops.records import OperatorRecord, StructuralRecord, format_value
+from attncli.ops.registry import record_of
 from attncli.ops.structural import identity
 from attncli.problem.results import RENAMED_STEPS, RESULTS
 
@@ -27,7 +28,7 @@ Axes = tuple[Axis, ...]
 
 @dataclass(frozen=True)
 class Node:
-    """One quantity of a plan and how it comes about.
+    """One quantity of a plan, and the function and inputs that it is computed from.
 
     A computed node is `function(**{argument: value of the node named}, **options)`. An input has a `source`, the path
     of an array in the problem, and a function that takes that array alone, or none. An inner quantity has neither: it
@@ -43,11 +44,11 @@ class Node:
     inputs: Mapping[str, str] = field(default_factory=dict)  # argument: the node whose value it is
     options: Mapping[str, Any] = field(default_factory=dict)
     source: tuple[str, ...] = ()
-    role: str | None = None  # what it stands for from here on: query, key, value, scores, weights …
+    role: str | None = None  # of which it is the current node: query, key, value, scores, weights …
     tapped_from: str | None = None
     taps: Mapping[str, str] = field(default_factory=dict)  # name of an inner quantity: the node that it is
-    is_lookup: bool = False  # of an input: read by the indices of queries and keys, and never cut along them
-    notes: tuple[str, ...] = ()  # what the user should know, as far as lengths tell
+    is_lookup: bool = False  # of an input: read by the indices of queries and keys, and never sliced along them
+    notes: tuple[str, ...] = ()  # warnings that follow from lengths alone
 
     @property
     def letters(self) -> Letters:
@@ -66,7 +67,7 @@ class Node:
 
     @property
     def is_identity(self) -> bool:
-        """Whether it hands on what it got."""
+        """Whether it is its input unchanged."""
         return self.function is identity
 
     @property
@@ -77,13 +78,13 @@ class Node:
 
     @property
     def is_exact(self) -> bool:
-        """Whether it counts or moves numbers and computes none: nothing is widened or rounded."""
+        """Whether it counts or moves numbers and computes none: it is neither widened nor rounded."""
         record = self._record
         return isinstance(record, StructuralRecord) and record.is_exact
 
     @property
     def is_boolean(self) -> bool:
-        """Whether it is computed, and true or false: a mask."""
+        """Whether its values are computed booleans, as those of a mask."""
         record = self._record
         return record.kind == "mask" if isinstance(record, OperatorRecord) else bool(record and record.is_boolean)
 
@@ -96,11 +97,11 @@ class Node:
         return next((axis for axis in self.axes if axis.letter == letter), None)
 
     def arguments(self, values: Mapping[str, Array]) -> dict[str, Array]:
-        """The arrays that its function takes, from values by node name."""
+        """The array arguments of its function, from values by node name."""
         return {argument: values[name] for argument, name in self.inputs.items()}
 
     def __str__(self) -> str:
-        """How it comes about, in one line: `project(x=embeddings, w=w_q)`."""
+        """The call that computes it, in one line: `project(x=embeddings, w=w_q)`."""
         if self.tapped_from is not None:
             return f"inside {self.tapped_from}"
         options = [f"{name}={format_value(value)}" for name, value in self.options.items()]
@@ -115,9 +116,9 @@ class Node:
 
 @dataclass(frozen=True)
 class Plan:
-    """What is computed, in order: built from the lengths of a problem's axes and its operators, without its numbers.
+    """The nodes of a computation, in order: built from a problem's lengths and operators, without its numbers.
 
-    `results` has the node that each result name means: `masked_scores` is whatever the normalizer reads.
+    `results` has the node of each result name: `masked_scores` is whichever node the normalizer reads.
     """
 
     nodes: tuple[Node, ...]
@@ -129,21 +130,21 @@ class Plan:
         return {node.name: node for node in self.nodes}
 
     def __getitem__(self, name: str) -> Node:
-        """The node of that name, or that a result of that name is; raises UnknownNameError."""
+        """The node of that name, or of the result of that name; raises UnknownNameError."""
         return self.by_name[self.resolve(name)]
 
     def resolve(self, name: str) -> str:
-        """The name of the node that a name of a node, of a result, or of a step of an older version means.
+        """The name of the node that has a name itself, as a result, or had it in an older version.
 
         Raises UnknownNameError, which suggests the nearest name.
         """
-        for known in (name, self.results.get(name, ""), RENAMED_STEPS.get(name, "")):
-            if known in self.by_name:
-                return known
+        for candidate in (name, self.results.get(name, ""), RENAMED_STEPS.get(name, "")):
+            if candidate in self.by_name:
+                return candidate
         raise UnknownNameError("result", name, [*RESULTS, *(n for n in self.by_name if n not in RESULTS)])
 
     def __str__(self) -> str:
-        """A line for each node: its name, the lengths of its axes, how it comes about, and the results that it is."""
+        """A line for each node: its name, the lengths of its axes, the call that computes it, and its result names."""
         results: dict[str, list[str]] = {}
         for result, name in self.results.items():
             if result != name:
@@ -154,7 +155,7 @@ class Plan:
         ]
         widths = [max(len(row[column]) for row in rows) for column in (0, 1)]
         return "\n".join(
-            f"{name:{widths[0]}}  {axes:{widths[1]}}  {how}"
+            f"{name:{widths[0]}}  {axes:{widths[1]}}  {call}"
             + (f"  (also {', '.join(results[name])})" if name in results else "")
-            for name, axes, how in rows
+            for name, axes, call in rows
         )

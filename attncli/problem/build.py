@@ -1,4 +1,4 @@
-"""The only entrance: a ProblemSpec from values, converted, completed and checked once."""
+"""The only way to a ProblemSpec: values are converted, completed and checked, once."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -17,16 +17,16 @@ from attncli.problem.validate.masks import check_masks
 from attncli.problem.validate.operators import check_operators
 from attncli.problem.weights import transpose_weights
 
-# The arrays whose rows the labels of a field name, the first one that has labels wins.
+# The arrays whose rows the labels of a field name; the labels of the first that has some are used.
 LABELLED_ARRAYS = {"tokens": ("embeddings", "key"), "query_tokens": ("query_embeddings", "query")}
 
 
 def build(values: Mapping[str, Any]) -> ProblemSpec:
-    """Make a problem of values by the names of its fields; None stands for a field that is not given.
+    """Make a problem of values by the names of its fields; None means that a field is not given.
 
     Each value is converted by its field's kind: arrays, tensors, data frames, nested lists and generators to arrays,
-    names of operators with their parameters to Operators. Then labels, types and embeddings are completed, pending
-    arrays are drawn, weights are transposed to in_out, and everything is checked against everything else.
+    names of operators with their parameters to Operators. Then labels, types and embeddings are completed,
+    generators make their arrays, weights are transposed to in_out, and everything is checked against everything else.
 
     Raises AttnError whose path begins with a field's name, where a value can't be converted, is out of range, or
     contradicts another.
@@ -37,15 +37,15 @@ def build(values: Mapping[str, Any]) -> ProblemSpec:
     """
     converted, labels, dtypes = _convert(values)
     for name, owners in LABELLED_ARRAYS.items():
-        labelled = [labels[owner] for owner in owners if owner in labels]
-        if labelled:
-            converted.setdefault(name, labelled[0])
+        row_labels = [labels[owner] for owner in owners if owner in labels]
+        if row_labels:
+            converted.setdefault(name, row_labels[0])
     if dtypes:
         converted.setdefault("dtype", common(dtypes))
     _embed_sentence(converted)
     if converted.get("weight_layout") == "out_in":
         converted = transpose_weights(converted)
-    return _checked({**DEFAULTS, **random_fill.fill(converted)})
+    return _check({**DEFAULTS, **random_fill.fill(converted)})
 
 
 def check_name(name: str, where: str | None = None) -> None:
@@ -63,19 +63,19 @@ def _convert(values: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, tuple
         check_name(name)
         if value is None:
             continue
-        found = to_field(FIELDS[name], value)
-        if isinstance(found, LabelledArray):
-            if found.labels:
-                labels[name] = to_unicode_labels(found.labels, (name,))
-            if found.dtype and FIELDS[name].decides_dtype:
-                dtypes.append(found.dtype)
-            found = found.array
-        converted[name] = found
+        field_value = to_field(FIELDS[name], value)
+        if isinstance(field_value, LabelledArray):
+            if field_value.labels:
+                labels[name] = to_unicode_labels(field_value.labels, (name,))
+            if field_value.dtype and FIELDS[name].decides_dtype:
+                dtypes.append(field_value.dtype)
+            field_value = field_value.array
+        converted[name] = field_value
     return converted, labels, dtypes
 
 
 def _embed_sentence(values: dict[str, Any]) -> None:
-    """Tokens and embeddings from a sentence and its vocabulary."""
+    """Set the tokens and embeddings of a sentence by its vocabulary."""
     text, vocabulary = values.get("sentence"), values.get("vocabulary")
     if text is None and vocabulary is None:
         return
@@ -90,8 +90,8 @@ def _embed_sentence(values: dict[str, Any]) -> None:
     values.setdefault("tokens", tokens)
 
 
-def _checked(values: Mapping[str, Any]) -> ProblemSpec:
-    """The problem, once its values were checked against each other."""
+def _check(values: Mapping[str, Any]) -> ProblemSpec:
+    """The problem of converted values; raises AttnError where they contradict each other."""
     check_inputs(values)
     layout = layout_of(values)
     lengths = bind_lengths(values, layout)

@@ -1,10 +1,10 @@
-"""Fields: what is known of each key of a problem, which is an option of `attn compute` and a keyword of `Problem`."""
+"""Fields: one for each key of a problem, which is an option of `attn compute` and a keyword of `Problem`."""
 
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from attncli.base.axes import Letters
-from attncli.ops.registry import Operator
+from attncli.ops.records import Operator
 
 INPUTS = "Where the numbers come from"
 PROJECTIONS = "Projections"
@@ -48,7 +48,7 @@ class Field:
     above: float | None = None  # of a number
     is_weight: bool = False  # a matrix that is multiplied from the right, stored as `weight_layout` says
     is_random_fill: bool = False  # an array that may be drawn from the seed
-    is_mask: bool = False  # its value asks for the mask operator of the same name
+    is_mask: bool = False  # its value is that of the mask operator of the same name
     decides_dtype: bool = True  # an array whose floating type takes part in that of the computation
 
     @property

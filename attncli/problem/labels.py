@@ -1,4 +1,4 @@
-"""Labels of queries and keys: their defaults, and what a label or a position picks among them."""
+"""Labels of queries and keys: their defaults, and the positions of a label."""
 
 from collections.abc import Sequence
 from functools import lru_cache
@@ -6,7 +6,7 @@ from functools import lru_cache
 from attncli.base.errors import AttnError, ErrorPath, UnknownNameError
 
 
-@lru_cache(maxsize=8)  # every step and every table asks for the labels again, and there may be a hundred thousand
+@lru_cache(maxsize=8)  # every step and every table reads the labels, and there may be a hundred thousand
 def numbered_labels(word: str, count: int) -> tuple[str, ...]:
     """Labels counted from 1.
 
@@ -17,9 +17,9 @@ def numbered_labels(word: str, count: int) -> tuple[str, ...]:
 
 
 def find_label(text: str, labels: Sequence[str], *, where: str | ErrorPath) -> list[int]:
-    """The positions that a label or a position picks: `cat`, `the` (every one), `the#2` (the second), `0`, `-1`.
+    """The positions that a label or a position selects: `cat`, `the` (every one), `the#2` (the second), `0`, `-1`.
 
-    A label wins over a position. Raises AttnError where nothing fits.
+    A label has precedence over a position. Raises AttnError where there is neither.
 
     >>> find_label("the", ["the", "cat", "the"], where="only")
     [0, 2]
@@ -28,9 +28,9 @@ def find_label(text: str, labels: Sequence[str], *, where: str | ErrorPath) -> l
     >>> find_label("-2", ["the", "cat", "the"], where="only")
     [1]
     """
-    found = [index for index, label in enumerate(labels) if label == text]
-    if found:
-        return found
+    matches = [index for index, label in enumerate(labels) if label == text]
+    if matches:
+        return matches
     word, mark, number = text.rpartition("#")
     if mark and number.isdecimal():
         same = [index for index, label in enumerate(labels) if label == word]

@@ -8,7 +8,7 @@ from attncli.base.errors import AttnError, ErrorPath
 from attncli.base.lazy_numpy import Array
 from attncli.ops import look_up
 from attncli.ops.initializers import Stream, stream
-from attncli.ops.registry import Operator
+from attncli.ops.records import Operator
 from attncli.problem.convert.operators import PendingRandom
 from attncli.problem.spec import FIELDS, OPERATOR_FIELDS
 
@@ -17,7 +17,7 @@ from attncli.problem.spec import FIELDS, OPERATOR_FIELDS
 FILLED: Mapping[str, Letters] = {name: field.letters for name, field in FIELDS.items() if field.is_random_fill}
 FILLED_LETTERS = {letter for letters in FILLED.values() for letter in letters}
 DEFAULT_GENERATOR = "randint"
-# An axis whose length is not given is as long as the first of these that is known; h·e: the merged heads.
+# An axis without a length of its own has that of the first of these that has one; h·e: the merged heads.
 _SUBSTITUTES = {
     "n": ("m",),
     "d": ("c", "x"),
@@ -53,7 +53,7 @@ def fill(values: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _missing(values: Mapping[str, Any]) -> dict[str, Operator]:
-    """What `init` makes: embeddings whose sizes are given, and the projections that are missing."""
+    """The generators of missing arrays by `init`: embeddings whose sizes are given, and projections."""
     has_sizes = values.get("token_count") is not None or values.get("dim") is not None
     has_sequence = any(values.get(name) is not None for name in ("embeddings", "key", "query"))
     init = values.get("init")
@@ -87,8 +87,8 @@ class _Filler:
         for name, value in pending.items():
             parameter, path = operator.record.parameter(name), (field, name)
             shape = tuple(self._parameter_size(letter, operator, path) for letter in parameter.letters)
-            made = self._generate(path, value.generator, shape, is_weight=parameter.is_weight)
-            operator = Operator(operator.record, {**operator.given, name: made})
+            array = self._generate(path, value.generator, shape, is_weight=parameter.is_weight)
+            operator = Operator(operator.record, {**operator.given, name: array})
         return operator
 
     def _generate(self, path: ErrorPath, generator: Operator, shape: tuple[int, ...], *, is_weight: bool) -> Array:
@@ -100,18 +100,18 @@ class _Filler:
                 raise AttnError(message, where="seed", hint="give one, such as 42")
             try:
                 self._stream = stream(self.filled.get("generator", "pcg64"), self.filled["seed"])
-            except ValueError as error:  # the legacy stream takes 32 bits
+            except ValueError as error:  # seeds of the legacy stream have 32 bits
                 raise AttnError(str(error), where="seed") from None
         is_transposed = is_weight and self.is_out_in
         stored_shape = shape[::-1] if is_transposed else shape
         try:
-            made: Array = generator.record.function(self._stream, stored_shape, **generator.given)
+            array: Array = generator.record.function(self._stream, stored_shape, **generator.given)
         except (ValueError, OverflowError, MemoryError) as error:
             raise AttnError(f"{generator} can't be drawn ({error})", where=path) from None
-        return made.T if is_transposed else made
+        return array.T if is_transposed else array
 
     def _parameter_size(self, letter: str, operator: Operator, path: ErrorPath) -> int:
-        """The length of an axis of an operator's own array."""
+        """The length of an axis of an array parameter."""
         if "+" in letter:
             return sum(self._parameter_size(part, operator, path) for part in letter.split("+"))
         if letter in "nm":
@@ -137,14 +137,14 @@ class _Filler:
         return heads, int(self.filled.get("kv_heads") or heads)
 
     def _size(self, letter: str, path: ErrorPath) -> int:
-        """The length of an axis, from the arrays there are, then from the sizes that are given.
+        """The length of an axis, by the arrays, else by the sizes that are given.
 
         Keys and values have as many features as queries, times the share of their heads.
         """
         heads, kv_heads = self._heads
-        for known in (letter, *_SUBSTITUTES.get(letter, ())):
-            of_kv_heads = known in ("c", "e")
-            for size, is_kv_size in ((self._size_of_array(known), of_kv_heads), (self._size_of_field(known), False)):
+        for axis in (letter, *_SUBSTITUTES.get(letter, ())):
+            is_kv_axis = axis in ("c", "e")
+            for size, is_kv_size in ((self._size_of_array(axis), is_kv_axis), (self._size_of_field(axis), False)):
                 if size is not None:
                     query_size = size * heads // kv_heads if is_kv_size else size
                     return query_size * kv_heads // heads if letter in ("c", "e") else query_size
@@ -155,7 +155,7 @@ class _Filler:
         raise AttnError(f"{', '.join(path)} is drawn and its size is not known", where=field, hint=f"give {field}")
 
     def _size_of_array(self, letter: str) -> int | None:
-        """The length that an array, or a list of labels, has."""
+        """The length of an axis by an array, or by a list of labels; None where none has it."""
         for name, letters in FILLED.items():
             array = self.filled.get(name)
             if array is None or letter not in letters:
@@ -167,6 +167,6 @@ class _Filler:
         return len(labels) if labels else None
 
     def _size_of_field(self, letter: str) -> int | None:
-        """The length that a field of the problem gives."""
+        """The length of an axis by a field such as `dim`; None where it is not given."""
         size = self.filled.get(_SIZE_FIELDS.get(letter, "dim"))
         return None if size is None else int(size)

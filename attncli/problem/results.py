@@ -1,4 +1,4 @@
-"""The names of results: what `select` takes, and what JSON, files and Python call them."""
+"""The names of results: those of `select`, of JSON and files, and of attributes in Python."""
 
 from collections.abc import Mapping
 
@@ -14,7 +14,7 @@ RESULTS = (
 )
 DEFAULT_SELECTION = ("scores", "weights", "output")
 
-# Steps that had another name up to version 0.3: `select` takes the old name too.
+# Steps that had another name up to version 0.3: `select` accepts the old name too.
 RENAMED_STEPS: Mapping[str, str] = {
     "turned_query": "rotated_query",
     "turned_key": "rotated_key",

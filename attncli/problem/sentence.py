@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from attncli.base.errors import AttnError, UnknownNameError
 from attncli.base.lazy_numpy import Array, np
 
-_JOINERS = "\u200c\u200d"  # zero-width: they shape letters and do not end a word
+_JOINERS = "\u200c\u200d"  # zero-width joiner and non-joiner: characters inside a word
 
 
 def embed(sentence: str, vocabulary: Mapping[str, Array]) -> tuple[tuple[str, ...], Array]:

@@ -8,7 +8,7 @@ from typing import Any
 from attncli.base.dtypes import NAMES, Precision
 from attncli.base.lazy_numpy import Array
 from attncli.ops import kinds, look_up
-from attncli.ops.registry import Operator
+from attncli.ops.records import Operator
 from attncli.problem.fields import (
     CACHE,
     HEADS,

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Any
 
-from attncli.ops.registry import Operator
+from attncli.ops.records import Operator
 from attncli.problem.spec import FIELDS, ProblemSpec
 
 

@@ -1,1 +1,1 @@
-"""Views of a trace: what a person or a program sees of it. They compute nothing."""
+"""Rendering: a trace as text, tables and files, for people and for programs; no result is computed here."""

@@ -5,7 +5,7 @@ from attncli.base.lazy_numpy import Array, np
 
 
 def align_numbers(values: Array, max_decimals: int) -> list[list[str]]:
-    """The text of each number of a table [rows columns], so that right-aligned points stand under points.
+    """The text of each number of a table [rows columns], so that the decimal points of right-aligned texts are aligned.
 
     All numbers have as many decimals as the one that needs most, up to `max_decimals`; a number that is exactly 0 is
     `0`, one that only rounds to 0 is `0.0000`. A table of very large or very small numbers is written with powers of

@@ -1,4 +1,4 @@
-"""The one query, key, head and batch item that an explanation works out by hand in every step."""
+"""The one query, key, head and batch item that an explanation computes by hand in every step."""
 
 from attncli.base.lazy_numpy import np
 from attncli.render.view import View
@@ -8,7 +8,7 @@ AxisPositions = dict[str, int]  # the position on each axis, by the letter of th
 
 
 def focus_positions(view: View) -> AxisPositions:
-    """The positions that are worked out: those that the view names, elsewhere those of the largest weight."""
+    """The positions of the cell that is computed by hand: those of the view, elsewhere those of the largest weight."""
     trace = view.result.trace
     weights = trace["weights"]
     requested = dict(view.positions)

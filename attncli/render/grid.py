@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import product
 
-from attncli.base.axes import PART
+from attncli.base.axes import AXIS_NOUNS
 from attncli.base.lazy_numpy import Array, np
 from attncli.render.aligned_numbers import align_numbers
 from attncli.trace.steps import Step, Trace
@@ -75,4 +75,4 @@ def _as_numbers(values: Array) -> Array:
 def _position_label(trace: Trace, letter: str, index: int) -> str:
     """`head 1`, `query word_1`: a position on an axis by its label, or by its number from 0."""
     label = trace.labels[letter][index] if letter in trace.labels else str(index)
-    return f"{PART.get(letter, letter)} {label}"
+    return f"{AXIS_NOUNS.get(letter, letter)} {label}"

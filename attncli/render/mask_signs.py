@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from attncli.base.lazy_numpy import Array, np
-from attncli.ops.registry import OperatorRecord
+from attncli.ops.records import OperatorRecord
 from attncli.ops.rules import MaskSign
 from attncli.render.grid import Grid, leading_slices
 from attncli.trace.steps import Step, Trace
@@ -21,7 +21,7 @@ class _Rule:
     sign: MaskSign
 
 
-def pictures(trace: Trace, step: Step, fixed: Mapping[str, int]) -> Iterator[tuple[Grid, str]]:
+def sign_grids(trace: Trace, step: Step, fixed: Mapping[str, int]) -> Iterator[tuple[Grid, str]]:
     """The table of visible keys as signs, and the legend that counts each of them.
 
     `step` is the step `visible` [… n m], whose inputs are the rules; a cell has the sign of the rule of the highest
@@ -49,7 +49,7 @@ def pictures(trace: Trace, step: Step, fixed: Mapping[str, int]) -> Iterator[tup
 
 
 def _sign(name: str, record: OperatorRecord | None) -> MaskSign:
-    """How the picture marks what a rule hides; without a sign of its own it has a square and its name."""
+    """The sign and meaning of the cells that a rule hides; without a sign in its record a square and its name."""
     return record.sign if record is not None and record.sign is not None else MaskSign(UNSIGNED, name)
 
 

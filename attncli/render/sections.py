@@ -4,22 +4,22 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from attncli.base.axes import LEGEND
-from attncli.ops.registry import format_value
+from attncli.ops.records import format_value
 from attncli.render import by_hand
 from attncli.render.focus import AxisPositions, add_dependent_axes, focus_positions
 from attncli.render.grid import Grid, grids
-from attncli.render.mask_signs import pictures
+from attncli.render.mask_signs import sign_grids
 from attncli.render.view import View
 from attncli.trace.steps import Step, Trace
 
 # The axes of which one position is shown by default: what they count, and the option that chooses.
 OPTION_OF_AXIS = {"b": ("batch items", "--batch"), "h": ("heads", "--head")}
-MASK_PICTURE = "visible"  # the step that is shown as a picture of all masks; each mask is a step `visible_by_…`
+VISIBLE_STEP = "visible"  # the step that is shown as a table of mask signs; each mask is a step `visible_by_…`
 
 
 @dataclass(frozen=True)
 class Section:
-    """One quantity: its title, formula and shapes, its grids, one cell worked out by hand, and remarks."""
+    """One quantity: its title, formula and shapes, its grids, the arithmetic of one cell, and remarks."""
 
     title: str
     grids: tuple[Grid, ...]
@@ -43,7 +43,7 @@ def _selection(view: View) -> Iterator[Section]:
 
 
 def _explanation(view: View) -> Iterator[Section]:
-    """The legend of the axes, the inputs, and every step with one cell worked out by hand."""
+    """The legend of the axes, the inputs, and every step with the arithmetic of one cell."""
     trace = view.result.trace
     focus = focus_positions(view)
     yield Section("letters", (), formula=_axis_legend(trace))
@@ -68,32 +68,32 @@ def _explanation(view: View) -> Iterator[Section]:
 
 
 def _is_left_out(step: Step) -> bool:
-    """Whether a step gets no section: an identity, positions 0, 1, 2 …, or a mask that the picture shows."""
-    return step.is_identity or step.stage == "index" or step.name.startswith(f"{MASK_PICTURE}_by_")
+    """Whether a step gets no section: an identity, positions 0, 1, 2 …, or a mask that the table of signs has."""
+    return step.is_identity or step.stage == "index" or step.name.startswith(f"{VISIBLE_STEP}_by_")
 
 
 def _is_expanded(view: View, letter: str) -> bool:
-    """Whether all positions on an axis are shown; key heads (g) go with their query heads (h)."""
+    """Whether all positions on an axis are shown; key heads (g) as their query heads (h) are."""
     return ("h" if letter == "g" else letter) in view.expanded_axes
 
 
 def _grids(trace: Trace, step: Step, positions: AxisPositions) -> tuple[tuple[Grid, ...], tuple[str, ...]]:
-    """The grids of a step, and the legends of their signs where masks are a picture."""
-    if step.name != MASK_PICTURE:
+    """The grids of a step, and the legends of mask signs."""
+    if step.name != VISIBLE_STEP:
         return tuple(grids(trace, step, positions)), ()
-    pairs = list(pictures(trace, step, positions))
+    pairs = list(sign_grids(trace, step, positions))
     return tuple(grid for grid, _ in pairs), tuple(dict.fromkeys(legend for _, legend in pairs))
 
 
 def _mask_arithmetic(trace: Trace, step: Step, focus: AxisPositions, decimals: int) -> Iterator[str]:
-    """Under the picture of the masks: what each mask computes for the cell that is worked out."""
-    if step.name == MASK_PICTURE:
+    """The arithmetic of each mask in one cell, below the table of mask signs."""
+    if step.name == VISIBLE_STEP:
         for source in step.inputs.values():
             yield from by_hand.lines(trace, trace[source], focus, decimals)
 
 
 def _axis_legend(trace: Trace) -> str:
-    """What the letters of the axes stand for: `n queries, m keys, d query features`."""
+    """The meaning of the letters of the axes: `n queries, m keys, d query features`."""
     letters = {letter for step in trace.steps for letter in step.axes}
     return ", ".join(f"{letter} {meaning}" for letter, meaning in LEGEND.items() if letter in letters)
 

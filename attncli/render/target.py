@@ -1,11 +1,11 @@
-"""What is known of where text goes: a terminal, a pipe or a file."""
+"""The target of text, a terminal, a pipe or a file: its width and what it can show."""
 
 from dataclasses import dataclass
 
 
 @dataclass(frozen=True)
 class TextTarget:
-    """Where text goes: its width in columns (None: a pipe or a file, no line is cut), and what it can show."""
+    """The target of text: its width in columns (None: a pipe or a file, no line is cut), and what it can show."""
 
     width: int | None = None
     has_styles: bool = False  # colours, bold and italic

@@ -10,10 +10,10 @@ DECIMALS = 4
 
 @dataclass(frozen=True)
 class View:
-    """Which part of a result is shown, and how.
+    """A result, and which part of it is shown how.
 
-    `explain` shows every step instead of the selected results. `cell` is the position of the query and of the key that
-    are worked out by hand. `positions` has the one position that is shown on an axis, by the letter of the axis
+    `explain` shows every step instead of the selected results. `cell` is the position of the query and of the key whose
+    arithmetic is shown. `positions` has the one position that is shown on an axis, by the letter of the axis
     (b batch items, h heads); `expanded_axes` has the axes of which an explanation shows all positions.
     """
 

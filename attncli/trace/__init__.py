@@ -1,1 +1,1 @@
-"""The trace: the steps of a computation in order, and what is worth a warning in them."""
+"""The trace: the steps of a computation in order, the result that selects among them, and warnings."""

@@ -26,7 +26,7 @@ class Result:
         self.trace = trace
         self.select = (select,) if isinstance(select, str) else tuple(select)
         for name in self.select:
-            trace[name]  # an unknown name is met here, not at its first use
+            trace[name]  # raises here, not at the first use of the name
 
     def __getattr__(self, name: str) -> Any:
         if name.startswith("_"):

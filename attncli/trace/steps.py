@@ -1,15 +1,15 @@
-"""What happened: the steps of a plan in order, each node with its value."""
+"""Steps: the nodes of a plan in order, each with its computed value."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
-from attncli.base.axes import COUNTED_FROM_0, PART, Letters
+from attncli.base.axes import AXIS_NOUNS, COUNTED_FROM_0, Letters
 from attncli.base.dtypes import Precision
 from attncli.base.errors import UnknownNameError
 from attncli.base.lazy_numpy import Array
-from attncli.ops.registry import OperatorRecord
+from attncli.ops.records import OperatorRecord
 from attncli.plan.graph import GIVEN, Node, Plan
 
 
@@ -27,7 +27,7 @@ class Step:
 
     @property
     def name(self) -> str:
-        """What the step is called: unique in its trace."""
+        """The name of the step, unique in its trace."""
         return self.node.name
 
     @property
@@ -37,7 +37,7 @@ class Step:
 
     @property
     def formula(self) -> str:
-        """How it is computed, as a terminal shows it."""
+        """The formula of its value, as a terminal shows it."""
         return self.node.formula
 
     @property
@@ -72,12 +72,12 @@ class Step:
 
     @property
     def tapped_from(self) -> str | None:
-        """The step on the way to whose result this inner quantity passed."""
+        """The step whose function computed this inner quantity on the way to its own result."""
         return self.node.tapped_from
 
     @property
     def is_identity(self) -> bool:
-        """Whether the step hands on what it got."""
+        """Whether the step returns its input unchanged."""
         return self.node.is_identity
 
 
@@ -105,18 +105,18 @@ class Trace:
 
     @property
     def given(self) -> Sequence[Step]:
-        """What went in, as it was given, or the selected rows of it."""
+        """The steps of the inputs as the user gave them, or of their selected rows."""
         return [step for step in self.steps if step.stage == GIVEN and step.name not in ("query", "key", "value")]
 
     @property
     def computed(self) -> Sequence[Step]:
-        """What came out, beginning with query, key and value."""
+        """The other steps, beginning with query, key and value."""
         given = {step.name for step in self.given}
         return [step for step in self.steps if step.name not in given]
 
     @property
     def notes(self) -> Sequence[str]:
-        """What the user should know of any step."""
+        """The notes of every step: warnings for the user."""
         return [note for step in self.steps for note in step.notes]
 
     def labels_of(self, step: Step, axis: int) -> tuple[str, ...]:
@@ -131,5 +131,5 @@ class Trace:
             labels = self.labels[letter]
             return ("all",) if count == 1 < len(labels) else labels[:count]
         if letter in COUNTED_FROM_0:
-            return tuple(f"{PART[letter]} {number}" for number in range(count))
+            return tuple(f"{AXIS_NOUNS[letter]} {number}" for number in range(count))
         return tuple(f"{letter}{number}" for number in range(1, count + 1))

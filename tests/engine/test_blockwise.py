@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from attncli.engine.options import BlockSizes, RunOptions
 from attncli.engine.run import run
 from attncli.ops import operators
-from attncli.ops.registry import OperatorRecord
+from attncli.ops.records import OperatorRecord
 from attncli.problem.spec import ProblemSpec
 from attncli.trace.steps import Trace
 from tests.arrays import normal

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from attncli.base.arithmetic import ArithmeticWriter
 from attncli.ops import operators
-from attncli.ops.registry import OperatorRecord
+from attncli.ops.records import OperatorRecord
 from attncli.ops.rules import KeyBounds, OnlineNormalizer
 from tests.ops.values import (
     RECORDS,

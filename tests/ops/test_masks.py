@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 
 from attncli.ops import operators
-from attncli.ops.masks import and_masks, apply_mask, bias, causal, key_lengths, mask_, table_cells, window
+from attncli.ops.masks import and_masks, apply_mask, bias, causal, key_lengths, mask_, window
+from attncli.ops.tables import table_cells
 
 N, M = 5, 7
 ROWS, KEYS = np.arange(N), np.arange(M)

@@ -3,7 +3,8 @@
 import numpy as np
 import pytest
 
-from attncli.ops.position_biases import add_bias, alibi, published_slopes, relative_row, shaw, t5, t5_bucket
+from attncli.ops.position_biases import alibi, published_slopes, relative_row, shaw, t5, t5_bucket
+from attncli.ops.tables import add_bias
 
 POSITIONS = np.arange(5)
 

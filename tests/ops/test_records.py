@@ -11,7 +11,8 @@ from attncli.base.arithmetic import ArithmeticWriter
 from attncli.base.axes import LEGEND
 from attncli.base.errors import AttnError, UnknownNameError
 from attncli.ops import kinds, look_up, operators
-from attncli.ops.registry import OperatorRecord, Range, register
+from attncli.ops.records import OperatorRecord, Range
+from attncli.ops.registration import register
 
 EVERY = [record for kind in kinds() for record in operators(kind).values()]
 STAGES = [record for record in EVERY if record.kind != "generator"]

@@ -7,7 +7,7 @@ import numpy as np
 
 from attncli.base.axes import Letters
 from attncli.ops import kinds, operators
-from attncli.ops.registry import Operator, OperatorRecord, Parameter
+from attncli.ops.records import Operator, OperatorRecord, Parameter
 
 RECORDS = [record for kind in kinds() for record in operators(kind).values()]
 WITH_ARRAYS = [record for record in RECORDS if record.kind != "generator"]

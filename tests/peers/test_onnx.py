@@ -1,4 +1,4 @@
-"""The ONNX operators Attention and RotaryEmbedding give the same results: heads, masks, cache, windows, lengths, softcap."""
+"""The ONNX operators Attention and RotaryEmbedding give the same results: every layout, mask, cache and softcap."""
 
 from typing import Any
 

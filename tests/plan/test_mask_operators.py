@@ -8,7 +8,7 @@ import pytest
 import attncli
 from attncli.engine.options import BlockSizes, RunOptions
 from attncli.engine.run import run
-from attncli.ops.registry import Operator
+from attncli.ops.records import Operator
 from tests.arrays import booleans, normal
 from tests.problems import HEAD_AXIS, B, H, K, N, problem
 

@@ -119,7 +119,7 @@ def test_masked_scores_is_what_the_normalizer_reads_also_when_a_stage_is_added()
 
     def halve(builder: PlanBuilder) -> None:
         record = operators("score")["dot"]
-        scores = builder.now("scores")
+        scores = builder.current_node("scores")
         # Any node for the scores will do: the plan is not run.
         node = Node("halved_scores", "S½", "S/2", scores.axes, "halve", record.function, {"query": scores.name})
         builder.nodes[node.name] = node

@@ -4,7 +4,7 @@ import numpy as np
 
 from attncli import attention
 from attncli.render.formats import latex
-from attncli.render.mask_signs import pictures
+from attncli.render.mask_signs import sign_grids
 from attncli.render.sections import sections
 from attncli.render.view import View
 from attncli.trace.steps import Trace
@@ -19,7 +19,7 @@ def drawn(fixed: dict[str, int] | None = None, x: np.ndarray = X, **keys: object
     trace = attention(x, x, **keys).trace
     return [
         (["".join(row) for row in grid.signs or ()], legend)
-        for grid, legend in pictures(trace, trace["visible"], fixed or {})
+        for grid, legend in sign_grids(trace, trace["visible"], fixed or {})
     ]
 
 
@@ -94,7 +94,7 @@ def trace_with_rules(**rules: np.ndarray) -> Trace:
 
 def test_a_mask_without_a_sign_is_shown_and_in_the_legend() -> None:
     trace = trace_with_rules(strided=strided(np.arange(3), np.arange(3)))
-    ((grid, legend),) = pictures(trace, trace["visible"], {})
+    ((grid, legend),) = sign_grids(trace, trace["visible"], {})
     assert ["".join(row) for row in grid.signs or ()] == ["●□●", "□●□", "●□●"]
     assert legend == "● visible: 5   □ strided: 4"
 
@@ -102,6 +102,6 @@ def test_a_mask_without_a_sign_is_shown_and_in_the_legend() -> None:
 def test_masks_without_a_sign_share_one_sign_and_count() -> None:
     own = {"strided": strided(np.arange(3), np.arange(3)), "first": np.arange(3) < np.full((3, 1), 1)}
     trace = trace_with_rules(**own)
-    ((grid, legend),) = pictures(trace, trace["visible"], {})
+    ((grid, legend),) = sign_grids(trace, trace["visible"], {})
     assert ["".join(row) for row in grid.signs or ()] == ["●□□", "□□□", "●□□"]
     assert legend == "● visible: 2   □ strided, first: 7"

@@ -1,4 +1,4 @@
-"""`attn demo`: worked examples, each a plain file with the published numbers beside it."""
+"""`attn demo`: worked examples, each a problem file that includes the published numbers."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated

@@ -1,4 +1,4 @@
-"""`attn show`: everything that is known of one operator."""
+"""`attn show`: the record of one operator."""
 
 from typing import Annotated
 

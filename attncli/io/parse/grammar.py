@@ -36,7 +36,7 @@ def inline(text: str, path: ErrorPath) -> Any:
 
         return yaml.read(text, "")[0]
     except AttnError as error:
-        error.path = path  # a text of one line needs no line
+        error.path = path  # the line is left out: there is but one
         raise
 
 

@@ -1,4 +1,4 @@
-"""What a text that stands for an array means: nested lists, a generator, a file, an entry of a file, standard input."""
+"""Texts in place of arrays: nested lists, a generator, a file, an entry of a file, standard input."""
 
 from typing import Any
 
@@ -13,7 +13,7 @@ from attncli.problem.convert.operators import named_masks
 
 
 def read_text_array(text: str, path: ErrorPath, origin: Origin, *, may_be_mask: bool = False) -> Any:
-    """What a text that stands for an array means, as `attncli.problem.build.build` takes it.
+    """The value of a text in place of an array, as `attncli.problem.build.build` converts it.
 
     `[[1, 0], [0, 1]]` is read to nested lists, `normal:std=2` to `{normal: {std: 2}}` (so is a mask), and the name of
     a file to its array; where the origin opens no files, any other text stays as it is. `path` is that of an error.

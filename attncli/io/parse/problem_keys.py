@@ -1,4 +1,4 @@
-"""The value of one key of a problem as the builder takes it: texts are read, everything else stays as it is."""
+"""The value of one key of a problem for `problem.build`: texts are parsed, other values stay as they are."""
 
 from collections.abc import Callable, Mapping
 from typing import Any
@@ -36,7 +36,7 @@ def _read_mask(value: Any, path: ErrorPath, origin: Origin) -> Any:
 
 
 def _read_vector(text: str, path: ErrorPath, origin: Origin) -> Any:
-    """Numbers between commas, or what else a text means that stands for an array."""
+    """Numbers between commas, or any other text in place of an array."""
     numbers = _read_numbers(text)
     return read_text_array(text, path, origin) if numbers is None else numbers
 
@@ -57,7 +57,7 @@ def _read_operator(kind: str, value: Any, path: ErrorPath, origin: Origin) -> An
         return value
     ((name, given),) = value.items()
     if not isinstance(given, Mapping) or not isinstance(name, str) or not is_operator(kind, name):
-        return value  # the builder says what is wrong with it
+        return value  # `problem.build` raises the error
     arrays = {parameter.name for parameter in look_up(kind, name).parameters if parameter.kind == "array"}
     texts = {key: text for key, text in given.items() if key in arrays and isinstance(text, str)}
     if not texts:

@@ -1,4 +1,4 @@
-"""Arrays in `.npy`, `.npz` and `.safetensors` files: headers are checked first, and nothing is unpickled."""
+"""Arrays in `.npy`, `.npz` and `.safetensors` files: headers are checked first, and pickled objects are refused."""
 
 import json
 import math
@@ -30,9 +30,10 @@ _TYPES = {
 
 
 def read(path: Path, entry: str) -> LabelledArray:
-    """The array in a file: its only one, or the entry named; of the others nothing but headers is read.
+    """The array in a file: its only one, or the entry of that name; of the other entries only headers are read.
 
-    Raises AttnError where the file is not what its suffix says, or promises more than it holds or memory has.
+    Raises AttnError where the file does not have the format of its suffix, or its header has a size beyond the file or
+    the memory.
     """
     where = str(path)
     with opening(where):
@@ -68,7 +69,7 @@ def read_problem(path: Path, name: str) -> tuple[Mapping[str, Any], Mapping[int,
 
 
 def _plain_value(value: Any, kind: str) -> Any:
-    """An entry as its field takes it: one number, labels and windows as Python's numbers, other arrays as they are."""
+    """An entry in the type of its field: one number, labels and windows as Python's numbers, other arrays unchanged."""
     if not isinstance(value, LabelledArray) or (value.array.ndim and kind not in ("labels", "window")):
         return value
     plain = value.array.tolist()
@@ -88,7 +89,7 @@ class _ZipEntry:
     name: str
 
     def read(self) -> Any:
-        """The array (words as text), once its header has been checked against what the archive and memory hold."""
+        """The array (words as text), once its header has been checked against the archive and the memory."""
         import zipfile  # noqa: PLC0415 - most problems have no archive
 
         where = f"{self.path}#{self.name.removesuffix(NPY)}"
@@ -96,14 +97,14 @@ class _ZipEntry:
             info = archive.getinfo(self.name)
             try:
                 with archive.open(info) as stream:
-                    shape, fortran, dtype = _header(stream, where)
+                    shape, is_fortran, dtype = _header(stream, where)
                     size = _byte_count(shape, dtype, where)
                     _check_memory(size, where)
                     raw = stream.read(size) if info.file_size >= size else b""
             except (zipfile.BadZipFile, RuntimeError, NotImplementedError, EOFError) as error:
                 raise AttnError(f"can't be unpacked ({error})", where=where) from None
         _check_size(size, len(raw), where)
-        array = np.frombuffer(raw, dtype=dtype).reshape(shape, order="F" if fortran else "C")
+        array = np.frombuffer(raw, dtype=dtype).reshape(shape, order="F" if is_fortran else "C")
         return array.tolist() if dtype.kind == "U" else _convert(array, where)
 
 
@@ -134,7 +135,7 @@ class _Tensor:
         where = f"{self.path}#{self.name}"
         if self.dtype not in _TYPES:
             raise AttnError(f"holds numbers of type {self.dtype}", where=where, hint=f"expected {', '.join(_TYPES)}")
-        array = _mapped(self.path, np.dtype(_TYPES[self.dtype]), self.shape, self.offset)
+        array = _memory_map(self.path, np.dtype(_TYPES[self.dtype]), self.shape, self.offset)
         if self.dtype == "BF16":
             _check_memory(4 * array.size, where)
             return LabelledArray((array.astype(np.uint32) << 16).view(np.float32), dtype=BFLOAT16)
@@ -142,14 +143,14 @@ class _Tensor:
 
 
 def _safetensors(path: Path) -> dict[str, _Tensor]:
-    """The tensors of a file; its own library has checked the header against what the file holds."""
+    """The tensors of a file; its own library checks the header against the size of the file."""
     try:
         from safetensors import SafetensorError, safe_open  # noqa: PLC0415 - an optional extra
     except ImportError:
         raise AttnError("needs the package safetensors", where=str(path), hint=f"install it: {INSTALL}") from None
     try:
-        with safe_open(path, "np") as checked:
-            names = list(checked.keys())
+        with safe_open(path, "np") as archive:
+            names = list(archive.keys())
     except SafetensorError as error:
         raise AttnError(f"is no sound .safetensors file ({error})", where=str(path)) from None
     with path.open("rb") as stream:
@@ -170,13 +171,13 @@ def _safetensors(path: Path) -> dict[str, _Tensor]:
 def _npy(path: Path, where: str) -> Array:
     """The array of an `.npy` file, mapped into memory."""
     with path.open("rb") as stream:
-        shape, fortran, dtype = _header(stream, where)
+        shape, is_fortran, dtype = _header(stream, where)
         offset = stream.tell()
         _check_size(_byte_count(shape, dtype, where), os.fstat(stream.fileno()).st_size - offset, where)
-    return _mapped(path, dtype, shape, offset, "F" if fortran else "C")
+    return _memory_map(path, dtype, shape, offset, "F" if is_fortran else "C")
 
 
-def _mapped(path: Path, dtype: Any, shape: tuple[int, ...], offset: int, order: Any = "C") -> Array:
+def _memory_map(path: Path, dtype: Any, shape: tuple[int, ...], offset: int, order: Any = "C") -> Array:
     """An array that is mapped into memory: it is read where it is used."""
     if 0 in shape:
         return np.empty(shape, dtype=dtype)
@@ -186,32 +187,32 @@ def _mapped(path: Path, dtype: Any, shape: tuple[int, ...], offset: int, order: 
 
 
 def _header(stream: IO[bytes], where: str) -> tuple[tuple[int, ...], bool, Any]:
-    """Shape, order and type in the header of an array; raises AttnError where the header is not sound."""
-    from tokenize import TokenError  # noqa: PLC0415 - what a header of nonsense may raise
+    """Shape, order and type in the header of an array; raises AttnError where the header is damaged."""
+    from tokenize import TokenError  # noqa: PLC0415 - a damaged header may raise it
 
     headers = {(1, 0): np.lib.format.read_array_header_1_0, (2, 0): np.lib.format.read_array_header_2_0}
     try:
         version = np.lib.format.read_magic(stream)
-        shape, fortran, dtype = headers[version](stream)
+        shape, is_fortran, dtype = headers[version](stream)
     except (ValueError, KeyError, TypeError, SyntaxError, TokenError, RecursionError, MemoryError):
         raise AttnError("is no sound .npy file", where=where) from None
     if dtype.hasobject:
         hint = "save numbers, not Python objects"
         raise AttnError("holds pickled objects, which could run any program", where=where, hint=hint)
-    return shape, fortran, dtype
+    return shape, is_fortran, dtype
 
 
 def _byte_count(shape: tuple[int, ...], dtype: Any, where: str) -> int:
-    """The number of bytes that a header promises."""
+    """The number of bytes of the array that a header describes."""
     if any(length < 0 for length in shape):
         raise AttnError("is no sound .npy file", where=where)
     return math.prod(shape) * int(dtype.itemsize)
 
 
-def _check_size(promised: int, held: int, where: str) -> None:
-    """Raise AttnError where a file holds fewer bytes than its header promises."""
-    if promised > held:
-        raise AttnError(f"promises {promised} bytes of numbers and holds {held}", where=where, hint="it was cut off")
+def _check_size(expected: int, actual: int, where: str) -> None:
+    """Raise AttnError where a file holds fewer bytes than its header describes."""
+    if expected > actual:
+        raise AttnError(f"promises {expected} bytes of numbers and holds {actual}", where=where, hint="it was cut off")
 
 
 def _check_memory(size: int, where: str) -> None:
@@ -222,7 +223,7 @@ def _check_memory(size: int, where: str) -> None:
 
 
 def _convert(array: Array, where: str) -> LabelledArray:
-    """An array as a problem takes it: booleans and floating types as they are, integers as float64."""
+    """An array of a problem: booleans and floating types unchanged, integers as float64."""
     match array.dtype.kind:
         case "b":
             return LabelledArray(array)

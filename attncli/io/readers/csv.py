@@ -10,7 +10,7 @@ from attncli.base.lazy_numpy import Array, np
 from attncli.base.text import shorten
 
 NUMBER = re.compile(r"\s*[-+]?(\.[0-9]+|[0-9]+(\.[0-9]*)?)([eE][-+]?[0-9]+)?\s*\Z")
-BROKEN = re.compile(r"\s*[-+]?[0-9.,'’_\s]*[0-9][0-9.,'’_\s]*%?\s*\Z")
+MISSPELT_NUMBER = re.compile(r"\s*[-+]?[0-9.,'’_\s]*[0-9][0-9.,'’_\s]*%?\s*\Z")
 OPENING = re.compile(r'(?:^|[,;\t]) *"')
 CLOSING = re.compile(r'[^"]*(?:""[^"]*)*"(?!")')
 NUMERALS = "0123456789+-.eE "
@@ -39,7 +39,7 @@ class Layout:
 
     delimiter: str
     columns: tuple[str, ...] | None
-    labelled: bool
+    has_labels: bool
 
 
 def layout(text: str, name: str, delimiter: str | None = None) -> Layout:
@@ -58,7 +58,7 @@ def are_labels(labels: Sequence[str], layout: Layout) -> bool:
 
 
 def read(text: str, name: str, delimiter: str | None = None) -> Table:
-    r"""Parse a table; without a delimiter the first one that a row has is taken.
+    r"""Parse a table; without a delimiter the first one in a row is used.
 
     A first row without a number is a header; a first column without a number, or under an empty header cell, has
     the labels. Raises AttnError that names the line of a cell that is no number, or of a row of another length.
@@ -74,13 +74,13 @@ def read(text: str, name: str, delimiter: str | None = None) -> Table:
     body = rows[1:] if header else rows
     if not body:
         raise AttnError("has a header and no numbers", where=name)
-    labelled = _has_labels(header[1] if header else None, body)
-    skip = 1 if labelled else 0
+    has_labels = _has_labels(header[1] if header else None, body)
+    skip = 1 if has_labels else 0
     numbers = [_numbers(cells[skip:], (name, f"line {line}")) for line, cells in body]
-    _same_lengths(numbers, header, body, name, skip)
-    if labelled and (unnamed := next((line for line, cells in body if not cells[0].strip()), None)):
-        raise AttnError("an empty label", where=(name, f"line {unnamed}"), hint="name the row")
-    labels = tuple(cells[0].strip() for _, cells in body) if labelled else None
+    _check_lengths(numbers, header, body, name, skip)
+    if has_labels and (unnamed_line := next((line for line, cells in body if not cells[0].strip()), None)):
+        raise AttnError("an empty label", where=(name, f"line {unnamed_line}"), hint="name the row")
+    labels = tuple(cells[0].strip() for _, cells in body) if has_labels else None
     columns = tuple(cell.strip() for cell in header[1][-len(numbers[0]) :]) if header else None
     return Table(np.array(numbers, dtype=np.float64), labels, columns)
 
@@ -108,7 +108,7 @@ def _rows(text: str, name: str, delimiter: str | None) -> Iterator[Row]:
 
 
 def _lines(text: str) -> list[str]:
-    """The lines, whatever ends them."""
+    """The lines of a text, which may end in LF, CRLF or CR."""
     return text.replace("\r\n", "\n").replace("\r", "\n").split("\n")
 
 
@@ -119,38 +119,38 @@ def _find_delimiter(text: str) -> str:
 
 def _records(lines: Iterable[str]) -> Iterator[tuple[int, str]]:
     """The rows that are neither blank nor comments, each with its first line; a quotation may extend over several."""
-    start, parts, quoted = 0, list[str](), False
+    start, parts, in_quotes = 0, list[str](), False
     for number, line in enumerate(lines, 1):
         if not parts and (not line.strip() or line.lstrip().startswith("#")):
             continue
         start = start if parts else number
         parts.append(line)
-        quoted = _is_open(line, quoted)
-        if not quoted:
+        in_quotes = _is_open(line, in_quotes)
+        if not in_quotes:
             yield start, "\n".join(parts)
             parts = []
     if parts:
         yield start, "\n".join(parts)
 
 
-def _is_open(line: str, quoted: bool) -> bool:
+def _is_open(line: str, in_quotes: bool) -> bool:
     """Whether a quotation is open at the end of a line; one begins only where a cell begins (`5" pipe` has none)."""
     at = 0
-    while match := (CLOSING.match if quoted else OPENING.search)(line, at):
-        at, quoted = match.end(), not quoted
-    return quoted
+    while match := (CLOSING.match if in_quotes else OPENING.search)(line, at):
+        at, in_quotes = match.end(), not in_quotes
+    return in_quotes
 
 
 def _delimiter(record: str) -> str:
     """The delimiter of a row, outside quotes: a tab before a semicolon before a comma."""
-    bare = re.sub(r'"(?:[^"]|"")*"', "", record)
-    return next((mark for mark in "\t;," if mark in bare), "")
+    unquoted = re.sub(r'"(?:[^"]|"")*"', "", record)
+    return next((mark for mark in "\t;," if mark in unquoted), "")
 
 
 def _is_word(cell: str) -> bool:
-    """Neither empty, nor a number, nor digits that resemble one (`1,5`, `1.2.3`, `50%`); `nan` may be a word."""
-    signed = cell.strip()[:1] in ("+", "-") and cell.strip() in SPECIAL
-    return bool(cell.strip()) and not NUMBER.match(cell) and not BROKEN.match(cell) and not signed
+    """Whether a cell is neither empty, nor a number, nor a misspelt number (`1,5`, `1.2.3`, `50%`); `nan` is a word."""
+    is_special = cell.strip()[:1] in ("+", "-") and cell.strip() in SPECIAL
+    return bool(cell.strip()) and not NUMBER.match(cell) and not MISSPELT_NUMBER.match(cell) and not is_special
 
 
 def _is_header(rows: Sequence[Row]) -> bool:
@@ -160,10 +160,11 @@ def _is_header(rows: Sequence[Row]) -> bool:
     """
     first = rows[0][1]
     if first[0].strip() or len(first) == 1:
-        named = first if first[-1].strip() or len(first) < 3 else first[:-1]  # a comma at the end, an empty cell below
-        return all(map(_is_word, named))
-    numbered = [cell.strip() for cell in first[1:]] == [str(number) for number in range(len(first) - 1)]
-    return numbered or all(map(_is_word, first[1:]))
+        # A comma at the end makes an empty cell there.
+        headings = first if first[-1].strip() or len(first) < 3 else first[:-1]
+        return all(map(_is_word, headings))
+    is_numbered = [cell.strip() for cell in first[1:]] == [str(number) for number in range(len(first) - 1)]
+    return is_numbered or all(map(_is_word, first[1:]))
 
 
 def _has_labels(header: Sequence[str] | None, body: Sequence[Row]) -> bool:
@@ -198,6 +199,7 @@ def _numbers(cells: Sequence[str], path: ErrorPath) -> list[float]:
 
 
 def _no_number(cell: str, path: ErrorPath) -> AttnError:
+    """The error of a cell that is no number."""
     text = cell.strip()
     if not text:
         return AttnError("an empty cell", where=path, hint="write a number, 0 for nothing")
@@ -207,19 +209,19 @@ def _no_number(cell: str, path: ErrorPath) -> AttnError:
     return AttnError(f"{shorten(text)!r} is not a number", where=path, hint=hint)
 
 
-def _same_lengths(
+def _check_lengths(
     numbers: Sequence[Sequence[float]], header: Row | None, body: Sequence[Row], name: str, skip: int
 ) -> None:
     """Every row has as many numbers as most rows have, and the header names each column."""
     lengths = [len(row) for row in numbers]
-    usual = max(lengths, key=lengths.count)  # of equals the first
+    common_length = max(lengths, key=lengths.count)  # of equals the first
     for (line, _), length in zip(body, lengths, strict=True):
-        if length != usual:
-            raise AttnError(f"{length} numbers where the other rows have {usual}", where=(name, f"line {line}"))
-    if usual == 0:
+        if length != common_length:
+            raise AttnError(f"{length} numbers where the other rows have {common_length}", where=(name, f"line {line}"))
+    if common_length == 0:
         raise AttnError("has labels and no numbers", where=name)
-    if header and len(header[1]) not in (usual, usual + skip):
+    if header and len(header[1]) not in (common_length, common_length + skip):
         raise AttnError(
-            f"the header has {len(header[1])} cells for {usual + skip} columns",
+            f"the header has {len(header[1])} cells for {common_length + skip} columns",
             where=(name, f"line {header[0]}"),
         )

@@ -1,7 +1,7 @@
 """Large tables of plain numbers, with a header, labels, both or neither: parsed by a library, block by block.
 
 Tables with quotes, comments, cells that are no number or rows of several lengths are left to `csv.py`, which reads the
-whole file again and says what is wrong.
+whole file again and raises the errors.
 """
 
 from collections.abc import Callable, Iterable, Iterator
@@ -22,7 +22,7 @@ Loads = Callable[[bytes], Any]
 
 
 def read(path: Path, delimiter: str | None = None) -> csv.Table | None:
-    """The table in a file; None where it is small, or not as plain as that."""
+    """The table in a file; None where it is small, or has anything but numbers and labels."""
     with path.open("rb") as stream:
         head = stream.read(HEAD_SIZE)
         if len(head) + len(stream.read(MIN_SIZE)) < MIN_SIZE:
@@ -35,26 +35,27 @@ def read(path: Path, delimiter: str | None = None) -> csv.Table | None:
     labels: list[str] = []
     try:
         numbers = _numbers(path, layout, labels)
-    except ValueError:  # a row of another length, an empty cell, two points in a number, a label in no known letters
+    except ValueError:  # a row of another length, an empty cell, two points in a number, a label that is not UTF-8
         return None
-    named = not layout.labelled or csv.are_labels(labels, layout)
-    fits = layout.columns is None or len(layout.columns) in (numbers.shape[1], numbers.shape[1] + layout.labelled)
-    if not (named and fits and np.isfinite(numbers).all()):
+    labels_fit = not layout.has_labels or csv.are_labels(labels, layout)
+    width = numbers.shape[1]
+    columns_fit = layout.columns is None or len(layout.columns) in (width, width + layout.has_labels)
+    if not (labels_fit and columns_fit and np.isfinite(numbers).all()):
         return None
     columns = layout.columns[-numbers.shape[1] :] if layout.columns is not None else None
-    return csv.Table(numbers, tuple(labels) if layout.labelled else None, columns)
+    return csv.Table(numbers, tuple(labels) if layout.has_labels else None, columns)
 
 
 def _numbers(path: Path, layout: csv.Layout, labels: list[str]) -> Array:
-    """The numbers; labels are appended to the list. Raises ValueError where a line is not plain."""
+    """The numbers; labels are appended to the list. Raises ValueError where a line has anything else."""
     loads = _orjson() if layout.delimiter != " " else None
     skip = 0 if layout.columns is None else 1
-    if loads is None and not layout.labelled:
+    if loads is None and not layout.has_labels:
         return _by_numpy(path, layout.delimiter, encoding="utf-8-sig", skiprows=skip)  # fastest where it opens the file
     parts: list[Array] = []
     for number, block in enumerate(_blocks(path)):
         lines = block.partition(b"\n")[2] if skip and number == 0 else block
-        lines = _split_labels(lines, layout.delimiter.encode(), labels) if layout.labelled else lines
+        lines = _split_labels(lines, layout.delimiter.encode(), labels) if layout.has_labels else lines
         if lines.strip():
             parts.append(_by_orjson(loads, lines, layout.delimiter) if loads else _by_text(lines, layout.delimiter))
     return np.concatenate(parts)
@@ -106,7 +107,7 @@ def _orjson() -> Loads | None:
 
 
 def _by_orjson(loads: Loads, lines: bytes, delimiter: str) -> Array:
-    """Lines of numbers by orjson; what JSON does not take (`.5`, `+1`, `007`, `-0`) by NumPy."""
+    """Lines of numbers by orjson; spellings that are not JSON (`.5`, `+1`, `007`, `-0`) by NumPy."""
     lines = lines.replace(b"\r\n", b"\n").strip()
     if lines.translate(None, NUMERALS + delimiter.encode()):
         raise ValueError
@@ -115,5 +116,5 @@ def _by_orjson(loads: Loads, lines: bytes, delimiter: str) -> Array:
         numbers = np.array(loads(b"[[" + rows + b"]"), dtype=np.float64)
     except ValueError:
         return _by_text(lines, delimiter)
-    unsigned = not numbers.all() and (b"-0," in rows or b"-0]" in rows)  # -0 is a whole number there, without a sign
-    return _by_text(lines, delimiter) if unsigned or numbers.ndim != 2 or not numbers.size else numbers
+    loses_sign = not numbers.all() and (b"-0," in rows or b"-0]" in rows)  # -0 is a whole number there, without a sign
+    return _by_text(lines, delimiter) if loses_sign or numbers.ndim != 2 or not numbers.size else numbers

@@ -8,7 +8,7 @@ from typing import Any
 from attncli.base.errors import AttnError
 from attncli.base.text import shorten
 
-_LARGE = re.compile(r"[0-9][eE]\+?[0-9]{3}|[0-9]{300}")  # may be beyond all floats
+_LARGE = re.compile(r"[0-9][eE]\+?[0-9]{3}|[0-9]{300}")  # a number that may be beyond all floats
 
 
 def read(text: str, name: str) -> Any:
@@ -16,7 +16,7 @@ def read(text: str, name: str) -> Any:
     try:
         value = json.loads(text, object_pairs_hook=_unique_keys)
         if _may_be_infinite(value) and _LARGE.search(text):
-            return json.loads(text, object_pairs_hook=_unique_keys, parse_float=_finite)
+            return json.loads(text, object_pairs_hook=_unique_keys, parse_float=_to_finite_float)
         return value
     except json.JSONDecodeError as error:
         raise AttnError(f"is not JSON: {error.msg}", where=(name, f"line {error.lineno}")) from None
@@ -29,7 +29,7 @@ def read(text: str, name: str) -> Any:
 
 
 def _may_be_infinite(value: Any) -> bool:
-    """Whether a number in a value is infinite: it is beyond all floats, or the text says `Infinity`."""
+    """Whether a number in a value is infinite: it is beyond all floats, or `Infinity` in the text."""
     if isinstance(value, dict):
         return any(map(_may_be_infinite, value.values()))
     if isinstance(value, list):
@@ -40,7 +40,7 @@ def _may_be_infinite(value: Any) -> bool:
     return isinstance(value, float) and not math.isfinite(value)
 
 
-def _finite(text: str) -> float:
+def _to_finite_float(text: str) -> float:
     """A number; `json` itself would read 1e999 as infinity."""
     number = float(text)
     if number in (float("inf"), float("-inf")):
@@ -53,6 +53,6 @@ def _unique_keys(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     mapping = dict(pairs)
     if len(mapping) < len(pairs):
         keys = [key for key, _ in pairs]
-        twice = next(key for key in keys if keys.count(key) > 1)
-        raise AttnError(f"the key {twice!r} stands twice", hint="keep one of them")
+        duplicate = next(key for key in keys if keys.count(key) > 1)
+        raise AttnError(f"the key {duplicate!r} stands twice", hint="keep one of them")
     return mapping

@@ -22,14 +22,14 @@ def read_tab_table_file(path: Path, entry: str) -> LabelledArray:
 
 def read_table_text(text: str, name: str, delimiter: str | None = None) -> LabelledArray:
     """The numbers and row labels of a table in a text."""
-    from attncli.io.readers import csv  # noqa: PLC0415 - large tables are read without it
+    from attncli.io.readers import csv  # noqa: PLC0415 - large tables do not need it
 
     table = csv.read(text, name, delimiter)
     return LabelledArray(table.numbers, table.labels)
 
 
 def _read(path: Path, entry: str, delimiter: str | None) -> LabelledArray:
-    """A large table of plain numbers in blocks, any other by the reader that knows quotes and comments."""
+    """A large table of plain numbers in blocks, any other by the reader of quotes and comments."""
     from attncli.io.readers import fast_csv  # noqa: PLC0415 - it imports NumPy's readers
 
     if entry:

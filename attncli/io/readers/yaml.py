@@ -27,7 +27,7 @@ def read(text: str, name: str) -> tuple[Any, dict[int, int]]:
     builder = _Builder(name)
     try:
         for event in yaml.parse(text, Loader=_LOADER):
-            builder.take(event)
+            builder.add_event(event)
     except yaml.MarkedYAMLError as error:
         mark = error.problem_mark or error.context_mark
         place = (name, f"line {mark.line + 1}") if mark else (name,)
@@ -38,22 +38,22 @@ def read(text: str, name: str) -> tuple[Any, dict[int, int]]:
 
 
 class _Builder:
-    """Builds a value event by event, with a stack of its own instead of recursion."""
+    """Builds a value event by event, with an explicit stack instead of recursion."""
 
     def __init__(self, name: str) -> None:
         self.name = name
         self.result: Any = None
         self.lines: dict[int, int] = {}
-        self._open: list[Any] = []
+        self._containers: list[Any] = []
         self._keys: list[Any] = []
         self._anchors: dict[str, tuple[Any, int]] = {}
-        self._named: list[tuple[str | None, int]] = []
+        self._container_anchors: list[tuple[str | None, int]] = []
         self._nodes = 0
         self._documents = 0
         self._expanded = 0
 
-    def take(self, event: Any) -> None:
-        """Take the next event of the parser."""
+    def add_event(self, event: Any) -> None:
+        """Add the next event of the parser."""
         kind = type(event)
         if kind is yaml.ScalarEvent:
             self._nodes += 1
@@ -73,25 +73,28 @@ class _Builder:
                 self._fail("a second document begins", event, "put one problem in a file")
 
     def _enter(self, container: Any, event: Any) -> None:
+        """Begin a list or a mapping, which the values that follow are put into."""
         self._nodes += 1
-        if len(self._open) == MAX_DEPTH:
+        if len(self._containers) == MAX_DEPTH:
             self._fail(f"lists are nested more than {MAX_DEPTH} deep", event)
         if event.tag not in (None, "!"):
             self._fail(f"has the tag {event.tag}", event, "leave the tag out")
         self.lines[id(container)] = event.start_mark.line + 1
         self._put(container, event)
-        self._open.append(container)
+        self._containers.append(container)
         self._keys.append(_NO_KEY)
-        self._named.append((event.anchor, self._nodes))
+        self._container_anchors.append((event.anchor, self._nodes))
 
     def _leave(self) -> None:
-        container = self._open.pop()
+        """End the innermost list or mapping; an alias may refer to it from here on."""
+        container = self._containers.pop()
         self._keys.pop()
-        anchor, before = self._named.pop()
+        anchor, before = self._container_anchors.pop()
         if anchor:
             self._anchors[anchor] = (container, self._nodes - before + 1)
 
     def _alias(self, event: Any) -> Any:
+        """The value that an alias refers to."""
         if event.anchor not in self._anchors:
             self._fail(f"*{event.anchor} stands for nothing that was complete before it", event)
         value, size = self._anchors[event.anchor]
@@ -102,10 +105,11 @@ class _Builder:
         return value
 
     def _put(self, value: Any, event: Any) -> None:
-        if not self._open:
+        """Add a value to the innermost list or mapping, as an entry, a key, or the value of the last key."""
+        if not self._containers:
             self.result = value
             return
-        container = self._open[-1]
+        container = self._containers[-1]
         if type(container) is list:
             container.append(value)
         elif self._keys[-1] is _NO_KEY:
@@ -118,11 +122,13 @@ class _Builder:
             self._keys[-1] = _NO_KEY
 
     def _key(self, value: Any, event: Any) -> str:
+        """A key of a mapping as text."""
         if isinstance(value, (list, dict)):
             self._fail("a list or mapping can't be a key", event)
         return event.value if type(event) is yaml.ScalarEvent else str(value)
 
     def _scalar(self, event: Any) -> Any:
+        """The value of a scalar: text where it is quoted or tagged as such, else by the core schema."""
         text = event.value
         if event.tag is None or event.tag == "!":
             return self._plain(text, event) if event.implicit[0] else text
@@ -136,12 +142,14 @@ class _Builder:
         return _TAGS[event.tag](value)
 
     def _plain(self, text: str, event: Any) -> Any:
+        """The value of a scalar without quotes."""
         try:
             return scalar(text)
         except AttnError as error:
             self._fail(error.message, event)
 
     def _fail(self, message: str, event: Any, hint: str | None = None) -> Any:
+        """Raise AttnError at the line of an event."""
         raise AttnError(message, where=(self.name, f"line {event.start_mark.line + 1}"), hint=hint)
 
 

@@ -22,7 +22,7 @@ def write_npy(stream: IO[bytes], arrays: Mapping[str, Array]) -> None:
 
 def write_npz(stream: IO[bytes], arrays: Mapping[str, Array]) -> None:
     """Write an archive of the arrays under their names."""
-    np.savez(stream, **arrays)  # type: ignore[arg-type] # its stub takes a name for its option allow_pickle
+    np.savez(stream, **arrays)  # type: ignore[arg-type] # by its stub a name might be allow_pickle
 
 
 def write_safetensors(stream: IO[bytes], arrays: Mapping[str, Array], precision: Precision) -> None:
@@ -34,7 +34,7 @@ def write_safetensors(stream: IO[bytes], arrays: Mapping[str, Array], precision:
         from safetensors import TensorSpec, serialize  # noqa: PLC0415 - an optional extra
     except ImportError:
         raise AttnError("needs the package safetensors", where=".safetensors", hint=f"install it: {INSTALL}") from None
-    tensors, buffers = {}, []  # the library reads memory by address: the buffers have to live until it has
+    tensors, buffers = {}, []  # the library reads memory by address: the buffers must exist until then
     for name, array in arrays.items():
         dtype = array.dtype.name
         if array.dtype.kind == "f" and array.dtype.itemsize > 8:

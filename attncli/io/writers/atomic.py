@@ -1,4 +1,4 @@
-"""Atomic writes: a file or folder is made in a temporary place beside its own, and moved there when it is complete."""
+"""Atomic writes: a file or folder is written under a temporary name beside its own, and renamed when complete."""
 
 import os
 import stat
@@ -39,7 +39,7 @@ def atomic_write_file(name: str, contents: str | bytes | Iterable[str]) -> None:
 
 
 def atomic_write_folder(name: str, files: Mapping[str, str | bytes]) -> None:
-    """Write a new folder of files, all or nothing; raises AttnError where there is one with something in it."""
+    """Write a new folder of files, all or nothing; raises AttnError where it exists and is not empty."""
     target = Path(os.path.realpath(path_of(name)))
     try:
         if target.is_dir() and any(target.iterdir()):
@@ -50,7 +50,7 @@ def atomic_write_folder(name: str, files: Mapping[str, str | bytes]) -> None:
             folder.mkdir()
             for file, contents in files.items():
                 (folder / file).write_bytes(contents.encode("utf-8") if isinstance(contents, str) else contents)
-            if target.is_dir():  # it may be somebody's working directory: it is filled, not replaced
+            if target.is_dir():  # it may be the working directory of a process: it is filled, not replaced
                 for file in files:
                     (folder / file).replace(target / file)
             else:
@@ -76,7 +76,7 @@ def _replacement(path: Path) -> Iterator[IO[bytes]]:
 
 
 def _umask() -> int:
-    """The permissions that new files do not get; the system tells them only to those who set them."""
+    """The permissions that new files do not get; they can be read only by setting them."""
     mask = os.umask(0)
     os.umask(mask)
     return mask

@@ -1,4 +1,4 @@
-"""A large result in the `.npy` file that it is written to: it is computed there, through a memory map."""
+"""A large result computed in its `.npy` file, through a memory map."""
 
 import math
 import os
@@ -9,9 +9,9 @@ from attncli.base.lazy_numpy import Array, np
 
 
 class NpyTarget:
-    """Allocates the first result that asks in an `.npy` file, and every other one in memory.
+    """Allocates the first result in an `.npy` file, and every other one in memory.
 
-    `is_used` says whether the file holds a result.
+    `is_used` is true after the file has been used.
     """
 
     def __init__(self, stream: IO[bytes]) -> None:
@@ -19,7 +19,7 @@ class NpyTarget:
         self.is_used = False
 
     def allocate(self, _name: str, shape: tuple[int, ...], dtype: "np.dtype[Any]") -> Array:
-        """An array of that shape and type, its numbers undefined: in the file, unless that is taken or no regular file.
+        """An array of that shape and type, uninitialized: in the file, unless that is used already or no regular file.
 
         Raises OSError where the disk is full.
         """

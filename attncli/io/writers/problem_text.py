@@ -1,4 +1,4 @@
-"""A problem as text that is read again: as YAML, as JSON, or as a folder of tables."""
+"""A problem as text that can be read again: as YAML, as JSON, or as a folder of tables."""
 
 import io
 import json
@@ -10,7 +10,7 @@ from attncli.base.text import delimited_rows
 from attncli.io.readers.array_files import NPY
 from attncli.io.writers.array_files import write_npy
 from attncli.io.writers.yaml_text import yaml_text
-from attncli.ops.registry import Operator
+from attncli.ops.records import Operator
 from attncli.problem.fields import RANDOM, Field
 from attncli.problem.spec import DEFAULTS, FIELDS, ProblemSpec
 from attncli.problem.weights import stored_values
@@ -65,7 +65,7 @@ def _values_to_write(problem: ProblemSpec) -> dict[str, Any]:
 
 
 def _is_replaced_by_arrays(field: Field) -> bool:
-    """Whether a key only says how to make arrays and tokens, which are written in its place."""
+    """Whether a key describes only how arrays and tokens are made, which are written in its place."""
     return field.panel == RANDOM or field.kind in ("text", "vocabulary")
 
 
@@ -95,7 +95,7 @@ def _json_value(value: Any) -> Any:
 
 
 def _is_csv_label(label: str) -> bool:
-    """Whether a table gives the label back as it is: readers trim cells, and know one kind of line end."""
+    """Whether a table keeps the label unchanged: readers trim cells and convert line ends."""
     return bool(label) and label == label.strip() and "\r" not in label
 
 

@@ -14,7 +14,7 @@ class _Dumper(getattr(yaml, "CSafeDumper", yaml.SafeDumper)):  # type: ignore[mi
 
 
 def _represent_text(dumper: Any, text: str) -> Any:
-    """Text, in quotes where a reader would take it for something else."""
+    """Text, in quotes where a reader would convert it to another type."""
     return dumper.represent_scalar(STRING, text, style=None if is_word(text) else '"')
 
 

@@ -1,4 +1,4 @@
-"""Heads: split, normalized, rotated to their positions, joined to the cache, and repeated for their query heads."""
+"""Heads: split, normalized, rotated to positions, concatenated to the cache, and repeated for query heads."""
 
 from attncli.ops import structural
 from attncli.plan.builder import PlanBuilder
@@ -6,7 +6,7 @@ from attncli.plan.graph import GIVEN, Axis, Node
 
 
 def split_heads(builder: PlanBuilder) -> None:
-    """Each head gets its share of the features; where there are no heads to split there is nothing to do."""
+    """Split the features of queries, keys and values into heads, unless the inputs have a head axis or there is one."""
     layout = builder.layout
     if not layout.splits_heads:
         return
@@ -35,12 +35,12 @@ def _split(builder: PlanBuilder, source: str, name: str, heads: Axis, role: str 
 
 
 def normalize_heads(builder: PlanBuilder) -> None:
-    """Queries and keys of each head brought to one size."""
+    """Normalize the queries and keys of each head by `qk_norm`."""
     norm = builder.problem.qk_norm
     if norm is None:
         return
     for role in ("query", "key"):
-        source = builder.now(role)
+        source = builder.current_node(role)
         builder.add(
             Node(
                 f"normalized_{role}",
@@ -57,14 +57,14 @@ def normalize_heads(builder: PlanBuilder) -> None:
 
 
 def rotate(builder: PlanBuilder) -> None:
-    """Queries and new keys changed by a position scheme that acts on them; cached keys have been before."""
+    """Apply a position scheme that acts on queries and keys; cached keys have their positions already."""
     position = builder.problem.position
     if position is None or position.record.acts_on != "query_and_key":
         return
     arrays = builder.add_arrays("position", position)
     keys = "new_key_positions" if builder.problem.past_count else "key_positions"
     for role, positions in (("query", "query_positions"), ("key", keys)):
-        source = builder.now(role)
+        source = builder.current_node(role)
         builder.add(
             Node(
                 f"rotated_{role}",
@@ -81,9 +81,9 @@ def rotate(builder: PlanBuilder) -> None:
 
 
 def concatenate_cache(builder: PlanBuilder) -> None:
-    """The cache before what is new; what the next query will need is `present_key` and `present_value`."""
+    """Put cached keys and values before the new ones; `present_key` and `present_value` are the cache afterwards."""
     for role in ("key", "value"):
-        new = builder.now(role)
+        new = builder.current_node(role)
         builder.results[f"present_{role}"] = role
         if getattr(builder.problem, f"past_{role}") is not None:
             _concatenate(builder, role, new)
@@ -92,12 +92,12 @@ def concatenate_cache(builder: PlanBuilder) -> None:
 
 
 def _concatenate(builder: PlanBuilder, role: str, new: Node) -> None:
-    """Add the cache and what is new, in one array; the cache may have an axis of heads or heads side by side."""
+    """Add the cached and the new rows in one array; the cache may have a head axis or heads among its features."""
     past = _add_past(builder, role, new)
     is_split = past.axes[:-2] == new.axes[:-2]
     if not is_split:
         past = _split(builder, past.name, f"past_{role}_heads", new.axes[-3])
-    joined = builder.add(
+    concatenated = builder.add(
         Node(
             f"present_{role}" if is_split else f"concatenated_{role}",
             new.symbol[0],
@@ -109,25 +109,25 @@ def _concatenate(builder: PlanBuilder, role: str, new: Node) -> None:
             role=role,
         )
     )
-    builder.results[f"present_{role}"] = joined.name
+    builder.results[f"present_{role}"] = concatenated.name
     if not is_split:
-        _add_present(builder, role, joined)
+        _add_present(builder, role, concatenated)
 
 
 def _add_past(builder: PlanBuilder, role: str, new: Node) -> Node:
-    """Add the cache as it was given; an axis of one head that nothing else has is dropped."""
+    """Add the cache as the user gave it, without an axis of one head that the other arrays lack."""
     name, layout = f"past_{role}", builder.layout
     shape = getattr(builder.problem, name).shape
     missing = (len(shape) - 3,) if not layout.has_heads and len(shape) > len(new.axes) else ()
-    kept = tuple(size for at, size in enumerate(shape) if at not in missing)
+    lengths = tuple(size for at, size in enumerate(shape) if at not in missing)
     letters = (*new.letters[:-2], "p", new.letters[-1])
-    letters = letters if len(kept) == len(letters) else (*layout.batch_axes, *letters[-2:])
+    letters = letters if len(lengths) == len(letters) else (*layout.batch_axes, *letters[-2:])
     return builder.add(
         Node(
             name,
             f"{new.symbol[0]}ₚ",
             GIVEN,
-            tuple(map(Axis, letters, kept)),
+            tuple(map(Axis, letters, lengths)),
             GIVEN,
             structural.drop_missing_axes if missing else None,
             options={"missing": missing} if missing else {},
@@ -137,7 +137,7 @@ def _add_past(builder: PlanBuilder, role: str, new: Node) -> Node:
 
 
 def _add_present(builder: PlanBuilder, role: str, source: Node) -> None:
-    """Add what a cache keeps of keys or values, shaped as they came in."""
+    """Add the keys or values for the next cache, in the layout of the inputs."""
     merges = builder.layout.splits_heads
     axes = source.axes
     if merges:
@@ -158,19 +158,19 @@ def _add_present(builder: PlanBuilder, role: str, source: Node) -> None:
 
 
 def repeat_kv_heads(builder: PlanBuilder) -> None:
-    """Each query head gets the key head that it reads."""
+    """Repeat key and value heads, one for each query head."""
     layout = builder.layout
     if layout.kv_heads == layout.heads:
         return
     for role in ("key", "value"):
-        source = builder.now(role)
+        source = builder.current_node(role)
         builder.add(
             Node(
                 f"repeated_{role}",
                 f"{source.symbol}ₛ",
                 f"query head h reads key head h // {layout.heads // layout.kv_heads}",
                 (*source.axes[:-3], Axis("h", layout.heads), *source.axes[-2:]),
-                "share",
+                "repeat",
                 structural.repeat_kv,
                 {"x": source.name},
                 {"heads": layout.heads},

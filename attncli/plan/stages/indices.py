@@ -1,14 +1,14 @@
-"""Indices: of keys and queries, and the key that each query stands at, where an operator or a mask reads them."""
+"""Indices of keys and queries, and the position of each query among the keys, where operators or masks read them."""
 
 from attncli.ops import indices, structural
-from attncli.ops.registry import Operator
+from attncli.ops.records import Operator
 from attncli.plan.builder import PlanBuilder
 from attncli.plan.graph import GIVEN, Axes, Axis, Node
 from attncli.plan.stages.masks import mask_rules
 
 
 def add_indices(builder: PlanBuilder) -> None:
-    """Add the indices that the masks and operators of this problem read, and the arrays that these derive."""
+    """Add the indices that the masks and operators of this problem read, and the derived arrays of the operators."""
     problem = builder.problem
     read = {name for _, operator in mask_rules(problem) for name in operator.record.shapes.arrays}
     if problem.bias is not None:
@@ -30,7 +30,7 @@ def add_indices(builder: PlanBuilder) -> None:
 
 
 def _add_derived(builder: PlanBuilder, operator: Operator) -> None:
-    """Add the arrays that an operator reads and nobody gave."""
+    """Add the derived arrays of an operator that the user did not give."""
     lengths = {"n": builder.query_count, "m": builder.key_count, "h": builder.layout.heads}
     for name, derived in operator.record.derived.items():
         if name in operator.given:
@@ -41,7 +41,7 @@ def _add_derived(builder: PlanBuilder, operator: Operator) -> None:
         shape = tuple(axis.length for axis in axes)
         options = {"shape": shape, **{key: operator.parameters[key] for key in derived.parameters}}
         formula = derived.formula(shape)
-        builder.add(Node(name, derived.symbol, formula, axes, "place", derived.function, options=options, role=name))
+        builder.add(Node(name, derived.symbol, formula, axes, "derive", derived.function, options=options, role=name))
 
 
 def _add_key_lengths(builder: PlanBuilder) -> None:
@@ -92,7 +92,7 @@ def _add_count(builder: PlanBuilder, name: str, symbol: str, formula: str, lette
 
 
 def _add_query_positions(builder: PlanBuilder) -> None:
-    """Add the key that each query stands at, as `align` says."""
+    """Add the position of each query among the keys, by `align`."""
     problem, rows = builder.problem, builder.nodes["query_rows"]
     count, keys = int(problem.query_source.shape[-2]), builder.key_count
     at_end = problem.align == "bottom_right"
@@ -105,7 +105,7 @@ def _add_query_positions(builder: PlanBuilder) -> None:
                 "p",
                 f"pᵢ = i − {count} + L{end}",
                 (*lengths.axes, *rows.axes),
-                "place",
+                "align",
                 indices.query_positions_at_end,
                 {"rows": rows.name, "key_lengths": lengths.name},
                 {"first": -count},
@@ -121,7 +121,7 @@ def _add_query_positions(builder: PlanBuilder) -> None:
             "p",
             f"pᵢ = {shifted}{end}",
             rows.axes,
-            "place",
+            "align",
             indices.query_positions,
             {"rows": rows.name},
             {"first": first},

@@ -1,9 +1,10 @@
-"""Masks: each rule on its own, all of them together, and −∞ where one of them hides the key."""
+"""Masks: each rule, all of them combined by and, and scores of −∞ where one of them hides the key."""
 
 from collections.abc import Iterator
 
 from attncli.ops import masks, structural
-from attncli.ops.registry import Operator, look_up
+from attncli.ops.records import Operator
+from attncli.ops.registry import look_up
 from attncli.plan.builder import PlanBuilder
 from attncli.plan.graph import GIVEN, Axes, Axis, Node
 from attncli.problem.spec import FIELDS, ProblemSpec
@@ -11,7 +12,7 @@ from attncli.problem.validate.masks import table_letters
 
 
 def mask_rules(problem: ProblemSpec) -> Iterator[tuple[str, Operator]]:
-    """The masks of a problem, each with its name: those that its keys ask for, and the one that `mask` names.
+    """The masks of a problem, each with its name: those of keys named like a mask, and the operator in `mask`.
 
     The value of a key is the mask's table or lengths, which the plan adds as inputs, or its parameters in order.
     """
@@ -26,18 +27,18 @@ def mask_rules(problem: ProblemSpec) -> Iterator[tuple[str, Operator]]:
 
 
 def apply_masks(builder: PlanBuilder) -> None:
-    """Hide what any of the rules hides; minus infinity exists from here to the normalizer alone."""
+    """Set the scores that any rule hides to −∞; they are −∞ only between this stage and the normalizer."""
     rules: dict[str, Node] = {}
     for name, operator in mask_rules(builder.problem):
-        own = name if name not in rules else f"{name}_2"  # `window: 2,0` and `mask: window:left=1,right=1`
-        rules[own] = _add_rule(builder, own, operator)
+        rule_name = name if name not in rules else f"{name}_2"  # `window: 2,0` and `mask: window:left=1,right=1`
+        rules[rule_name] = _add_rule(builder, rule_name, operator)
     if not rules:
         return
-    axes = tuple(max(same, key=lambda axis: axis.length) for same in _by_letter(list(rules.values())))
+    axes = tuple(max(equal_axes, key=lambda axis: axis.length) for equal_axes in _by_letter(list(rules.values())))
     formula = "visible where every rule says so: " + ", ".join(rules)
     inputs = {name: rule.name for name, rule in rules.items()}
     builder.add(Node("visible", "M", formula, axes, "mask", masks.and_masks, inputs))
-    scores = builder.now("scores")
+    scores = builder.current_node("scores")
     builder.add(
         Node(
             "masked_scores",
@@ -94,14 +95,16 @@ def add_table(builder: PlanBuilder, name: str) -> Node:
     shape, layout = getattr(builder.problem, name).shape, builder.layout
     letters = table_letters(layout, len(shape))
     missing = tuple(axis for axis, letter in enumerate(letters[:-2]) if letter not in layout.score_axes)
-    own = {"n": builder.query_letter}
+    letter_of = {"n": builder.query_letter}
     axes = [
-        Axis(own.get(x, x), size) for at, (x, size) in enumerate(zip(letters, shape, strict=True)) if at not in missing
+        Axis(letter_of.get(x, x), size)
+        for at, (x, size) in enumerate(zip(letters, shape, strict=True))
+        if at not in missing
     ]
     if len(axes) == 1:
         axes.insert(0, Axis(builder.query_letter, 1))
-    alone = shape[-1] == 1 < builder.key_count  # elsewhere one column might stand for every key
-    notes = (f"{name} has one column for {builder.key_count} keys: the others are hidden",) if alone else ()
+    is_one_column = shape[-1] == 1 < builder.key_count  # in other programs it may broadcast to every key
+    notes = (f"{name} has one column for {builder.key_count} keys: the others are hidden",) if is_one_column else ()
     return builder.add(
         Node(
             name,

@@ -1,4 +1,4 @@
-"""The output: weights, what each head makes of the values, and the heads merged."""
+"""The output: weights, the context of each head, merged heads, and their projection."""
 
 from attncli.ops import structural
 from attncli.plan.builder import PlanBuilder
@@ -7,9 +7,9 @@ from attncli.plan.stages.projections import add_projection
 
 
 def normalize(builder: PlanBuilder) -> None:
-    """From scores to weights; a sink stands beside the keys while they are normalized."""
+    """From scores to weights; a sink is a column after the keys while they are normalized."""
     problem, axes = builder.problem, builder.table_axes
-    builder.mark("masked_scores", "scores")
+    builder.set_result("masked_scores", "scores")
     if problem.sink is None:
         builder.add_operator(
             "normalize", problem.normalize, Node("weights", "A", "", axes, "normalize", role="weights")
@@ -17,7 +17,7 @@ def normalize(builder: PlanBuilder) -> None:
     else:
         heads = builder.layout.heads if builder.layout.has_heads else None
         sink = Node("sink", "z", GIVEN, (Axis("h", len(problem.sink)),), GIVEN, source=("sink",))
-        scores, wider = builder.now("scores"), (*axes[:-1], Axis("m+1", axes[-1].length + 1))
+        scores, wider = builder.current_node("scores"), (*axes[:-1], Axis("m+1", axes[-1].length + 1))
         inputs, options = {"scores": scores.name, "sink": builder.add(sink).name}, {"heads": heads}
         formula = f"{scores.symbol}, and z after the last key"
         builder.add(
@@ -38,20 +38,20 @@ def normalize(builder: PlanBuilder) -> None:
         builder.add(
             Node("weights", "A", "Aᶻ without the sink", axes, "sink", structural.without_column, source, role="weights")
         )
-    builder.mark("weights", "weights")
+    builder.set_result("weights", "weights")
 
 
 def attend(builder: PlanBuilder) -> None:
-    """From weights and values to what each head answers."""
+    """From weights and values to the context of each head."""
     operator = builder.problem.context
     axes = builder.result_axes(operator.record, builder.inputs_of("context", operator), builder.score_axes)
     builder.add_operator("context", operator, Node("context", "C", "", axes, "context", role="context"))
-    builder.mark("context", "context")
+    builder.set_result("context", "context")
 
 
 def merge_heads(builder: PlanBuilder) -> None:
-    """The heads side by side, through the output weights; an input axis of heads stays where there are none."""
-    source, layout, problem = builder.now("context"), builder.layout, builder.problem
+    """The heads side by side, times the output weights; without those an input axis of heads stays."""
+    source, layout, problem = builder.current_node("context"), builder.layout, builder.problem
     projects = problem.w_o is not None or problem.b_o is not None
     if layout.splits_heads or (layout.has_input_head_axis and projects):
         *before, heads, queries, features = source.axes
@@ -68,4 +68,4 @@ def merge_heads(builder: PlanBuilder) -> None:
         )
     letters = (*source.letters[:-1], source.letters[-1] if problem.w_o is None else "o")
     add_projection(builder, "output", "O", letters, source.name)
-    builder.mark("output", "output")
+    builder.set_result("output", "output")

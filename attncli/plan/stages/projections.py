@@ -13,13 +13,13 @@ def project(builder: PlanBuilder) -> None:
     """Queries, keys and values: given, or projected from the sequences."""
     _add_sequences(builder)
     layout, rows = builder.layout, builder.problem.new_key_letter
-    of_queries, of_keys = layout.input_axes, layout.with_kv_heads(layout.input_axes)
+    query_axes, key_axes = layout.input_axes, layout.with_kv_heads(layout.input_axes)
     # The key's features are `d` where they must be as many as the query's.
     features = builder.problem.score.record.shapes.arrays.get("key", ("m", "c"))[-1]
-    _add_projected(builder, "query", "Q", (*of_queries, "n", "d"), builder.current.get("selected_rows", ""))
+    _add_projected(builder, "query", "Q", (*query_axes, "n", "d"), builder.current.get("selected_rows", ""))
     sequence = builder.current.get("embeddings", "")
-    _add_projected(builder, "key", "K", (*of_keys, rows, features), sequence)
-    _add_projected(builder, "value", "V", (*of_keys, rows, "e"), sequence)
+    _add_projected(builder, "key", "K", (*key_axes, rows, features), sequence)
+    _add_projected(builder, "value", "V", (*key_axes, rows, "e"), sequence)
 
 
 def _add_sequences(builder: PlanBuilder) -> None:
@@ -37,7 +37,7 @@ def _add_sequences(builder: PlanBuilder) -> None:
     builder.current["selected_rows"] = builder.current[name]
     if selected is None:
         return
-    source = builder.now(name)
+    source = builder.current_node(name)
     builder.add(
         Node(
             "selected_rows",
@@ -54,13 +54,13 @@ def _add_sequences(builder: PlanBuilder) -> None:
 
 
 def _add_sequence(builder: PlanBuilder, name: str, symbol: str, letters: Letters) -> None:
-    """Add a sequence as it was given, and its positions, where the position scheme acts on embeddings."""
+    """Add a sequence as the user gave it, and its positions, where the position scheme acts on embeddings."""
     sequence = _add_given(builder, name, symbol, letters, role=name)
     position = builder.problem.position
     if position is None or position.record.acts_on != "embeddings":
         return
     rows, features = sequence.axes[-2:]
-    counted = builder.add(
+    positions_node = builder.add(
         Node(
             f"{name}_positions",
             "p",
@@ -79,7 +79,7 @@ def _add_sequence(builder: PlanBuilder, name: str, symbol: str, letters: Letters
             (rows, features),
             "position",
             position.record.function,
-            {"positions": counted.name, **builder.add_arrays("position", position)},
+            {"positions": positions_node.name, **builder.add_arrays("position", position)},
             {"features": features.length, **position.options},
         )
     )
@@ -98,7 +98,7 @@ def _add_sequence(builder: PlanBuilder, name: str, symbol: str, letters: Letters
 
 
 def _add_projected(builder: PlanBuilder, name: str, symbol: str, letters: Letters, sequence: str) -> None:
-    """Add one of query, key and value: as it was given, the key again, or projected from a sequence."""
+    """Add one of query, key and value: the user's array, a value equal to the key, or a projection of a sequence."""
     problem = builder.problem
     if getattr(problem, name) is not None:
         selected = problem.selected_queries if name == "query" else None

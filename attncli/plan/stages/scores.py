@@ -1,22 +1,23 @@
-"""Scores: how well each key answers each query, times the scale, capped, and with what positions and the user add."""
+"""Scores: those of the score operator, times the scale, capped, with the biases of positions and of the user."""
 
 from dataclasses import replace
 from math import sqrt
 
-from attncli.ops import position_biases, scores
-from attncli.ops.registry import Operator, look_up
+from attncli.ops import elementwise, tables
+from attncli.ops.records import Operator
+from attncli.ops.registry import look_up
 from attncli.plan.builder import PlanBuilder
 from attncli.plan.graph import Node
 from attncli.plan.stages.masks import add_table
 
 
 def score(builder: PlanBuilder) -> None:
-    """The score of each pair, with its relative keys, times the scale where one is asked for."""
+    """The score of each pair, with its relative keys, times the scale where the problem has one."""
     operator, scale = builder.problem.score, builder.problem.scale
     position = builder.problem.position
     relative = position is not None and position.record.acts_on == "products"
     if operator.record.unscaled and (relative or scale is not None):
-        width = builder.now("query").axes[-1].length
+        width = builder.current_node("query").axes[-1].length
         scale = 1 / sqrt(width) if scale is None else scale
         operator = Operator(look_up("score", operator.record.unscaled), operator.given)
     names = ["content_scores"] if relative else []
@@ -29,7 +30,7 @@ def score(builder: PlanBuilder) -> None:
         symbol = "S" if rest[0] == "scores" else "S₁"
         _add(builder, rest[0], symbol, f"{symbol} = S₀ + R", "content_scores", "relative_scores")
     if scale is not None:
-        unscaled = builder.now("scores")
+        unscaled = builder.current_node("scores")
         builder.add(
             Node(
                 "scores",
@@ -37,23 +38,23 @@ def score(builder: PlanBuilder) -> None:
                 f"S = {scale:g} {unscaled.symbol}",
                 builder.table_axes,
                 "scale",
-                scores.scale,
+                elementwise.scale,
                 {"scores": unscaled.name},
                 {"scale": scale},
                 role="scores",
             )
         )
-    builder.mark("scores", "scores")
+    builder.set_result("scores", "scores")
 
 
 def _add(builder: PlanBuilder, name: str, symbol: str, formula: str, left: str, right: str) -> None:
-    """Add the sum of two tables, which stands for the scores from here on."""
+    """Add the sum of two tables, which becomes the current scores."""
     inputs = {"left": left, "right": right}
-    builder.add(Node(name, symbol, formula, builder.table_axes, "bias", scores.add, inputs, role="scores"))
+    builder.add(Node(name, symbol, formula, builder.table_axes, "bias", elementwise.add, inputs, role="scores"))
 
 
 def softcap(builder: PlanBuilder) -> None:
-    """Scores between −softcap and softcap."""
+    """Limit the scores to between −softcap and softcap."""
     cap = builder.problem.softcap
     if cap is not None:
         builder.add(
@@ -63,21 +64,21 @@ def softcap(builder: PlanBuilder) -> None:
                 f"{cap:g} tanh(S / {cap:g})",
                 builder.table_axes,
                 "cap",
-                scores.softcap,
+                elementwise.softcap,
                 {"scores": builder.current["scores"]},
                 {"cap": cap},
                 role="scores",
             )
         )
-    builder.mark("capped_scores", "scores")
+    builder.set_result("capped_scores", "scores")
 
 
 def add_biases(builder: PlanBuilder) -> None:
-    """What distance says, then what the user adds; a bias of −∞ is a mask, and adds nothing."""
+    """Add the bias of positions, then the user's; cells of −∞ in the latter are a mask, and add 0."""
     _add_position_bias(builder)
-    builder.mark("positioned_scores", "scores")
+    builder.set_result("positioned_scores", "scores")
     if builder.problem.bias is not None:
-        table, before = add_table(builder, "bias"), builder.now("scores")
+        table, before = add_table(builder, "bias"), builder.current_node("scores")
         inputs = {"scores": before.name, "table": table.name}
         inputs |= {name: builder.current[name] for name in ("query_rows", "key_positions")}
         builder.add(
@@ -87,12 +88,12 @@ def add_biases(builder: PlanBuilder) -> None:
                 f"{before.symbol} + {table.symbol}",
                 builder.table_axes,
                 "bias",
-                position_biases.add_bias,
+                tables.add_bias,
                 inputs,
                 role="scores",
             )
         )
-    builder.mark("biased_scores", "scores")
+    builder.set_result("biased_scores", "scores")
 
 
 def _add_position_bias(builder: PlanBuilder) -> None:
@@ -100,7 +101,7 @@ def _add_position_bias(builder: PlanBuilder) -> None:
     position = builder.problem.position
     if position is None or position.record.acts_on != "scores":
         return
-    layout, before = builder.layout, builder.now("scores")
+    layout, before = builder.layout, builder.current_node("scores")
     per_item = "b" in builder.nodes["query_positions"].letters
     axes = tuple(axis for axis in builder.table_axes if axis.letter != "b" or per_item)
     node = builder.add_operator("position", position, Node("position_bias", "B", "", axes, "bias"))

@@ -15,7 +15,7 @@ from attncli.problem.convert.nested_lists import nested_lists_to_array
 class LabelledArray:
     """An array, the labels of its rows where it has them, and its floating type by the names of `base.dtypes`.
 
-    `dtype` is None for text, integers and booleans: they take the type of the other arrays.
+    `dtype` is None for text, integers and booleans: their type is that of the other arrays.
     """
 
     array: Array
@@ -62,7 +62,7 @@ def _foreign_array(value: Any, path: ErrorPath) -> LabelledArray:
             array = np.asarray(value.float() if is_bfloat16 else value)
         else:
             array = np.asarray(value.to_numpy())
-    except (TypeError, RuntimeError) as error:  # a tensor of a type that NumPy has not, or one that keeps gradients
+    except (TypeError, RuntimeError) as error:  # a tensor of a type that NumPy does not have, or one with gradients
         raise AttnError(f"can't be read ({error})", where=path, subject=value) from None
     name = array.dtype.type.__name__  # longdouble by that name on every machine
     if is_bfloat16 or name == BFLOAT16:  # a tensor, or a type that another package has registered

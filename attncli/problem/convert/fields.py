@@ -6,7 +6,7 @@ from typing import Any
 from attncli.base.errors import AttnError, ErrorPath
 from attncli.base.lazy_numpy import Array
 from attncli.base.text import json_excerpt, shorten
-from attncli.ops.registry import Operator
+from attncli.ops.records import Operator
 from attncli.problem.convert.arrays import LabelledArray
 from attncli.problem.convert.numbers import (
     is_number,
@@ -51,7 +51,7 @@ def _to_matrix(field: Field, value: Any) -> LabelledArray | PendingRandom:
 
 
 def _with_allowed_axes(array: Array, field: Field, value: Any) -> Array:
-    """The array, if it may have that many axes; a table of one row or column may stand for a vector."""
+    """The array, if it may have that many axes; a table of one row or column is reshaped to a vector."""
     allowed = field.allowed_axis_counts
     if allowed == (1,) and array.ndim == 2 and 1 in array.shape:
         array = array.reshape(-1)
@@ -64,7 +64,7 @@ def _with_allowed_axes(array: Array, field: Field, value: Any) -> Array:
 
 
 def _to_vector(field: Field, value: Any) -> LabelledArray | PendingRandom:
-    """One row of numbers; one number stands for a row of one."""
+    """One row of numbers; one number is a row of length 1."""
     return _to_matrix(field, [value] if is_number(value) else value)
 
 
@@ -97,8 +97,8 @@ def _to_vocabulary(field: Field, value: Any) -> dict[str, Array]:
         raise AttnError("has no words", where=field.name, hint=hint, subject=value)
     words = converted.labels
     if len(set(words)) < len(words):
-        twice = next(word for word in words if words.count(word) > 1)
-        raise AttnError(f"the word {twice!r} stands twice", where=field.name, subject=value)
+        duplicate = next(word for word in words if words.count(word) > 1)
+        raise AttnError(f"the word {duplicate!r} stands twice", where=field.name, subject=value)
     return dict(zip(words, converted.array, strict=True))
 
 
@@ -116,7 +116,7 @@ def _to_labels(field: Field, value: Any) -> tuple[str, ...]:
 
 
 def to_unicode_labels(labels: Iterable[str], path: ErrorPath, subject: Any = None) -> tuple[str, ...]:
-    """Labels that a UTF-8 file can hold: bytes that are no UTF-8 reach Python as halves of surrogate pairs."""
+    """The labels; raises AttnError for surrogates, which bytes that are not UTF-8 become and UTF-8 files can't hold."""
     checked = tuple(labels)
     for label in checked:
         if any("\ud800" <= letter <= "\udfff" for letter in label):
@@ -125,7 +125,7 @@ def to_unicode_labels(labels: Iterable[str], path: ErrorPath, subject: Any = Non
 
 
 def labels_of_value(value: Any) -> tuple[str, ...] | None:
-    """The labels that an array brings for its rows, before it is converted."""
+    """The row labels of an array that is not converted yet; None where it has none."""
     if isinstance(value, LabelledArray):
         return value.labels
     if isinstance(value, Mapping) and not chooses_operator("generator", value):

@@ -38,7 +38,7 @@ def nested_lists_to_array(value: Any, path: ErrorPath) -> Array:
 
 
 def _plain_lists_to_array(value: Any) -> Array | None:
-    """The array of at most two axes whose cells are all int or float; None where the cells have to be looked at."""
+    """The array of at most two axes whose cells are all int or float; None for any other value."""
     rows = value if value and isinstance(value[0], (list, tuple)) else [value]
     if not all(isinstance(row, (list, tuple)) for row in rows) or len(set(map(len, rows))) > 1:
         return None
@@ -75,10 +75,10 @@ def _convert_rows(value: Any, index: Index, path: ErrorPath, convert_cell: Conve
         if _depth(rows[-1]) != _depth(rows[0]):
             raise AttnError("is nested otherwise than row 1", where=(*path, f"row {number}"), subject=row)
     lengths = [len(row) for row in rows]
-    usual = max(lengths, key=lengths.count)  # of equals the first
+    common_length = max(lengths, key=lengths.count)  # of equals the first
     for number, length in enumerate(lengths, 1):
-        if length != usual:
-            message = f"{length} numbers where the other rows have {usual}"
+        if length != common_length:
+            message = f"{length} numbers where the other rows have {common_length}"
             raise AttnError(message, where=(*path, f"row {number}"), subject=value[number - 1])
     return rows
 

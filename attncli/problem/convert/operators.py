@@ -6,14 +6,15 @@ from typing import Any
 
 from attncli.base.errors import AttnError, ErrorPath
 from attncli.base.text import json_excerpt
-from attncli.ops.registry import Operator, OperatorRecord, Parameter, is_operator, look_up, operators
+from attncli.ops.records import Operator, OperatorRecord, Parameter
+from attncli.ops.registry import is_operator, look_up, operators
 from attncli.problem.convert.arrays import LabelledArray, to_array
 from attncli.problem.convert.numbers import is_number, to_boolean, to_finite, to_integer, to_word
 
 
 @dataclass(frozen=True)
 class PendingRandom:
-    """An array that a generator will make once its shape is known."""
+    """An array that a generator makes when the lengths of its axes have been found."""
 
     generator: Operator
 
@@ -82,7 +83,7 @@ def chooses_operator(kind: str, value: Any) -> bool:
 
 
 def named_masks() -> Sequence[str]:
-    """The masks that `mask` takes by name: those that read no table of the user's."""
+    """The names of the masks that `mask` can be: those without a table."""
     return [name for name, record in operators("mask").items() if "table" not in record.shapes.arrays]
 
 

@@ -1,11 +1,11 @@
-"""Checks that keys and queries come from somewhere, and that nothing is given that would not be used."""
+"""Checks that there are keys and queries, and that every value that is given is used."""
 
 from collections.abc import Mapping
 from typing import Any
 
 from attncli.base.errors import AttnError
 
-# The fields that would not be used beside `query`, and beside `key`.
+# The fields that are not used where `query` is given, or `key`.
 REPLACED_BY = {
     "w_q": "query",
     "b_q": "query",

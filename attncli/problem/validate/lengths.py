@@ -5,7 +5,7 @@ from typing import Any
 
 from attncli.base.axes import Length, Letters, bind_axes
 from attncli.base.errors import AttnError
-from attncli.ops.registry import Operator
+from attncli.ops.records import Operator
 from attncli.problem.layout import Layout
 from attncli.problem.spec import new_key_letter
 
@@ -29,7 +29,7 @@ def bind_lengths(values: Mapping[str, Any], layout: Layout) -> Lengths:
 
 
 def _bind_inputs(values: Mapping[str, Any], layout: Layout) -> Lengths:
-    """Bind queries [n d], keys [m c] and values [m e] as they are given; beside a cache new keys are [k c]."""
+    """Bind queries [n d], keys [m c] and values [m e] as they are given; with a cache the new keys are [k c]."""
     lengths: Lengths = {}
     query_features, rows = "x" if values["query_embeddings"] is None else "y", new_key_letter(values["past_key"])
     query_axes, key_axes = layout.input_axes, layout.with_kv_heads(layout.input_axes)
@@ -94,15 +94,15 @@ def _lengths_of_one_head(values: Mapping[str, Any], layout: Layout, lengths: Len
     if not layout.splits_heads:
         return head_lengths
     for letter, rows, field in (("d", "queries", "heads"), ("c", "keys", "kv_heads"), ("e", "values", "kv_heads")):
-        count, whole = getattr(layout, field), lengths[letter]
-        if whole.size % count:
+        count, features = getattr(layout, field), lengths[letter]
+        if features.size % count:
             raise AttnError(
-                f"{count} heads can't share the {whole.size} features of the {rows}",
+                f"{count} heads can't share the {features.size} features of the {rows}",
                 where="heads" if values[field] is None else field,
-                hint=f"choose a divisor of {whole.size}",
+                hint=f"choose a divisor of {features.size}",
             )
-        owner = f"{whole.owner}, over {count} heads" if count > 1 else whole.owner
-        head_lengths[letter] = Length(whole.size // count, owner)
+        owner = f"{features.owner}, over {count} heads" if count > 1 else features.owner
+        head_lengths[letter] = Length(features.size // count, owner)
     return head_lengths
 
 
@@ -114,13 +114,13 @@ def _bind_cache(values: Mapping[str, Any], layout: Layout, lengths: Lengths, hea
             raise AttnError("has no numbers", where=name)
         has_head_axis = layout.has_input_head_axis or array.ndim == len(layout.batch_axes) + 3
         leading = layout.with_kv_heads((*layout.batch_axes, "h")) if has_head_axis else layout.batch_axes
-        known = head_lengths if has_head_axis else dict(lengths)
+        bound = head_lengths if has_head_axis else dict(lengths)
         if "p" in head_lengths:
-            known["p"] = head_lengths["p"]
-        bind_axes(known, name, (*leading, "p", letter), array.shape)
-        head_lengths["p"] = known["p"]
-    past, new = head_lengths["p"], head_lengths["k"]
-    head_lengths["m"] = Length(past.size + new.size, f"{past.owner}, {new.owner}")
+            bound["p"] = head_lengths["p"]
+        bind_axes(bound, name, (*leading, "p", letter), array.shape)
+        head_lengths["p"] = bound["p"]
+    past_length, new_length = head_lengths["p"], head_lengths["k"]
+    head_lengths["m"] = Length(past_length.size + new_length.size, f"{past_length.owner}, {new_length.owner}")
 
 
 def _bind_output(values: Mapping[str, Any], layout: Layout, head_lengths: Lengths) -> None:

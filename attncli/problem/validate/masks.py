@@ -3,7 +3,7 @@
 from attncli.base.axes import LEGEND, Letters, bind_axes
 from attncli.base.errors import AttnError
 from attncli.base.lazy_numpy import Array, np
-from attncli.ops.registry import Operator
+from attncli.ops.records import Operator
 from attncli.problem.layout import Layout
 from attncli.problem.spec import ProblemSpec
 from attncli.problem.validate.lengths import Lengths
@@ -32,11 +32,11 @@ def table_letters(layout: Layout, count: int) -> Letters:
 def _check_table(name: str, table: Array, layout: Layout, lengths: Lengths) -> None:
     """Every axis has length 1 or that of the scores; the axis of keys may be shorter."""
     for letter, size in zip(table_letters(layout, table.ndim), table.shape, strict=True):
-        known = lengths.get(letter)
-        expected = known.size if known is not None else 1
+        length = lengths.get(letter)
+        expected = length.size if length is not None else 1
         fits = 0 < size <= expected if letter == "m" else size in (1, expected)
         if not fits:
-            owner = known.owner if known is not None else f"there is one {LEGEND[letter][:-1]}"
+            owner = length.owner if length is not None else f"there is one {LEGEND[letter][:-1]}"
             raise AttnError(f"{name} has {size} {LEGEND[letter]} ({letter}); {owner}", where=name)
 
 
@@ -46,6 +46,6 @@ def _check_key_lengths(key_lengths: Array, lengths: Lengths) -> None:
     if not batch and key_lengths.shape != (1,):
         raise AttnError("there are no batch items", where="key_lengths", hint="give one length")
     bind_axes(batch, "key_lengths", ("b",), key_lengths.shape)
-    longest = int(np.max(key_lengths))
-    if longest > lengths["m"].size:
-        raise AttnError(f"{longest} is more than there are keys; {lengths['m'].owner}", where="key_lengths")
+    max_length = int(np.max(key_lengths))
+    if max_length > lengths["m"].size:
+        raise AttnError(f"{max_length} is more than there are keys; {lengths['m'].owner}", where="key_lengths")

@@ -2,7 +2,8 @@
 
 from attncli.base.axes import bind_axes
 from attncli.base.errors import AttnError
-from attncli.ops.registry import Operator, Parameter, operators
+from attncli.ops.records import Operator, Parameter
+from attncli.ops.registry import operators
 from attncli.ops.rules import OperatorUse
 from attncli.problem.layout import Layout
 from attncli.problem.spec import OPERATOR_FIELDS, ProblemSpec
@@ -63,7 +64,7 @@ def _check_parameter(name: str, operator: Operator, parameter: Parameter) -> Non
 
 
 def _check_distribution(spec: ProblemSpec) -> None:
-    """A context that reads the weights as probabilities gets probabilities."""
+    """A context that reads the weights as probabilities is given a distribution."""
     context, normalizer = spec.context.record, spec.normalize.record
     if not context.needs_distribution:
         return
@@ -79,7 +80,7 @@ def _check_distribution(spec: ProblemSpec) -> None:
 
 
 def _check_position(spec: ProblemSpec, position: Operator) -> None:
-    """What a position scheme acts on is there."""
+    """The problem has what its position scheme acts on: embeddings, or a score that is a dot product."""
     record, score = position.record, spec.score.record
     if record.acts_on == "embeddings":
         for name in ("query", "key"):
@@ -92,7 +93,7 @@ def _check_position(spec: ProblemSpec, position: Operator) -> None:
 
 
 def _check_mask(spec: ProblemSpec, mask: Operator) -> None:
-    """A mask operator reads no table, and key lengths only where they are given."""
+    """A mask operator has no table of the user's, and reads key lengths only where they are given."""
     inputs = mask.record.shapes.arrays
     if "table" in inputs:
         raise AttnError(f"{mask.record.name} needs a table of the scores' shape", where="mask", hint="give the table")

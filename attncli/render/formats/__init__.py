@@ -30,7 +30,7 @@ class OutputFormat:
     is_lossless: bool = True  # programs read every number back; otherwise numbers are rounded for a reader
     is_choice: bool = True  # whether `--format` offers it; a format that it does not offer is picked by suffix
     # "module:class" whose instance, made from the stream of the file, is given as `RunOptions.allocate`, so that a
-    # large result is computed in the file itself; its `is_used` says afterwards whether the file holds the result.
+    # large result is computed in the file itself; afterwards its `is_used` is true where the file holds the result.
     file_allocator: str | None = None
 
     def render(self, view: "View", target: "TextTarget") -> Iterable[str]:

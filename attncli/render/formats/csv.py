@@ -35,5 +35,7 @@ def _table(grid: Grid, delimiter: str) -> Iterator[str]:
     yield delimited_rows([["", *grid.columns]], delimiter)
     labels = iter(grid.rows)
     for rows in format_rows(grid.values, {}, delimiter):
-        labelled = zip(rows, labels, strict=False)  # the numbers first: where they end, no label is lost
-        yield "".join([f"{delimited_cell(label, delimiter)}{delimiter}{row}\n" for row, label in labelled])
+        labelled_rows = zip(
+            rows, labels, strict=False
+        )  # the numbers first: after the last chunk zip must not consume a label
+        yield "".join([f"{delimited_cell(label, delimiter)}{delimiter}{row}\n" for row, label in labelled_rows])

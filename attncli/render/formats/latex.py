@@ -8,7 +8,7 @@ from attncli.render.sections import Section, sections
 from attncli.render.target import TextTarget
 from attncli.render.view import View
 
-# Signs of numbers and of pictures, as commands of mathematics.
+# Signs of numbers and of masks, as commands of math mode.
 _MATH_COMMANDS = {
     "−": "-",
     "∞": r"\infty",
@@ -62,7 +62,7 @@ def _tabular(grid: Grid, decimals: int) -> str:
 
 
 def _mathematics(text: str) -> str:
-    """A number or a sign, to stand between dollars."""
+    """A number or a sign in math mode, without the dollars."""
     return "".join(_MATH_COMMANDS.get(c, c) for c in text)
 
 

@@ -15,7 +15,7 @@ def render(view: View, _target: TextTarget) -> list[str]:
 
 
 def render_sections(parts: Iterable[Section], decimals: int, heading: str = "") -> str:
-    """The sections, each under a heading of its own."""
+    """The sections, each with a heading."""
     blocks = [f"# {_escape(heading)}"] if heading else []
     for section in parts:
         blocks.append(f"## {_escape(section.title)}")

@@ -16,7 +16,7 @@ from attncli.render.grid import Grid
 MAX_ROWS = 40  # on a screen
 ELLIPSIS = "…"
 
-Positions = list[int | None]  # positions on an axis; None stands for those that are left out
+Positions = list[int | None]  # positions on an axis; None in place of those that are left out
 
 
 def screen_table(grid: Grid, width: int | None, decimals: int) -> Table:
@@ -72,7 +72,7 @@ def _count_left_out(positions: Sequence[object], count: int) -> str:
 
 
 def _max_columns(grid: Grid, formatted: Grid, cells: Sequence[Sequence[str]], width: int | None) -> int | None:
-    """How many columns fit on the screen beside the row labels; None where all of them do."""
+    """How many columns fit on the screen after the row labels; None where all of them do."""
     if width is None:
         return None
     rows_left_out = _count_left_out((*formatted.rows, None), len(grid.rows))
@@ -83,8 +83,8 @@ def _max_columns(grid: Grid, formatted: Grid, cells: Sequence[Sequence[str]], wi
     ]
     if len(formatted.columns) == len(grid.columns) and label_width + sum(column_widths) <= width:
         return None
-    room = width - label_width - len(f"{ELLIPSIS} {len(grid.columns)} more") - COLUMN_GAP
-    return max(room // max(column_widths), 1)
+    available = width - label_width - len(f"{ELLIPSIS} {len(grid.columns)} more") - COLUMN_GAP
+    return max(available // max(column_widths), 1)
 
 
 def _row_styles(grid: Grid, row: int) -> Callable[[int], Style]:
@@ -96,10 +96,10 @@ def _row_styles(grid: Grid, row: int) -> Callable[[int], Style]:
     return lambda column: _shade(float(weights[column] / largest)) if largest > 0 else Style()
 
 
-def _shade(share: float) -> Style:
-    """A background from none (a share below 0.05) to full blue (1, which is bold as well)."""
-    if share < 0.05:
+def _shade(fraction: float) -> Style:
+    """A background from none (a fraction below 0.05) to full blue (1, which is bold as well)."""
+    if fraction < 0.05:
         return Style()
-    red, green, blue = (int(start + (end - start) * share) for start, end in ((210, 8), (230, 81), (245, 156)))
-    ink = "rgb(0,0,0)" if share < 0.5 else "rgb(255,255,255)"
-    return Style(bgcolor=f"rgb({red},{green},{blue})", color=ink, bold=share == 1)
+    red, green, blue = (int(start + (end - start) * fraction) for start, end in ((210, 8), (230, 81), (245, 156)))
+    text_color = "rgb(0,0,0)" if fraction < 0.5 else "rgb(255,255,255)"
+    return Style(bgcolor=f"rgb({red},{green},{blue})", color=text_color, bold=fraction == 1)

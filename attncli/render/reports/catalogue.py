@@ -1,4 +1,4 @@
-"""Operators as text for a terminal: a line for each, or everything that the record of one has."""
+"""Operators as text for a terminal: a line for each, or all fields of the record of one."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
@@ -8,7 +8,7 @@ from rich.table import Table
 from rich.text import Text
 
 from attncli.base.axes import LEGEND
-from attncli.ops.registry import OperatorRecord
+from attncli.ops.records import OperatorRecord
 from attncli.render.formats.terminal import console_text, open_console
 from attncli.render.target import TextTarget
 
@@ -23,7 +23,7 @@ def render_list(groups: Iterable[tuple[str, Sequence[OperatorRecord]]], target: 
 
 
 def render_records(records: Iterable[OperatorRecord], target: TextTarget) -> str:
-    """Everything that each record has: its formula, shapes, parameters, source and example."""
+    """The fields of each record: its formula, shapes, parameters, source and example."""
     console = open_console(target)
     for record in records:
         console.print(Text.assemble((record.name, "bold"), f"  ({record.kind})"))

@@ -37,7 +37,7 @@ class ExampleReport:
     title: str
     about: str
     source: str
-    save_command: str  # that writes the example to a file of the reader's
+    save_command: str  # that writes the example to a file
     parts: Sequence[PartReport]
     side_by_side: str | None = None  # the result of every part that is shown in one table at the end
 

@@ -1,0 +1,267 @@
+"""Scores by the angle or the distance between query and key, [… n d] and [… m d] to [… n m].
+
+The last two axes are rows and features; axes before them (batch items, heads) broadcast. Nothing checks the shapes
+here: NumPy raises ValueError where they don't fit.
+"""
+
+from collections.abc import Callable
+from typing import Annotated, Any
+
+from attncli.base.arithmetic import ArithmeticWriter
+from attncli.base.lazy_numpy import Array, np
+from attncli.ops.decorators import score
+from attncli.ops.records import Quantity, Range, Tap, no_tap
+from attncli.ops.rules import Factorization
+from attncli.ops.scores import dot_product_line
+
+Positive = Annotated[float, Range(above=0)]
+
+
+def cosine_by_hand(write: ArithmeticWriter, query: Array, key: Array, result: Any, *, beta: float) -> list[str]:
+    """The dot product and both norms of one query [d] and one key [d], then β times their quotient."""
+    product, norms = query @ key, (np.linalg.norm(query), np.linalg.norm(key))
+    if 0 in norms:
+        return ["a zero vector scores 0 = 0"]
+    strength = "" if beta == 1 else f"{write(beta)}·"
+    return [
+        dot_product_line(write, query, key),
+        f"‖q({write.query})‖ = √({write.products(query, query)}) = {write(norms[0])}",
+        f"‖k({write.key})‖ = √({write.products(key, key)}) = {write(norms[1])}",
+        f"{strength}{write.factor(product)}/({write(norms[0])}·{write(norms[1])}) = {write(result)}",
+    ]
+
+
+def l2_normalize(x: Array) -> Array:
+    """Each row divided by its Euclidean norm; a zero row stays zero.
+
+    A row is divided by its largest entry first, so that its squares neither overflow nor vanish.
+
+    Parameters
+    ----------
+    x : array [… n d]
+        A vector in each row.
+
+    Returns
+    -------
+    array [… n d]
+        Rows of norm 1, or 0.
+
+    Examples
+    --------
+    >>> l2_normalize(np.array([[3.0, 4.0], [0.0, 0.0]]))
+    array([[0.6, 0.8],
+           [0. , 0. ]])
+    """
+    largest = abs(x).max(axis=-1, keepdims=True, initial=0)
+    x = x / np.where(largest == 0, 1, largest)
+    norm = np.sqrt((x * x).sum(axis=-1, keepdims=True))
+    return x / np.where(norm == 0, 1, norm)
+
+
+@score(
+    formula="sᵢⱼ = β qᵢ·kⱼ / (‖qᵢ‖ ‖kⱼ‖)",
+    shapes="query[n d], key[m d] -> [n m]",
+    source="Graves, Wayne & Danihelka 2014, eq. 5 and 6",
+    example={"query": [[3, 4]], "key": [[6, 8], [4, -3], [0, 0]], "beta": 2, "gives": [[2, 0, 0]]},
+    inner=(
+        Quantity("unit_query", "Q̂", "qᵢ / ‖qᵢ‖", ("n", "d")),
+        Quantity("unit_key", "K̂", "kⱼ / ‖kⱼ‖", ("m", "d")),
+    ),
+    factorization=Factorization(lambda query, beta: l2_normalize(query) * beta, lambda key, beta: l2_normalize(key)),
+    by_hand=cosine_by_hand,
+)
+def cosine(query: Array, key: Array, *, beta: float = 1.0, tap: Tap = no_tap) -> Array:
+    """The cosine of the angle between query and key, times a strength; a zero vector scores 0.
+
+    Parameters
+    ----------
+    query : array [… n d]
+        A query in each row.
+    key : array [… m d]
+        A key in each row.
+    beta : float, optional
+        The strength β.
+    tap : callable, optional
+        Receives "unit_query" [… n d] and "unit_key" [… m d].
+
+    Returns
+    -------
+    array [… n m]
+        From −|β| to |β|.
+
+    Raises
+    ------
+    ValueError
+        Where queries and keys have different numbers of features.
+
+    Examples
+    --------
+    >>> cosine(np.array([[3.0, 4.0]]), np.array([[6.0, 8.0], [-3.0, -4.0], [0.0, 0.0]]), beta=2)
+    array([[ 2., -2.,  0.]])
+    """
+    return tap("unit_query", l2_normalize(query)) @ tap("unit_key", l2_normalize(key)).mT * beta
+
+
+def gaussian_by_hand(write: ArithmeticWriter, query: Array, key: Array, result: Any, *, sigma: float) -> list[str]:
+    """The squared distance of one query [d] and one key [d], then its division by −2σ²."""
+    squared = ((query - key) ** 2).sum()
+    return [
+        _squared_distance_line(write, query, key) + f" = {write(squared)}",
+        f"−{write(squared)}/(2·{write(sigma)}²) = {write(result)}",
+    ]
+
+
+@score(
+    formula="sᵢⱼ = −‖qᵢ − kⱼ‖² / 2σ²",
+    shapes="query[n d], key[m d] -> [n m]",
+    source="Nadaraya 1964 and Watson 1964, with the Gaussian kernel",
+    example={"query": [[1, 2]], "key": [[1, 4], [4, 6]], "sigma": 0.5, "gives": [[-8, -50]]},
+    inner=(Quantity("squared_distances", "D²", "‖qᵢ − kⱼ‖²", ("n", "m")),),
+    by_hand=gaussian_by_hand,
+)
+def gaussian(query: Array, key: Array, *, sigma: Positive = 1.0, tap: Tap = no_tap) -> Array:
+    """The logarithm of a Gaussian kernel: the squared distance, negative, in units of the width σ.
+
+    Parameters
+    ----------
+    query : array [… n d]
+        A query in each row.
+    key : array [… m d]
+        A key in each row.
+    sigma : float > 0, optional
+        The width σ.
+    tap : callable, optional
+        Receives "squared_distances" [… n m].
+
+    Returns
+    -------
+    array [… n m]
+        ≤ 0.
+
+    Raises
+    ------
+    ValueError
+        Where queries and keys have different numbers of features.
+
+    Examples
+    --------
+    >>> gaussian(np.array([[1.0, 2.0]]), np.array([[1.0, 4.0], [4.0, 6.0]]), sigma=0.5)
+    array([[ -8., -50.]])
+    """
+    return -tap("squared_distances", _squared_distances(query, key)) / (2 * sigma**2)
+
+
+def laplacian_by_hand(write: ArithmeticWriter, query: Array, key: Array, result: Any, *, sigma: float) -> list[str]:
+    """The sum of absolute differences of one query [d] and one key [d], then its division by −σ."""
+    terms = write.join([f"|{write.minus(a, b)}|" for a, b in zip(query, key, strict=True)])
+    distance = abs(query - key).sum()
+    return [
+        f"‖q({write.query}) − k({write.key})‖₁ = {terms} = {write(distance)}",
+        f"−{write(distance)}/{write(sigma)} = {write(result)}",
+    ]
+
+
+@score(
+    formula="sᵢⱼ = −‖qᵢ − kⱼ‖₁ / σ",
+    shapes="query[n d], key[m d] -> [n m]",
+    source="Kim et al. 2019 (Attentive Neural Processes), Laplace attention",
+    example={"query": [[1, 2]], "key": [[1, 4], [4, 6]], "sigma": 0.5, "gives": [[-4, -14]]},
+    inner=(Quantity("distances", "D", "‖qᵢ − kⱼ‖₁", ("n", "m")),),
+    by_hand=laplacian_by_hand,
+)
+def laplacian(query: Array, key: Array, *, sigma: Positive = 1.0, tap: Tap = no_tap) -> Array:
+    """The sum of the absolute differences, negative, in units of the width σ.
+
+    Parameters
+    ----------
+    query : array [… n d]
+        A query in each row.
+    key : array [… m d]
+        A key in each row.
+    sigma : float > 0, optional
+        The width σ.
+    tap : callable, optional
+        Receives "distances" [… n m].
+
+    Returns
+    -------
+    array [… n m]
+        ≤ 0.
+
+    Raises
+    ------
+    ValueError
+        Where queries and keys have different numbers of features.
+
+    Examples
+    --------
+    >>> laplacian(np.array([[1.0, 2.0]]), np.array([[1.0, 4.0], [4.0, 6.0]]), sigma=0.5)
+    array([[ -4., -14.]])
+    """
+    return -tap("distances", _sum_over_features(abs, query, key)) / sigma
+
+
+def euclidean_by_hand(write: ArithmeticWriter, query: Array, key: Array, result: Any) -> list[str]:
+    """The squared distance of one query [d] and one key [d], then its root."""
+    squared = ((query - key) ** 2).sum()
+    return [
+        _squared_distance_line(write, query, key) + f" = {write(squared)}",
+        f"−√{write(squared)} = {write(result)}",
+    ]
+
+
+@score(
+    formula="sᵢⱼ = −‖qᵢ − kⱼ‖",
+    shapes="query[n d], key[m d] -> [n m]",
+    source="Snell, Swersky & Zemel 2017, eq. 2, with the Euclidean distance",
+    example={"query": [[1, 2]], "key": [[1, 4], [4, 6]], "gives": [[-2, -5]]},
+    inner=(Quantity("squared_distances", "D²", "‖qᵢ − kⱼ‖²", ("n", "m")),),
+    by_hand=euclidean_by_hand,
+)
+def euclidean(query: Array, key: Array, *, tap: Tap = no_tap) -> Array:
+    """The distance between query and key, negative.
+
+    Parameters
+    ----------
+    query : array [… n d]
+        A query in each row.
+    key : array [… m d]
+        A key in each row.
+    tap : callable, optional
+        Receives "squared_distances" [… n m].
+
+    Returns
+    -------
+    array [… n m]
+        ≤ 0.
+
+    Raises
+    ------
+    ValueError
+        Where queries and keys have different numbers of features.
+
+    Examples
+    --------
+    >>> euclidean(np.array([[1.0, 2.0]]), np.array([[1.0, 4.0], [4.0, 6.0]]))
+    array([[-2., -5.]])
+    """
+    return -np.sqrt(tap("squared_distances", _squared_distances(query, key)))
+
+
+def _sum_over_features(function: Callable[[Array], Array], query: Array, key: Array) -> Array:
+    """The sum over features of `function(qᵢ − kⱼ)`, a feature at a time: memory for one table, not for d of them."""
+    total = np.zeros_like(query[..., :1] @ key[..., :1].mT)
+    for feature in range(query.shape[-1]):
+        total += function(query[..., :, None, feature] - key[..., None, :, feature])
+    return total
+
+
+def _squared_distances(query: Array, key: Array) -> Array:
+    """`‖q − k‖²` from the differences themselves: q·q − 2q·k + k·k would cancel."""
+    return _sum_over_features(np.square, query, key)
+
+
+def _squared_distance_line(write: ArithmeticWriter, query: Array, key: Array) -> str:
+    """The line `‖q(a) − k(b)‖² = (…)² + …`, without its result."""
+    terms = write.join([f"({write.minus(a, b)})²" for a, b in zip(query, key, strict=True)])
+    return f"‖q({write.query}) − k({write.key})‖² = {terms}"

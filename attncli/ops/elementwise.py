@@ -1,0 +1,73 @@
+"""Elementwise steps on tables of scores [… n m]: scale, softcap, and sums."""
+
+from typing import Any
+
+from attncli.base.arithmetic import ArithmeticWriter
+from attncli.base.lazy_numpy import Array, np
+from attncli.ops.decorators import structural
+
+
+def scale_by_hand(write: ArithmeticWriter, scores: Any, result: Any, *, scale: float) -> list[str]:
+    """The product of the scale and one score."""
+    return [f"{write(scale)}·{write.factor(scores)} = {write(result)}"]
+
+
+@structural(by_hand=scale_by_hand)
+def scale(scores: Array, *, scale: float) -> Array:
+    """The scores [… n m] times a number.
+
+    Examples
+    --------
+    >>> scale(np.array([[2.0, 4.0]]), scale=0.5)
+    array([[1., 2.]])
+    """
+    return scores * scale
+
+
+def add_by_hand(write: ArithmeticWriter, left: Any, right: Any, result: Any) -> list[str]:
+    """The sum of two cells."""
+    return [f"{write(left)} + {write.factor(right)} = {write(result)}"]
+
+
+@structural(by_hand=add_by_hand)
+def add(left: Array, right: Array) -> Array:
+    """The sum of two tables [… n m], whose leading axes broadcast.
+
+    Examples
+    --------
+    >>> add(np.array([[1, 2]]), np.array([[10, 20]]))
+    array([[11, 22]])
+    """
+    return left + right
+
+
+def softcap_by_hand(write: ArithmeticWriter, scores: Any, result: Any, *, cap: float) -> list[str]:
+    """The hyperbolic tangent of one score in units of the cap."""
+    return [f"{write(cap)}·tanh({write(scores)}/{write(cap)}) = {write(result)}"]
+
+
+@structural(by_hand=softcap_by_hand)
+def softcap(scores: Array, *, cap: float) -> Array:
+    """`cap · tanh(scores / cap)`: from −cap to cap, nearly unchanged where scores are small.
+
+    Parameters
+    ----------
+    scores : array [… n m]
+        A row for each query; −∞ where a key is masked.
+    cap : float > 0
+        The largest absolute value.
+
+    Returns
+    -------
+    array [… n m]
+
+    References
+    ----------
+    Gemma Team 2024 (Gemma 2), §2, logit soft-capping
+
+    Examples
+    --------
+    >>> softcap(np.array([[0.0, 1.0, 1000.0]]), cap=30.0).round(4)
+    array([[ 0.    ,  0.9996, 30.    ]])
+    """
+    return cap * np.tanh(scores / cap)

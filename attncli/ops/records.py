@@ -1,0 +1,195 @@
+"""Operator records: everything that is known of an operator, as fields of its record, an attribute of its function.
+
+Lists, help, completion, validation, explanations, engines and laws read the record.
+"""
+
+import math
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+from attncli.base.axes import Letters, Signature
+from attncli.base.errors import UnknownNameError
+from attncli.base.lazy_numpy import Array
+from attncli.ops.rules import DerivedInput, Factorization, KeyBounds, MaskSign, OnlineNormalizer, OperatorUse
+
+Tap = Callable[[str, Array], Array]
+ByHand = Callable[..., list[str]]
+ActsOn = Literal["embeddings", "query_and_key", "products", "scores"]
+
+TABLE = "table"  # Annotated[Array, TABLE]: rows are looked up, so that `weight_layout` does not transpose it
+
+
+class _Required:
+    """The default of a parameter that has none."""
+
+
+REQUIRED = _Required()
+
+
+def no_tap(_name: str, value: Array) -> Array:
+    """The default tap, the identity: inner quantities are not kept."""
+    return value
+
+
+@dataclass(frozen=True, eq=False)
+class Range:
+    """The numbers that a parameter may have: greater than `above`, and not less than `least`."""
+
+    above: float | None = None
+    least: float | None = None
+
+    def holds(self, number: float) -> bool:
+        """Whether the number is in the range (NaN never is)."""
+        return (
+            (self.above is None or number > self.above)
+            and (self.least is None or number >= self.least)
+            and not math.isnan(number)
+        )
+
+    def __str__(self) -> str:
+        ends = (("> ", self.above), ("≥ ", self.least))
+        return " and ".join(f"{sign}{end:g}" for sign, end in ends if end is not None)
+
+
+@dataclass(frozen=True, eq=False)
+class Parameter:
+    """One keyword parameter of an operator, as its function's signature has it."""
+
+    name: str
+    kind: Literal["array", "number", "integer", "boolean", "word"]
+    default: Any = REQUIRED
+    letters: Letters = ()  # of an array
+    words: tuple[str, ...] = ()  # the choices of a word
+    range: Range = Range()
+    is_table: bool = False  # of an array: its rows are looked up
+
+    @property
+    def required(self) -> bool:
+        """Whether there is no default."""
+        return self.default is REQUIRED
+
+    @property
+    def is_weight(self) -> bool:
+        """Whether it is a matrix that is multiplied from the right, stored as `weight_layout` says."""
+        return len(self.letters) == 2 and not self.is_table
+
+    def __str__(self) -> str:
+        what = {
+            "array": f"[{' '.join(self.letters)}]",
+            "word": "|".join(self.words),
+            "number": f"number {self.range}".strip(),
+            "integer": f"integer {self.range}".strip(),
+            "boolean": "true|false",
+        }[self.kind]
+        default = "" if self.required or self.default is None else f" = {format_value(self.default)}"
+        return f"{self.name}: {what}{default}"
+
+
+@dataclass(frozen=True, eq=False)
+class Quantity:
+    """The name, symbol, formula and axes of an inner step: an array that an operator passes through `tap(name, …)`."""
+
+    name: str
+    symbol: str
+    formula: str
+    axes: Letters
+
+
+@dataclass(frozen=True, eq=False)
+class OperatorRecord:
+    """One operator and everything that is known of it."""
+
+    kind: str
+    name: str
+    function: Callable[..., Any]
+    formula: str  # Unicode, as a terminal shows it
+    source: str  # paper and equation
+    example: Mapping[str, Any]  # small enough to do by hand; `gives` is the result
+    shapes: Signature
+    parameters: tuple[Parameter, ...]
+    inner: tuple[Quantity, ...] = ()  # in the order in which they pass through `tap`
+    by_hand: ByHand | None = None  # lines on one cell: (write, **arguments, result=, **parameters)
+    check: Callable[[OperatorUse], None] | None = None  # raises AttnError where parameters do not fit
+    derived: Mapping[str, DerivedInput] = field(default_factory=dict)  # arrays that are computed where not given
+    derivative: Callable[..., Any] | None = None
+    unscaled: str | None = None  # score: the name of the one without this one's own scale
+    factorization: Factorization | None = None  # score: as a product of two matrices
+    is_distribution: bool = False  # normalizer: rows are ≥ 0 and sum to 1
+    online: OnlineNormalizer | None = None  # normalizer: key by key
+    is_linear: bool = False  # context: weights @ value
+    needs_distribution: bool = False  # context: weights are probabilities
+    key_bounds: Callable[..., KeyBounds] | None = None  # mask: a function of the mask's arguments
+    sign: MaskSign | None = None  # mask: in a table of signs
+    acts_on: ActsOn | None = None  # position
+    is_drawn: bool = False  # generator: from a stream of random numbers
+
+    @property
+    def summary(self) -> str:
+        """The first sentence of the function's docstring."""
+        return (self.function.__doc__ or "").partition("\n")[0]
+
+    @property
+    def defaults(self) -> Mapping[str, Any]:
+        """The parameters that have a default, each with it; a default of None means «not given»."""
+        return {p.name: p.default for p in self.parameters if not p.required and p.default is not None}
+
+    def parameter(self, name: str) -> Parameter:
+        """The parameter of that name; raises UnknownNameError."""
+        for parameter in self.parameters:
+            if parameter.name == name:
+                return parameter
+        raise UnknownNameError(f"parameter of {self.name}", name, [p.name for p in self.parameters])
+
+
+@dataclass(frozen=True, eq=False)
+class StructuralRecord:
+    """What is known of a function that plans use and that has no name for users."""
+
+    by_hand: ByHand | None = None
+    is_exact: bool = False  # counts, or moves numbers and computes none: it is neither widened nor rounded
+    is_boolean: bool = False  # its result is true or false
+
+
+@dataclass(frozen=True, eq=False)
+class Operator:
+    """A record and the parameters that the user gave it: `gaussian:sigma=2`."""
+
+    record: OperatorRecord
+    given: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def parameters(self) -> Mapping[str, Any]:
+        """Every parameter in force: those given, and the defaults of the others."""
+        return {**self.record.defaults, **self.given}
+
+    @property
+    def arrays(self) -> dict[str, Array]:
+        """The parameters that are arrays."""
+        return {name: value for name, value in self.given.items() if _is_array(value)}
+
+    @property
+    def options(self) -> dict[str, Any]:
+        """The other parameters in force: numbers and words."""
+        return {name: value for name, value in self.parameters.items() if not _is_array(value)}
+
+    def __str__(self) -> str:
+        """In the grammar of the options, as it was given; arrays are left out."""
+        parameters = ",".join(
+            f"{name}={format_value(value)}"
+            for name, value in self.given.items()
+            if self.record.parameter(name).kind != "array"
+        )
+        return f"{self.record.name}:{parameters}" if parameters else self.record.name
+
+
+def _is_array(value: Any) -> bool:
+    """Whether a parameter's value is an array of at least one axis."""
+    return bool(getattr(value, "ndim", 0))
+
+
+def format_value(value: Any) -> str:
+    """The value of a parameter as the options write it: `0.5`, `true`, `tanh`."""
+    if isinstance(value, bool):
+        return str(value).lower()
+    return f"{value:g}" if isinstance(value, float) else str(value)
