@@ -1,4 +1,4 @@
-"""Operators that somebody adds compute in blocks what they compute whole, whatever their parameters are called."""
+"""Registered operators in blocks agree with the dense engine, whatever their parameters are called."""
 
 import numpy as np
 import pytest
@@ -39,13 +39,13 @@ def sharp_softmax(restored_registry: None) -> None:
 
 @pytest.mark.usefixtures("sharp_softmax")
 @pytest.mark.parametrize("sharpness", [1.0, 2.5, 0.3, 40.0])
-def test_an_exponential_normalizer_may_call_its_parameter_what_it_likes(sharpness: float) -> None:
+def test_the_parameter_of_an_exponential_normalizer_may_have_any_name(sharpness: float) -> None:
     keys = {"query": normal(5, 4), "key": normal(7, 4), "value": normal(7, 3), "causal": True}
     keys["normalize"] = {"sharp_softmax": {"sharpness": sharpness}}
     one = problem(**keys)
     options = RunOptions("serial", sizes=BlockSizes(dense_cells=0))
-    whole, in_blocks = dense_trace(one)["output"].value, run(one, ("output",), options=options).output
-    np.testing.assert_allclose(in_blocks, whole, rtol=1e-12, atol=1e-13)
+    dense, in_blocks = dense_trace(one)["output"].value, run(one, ("output",), options=options).output
+    np.testing.assert_allclose(in_blocks, dense, rtol=1e-12, atol=1e-13)
 
 
 IN_BLOCKS = RunOptions("serial", sizes=BlockSizes(dense_cells=0, rows=2, masked_rows=2, tile_cells=6, row_cells=14))
@@ -96,9 +96,7 @@ def test_an_operator_of_ones_own_that_fails_is_named(options: RunOptions) -> Non
         """Fails."""
         raise ZeroDivisionError("not today")
 
-    message = (
-        r"score fails: its function failed \(ZeroDivisionError: not today\); mend it: it is in .*own_operators"
-    )
+    message = r"score fails: its function failed \(ZeroDivisionError: not today\); mend it: it is in .*own_operators"
     with pytest.raises(AttnError, match=message):
         run(problem(**HEADS, score="fails"), options=options)
 
@@ -113,9 +111,7 @@ def test_a_mask_of_ones_own_returns_truths_and_nothing_else(options: RunOptions)
         """0 where the query may attend, −∞ elsewhere."""
         return np.where(key_positions <= query_positions[..., :, None], 0, -np.inf)
 
-    message = (
-        r"mask additive_mask: its function returned 2 axes of float64; expected true and false with the axes"
-    )
+    message = r"mask additive_mask: its function returned 2 axes of float64; expected true and false with the axes"
     with pytest.raises(AttnError, match=message):
         run(problem(**HEADS, mask="additive_mask"), ("output",), options=options)
 

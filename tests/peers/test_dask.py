@@ -1,4 +1,4 @@
-"""Blocks on a real Dask cluster of two worker processes give what threads give, also where a worker dies."""
+"""Blocks on a real Dask cluster of two worker processes give the results of threads, also where a worker dies."""
 
 import os
 import signal
@@ -40,7 +40,7 @@ def cluster() -> Iterator[Any]:
     ],
     ids=["tiles", "causal heads", "rows", "a sink and a window"],
 )
-def test_a_cluster_gives_what_threads_give(cluster: Any, keys: dict[str, Any]) -> None:
+def test_a_cluster_computes_the_results_of_threads(cluster: Any, keys: dict[str, Any]) -> None:
     if "sink" in keys:
         keys = keys | {"sink": [0.3]}
     select = ("output", "weights") if "normalize" in keys else ("output",)
@@ -50,17 +50,17 @@ def test_a_cluster_gives_what_threads_give(cluster: Any, keys: dict[str, Any]) -
         np.testing.assert_array_equal(getattr(there, name), getattr(here, name))
 
 
-def test_what_every_block_reads_is_on_each_worker_once(cluster: Any) -> None:
+def test_the_inputs_of_all_blocks_are_on_each_worker_once(cluster: Any) -> None:
     from distributed import Client
 
     held: list[int] = []
 
-    def look(done: int, total: int) -> None:
+    def count_tasks(done: int, total: int) -> None:
         if done == total:  # a busy worker may get it with its first block only
             with Client(cluster.scheduler_address) as client:
                 held.extend(sum(key.startswith("BlockTask") for key in keys) for keys in client.has_what().values())
 
-    run(Problem(**INPUTS), ("output",), options=RunOptions(cluster.scheduler_address, progress=look))
+    run(Problem(**INPUTS), ("output",), options=RunOptions(cluster.scheduler_address, progress=count_tasks))
     assert held == [1, 1]
 
 
@@ -95,14 +95,14 @@ def test_the_command_uses_a_cluster(cluster: Any, tmp_path: Path) -> None:
     np.testing.assert_array_equal(np.load(tmp_path / "o.npy"), attention(Q[0], Q[0]).output)
 
 
-def test_an_address_where_nobody_is_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_address_without_a_scheduler_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
     pytest.importorskip("distributed")
     monkeypatch.setattr(executors, "TIMEOUT", 1)
     with pytest.raises(AttnError, match=r"executor tcp://127\.0\.0\.1:1: no scheduler answers"):
         Problem(**INPUTS).compute(("output",), executor="tcp://127.0.0.1:1")
 
 
-def test_without_its_package_a_cluster_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_distributed_the_error_names_the_package_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "distributed", None)
     with pytest.raises(AttnError, match=r"needs the package distributed; install it: pip install 'attncli\[dask\]'"):
         Problem(**INPUTS).compute(("output",), executor="tcp://127.0.0.1:1")
