@@ -16,6 +16,7 @@ import numpy as np
 import pytest
 
 import attncli
+from attncli.engine.run import run
 from attncli.ops.records import Operator
 from attncli.ops.registry import look_up
 
@@ -332,3 +333,11 @@ class TestAMaskMayBeAnOperator:
             attncli.attention(self.X, self.X, mask="window:lef=1,right=0")
         with pytest.raises(attncli.AttnError, match=r"^mask: window needs right; for example window:right=2"):
             attncli.attention(self.X, self.X, mask="window:left=1")
+
+
+def test_an_engine_takes_the_spec_of_a_problem_and_not_the_problem() -> None:
+    """Its weights are as they were given, which is not as plans read them."""
+    problem = attncli.Problem(query=[[1.0, 2.0]], key=[[3.0, 4.0]])
+    assert run(problem.spec, ("output",)).output.tolist() == [[3.0, 4.0]]
+    with pytest.raises(AttributeError, match="is no field of a problem"):
+        run(problem, ("output",))
