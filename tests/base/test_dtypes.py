@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from attncli import attention
-from attncli.base.dtypes import NAMES, Precision, common, to_bfloat16
+from attncli.base.dtypes import NAMES, Precision, common_dtype, to_bfloat16
 
 
 def bfloat16_neighbours(number: float) -> tuple[float, float]:
@@ -49,8 +49,8 @@ def test_bfloat16_keeps_infinity_nan_and_signed_zero() -> None:
 @pytest.mark.parametrize("name", NAMES)
 def test_masks_and_indices_are_not_converted(name: str) -> None:
     for x in (np.array([True]), np.array([2**60 + 1])):
-        assert Precision(name).stored(x) is x
-        assert Precision(name).computing(x) is x
+        assert Precision(name).round(x) is x
+        assert Precision(name).widen(x) is x
 
 
 @pytest.mark.parametrize(
@@ -67,7 +67,7 @@ def test_masks_and_indices_are_not_converted(name: str) -> None:
     ],
 )
 def test_inputs_of_several_types_are_computed_in_one_that_holds_them(names: list[str], expected: str) -> None:
-    assert common(names) == expected
+    assert common_dtype(names) == expected
 
 
 QUERY, KEY = np.random.default_rng(0).normal(size=(3, 5)), np.random.default_rng(1).normal(size=(7, 5))
@@ -95,7 +95,7 @@ def test_lists_and_integers_take_the_dtype_of_the_other_arrays() -> None:
 @pytest.mark.parametrize("dtype", ["float16", "bfloat16", "float32"])
 def test_a_stage_rounds_once_at_its_end(dtype: str) -> None:
     """Every step is the exact function of the rounded steps before it, rounded."""
-    stored = Precision(dtype).stored
+    stored = Precision(dtype).round
     result = attention(QUERY, KEY, dtype=dtype, select=SELECT)
     query, key = (stored(x).astype(np.float64) for x in (QUERY, KEY))
     np.testing.assert_array_equal(result.query, stored(QUERY))

@@ -323,7 +323,7 @@ def test_a_row_of_masked_keys_has_weights_0(record: OperatorRecord) -> None:
 # Contexts
 
 
-@with_field("is_linear")
+@with_field("is_weighted_sum")
 def test_a_linear_context_is_the_product_of_weights_and_values(record: OperatorRecord) -> None:
     given = arguments(record)
     np.testing.assert_allclose(compute(record), given["weights"] @ given["value"], rtol=1e-12, atol=1e-14)

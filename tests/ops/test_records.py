@@ -122,7 +122,7 @@ def test_the_decorator_returns_the_function_itself() -> None:
     def lonely(query: Any) -> Any:
         """Only here."""
 
-    record = {"formula": "0", "shapes": "query[n d] -> [n m]", "source": "this test", "example": {}}
+    record = {"formula": "0", "shapes": "query[n d] -> [n m]", "source": "this test", "example": {"gives": []}}
     assert register("score", **record)(lonely) is lonely
     assert lonely.record is operators("score")["lonely"]
 
@@ -136,7 +136,7 @@ def test_a_range_includes_its_limits_as_declared(limits: Range, inside: list[flo
     assert not any(limits.holds(number) for number in outside)
 
 
-FIELDS = {"formula": "0", "shapes": "query[n d], key[m d] -> [n m]", "source": "this test", "example": {}}
+FIELDS = {"formula": "0", "shapes": "query[n d], key[m d] -> [n m]", "source": "this test", "example": {"gives": []}}
 
 
 def zeros(query: Any, key: Any) -> Any:
@@ -163,6 +163,27 @@ def without_a_type(query: Any, key: Any, *, power=1) -> Any:  # type: ignore[no-
     return query
 
 
+def of_anything(query: Any, key: Any, **others: Any) -> Any:
+    """A score that takes anything."""
+    return query
+
+
+@pytest.mark.parametrize("value", [3, np.add, type, len])
+def test_what_is_no_function_is_no_operator(value: Any) -> None:
+    with pytest.raises(AttnError, match="is no function; write def NAME"):
+        attncli.score(**FIELDS)(value)
+
+
+def test_a_position_says_what_it_acts_on_in_a_known_word() -> None:
+    def shifted(x: Any, positions: Any) -> Any:
+        """A position."""
+        return x
+
+    fields = {**FIELDS, "shapes": "x[n d], positions[n] -> [n d]"}
+    with pytest.raises(AttnError, match="can't act on 'heads'; expected embeddings, query_and_key, products, scores"):
+        attncli.position(**fields, acts_on="heads")(shifted)  # type: ignore[arg-type] # what the test is about
+
+
 @pytest.mark.parametrize(
     ("function", "fields", "message"),
     [
@@ -173,6 +194,14 @@ def without_a_type(query: Any, key: Any, *, power=1) -> Any:  # type: ignore[no-
         (of_values, {}, "has an argument 'value' that no plan hands it; a score gets key, key_positions, query, "),
         (with_a_text, {}, "its parameter 'text' has a type that nothing reads; expected int, float, bool or a Literal"),
         (without_a_type, {}, "its parameter 'power' has a type that nothing reads"),
+        (zeros, {"example": {}}, "its example does not say what it gives; add 'gives': the result"),
+        (zeros, {"example": {"gives": [], "kay": 1}}, "unknown argument of its example 'kay'; did you mean 'key'"),
+        (zeros, {"example": None}, "its shapes are no text, or its example is no mapping"),
+        (zeros, {"shapes": 3}, "its shapes are no text, or its example is no mapping"),
+        (zeros, {"shapes": ""}, r"its shapes lack 'query'; write query\[…\] in shapes="),
+        (zeros, {"shapes": "query[n d] -> [n m]"}, "its shapes lack 'key'"),
+        (zeros, {"shapes": "query[n d], key[m d] -> [n d]"}, r"its result has the axes \[n d\]; expected \[n m …\]"),
+        (of_anything, {}, "takes any arguments; name them: parameters follow"),
     ],
 )
 def test_an_incomplete_record_is_refused(function: Any, fields: dict[str, Any], message: str) -> None:
@@ -188,7 +217,7 @@ from __future__ import annotations
 from typing import Annotated, Literal
 from attncli import Range, normalizer
 
-@normalizer(formula="0", shapes="scores[n m] -> [n m]", source="this test", example={})
+@normalizer(formula="0", shapes="scores[n m] -> [n m]", source="this test", example={"gives": []})
 def postponed(scores, *, power: Annotated[float, Range(above=0)] = 1.0, way: Literal["up", "down"] = "up",
               often: int | None = None, sure: bool = False):
     '''Postponed.'''
@@ -217,7 +246,9 @@ def test_a_mask_may_have_no_sign_and_a_position_needs_acts_on() -> None:
     def shifted(query_positions: Any, key_positions: Any) -> Any:
         """A mask."""
 
-    record = attncli.mask(formula="0", shapes="query_positions[n], key_positions[m] -> [n m]", source="x", example={})
+    record = attncli.mask(
+        formula="0", shapes="query_positions[n], key_positions[m] -> [n m]", source="x", example={"gives": []}
+    )
     assert record(shifted).record.sign is None
     with pytest.raises(TypeError, match="acts_on"):
-        attncli.position(formula="0", shapes="-> [n m]", source="x", example={})  # type: ignore[call-arg]
+        attncli.position(formula="0", shapes="-> [n m]", source="x", example={"gives": []})  # type: ignore[call-arg]

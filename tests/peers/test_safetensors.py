@@ -87,7 +87,7 @@ def file_of(arrays: dict[str, np.ndarray], precision: Precision = DOUBLE) -> byt
 def test_tensors_have_the_type_that_was_computed(dtype: str) -> None:
     torch, loading = pytest.importorskip("torch"), pytest.importorskip("safetensors.torch")
     precision = Precision(dtype)
-    stored = precision.stored(X)
+    stored = precision.round(X)
     found = loading.load(file_of({"output": stored, "visible": X > 0, "scale": stored[0, 0].reshape(())}, precision))
     assert found["output"].dtype == getattr(torch, dtype)
     np.testing.assert_array_equal(found["output"].double().numpy(), stored.astype(float))
