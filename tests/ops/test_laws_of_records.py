@@ -14,6 +14,7 @@ from attncli.base.arithmetic import ArithmeticWriter
 from attncli.ops import operators
 from attncli.ops.records import OperatorRecord
 from attncli.ops.rules import KeyBounds, OnlineNormalizer
+from tests.equations import DECIMALS, assert_equations_hold
 from tests.ops.values import (
     RECORDS,
     WITH_ARRAYS,
@@ -187,7 +188,7 @@ def test_a_cell_is_worked_out_by_hand_to_the_number_that_is_computed(record: Ope
         index = tuple(
             min(at[x], size - 1) if x in at else slice(None) for x, size in zip(letters, result.shape, strict=True)
         )
-        write = ArithmeticWriter(6, "query", "key", row, column)
+        write = ArithmeticWriter(DECIMALS, "query", "key", row, column)
         number = result[index]
         lines = record.by_hand(write, **cell(record, given, row, column), result=number)
         assert lines
@@ -197,6 +198,9 @@ def test_a_cell_is_worked_out_by_hand_to_the_number_that_is_computed(record: Ope
             continue
         parts = [number, *np.atleast_1d(number)]  # a vector, or one number of it
         assert any(lines[-1].endswith(write(part)) for part in parts), lines
+        for line in lines:
+            if "…" not in line:  # of a long vector the middle is omitted
+                assert_equations_hold([line])
 
 
 # Scores
@@ -216,6 +220,7 @@ def test_a_score_is_a_multiple_of_its_unscaled_one(record: OperatorRecord) -> No
     unscaled = operators("score")[str(record.unscaled)]
     ratio = compute(record) / unscaled.function(**arguments(record), **parameters_off_default(record))
     np.testing.assert_allclose(ratio, ratio.flat[0], rtol=1e-12)
+    assert not np.isclose(ratio.flat[0], 1)
 
 
 # Normalizers

@@ -1,5 +1,7 @@
 """Rules of records (key bounds, factorizations, online forms) agree with the operators."""
 
+from typing import Any
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -45,6 +47,26 @@ def test_tables(seed: int, rows: int, columns: int, share: float) -> None:
     for rule, table in ((masks.mask_, visible), (masks.bias, np.where(visible, 0.5, -np.inf))):
         given = {"table": table, "query_rows": np.arange(rows), "key_positions": np.arange(columns + 2)}
         assert_bounds(rule(**given), rule.record.key_bounds(**given))
+
+
+POSITIONS, KEYS = np.array([2, 3, 4]), np.arange(8)
+
+
+@pytest.mark.parametrize(
+    ("name", "given", "any_visible", "all_visible"),
+    [
+        ("causal", {"query_positions": POSITIONS}, (0, 5), (0, 3)),
+        ("window", {"query_positions": POSITIONS, "left": 1, "right": 1}, (1, 6), (3, 4)),
+        ("window", {"query_positions": POSITIONS, "left": 3, "right": 0}, (0, 5), (1, 3)),
+        ("key_lengths", {"key_lengths": np.array([3, 5])}, (0, 5), (0, 3)),
+    ],
+)
+def test_key_bounds_are_not_wider_than_needed(
+    name: str, given: dict[str, Any], any_visible: tuple[int, int], all_visible: tuple[int, int]
+) -> None:
+    bounds = operators("mask")[name].key_bounds(key_positions=KEYS, **given)
+    clipped = [tuple(np.clip(ends, 0, len(KEYS)).tolist()) for ends in (bounds.any_visible, bounds.all_visible)]
+    assert clipped == [any_visible, all_visible]
 
 
 def test_every_mask_has_key_bounds() -> None:

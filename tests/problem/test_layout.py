@@ -7,6 +7,7 @@ import pytest
 
 from attncli import AttnError, attention
 from attncli.engine.run import run
+from attncli.ops import kinds, operators
 from tests.arrays import normal
 from tests.problems import problem
 
@@ -232,3 +233,16 @@ def test_lengths_that_disagree_are_an_error_with_both(keys: dict[str, Any], mess
     with pytest.raises(AttnError) as caught:
         run(problem(**keys))
     assert message in str(caught.value)
+
+
+def test_every_check_of_an_operator_refuses_one_of_these() -> None:
+    checked = {(kind, name) for kind in kinds() for name, record in operators(kind).items() if record.check}
+    refused = {(key, word) for keys, _ in REFUSED.values() for key, value in keys.items() for word in names_in(value)}
+    assert checked <= refused
+
+
+def names_in(value: Any) -> set[str]:
+    """The operator that a key names, as text or as a mapping."""
+    if isinstance(value, str):
+        return {value.partition(":")[0]}
+    return set(value) if isinstance(value, dict) else set()

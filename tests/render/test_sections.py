@@ -2,7 +2,6 @@
 
 import json
 import re
-from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -18,30 +17,18 @@ from attncli.render.formats import latex, markdown, terminal
 from attncli.render.sections import Section, sections
 from attncli.render.target import TEXT_FILE, TextTarget
 from attncli.render.view import View
+from tests.equations import DECIMALS, assert_equations_hold, value_of
 
 SLOW = pytest.mark.slow
-PLACES = 12  # so many digits that rounding does not hide a wrong sum
 PARTS = [
     pytest.param(part, id=f"{name}-{part.title or 'whole'}")
     for name in examples.names()
     for part in examples.load(name).parts
 ]
-WORDS = {
-    "tanh": np.tanh,
-    "exp": np.exp,
-    "cos": np.cos,
-    "sin": np.sin,
-    "max": max,
-    "relu": lambda x: np.maximum(x, 0),
-    "abs": abs,
-    "np": np,
-}
-
-ALONE = ("the largest weight", "one key", "c(", "the first pair", "P = ", "key ", "hidden")  # lines with one number
 
 
 def explained(part: examples.Part, **view: Any) -> list[Section]:
-    return list(sections(View(run(part.problem), explain=True, decimals=PLACES, **view)))
+    return list(sections(View(run(part.problem), explain=True, decimals=DECIMALS, **view)))
 
 
 def equations(section: Section) -> list[str]:
@@ -49,38 +36,9 @@ def equations(section: Section) -> list[str]:
     return [line for line in section.arithmetic if not line.endswith((": visible", ": hidden"))]
 
 
-def value_of(text: str) -> Any:
-    """The value of a term of the arithmetic, or None where it is words: `2·2 + 0·(−4)`, `10/√3`, `exp(…)`."""
-    text = text.partition(": ")[2] or text
-    for symbol, python in (
-        ("−", "-"), ("·", "*"), ("²", "**2"), ("^", "**"), ("√(", "np.sqrt("), ("∞", "np.inf"),
-        (", so that the row sums to 1", ""),
-    ):  # fmt: skip
-        text = text.replace(symbol, python)
-    text = re.sub(r"√([\d.]+)", r"np.sqrt(\1)", text)
-    text = re.sub(r"\|([^|]+)\|", r"abs(\1)", text)
-    text = re.sub(r"\[([^\]]*)\]", lambda m: f"np.array([{','.join(m[1].split())}])" if m[1] else "None", text)
-    try:
-        return eval(text, {"__builtins__": {}}, WORDS)
-    except (NameError, SyntaxError, TypeError):
-        return None
-
-
-def assert_true(lines: list[str]) -> None:
-    """Every `a = b = c` holds."""
-    assert lines
-    for line in lines:
-        values = [value_of(piece) for piece in line.split(" = ")]
-        known = [value for value in values if value is not None]
-        assert known, line
-        assert len(known) > 1 or "τ" in line or line.startswith(ALONE), line
-        for left, right in pairwise(known):
-            np.testing.assert_allclose(left, right, rtol=1e-9, atol=1e-10, err_msg=line)
-
-
 @pytest.mark.parametrize("part", PARTS)
 def test_every_equation_of_the_examples_holds(part: examples.Part) -> None:
-    assert_true([line for section in explained(part) for line in equations(section)])
+    assert_equations_hold([line for section in explained(part) for line in equations(section)])
 
 
 D, E, A = 3, 5, 4
@@ -117,20 +75,20 @@ def test_every_equation_of_every_pipeline_holds(score: str, normalize: str) -> N
         }
         result = attncli.attention(query, key, value, heads=2, scale=0.5, **stages)
         for cell in (None, (2, 4)):
-            shown = sections(View(result, explain=True, decimals=PLACES, cell=cell))
-            assert_true([line for section in shown for line in section.arithmetic])
+            shown = sections(View(result, explain=True, decimals=DECIMALS, cell=cell))
+            assert_equations_hold([line for section in shown for line in section.arithmetic])
 
 
 def test_every_equation_of_every_problem_holds(spec: ProblemSpec) -> None:
     result = run(spec)
-    places = 3 if spec.dtype == "bfloat16" else 6 if spec.dtype == "float32" else PLACES
+    decimals = 3 if spec.dtype == "bfloat16" else 6 if spec.dtype == "float32" else DECIMALS
     hidden = np.argwhere(np.isneginf(result.trace["masked_scores"].value))
     cells = [None] if not len(hidden) else [None, tuple(map(int, hidden[0][-2:]))]
     for cell in cells:
-        for section in sections(View(result, explain=True, decimals=places, cell=cell)):
+        for section in sections(View(result, explain=True, decimals=decimals, cell=cell)):
             for line in equations(section):
                 if "…" not in line and spec.dtype == "float64":
-                    assert_true([line])
+                    assert_equations_hold([line])
 
 
 def test_every_number_of_every_head_is_in_the_json_and_makes_a_document(spec: ProblemSpec) -> None:
@@ -173,7 +131,7 @@ def test_of_a_wide_result_the_first_number_is_worked_out() -> None:
 @pytest.mark.parametrize("part", PARTS)
 def test_the_last_number_of_the_arithmetic_is_in_the_table(part: examples.Part) -> None:
     result = run(part.problem)
-    for section in sections(View(result, explain=True, decimals=PLACES)):
+    for section in sections(View(result, explain=True, decimals=DECIMALS)):
         if section.arithmetic and section.grids[0].signs is None:
             (last,) = np.atleast_2d(value_of(section.arithmetic[-1].split(" = ")[-1]))
             rows = section.grids[0].values
