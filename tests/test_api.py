@@ -1,11 +1,15 @@
 """The calculator from Python."""
 
 import copy
+import inspect
 import io
 import pickle
+import pydoc
+import re
 import subprocess
 import sys
 from collections.abc import Sequence
+from inspect import Parameter
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +17,7 @@ import numpy as np
 import pytest
 
 import attncli
+from attncli.engine.run import run
 from attncli.ops.records import Operator
 from attncli.ops.registry import look_up
 
@@ -24,7 +29,7 @@ def test_nested_lists_and_arrays_are_the_same() -> None:
     np.testing.assert_array_equal(from_lists, from_arrays)
 
 
-def test_stages_may_be_written_in_both_forms() -> None:
+def test_operators_may_be_text_or_a_mapping() -> None:
     query, key = np.eye(3), np.eye(3)
     as_text = attncli.attention(query, key, score="gaussian:sigma=2").output
     as_mapping = attncli.attention(query, key, score={"gaussian": {"sigma": 2}}).output
@@ -36,7 +41,7 @@ def test_an_unknown_key_suggests_the_nearest() -> None:
         attncli.attention([[1.0]], [[1.0]], normalise="softmax")
 
 
-def test_the_inputs_are_left_as_they_were() -> None:
+def test_the_inputs_are_not_changed() -> None:
     query, key = np.ones((2, 3)), np.ones((2, 3))
     attncli.attention(query, key, score="cosine", normalize="sparsemax")
     np.testing.assert_array_equal(query, np.ones((2, 3)))
@@ -78,7 +83,7 @@ def test_rows_may_be_arrays() -> None:
     ],
     ids=["heads", "a scale", "a parameter", "positions", "labels"],
 )
-def test_numpys_numbers_and_words_are_numbers_and_words(numpys: dict[str, Any], pythons: dict[str, Any]) -> None:
+def test_numpy_scalars_and_strings_are_numbers_and_text(numpys: dict[str, Any], pythons: dict[str, Any]) -> None:
     query = [[1.0, 2.0], [3.0, -4.0]]
     np.testing.assert_array_equal(
         attncli.attention(query, query, **numpys).output, attncli.attention(query, query, **pythons).output
@@ -86,12 +91,12 @@ def test_numpys_numbers_and_words_are_numbers_and_words(numpys: dict[str, Any], 
 
 
 @pytest.mark.parametrize("wrong", [[[True, False]], np.array([[True, False]]), [[1, None]], [["1", 2]], [[1j, 2]], "x"])
-def test_what_is_no_number_is_refused(wrong: Any) -> None:
+def test_values_that_are_not_numbers_are_refused(wrong: Any) -> None:
     with pytest.raises(attncli.AttnError, match=r"^query"):
         attncli.attention(wrong, [[1.0, 2.0]])
 
 
-def test_the_selected_results_are_there_and_no_others() -> None:
+def test_a_result_has_the_selected_names_alone() -> None:
     result = attncli.attention([[1.0, 2.0]], [[1.0, 2.0]], select=("weights", "scores"))
     assert result.weights.tolist() == [[1]]
     with pytest.raises(AttributeError):
@@ -108,11 +113,33 @@ def test_importing_the_package_imports_nothing_heavy() -> None:
     assert ran.stdout.strip() == "[]"
 
 
-def test_there_is_no_public_name_that_is_not_there() -> None:
+def test_every_public_name_exists() -> None:
     for name in attncli.__all__:
         assert getattr(attncli, name) is not None
     with pytest.raises(AttributeError):
         _ = attncli.no_such_name
+
+
+@pytest.mark.parametrize(
+    ("name", "shapes", "source"),
+    [
+        ("attncli.attention", ("[n d]", "[m e]", "[b h n d]"), "Vaswani et al. 2017, eq. 1"),
+        ("attncli.ops.scores.additive", ("[… n d]", "[c a]", "[… n m]"), "Bahdanau, Cho & Bengio 2015"),
+    ],
+)
+def test_help_has_shapes_what_is_raised_the_source_and_an_example(
+    name: str, shapes: tuple[str, ...], source: str
+) -> None:
+    function: Any = pydoc.locate(name)
+    text = pydoc.plain(pydoc.render_doc(function))
+    for part in (*shapes, source, "Raises", ">>> "):
+        assert part in text
+    named = [
+        parameter.name
+        for parameter in inspect.signature(function).parameters.values()
+        if parameter.kind != Parameter.VAR_KEYWORD
+    ]
+    assert set(named) <= set(re.findall(r"\w+", inspect.getdoc(function) or ""))
 
 
 class Frame:
@@ -126,7 +153,7 @@ class Frame:
         return np.array(self.rows)
 
 
-class TestAProblemIsAsSafeAsAFile:
+class TestTheValuesOfAProblemAreChecked:
     def test_integers_never_wrap(self) -> None:
         query = np.array([[100, 100]], dtype=np.int8)
         scores = attncli.Problem(query=query, key=query).compute().scores
@@ -166,7 +193,7 @@ class TestAProblemIsAsSafeAsAFile:
         ],
         ids=str,
     )
-    def test_what_a_file_may_not_say_is_refused(self, keys: dict[str, Any], message: str) -> None:
+    def test_values_that_a_file_may_not_have_are_refused(self, keys: dict[str, Any], message: str) -> None:
         with pytest.raises(attncli.AttnError) as caught:
             attncli.Problem(query=[[1.0, 2.0]], key=[[1.0, 2.0]], **keys)
         assert str(caught.value).startswith(message)
@@ -257,7 +284,7 @@ def test_defaults_of_operators_are_resolved() -> None:
     assert problem.score.parameters == {"sigma": 1.0}
 
 
-def test_a_problem_says_its_lengths_and_layout() -> None:
+def test_a_problem_has_its_lengths_and_layout() -> None:
     x = np.ones((2, 5, 12))
     problem = attncli.Problem(
         query=x, key=x[:, :, :6], past_key=x[:, :3, :6], past_value=x[:, :3, :6], heads=4, kv_heads=2
@@ -267,7 +294,7 @@ def test_a_problem_says_its_lengths_and_layout() -> None:
     assert (problem.layout.heads, problem.layout.kv_heads, problem.layout.splits_heads) == (4, 2, True)
 
 
-def test_a_problem_lists_and_shows_what_it_has() -> None:
+def test_a_problem_has_a_dir_and_a_repr() -> None:
     problem = attncli.Problem(query=[[1.0, 2.0]], key=[[1.0, 2.0]])
     assert {"query", "score", "lengths", "compute"} <= set(dir(problem))
     assert (
@@ -293,7 +320,7 @@ def test_what_is_no_list_of_names_can_not_be_selected(select: Any) -> None:
             compute(select)
 
 
-@pytest.mark.parametrize("executor", [None, 1, b"threads", np.zeros((9, 9))], ids=repr)
+@pytest.mark.parametrize("executor", [None, 1, b"threads", np.zeros((9, 9))], ids=["None", "1", "bytes", "an array"])
 def test_an_executor_is_a_name(executor: Any) -> None:
     with pytest.raises(attncli.AttnError, match=r"^executor: .* is no name; expected one of threads, serial, tcp://"):
         attncli.attention([[1.0]], [[1.0]], executor=executor)
@@ -319,7 +346,7 @@ class TestAMaskMayBeAnOperator:
         ids=str,
     )
     @pytest.mark.parametrize("more", [{}, {"align": "bottom_right"}, {"only": [1, 4]}, {"bias": [[0.5, -np.inf]]}])
-    def test_and_hides_what_the_key_of_that_name_hides(self, mask: Any, keys: Any, more: Any) -> None:
+    def test_which_equals_the_key_of_that_name(self, mask: Any, keys: Any, more: Any) -> None:
         by_name = attncli.Problem(query=self.X, key=self.X, mask=mask, **more).compute(("weights", "output"))
         by_key = attncli.Problem(query=self.X, key=self.X, **keys, **more).compute(("weights", "output"))
         np.testing.assert_array_equal(by_name.weights, by_key.weights)
@@ -346,3 +373,11 @@ class TestAMaskMayBeAnOperator:
             attncli.attention(self.X, self.X, mask="window:lef=1,right=0")
         with pytest.raises(attncli.AttnError, match=r"^mask: window needs right; for example window:right=2"):
             attncli.attention(self.X, self.X, mask="window:left=1")
+
+
+def test_an_engine_takes_the_spec_of_a_problem_and_not_the_problem() -> None:
+    """Its weights are as they were given, which is not as plans read them."""
+    problem = attncli.Problem(query=[[1.0, 2.0]], key=[[3.0, 4.0]])
+    assert run(problem.spec, ("output",)).output.tolist() == [[3.0, 4.0]]
+    with pytest.raises(AttributeError, match="is no field of a problem"):
+        run(problem, ("output",))

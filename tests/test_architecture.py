@@ -27,7 +27,18 @@ LAYERS = {
     "__init__": 10,
     "__main__": 11,
 }
-IMPORTS_OF_OPS = {"attncli", "collections", "copyreg", "dataclasses", "importlib", "math", "sys", "types", "typing"}
+IMPORTS_OF_OPS = {
+    "attncli",
+    "collections",
+    "copyreg",
+    "dataclasses",
+    "importlib",
+    "inspect",
+    "math",
+    "sys",
+    "types",
+    "typing",
+}
 ONLY_IN = {"typer": {"cli"}, "rich": {"render", "cli"}, "yaml": {"io"}}
 
 
@@ -68,7 +79,7 @@ def test_imports_run_downwards(file: Path) -> None:
         if first == "attncli":
             target = name.split(".")[1]
             target = target if target in LAYERS else "__init__"
-            # what `attncli/__init__.py` itself defines (the version) stands above nobody
+            # what `attncli/__init__.py` itself defines (the version) is in no layer
             if name != "attncli.__version__":
                 assert target == own or LAYERS[target] < LAYERS[own], f"{own} imports {name}"
         assert own in ONLY_IN.get(first, {own}), f"{first} is imported in {own}"
@@ -86,7 +97,7 @@ def test_no_file_imports_itself_through_others() -> None:
 
 
 @pytest.mark.parametrize("file", FILES, ids=lambda file: str(file.relative_to(ROOT)))
-def test_a_files_first_line_says_what_it_is_for(file: Path) -> None:
+def test_a_file_begins_with_its_purpose(file: Path) -> None:
     docstring = ast.get_docstring(ast.parse(file.read_text(encoding="utf-8"))) or ""
     assert docstring.partition("\n")[0].endswith((".", ":", ")"))
 

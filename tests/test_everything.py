@@ -1,6 +1,6 @@
 """All stages together against a loop that visits one batch item, head and query at a time and reads visible keys alone.
 
-What the loop never reads is poisoned: keys and values that are hidden from every query are NaN or infinite.
+Keys and values that are masked for every query are NaN or infinite: the loop never reads them.
 """
 
 import math
@@ -21,7 +21,7 @@ SCORES = {
     "cosine": lambda q, k: sum(a * b for a, b in zip(q, k, strict=True)) / (math.hypot(*q) * math.hypot(*k)),
 }
 NORMALIZERS = ["softmax", "softmax1", "sparsemax", "entmax", "sigmoid", "relu", "hardmax", "none"]
-POISON = [math.nan, math.inf, -math.inf]
+NOT_FINITE = [math.nan, math.inf, -math.inf]
 
 
 @st.composite
@@ -101,7 +101,7 @@ def slope(h: int, heads: int) -> float:
 
 
 def one_by_one(problem: dict[str, Any]) -> tuple[np.ndarray, np.ndarray]:
-    """Weights [b h n m] and output [b h n e], each query on its own, over the keys that it sees."""
+    """Weights [b h n m] and output [b h n e], each query on its own, over its visible keys."""
     heads, kv_heads = problem["heads"], problem["kv_heads"]
     query = four_axes(problem, "query", heads)
     key, value = (
@@ -118,7 +118,7 @@ def one_by_one(problem: dict[str, Any]) -> tuple[np.ndarray, np.ndarray]:
         real = int(problem["key_lengths"][b]) if "key_lengths" in problem else total
         position = i + (past if problem["align"] == "top_left" else real - n)
         g = h // (heads // kv_heads)
-        seen, scores = [], []
+        visible_keys, scores = [], []
         for j in range(total):
             left, right = problem.get("window", (-1, -1))
             hidden = (
@@ -136,33 +136,33 @@ def one_by_one(problem: dict[str, Any]) -> tuple[np.ndarray, np.ndarray]:
                 score = problem["softcap"] * math.tanh(score / problem["softcap"])
             if "position" in problem:
                 score -= slope(h, heads) * abs(position - j)
-            seen.append(j)
+            visible_keys.append(j)
             scores.append(score + extra)
-        if not seen:
+        if not visible_keys:
             continue
         sink = [problem["sink"][h]] if "sink" in problem else []
-        row = operators("normalize")[problem["normalize"]].function(np.array([scores + sink]))[0][: len(seen)]
-        for j, weight in zip(seen, row, strict=True):
+        row = operators("normalize")[problem["normalize"]].function(np.array([scores + sink]))[0][: len(visible_keys)]
+        for j, weight in zip(visible_keys, row, strict=True):
             weights[b, h, i, j] = weight
             if weight:
                 output[b, h, i] += weight * value[b, g, j]
     return weights, output
 
 
-def poisoned(problem: dict[str, Any], weights: np.ndarray, random: np.random.Generator) -> dict[str, Any]:
-    """The problem with NaN or infinity in keys and values that no query of their head sees."""
+def hide_nonfinite(problem: dict[str, Any], weights: np.ndarray, random: np.random.Generator) -> dict[str, Any]:
+    """The problem with NaN or infinity in keys and values that are masked for every query of their head."""
     heads, kv_heads, found = problem["heads"], problem["kv_heads"], dict(problem)
     past = problem["past_key"].shape[-2] if "past_key" in problem else 0
-    unseen = ~(weights != 0).any(axis=2).reshape(len(weights), kv_heads, heads // kv_heads, -1).any(axis=2)
+    hidden_keys = ~(weights != 0).any(axis=2).reshape(len(weights), kv_heads, heads // kv_heads, -1).any(axis=2)
     if problem["normalize"] not in ("softmax", "softmax1", "sigmoid"):
         return found  # elsewhere a weight of 0 does not mean that the key is hidden
     for name, columns in (("key", slice(past, None)), ("value", slice(past, None))):
-        apart = four_axes(problem, name, kv_heads).copy()
-        apart[unseen[:, :, columns]] = random.choice(POISON)
+        by_head = four_axes(problem, name, kv_heads).copy()
+        by_head[hidden_keys[:, :, columns]] = random.choice(NOT_FINITE)
         if problem[name].ndim < 4:
-            apart = apart.swapaxes(1, 2).reshape(-1, *problem[name].shape[-2:])
-            apart = apart.reshape(problem[name].shape)
-        found[name] = apart
+            by_head = by_head.swapaxes(1, 2).reshape(-1, *problem[name].shape[-2:])
+            by_head = by_head.reshape(problem[name].shape)
+        found[name] = by_head
     return found
 
 
@@ -171,27 +171,27 @@ SEEDS = st.integers(0, 2**32 - 1)
 
 @settings(max_examples=60, deadline=None)
 @given(problems(), SEEDS)
-def test_every_query_gets_what_it_gets_on_its_own(problem: dict[str, Any], seed: int) -> None:
+def test_every_query_alone_has_the_same_result(problem: dict[str, Any], seed: int) -> None:
     assert_each_query_alone_agrees(problem, seed)
 
 
 @pytest.mark.slow
 @settings(max_examples=300, deadline=None)
 @given(problems(), SEEDS)
-def test_every_query_gets_what_it_gets_on_its_own_in_many_problems(problem: dict[str, Any], seed: int) -> None:
+def test_every_query_alone_has_the_same_result_in_many_problems(problem: dict[str, Any], seed: int) -> None:
     assert_each_query_alone_agrees(problem, seed)
 
 
 def assert_each_query_alone_agrees(problem: dict[str, Any], seed: int) -> None:
     """Weights and outputs are those of the loop; one note names the queries whose keys are all masked."""
     weights, output = one_by_one(problem)
-    given = poisoned(problem, weights, np.random.default_rng(seed))
+    given = hide_nonfinite(problem, weights, np.random.default_rng(seed))
     result = attention(**given, select=("weights", "output", "masked_scores"))
     np.testing.assert_allclose(result.weights.reshape(weights.shape), weights, rtol=1e-9, atol=1e-12)
-    ours = result.output
-    if ours.ndim < 4:
-        ours = ours.reshape(*ours.shape[:-1], problem["heads"], -1).swapaxes(-2, -3)
-    np.testing.assert_allclose(ours.reshape(output.shape), output, rtol=1e-9, atol=1e-12)
+    found = result.output
+    if found.ndim < 4:
+        found = found.reshape(*found.shape[:-1], problem["heads"], -1).swapaxes(-2, -3)
+    np.testing.assert_allclose(found.reshape(output.shape), output, rtol=1e-9, atol=1e-12)
     empty = (result.weights == 0).all(axis=-1)
     assert len([note for note in result.trace.notes if "nothing is attended" in note]) == int(empty.any())
     assert result.output.ndim == problem["query"].ndim

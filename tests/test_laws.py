@@ -21,9 +21,9 @@ def test_every_step_is_its_function_applied_to_its_named_inputs(spec: ProblemSpe
     for step in trace.steps:
         if step.function is None:
             continue
-        arguments = {name: precision.computing(trace[source].value) for name, source in step.inputs.items()}
+        arguments = {name: precision.widen(trace[source].value) for name, source in step.inputs.items()}
         with np.errstate(all="ignore"):
-            again = precision.stored(np.asarray(step.function(**arguments, **step.options)))
+            again = precision.round(np.asarray(step.function(**arguments, **step.options)))
         np.testing.assert_array_equal(again, step.value, err_msg=step.name)
 
 
@@ -34,7 +34,7 @@ def test_names_are_unique_and_defined_before_they_are_used(spec: ProblemSpec) ->
         assert set(step.inputs.values()) <= set(names[:at]), step.name
 
 
-def test_an_axis_is_as_long_as_its_letter_says_wherever_it_stands(spec: ProblemSpec) -> None:
+def test_axes_of_one_letter_have_one_length(spec: ProblemSpec) -> None:
     lengths: dict[str, int] = {}
     features = set("dcexyoart")  # before they are split among heads, features are more
     for step in traced(spec).steps:
@@ -52,7 +52,7 @@ def test_the_json_begins_with_queries_keys_and_values_and_has_every_step(spec: P
     assert sorted(names) == sorted(step.name for step in result.trace.computed)
 
 
-def test_hidden_cells_are_minus_infinity_and_then_nothing(spec: ProblemSpec) -> None:
+def test_masked_cells_are_minus_infinity_and_then_0(spec: ProblemSpec) -> None:
     trace = traced(spec)
     names = {step.name for step in trace.steps}
     if "visible" in names:
@@ -75,14 +75,14 @@ def test_rows_of_a_distribution_sum_to_one_and_empty_rows_to_zero(spec: ProblemS
     np.testing.assert_allclose(total, visible.astype(float), rtol=0, atol=close)
 
 
-def test_the_answer_is_shaped_like_the_question(spec: ProblemSpec) -> None:
+def test_the_output_has_the_axes_of_the_queries(spec: ProblemSpec) -> None:
     output = traced(spec)["output"].value
     assert output.ndim == spec.query_source.ndim
     rows = len(spec.selected_query_labels)
     assert output.shape[:-1] == (*spec.query_source.shape[:-2], rows)
 
 
-def test_what_is_present_is_the_cache_and_what_is_new_shaped_as_they_came(spec: ProblemSpec) -> None:
+def test_present_keys_and_values_are_the_cache_and_the_new_ones(spec: ProblemSpec) -> None:
     trace = traced(spec)
     for role in ("key", "value"):
         present = trace[f"present_{role}"].value

@@ -47,7 +47,7 @@ def test_the_tutorials_matrices_come_from_its_seed() -> None:
     ("only", "rows"),
     [(["word_1"], [0]), (["word_3", "word_1"], [2, 0]), ([1], [1]), ([-1], [3]), (["word_2", "3"], [1, 3])],
 )
-def test_some_queries_get_what_they_get_among_all(only: list[str], rows: list[int]) -> None:
+def test_selected_queries_have_the_results_that_they_have_among_all(only: list[str], rows: list[int]) -> None:
     alone, among_all = Problem(**TUTORIAL, only=only).compute(), Problem(**TUTORIAL).compute()
     assert alone.query_tokens == tuple(TUTORIAL["tokens"][row] for row in rows)
     assert alone.key_tokens == tuple(TUTORIAL["tokens"])
@@ -66,7 +66,7 @@ def test_one_head_is_the_plain_formula() -> None:
             assert output[i, e] == pytest.approx(expected, rel=1e-14)
 
 
-def test_heads_attend_side_by_side_each_with_its_share_of_the_features() -> None:
+def test_each_head_attends_with_its_slice_of_the_features() -> None:
     query, key, value = normal(N, HEADS * D), normal(M, HEADS * D), normal(M, HEADS * E)
     together = attention(query, key, value, heads=HEADS, select=("weights", "context", "output"))
     assert together.weights.shape == (HEADS, N, M)
@@ -78,7 +78,7 @@ def test_heads_attend_side_by_side_each_with_its_share_of_the_features() -> None
         np.testing.assert_allclose(together.output[:, of_e], alone.output, rtol=1e-14)
 
 
-def test_a_layout_only_says_how_a_matrix_is_stored() -> None:
+def test_weight_layout_transposes_weights_only() -> None:
     x, w, parameters = normal(M, D), normal(D, E), {"w": normal(E, E)}
     given = {"embeddings": x, "w_q": w, "w_k": w, "b_q": normal(E)}
     stored = {key: value.T if key.startswith("w_") else value for key, value in given.items()}
@@ -98,7 +98,7 @@ def test_a_missing_projection_is_the_identity() -> None:
 
 
 @pytest.mark.parametrize(("score", "unscaled"), [("scaled_dot", "dot"), ("dot", "dot"), ("euclidean", "euclidean")])
-def test_a_scale_stands_in_for_the_scores_own(score: str, unscaled: str) -> None:
+def test_a_scale_replaces_that_of_the_score(score: str, unscaled: str) -> None:
     query, key = normal(N, D), normal(M, D)
     scaled = attention(query, key, score=score, scale=0.3, select=("scores",)).scores
     plain = attention(query, key, score=unscaled, select=("scores",)).scores

@@ -6,8 +6,10 @@ from dataclasses import dataclass
 from typing import Any
 
 MINUS = "−"
-MAX_FEATURES = 6  # of a vector that is worked out whole; of a longer one only the first number is
-MAX_TERMS = 12  # of a sum that is written out; of a longer one the middle is left out
+MAX_FEATURES = (
+    6  # the longest vector whose arithmetic is shown whole; of a longer one that of the first number is shown
+)
+MAX_TERMS = 12  # the longest sum that is shown whole; of a longer one the middle is left out
 
 
 def decimal(number: float, decimals: int) -> str:
@@ -51,7 +53,7 @@ def _trim(text: str) -> str:
 
 @dataclass(frozen=True)
 class ArithmeticWriter:
-    """Writes the numbers and sums that work out one cell of a step; `by_hand` functions get one.
+    """Writes the numbers and sums of the arithmetic of one cell; `by_hand` functions get one.
 
     Parameters
     ----------

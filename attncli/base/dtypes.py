@@ -16,14 +16,14 @@ class Precision:
 
     Arrays of other types (masks, positions) are left as they are.
 
-    >>> Precision("float16").stored(np.array([1.0002, 3.0])).tolist()
+    >>> Precision("float16").round(np.array([1.0002, 3.0])).tolist()
     [1.0, 3.0]
     """
 
     name: str = "float64"
 
     @property
-    def working(self) -> str:
+    def accumulation_dtype(self) -> str:
         """The type that blocks accumulate in: float32 for the half types, else the type itself."""
         return "float32" if self.name in HALF else self.name
 
@@ -32,7 +32,7 @@ class Precision:
         """The type of the arrays that hold the numbers."""
         return "float32" if self.name == BFLOAT16 else self.name
 
-    def stored(self, x: Array) -> Array:
+    def round(self, x: Array) -> Array:
         """The array rounded to this type: to the nearest number, ties to even."""
         if x.dtype.kind != "f":
             return x
@@ -40,7 +40,7 @@ class Precision:
             return to_bfloat16(x)
         return x.astype(self.name, copy=False)
 
-    def computing(self, x: Array) -> Array:
+    def widen(self, x: Array) -> Array:
         """The same numbers in the type that a step computes in: float32 for the half types, float64 for float32.
 
         A step then rounds once, at its end, and not at every product and sum.
@@ -70,10 +70,10 @@ def to_bfloat16(x: Array) -> Array:
     return high_bits.astype(np.uint32).view(np.float32)
 
 
-def common(names: Iterable[str]) -> str:
+def common_dtype(names: Iterable[str]) -> str:
     """The type that all of these are promoted to; float64 where there are none.
 
-    >>> common(["float16", "bfloat16"]), common([])
+    >>> common_dtype(["float16", "bfloat16"]), common_dtype([])
     ('float32', 'float64')
     """
     distinct = set(names)

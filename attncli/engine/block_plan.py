@@ -79,6 +79,12 @@ class BlockPlan:
         """Every computed node, in order."""
         return (*self.score_nodes, *self.context_nodes)
 
+    @property
+    def needs_all_heads(self) -> bool:
+        """Whether a block must have all heads: somebody's own operator computes with their number."""
+        records = [node.record for node in self.nodes if node.record is not None]
+        return any("heads" in record.arguments and not record.is_built_in for record in records)
+
     def inputs_of_block(self, block: Block, *, with_query_axis: bool) -> dict[str, Array]:
         """The parts of the inputs that belong to a block: of those with a query axis, or of the others."""
         return {
@@ -100,7 +106,7 @@ class BlockPlan:
 
     @cached_property
     def _key_axes(self) -> Sequence[tuple[str, tuple[Any, ...]]]:
-        """The inputs that have an axis of keys, and how the axes before it are indexed."""
+        """The names of the inputs that have an axis of keys, and full slices of the axes before it."""
         return [(name, before) for name, x in self.inputs.items() if (before := x.index_before_keys) is not None]
 
 

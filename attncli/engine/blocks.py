@@ -84,7 +84,7 @@ class BlockInput:
 
     @cached_property
     def index_before_keys(self) -> tuple[Any, ...] | None:
-        """How the axes before the keys are indexed, whole; None where no axis of keys is sliced."""
+        """Full slices, one for each axis before the keys; None where no axis of keys is sliced."""
         return (ALL,) * self.axes.index("m") if "m" in self._sliced_axes else None
 
 
@@ -93,20 +93,24 @@ def astype_float(x: Array, dtype: str) -> Array:
     return x.astype(dtype, copy=False) if x.dtype.kind == "f" else x
 
 
-def make_blocks(lengths: Lengths, rows: int, keys: int, cells: int) -> Iterator[Block]:
+def make_blocks(lengths: Lengths, rows: int, keys: int, cells: int, *, all_heads: bool = False) -> Iterator[Block]:
     """All blocks of at most `rows` queries, which with `keys` keys have about `cells` cells, the last queries first.
 
     A block has as many heads as fit, those of one key head or of several whole ones; then batch items. With causal
-    masks the last queries have most keys: the blocks that take longest are first.
+    masks the last queries have most keys: the blocks that take longest are first. With `all_heads` every block has
+    all heads, and fewer queries instead.
     """
     rows = min(rows, lengths.queries)
+    if all_heads:
+        rows = max(min(rows, cells // (keys * lengths.heads)), 1)
     parts = max(cells // (rows * keys), 1)
     groups = lengths.heads // lengths.kv_heads
-    heads = max(
+    fitting = (
         count
         for count in range(1, min(parts, lengths.heads) + 1)
         if lengths.heads % count == 0 and (groups % count == 0 or count % groups == 0)
     )
+    heads = lengths.heads if all_heads else max(fitting)
     items = max(parts // heads, 1) if heads == lengths.heads else 1
     for item in range(0, lengths.items, items):
         for head in range(0, lengths.heads, heads):

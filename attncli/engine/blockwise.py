@@ -69,7 +69,7 @@ def _tile_work(plan: BlockPlan, problem: ProblemSpec, sizes: BlockSizes, is_mask
     keys = min(max(sizes.tile_cells // rows, 1), lengths.keys)
     with np.errstate(all="ignore"):
         task = BlockTask(*make_tile_plan(plan, problem.normalize, keys, sizes))
-    return _BlockedTask(task, list(make_blocks(lengths, rows, keys, sizes.tile_cells)))
+    return _BlockedTask(task, list(make_blocks(lengths, rows, keys, sizes.tile_cells, all_heads=plan.needs_all_heads)))
 
 
 def _row_work(buffers: "ResultBuffers", sizes: BlockSizes, nodes: Sequence[Node]) -> _BlockedTask:
@@ -77,7 +77,8 @@ def _row_work(buffers: "ResultBuffers", sizes: BlockSizes, nodes: Sequence[Node]
     lengths, names = buffers.plan.lengths, tuple(buffers.values)
     numbers = lengths.keys * max(map(_numbers_per_pair, nodes))
     task = BlockTask(buffers.plan, None, names, buffers.every_key)
-    return _BlockedTask(task, list(make_blocks(lengths, max(sizes.row_cells // numbers, 1), numbers, sizes.row_cells)))
+    rows, all_heads = max(sizes.row_cells // numbers, 1), buffers.plan.needs_all_heads
+    return _BlockedTask(task, list(make_blocks(lengths, rows, numbers, sizes.row_cells, all_heads=all_heads)))
 
 
 def _numbers_per_pair(node: Node) -> int:
@@ -120,7 +121,7 @@ class ResultBuffers:
                 table[(*index[:-1], slice(0, first))] = 0
                 table[(*index[:-1], slice(end, None))] = 0
                 index = (*index[:-1], slice(first, end))
-            table[index] = self.plan.precision.stored(value)
+            table[index] = self.plan.precision.round(value)
         self.attends[block.index(self.nodes[CONTEXT].letters[:-1])] = result.attends
 
     def notes(self, labels: Sequence[str]) -> Mapping[str, tuple[str, ...]]:

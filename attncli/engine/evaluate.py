@@ -1,11 +1,39 @@
 """One node of a plan evaluated: its function applied to the values of its inputs, rounded once at its end."""
 
 from collections.abc import Callable, Mapping
+from typing import Any
 
 from attncli.base.dtypes import Precision
+from attncli.base.errors import AttnError
 from attncli.base.lazy_numpy import Array, np
 from attncli.plan.graph import Node
 from attncli.problem.spec import ProblemSpec
+
+
+def call(node: Node, arguments: Mapping[str, Array], **tap: Any) -> Array:
+    """The result of a node's function.
+
+    Raises AttnError where an operator that is not one of this package's fails, or returns something else than a plan
+    expects of it: true and false of a mask, numbers of any other, with the axes of the node.
+    """
+    assert node.function is not None
+    record = node.record
+    if record is None or record.is_built_in:
+        return np.asarray(node.function(**arguments, **node.options, **tap))
+    where, module = f"{record.kind} {record.name}", record.function.__module__
+    try:
+        result = np.asarray(node.function(**arguments, **node.options, **tap))
+    except AttnError:
+        raise
+    except Exception as error:  # what somebody else's function may raise is not known
+        message = f"its function failed ({type(error).__name__}: {error})"
+        raise AttnError(message, where=where, hint=f"mend it: it is in {module}") from error
+    kinds, what = ("b", "true and false") if record.kind == "mask" else ("fiu", "real numbers")
+    if result.dtype.kind not in kinds or result.ndim != len(node.axes):
+        found = f"{result.ndim} axes of {result.dtype}"
+        hint = f"expected {what} with the axes [{' '.join(node.letters)}]"
+        raise AttnError(f"its function returned {found}", where=where, hint=hint)
+    return result
 
 
 def evaluate(
@@ -19,19 +47,18 @@ def evaluate(
     Functions compute in the wider type of `precision`, and their result is rounded; those of exact nodes only count or
     move numbers, whose type stays. `keep(name, value)` gets each inner quantity, rounded, under the name of its node.
     """
-    assert node.function is not None
     arguments = node.arguments(values)
     if node.is_exact:
-        return np.asarray(node.function(**arguments, **node.options))
-    arguments = {name: precision.computing(x) for name, x in arguments.items()}
+        return call(node, arguments)
+    arguments = {name: precision.widen(x) for name, x in arguments.items()}
     if keep is None or not node.taps:
-        return precision.stored(np.asarray(node.function(**arguments, **node.options)))
+        return precision.round(call(node, arguments))
 
     def tap(name: str, value: Array) -> Array:
-        keep(node.taps[name], precision.stored(value))
+        keep(node.taps[name], precision.round(value))
         return value  # the kept value is rounded; the function goes on with the unrounded one
 
-    return precision.stored(np.asarray(node.function(**arguments, **node.options, tap=tap)))
+    return precision.round(call(node, arguments, tap=tap))
 
 
 def evaluate_input(node: Node, problem: ProblemSpec, precision: Precision) -> Array:
@@ -43,4 +70,4 @@ def evaluate_input(node: Node, problem: ProblemSpec, precision: Precision) -> Ar
     if node.function is not None:
         array = node.function(array, **node.options)
     with np.errstate(over="ignore"):
-        return precision.stored(array)
+        return precision.round(array)

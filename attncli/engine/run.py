@@ -1,4 +1,4 @@
-"""The entrance to the engines: a problem is planned, and run whole where it is small, in blocks where it is large."""
+"""Running a problem: it is planned, and computed by the dense engine or, where it is large, by the blockwise one."""
 
 import math
 from collections.abc import Iterable

@@ -62,12 +62,12 @@ class TilePlan:
 
 def can_tile(normalize: Operator, context: Operator) -> bool:
     """Whether both the normalizer and the context can accumulate keys tile by tile."""
-    return normalize.record.online is not None and context.record.is_linear
+    return normalize.record.online is not None and context.record.is_weighted_sum
 
 
 def make_tile_plan(plan: BlockPlan, normalize: Operator, keys: int, sizes: BlockSizes) -> tuple[BlockPlan, TilePlan]:
     """The tile plan of a problem that can be tiled, of `keys` keys a tile, and the block plan of its arrays."""
-    dtype = plan.precision.working
+    dtype = plan.precision.accumulation_dtype
     inputs = {name: x.astype(dtype) for name, x in plan.inputs.items()}
     value = inputs[plan.context_nodes[-1].inputs["value"]]
     largest = max_row_norm(value.value)

@@ -11,6 +11,7 @@ from attncli.base.lazy_numpy import Array, np
 from attncli.engine.block_plan import BlockPlan
 from attncli.engine.block_rows import Values, key_bounds
 from attncli.engine.blocks import astype_float
+from attncli.engine.evaluate import call
 from attncli.engine.tile_plan import RIGHT, TilePlan
 from attncli.ops.contexts import weighted_values
 from attncli.ops.masks import apply_mask
@@ -83,9 +84,7 @@ def _scores(
     masks_afterwards = tiles.exp2_factor is not None
     for node in tiles.nodes:
         if node.stage != "mask" or (is_masked and not (masks_afterwards and node.function is apply_mask)):
-            assert node.function is not None
-            value = node.function(**node.arguments(part), **node.options)
-            part[node.name] = astype_float(np.asarray(value), tiles.dtype)
+            part[node.name] = astype_float(call(node, node.arguments(part)), tiles.dtype)
     if is_masked and masks_afterwards:
         return part[tiles.scores_before_mask], part[tiles.visible]
     return part[name if is_masked else tiles.scores_before_mask], None

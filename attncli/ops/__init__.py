@@ -17,6 +17,6 @@ from attncli.ops import (  # noqa: F401 - imported to be registered
 )
 
 # isort: on
-from attncli.ops.registry import kinds, look_up, operators
+from attncli.ops.registry import broken_packages, kinds, look_up, operators
 
-__all__ = ["kinds", "look_up", "operators"]
+__all__ = ["broken_packages", "kinds", "look_up", "operators"]

@@ -3,12 +3,12 @@
 A key of weight 0 is not attended: contexts that select a key select among the others.
 """
 
-from typing import Any
+from typing import Annotated, Any
 
 from attncli.base.arithmetic import ArithmeticWriter
 from attncli.base.lazy_numpy import Array, np
 from attncli.ops.decorators import context, structural
-from attncli.ops.records import Quantity, Tap, no_tap
+from attncli.ops.records import Quantity, Range, Tap, no_tap
 from attncli.ops.rules import DerivedInput
 
 
@@ -23,7 +23,7 @@ def weighted_sum_by_hand(write: ArithmeticWriter, weights: Array, value: Array, 
     source="Bahdanau, Cho & Bengio 2015, eq. 5",
     example={"weights": [[0.25, 0.75]], "value": [[4, 0], [8, 4]], "gives": [[7, 3]]},
     by_hand=weighted_sum_by_hand,
-    is_linear=True,
+    is_weighted_sum=True,
 )
 def weighted_sum(weights: Array, value: Array) -> Array:
     """The sum of the values, each times its weight.
@@ -195,7 +195,9 @@ def sample_by_hand(
     derived={"draws": DerivedInput(uniform_draws, "u", lambda shape: "u uniform in [0, 1)", ("…", "n"), ("seed",))},
     needs_distribution=True,
 )
-def sample(weights: Array, value: Array, draws: Array | None = None, *, seed: int = 0) -> Array:
+def sample(
+    weights: Array, value: Array, draws: Array | None = None, *, seed: Annotated[int, Range(least=0)] = 0
+) -> Array:
     """The value of one key, drawn with the weights as probabilities; the same seed draws the same keys.
 
     Parameters

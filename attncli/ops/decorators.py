@@ -67,7 +67,7 @@ def context(
     check: Callable[[OperatorUse], None] | None = None,
     derived: Mapping[str, DerivedInput] = MappingProxyType({}),
     derivative: Callable[..., Any] | None = None,
-    is_linear: bool = False,
+    is_weighted_sum: bool = False,
     needs_distribution: bool = False,
 ) -> Register:
     """Register a context: weights [n m] and value [m e] to one vector a query, [n e] or [n a]."""

@@ -4,14 +4,16 @@ A rule gets the indices of any queries and keys, so that one function serves the
 `query_positions` [… n] has the index of the key at each query's position; all indices are counted from 0.
 """
 
-from typing import Any
+from typing import Annotated, Any
 
 from attncli.base.arithmetic import ArithmeticWriter
 from attncli.base.lazy_numpy import Array, np
 from attncli.ops.decorators import mask, structural
+from attncli.ops.records import Range
 from attncli.ops.rules import KeyBounds, MaskSign
 from attncli.ops.tables import table_cells
 
+Side = Annotated[float, Range(least=0, allows_infinity=True)]  # so many keys on one side of a query
 UNLIMITED = float("inf")
 
 
@@ -194,7 +196,7 @@ def window_by_hand(
     by_hand=window_by_hand,
     sign=MaskSign("·", "outside the window"),
 )
-def window(query_positions: Array, key_positions: Array, *, left: float, right: float) -> Array:
+def window(query_positions: Array, key_positions: Array, *, left: Side, right: Side) -> Array:
     """Only so many keys to the left and to the right of the query's position are visible.
 
     Parameters

@@ -109,6 +109,7 @@ class OperatorRecord:
     example: Mapping[str, Any]  # small enough to do by hand; `gives` is the result
     shapes: Signature
     parameters: tuple[Parameter, ...]
+    arguments: tuple[str, ...] = ()  # the names of those before `*`, which plans pass
     inner: tuple[Quantity, ...] = ()  # in the order in which they pass through `tap`
     by_hand: ByHand | None = None  # lines on one cell: (write, **arguments, result=, **parameters)
     check: Callable[[OperatorUse], None] | None = None  # raises AttnError where parameters do not fit
@@ -118,12 +119,17 @@ class OperatorRecord:
     factorization: Factorization | None = None  # score: as a product of two matrices
     is_distribution: bool = False  # normalizer: rows are ≥ 0 and sum to 1
     online: OnlineNormalizer | None = None  # normalizer: key by key
-    is_linear: bool = False  # context: weights @ value
+    is_weighted_sum: bool = False  # context: exactly weights @ value, which tiles compute without calling the function
     needs_distribution: bool = False  # context: weights are probabilities
     key_bounds: Callable[..., KeyBounds] | None = None  # mask: a function of the mask's arguments
     sign: MaskSign | None = None  # mask: in a table of signs
     acts_on: ActsOn | None = None  # position
     is_drawn: bool = False  # generator: from a stream of random numbers
+
+    @property
+    def is_built_in(self) -> bool:
+        """Whether it is one of this package's."""
+        return str(self.function.__module__).startswith("attncli.")
 
     @property
     def summary(self) -> str:

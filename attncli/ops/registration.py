@@ -1,14 +1,31 @@
 """Registration: a record is made from the fields of a decorator and the signature of its function, and is checked."""
 
 import sys
-from collections.abc import Callable, Iterable, Sequence
-from types import MappingProxyType
+from collections.abc import Callable, Iterable, Mapping
+from inspect import CO_VARARGS, CO_VARKEYWORDS
+from types import FunctionType, MappingProxyType
 from typing import Annotated, Any, Literal, ParamSpec, Protocol, TypeVar, get_args, get_origin, get_type_hints
 
-from attncli.base.axes import LEGEND, Signature, parse
-from attncli.base.errors import AttnError
-from attncli.ops.records import REQUIRED, TABLE, OperatorRecord, Parameter, Range
+from attncli.base.axes import LEGEND, Letters, Signature, parse
+from attncli.base.errors import AttnError, UnknownNameError
+from attncli.ops.records import REQUIRED, TABLE, ActsOn, OperatorRecord, Parameter, Range
 from attncli.ops.registry import ARGUMENTS, add, registered
+
+# Arguments that are no arrays, and so have no shape.
+NO_ARRAYS = frozenset({"features", "heads", "stream", "shape"})
+# The axes that a result begins with (a mask: ends with), by the kind of the operator or by what it acts on.
+RESULT_AXES: Mapping[str, Letters] = {
+    "score": ("n", "m"),
+    "normalize": ("n", "m"),
+    "context": ("n",),
+    "mask": ("n", "m"),
+    "qk_norm": ("n", "d"),
+    "embeddings": ("n", "x"),
+    "query_and_key": ("n", "d"),
+    "products": ("n", "m"),
+    "scores": ("n", "m"),
+    "generator": (),
+}
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -56,9 +73,10 @@ def register(kind: str, **fields: Any) -> Register:
     Raises
     ------
     AttnError
-        Where the name is taken (the message names both modules), the formula, the source or the docstring is missing,
-        a letter is not in the legend, or the function has an argument that plans do not pass or a parameter whose
-        type is not supported.
+        Where the name is taken (the message names both modules), the formula, the source, the docstring or the
+        example's result is missing, a letter is not in the legend, the shapes lack an argument or give the result
+        other axes than its kind has, or the function has an argument that plans do not pass or a parameter whose type
+        is not supported.
 
     Examples
     --------
@@ -86,13 +104,20 @@ def register(kind: str, **fields: Any) -> Register:
 
     def decorate(function: Callable[P, R], /) -> OperatorFunction[P, R]:
         """Register the function under its name, and return it with its record."""
+        if not isinstance(function, FunctionType):
+            raise AttnError(f"{function!r} is no function", where=kind, hint="write def NAME(…) below the decorator")
         code: Any = function
-        name, signature = code.__name__.rstrip("_"), parse(fields["shapes"])
+        name = code.__name__.rstrip("_")
         where = f"{kind} {name!r} in {code.__module__}"
+        if not isinstance(fields["shapes"], str) or not isinstance(fields["example"], Mapping):
+            hint = "expected shapes='scores[n m] -> [n m]' and example={'scores': …, 'gives': …}"
+            raise AttnError("its shapes are no text, or its example is no mapping", where=where, hint=hint)
+        signature = parse(fields["shapes"])
         record = OperatorRecord(
             kind=kind,
             name=name,
             function=function,
+            arguments=tuple(code.__code__.co_varnames[: code.__code__.co_argcount]),
             parameters=_parameters(code, signature, where),
             **{**fields, "shapes": signature, "example": MappingProxyType(dict(fields["example"]))},
         )
@@ -122,18 +147,44 @@ def _check(record: OperatorRecord, function: Any, where: str) -> None:
     if not letters <= {*LEGEND, "r", "c", "1"}:
         unknown = ", ".join(sorted(letters - {*LEGEND}))
         raise AttnError(f"its shapes have letters that are not in the legend: {unknown}", where=where)
+    if record.acts_on not in (None, *get_args(ActsOn)):
+        raise AttnError(f"can't act on {record.acts_on!r}", where=where, hint=f"expected {', '.join(get_args(ActsOn))}")
+    _check_arguments(record, function, where)
+    _check_shapes(record, where)
+    _check_example(record, where)
+
+
+def _check_arguments(record: OperatorRecord, function: Any, where: str) -> None:
+    """Raise AttnError where the function has arguments that plans do not pass."""
+    if function.__code__.co_flags & (CO_VARARGS | CO_VARKEYWORDS):
+        raise AttnError("takes any arguments", where=where, hint="name them: parameters follow *")
     own = {parameter.name for parameter in record.parameters} | {"tap"}
     passed = ARGUMENTS[record.kind] | set(record.derived)
-    for name in (*_positional(function), *record.shapes.arrays):
+    for name in (*record.arguments, *record.shapes.arrays):
         if name not in passed | own:
             hint = f"a {record.kind} gets {', '.join(sorted(passed))}; its own parameters follow *"
             raise AttnError(f"has an argument {name!r} that no plan hands it", where=where, hint=hint)
 
 
-def _positional(function: Any) -> Sequence[str]:
-    """The names of the arguments before `*`."""
-    names: Sequence[str] = function.__code__.co_varnames[: function.__code__.co_argcount]
-    return names
+def _check_shapes(record: OperatorRecord, where: str) -> None:
+    """Raise AttnError where the shapes lack an argument, or the result does not have the axes of its kind."""
+    for name in record.arguments:
+        if name not in record.shapes.arrays and name not in NO_ARRAYS:
+            raise AttnError(f"its shapes lack {name!r}", where=where, hint=f"write {name}[…] in shapes=")
+    expected = RESULT_AXES[record.acts_on or record.kind]
+    if record.shapes.result[-2 if record.kind == "mask" else 0 :][: len(expected)] != expected:
+        found = f"[{' '.join(record.shapes.result)}]"
+        raise AttnError(f"its result has the axes {found}", where=where, hint=f"expected [{' '.join(expected)} …]")
+
+
+def _check_example(record: OperatorRecord, where: str) -> None:
+    """Raise AttnError where the example lacks its result or names something else than arguments."""
+    if record.kind != "generator" and "gives" not in record.example:
+        raise AttnError("its example does not say what it gives", where=where, hint="add 'gives': the result")
+    known = {*record.arguments, *(parameter.name for parameter in record.parameters), "gives"}
+    for name in record.example:
+        if name not in known:
+            raise UnknownNameError("argument of its example", name, known, where=where)
 
 
 def _extend_docstring(record: OperatorRecord, function: Any) -> None:

@@ -29,6 +29,7 @@ ARGUMENTS: Mapping[str, frozenset[str]] = {
 _RECORDS: dict[str, dict[str, OperatorRecord]] = {kind: {} for kind in ARGUMENTS}
 _STRUCTURAL = StructuralRecord()
 _loaded_entry_points = False
+_broken: list[str] = []
 
 
 def kinds() -> Sequence[str]:
@@ -57,6 +58,8 @@ def is_operator(kind: str, name: str) -> bool:
 def look_up(kind: str, name: str, *, where: str | None = None) -> OperatorRecord:
     """The operator of that kind and name; raises UnknownNameError, which suggests the nearest name."""
     if not is_operator(kind, name):
+        if _broken:  # the name may be one of theirs
+            raise AttnError(f"unknown {kind} {name!r}", where=where, hint="; ".join(_broken))
         raise UnknownNameError(kind, name, operators(kind), where=where)
     return _RECORDS[kind][name]
 
@@ -72,6 +75,12 @@ def add(record: OperatorRecord) -> None:
     _RECORDS[record.kind][record.name] = record
 
 
+def broken_packages() -> Sequence[str]:
+    """What is wrong with each installed package whose operators could not be loaded; the others are registered."""
+    _load_entry_points()
+    return tuple(_broken)
+
+
 def _load_entry_points() -> None:
     """Import the entry points of installed packages; once, since finding them takes 30 ms."""
     global _loaded_entry_points  # noqa: PLW0603 - a process loads them once
@@ -83,9 +92,11 @@ def _load_entry_points() -> None:
     for entry_point in entry_points(group=ENTRY_POINTS):
         try:
             entry_point.load()
-        except Exception as error:  # the import of another package may raise anything
-            message = f"its operators can't be loaded ({type(error).__name__}: {error})"
-            raise AttnError(message, where=f"package {entry_point.value}", hint="mend or uninstall it") from error
+        except (Exception, SystemExit) as error:  # noqa: BLE001 - the import of another package may raise anything
+            reason = f"{type(error).__name__}: {error}"
+            _broken.append(
+                f"package {entry_point.value}: its operators can't be loaded ({reason}); mend or uninstall it"
+            )
 
 
 def _pickle_by_name(record: OperatorRecord) -> tuple[Callable[..., OperatorRecord], tuple[str, str]]:

@@ -134,7 +134,7 @@ class Plan:
         return self.by_name[self.resolve(name)]
 
     def resolve(self, name: str) -> str:
-        """The name of the node that has a name itself, as a result, or had it in an older version.
+        """The name of a node, by its name, by the name of a result, or by its name in an older version.
 
         Raises UnknownNameError, which suggests the nearest name.
         """

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Any
 
-from attncli.base.dtypes import common
+from attncli.base.dtypes import common_dtype
 from attncli.base.errors import AttnError, UnknownNameError
 from attncli.problem import random_fill
 from attncli.problem.convert.arrays import LabelledArray
@@ -41,7 +41,7 @@ def build(values: Mapping[str, Any]) -> ProblemSpec:
         if row_labels:
             converted.setdefault(name, row_labels[0])
     if dtypes:
-        converted.setdefault("dtype", common(dtypes))
+        converted.setdefault("dtype", common_dtype(dtypes))
     _embed_sentence(converted)
     if converted.get("weight_layout") == "out_in":
         converted = transpose_weights(converted)

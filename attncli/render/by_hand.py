@@ -1,4 +1,4 @@
-"""One cell of a step, worked out by hand with the numbers in it."""
+"""One cell of a step computed by hand: lines of arithmetic with the numbers in them."""
 
 from typing import Any
 

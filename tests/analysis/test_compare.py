@@ -9,7 +9,7 @@ from attncli.base.errors import AttnError
 PUBLISHED = np.array([[0.98522025, 1.74174051, 0.5]])
 
 
-def test_what_rounds_to_the_printed_digits_agrees() -> None:
+def test_numbers_that_round_to_the_printed_digits_agree() -> None:
     assert compare("output", PUBLISHED, PUBLISHED + 4.9e-9).differences == []
     assert compare("output", PUBLISHED, PUBLISHED).decimals == 8
 
@@ -43,6 +43,6 @@ def test_infinity_and_nan_agree_with_themselves_alone() -> None:
     assert len(compare("x", published, np.array([-np.inf, 0, 1])).differences) == 3
 
 
-def test_another_shape_is_an_error_that_says_both() -> None:
+def test_another_shape_is_an_error_that_names_both_shapes() -> None:
     with pytest.raises(AttnError, match="expected, output: 1 × 3 numbers are published and 1 × 2 computed"):
         compare("output", PUBLISHED, PUBLISHED[:, :2])

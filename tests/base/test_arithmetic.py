@@ -1,4 +1,4 @@
-"""Numbers as a person writes them."""
+"""Arithmetic as text: numbers, sums and products."""
 
 import numpy as np
 import pytest
@@ -20,7 +20,7 @@ def test_a_number_has_no_digits_too_many(number: float, text: str) -> None:
     assert decimal(number, 4) == text
 
 
-def test_sums_and_products_are_written_out() -> None:
+def test_sums_and_products_are_formatted_term_by_term() -> None:
     assert WRITE.products([2, 0, 2], [2, 4, -3]) == "2·2 + 0·4 + 2·(−3)"
     assert WRITE.products([-1, -1], [1, 1]) == "−1·1 + (−1)·1"
     assert WRITE.products([0.5], np.array([[1, -2]])) == "0.5·[1 −2]"

@@ -1,4 +1,4 @@
-"""Shapes in letters: read, bound, and said when they disagree."""
+"""Axes by their letters: signatures, binding of lengths, and errors where lengths disagree."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""Precision: what numbers are rounded to, and how often."""
+"""Data types: rounding to a type, and the type of results."""
 
 from fractions import Fraction
 
@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from attncli import attention
-from attncli.base.dtypes import NAMES, Precision, common, to_bfloat16
+from attncli.base.dtypes import NAMES, Precision, common_dtype, to_bfloat16
 
 
 def bfloat16_neighbours(number: float) -> tuple[float, float]:
@@ -30,7 +30,7 @@ def test_bfloat16_is_the_nearest_of_two_neighbours_and_of_a_tie_the_even_one(num
 
 
 @given(st.integers(0x3000, 0x5000), st.sampled_from([-1, 0, 1]))
-def test_a_tie_in_double_precision_is_broken_by_what_lies_beyond_single(bits: int, side: int) -> None:
+def test_a_tie_in_double_precision_is_broken_by_the_digits_beyond_single(bits: int, side: int) -> None:
     low, high = (float(np.uint32((bits + up) << 16).view(np.float32)) for up in (0, 1))
     tie = (low + high) / 2
     number = np.nextafter(tie, np.inf * side) if side else tie
@@ -38,7 +38,7 @@ def test_a_tie_in_double_precision_is_broken_by_what_lies_beyond_single(bits: in
     assert float(to_bfloat16(np.array([number]))[0]) == expected
 
 
-def test_bfloat16_keeps_what_is_no_number() -> None:
+def test_bfloat16_keeps_infinity_nan_and_signed_zero() -> None:
     with np.errstate(over="ignore"):
         found = to_bfloat16(np.array([np.inf, -np.inf, 1e39, -0.0, 0.0]))
     assert found.tolist() == [np.inf, -np.inf, np.inf, 0, 0]
@@ -47,10 +47,10 @@ def test_bfloat16_keeps_what_is_no_number() -> None:
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_masks_and_indices_are_left_as_they_are(name: str) -> None:
+def test_masks_and_indices_are_not_converted(name: str) -> None:
     for x in (np.array([True]), np.array([2**60 + 1])):
-        assert Precision(name).stored(x) is x
-        assert Precision(name).computing(x) is x
+        assert Precision(name).round(x) is x
+        assert Precision(name).widen(x) is x
 
 
 @pytest.mark.parametrize(
@@ -67,7 +67,7 @@ def test_masks_and_indices_are_left_as_they_are(name: str) -> None:
     ],
 )
 def test_inputs_of_several_types_are_computed_in_one_that_holds_them(names: list[str], expected: str) -> None:
-    assert common(names) == expected
+    assert common_dtype(names) == expected
 
 
 QUERY, KEY = np.random.default_rng(0).normal(size=(3, 5)), np.random.default_rng(1).normal(size=(7, 5))
@@ -75,18 +75,18 @@ SELECT = ("query", "scores", "masked_scores", "weights", "context", "output")
 
 
 @pytest.mark.parametrize("dtype", ["float16", "float32", "float64", "longdouble"])
-def test_every_result_has_the_type_that_was_asked_for(dtype: str) -> None:
+def test_every_result_has_the_requested_dtype(dtype: str) -> None:
     result = attention(QUERY, KEY, dtype=dtype, causal=True, position="rope:dims=4", select=SELECT)
     assert {getattr(result, name).dtype.name for name in SELECT} == {np.dtype(dtype).name}
 
 
 @pytest.mark.parametrize("dtype", ["float16", "float32", "longdouble"])
-def test_without_being_asked_it_is_the_type_of_the_inputs(dtype: str) -> None:
+def test_without_a_dtype_results_have_that_of_the_inputs(dtype: str) -> None:
     result = attention(QUERY.astype(dtype), KEY.astype(dtype), sink=[0.5], bias=[[1.0]], select=SELECT)
     assert {getattr(result, name).dtype.name for name in SELECT} == {np.dtype(dtype).name}
 
 
-def test_lists_and_whole_numbers_take_the_type_of_the_arrays_beside_them() -> None:
+def test_lists_and_integers_take_the_dtype_of_the_other_arrays() -> None:
     assert attention(QUERY.astype(np.float32), KEY.tolist()).output.dtype == np.float32
     assert attention(QUERY.astype(np.float16), np.ones((7, 5), dtype=int)).output.dtype == np.float16
     assert attention([[1, 2]], np.ones((7, 2), dtype=int)).output.dtype == np.float64
@@ -95,7 +95,7 @@ def test_lists_and_whole_numbers_take_the_type_of_the_arrays_beside_them() -> No
 @pytest.mark.parametrize("dtype", ["float16", "bfloat16", "float32"])
 def test_a_stage_rounds_once_at_its_end(dtype: str) -> None:
     """Every step is the exact function of the rounded steps before it, rounded."""
-    stored = Precision(dtype).stored
+    stored = Precision(dtype).round
     result = attention(QUERY, KEY, dtype=dtype, select=SELECT)
     query, key = (stored(x).astype(np.float64) for x in (QUERY, KEY))
     np.testing.assert_array_equal(result.query, stored(QUERY))

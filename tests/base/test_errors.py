@@ -1,4 +1,4 @@
-"""What the user can mend is said in one line: where, what, and what to do."""
+"""Errors: one line with the place, what is wrong and what to do."""
 
 import copy
 import pickle
@@ -25,7 +25,7 @@ def test_an_error_is_one_line(error: AttnError, line: str) -> None:
     assert str(error) == line
 
 
-def test_a_place_is_said_more_widely_and_the_rest_stays() -> None:
+def test_at_prepends_to_the_path_of_an_error() -> None:
     error = AttnError("is empty", where="row 2", hint="write something")
     assert str(error.at("w_q").at("p.yaml")) == "p.yaml, w_q, row 2: is empty; write something"
     assert str(AttnError("is empty").at("p.yaml")) == "p.yaml: is empty"
@@ -48,7 +48,7 @@ def test_names_that_can_be_read_once_are_listed_all_the_same() -> None:
     assert str(UnknownNameError("key", "xyz", iter(["a", "b"]))).endswith("expected one of a, b")
 
 
-def test_who_looks_for_a_key_error_finds_it() -> None:
+def test_an_unknown_name_is_a_key_error() -> None:
     with pytest.raises(KeyError):
         raise UnknownNameError("key", "xyz", ["a"])
 
@@ -70,7 +70,7 @@ def test_an_error_is_copied_and_pickled_with_its_fields(error: AttnError, again:
     assert vars(copied) == vars(error)
 
 
-def test_the_place_of_an_error_is_data() -> None:
+def test_the_path_of_an_error_is_data() -> None:
     error = AttnError("is empty", where=("w_q", "row 2"))
     assert error.at("p.yaml", "line 3").path == ("p.yaml", "line 3", "w_q", "row 2")
     assert error.where == "p.yaml, line 3, w_q, row 2"
@@ -93,7 +93,7 @@ PLACES = {
 
 
 @pytest.mark.parametrize(("text", "path"), PLACES.values(), ids=PLACES)
-def test_an_error_has_the_line_and_the_key_of_what_is_wrong(text: str, path: tuple[str, ...], tmp_path: Path) -> None:
+def test_an_error_has_the_file_the_line_and_the_key(text: str, path: tuple[str, ...], tmp_path: Path) -> None:
     (tmp_path / "p, q.yaml").write_text(f"query: [[1, 2]]\nkey: [[1, 2]]\n{text}\n")
     with pytest.raises(AttnError) as caught:
         attncli.load(tmp_path / "p, q.yaml")

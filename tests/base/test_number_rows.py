@@ -1,4 +1,4 @@
-"""Numbers as text, a row at a time: they read back the same."""
+"""Rows of numbers as text, which read back as the same numbers."""
 
 import json
 import sys
@@ -16,8 +16,8 @@ def text(table: np.ndarray) -> str:
 
 
 @pytest.fixture(params=["with orjson", "without"])
-def _writer(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The optional package that writes faster, or its absence."""
+def json_writer(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """With and without the optional package orjson."""
     if request.param == "without":
         monkeypatch.setitem(sys.modules, "orjson", None)
     else:
@@ -27,24 +27,24 @@ def _writer(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> 
 WIDE = np.random.default_rng(0).standard_normal((7, 5)) * 10.0 ** np.arange(-300, 305, 151)[:5]
 
 
-@pytest.mark.usefixtures("_writer")
+@pytest.mark.usefixtures("json_writer")
 @pytest.mark.parametrize("dtype", ["float16", "float32", "float64"])
-@pytest.mark.parametrize("at_once", [1, 12, 2**15])
-def test_every_number_reads_back_the_same(dtype: str, at_once: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(number_rows, "NUMBERS_PER_CHUNK", at_once)
+@pytest.mark.parametrize("chunk_size", [1, 12, 2**15])
+def test_every_number_reads_back_the_same(dtype: str, chunk_size: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(number_rows, "NUMBERS_PER_CHUNK", chunk_size)
     with np.errstate(over="ignore", under="ignore"):
         table = np.nan_to_num(WIDE.astype(dtype))
     np.testing.assert_array_equal(np.array(json.loads(text(table))), table.astype(float))
 
 
-@pytest.mark.usefixtures("_writer")
-def test_what_is_not_finite_is_spelled() -> None:
+@pytest.mark.usefixtures("json_writer")
+def test_infinity_and_nan_are_spelled() -> None:
     table = np.array([[1.5, np.nan], [np.inf, -np.inf], [0.0, -2.0]])
     assert json.loads(text(table)) == [[1.5, "NaN"], ["Infinity", "-Infinity"], [0.0, -2.0]]
 
 
-@pytest.mark.usefixtures("_writer")
-def test_whole_numbers_and_truths_stay_what_they_are() -> None:
+@pytest.mark.usefixtures("json_writer")
+def test_integers_and_booleans_keep_their_type() -> None:
     assert text(np.array([[1, -2], [3, 2**60]])) == "[[1, -2],[3, 1152921504606846976]]"
     assert text(np.array([[True], [False]])) == "[[true],[false]]"
 
@@ -55,16 +55,16 @@ def test_a_longdouble_keeps_its_digits() -> None:
     assert np.longdouble(row) == third
 
 
-@pytest.mark.usefixtures("_writer")
-def test_a_view_is_written_as_it_reads() -> None:
+@pytest.mark.usefixtures("json_writer")
+def test_a_view_is_formatted_in_its_own_order() -> None:
     table = np.arange(12.0).reshape(3, 4)
     assert json.loads(text(table.T)) == table.T.tolist()
     assert json.loads(text(table[:, ::2])) == table[:, ::2].tolist()
 
 
-@pytest.mark.usefixtures("_writer")
+@pytest.mark.usefixtures("json_writer")
 @pytest.mark.parametrize("separator", [",", "\t", ", "])
-def test_numbers_are_separated_as_asked(separator: str) -> None:
+def test_numbers_are_separated_by_the_separator(separator: str) -> None:
     table = np.array([[1.5, -2.0, 1e-300], [0.1, np.inf, 3.0]])
     for row, numbers in zip(
         table, [row for rows in number_rows.format_rows(table, {}, separator) for row in rows], strict=True

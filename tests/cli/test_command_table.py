@@ -1,4 +1,4 @@
-"""The table of commands: a command is a row of it and a file; its summary is written once."""
+"""The table of commands: a command is a row of it and a file; its summary is in the table alone."""
 
 from pathlib import Path
 
@@ -22,9 +22,9 @@ def test_a_command_is_a_file_and_a_row(run: Run, tmp_path: Path, monkeypatch: py
         'def greet(name: str = "world") -> None:\n    print(f"hello {name}")\n'
     )
     monkeypatch.syspath_prepend(tmp_path)
-    monkeypatch.setitem(COMMANDS, "greet", CommandRef("command_of_a_test:greet", "Greet somebody."))
+    monkeypatch.setitem(COMMANDS, "greet", CommandRef("command_of_a_test:greet", "Print a greeting."))
     assert lazy_commands.COMMANDS is command_table.COMMANDS
     assert run("greet", "--name", "you").stdout == "hello you\n"
-    assert "Greet somebody." in run("--help").stdout
-    assert "Greet somebody." in run("greet", "--help").stdout
+    assert "Print a greeting." in run("--help").stdout
+    assert "Print a greeting." in run("greet", "--help").stdout
     assert run("gret").stderr.startswith("attn: No such command 'gret'. Did you mean 'greet'?")

@@ -1,4 +1,4 @@
-"""What can't be done is said in one line, and standard output stays empty."""
+"""Errors on the command line: one line on standard error, nothing on standard output, exit status 2."""
 
 import os
 import signal
@@ -57,14 +57,14 @@ WRONG = {
     "an unknown example": ("demo tutorail", "unknown worked example 'tutorail'; did you mean 'tutorial'?"),
     "an example over a file": ("demo tutorial --save t.yaml", "t.yaml: is there already; name a new file"),
     "an unknown kind": ("list scoring", "unknown kind 'scoring'; did you mean 'scores"),
-    "an unknown entry": ("show addtive", "unknown name 'addtive'; did you mean 'additive'?"),
+    "an unknown operator": ("show addtive", "unknown name 'addtive'; did you mean 'additive'?"),
     "a folder that is not empty": ("generate --seed 1 --token-count 2 --dim 2 -o full", "full: is a folder with"),
     "escape sequences and newlines": ("compute a\x1b[31m\nb.yaml", "a\\x1b[31m\\nb.yaml: there is no such file"),
 }  # fmt: skip
 
 
 @pytest.mark.parametrize(("words", "message"), WRONG.values(), ids=WRONG)
-def test_what_can_not_be_done_is_said_in_one_line(
+def test_an_error_is_one_line_on_standard_error(
     words: str, message: str, run: Run, tutorial: str, tmp_path: Path
 ) -> None:
     (tmp_path / "d.yaml").mkdir()
@@ -79,7 +79,7 @@ def test_what_can_not_be_done_is_said_in_one_line(
     assert message in ran.stderr
 
 
-def test_a_file_that_can_not_be_written_leaves_nothing_behind(run: Run, tutorial: str, tmp_path: Path) -> None:
+def test_an_error_leaves_the_old_output_file(run: Run, tutorial: str, tmp_path: Path) -> None:
     (tmp_path / "old.csv").write_text("old")
     assert run("compute", tutorial, "-o", "old.csv").returncode == 0
     before = (tmp_path / "old.csv").read_text()
@@ -91,7 +91,7 @@ def test_a_file_that_can_not_be_written_leaves_nothing_behind(run: Run, tutorial
 @SLOW
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="there is no /dev/full here")
 @pytest.mark.parametrize("words", ["compute t.yaml", "compute t.yaml --json", "--help", "list"])
-def test_a_full_disk_is_said(words: str, tutorial: str, tmp_path: Path) -> None:
+def test_a_full_disk_is_an_error(words: str, tutorial: str, tmp_path: Path) -> None:
     with Path("/dev/full").open("w") as full:
         ran = subprocess.run(
             [sys.executable, "-m", "attncli", *words.split()],
@@ -101,14 +101,14 @@ def test_a_full_disk_is_said(words: str, tutorial: str, tmp_path: Path) -> None:
     assert ran.stderr == "attn: standard output: can't be written (No space left on device)\n"
 
 
-def test_a_closed_standard_output_is_said(tutorial: str, tmp_path: Path) -> None:
+def test_a_closed_standard_output_is_an_error(tutorial: str, tmp_path: Path) -> None:
     command = f"{sys.executable} -m attncli compute {tutorial} >&-"
     ran = subprocess.run(["sh", "-c", command], cwd=tmp_path, capture_output=True, text=True, check=False)
     assert (ran.returncode, ran.stderr) == (2, "attn: standard output: is closed\n")
 
 
 @SLOW
-def test_a_closed_standard_input_is_said(tmp_path: Path) -> None:
+def test_a_closed_standard_input_is_an_error(tmp_path: Path) -> None:
     command = f"{sys.executable} -m attncli compute - <&-"
     ran = subprocess.run(["sh", "-c", command], cwd=tmp_path, capture_output=True, text=True, check=False)
     assert ran.returncode == 2
@@ -117,7 +117,7 @@ def test_a_closed_standard_input_is_said(tmp_path: Path) -> None:
 
 
 @SLOW
-def test_a_reader_who_goes_away_ends_the_program_quietly(run: Run, tmp_path: Path) -> None:
+def test_a_closed_pipe_ends_the_program_without_an_error(run: Run, tmp_path: Path) -> None:
     assert run("generate", "--seed", "1", "--token-count", "300", "--dim", "2", "-o", "big.yaml").returncode == 0
     command = f"{sys.executable} -m attncli compute big.yaml --json | head -n 1"
     ran = subprocess.run(
@@ -139,8 +139,8 @@ def test_control_c_ends_with_130(tmp_path: Path) -> None:
     assert "Traceback" not in err
 
 
-def test_control_c_is_heeded_while_the_program_loads(tmp_path: Path) -> None:
-    (tmp_path / "typer.py").write_text("raise KeyboardInterrupt")  # somebody had enough just then
+def test_control_c_while_the_program_loads_ends_with_130(tmp_path: Path) -> None:
+    (tmp_path / "typer.py").write_text("raise KeyboardInterrupt")  # as if interrupted while it is imported
     ran = subprocess.run(
         [sys.executable, "-m", "attncli", "--version"],
         env=os.environ | {"PYTHONPATH": str(tmp_path)}, capture_output=True, text=True, check=False,

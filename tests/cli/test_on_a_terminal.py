@@ -20,26 +20,27 @@ STYLE = re.compile(r"\x1b\[[0-9;]*m")
 
 def on_a_terminal(*words: str, folder: Path, width: int = 80, env: dict[str, str] | None = None) -> str:
     """Everything that the command writes to a terminal of that width."""
-    ours, theirs = pty.openpty()
-    fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", 50, width, 0, 0))
+    reading_end, terminal = pty.openpty()
+    fcntl.ioctl(terminal, termios.TIOCSWINSZ, struct.pack("HHHH", 50, width, 0, 0))
     plain = {
         key: value for key, value in os.environ.items() if key not in ("NO_COLOR", "FORCE_COLOR", "COLUMNS", "LINES")
     }
     process = subprocess.Popen(
         [sys.executable, "-m", "attncli", *words],
-        cwd=folder, env=plain | {"TERM": "xterm-256color", **(env or {})}, stdout=theirs, stderr=theirs, stdin=theirs,
+        cwd=folder, env=plain | {"TERM": "xterm-256color", **(env or {})},
+        stdin=terminal, stdout=terminal, stderr=terminal,
     )  # fmt: skip
-    os.close(theirs)
+    os.close(terminal)
     chunks = []
     while True:
         try:
-            chunk = os.read(ours, 65536)
+            chunk = os.read(reading_end, 65536)
         except OSError:  # the terminal's other end was closed
             break
         if not chunk:
             break
         chunks.append(chunk)
-    os.close(ours)
+    os.close(reading_end)
     assert process.wait(30) == 0
     return b"".join(chunks).decode().replace("\r\n", "\n")
 
@@ -68,7 +69,7 @@ def test_no_line_is_wider_than_the_terminal_and_what_is_left_out_is_counted(
     assert left_out
     assert len(named) + int(left_out[1]) == 60
     assert named[0] == "token_1"
-    assert named[-1] == ("token_60" if width >= 60 else "token_1")  # on a narrow one there is room for one column
+    assert named[-1] == ("token_60" if width >= 60 else "token_1")  # on a narrow one one column fits
     rows = [line for line in lines if line.startswith("token_")]
     (rows_left_out,) = [line for line in lines if line.startswith("… ")]
     assert len(rows) + int(rows_left_out.split()[1]) == 60

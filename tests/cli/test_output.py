@@ -1,4 +1,4 @@
-"""What goes to standard output and to files: formats that read back, and nothing else."""
+"""Results on standard output and in files, in every format."""
 
 import csv
 import json
@@ -64,7 +64,7 @@ def test_json_numbers_come_back_bit_for_bit(run: Run, tutorial: str, tmp_path: P
         assert np.array(result[name]).tobytes() == getattr(expected, name).tobytes()
 
 
-def test_what_json_can_not_hold_is_a_word(run: Run) -> None:
+def test_infinity_is_a_string_in_json(run: Run) -> None:
     ran = run("compute", "--query", "[[1e200]]", "--key", "[[1e200], [-1e200], [0]]", "--score", "dot",
               "--normalize", "none", "--json")  # fmt: skip
     result = strict(ran.stdout)
@@ -99,7 +99,7 @@ def test_the_weights_of_one_run_are_the_bias_of_the_next(run: Run, tutorial: str
     np.testing.assert_allclose(second["scores"], output @ output.T / np.sqrt(3), rtol=1e-14)
 
 
-def test_several_results_in_one_csv_stand_under_their_names(run: Run, tutorial: str) -> None:
+def test_several_results_in_one_csv_have_their_names_as_titles(run: Run, tutorial: str) -> None:
     blocks = run("compute", tutorial, "--format", "csv", "--select", "weights,output").stdout.split("\n\n")
     assert [block.partition("\n")[0] for block in blocks] == ["# weights", "# output"]
     rows = list(csv.reader(blocks[1].strip().splitlines()[1:]))
@@ -126,22 +126,22 @@ def test_npz_holds_every_result_under_its_name(run: Run, tutorial: str, tmp_path
         ("x.txt", "scaled_dot → softmax"),
     ],
 )
-def test_the_suffix_picks_the_format(file: str, begins: str, run: Run, tutorial: str, tmp_path: Path) -> None:
+def test_the_suffix_selects_the_format(file: str, begins: str, run: Run, tutorial: str, tmp_path: Path) -> None:
     ran = run("compute", tutorial, "-o", file)
     assert (ran.returncode, ran.stdout) == (0, "")
     assert (tmp_path / file).read_text(encoding="utf-8").startswith(begins)
 
 
-def test_a_format_that_is_named_wins_over_the_suffix(run: Run, tutorial: str, tmp_path: Path) -> None:
+def test_a_format_option_overrides_the_suffix(run: Run, tutorial: str, tmp_path: Path) -> None:
     run("compute", tutorial, "-o", "x.txt", "--json")
     assert list(strict((tmp_path / "x.txt").read_text())) == FIELDS
 
 
-def test_a_minus_is_standard_output(run: Run, tutorial: str) -> None:
+def test_a_hyphen_is_standard_output(run: Run, tutorial: str) -> None:
     assert run("compute", tutorial, "-o", "-", "--json").stdout == run("compute", tutorial, "--json").stdout
 
 
-def test_select_picks_results_and_any_step(run: Run, tutorial: str) -> None:
+def test_select_takes_results_and_any_step(run: Run, tutorial: str) -> None:
     result = strict(run("compute", tutorial, "--json", "--select", "dot_products,context").stdout)
     assert list(result) == [*FIELDS[:4], "dot_products", "context"]
 
@@ -166,7 +166,7 @@ def test_a_warning_goes_to_standard_error(run: Run) -> None:
 
 @pytest.mark.parametrize("encoding", ["ascii", "latin-1"])
 @pytest.mark.parametrize("form", ["table", "json", "csv", "markdown"])
-def test_a_narrow_encoding_is_no_reason_to_fail(encoding: str, form: str, run: Run) -> None:
+def test_characters_outside_the_encoding_of_standard_output_are_replaced(encoding: str, form: str, run: Run) -> None:
     words = ("compute", "--embeddings", "{日本: [1, 2], café: [3, 4]}", "-f", form)
     ran = run(*words, env={"PYTHONIOENCODING": encoding})
     assert (ran.returncode, ran.stderr) == (0, "")

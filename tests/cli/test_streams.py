@@ -9,13 +9,13 @@ from attncli.cli.streams import BUFFER_SIZE, buffer_chunks
 @pytest.mark.parametrize(
     "chunks", [[], ["one"], ["a\n"] * 100_000, ["x" * BUFFER_SIZE, "y"], ["y", "x" * (BUFFER_SIZE + 1), "z"]]
 )
-def test_buffered_chunks_are_the_same_text_in_few_pieces(chunks: list[str]) -> None:
+def test_buffered_chunks_are_the_same_text_in_fewer_chunks(chunks: list[str]) -> None:
     buffered = list(buffer_chunks(chunks))
     assert "".join(buffered) == "".join(chunks)
     assert len(buffered) <= len("".join(chunks)) / BUFFER_SIZE + 2
 
 
-def test_lines_count_as_done_when_the_next_chunk_is_asked_for(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_lines_count_as_done_when_the_next_chunk_is_requested(monkeypatch: pytest.MonkeyPatch) -> None:
     calls: list[tuple[int, int]] = []
     monkeypatch.setattr(ProgressBar, "__call__", lambda _, done, total: calls.append((done, total)))
     chunks = ["{\n", "1\n2\n", "3\n", "}\n"]

@@ -23,16 +23,16 @@ def test_every_query_is_in_one_block(heads: tuple[int, int], rows: int, cells: i
     assert (times == 1).all()
 
 
-def test_batch_items_and_heads_that_fit_are_computed_together() -> None:
+def test_batch_items_and_heads_that_fit_are_one_block() -> None:
     found, _ = cover(Lengths(5, 4, 2, 7, 11), rows=100, cells=5 * 4 * 7 * 11)
     assert found == [Block(slice(0, 5), slice(0, 4), slice(0, 7))]
 
 
-def test_those_that_do_not_fit_are_computed_one_after_another() -> None:
+def test_batch_items_and_heads_that_do_not_fit_are_several_blocks() -> None:
     found, _ = cover(Lengths(2, 3, 3, 7, 11), rows=100, cells=7 * 11)
     assert [(block.items.start, block.heads.start) for block in found] == [(b, h) for b in range(2) for h in range(3)]
 
 
-def test_heads_go_by_the_key_heads_that_they_share() -> None:
+def test_blocks_keep_the_query_heads_of_a_key_head_together() -> None:
     found, _ = cover(Lengths(1, 6, 2, 7, 11), rows=100, cells=4 * 7 * 11)
     assert [(block.heads.start, block.heads.stop) for block in found] == [(0, 3), (3, 6)]

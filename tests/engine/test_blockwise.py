@@ -1,4 +1,4 @@
-"""Small and large are one definition: block by block a problem gives what it gives whole."""
+"""The blockwise engine agrees with the dense one, for blocks and tiles of any size."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -21,43 +21,45 @@ SIZES = [1, pytest.param(2, marks=pytest.mark.slow), 3, pytest.param(M, marks=py
 CLOSE = {"float32": 2e-6, "bfloat16": 4e-2, "float16": 4e-3}
 
 
-def blocks(problem: ProblemSpec, select: tuple[str, ...], size: int) -> Trace:
+def run_in_blocks(spec: ProblemSpec, select: tuple[str, ...], size: int) -> Trace:
     """Compute a problem in blocks of so many queries, tiles of so many keys."""
     sizes = BlockSizes(0, size, size, size * size, size, size * M)
-    return run(problem, select, options=RunOptions("serial", sizes=sizes)).trace
+    return run(spec, select, options=RunOptions("serial", sizes=sizes)).trace
 
 
-def assert_close(ours: np.ndarray, whole: np.ndarray, dtype: str | None, name: str) -> None:
+def assert_close(in_blocks: np.ndarray, dense: np.ndarray, dtype: str | None, name: str) -> None:
     close = CLOSE.get(dtype or "", 1e-12)
-    np.testing.assert_allclose(ours.astype(float), whole.astype(float), rtol=close, atol=close, err_msg=name)
-    assert ours.shape == whole.shape
-    assert ours.dtype == whole.dtype
+    np.testing.assert_allclose(in_blocks.astype(float), dense.astype(float), rtol=close, atol=close, err_msg=name)
+    assert in_blocks.shape == dense.shape
+    assert in_blocks.dtype == dense.dtype
 
 
 @pytest.mark.parametrize("size", SIZES)
-def test_the_answer_in_tiles_is_the_answer(spec: ProblemSpec, size: int) -> None:
-    whole, ours = dense_trace(spec), blocks(spec, ("output",), size)
-    assert_close(ours["output"].value, whole["output"].value, spec.dtype, "output")
-    assert [note for note in ours.notes if "attended" in note] == [note for note in whole.notes if "attended" in note]
+def test_the_output_in_tiles_is_the_dense_output(spec: ProblemSpec, size: int) -> None:
+    dense, in_blocks = dense_trace(spec), run_in_blocks(spec, ("output",), size)
+    assert_close(in_blocks["output"].value, dense["output"].value, spec.dtype, "output")
+    assert [note for note in in_blocks.notes if "attended" in note] == [
+        note for note in dense.notes if "attended" in note
+    ]
 
 
 @pytest.mark.parametrize("size", SIZES)
-def test_every_step_in_blocks_is_that_step(spec: ProblemSpec, size: int) -> None:
-    whole = dense_trace(spec)
-    names = tuple(step.name for step in whole.steps)
-    ours = blocks(spec, names, size)
-    assert sorted(ours.notes) == sorted(whole.notes)
+def test_every_step_in_blocks_is_the_dense_step(spec: ProblemSpec, size: int) -> None:
+    dense = dense_trace(spec)
+    names = tuple(step.name for step in dense.steps)
+    in_blocks = run_in_blocks(spec, names, size)
+    assert sorted(in_blocks.notes) == sorted(dense.notes)
     for name in names:
         close = None if spec.dtype == "bfloat16" else spec.dtype
-        assert_close(ours[name].value, whole[name].value, close if name in ("draws",) else spec.dtype, name)
-        assert ours[name].axes == whole[name].axes
+        assert_close(in_blocks[name].value, dense[name].value, close if name in ("draws",) else spec.dtype, name)
+        assert in_blocks[name].axes == dense[name].axes
 
 
 @pytest.mark.parametrize("size", [2, M + 2])
-def test_weights_alone_have_zeros_where_no_query_of_a_block_looks(spec: ProblemSpec, size: int) -> None:
-    whole, ours = dense_trace(spec), blocks(spec, ("weights",), size)
-    assert_close(ours["weights"].value, whole["weights"].value, spec.dtype, "weights")
-    np.testing.assert_array_equal(ours["weights"].value == 0, whole["weights"].value == 0)
+def test_weights_are_zero_where_a_block_skips_masked_keys(spec: ProblemSpec, size: int) -> None:
+    dense, in_blocks = dense_trace(spec), run_in_blocks(spec, ("weights",), size)
+    assert_close(in_blocks["weights"].value, dense["weights"].value, spec.dtype, "weights")
+    np.testing.assert_array_equal(in_blocks["weights"].value == 0, dense["weights"].value == 0)
 
 
 QUERY, KEY, VALUE = normal(3, 6, 5, 4), normal(3, 2, 7, 4), normal(3, 2, 7, 3)
@@ -81,15 +83,15 @@ MASKS = {
 }
 
 
-def chosen(entry: OperatorRecord) -> dict[str, Any]:
-    """An entry with its arrays and its options off their defaults."""
-    shapes = ARRAYS | SHAPES.get(entry.name, {})
+def off_default(record: OperatorRecord) -> dict[str, Any]:
+    """The operator with its arrays and with its options off their defaults."""
+    shapes = ARRAYS | SHAPES.get(record.name, {})
     values = {
         parameter.name: normal(*shapes[parameter.name]) if parameter.kind == "array" else OFF_DEFAULT[parameter.name]
-        for parameter in entry.parameters
+        for parameter in record.parameters
         if parameter.kind == "array" or parameter.name in OFF_DEFAULT
     }
-    return {entry.name: values} if values else {}
+    return {record.name: values} if values else {}
 
 
 def names(kind: str) -> list[str]:
@@ -121,14 +123,14 @@ PIPELINES = st.fixed_dictionaries(
 
 @settings(max_examples=60, deadline=None)
 @given(PIPELINES)
-def test_some_of_the_whole_catalogue_goes_through_blocks(pipeline: dict[str, Any]) -> None:
+def test_random_pipelines_in_blocks_agree_with_dense(pipeline: dict[str, Any]) -> None:
     assert_blocks_agree(**pipeline)
 
 
 @pytest.mark.slow
 @settings(max_examples=400, deadline=None)
 @given(PIPELINES)
-def test_the_whole_catalogue_goes_through_blocks(pipeline: dict[str, Any]) -> None:
+def test_many_random_pipelines_in_blocks_agree_with_dense(pipeline: dict[str, Any]) -> None:
     assert_blocks_agree(**pipeline)
 
 
@@ -139,46 +141,49 @@ def assert_blocks_agree(score: str, normalize: str, context: str, size: int, mor
         context = "argmax"
     if "position" in more:
         more = more | {"position": POSITIONS[more["position"]]}
-        score = "dot" if "shaw" in more["position"] else score  # its vectors are added to keys that are multiplied
+        score = "dot" if "shaw" in more["position"] else score  # it adds vectors to the keys of a dot product
     stages = {"score": score, "normalize": normalize, "context": context}
-    keys = {kind: chosen(operators(kind)[name]) or name for kind, name in stages.items()}
+    keys = {kind: off_default(operators(kind)[name]) or name for kind, name in stages.items()}
     one = problem(query=QUERY, key=KEY, value=VALUE, **keys, **more)
-    whole, ours = dense_trace(one), blocks(one, ("output",), size)
+    dense, in_blocks = dense_trace(one), run_in_blocks(one, ("output",), size)
     close = {"float16": 3e-2, "float32": 1e-4}.get(more.get("dtype", ""), 1e-9)
-    steps = np.abs(whole["weights"].value.astype(float)).max(initial=1)
+    steps = np.abs(dense["weights"].value.astype(float)).max(initial=1)
     if normalize in ("hardmax", "topk") or context == "argmax":
-        assert_choices_agree(ours, whole, close)
+        assert_choices_agree(in_blocks, dense, close)
         return
     kept: Any = slice(None)
     if normalize == "sum":  # a row whose scores cancel magnifies the last bit of each
         steps *= 1e3
         if more.get("dtype") == "float16":  # whose last bit decides whether they cancel to exactly 0
             name = "scores_and_sink" if "sink" in more else "masked_scores"
-            scores = np.nan_to_num(whole[name].value.astype(float), neginf=0)
+            scores = np.nan_to_num(dense[name].value.astype(float), neginf=0)
             kept = abs(scores.sum(axis=-1)) > 1e-2 * abs(scores).sum(axis=-1)
     np.testing.assert_allclose(
-        ours["output"].value.astype(float)[kept],
-        whole["output"].value.astype(float)[kept],
+        in_blocks["output"].value.astype(float)[kept],
+        dense["output"].value.astype(float)[kept],
         rtol=close,
         atol=close * steps,
     )
 
 
-def test_every_mask_and_every_position_that_blocks_see_is_among_these() -> None:
+def test_the_random_pipelines_have_every_mask_and_position() -> None:
     assert set(MASKS) == set(names("mask"))
-    assert set(POSITIONS) == {name for name, entry in operators("position").items() if entry.acts_on != "embeddings"}
+    assert set(POSITIONS) == {name for name, record in operators("position").items() if record.acts_on != "embeddings"}
 
 
-def assert_choices_agree(ours: Trace, whole: Trace, close: float) -> None:
-    """Where a choice hangs on the last bit of a score, another choice is as good; all other rows agree."""
-    chosen_among = "scores_and_sink" if "scores_and_sink" in [step.name for step in whole.steps] else "masked_scores"
-    ordered = np.sort(whole[chosen_among].value.astype(float), axis=-1)
+def assert_choices_agree(in_blocks: Trace, dense: Trace, close: float) -> None:
+    """Rows agree, but for those in which the last bit of a score decides which key is selected."""
+    scores_name = "scores_and_sink" if "scores_and_sink" in [step.name for step in dense.steps] else "masked_scores"
+    ordered = np.sort(dense[scores_name].value.astype(float), axis=-1)
     with np.errstate(invalid="ignore"):
         gaps = np.diff(ordered, axis=-1)
     tied = (gaps == 0) & (close < 1e-6)  # in a short type two scores may be one that are two in a longer one
     clear = ((gaps > 10 * close) | ~np.isfinite(gaps) | tied).all(axis=-1)
-    ordered = np.sort(whole["weights"].value.astype(float), axis=-1)
+    ordered = np.sort(dense["weights"].value.astype(float), axis=-1)
     clear &= ((np.diff(ordered, axis=-1) > 10 * close) | (np.diff(ordered, axis=-1) == 0)).all(axis=-1)
     np.testing.assert_allclose(
-        ours["output"].value.astype(float)[clear], whole["output"].value.astype(float)[clear], rtol=close, atol=close
+        in_blocks["output"].value.astype(float)[clear],
+        dense["output"].value.astype(float)[clear],
+        rtol=close,
+        atol=close,
     )

@@ -1,4 +1,4 @@
-"""What blocks do with what is odd: infinite values, scores that overflow, rows that see nothing."""
+"""The blockwise engine on infinite values, overflow, queries without visible keys, and large limits."""
 
 import itertools
 from typing import Any
@@ -18,7 +18,7 @@ Q, K, V = (np.random.default_rng(seed).standard_normal((400, 8)) for seed in ran
 
 
 def both(options: RunOptions = LOCAL, **keys: Any) -> tuple[Any, Any]:
-    """A large problem in blocks, and whole."""
+    """The result in blocks and the trace of the dense engine."""
     one = problem(**{"query": Q, "key": K, "value": V, **keys})
     return run(one, ("output",), options=options), dense_trace(one)
 
@@ -26,38 +26,38 @@ def both(options: RunOptions = LOCAL, **keys: Any) -> tuple[Any, Any]:
 @pytest.mark.parametrize("normalize", ["softmax", "softmax1", "hardmax", "sigmoid", "none"])
 @pytest.mark.parametrize("scale", [1e-9, 1.0, 40.0, 1e4, 1e200])
 def test_scores_of_any_size_are_safe(normalize: str, scale: float) -> None:
-    result, whole = both(query=Q * scale, normalize=normalize)
+    result, dense = both(query=Q * scale, normalize=normalize)
     np.testing.assert_allclose(
-        result.output, whole["output"].value, rtol=1e-9, atol=1e-9 * (scale if normalize == "none" else 1)
+        result.output, dense["output"].value, rtol=1e-9, atol=1e-9 * (scale if normalize == "none" else 1)
     )
 
 
 @pytest.mark.parametrize("normalize", ["softmax", "softmax1", "hardmax"])
-def test_a_value_that_is_infinite_reaches_those_who_attend_to_it(normalize: str) -> None:
+def test_an_infinite_value_reaches_only_queries_that_attend_to_it(normalize: str) -> None:
     value, key = V.copy(), K * 1e5  # each query attends to the nearest key, and the others weigh exactly 0
     favourites = (Q @ K.T).argmax(axis=-1)
     value[favourites[0]], value[favourites[300]] = np.inf, np.nan
-    result, whole = both(key=key, value=value, normalize=normalize)
-    np.testing.assert_allclose(result.output, whole["output"].value, rtol=1e-9)
+    result, dense = both(key=key, value=value, normalize=normalize)
+    np.testing.assert_allclose(result.output, dense["output"].value, rtol=1e-9)
     assert np.isfinite(result.output).any()
     assert not np.isfinite(result.output).all()
 
 
-def test_a_hidden_key_may_hold_anything() -> None:
+def test_a_masked_key_may_be_nan_or_infinite() -> None:
     key, value = K.copy(), V.copy()
     key[350:], value[350:] = np.nan, np.inf
-    result, whole = both(key=key, value=value, key_lengths=[350])
-    np.testing.assert_allclose(result.output, whole["output"].value, rtol=1e-12, atol=1e-13)
+    result, dense = both(key=key, value=value, key_lengths=[350])
+    np.testing.assert_allclose(result.output, dense["output"].value, rtol=1e-12, atol=1e-13)
     assert np.isfinite(result.output).all()
 
 
 @pytest.mark.parametrize("hidden", [np.inf, -np.inf, np.nan, 1e300])
 @pytest.mark.parametrize("query", [Q, 0 * Q], ids=["any query", "a query of zeros"])
-def test_a_hidden_key_may_be_infinitely_far_away(hidden: float, query: np.ndarray) -> None:
+def test_a_key_masked_for_most_queries_may_be_infinite(hidden: float, query: np.ndarray) -> None:
     key, mask = K.copy(), np.random.default_rng(8).random((400, 400)) < 0.9
-    key[350:], mask[:, 350:], mask[7, 350:] = hidden, False, True  # one query sees them
-    result, whole = both(query=query, key=key, mask=mask)
-    np.testing.assert_allclose(result.output, whole["output"].value, rtol=1e-11, atol=1e-13)
+    key[350:], mask[:, 350:], mask[7, 350:] = hidden, False, True  # visible to one query
+    result, dense = both(query=query, key=key, mask=mask)
+    np.testing.assert_allclose(result.output, dense["output"].value, rtol=1e-11, atol=1e-13)
     assert np.isfinite(np.delete(result.output, 7, axis=0)).all()
 
 
@@ -72,45 +72,45 @@ def test_a_hidden_key_may_be_infinitely_far_away(hidden: float, query: np.ndarra
     ids=["far to the left", "far to the right", "t5", "t5 to the left"],
 )
 def test_a_limit_may_lie_beyond_every_key(keys: dict[str, Any]) -> None:
-    result, whole = both(**keys)
-    np.testing.assert_allclose(result.output, whole["output"].value, rtol=1e-11, atol=1e-13)
+    result, dense = both(**keys)
+    np.testing.assert_allclose(result.output, dense["output"].value, rtol=1e-11, atol=1e-13)
 
 
 @pytest.mark.parametrize("normalize", ["softmax", "sparsemax", "sigmoid", "sum"])
-def test_who_attends_to_nothing_is_said(normalize: str) -> None:
+def test_queries_that_attend_to_nothing_are_named_in_a_note(normalize: str) -> None:
     mask = np.ones((400, 400), bool)
     mask[[3, 250]] = False
-    result, whole = both(mask=mask, normalize=normalize)
+    result, dense = both(mask=mask, normalize=normalize)
     assert list(result.trace.notes) == ["nothing is attended by query_4, query_251: weights 0, output 0"]
-    assert list(whole.notes) == list(result.trace.notes)
+    assert list(dense.notes) == list(result.trace.notes)
     assert not result.output[[3, 250]].any()
 
 
-def test_scores_that_cancel_beside_a_sink_are_attended_to() -> None:
-    """They sum to 0, and the sink divides them: nobody attends to nothing."""
+def test_scores_that_cancel_are_divided_by_the_sink() -> None:
+    """They sum to 0, and the sink is their denominator: no query attends to nothing."""
     query, key = np.ones((400, 1)), np.tile([[1.0], [-1.0]], (200, 1))
-    result, whole = both(query=query, key=key, value=key, normalize="sum", sink=[2])
-    np.testing.assert_allclose(result.output, whole["output"].value, rtol=1e-12)
+    result, dense = both(query=query, key=key, value=key, normalize="sum", sink=[2])
+    np.testing.assert_allclose(result.output, dense["output"].value, rtol=1e-12)
     assert (result.output == 200).all()  # 400 of ±1 times ±1, over 2
     assert not result.trace.notes
-    assert not whole.notes
+    assert not dense.notes
 
 
-def test_an_overflow_is_said() -> None:
-    result, whole = both(query=Q * 1e160, key=K * 1e160)
+def test_an_overflow_is_noted() -> None:
+    result, dense = both(query=Q * 1e160, key=K * 1e160)
     assert [note for note in result.trace.notes if "weights" in note or "scores" in note]
-    assert set(result.trace.notes) <= set(whole.notes) | {
+    assert set(result.trace.notes) <= set(dense.notes) | {
         "dot_products has numbers that are not finite: the arithmetic overflowed, or divided by 0"
     }
 
 
-def test_a_large_problem_keeps_no_table_that_nobody_asked_for() -> None:
+def test_a_large_problem_keeps_no_table_that_is_not_selected() -> None:
     result, _ = both()
     assert max(step.value.size for step in result.trace.steps) == Q.size
     assert {"weights", "scores"}.isdisjoint(step.name for step in result.trace.steps)
 
 
-def test_a_small_problem_and_one_that_is_explained_keep_every_step() -> None:
+def test_a_small_problem_and_every_step_true_keep_every_step() -> None:
     small = attncli.attention(Q[:5], K, V)
     assert "weights" in {step.name for step in small.trace.steps}
     explained = run(problem(query=Q, key=K, value=V), ("output",), every_step=True)
@@ -122,37 +122,37 @@ def test_a_small_problem_and_one_that_is_explained_keep_every_step() -> None:
     [("merged_output",), ("output", "weight"), ("w_q",)],
     ids=["a step that is none", "a misspelling", "not given"],
 )
-def test_a_name_that_no_step_has_is_met_before_any_work(
+def test_an_unknown_result_is_an_error_before_anything_is_computed(
     names: tuple[str, ...], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(run_module, "DenseEngine", lambda *_: pytest.fail("it worked"))
-    monkeypatch.setattr(executors, "compute", lambda *_: pytest.fail("it worked"))
+    monkeypatch.setattr(run_module, "DenseEngine", lambda *_: pytest.fail("something was computed"))
+    monkeypatch.setattr(executors, "compute", lambda *_: pytest.fail("something was computed"))
     with pytest.raises(AttnError, match="unknown result"):
         attncli.Problem(query=Q, key=K, value=V).compute(names)
 
 
-def test_room_for_a_table_is_asked_for_once_and_filled() -> None:
-    rooms: dict[str, np.ndarray] = {}
+def test_the_allocator_is_called_once_for_a_table() -> None:
+    tables: dict[str, np.ndarray] = {}
 
     def allocate(name: str, shape: tuple[int, ...], dtype: Any) -> np.ndarray:
-        rooms[name] = np.full(shape, np.nan, dtype)
-        return rooms[name]
+        tables[name] = np.full(shape, np.nan, dtype)
+        return tables[name]
 
     one = problem(query=Q, key=K, value=V, causal=True)
     trace = run(one, ("weights",), options=RunOptions(allocate=allocate)).trace
-    assert list(rooms) == ["weights"]
-    assert trace["weights"].value is rooms["weights"]
-    np.testing.assert_allclose(rooms["weights"], dense_trace(one)["weights"].value, rtol=1e-12)
+    assert list(tables) == ["weights"]
+    assert trace["weights"].value is tables["weights"]
+    np.testing.assert_allclose(tables["weights"], dense_trace(one)["weights"].value, rtol=1e-12)
 
 
 @pytest.mark.parametrize(("heads", "kv_heads", "rows"), list(itertools.product([6], [1, 2, 3, 6], [7, 400])))
-def test_query_heads_that_share_a_key_head_go_together_or_apart(heads: int, kv_heads: int, rows: int) -> None:
+def test_query_heads_that_share_a_key_head_are_in_one_block_or_several(heads: int, kv_heads: int, rows: int) -> None:
     options = RunOptions(sizes=BlockSizes(rows=rows, tile_cells=7 * rows))
     random = np.random.default_rng(5)
-    apart = {
+    inputs = {
         "query": random.standard_normal((2, heads, 90, 4)),
         "key": random.standard_normal((2, kv_heads, 110, 4)),
         "value": random.standard_normal((2, kv_heads, 110, 3)),
     }
-    result, whole = both(options, **apart)
-    np.testing.assert_allclose(result.output, whole["output"].value, rtol=1e-11, atol=1e-13)
+    result, dense = both(options, **inputs)
+    np.testing.assert_allclose(result.output, dense["output"].value, rtol=1e-11, atol=1e-13)

@@ -1,4 +1,4 @@
-"""Whoever computes the blocks, the answer is the same."""
+"""Executors: every one gives the same results; errors and interrupts cancel waiting blocks."""
 
 import threading
 from collections.abc import Iterator
@@ -33,60 +33,58 @@ def test_threads_give_what_one_thread_gives(keys: dict[str, Any], select: str, m
     executors._threads.cache_clear()
 
 
-def test_a_name_that_nobody_has_is_met_before_any_work() -> None:
+def test_an_unknown_executor_is_an_error() -> None:
     with pytest.raises(AttnError, match="executor: unknown executor 'thread'; did you mean 'threads'"):
         attncli.attention(Q, K, V, executor="thread")
 
 
-def test_an_error_in_a_block_ends_the_work(monkeypatch: pytest.MonkeyPatch) -> None:
-    begun: list[Block] = []
+def test_an_error_in_a_block_cancels_the_others(monkeypatch: pytest.MonkeyPatch) -> None:
+    started: list[Block] = []
 
-    def fails(self: BlockTask, block: Block, asking: Any) -> Any:
-        begun.append(block)
+    def fails(self: BlockTask, block: Block, query_inputs: Any) -> Any:
+        started.append(block)
         raise AttnError("no")
 
     monkeypatch.setattr(BlockTask, "steps", fails)
     with pytest.raises(AttnError, match="no"):
         run(problem(query=Q, key=K, value=V), options=RunOptions(sizes=BlockSizes(rows=2)), select=("output",))
-    assert len(begun) < 350 / 2
+    assert len(started) < 350 / 2
 
 
 @pytest.mark.parametrize("normalize", ["softmax", "sparsemax"], ids=["tiles", "whole rows"])
-def test_blocks_that_wait_are_given_up_when_somebody_has_had_enough(
-    normalize: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_waiting_blocks_are_cancelled_by_an_interrupt(normalize: str, monkeypatch: pytest.MonkeyPatch) -> None:
     done: list[int] = []
-    begun: list[Block] = []
+    started: list[Block] = []
     steps = BlockTask.steps
 
-    def counted(job: BlockTask, block: Block, asking: Any) -> Any:
-        begun.append(block)
-        return steps(job, block, asking)
+    def counted(task: BlockTask, block: Block, query_inputs: Any) -> Any:
+        started.append(block)
+        return steps(task, block, query_inputs)
 
-    def enough(so_far: int, total: int) -> None:
+    def interrupt(so_far: int, total: int) -> None:
         done.append(so_far)
         if so_far == 3:
             raise KeyboardInterrupt
 
     monkeypatch.setattr(BlockTask, "steps", counted)
-    options = RunOptions(progress=enough, sizes=BlockSizes(rows=1, row_cells=1))
+    options = RunOptions(progress=interrupt, sizes=BlockSizes(rows=1, row_cells=1))
     with pytest.raises(KeyboardInterrupt):
         run(problem(query=Q, key=K, value=V, normalize=normalize), ("output",), options=options)
-    executors._threads().shutdown()  # once what they have begun is done
+    executors._threads().shutdown()  # after the blocks that have started
     executors._threads.cache_clear()
     assert done == [1, 2, 3]
-    assert len(begun) <= 3 + 2 * executors.cores() + 1
+    assert len(started) <= 3 + 2 * executors.cores() + 1
 
 
-def test_progress_ends_where_the_work_ends() -> None:
-    told: list[tuple[int, int]] = []
-    options = RunOptions(progress=lambda *far: told.append(far))
+def test_progress_counts_every_block() -> None:
+    reported: list[tuple[int, int]] = []
+    options = RunOptions(progress=lambda *counts: reported.append(counts))
     run(problem(query=Q, key=K, value=V), ("output",), options=options)
-    assert [done for done, _ in told] == list(range(1, told[-1][1] + 1))
+    assert [done for done, _ in reported] == list(range(1, reported[-1][1] + 1))
 
 
-def test_no_more_blocks_wait_than_workers_can_use() -> None:
-    """However many blocks there are: what has been computed is not held until the end."""
+def test_no_more_blocks_are_submitted_than_workers_can_use() -> None:
+    """Otherwise the results of all blocks would be held until the end."""
     asked: list[int] = []
 
     def blocks() -> Iterator[Block]:
@@ -103,11 +101,11 @@ def test_no_more_blocks_wait_than_workers_can_use() -> None:
         steps.close()
 
 
-def test_blocks_come_back_in_order_whoever_is_slow() -> None:
+def test_blocks_are_stored_in_order_when_the_first_is_slow() -> None:
     blocks = [Block(slice(0, 1), slice(0, 1), slice(number, number + 1)) for number in range(5)]
     last = threading.Event()
 
-    def slow(_job: Any, block: Block, _asking: Any) -> Any:
+    def slow(_task: Any, block: Block, _query_inputs: Any) -> Any:
         if block is blocks[0]:
             assert last.wait(10)
         if block is blocks[-1]:
@@ -123,44 +121,44 @@ def test_blocks_come_back_in_order_whoever_is_slow() -> None:
 
 
 def idle() -> Any:
-    """Stands for a Job that has nothing to do."""
+    """A BlockTask that computes nothing."""
 
     class Idle:
         def query_inputs(self, block: Block) -> dict[str, Any]:
             return {}
 
-        def steps(self, block: Block, asking: Any) -> Any:
+        def steps(self, block: Block, query_inputs: Any) -> Any:
             yield
 
     return Idle()
 
 
-def test_a_block_is_given_up_between_two_tiles() -> None:
-    """A long one must not be waited for: Ctrl-C ends the work within a second."""
+def test_a_block_is_cancelled_between_two_tiles() -> None:
+    """Ctrl-C ends the work within a second, also in a long block."""
     asked: list[int] = []
 
-    def enough() -> bool:
+    def is_cancelled() -> bool:
         asked.append(1)
         return len(asked) == 3
 
     class Endless:
-        def steps(self, block: Block, asking: Any) -> Any:
+        def steps(self, block: Block, query_inputs: Any) -> Any:
             while True:
                 yield
 
     block = Block(slice(0, 1), slice(0, 1), slice(0, 1))
     with pytest.raises(Cancelled):
-        compute(Endless(), block, {}, enough)  # type: ignore[arg-type] # stands for a Job
+        compute(Endless(), block, {}, is_cancelled)  # type: ignore[arg-type] # in place of a BlockTask
     assert len(asked) == 3
 
 
-def test_a_thread_leaves_in_order_what_it_gives_up() -> None:
-    """The state of arithmetic is a thread's own: another one can not put it back, and would say so on the screen."""
+def test_a_cancelled_block_is_closed_by_its_own_thread() -> None:
+    """NumPy's error state belongs to a thread: another thread can not restore it, and would print a warning."""
     closed: list[threading.Thread] = []
     workers: list[threading.Thread] = []
 
     class Watched:
-        def steps(self, block: Block, asking: Any) -> Any:
+        def steps(self, block: Block, query_inputs: Any) -> Any:
             workers.append(threading.current_thread())
             try:
                 yield
@@ -169,13 +167,13 @@ def test_a_thread_leaves_in_order_what_it_gives_up() -> None:
 
     block = Block(slice(0, 1), slice(0, 1), slice(0, 1))
     with ThreadPoolExecutor(1) as pool:
-        future = pool.submit(compute, Watched(), block, {}, lambda: True)  # type: ignore[arg-type] # stands for a Job
+        future = pool.submit(compute, Watched(), block, {}, lambda: True)  # type: ignore[arg-type] # in place of a BlockTask
         error = future.exception()
-    assert isinstance(error, Cancelled)  # and as long as it is held nothing is cleared away by itself
+    assert isinstance(error, Cancelled)  # which holds the frames, so that nothing is closed by garbage collection
     assert closed == workers
 
 
-def test_products_have_one_thread_while_blocks_are_computed_and_all_of_them_afterwards() -> None:
+def test_blas_has_one_thread_while_blocks_are_computed_and_all_afterwards() -> None:
     controller = pytest.importorskip("threadpoolctl")
 
     def threads() -> list[int]:

@@ -1,9 +1,10 @@
-"""Operators that somebody adds compute in blocks what they compute whole, whatever their parameters are called."""
+"""Registered operators in blocks agree with the dense engine, whatever their parameters are called."""
 
 import numpy as np
 import pytest
 
 import attncli
+from attncli import AttnError
 from attncli.engine.options import BlockSizes, RunOptions
 from attncli.engine.run import run
 from attncli.ops.rules import OnlineNormalizer
@@ -38,10 +39,89 @@ def sharp_softmax(restored_registry: None) -> None:
 
 @pytest.mark.usefixtures("sharp_softmax")
 @pytest.mark.parametrize("sharpness", [1.0, 2.5, 0.3, 40.0])
-def test_an_exponential_normalizer_may_call_its_parameter_what_it_likes(sharpness: float) -> None:
+def test_the_parameter_of_an_exponential_normalizer_may_have_any_name(sharpness: float) -> None:
     keys = {"query": normal(5, 4), "key": normal(7, 4), "value": normal(7, 3), "causal": True}
     keys["normalize"] = {"sharp_softmax": {"sharpness": sharpness}}
     one = problem(**keys)
     options = RunOptions("serial", sizes=BlockSizes(dense_cells=0))
-    whole, in_blocks = dense_trace(one)["output"].value, run(one, ("output",), options=options).output
-    np.testing.assert_allclose(in_blocks, whole, rtol=1e-12, atol=1e-13)
+    dense, in_blocks = dense_trace(one)["output"].value, run(one, ("output",), options=options).output
+    np.testing.assert_allclose(in_blocks, dense, rtol=1e-12, atol=1e-13)
+
+
+IN_BLOCKS = RunOptions("serial", sizes=BlockSizes(dense_cells=0, rows=2, masked_rows=2, tile_cells=6, row_cells=14))
+PAIRS = "query_positions[n], key_positions[m] -> [n m]"
+EXAMPLE = {"query_positions": [0], "key_positions": [0], "gives": [[0]]}
+HEADS = {"query": normal(2, 6, 5, 4), "key": normal(2, 2, 7, 4), "value": normal(2, 2, 7, 3)}
+
+
+@pytest.mark.usefixtures("restored_registry")
+@pytest.mark.parametrize("normalize", ["softmax", "sparsemax"], ids=["tiles", "whole rows"])
+def test_a_position_of_ones_own_may_compute_with_the_number_of_heads(normalize: str) -> None:
+    """In blocks too it gets the number of all heads, and not of those that a block happens to have."""
+
+    @attncli.position(
+        formula="−|pᵢ − j| / (h + 1)", shapes=PAIRS, source="this test", example=EXAMPLE, acts_on="scores"
+    )
+    def slower(query_positions: np.ndarray, key_positions: np.ndarray, heads: int | None = None) -> np.ndarray:
+        """Each head falls more slowly with the distance than the one before."""
+        distance = abs(query_positions[..., :, None] - key_positions)
+        return -distance / np.arange(1, heads + 1).reshape(-1, 1, 1) if heads else -distance
+
+    one = problem(**HEADS, position="slower", normalize=normalize)
+    whole = dense_trace(one)
+    expected = -abs(np.arange(5)[:, None] - np.arange(7)) / np.arange(1, 7).reshape(6, 1, 1)
+    np.testing.assert_allclose(whole["position_bias"].value, expected)
+    np.testing.assert_allclose(run(one, ("output",), options=IN_BLOCKS).output, whole["output"].value, rtol=1e-12)
+
+
+@pytest.mark.usefixtures("restored_registry")
+def test_a_position_of_ones_own_need_not_take_the_number_of_heads() -> None:
+    @attncli.position(formula="−(pᵢ − j)²", shapes=PAIRS, source="this test", example=EXAMPLE, acts_on="scores")
+    def squared(query_positions: np.ndarray, key_positions: np.ndarray) -> np.ndarray:
+        """The squared distance, negative."""
+        return -((query_positions[..., :, None] - key_positions) ** 2)
+
+    one = problem(**HEADS, position="squared")
+    whole = dense_trace(one)
+    assert whole["position_bias"].axes == ("n", "m")
+    np.testing.assert_array_equal(whole["position_bias"].value, -((np.arange(5)[:, None] - np.arange(7)) ** 2))
+    np.testing.assert_allclose(run(one, ("output",), options=IN_BLOCKS).output, whole["output"].value, rtol=1e-12)
+
+
+@pytest.mark.usefixtures("restored_registry")
+@pytest.mark.parametrize("options", [RunOptions(), IN_BLOCKS], ids=["whole", "blocks"])
+def test_an_operator_of_ones_own_that_fails_is_named(options: RunOptions) -> None:
+    @attncli.score(formula="0", shapes="query[n d], key[m d] -> [n m]", source="this test", example={"gives": [[0]]})
+    def fails(query: np.ndarray, key: np.ndarray) -> np.ndarray:
+        """Fails."""
+        raise ZeroDivisionError("not today")
+
+    message = r"score fails: its function failed \(ZeroDivisionError: not today\); mend it: it is in .*own_operators"
+    with pytest.raises(AttnError, match=message):
+        run(problem(**HEADS, score="fails"), options=options)
+
+
+@pytest.mark.usefixtures("restored_registry")
+@pytest.mark.parametrize("options", [RunOptions(), IN_BLOCKS], ids=["whole", "blocks"])
+def test_a_mask_of_ones_own_returns_truths_and_nothing_else(options: RunOptions) -> None:
+    """A mask of 0 and −∞, to be added, would hide what it should show."""
+
+    @attncli.mask(formula="0 or −∞", shapes=PAIRS, source="this test", example=EXAMPLE)
+    def additive_mask(query_positions: np.ndarray, key_positions: np.ndarray) -> np.ndarray:
+        """0 where the query may attend, −∞ elsewhere."""
+        return np.where(key_positions <= query_positions[..., :, None], 0, -np.inf)
+
+    message = r"mask additive_mask: its function returned 2 axes of float64; expected true and false with the axes"
+    with pytest.raises(AttnError, match=message):
+        run(problem(**HEADS, mask="additive_mask"), ("output",), options=options)
+
+
+@pytest.mark.usefixtures("restored_registry")
+def test_a_result_with_other_axes_than_its_kind_has_is_refused() -> None:
+    @attncli.score(formula="0", shapes="query[n d], key[m d] -> [n m]", source="this test", example={"gives": [[0]]})
+    def flat(query: np.ndarray, key: np.ndarray) -> np.ndarray:
+        """One number for each query."""
+        return query.sum(axis=-1)
+
+    with pytest.raises(AttnError, match=r"score flat: its function returned 3 axes of float64; expected real numbers"):
+        run(problem(**HEADS, score="flat"))

@@ -1,4 +1,4 @@
-"""A Problem from files and options."""
+"""Problems from files and options: every key, labels, paths, and options that override."""
 
 from pathlib import Path
 from typing import Any
@@ -83,7 +83,7 @@ def test_every_key_is_read(tmp_path: Path) -> None:
     assert read == set(FIELDS)
 
 
-def test_a_problem_says_what_its_file_says(tmp_path: Path) -> None:
+def test_a_problem_has_the_values_of_its_file(tmp_path: Path) -> None:
     problem = attncli.load(write_file(tmp_path, EVERY_KEY))
     assert problem.tokens == ("the", "3", "no")
     assert problem.query_labels == ("how", "why")
@@ -98,7 +98,7 @@ def test_a_problem_says_what_its_file_says(tmp_path: Path) -> None:
     assert problem.w_k.tolist() == np.eye(4).tolist()
 
 
-def test_json_says_the_same_as_yaml(tmp_path: Path) -> None:
+def test_a_problem_in_json_equals_that_in_yaml(tmp_path: Path) -> None:
     text = '{"tokens": ["a", "b"], "embeddings": [[1, 2], [3, 4]], "score": {"gaussian": {"sigma": 2}}}'
     as_json = attncli.load(write_file(tmp_path, text, "p.json"))
     as_yaml = attncli.load(write_file(tmp_path, text, "p.yaml"))
@@ -117,7 +117,7 @@ def test_paths_are_relative_to_the_file_that_names_them(tmp_path: Path) -> None:
     assert problem.key_labels == ("a", "b")
 
 
-def test_an_option_wins_over_the_file(tmp_path: Path) -> None:
+def test_an_option_overrides_the_file(tmp_path: Path) -> None:
     document = read_document(write_file(tmp_path, "embeddings: [[1, 2]]\nscore: dot\ntokens: [a]\n"))
     problem = assemble(document | options(score="euclidean", embeddings="[[5, 6], [7, 8]]", tokens=["x", "y"]))
     assert problem.score.record.name == "euclidean"
@@ -126,7 +126,7 @@ def test_an_option_wins_over_the_file(tmp_path: Path) -> None:
     assert problem.key_labels == ("x", "y")
 
 
-def test_labels_of_a_newer_table_win_over_older_tokens(tmp_path: Path) -> None:
+def test_labels_of_an_option_override_tokens_of_the_file(tmp_path: Path) -> None:
     table = write_file(tmp_path, "x,1,2\ny,3,4\n", "x.csv")
     document = read_document(write_file(tmp_path, f"embeddings: {table}\ntokens: [a, b]\n"))
     assert assemble(document).key_labels == ("a", "b")
@@ -143,7 +143,7 @@ def test_labels_of_a_newer_table_win_over_older_tokens(tmp_path: Path) -> None:
         ("embeddings: x.csv\nquery_embeddings: y.csv\nquery_tokens: [e, f]", ("a", "b"), ("e", "f")),
     ],
 )
-def test_labels_beside_a_matrix_name_its_rows(
+def test_labels_in_a_table_name_its_rows(
     keys: str, key_labels: tuple[str, ...], query_labels: tuple[str, ...], tmp_path: Path
 ) -> None:
     write_file(tmp_path, "a,1,2\nb,3,4\n", "x.csv")
@@ -152,7 +152,7 @@ def test_labels_beside_a_matrix_name_its_rows(
     assert (problem.key_labels, problem.query_labels) == (key_labels, query_labels)
 
 
-def test_the_path_of_an_option_is_relative_to_where_one_stands(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_path_of_an_option_is_relative_to_the_current_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "in").mkdir()
     write_file(tmp_path / "in", "5,6\n", "x.csv")
     write_file(tmp_path, "1,2\n", "x.csv")
@@ -170,7 +170,7 @@ def test_a_wrong_option_is_named_as_it_is_typed() -> None:
         assemble(options(embeddings="[[1, 2]]", b_q="[1, x]"))
 
 
-def test_a_vector_may_stand_in_a_row_or_a_column(tmp_path: Path) -> None:
+def test_a_vector_may_be_a_row_or_a_column_of_a_table(tmp_path: Path) -> None:
     row, column = write_file(tmp_path, "1,2\n", "r.csv"), write_file(tmp_path, "1\n2\n", "c.csv")
     for table in (row, column):
         problem = assemble(options(embeddings="[[1, 2]]", b_q=table))
@@ -192,9 +192,9 @@ def test_keys_have_names(text: str, labels: tuple[str, ...], tmp_path: Path) -> 
     assert attncli.load(write_file(tmp_path, text)).key_labels == labels
 
 
-def test_what_is_said_of_a_worked_example_is_no_part_of_the_problem(tmp_path: Path) -> None:
-    told = "title: x\nabout: y\nsource: z\nexpected: {output: [[1]]}\nparts: []\ntogether: output\nembeddings: [[1]]\n"
-    assert isinstance(attncli.load(write_file(tmp_path, told)), attncli.Problem)
+def test_keys_of_worked_examples_are_ignored(tmp_path: Path) -> None:
+    text = "title: x\nabout: y\nsource: z\nexpected: {output: [[1]]}\nparts: []\ntogether: output\nembeddings: [[1]]\n"
+    assert isinstance(attncli.load(write_file(tmp_path, text)), attncli.Problem)
 
 
 @pytest.mark.parametrize(
@@ -214,6 +214,6 @@ def test_a_mask_is_a_table_or_an_operator(text: str, keys: dict[str, Any], tmp_p
     np.testing.assert_array_equal(by_file.compute().weights, attncli.Problem(query=x, key=x, **keys).compute().weights)
 
 
-def test_a_word_that_is_no_mask_names_files_and_masks() -> None:
+def test_an_unknown_mask_suggests_the_nearest() -> None:
     with pytest.raises(AttnError, match=r"^--mask: unknown file or mask 'causl'; did you mean 'causal'"):
         assemble(options(query="[[1]]", key="[[1]]", mask="causl"))

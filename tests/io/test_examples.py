@@ -1,4 +1,4 @@
-"""Worked examples: their parts are read, and their options say the same as their keys."""
+"""Worked examples: their parts, and the options that equal the keys of a part."""
 
 from pathlib import Path
 
@@ -10,7 +10,7 @@ from attncli.io import examples
 BASE = "embeddings: [[1, 0], [0, 1]]\n"
 
 
-def told(tmp_path: Path, text: str) -> examples.Example:
+def load_example(tmp_path: Path, text: str) -> examples.Example:
     path = tmp_path / "e.yaml"
     path.write_text(BASE + text)
     return examples.load(str(path))
@@ -22,7 +22,7 @@ def test_the_tutorial_comes_first() -> None:
 
 
 @pytest.mark.parametrize("name", examples.names())
-def test_an_example_that_ships_is_whole(name: str) -> None:
+def test_an_example_of_the_package_is_complete(name: str) -> None:
     example = examples.load(name)
     assert example.title
     assert example.about.endswith(".\n") or example.about.endswith(")\n")
@@ -31,12 +31,12 @@ def test_an_example_that_ships_is_whole(name: str) -> None:
 
 
 def test_a_file_without_parts_is_one_part(tmp_path: Path) -> None:
-    example = told(tmp_path, "expected: {weights: [[1, 0], [0, 1]]}\n")
+    example = load_example(tmp_path, "expected: {weights: [[1, 0], [0, 1]]}\n")
     assert [part.expected["weights"].tolist() for part in example.parts] == [[[1, 0], [0, 1]]]
 
 
 def test_a_parts_keys_become_options(tmp_path: Path) -> None:
-    example = told(
+    example = load_example(
         tmp_path,
         "parts:\n"
         "  - {title: a, only: [token_1], show: [weights], normalize: {topk: {k: 1}}}\n"
@@ -59,9 +59,9 @@ def test_a_parts_keys_become_options(tmp_path: Path) -> None:
         ("parts:\n  - {title: a, expected: {weights: [[yes]]}}\n", "part 'a', expected, weights, row 1, number 1"),
     ],
 )
-def test_what_is_no_example_says_where(text: str, message: str, tmp_path: Path) -> None:
+def test_an_error_in_an_example_has_its_part_and_key(text: str, message: str, tmp_path: Path) -> None:
     with pytest.raises(AttnError) as caught:
-        told(tmp_path, text)
+        load_example(tmp_path, text)
     assert message in str(caught.value)
     assert "e.yaml" in str(caught.value)
 

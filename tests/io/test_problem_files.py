@@ -1,4 +1,4 @@
-"""What is no problem is an error of one line that names its place."""
+"""Files that are no problems: errors of one line with file, line and key."""
 
 from pathlib import Path
 
@@ -56,12 +56,12 @@ REFUSED = {
 
 
 @pytest.mark.parametrize(("text", "message"), REFUSED.values(), ids=REFUSED)
-def test_what_is_no_problem_is_one_line_that_names_its_place(text: str, message: str, tmp_path: Path) -> None:
+def test_an_error_in_a_problem_file_has_its_file_line_and_key(text: str, message: str, tmp_path: Path) -> None:
     with pytest.raises(AttnError) as caught:
         attncli.load(write_file(tmp_path, text))
-    said = str(caught.value).replace(f"{tmp_path}/", "")
-    assert said.startswith(message)
-    assert "\n" not in said
+    shown = str(caught.value).replace(f"{tmp_path}/", "")
+    assert shown.startswith(message)
+    assert "\n" not in shown
 
 
 @pytest.mark.parametrize(
@@ -73,13 +73,13 @@ def test_what_is_no_problem_is_one_line_that_names_its_place(text: str, message:
         ("no.npz", "no.npz: there is no such file"),
     ],
 )
-def test_a_file_that_is_no_problem_is_named(name: str, message: str) -> None:
+def test_a_file_of_another_format_is_an_error(name: str, message: str) -> None:
     with pytest.raises(AttnError) as caught:
         attncli.load(name)
     assert str(caught.value) == message
 
 
-def test_a_checkpoint_is_no_problem_and_its_entries_have_a_place(tmp_path: Path) -> None:
+def test_a_checkpoint_given_as_a_problem_is_an_error_with_a_hint(tmp_path: Path) -> None:
     np.savez(tmp_path / "m.npz", **{"layer.0.weight": np.eye(2)})
     with pytest.raises(AttnError) as caught:
         attncli.load(tmp_path / "m.npz")
@@ -90,7 +90,7 @@ def test_a_checkpoint_is_no_problem_and_its_entries_have_a_place(tmp_path: Path)
 
 
 @pytest.mark.parametrize("name", ["a\0b.yaml", "~no-such-user/p.yaml"])
-def test_a_path_that_leads_nowhere_is_an_error_of_one_line(name: str) -> None:
+def test_an_invalid_path_is_an_error(name: str) -> None:
     with pytest.raises(AttnError) as caught:
         attncli.load(name)
     assert name.rpartition("\0")[2] in str(caught.value)

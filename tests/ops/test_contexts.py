@@ -1,4 +1,4 @@
-"""Contexts, against loops written from their definitions, and the laws they keep."""
+"""Contexts, against loops that follow their definitions, and their laws."""
 
 import math
 from collections import Counter
@@ -85,7 +85,7 @@ def test_a_key_of_weight_zero_is_as_if_it_were_not_there(name: str) -> None:
 
 @pytest.mark.parametrize("weight", [math.inf, -2.0, 0.0])
 @pytest.mark.parametrize("unsound", [math.inf, math.nan])
-def test_one_batch_item_takes_nothing_of_another(weight: float, unsound: float) -> None:
+def test_batch_items_do_not_affect_each_other(weight: float, unsound: float) -> None:
     weights, value = normal(2, 3, N, M), normal(2, 1, M, E)
     weights[0, 1, :, 2], value[1, 0, 2] = weight, unsound
     with np.errstate(invalid="ignore"):  # a product of NumPy's may say so of infinity

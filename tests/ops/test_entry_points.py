@@ -11,7 +11,7 @@ import pytest
 
 ROOT = Path(__file__).parents[2]
 PACKAGE = '''
-"""Operators of somebody's own."""
+"""Operators of another package."""
 
 from pathlib import Path
 from typing import Annotated
@@ -20,7 +20,7 @@ import numpy as np
 
 from attncli import Factorization, OnlineNormalizer, Range, normalizer, position, score
 
-Path("imported").touch()  # where the tests look whether it was
+Path("imported").touch()  # a file that tells the tests of the import
 
 
 def doubled_by_hand(write, query, key, result, *, times):
@@ -73,7 +73,7 @@ def decay(query_positions, key_positions, heads=None, *, rate: float = 0.25):
     return bias if heads is None else np.broadcast_to(bias, (*bias.shape[:-2], heads, *bias.shape[-2:]))
 '''
 MASKS = '''
-"""A mask of somebody's own."""
+"""A mask of another package."""
 
 import attncli
 
@@ -160,7 +160,7 @@ def attn(run: Run, *words: str) -> str:
 
 
 @pytest.mark.slow
-def test_own_operators_are_listed_after_those_of_the_package_and_shown(run: Run) -> None:
+def test_operators_of_a_package_are_listed_last_and_shown(run: Run) -> None:
     listed = attn(run, "list")
     for name in ("multiple", "sharp", "decay", "strided"):
         assert re.search(rf"^ {name} ", listed, re.MULTILINE)
@@ -171,7 +171,7 @@ def test_own_operators_are_listed_after_those_of_the_package_and_shown(run: Run)
 
 
 @pytest.mark.slow
-def test_own_operators_work_in_a_file_and_are_explained(run: Run) -> None:
+def test_operators_of_a_package_work_in_a_file_and_are_explained(run: Run) -> None:
     explained = attn(run, "compute", "own.yaml", "--explain")
     assert "sᵢⱼ = t qᵢ·kⱼ" in explained
     assert "times = 3" in explained
@@ -180,20 +180,20 @@ def test_own_operators_work_in_a_file_and_are_explained(run: Run) -> None:
     assert re.search(r"^  3·\d = \d$", explained, re.MULTILINE)
 
 
-def test_an_own_mask_is_a_mask_of_the_file_with_its_picture(run: Run, tmp_path: Path) -> None:
+def test_a_mask_of_a_package_works_in_a_file_and_its_picture(run: Run, tmp_path: Path) -> None:
     (tmp_path / "own.yaml").write_text(f"{PROBLEM}mask: strided:step=2\ncausal: true\n", encoding="utf-8")
     explained = attn(run, "compute", "own.yaml", "--explain")
     assert "● visible: 4   □ strided: 4   ▷ after the query (causal): 1" in explained
 
 
 @pytest.mark.slow
-def test_own_operators_compute_in_blocks_what_they_compute_whole(run: Run) -> None:
+def test_operators_of_a_package_in_blocks_agree_with_dense(run: Run) -> None:
     ran = run("-c", IN_BLOCKS)
     assert (ran.stdout, ran.stderr) == ("True True\n", "")
 
 
 @pytest.mark.slow
-def test_packages_are_imported_only_for_lists_completion_and_names_that_are_not_known(run: Run, tmp_path: Path) -> None:
+def test_packages_are_imported_only_for_lists_completion_and_unknown_names(run: Run, tmp_path: Path) -> None:
     imported = tmp_path / "imported"
     table = ["--embeddings", "[[1, 2], [3, 4]]", "--score", "gaussian:sigma=2", "--normalize", "sparsemax"]
     for words in (["compute", *table], ["compute", *table, "--w-q", "randint", "--seed", "1"], ["compute", "--help"]):
@@ -205,14 +205,16 @@ def test_packages_are_imported_only_for_lists_completion_and_names_that_are_not_
 
 
 @pytest.mark.slow
-def test_a_package_that_fails_is_named_where_its_operators_are_wanted_and_nowhere_else(tmp_path: Path) -> None:
+def test_a_package_that_fails_to_import_is_named_only_where_operators_are_listed(tmp_path: Path) -> None:
     site = tmp_path / "site"
     site.mkdir()
     install(site, {"own_operators": "raise ValueError('not today')"}, "[attncli.operators]\nmine = own_operators\n")
     run = runner(site, tmp_path)
     ran = run("-m", "attncli", "list")
-    assert (ran.returncode, ran.stdout) == (2, "")
+    assert ran.returncode == 0
+    assert ran.stdout.startswith("scores\n")
     assert ran.stderr == (
-        "attn: package own_operators: its operators can't be loaded (ValueError: not today); mend or uninstall it\n"
+        "attn: warning: package own_operators: its operators can't be loaded (ValueError: not today);"
+        " mend or uninstall it\n"
     )
     attn(run, "compute", "--embeddings", "[[1, 2], [3, 4]]")

@@ -1,4 +1,4 @@
-"""Generators: the streams of NumPy, called by hand, and the shapes of distributions."""
+"""Generators: NumPy's streams called directly, and the variances of distributions."""
 
 import math
 
@@ -50,7 +50,7 @@ def test_xavier_numbers_have_the_spread_of_glorot_and_bengio(gain: float) -> Non
     assert 0.999 * limit < abs(uniform).max() <= limit
 
 
-def test_what_follows_a_rule_needs_no_stream() -> None:
+def test_constants_and_the_identity_need_no_stream() -> None:
     assert GENERATORS["identity"].function(None, (2, 3)).tolist() == [[1, 0, 0], [0, 1, 0]]
     assert GENERATORS["zeros"].function(None, (1, 2)).tolist() == [[0, 0]]
     assert GENERATORS["ones"].function(None, (2,)).tolist() == [1, 1]

@@ -14,16 +14,17 @@ from attncli.base.arithmetic import ArithmeticWriter
 from attncli.ops import operators
 from attncli.ops.records import OperatorRecord
 from attncli.ops.rules import KeyBounds, OnlineNormalizer
+from tests.equations import DECIMALS, assert_equations_hold
 from tests.ops.values import (
     RECORDS,
     WITH_ARRAYS,
     arguments,
     length,
+    numbers_in_range,
     off_default,
     parameters_off_default,
     random_numbers,
     required,
-    several,
 )
 
 
@@ -54,7 +55,7 @@ def compute(record: OperatorRecord, seed: int = 0, **given: Any) -> np.ndarray:
 
 
 @every
-def test_a_record_says_everything_that_is_said_of_an_operator(record: OperatorRecord) -> None:
+def test_a_record_has_its_fields_and_hangs_on_its_function(record: OperatorRecord) -> None:
     assert record.formula
     assert record.source
     assert record.example
@@ -111,7 +112,7 @@ def test_every_parameter_makes_a_difference(record: OperatorRecord) -> None:
     plain = record.function(**arguments(record), **base)
     for parameter in record.parameters:
         is_number = parameter.kind in ("number", "integer")
-        values = several(parameter) if is_number else [off_default(parameter, seed=1)]
+        values = numbers_in_range(parameter) if is_number else [off_default(parameter, seed=1)]
         changed = (record.function(**arguments(record), **{**base, parameter.name: value}) for value in values)
         assert any(not np.array_equal(result, plain) for result in changed), parameter.name
 
@@ -135,14 +136,14 @@ def test_axes_before_those_of_the_record_are_carried_along(record: OperatorRecor
 
 @of_kind("score", "normalize", "context", "qk_norm")
 @pytest.mark.parametrize("dtype", ["float32", "longdouble"])
-def test_the_type_of_the_inputs_stays(record: OperatorRecord, dtype: str) -> None:
+def test_the_result_has_the_dtype_of_the_inputs(record: OperatorRecord, dtype: str) -> None:
     given = {**arguments(record), **parameters_off_default(record)}
     typed = {name: value.astype(dtype) if isinstance(value, np.ndarray) else value for name, value in given.items()}
     assert record.function(**typed).dtype == dtype
 
 
 @every_with_arrays
-def test_its_arguments_stay_as_they_are(record: OperatorRecord) -> None:
+def test_the_arguments_are_not_changed(record: OperatorRecord) -> None:
     given, fresh = arguments(record), arguments(record)
     record.function(**given, **parameters_off_default(record))
     for name, value in given.items():
@@ -151,15 +152,15 @@ def test_its_arguments_stay_as_they_are(record: OperatorRecord) -> None:
 
 @with_field("inner")
 def test_every_inner_quantity_passes_the_tap_with_the_axes_of_its_record(record: OperatorRecord) -> None:
-    heard: dict[str, tuple[int, ...]] = {}
+    shapes: dict[str, tuple[int, ...]] = {}
 
     def tap(name: str, value: np.ndarray) -> np.ndarray:
-        heard[name] = value.shape
+        shapes[name] = value.shape
         return value
 
     tapped = compute(record, tap=tap)
     np.testing.assert_array_equal(tapped, compute(record))
-    assert heard == {inner.name: tuple(map(length, inner.axes)) for inner in record.inner}
+    assert shapes == {inner.name: tuple(map(length, inner.axes)) for inner in record.inner}
 
 
 def cell(record: OperatorRecord, values: dict[str, Any], row: int, column: int) -> dict[str, Any]:
@@ -187,7 +188,7 @@ def test_a_cell_is_worked_out_by_hand_to_the_number_that_is_computed(record: Ope
         index = tuple(
             min(at[x], size - 1) if x in at else slice(None) for x, size in zip(letters, result.shape, strict=True)
         )
-        write = ArithmeticWriter(6, "query", "key", row, column)
+        write = ArithmeticWriter(DECIMALS, "query", "key", row, column)
         number = result[index]
         lines = record.by_hand(write, **cell(record, given, row, column), result=number)
         assert lines
@@ -197,6 +198,9 @@ def test_a_cell_is_worked_out_by_hand_to_the_number_that_is_computed(record: Ope
             continue
         parts = [number, *np.atleast_1d(number)]  # a vector, or one number of it
         assert any(lines[-1].endswith(write(part)) for part in parts), lines
+        for line in lines:
+            if "…" not in line:  # of a long vector the middle is omitted
+                assert_equations_hold([line])
 
 
 # Scores
@@ -216,6 +220,7 @@ def test_a_score_is_a_multiple_of_its_unscaled_one(record: OperatorRecord) -> No
     unscaled = operators("score")[str(record.unscaled)]
     ratio = compute(record) / unscaled.function(**arguments(record), **parameters_off_default(record))
     np.testing.assert_allclose(ratio, ratio.flat[0], rtol=1e-12)
+    assert not np.isclose(ratio.flat[0], 1)
 
 
 # Normalizers
@@ -234,7 +239,7 @@ def scores_with_masked_keys(seed: int, rows: int = 4, keys: int = 9) -> np.ndarr
 def normalize_online(
     scores: np.ndarray, tiles: Sequence[int], rule: OnlineNormalizer, parameters: dict[str, Any]
 ) -> np.ndarray:
-    """The weights, tile by tile, as `OnlineNormalizer` says; `tiles` are where one ends and the next begins."""
+    """The weights, tile by tile, as `OnlineNormalizer` describes; `tiles` are the boundaries between them."""
     weights = np.zeros_like(scores)
     running_max = np.full((len(scores), 1), rule.min_running_max)
     denominator = np.zeros((len(scores), 1))
@@ -271,7 +276,7 @@ def test_a_normalizer_is_its_online_form_for_any_tiles(record: OperatorRecord, s
 
 
 @with_field("online")
-def test_numerators_that_may_not_cancel_are_not_negative(record: OperatorRecord) -> None:
+def test_numerators_are_not_negative_unless_they_may_cancel(record: OperatorRecord) -> None:
     assert record.online is not None
     scores = random_numbers(("n", "m"))
     running_max = np.maximum(scores.max(axis=-1, keepdims=True), record.online.min_running_max)
@@ -302,7 +307,7 @@ def test_rows_of_a_distribution_are_not_negative_and_sum_to_one(record: Operator
 
 
 @of_kind("normalize")
-def test_a_masked_key_weighs_nothing_and_is_as_a_removed_one(record: OperatorRecord) -> None:
+def test_a_masked_key_has_weight_0_and_equals_a_removed_key(record: OperatorRecord) -> None:
     scores, parameters = random_numbers(("n", "e")), parameters_off_default(record)
     masked = np.arange(scores.shape[-1]) % 4 == 1
     weights = record.function(np.where(masked, -np.inf, scores), **parameters)
@@ -311,14 +316,14 @@ def test_a_masked_key_weighs_nothing_and_is_as_a_removed_one(record: OperatorRec
 
 
 @of_kind("normalize")
-def test_a_row_of_masked_keys_weighs_nothing(record: OperatorRecord) -> None:
+def test_a_row_of_masked_keys_has_weights_0(record: OperatorRecord) -> None:
     assert not record.function(np.full((2, 5), -np.inf), **parameters_off_default(record)).any()
 
 
 # Contexts
 
 
-@with_field("is_linear")
+@with_field("is_weighted_sum")
 def test_a_linear_context_is_the_product_of_weights_and_values(record: OperatorRecord) -> None:
     given = arguments(record)
     np.testing.assert_allclose(compute(record), given["weights"] @ given["value"], rtol=1e-12, atol=1e-14)
@@ -350,7 +355,7 @@ def test_a_derived_array_is_what_the_operator_computes_without_it(record: Operat
         np.testing.assert_array_equal(record.function(**arguments(record), **given, **{name: array}), without)
 
 
-def test_every_position_says_what_it_acts_on() -> None:
+def test_every_position_record_has_what_it_acts_on() -> None:
     assert all(record.acts_on is not None for record in operators("position").values())
 
 
@@ -367,14 +372,14 @@ def assert_bounds(visible: np.ndarray, bounds: KeyBounds) -> None:
 
 @with_field("key_bounds")
 @given(seeds)
-def test_key_bounds_are_true_of_the_mask(record: OperatorRecord, seed: int) -> None:
+def test_key_bounds_agree_with_the_mask(record: OperatorRecord, seed: int) -> None:
     given = {**arguments(record, seed), **parameters_off_default(record)}
     assert record.key_bounds is not None
     assert_bounds(record.function(**given), record.key_bounds(**given))
 
 
 @of_kind("mask")
-def test_a_mask_is_boolean_and_the_same_for_a_part_of_the_queries_and_keys(record: OperatorRecord) -> None:
+def test_a_mask_of_a_block_is_the_block_of_the_mask(record: OperatorRecord) -> None:
     given, parameters = arguments(record), parameters_off_default(record)
     whole = record.function(**given, **parameters)
     assert whole.dtype == bool
@@ -397,7 +402,7 @@ def test_masks_of_the_package_have_signs_and_bounds(record: OperatorRecord) -> N
 
 @of_kind("generator")
 @pytest.mark.parametrize("shape", [(5,), (5, 7), (2, 3, 5)])
-def test_a_generator_makes_the_shape_that_is_asked_for(record: OperatorRecord, shape: tuple[int, ...]) -> None:
+def test_a_generator_makes_the_requested_shape(record: OperatorRecord, shape: tuple[int, ...]) -> None:
     if record.name == "identity" and len(shape) == 3:
         return  # of a matrix, or of ones
     drawn = [

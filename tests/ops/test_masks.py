@@ -1,4 +1,4 @@
-"""Masks: who may be attended, by rules on indices."""
+"""Masks: which keys are visible, as rules on indices."""
 
 import math
 
@@ -10,62 +10,62 @@ from attncli.ops.masks import and_masks, apply_mask, bias, causal, key_lengths, 
 from attncli.ops.tables import table_cells
 
 N, M = 5, 7
-ROWS, FIELDS = np.arange(N), np.arange(M)
+ROWS, KEYS = np.arange(N), np.arange(M)
 INFINITE = math.inf
 
 
-def test_every_mask_has_its_statement_here() -> None:
+def test_every_mask_is_tested_here() -> None:
     assert set(operators("mask")) == {"mask", "bias", "causal", "window", "key_lengths"}
 
 
 @pytest.mark.parametrize("first", [-2, 0, 3])
 def test_a_causal_query_sees_no_key_after_its_position(first: int) -> None:
-    visible = causal(ROWS + first, FIELDS)
+    visible = causal(ROWS + first, KEYS)
     assert [[j for j in range(M) if visible[i, j]] for i in range(N)] == [
         list(range(min(i + first + 1, M))) for i in range(N)
     ]
 
 
-def test_causal_attention_of_the_whole_is_a_lower_triangle() -> None:
-    np.testing.assert_array_equal(causal(FIELDS, FIELDS), np.tri(M, dtype=bool))
+def test_a_causal_mask_is_a_lower_triangle() -> None:
+    np.testing.assert_array_equal(causal(KEYS, KEYS), np.tri(M, dtype=bool))
 
 
 @pytest.mark.parametrize(
-    ("left", "right", "seen"),
+    ("left", "right", "visible_keys"),
     [(1, 0, [2, 3]), (0, 0, [3]), (INFINITE, 1, [0, 1, 2, 3, 4]), (2, INFINITE, [1, 2, 3, 4, 5, 6])],
 )
-def test_a_window_has_so_many_keys_on_either_side(left: float, right: float, seen: list[int]) -> None:
-    assert np.flatnonzero(window(np.array([3]), FIELDS, left=left, right=right)[0]).tolist() == seen
+def test_a_window_has_so_many_keys_on_either_side(left: float, right: float, visible_keys: list[int]) -> None:
+    assert np.flatnonzero(window(np.array([3]), KEYS, left=left, right=right)[0]).tolist() == visible_keys
 
 
 def test_a_window_of_no_limits_hides_nothing() -> None:
-    assert window(ROWS, FIELDS, left=INFINITE, right=INFINITE).all()
+    assert window(ROWS, KEYS, left=INFINITE, right=INFINITE).all()
 
 
 @pytest.mark.parametrize("axes", [(), (2,), (2, 1)])
 def test_keys_beyond_their_items_length_are_padding(axes: tuple[int, ...]) -> None:
     lengths = np.array([4, 0])[: math.prod(axes)].reshape(axes)
-    visible = key_lengths(FIELDS, lengths)
+    visible = key_lengths(KEYS, lengths)
     assert visible.shape == (*axes, 1, M)
     assert visible.sum(axis=-1).ravel().tolist() == lengths.ravel().tolist()
 
 
-def test_a_mask_serves_any_rows_and_keys_by_their_indices() -> None:
+def test_a_mask_is_indexed_by_rows_and_keys() -> None:
     table = np.random.default_rng(0).random((2, N, M)) < 0.5
-    np.testing.assert_array_equal(mask_(table, ROWS, FIELDS), table)
+    np.testing.assert_array_equal(mask_(table, ROWS, KEYS), table)
     rows, keys = np.array([3, 1]), np.array([6, 0, 2])
     np.testing.assert_array_equal(mask_(table, rows, keys), table[:, rows][:, :, keys])
 
 
-def test_one_row_of_a_mask_serves_every_query() -> None:
+def test_one_row_of_a_mask_is_broadcast_to_every_query() -> None:
     table = np.array([[True, False, True]])
     assert mask_(table, ROWS, np.arange(3)).tolist() == [[True, False, True]] * N
 
 
-def test_columns_that_a_mask_or_a_bias_lacks_are_hidden() -> None:
-    assert mask_(np.ones((N, 3), dtype=bool), ROWS, FIELDS).sum(axis=-1).tolist() == [3] * N
-    assert bias(np.zeros((N, 3)), ROWS, FIELDS).sum(axis=-1).tolist() == [3] * N
-    assert table_cells(np.zeros((1, 1)), ROWS[:1], FIELDS, fill=-9).tolist() == [[0, *[-9] * (M - 1)]]
+def test_missing_columns_of_a_mask_or_a_bias_are_masked() -> None:
+    assert mask_(np.ones((N, 3), dtype=bool), ROWS, KEYS).sum(axis=-1).tolist() == [3] * N
+    assert bias(np.zeros((N, 3)), ROWS, KEYS).sum(axis=-1).tolist() == [3] * N
+    assert table_cells(np.zeros((1, 1)), ROWS[:1], KEYS, fill=-9).tolist() == [[0, *[-9] * (M - 1)]]
 
 
 def test_a_bias_hides_where_it_is_minus_infinity_and_nowhere_else() -> None:
@@ -74,12 +74,12 @@ def test_a_bias_hides_where_it_is_minus_infinity_and_nowhere_else() -> None:
     ]
 
 
-def test_what_one_rule_hides_is_hidden() -> None:
-    visible = and_masks(causal=causal(FIELDS, FIELDS), window=window(FIELDS, FIELDS, left=1, right=INFINITE))
+def test_masks_are_combined_by_and() -> None:
+    visible = and_masks(causal=causal(KEYS, KEYS), window=window(KEYS, KEYS, left=1, right=INFINITE))
     np.testing.assert_array_equal(visible, np.tri(M, dtype=bool) & ~np.tri(M, k=-2, dtype=bool))
 
 
-def test_hidden_scores_are_minus_infinity_whatever_they_were() -> None:
+def test_masked_scores_are_minus_infinity_also_nan_and_infinity() -> None:
     scores = np.array([[np.nan, np.inf, -np.inf, 2.0]], dtype=np.float32)
     hidden = apply_mask(scores, np.array([[False, False, False, True]]))
     assert hidden.tolist() == [[-np.inf, -np.inf, -np.inf, 2]]
@@ -87,7 +87,7 @@ def test_hidden_scores_are_minus_infinity_whatever_they_were() -> None:
 
 
 @pytest.mark.parametrize("size", [1, 2, 3, M, M + 2])
-def test_a_rule_says_of_a_block_what_it_says_of_the_whole(size: int) -> None:
+def test_a_mask_computed_in_blocks_equals_the_whole_mask(size: int) -> None:
     rules = [
         lambda keys: causal(ROWS + 1, keys),
         lambda keys: window(ROWS + 1, keys, left=2, right=1),
@@ -95,5 +95,5 @@ def test_a_rule_says_of_a_block_what_it_says_of_the_whole(size: int) -> None:
         lambda keys: mask_(np.tri(N, 4, dtype=bool), ROWS, keys),
     ]
     for rule in rules:
-        blocks = [rule(FIELDS[start : start + size]) for start in range(0, M, size)]
-        np.testing.assert_array_equal(np.concatenate(blocks, axis=-1), rule(FIELDS))
+        blocks = [rule(KEYS[start : start + size]) for start in range(0, M, size)]
+        np.testing.assert_array_equal(np.concatenate(blocks, axis=-1), rule(KEYS))

@@ -1,4 +1,4 @@
-"""Normalizers, against their definitions one row at a time, against other libraries, and the laws they keep."""
+"""Normalizers, against a second definition of each, one row at a time, and their laws."""
 
 import math
 from collections.abc import Callable
@@ -15,7 +15,7 @@ from attncli.ops.normalizers import softmax, softmax1
 from attncli.ops.sparse_normalizers import entmax, sparsemax
 
 NORMALIZERS = operators("normalize")
-DISTRIBUTIONS = [name for name, entry in NORMALIZERS.items() if entry.is_distribution]
+DISTRIBUTIONS = [name for name, record in NORMALIZERS.items() if record.is_distribution]
 Row = list[float]
 
 
@@ -92,7 +92,7 @@ def test_a_normalizer_is_its_definition(name: str, row: Callable[..., Row], para
 
 
 @pytest.mark.parametrize(("name", "row", "parameters"), CASES)
-def test_a_hidden_key_gets_exactly_zero_and_the_others_what_they_get_without_it(
+def test_a_masked_key_has_weight_0_and_the_others_those_without_it(
     name: str, row: Callable[..., Row], parameters: dict[str, Any]
 ) -> None:
     function = NORMALIZERS[name].function
@@ -104,7 +104,7 @@ def test_a_hidden_key_gets_exactly_zero_and_the_others_what_they_get_without_it(
 
 
 @pytest.mark.parametrize(("name", "row", "parameters"), CASES)
-def test_a_row_of_hidden_keys_becomes_zeros(name: str, row: Callable[..., Row], parameters: dict[str, Any]) -> None:
+def test_a_row_of_masked_keys_becomes_zeros(name: str, row: Callable[..., Row], parameters: dict[str, Any]) -> None:
     scores = np.array([[-np.inf, -np.inf, -np.inf], [1.0, 2.0, 3.0]])
     weights = NORMALIZERS[name].function(scores, **parameters)
     assert weights[0].tolist() == [0, 0, 0]
@@ -138,7 +138,7 @@ def test_a_constant_added_to_a_row_changes_nothing(name: str, row: Row, constant
 
 @pytest.mark.parametrize("name", NORMALIZERS)
 @given(row=ROWS, data=st.data())
-def test_the_order_of_the_keys_is_of_no_importance(name: str, row: Row, data: st.DataObject) -> None:
+def test_permuted_scores_have_permuted_weights(name: str, row: Row, data: st.DataObject) -> None:
     order = data.draw(st.permutations(range(len(row))))
     function, scores = NORMALIZERS[name].function, np.array([row])
     parameters = REQUIRED.get(name, {})

@@ -11,7 +11,7 @@ from attncli.ops.norms import l2, rms
 X = np.array([[3.0, 4, 12], [1, -2, 2]])
 
 
-def test_every_norm_has_its_statement_here() -> None:
+def test_every_norm_is_tested_here() -> None:
     assert set(operators("qk_norm")) == {"l2", "rms"}
 
 

@@ -1,4 +1,4 @@
-"""Biases by distance: published slopes and buckets, and what they do to a table of scores."""
+"""Biases by distance: published slopes and buckets, and how they are added to scores."""
 
 import numpy as np
 import pytest
@@ -6,7 +6,7 @@ import pytest
 from attncli.ops.position_biases import alibi, published_slopes, relative_row, shaw, t5, t5_bucket
 from attncli.ops.tables import add_bias
 
-PLACES = np.arange(5)
+POSITIONS = np.arange(5)
 
 # Press, Smith & Lewis 2022, §3, for 8 heads and for 16; for other counts the list of get_slopes in their code.
 SLOPES = {
@@ -39,9 +39,9 @@ def test_every_head_has_a_slope_of_its_own(heads: int) -> None:
 
 
 def test_alibi_falls_with_the_distance_on_both_sides() -> None:
-    assert alibi(PLACES[1:2], PLACES, slopes=0.5).tolist() == [[-0.5, 0, -0.5, -1, -1.5]]
-    assert alibi(PLACES[:1], PLACES[:2], 8).shape == (8, 1, 2)
-    assert alibi(PLACES[:1], PLACES[:2], 8)[:, 0, 1].tolist() == [-slope for slope in SLOPES[8]]
+    assert alibi(POSITIONS[1:2], POSITIONS, slopes=0.5).tolist() == [[-0.5, 0, -0.5, -1, -1.5]]
+    assert alibi(POSITIONS[:1], POSITIONS[:2], 8).shape == (8, 1, 2)
+    assert alibi(POSITIONS[:1], POSITIONS[:2], 8)[:, 0, 1].tolist() == [-slope for slope in SLOPES[8]]
 
 
 # Distances (key − query) and their buckets, from T5's own function, 32 buckets up to distance 128.
@@ -80,7 +80,7 @@ def test_t5_buckets_are_the_published_ones() -> None:
 
 @pytest.mark.parametrize("buckets", [4, 8, 32, 64])
 @pytest.mark.parametrize("bidirectional", [True, False])
-def test_farther_keys_are_in_later_buckets_and_all_of_them_are_used(buckets: int, bidirectional: bool) -> None:
+def test_buckets_grow_with_the_distance_and_all_are_used(buckets: int, bidirectional: bool) -> None:
     found = t5_bucket(-np.arange(300), buckets, 128, bidirectional)
     assert (np.diff(found) >= 0).all()
     assert found[-1] == (buckets // 2 if bidirectional else buckets) - 1

@@ -16,7 +16,6 @@ from attncli.ops.registration import register
 
 EVERY = [record for kind in kinds() for record in operators(kind).values()]
 STAGES = [record for record in EVERY if record.kind != "generator"]
-named = pytest.mark.parametrize("record", EVERY, ids=lambda record: record.name)
 staged = pytest.mark.parametrize("record", STAGES, ids=lambda record: record.name)
 
 
@@ -32,21 +31,13 @@ def example(record: OperatorRecord) -> dict[str, Any]:
     }
 
 
-@named
-def test_a_record_is_complete(record: OperatorRecord) -> None:
-    assert record.formula
-    assert record.source
-    assert record.summary.endswith(".")
-    assert record.example
-
-
 @staged
-def test_a_records_example_comes_out(record: OperatorRecord) -> None:
+def test_an_example_gives_its_result(record: OperatorRecord) -> None:
     np.testing.assert_allclose(record.function(**example(record)), record.example["gives"], rtol=1e-14, atol=1e-16)
 
 
 @staged
-def test_a_records_letters_are_in_the_legend(record: OperatorRecord) -> None:
+def test_the_letters_of_a_record_are_in_the_legend(record: OperatorRecord) -> None:
     letters = {
         part
         for axes in (*record.shapes.arrays.values(), record.shapes.result)
@@ -57,7 +48,7 @@ def test_a_records_letters_are_in_the_legend(record: OperatorRecord) -> None:
 
 
 @staged
-def test_a_records_example_has_the_shapes_that_it_says(record: OperatorRecord) -> None:
+def test_the_arrays_of_an_example_have_the_shapes_of_the_record(record: OperatorRecord) -> None:
     lengths: dict[str, int] = {}
     given = example(record) | {"result": np.array(record.example["gives"])}
     for name, axes in {**record.shapes.arrays, "result": record.shapes.result}.items():
@@ -70,16 +61,16 @@ def test_a_records_example_has_the_shapes_that_it_says(record: OperatorRecord) -
 
 
 @staged
-def test_what_a_record_calls_a_step_inside_passes_its_tap(record: OperatorRecord) -> None:
-    heard: list[tuple[str, int]] = []
+def test_every_inner_quantity_of_an_example_passes_its_tap(record: OperatorRecord) -> None:
+    tapped: list[tuple[str, int]] = []
 
     def tap(name: str, value: np.ndarray) -> np.ndarray:
-        heard.append((name, value.ndim))
+        tapped.append((name, value.ndim))
         return value
 
     if record.inner:
         record.function(**example(record), tap=tap)
-    assert heard == [(inner.name, len(inner.axes)) for inner in record.inner]
+    assert tapped == [(inner.name, len(inner.axes)) for inner in record.inner]
 
 
 def first_of(value: Any, letters: tuple[str, ...], fixed: set[str]) -> Any:
@@ -88,7 +79,7 @@ def first_of(value: Any, letters: tuple[str, ...], fixed: set[str]) -> Any:
 
 
 @staged
-def test_every_stage_can_be_written_out_by_hand(record: OperatorRecord) -> None:
+def test_the_by_hand_lines_of_an_example_end_in_its_result(record: OperatorRecord) -> None:
     given = example(record)
     result = record.function(**given)
     rows, whole = {"b", "n"}, record.kind in ("normalize", "context")
@@ -118,7 +109,7 @@ def test_an_unknown_name_suggests_the_nearest_and_is_a_key_error() -> None:
     assert isinstance(caught.value, AttnError)
 
 
-def test_registering_a_name_twice_names_both_places() -> None:
+def test_registering_a_name_twice_is_an_error_with_both_modules() -> None:
     def dot(query: Any, key: Any) -> Any:
         """Another dot."""
 
@@ -131,7 +122,7 @@ def test_the_decorator_returns_the_function_itself() -> None:
     def lonely(query: Any) -> Any:
         """Only here."""
 
-    record = {"formula": "0", "shapes": "query[n d] -> [n m]", "source": "this test", "example": {}}
+    record = {"formula": "0", "shapes": "query[n d] -> [n m]", "source": "this test", "example": {"gives": []}}
     assert register("score", **record)(lonely) is lonely
     assert lonely.record is operators("score")["lonely"]
 
@@ -140,15 +131,15 @@ def test_the_decorator_returns_the_function_itself() -> None:
     ("limits", "inside", "outside"),
     [(Range(above=0), [1e-9, 5], [0, -1]), (Range(least=1), [1, 2], [0.999]), (Range(), [-1e9], [float("nan")])],
 )
-def test_a_range_holds_what_it_says(limits: Range, inside: list[float], outside: list[float]) -> None:
+def test_a_range_includes_its_limits_as_declared(limits: Range, inside: list[float], outside: list[float]) -> None:
     assert all(limits.holds(number) for number in inside)
     assert not any(limits.holds(number) for number in outside)
 
 
-FIELDS = {"formula": "0", "shapes": "query[n d], key[m d] -> [n m]", "source": "this test", "example": {}}
+FIELDS = {"formula": "0", "shapes": "query[n d], key[m d] -> [n m]", "source": "this test", "example": {"gives": []}}
 
 
-def nothing(query: Any, key: Any) -> Any:
+def zeros(query: Any, key: Any) -> Any:
     """Zeros."""
     return query @ key.mT * 0
 
@@ -172,16 +163,45 @@ def without_a_type(query: Any, key: Any, *, power=1) -> Any:  # type: ignore[no-
     return query
 
 
+def of_anything(query: Any, key: Any, **others: Any) -> Any:
+    """A score that takes anything."""
+    return query
+
+
+@pytest.mark.parametrize("value", [3, np.add, type, len])
+def test_what_is_no_function_is_no_operator(value: Any) -> None:
+    with pytest.raises(AttnError, match="is no function; write def NAME"):
+        attncli.score(**FIELDS)(value)
+
+
+def test_a_position_says_what_it_acts_on_in_a_known_word() -> None:
+    def shifted(x: Any, positions: Any) -> Any:
+        """A position."""
+        return x
+
+    fields = {**FIELDS, "shapes": "x[n d], positions[n] -> [n d]"}
+    with pytest.raises(AttnError, match="can't act on 'heads'; expected embeddings, query_and_key, products, scores"):
+        attncli.position(**fields, acts_on="heads")(shifted)  # type: ignore[arg-type] # what the test is about
+
+
 @pytest.mark.parametrize(
     ("function", "fields", "message"),
     [
-        (nothing, {"formula": ""}, "score 'nothing' in .*test_records: has no formula"),
-        (nothing, {"source": ""}, "has no source"),
+        (zeros, {"formula": ""}, "score 'zeros' in .*test_records: has no formula"),
+        (zeros, {"source": ""}, "has no source"),
         (without_docstring, {}, "has no docstring"),
-        (nothing, {"shapes": "query[n z] -> [n m]"}, "letters that are not in the legend: z"),
+        (zeros, {"shapes": "query[n z] -> [n m]"}, "letters that are not in the legend: z"),
         (of_values, {}, "has an argument 'value' that no plan hands it; a score gets key, key_positions, query, "),
         (with_a_text, {}, "its parameter 'text' has a type that nothing reads; expected int, float, bool or a Literal"),
         (without_a_type, {}, "its parameter 'power' has a type that nothing reads"),
+        (zeros, {"example": {}}, "its example does not say what it gives; add 'gives': the result"),
+        (zeros, {"example": {"gives": [], "kay": 1}}, "unknown argument of its example 'kay'; did you mean 'key'"),
+        (zeros, {"example": None}, "its shapes are no text, or its example is no mapping"),
+        (zeros, {"shapes": 3}, "its shapes are no text, or its example is no mapping"),
+        (zeros, {"shapes": ""}, r"its shapes lack 'query'; write query\[…\] in shapes="),
+        (zeros, {"shapes": "query[n d] -> [n m]"}, "its shapes lack 'key'"),
+        (zeros, {"shapes": "query[n d], key[m d] -> [n d]"}, r"its result has the axes \[n d\]; expected \[n m …\]"),
+        (of_anything, {}, "takes any arguments; name them: parameters follow"),
     ],
 )
 def test_an_incomplete_record_is_refused(function: Any, fields: dict[str, Any], message: str) -> None:
@@ -197,7 +217,7 @@ from __future__ import annotations
 from typing import Annotated, Literal
 from attncli import Range, normalizer
 
-@normalizer(formula="0", shapes="scores[n m] -> [n m]", source="this test", example={})
+@normalizer(formula="0", shapes="scores[n m] -> [n m]", source="this test", example={"gives": []})
 def postponed(scores, *, power: Annotated[float, Range(above=0)] = 1.0, way: Literal["up", "down"] = "up",
               often: int | None = None, sure: bool = False):
     '''Postponed.'''
@@ -222,11 +242,13 @@ def test_formula_and_source_are_added_to_the_docstring() -> None:
 
 
 @pytest.mark.usefixtures("restored_registry")
-def test_positions_and_masks_say_how_they_act() -> None:
+def test_a_mask_may_have_no_sign_and_a_position_needs_acts_on() -> None:
     def shifted(query_positions: Any, key_positions: Any) -> Any:
         """A mask."""
 
-    record = attncli.mask(formula="0", shapes="query_positions[n], key_positions[m] -> [n m]", source="x", example={})
+    record = attncli.mask(
+        formula="0", shapes="query_positions[n], key_positions[m] -> [n m]", source="x", example={"gives": []}
+    )
     assert record(shifted).record.sign is None
     with pytest.raises(TypeError, match="acts_on"):
-        attncli.position(formula="0", shapes="-> [n m]", source="x", example={})  # type: ignore[call-arg]
+        attncli.position(formula="0", shapes="-> [n m]", source="x", example={"gives": []})  # type: ignore[call-arg]

@@ -1,4 +1,4 @@
-"""Scores, against loops written from their formulas and against other libraries."""
+"""Scores, against loops over single pairs that follow their formulas."""
 
 import math
 from collections.abc import Callable, Sequence
@@ -131,18 +131,18 @@ def test_a_gaussian_of_near_points_does_not_cancel() -> None:
     assert gaussian(query, key).tolist() == [[-0.125]]
 
 
-def test_the_inner_quantities_of_additive_attention_can_be_listened_to() -> None:
-    heard: dict[str, np.ndarray] = {}
+def test_the_tap_receives_the_inner_quantities_of_additive_scores() -> None:
+    tapped: dict[str, np.ndarray] = {}
 
     def tap(name: str, value: np.ndarray) -> np.ndarray:
-        heard[name] = value
+        tapped[name] = value
         return value
 
     parameters = {"w1": normal(C, A), "w2": normal(D, A), "v": normal(A)}
     scores = additive(normal(N, D), normal(M, C), **parameters, tap=tap)
-    assert {name: value.shape for name, value in heard.items()} == {
+    assert {name: value.shape for name, value in tapped.items()} == {
         "projected_key": (M, A),
         "projected_query": (N, A),
         "hidden": (N, M, A),
     }
-    np.testing.assert_allclose(scores, heard["hidden"] @ parameters["v"], rtol=1e-15)
+    np.testing.assert_allclose(scores, tapped["hidden"] @ parameters["v"], rtol=1e-15)

@@ -1,4 +1,4 @@
-"""Sparse normalizers give exactly nothing to a key that is too far below the best one."""
+"""Sparse normalizers: weights of exactly 0 below the threshold."""
 
 import numpy as np
 import pytest
@@ -10,7 +10,7 @@ from attncli.ops.sparse_normalizers import entmax
 @pytest.mark.parametrize("keys", [2, 3, 4, 6, 7, 29])
 @pytest.mark.parametrize("distance", [1.0, 1e4, 1e300, np.inf])
 def test_a_key_too_far_below_the_best_one_gets_exactly_zero(alpha: float, keys: int, distance: float) -> None:
-    """(α − 1)(max − s) ≥ 1 is too far; in closed form a rounding could leave 1e-32."""
+    """(α − 1)(max − s) ≥ 1 has weight 0; in closed form, rounding could leave 1e-32."""
     scores = np.full((1, keys), -distance / (alpha - 1))
     scores[0, 1] = 0
     weights = entmax(scores * (1 + 1e-12), alpha=alpha)[0]

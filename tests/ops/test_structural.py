@@ -1,4 +1,4 @@
-"""Projections and heads."""
+"""Structural functions: projections, heads, the cache and the sink column."""
 
 import numpy as np
 import pytest
@@ -40,7 +40,7 @@ def test_a_projection_multiplies_from_the_right_and_adds() -> None:
     assert project(np.array([[1.0, 2.0]]), b=np.array([10.0, 20])).tolist() == [[11, 22]]
 
 
-def test_rows_are_taken_in_the_order_they_are_named() -> None:
+def test_rows_are_selected_in_the_given_order() -> None:
     assert select_rows(np.array([[1.0], [2], [3]]), at=[2, 0]).tolist() == [[3], [1]]
 
 
@@ -52,18 +52,18 @@ def test_a_query_head_reads_the_key_head_of_its_group(heads: int, shared: list[i
     np.testing.assert_array_equal(repeat_kv(x, heads=heads), x[:, shared])
 
 
-def test_the_cache_comes_before_what_is_new() -> None:
+def test_the_cache_comes_before_the_new_rows() -> None:
     assert concat_cache(np.array([[1.0], [2]]), np.array([[3.0]])).tolist() == [[1], [2], [3]]
 
 
-def test_a_number_a_head_stands_beside_its_table() -> None:
+def test_a_number_per_head_broadcasts_over_its_table() -> None:
     table = np.zeros((2, H, N, D)) + per_head(np.arange(H), H)
     assert table[1, :, 0, 0].tolist() == list(range(H))
     assert per_head(np.array([7]), None).shape == ()
 
 
 @pytest.mark.parametrize(("heads", "leading"), [(H, (2, H)), (H, (H,)), (None, (2,)), (None, ())])
-def test_a_column_that_is_joined_can_be_dropped(heads: int | None, leading: tuple[int, ...]) -> None:
+def test_without_column_undoes_with_column(heads: int | None, leading: tuple[int, ...]) -> None:
     scores, sink = np.zeros((*leading, N, D)), np.arange(1.0, (heads or 1) + 1)
     wider = with_column(scores, sink, heads=heads)
     last = np.broadcast_to(sink[:, None] if heads else sink, wider.shape[:-1])
@@ -71,6 +71,6 @@ def test_a_column_that_is_joined_can_be_dropped(heads: int | None, leading: tupl
     np.testing.assert_array_equal(without_column(wider), scores)
 
 
-def test_a_table_is_laid_without_axes_that_nobody_has() -> None:
+def test_missing_axes_are_dropped_and_a_query_axis_is_added() -> None:
     assert drop_missing_axes(np.zeros((1, 5, 2, 3)), (0,)).shape == (5, 2, 3)
     assert drop_missing_axes(np.zeros(3), ()).shape == (1, 3)

@@ -35,7 +35,7 @@ def random_weights(letters: Letters, seed: int = 0) -> np.ndarray:
     return weights / weights.sum(axis=-1, keepdims=True)
 
 
-# What a plan hands to operators beside their own parameters, by the name of the argument.
+# The arguments that a plan passes to operators besides their parameters, by name.
 ARGUMENTS: Mapping[str, Callable[[Letters, int], Any]] = {
     "query": random_numbers,
     "key": random_numbers,
@@ -57,7 +57,7 @@ ARGUMENTS: Mapping[str, Callable[[Letters, int], Any]] = {
 
 
 def arguments(record: OperatorRecord, seed: int = 0) -> dict[str, Any]:
-    """What a plan hands to the operator, its parameters and derived arrays apart."""
+    """The arguments that a plan passes to the operator, without its parameters and derived arrays."""
     code = record.function.__code__
     names = code.co_varnames[: code.co_argcount]
     known = [name for name in names if name not in record.derived]
@@ -73,10 +73,10 @@ def off_default(parameter: Parameter, seed: int = 0) -> Any:
         return not parameter.default
     if parameter.kind == "word":
         return next(word for word in parameter.words if word != parameter.default)
-    return several(parameter)[0]
+    return numbers_in_range(parameter)[0]
 
 
-def several(parameter: Parameter) -> list[float]:
+def numbers_in_range(parameter: Parameter) -> list[float]:
     """Numbers in the range of a parameter, near its default and near the lower end, without the default."""
     low = max(parameter.range.least or 0, parameter.range.above or 0)
     start = low if parameter.required or parameter.default is None else parameter.default

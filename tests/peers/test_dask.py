@@ -1,4 +1,4 @@
-"""Blocks on a real Dask cluster of two worker processes give what threads give, also where a worker dies."""
+"""Blocks on a real Dask cluster of two worker processes give the results of threads, also where a worker dies."""
 
 import os
 import signal
@@ -15,6 +15,7 @@ from attncli import AttnError, Problem, attention
 from attncli.engine import executors
 from attncli.engine.options import RunOptions
 from attncli.engine.run import run
+from tests.problems import problem
 
 pytestmark = [pytest.mark.peer, pytest.mark.filterwarnings("ignore")]  # Dask's own sockets and loops
 
@@ -40,7 +41,7 @@ def cluster() -> Iterator[Any]:
     ],
     ids=["tiles", "causal heads", "rows", "a sink and a window"],
 )
-def test_a_cluster_gives_what_threads_give(cluster: Any, keys: dict[str, Any]) -> None:
+def test_a_cluster_computes_the_results_of_threads(cluster: Any, keys: dict[str, Any]) -> None:
     if "sink" in keys:
         keys = keys | {"sink": [0.3]}
     select = ("output", "weights") if "normalize" in keys else ("output",)
@@ -50,17 +51,17 @@ def test_a_cluster_gives_what_threads_give(cluster: Any, keys: dict[str, Any]) -
         np.testing.assert_array_equal(getattr(there, name), getattr(here, name))
 
 
-def test_what_every_block_reads_is_on_each_worker_once(cluster: Any) -> None:
+def test_the_inputs_of_all_blocks_are_on_each_worker_once(cluster: Any) -> None:
     from distributed import Client
 
     held: list[int] = []
 
-    def look(done: int, total: int) -> None:
+    def count_tasks(done: int, total: int) -> None:
         if done == total:  # a busy worker may get it with its first block only
             with Client(cluster.scheduler_address) as client:
                 held.extend(sum(key.startswith("BlockTask") for key in keys) for keys in client.has_what().values())
 
-    run(Problem(**INPUTS), ("output",), options=RunOptions(cluster.scheduler_address, progress=look))
+    run(problem(**INPUTS), ("output",), options=RunOptions(cluster.scheduler_address, progress=count_tasks))
     assert held == [1, 1]
 
 
@@ -79,7 +80,7 @@ def test_a_worker_that_dies_costs_its_block_and_not_the_answer(cluster: Any) -> 
 
     one = Problem(**INPUTS, normalize="entmax:alpha=1.3")  # long enough to be in the middle of it
     options = RunOptions(cluster.scheduler_address, progress=kill)
-    there = run(one, ("output",), options=options).output
+    there = run(one.spec, ("output",), options=options).output
     assert len(done) > 5
     np.testing.assert_array_equal(there, one.compute(("output",)).output)
     with pytest.raises(ProcessLookupError):
@@ -95,14 +96,14 @@ def test_the_command_uses_a_cluster(cluster: Any, tmp_path: Path) -> None:
     np.testing.assert_array_equal(np.load(tmp_path / "o.npy"), attention(Q[0], Q[0]).output)
 
 
-def test_an_address_where_nobody_is_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_address_without_a_scheduler_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
     pytest.importorskip("distributed")
     monkeypatch.setattr(executors, "TIMEOUT", 1)
     with pytest.raises(AttnError, match=r"executor tcp://127\.0\.0\.1:1: no scheduler answers"):
         Problem(**INPUTS).compute(("output",), executor="tcp://127.0.0.1:1")
 
 
-def test_without_its_package_a_cluster_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_distributed_the_error_names_the_package_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "distributed", None)
     with pytest.raises(AttnError, match=r"needs the package distributed; install it: pip install 'attncli\[dask\]'"):
         Problem(**INPUTS).compute(("output",), executor="tcp://127.0.0.1:1")

@@ -17,8 +17,8 @@ N, M, E = 4, 37, 5
 SEEDS = range(6)
 
 
-def awkward_arrays(kind: str, seed: int) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
-    """Queries, keys, values and a bias in single precision, random or awkward in some way."""
+def difficult_arrays(kind: str, seed: int) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+    """Queries, keys, values and a bias in single precision, random or difficult in some way."""
     random = np.random.default_rng([seed, *kind.encode()])
     d = {"wide": 128, "one feature": 1}.get(kind, 16)
     query, key, value = (random.standard_normal(shape) for shape in ((N, d), (M, d), (M, E)))
@@ -55,13 +55,13 @@ def exact(query: np.ndarray, key: np.ndarray, value: np.ndarray, bias: np.ndarra
         q, k, v, extra = ([[mpmath.mpf(float(x)) for x in row] for row in array] for array in (query, key, value, bias))
         rows = []
         for i in range(len(q)):
-            seen = [j for j in range(len(k)) if bias[i, j] > -np.inf]
-            scores = [mpmath.fdot(q[i], k[j]) / mpmath.sqrt(len(q[i])) + extra[i][j] for j in seen]
+            visible_keys = [j for j in range(len(k)) if bias[i, j] > -np.inf]
+            scores = [mpmath.fdot(q[i], k[j]) / mpmath.sqrt(len(q[i])) + extra[i][j] for j in visible_keys]
             powers = [mpmath.exp(score - max(scores)) for score in scores]
             total = mpmath.fsum(powers)
             rows.append(
                 [
-                    mpmath.fsum(p * v[j][c] for p, j in zip(powers, seen, strict=True)) / total
+                    mpmath.fsum(p * v[j][c] for p, j in zip(powers, visible_keys, strict=True)) / total
                     for c in range(value.shape[1])
                 ]
             )
@@ -82,7 +82,7 @@ def largest_error(found: np.ndarray, reference: list[list[Any]]) -> float:
 def test_the_largest_error_in_single_precision_is_no_larger_than_that_of_pytorch(kind: str) -> None:
     ours, theirs = [], []
     for seed in SEEDS:
-        query, key, value, bias = awkward_arrays(kind, seed)
+        query, key, value, bias = difficult_arrays(kind, seed)
         reference = exact(query, key, value, bias)
         output = attention(query, key, value, bias=bias).output
         assert output.dtype == np.float32
@@ -95,7 +95,7 @@ def test_the_largest_error_in_single_precision_is_no_larger_than_that_of_pytorch
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_in_double_precision_the_error_is_a_few_units_of_the_last_place(kind: str) -> None:
-    query, key, value, bias = awkward_arrays(kind, 0)
+    query, key, value, bias = difficult_arrays(kind, 0)
     reference = exact(query, key, value, bias)
     error = largest_error(attention(query, key, value, bias=bias, dtype="float64").output, reference)
     scores = float(abs(query.astype(float) @ key.T.astype(float)).max()) / np.sqrt(query.shape[1])

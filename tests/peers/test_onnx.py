@@ -1,4 +1,4 @@
-"""The ONNX operator Attention, in its newest version, answers as we do: heads, masks, cache, windows, lengths, cap."""
+"""The ONNX operators Attention and RotaryEmbedding give the same results: every layout, mask, cache and softcap."""
 
 from typing import Any
 
@@ -46,11 +46,11 @@ def problems(draw: st.DrawFn) -> dict[str, Any]:
     sizes = st.integers(1, 5)
     batch, kv_heads, groups, n, m = draw(sizes), draw(sizes), draw(st.integers(1, 3)), draw(sizes), draw(sizes)
     d, e, past = draw(sizes), draw(sizes), draw(st.integers(0, 3))
-    heads, apart = kv_heads * groups, draw(st.booleans())
+    heads, has_head_axis = kv_heads * groups, draw(st.booleans())
     random = np.random.default_rng(draw(st.integers(0, 2**32 - 1)))
 
     def drawn(count: int, rows: int, features: int) -> np.ndarray:
-        shape = (batch, count, rows, features) if apart else (batch, rows, count * features)
+        shape = (batch, count, rows, features) if has_head_axis else (batch, rows, count * features)
         return random.standard_normal(shape)
 
     found: dict[str, Any] = {
@@ -82,7 +82,7 @@ def problems(draw: st.DrawFn) -> dict[str, Any]:
 
 @settings(max_examples=300, deadline=None)
 @given(problems())
-def test_it_answers_as_onnx_does(problem: dict[str, Any]) -> None:
+def test_results_are_those_of_the_onnx_operator_attention(problem: dict[str, Any]) -> None:
     result = attention(**problem, select=("output", "weights", "masked_scores", "present_key", "present_value"))
     arrays = {name: problem[name] for name in ("query", "key", "value", "past_key", "past_value") if name in problem}
     if "key_lengths" in problem:
@@ -118,7 +118,7 @@ def test_it_answers_as_onnx_does(problem: dict[str, Any]) -> None:
 
 @pytest.mark.parametrize("interleaved", [True, False])
 @pytest.mark.parametrize("dims", [None, 4])
-def test_rope_turns_as_the_onnx_operator_does(interleaved: bool, dims: int | None) -> None:
+def test_rope_is_the_onnx_operator_rotary_embedding(interleaved: bool, dims: int | None) -> None:
     from onnx import TensorProto, helper
     from onnx.reference import ReferenceEvaluator
 

@@ -69,7 +69,7 @@ def test_a_forged_header_is_an_error(tmp_path: Path, contents: bytes) -> None:
         array_files.read(tmp_path / "x.safetensors", "")
 
 
-def test_a_tensor_of_a_type_that_no_one_computes_in_is_named(tmp_path: Path) -> None:
+def test_a_tensor_of_an_unsupported_type_is_an_error(tmp_path: Path) -> None:
     contents = safetensors({"x": {"dtype": "F8_E4M3", "shape": [2], "data_offsets": [0, 2]}}, b"ab")
     (tmp_path / "x.safetensors").write_bytes(contents)
     with pytest.raises(AttnError, match=r"x.safetensors#x: holds numbers of type F8_E4M3; expected BOOL"):
@@ -87,7 +87,7 @@ def file_of(arrays: dict[str, np.ndarray], precision: Precision = DOUBLE) -> byt
 def test_tensors_have_the_type_that_was_computed(dtype: str) -> None:
     torch, loading = pytest.importorskip("torch"), pytest.importorskip("safetensors.torch")
     precision = Precision(dtype)
-    stored = precision.stored(X)
+    stored = precision.round(X)
     found = loading.load(file_of({"output": stored, "visible": X > 0, "scale": stored[0, 0].reshape(())}, precision))
     assert found["output"].dtype == getattr(torch, dtype)
     np.testing.assert_array_equal(found["output"].double().numpy(), stored.astype(float))
@@ -95,14 +95,14 @@ def test_tensors_have_the_type_that_was_computed(dtype: str) -> None:
     assert found["scale"].shape == ()
 
 
-def test_arrays_that_lie_otherwise_in_memory_are_written_as_they_read() -> None:
+def test_views_are_written_in_their_own_order() -> None:
     loading = pytest.importorskip("safetensors.numpy")
-    found = loading.load(file_of({"turned": X.T, "every other": X[:, ::2]}, DOUBLE))
-    np.testing.assert_array_equal(found["turned"], X.T)
+    found = loading.load(file_of({"transposed": X.T, "every other": X[:, ::2]}, DOUBLE))
+    np.testing.assert_array_equal(found["transposed"], X.T)
     np.testing.assert_array_equal(found["every other"], X[:, ::2])
 
 
 @pytest.mark.skipif(np.finfo("longdouble").eps == np.finfo("float64").eps, reason="a longdouble is a double here")
-def test_what_tensors_can_not_hold_is_said() -> None:
+def test_a_longdouble_has_no_tensor_type() -> None:
     with pytest.raises(AttnError, match=r"has no type for .*; compute in --dtype float64, or write .npz"):
         file_of({"output": X.astype("longdouble")}, Precision("longdouble"))

@@ -1,4 +1,4 @@
-"""PyTorch answers as we do: `scaled_dot_product_attention`, `nn.MultiheadAttention` and a whole transformer layer."""
+"""PyTorch gives the same results: `scaled_dot_product_attention`, `nn.MultiheadAttention`, transformer layers."""
 
 import json
 import subprocess
@@ -44,7 +44,7 @@ def problems(draw: st.DrawFn) -> dict[str, Any]:
     elif kind:
         axes = [size if draw(st.booleans()) else 1 for size in shape[:-1]] + [shape[-1]]
         visible = random.random(axes) < 0.7
-        visible[..., 0] = True  # of a query that sees nothing PyTorch makes NaN
+        visible[..., 0] = True  # for a query without visible keys PyTorch gives NaN
         found[kind] = visible if kind == "mask" else np.where(visible, random.standard_normal(axes), -np.inf)
     return found
 
@@ -67,7 +67,7 @@ def by_torch(problem: dict[str, Any]) -> np.ndarray:
 
 @settings(max_examples=300, deadline=None)
 @given(problems())
-def test_scaled_dot_product_attention_answers_as_we_do(problem: dict[str, Any]) -> None:
+def test_results_are_those_of_scaled_dot_product_attention(problem: dict[str, Any]) -> None:
     np.testing.assert_allclose(attention(**problem).output, by_torch(problem), **CLOSE)
 
 
@@ -89,7 +89,7 @@ def test_causal_is_aligned_with_the_first_key_as_is_causal_is() -> None:
     masked=st.sampled_from(["nothing", "padding", "causal", "mask"]),
     seed=st.integers(0, 2**32 - 1),
 )
-def test_multihead_attention_answers_as_we_do(
+def test_results_are_those_of_multihead_attention(
     batch: int, heads: int, n: int, m: int, d: int, masked: str, seed: int
 ) -> None:
     torch.manual_seed(seed)
@@ -242,14 +242,14 @@ def test_half_types_are_rounded_as_torch_rounds_them(dtype: str) -> None:
 
 
 @pytest.mark.parametrize("dtype", ["float16", "bfloat16", "float32", "float64"])
-def test_tensors_are_taken_as_they_are(dtype: str) -> None:
+def test_tensors_keep_their_dtype(dtype: str) -> None:
     x = torch.tensor(np.random.default_rng(2).standard_normal((3, 4))).to(getattr(torch, dtype))
     result = attention(x, x, select=("query",))
     assert result.trace.precision.name == dtype
     np.testing.assert_array_equal(result.query.astype(float), x.double().numpy())
 
 
-def test_rope_turns_as_complex_numbers_do() -> None:
+def test_rope_is_a_product_of_complex_numbers() -> None:
     """The way of the original Llama code: neighbours are the parts of a complex number."""
     random = np.random.default_rng(11)
     x = random.standard_normal((2, 3, 7, 10))
@@ -257,9 +257,9 @@ def test_rope_turns_as_complex_numbers_do() -> None:
     turns = torch.polar(torch.ones(7, 5, dtype=torch.float64), torch.outer(torch.arange(7).double(), frequencies))
     pairs = torch.view_as_complex(torch.tensor(x).reshape(2, 3, 7, 5, 2))
     expected = torch.view_as_real(pairs * turns).reshape(2, 3, 7, 10).numpy()
-    result = attention(x, x, position="rope:base=500,interleaved=true", select=("turned_query", "turned_key"))
-    np.testing.assert_allclose(result.turned_query, expected, **CLOSE)
-    np.testing.assert_allclose(result.turned_key, expected, **CLOSE)
+    result = attention(x, x, position="rope:base=500,interleaved=true", select=("rotated_query", "rotated_key"))
+    np.testing.assert_allclose(result.rotated_query, expected, **CLOSE)
+    np.testing.assert_allclose(result.rotated_key, expected, **CLOSE)
 
 
 @pytest.mark.parametrize("bias", [False, True])

@@ -1,4 +1,4 @@
-"""Masks that are chosen by name hide what they hide beside the masks of keys, whole and in blocks."""
+"""Masks selected by name, combined with those of keys, dense and in blocks."""
 
 from typing import Any
 
@@ -17,7 +17,7 @@ IN_BLOCKS = RunOptions("serial", sizes=BlockSizes(dense_cells=0, rows=2, masked_
 
 @pytest.fixture
 def strided(restored_registry: None) -> None:
-    """A mask without key bounds and without a sign, whose name is also that of a key: only `mask` may ask for it."""
+    """A mask without key bounds and without a sign, with the name of a key: only `mask` may apply it."""
 
     @attncli.mask(
         formula="visible where (pᵢ − j) mod step = 0",
@@ -35,8 +35,8 @@ def strided(restored_registry: None) -> None:
         return (query_positions[..., :, None] - key_positions) % step == 0
 
 
-def seen(**keys: Any) -> tuple[np.ndarray, np.ndarray]:
-    """The visible cells [n m], and the largest difference of the output in blocks from that computed whole."""
+def visible_cells(**keys: Any) -> tuple[np.ndarray, np.ndarray]:
+    """The visible cells [n m], and the largest difference of the output in blocks from the dense one."""
     one = problem(**keys)
     whole, blocks = run(one, ("visible", "output")), run(one, ("output",), options=IN_BLOCKS)
     return whole.visible, abs(whole.output - blocks.output).max()
@@ -44,8 +44,8 @@ def seen(**keys: Any) -> tuple[np.ndarray, np.ndarray]:
 
 @pytest.mark.usefixtures("strided")
 @pytest.mark.parametrize("others", [{}, {"causal": True}, {"window": (3, 0), "key_lengths": [7, 2]}], ids=str)
-def test_a_mask_of_ones_own_hides_what_it_hides_beside_others(others: dict[str, Any]) -> None:
-    visible, difference = seen(**HEAD_AXIS, mask="heads:step=3", **others)
+def test_a_registered_mask_is_combined_with_the_masks_of_keys(others: dict[str, Any]) -> None:
+    visible, difference = visible_cells(**HEAD_AXIS, mask="heads:step=3", **others)
     expected = (np.arange(N)[:, None] - np.arange(K)) % 3 == 0
     if "causal" in others:
         expected = expected & (np.arange(K) <= np.arange(N)[:, None])
@@ -58,29 +58,29 @@ def test_a_mask_of_ones_own_hides_what_it_hides_beside_others(others: dict[str, 
 
 
 @pytest.mark.usefixtures("strided")
-def test_a_key_that_bears_the_name_of_a_mask_of_ones_own_does_not_ask_for_it() -> None:
+def test_a_key_with_the_name_of_a_registered_mask_does_not_apply_it() -> None:
     result = run(problem(query=normal(N, 4), key=normal(K, 4), heads=2), every_step=True)
     assert "visible" not in {step.name for step in result.trace.steps}
 
 
-def test_a_mask_chosen_by_name_is_the_mask_of_the_key() -> None:
-    by_key, _ = seen(**HEAD_AXIS, window=(2, 1))
-    by_name, difference = seen(**HEAD_AXIS, mask={"window": {"left": 2, "right": 1}})
+def test_a_mask_named_by_mask_equals_the_key_of_that_name() -> None:
+    by_key, _ = visible_cells(**HEAD_AXIS, window=(2, 1))
+    by_name, difference = visible_cells(**HEAD_AXIS, mask={"window": {"left": 2, "right": 1}})
     np.testing.assert_array_equal(by_name, by_key)
     assert difference < 1e-12
-    by_key, _ = seen(**HEAD_AXIS, causal=True)
-    by_name, _ = seen(**HEAD_AXIS, mask="causal")
+    by_key, _ = visible_cells(**HEAD_AXIS, causal=True)
+    by_name, _ = visible_cells(**HEAD_AXIS, mask="causal")
     np.testing.assert_array_equal(by_name, by_key)
 
 
-def test_one_mask_may_be_asked_for_twice() -> None:
-    both, difference = seen(**HEAD_AXIS, window=(2, 3), mask={"window": {"left": 3, "right": 0}})
+def test_one_mask_may_be_applied_twice() -> None:
+    both, difference = visible_cells(**HEAD_AXIS, window=(2, 3), mask={"window": {"left": 3, "right": 0}})
     distance = np.arange(N)[:, None] - np.arange(K)
     np.testing.assert_array_equal(both, (distance >= 0) & (distance <= 2))
     assert difference < 1e-12
 
 
-def test_a_table_and_an_operator_are_the_two_values_that_mask_may_have() -> None:
+def test_mask_is_a_table_or_an_operator() -> None:
     table = booleans(H, N, K)
     np.testing.assert_array_equal(run(problem(**HEAD_AXIS, mask=table), ("visible",)).visible, table)
     assert isinstance(problem(**HEAD_AXIS, mask="causal").mask, Operator)

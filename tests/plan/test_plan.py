@@ -72,10 +72,10 @@ def test_a_plan_built_twice_is_equal_whatever_the_numbers_and_labels(keys: dict[
 
 @pytest.mark.parametrize("keys", DIFFERENT.values(), ids=DIFFERENT)
 def test_a_plan_holds_no_array_of_its_problem(keys: dict[str, Any]) -> None:
-    asked = sized(**keys)
-    plan = build_plan(asked)
-    arrays = [weakref.ref(x) for x in vars(asked).values() if isinstance(x, np.ndarray)]
-    del asked
+    spec = sized(**keys)
+    plan = build_plan(spec)
+    arrays = [weakref.ref(x) for x in vars(spec).values() if isinstance(x, np.ndarray)]
+    del spec
     assert arrays
     assert all(x() is None for x in arrays)
     assert plan.nodes
@@ -110,7 +110,7 @@ def test_a_formula_is_no_markup(spec: ProblemSpec) -> None:
     assert not [node.formula for node in plan_of(spec).nodes if "`" in node.formula]
 
 
-def test_every_result_name_means_a_node_of_every_plan(spec: ProblemSpec) -> None:
+def test_every_result_name_is_the_role_of_a_node(spec: ProblemSpec) -> None:
     plan = build_plan(spec)
     for name in RESULTS:
         assert plan[name] in plan.nodes
@@ -120,12 +120,12 @@ def test_every_result_name_means_a_node_of_every_plan(spec: ProblemSpec) -> None
 
 
 def test_masked_scores_is_what_the_normalizer_reads_also_when_a_stage_is_added() -> None:
-    """A new stage between the masks and the normalizer needs no list of result names to be told."""
+    """A new stage between the masks and the normalizer needs no change to the names of results."""
 
     def halve(builder: PlanBuilder) -> None:
         record = operators("score")["dot"]
         scores = builder.current_node("scores")
-        # Any node that stands for the scores will do: the plan is not run.
+        # Any node for the scores will do: the plan is not run.
         node = Node("halved_scores", "S½", "S/2", scores.axes, "halve", record.function, {"query": scores.name})
         builder.nodes[node.name] = node
         builder.current["scores"] = node.name
@@ -170,7 +170,7 @@ def test_a_plan_prints_a_line_for_each_node() -> None:
     )
 
 
-def test_steps_answer_to_the_names_they_had_before() -> None:
+def test_renamed_steps_are_found_by_their_old_names() -> None:
     keys = {name: np.ones((1, 47, 8)) for name in ("query", "key", "value")}
     cache = {f"past_{name}": np.ones((1, 3, 4)) for name in ("key", "value")}
     keys |= {"key": np.ones((1, 47, 4)), "value": np.ones((1, 47, 4))} | cache
@@ -186,7 +186,7 @@ def test_an_unknown_name_suggests_the_nearest() -> None:
         build_plan(sized()).resolve("weigths")
 
 
-def test_inner_quantities_of_one_name_in_two_stages_stay_apart() -> None:
+def test_inner_quantities_of_one_name_in_two_stages_have_two_names() -> None:
     builder = PlanBuilder(sized())
     axes = (Axis("n", 47), Axis("m", 47))
     builder.add(Node("scores", "S", "given", axes, "given", source=("query",), role="scores"))
@@ -208,9 +208,9 @@ def test_problems_of_one_signature_share_a_plan_and_others_do_not() -> None:
 
 
 @pytest.mark.parametrize("keys", DIFFERENT.values(), ids=DIFFERENT)
-def test_problems_that_share_a_plan_have_answers_of_their_own(keys: dict[str, Any]) -> None:
+def test_problems_that_share_a_plan_have_their_own_results(keys: dict[str, Any]) -> None:
     for seed in (1, 2, 3):
-        asked = sized(seed, **keys)
-        expected = run(asked, ("output",), every_step=True).output
-        ours = run(asked, ("output",), options=RunOptions("serial", sizes=BlockSizes(dense_cells=0))).output
+        spec = sized(seed, **keys)
+        expected = run(spec, ("output",), every_step=True).output
+        ours = run(spec, ("output",), options=RunOptions("serial", sizes=BlockSizes(dense_cells=0))).output
         np.testing.assert_allclose(ours, expected, rtol=1e-11, atol=1e-11)

@@ -1,4 +1,4 @@
-"""What the stages do together: masks, caches, positions, sinks and caps, on numbers small enough to see through."""
+"""What the stages do together: masks, caches, positions, sinks and caps, on small arrays."""
 
 from typing import Any
 
@@ -23,12 +23,12 @@ def computed(select: tuple[str, ...] = ("output",), **keys: Any) -> Result:
 
 
 def visible(**keys: Any) -> list[list[int]]:
-    """Which keys each query sees."""
+    """The keys that are visible to each query."""
     result = attention(QUERY, KEY, VALUE, **keys, select=("weights",))
     return [np.flatnonzero(row).tolist() for row in result.weights]
 
 
-def test_queries_stand_at_the_first_keys_or_at_the_last() -> None:
+def test_queries_are_aligned_with_the_first_keys_or_the_last() -> None:
     assert visible(causal=True) == [[0], [0, 1], [0, 1, 2], [0, 1, 2, 3], [0, 1, 2, 3, 4]]
     assert visible(causal=True, align="bottom_right") == [list(range(last)) for last in (3, 4, 5, 6, 7)]
     assert visible(causal=True, align="bottom_right", key_lengths=6) == [list(range(last)) for last in (2, 3, 4, 5, 6)]
@@ -40,7 +40,7 @@ def test_a_window_moves_with_the_query() -> None:
     assert visible(window="-1,0") == visible(causal=True)
 
 
-def test_all_masks_together_leave_what_each_of_them_leaves() -> None:
+def test_a_key_is_visible_where_every_mask_shows_it() -> None:
     mask = np.ones((N, M), dtype=int)
     mask[4, 3] = 0
     bias = np.zeros((1, M))
@@ -49,7 +49,7 @@ def test_all_masks_together_leave_what_each_of_them_leaves() -> None:
     assert together == [[0], [0], [0, 2], [2, 3], [2]]
 
 
-def test_a_mask_that_is_too_narrow_hides_the_keys_it_lacks_and_of_one_column_it_warns() -> None:
+def test_missing_columns_of_a_mask_are_masked_with_a_warning_for_one_column() -> None:
     result = attention(QUERY, KEY, mask=np.ones((N, 3), dtype=bool), select=("visible",))
     assert result.visible.sum(axis=-1).tolist() == [3] * N
     assert result.trace.notes == []
@@ -79,7 +79,7 @@ def test_a_masked_key_equals_a_removed_key() -> None:
 
 @pytest.mark.parametrize("context", ["weighted_sum", "max", "argmax", "sample", {"attentional": {"w": normal(7, 2)}}])
 @pytest.mark.parametrize("poison", [np.nan, INFINITE, -INFINITE])
-def test_what_a_masked_key_and_value_hold_does_not_reach_the_result(context: Any, poison: float) -> None:
+def test_nan_in_a_masked_key_or_value_does_not_reach_the_result(context: Any, poison: float) -> None:
     key, value = KEY.copy(), VALUE.copy()
     key[5:], value[5:, 1] = poison, poison
     mask = np.arange(M) < 5
@@ -87,14 +87,14 @@ def test_what_a_masked_key_and_value_hold_does_not_reach_the_result(context: Any
     np.testing.assert_array_equal(result.output, attention(QUERY, KEY, VALUE, mask=mask, context=context).output)
 
 
-def test_what_a_visible_value_holds_does_reach_the_result() -> None:
+def test_nan_in_a_visible_value_reaches_the_result() -> None:
     value = VALUE.copy()
     value[2, 1] = np.nan
     output = attention(QUERY, KEY, value, causal=True).output
     assert np.isnan(output).tolist() == [[False, row >= 2, False] for row in range(N)]
 
 
-def test_a_query_that_sees_nothing_gets_zeros_and_one_warning_that_names_it() -> None:
+def test_a_query_without_visible_keys_gets_zeros_and_one_warning() -> None:
     result = attention(
         QUERY, KEY, VALUE, causal=True, align="bottom_right", key_lengths=3, select=("weights", "output")
     )
@@ -103,7 +103,7 @@ def test_a_query_that_sees_nothing_gets_zeros_and_one_warning_that_names_it() ->
     assert result.trace.notes == ["nothing is attended by query_1, query_2: weights 0, output 0"]
 
 
-def test_the_warning_says_in_which_batch_item_and_head() -> None:
+def test_the_warning_names_the_batch_item_and_head() -> None:
     query, key = normal(2, 3, N, D), normal(2, 3, M, D)
     mask = np.ones((2, 3, N, M), dtype=bool)
     mask[1, :, 4] = False
@@ -127,12 +127,12 @@ def test_a_cap_comes_before_bias_and_masks() -> None:
         select=("scores", "capped_scores", "masked_scores"),
     )
     np.testing.assert_allclose(result.capped_scores, 0.5 * np.tanh(result.scores / 0.5), rtol=1e-15)
-    seen = np.tri(N, M, dtype=bool)
-    np.testing.assert_array_equal(result.masked_scores[seen], (result.capped_scores + 100)[seen])
-    assert np.isneginf(result.masked_scores[~seen]).all()
+    visible_cells = np.tri(N, M, dtype=bool)
+    np.testing.assert_array_equal(result.masked_scores[visible_cells], (result.capped_scores + 100)[visible_cells])
+    assert np.isneginf(result.masked_scores[~visible_cells]).all()
 
 
-def test_a_sink_takes_its_share_and_is_dropped() -> None:
+def test_a_sink_adds_to_the_denominator_and_has_no_weight() -> None:
     logit = 0.7
     plain = attention(QUERY, KEY, VALUE, select=("scores",)).scores
     result = attention(QUERY, KEY, VALUE, sink=logit, select=("weights", "output"))
@@ -183,7 +183,7 @@ def test_a_token_after_a_cache_gets_what_it_gets_in_the_whole_sequence() -> None
             past = {"past_key": result.present_key, "past_value": result.present_value}
 
 
-def test_without_a_cache_what_is_present_is_shaped_like_the_keys() -> None:
+def test_without_a_cache_present_keys_have_the_shape_of_the_keys() -> None:
     query, key = normal(2, N, 8), normal(2, M, 4)
     result = attention(query, key, heads=4, kv_heads=2, position="rope", select=("present_key", "present_value"))
     assert result.present_key.shape == key.shape
@@ -191,7 +191,7 @@ def test_without_a_cache_what_is_present_is_shaped_like_the_keys() -> None:
     assert not np.array_equal(result.present_key, key)
 
 
-def test_cached_keys_have_names_and_places_of_their_own() -> None:
+def test_cached_keys_have_labels_and_come_first() -> None:
     result = attention(
         QUERY[:1], KEY[:2], VALUE[:2], past_key=KEY[2:4], past_value=VALUE[2:4], causal=True, select=("weights",)
     )
@@ -205,7 +205,7 @@ def test_tokens_may_name_the_cached_keys_too() -> None:
     assert computed(**keys, tokens=["a", "b", "c"]).key_tokens == ("a", "b", "c")
 
 
-def test_chosen_queries_keep_their_place_and_their_row_of_the_mask() -> None:
+def test_selected_queries_keep_their_position_and_row_of_the_mask() -> None:
     mask = np.random.default_rng(1).random((N, M)) < 0.6
     mask[:, 0] = True
     keys = {"query": QUERY, "key": KEY, "mask": mask, "causal": True, "position": "alibi", "bias": normal(N, M)}

@@ -17,6 +17,6 @@ def test_a_label_wins_over_a_position(wanted: str, positions: list[int]) -> None
 
 
 @pytest.mark.parametrize("wanted", ["dog", "the#3", "the#0", "5", "-6", "", "1.0"])
-def test_what_is_neither_a_label_nor_a_position_is_an_error_that_says_where(wanted: str) -> None:
+def test_an_unknown_label_is_an_error_with_the_key(wanted: str) -> None:
     with pytest.raises(AttnError, match=r"^only: "):
         find_label(wanted, LABELS, where="only")

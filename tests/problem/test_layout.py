@@ -1,4 +1,4 @@
-"""Layout: what the number of axes of the inputs says."""
+"""Layouts: batch items and heads by the number of axes; lengths that disagree."""
 
 from typing import Any
 
@@ -7,6 +7,7 @@ import pytest
 
 from attncli import AttnError, attention
 from attncli.engine.run import run
+from attncli.ops import kinds, operators
 from tests.arrays import normal
 from tests.problems import problem
 
@@ -16,21 +17,21 @@ B, H, G, N, M, D, E = 2, 6, 3, 5, 7, 4, 11
 QUERY, KEY, VALUE = normal(B, H, N, D), normal(B, G, M, D), normal(B, G, M, E)
 
 
-def side_by_side(x: np.ndarray) -> np.ndarray:
+def heads_in_features(x: np.ndarray) -> np.ndarray:
     """[b h n d] as [b n h·d], a head at a time."""
     return np.concatenate([x[:, head] for head in range(x.shape[1])], axis=-1)
 
 
-def test_heads_apart_or_side_by_side_give_the_same_answer() -> None:
-    apart = attention(QUERY, KEY, VALUE)
-    wide = attention(*map(side_by_side, (QUERY, KEY, VALUE)), heads=H, kv_heads=G)
-    assert apart.output.shape == (B, H, N, E)
+def test_a_head_axis_and_heads_in_the_features_give_the_same_result() -> None:
+    with_head_axis = attention(QUERY, KEY, VALUE)
+    wide = attention(*map(heads_in_features, (QUERY, KEY, VALUE)), heads=H, kv_heads=G)
+    assert with_head_axis.output.shape == (B, H, N, E)
     assert wide.output.shape == (B, N, H * E)
-    np.testing.assert_array_equal(wide.output, side_by_side(apart.output))
+    np.testing.assert_array_equal(wide.output, heads_in_features(with_head_axis.output))
 
 
 def test_a_batch_is_its_items_one_by_one() -> None:
-    wide = [side_by_side(x) for x in (QUERY, KEY, VALUE)]
+    wide = [heads_in_features(x) for x in (QUERY, KEY, VALUE)]
     together = attention(*wide, heads=H, kv_heads=G).output
     for item in range(B):
         alone = attention(*[x[item] for x in wide], heads=H, kv_heads=G).output
@@ -51,9 +52,9 @@ def test_a_query_head_reads_the_key_head_of_its_group(kv_heads: int, reads: list
 def test_key_heads_have_a_letter_of_their_own_where_they_are_fewer(kv_heads: int, letter: str) -> None:
     wide = attention(normal(N, H * D), normal(M, kv_heads * D), heads=H, kv_heads=kv_heads).trace
     assert wide["key_heads"].axes == (letter, "m", "d")
-    apart = attention(QUERY, normal(B, kv_heads, M, D)).trace
-    assert apart["key"].axes == ("b", letter, "m", "d")
-    assert apart["weights"].axes == ("b", "h", "n", "m")
+    with_head_axis = attention(QUERY, normal(B, kv_heads, M, D)).trace
+    assert with_head_axis["key"].axes == ("b", letter, "m", "d")
+    assert with_head_axis["weights"].axes == ("b", "h", "n", "m")
 
 
 def test_sizes_count_the_features_of_all_query_heads() -> None:
@@ -72,10 +73,10 @@ def test_an_axis_of_heads_is_there_where_there_are_several_or_four_axes() -> Non
     assert attention(QUERY[0, 0], KEY[0, 0], heads=2, select=("weights",)).weights.shape == (2, N, M)
 
 
-def test_output_weights_merge_heads_that_came_apart() -> None:
+def test_output_weights_merge_the_head_axis() -> None:
     w_o = normal(H * E, 13)
     result = run(problem(query=QUERY, key=KEY, value=VALUE, w_o=w_o))
-    np.testing.assert_allclose(result.output, side_by_side(attention(QUERY, KEY, VALUE).output) @ w_o, rtol=1e-12)
+    np.testing.assert_allclose(result.output, heads_in_features(attention(QUERY, KEY, VALUE).output) @ w_o, rtol=1e-12)
 
 
 def test_embeddings_may_have_batch_items() -> None:
@@ -228,7 +229,20 @@ REFUSED: dict[str, tuple[dict[str, Any], str]] = {
 
 
 @pytest.mark.parametrize(("keys", "message"), REFUSED.values(), ids=REFUSED)
-def test_what_does_not_fit_is_said_with_both_sides(keys: dict[str, Any], message: str) -> None:
+def test_lengths_that_disagree_are_an_error_with_both(keys: dict[str, Any], message: str) -> None:
     with pytest.raises(AttnError) as caught:
         run(problem(**keys))
     assert message in str(caught.value)
+
+
+def test_every_check_of_an_operator_refuses_one_of_these() -> None:
+    checked = {(kind, name) for kind in kinds() for name, record in operators(kind).items() if record.check}
+    refused = {(key, word) for keys, _ in REFUSED.values() for key, value in keys.items() for word in names_in(value)}
+    assert checked <= refused
+
+
+def names_in(value: Any) -> set[str]:
+    """The operator that a key names, as text or as a mapping."""
+    if isinstance(value, str):
+        return {value.partition(":")[0]}
+    return set(value) if isinstance(value, dict) else set()

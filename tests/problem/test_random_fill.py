@@ -1,4 +1,4 @@
-"""What is drawn, in which order and in which shape."""
+"""Arrays drawn at random: their order, their shapes, and errors."""
 
 from typing import Any
 
@@ -34,7 +34,7 @@ def test_the_legacy_stream_is_used_in_the_same_order() -> None:
         np.testing.assert_array_equal(getattr(drawn, name), stream.uniform(-1, 2, (rows, 4)), err_msg=name)
 
 
-def test_what_is_given_takes_nothing_from_the_stream() -> None:
+def test_given_arrays_take_no_numbers_from_the_stream() -> None:
     drawn = Problem(seed=5, embeddings=[[1, 2]], w_q="identity", w_k="normal:std=0.1", init="uniform")
     stream = np.random.default_rng(5)
     assert drawn.w_q is not None
@@ -49,7 +49,7 @@ def test_a_matrix_made_by_rule_needs_no_seed() -> None:
 
 
 SHAPES: dict[str, tuple[dict[str, Any], dict[str, tuple[int, ...]]]] = {
-    "square where nothing else is said": ({}, {"embeddings": (3, 4), "w_q": (4, 4), "w_k": (4, 4), "w_v": (4, 4)}),
+    "square by default": ({}, {"embeddings": (3, 4), "w_q": (4, 4), "w_k": (4, 4), "w_v": (4, 4)}),
     "d_k for queries and keys, d_v for values": (
         {"d_k": 5, "d_v": 7},
         {"w_q": (4, 5), "w_k": (4, 5), "w_v": (4, 7)},
@@ -65,7 +65,7 @@ SHAPES: dict[str, tuple[dict[str, Any], dict[str, tuple[int, ...]]]] = {
     ),
     "queries as wide as the keys that are given": ({"w_k": [[0.0] * 5] * 4}, {"w_q": (4, 5)}),
     "a bias that is drawn": ({"b_q": "normal", "d_k": 5}, {"b_q": (5,)}),
-    "a sequence of its own that asks": (
+    "another sequence of queries": (
         {"query_embeddings": [[1, 2]], "w_q": "normal"},
         {"w_q": (2, 4), "w_k": (4, 4)},
     ),
@@ -73,21 +73,21 @@ SHAPES: dict[str, tuple[dict[str, Any], dict[str, tuple[int, ...]]]] = {
 
 
 @pytest.mark.parametrize(("keys", "shapes"), SHAPES.values(), ids=SHAPES)
-def test_a_matrix_has_the_shape_that_its_neighbours_ask_for(
+def test_a_drawn_array_has_the_shape_that_the_others_imply(
     keys: dict[str, Any], shapes: dict[str, tuple[int, ...]]
 ) -> None:
     drawn = Problem(seed=1, embeddings="normal", token_count=3, dim=4, init="normal", **keys)
     assert {name: getattr(drawn, name).shape for name in shapes} == shapes
 
 
-def test_without_init_whole_numbers_below_three_are_drawn() -> None:
+def test_without_init_integers_from_0_to_2_are_drawn() -> None:
     drawn = Problem(seed=1, token_count=50, dim=9)
     for name in ("embeddings", "w_q", "w_k", "w_v"):
         assert set(getattr(drawn, name).ravel()) == {0, 1, 2}, name
     assert drawn.w_o is None
 
 
-def test_what_is_given_is_not_drawn() -> None:
+def test_given_arrays_are_not_drawn() -> None:
     drawn = Problem(seed=1, embeddings=[[1, 2]], w_k="identity", init="ones")
     assert drawn.w_k is not None
     assert drawn.w_k.tolist() == [[1, 0], [0, 1]]
@@ -130,13 +130,13 @@ def test_a_score_may_have_its_own_matrix_drawn() -> None:
         ),
     ],
 )
-def test_what_can_not_be_drawn_says_why(keys: dict[str, Any], message: str) -> None:
+def test_an_array_that_can_not_be_drawn_is_an_error(keys: dict[str, Any], message: str) -> None:
     with pytest.raises(AttnError) as caught:
         Problem(**keys)
     assert message in str(caught.value)
 
 
-def test_a_parameter_is_drawn_beside_one_that_is_stored_out_in() -> None:
+def test_a_drawn_parameter_has_the_layout_of_given_ones() -> None:
     drawn = Problem(
         query=[[1.0, 2, 3]],
         key=[[1.0, 2]],

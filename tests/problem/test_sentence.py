@@ -1,4 +1,4 @@
-"""A sentence, word by word."""
+"""A sentence as embeddings: each word by its vector in the vocabulary."""
 
 import numpy as np
 import pytest
@@ -10,7 +10,7 @@ WORDS = {"the": 1.0, "cat": 2.0, "sat": 3.0, "on": 4.0, "mat": 5.0}
 VOCABULARY = {word: np.array([number]) for word, number in WORDS.items()}
 
 
-def test_each_word_is_looked_up_and_a_repeated_word_has_one_vector() -> None:
+def test_a_repeated_word_has_the_same_vector() -> None:
     tokens, vectors = embed("The cat sat on the mat.", VOCABULARY)
     assert tokens == ("the", "cat", "sat", "on", "the", "mat")
     assert vectors[:, 0].tolist() == [1, 2, 3, 4, 1, 5]
@@ -45,7 +45,7 @@ def test_a_vector_of_an_occurrence_is_for_that_one_alone() -> None:
     assert vectors[:, 0].tolist() == [1, 9, 1]
 
 
-def test_a_word_as_it_is_written_goes_before_its_lower_case() -> None:
+def test_a_word_is_looked_up_before_its_lower_case() -> None:
     vocabulary = {"may": np.array([1.0]), "May": np.array([2.0]), "don't": np.array([3.0]), "Äpfel": np.array([4.0])}
     tokens, vectors = embed("May may don't äpfel", vocabulary)
     assert tokens == ("May", "may", "don't", "Äpfel")

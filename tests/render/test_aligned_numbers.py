@@ -29,7 +29,7 @@ def test_a_row_of_numbers(numbers: list[float], places: int, texts: list[str]) -
     assert align_numbers(np.array([numbers], dtype=float), places) == [texts]
 
 
-def test_points_stand_under_points() -> None:
+def test_decimal_points_are_aligned() -> None:
     cells = align_numbers(np.array([[1.0], [-22.125], [0.0], [-np.inf], [333.5]]), 4)
     width = max(len(row[0]) for row in cells)
     lines = [row[0].rjust(width) for row in cells]
@@ -37,5 +37,5 @@ def test_points_stand_under_points() -> None:
     assert lines[2][2] == "0"
 
 
-def test_half_numbers_are_written_as_any_others() -> None:
+def test_float16_numbers_are_formatted_as_float64() -> None:
     assert align_numbers(np.array([[0.5, 2]], dtype=np.float16), 4) == [["0.5", "2.0"]]

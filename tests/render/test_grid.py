@@ -8,7 +8,7 @@ from tests.traces import make_step, make_trace
 
 
 @pytest.mark.parametrize("shape", [(3,), (2, 3), (5, 2, 3), (2, 5, 2, 3)])
-def test_an_array_of_any_number_of_axes_is_shown_whole(shape: tuple[int, ...]) -> None:
+def test_an_array_of_any_number_of_axes_is_shown_in_full(shape: tuple[int, ...]) -> None:
     value = np.arange(np.prod(shape), dtype=float).reshape(shape)
     axes = ("h", "n", "m", "a")[-len(shape) :] if len(shape) > 2 else ("m", "a")[-len(shape) :]
     labels = {"n": tuple("pqrst"[: shape[-3]]) if len(shape) > 2 else (), "m": ("x", "y")}

@@ -23,7 +23,7 @@ def drawn(fixed: dict[str, int] | None = None, x: np.ndarray = X, **keys: object
     ]
 
 
-def test_every_rule_has_a_sign_of_its_own() -> None:
+def test_every_mask_has_its_own_sign() -> None:
     mask = np.ones((N, N), dtype=bool)
     mask[3, 2] = False
     bias = np.zeros((N, N))
@@ -36,7 +36,7 @@ def test_every_rule_has_a_sign_of_its_own() -> None:
     )
 
 
-def test_a_rule_that_nobody_asked_for_is_not_in_the_legend() -> None:
+def test_the_legend_has_only_the_masks_of_the_problem() -> None:
     ((_, legend),) = drawn(causal=True)
     assert legend == "● visible: 10   ▷ after the query (causal): 6"
 
@@ -61,7 +61,7 @@ def test_the_picture_is_shown_where_it_is_selected_and_where_it_is_explained() -
         assert section.remarks == ("● visible: 10   ▷ after the query (causal): 6",)
 
 
-def test_what_each_rule_says_of_the_cell_is_written_under_the_picture() -> None:
+def test_the_line_of_each_mask_for_the_cell_is_below_the_picture() -> None:
     result = attention(X, X, causal=True, window=(1, 0), key_lengths=4)
     (section,) = [s for s in sections(View(result, explain=True, cell=(3, 1))) if "visible" in s.title]
     assert section.arithmetic == (
@@ -71,7 +71,7 @@ def test_what_each_rule_says_of_the_cell_is_written_under_the_picture() -> None:
     )
 
 
-def test_a_handout_has_the_picture_in_signs_that_latex_knows() -> None:
+def test_latex_has_the_picture_in_its_own_symbols() -> None:
     result = attention(X, X, causal=True, select=("visible",))
     text = latex.render_sections(sections(View(result)), 4)
     assert r"query\_1 & $\bullet$ & $\triangleright$ & $\triangleright$ & $\triangleright$ \\" in text
@@ -84,7 +84,7 @@ def strided(query_positions: np.ndarray, key_positions: np.ndarray) -> np.ndarra
 
 
 def trace_with_rules(**rules: np.ndarray) -> Trace:
-    """The steps of masks whose rules have no record with a sign: somebody's own."""
+    """The steps of masks whose records have no sign."""
     visible = np.logical_and.reduce(list(rules.values()))
     steps = [make_step(f"visible_by_{name}", ("n", "m"), rule, "mask") for name, rule in rules.items()]
     inputs = {name: f"visible_by_{name}" for name in rules}
@@ -92,14 +92,14 @@ def trace_with_rules(**rules: np.ndarray) -> Trace:
     return make_trace(steps, {"n": ("a", "b", "c"), "m": ("a", "b", "c")})
 
 
-def test_a_mask_without_a_sign_hides_what_it_hides_and_is_in_the_legend() -> None:
+def test_a_mask_without_a_sign_is_shown_and_in_the_legend() -> None:
     trace = trace_with_rules(strided=strided(np.arange(3), np.arange(3)))
     ((grid, legend),) = sign_grids(trace, trace["visible"], {})
     assert ["".join(row) for row in grid.signs or ()] == ["●□●", "□●□", "●□●"]
     assert legend == "● visible: 5   □ strided: 4"
 
 
-def test_masks_without_a_sign_share_one_and_are_counted_together() -> None:
+def test_masks_without_a_sign_share_one_sign_and_count() -> None:
     own = {"strided": strided(np.arange(3), np.arange(3)), "first": np.arange(3) < np.full((3, 1), 1)}
     trace = trace_with_rules(**own)
     ((grid, legend),) = sign_grids(trace, trace["visible"], {})

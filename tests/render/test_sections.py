@@ -2,7 +2,6 @@
 
 import json
 import re
-from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -18,30 +17,18 @@ from attncli.render.formats import latex, markdown, terminal
 from attncli.render.sections import Section, sections
 from attncli.render.target import TEXT_FILE, TextTarget
 from attncli.render.view import View
+from tests.equations import DECIMALS, assert_equations_hold, value_of
 
 SLOW = pytest.mark.slow
-PLACES = 12  # so many digits that rounding does not hide a wrong sum
 PARTS = [
     pytest.param(part, id=f"{name}-{part.title or 'whole'}")
     for name in examples.names()
     for part in examples.load(name).parts
 ]
-WORDS = {
-    "tanh": np.tanh,
-    "exp": np.exp,
-    "cos": np.cos,
-    "sin": np.sin,
-    "max": max,
-    "relu": lambda x: np.maximum(x, 0),
-    "abs": abs,
-    "np": np,
-}
-
-ALONE = ("the largest weight", "one key", "c(", "the first pair", "P = ", "key ", "hidden")  # lines with one number
 
 
 def explained(part: examples.Part, **view: Any) -> list[Section]:
-    return list(sections(View(run(part.problem), explain=True, decimals=PLACES, **view)))
+    return list(sections(View(run(part.problem), explain=True, decimals=DECIMALS, **view)))
 
 
 def equations(section: Section) -> list[str]:
@@ -49,38 +36,9 @@ def equations(section: Section) -> list[str]:
     return [line for line in section.arithmetic if not line.endswith((": visible", ": hidden"))]
 
 
-def value_of(text: str) -> Any:
-    """What a piece of written arithmetic comes to, or None where it is words: `2·2 + 0·(−4)`, `10/√3`, `exp(…)`."""
-    text = text.partition(": ")[2] or text
-    for written, python in (
-        ("−", "-"), ("·", "*"), ("²", "**2"), ("^", "**"), ("√(", "np.sqrt("), ("∞", "np.inf"),
-        (", so that the row sums to 1", ""),
-    ):  # fmt: skip
-        text = text.replace(written, python)
-    text = re.sub(r"√([\d.]+)", r"np.sqrt(\1)", text)
-    text = re.sub(r"\|([^|]+)\|", r"abs(\1)", text)
-    text = re.sub(r"\[([^\]]*)\]", lambda m: f"np.array([{','.join(m[1].split())}])" if m[1] else "None", text)
-    try:
-        return eval(text, {"__builtins__": {}}, WORDS)
-    except (NameError, SyntaxError, TypeError):
-        return None
-
-
-def assert_true(lines: list[str]) -> None:
-    """Every `a = b = c` holds."""
-    assert lines
-    for line in lines:
-        values = [value_of(piece) for piece in line.split(" = ")]
-        known = [value for value in values if value is not None]
-        assert known, line
-        assert len(known) > 1 or "τ" in line or line.startswith(ALONE), line
-        for left, right in pairwise(known):
-            np.testing.assert_allclose(left, right, rtol=1e-9, atol=1e-10, err_msg=line)
-
-
 @pytest.mark.parametrize("part", PARTS)
-def test_every_line_of_arithmetic_is_true(part: examples.Part) -> None:
-    assert_true([line for section in explained(part) for line in equations(section)])
+def test_every_equation_of_the_examples_holds(part: examples.Part) -> None:
+    assert_equations_hold([line for section in explained(part) for line in equations(section)])
 
 
 D, E, A = 3, 5, 4
@@ -106,10 +64,10 @@ PARAMETERS = {
         for j, normalize in enumerate(operators("normalize"))
     ],
 )
-def test_every_pipeline_is_explained_truly(score: str, normalize: str) -> None:
+def test_every_equation_of_every_pipeline_holds(score: str, normalize: str) -> None:
     query, key, value = (RANDOM.normal(size=size) for size in ((3, 2 * D), (5, 2 * D), (5, 2 * E)))
-    for context, entry in operators("context").items():
-        if entry.needs_distribution and not operators("normalize")[normalize].is_distribution:
+    for context, record in operators("context").items():
+        if record.needs_distribution and not operators("normalize")[normalize].is_distribution:
             continue
         stages: dict[str, Any] = {
             stage: {name: PARAMETERS[name]} if name in PARAMETERS else name
@@ -117,20 +75,20 @@ def test_every_pipeline_is_explained_truly(score: str, normalize: str) -> None:
         }
         result = attncli.attention(query, key, value, heads=2, scale=0.5, **stages)
         for cell in (None, (2, 4)):
-            shown = sections(View(result, explain=True, decimals=PLACES, cell=cell))
-            assert_true([line for section in shown for line in section.arithmetic])
+            shown = sections(View(result, explain=True, decimals=DECIMALS, cell=cell))
+            assert_equations_hold([line for section in shown for line in section.arithmetic])
 
 
-def test_everything_is_explained_truly(spec: ProblemSpec) -> None:
+def test_every_equation_of_every_problem_holds(spec: ProblemSpec) -> None:
     result = run(spec)
-    places = 3 if spec.dtype == "bfloat16" else 6 if spec.dtype == "float32" else PLACES
+    decimals = 3 if spec.dtype == "bfloat16" else 6 if spec.dtype == "float32" else DECIMALS
     hidden = np.argwhere(np.isneginf(result.trace["masked_scores"].value))
     cells = [None] if not len(hidden) else [None, tuple(map(int, hidden[0][-2:]))]
     for cell in cells:
-        for section in sections(View(result, explain=True, decimals=places, cell=cell)):
+        for section in sections(View(result, explain=True, decimals=decimals, cell=cell)):
             for line in equations(section):
                 if "…" not in line and spec.dtype == "float64":
-                    assert_true([line])
+                    assert_equations_hold([line])
 
 
 def test_every_number_of_every_head_is_in_the_json_and_makes_a_document(spec: ProblemSpec) -> None:
@@ -153,7 +111,7 @@ def test_every_head_is_shown_as_text(target: TextTarget, spec: ProblemSpec) -> N
 
 
 @pytest.mark.parametrize(("key", "rotates"), [(0, False), (1, False), (2, True), (3, True)])
-def test_new_keys_are_followed_and_cached_ones_are_not(key: int, rotates: bool) -> None:
+def test_the_rotation_of_new_keys_is_explained_and_not_of_cached_ones(key: int, rotates: bool) -> None:
     x = RANDOM.normal(size=(2, 4))
     result = attncli.attention(x, x, past_key=x + 1, past_value=x, position="rope")
     shown = {section.title: section for section in sections(View(result, explain=True, cell=(0, key)))}
@@ -171,10 +129,10 @@ def test_of_a_wide_result_the_first_number_is_worked_out() -> None:
 
 
 @pytest.mark.parametrize("part", PARTS)
-def test_the_last_number_of_the_arithmetic_stands_in_the_table(part: examples.Part) -> None:
+def test_the_last_number_of_the_arithmetic_is_in_the_table(part: examples.Part) -> None:
     result = run(part.problem)
-    for section in sections(View(result, explain=True, decimals=PLACES)):
-        if section.arithmetic and section.grids[0].signs is None and "turned" not in section.title:
+    for section in sections(View(result, explain=True, decimals=DECIMALS)):
+        if section.arithmetic and section.grids[0].signs is None:
             (last,) = np.atleast_2d(value_of(section.arithmetic[-1].split(" = ")[-1]))
             rows = section.grids[0].values
             close = (
@@ -205,7 +163,7 @@ def tutorial(**keys: Any) -> attncli.Result:
     return attncli.Problem(**{**given, "only": ("word_1",), **keys}).compute()
 
 
-def test_the_tutorial_is_explained_as_a_reader_would_write_it() -> None:
+def test_the_explanation_of_the_tutorial() -> None:
     shown = {section.title: section for section in sections(View(tutorial(), explain=True))}
     assert [title for title in shown if title[0].isdigit()] == [
         "1. query  Q", "2. key  K", "3. value  V", "4. dot_products  QKᵀ", "5. scores  S", "6. exponentials  E",
@@ -235,7 +193,7 @@ def test_steps_that_do_nothing_are_not_shown() -> None:
     assert not any("value" in title or "output" in title for title in titles)
 
 
-def test_a_head_is_chosen_by_its_largest_weight_or_by_name() -> None:
+def test_the_head_with_the_largest_weight_is_shown_or_the_given_one() -> None:
     result = run(examples.load("multi_head").parts[0].problem, ("weights",))
     largest = int(result.weights.max(axis=(1, 2)).argmax())
     for head, expected in ((None, largest), (0, 0), (1, 1)):
@@ -246,7 +204,7 @@ def test_a_head_is_chosen_by_its_largest_weight_or_by_name() -> None:
         assert grid.slice_label == f"head {expected}"
 
 
-def test_a_long_sum_says_how_much_of_it_is_left_out() -> None:
+def test_a_long_sum_counts_its_omitted_terms() -> None:
     x = np.ones((1, 100))
     shown = {section.title: section for section in sections(View(attncli.attention(x, x, score="dot"), explain=True))}
     (line,) = shown["3. scores  S"].arithmetic
@@ -254,7 +212,7 @@ def test_a_long_sum_says_how_much_of_it_is_left_out() -> None:
     assert line.endswith(" = 100")
 
 
-def test_numbers_that_overflow_are_explained_without_a_warning_of_pythons() -> None:
+def test_overflow_is_explained_without_a_python_warning() -> None:
     result = attncli.attention([[1e200, 1.0]], [[1e200, 1.0], [-1e200, 2.0]], score="dot")
     lines = [line for section in sections(View(result, explain=True)) for line in section.arithmetic]
     assert any("∞" in line for line in lines)

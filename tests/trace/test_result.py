@@ -1,4 +1,6 @@
-"""A result: its selected arrays by name, and errors for all other names."""
+"""A result: its selected arrays by name, completed on TAB, and errors for all other names."""
+
+import rlcompleter
 
 import numpy as np
 import pytest
@@ -13,7 +15,16 @@ def test_a_result_has_the_names_that_were_selected_and_no_others() -> None:
         _ = result.output
 
 
-def test_a_stage_that_did_nothing_answers_with_the_one_before() -> None:
+def test_a_result_completes_its_names_on_tab() -> None:
+    result = attention([[1.0, 2.0]], [[3.0, 4.0]], select=("weights", "masked_scores"))
+    assert {"weights", "masked_scores", "trace", "query_tokens", "key_tokens"} <= set(dir(result))
+    assert "output" not in dir(result)
+    completer = rlcompleter.Completer({"result": result})
+    assert completer.complete("result.we", 0) == "result.weights"
+    assert completer.complete("result.mas", 0) == "result.masked_scores"
+
+
+def test_an_identity_stage_has_the_result_of_the_stage_before() -> None:
     result = attention([[1.0, 2.0]], [[3.0, 4.0]], select=("scores", "capped_scores", "masked_scores"))
     np.testing.assert_array_equal(result.masked_scores, result.scores)
     np.testing.assert_array_equal(result.capped_scores, result.scores)

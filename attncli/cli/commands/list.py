@@ -6,7 +6,7 @@ import typer
 
 from attncli.base.errors import UnknownNameError
 from attncli.cli import streams
-from attncli.ops import kinds, operators
+from attncli.ops import broken_packages, kinds, operators
 
 # Where the plural of a kind is not its name and an s.
 _IRREGULAR_PLURALS = {"normalize": "normalizers", "qk_norm": "norms"}
@@ -36,4 +36,5 @@ def list_operators(
         raise UnknownNameError("kind", kind, plurals)
     titles = plurals if kind is None else {kind: plurals.get(kind, kind)}
     groups = [(title, list(operators(name).values())) for title, name in titles.items()]
+    streams.write_warnings(broken_packages())
     streams.write_output(render_list(groups, streams.output_target()))

@@ -6,7 +6,7 @@ import typer
 
 from attncli.base.errors import UnknownNameError
 from attncli.cli import streams
-from attncli.ops import kinds, operators
+from attncli.ops import broken_packages, kinds, operators
 
 
 def _complete_name(incomplete: str) -> list[tuple[str, str]]:
@@ -22,6 +22,7 @@ def show(
     from attncli.render.reports.catalogue import render_records
 
     records = [operators(kind)[name] for kind in kinds() if name in operators(kind)]
+    streams.write_warnings(broken_packages())
     if not records:
         raise UnknownNameError("name", name, [known for kind in kinds() for known in operators(kind)])
     streams.write_output(render_records(records, streams.output_target()))

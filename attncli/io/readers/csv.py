@@ -10,7 +10,7 @@ from attncli.base.lazy_numpy import Array, np
 from attncli.base.text import shorten
 
 NUMBER = re.compile(r"\s*[-+]?(\.[0-9]+|[0-9]+(\.[0-9]*)?)([eE][-+]?[0-9]+)?\s*\Z")
-MISSPELT_NUMBER = re.compile(r"\s*[-+]?[0-9.,'’_\s]*[0-9][0-9.,'’_\s]*%?\s*\Z")
+MALFORMED_NUMBER = re.compile(r"\s*[-+]?[0-9.,'’_\s]*[0-9][0-9.,'’_\s]*%?\s*\Z")
 OPENING = re.compile(r'(?:^|[,;\t]) *"')
 CLOSING = re.compile(r'[^"]*(?:""[^"]*)*"(?!")')
 NUMERALS = "0123456789+-.eE "
@@ -148,9 +148,9 @@ def _delimiter(record: str) -> str:
 
 
 def _is_word(cell: str) -> bool:
-    """Whether a cell is neither empty, nor a number, nor a misspelt number (`1,5`, `1.2.3`, `50%`); `nan` is a word."""
+    """Whether a cell has text that is no number, also no malformed one (`1,5`, `1.2.3`, `50%`); `nan` is a word."""
     is_special = cell.strip()[:1] in ("+", "-") and cell.strip() in SPECIAL
-    return bool(cell.strip()) and not NUMBER.match(cell) and not MISSPELT_NUMBER.match(cell) and not is_special
+    return bool(cell.strip()) and not NUMBER.match(cell) and not MALFORMED_NUMBER.match(cell) and not is_special
 
 
 def _is_header(rows: Sequence[Row]) -> bool:

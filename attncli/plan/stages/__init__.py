@@ -1,1 +1,1 @@
-"""The stages of a plan: each adds its nodes to those that are there."""
+"""The stages of a plan: each is a function that adds nodes to a PlanBuilder."""

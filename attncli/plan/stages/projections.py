@@ -80,7 +80,7 @@ def _add_sequence(builder: PlanBuilder, name: str, symbol: str, letters: Letters
             "position",
             position.record.function,
             {"positions": positions_node.name, **builder.add_arrays("position", position)},
-            {"features": features.length, **position.options},
+            {**({"features": features.length} if "features" in position.record.arguments else {}), **position.options},
         )
     )
     builder.add(

@@ -103,8 +103,10 @@ def _add_position_bias(builder: PlanBuilder) -> None:
         return
     layout, before = builder.layout, builder.current_node("scores")
     per_item = "b" in builder.nodes["query_positions"].letters
-    axes = tuple(axis for axis in builder.table_axes if axis.letter != "b" or per_item)
+    # Only an operator that takes `heads` has numbers of its own for each head.
+    kept = {"n", "m", *("b" if per_item else ""), *("h" if "heads" in position.record.arguments else "")}
+    axes = tuple(axis for axis in builder.table_axes if axis.letter in kept)
     node = builder.add_operator("position", position, Node("position_bias", "B", "", axes, "bias"))
-    options = {"heads": layout.heads if layout.has_heads else None, **node.options}
-    builder.nodes[node.name] = replace(node, stage="bias", options=options)
+    heads = {"heads": layout.heads if layout.has_heads else None} if "heads" in position.record.arguments else {}
+    builder.nodes[node.name] = replace(node, stage="bias", options={**heads, **node.options})
     _add(builder, "positioned_scores", "Sᵖ", f"{before.symbol} + B", before.name, node.name)

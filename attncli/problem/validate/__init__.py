@@ -1,1 +1,1 @@
-"""Checks of a problem: do its values fit together? Every error names both sides of a contradiction."""
+"""Validation: checks of the values of a problem against each other; an error names both sides of a contradiction."""

@@ -1,4 +1,4 @@
-"""JSON: one object, the same names, shapes and numbers next year; written a few rows at a time."""
+"""JSON: one object of a documented, stable form; written a few rows at a time."""
 
 import json
 from collections.abc import Iterator, Mapping

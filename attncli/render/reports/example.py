@@ -16,7 +16,7 @@ from attncli.render.sections import Section, sections
 from attncli.render.target import TextTarget
 from attncli.render.view import View
 
-MAX_DIFFERENCES = 5  # that are printed for each result
+MAX_DIFFERENCES = 5  # the number of differences that are printed for each result
 
 
 @dataclass(frozen=True)
@@ -25,7 +25,7 @@ class PartReport:
 
     title: str
     about: str
-    command: str  # that reproduces it
+    command: str  # `attn compute …`, which reproduces it
     view: View
     comparisons: Sequence[Comparison]
 

@@ -35,14 +35,14 @@ def test_arrays_go_in_and_arrays_come_out(run: Run, tmp_path: Path, arrays: dict
     assert (found.dtype, found.shape) == (np.float32, (B, H, N, D))
 
 
-def test_an_archive_holds_what_is_selected(run: Run, tmp_path: Path, arrays: dict[str, np.ndarray]) -> None:
+def test_an_archive_has_the_selected_results(run: Run, tmp_path: Path, arrays: dict[str, np.ndarray]) -> None:
     assert run(*FILES, "--select", "weights,present_key", "-o", "o.npz").returncode == 0
     found = np.load(tmp_path / "o.npz")
     assert sorted(found) == ["present_key", "weights"]
     np.testing.assert_array_equal(found["present_key"], arrays["k"])
 
 
-def test_an_archive_can_be_the_whole_problem_and_options_win_over_it(run: Run, tmp_path: Path) -> None:
+def test_an_archive_can_be_a_problem_whose_keys_options_override(run: Run, tmp_path: Path) -> None:
     x = np.eye(3)
     np.savez(tmp_path / "p.npz", query=x, key=x, mask=np.tri(3, dtype=bool), score="dot", scale=2.0)
     scores = json.loads(run("compute", "p.npz", "--json", "--scale", "5").stdout)["scores"]
@@ -93,7 +93,7 @@ def test_a_table_can_be_of_one_head_alone(run: Run, arrays: dict[str, np.ndarray
         (["--kv-heads", "3"], "--kv-heads: kv_heads is 3; key has 2 heads on its second axis"),
     ],
 )
-def test_what_can_not_be_done_is_one_line(
+def test_an_error_is_one_line_and_writes_no_file(
     run: Run, tmp_path: Path, arrays: dict[str, np.ndarray], options: list[str], message: str
 ) -> None:
     ran = run(*FILES, *options)
@@ -103,7 +103,7 @@ def test_what_can_not_be_done_is_one_line(
     assert sorted(path.name for path in tmp_path.iterdir()) == ["k.npy", "q.npy", "v.npy"]
 
 
-def test_a_query_that_sees_nothing_is_one_warning(run: Run) -> None:
+def test_a_query_without_visible_keys_is_one_warning(run: Run) -> None:
     ran = run("compute", "--query", "[[1], [2]]", "--key", "[[1], [2]]", "--mask", "[[0, 0], [0, 1]]", "--json")
     assert (ran.returncode, ran.stderr) == (
         0, "attn: warning: nothing is attended by query_1: weights 0, output 0\n",
@@ -111,7 +111,7 @@ def test_a_query_that_sees_nothing_is_one_warning(run: Run) -> None:
     assert json.loads(ran.stdout)["output"] == [[0], [2]]
 
 
-def test_a_flag_of_the_file_can_be_taken_back(run: Run, tmp_path: Path) -> None:
+def test_an_option_can_turn_off_a_flag_of_the_file(run: Run, tmp_path: Path) -> None:
     (tmp_path / "p.yaml").write_text("query: [[1]]\nkey: [[1], [2]]\ncausal: true\n", encoding="utf-8")
     assert json.loads(run("compute", "p.yaml", "--json").stdout)["weights"] == [[1, 0]]
     assert json.loads(run("compute", "p.yaml", "--json", "--no-causal").stdout)["weights"][0][1] > 0
@@ -122,10 +122,10 @@ def test_a_problem_with_several_axes_is_generated_as_files_that_compute_the_same
 ) -> None:
     options = [*FILES[1:], "--causal", "--window", "2,inf", "--position", "rope:dims=4", "--dtype", "float64"]
     assert run("generate", *options, "-o", "made").returncode == 0
-    for written in ("made/problem.yaml", "made.yaml"):
-        if written == "made.yaml":
-            assert run("generate", *options, "-o", written).returncode == 0
-        again = run("compute", written, "--select", "output", "-o", "again.npy")
+    for problem_file in ("made/problem.yaml", "made.yaml"):
+        if problem_file == "made.yaml":
+            assert run("generate", *options, "-o", problem_file).returncode == 0
+        again = run("compute", problem_file, "--select", "output", "-o", "again.npy")
         assert (again.returncode, again.stderr) == (0, "")
         expected = attention(*arrays.values(), causal=True, window=(2, np.inf), position="rope:dims=4", dtype="float64")
         np.testing.assert_array_equal(np.load(tmp_path / "again.npy"), expected.output)

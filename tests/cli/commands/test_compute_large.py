@@ -1,4 +1,4 @@
-"""Large problems as a person meets them: how far they are, how they are stopped, and what they leave behind."""
+"""Large problems on the command line: progress, interrupts, output files and imports."""
 
 import ast
 import os
@@ -16,7 +16,7 @@ import pytest
 from attncli import attention
 from tests.cli.running import Run
 
-LONG = {  # a second or two of getting there, then a minute of it
+LONG = {  # a second or two until it starts, then a minute of work
     "attending": "--normalize entmax:alpha=1.3 --query q.npy --key q.npy --select output -o out.npy",
     "attending to a table": "--normalize entmax:alpha=1.3 --query q.npy --key q.npy --select weights -o out.npy",
     "writing": "--query q.npy --key q.npy --select weights,scores -o out.csv",
@@ -35,7 +35,7 @@ def arrays(tmp_path: Path) -> Path:
 
 
 def start(words: str, folder: Path, terminal: int | None = None) -> subprocess.Popen[bytes]:
-    """Begin a command; where there is a terminal it is its standard error, and nobody keeps what it prints."""
+    """Begin a command; where there is a terminal it is its standard error, and its output is discarded."""
     environment = os.environ | {"TERM": "xterm", "COLUMNS": "80"}
     command = [sys.executable, "-m", "attncli", "compute", *words.split()]
     streams = (subprocess.PIPE, subprocess.PIPE) if terminal is None else (subprocess.DEVNULL, terminal)
@@ -97,28 +97,26 @@ def test_an_interrupt_ends_it_and_leaves_nothing_behind(words: str, arrays: Path
     ],
     ids=["attending", "writing a file", "writing to a pipe"],
 )
-def test_a_terminal_is_told_what_is_done_how_far_it_is_and_how_long_it_will_take(
-    work: str, words: str, arrays: Path
-) -> None:
-    ours, theirs = pty.openpty()
-    process = start(words, arrays, theirs)
-    os.close(theirs)
-    seen = b""
-    while not re.search(work.encode() + rb" [^a-z]* \d+% \d:\d\d:\d\d", STYLES.sub(b"", seen)):
-        seen += os.read(ours, 1000)
+def test_a_terminal_shows_the_work_its_percentage_and_the_remaining_time(work: str, words: str, arrays: Path) -> None:
+    reading_end, terminal = pty.openpty()
+    process = start(words, arrays, terminal)
+    os.close(terminal)
+    shown = b""
+    while not re.search(work.encode() + rb" [^a-z]* \d+% \d:\d\d:\d\d", STYLES.sub(b"", shown)):
+        shown += os.read(reading_end, 1000)
     process.send_signal(signal.SIGINT)
     while True:
         try:
-            seen += os.read(ours, 1000)
-        except OSError:  # nobody writes there any more
+            shown += os.read(reading_end, 1000)
+        except OSError:  # the process has ended
             break
-    os.close(ours)
+    os.close(reading_end)
     assert process.wait(timeout=10) == 130
-    assert seen.rindex(b"\x1b[?25h") > seen.rindex(b"\x1b[?25l"), "the cursor is still hidden"
+    assert shown.rindex(b"\x1b[?25h") > shown.rindex(b"\x1b[?25l"), "the cursor is still hidden"
 
 
 @pytest.mark.slow
-def test_what_is_no_terminal_is_told_nothing(run: Run, tmp_path: Path) -> None:
+def test_no_progress_is_written_to_a_pipe(run: Run, tmp_path: Path) -> None:
     np.save(tmp_path / "q.npy", np.random.default_rng(0).standard_normal((2500, 8)))
     ran = run(
         "compute", "--query", "q.npy", "--key", "q.npy", "--normalize", "sparsemax", "--select", "output", "--json"

@@ -1,4 +1,4 @@
-"""Worked examples: they agree, they say so, and every command they print does what they show."""
+"""Worked examples: they agree with published numbers, and the commands that they print show the same."""
 
 import re
 import shlex
@@ -59,7 +59,7 @@ def test_the_list_has_every_example_and_its_title(run: Run) -> None:
     assert "general attention over four words" in lines[0]
 
 
-def test_an_example_is_handed_over_as_it_is_and_never_over_a_file(run: Run, tmp_path: Path) -> None:
+def test_an_example_is_saved_unchanged_and_never_over_a_file(run: Run, tmp_path: Path) -> None:
     assert run("demo", "luong", "--save", "mine.yaml").stdout == ""
     assert (tmp_path / "mine.yaml").read_text(encoding="utf-8") == examples.text("luong")
     (tmp_path / "mine.yaml").write_text("changed")
@@ -68,7 +68,7 @@ def test_an_example_is_handed_over_as_it_is_and_never_over_a_file(run: Run, tmp_
     assert run("demo", "luong", "--save", "-").stdout == examples.text("luong")
 
 
-def test_three_ways_to_fit_a_curve_stand_side_by_side(run: Run) -> None:
+def test_three_ways_to_fit_a_curve_are_columns_of_one_table(run: Run) -> None:
     table = run("demo", "data_fitting").stdout.partition("output, side by side\n")[2].splitlines()
     assert table[0].split("  ")[-1].strip() == "kernel regression"
     rows = [line for line in table if line.startswith("at ")]

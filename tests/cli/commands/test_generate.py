@@ -1,4 +1,4 @@
-"""What is generated is computed with the same numbers."""
+"""A generated problem computes the same numbers as its options."""
 
 from pathlib import Path
 
@@ -20,7 +20,7 @@ PROBLEMS = {
 
 @pytest.mark.parametrize("options", PROBLEMS.values(), ids=PROBLEMS)
 @pytest.mark.parametrize(("file", "problem"), [("p.yaml", "p.yaml"), ("p.json", "p.json"), ("p", "p/problem.yaml")])
-def test_what_is_written_gives_the_same_numbers(options: str, file: str, problem: str, run: Run) -> None:
+def test_a_generated_problem_computes_the_same_numbers(options: str, file: str, problem: str, run: Run) -> None:
     ran = run("generate", *options.split(" "), "-o", file)
     assert (ran.returncode, ran.stdout, ran.stderr) == (0, "", "")
     again, at_once = run("compute", problem, "--json"), run("compute", *options.split(" "), "--json")

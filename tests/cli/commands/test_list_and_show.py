@@ -1,4 +1,4 @@
-"""Lists, help, completion: all read the one record."""
+"""Lists, help, completion and start-up: all read the records."""
 
 import pytest
 
@@ -9,7 +9,7 @@ from tests.cli.running import Run
 EVERY = [(kind, name) for kind in kinds() for name in operators(kind)]
 
 
-def test_the_list_has_every_entry_with_its_sentence(run: Run) -> None:
+def test_the_list_has_every_operator_with_its_summary(run: Run) -> None:
     lines = [line.split(None, 1) for line in run("list").stdout.splitlines() if line.startswith(" ")]
     expected = [(name, operators(kind)[name].summary) for kind, name in EVERY]
     assert [tuple(line) for line in lines] == expected
@@ -22,15 +22,15 @@ def test_one_kind_is_listed_by_its_plural(plural: str, kind: str, run: Run) -> N
 
 
 @pytest.mark.parametrize("kind", kinds())
-def test_show_says_everything_that_the_record_says(kind: str, run: Run) -> None:
+def test_show_has_every_field_of_the_record(kind: str, run: Run) -> None:
     for name in list(operators(kind))[:4]:
-        entry, shown = operators(kind)[name], run("show", name).stdout
+        record, shown = operators(kind)[name], run("show", name).stdout
         assert f"{name}  ({kind})" in shown
-        for said in (entry.summary, entry.formula, entry.source, *map(str, entry.parameters)):
-            assert said in shown
+        for text in (record.summary, record.formula, record.source, *map(str, record.parameters)):
+            assert text in shown
 
 
-def test_help_names_every_option_and_every_entry(run: Run) -> None:
+def test_help_names_every_option_and_every_operator(run: Run) -> None:
     shown = run("compute", "--help", env={"COLUMNS": "300", "TERMINAL_WIDTH": "300"}).stdout
     for key in FIELDS:
         assert f"--{key.replace('_', '-')}" in shown
@@ -71,7 +71,7 @@ def test_the_shell_completes_names(words: str, offered: list[str], run: Run) -> 
     ],
     ids=["help", "version", "compute help", "list", "completion"],
 )
-def test_what_computes_nothing_imports_neither_numpy_nor_yaml(
+def test_commands_that_compute_nothing_import_neither_numpy_nor_yaml(
     words: list[str], env: dict[str, str], run_process: Run
 ) -> None:
     ran = run_process(*words, env={"PYTHONPROFILEIMPORTTIME": "1", **env})

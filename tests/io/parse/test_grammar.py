@@ -10,7 +10,7 @@ from attncli.problem.convert.operators import to_operator
 
 
 @pytest.mark.parametrize(
-    ("written", "expected"),
+    ("text", "expected"),
     [
         ("dot", ("dot", {})),
         ("gaussian:sigma=2", ("gaussian", {"sigma": 2})),
@@ -24,8 +24,8 @@ from attncli.problem.convert.operators import to_operator
     ],
     ids=str,
 )
-def test_the_short_form_is_read(written: Any, expected: tuple[str, dict[str, Any]]) -> None:
-    assert parse(written, ("score",)) == expected
+def test_the_short_form_is_read(text: Any, expected: tuple[str, dict[str, Any]]) -> None:
+    assert parse(text, ("score",)) == expected
 
 
 @pytest.mark.parametrize(
@@ -39,7 +39,7 @@ def test_the_long_form_is_read(mapping: Any, name: str, given: dict[str, Any]) -
 
 
 @pytest.mark.parametrize(
-    ("written", "message"),
+    ("text", "message"),
     [
         ("gaussian:", "score: nothing follows the colon of 'gaussian:'; leave it out"),
         ("gaussian:2", "score: '2' is not key=value"),
@@ -51,9 +51,9 @@ def test_the_long_form_is_read(mapping: Any, name: str, given: dict[str, Any]) -
     ],
     ids=str,
 )
-def test_anything_else_is_refused(written: Any, message: str) -> None:
+def test_anything_else_is_refused(text: Any, message: str) -> None:
     with pytest.raises(AttnError) as caught:
-        parse(written, ("score",))
+        parse(text, ("score",))
     assert str(caught.value).startswith(message)
 
 
@@ -69,7 +69,7 @@ def test_anything_else_is_refused(written: Any, message: str) -> None:
     ],
     ids=str,
 )
-def test_what_names_no_operator_is_refused(value: Any, message: str) -> None:
+def test_a_value_that_names_no_operator_is_refused(value: Any, message: str) -> None:
     with pytest.raises(AttnError) as caught:
         to_operator("score", value, ("score",))
     assert str(caught.value).startswith(message)

@@ -1,4 +1,4 @@
-"""A matrix from whatever it was value as."""
+"""A matrix from text, lists, mappings, files or standard input."""
 
 import io
 import sys
@@ -36,7 +36,7 @@ FILES = {
 
 
 def nested(depth: int) -> Any:
-    """A number in so many lists."""
+    """A number in nested lists of that depth."""
     value: Any = 1.0
     for _ in range(depth):
         value = [value]
@@ -60,7 +60,7 @@ def read(value: Any, folder: Path = Path()) -> LabelledArray:
 
 
 def converted(value: Any, folder: Path = Path()) -> Any:
-    """What a matrix was value as, read and converted."""
+    """The matrix of a raw value, read and converted."""
     field = FIELDS["w_q"]
     return to_field(field, read_value(field, RawValue(value, Origin("p.yaml", folder))))
 
@@ -92,7 +92,7 @@ def test_a_matrix_is_read_from_every_form(value: Any, labels: tuple[str, ...] | 
     assert found.labels == labels
 
 
-def test_words_stand_for_what_json_can_not_hold(folder: Path) -> None:
+def test_nan_and_infinity_are_strings_in_json(folder: Path) -> None:
     np.testing.assert_array_equal(read("two.json#v", folder).array, [[np.nan, np.inf, -np.inf]])
 
 
@@ -108,7 +108,7 @@ def test_words_stand_for_what_json_can_not_hold(folder: Path) -> None:
         ("[[1, .2e1], [3, 0004]]", None),
     ],
 )
-def test_standard_input_is_told_by_its_content(
+def test_the_format_of_standard_input_is_recognized_by_its_content(
     text: str, labels: tuple[str, ...] | None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(text.encode())))
@@ -154,7 +154,7 @@ REFUSED: dict[str, tuple[Any, str]] = {
     "lists deeper than any array": (nested(70), "p.yaml, w_q"),
     "decimal commas where tabs delimit": ("comma.tsv", "comma.tsv, line 1, number 1: '1,5' is not a number"),
     "a path that no system can hold": ("a\0b.csv", "b.csv"),
-    "the home of nobody": ("~no-such-user/x.csv", "~no-such-user/x.csv"),
+    "an unknown home folder": ("~no-such-user/x.csv", "~no-such-user/x.csv"),
     "a NumPy file that is not there": ("x.npy", "x.npy: there is no such file"),
     "an archive that is not there": ("x.npz#w", "x.npz: there is no such file"),
     "a number in quotes": ([[1, "2"]], 'p.yaml, w_q, row 1, number 2: "2" is not a number'),
@@ -171,7 +171,7 @@ REFUSED: dict[str, tuple[Any, str]] = {
 
 
 @pytest.mark.parametrize(("value", "message"), REFUSED.values(), ids=REFUSED)
-def test_what_is_no_matrix_is_an_error_that_names_its_place(value: Any, message: str, folder: Path) -> None:
+def test_an_error_in_a_matrix_has_its_file_line_and_key(value: Any, message: str, folder: Path) -> None:
     with pytest.raises(AttnError) as caught:
         assemble(raw_values(Origin("p.yaml", folder), w_q=value))
     assert message in str(caught.value).replace(f"{folder}/", "")

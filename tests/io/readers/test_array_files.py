@@ -1,4 +1,4 @@
-"""Numbers in .npy, .npz and .safetensors files: read as they were written, or refused before anything is allocated."""
+"""Numbers in .npy, .npz and .safetensors files: read unchanged, or refused before anything is allocated."""
 
 import io
 import mmap
@@ -46,14 +46,14 @@ def test_an_array_of_a_problem_stays_in_its_file(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("dtype", ["int8", "uint8", "int16", "int32", "int64", ">i4"])
-def test_whole_numbers_become_floating_point(tmp_path: Path, dtype: str) -> None:
+def test_integers_become_floating_point(tmp_path: Path, dtype: str) -> None:
     np.save(tmp_path / "x.npy", np.array([[1, 2], [3, 100]], dtype=dtype))
     found = array_files.read(tmp_path / "x.npy", "")
     assert found.array.tolist() == [[1, 2], [3, 100]]
     assert (found.array.dtype, found.dtype) == (np.float64, None)
 
 
-def test_truths_stay_truths(tmp_path: Path) -> None:
+def test_booleans_stay_booleans(tmp_path: Path) -> None:
     np.save(tmp_path / "x.npy", X > 0)
     assert array_files.read(tmp_path / "x.npy", "").array.dtype == bool
 
@@ -69,7 +69,7 @@ def test_any_order_and_any_number_of_axes(tmp_path: Path, array: np.ndarray) -> 
 
 
 @pytest.mark.parametrize("save", [np.savez, np.savez_compressed])
-def test_an_entry_of_an_archive_is_named_or_the_only_one(tmp_path: Path, save: Any) -> None:
+def test_an_archive_entry_is_named_or_the_only_one(tmp_path: Path, save: Any) -> None:
     save(tmp_path / "two.npz", a=X, b=-X)
     save(tmp_path / "one.npz", a=X)
     np.testing.assert_array_equal(array_files.read(tmp_path / "two.npz", "b").array, -X)
@@ -155,7 +155,7 @@ def test_an_archive_that_promises_more_than_memory_is_an_error(tmp_path: Path) -
 
 
 @pytest.mark.parametrize("dtype", ["complex128", "S3", "datetime64[s]", [("a", "f8")]])
-def test_what_is_no_real_number_is_named(tmp_path: Path, dtype: Any) -> None:
+def test_a_dtype_that_is_not_real_is_an_error(tmp_path: Path, dtype: Any) -> None:
     np.save(tmp_path / "x.npy", np.zeros(2, dtype=dtype))
     with pytest.raises(AttnError, match=r"holds numbers of type .*; expected real numbers"):
         array_files.read(tmp_path / "x.npy", "")
@@ -167,7 +167,7 @@ def test_an_archive_that_is_none_is_an_error(tmp_path: Path) -> None:
         array_files.read(tmp_path / "x.npz", "")
 
 
-def test_a_word_in_an_archive_is_a_word(tmp_path: Path) -> None:
+def test_a_string_in_an_archive_is_text(tmp_path: Path) -> None:
     np.savez(tmp_path / "x.npz", score="cosine", heads=2, query=X)
     found = array_files.read_problem(tmp_path / "x.npz", "x.npz")[0]
     assert found["score"] == "cosine"
@@ -193,7 +193,7 @@ def test_a_file_that_is_not_there_is_named(tmp_path: Path, name: str) -> None:
         array_files.read(tmp_path / name, "")
 
 
-def test_without_its_package_a_safetensors_file_says_what_to_install(
+def test_without_safetensors_the_error_names_the_package_to_install(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setitem(__import__("sys").modules, "safetensors", None)

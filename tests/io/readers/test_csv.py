@@ -1,4 +1,4 @@
-"""Tables as text: what a reader of the file thinks it says, or an error that names the line."""
+"""CSV tables: numbers, labels and headers, or an error with the line."""
 
 import pytest
 
@@ -92,12 +92,12 @@ def test_a_table_is_read(
 
 
 @pytest.mark.parametrize(("text", "number"), NUMBERS.items(), ids=NUMBERS)
-def test_a_number_means_what_a_reader_thinks(text: str, number: float) -> None:
+def test_a_number_has_its_decimal_value(text: str, number: float) -> None:
     assert csv.read(f"1,{text}\n", "t.csv").numbers.tolist() == [[1, number]]
 
 
 @pytest.mark.parametrize(("text", "message"), REFUSED.values(), ids=REFUSED)
-def test_what_is_no_table_is_an_error_that_names_its_place(text: str, message: str) -> None:
+def test_an_error_in_a_table_has_its_file_and_line(text: str, message: str) -> None:
     with pytest.raises(AttnError) as caught:
         csv.read(text, "t.csv")
     assert message in str(caught.value)
@@ -105,7 +105,7 @@ def test_what_is_no_table_is_an_error_that_names_its_place(text: str, message: s
 
 
 @pytest.mark.parametrize("cell", ["9" * 5000, "x" * 5000], ids=["digits", "letters"])
-def test_of_a_long_cell_the_error_says_the_beginning(cell: str) -> None:
+def test_an_error_shows_the_beginning_of_a_long_cell(cell: str) -> None:
     with pytest.raises(AttnError) as caught:
         csv.read(f"1,2\n3,{cell}\n", "t.csv")
     assert str(caught.value).startswith("t.csv, line 2")

@@ -1,4 +1,4 @@
-"""Large tables are read as small ones are, only faster; what takes care is left to the careful reader."""
+"""The fast reader of large tables reads plain ones as the CSV reader does, and leaves it all others."""
 
 import sys
 from collections.abc import Callable
@@ -16,7 +16,7 @@ from tests.io.readers.test_csv import READ, REFUSED
 
 @pytest.fixture(params=["with orjson", "without"], autouse=True)
 def reader(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
-    """The optional package that reads faster, or its absence; and every table is large, its blocks are small."""
+    """With and without the optional package orjson; every table counts as large."""
     if request.param == "without":
         monkeypatch.setitem(sys.modules, "orjson", None)
     else:
@@ -25,12 +25,12 @@ def reader(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> s
     return request.param
 
 
-@pytest.mark.parametrize("at_once", [5, 2**20])
+@pytest.mark.parametrize("block_size", [5, 2**20])
 @pytest.mark.parametrize("text", [text for text, *_ in READ.values()], ids=READ)
-def test_a_table_that_is_plain_is_the_table_that_it_is(
-    text: str, at_once: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+def test_the_fast_reader_reads_the_same_table(
+    text: str, block_size: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(fast_csv, "BLOCK_SIZE", at_once)
+    monkeypatch.setattr(fast_csv, "BLOCK_SIZE", block_size)
     (tmp_path / "t.csv").write_text(text, newline="", encoding="utf-8")
     table, expected = fast_csv.read(tmp_path / "t.csv"), csv.read(text, "t.csv")
     if table is not None:
@@ -61,16 +61,18 @@ PLAIN = {
 
 
 @pytest.mark.parametrize("text", PLAIN.values(), ids=PLAIN)
-@pytest.mark.parametrize("at_once", [6, 2**20])
-def test_these_are_plain(text: str, at_once: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(fast_csv, "BLOCK_SIZE", at_once)
+@pytest.mark.parametrize("block_size", [6, 2**20])
+def test_plain_tables_are_accepted_by_the_fast_reader(
+    text: str, block_size: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(fast_csv, "BLOCK_SIZE", block_size)
     (tmp_path / "t.csv").write_text(text, newline="", encoding="utf-8")
     table, expected = fast_csv.read(tmp_path / "t.csv"), csv.read(text.removeprefix("\ufeff"), "t.csv")
     assert table is not None
     assert_same(table, expected)
 
 
-CAREFUL = {
+NOT_PLAIN = {
     **{name: text for name, (text, _) in REFUSED.items()},
     "a comment": "1,2\n# 3\n4,5\n",
     "words for infinity": "1,2\ninf,4\n",
@@ -84,26 +86,26 @@ CAREFUL = {
 }
 
 
-@pytest.mark.parametrize("text", CAREFUL.values(), ids=CAREFUL)
-def test_whatever_takes_care_is_read_with_care(text: str, tmp_path: Path) -> None:
-    """Both readers end alike: in the same numbers, or in the same error."""
+@pytest.mark.parametrize("text", NOT_PLAIN.values(), ids=NOT_PLAIN)
+def test_other_tables_are_left_to_the_csv_reader(text: str, tmp_path: Path) -> None:
+    """Both readers give the same numbers or the same error."""
     (tmp_path / "t.csv").write_text(text, newline="", encoding="utf-8")
     name = str(tmp_path / "t.csv")
-    assert outcome(lambda: with_care(text, name)) == outcome(lambda: by_either(name))
+    assert outcome(lambda: read_slow(text, name)) == outcome(lambda: read_fast_or_slow(name))
 
 
-def with_care(text: str, name: str) -> tuple[list[list[float]], tuple[str, ...] | None]:
+def read_slow(text: str, name: str) -> tuple[list[list[float]], tuple[str, ...] | None]:
     table = csv.read(text, name)
     return table.numbers.tolist(), table.labels
 
 
-def by_either(name: str) -> tuple[list[list[float]], tuple[str, ...] | None]:
+def read_fast_or_slow(name: str) -> tuple[list[list[float]], tuple[str, ...] | None]:
     found = read_text_array(name, ("embeddings",), Origin())
     return found.array.tolist(), found.labels
 
 
 def outcome(read: Callable[[], object]) -> object:
-    """What was read, or what the error says."""
+    """The table, or the message of the error."""
     try:
         return read()
     except AttnError as error:
@@ -118,7 +120,7 @@ def test_numbers_are_right_to_the_last_digit(tmp_path: Path) -> None:
     np.testing.assert_array_equal(table.numbers, numbers)
 
 
-def test_a_small_table_is_read_with_care_at_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_small_tables_are_left_to_the_csv_reader(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(fast_csv, "MIN_SIZE", 100)
     (tmp_path / "t.csv").write_text("1,2\n")
     assert fast_csv.read(tmp_path / "t.csv") is None

@@ -1,4 +1,4 @@
-"""JSON: what the standard library reads, without keys that stand twice."""
+"""JSON: the values of the standard library, without duplicate keys."""
 
 import math
 
@@ -9,7 +9,7 @@ from attncli.base.text import json_excerpt
 from attncli.io.readers import json
 
 REFUSED = {
-    "a key that stands twice": ('{"a": 1,\n "a": 2}', "p.json: the key 'a' stands twice; keep one of them"),
+    "a duplicate key": ('{"a": 1,\n "a": 2}', "p.json: the key 'a' stands twice; keep one of them"),
     "a list that is not closed": ("[1,\n 2", "p.json, line 2: is not JSON"),
     "a comma too many": ("[1, 2,]", "p.json, line 1: is not JSON"),
     "lists without end": ("[" * 200_000, "p.json: lists are nested too deep"),
@@ -29,7 +29,7 @@ def test_values_are_read() -> None:
 
 
 @pytest.mark.parametrize(("text", "message"), REFUSED.values(), ids=REFUSED)
-def test_what_is_refused_says_where(text: str, message: str) -> None:
+def test_an_error_has_its_file_and_line(text: str, message: str) -> None:
     with pytest.raises(AttnError) as caught:
         json.read(text, "p.json")
     assert str(caught.value).startswith(message)
@@ -39,5 +39,5 @@ def test_what_is_refused_says_where(text: str, message: str) -> None:
     ("value", "text"),
     [(None, "null"), (True, "true"), ("yes", '"yes"'), ([1] * 40, "[1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, ...")],
 )
-def test_a_value_is_said_shortly(value: object, text: str) -> None:
+def test_an_excerpt_of_a_value_is_short(value: object, text: str) -> None:
     assert json_excerpt(value) == text

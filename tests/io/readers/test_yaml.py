@@ -1,4 +1,4 @@
-"""YAML: the core scalars of YAML 1.2, lines that are remembered, and bounds on what a text may stand for."""
+"""YAML: the core scalars of YAML 1.2, the lines of values, and limits on nesting and aliases."""
 
 import math
 from typing import Any
@@ -17,8 +17,8 @@ SCALARS: dict[str, Any] = {
 }  # fmt: skip
 
 REFUSED = {
-    "a key that stands twice": ("a: 1\nb: 2\na: 3\n", "p.yaml, line 3: the key 'a' stands twice; keep one of them"),
-    "a key that stands twice, inside": ("a:\n  b: 1\n  b: 2\n", "p.yaml, line 3: the key 'b' stands twice"),
+    "a duplicate key": ("a: 1\nb: 2\na: 3\n", "p.yaml, line 3: the key 'a' stands twice; keep one of them"),
+    "a duplicate key, inside": ("a:\n  b: 1\n  b: 2\n", "p.yaml, line 3: the key 'b' stands twice"),
     "lists without end": ("[" * 200_000, "p.yaml, line 1: lists are nested more than 40 deep"),
     "mappings without end": ("{a: " * 100_000, "p.yaml, line 1: lists are nested more than 40 deep"),
     "a list that holds itself": (
@@ -28,7 +28,7 @@ REFUSED = {
     "an alias of nothing": ("a: *x\n", "p.yaml, line 1: *x stands for nothing"),
     "an object of Python": ("a: 1\nb: !!python/object:os.system {}\n", "p.yaml, line 2: has the tag"),
     "a scalar with a tag of its own": ("a: !secret x\n", "p.yaml, line 1: has the tag !secret; leave the tag out"),
-    "a tag that is not so": ("a: !!int x\n", "p.yaml, line 1: 'x' is not what its tag says"),
+    "a tag of another type": ("a: !!int x\n", "p.yaml, line 1: 'x' is not what its tag says"),
     "a second document": ("a: 1\n---\nb: 2\n", "p.yaml, line 2: a second document begins"),
     "a list that is not closed": ("a: [1, 2\nb: 3\n", "p.yaml, line 2: is not YAML"),
     "a number beyond all floats": (
@@ -46,7 +46,7 @@ REFUSED = {
 
 
 @pytest.mark.parametrize(("text", "value"), SCALARS.items(), ids=SCALARS)
-def test_a_plain_word_means_what_yaml_1_2_says(text: str, value: Any) -> None:
+def test_a_plain_scalar_has_its_type_in_yaml_1_2(text: str, value: Any) -> None:
     (read,), _ = yaml.read(f"[{text}]", "p.yaml")
     assert read == value
     assert type(read) is type(value)
@@ -62,17 +62,17 @@ def test_lists_mappings_and_aliases_are_put_together() -> None:
     assert value == {"a": [[1, 2], [3, 4]], "b": [[1, 2], [3, 4]], "c": {"d": {"e": "x", "f": ["y"]}, "no": []}}
 
 
-def test_the_keys_of_a_mapping_are_the_words_that_are_written() -> None:
+def test_the_keys_of_a_mapping_are_their_literal_text() -> None:
     assert yaml.read("1: a\ntrue: b\n010: c\n", "p.yaml")[0] == {"1": "a", "true": "b", "010": "c"}
 
 
-def test_every_list_remembers_its_line() -> None:
+def test_every_list_has_its_line() -> None:
     value, lines = yaml.read("a:\n  - [1]\n\n  - [2]\n", "p.yaml")
     assert [lines[id(row)] for row in value["a"]] == [2, 4]
 
 
 @pytest.mark.parametrize(("text", "message"), REFUSED.values(), ids=REFUSED)
-def test_what_is_refused_names_its_line(text: str, message: str) -> None:
+def test_an_error_names_its_line(text: str, message: str) -> None:
     with pytest.raises(AttnError) as caught:
         yaml.read(text, "p.yaml")
     assert str(caught.value).startswith(message)

@@ -34,7 +34,7 @@ def test_an_npy_file_holds_one_array() -> None:
         file_of(write_npy, ARRAYS)
 
 
-def test_without_its_package_a_safetensors_file_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_safetensors_the_error_names_the_package_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(__import__("sys").modules, "safetensors", None)
     with pytest.raises(AttnError, match=r"install it: pip install 'attncli\[safetensors\]'"):
         file_of(write_safetensors, ARRAYS, DOUBLE)

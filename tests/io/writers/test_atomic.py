@@ -1,4 +1,4 @@
-"""Files and folders are written whole or not at all."""
+"""Atomic writes: a file or folder is complete, or left as it was."""
 
 import os
 import resource
@@ -18,7 +18,7 @@ def names(folder: Path) -> list[str]:
     return sorted(path.name for path in folder.iterdir())
 
 
-def test_a_file_is_replaced_and_keeps_its_rights(tmp_path: Path) -> None:
+def test_a_file_is_replaced_and_keeps_its_permissions(tmp_path: Path) -> None:
     path = tmp_path / "x.csv"
     path.write_text("old")
     path.chmod(0o640)
@@ -28,10 +28,10 @@ def test_a_file_is_replaced_and_keeps_its_rights(tmp_path: Path) -> None:
     assert names(tmp_path) == ["x.csv"]
 
 
-def test_a_new_file_has_the_rights_that_files_get(tmp_path: Path) -> None:
+def test_a_new_file_has_the_default_permissions(tmp_path: Path) -> None:
     (tmp_path / "plain").write_text("")
-    atomic.atomic_write_file(str(tmp_path / "ours"), "")
-    assert (tmp_path / "ours").stat().st_mode == (tmp_path / "plain").stat().st_mode
+    atomic.atomic_write_file(str(tmp_path / "new"), "")
+    assert (tmp_path / "new").stat().st_mode == (tmp_path / "plain").stat().st_mode
 
 
 def test_a_write_that_fails_leaves_the_old_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -63,7 +63,7 @@ def test_a_write_that_fails_half_way_leaves_the_old_file(tmp_path: Path) -> None
 
 
 @pytest.mark.parametrize("name", ["a\0b.csv", "~no-such-user/x.csv"])
-def test_a_path_that_leads_nowhere_is_an_error(name: str) -> None:
+def test_an_invalid_path_is_an_error(name: str) -> None:
     with pytest.raises(AttnError, match=name.rpartition("\0")[2]):
         atomic.atomic_write_file(name, "")
 
@@ -84,12 +84,12 @@ def test_a_device_is_written_to_and_not_replaced() -> None:
 def test_a_named_pipe_is_written_to_and_not_replaced(tmp_path: Path) -> None:
     pipe = tmp_path / "pipe"
     os.mkfifo(pipe)
-    heard: list[str] = []
-    reader = threading.Thread(target=lambda: heard.append(pipe.read_text()), daemon=True)
+    received: list[str] = []
+    reader = threading.Thread(target=lambda: received.append(pipe.read_text()), daemon=True)
     reader.start()
     atomic.atomic_write_file(str(pipe), "through")
     reader.join(5)
-    assert heard == ["through"]
+    assert received == ["through"]
     assert pipe.is_fifo()
 
 
@@ -107,13 +107,13 @@ def test_an_empty_folder_is_filled(tmp_path: Path) -> None:
     assert names(tmp_path) == ["new"]
 
 
-def test_the_folder_where_one_stands_is_filled(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_current_folder_is_filled(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     atomic.atomic_write_folder(".", {"a": "1"})
     assert Path("a").read_text() == "1"
 
 
-def test_a_folder_does_not_take_the_place_of_a_file(tmp_path: Path) -> None:
+def test_a_folder_does_not_replace_a_file(tmp_path: Path) -> None:
     (tmp_path / "mine").write_text("x")
     with pytest.raises(AttnError, match="can't be written"):
         atomic.atomic_write_folder(str(tmp_path / "mine"), {"a": "1"})
@@ -121,7 +121,7 @@ def test_a_folder_does_not_take_the_place_of_a_file(tmp_path: Path) -> None:
     assert names(tmp_path) == ["mine"]
 
 
-def test_a_folder_that_is_not_there_can_not_be_written_in(tmp_path: Path) -> None:
+def test_a_file_in_a_missing_folder_is_an_error(tmp_path: Path) -> None:
     with pytest.raises(AttnError, match="can't be written"):
         atomic.atomic_write_file(str(tmp_path / "no" / "x.csv"), "")
 

@@ -1,4 +1,4 @@
-"""What is written is read again, bit for bit."""
+"""Problems as text: what is written is read again, bit for bit."""
 
 import json
 import tempfile
@@ -66,7 +66,7 @@ FULL = {
 
 
 @pytest.mark.parametrize("suffix", [".yaml", ".json"])
-def test_a_problem_that_is_written_is_read_again(suffix: str, tmp_path: Path) -> None:
+def test_a_written_problem_is_read_again(suffix: str, tmp_path: Path) -> None:
     original = problem(**FULL)
     text = problem_text.problem_yaml(original) if suffix == ".yaml" else problem_text.problem_json(original)
     path = tmp_path / f"p{suffix}"
@@ -119,7 +119,7 @@ def test_any_label_comes_back_as_it_was(form: str, labels: list[str]) -> None:
 
 
 @pytest.mark.parametrize("form", [problem_text.problem_yaml, problem_text.problem_json])
-def test_infinity_and_nan_are_written_in_words_that_are_read(form: Callable[[ProblemSpec], str]) -> None:
+def test_infinity_and_nan_can_be_written_and_read(form: Callable[[ProblemSpec], str]) -> None:
     numbers = np.array([[np.inf, -np.inf, np.nan]])
     text = form(problem(embeddings=numbers))
     again = assemble(parse_document(text, "p.yaml")).embeddings
@@ -127,12 +127,12 @@ def test_infinity_and_nan_are_written_in_words_that_are_read(form: Callable[[Pro
     np.testing.assert_array_equal(again, numbers)
 
 
-def test_what_json_can_not_hold_is_written_as_words() -> None:
+def test_infinity_and_nan_are_strings_in_json() -> None:
     text = problem_text.problem_json(problem(embeddings=np.array([[np.inf, -np.inf, np.nan]])))
-    written = json.loads(text, parse_constant=lambda word: f"bare {word}")
-    assert written["embeddings"] == [["Infinity", "-Infinity", "NaN"]]
+    parsed = json.loads(text, parse_constant=lambda word: f"bare {word}")
+    assert parsed["embeddings"] == [["Infinity", "-Infinity", "NaN"]]
 
 
-def test_how_the_numbers_were_drawn_is_not_written_beside_them() -> None:
+def test_seed_and_sizes_are_not_written() -> None:
     text = problem_text.problem_yaml(problem(seed=1, token_count=2, dim=2, init="normal", generator="legacy"))
     assert set(yaml.read(text, "")[0]) == {"embeddings", "tokens", "w_q", "w_k", "w_v", "score", "normalize", "context"}

@@ -1,4 +1,4 @@
-"""Values of fields that are more than a number and less than a matrix, from text and from Python."""
+"""Values of fields converted by the kind of the field: vectors, windows, masks, counts, booleans."""
 
 from typing import Any
 
@@ -23,21 +23,21 @@ def converted(name: str, value: Any) -> Any:
 
 
 @pytest.mark.parametrize(
-    ("written", "read"),
+    ("value", "read"),
     [(3, [3]), (0.5, [0.5]), ("3,5", [3, 5]), ("-1.5", [-1.5]), ([1, 2], [1, 2])],
 )
-def test_a_number_alone_is_a_list_of_one(written: Any, read: Any) -> None:
-    assert converted("b_q", written).array.tolist() == read
+def test_a_number_alone_is_a_list_of_one(value: Any, read: Any) -> None:
+    assert converted("b_q", value).array.tolist() == read
 
 
 @pytest.mark.parametrize("name", ["x.csv", "1,x"])
-def test_what_is_no_list_of_numbers_is_the_name_of_a_file(name: str) -> None:
+def test_a_text_that_is_no_list_of_numbers_is_a_file_name(name: str) -> None:
     with pytest.raises(AttnError, match=r"x.csv: there is no such file|unknown file or generator '1,x'"):
         converted("b_q", name)
 
 
 @pytest.mark.parametrize(
-    ("written", "read"),
+    ("value", "read"),
     [
         ("2,0", (2, 0)),
         ([2, 0], (2, 0)),
@@ -47,17 +47,17 @@ def test_what_is_no_list_of_numbers_is_the_name_of_a_file(name: str) -> None:
         ("inf,inf", (INFINITE, INFINITE)),
     ],
 )
-def test_a_window_has_two_sides_and_a_side_may_have_no_limit(written: Any, read: tuple[float, float]) -> None:
-    assert converted("window", written) == read
+def test_a_window_has_two_sides_and_a_side_may_have_no_limit(value: Any, read: tuple[float, float]) -> None:
+    assert converted("window", value) == read
 
 
-@pytest.mark.parametrize("written", ["2", "1,2,3", "a,b", "1.5,2", "-2,0", 5, [True, 1], ["1", None], "nan,1", ",", {}])
-def test_what_is_no_window_is_an_error_of_the_key(written: Any) -> None:
+@pytest.mark.parametrize("value", ["2", "1,2,3", "a,b", "1.5,2", "-2,0", 5, [True, 1], ["1", None], "nan,1", ",", {}])
+def test_an_invalid_window_is_an_error(value: Any) -> None:
     with pytest.raises(AttnError, match=r"^window: "):
-        converted("window", written)
+        converted("window", value)
 
 
-def test_truths_are_ones_and_zeros() -> None:
+def test_booleans_may_be_ones_and_zeros() -> None:
     assert converted("mask", np.array([[1.0, 0]])).array.tolist() == [[True, False]]
     assert converted("mask", np.array([True])).array.tolist() == [True]
     for wrong in (2.0, -1.0, 0.5, float("nan"), INFINITE):
@@ -65,7 +65,7 @@ def test_truths_are_ones_and_zeros() -> None:
             to_booleans(np.array([1.0, wrong]), ("mask",), None)
 
 
-def test_counts_are_whole_numbers_from_nothing() -> None:
+def test_counts_are_integers_from_0() -> None:
     assert converted("key_lengths", np.array([0.0, 3])).array.tolist() == [0, 3]
     for wrong in (-1.0, 0.5, float("nan"), INFINITE, 1e300):
         with pytest.raises(AttnError, match=r"^key_lengths: .* is not a whole number from 0"):
@@ -73,7 +73,7 @@ def test_counts_are_whole_numbers_from_nothing() -> None:
 
 
 @pytest.mark.parametrize(
-    "written",
+    "value",
     [
         "[[1, 0], [1, 1]]",
         "[[true, false], [true, true]]",
@@ -82,8 +82,8 @@ def test_counts_are_whole_numbers_from_nothing() -> None:
         np.tri(2, dtype=bool),
     ],
 )
-def test_a_mask_may_be_written_in_many_ways(written: Any) -> None:
-    keys = {"query": [[1.0], [2.0]], "key": [[1.0], [2.0]], "mask": written}
+def test_a_mask_may_be_text_lists_or_an_array(value: Any) -> None:
+    keys = {"query": [[1.0], [2.0]], "key": [[1.0], [2.0]], "mask": value}
     mask: Any = problem(**keys).mask
     assert mask.tolist() == [[True, False], [True, True]]
 
@@ -113,17 +113,17 @@ def test_other_types_are_unknown_words(value: Any, name: str) -> None:
 
 
 @pytest.mark.parametrize("key", ["bias", "w_q", "embeddings"])
-def test_truths_are_no_numbers(key: str) -> None:
+def test_booleans_are_not_numbers(key: str) -> None:
     keys = {"embeddings": [[1.0, 2]], "tokens": ["a"], key: [[True, False]]}
     with pytest.raises(AttnError, match=f"{key}: true and false are not numbers; write 1 and 0"):
         problem(**keys)
 
 
-@pytest.mark.parametrize("written", ["yes", 1, 0, None, "true"])
-def test_a_flag_is_true_or_false(written: Any) -> None:
-    keys = {"query": [[1.0]], "key": [[1.0]], "causal": written}
+@pytest.mark.parametrize("value", ["yes", 1, 0, None, "true"])
+def test_a_flag_is_true_or_false(value: Any) -> None:
+    keys = {"query": [[1.0]], "key": [[1.0]], "causal": value}
     document = raw_values(**keys)
-    if written is None:
+    if value is None:
         assert not assemble(document).causal
         return
     with pytest.raises(AttnError, match=r"causal: .* is neither true nor false"):

@@ -5,6 +5,7 @@ from typing import Annotated, Any
 import numpy as np
 import pytest
 
+import attncli
 from attncli.base.errors import AttnError
 from attncli.base.lazy_numpy import Array
 from attncli.ops.decorators import mask
@@ -61,6 +62,14 @@ def test_a_parameter_is_finite_elsewhere(name: str, value: Any, message: str) ->
     with pytest.raises(AttnError) as caught:
         to_operator("mask", {"near": {name: value}}, ("mask",))
     assert str(caught.value) == f"mask, near, {name}: {message}"
+
+
+@pytest.mark.parametrize("value", [float("inf"), "inf"])
+def test_a_side_of_a_window_may_have_no_limit(value: Any) -> None:
+    x = np.eye(3)
+    by_name = attncli.attention(x, x, mask={"window": {"left": value, "right": 0}}).output
+    np.testing.assert_array_equal(by_name, attncli.attention(x, x, window=(-1, 0)).output)
+    np.testing.assert_array_equal(by_name, attncli.attention(x, x, mask=f"window:left={value},right=0").output)
 
 
 @pytest.mark.parametrize(("kind", "name"), [("mask", "causal"), ("score", "dot")])

@@ -1,4 +1,4 @@
-"""What does not fit together is said with both sides."""
+"""Contradictions between keys, and lengths that disagree: errors with both sides."""
 
 from typing import Any
 
@@ -14,7 +14,7 @@ W = {(rows, columns): [[0.5] * columns] * rows for rows in range(1, 8) for colum
 
 REFUSED: dict[str, tuple[dict[str, Any], str]] = {
     "nothing at all": ({}, "there is nothing to attend to; give embeddings, or query and key, or"),
-    "keys and nobody who asks": ({"key": X}, "nobody asks; give query, query_embeddings or embeddings"),
+    "keys without queries": ({"key": X}, "nobody asks; give query, query_embeddings or embeddings"),
     "values without keys": ({"embeddings": X, "value": X}, "value is given and key is not; give key too"),
     "weights that do not fit": (
         {"embeddings": X, "w_q": W[4, 2]},
@@ -45,7 +45,7 @@ REFUSED: dict[str, tuple[dict[str, Any], str]] = {
         {"query": X[:1], "key": X, "query_tokens": ["a", "b"]},
         "query_tokens: there are 2 labels for 1",
     ),
-    "too few labels of the sequence that asks": (
+    "too few labels of the query sequence": (
         {"embeddings": X, "query_embeddings": X[:2], "query_tokens": ["a"]},
         "query_tokens: there are 1 labels for 2 queries",
     ),
@@ -115,7 +115,7 @@ REFUSED: dict[str, tuple[dict[str, Any], str]] = {
 
 
 @pytest.mark.parametrize(("keys", "message"), REFUSED.values(), ids=REFUSED)
-def test_a_contradiction_names_both_sides(keys: dict[str, Any], message: str) -> None:
+def test_a_contradiction_is_an_error_with_both_keys(keys: dict[str, Any], message: str) -> None:
     with pytest.raises(AttnError) as caught:
         problem(**keys)
     assert str(caught.value).startswith(message)
@@ -130,7 +130,7 @@ SIZES: dict[str, tuple[dict[str, Any], str, str]] = {
 
 
 @pytest.mark.parametrize(("keys", "size", "matrix"), SIZES.values(), ids=SIZES)
-def test_a_size_that_contradicts_a_matrix_is_not_passed_over(keys: dict[str, Any], size: str, matrix: str) -> None:
+def test_a_size_that_contradicts_an_array_is_an_error(keys: dict[str, Any], size: str, matrix: str) -> None:
     with pytest.raises(AttnError) as caught:
         problem(**keys)
     assert size in str(caught.value)
@@ -151,7 +151,7 @@ def test_a_size_that_contradicts_a_matrix_is_not_passed_over(keys: dict[str, Any
         {"embeddings": X, "context": {"attentional": {"w": W[6, 2]}}, "w_o": W[2, 7]},
     ],
 )
-def test_what_fits_is_accepted(keys: dict[str, Any]) -> None:
+def test_lengths_that_agree_are_accepted(keys: dict[str, Any]) -> None:
     assert run(problem(**keys)).output.ndim == 2
 
 

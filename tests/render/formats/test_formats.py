@@ -37,7 +37,7 @@ def more_formats(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.usefixtures("more_formats")
-def test_a_new_format_is_chosen_by_name(tmp_path: Path) -> None:
+def test_a_new_format_is_selected_by_name(tmp_path: Path) -> None:
     ran = run_in_process(*PROBLEM, "--format", "names", folder=tmp_path)
     assert (ran.returncode, ran.stdout, ran.stderr) == (0, "weights output, None\n", "")
 
@@ -47,7 +47,7 @@ def test_a_new_format_is_chosen_by_name(tmp_path: Path) -> None:
     ("file", "contents"),
     [("x.names", b"weights output, None\n"), ("x.NAM", b"weights output, None\n"), ("x.count", b"\x02")],
 )
-def test_a_new_format_is_chosen_by_suffix(file: str, contents: bytes, tmp_path: Path) -> None:
+def test_a_new_format_is_selected_by_suffix(file: str, contents: bytes, tmp_path: Path) -> None:
     ran = run_in_process(*PROBLEM, "-o", file, folder=tmp_path)
     assert (ran.returncode, ran.stdout, ran.stderr) == (0, "", "")
     assert (tmp_path / file).read_bytes() == contents

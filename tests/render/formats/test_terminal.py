@@ -49,7 +49,7 @@ def test_a_pipe_and_a_wide_screen_show_the_same(name: str, number: int) -> None:
 
 
 @given(st.data())
-def test_any_labels_and_numbers_stand_as_they_do_on_a_screen(data: st.DataObject) -> None:
+def test_any_table_is_the_same_in_a_pipe_and_on_a_wide_screen(data: st.DataObject) -> None:
     rows, columns = data.draw(st.integers(1, 4)), data.draw(st.integers(1, 4))
     values = np.array([[data.draw(CELLS) for _ in range(columns)] for _ in range(rows)])
     labels = [tuple(data.draw(LABELS) for _ in range(count)) for count in (rows, columns)]
@@ -69,7 +69,7 @@ def test_a_table_of_no_rows_has_its_headings() -> None:
 
 
 @pytest.mark.parametrize("width", [40, 60, 133])
-def test_a_screen_is_never_overrun_and_says_what_it_left_out(width: int) -> None:
+def test_a_table_fits_the_screen_and_counts_omitted_rows_and_columns(width: int) -> None:
     lines = shown(Grid(np.ones((100, 300)) / 3, numbered(100, "row_"), numbered(300, "c")), TextTarget(width))
     assert all(len(line) <= width for line in lines)
     assert len([line for line in lines if line.startswith("row_")]) == MAX_ROWS
@@ -79,7 +79,7 @@ def test_a_screen_is_never_overrun_and_says_what_it_left_out(width: int) -> None
     assert (kept[0], lines[2].split()[1]) == ("c0", "0.3333")
 
 
-def test_a_screen_writes_no_number_that_it_does_not_show() -> None:
+def test_a_screen_formats_only_the_numbers_that_it_shows() -> None:
     """Ten thousand million cells would take an hour."""
     count = 100_000
     grid = Grid(np.broadcast_to(np.float32(0.25), (count, count)), numbered(count, "q"), numbered(count, "k"))
@@ -88,7 +88,7 @@ def test_a_screen_writes_no_number_that_it_does_not_show() -> None:
     assert (lines[2].split()[:2], lines[-2].split()[0]) == (["q0", "0.25"], "q99999")
 
 
-def test_the_shade_of_a_weight_is_that_of_its_whole_row() -> None:
+def test_weights_are_shaded_relative_to_their_whole_row() -> None:
     weights = np.full((1, 300), 0.001)
     weights[0, 150] = 0.701  # the largest is left out
     text = render_sections(
