@@ -60,9 +60,8 @@ class Problem:
             raise AttributeError(name)
         if name in FIELDS and FIELDS[name].is_weight:
             return stored_values(self._spec)[name]
-        is_public = name in ProblemSpec.__dataclass_fields__ or isinstance(getattr(ProblemSpec, name, None), property)
-        if not is_public:
-            raise AttributeError(f"{name!r} is no field of a problem")  # plans and engines read the spec, not this
+        if name == "precision":  # engines read it first, and must have the spec
+            raise AttributeError("a problem has a dtype; an engine takes the problem's spec")
         return getattr(self._spec, name)
 
     def __setattr__(self, name: str, value: Any) -> NoReturn:
