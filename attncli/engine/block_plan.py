@@ -81,7 +81,7 @@ class BlockPlan:
 
     @property
     def needs_all_heads(self) -> bool:
-        """Whether a block must have all heads: somebody's own operator computes with their number."""
+        """Whether a block must have all heads: an operator of another package computes with their number."""
         records = [node.record for node in self.nodes if node.record is not None]
         return any("heads" in record.arguments and not record.is_built_in for record in records)
 

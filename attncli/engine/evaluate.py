@@ -25,7 +25,7 @@ def call(node: Node, arguments: Mapping[str, Array], **tap: Any) -> Array:
         result = np.asarray(node.function(**arguments, **node.options, **tap))
     except AttnError:
         raise
-    except Exception as error:  # what somebody else's function may raise is not known
+    except Exception as error:  # a function of another package may raise anything
         message = f"its function failed ({type(error).__name__}: {error})"
         raise AttnError(message, where=where, hint=f"mend it: it is in {module}") from error
     kinds, what = ("b", "true and false") if record.kind == "mask" else ("fiu", "real numbers")
