@@ -27,7 +27,18 @@ LAYERS = {
     "__init__": 10,
     "__main__": 11,
 }
-IMPORTS_OF_OPS = {"attncli", "collections", "copyreg", "dataclasses", "importlib", "inspect", "math", "sys", "types", "typing"}
+IMPORTS_OF_OPS = {
+    "attncli",
+    "collections",
+    "copyreg",
+    "dataclasses",
+    "importlib",
+    "inspect",
+    "math",
+    "sys",
+    "types",
+    "typing",
+}
 ONLY_IN = {"typer": {"cli"}, "rich": {"render", "cli"}, "yaml": {"io"}}
 
 

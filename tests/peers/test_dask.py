@@ -15,6 +15,7 @@ from attncli import AttnError, Problem, attention
 from attncli.engine import executors
 from attncli.engine.options import RunOptions
 from attncli.engine.run import run
+from tests.problems import problem
 
 pytestmark = [pytest.mark.peer, pytest.mark.filterwarnings("ignore")]  # Dask's own sockets and loops
 
@@ -60,7 +61,7 @@ def test_the_inputs_of_all_blocks_are_on_each_worker_once(cluster: Any) -> None:
             with Client(cluster.scheduler_address) as client:
                 held.extend(sum(key.startswith("BlockTask") for key in keys) for keys in client.has_what().values())
 
-    run(Problem(**INPUTS), ("output",), options=RunOptions(cluster.scheduler_address, progress=count_tasks))
+    run(problem(**INPUTS), ("output",), options=RunOptions(cluster.scheduler_address, progress=count_tasks))
     assert held == [1, 1]
 
 
@@ -77,11 +78,11 @@ def test_a_worker_that_dies_costs_its_block_and_not_the_answer(cluster: Any) -> 
             os.kill(victim, signal.SIGKILL)
         done.append(so_far)
 
-    one = Problem(**INPUTS, normalize="entmax:alpha=1.3")  # long enough to be in the middle of it
+    one = problem(**INPUTS, normalize="entmax:alpha=1.3")  # long enough to be in the middle of it
     options = RunOptions(cluster.scheduler_address, progress=kill)
     there = run(one, ("output",), options=options).output
     assert len(done) > 5
-    np.testing.assert_array_equal(there, one.compute(("output",)).output)
+    np.testing.assert_array_equal(there, run(one, ("output",)).output)
     with pytest.raises(ProcessLookupError):
         os.kill(victim, 0)
 
