@@ -2,8 +2,10 @@
 
 from collections.abc import Iterable, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
 
+from attncli.base.errors import AttnError
+from attncli.base.text import repr_excerpt
 from attncli.engine.options import RunOptions
 from attncli.engine.run import run
 from attncli.io import assemble
@@ -36,14 +38,16 @@ class Problem:
     ((2, 2), ('key_1', 'key_2'))
     """
 
+    _spec: ProblemSpec
+
     def __init__(self, **keys: Any) -> None:
-        self._spec = assemble.from_keywords(keys)
+        vars(self)["_spec"] = assemble.from_keywords(keys)
 
     @classmethod
     def from_spec(cls, spec: ProblemSpec) -> "Problem":
         """The problem of a spec that was built already."""
         problem = cls.__new__(cls)
-        problem._spec = spec
+        vars(problem)["_spec"] = spec
         return problem
 
     @property
@@ -56,7 +60,12 @@ class Problem:
             raise AttributeError(name)
         if name in FIELDS and FIELDS[name].is_weight:
             return stored_values(self._spec)[name]
+        if name == "precision":  # engines read it first, and must have the spec
+            raise AttributeError("a problem has a dtype; an engine takes the problem's spec")
         return getattr(self._spec, name)
+
+    def __setattr__(self, name: str, value: Any) -> NoReturn:
+        raise AttributeError(f"{name}: a Problem can't be changed; make a new one, Problem(..., {name}=...)")
 
     def __dir__(self) -> Sequence[str]:
         return [*super().__dir__(), *(name for name in dir(self._spec) if not name.startswith("_"))]
@@ -84,7 +93,7 @@ class Problem:
         >>> result.scores.tolist()
         [[1.0, 0.0]]
         """
-        return run(self._spec, select, every_step=every_step, options=RunOptions(executor))
+        return run(self._spec, _selected_names(select), every_step=every_step, options=RunOptions(executor))
 
 
 def attention(
@@ -115,7 +124,7 @@ def attention(
     ([[0.8808, 0.1192]], [[11.192]])
     """
     spec = assemble.from_keywords({"query": query, "key": key, "value": value, **problem})
-    return run(spec, select, options=RunOptions(executor))
+    return run(spec, _selected_names(select), options=RunOptions(executor))
 
 
 def load(path: str | Path) -> Problem:
@@ -129,3 +138,15 @@ def load(path: str | Path) -> Problem:
     attncli.base.errors.AttnError: missing.yaml: there is no such file
     """
     return Problem.from_spec(assemble.load(path))
+
+
+def _selected_names(select: Any) -> tuple[str, ...]:
+    """The names in `select`, or the one that it is; raises AttnError where it holds anything but text."""
+    try:
+        names = (select,) if isinstance(select, str) else tuple(select)
+    except TypeError:  # it can't be iterated over
+        names = (None,)
+    if not all(isinstance(name, str) for name in names):
+        message, hint = f"{repr_excerpt(select)} is no list of names", 'give names of results, such as ("weights",)'
+        raise AttnError(message, where="select", hint=hint)
+    return names

@@ -8,6 +8,7 @@ import pydoc
 import re
 import subprocess
 import sys
+from collections.abc import Sequence
 from inspect import Parameter
 from pathlib import Path
 from typing import Any
@@ -16,6 +17,7 @@ import numpy as np
 import pytest
 
 import attncli
+from attncli.engine.run import run
 from attncli.ops.records import Operator
 from attncli.ops.registry import look_up
 
@@ -141,10 +143,11 @@ def test_help_has_shapes_what_is_raised_the_source_and_an_example(
 
 
 class Frame:
-    """A data frame of a library that NumPy does not know."""
+    """A data frame of a library that NumPy does not know; its index counts the rows, or has their labels."""
 
-    def __init__(self, rows: list[list[float]]) -> None:
+    def __init__(self, rows: list[list[float]], index: Sequence[Any] | None = None) -> None:
         self.rows = rows
+        self.index = np.array(range(len(rows)) if index is None else index)
 
     def to_numpy(self) -> np.ndarray:
         return np.array(self.rows)
@@ -239,6 +242,22 @@ class TestTheValuesOfAProblemAreChecked:
         assert problem.query.tolist() == [[1, 2]]
         assert problem.key_labels == ("cat", "dog")
 
+    def test_the_words_in_the_index_of_a_data_frame_are_labels(self) -> None:
+        rows = [[1.0, 2.0], [3.0, 4.0]]
+        problem = attncli.Problem(query=Frame(rows, ["who", "what"]), key=Frame(rows, ["cat", "dog"]))
+        assert problem.query_labels == ("who", "what")
+        assert problem.key_labels == ("cat", "dog")
+        assert attncli.Problem(embeddings=Frame(rows, ["cat", "dog"]), only="dog").query_labels == ("cat", "dog")
+        assert attncli.Problem(query=rows, key=Frame(rows, [7, 8])).key_labels == ("key_1", "key_2")
+        chosen = attncli.Problem(query=rows, key=Frame(rows, ["cat", "dog"]), tokens=["a", "b"])
+        assert chosen.key_labels == ("a", "b")
+
+    def test_a_data_frame_with_words_in_its_index_is_a_vocabulary(self) -> None:
+        vocabulary = Frame([[1.0, 2.0], [3.0, 4.0]], ["cat", "dog"])
+        assert attncli.Problem(sentence="dog cat", vocabulary=vocabulary).embeddings.tolist() == [[3, 4], [1, 2]]
+        with pytest.raises(attncli.AttnError, match="vocabulary: has no words"):
+            attncli.Problem(sentence="dog cat", vocabulary=Frame([[1.0, 2.0]]))
+
     def test_arrays_are_not_copied(self) -> None:
         query = np.ones((3, 2), np.float32)
         assert attncli.Problem(query=query, key=query).query is query
@@ -283,6 +302,28 @@ def test_a_problem_has_a_dir_and_a_repr() -> None:
     )
     with pytest.raises(AttributeError):
         _ = problem.no_such_name
+
+
+def test_a_problem_can_not_be_changed() -> None:
+    problem = attncli.Problem(query=[[1.0, 2.0]], key=[[1.0, 2.0]])
+    for name in ("causal", "spec", "no_such_name"):
+        with pytest.raises(AttributeError, match=f"{name}: a Problem can't be changed; make a new one"):
+            setattr(problem, name, True)
+    assert not problem.causal
+
+
+@pytest.mark.parametrize("select", [None, (1,), 5, ("output", None), np.array("output"), [["output"]]], ids=repr)
+def test_what_is_no_list_of_names_can_not_be_selected(select: Any) -> None:
+    x = [[1.0, 2.0]]
+    for compute in (attncli.Problem(query=x, key=x).compute, lambda select: attncli.attention(x, x, select=select)):
+        with pytest.raises(attncli.AttnError, match=r"^select: .* is no list of names; give names of results"):
+            compute(select)
+
+
+@pytest.mark.parametrize("executor", [None, 1, b"threads", np.zeros((9, 9))], ids=["None", "1", "bytes", "an array"])
+def test_an_executor_is_a_name(executor: Any) -> None:
+    with pytest.raises(attncli.AttnError, match=r"^executor: .* is no name; expected one of threads, serial, tcp://"):
+        attncli.attention([[1.0]], [[1.0]], executor=executor)
 
 
 def test_a_problem_is_copied_and_pickled() -> None:
@@ -332,3 +373,11 @@ class TestAMaskMayBeAnOperator:
             attncli.attention(self.X, self.X, mask="window:lef=1,right=0")
         with pytest.raises(attncli.AttnError, match=r"^mask: window needs right; for example window:right=2"):
             attncli.attention(self.X, self.X, mask="window:left=1")
+
+
+def test_an_engine_takes_the_spec_of_a_problem_and_not_the_problem() -> None:
+    """Its weights are as they were given, which is not as plans read them."""
+    problem = attncli.Problem(query=[[1.0, 2.0]], key=[[3.0, 4.0]])
+    assert run(problem.spec, ("output",)).output.tolist() == [[3.0, 4.0]]
+    with pytest.raises(AttributeError, match="an engine takes the problem's spec"):
+        run(problem, ("output",))

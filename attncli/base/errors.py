@@ -68,3 +68,12 @@ class UnknownNameError(AttnError, KeyError):
         nearest = get_close_matches(name, names, n=1)
         hint = f"did you mean {nearest[0]!r}?" if nearest else f"expected one of {', '.join(names)}"
         super().__init__(f"unknown {what} {name!r}", where=where, hint=hint, subject=subject)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        # The error of a worker process is pickled; without this it would be made anew from its message alone.
+        return _restore, (type(self), self.message), vars(self)
+
+
+def _restore(error_class: type[AttnError], message: str) -> AttnError:
+    """An error without its fields, which copying and unpickling set next."""
+    return error_class.__new__(error_class, message)

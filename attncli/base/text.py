@@ -21,6 +21,24 @@ def shorten(text: str, max_length: int = 40) -> str:
     return text if len(text) <= max_length else f"{text[: max_length - 3]}..."
 
 
+def repr_excerpt(value: object) -> str:
+    r"""A value as Python writes it, on one line and cut off after 40 characters.
+
+    >>> repr_excerpt([["a\nb"], (1, 2)])
+    "[['a\\nb'], (1, 2)]"
+    """
+    return shorten(one_line(repr(value)))
+
+
+def one_line(text: str) -> str:
+    r"""The lines of a text as one line, without their indentation.
+
+    >>> one_line("[1,\n 2]")
+    '[1, 2]'
+    """
+    return " ".join(line.strip() for line in text.splitlines())
+
+
 def delimited_rows(rows: Iterable[Sequence[object]], delimiter: str = ",") -> str:
     r"""The rows as delimited text (CSV, TSV), each ending in a newline.
 
@@ -52,4 +70,7 @@ def json_excerpt(value: object) -> str:
     """
     import json  # noqa: PLC0415 - only an error needs it
 
-    return shorten(json.dumps(value, ensure_ascii=False, default=repr))
+    try:
+        return shorten(json.dumps(value, ensure_ascii=False, default=repr))
+    except TypeError:  # a mapping with keys that JSON does not have
+        return repr_excerpt(value)

@@ -1,13 +1,13 @@
 """The options that describe a problem, made from its keys: `kv_heads` is `--kv-heads`."""
 
 import inspect
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 
 import typer
 
 from attncli.base.errors import AttnError
-from attncli.ops.registry import kinds, operators, registered
+from attncli.ops.registry import kinds, look_up, operators, registered
 from attncli.problem.fields import Field
 from attncli.problem.spec import FIELDS
 
@@ -68,14 +68,26 @@ def _help(field: Field) -> str:
 
 
 def _completion(field: Field) -> Callable[[str], list[tuple[str, str]]] | None:
-    """The function that completes a word or an operator's name, each with its summary; None for other kinds."""
+    """The function that completes a word or an operator's name, also a mask's; None for other kinds."""
     if field.words:
         return lambda incomplete: [(word, "") for word in field.words if word.startswith(incomplete)]
+    if field.kind == "boolean_matrix":
+        return _complete_mask
     if field.kind in kinds():
-        return lambda incomplete: [
-            (name, record.summary) for name, record in operators(field.kind).items() if name.startswith(incomplete)
-        ]
+        return lambda incomplete: _complete(field.kind, operators(field.kind), incomplete)
     return None
+
+
+def _complete_mask(incomplete: str) -> list[tuple[str, str]]:
+    """The masks that begin with a text; the help does not need to import what lists them."""
+    from attncli.problem.convert.operators import named_masks
+
+    return _complete("mask", named_masks(), incomplete)
+
+
+def _complete(kind: str, names: Iterable[str], incomplete: str) -> list[tuple[str, str]]:
+    """Those of the operators' names that begin with a text, each with its summary."""
+    return [(name, look_up(kind, name).summary) for name in names if name.startswith(incomplete)]
 
 
 def read_problem_options(problem: str | None, keys: Mapping[str, Any]) -> "Document":

@@ -4,8 +4,9 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from attncli.base.errors import UnknownNameError
+from attncli.base.errors import AttnError, UnknownNameError
 from attncli.base.lazy_numpy import Array, np
+from attncli.base.text import repr_excerpt
 
 THREADS, SERIAL, REMOTE = "threads", "serial", "tcp://"
 EXECUTORS = (THREADS, SERIAL, f"{REMOTE}host:8786")
@@ -45,7 +46,7 @@ class RunOptions:
 
     `allocate(name, shape, dtype)` returns the array that a large result is written to; `progress(done, total)` is
     called after each block. `blas_is_limited` says that NumPy's linear algebra library has been limited to one
-    thread before it was loaded. Raises UnknownNameError where the executor is
+    thread before it was loaded. Raises AttnError where the executor is
     neither "threads" nor "serial" nor an address.
     """
 
@@ -56,5 +57,13 @@ class RunOptions:
     sizes: BlockSizes = BlockSizes()
 
     def __post_init__(self) -> None:
-        if not is_executor(self.executor):
-            raise UnknownNameError("executor", self.executor, EXECUTORS, where="executor")
+        _check_executor(self.executor)
+
+
+def _check_executor(executor: object) -> None:
+    """Raise AttnError where the value is no executor; in Python it may be of any type."""
+    if not isinstance(executor, str):
+        hint = f"expected one of {', '.join(EXECUTORS)}"
+        raise AttnError(f"{repr_excerpt(executor)} is no name", where="executor", hint=hint)
+    if not is_executor(executor):
+        raise UnknownNameError("executor", executor, EXECUTORS, where="executor")

@@ -33,9 +33,7 @@ STAGES: Sequence[Callable[[PlanBuilder], None]] = (
 # Plans by signature: problems that differ in numbers and labels alone, as the layers of a model do, have the same.
 _PLANS: dict[Hashable, Plan] = {}
 MAX_PLANS = 64
-_FIELDS_WITHOUT_EFFECT = frozenset(
-    name for name, field in FIELDS.items() if field.kind in ("labels", "text", "vocabulary")
-)
+_PLANNED_FIELDS = tuple(name for name, field in FIELDS.items() if field.kind not in ("labels", "text", "vocabulary"))
 
 
 def plan_of(problem: ProblemSpec) -> Plan:
@@ -64,8 +62,8 @@ def signature(problem: ProblemSpec) -> Hashable:
         None if selected is None else tuple(selected),
         *(
             (name, _signature_of_value(value))
-            for name, value in vars(problem).items()
-            if value is not None and name in FIELDS and name not in _FIELDS_WITHOUT_EFFECT
+            for name in _PLANNED_FIELDS
+            if (value := getattr(problem, name)) is not None
         ),
     )
 

@@ -1,6 +1,9 @@
 """Errors: one line with the place, what is wrong and what to do."""
 
+import copy
+import pickle
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -48,6 +51,23 @@ def test_names_that_can_be_read_once_are_listed_all_the_same() -> None:
 def test_an_unknown_name_is_a_key_error() -> None:
     with pytest.raises(KeyError):
         raise UnknownNameError("key", "xyz", ["a"])
+
+
+@pytest.mark.parametrize("again", [copy.copy, copy.deepcopy, lambda error: pickle.loads(pickle.dumps(error))])
+@pytest.mark.parametrize(
+    "error",
+    [
+        AttnError("is empty", where=("w_q", "row 2"), hint="write something", subject=[1, 2]),
+        UnknownNameError("key", "hedas", ["heads", "seed"], where=("p.yaml", "line 2"), subject={"hedas": 1}),
+    ],
+    ids=["AttnError", "UnknownNameError"],
+)
+def test_an_error_is_copied_and_pickled_with_its_fields(error: AttnError, again: Any) -> None:
+    copied = again(error)
+    assert type(copied) is type(error)
+    assert str(copied) == str(error)
+    assert copied.args == error.args
+    assert vars(copied) == vars(error)
 
 
 def test_the_path_of_an_error_is_data() -> None:

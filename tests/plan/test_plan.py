@@ -105,6 +105,11 @@ def test_names_are_unique_and_read_after_they_are_defined(spec: ProblemSpec) -> 
         defined.add(node.name)
 
 
+def test_a_formula_is_no_markup(spec: ProblemSpec) -> None:
+    """Markdown shows it in a code span."""
+    assert not [node.formula for node in plan_of(spec).nodes if "`" in node.formula]
+
+
 def test_every_result_name_is_the_role_of_a_node(spec: ProblemSpec) -> None:
     plan = build_plan(spec)
     for name in RESULTS:

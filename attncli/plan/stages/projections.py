@@ -42,7 +42,7 @@ def _add_sequences(builder: PlanBuilder) -> None:
         Node(
             "selected_rows",
             f"{source.symbol}ₒ",
-            f"the rows of {source.name} that `only` selects",
+            f"the selected rows of {source.name}",
             (*source.axes[:-2], Axis("n", len(selected)), source.axes[-1]),
             GIVEN,
             structural.select_rows,

@@ -2,13 +2,20 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from os import PathLike
 from typing import Any
 
 from attncli.base.dtypes import BFLOAT16
 from attncli.base.errors import AttnError, ErrorPath
 from attncli.base.lazy_numpy import Array, np
-from attncli.base.text import json_excerpt, shorten
-from attncli.problem.convert.nested_lists import nested_lists_to_array
+from attncli.base.text import json_excerpt, one_line, shorten
+from attncli.problem.convert.nested_lists import nested_lists_to_array, row_to_list
+
+# What an error calls the value that was expected.
+MATRIX = "matrix"
+LIST_OF_NUMBERS = "list of numbers"
+FILE_HINT = "give an array; attncli.load reads a problem from files"
+MASKED_HINT = "fill them with .filled(), and give mask or key_lengths for keys that are not there"
 
 
 @dataclass(frozen=True)
@@ -23,21 +30,25 @@ class LabelledArray:
     dtype: str | None = None
 
 
-def to_array(value: Any, path: ErrorPath) -> LabelledArray:
+def to_array(value: Any, path: ErrorPath, noun: str = MATRIX) -> LabelledArray:
     """Convert an array or tensor, a data frame, nested lists, or a mapping from labels to rows.
 
-    Arrays of floating types and of booleans stay as they are, without a copy; integers become float64. Raises
-    AttnError where a value is none of these, or its numbers are complex, objects or text; files are not opened.
+    Arrays of floating types and of booleans stay as they are, without a copy; integers become float64. A data frame
+    whose index has words gets them as labels. Raises AttnError, which calls what was expected `noun`, where a value is
+    none of these, has masked cells, or its numbers are complex, objects or text; files are not opened.
     """
     if isinstance(value, LabelledArray):
         return value
     if isinstance(value, str):
         message = f"{shorten(repr(value))} is neither an array nor a generator"
-        raise AttnError(message, where=path, hint="give an array; attncli.load reads a problem from files")
+        raise AttnError(message, where=path, hint=FILE_HINT)
     if hasattr(value, "__array__") or hasattr(value, "to_numpy"):
-        return _foreign_array(value, path)
+        return _foreign_array(value, path, noun)
     if isinstance(value, Mapping):
-        return _labelled_rows(value, path)
+        return _labelled_rows(value, path, noun)
+    if not isinstance(value, (list, tuple)):
+        hint = FILE_HINT if isinstance(value, PathLike) else None
+        raise AttnError(f"{json_excerpt(value)} is no {noun}", where=path, hint=hint, subject=value)
     return LabelledArray(nested_lists_to_array(value, path))
 
 
@@ -46,16 +57,20 @@ def is_row(value: Any) -> bool:
     return isinstance(value, list) and not any(isinstance(cell, list) for cell in value)
 
 
-def _labelled_rows(value: Mapping[Any, Any], path: ErrorPath) -> LabelledArray:
+def _labelled_rows(value: Mapping[Any, Any], path: ErrorPath, noun: str) -> LabelledArray:
     """A mapping from labels to rows."""
-    rows = [row.tolist() if getattr(row, "ndim", 0) == 1 else row for row in value.values()]
+    rows = [row_to_list(row) if getattr(row, "ndim", 0) == 1 else row for row in value.values()]
     if not rows or not all(map(is_row, rows)):
-        raise AttnError("is no matrix", where=path, hint="expected lists of numbers", subject=value)
+        hint = "expected lists of numbers" if noun == MATRIX else "expected one row of numbers"
+        raise AttnError(f"is no {noun}", where=path, hint=hint, subject=value)
     return LabelledArray(nested_lists_to_array(rows, path), tuple(str(label) for label in value))
 
 
-def _foreign_array(value: Any, path: ErrorPath) -> LabelledArray:
+def _foreign_array(value: Any, path: ErrorPath, noun: str) -> LabelledArray:
     """An array of NumPy's, or of another library that NumPy can read; without a copy where the type stays."""
+    if type(value) is not np.ndarray and isinstance(value, np.ma.MaskedArray) and np.ma.is_masked(value):
+        raise AttnError("has masked cells", where=path, hint=MASKED_HINT, subject=value)
+    labels = _row_labels(value)
     is_bfloat16 = not isinstance(value, np.ndarray) and str(getattr(value, "dtype", "")) == f"torch.{BFLOAT16}"
     try:
         if hasattr(value, "__array__"):
@@ -63,12 +78,22 @@ def _foreign_array(value: Any, path: ErrorPath) -> LabelledArray:
         else:
             array = np.asarray(value.to_numpy())
     except (TypeError, RuntimeError) as error:  # a tensor of a type that NumPy does not have, or one with gradients
-        raise AttnError(f"can't be read ({error})", where=path, subject=value) from None
+        raise AttnError(f"can't be read ({one_line(str(error))})", where=path, subject=value) from None
     name = array.dtype.type.__name__  # longdouble by that name on every machine
     if is_bfloat16 or name == BFLOAT16:  # a tensor, or a type that another package has registered
-        return LabelledArray(array.astype(np.float32), dtype=BFLOAT16)
+        return LabelledArray(array.astype(np.float32), labels, BFLOAT16)
     if array.dtype.kind in "iu":  # in float64 products of integers don't wrap
-        return LabelledArray(array.astype(np.float64))
+        return LabelledArray(array.astype(np.float64), labels)
     if array.dtype.kind not in "bf":
-        raise AttnError(f"{json_excerpt(value)} is no matrix", where=path, subject=value)
-    return LabelledArray(array, dtype=name if array.dtype.kind == "f" else None)
+        hint = "make numbers of its objects with .astype(float)" if array.dtype.kind == "O" else None
+        raise AttnError(f"{json_excerpt(value)} is no {noun}", where=path, hint=hint, subject=value)
+    return LabelledArray(array, labels, name if array.dtype.kind == "f" else None)
+
+
+def _row_labels(value: Any) -> tuple[str, ...] | None:
+    """The index of a data frame where its entries are words; None for numbers, which only count the rows."""
+    index = getattr(value, "index", None)
+    if index is None or not hasattr(value, "to_numpy") or not hasattr(index, "tolist"):
+        return None
+    entries = index.tolist()
+    return tuple(entries) if entries and all(isinstance(entry, str) for entry in entries) else None

@@ -5,9 +5,9 @@ from typing import Any
 
 from attncli.base.errors import AttnError, ErrorPath
 from attncli.base.lazy_numpy import Array
-from attncli.base.text import json_excerpt, shorten
+from attncli.base.text import json_excerpt, repr_excerpt, shorten
 from attncli.ops.records import Operator
-from attncli.problem.convert.arrays import LabelledArray
+from attncli.problem.convert.arrays import LIST_OF_NUMBERS, MATRIX, LabelledArray
 from attncli.problem.convert.numbers import (
     is_number,
     to_boolean,
@@ -40,7 +40,8 @@ def to_field(field: Field, value: Any) -> Any:
 
 def _to_matrix(field: Field, value: Any) -> LabelledArray | PendingRandom:
     """An array with as many axes as its field may have; booleans are refused but for a boolean matrix."""
-    converted = to_array_or_generator(value, (field.name,))
+    noun = LIST_OF_NUMBERS if field.allowed_axis_counts == (1,) else MATRIX
+    converted = to_array_or_generator(value, (field.name,), noun)
     if isinstance(converted, PendingRandom):
         return converted
     if converted.array.dtype.kind == "b" and field.kind != "boolean_matrix":
@@ -107,7 +108,7 @@ def _to_labels(field: Field, value: Any) -> tuple[str, ...]:
     items = value.tolist() if hasattr(value, "tolist") else value
     items = items if isinstance(items, (list, tuple)) else [items]
     for label in items:
-        if label is None or isinstance(label, (bool, list, dict)):
+        if label is None or isinstance(label, (bool, list, dict)) or getattr(label, "ndim", 0) > 0:
             message, hint = f"{json_excerpt(label)} is no label", "put the word in quotes"
             raise AttnError(message, where=field.name, hint=hint, subject=value)
     if not items:
@@ -136,7 +137,7 @@ def labels_of_value(value: Any) -> tuple[str, ...] | None:
 def _to_text(field: Field, value: Any) -> str:
     """A text as it is."""
     if not isinstance(value, str):
-        raise AttnError(f"{value!r} is no text", where=field.name, subject=value)
+        raise AttnError(f"{repr_excerpt(value)} is no text", where=field.name, subject=value)
     return value
 
 

@@ -62,7 +62,7 @@ def _convert_rows(value: Any, index: Index, path: ErrorPath, convert_cell: Conve
     if len(index) == MAX_AXES:
         raise AttnError("lists are nested too deep", where=path, subject=value)
     if any(getattr(row, "ndim", 0) for row in value):
-        value = [row.tolist() if getattr(row, "ndim", 0) else row for row in value]
+        value = [row_to_list(row) if getattr(row, "ndim", 0) else row for row in value]
     if not isinstance(value[0] if value else None, (list, tuple)):
         if not set(map(type, value)) <= {float}:
             return [convert_cell(cell, value, (*index, column), path) for column, cell in enumerate(value, 1)]
@@ -83,16 +83,22 @@ def _convert_rows(value: Any, index: Index, path: ErrorPath, convert_cell: Conve
     return rows
 
 
+def row_to_list(row: Any) -> Any:
+    """The cells of an array or tensor of any library as lists."""
+    return row.tolist() if hasattr(row, "tolist") else np.asarray(row).tolist()
+
+
 def _depth(rows: list[Any]) -> int:
     """The number of axes of lists whose rows were checked."""
     return 1 + (_depth(rows[0]) if rows and isinstance(rows[0], list) else 0)
 
 
 def _to_number(cell: Any, row: Any, index: Index, path: ErrorPath) -> float:
-    """A cell as a float; booleans, words, None and integers beyond all floats are refused."""
-    if type(cell) is int or type(cell) is float or (hasattr(cell, "dtype") and cell.dtype.kind in "iuf"):
+    """A cell as a float; booleans, words, None, masked cells and integers beyond all floats are refused."""
+    number = _scalar_of_array_library(cell) if hasattr(cell, "dtype") else cell
+    if type(number) is int or type(number) is float:
         try:
-            return float(cell)
+            return float(number)
         except OverflowError:
             problem = "is too large for a floating-point number"
     elif isinstance(cell, str) and cell in WORDS_FOR_NUMBERS:
@@ -100,6 +106,15 @@ def _to_number(cell: Any, row: Any, index: Index, path: ErrorPath) -> float:
     else:
         problem = "is not a number"
     raise AttnError(f"{json_excerpt(cell)} {problem}", where=_cell_path(index, path), subject=row)
+
+
+def _scalar_of_array_library(cell: Any) -> Any:
+    """A scalar of NumPy's, or a tensor without axes, as a number of Python's; other cells stay as they are."""
+    kind = getattr(cell.dtype, "kind", None)
+    if kind in ("i", "u", "f") and cell is not np.ma.masked:
+        return float(cell) if kind == "f" else int(cell)
+    has_number = kind is None and hasattr(cell, "tolist")  # a tensor's type has no kind
+    return cell.tolist() if has_number else cell
 
 
 def _to_boolean(cell: Any, row: Any, index: Index, path: ErrorPath) -> bool:

@@ -5,9 +5,10 @@ from typing import Any
 
 from attncli.base.errors import AttnError, ErrorPath, UnknownNameError
 from attncli.base.lazy_numpy import Array, np
-from attncli.base.text import shorten
+from attncli.base.text import one_line, repr_excerpt, shorten
 
 UNLIMITED = float("inf")
+INFINITY_WORDS = ("inf", "Infinity")
 
 
 def is_number(value: Any) -> bool:
@@ -16,17 +17,30 @@ def is_number(value: Any) -> bool:
 
 
 def to_word(value: Any, words: tuple[str, ...], path: ErrorPath) -> str:
-    """One of some words."""
-    if not isinstance(value, str) or value not in words:
-        raise UnknownNameError("word", str(value), words, where=path, subject=value)
-    return value
+    """One of some words; a type of NumPy's is its name.
+
+    >>> to_word(np.dtype("float32"), ("float32", "float64"), ("dtype",))
+    'float32'
+    """
+    word = value if isinstance(value, str) else _name_of_numpy_type(value)
+    if word not in words:
+        name = shorten(one_line(str(value))) if word is None else word
+        raise UnknownNameError("word", name, words, where=path, subject=value)
+    return word
+
+
+def _name_of_numpy_type(value: Any) -> str | None:
+    """The name of a dtype or scalar type, `longdouble` by that name on every machine; None for any other value."""
+    scalar_type = value.type if isinstance(value, np.dtype) else value
+    is_numpy_type = isinstance(scalar_type, type) and issubclass(scalar_type, np.generic)
+    return scalar_type.__name__ if is_numpy_type else None
 
 
 def to_boolean(value: Any, path: ErrorPath) -> bool:
     """True or false, of Python's or NumPy's types."""
     if isinstance(value, np.bool_ if type(value).__module__ == "numpy" else bool):
         return bool(value)
-    raise AttnError(f"{shorten(repr(value))} is neither true nor false", where=path, subject=value)
+    raise AttnError(f"{repr_excerpt(value)} is neither true nor false", where=path, subject=value)
 
 
 def to_integer(value: Any, path: ErrorPath, least: float | None) -> int:
@@ -36,7 +50,7 @@ def to_integer(value: Any, path: ErrorPath, least: float | None) -> int:
     2
     """
     if not is_number(value) or not _to_float(value).is_integer():
-        raise AttnError(f"{shorten(repr(value))} is not a whole number", where=path, subject=value)
+        raise AttnError(f"{repr_excerpt(value)} is not a whole number", where=path, subject=value)
     if least is not None and value < least:
         raise AttnError(f"{value} is out of range", where=path, hint=f"expected {least:g} or more")
     return int(value)
@@ -45,8 +59,21 @@ def to_integer(value: Any, path: ErrorPath, least: float | None) -> int:
 def to_finite(value: Any, path: ErrorPath) -> float:
     """A number that is neither infinite nor NaN."""
     if not is_number(value) or not abs(_to_float(value)) < float("inf"):
-        raise AttnError(f"{shorten(repr(value))} is not a finite number", where=path, subject=value)
+        raise AttnError(f"{repr_excerpt(value)} is not a finite number", where=path, subject=value)
     return float(value)
+
+
+def to_number(value: Any, path: ErrorPath) -> float:
+    """A number that may be infinite, also as the word `inf`, and is not NaN.
+
+    >>> to_number("inf", ("mask", "window", "left"))
+    inf
+    """
+    if isinstance(value, str) and value in INFINITY_WORDS:
+        return UNLIMITED
+    if is_number(value) and abs(_to_float(value)) == UNLIMITED:
+        return _to_float(value)
+    return to_finite(value, path)
 
 
 def to_number_above(value: Any, path: ErrorPath, limit: float) -> float:
@@ -95,7 +122,7 @@ def to_window(value: Any, path: ErrorPath) -> tuple[float, float]:
     sides = value.tolist() if hasattr(value, "tolist") else value
     if not isinstance(sides, (list, tuple)) or len(sides) != 2:
         hint = "expected LEFT,RIGHT, such as 2,0"
-        raise AttnError(f"{shorten(repr(value))} is no window", where=path, hint=hint, subject=value)
+        raise AttnError(f"{repr_excerpt(value)} is no window", where=path, hint=hint, subject=value)
     left, right = (_to_window_side(side, path, value) for side in sides)
     return left, right
 
@@ -103,7 +130,7 @@ def to_window(value: Any, path: ErrorPath) -> tuple[float, float]:
 def _to_window_side(side: Any, path: ErrorPath, subject: Any) -> float:
     """How many keys are visible on one side."""
     if isinstance(side, str):
-        side = UNLIMITED if side in ("inf", "Infinity") else side
+        side = UNLIMITED if side in INFINITY_WORDS else side
     if is_number(side) and side in (UNLIMITED, -1):
         return UNLIMITED
     if not is_number(side) or not float(side).is_integer() or side < 0:

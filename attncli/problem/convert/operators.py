@@ -8,8 +8,8 @@ from attncli.base.errors import AttnError, ErrorPath
 from attncli.base.text import json_excerpt
 from attncli.ops.records import Operator, OperatorRecord, Parameter
 from attncli.ops.registry import is_operator, look_up, operators
-from attncli.problem.convert.arrays import LabelledArray, to_array
-from attncli.problem.convert.numbers import is_number, to_boolean, to_finite, to_integer, to_word
+from attncli.problem.convert.arrays import LIST_OF_NUMBERS, MATRIX, LabelledArray, to_array
+from attncli.problem.convert.numbers import is_number, to_boolean, to_finite, to_integer, to_number, to_word
 
 
 @dataclass(frozen=True)
@@ -35,6 +35,8 @@ def to_operator(kind: str, value: Any, path: ErrorPath) -> Operator:
     name, given = _name_and_parameters(kind, value, path)
     try:
         record = look_up(kind, name)
+        if given and not record.parameters:
+            raise AttnError(f"{name} has no parameters")
         parameters = {name: record.parameter(name) for name in given}
     except AttnError as error:
         error.subject = value
@@ -43,14 +45,14 @@ def to_operator(kind: str, value: Any, path: ErrorPath) -> Operator:
     return Operator(record, converted)
 
 
-def to_array_or_generator(value: Any, path: ErrorPath) -> LabelledArray | PendingRandom:
-    """An array, or the generator that will make it: `normal`, `{normal: {std: 2}}`."""
+def to_array_or_generator(value: Any, path: ErrorPath, noun: str = MATRIX) -> LabelledArray | PendingRandom:
+    """An array, or the generator that will make it: `normal`, `{normal: {std: 2}}`; an error names it `noun`."""
     if isinstance(value, PendingRandom):
         return value
     is_array = isinstance(value, LabelledArray) or hasattr(value, "__array__")
     if not is_array and chooses_operator("generator", value):
         return PendingRandom(to_operator("generator", value, path))
-    return to_array(value, path)
+    return to_array(value, path, noun)
 
 
 def _name_and_parameters(kind: str, value: Any, path: ErrorPath) -> tuple[str, Mapping[str, Any]]:
@@ -100,7 +102,7 @@ def _to_parameter(record: OperatorRecord, parameter: Parameter, value: Any, path
         case "integer":
             return to_integer(value, inner, parameter.range.least)
         case "number":
-            number = to_finite(value, inner)
+            number = (to_number if parameter.range.allows_infinity else to_finite)(value, inner)
             if not parameter.range.holds(number):
                 raise AttnError(f"{number:g} is out of range", where=inner, hint=f"expected {parameter.range}")
             return number
@@ -110,11 +112,11 @@ def _to_array_parameter(parameter: Parameter, value: Any, path: ErrorPath) -> An
     """An array, one number where the array has no axes, or a generator that makes it later."""
     if is_number(value):
         return to_finite(value, path)
-    converted = to_array_or_generator(value, path)
+    is_one_row = len(parameter.letters) == 1
+    converted = to_array_or_generator(value, path, LIST_OF_NUMBERS if is_one_row else MATRIX)
     if isinstance(converted, PendingRandom):
         return converted
     array = converted.array
     if array.ndim == 0:
         return float(array)
-    is_vector = len(parameter.letters) == 1 and array.ndim == 2 and 1 in array.shape
-    return array.reshape(-1) if is_vector else array
+    return array.reshape(-1) if is_one_row and array.ndim == 2 and 1 in array.shape else array

@@ -88,6 +88,30 @@ def test_a_mask_may_be_text_lists_or_an_array(value: Any) -> None:
     assert mask.tolist() == [[True, False], [True, True]]
 
 
+@pytest.mark.parametrize(
+    ("value", "name"),
+    [
+        (np.dtype("float32"), "float32"),
+        (np.dtype(">f4"), "float32"),
+        (np.float16, "float16"),
+        (np.dtype(np.longdouble), "longdouble"),
+        (np.longdouble, "longdouble"),
+        ("float64", "float64"),
+    ],
+    ids=str,
+)
+def test_a_type_of_numpys_is_its_name(value: Any, name: str) -> None:
+    assert converted("dtype", value) == name
+
+
+@pytest.mark.parametrize(
+    ("value", "name"), [(np.int8, "'int8'"), (np.dtype("int8"), "'int8'"), (3, "'3'"), (int, "\"<class 'int'>\"")]
+)
+def test_other_types_are_unknown_words(value: Any, name: str) -> None:
+    with pytest.raises(AttnError, match=rf"^dtype: unknown word {name}; expected one of float16"):
+        converted("dtype", value)
+
+
 @pytest.mark.parametrize("key", ["bias", "w_q", "embeddings"])
 def test_booleans_are_not_numbers(key: str) -> None:
     keys = {"embeddings": [[1.0, 2]], "tokens": ["a"], key: [[True, False]]}
