@@ -381,3 +381,10 @@ def test_an_engine_takes_the_spec_of_a_problem_and_not_the_problem() -> None:
     assert run(problem.spec, ("output",)).output.tolist() == [[3.0, 4.0]]
     with pytest.raises(AttributeError, match="an engine takes the problem's spec"):
         run(problem, ("output",))
+
+
+def test_a_list_that_contains_itself_is_an_error_and_no_endless_loop() -> None:
+    endless: list[Any] = []
+    endless.append(endless)
+    with pytest.raises(attncli.AttnError, match="lists are nested too deep"):
+        attncli.attention(endless, [[1.0]])

@@ -66,7 +66,8 @@ class UnknownNameError(AttnError, KeyError):
 
         names = list(known)
         nearest = get_close_matches(name, names, n=1)
-        hint = f"did you mean {nearest[0]!r}?" if nearest else f"expected one of {', '.join(names)}"
+        expected = f"expected one of {', '.join(names)}" if names else "there are none"
+        hint = f"did you mean {nearest[0]!r}?" if nearest else expected
         super().__init__(f"unknown {what} {name!r}", where=where, hint=hint, subject=subject)
 
     def __reduce__(self) -> tuple[Any, ...]:

@@ -99,3 +99,7 @@ def test_an_error_has_the_file_the_line_and_the_key(text: str, path: tuple[str, 
         attncli.load(tmp_path / "p, q.yaml")
     assert caught.value.path[0] == str(tmp_path / "p, q.yaml")
     assert caught.value.path[1 : 1 + len(path)] == path
+
+
+def test_a_name_among_no_names_at_all_says_that_there_are_none() -> None:
+    assert str(UnknownNameError("entry", "w_q", [], where="w.npz")) == "w.npz: unknown entry 'w_q'; there are none"

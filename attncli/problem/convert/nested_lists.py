@@ -51,9 +51,10 @@ def _plain_lists_to_array(value: Any) -> Array | None:
 
 
 def _first_cell(value: Any) -> Any:
-    """The first cell of nested lists."""
-    while isinstance(value, (list, tuple)) and value:
-        value = value[0]
+    """The first cell of nested lists; some list in it where they are nested too deep, or contain themselves."""
+    for _ in range(MAX_AXES):
+        if isinstance(value, (list, tuple)) and value:
+            value = value[0]
     return value
 
 
