@@ -80,7 +80,7 @@ def test_a_worker_that_dies_costs_its_block_and_not_the_answer(cluster: Any) -> 
 
     one = problem(**INPUTS, normalize="entmax:alpha=1.3")  # long enough to be in the middle of it
     options = RunOptions(cluster.scheduler_address, progress=kill)
-    there = run(one.spec, ("output",), options=options).output
+    there = run(one, ("output",), options=options).output
     assert len(done) > 5
     np.testing.assert_array_equal(there, run(one, ("output",)).output)
     with pytest.raises(ProcessLookupError):
