@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from attncli.engine.dense import DenseEngine
 from attncli.engine.options import RunOptions
 from attncli.plan.build import plan_of
-from attncli.problem.results import DEFAULT_SELECTION
+from attncli.problem.results import DEFAULT_SELECTION, PIPELINE_STAGES
 from attncli.problem.spec import ProblemSpec
 from attncli.trace.result import Result
 from attncli.trace.steps import Step, Trace
@@ -40,7 +40,9 @@ def run(
         from attncli.engine.blockwise import run_blockwise  # noqa: PLC0415 - small problems are computed whole
 
         steps = run_blockwise(plan, problem, select, options)
-    pipeline = {key: str(getattr(problem, key)) for key in ("score", "normalize", "context")}
+    pipeline = {key: str(getattr(problem, key)) for key in PIPELINE_STAGES}
+    if problem.position is not None:
+        pipeline["position"] = problem.position.in_force
     return Result(Trace(plan, pipeline, labels(problem), tuple(steps), problem.precision), select)
 
 

@@ -35,7 +35,25 @@ def score(
     unscaled: str | None = None,
     factorization: Factorization | None = None,
 ) -> Register:
-    """Register a score: query [n d] and key [m c] to scores [n m]."""
+    """Register a score: query [… n d] and key [… m c] to scores [… n m].
+
+    The keywords are fields of the operator's record (`attncli.ops.records.OperatorRecord`). Raises AttnError where the
+    record is incomplete or the name is taken, as `attncli.ops.registration.register` says.
+
+    >>> import numpy as np
+    >>> from attncli import attention
+    >>> @score(
+    ...     formula="sᵢⱼ = −maxₐ |qᵢₐ − kⱼₐ|",
+    ...     shapes="query[n d], key[m d] -> [n m]",
+    ...     source="the Chebyshev distance",
+    ...     example={"query": [[1, 2]], "key": [[1, 4]], "gives": [[-2]]},
+    ... )
+    ... def chebyshev(query, key):
+    ...     '''The largest difference of two features, negative.'''
+    ...     return -abs(query[..., :, None, :] - key[..., None, :, :]).max(axis=-1)
+    >>> attention([[1, 2]], [[1, 4], [6, 2]], score="chebyshev", select="scores").scores
+    array([[-2., -5.]])
+    """
     return register("score", **locals())
 
 
@@ -52,7 +70,27 @@ def normalizer(
     is_distribution: bool = False,
     online: OnlineNormalizer | None = None,
 ) -> Register:
-    """Register a normalizer: scores [n m] to weights [n m]; a score of −∞ marks a masked key, whose weight is 0."""
+    """Register a normalizer: scores [… n m] to weights [… n m]; a score of −∞ marks a masked key, whose weight is 0.
+
+    The keywords are fields of the operator's record (`attncli.ops.records.OperatorRecord`). Raises AttnError where the
+    record is incomplete or the name is taken, as `attncli.ops.registration.register` says.
+
+    >>> import numpy as np
+    >>> from attncli import attention
+    >>> @normalizer(
+    ...     formula="aᵢⱼ = 2^sᵢⱼ / Σⱼ 2^sᵢⱼ",
+    ...     shapes="scores[n m] -> [n m]",
+    ...     source="softmax with base 2",
+    ...     example={"scores": [[0, 1]], "gives": [[1 / 3, 2 / 3]]},
+    ...     is_distribution=True,
+    ... )
+    ... def softmax2(scores):
+    ...     '''Powers of two, divided by their sum.'''
+    ...     powers = np.exp2(scores - scores.max(axis=-1, keepdims=True))
+    ...     return powers / powers.sum(axis=-1, keepdims=True)
+    >>> attention([[1]], [[0], [2]], score="dot", normalize="softmax2", select="weights").weights
+    array([[0.2, 0.8]])
+    """
     return register("normalize", **locals())
 
 
@@ -70,7 +108,25 @@ def context(
     is_weighted_sum: bool = False,
     needs_distribution: bool = False,
 ) -> Register:
-    """Register a context: weights [n m] and value [m e] to one vector a query, [n e] or [n a]."""
+    """Register a context: weights [… n m] and value [… m e] to one vector a query, [… n e] or [… n a].
+
+    `is_weighted_sum` says that the function is `weights @ value` and nothing else, so that tiles need not call it.
+    The keywords are fields of the operator's record (`attncli.ops.records.OperatorRecord`). Raises AttnError where the
+    record is incomplete or the name is taken, as `attncli.ops.registration.register` says.
+
+    >>> from attncli import attention
+    >>> @context(
+    ...     formula="cᵢ = Σⱼ aᵢⱼ |vⱼ|",
+    ...     shapes="weights[n m], value[m e] -> [n e]",
+    ...     source="an example",
+    ...     example={"weights": [[0.5, 0.5]], "value": [[2], [-4]], "gives": [[3]]},
+    ... )
+    ... def absolute_sum(weights, value):
+    ...     '''The sum of the absolute values, each times its weight.'''
+    ...     return weights @ abs(value)
+    >>> attention([[0]], [[1], [1]], [[2], [-4]], context="absolute_sum").output
+    array([[3.]])
+    """
     return register("context", **locals())
 
 
@@ -90,7 +146,25 @@ def position(
 
     `acts_on` says what it changes: "embeddings" (positions [n] and the number of features to vectors [n x], which are
     added), "query_and_key" (x [n d] and positions [n] to [n d]), "products" (query, query_positions and key_positions
-    to numbers [n m] that are added to dot products), "scores" (query_positions, key_positions and heads to a bias).
+    to numbers [n m] that are added to dot products), "scores" (query_positions [n] and key_positions [m] to a bias
+    [n m]; with an argument `heads`, their number or None, to [h n m]).
+    The keywords are fields of the operator's record (`attncli.ops.records.OperatorRecord`). Raises AttnError where the
+    record is incomplete or the name is taken, as `attncli.ops.registration.register` says.
+
+    >>> from attncli import attention
+    >>> @position(
+    ...     formula="bᵢⱼ = −(pᵢ − j)²",
+    ...     shapes="query_positions[n], key_positions[m] -> [n m]",
+    ...     source="an example",
+    ...     example={"query_positions": [2], "key_positions": [0, 2], "gives": [[-4, 0]]},
+    ...     acts_on="scores",
+    ... )
+    ... def squared_distance(query_positions, key_positions):
+    ...     '''The farther a key, the lower its score.'''
+    ...     return -((query_positions[..., :, None] - key_positions) ** 2)
+    >>> attention([[0], [0]], [[1], [1]], position="squared_distance", select="masked_scores").masked_scores
+    array([[ 0., -1.],
+           [-1.,  0.]])
     """
     return register("position", **locals())
 
@@ -106,7 +180,25 @@ def mask(
     key_bounds: Callable[..., KeyBounds] | None = None,
     sign: MaskSign | None = None,
 ) -> Register:
-    """Register a mask: a rule on the indices of queries and keys, true where the query may attend to the key."""
+    """Register a mask: query_positions [… n] and key_positions [m] to truths [… n m], true where a query may attend.
+
+    With `key_bounds` blocks leave out the keys that no query sees; without it every key is looked at.
+    The keywords are fields of the operator's record (`attncli.ops.records.OperatorRecord`). Raises AttnError where the
+    record is incomplete or the name is taken, as `attncli.ops.registration.register` says.
+
+    >>> from attncli import attention
+    >>> @mask(
+    ...     formula="visible where (pᵢ − j) mod 2 = 0",
+    ...     shapes="query_positions[n], key_positions[m] -> [n m]",
+    ...     source="an example",
+    ...     example={"query_positions": [0], "key_positions": [0, 1], "gives": [[True, False]]},
+    ... )
+    ... def every_second(query_positions, key_positions):
+    ...     '''Every second key, counted from the query.'''
+    ...     return (query_positions[..., :, None] - key_positions) % 2 == 0
+    >>> attention([[0]], [[1], [1], [1]], mask="every_second", select="weights").weights
+    array([[0.5, 0. , 0.5]])
+    """
     return register("mask", **locals())
 
 
@@ -120,7 +212,24 @@ def norm(
     check: Callable[[OperatorUse], None] | None = None,
     derivative: Callable[..., Any] | None = None,
 ) -> Register:
-    """Register a norm of queries and keys: x [n d] to vectors of a fixed size, [n d]."""
+    """Register a norm of queries and keys: x [… n d] to vectors of a fixed size, [… n d].
+
+    The keywords are fields of the operator's record (`attncli.ops.records.OperatorRecord`). Raises AttnError where the
+    record is incomplete or the name is taken, as `attncli.ops.registration.register` says.
+
+    >>> from attncli import attention
+    >>> @norm(
+    ...     formula="x̂ = x / maxₐ |xₐ|",
+    ...     shapes="x[n d] -> [n d]",
+    ...     source="the maximum norm",
+    ...     example={"x": [[1, -4]], "gives": [[0.25, -1]]},
+    ... )
+    ... def largest(x):
+    ...     '''Each vector divided by its largest absolute entry.'''
+    ...     return x / abs(x).max(axis=-1, keepdims=True)
+    >>> attention([[1, -4]], [[2, 0]], qk_norm="largest", select="normalized_query").normalized_query
+    array([[ 0.25, -1.  ]])
+    """
     return register("qk_norm", **locals())
 
 
@@ -132,7 +241,22 @@ def generator(
     example: Mapping[str, Any],
     is_drawn: bool = False,
 ) -> Register:
-    """Register a generator: (stream, shape) to an array of that shape."""
+    """Register a generator: a stream of random numbers and a shape to an array of that shape.
+
+    `is_drawn` says that it reads the stream, and so needs a `seed`.
+    The keywords are fields of the operator's record (`attncli.ops.records.OperatorRecord`). Raises AttnError where the
+    record is incomplete or the name is taken, as `attncli.ops.registration.register` says.
+
+    >>> import numpy as np
+    >>> from attncli import Problem
+    >>> @generator(formula="x = 2", shapes="-> [r c]", source="an example", example={"shape": (1, 2)})
+    ... def twos(stream, shape):
+    ...     '''A matrix of twos.'''
+    ...     return np.full(shape, 2.0)
+    >>> Problem(embeddings=[[1, 0]], w_q="twos").w_q
+    array([[2., 2.],
+           [2., 2.]])
+    """
     return register("generator", **locals())
 
 

@@ -34,7 +34,11 @@ def no_tap(_name: str, value: Array) -> Array:
 
 @dataclass(frozen=True, eq=False)
 class Range:
-    """The numbers that a parameter may have: greater than `above`, and not less than `least`."""
+    """The numbers that a parameter may have: greater than `above`, and not less than `least`.
+
+    >>> Range(above=0).holds(0), Range(least=0).holds(0), str(Range(least=0))
+    (False, True, '≥ 0')
+    """
 
     above: float | None = None
     least: float | None = None
@@ -89,7 +93,11 @@ class Parameter:
 
 @dataclass(frozen=True, eq=False)
 class Quantity:
-    """The name, symbol, formula and axes of an inner step: an array that an operator passes through `tap(name, …)`."""
+    """The name, symbol, formula and axes of an inner step: an array that an operator passes through `tap(name, …)`.
+
+    >>> Quantity("dot_products", "QKᵀ", "qᵢ·kⱼ", ("n", "m")).axes
+    ('n', 'm')
+    """
 
     name: str
     symbol: str
@@ -179,6 +187,12 @@ class Operator:
     def options(self) -> dict[str, Any]:
         """The other parameters in force: numbers and words."""
         return {name: value for name, value in self.parameters.items() if not _is_array(value)}
+
+    @property
+    def in_force(self) -> str:
+        """In the grammar of the options, with the defaults of the parameters that were not given; without arrays."""
+        options = ",".join(f"{name}={format_value(value)}" for name, value in self.options.items())
+        return f"{self.record.name}:{options}" if options else self.record.name
 
     def __str__(self) -> str:
         """In the grammar of the options, as it was given; arrays are left out."""

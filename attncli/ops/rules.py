@@ -86,7 +86,11 @@ class KeyBounds:
 
 @dataclass(frozen=True, eq=False)
 class MaskSign:
-    """The sign of the cells that a rule hides in the table of mask signs, and its meaning in the legend."""
+    """The sign of the cells that a rule hides in the table of mask signs, and its meaning in the legend.
+
+    >>> MaskSign("▷", "after the query (causal)").sign
+    '▷'
+    """
 
     sign: str
     meaning: str
@@ -99,6 +103,11 @@ class DerivedInput:
 
     `function(shape=…, **options)` returns an array of that shape: the lengths of `axes`, in which `…` means the
     axes before the queries. The options are the operator's own parameters of the names in `parameters`.
+
+    >>> import numpy as np
+    >>> slopes = DerivedInput(lambda shape: np.ones(shape), "m", lambda shape: f"1 for {shape[0]} heads", ("h",))
+    >>> slopes.function(shape=(2,)), slopes.formula((2,))
+    (array([1., 1.]), '1 for 2 heads')
     """
 
     function: Callable[..., Array]
@@ -114,6 +123,10 @@ class OperatorUse:
 
     `lengths` has the length of each axis letter in one head; `positions` are those of the rows it acts on,
     counted from the first key.
+
+    >>> use = OperatorUse({"dims": 4}, {"d": 6}, range(3))
+    >>> use.parameters["dims"] <= use.lengths["d"]
+    True
     """
 
     parameters: Mapping[str, Any]

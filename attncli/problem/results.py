@@ -14,6 +14,9 @@ RESULTS = (
 )
 DEFAULT_SELECTION = ("scores", "weights", "output")
 
+# The stages that a result names as its pipeline, each by the key of its operator.
+PIPELINE_STAGES = ("score", "normalize", "context")
+
 # Steps that had another name up to version 0.3: `select` accepts the old name too.
 RENAMED_STEPS: Mapping[str, str] = {
     "turned_query": "rotated_query",

@@ -3,6 +3,7 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
+from attncli.problem.results import PIPELINE_STAGES
 from attncli.trace.result import Result
 
 DECIMALS = 4
@@ -32,4 +33,4 @@ class View:
     @property
     def heading(self) -> str:
         """The stages of the pipeline: `scaled_dot → softmax → weighted_sum`."""
-        return " → ".join(self.result.trace.pipeline.values())
+        return " → ".join(self.result.trace.pipeline[stage] for stage in PIPELINE_STAGES)

@@ -172,3 +172,13 @@ def test_characters_outside_the_encoding_of_standard_output_are_replaced(encodin
     assert (ran.returncode, ran.stderr) == (0, "")
     if form == "json":
         assert strict(ran.stdout)["key_tokens"] == ["日本", "café"]
+
+
+def test_the_json_of_a_problem_with_positions_has_the_parameters_that_are_in_force(run: Run, tutorial: str) -> None:
+    """Also those that nobody gave: the base of rope differs from model to model."""
+    result = json.loads(run("compute", tutorial, "--position", "rope:dims=2", "--json").stdout)
+    assert result["pipeline"]["position"] == "rope:base=10000,interleaved=false,scaling=1,offset=0,dims=2"
+    assert list(result["pipeline"]) == ["score", "normalize", "context", "position"]
+    assert run("compute", tutorial, "--position", "rope:dims=2").stdout.startswith(
+        "scaled_dot → softmax → weighted_sum\n"
+    )
