@@ -1,7 +1,7 @@
 """The memory that a run needs, known from its plan before the work: a run that can't fit is refused."""
 
 import math
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from attncli.base.dtypes import Precision
@@ -17,6 +17,7 @@ from attncli.problem.spec import ProblemSpec
 
 OUTPUT = "output"
 ALWAYS_FITS = 2**26  # bytes: so much memory is taken without asking how much there is
+FEWER_QUERIES = "compute some of the queries with only"
 MAX_NAMES = 4  # steps that an error names
 
 
@@ -33,7 +34,9 @@ class MemoryNeed:
         return sum(self.steps.values()) + self.on_the_way
 
 
-def check_memory(problem: ProblemSpec, plan: Plan, select: Sequence[str], options: RunOptions, *, is_dense: bool) -> None:
+def check_memory(
+    problem: ProblemSpec, plan: Plan, select: Sequence[str], options: RunOptions, *, is_dense: bool
+) -> None:
     """Raise AttnError where the steps that a run keeps, and what its caller needs, are more than the memory there is.
 
     The error names the largest steps, and what to select instead.
@@ -49,7 +52,9 @@ def check_memory(problem: ProblemSpec, plan: Plan, select: Sequence[str], option
     parts = [f"{name} {format_bytes(need.steps[name])}" for name in largest if need.steps[name] >= total / 100]
     if options.caller_bytes >= total / 100:
         parts.append(f"writing them {format_bytes(options.caller_bytes)}")
-    message = f"the run needs {format_bytes(total)} of memory ({', '.join(parts)}) and {format_bytes(available)} are free"
+    message = (
+        f"the run needs {format_bytes(total)} of memory ({', '.join(parts)}) and {format_bytes(available)} are free"
+    )
     raise AttnError(message, hint=_smaller_run(problem, plan, available))
 
 
@@ -57,8 +62,8 @@ def _smaller_run(problem: ProblemSpec, plan: Plan, available: int) -> str:
     """What to select instead: the output alone where that fits, otherwise some of the queries."""
     need = memory_need(problem, plan, (OUTPUT,), RunOptions(), is_dense=False).total
     if need <= available:
-        return f"select {OUTPUT} alone, without every step ({format_bytes(need)}), or compute some of the queries with only"
-    return "compute some of the queries with only, or give fewer or shorter vectors"
+        return f"select {OUTPUT} alone, without every step ({format_bytes(need)}), or {FEWER_QUERIES}"
+    return f"{FEWER_QUERIES}, or give fewer or shorter vectors"
 
 
 def memory_need(
@@ -85,7 +90,9 @@ def _new_bytes(node: Node, plan: Plan, problem: ProblemSpec) -> int:
     if node.is_input:
         dtype = input_array(node, problem).dtype
         return 0 if dtype.kind != "f" or dtype == np.dtype(problem.precision.numpy_name) else count * size
-    if node.is_exact and count <= max((math.prod(plan.by_name[name].shape) for name in node.inputs.values()), default=0):
+    if node.is_exact and count <= max(
+        (math.prod(plan.by_name[name].shape) for name in node.inputs.values()), default=0
+    ):
         return 0
     return count * size
 
