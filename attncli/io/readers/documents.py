@@ -1,6 +1,6 @@
 """YAML and JSON: an array in a file or in one of its entries, or the values of a problem."""
 
-from collections.abc import Mapping
+from collections.abc import Container, Mapping
 from typing import Any
 
 from attncli.base.errors import AttnError, UnknownNameError
@@ -9,7 +9,10 @@ from attncli.io.origin import Origin
 from attncli.io.readers import json
 from attncli.problem.convert.arrays import LabelledArray, is_row, to_array
 from attncli.problem.convert.nested_lists import nested_lists_to_array
+from attncli.problem.spec import FIELDS
 
+# The keys whose values are text as it is written, also where it looks like a number.
+TEXT_KEYS = frozenset(name for name, field in FIELDS.items() if field.kind in ("labels", "text"))
 Lines = Mapping[int, int]  # the first line of each list and mapping, by the object's id
 
 
@@ -25,12 +28,12 @@ def read_json_array(source: Input, entry: str) -> LabelledArray:
 
 def read_yaml_problem(source: Input) -> tuple[Mapping[str, Any], Lines]:
     """The values of a problem in a YAML text, and their lines."""
-    return _values(*_read_yaml(source.text(), source.name), source.name)
+    return _values(*_read_yaml(source.text(), source.name, TEXT_KEYS), source.name)
 
 
 def read_json_problem(source: Input) -> tuple[Mapping[str, Any], Lines]:
     """The values of a problem in a JSON text."""
-    return _values(json.read(source.text(), source.name), {}, source.name)
+    return _values(json.read(source.text(), source.name, TEXT_KEYS), {}, source.name)
 
 
 def _values(value: Any, lines: Lines, name: str) -> tuple[Mapping[str, Any], Lines]:
@@ -73,8 +76,8 @@ def _array(value: Any, key: str, origin: Origin) -> LabelledArray:
         raise
 
 
-def _read_yaml(text: str, name: str) -> tuple[Any, Lines]:
+def _read_yaml(text: str, name: str, text_keys: Container[str] = ()) -> tuple[Any, Lines]:
     """The value of a YAML text and its lines."""
     from attncli.io.readers import yaml  # noqa: PLC0415 - a problem may be JSON, or all options
 
-    return yaml.read(text, name)
+    return yaml.read(text, name, text_keys)

@@ -95,8 +95,8 @@ def _json_value(value: Any) -> Any:
 
 
 def _is_csv_label(label: str) -> bool:
-    """Whether a table keeps the label unchanged: readers trim cells and convert line ends."""
-    return bool(label) and label == label.strip() and "\r" not in label
+    """Whether a table keeps the label unchanged: readers refuse blank ones and convert line ends."""
+    return bool(label.strip()) and "\r" not in label
 
 
 def _csv_table(array: Array, labels: tuple[str, ...] | None) -> str:
