@@ -1,4 +1,4 @@
-"""Sizes in bytes as text: `500M`, `2G`, `1.5GiB`."""
+"""Sizes in bytes from text: `500M`, `2G`, `1.5GiB`."""
 
 import re
 
@@ -20,13 +20,3 @@ def parse_size(text: str, where: str) -> int:
     if match is None or (match[3] and not match[2]):
         raise AttnError(f"{text!r} is no size", where=where, hint="expected bytes, or a size such as 500M, 2G, 1.5GiB")
     return int(float(match[1]) * (1024 if match[3] else 1000) ** _PREFIXES.index(match[2].upper()))
-
-
-def size_text(count: int) -> str:
-    """A number of bytes with three digits and a prefix.
-
-    >>> size_text(80), size_text(1_610_612_736)
-    ('80 bytes', '1.61 GB')
-    """
-    power = min(max(len(str(count)) - 1, 0) // 3, len(_PREFIXES) - 1)
-    return f"{count} bytes" if power == 0 else f"{count / 1000**power:.3g} {_PREFIXES[power]}B"

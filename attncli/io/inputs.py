@@ -11,8 +11,8 @@ from pathlib import Path
 from typing import IO
 
 from attncli.base.errors import AttnError
-from attncli.base.memory import available_memory
-from attncli.base.sizes import parse_size, size_text
+from attncli.base.memory import available_memory, format_bytes
+from attncli.base.sizes import parse_size
 
 STDIN = "-"
 STDIN_NAME = "standard input"
@@ -33,8 +33,8 @@ class SizeLimit:
     def check(self, size: int, where: str, *, is_whole: bool = True) -> None:
         """Raise AttnError where an input, or what it holds, is larger; the size is not named unless it is the whole."""
         if size > self.size:
-            amount = f"has {size_text(size)}, more" if is_whole else "has more"
-            message = f"{amount} than the {size_text(self.size)} that may be read ({self.reason})"
+            amount = f"has {format_bytes(size)}, more" if is_whole else "has more"
+            message = f"{amount} than the {format_bytes(self.size)} that may be read ({self.reason})"
             raise AttnError(message, where=where, hint=f"allow more with {MAX_SIZE_OPTION}")
 
 
