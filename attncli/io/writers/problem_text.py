@@ -89,8 +89,8 @@ def _plain_value(value: Any) -> Any:
 
 
 def _is_csv_label(label: str) -> bool:
-    """Whether a table keeps the label unchanged: readers trim cells and convert line ends."""
-    return bool(label) and label == label.strip() and "\r" not in label
+    """Whether a table keeps the label unchanged: readers refuse blank ones and convert line ends."""
+    return bool(label.strip()) and "\r" not in label
 
 
 def _csv_table(array: Array, labels: tuple[str, ...] | None) -> Iterator[str]:
