@@ -7,6 +7,7 @@ import typer
 
 from attncli.base.errors import AttnError
 from attncli.cli import streams
+from attncli.cli.warnings import Strict, write_warnings
 
 if TYPE_CHECKING:
     from attncli.io.examples import Example
@@ -33,6 +34,7 @@ def demo(
         str | None,
         typer.Option(metavar="FILE", help="Write the example to a new file, to start from; - prints it."),
     ] = None,
+    strict: Strict = False,
 ) -> None:
     """Report a worked example, list all of them, or save the file of one."""
     from attncli.io import examples
@@ -45,7 +47,7 @@ def demo(
         _save(examples.text(name), save)
     else:
         save_command = f"attn demo {name} --save {name}.yaml" if name in examples.names() else ""
-        _write_report(examples.load(name), save_command)
+        _write_report(examples.load(name), save_command, strict=strict)
 
 
 def _save(text: str, file: str) -> None:
@@ -60,11 +62,12 @@ def _save(text: str, file: str) -> None:
     atomic_write_file(file, text)
 
 
-def _write_report(example: "Example", save_command: str) -> None:
+def _write_report(example: "Example", save_command: str, *, strict: bool) -> None:
     """Write the report of an example; exit status 1 where a number is not the published one."""
     from attncli.render.reports.example import render
 
     report = _make_report(example, save_command)
+    write_warnings((note for part in report.parts for note in part.view.result.trace.notes), strict=strict)
     streams.write_output(render(report, streams.output_target()))
     if report.differs:
         raise typer.Exit(1)

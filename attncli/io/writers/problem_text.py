@@ -39,7 +39,7 @@ def problem_folder(problem: ProblemSpec) -> dict[str, str | bytes]:
     for name, value in _values_to_write(problem).items():
         if isinstance(value, np.ndarray) and value.ndim > 2:
             stream = io.BytesIO()
-            write_npy(stream, {name: value})
+            write_npy(stream, value)
             files[f"{name}{NPY}"] = stream.getvalue()
             document[name] = f"{name}{NPY}"
         elif isinstance(value, np.ndarray):
