@@ -8,6 +8,7 @@ import typer
 from attncli.base.errors import AttnError
 from attncli.cli import streams
 from attncli.cli.options import MaxSize, make_inputs
+from attncli.cli.warnings import Strict, write_warnings
 
 if TYPE_CHECKING:
     from attncli.io.examples import Example
@@ -35,6 +36,7 @@ def demo(
         typer.Option(metavar="FILE", help="Write the example to a new file, to start from; - prints it."),
     ] = None,
     max_size: MaxSize = None,
+    strict: Strict = False,
 ) -> None:
     """Report a worked example, list all of them, or save the file of one."""
     from attncli.io import examples
@@ -47,7 +49,7 @@ def demo(
         _save(examples.text(name), save)
     else:
         save_command = f"attn demo {name} --save {name}.yaml" if name in examples.names() else ""
-        _write_report(examples.load(name, make_inputs(max_size)), save_command)
+        _write_report(examples.load(name, make_inputs(max_size)), save_command, strict=strict)
 
 
 def _save(text: str, file: str) -> None:
@@ -62,11 +64,12 @@ def _save(text: str, file: str) -> None:
     atomic_write_file(file, text)
 
 
-def _write_report(example: "Example", save_command: str) -> None:
+def _write_report(example: "Example", save_command: str, *, strict: bool) -> None:
     """Write the report of an example; exit status 1 where a number is not the published one."""
     from attncli.render.reports.example import render
 
     report = _make_report(example, save_command)
+    write_warnings((note for part in report.parts for note in part.view.result.trace.notes), strict=strict)
     streams.write_output(render(report, streams.output_target()))
     if report.differs:
         raise typer.Exit(1)

@@ -7,6 +7,7 @@ import typer
 
 from attncli.cli import streams
 from attncli.cli.options import MaxSize, make_inputs, read_problem_options, with_problem_options
+from attncli.cli.output_file import output_file
 
 
 @with_problem_options
@@ -29,17 +30,18 @@ def generate(
 ) -> None:
     """Draw what a problem lacks, and write it to standard output, a file, or a folder of files."""
     from attncli.io.assemble import assemble
+    from attncli.io.inputs import path_of
     from attncli.io.writers.atomic import atomic_write_file, atomic_write_folder
+    from attncli.io.writers.in_place import is_in_place
     from attncli.io.writers.problem_text import problem_folder, problem_json, problem_yaml
 
+    file = output_file(output)
     complete = assemble(read_problem_options(problem, keys, make_inputs(max_size)))
-    if output is None or output == "-":
+    if file is None:
         streams.write_output(problem_yaml(complete))
-        return
-    suffix = Path(output).suffix.lower()
-    if suffix == ".json":
-        atomic_write_file(output, problem_json(complete))
-    elif suffix in (".yaml", ".yml"):
-        atomic_write_file(output, problem_yaml(complete))
+    elif Path(file).suffix.lower() == ".json":
+        atomic_write_file(file, problem_json(complete))
+    elif Path(file).suffix.lower() in (".yaml", ".yml") or is_in_place(path_of(file)):
+        atomic_write_file(file, problem_yaml(complete))
     else:
-        atomic_write_folder(output, problem_folder(complete))
+        atomic_write_folder(file, problem_folder(complete))

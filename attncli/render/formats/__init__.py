@@ -28,6 +28,7 @@ class OutputFormat:
     function: str  # "module:function"
     is_binary: bool = False
     is_lossless: bool = True  # programs read every number back; otherwise numbers are rounded for a reader
+    holds_one_array: bool = False
     is_choice: bool = True  # whether `--format` offers it; a format that it does not offer is picked by suffix
     # "module:class" whose instance, made from the stream of the file, is given as `RunOptions.allocate`, so that a
     # large result is computed in the file itself; afterwards its `is_used` is true where the file holds the result.
@@ -62,6 +63,7 @@ FORMATS: tuple[OutputFormat, ...] = (
         (".npy",),
         f"{_HERE}.array_files:write_npy",
         is_binary=True,
+        holds_one_array=True,
         is_choice=False,
         file_allocator="attncli.io.writers.npy_memmap:NpyTarget",
     ),
