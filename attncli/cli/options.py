@@ -1,7 +1,9 @@
 """The options that describe a problem, made from its keys: `kv_heads` is `--kv-heads`."""
 
 import inspect
+import re
 from collections.abc import Callable, Iterable, Mapping
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 
 import typer
@@ -92,6 +94,7 @@ def _complete(kind: str, names: Iterable[str], incomplete: str) -> list[tuple[st
     return [(name, look_up(kind, name).summary) for name in names if name.startswith(incomplete)]
 
 
+QUOTE_HINT = "put a list in quotes, as in '[1, 2]' or '[[1, 2], [3, 4]]'"
 MaxSize = Annotated[
     str | None,
     typer.Option(
@@ -109,6 +112,15 @@ def make_inputs(max_size: str | None) -> "Inputs":
     return Inputs(max_size, on_terminal=streams.announce_terminal)
 
 
+def is_part_of_list(word: str) -> bool:
+    """Whether a word of the command line is a part of a list that the shell has split: `2`, `[1,`, `3]`.
+
+    >>> is_part_of_list("2]"), is_part_of_list("-.5,"), is_part_of_list("p.yaml")
+    (True, True, False)
+    """
+    return re.fullmatch(r"[\[\](),;\d.eE+-]*\d[\[\](),;\d.eE+-]*", word) is not None and not Path(word).exists()
+
+
 def read_problem_options(problem: str | None, keys: Mapping[str, Any], inputs: "Inputs") -> "Document":
     """The keys of the problem file, if there is one, with those of the options over them.
 
@@ -123,6 +135,8 @@ def read_problem_options(problem: str | None, keys: Mapping[str, Any], inputs: "
     stdin_count = sum(text == STDIN for text in (problem, *texts.values()))
     if stdin_count > 1:
         raise AttnError("is named twice, and can be read once", where="standard input", hint="use - once")
+    if problem is not None and is_part_of_list(problem):
+        raise AttnError(f"{problem!r} is no problem file", hint=QUOTE_HINT)
     document = read_document(problem, inputs) if problem is not None else {}
     origin = Origin(options=True, inputs=inputs)
     return document | {name: RawValue(_parse_option(FIELDS[name], text), origin) for name, text in texts.items()}
@@ -135,5 +149,6 @@ def _parse_option(field: Field, text: Any) -> Any:
     if field.kind == "labels":
         return [label.strip() for part in text for label in part.split(",")]
     if field.kind in ("integer", "number"):
-        return grammar.inline(text, (f"--{field.name}",))
+        value = grammar.inline(text, (f"--{field.name.replace('_', '-')}",))
+        return text if value is None else value  # `--seed ''` is no number, and not the lack of one
     return text
