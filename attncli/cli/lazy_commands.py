@@ -12,6 +12,7 @@ from typer.main import get_command
 from attncli.base.errors import AttnError
 from attncli.base.lazy_import import import_object
 from attncli.cli.command_table import COMMANDS
+from attncli.cli.unquoted import QUOTE_HINT, are_parts_of_lists
 
 
 class _LazyOptions:
@@ -139,4 +140,6 @@ def _usage_errors_as_attn_errors() -> Iterator[None]:
     except typer.TyperException as error:
         context = getattr(error, "ctx", None)
         command = context.command_path if context is not None else "attn"
-        raise AttnError(error.format_message().rstrip("."), hint=f"{command} --help lists what there is") from None
+        message = error.format_message().rstrip(".")
+        hint = QUOTE_HINT if are_parts_of_lists(message) else f"{command} --help lists what there is"
+        raise AttnError(message, hint=hint) from None

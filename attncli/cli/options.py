@@ -1,15 +1,14 @@
 """The options that describe a problem, made from its keys: `kv_heads` is `--kv-heads`."""
 
 import inspect
-import re
 from collections.abc import Callable, Iterable, Mapping
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 
 import typer
 
 from attncli.base.errors import AttnError
 from attncli.cli import streams
+from attncli.cli.unquoted import QUOTE_HINT, is_part_of_list
 from attncli.ops.registry import kinds, look_up, operators, registered
 from attncli.problem.fields import Field
 from attncli.problem.spec import FIELDS
@@ -94,7 +93,6 @@ def _complete(kind: str, names: Iterable[str], incomplete: str) -> list[tuple[st
     return [(name, look_up(kind, name).summary) for name in names if name.startswith(incomplete)]
 
 
-QUOTE_HINT = "put a list in quotes, as in '[1, 2]' or '[[1, 2], [3, 4]]'"
 MaxSize = Annotated[
     str | None,
     typer.Option(
@@ -110,15 +108,6 @@ def make_inputs(max_size: str | None) -> "Inputs":
     from attncli.io.inputs import Inputs
 
     return Inputs(max_size, on_terminal=streams.announce_terminal)
-
-
-def is_part_of_list(word: str) -> bool:
-    """Whether a word of the command line is a part of a list that the shell has split: `2`, `[1,`, `3]`.
-
-    >>> is_part_of_list("2]"), is_part_of_list("-.5,"), is_part_of_list("p.yaml")
-    (True, True, False)
-    """
-    return re.fullmatch(r"[\[\](),;\d.eE+-]*\d[\[\](),;\d.eE+-]*", word) is not None and not Path(word).exists()
 
 
 def read_problem_options(problem: str | None, keys: Mapping[str, Any], inputs: "Inputs") -> "Document":

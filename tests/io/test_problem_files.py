@@ -35,7 +35,10 @@ REFUSED = {
     "a matrix without rows": ("embeddings: []", "p.yaml, line 1, embeddings: has 1 axis"),
     "a label that is a list": ("embeddings: [[1]]\ntokens: [[a]]", 'p.yaml, line 2, tokens: ["a"] is no label'),
     "a label that is nothing": ("embeddings: [[1]]\ntokens:\n- \n", "p.yaml, line 3, tokens: null is no label"),
-    "a label with NUL": ("embeddings: [[1]]\ntokens: [\"a\\0\"]", "p.yaml, line 2, tokens: 'a\\x00' has the character NUL"),
+    "a label with NUL": (
+        'embeddings: [[1]]\ntokens: ["a\\0"]',
+        "p.yaml, line 2, tokens: 'a\\x00' has the character NUL",
+    ),
     "labels and no labels": ("embeddings: [[1]]\ntokens: []", "p.yaml, line 2, tokens: has no labels"),
     "a sentence without words": (
         "sentence: the",

@@ -51,6 +51,8 @@ def _values(value: Any, lines: Lines, name: str) -> tuple[Mapping[str, Any], Lin
 def _array_in_document(value: Any, lines: Lines, name: str, entry: str) -> LabelledArray:
     """The array in a document: all of it, its one entry, the entry named, or a row for each key."""
     origin = Origin(name, lines=lines)
+    if value is None:
+        raise AttnError("is empty", where=name)
     if entry:
         if not isinstance(value, Mapping):
             raise AttnError(f"has no entries, so #{entry} names nothing", where=name)
