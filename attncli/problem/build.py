@@ -81,9 +81,10 @@ def _embed_sentence(values: dict[str, Any]) -> None:
         return
     if text is None or vocabulary is None:
         given, missing = ("sentence", "vocabulary") if vocabulary is None else ("vocabulary", "sentence")
-        raise AttnError(f"{given} is given without {missing}", where=missing, hint="give both")
+        raise AttnError(f"{given} is given without {missing}", where=missing, hint="give both", keys=(given,))
     if "embeddings" in values:
-        raise AttnError("sentence and embeddings are both given", where="embeddings", hint="leave out one of them")
+        message, keys = "sentence and embeddings are both given", ("embeddings", "sentence", "vocabulary")
+        raise AttnError(message, where="embeddings", hint="leave out one of them", keys=keys)
     from attncli.problem.sentence import embed  # noqa: PLC0415 - most problems have no sentence
 
     tokens, values["embeddings"] = embed(text, vocabulary)
