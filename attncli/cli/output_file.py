@@ -18,7 +18,7 @@ def format_of_output(file: str) -> OutputFormat:
 
     Raises AttnError where the suffix is unknown, or the file is a folder.
     """
-    from attncli.io.origin import path_of
+    from attncli.io.inputs import path_of
     from attncli.io.writers.in_place import is_in_place
 
     try:

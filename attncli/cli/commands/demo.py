@@ -7,6 +7,7 @@ import typer
 
 from attncli.base.errors import AttnError
 from attncli.cli import streams
+from attncli.cli.options import MaxSize, make_inputs
 from attncli.cli.warnings import Strict, write_warnings
 
 if TYPE_CHECKING:
@@ -34,6 +35,7 @@ def demo(
         str | None,
         typer.Option(metavar="FILE", help="Write the example to a new file, to start from; - prints it."),
     ] = None,
+    max_size: MaxSize = None,
     strict: Strict = False,
 ) -> None:
     """Report a worked example, list all of them, or save the file of one."""
@@ -47,7 +49,7 @@ def demo(
         _save(examples.text(name), save)
     else:
         save_command = f"attn demo {name} --save {name}.yaml" if name in examples.names() else ""
-        _write_report(examples.load(name), save_command, strict=strict)
+        _write_report(examples.load(name, make_inputs(max_size)), save_command, strict=strict)
 
 
 def _save(text: str, file: str) -> None:

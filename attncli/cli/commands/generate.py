@@ -6,7 +6,7 @@ from typing import Annotated, Any
 import typer
 
 from attncli.cli import streams
-from attncli.cli.options import read_problem_options, with_problem_options
+from attncli.cli.options import MaxSize, make_inputs, read_problem_options, with_problem_options
 from attncli.cli.output_file import output_file
 
 
@@ -25,17 +25,18 @@ def generate(
             help="A .yaml file, or a new folder for the arrays and problem.yaml.",
         ),
     ] = None,
+    max_size: MaxSize = None,
     **keys: Any,
 ) -> None:
     """Draw what a problem lacks, and write it to standard output, a file, or a folder of files."""
     from attncli.io.assemble import assemble
-    from attncli.io.origin import path_of
+    from attncli.io.inputs import path_of
     from attncli.io.writers.atomic import atomic_write_file, atomic_write_folder
     from attncli.io.writers.in_place import is_in_place
     from attncli.io.writers.problem_text import problem_folder, problem_json, problem_yaml
 
     file = output_file(output)
-    complete = assemble(read_problem_options(problem, keys))
+    complete = assemble(read_problem_options(problem, keys, make_inputs(max_size)))
     if file is None:
         streams.write_output(problem_yaml(complete))
     elif Path(file).suffix.lower() == ".json":
