@@ -14,10 +14,10 @@ if TYPE_CHECKING:
 STDOUT = "-"
 
 
-def output_file(output: str | None) -> str | None:
+def output_file(output: str | None, option: str = "--output") -> str | None:
     """The file that the option names; None for standard output. Raises AttnError where the name is empty."""
     if output == "":
-        raise AttnError("the name is empty", where="--output", hint=f"name a file, or {STDOUT} for standard output")
+        raise AttnError("the name is empty", where=option, hint=f"name a file, or {STDOUT} for standard output")
     return None if output == STDOUT else output
 
 
@@ -47,4 +47,5 @@ def check_is_no_input(file: str | None, inputs: "Inputs") -> None:
         name = inputs.name_of(os.fstat(sys.stdout.fileno()) if file is None else path_of(file).stat())
         if name is not None:
             where = "standard output" if file is None else f"--output {file}"
-            raise AttnError(f"is the input {name}, which would be overwritten", where=where, hint="name another file")
+            hint = "an input is never overwritten: name another file"
+            raise AttnError(f"is the input {name}", where=where, hint=hint)
