@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from attncli.base.errors import AttnError, UnknownNameError
 from attncli.cli import streams
 from attncli.cli.progress import ProgressBar
-from attncli.cli.warnings import write_warnings
+from attncli.cli.warnings import unread_options, write_warnings
 from attncli.problem.labels import find_label
 
 if TYPE_CHECKING:
@@ -25,6 +25,7 @@ def compute_and_write(problem: "ProblemSpec", options: "OutputOptions") -> None:
     """Compute a problem and write the result; raises AttnError where an option is out of range."""
     output_format = options.output_format  # an unknown format is an error before any work
     _check_number_of_arrays(options, output_format)
+    write_warnings(unread_options(options.unread), strict=options.strict)
     if options.file is None:
         view = compute_view(problem, options)
         write_warnings(view.result.trace.notes, strict=options.strict)

@@ -1,7 +1,7 @@
 """The options of `attn compute` that describe no problem: what is shown of a result, how, and where."""
 
 import inspect
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, fields
 from functools import wraps
 from typing import Annotated, Any
@@ -93,6 +93,18 @@ class OutputOptions:
             if field.name not in ("plan", "output", "strict") and getattr(self, field.name) != field.default:
                 message = f"--plan computes nothing, so --{field.name} would have no effect"
                 raise AttnError(message, hint="leave out one of them")
+
+    @property
+    def unread(self) -> Mapping[str, str]:
+        """Why the format does not read an option, for each such option that is given."""
+        row = self.output_format
+        reasons = {}
+        if row.is_lossless:
+            reasons = {"precision": f"{row.name} has every digit", "cell": f"{row.name} has no worked lines"}
+        if self.explain and not row.is_object:
+            reasons["select"] = "--explain shows every step"
+        defaults = {field.name: field.default for field in fields(self)}
+        return {name: reason for name, reason in reasons.items() if getattr(self, name) != defaults[name]}
 
     @property
     def file(self) -> str | None:

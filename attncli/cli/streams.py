@@ -39,7 +39,7 @@ def write_output(contents: str | Iterable[str]) -> None:
 
 
 def write_error(message: str) -> None:
-    """Write an error or a warning as a line on standard error; where that fails, nobody can be told."""
+    """Write an error, a warning or a notice as a line on standard error; where that fails, nobody can be told."""
     try:
         print(f"attn: {escape_control(message)}", file=sys.stderr, flush=True)
     except OSError:
@@ -79,8 +79,7 @@ def replace_closed_streams() -> None:
 
 def announce_terminal(name: str) -> None:
     """Say on standard error that a terminal is read, and how to end what is typed."""
-    if sys.stderr is not None:
-        print(f"attn: reading {name} from the terminal; Ctrl-D on a line of its own ends it", file=sys.stderr)
+    write_error(f"reading {name} from the terminal; Ctrl-D on a line of its own ends it")
 
 
 def is_terminal() -> bool:

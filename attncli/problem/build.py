@@ -1,6 +1,7 @@
 """The only way to a ProblemSpec: values are converted, completed and checked, once."""
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 from attncli.base.dtypes import common_dtype
@@ -15,7 +16,7 @@ from attncli.problem.validate.labels import check_labels
 from attncli.problem.validate.lengths import bind_lengths
 from attncli.problem.validate.masks import check_masks
 from attncli.problem.validate.operators import check_operators
-from attncli.problem.weights import transpose_weights
+from attncli.problem.weights import has_weights, transpose_weights
 
 # The arrays whose rows the labels of a field name; the labels of the first that has some are used.
 LABELLED_ARRAYS = {"tokens": ("embeddings", "key"), "query_tokens": ("query_embeddings", "query")}
@@ -45,7 +46,11 @@ def build(values: Mapping[str, Any]) -> ProblemSpec:
     _embed_sentence(converted)
     if converted.get("weight_layout") == "out_in":
         converted = transpose_weights(converted)
-    return _check({**DEFAULTS, **random_fill.fill(converted)})
+    filled = random_fill.fill(converted)
+    unread = dict(filled.unread)
+    if "weight_layout" in converted and not has_weights(filled.values):
+        unread["weight_layout"] = "there is no weight matrix"
+    return replace(_check({**DEFAULTS, **filled.values}), unread=unread)
 
 
 def check_name(name: str, where: str | None = None) -> None:

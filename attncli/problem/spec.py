@@ -203,6 +203,8 @@ class ProblemSpec:
     layout: Layout = field(repr=False)
     # The length of each axis letter, as one head has it.
     lengths: Mapping[str, int] = field(repr=False)
+    # Why nothing reads a key, for each key that was given and that nothing reads.
+    unread: Mapping[str, str] = field(default_factory=dict, repr=False, compare=False)
 
     @property
     def precision(self) -> Precision:

@@ -34,6 +34,8 @@ WRONG = {
     "a selection of nothing": ("compute t.yaml --select=", "--select: a name is empty in ''; expected names between"),
     "a file without a name": ("compute t.yaml -o ", "--output: the name is empty; name a file, or - for standard"),
     "a folder without a name": ("generate t.yaml -o ", "--output: the name is empty"),
+    "a copy without a name": ("demo --save=", "--save: the name is empty; name a file, or - for standard output"),
+    "a list and a copy": ("demo --list --save x.yaml", "--list and --save contradict each other; leave out one"),
     "a folder for an output": ("compute t.yaml -o full", "--output full: is a folder; name a file in it"),
     "a folder with a suffix": ("compute t.yaml -o d.yaml", "d.yaml: is a folder; name a file in it"),
     "two formats": ("compute t.yaml --json --format csv", "--json and --format csv contradict each other"),

@@ -8,6 +8,7 @@ import typer
 from attncli.base.errors import AttnError
 from attncli.cli import streams
 from attncli.cli.options import MaxSize, make_inputs
+from attncli.cli.output_file import check_is_no_input, output_file
 from attncli.cli.warnings import Strict, write_warnings
 
 if TYPE_CHECKING:
@@ -41,6 +42,8 @@ def demo(
     """Report a worked example, list all of them, or save the file of one."""
     from attncli.io import examples
 
+    if list_all and save is not None:
+        raise AttnError("--list and --save contradict each other", hint="leave out one of them")
     if list_all:
         width = max(map(len, examples.names()))
         lines = [f"{name:{width}}  {examples.load(name).title}" for name in examples.names()]
@@ -49,14 +52,18 @@ def demo(
         _save(examples.text(name), save)
     else:
         save_command = f"attn demo {name} --save {name}.yaml" if name in examples.names() else ""
-        _write_report(examples.load(name, make_inputs(max_size)), save_command, strict=strict)
+        inputs = make_inputs(max_size)
+        example = examples.load(name, inputs)
+        check_is_no_input(None, inputs)
+        _write_report(example, save_command, strict=strict)
 
 
-def _save(text: str, file: str) -> None:
+def _save(text: str, save: str) -> None:
     """Write the text of an example to a new file, never over one that exists."""
     from attncli.io.writers.atomic import atomic_write_file
 
-    if file == "-":
+    file = output_file(save, "--save")
+    if file is None:
         streams.write_output(text)
         return
     if Path(file).expanduser().exists():

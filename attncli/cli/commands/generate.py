@@ -7,7 +7,8 @@ import typer
 
 from attncli.cli import streams
 from attncli.cli.options import MaxSize, make_inputs, read_problem_options, with_problem_options
-from attncli.cli.output_file import output_file
+from attncli.cli.output_file import check_is_no_input, output_file
+from attncli.cli.warnings import Strict, unread_keys, write_warnings
 
 
 @with_problem_options
@@ -26,6 +27,7 @@ def generate(
         ),
     ] = None,
     max_size: MaxSize = None,
+    strict: Strict = False,
     **keys: Any,
 ) -> None:
     """Draw what a problem lacks, and write it to standard output, a file, or a folder of files."""
@@ -36,7 +38,11 @@ def generate(
     from attncli.io.writers.problem_text import problem_folder, problem_json, problem_yaml
 
     file = output_file(output)
-    complete = assemble(read_problem_options(problem, keys, make_inputs(max_size)))
+    inputs = make_inputs(max_size)
+    document = read_problem_options(problem, keys, inputs)
+    complete = assemble(document)
+    check_is_no_input(file, inputs)
+    write_warnings(unread_keys(document, complete.unread), strict=strict)
     if file is None:
         streams.write_output(problem_yaml(complete))
     elif Path(file).suffix.lower() == ".json":

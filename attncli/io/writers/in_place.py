@@ -4,7 +4,8 @@ import os
 from pathlib import Path
 from typing import IO
 
-_DESCRIPTORS = "/dev/fd"  # the folder of this process's open files: /dev/stdout and bash's >(…) are links into it
+# The folder of this process's open files, by its names: /dev/stdout and bash's >(…) are links into it.
+_DESCRIPTORS = ("/dev/fd", "/proc/self/fd")
 _MAX_LINKS = 40
 
 
@@ -25,9 +26,9 @@ def open_in_place(path: Path) -> IO[bytes]:
 
 def _descriptor(path: Path) -> int | None:
     """The number of the open file that a path names, through any links: 1 for `/dev/stdout`; None for other paths."""
-    descriptors = os.path.realpath(_DESCRIPTORS)
+    folders = [os.path.realpath(folder) for folder in _DESCRIPTORS]
     for _ in range(_MAX_LINKS):
-        if path.name.isdecimal() and os.path.realpath(path.parent) == descriptors:
+        if path.name.isdecimal() and os.path.realpath(path.parent) in folders:
             return int(path.name)
         if not path.is_symlink():
             break
