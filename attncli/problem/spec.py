@@ -166,6 +166,15 @@ class ProblemSpec:
         decides_dtype=False,
         is_mask=True,
     )
+    key_mask: Array | None = problem_field(
+        "booleans",
+        MASKS,
+        "1 for a real key, 0 for padding, as tokenizers give it",
+        letters="b m",
+        axis_counts=(1, 2),
+        decides_dtype=False,
+        is_mask=True,
+    )
     align: str = problem_field(
         "word",
         MASKS,
