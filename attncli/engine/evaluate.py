@@ -63,11 +63,20 @@ def evaluate(
 
 def evaluate_input(node: Node, problem: ProblemSpec, precision: Precision) -> Array:
     """The array of a problem that an input node names, in the type that is stored."""
+    array = apply_input_function(node, input_array(node, problem))
+    with np.errstate(over="ignore"):
+        return precision.round(array)
+
+
+def input_array(node: Node, problem: ProblemSpec) -> Array:
+    """The array of a problem that an input node names, as it is in the problem."""
     key, *parameter = node.source
     array: Array = getattr(problem, key)
     for name in parameter:  # of an operator
         array = getattr(problem, key).given[name]
-    if node.function is not None:
-        array = node.function(array, **node.options)
-    with np.errstate(over="ignore"):
-        return precision.round(array)
+    return array
+
+
+def apply_input_function(node: Node, array: Array) -> Array:
+    """The array of an input node with the axes and rows that the node has."""
+    return array if node.function is None else node.function(array, **node.options)

@@ -1,6 +1,7 @@
 """A problem from files, options or keywords of Python: texts are read, and `problem.build` makes the problem."""
 
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -37,10 +38,12 @@ def assemble(document: Mapping[str, RawValue]) -> ProblemSpec:
     values = {key: read_value(FIELDS[key], raw) for key, raw in given.items()}
     _prefer_labels_of_options(values, given)
     try:
-        return build(values)
+        spec = build(values)
     except AttnError as error:
         error.path = _path(error, values, given)
         raise
+    origins = {key: raw.origin.of_array(raw.value, key) for key, raw in given.items() if raw.origin != PYTHON}
+    return replace(spec, origins={**origins, **spec.origins})
 
 
 def _path(error: AttnError, values: Mapping[str, Any], given: Mapping[str, RawValue]) -> tuple[str, ...]:

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from attncli.base.errors import AttnError, ErrorPath
+from attncli.problem.origins import ArrayOrigin
 
 STDIN = "-"
 _ENCODING_HINT = "save it as UTF-8"
@@ -36,6 +37,22 @@ class Origin:
             return (f"--{parts[0].replace('_', '-')}", *parts[1:])
         line = self.lines.get(id(subject))
         return (*((self.name,) if self.name else ()), *((f"line {line}",) if line else ()), *parts)
+
+    def of_array(self, value: Any, key: str) -> ArrayOrigin:
+        """The origin of an array that was given as nested lists: their file or option, and the line of each row."""
+        (name, *_) = self.path(key)
+        lines = [self.lines.get(id(row)) for row in _rows(value)] if self.lines else []
+        return ArrayOrigin(name, tuple(line for line in lines if line) if all(lines) else ())
+
+
+def _rows(value: Any) -> Iterator[list[Any]]:
+    """The innermost lists of nested lists and mappings."""
+    parts = value.values() if isinstance(value, Mapping) else value if isinstance(value, list) else ()
+    if isinstance(value, list) and not any(isinstance(part, (list, Mapping)) for part in value):
+        yield value
+    else:
+        for part in parts:
+            yield from _rows(part)
 
 
 PYTHON = Origin(opens_files=False)

@@ -116,7 +116,8 @@ def bias(table: Array, query_rows: Array, key_positions: Array) -> Array:
     array([[ True, False],
            [ True,  True]])
     """
-    return table_cells(table, query_rows, key_positions, fill=-np.inf) > -np.inf
+    visible: Array = table_cells(table, query_rows, key_positions, fill=-np.inf) != -np.inf
+    return visible
 
 
 def causal_key_bounds(query_positions: Array, key_positions: Array) -> KeyBounds:

@@ -9,6 +9,7 @@ from attncli.problem import random_fill
 from attncli.problem.convert.arrays import LabelledArray
 from attncli.problem.convert.fields import to_field, to_unicode_labels
 from attncli.problem.layout import layout_of
+from attncli.problem.origins import ArrayOrigin
 from attncli.problem.spec import DEFAULTS, FIELDS, ProblemSpec
 from attncli.problem.validate.inputs import check_inputs
 from attncli.problem.validate.labels import check_labels
@@ -45,7 +46,9 @@ def build(values: Mapping[str, Any]) -> ProblemSpec:
     _embed_sentence(converted)
     if converted.get("weight_layout") == "out_in":
         converted = transpose_weights(converted)
-    return _check({**DEFAULTS, **random_fill.fill(converted)})
+    read = {name: value for name, value in values.items() if isinstance(value, LabelledArray)}
+    origins = {name: array.origin for name, array in read.items() if array.origin is not None}
+    return _check({**DEFAULTS, **random_fill.fill(converted)}, origins)
 
 
 def check_name(name: str, where: str | None = None) -> None:
@@ -90,12 +93,13 @@ def _embed_sentence(values: dict[str, Any]) -> None:
     values.setdefault("tokens", tokens)
 
 
-def _check(values: Mapping[str, Any]) -> ProblemSpec:
+def _check(values: Mapping[str, Any], origins: Mapping[str, ArrayOrigin]) -> ProblemSpec:
     """The problem of converted values; raises AttnError where they contradict each other."""
     check_inputs(values)
     layout = layout_of(values)
     lengths = bind_lengths(values, layout)
-    spec = ProblemSpec(**values, layout=layout, lengths={letter: length.size for letter, length in lengths.items()})
+    sizes = {letter: length.size for letter, length in lengths.items()}
+    spec = ProblemSpec(**values, layout=layout, lengths=sizes, origins=origins)
     check_labels(spec)
     check_operators(spec, lengths)
     check_masks(spec, lengths)

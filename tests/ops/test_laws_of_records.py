@@ -320,7 +320,27 @@ def test_a_row_of_masked_keys_has_weights_0(record: OperatorRecord) -> None:
     assert not record.function(np.full((2, 5), -np.inf), **parameters_off_default(record)).any()
 
 
+@of_kind("normalize")
+def test_a_score_of_nan_is_no_weight_of_a_number(record: OperatorRecord) -> None:
+    scores = random_numbers(("n", "m"))
+    scores[1, 2] = np.nan
+    with np.errstate(all="ignore"):
+        weights = record.function(scores, **parameters_off_default(record))
+    assert np.isnan(weights[1, 2])
+    assert np.isfinite(np.delete(weights, 1, axis=0)).all()
+
+
 # Contexts
+
+
+@of_kind("context")
+def test_a_weight_of_nan_gives_no_number(record: OperatorRecord) -> None:
+    given = arguments(record)
+    given["weights"][1, 0] = np.nan
+    with np.errstate(invalid="ignore"):
+        context = record.function(**given, **parameters_off_default(record))
+    assert np.isnan(context[1]).all()
+    assert np.isfinite(np.delete(context, 1, axis=0)).all()
 
 
 @with_field("is_weighted_sum")

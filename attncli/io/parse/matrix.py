@@ -1,5 +1,6 @@
 """Texts in place of arrays: nested lists, a generator, a file, an entry of a file, standard input."""
 
+from dataclasses import replace
 from typing import Any
 
 from attncli.base.errors import AttnError, ErrorPath, UnknownNameError
@@ -10,6 +11,7 @@ from attncli.io.readers import documents, tables
 from attncli.ops.registry import is_operator, operators
 from attncli.problem.convert.arrays import LabelledArray
 from attncli.problem.convert.operators import named_masks
+from attncli.problem.origins import ArrayOrigin
 
 
 def read_text_array(text: str, path: ErrorPath, origin: Origin, *, may_be_mask: bool = False) -> Any:
@@ -46,7 +48,8 @@ def _read_file(text: str, path: ErrorPath, origin: Origin, *, may_be_mask: bool)
         what, names = ("file or mask", named_masks()) if may_be_mask else ("file or generator", operators("generator"))
         raise UnknownNameError(what, text, names, where=origin.path(*path))
     array: LabelledArray = read(file, entry)
-    return array
+    lines = array.origin.lines if array.origin is not None else ()
+    return replace(array, origin=ArrayOrigin(text, lines))
 
 
 def _array_in_text(text: str, name: str, entry: str) -> LabelledArray:

@@ -26,11 +26,15 @@ Row = tuple[int, list[str]]  # the line in the file, its cells
 
 @dataclass(frozen=True)
 class Table:
-    """The numbers [rows columns] of a table, and the labels of its rows and columns where it has them."""
+    """The numbers [rows columns] of a table, the labels of its rows and columns where it has them, and its rows' lines.
+
+    Without lines no reader has counted them: all numbers are finite.
+    """
 
     numbers: Array
     labels: tuple[str, ...] | None
     columns: tuple[str, ...] | None
+    lines: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -82,7 +86,7 @@ def read(text: str, name: str, delimiter: str | None = None) -> Table:
         raise AttnError("an empty label", where=(name, f"line {unnamed_line}"), hint="name the row")
     labels = tuple(cells[0].strip() for _, cells in body) if has_labels else None
     columns = tuple(cell.strip() for cell in header[1][-len(numbers[0]) :]) if header else None
-    return Table(np.array(numbers, dtype=np.float64), labels, columns)
+    return Table(np.array(numbers, dtype=np.float64), labels, columns, tuple(line for line, _ in body))
 
 
 def _rows(text: str, name: str, delimiter: str | None) -> Iterator[Row]:

@@ -5,6 +5,7 @@ from pathlib import Path
 from attncli.base.errors import AttnError
 from attncli.io.origin import opening, read_text
 from attncli.problem.convert.arrays import LabelledArray
+from attncli.problem.origins import ArrayOrigin
 
 
 def read_table_file(path: Path, entry: str) -> LabelledArray:
@@ -25,7 +26,7 @@ def read_table_text(text: str, name: str, delimiter: str | None = None) -> Label
     from attncli.io.readers import csv  # noqa: PLC0415 - large tables do not need it
 
     table = csv.read(text, name, delimiter)
-    return LabelledArray(table.numbers, table.labels)
+    return LabelledArray(table.numbers, table.labels, origin=ArrayOrigin(name, table.lines))
 
 
 def _read(path: Path, entry: str, delimiter: str | None) -> LabelledArray:

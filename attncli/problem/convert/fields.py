@@ -1,6 +1,7 @@
 """The value of one field of a problem, converted and checked by the field's kind."""
 
 from collections.abc import Callable, Iterable, Mapping
+from dataclasses import replace
 from typing import Any
 
 from attncli.base.errors import AttnError, ErrorPath, did_you_mean
@@ -48,7 +49,7 @@ def _to_matrix(field: Field, value: Any) -> LabelledArray | PendingRandom:
         message, hint = "true and false are not numbers", "write 1 and 0"
         raise AttnError(message, where=field.name, hint=hint, subject=value)
     array = _with_allowed_axes(converted.array, field, value)
-    return converted if array is converted.array else LabelledArray(array, converted.labels, converted.dtype)
+    return replace(converted, array=array)
 
 
 def _with_allowed_axes(array: Array, field: Field, value: Any) -> Array:
