@@ -1,5 +1,6 @@
 """The warning on the first number that is not finite, with the cell, file and line that it came from."""
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -33,6 +34,12 @@ def with_number(array: np.ndarray, index: tuple[int, ...], number: float) -> np.
 QUERY, KEY, VALUE, ZEROS = normal(N, D), normal(M, D), normal(M, 2), np.zeros((N, M))
 NAN_KEY, HEADS = with_number(KEY, (2, 1), NAN), normal(2, N, 2 * D)
 OVERFLOW = "the arithmetic overflowed, or divided by 0"
+
+
+def computed_notes(**keys: Any) -> Sequence[str]:
+    """The warnings of a problem whose output is computed."""
+    return run(problem(**{"query": QUERY, **keys}), ("output",)).trace.notes
+
 
 # The keys of a problem, the selected results, and the warnings.
 CASES: dict[str, tuple[dict[str, Any], tuple[str, ...], list[str]]] = {
@@ -149,6 +156,11 @@ def test_the_first_number_that_is_not_finite_is_traced_back(
 ) -> None:
     result = run(problem(**{"query": QUERY, "key": KEY, **keys}), select, options=options)
     assert result.trace.notes == warnings
+
+
+def test_a_label_of_several_tokens_is_numbered() -> None:
+    keys = {"key": NAN_KEY, "tokens": ["the", "cat", "the", "mat", "the"]}
+    assert computed_notes(**keys) == ["output[query_1, e1] is nan: from key[the#2, d2]"]
 
 
 YAML = """
