@@ -48,6 +48,12 @@ def write_warnings(notes: Iterable[str]) -> None:
         print(f"attn: warning: {escape_control(note)}", file=sys.stderr)
 
 
+def announce_terminal(name: str) -> None:
+    """Say on standard error that a terminal is read, and how to end what is typed."""
+    if sys.stderr is not None:
+        print(f"attn: reading {name} from the terminal; Ctrl-D on a line of its own ends it", file=sys.stderr)
+
+
 def is_terminal() -> bool:
     """Whether standard output is a terminal."""
     return sys.stdout is not None and sys.stdout.isatty()

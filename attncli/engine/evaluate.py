@@ -69,7 +69,7 @@ def evaluate_input(node: Node, problem: ProblemSpec, precision: Precision) -> Ar
 
 
 def input_array(node: Node, problem: ProblemSpec) -> Array:
-    """The array of a problem that an input node names, as it is in the problem."""
+    """The array of a problem, or of an operator of it, that an input node names."""
     key, *parameter = node.source
     array: Array = getattr(problem, key)
     for name in parameter:  # of an operator

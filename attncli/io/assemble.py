@@ -6,17 +6,19 @@ from pathlib import Path
 from typing import Any
 
 from attncli.base.errors import AttnError
+from attncli.io.inputs import Inputs
 from attncli.io.origin import PYTHON, RawValue
 from attncli.io.parse.problem_keys import read_value
 from attncli.io.problem_files import EXAMPLE_KEYS, read_document
 from attncli.problem.build import LABELLED_ARRAYS, build, check_name
 from attncli.problem.convert.fields import labels_of_value
+from attncli.problem.origins import ArrayOrigin
 from attncli.problem.spec import FIELDS, ProblemSpec
 
 
-def load(path: str | Path) -> ProblemSpec:
+def load(path: str | Path, max_size: int | str | None = None) -> ProblemSpec:
     """The problem in a file; raises AttnError that names the line and the key that are wrong."""
-    return assemble(read_document(str(path)))
+    return assemble(read_document(str(path), Inputs(max_size)))
 
 
 def from_keywords(values: Mapping[str, Any]) -> ProblemSpec:
@@ -42,8 +44,9 @@ def assemble(document: Mapping[str, RawValue]) -> ProblemSpec:
     except AttnError as error:
         error.path = _path(error, values, given)
         raise
-    origins = {key: raw.origin.of_array(raw.value, key) for key, raw in given.items() if raw.origin != PYTHON}
-    return replace(spec, origins={**origins, **spec.origins})
+    in_files = {key: raw.origin.of_array(raw.value) for key, raw in given.items() if raw.origin.name}
+    options = {key: ArrayOrigin(raw.origin.path(key)[0]) for key, raw in given.items() if raw.origin.options}
+    return replace(spec, origins={**in_files, **options, **spec.origins})
 
 
 def _path(error: AttnError, values: Mapping[str, Any], given: Mapping[str, RawValue]) -> tuple[str, ...]:
