@@ -9,7 +9,7 @@ import typer
 
 from attncli import __version__
 from attncli.base.errors import AttnError
-from attncli.base.text import escape_control
+from attncli.cli import streams
 from attncli.cli.lazy_commands import LazyCommandGroup
 
 # The environment variables that NumPy's library of matrix products (BLAS) reads when it is loaded: it gets one thread,
@@ -76,8 +76,6 @@ def run(args: Sequence[str] | None = None) -> int:
 
 
 def _report(message: str) -> int:
-    """Print an error as one line on standard error, where there is one, and return FAILED."""
-    if sys.stderr is not None:
-        print(f"attn: {escape_control(message)}", file=sys.stderr)
-        sys.stderr.flush()
+    """Print an error as one line on standard error, and return FAILED."""
+    streams.write_message(message)
     return FAILED

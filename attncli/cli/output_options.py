@@ -21,6 +21,7 @@ from attncli.render.formats import (
 )
 
 STDOUT = "-"
+ALL = "all"  # the value of --head and --batch for every one
 
 
 def _complete_format(incomplete: str) -> list[str]:
@@ -45,7 +46,10 @@ class OutputOptions:
     )
     cell: Annotated[
         str | None,
-        typer.Option(metavar="QUERY,KEY", help="The cell that --explain works out by hand: labels or positions."),
+        typer.Option(
+            metavar="QUERY,KEY",
+            help="Show one cell worked out by hand; with --explain, which one: labels or positions.",
+        ),
     ] = None
     head: Annotated[
         str | None, typer.Option(metavar="N|all", help="Show one head, counted from 0, or all of them.")
@@ -87,6 +91,11 @@ class OutputOptions:
         """The names of the results, without duplicates."""
         names = tuple(name.strip() for name in (self.select or "").split(",") if name.strip())
         return tuple(dict.fromkeys(names)) or DEFAULT_SELECTION
+
+    @property
+    def is_one_whole_result(self) -> bool:
+        """Whether one result is written, all batch items and heads of it."""
+        return len(self.selection) == 1 and {self.head, self.batch} <= {None, ALL}
 
     def check_plan(self) -> None:
         """Raise AttnError where an option would have no effect with --plan, which has no numbers to show."""

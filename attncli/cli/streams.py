@@ -8,10 +8,10 @@ from collections.abc import Iterable, Iterator
 import typer
 
 from attncli.base.errors import AttnError
-from attncli.base.text import escape_control
 from attncli.render.target import TextTarget
 
 BUFFER_SIZE = 2**16  # characters
+MIN_WIDTH = 20  # columns; a narrower terminal wraps the lines itself
 
 
 def buffer_chunks(chunks: Iterable[str]) -> Iterator[str]:
@@ -45,7 +45,14 @@ def write_output(contents: str | Iterable[str]) -> None:
 def write_warnings(notes: Iterable[str]) -> None:
     """Write each note as a line on standard error."""
     for note in notes:
-        print(f"attn: warning: {escape_control(note)}", file=sys.stderr)
+        write_message(f"warning: {note}")
+
+
+def write_message(message: str) -> None:
+    """Write a message as one line on standard error, where there is one."""
+    if sys.stderr is not None:
+        print(f"attn: {TextTarget(encoding=sys.stderr.encoding).text(message)}", file=sys.stderr)
+        sys.stderr.flush()
 
 
 def is_terminal() -> bool:
@@ -57,10 +64,6 @@ def output_target() -> TextTarget:
     """The text target that standard output is; Rich itself reads NO_COLOR."""
     is_dumb = os.environ.get("TERM") == "dumb"
     is_forced = bool(os.environ.get("FORCE_COLOR"))
-    width = shutil.get_terminal_size().columns if is_terminal() else None
-    return TextTarget(width, has_styles=is_forced or (is_terminal() and not is_dumb), ascii_only=not _is_utf8())
-
-
-def _is_utf8() -> bool:
-    """Whether standard output can encode every character."""
-    return sys.stdout is None or sys.stdout.encoding.lower().replace("-", "") == "utf8"
+    width = max(shutil.get_terminal_size().columns, MIN_WIDTH) if is_terminal() else None
+    has_styles = is_forced or (is_terminal() and not is_dumb)
+    return TextTarget(width, has_styles) if sys.stdout is None else TextTarget(width, has_styles, sys.stdout.encoding)

@@ -18,8 +18,8 @@ def drawn(fixed: dict[str, int] | None = None, x: np.ndarray = X, **keys: object
     """The rows of each picture, and its legend."""
     trace = attention(x, x, **keys).trace
     return [
-        (["".join(row) for row in grid.signs or ()], legend)
-        for grid, legend in sign_grids(trace, trace["visible"], fixed or {})
+        (["".join(row) for row in grid.signs or ()], grid.legend)
+        for grid in sign_grids(trace, trace["visible"], fixed or {})
     ]
 
 
@@ -58,7 +58,7 @@ def test_the_picture_is_shown_where_it_is_selected_and_where_it_is_explained() -
     for view in (View(result), View(result, explain=True)):
         (section,) = [s for s in sections(view) if "visible" in s.title]
         assert section.grids[0].signs is not None
-        assert section.remarks == ("● visible: 10   ▷ after the query (causal): 6",)
+        assert section.grids[0].legend == "● visible: 10   ▷ after the query (causal): 6"
 
 
 def test_the_line_of_each_mask_for_the_cell_is_below_the_picture() -> None:
@@ -94,14 +94,14 @@ def trace_with_rules(**rules: np.ndarray) -> Trace:
 
 def test_a_mask_without_a_sign_is_shown_and_in_the_legend() -> None:
     trace = trace_with_rules(strided=strided(np.arange(3), np.arange(3)))
-    ((grid, legend),) = sign_grids(trace, trace["visible"], {})
+    (grid,) = sign_grids(trace, trace["visible"], {})
     assert ["".join(row) for row in grid.signs or ()] == ["●□●", "□●□", "●□●"]
-    assert legend == "● visible: 5   □ strided: 4"
+    assert grid.legend == "● visible: 5   □ strided: 4"
 
 
 def test_masks_without_a_sign_share_one_sign_and_count() -> None:
     own = {"strided": strided(np.arange(3), np.arange(3)), "first": np.arange(3) < np.full((3, 1), 1)}
     trace = trace_with_rules(**own)
-    ((grid, legend),) = sign_grids(trace, trace["visible"], {})
+    (grid,) = sign_grids(trace, trace["visible"], {})
     assert ["".join(row) for row in grid.signs or ()] == ["●□□", "□□□", "●□□"]
-    assert legend == "● visible: 2   □ strided, first: 7"
+    assert grid.legend == "● visible: 2   □ strided, first: 7"
