@@ -91,7 +91,7 @@ def greek_name(character: str) -> str | None:
     ('theta', 'Sigma', None)
     """
     found = re.fullmatch(r"GREEK (SMALL|CAPITAL) LETTER (\w+)", unicodedata.name(character, ""))
-    if found is None:
+    if found is None or not ("Α" <= character <= "Ω" or "α" <= character <= "ω"):
         return None
     name = {"LAMDA": "LAMBDA"}.get(found[2], found[2])
     return name.lower() if found[1] == "SMALL" else name.capitalize()

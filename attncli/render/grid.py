@@ -68,6 +68,21 @@ def leading_slices(
         yield index, ", ".join(position_label(trace, *pair) for pair in zip(letters, index, strict=True))
 
 
+def column_blocks(widths: Sequence[int], available: int | None) -> Iterator[range]:
+    """The positions of columns in blocks that are as wide as `available` at most, or of one column; None for no limit.
+
+    >>> list(column_blocks([4, 4, 12, 4], 10))
+    [range(0, 2), range(2, 3), range(3, 4)]
+    """
+    start, used = 0, 0
+    for position, width in enumerate(widths):
+        if available is not None and position > start and used + width > available:
+            yield range(start, position)
+            start, used = position, 0
+        used += width
+    yield range(start, len(widths))
+
+
 def _as_numbers(values: Array) -> Array:
     """Booleans as 1 and 0; other numbers as they are."""
     return values.astype(np.int64) if values.dtype.kind == "b" else values

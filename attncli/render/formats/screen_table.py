@@ -11,7 +11,7 @@ from rich.text import Text
 
 from attncli.base.lazy_numpy import np
 from attncli.render.formats.text_table import COLUMN_GAP, encodable_cell
-from attncli.render.grid import Grid
+from attncli.render.grid import Grid, column_blocks
 from attncli.render.target import TextTarget
 
 MAX_ROWS = 40  # on a screen
@@ -56,12 +56,13 @@ def screen_tables(grid: Grid, decimals: int, target: TextTarget) -> Iterator[Tab
         widest = max((column.number_width for column in columns), default=0) + COLUMN_GAP
         label_width = min(label_width, max(target.width - widest, MIN_LABEL_WIDTH))
     styles = [None if at is None else _row_styles(grid, at) for at in rows]
-    for block in _blocks(columns, None if target.width is None else target.width - label_width):
+    available = None if target.width is None else target.width - label_width
+    for block in column_blocks([column.width for column in columns], available):
         table = Table(box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False)
         table.add_column(Text(grid.corner, "dim"), width=label_width, overflow="fold")
-        for column in block:
-            available = column.width if target.width is None else target.width - label_width
-            width = max(min(column.width, available) - COLUMN_GAP, column.number_width)
+        for column in (columns[position] for position in block):
+            width = column.width if available is None else min(column.width, available)
+            width = max(width - COLUMN_GAP, column.number_width)
             heading = Text(column.heading, "dim" if column.position is None else "")
             table.add_column(heading, justify="right", width=width, overflow="fold")
         for index, (label, style_of) in enumerate(zip(labels, styles, strict=True)):
@@ -70,7 +71,7 @@ def screen_tables(grid: Grid, decimals: int, target: TextTarget) -> Iterator[Tab
                     column.cells[index],
                     "dim" if style_of is None or column.position is None else style_of(column.position),
                 )
-                for column in block
+                for column in (columns[position] for position in block)
             ]
             table.add_row(Text(label, "dim" if style_of is None else ""), *cells)
         yield table
@@ -94,18 +95,6 @@ def _shown_columns(
     shown = _abbreviate(len(grid.columns), _max_columns(len(grid.columns), list(columns.values()), width, label_width))
     left_out = _Column(None, target.text(_count_left_out(shown, len(grid.columns))), [gap] * len(rows))
     return [left_out if column is None else columns[column] for column in shown]
-
-
-def _blocks(columns: Sequence[_Column], width: int | None) -> Iterator[Sequence[_Column]]:
-    """The columns in blocks that are as wide as `width` at most, or of one column."""
-    block, used = list[_Column](), 0
-    for column in columns:
-        if width is not None and block and used + column.width > width:
-            yield block
-            block, used = [], 0
-        block.append(column)
-        used += column.width
-    yield block
 
 
 def _abbreviate(count: int, max_count: int | None) -> Positions:
