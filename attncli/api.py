@@ -127,17 +127,19 @@ def attention(
     return run(spec, _selected_names(select), options=RunOptions(executor))
 
 
-def load(path: str | Path) -> Problem:
+def load(path: str | Path, *, max_size: int | str | None = None) -> Problem:
     """The problem in a file: YAML, JSON, `.npz` or `.safetensors`; `-` is standard input.
 
-    Paths in the file are relative to its folder. Raises AttnError that names the line and the key that are wrong.
+    Paths in the file are relative to its folder. `max_size`, in bytes or as a text such as "2G", is the most that is
+    read into memory of each file, by default a quarter of the memory that is free; arrays in `.npy` and
+    `.safetensors` files are mapped and may be larger. Raises AttnError that names the line and the key that are wrong.
 
     >>> load("missing.yaml")
     Traceback (most recent call last):
         ...
     attncli.base.errors.AttnError: missing.yaml: there is no such file
     """
-    return Problem.from_spec(assemble.load(path))
+    return Problem.from_spec(assemble.load(path, max_size))
 
 
 def _selected_names(select: Any) -> tuple[str, ...]:

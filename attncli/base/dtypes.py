@@ -32,6 +32,11 @@ class Precision:
         """The type of the arrays that hold the numbers."""
         return "float32" if self.name == BFLOAT16 else self.name
 
+    @property
+    def widened_name(self) -> str:
+        """The type that a step computes in: float32 for the half types, float64 for float32, else the type itself."""
+        return {"float32": "float64"}.get(self.name, self.accumulation_dtype)
+
     def round(self, x: Array) -> Array:
         """The array rounded to this type: to the nearest number, ties to even."""
         if x.dtype.kind != "f":
@@ -41,13 +46,13 @@ class Precision:
         return x.astype(self.name, copy=False)
 
     def widen(self, x: Array) -> Array:
-        """The same numbers in the type that a step computes in: float32 for the half types, float64 for float32.
+        """The same numbers in the type that a step computes in.
 
         A step then rounds once, at its end, and not at every product and sum.
         """
         if x.dtype.kind != "f" or x.dtype.itemsize > 4:
             return x
-        return x.astype(np.float32 if self.name in HALF else np.float64)
+        return x.astype(self.widened_name)
 
 
 def to_bfloat16(x: Array) -> Array:

@@ -77,5 +77,5 @@ def run(args: Sequence[str] | None = None) -> int:
 
 def _report(message: str) -> int:
     """Print an error as one line on standard error, and return FAILED."""
-    streams.write_message(message)
+    streams.write_error(message)
     return FAILED

@@ -7,11 +7,13 @@ from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 import typer
 
 from attncli.base.errors import AttnError
+from attncli.cli import streams
 from attncli.ops.registry import kinds, look_up, operators, registered
 from attncli.problem.fields import Field
 from attncli.problem.spec import FIELDS
 
 if TYPE_CHECKING:
+    from attncli.io.inputs import Inputs
     from attncli.io.problem_files import Document
 
 Command = TypeVar("Command", bound=Callable[..., None])
@@ -90,20 +92,39 @@ def _complete(kind: str, names: Iterable[str], incomplete: str) -> list[tuple[st
     return [(name, look_up(kind, name).summary) for name in names if name.startswith(incomplete)]
 
 
-def read_problem_options(problem: str | None, keys: Mapping[str, Any]) -> "Document":
+MaxSize = Annotated[
+    str | None,
+    typer.Option(
+        "--max-size",
+        metavar="SIZE",
+        help="The most that is read into memory of each file: 500M, 2G, 1.5GiB; by default a quarter of what is free.",
+    ),
+]
+
+
+def make_inputs(max_size: str | None) -> "Inputs":
+    """The inputs of a command; a terminal that is read is announced on standard error."""
+    from attncli.io.inputs import Inputs
+
+    return Inputs(max_size, on_terminal=streams.announce_terminal)
+
+
+def read_problem_options(problem: str | None, keys: Mapping[str, Any], inputs: "Inputs") -> "Document":
     """The keys of the problem file, if there is one, with those of the options over them.
 
-    Raises AttnError where standard input is named more than once, or the file can't be read.
+    Files are opened through `inputs`. Raises AttnError where standard input is named more than once, or the file can't
+    be read.
     """
-    from attncli.io.origin import STDIN, Origin, RawValue
+    from attncli.io.inputs import STDIN
+    from attncli.io.origin import Origin, RawValue
     from attncli.io.problem_files import read_document
 
     texts = {name: text for name, text in keys.items() if text not in (None, [], ())}
     stdin_count = sum(text == STDIN for text in (problem, *texts.values()))
     if stdin_count > 1:
         raise AttnError("is named twice, and can be read once", where="standard input", hint="use - once")
-    document = read_document(problem) if problem is not None else {}
-    origin = Origin(options=True)
+    document = read_document(problem, inputs) if problem is not None else {}
+    origin = Origin(options=True, inputs=inputs)
     return document | {name: RawValue(_parse_option(FIELDS[name], text), origin) for name, text in texts.items()}
 
 

@@ -45,14 +45,20 @@ def write_output(contents: str | Iterable[str]) -> None:
 def write_warnings(notes: Iterable[str]) -> None:
     """Write each note as a line on standard error."""
     for note in notes:
-        write_message(f"warning: {note}")
+        write_error(f"warning: {note}")
 
 
-def write_message(message: str) -> None:
+def write_error(message: str) -> None:
     """Write a message as one line on standard error, where there is one."""
     if sys.stderr is not None:
         print(f"attn: {TextTarget(encoding=sys.stderr.encoding).text(message)}", file=sys.stderr)
         sys.stderr.flush()
+
+
+def announce_terminal(name: str) -> None:
+    """Say on standard error that a terminal is read, and how to end what is typed."""
+    if sys.stderr is not None:
+        print(f"attn: reading {name} from the terminal; Ctrl-D on a line of its own ends it", file=sys.stderr)
 
 
 def is_terminal() -> bool:

@@ -63,11 +63,17 @@ def evaluate(
 
 def evaluate_input(node: Node, problem: ProblemSpec, precision: Precision) -> Array:
     """The array of a problem that an input node names, in the type that is stored."""
-    key, *parameter = node.source
-    array: Array = getattr(problem, key)
-    for name in parameter:  # of an operator
-        array = getattr(problem, key).given[name]
+    array = input_array(node, problem)
     if node.function is not None:
         array = node.function(array, **node.options)
     with np.errstate(over="ignore"):
         return precision.round(array)
+
+
+def input_array(node: Node, problem: ProblemSpec) -> Array:
+    """The array of a problem, or of an operator of it, that an input node names."""
+    key, *parameter = node.source
+    array: Array = getattr(problem, key)
+    for name in parameter:  # of an operator
+        array = getattr(problem, key).given[name]
+    return array

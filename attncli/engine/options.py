@@ -46,14 +46,15 @@ class RunOptions:
 
     `allocate(name, shape, dtype)` returns the array that a large result is written to; `progress(done, total)` is
     called after each block. `blas_is_limited` says that NumPy's linear algebra library has been limited to one
-    thread before it was loaded. Raises AttnError where the executor is
-    neither "threads" nor "serial" nor an address.
+    thread before it was loaded; `caller_bytes` is the memory that the caller needs for the results besides them.
+    Raises AttnError where the executor is neither "threads" nor "serial" nor an address.
     """
 
     executor: str = THREADS
     allocate: Allocate = in_memory
     progress: Progress | None = None
     blas_is_limited: bool = False
+    caller_bytes: int = 0
     sizes: BlockSizes = BlockSizes()
 
     def __post_init__(self) -> None:

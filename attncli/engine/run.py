@@ -4,6 +4,7 @@ import math
 from collections.abc import Iterable
 
 from attncli.engine.dense import DenseEngine
+from attncli.engine.memory import check_memory
 from attncli.engine.options import RunOptions
 from attncli.plan.build import plan_of
 from attncli.problem.results import DEFAULT_SELECTION, PIPELINE_STAGES
@@ -25,14 +26,16 @@ def run(
 
     With `every_step` all steps are kept, whatever the size of the problem; without it a large one is computed in
     blocks, and of its tables of scores and weights the selected ones are kept. Raises UnknownNameError where `select`
-    has a name that is no result, AttnError where memory does not suffice or an executor can't be reached.
+    has a name that is no result, AttnError where it needs more memory than there is or an executor can't be reached.
     """
     select = (select,) if isinstance(select, str) else tuple(select)
     plan = plan_of(problem)
     for name in select:
         plan.resolve(name)  # raises before anything is computed
     table = plan["weights"]
-    if every_step or math.prod(table.shape) <= options.sizes.dense_cells:
+    is_dense = every_step or math.prod(table.shape) <= options.sizes.dense_cells
+    check_memory(problem, plan, select, options, is_dense=is_dense)
+    if is_dense:
         engine = DenseEngine(plan, problem, problem.precision)
         engine.run(plan.nodes)
         steps: Iterable[Step] = engine.steps()

@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Any
 
 from attncli.base.errors import AttnError
+from attncli.io.inputs import Inputs
 from attncli.io.origin import PYTHON, RawValue
 from attncli.io.parse.problem_keys import read_value
 from attncli.io.problem_files import EXAMPLE_KEYS, read_document
@@ -13,9 +14,9 @@ from attncli.problem.convert.fields import labels_of_value
 from attncli.problem.spec import FIELDS, ProblemSpec
 
 
-def load(path: str | Path) -> ProblemSpec:
+def load(path: str | Path, max_size: int | str | None = None) -> ProblemSpec:
     """The problem in a file; raises AttnError that names the line and the key that are wrong."""
-    return assemble(read_document(str(path)))
+    return assemble(read_document(str(path), Inputs(max_size)))
 
 
 def from_keywords(values: Mapping[str, Any]) -> ProblemSpec:

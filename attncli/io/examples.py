@@ -2,7 +2,7 @@
 
 import shlex
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from importlib import resources
 from pathlib import Path
 from typing import Any
@@ -11,6 +11,7 @@ from attncli.base.errors import AttnError, UnknownNameError
 from attncli.base.lazy_numpy import Array
 from attncli.io import formats
 from attncli.io.assemble import assemble
+from attncli.io.inputs import STDIN, Inputs
 from attncli.io.origin import Origin, RawValue
 from attncli.io.problem_files import EXAMPLE_KEYS, Document, ExampleKeys, parse_document, read_document
 from attncli.problem.convert.nested_lists import nested_lists_to_array
@@ -68,10 +69,14 @@ def text(name: str) -> str:
     return str(_folder().joinpath(f"{name}.yaml").read_text(encoding="utf-8"))
 
 
-def load(name: str) -> Example:
-    """A worked example that ships with the program, or a file of the user's; each part is read and checked."""
-    if Path(name).suffix.lower() in formats.suffixes("problem"):
-        return _example(read_document(name), name)
+def load(name: str, inputs: Inputs | None = None) -> Example:
+    """A worked example that ships with the program, or a file of the user's; each part is read and checked.
+
+    Raises UnknownNameError for a name that is neither, AttnError for a file that is no example.
+    """
+    is_file = name == STDIN or Path(name).suffix.lower() in formats.suffixes("problem") or Path(name).exists()
+    if name not in names() and is_file:
+        return _example(read_document(name, inputs), name)
     return _example(parse_document(text(name), f"{name}.yaml"), f"{name}.yaml")
 
 
@@ -97,7 +102,7 @@ def _part(base: Document, part: Mapping[str, Any], file: str) -> Part:
     """A part, whose problem has the keys of the file, replaced by those of the part."""
     keys = PartKeys(**{key: value for key, value in part.items() if key in PART_KEYS})
     title = str(keys.title)
-    origin = Origin(f"{file}, part {title!r}" if title else file, _folder_of(base))
+    origin = replace(_origin_of(base), name=f"{file}, part {title!r}" if title else file)
     own = {key: value for key, value in part.items() if key not in PART_KEYS}
     show, expected = keys.show or DEFAULT_SELECTION, keys.expected or {}
     if not isinstance(show, (list, tuple)) or not isinstance(expected, Mapping):
@@ -122,9 +127,9 @@ def _expected(value: Any, key: str, origin: Origin) -> Array:
         raise
 
 
-def _folder_of(base: Document) -> Path:
-    """The folder that paths in the document are relative to."""
-    return next((raw.origin.folder for raw in base.values()), Path())
+def _origin_of(base: Document) -> Origin:
+    """The origin of the document's values."""
+    return next((raw.origin for raw in base.values()), Origin())
 
 
 def _options(own: Mapping[str, Any], show: Sequence[str]) -> str:

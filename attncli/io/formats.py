@@ -1,31 +1,39 @@
-"""Input formats: one row for each format, with its suffixes and the functions that read it.
+"""Input formats: one row for each format, with its suffixes, its first bytes, and the functions that read it.
 
 A format is added by one file with its functions and one row here; the functions are imported at their first use.
 """
 
-from collections.abc import Callable, Sequence
+import re
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
+from attncli.base.errors import AttnError
 from attncli.base.lazy_import import import_object
+from attncli.io.inputs import Input
+
+if TYPE_CHECKING:
+    from attncli.problem.convert.arrays import LabelledArray
 
 Content = Literal["array", "problem"]
 
 
 @dataclass(frozen=True)
 class InputFormat:
-    """One format: its name, its suffixes, and its functions as "module:function".
+    """One format: its name, its suffixes, its first bytes, and its functions as "module:function".
 
-    `read_array(path, entry)` returns the LabelledArray of a file, or of an entry of it ("" where none is named).
-    `read_problem(path, name)` returns the values of a problem by the names of their fields, and the first line of each
-    list and mapping in them by the object's id. A format without one of them can't hold that content.
+    `read_array(input, entry)` returns the LabelledArray of an Input, or of an entry of it ("" where none is named).
+    `read_problem(input)` returns the values of a problem by the names of their fields, and the first line of each
+    list and mapping in them by the object's id. A format without one of them can't hold that content. `first_bytes`
+    matches the beginning of an input whose name has no suffix of any format.
     """
 
     name: str
     suffixes: tuple[str, ...]
     read_array: str | None = None
     read_problem: str | None = None
+    first_bytes: re.Pattern[bytes] | None = None
     is_table: bool = False
 
     def reader(self, content: Content) -> Callable[..., Any] | None:
@@ -38,23 +46,92 @@ class InputFormat:
 
 
 _READERS = "attncli.io.readers"
+TABLE = InputFormat("table", (".csv",), f"{_READERS}.tables:read_table_file", is_table=True)
+YAML = InputFormat(
+    "YAML",
+    (".yaml", ".yml"),
+    f"{_READERS}.documents:read_yaml_array",
+    f"{_READERS}.documents:read_yaml_problem",
+    re.compile(rb"(?:[ \t\r]*(?:#[^\n]*)?\n)*[ \t\r]*(?:[\[{]|-\s|---|%|[^\n,;\t#]*:(?:\s|\Z)|\Z)"),
+)
 INPUT_FORMATS: list[InputFormat] = [
-    InputFormat("table", (".csv",), f"{_READERS}.tables:read_table_file", is_table=True),
+    TABLE,
     InputFormat("table of tabs", (".tsv",), f"{_READERS}.tables:read_tab_table_file", is_table=True),
     InputFormat("table of text", (".txt",), f"{_READERS}.tables:read_table_file", is_table=True),
     InputFormat(
-        "YAML", (".yaml", ".yml"), f"{_READERS}.documents:read_yaml_array", f"{_READERS}.documents:read_yaml_problem"
+        "JSON",
+        (".json",),
+        f"{_READERS}.documents:read_json_array",
+        f"{_READERS}.documents:read_json_problem",
+        re.compile(rb"\s*[\[{]"),
     ),
-    InputFormat("JSON", (".json",), f"{_READERS}.documents:read_json_array", f"{_READERS}.documents:read_json_problem"),
-    InputFormat("NumPy array", (".npy",), f"{_READERS}.array_files:read"),
-    InputFormat("NumPy archive", (".npz",), f"{_READERS}.array_files:read", f"{_READERS}.array_files:read_problem"),
+    YAML,
+    InputFormat("NumPy array", (".npy",), f"{_READERS}.array_files:read_npy", first_bytes=re.compile(rb"\x93NUMPY")),
     InputFormat(
-        "safetensors", (".safetensors",), f"{_READERS}.array_files:read", f"{_READERS}.array_files:read_problem"
+        "NumPy archive",
+        (".npz",),
+        f"{_READERS}.array_files:read_npz",
+        f"{_READERS}.array_files:read_npz_problem",
+        re.compile(rb"PK(\x03\x04|\x05\x06)"),
+    ),
+    InputFormat(
+        "safetensors",
+        (".safetensors",),
+        f"{_READERS}.array_files:read_safetensors",
+        f"{_READERS}.array_files:read_safetensors_problem",
+        re.compile(rb"(?s).{5}\0{3}\{"),  # the length of the header in eight bytes, and the header
     ),
 ]
+# Text that no pattern matches: numbers are a table, and a problem is YAML, whose reader says what is missing.
+_OTHER_TEXT: Mapping[Content, InputFormat] = {"array": TABLE, "problem": YAML}
+_BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 
 
-def format_of(path: Path) -> InputFormat | None:
+def read_array(source: Input, entry: str) -> "LabelledArray":
+    """The array in an input, or in an entry of it; raises AttnError where it has no format that can hold one."""
+    array: LabelledArray = _read(source, "array", (source, entry))
+    return array
+
+
+def read_problem(source: Input) -> tuple[Mapping[str, Any], Mapping[int, int]]:
+    """The values of the problem in an input by the names of their fields, and the lines of lists and mappings.
+
+    Raises AttnError where it has no format that can hold a problem.
+    """
+    problem: tuple[Mapping[str, Any], Mapping[int, int]] = _read(source, "problem", (source,))
+    return problem
+
+
+def _read(source: Input, content: Content, arguments: tuple[Any, ...]) -> Any:
+    """What the first format reads that can; the error is that of the last."""
+    candidates = formats_of(source, content)
+    for number, row in enumerate(candidates, 1):
+        read = row.reader(content)
+        if read is None:
+            noun = "a table" if row.is_table else f"a {row.name}"
+            hint = f"give it as an option: --embeddings {source.name}"
+            raise AttnError(f"is {noun}, not a problem", where=source.name, hint=hint)
+        try:
+            return read(*arguments)
+        except AttnError:
+            if number == len(candidates):
+                raise
+    kind = "problem file" if content == "problem" else "file of numbers"
+    raise AttnError(f"is no {kind}", where=source.name, hint=f"expected {expected(content)}")
+
+
+def formats_of(source: Input, content: Content) -> Sequence[InputFormat]:
+    """The format of an input by its suffix; without one that is known, those that its first bytes can be."""
+    by_suffix = format_of_suffix(source.path)
+    if by_suffix is not None:
+        return [by_suffix]
+    head = source.head().removeprefix(_BYTE_ORDER_MARK)
+    matching = [row for row in INPUT_FORMATS if row.first_bytes is not None and row.first_bytes.match(head)]
+    is_text = b"\0" not in head or head[:2] in (b"\xff\xfe", b"\xfe\xff")  # UTF-16 is text that can't be read
+    return matching or ([_OTHER_TEXT[content]] if is_text else [])
+
+
+def format_of_suffix(path: Path) -> InputFormat | None:
     """The format of a file by its suffix."""
     suffix = path.suffix.lower()
     return next((row for row in INPUT_FORMATS if suffix in row.suffixes), None)
@@ -64,3 +141,8 @@ def suffixes(content: Content) -> Sequence[str]:
     """The suffixes of the formats that can hold a content."""
     rows = (row for row in INPUT_FORMATS if (row.read_array if content == "array" else row.read_problem))
     return [suffix for row in rows for suffix in row.suffixes]
+
+
+def expected(content: Content) -> str:
+    """The suffixes in a sentence."""
+    return ", ".join(suffixes(content))

@@ -1,16 +1,12 @@
-"""The origin of a value (file, option, Python), and the text of files and of standard input."""
+"""The origin of a value: a file, an option, or Python."""
 
-import sys
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from attncli.base.errors import AttnError, ErrorPath
-
-STDIN = "-"
-_ENCODING_HINT = "save it as UTF-8"
+from attncli.base.errors import ErrorPath
+from attncli.io.inputs import Inputs
 
 
 @dataclass(frozen=True)
@@ -18,7 +14,7 @@ class Origin:
     """Where a value was given: in a file (paths in it are relative to its folder), as an option, or in Python.
 
     `lines` has the first line of each list and mapping of the file, by the object's id. In Python a text names no file
-    (`opens_files` is False).
+    (`opens_files` is False); elsewhere files that are named are opened through `inputs`.
     """
 
     name: str = ""
@@ -26,6 +22,7 @@ class Origin:
     options: bool = False
     lines: Mapping[int, int] = field(default_factory=dict)
     opens_files: bool = True
+    inputs: Inputs = field(default_factory=Inputs)
 
     def path(self, *parts: str, subject: Any = None) -> ErrorPath:
         """The path of an error at a key and its inner parts: `p.yaml`, `line 3`, `w_q`; or `--w-q`.
@@ -47,50 +44,3 @@ class RawValue:
 
     value: Any
     origin: Origin
-
-
-def path_of(name: str) -> Path:
-    """The path of a file by its name, with `~` expanded; raises AttnError for a name that is no path."""
-    try:
-        if "\0" not in name:
-            return Path(name).expanduser()
-    except RuntimeError:
-        raise AttnError("there is no such home folder", where=name) from None
-    raise AttnError("a path can't have the character NUL", where=name)
-
-
-@contextmanager
-def opening(name: str) -> Iterator[None]:
-    """Raise AttnError in place of the system's error where a file can't be opened."""
-    try:
-        yield
-    except FileNotFoundError:
-        raise AttnError("there is no such file", where=name) from None
-    except IsADirectoryError:
-        raise AttnError("is a folder", where=name, hint="name a file in it") from None
-    except OSError as error:
-        raise AttnError(f"can't be read ({error.strerror or error})", where=name) from None
-
-
-def read_text(name: str, path: Path | None = None) -> str:
-    """The text of a file, or of standard input for `-`; UTF-8, with or without a byte-order mark.
-
-    Raises AttnError where it can't be read; standard input can be read once.
-    """
-    with opening(name):
-        raw = _read_stdin() if path is None else path.read_bytes()
-    if raw[:2] in (b"\xff\xfe", b"\xfe\xff"):
-        raise AttnError("is UTF-16 text", where=name, hint=_ENCODING_HINT)
-    try:
-        return raw.decode("utf-8-sig")
-    except UnicodeDecodeError as error:
-        line = raw.count(b"\n", 0, error.start) + 1
-        raise AttnError("is not UTF-8 text", where=(name, f"line {line}"), hint=_ENCODING_HINT) from None
-
-
-def _read_stdin() -> bytes:
-    """All bytes of standard input, which can be read once."""
-    if sys.stdin is None or sys.stdin.closed:
-        raise AttnError("is closed or was read before", where="standard input", hint="use - once")
-    with sys.stdin.buffer as stream:
-        return stream.read()

@@ -1,14 +1,14 @@
 """Problem files: the values of a problem by their keys, from YAML, JSON, or a file of arrays."""
 
+import os
 from collections.abc import Mapping
-from dataclasses import dataclass, fields
-from pathlib import Path
+from dataclasses import dataclass, fields, replace
 from typing import Any
 
 from attncli.base.errors import AttnError
 from attncli.io import formats
-from attncli.io.origin import STDIN, Origin, RawValue, path_of, read_text
-from attncli.io.readers import documents
+from attncli.io.inputs import STDIN, Inputs, nearest_file, path_of
+from attncli.io.origin import Origin, RawValue
 
 Document = dict[str, RawValue]
 
@@ -28,33 +28,27 @@ class ExampleKeys:
 EXAMPLE_KEYS = tuple(key.name for key in fields(ExampleKeys))
 
 
-def read_document(name: str) -> Document:
+def read_document(name: str, inputs: Inputs | None = None) -> Document:
     """The values of a problem file by their keys, or those of standard input for `-`.
 
-    Raises AttnError where the file is no problem, or its format can hold none.
+    Files are opened through `inputs`. Raises AttnError where the file is no problem, or its format can hold none.
     """
-    if name == STDIN:
-        return parse_document(read_text("standard input"), "standard input")
+    inputs = inputs or Inputs()
     path = path_of(name)
-    file_format = formats.format_of(path)
-    if file_format is not None and file_format.is_table:
-        hint = f"give it as an option: --embeddings {name}"
-        raise AttnError("is a table, not a problem", where=name, hint=hint)
-    read = file_format.reader("problem") if file_format is not None else None
-    if read is None:
-        expected = ", ".join(formats.suffixes("problem"))
-        raise AttnError("is no problem file", where=name, hint=f"expected {expected} or -")
-    values, lines = read(path, name)
-    return _document(values, lines, Origin(name, path.parent))
+    is_known = name == STDIN or formats.format_of_suffix(path) is not None or os.path.lexists(path)
+    if not is_known and nearest_file(path) is None:
+        raise AttnError("is no problem file", where=name, hint=f"expected {formats.expected('problem')} or -")
+    source = inputs.open(name)
+    return _document(*formats.read_problem(source), Origin(source.name, path.parent, inputs=inputs))
 
 
-def parse_document(text: str, name: str, folder: Path = Path()) -> Document:
-    """The values of a YAML or JSON text by their keys; paths in it are relative to the folder."""
-    values, lines = documents.problem_in_text(text, name)
-    return _document(values, lines, Origin(name, folder))
+def parse_document(text: str, name: str) -> Document:
+    """The values of a text by their keys; its format is that of the name's suffix, or told by the text itself."""
+    inputs = Inputs()
+    return _document(*formats.read_problem(inputs.of_text(text, name)), Origin(name, inputs=inputs))
 
 
 def _document(values: Mapping[str, Any], lines: Mapping[int, int], origin: Origin) -> Document:
     """Each value with its origin."""
-    origin = Origin(origin.name, origin.folder, lines=lines)
+    origin = replace(origin, lines=lines)
     return {key: RawValue(value, origin) for key, value in values.items()}

@@ -2,7 +2,6 @@
 
 from typing import Any
 
-from attncli.base.lazy_numpy import np
 from attncli.render.selection import selected_labels, selected_value
 from attncli.render.view import View
 from attncli.trace.steps import Step
@@ -26,15 +25,6 @@ def result_object(view: View) -> dict[str, Any]:
         steps = sorted(trace.computed, key=lambda step: step.name not in FIRST_STEPS)
         content["steps"] = [_step_object(view, step) for step in steps]
     return content
-
-
-def arrays_to_lists(value: Any) -> Any:
-    """The object with nested lists for its arrays."""
-    if isinstance(value, dict):
-        return {key: arrays_to_lists(entry) for key, entry in value.items()}
-    if isinstance(value, list):
-        return [arrays_to_lists(entry) for entry in value]
-    return value.tolist() if isinstance(value, np.ndarray) else value
 
 
 def _step_object(view: View, step: Step) -> dict[str, Any]:

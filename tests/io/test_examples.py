@@ -56,7 +56,7 @@ def test_a_parts_keys_become_options(tmp_path: Path) -> None:
         ("parts:\n  - {title: a, expected: 3}\n", "part 'a': show or expected can't be read"),
         ("parts:\n  - {title: a, heads: 3}\n", "part 'a', heads: 3 heads can't share"),
         ("parts:\n  - {title: a, haeds: 3}\n", "part 'a': unknown key 'haeds'; did you mean 'heads'?"),
-        ("parts:\n  - {title: a, expected: {weights: [[yes]]}}\n", "part 'a', expected, weights, row 1, number 1"),
+        ("parts:\n  - {title: a, expected: {weights: [[yes]]}}\n", "line 3, expected, weights, row 1, number 1"),
     ],
 )
 def test_an_error_in_an_example_has_its_part_and_key(text: str, message: str, tmp_path: Path) -> None:

@@ -11,6 +11,7 @@ import pytest
 import attncli
 from attncli.io import formats
 from attncli.io.formats import INPUT_FORMATS, InputFormat
+from attncli.io.inputs import Input
 from attncli.problem.convert.arrays import LabelledArray
 
 
@@ -20,12 +21,12 @@ def words_format(monkeypatch: pytest.MonkeyPatch) -> None:
     words = {"one": 1.0, "two": 2.0, "three": 3.0}
     module: Any = ModuleType("words_format")
 
-    def read_array(path: Path, entry: str) -> LabelledArray:
-        rows = [[words[word] for word in line.split()] for line in path.read_text().splitlines()]
+    def read_array(source: Input, entry: str) -> LabelledArray:
+        rows = [[words[word] for word in line.split()] for line in source.text().splitlines()]
         return LabelledArray(np.array(rows)[int(entry) if entry else slice(None)])
 
-    def read_problem(path: Path, name: str) -> tuple[dict[str, Any], dict[int, int]]:
-        array = read_array(path, "").array
+    def read_problem(source: Input) -> tuple[dict[str, Any], dict[int, int]]:
+        array = read_array(source, "").array
         return {"query": array, "key": array.tolist(), "score": "dot"}, {}
 
     module.read_array, module.read_problem = read_array, read_problem

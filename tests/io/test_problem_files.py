@@ -68,12 +68,18 @@ def test_an_error_in_a_problem_file_has_its_file_line_and_key(text: str, message
     ("name", "message"),
     [
         ("x.csv", "x.csv: is a table, not a problem; give it as an option: --embeddings x.csv"),
-        ("x.png", "x.png: is no problem file; expected .yaml, .yml, .json, .npz, .safetensors or -"),
+        ("x.png", "x.png: is no problem file; expected .json, .yaml, .yml, .npz, .safetensors"),
+        ("picture.gif", "picture.gif: is no problem file; expected .json, .yaml, .yml, .npz, .safetensors or -"),
         ("no.yaml", "no.yaml: there is no such file"),
         ("no.npz", "no.npz: there is no such file"),
     ],
 )
-def test_a_file_of_another_format_is_an_error(name: str, message: str) -> None:
+def test_a_file_of_another_format_is_an_error(
+    name: str, message: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("x.csv").write_text("1,2\n")
+    Path("x.png").write_bytes(b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR")
     with pytest.raises(AttnError) as caught:
         attncli.load(name)
     assert str(caught.value) == message

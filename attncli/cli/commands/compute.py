@@ -4,7 +4,7 @@ from typing import Annotated, Any
 
 import typer
 
-from attncli.cli.options import read_problem_options, with_problem_options
+from attncli.cli.options import MaxSize, make_inputs, read_problem_options, with_problem_options
 from attncli.cli.output import compute_and_write, write_plan
 from attncli.cli.output_options import OutputOptions, with_output_options
 
@@ -16,13 +16,14 @@ def compute(
         str | None, typer.Argument(metavar="PROBLEM", help="A YAML or JSON file, or - for standard input.")
     ] = None,
     *,
+    max_size: MaxSize = None,
     output_options: OutputOptions,
     **keys: Any,
 ) -> None:
     """Assemble the problem of a file and of the options (`keys`), and write its result or its plan."""
     from attncli.io.assemble import assemble
 
-    spec = assemble(read_problem_options(problem, keys))
+    spec = assemble(read_problem_options(problem, keys, make_inputs(max_size)))
     if output_options.plan:
         write_plan(spec, output_options)
     else:

@@ -7,6 +7,7 @@ import typer
 
 from attncli.base.errors import AttnError
 from attncli.cli import streams
+from attncli.cli.options import MaxSize, make_inputs
 
 if TYPE_CHECKING:
     from attncli.io.examples import Example
@@ -33,6 +34,7 @@ def demo(
         str | None,
         typer.Option(metavar="FILE", help="Write the example to a new file, to start from; - prints it."),
     ] = None,
+    max_size: MaxSize = None,
 ) -> None:
     """Report a worked example, list all of them, or save the file of one."""
     from attncli.io import examples
@@ -45,7 +47,7 @@ def demo(
         _save(examples.text(name), save)
     else:
         save_command = f"attn demo {name} --save {name}.yaml" if name in examples.names() else ""
-        _write_report(examples.load(name), save_command)
+        _write_report(examples.load(name, make_inputs(max_size)), save_command)
 
 
 def _save(text: str, file: str) -> None:

@@ -6,7 +6,7 @@ from typing import Annotated, Any
 import typer
 
 from attncli.cli import streams
-from attncli.cli.options import read_problem_options, with_problem_options
+from attncli.cli.options import MaxSize, make_inputs, read_problem_options, with_problem_options
 
 
 @with_problem_options
@@ -24,6 +24,7 @@ def generate(
             help="A .yaml file, or a new folder for the arrays and problem.yaml.",
         ),
     ] = None,
+    max_size: MaxSize = None,
     **keys: Any,
 ) -> None:
     """Draw what a problem lacks, and write it to standard output, a file, or a folder of files."""
@@ -31,7 +32,7 @@ def generate(
     from attncli.io.writers.atomic import atomic_write_file, atomic_write_folder
     from attncli.io.writers.problem_text import problem_folder, problem_json, problem_yaml
 
-    complete = assemble(read_problem_options(problem, keys))
+    complete = assemble(read_problem_options(problem, keys, make_inputs(max_size)))
     if output is None or output == "-":
         streams.write_output(problem_yaml(complete))
         return

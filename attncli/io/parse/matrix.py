@@ -1,12 +1,14 @@
 """Texts in place of arrays: nested lists, a generator, a file, an entry of a file, standard input."""
 
+import os
+from pathlib import Path
 from typing import Any
 
 from attncli.base.errors import AttnError, ErrorPath, UnknownNameError
 from attncli.io import formats
-from attncli.io.origin import STDIN, Origin, path_of, read_text
+from attncli.io.inputs import STDIN, locate, nearest_file, path_of
+from attncli.io.origin import Origin
 from attncli.io.parse import grammar
-from attncli.io.readers import documents, tables
 from attncli.ops.registry import is_operator, operators
 from attncli.problem.convert.arrays import LabelledArray
 from attncli.problem.convert.operators import named_masks
@@ -31,32 +33,17 @@ def read_text_array(text: str, path: ErrorPath, origin: Origin, *, may_be_mask: 
 
 
 def _read_file(text: str, path: ErrorPath, origin: Origin, *, may_be_mask: bool) -> LabelledArray:
-    """The array in a file: `words.csv`, `weights.json#w_q`, `-`."""
-    name, _, entry = text.partition("#")
-    if name == STDIN:
-        return _array_in_text(read_text("standard input"), "standard input", entry)
+    """The array in a file or stream, or in an entry of it: `words.csv`, `weights.json#w_q`, `-`."""
+    if not text:
+        raise AttnError("is empty", where=origin.path(*path), hint="give a file, numbers in brackets, or a generator")
+    name, entry = locate(text, origin.folder)
     file = origin.folder / path_of(name)
-    file_format = formats.format_of(file)
-    read = file_format.reader("array") if file_format is not None else None
-    if read is None:
-        if file.suffix:
-            expected = ", ".join(formats.suffixes("array"))
-            message = f"{text!r} is no file that can be read"
-            raise AttnError(message, where=origin.path(*path), hint=f"expected {expected}")
-        what, names = ("file or mask", named_masks()) if may_be_mask else ("file or generator", operators("generator"))
-        raise UnknownNameError(what, text, names, where=origin.path(*path))
-    array: LabelledArray = read(file, entry)
-    return array
-
-
-def _array_in_text(text: str, name: str, entry: str) -> LabelledArray:
-    """The array in a text whose format its content shows: brackets or `key: value` are JSON or YAML, else a table."""
-    if text.lstrip()[:1] in ("[", "{"):
-        try:
-            return documents.array_in_text(text, name, entry, is_json=True)
-        except AttnError:
-            return documents.array_in_text(text, name, entry, is_json=False)
-    first = next((line for line in text.splitlines() if line.strip() and not line.lstrip().startswith("#")), "")
-    if first.startswith(("- ", "---", "%")) or ": " in f"{first.rstrip()} ":
-        return documents.array_in_text(text, name, entry, is_json=False)
-    return tables.read_table_text(text, name)
+    if name == STDIN or formats.format_of_suffix(file) is not None or os.path.lexists(file):
+        return formats.read_array(origin.inputs.open(name, origin.folder), entry)
+    nearest = nearest_file(file)
+    if file.suffix and nearest is None:
+        hint = f"expected {formats.expected('array')}"
+        raise AttnError(f"{text!r} is no file that can be read", where=origin.path(*path), hint=hint)
+    what, names = ("file or mask", named_masks()) if may_be_mask else ("file or generator", operators("generator"))
+    beside = [str(Path(name).with_name(nearest))] if nearest is not None else []
+    raise UnknownNameError(what, text, [*names, *beside], where=origin.path(*path))

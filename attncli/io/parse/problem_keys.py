@@ -4,6 +4,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from attncli.base.errors import AttnError, ErrorPath
+from attncli.base.number_words import non_finite
 from attncli.io.origin import Origin, RawValue
 from attncli.io.parse import grammar
 from attncli.io.parse.matrix import read_text_array
@@ -74,6 +75,8 @@ def _read_numbers(text: str) -> list[int | float] | None:
             number = grammar.inline(part, ())
         except AttnError:
             return None
+        if isinstance(number, str):
+            number = non_finite(number)
         if not is_number(number):
             return None
         numbers.append(number)

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from attncli.base.errors import AttnError, ErrorPath
 from attncli.base.lazy_numpy import Array, np
+from attncli.base.number_words import non_finite, number_hint
 from attncli.base.text import shorten
 
 NUMBER = re.compile(r"\s*[-+]?(\.[0-9]+|[0-9]+(\.[0-9]*)?)([eE][-+]?[0-9]+)?\s*\Z")
@@ -14,11 +15,6 @@ MALFORMED_NUMBER = re.compile(r"\s*[-+]?[0-9.,'’_\s]*[0-9][0-9.,'’_\s]*%?\s*
 OPENING = re.compile(r'(?:^|[,;\t]) *"')
 CLOSING = re.compile(r'[^"]*(?:""[^"]*)*"(?!")')
 NUMERALS = "0123456789+-.eE "
-SPECIAL = {
-    sign + word: float(sign + word[:3])
-    for sign in ("", "+", "-")
-    for word in ("inf", "infinity", "nan", "Inf", "Infinity", "NaN", "INF", "INFINITY", "NAN")
-}
 _NAMED = {"\t": "tabs", ";": "semicolons", ",": "commas", " ": "blanks"}
 
 Row = tuple[int, list[str]]  # the line in the file, its cells
@@ -26,11 +22,15 @@ Row = tuple[int, list[str]]  # the line in the file, its cells
 
 @dataclass(frozen=True)
 class Table:
-    """The numbers [rows columns] of a table, and the labels of its rows and columns where it has them."""
+    """The numbers [rows columns] of a table, the labels of its rows and columns, and the line of each row.
+
+    Labels and lines are None where there are none, or nothing is known of them.
+    """
 
     numbers: Array
     labels: tuple[str, ...] | None
     columns: tuple[str, ...] | None
+    lines: tuple[int, ...] | None = None
 
 
 @dataclass(frozen=True)
@@ -54,7 +54,7 @@ def layout(text: str, name: str, delimiter: str | None = None) -> Layout:
 
 def are_labels(labels: Sequence[str], layout: Layout) -> bool:
     """Whether the first cells of a table with this layout name its rows."""
-    return all(labels) and (layout.columns is not None or all(map(_is_word, labels)))
+    return all(labels) and (layout.columns is not None or _are_words(labels, labels))
 
 
 def read(text: str, name: str, delimiter: str | None = None) -> Table:
@@ -80,31 +80,34 @@ def read(text: str, name: str, delimiter: str | None = None) -> Table:
     _check_lengths(numbers, header, body, name, skip)
     if has_labels and (unnamed_line := next((line for line, cells in body if not cells[0].strip()), None)):
         raise AttnError("an empty label", where=(name, f"line {unnamed_line}"), hint="name the row")
-    labels = tuple(cells[0].strip() for _, cells in body) if has_labels else None
+    labels = tuple(cells[0] for _, cells in body) if has_labels else None
     columns = tuple(cell.strip() for cell in header[1][-len(numbers[0]) :]) if header else None
-    return Table(np.array(numbers, dtype=np.float64), labels, columns)
+    return Table(np.array(numbers, dtype=np.float64), labels, columns, tuple(line for line, _ in body))
 
 
 def _rows(text: str, name: str, delimiter: str | None) -> Iterator[Row]:
-    """The rows that are neither blank nor comments, with their line numbers; quoted cells may have any characters."""
+    """The rows that are neither blank nor comments, with their line numbers; quoted cells may have any characters.
+
+    Blanks around the first cell, which may be a label, are left out where it is not quoted.
+    """
     records = list(_records(_lines(text)))
     delimiter = delimiter or _find_delimiter(text)
-    if delimiter == " ":
+    if delimiter == " " and '"' not in text:
         yield from ((line, record.split()) for line, record in records)
         return
-    last = 0
+    row = (0, "")
 
     def lines_of_records() -> Iterator[str]:
-        nonlocal last
-        for line, record in records:
-            last = line
-            yield f"{record}\n"
+        nonlocal row
+        for row in records:
+            yield f"{row[1].strip() if delimiter == ' ' else row[1]}\n"
 
     try:
         for cells in csv.reader(lines_of_records(), delimiter=delimiter, skipinitialspace=True, strict=True):
-            yield last, cells
+            line, record = row
+            yield line, cells if record.lstrip().startswith('"') else [cells[0].strip(), *cells[1:]]
     except csv.Error as error:
-        raise AttnError(f"is not CSV: {error}", where=(name, f"line {last}")) from None
+        raise AttnError(f"is not CSV: {error}", where=(name, f"line {row[0]}")) from None
 
 
 def _lines(text: str) -> list[str]:
@@ -148,9 +151,16 @@ def _delimiter(record: str) -> str:
 
 
 def _is_word(cell: str) -> bool:
-    """Whether a cell has text that is no number, also no malformed one (`1,5`, `1.2.3`, `50%`); `nan` is a word."""
-    is_special = cell.strip()[:1] in ("+", "-") and cell.strip() in SPECIAL
-    return bool(cell.strip()) and not NUMBER.match(cell) and not MALFORMED_NUMBER.match(cell) and not is_special
+    """Whether a cell has text that is no number, also no malformed one (`1,5`, `1.2.3`, `50%`)."""
+    return bool(cell.strip()) and not NUMBER.match(cell) and not MALFORMED_NUMBER.match(cell)
+
+
+def _are_words(cells: Sequence[str], names: Sequence[str]) -> bool:
+    """Whether cells name what they stand for: all are words, and of `names` one is none for NaN or an infinity.
+
+    `nan` may be a word of a vocabulary; a row or column of nothing else has numbers.
+    """
+    return all(map(_is_word, cells)) and any(non_finite(cell.strip()) is None for cell in names)
 
 
 def _is_header(rows: Sequence[Row]) -> bool:
@@ -162,9 +172,9 @@ def _is_header(rows: Sequence[Row]) -> bool:
     if first[0].strip() or len(first) == 1:
         # A comma at the end makes an empty cell there.
         headings = first if first[-1].strip() or len(first) < 3 else first[:-1]
-        return all(map(_is_word, headings))
+        return _are_words(headings, headings[1:] or headings)
     is_numbered = [cell.strip() for cell in first[1:]] == [str(number) for number in range(len(first) - 1)]
-    return is_numbered or all(map(_is_word, first[1:]))
+    return is_numbered or _are_words(first[1:], first[1:])
 
 
 def _has_labels(header: Sequence[str] | None, body: Sequence[Row]) -> bool:
@@ -172,7 +182,7 @@ def _has_labels(header: Sequence[str] | None, body: Sequence[Row]) -> bool:
     if header is not None and (not header[0].strip() or len(header) + 1 == len(body[0][1])):
         return True
     first = [cells[0] for _, cells in body if cells[0].strip()]
-    return len(body[0][1]) > 1 and bool(first) and all(map(_is_word, first))
+    return len(body[0][1]) > 1 and bool(first) and _are_words(first, first)
 
 
 def _numbers(cells: Sequence[str], path: ErrorPath) -> list[float]:
@@ -187,9 +197,10 @@ def _numbers(cells: Sequence[str], path: ErrorPath) -> list[float]:
     numbers = []
     for column, cell in enumerate(cells, 1):
         if not NUMBER.match(cell):
-            if cell.strip() not in SPECIAL:
+            special = non_finite(cell.strip())
+            if special is None:
                 raise _no_number(cell, (*path, f"number {column}"))
-            numbers.append(SPECIAL[cell.strip()])
+            numbers.append(special)
             continue
         number = float(cell)
         if number in (float("inf"), float("-inf")):
@@ -203,10 +214,7 @@ def _no_number(cell: str, path: ErrorPath) -> AttnError:
     text = cell.strip()
     if not text:
         return AttnError("an empty cell", where=path, hint="write a number, 0 for nothing")
-    hint = None
-    if re.fullmatch(r"[-+]?[0-9]+,[0-9]+", text):
-        hint = f"write the decimal point as a point: {text.replace(',', '.')}"
-    return AttnError(f"{shorten(text)!r} is not a number", where=path, hint=hint)
+    return AttnError(f"{shorten(text)!r} is not a number", where=path, hint=number_hint(text))
 
 
 def _check_lengths(

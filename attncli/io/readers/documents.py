@@ -1,49 +1,39 @@
 """YAML and JSON: an array in a file or in one of its entries, or the values of a problem."""
 
-from collections.abc import Mapping
-from pathlib import Path
+from collections.abc import Container, Mapping
 from typing import Any
 
 from attncli.base.errors import AttnError, UnknownNameError
-from attncli.io.origin import Origin, read_text
+from attncli.io.inputs import Input
+from attncli.io.origin import Origin
 from attncli.io.readers import json
 from attncli.problem.convert.arrays import LabelledArray, is_row, to_array
 from attncli.problem.convert.nested_lists import nested_lists_to_array
+from attncli.problem.spec import FIELDS
 
+# The keys whose values are text as it is written, also where it looks like a number.
+TEXT_KEYS = frozenset(name for name, field in FIELDS.items() if field.kind in ("labels", "text"))
 Lines = Mapping[int, int]  # the first line of each list and mapping, by the object's id
 
 
-def read_yaml_array(path: Path, entry: str) -> LabelledArray:
-    """The array in a YAML file, or in one of its entries."""
-    return array_in_text(read_text(str(path), path), str(path), entry, is_json=False)
+def read_yaml_array(source: Input, entry: str) -> LabelledArray:
+    """The array in a YAML text, or in one of its entries."""
+    return _array_in_document(*_read_yaml(source.text(), source.name), source.name, entry)
 
 
-def read_json_array(path: Path, entry: str) -> LabelledArray:
-    """The array in a JSON file, or in one of its entries."""
-    return array_in_text(read_text(str(path), path), str(path), entry, is_json=True)
+def read_json_array(source: Input, entry: str) -> LabelledArray:
+    """The array in a JSON text, or in one of its entries."""
+    return _array_in_document(json.read(source.text(), source.name), {}, source.name, entry)
 
 
-def read_yaml_problem(path: Path, name: str) -> tuple[Mapping[str, Any], Lines]:
-    """The values of a problem in a YAML file, and their lines."""
-    return problem_in_text(read_text(name, path), name)
+def read_yaml_problem(source: Input) -> tuple[Mapping[str, Any], Lines]:
+    """The values of a problem in a YAML text, and their lines."""
+    return _values(*_read_yaml(source.text(), source.name, TEXT_KEYS), source.name)
 
 
-def read_json_problem(path: Path, name: str) -> tuple[Mapping[str, Any], Lines]:
-    """The values of a problem in a JSON file."""
-    return _values(json.read(read_text(name, path), name), {}, name)
-
-
-def problem_in_text(text: str, name: str) -> tuple[Mapping[str, Any], Lines]:
-    """The values of a problem in a text: JSON where it begins with a brace and is JSON, else YAML.
-
-    Raises AttnError that names the line where it is neither, or where it is no mapping.
-    """
-    if text.lstrip()[:1] == "{":
-        try:
-            return _values(json.read(text, name), {}, name)
-        except AttnError:
-            return _values(*_read_yaml(text, name), name)
-    return _values(*_read_yaml(text, name), name)
+def read_json_problem(source: Input) -> tuple[Mapping[str, Any], Lines]:
+    """The values of a problem in a JSON text."""
+    return _values(json.read(source.text(), source.name, TEXT_KEYS), {}, source.name)
 
 
 def _values(value: Any, lines: Lines, name: str) -> tuple[Mapping[str, Any], Lines]:
@@ -56,9 +46,8 @@ def _values(value: Any, lines: Lines, name: str) -> tuple[Mapping[str, Any], Lin
     return value, lines
 
 
-def array_in_text(text: str, name: str, entry: str, *, is_json: bool) -> LabelledArray:
-    """The array in a YAML or JSON text: all of it, its one entry, the entry named, or a row for each key."""
-    value, lines = (json.read(text, name), {}) if is_json else _read_yaml(text, name)
+def _array_in_document(value: Any, lines: Lines, name: str, entry: str) -> LabelledArray:
+    """The array in a document: all of it, its one entry, the entry named, or a row for each key."""
     origin = Origin(name, lines=lines)
     if entry:
         if not isinstance(value, Mapping):
@@ -87,8 +76,8 @@ def _array(value: Any, key: str, origin: Origin) -> LabelledArray:
         raise
 
 
-def _read_yaml(text: str, name: str) -> tuple[Any, Lines]:
+def _read_yaml(text: str, name: str, text_keys: Container[str] = ()) -> tuple[Any, Lines]:
     """The value of a YAML text and its lines."""
     from attncli.io.readers import yaml  # noqa: PLC0415 - a problem may be JSON, or all options
 
-    return yaml.read(text, name)
+    return yaml.read(text, name, text_keys)

@@ -10,6 +10,7 @@ from typing import Any
 
 from attncli.base.errors import AttnError
 from attncli.base.lazy_numpy import Array, np
+from attncli.io.inputs import Input, opening
 from attncli.io.readers import csv
 
 MIN_SIZE = 2**19  # bytes: a smaller table is parsed by csv.py at once
@@ -21,20 +22,25 @@ BYTE_ORDER_MARK = b"\xef\xbb\xbf"  # some editors begin UTF-8 text with it
 Loads = Callable[[bytes], Any]
 
 
-def read(path: Path, delimiter: str | None = None) -> csv.Table | None:
-    """The table in a file; None where it is small, or has anything but numbers and labels."""
-    with path.open("rb") as stream:
+def read(source: Input, delimiter: str | None = None) -> csv.Table | None:
+    """The table in an input; None where it is small, or has anything but numbers and labels.
+
+    Raises AttnError where the input can't be read, or is larger than its limit.
+    """
+    with source.open() as stream, opening(source.name):
         head = stream.read(HEAD_SIZE)
         if len(head) + len(stream.read(MIN_SIZE)) < MIN_SIZE:
             return None
+    source.check_size()
     try:
         first = head[: head.rfind(b"\n")].decode("utf-8-sig")
-        layout = csv.layout(first, str(path), delimiter)
+        layout = csv.layout(first, source.name, delimiter)
     except (UnicodeDecodeError, AttnError):
         return None
     labels: list[str] = []
     try:
-        numbers = _numbers(path, layout, labels)
+        with opening(source.name):
+            numbers = _numbers(source, layout, labels)
     except ValueError:  # a row of another length, an empty cell, two points in a number, a label that is not UTF-8
         return None
     labels_fit = not layout.has_labels or csv.are_labels(labels, layout)
@@ -46,14 +52,15 @@ def read(path: Path, delimiter: str | None = None) -> csv.Table | None:
     return csv.Table(numbers, tuple(labels) if layout.has_labels else None, columns)
 
 
-def _numbers(path: Path, layout: csv.Layout, labels: list[str]) -> Array:
+def _numbers(source: Input, layout: csv.Layout, labels: list[str]) -> Array:
     """The numbers; labels are appended to the list. Raises ValueError where a line has anything else."""
     loads = _orjson() if layout.delimiter != " " else None
     skip = 0 if layout.columns is None else 1
-    if loads is None and not layout.has_labels:
-        return _by_numpy(path, layout.delimiter, encoding="utf-8-sig", skiprows=skip)  # fastest where it opens the file
+    if loads is None and not layout.has_labels and source.content is None:
+        # NumPy is fastest where it opens the file itself.
+        return _by_numpy(source.path, layout.delimiter, encoding="utf-8-sig", skiprows=skip)
     parts: list[Array] = []
-    for number, block in enumerate(_blocks(path)):
+    for number, block in enumerate(_blocks(source)):
         lines = block.partition(b"\n")[2] if skip and number == 0 else block
         lines = _split_labels(lines, layout.delimiter.encode(), labels) if layout.has_labels else lines
         if lines.strip():
@@ -61,9 +68,9 @@ def _numbers(path: Path, layout: csv.Layout, labels: list[str]) -> Array:
     return np.concatenate(parts)
 
 
-def _blocks(path: Path) -> Iterator[bytes]:
+def _blocks(source: Input) -> Iterator[bytes]:
     """The lines of a file, some of them at a time."""
-    with path.open("rb") as stream:
+    with source.open() as stream:
         rest = stream.read(len(BYTE_ORDER_MARK)).removeprefix(BYTE_ORDER_MARK)
         while part := stream.read(BLOCK_SIZE):
             lines, _, after = part.rpartition(b"\n")

@@ -3,6 +3,7 @@
 import json
 import math
 import re
+from collections.abc import Container
 from typing import Any
 
 from attncli.base.errors import AttnError
@@ -11,41 +12,94 @@ from attncli.base.text import shorten
 _LARGE = re.compile(r"[0-9][eE]\+?[0-9]{3}|[0-9]{300}")  # a number that may be beyond all floats
 
 
-def read(text: str, name: str) -> Any:
-    """The value of a JSON text; raises AttnError that names the line."""
+def read(text: str, name: str, text_keys: Container[str] = ()) -> Any:
+    """The value of a JSON text; raises AttnError that names the line.
+
+    Numbers under a key in `text_keys`, and in the list under it, keep their spelling: `1.50` is the text `1.50`.
+    """
     try:
         value = json.loads(text, object_pairs_hook=_unique_keys)
-        if _may_be_infinite(value) and _LARGE.search(text):
-            return json.loads(text, object_pairs_hook=_unique_keys, parse_float=_to_finite_float)
+        if _may_be_too_large(value) and _LARGE.search(text):
+            json.loads(text, parse_float=_check_number, parse_int=_check_number)
+        if _has_number(value, text_keys):
+            texts = json.loads(text, parse_float=str, parse_int=str, parse_constant=str)
+            return _with_texts(value, texts, text_keys)
         return value
     except json.JSONDecodeError as error:
         raise AttnError(f"is not JSON: {error.msg}", where=(name, f"line {error.lineno}")) from None
     except RecursionError:
         raise AttnError("lists are nested too deep", where=name) from None
+    except _TooLargeError as error:
+        raise _too_large(error.digits, text, name) from None
     except AttnError as error:
         raise error.at(name) from None
-    except ValueError as error:  # an integer of more digits than Python reads
-        raise AttnError(f"is not JSON that can be read: {error}", where=name) from None
+    except ValueError:  # an integer of more digits than Python reads
+        longest = max(re.findall(r"[0-9]+", text), key=len)
+        raise _too_large(longest, text, name) from None
 
 
-def _may_be_infinite(value: Any) -> bool:
-    """Whether a number in a value is infinite: it is beyond all floats, or `Infinity` in the text."""
+class _TooLargeError(ValueError):
+    """A number of a JSON text that is beyond all floats."""
+
+    def __init__(self, digits: str) -> None:
+        super().__init__(digits)
+        self.digits = digits
+
+
+def _too_large(digits: str, text: str, name: str) -> AttnError:
+    """The error of a number beyond all floats; numbers have no place in what `json` reads, so it is searched for."""
+    line = text.count("\n", 0, text.index(digits)) + 1
+    message = f"{shorten(digits)} is too large for a floating-point number"
+    return AttnError(message, where=(name, f"line {line}"))
+
+
+def _may_be_too_large(value: Any) -> bool:
+    """Whether a number in a value is beyond all floats, or `Infinity` in the text."""
     if isinstance(value, dict):
-        return any(map(_may_be_infinite, value.values()))
+        return any(map(_may_be_too_large, value.values()))
     if isinstance(value, list):
         try:
             return not math.isfinite(sum(value))
-        except (TypeError, OverflowError):  # lists in the list, words, or a whole number beyond all floats
-            return any(map(_may_be_infinite, value))
-    return isinstance(value, float) and not math.isfinite(value)
+        except OverflowError:
+            return True
+        except TypeError:  # lists in the list, or words
+            return any(map(_may_be_too_large, value))
+    try:
+        return isinstance(value, (int, float)) and not math.isfinite(value)
+    except OverflowError:
+        return True
 
 
-def _to_finite_float(text: str) -> float:
-    """A number; `json` itself would read 1e999 as infinity."""
-    number = float(text)
-    if number in (float("inf"), float("-inf")):
-        raise AttnError(f"{shorten(text)} is too large for a floating-point number")
-    return number
+def _check_number(digits: str) -> None:
+    """Raise _TooLargeError where a number is beyond all floats; `json` itself reads 1e999 as infinity."""
+    if math.isinf(float(digits)):
+        raise _TooLargeError(digits)
+
+
+def _has_number(value: Any, text_keys: Container[str]) -> bool:
+    """Whether a number is under one of the keys, in a mapping or in a list of mappings."""
+    if isinstance(value, list):
+        return any(isinstance(entry, dict) and _has_number(entry, text_keys) for entry in value)
+    if not isinstance(value, dict):
+        return False
+    return any(
+        any(type(label) in (int, float) for label in (entry if isinstance(entry, list) else [entry]))
+        if key in text_keys
+        else _has_number(entry, text_keys)
+        for key, entry in value.items()
+    )
+
+
+def _with_texts(value: Any, texts: Any, text_keys: Container[str]) -> Any:
+    """A value with everything that is under one of the keys as in `texts`, where numbers are text."""
+    if isinstance(value, list) and any(isinstance(entry, dict) for entry in value):
+        return [_with_texts(*pair, text_keys) for pair in zip(value, texts, strict=True)]
+    if not isinstance(value, dict):
+        return value
+    return {
+        key: texts[key] if key in text_keys else _with_texts(entry, texts[key], text_keys)
+        for key, entry in value.items()
+    }
 
 
 def _unique_keys(pairs: list[tuple[str, Any]]) -> dict[str, Any]:

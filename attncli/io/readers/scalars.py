@@ -1,4 +1,7 @@
-"""Scalars of YAML 1.2's core schema: `1e3` is a number, `010` is ten, `no` is a word."""
+"""Scalars of YAML 1.2's core schema in decimal: `1e3` is a number, `010` is ten, `no` and `0x10` are words.
+
+Hexadecimal, octal and binary numbers are no numbers in any reader: CSV and JSON have none.
+"""
 
 import re
 from typing import Any
@@ -9,7 +12,6 @@ from attncli.base.text import shorten
 MAX_INTEGER_DIGITS = 300  # digits; a longer one is read as a floating-point number, or is too large for one
 
 _INTEGER = re.compile(r"[-+]?[0-9]+\Z")
-_RADIX = re.compile(r"0o[0-7]+\Z|0x[0-9a-fA-F]+\Z")
 _FLOAT = re.compile(r"[-+]?(\.[0-9]+|[0-9]+(\.[0-9]*)?)([eE][-+]?[0-9]+)?\Z")
 _WORDS: dict[str, Any] = {
     **dict.fromkeys(("", "~", "null", "Null", "NULL")),
@@ -37,8 +39,6 @@ def scalar(text: str) -> Any:
         if number in (float("inf"), float("-inf")):
             raise AttnError(f"{shorten(text)} is too large for a floating-point number")
         return number
-    if _RADIX.match(text):
-        return int(text, 0)
     return text
 
 

@@ -1,41 +1,32 @@
 """Tables in text files, `.csv`, `.tsv` and `.txt`, as arrays with labels."""
 
-from pathlib import Path
-
 from attncli.base.errors import AttnError
-from attncli.io.origin import opening, read_text
+from attncli.io.inputs import Input
 from attncli.problem.convert.arrays import LabelledArray
 
 
-def read_table_file(path: Path, entry: str) -> LabelledArray:
+def read_table_file(source: Input, entry: str) -> LabelledArray:
     """The numbers and row labels of a table; the delimiter is the first one that its rows have.
 
     Raises AttnError that names the line of a cell that is no number, or where an entry is named.
     """
-    return _read(path, entry, None)
+    return _read(source, entry, None)
 
 
-def read_tab_table_file(path: Path, entry: str) -> LabelledArray:
+def read_tab_table_file(source: Input, entry: str) -> LabelledArray:
     """The numbers and row labels of a table whose cells are separated by tabs."""
-    return _read(path, entry, "\t")
+    return _read(source, entry, "\t")
 
 
-def read_table_text(text: str, name: str, delimiter: str | None = None) -> LabelledArray:
-    """The numbers and row labels of a table in a text."""
-    from attncli.io.readers import csv  # noqa: PLC0415 - large tables do not need it
-
-    table = csv.read(text, name, delimiter)
-    return LabelledArray(table.numbers, table.labels)
-
-
-def _read(path: Path, entry: str, delimiter: str | None) -> LabelledArray:
+def _read(source: Input, entry: str, delimiter: str | None) -> LabelledArray:
     """A large table of plain numbers in blocks, any other by the reader of quotes and comments."""
     from attncli.io.readers import fast_csv  # noqa: PLC0415 - it imports NumPy's readers
 
     if entry:
-        raise AttnError(f"a table has no entries, so #{entry} names nothing", where=str(path))
-    with opening(str(path)):
-        table = fast_csv.read(path, delimiter) if path.is_file() else None
+        raise AttnError(f"a table has no entries, so #{entry} names nothing", where=source.name)
+    table = fast_csv.read(source, delimiter)
     if table is None:
-        return read_table_text(read_text(str(path), path), str(path), delimiter)
+        from attncli.io.readers import csv  # noqa: PLC0415 - large tables do not need it
+
+        table = csv.read(source.text(), source.name, delimiter)
     return LabelledArray(table.numbers, table.labels)

@@ -1,9 +1,11 @@
-"""YAML, with the core scalars of YAML 1.2: `1e3` is a number, `010` is ten, `no` is a word.
+"""YAML, with the core scalars of YAML 1.2 in decimal: `1e3` is a number, `010` is ten, `no` and `0x10` are words.
 
 Values are built from the events of LibYAML: depth and aliases are bounded while they are parsed, a duplicate key is an
 error, and the first line of each list and mapping is kept.
 """
 
+import re
+from collections.abc import Container
 from typing import Any
 
 import yaml
@@ -15,37 +17,61 @@ MAX_DEPTH = 40
 MAX_EXPANSION = 1_000_000  # values that all aliases together may repeat
 
 _LOADER: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+_LINE_BREAK = re.compile("\r\n|[\r\n\x85\u2028\u2029]")
+_CONTROL = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x84\x86-\x9f\ufffe\uffff]")
 STRING = "tag:yaml.org,2002:str"
 _TAGS = {STRING: str, "tag:yaml.org,2002:float": float, "tag:yaml.org,2002:int": int}
 
 
-def read(text: str, name: str) -> tuple[Any, dict[int, int]]:
+def read(text: str, name: str, text_keys: Container[str] = ()) -> tuple[Any, dict[int, int]]:
     """The value of a YAML text, and the line of each list and mapping in it by the object's identity.
 
+    Scalars under a key in `text_keys`, and in the list under it, keep their spelling: `010` is the text `010`.
     Raises AttnError that names the file and line.
     """
-    builder = _Builder(name)
+    builder = _Builder(name, text_keys)
     try:
         for event in yaml.parse(text, Loader=_LOADER):
             builder.add_event(event)
     except yaml.MarkedYAMLError as error:
         mark = error.problem_mark or error.context_mark
         place = (name, f"line {mark.line + 1}") if mark else (name,)
+        if mark and _character_at(mark, text) == "\t":
+            hint = "indent with blanks"
+            raise AttnError("is not YAML: found a tab where none may be", where=place, hint=hint) from None
         raise AttnError(f"is not YAML: {error.problem or error.context}", where=place) from None
     except yaml.YAMLError as error:
-        raise AttnError(f"is not YAML: {getattr(error, 'reason', error)}", where=name) from None
+        raise _unreadable(error, text, name) from None
     return builder.result, builder.lines
+
+
+def _character_at(mark: Any, text: str) -> str:
+    """The character at a mark; empty at the end of the text."""
+    line = "".join(_LINE_BREAK.split(text)[mark.line : mark.line + 1])
+    return line[mark.column : mark.column + 1]
+
+
+def _unreadable(error: yaml.YAMLError, text: str, name: str) -> AttnError:
+    """The error of a text with characters that YAML has not, whose line LibYAML does not tell."""
+    control = _CONTROL.search(text)
+    if control is None:
+        return AttnError(f"is not YAML: {getattr(error, 'reason', error)}", where=name)
+    line = text.count("\n", 0, control.start()) + 1
+    hint = "leave it out, or write it as an escape in double quotes"
+    return AttnError(f"has the control character {control[0]!a}", where=(name, f"line {line}"), hint=hint)
 
 
 class _Builder:
     """Builds a value event by event, with an explicit stack instead of recursion."""
 
-    def __init__(self, name: str) -> None:
+    def __init__(self, name: str, text_keys: Container[str]) -> None:
         self.name = name
+        self._text_keys = text_keys
         self.result: Any = None
         self.lines: dict[int, int] = {}
         self._containers: list[Any] = []
         self._keys: list[Any] = []
+        self._are_texts: list[bool] = []  # of each container: whether it is a list of texts
         self._anchors: dict[str, tuple[Any, int]] = {}
         self._container_anchors: list[tuple[str | None, int]] = []
         self._nodes = 0
@@ -80,6 +106,7 @@ class _Builder:
         if event.tag not in (None, "!"):
             self._fail(f"has the tag {event.tag}", event, "leave the tag out")
         self.lines[id(container)] = event.start_mark.line + 1
+        self._are_texts.append(self._is_text())
         self._put(container, event)
         self._containers.append(container)
         self._keys.append(_NO_KEY)
@@ -88,6 +115,7 @@ class _Builder:
     def _leave(self) -> None:
         """End the innermost list or mapping; an alias may refer to it from here on."""
         container = self._containers.pop()
+        self._are_texts.pop()
         self._keys.pop()
         anchor, before = self._container_anchors.pop()
         if anchor:
@@ -127,11 +155,19 @@ class _Builder:
             self._fail("a list or mapping can't be a key", event)
         return event.value if type(event) is yaml.ScalarEvent else str(value)
 
+    def _is_text(self) -> bool:
+        """Whether the next value is text, because of its key or that of the list it is in."""
+        if not self._keys:
+            return False
+        return self._are_texts[-1] if self._keys[-1] is _NO_KEY else self._keys[-1] in self._text_keys
+
     def _scalar(self, event: Any) -> Any:
-        """The value of a scalar: text where it is quoted or tagged as such, else by the core schema."""
+        """The value of a scalar: text where it is quoted, tagged or labelled as such, else by the core schema."""
         text = event.value
         if event.tag is None or event.tag == "!":
-            return self._plain(text, event) if event.implicit[0] else text
+            if not event.implicit[0] or (self._is_text() and not self._is_missing(text)):
+                return text
+            return self._plain(text, event)
         if event.tag not in _TAGS:
             self._fail(f"has the tag {event.tag}", event, "leave the tag out")
         if event.tag == STRING:
@@ -140,6 +176,10 @@ class _Builder:
         if isinstance(value, (str, bool)) or value is None:
             self._fail(f"{text!r} is not what its tag says", event)
         return _TAGS[event.tag](value)
+
+    def _is_missing(self, text: str) -> bool:
+        """Whether a scalar among texts is no value: an empty one, or `null` in place of all of them."""
+        return not text or (not self._are_texts[-1] and scalar(text) is None)
 
     def _plain(self, text: str, event: Any) -> Any:
         """The value of a scalar without quotes."""

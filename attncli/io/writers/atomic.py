@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import IO
 
 from attncli.base.errors import AttnError
-from attncli.io.origin import path_of
+from attncli.io.inputs import path_of
 
 
 @contextmanager
@@ -34,11 +34,10 @@ def atomic_write(name: str) -> Iterator[IO[bytes]]:
 def atomic_write_file(name: str, contents: str | bytes | Iterable[str]) -> None:
     """Write contents to a file, all or nothing; raises AttnError where it can't be written."""
     with atomic_write(name) as stream:
-        for chunk in [contents] if isinstance(contents, (str, bytes)) else contents:
-            stream.write(chunk if isinstance(chunk, bytes) else chunk.encode("utf-8", "surrogateescape"))
+        _write(stream, contents)
 
 
-def atomic_write_folder(name: str, files: Mapping[str, str | bytes]) -> None:
+def atomic_write_folder(name: str, files: Mapping[str, str | bytes | Iterable[str]]) -> None:
     """Write a new folder of files, all or nothing; raises AttnError where it exists and is not empty."""
     target = Path(os.path.realpath(path_of(name)))
     try:
@@ -49,7 +48,8 @@ def atomic_write_folder(name: str, files: Mapping[str, str | bytes]) -> None:
             folder = Path(temporary) / "new"
             folder.mkdir()
             for file, contents in files.items():
-                (folder / file).write_bytes(contents.encode("utf-8") if isinstance(contents, str) else contents)
+                with (folder / file).open("wb") as stream:
+                    _write(stream, contents)
             if target.is_dir():  # it may be the working directory of a process: it is filled, not replaced
                 for file in files:
                     (folder / file).replace(target / file)
@@ -57,6 +57,12 @@ def atomic_write_folder(name: str, files: Mapping[str, str | bytes]) -> None:
                 folder.replace(target)
     except OSError as error:
         raise AttnError(f"can't be written ({error.strerror})", where=name) from None
+
+
+def _write(stream: IO[bytes], contents: str | bytes | Iterable[str]) -> None:
+    """Write bytes, or text and chunks of it as UTF-8."""
+    for chunk in [contents] if isinstance(contents, (str, bytes)) else contents:
+        stream.write(chunk if isinstance(chunk, bytes) else chunk.encode("utf-8", "surrogateescape"))
 
 
 @contextmanager

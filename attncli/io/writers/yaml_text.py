@@ -1,12 +1,18 @@
 """YAML: a value as text that our reader and those of YAML 1.1 read back the same."""
 
+import itertools
+import operator
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 import yaml
 
 from attncli.base.lazy_numpy import np
+from attncli.base.number_rows import format_rows
 from attncli.io.readers.scalars import is_word
 from attncli.io.readers.yaml import STRING
+
+NON_FINITE = {"nan": ".nan", "inf": ".inf", "-inf": "-.inf"}
 
 
 class _Dumper(getattr(yaml, "CSafeDumper", yaml.SafeDumper)):  # type: ignore[misc] # the C dumper has no type
@@ -34,11 +40,65 @@ _Dumper.add_representer(list, _represent_list)
 _Dumper.add_representer(np.longdouble, _represent_longdouble)
 
 
-def yaml_text(value: Any) -> str:
-    r"""A value of mappings, lists, numbers and text as YAML, a row of numbers on each line.
+def yaml_text(value: Mapping[str, Any], format_finite: Callable[[Any], str] = str) -> Iterator[str]:
+    r"""A mapping of mappings, lists, arrays, numbers and text as YAML, in chunks: a row of numbers on each line.
 
-    >>> yaml_text({"heads": 2, "w_q": [[1, 0], [0, 1]]})
+    `format_finite` writes the finite numbers of arrays.
+
+    >>> "".join(yaml_text({"heads": 2, "w_q": np.array([[1, 0], [0, 1]])}))
     'heads: 2\nw_q:\n- [1, 0]\n- [0, 1]\n'
     """
-    text = yaml.dump(value, Dumper=_Dumper, sort_keys=False, allow_unicode=True, width=2**31 - 1)
-    return str(text)
+    for line in _lines(value, lambda number: _with_point(format_finite(number))):
+        yield f"{line}\n"
+
+
+def _lines(value: Any, format_number: Callable[[Any], str]) -> Iterator[str]:
+    """The lines of a mapping, of a list or of an array that take more than one line."""
+    if isinstance(value, np.ndarray) and value.ndim == 2 and value.size:
+        for rows in format_rows(value, NON_FINITE, format_finite=format_number):
+            for row in rows:
+                yield f"- [{row}]"
+    elif isinstance(value, Mapping):
+        for key, entry in value.items():
+            if _has_lines(entry):
+                *lines, last = _dump({key: 0})  # a key with line ends takes several
+                yield from (*lines, last.removesuffix(" 0"))
+                margin = "  " if isinstance(entry, Mapping) else ""
+                yield from (f"{margin}{line}" for line in _lines(entry, format_number))
+            else:
+                yield from _dump({key: entry})
+    else:
+        for entry in value:
+            if _has_lines(entry):
+                margins = itertools.chain(["- "], itertools.repeat("  "))
+                yield from map(operator.add, margins, _lines(entry, format_number))
+            else:
+                yield from _dump([entry])
+
+
+def _has_lines(value: Any) -> bool:
+    """Whether a value takes more than one line."""
+    if isinstance(value, np.ndarray):
+        return value.ndim > 1 and len(value) > 0
+    return bool(value) and (
+        isinstance(value, Mapping) or (isinstance(value, list) and isinstance(value[0], (list, dict)))
+    )
+
+
+def _dump(value: Any) -> list[str]:
+    """The lines of a mapping or a list of one entry that is no mapping and no list of lists."""
+    plain = (
+        {key: _plain(entry) for key, entry in value.items()} if isinstance(value, dict) else list(map(_plain, value))
+    )
+    text = str(yaml.dump(plain, Dumper=_Dumper, sort_keys=False, allow_unicode=True, width=2**31 - 1))
+    return text.removesuffix("\n").split("\n")
+
+
+def _plain(value: Any) -> Any:
+    """A value that is no array."""
+    return value.tolist() if isinstance(value, np.ndarray) else value
+
+
+def _with_point(number: str) -> str:
+    """A number as readers of YAML 1.1 take it for one: `1e+16` is a word to them."""
+    return number.replace("e", ".0e") if "e" in number and "." not in number else number

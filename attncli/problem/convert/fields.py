@@ -117,11 +117,16 @@ def _to_labels(field: Field, value: Any) -> tuple[str, ...]:
 
 
 def to_unicode_labels(labels: Iterable[str], path: ErrorPath, subject: Any = None) -> tuple[str, ...]:
-    """The labels; raises AttnError for surrogates, which bytes that are not UTF-8 become and UTF-8 files can't hold."""
+    """The labels; raises AttnError for NUL and for surrogates, which UTF-8 files can't hold.
+
+    Bytes that are not UTF-8 become surrogates; NUL ends the text in many programs.
+    """
     checked = tuple(labels)
     for label in checked:
         if any("\ud800" <= letter <= "\udfff" for letter in label):
             raise AttnError(f"{label!a} is no Unicode text", where=path, hint="save it as UTF-8", subject=subject)
+        if "\0" in label:
+            raise AttnError(f"{label!a} has the character NUL", where=path, hint="leave it out", subject=subject)
     return checked
 
 

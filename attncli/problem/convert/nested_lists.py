@@ -6,13 +6,13 @@ from typing import Any
 
 from attncli.base.errors import AttnError, ErrorPath
 from attncli.base.lazy_numpy import Array, np
+from attncli.base.number_words import non_finite, number_hint
 from attncli.base.text import json_excerpt
 
 Index = tuple[int, ...]  # of a row or a cell, counted from 1
 ConvertCell = Callable[[Any, Any, Index, ErrorPath], Any]
 
 MAX_AXES = 8
-WORDS_FOR_NUMBERS = {"NaN": float("nan"), "Infinity": float("inf"), "-Infinity": float("-inf")}
 
 
 def nested_lists_to_array(value: Any, path: ErrorPath) -> Array:
@@ -102,11 +102,12 @@ def _to_number(cell: Any, row: Any, index: Index, path: ErrorPath) -> float:
             return float(number)
         except OverflowError:
             problem = "is too large for a floating-point number"
-    elif isinstance(cell, str) and cell in WORDS_FOR_NUMBERS:
-        return WORDS_FOR_NUMBERS[cell]
+    elif isinstance(cell, str) and (special := non_finite(cell)) is not None:
+        return special
     else:
         problem = "is not a number"
-    raise AttnError(f"{json_excerpt(cell)} {problem}", where=_cell_path(index, path), subject=row)
+    hint = number_hint(cell) if isinstance(cell, str) else None
+    raise AttnError(f"{json_excerpt(cell)} {problem}", where=_cell_path(index, path), hint=hint, subject=row)
 
 
 def _scalar_of_array_library(cell: Any) -> Any:

@@ -5,10 +5,10 @@ from typing import Any
 
 from attncli.base.errors import AttnError, ErrorPath, UnknownNameError
 from attncli.base.lazy_numpy import Array, np
+from attncli.base.number_words import non_finite
 from attncli.base.text import one_line, repr_excerpt, shorten
 
 UNLIMITED = float("inf")
-INFINITY_WORDS = ("inf", "Infinity")
 
 
 def is_number(value: Any) -> bool:
@@ -64,16 +64,22 @@ def to_finite(value: Any, path: ErrorPath) -> float:
 
 
 def to_number(value: Any, path: ErrorPath) -> float:
-    """A number that may be infinite, also as the word `inf`, and is not NaN.
+    """A number that may be infinite, also as a word such as `inf`, and is not NaN.
 
     >>> to_number("inf", ("mask", "window", "left"))
     inf
     """
-    if isinstance(value, str) and value in INFINITY_WORDS:
-        return UNLIMITED
+    if isinstance(value, str):
+        value = _from_word(value)
     if is_number(value) and abs(_to_float(value)) == UNLIMITED:
         return _to_float(value)
     return to_finite(value, path)
+
+
+def _from_word(word: str) -> Any:
+    """The number that a word for an infinity or NaN stands for; any other word stays as it is."""
+    number = non_finite(word)
+    return word if number is None else number
 
 
 def to_number_above(value: Any, path: ErrorPath, limit: float) -> float:
@@ -130,7 +136,7 @@ def to_window(value: Any, path: ErrorPath) -> tuple[float, float]:
 def _to_window_side(side: Any, path: ErrorPath, subject: Any) -> float:
     """How many keys are visible on one side."""
     if isinstance(side, str):
-        side = UNLIMITED if side in INFINITY_WORDS else side
+        side = _from_word(side)
     if is_number(side) and side in (UNLIMITED, -1):
         return UNLIMITED
     if not is_number(side) or not float(side).is_integer() or side < 0:

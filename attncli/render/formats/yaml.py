@@ -1,11 +1,13 @@
-"""YAML: the same object as JSON, a row of numbers on each line."""
+"""YAML: the same object as JSON, a row of numbers on each line; written a few rows at a time."""
+
+from collections.abc import Iterator
 
 from attncli.io.writers.yaml_text import yaml_text
-from attncli.render.result_object import arrays_to_lists, result_object
+from attncli.render.result_object import result_object
 from attncli.render.target import TextTarget
 from attncli.render.view import View
 
 
-def render(view: View, _target: TextTarget) -> list[str]:
-    """The object of names and nested lists as one YAML document."""
-    return [yaml_text(arrays_to_lists(result_object(view)))]
+def render(view: View, _target: TextTarget) -> Iterator[str]:
+    """The object of names and arrays as one YAML document."""
+    return yaml_text(result_object(view))

@@ -7,6 +7,7 @@ from attncli.io.readers import csv
 
 TWO = [[1.0, 2.0], [3.0, 4.0]]
 AB, XY = ("a", "b"), ("x", "y")
+INF = float("inf")
 
 READ = {
     "numbers alone": ("1,2\n3,4\n", TWO, None, None),
@@ -25,7 +26,14 @@ READ = {
     "blanks": ("1 2\n3   4\n", TWO, None, None),
     "blanks around the cells": (" 1 , 2 \n 3 , 4 \n", TWO, None, None),
     "quoted labels with delimiters": ('"a,b",1,2\n"c ""d""",3,4\n', TWO, ("a,b", 'c "d"'), None),
-    "labels that look like words of numbers": ("nan,1,2\ninf,3,4\n", TWO, ("nan", "inf"), None),
+    "a label that looks like a word of a number": ("nan,1,2\ncat,3,4\n", TWO, ("nan", "cat"), None),
+    "infinities alone in the first column": ("inf,1\ninf,2\n", [[INF, 1], [INF, 2]], None, None),
+    "infinities alone in the first row": ("inf,Infinity\n1,2\n", [[INF, INF], [1, 2]], None, None),
+    "a row of infinities with a label": ("a,inf,inf\nb,3,4\n", [[INF, INF], [3, 4]], AB, None),
+    "a header with the name of a number": ("word,x,nan\na,1,2\nb,3,4\n", TWO, AB, ("x", "nan")),
+    "blanks in quotes": ('"a ",1,2\n" b",3,4\n', TWO, ("a ", " b"), None),
+    "blanks around quotes and labels": (' "a ",1,2\n b ,3,4\n', TWO, ("a ", "b"), None),
+    "quotes and blanks": ('"a b" 1  2\n"c  d"  3 4 \n', TWO, ("a b", "c  d"), None),
     "one column": ("1\n2\n", [[1], [2]], None, None),
     "one column under a header": ("x\n1\n2\n", [[1], [2]], None, ("x",)),
     "one row": ("1,2\n", [[1, 2]], None, None),
@@ -43,7 +51,8 @@ READ = {
 
 NUMBERS = {
     "1e3": 1000, "010": 10, ".5": 0.5, "5.": 5, "+1": 1, "-2.5E-1": -0.25, "0": 0, "00.10": 0.1,
-    "inf": float("inf"), "-inf": float("-inf"), "1e-320": 1e-320, "9007199254740993": 9007199254740992,
+    "inf": INF, "-inf": -INF, "+.INF": INF, "-Infinity": -INF, ".Inf": INF,
+    "1e-320": 1e-320, "9007199254740993": 9007199254740992,
 }  # fmt: skip
 
 REFUSED = {
@@ -61,8 +70,9 @@ REFUSED = {
     "a decimal comma": ("1;2\n3;1,5\n", "t.csv, line 2, number 2: '1,5' is not a number; write the decimal point"),
     "a decimal comma in the first row": ("1;1,5\n3;4\n", "t.csv, line 1, number 2: '1,5' is not a number"),
     "a thousands separator": ('1,"1,000"\n', "t.csv, line 1, number 2: '1,000' is not a number"),
-    "an underscore": ("1,1_000\n", "line 1, number 2: '1_000' is not a number"),
-    "hexadecimal": ("1,0x10\n", "line 1, number 2: '0x10' is not a number"),
+    "an underscore": ("1,1_000\n", "line 1, number 2: '1_000' is not a number; write it in decimal digits: 1000"),
+    "hexadecimal": ("1,0x10\n", "line 1, number 2: '0x10' is not a number; write it in decimal digits: 16"),
+    "a decimal comma in quotes": ('"1,5"\n"2"\n', "line 1, number 1: '1,5' is not a number; write the decimal point"),
     "digits of another script": ("1,2\n3,٣\n", "line 2, number 2: '٣' is not a number"),
     "a percentage": ("1,50%\n", "line 1, number 2: '50%' is not a number"),
     "a number too large": ("1,1e999\n", "1e999 is too large for a floating-point number"),

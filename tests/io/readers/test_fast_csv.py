@@ -11,6 +11,7 @@ from attncli.base.errors import AttnError
 from attncli.io.origin import Origin
 from attncli.io.parse.matrix import read_text_array
 from attncli.io.readers import csv, fast_csv
+from tests.io.opened import opened
 from tests.io.readers.test_csv import READ, REFUSED
 
 
@@ -32,7 +33,7 @@ def test_the_fast_reader_reads_the_same_table(
 ) -> None:
     monkeypatch.setattr(fast_csv, "BLOCK_SIZE", block_size)
     (tmp_path / "t.csv").write_text(text, newline="", encoding="utf-8")
-    table, expected = fast_csv.read(tmp_path / "t.csv"), csv.read(text, "t.csv")
+    table, expected = fast_csv.read(opened(tmp_path / "t.csv")), csv.read(text, "t.csv")
     if table is not None:
         assert_same(table, expected)
 
@@ -67,7 +68,7 @@ def test_plain_tables_are_accepted_by_the_fast_reader(
 ) -> None:
     monkeypatch.setattr(fast_csv, "BLOCK_SIZE", block_size)
     (tmp_path / "t.csv").write_text(text, newline="", encoding="utf-8")
-    table, expected = fast_csv.read(tmp_path / "t.csv"), csv.read(text.removeprefix("\ufeff"), "t.csv")
+    table, expected = fast_csv.read(opened(tmp_path / "t.csv")), csv.read(text.removeprefix("\ufeff"), "t.csv")
     assert table is not None
     assert_same(table, expected)
 
@@ -115,7 +116,7 @@ def outcome(read: Callable[[], object]) -> object:
 def test_numbers_are_right_to_the_last_digit(tmp_path: Path) -> None:
     numbers = np.random.default_rng(3).standard_normal((500, 3)) * 10.0 ** np.array([-300, 0, 300])
     np.savetxt(tmp_path / "t.csv", numbers, fmt="%.17g", delimiter=",")
-    table = fast_csv.read(tmp_path / "t.csv")
+    table = fast_csv.read(opened(tmp_path / "t.csv"))
     assert table is not None
     np.testing.assert_array_equal(table.numbers, numbers)
 
@@ -123,4 +124,4 @@ def test_numbers_are_right_to_the_last_digit(tmp_path: Path) -> None:
 def test_small_tables_are_left_to_the_csv_reader(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(fast_csv, "MIN_SIZE", 100)
     (tmp_path / "t.csv").write_text("1,2\n")
-    assert fast_csv.read(tmp_path / "t.csv") is None
+    assert fast_csv.read(opened(tmp_path / "t.csv")) is None

@@ -13,12 +13,12 @@ REFUSED = {
     "a list that is not closed": ("[1,\n 2", "p.json, line 2: is not JSON"),
     "a comma too many": ("[1, 2,]", "p.json, line 1: is not JSON"),
     "lists without end": ("[" * 200_000, "p.json: lists are nested too deep"),
-    "a number beyond all floats": ("[1,\n -1e999]", "p.json: -1e999 is too large for a floating-point number"),
+    "a number beyond all floats": ("[1,\n -1e999]", "p.json, line 2: -1e999 is too large for a floating-point number"),
     "a long number beyond all floats": (
         f"[{'9' * 400}.5]",
-        "p.json: 9999999999999999999999999999999999999... is",
+        "p.json, line 1: 9999999999999999999999999999999999999... is too large",
     ),
-    "an integer of five thousand digits": (f"[{'9' * 5000}]", "p.json: is not JSON that can be read"),
+    "an integer of five thousand digits": (f"[{'9' * 5000}]", "p.json, line 1: 9999"),
 }
 
 
@@ -26,6 +26,15 @@ def test_values_are_read() -> None:
     assert json.read('{"a": [1, 2.5, 1e3, true, null, "x"]}', "p.json") == {"a": [1, 2.5, 1000.0, True, None, "x"]}
     assert json.read("[Infinity, -Infinity]", "p.json") == [math.inf, -math.inf]
     assert math.isnan(json.read("[NaN]", "p.json")[0])
+
+
+def test_a_number_under_a_key_of_text_keeps_its_spelling() -> None:
+    text = '{"tokens": [1.50, "a", 7, 1e3, true], "parts": [{"tokens": 10, "only": 2.0}], "rows": [[1.50]]}'
+    assert json.read(text, "p.json", {"tokens"}) == {
+        "tokens": ["1.50", "a", "7", "1e3", True],
+        "parts": [{"tokens": "10", "only": 2.0}],
+        "rows": [[1.5]],
+    }
 
 
 @pytest.mark.parametrize(("text", "message"), REFUSED.values(), ids=REFUSED)

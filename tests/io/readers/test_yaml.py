@@ -9,14 +9,16 @@ from attncli.base.errors import AttnError
 from attncli.io.readers import yaml
 
 SCALARS: dict[str, Any] = {
-    "1e3": 1000.0, "010": 10, "-010": -10, ".5": 0.5, "5.": 5.0, "+1": 1, "0x1F": 31, "0o17": 15, "-.5e-1": -0.05,
-    "1:30": "1:30", "1_000": "1_000", "yes": "yes", "no": "no", "on": "on", "Off": "Off", "y": "y",
+    "1e3": 1000.0, "010": 10, "-010": -10, ".5": 0.5, "5.": 5.0, "+1": 1, "0x1F": "0x1F", "0o17": "0o17",
+    "-.5e-1": -0.05,    "1:30": "1:30", "1_000": "1_000", "yes": "yes", "no": "no", "on": "on", "Off": "Off", "y": "y",
     "true": True, "False": False, "null": None, "~": None, ".inf": math.inf, "-.Inf": -math.inf,
     "'1e3'": "1e3", '"010"': "010", "2001-01-01": "2001-01-01", "=": "=", "<<": "<<", "1.2.3": "1.2.3",
     "18446744073709551616": 2**64, "!!str 5": "5", "!!float 5": 5.0, "!!int 5": 5, "0b1": "0b1", "e3": "e3", "٣": "٣",
 }  # fmt: skip
 
 REFUSED = {
+    "a tab before a key": ("a:\n\tb: 1\n", "p.yaml, line 2: is not YAML: found a tab where none may be; indent with"),
+    "a control character": ("a: 1\nb: x\x07\n", "p.yaml, line 2: has the control character '\\x07'"),
     "a duplicate key": ("a: 1\nb: 2\na: 3\n", "p.yaml, line 3: the key 'a' stands twice; keep one of them"),
     "a duplicate key, inside": ("a:\n  b: 1\n  b: 2\n", "p.yaml, line 3: the key 'b' stands twice"),
     "lists without end": ("[" * 200_000, "p.yaml, line 1: lists are nested more than 40 deep"),
@@ -39,8 +41,6 @@ REFUSED = {
         f"a: {'9' * 400}\n",
         "p.yaml, line 1: 9999999999999999999999999999999999999... is",
     ),
-    "a tab": ("a:\n\t- 1\n", "p.yaml, line 2: is not YAML"),
-    "a control character": ("a: \x07\n", "p.yaml: is not YAML"),
     "a list as a key": ("? [1, 2]\n: 3\n", "p.yaml, line 1: a list or mapping can't be a key"),
 }
 
@@ -64,6 +64,31 @@ def test_lists_mappings_and_aliases_are_put_together() -> None:
 
 def test_the_keys_of_a_mapping_are_their_literal_text() -> None:
     assert yaml.read("1: a\ntrue: b\n010: c\n", "p.yaml")[0] == {"1": "a", "true": "b", "010": "c"}
+
+
+AS_WRITTEN = "[010, 0x1F, 1e3, 1.50, yes, null, true, 2024-01-01, 1_000, 'a ', ~, .nan]"
+SPELLINGS = ["010", "0x1F", "1e3", "1.50", "yes", "null", "true", "2024-01-01", "1_000", "a ", "~", ".nan"]
+
+
+@pytest.mark.parametrize(
+    ("text", "tokens"),
+    [
+        (f"tokens: {AS_WRITTEN}", SPELLINGS),
+        ("other: 010\ntokens: 010", "010"),
+        ("tokens: &t [010]\nother: *t", ["010"]),
+        ("tokens:\n- 1.50\n-\n", ["1.50", None]),
+        ("tokens: null", None),
+        ("tokens: !!int 010", 10),
+    ],
+)
+def test_a_scalar_under_a_key_of_text_keeps_its_spelling(text: str, tokens: Any) -> None:
+    value, _ = yaml.read(text, "p.yaml", {"tokens"})
+    assert value["tokens"] == tokens
+
+
+def test_a_scalar_beside_a_key_of_text_has_its_type() -> None:
+    value, _ = yaml.read("a: {tokens: [010], b: 010}\nc: [010]\n", "p.yaml", {"tokens"})
+    assert value == {"a": {"tokens": ["010"], "b": 10}, "c": [10]}
 
 
 def test_every_list_has_its_line() -> None:

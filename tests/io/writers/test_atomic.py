@@ -131,7 +131,7 @@ def test_a_label_that_no_file_can_hold_is_an_error(label: str, tmp_path: Path) -
     """The second is what Python makes of a byte on the command line that is not UTF-8."""
     with pytest.raises(AttnError):
         atomic.atomic_write_file(
-            str(tmp_path / "p.yaml"), problem_text.problem_yaml(problem(embeddings=[[1]], tokens=[label]))
+            str(tmp_path / "p.yaml"), "".join(problem_text.problem_yaml(problem(embeddings=[[1]], tokens=[label])))
         )
     with pytest.raises(AttnError):
         atomic.atomic_write_folder(

@@ -52,7 +52,7 @@ def test_a_parameter_may_be_infinite_where_its_range_says_so(value: Any) -> None
         ("most", float("-inf"), "-inf is out of range; expected ≥ 0"),
         ("most", -1, "-1 is out of range; expected ≥ 0"),
         ("most", float("nan"), "nan is not a finite number"),
-        ("most", "-inf", "'-inf' is not a finite number"),
+        ("most", "-inf", "-inf is out of range; expected ≥ 0"),
         ("most", True, "True is not a finite number"),
         ("first", float("inf"), "inf is not a finite number"),
         ("first", "inf", "'inf' is not a finite number"),

@@ -1,0 +1,79 @@
+"""Memory: how much of it this process may still take, and sizes in bytes as people write them."""
+
+import os
+from pathlib import Path
+
+_MEMINFO = Path("/proc/meminfo")
+_OWN_GROUP = Path("/proc/self/cgroup")
+_GROUPS = Path("/sys/fs/cgroup")  # of processes, that containers and job schedulers set limits for
+
+
+def available_memory() -> int | None:
+    """The bytes that this process may still take: free memory and swap, within the limits that are set for it.
+
+    None where the system does not say.
+    """
+    limits = [_free_memory(), _group_limit(), _address_space_limit()]
+    return min((limit for limit in limits if limit is not None), default=None)
+
+
+def format_bytes(size: float) -> str:
+    """A number of bytes, rounded, in the largest unit of which there is one: powers of 1,000.
+
+    >>> format_bytes(12_800_000_000), format_bytes(1234), format_bytes(12)
+    ('12.8 GB', '1.2 kB', '12 bytes')
+    """
+    for unit, factor in (("TB", 10**12), ("GB", 10**9), ("MB", 10**6), ("kB", 10**3)):
+        if size >= factor:
+            return f"{size / factor:,.1f} {unit}"
+    return f"{size:.0f} bytes"
+
+
+def _free_memory() -> int | None:
+    """The memory and swap that are free or can be freed; where the system does not say that, all of its memory."""
+    fields = {}
+    if _MEMINFO.exists():
+        lines = _MEMINFO.read_text().splitlines()
+        fields = {name: value.split()[0] for name, _, value in (line.partition(":") for line in lines)}
+    if "MemAvailable" in fields:
+        return 1024 * (int(fields["MemAvailable"]) + int(fields.get("SwapFree", 0)))
+    if hasattr(os, "sysconf") and "SC_PHYS_PAGES" in os.sysconf_names:
+        return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+    return None
+
+
+def _group_limit() -> int | None:
+    """The least that the limits of this process's group, and of the groups around it, leave; None without a limit."""
+    if not _OWN_GROUP.exists():
+        return None
+    path = next((line[3:] for line in _OWN_GROUP.read_text().splitlines() if line.startswith("0::")), "/")
+    group = _GROUPS / path.lstrip("/")
+    groups = [folder for folder in (group, *group.parents) if folder.is_relative_to(_GROUPS)]
+    limits = [_limit_of_group(folder) for folder in groups]
+    return min((limit for limit in limits if limit is not None), default=None)
+
+
+def _limit_of_group(folder: Path) -> int | None:
+    """What the limit of one group leaves, files in memory that can be dropped not counted as used."""
+    try:
+        limit = (folder / "memory.max").read_text().strip()
+        used = int((folder / "memory.current").read_text())
+        lines = (folder / "memory.stat").read_text().splitlines()
+    except OSError:  # the group has no such limit, or is not ours to see
+        return None
+    droppable = next((int(line.split()[1]) for line in lines if line.startswith("inactive_file ")), 0)
+    return max(int(limit) - used + droppable, 0) if limit.isdecimal() else None
+
+
+def _address_space_limit() -> int | None:
+    """The address space that `ulimit -v` leaves; None where there is no limit or the system has none."""
+    try:
+        import resource  # noqa: PLC0415 - not on Windows
+    except ImportError:
+        return None
+    limit = resource.getrlimit(resource.RLIMIT_AS)[0]
+    if limit == resource.RLIM_INFINITY:
+        return None
+    statm = Path("/proc/self/statm")
+    used = int(statm.read_text().split()[0]) * os.sysconf("SC_PAGE_SIZE") if statm.exists() else 0
+    return max(limit - used, 0)

@@ -1,0 +1,39 @@
+"""Words for numbers: NaN and the infinities in every spelling, and what to write for those that are no number."""
+
+import re
+
+_NON_FINITE = re.compile(r"([-+]?)\.?(inf|infinity|nan)", re.IGNORECASE | re.ASCII)
+_DECIMAL_COMMA = re.compile(r"[-+]?[0-9]+,[0-9]+", re.ASCII)
+_NOT_DECIMAL = re.compile(r"[-+]?(0x[0-9a-f_]+|0o?[0-7_]+|0b[01_]+|[0-9][0-9_]*(\.[0-9_]*)?)", re.IGNORECASE | re.ASCII)
+
+
+def non_finite(word: str) -> float | None:
+    """The number that a word stands for: NaN or an infinity, as any program spells them; None for any other word.
+
+    Every reader of matrices has this rule: `nan`, `.nan`, `NaN`, `inf`, `-Infinity`, `+.INF`.
+
+    >>> non_finite("-Infinity"), non_finite(".nan"), non_finite("info")
+    (-inf, nan, None)
+    """
+    match = _NON_FINITE.fullmatch(word)
+    return None if match is None else float(f"{match[1]}{match[2]}")
+
+
+def number_hint(word: str) -> str | None:
+    """What to write for a word that is meant as a number and is none: one with a comma, hexadecimal, with `_`.
+
+    >>> number_hint("1,5"), number_hint("0x1F"), number_hint("cat")
+    ('write the decimal point as a point: 1.5', 'write it in decimal digits: 31', None)
+    """
+    if _DECIMAL_COMMA.fullmatch(word):
+        return f"write the decimal point as a point: {word.replace(',', '.')}"
+    if not _NOT_DECIMAL.fullmatch(word):
+        return None
+    try:
+        number: float = int(word, 0)
+    except ValueError:
+        try:
+            number = float(word)
+        except ValueError:
+            return None
+    return f"write it in decimal digits: {number}"

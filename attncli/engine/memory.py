@@ -1,0 +1,113 @@
+"""The memory that a run needs, known from its plan before the work: a run that can't fit is refused."""
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+from attncli.base.dtypes import Precision
+from attncli.base.errors import AttnError
+from attncli.base.lazy_numpy import np
+from attncli.base.memory import available_memory, format_bytes
+from attncli.engine.block_plan import split_plan
+from attncli.engine.block_task import CONTEXT
+from attncli.engine.evaluate import input_array
+from attncli.engine.options import RunOptions, in_memory
+from attncli.plan.graph import Node, Plan
+from attncli.problem.spec import ProblemSpec
+
+OUTPUT = "output"
+ALWAYS_FITS = 2**26  # bytes: so much memory is taken without asking how much there is
+FEWER_QUERIES = "compute some of the queries with only"
+MAX_NAMES = 4  # steps that an error names
+
+
+@dataclass(frozen=True)
+class MemoryNeed:
+    """The bytes of each step that a run keeps, by name, and those that its largest step needs on its way."""
+
+    steps: Mapping[str, int]
+    on_the_way: int
+
+    @property
+    def total(self) -> int:
+        """All bytes together."""
+        return sum(self.steps.values()) + self.on_the_way
+
+
+def check_memory(
+    problem: ProblemSpec, plan: Plan, select: Sequence[str], options: RunOptions, *, is_dense: bool
+) -> None:
+    """Raise AttnError where the steps that a run keeps, and what its caller needs, are more than the memory there is.
+
+    The error names the largest steps, and what to select instead.
+    """
+    need = memory_need(problem, plan, select, options, is_dense=is_dense)
+    total = need.total + options.caller_bytes
+    if total <= ALWAYS_FITS:
+        return
+    available = available_memory()
+    if available is None or total <= available:
+        return
+    largest = sorted(need.steps, key=need.steps.__getitem__, reverse=True)[:MAX_NAMES]
+    parts = [f"{name} {format_bytes(need.steps[name])}" for name in largest if need.steps[name] >= total / 100]
+    if options.caller_bytes >= total / 100:
+        parts.append(f"writing them {format_bytes(options.caller_bytes)}")
+    message = (
+        f"the run needs {format_bytes(total)} of memory ({', '.join(parts)}) and {format_bytes(available)} are free"
+    )
+    raise AttnError(message, hint=_smaller_run(problem, plan, available))
+
+
+def _smaller_run(problem: ProblemSpec, plan: Plan, available: int) -> str:
+    """What to select instead: the output alone where that fits, otherwise some of the queries."""
+    need = memory_need(problem, plan, (OUTPUT,), RunOptions(), is_dense=False).total
+    if need <= available:
+        return f"select {OUTPUT} alone, without every step ({format_bytes(need)}), or {FEWER_QUERIES}"
+    return f"{FEWER_QUERIES}, or give fewer or shorter vectors"
+
+
+def memory_need(
+    problem: ProblemSpec, plan: Plan, select: Iterable[str], options: RunOptions, *, is_dense: bool
+) -> MemoryNeed:
+    """What an engine keeps: all steps where it is dense, otherwise the selected ones and those before and after blocks.
+
+    It is a lower bound: of what functions need on their way only the wider copies of their arguments are counted.
+    """
+    kept, tables = plan.nodes, list[Node]()
+    if not is_dense:
+        names = [plan.resolve(name) for name in select]
+        parts = split_plan(plan, names)
+        kept = (*parts.before, *parts.after)
+        in_file = options.allocate is not in_memory
+        tables = [n for n in parts.in_blocks if n.name in (*names, CONTEXT) and not (in_file and "m" in n.letters)]
+    sizes = {node.name: _new_bytes(node, plan, problem) for node in (*kept, *tables)}
+    return MemoryNeed(sizes, max((_wider_bytes(node, plan, problem.precision) for node in kept), default=0))
+
+
+def _new_bytes(node: Node, plan: Plan, problem: ProblemSpec) -> int:
+    """The bytes of a step's array; 0 where it is the problem's own, or a view of another step's."""
+    count, size = math.prod(node.shape), _item_size(node, problem.precision)
+    if node.is_input:
+        dtype = input_array(node, problem).dtype
+        return 0 if dtype.kind != "f" or dtype == np.dtype(problem.precision.numpy_name) else count * size
+    if node.is_exact and count <= max(
+        (math.prod(plan.by_name[name].shape) for name in node.inputs.values()), default=0
+    ):
+        return 0
+    return count * size
+
+
+def _wider_bytes(node: Node, plan: Plan, precision: Precision) -> int:
+    """The bytes of the arguments and the result of a step in the wider type that it computes in."""
+    if node.is_input or node.is_exact or node.tapped_from is not None or node.is_boolean:
+        return 0
+    wide = np.dtype(precision.widened_name)
+    if wide == np.dtype(precision.numpy_name):
+        return 0
+    inputs = [plan.by_name[name] for name in node.inputs.values()]
+    return wide.itemsize * sum(math.prod(n.shape) for n in (node, *inputs) if not n.is_boolean)
+
+
+def _item_size(node: Node, precision: Precision) -> int:
+    """The bytes of one number of a step."""
+    return 1 if node.is_boolean else np.dtype(precision.numpy_name).itemsize

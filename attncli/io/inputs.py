@@ -1,0 +1,218 @@
+"""Inputs: the files and streams that a problem is read from, and how much of each is read into memory."""
+
+import io
+import stat
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import IO
+
+from attncli.base.errors import AttnError
+from attncli.base.memory import available_memory, format_bytes
+from attncli.base.sizes import parse_size
+
+STDIN = "-"
+STDIN_NAME = "standard input"
+MAX_SIZE_OPTION = "--max-size"
+MEMORY_SHARE = 4  # without an option an input may be as large as the available memory divided by this
+HEAD_SIZE = 2**12  # bytes by which a format is recognized
+_CHUNK_SIZE = 2**20
+_ENCODING_HINT = "save it as UTF-8"
+
+
+@dataclass(frozen=True)
+class SizeLimit:
+    """The most bytes of one input that are read into memory, and the reason in words."""
+
+    size: int
+    reason: str
+
+    def check(self, size: int, where: str, *, is_whole: bool = True) -> None:
+        """Raise AttnError where an input, or what it holds, is larger; the size is not named unless it is the whole."""
+        if size > self.size:
+            amount = f"has {format_bytes(size)}, more" if is_whole else "has more"
+            message = f"{amount} than the {format_bytes(self.size)} that may be read ({self.reason})"
+            raise AttnError(message, where=where, hint=f"allow more with {MAX_SIZE_OPTION}")
+
+
+@dataclass(frozen=True)
+class Input:
+    """One input: a regular file, which is opened by its reader, or the bytes that a stream gave.
+
+    `name` is that in errors; `path` names the file, whose suffix tells the format; `content` is None for a file.
+    """
+
+    name: str
+    path: Path
+    limit: SizeLimit
+    content: bytes | None = None
+
+    def open(self) -> IO[bytes]:
+        """A stream of the bytes in which one can seek; raises AttnError where a file can't be opened."""
+        if self.content is not None:
+            return io.BytesIO(self.content)
+        with opening(self.name, self.path):
+            return self.path.open("rb")
+
+    def head(self) -> bytes:
+        """The first bytes."""
+        with self.open() as stream, opening(self.name):
+            return stream.read(HEAD_SIZE)
+
+    def check_size(self) -> None:
+        """Raise AttnError where a file is larger than the limit; a stream was checked when it was read."""
+        if self.content is None:
+            with opening(self.name, self.path):
+                self.limit.check(self.path.stat().st_size, self.name)
+
+    def read(self) -> bytes:
+        """All bytes; raises AttnError where there are more than the limit."""
+        if self.content is not None:
+            return self.content
+        self.check_size()
+        with self.open() as stream, opening(self.name):
+            return read_stream(stream, self.name, self.limit)
+
+    def text(self) -> str:
+        """All of it as text: UTF-8, with or without a byte-order mark; raises AttnError where it is not."""
+        raw = self.read()
+        if raw[:2] in (b"\xff\xfe", b"\xfe\xff"):
+            raise AttnError("is UTF-16 text", where=self.name, hint=_ENCODING_HINT)
+        try:
+            return raw.decode("utf-8-sig")
+        except UnicodeDecodeError as error:
+            line = raw.count(b"\n", 0, error.start) + 1
+            where = (self.name, f"line {line}")
+            raise AttnError("is not UTF-8 text", where=where, hint=_ENCODING_HINT) from None
+
+
+class Inputs:
+    """The inputs of one problem: the limit of their sizes, the streams that were read, and the files that were opened.
+
+    `max_size` is a number of bytes or a text such as `2G`; without it an input may have a share of the available
+    memory. `on_terminal` is called with the name of a stream that is a terminal before it is read.
+    """
+
+    def __init__(self, max_size: int | str | None = None, on_terminal: Callable[[str], None] | None = None) -> None:
+        self.files: list[Path] = []
+        self._max_size = parse_size(str(max_size), MAX_SIZE_OPTION) if max_size is not None else None
+        self._on_terminal = on_terminal
+        self._streams: dict[str, Input] = {}
+
+    @cached_property
+    def limit(self) -> SizeLimit:
+        """The limit of each input."""
+        if self._max_size is not None:
+            return SizeLimit(self._max_size, MAX_SIZE_OPTION)
+        memory = available_memory()
+        reason = f"1/{MEMORY_SHARE} of the free memory"
+        return SizeLimit(sys.maxsize if memory is None else memory // MEMORY_SHARE, reason)
+
+    def open(self, name: str, folder: Path = Path()) -> Input:
+        """The input of a name: `-` is standard input, any other a path, relative to the folder.
+
+        A stream (a pipe, a terminal, a device) is read whole, once. Raises AttnError where the input can't be opened
+        or is larger than the limit.
+        """
+        if name == STDIN:
+            return self._stream(STDIN_NAME, Path(), _standard_input)
+        path = folder / path_of(name)
+        name = str(path) if folder != Path() else name
+        with opening(name, path):
+            mode = path.stat().st_mode
+        if stat.S_ISDIR(mode):
+            raise AttnError("is a folder", where=name, hint="name a file in it")
+        if stat.S_ISREG(mode):
+            self.files.append(path)
+            return Input(name, path, self.limit)
+        return self._stream(name, path, lambda: path.open("rb"))
+
+    def of_text(self, text: str, name: str) -> Input:
+        """The input of a text that was read already."""
+        return Input(name, Path(name), self.limit, text.encode("utf-8", "surrogatepass"))
+
+    def _stream(self, name: str, path: Path, open_stream: Callable[[], IO[bytes]]) -> Input:
+        """The content of a stream, which is read when it is named for the first time."""
+        if name not in self._streams:
+            with opening(name, path), open_stream() as stream:
+                if stream.isatty() and self._on_terminal is not None:
+                    self._on_terminal(name)
+                self._streams[name] = Input(name, path, self.limit, read_stream(stream, name, self.limit))
+        return self._streams[name]
+
+
+def locate(text: str, folder: Path = Path()) -> tuple[str, str]:
+    """The path and the entry in `file#entry`; a path may have `#` in it, and one that exists has precedence.
+
+    >>> locate("weights.npz#w_q")
+    ('weights.npz', 'w_q')
+    """
+    marks = [at for at, letter in enumerate(text) if letter == "#"]
+    paths = [text, *(text[:at] for at in reversed(marks))]
+    existing = (path for path in paths if path == STDIN or _is_there(folder, path))
+    by_suffix = (path for path in reversed(paths) if Path(path).suffix)
+    path = next(existing, None) or next(by_suffix, text.partition("#")[0])
+    return path, text[len(path) + 1 :]
+
+
+def _is_there(folder: Path, name: str) -> bool:
+    """Whether a path is that of a file or a stream."""
+    path = folder / path_of(name)
+    return path.exists() and not path.is_dir()
+
+
+def path_of(name: str) -> Path:
+    """The path of a file by its name, with `~` expanded; raises AttnError for a name that is no path."""
+    if not name:
+        raise AttnError("the name of a file is empty", hint="name a file, or - for standard input")
+    try:
+        if "\0" not in name:
+            return Path(name).expanduser()
+    except RuntimeError:
+        raise AttnError("there is no such home folder", where=name) from None
+    raise AttnError("a path can't have the character NUL", where=name)
+
+
+def nearest_file(path: Path) -> str | None:
+    """The file or folder beside a missing one whose name is most like it."""
+    from difflib import get_close_matches  # noqa: PLC0415 - only a missing file needs it
+
+    try:
+        nearest = get_close_matches(path.name, [file.name for file in path.parent.iterdir()], n=1)
+    except OSError:
+        return None
+    return nearest[0] if nearest else None
+
+
+@contextmanager
+def opening(name: str, path: Path | None = None) -> Iterator[None]:
+    """Raise AttnError in place of the system's error where a file can't be opened or read."""
+    try:
+        yield
+    except FileNotFoundError:
+        nearest = nearest_file(path) if path is not None else None
+        hint = f"did you mean {str(Path(name).with_name(nearest))!r}?" if nearest else None
+        raise AttnError("there is no such file", where=name, hint=hint) from None
+    except IsADirectoryError:
+        raise AttnError("is a folder", where=name, hint="name a file in it") from None
+    except OSError as error:
+        raise AttnError(f"can't be read ({error.strerror or error})", where=name) from None
+
+
+def read_stream(stream: IO[bytes], name: str, limit: SizeLimit) -> bytes:
+    """The bytes of a stream to its end; raises AttnError once there are more than the limit."""
+    content = io.BytesIO()
+    while chunk := stream.read(_CHUNK_SIZE):
+        limit.check(content.tell() + len(chunk), name, is_whole=False)
+        content.write(chunk)
+    return content.getvalue()
+
+
+def _standard_input() -> IO[bytes]:
+    """Standard input, which can be read once."""
+    if sys.stdin is None or sys.stdin.closed:
+        raise AttnError("is closed or was read before", where=STDIN_NAME, hint="use - once")
+    return sys.stdin.buffer

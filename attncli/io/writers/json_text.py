@@ -1,0 +1,73 @@
+"""JSON: a value as text, in chunks, a row of an array on each line."""
+
+import json
+import math
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any
+
+from attncli.base.lazy_numpy import Array, np
+from attncli.base.number_rows import format_rows
+
+NON_FINITE = {"nan": '"NaN"', "inf": '"Infinity"', "-inf": '"-Infinity"'}
+
+
+def json_text(
+    value: Any, indent: str = "", *, ascii_only: bool = False, format_finite: Callable[[Any], str] | None = None
+) -> Iterator[str]:
+    """A value as JSON, in chunks: mappings and lists of mappings over several lines, a list of scalars on one.
+
+    An array has a row on each line. `format_finite` writes its finite numbers; those that JSON can't hold are strings.
+
+    >>> print("".join(json_text({"heads": 2, "w_q": np.array([[1.5, 0.0], [0.0, np.inf]])})))
+    {
+      "heads": 2,
+      "w_q": [
+        [1.5, 0.0],
+        [0.0, "Infinity"]
+      ]
+    }
+    """
+    inner = indent + "  "
+    if isinstance(value, Mapping):
+        for number, (key, entry) in enumerate(value.items()):
+            yield f"{',' if number else '{'}\n{inner}{_scalar(key, ascii_only)}: "
+            yield from json_text(entry, inner, ascii_only=ascii_only, format_finite=format_finite)
+        yield f"\n{indent}}}"
+    elif isinstance(value, np.ndarray):
+        yield from _array(value, indent, format_finite)
+    elif isinstance(value, list) and value and isinstance(value[0], dict):
+        for number, entry in enumerate(value):
+            yield f"{',' if number else '['}\n{inner}"
+            yield from json_text(entry, inner, ascii_only=ascii_only, format_finite=format_finite)
+        yield f"\n{indent}]"
+    elif isinstance(value, list):
+        yield f"[{', '.join(_scalar(entry, ascii_only) for entry in value)}]"
+    else:
+        yield _scalar(value, ascii_only)
+
+
+def _array(array: Array, indent: str, format_finite: Callable[[Any], str] | None) -> Iterator[str]:
+    """An array as nested lists, its last axis on one line."""
+    if array.ndim < 2:
+        ((row,),) = format_rows(array.reshape(1, -1), NON_FINITE, format_finite=format_finite)
+        yield f"[{row}]" if array.ndim else row
+        return
+    inner = indent + "  "
+    if array.ndim > 2:
+        for number, subarray in enumerate(array):
+            yield f"{',' if number else '['}\n{inner}"
+            yield from _array(subarray, inner, format_finite)
+    else:
+        before, between = f"[\n{inner}[", f"],\n{inner}["
+        for rows in format_rows(array, NON_FINITE, format_finite=format_finite):
+            yield before
+            yield between.join(rows)
+            before = between
+        yield "]"
+    yield f"\n{indent}]"
+
+
+def _scalar(value: Any, ascii_only: bool) -> str:
+    """A number or a string; a string also for a number that JSON can't hold."""
+    is_non_finite = isinstance(value, float) and not math.isfinite(value)
+    return NON_FINITE[str(value)] if is_non_finite else json.dumps(value, ensure_ascii=ascii_only)

@@ -1,0 +1,104 @@
+"""The memory that a run needs is known before the work, and one that can't fit is refused."""
+
+import tracemalloc
+
+import numpy as np
+import pytest
+
+from attncli.base.errors import AttnError
+from attncli.engine import memory
+from attncli.engine.options import BlockSizes, RunOptions
+from attncli.engine.run import run
+from attncli.plan.build import plan_of
+from tests.arrays import normal
+from tests.problems import problem
+
+TOKENS = normal(600, 64)
+KEY_GROUPS = {"query": normal(2, 600, 64), "key": normal(2, 600, 32), "heads": 4, "kv_heads": 2}
+SMALL_BLOCKS = BlockSizes(dense_cells=0, rows=16, tile_cells=2**12, row_cells=2**12, masked_rows=16)
+
+NEEDS = {
+    "tables": ({"embeddings": TOKENS}, ("scores", "weights", "output"), False),
+    "one table": ({"embeddings": TOKENS, "causal": True}, ("weights",), False),
+    "every step": ({"embeddings": TOKENS}, ("output",), True),
+    "every step of heads": (KEY_GROUPS, ("output",), True),
+    "every step in float32": ({"embeddings": TOKENS.astype(np.float32)}, ("output",), True),
+    "tables in float16": ({"embeddings": TOKENS.astype(np.float16)}, ("scores", "weights"), False),
+    "heads in blocks": (KEY_GROUPS, ("scores", "output"), False),
+    "a mask": ({"embeddings": TOKENS, "causal": True, "bias": normal(600, 600)}, ("masked_scores",), True),
+    "long vectors": ({"embeddings": normal(40, 20_000), "dtype": "float32"}, ("output",), False),
+}
+
+
+def check_need(keys, select, every_step):
+    """The need of a run as it was estimated, and the most memory that it took."""
+    spec = problem(**keys)
+    plan = plan_of(spec)
+    options = RunOptions("serial", sizes=SMALL_BLOCKS)
+    need = memory.memory_need(spec, plan, select, options, is_dense=every_step)
+    run(problem(**keys), ("output",), every_step=every_step, options=options)  # what is imported late is loaded
+    tracemalloc.start()
+    run(spec, select, every_step=every_step, options=options)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    return need.total, peak
+
+
+@pytest.mark.parametrize(("keys", "select", "every_step"), NEEDS.values(), ids=NEEDS)
+def test_the_need_is_at_most_what_a_run_takes_and_not_far_below(keys, select, every_step):
+    need, peak = check_need(keys, select, every_step)
+    assert 0.55 * peak <= need <= 1.02 * peak
+
+
+@pytest.fixture
+def available(monkeypatch):
+    """A function that sets how much memory is free, where even small runs ask for it."""
+
+    def set_available(size):
+        monkeypatch.setattr(memory, "ALWAYS_FITS", 0)
+        monkeypatch.setattr(memory, "available_memory", lambda: size)
+
+    return set_available
+
+
+TABLE = 600 * 600 * 8
+
+
+def test_a_run_that_can_not_fit_is_refused_with_its_sizes_and_a_smaller_one(available):
+    available(int(1.9 * TABLE))  # each table passes alone, their sum does not
+    with pytest.raises(AttnError) as caught:
+        run(problem(embeddings=TOKENS), ("scores", "weights"), options=RunOptions(sizes=SMALL_BLOCKS))
+    assert str(caught.value) == (
+        "the run needs 6.1 MB of memory (scores 2.9 MB, weights 2.9 MB, context 307.2 kB) and 5.5 MB are free; "
+        "select output alone, without every step (307.2 kB), or compute some of the queries with only"
+    )
+    assert run(problem(embeddings=TOKENS), ("scores",), options=RunOptions(sizes=SMALL_BLOCKS)).scores.nbytes == TABLE
+
+
+def test_where_the_output_does_not_fit_either_only_is_proposed(available):
+    available(1000)
+    with pytest.raises(AttnError, match="compute some of the queries with only, or give fewer or shorter vectors"):
+        run(problem(embeddings=TOKENS))
+
+
+def test_what_the_caller_needs_counts(available):
+    available(3 * TABLE)
+    options = RunOptions(sizes=SMALL_BLOCKS, caller_bytes=TABLE)
+    assert run(problem(embeddings=TOKENS), ("scores",), options=options).scores.nbytes == TABLE
+    with pytest.raises(AttnError, match=r"weights 2\.9 MB, .*writing them 2\.9 MB"):
+        run(problem(embeddings=TOKENS), ("scores", "weights"), options=options)
+
+
+def test_a_table_that_is_allocated_in_a_file_needs_no_memory(available, tmp_path):
+    available(TABLE)
+
+    def in_file(_name, shape, dtype):
+        return np.memmap(tmp_path / "scores", dtype, "w+", shape=shape)
+
+    options = RunOptions(allocate=in_file, sizes=SMALL_BLOCKS)
+    assert run(problem(embeddings=TOKENS), ("scores",), options=options).scores.nbytes == TABLE
+
+
+def test_where_the_system_does_not_tell_its_memory_nothing_is_refused(available):
+    available(None)
+    assert run(problem(embeddings=TOKENS)).scores.nbytes == TABLE

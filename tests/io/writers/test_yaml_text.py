@@ -1,0 +1,51 @@
+"""YAML text: what PyYAML writes for the same value, a row of an array on each line, and read back the same."""
+
+from typing import Any
+
+import numpy as np
+import pytest
+import yaml
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from attncli.io.writers.yaml_text import yaml_text
+
+WORDS = st.text(st.characters(codec="utf-8"), max_size=4)
+NUMBERS = st.floats(allow_nan=False) | st.integers(-(2**60), 2**60)
+FLAT = NUMBERS | WORDS | st.none() | st.booleans() | st.lists(NUMBERS | WORDS, max_size=3)
+NESTED = st.recursive(
+    FLAT,
+    lambda inner: (
+        st.dictionaries(WORDS, inner, min_size=1, max_size=3)
+        | st.lists(st.dictionaries(WORDS, inner, min_size=1, max_size=3), min_size=1, max_size=3)
+        | st.lists(st.lists(NUMBERS, max_size=3), min_size=1, max_size=3)
+    ),
+    max_leaves=8,
+)
+
+
+@settings(deadline=None)
+@given(value=st.dictionaries(WORDS, NESTED, min_size=1, max_size=4))
+def test_a_value_is_read_back_by_pyyaml(value: dict[str, Any]) -> None:
+    assert yaml.safe_load("".join(yaml_text(value))) == value
+
+
+AWKWARD = [1e16, 1e-7, 5e-324, -0.0, 1 / 3, np.inf, -np.inf, 2.0]
+
+
+@pytest.mark.parametrize("shape", [(8,), (2, 4), (2, 2, 2), (4, 2, 1), (1, 2, 2, 2), (0,), (2, 0), (0, 3)])
+@pytest.mark.parametrize("in_list", [False, True])
+def test_an_array_is_written_as_its_lists(shape: tuple[int, ...], in_list: bool) -> None:
+    array = np.array(AWKWARD[: int(np.prod(shape))]).reshape(shape)
+
+    def document(entry: Any) -> dict[str, Any]:
+        return {"steps": [{"name": "a", "value": entry}, {"b": entry}]} if in_list else {"a": {"b": entry}, "c": entry}
+
+    text = "".join(yaml_text(document(array)))
+    assert yaml.safe_load(text) == document(array.tolist())
+    assert text == "".join(yaml_text(document(array.tolist())))
+
+
+def test_numbers_of_an_array_are_numbers_to_readers_of_yaml_1_1() -> None:
+    text = "".join(yaml_text({"a": np.array([[1e16, 1e-7], [np.nan, -np.inf]])}))
+    assert text == "a:\n- [1.0e+16, 1.0e-07]\n- [.nan, -.inf]\n"
