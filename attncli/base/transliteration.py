@@ -51,6 +51,7 @@ def transliterate(text: str, encoding: str) -> str:
     lacking = frozenset() if text.isascii() else {c for c in set(text) if not _has(encoding, c)}
     if not lacking:
         return text
+    text = "".join(_without_accents(c) if c in lacking else c for c in text)
     if "√" in lacking:
         text = re.sub(r"√([\w.]+)", r"√(\1)", text)
     if "·" in lacking:
@@ -59,7 +60,7 @@ def transliterate(text: str, encoding: str) -> str:
     for form, characters in groupby(text, lambda c: (script_form(c) or c) if c in lacking else ""):
         run = "".join(characters)
         piece = run if not form else _replacement(form, run)
-        joins_words = written[-1:].isalnum() and piece[:1].isalnum()
+        joins_words = written[-1:].isalnum() and piece[:1].isascii() and piece[:1].isalnum()
         written += f" {piece}" if joins_words and (form or is_replaced) else piece
         is_replaced = bool(form)
     return written
@@ -101,13 +102,13 @@ def _replacement(form: str, run: str) -> str:
     """What stands for a run of characters of one form: scripts, or one character, repeated."""
     if form in SCRIPT_MARKS:
         return SCRIPT_MARKS[form] + plain_script(run)
-    return (_SIGNS.get(form) or greek_name(form) or _without_accents(form) or _escape(form)) * len(run)
+    return (_SIGNS.get(form) or greek_name(form) or _escape(form)) * len(run)
 
 
-def _without_accents(character: str) -> str | None:
-    """The letter without its accents; None for what is no Latin letter."""
+def _without_accents(character: str) -> str:
+    """A Latin letter without its accents; other characters as they are."""
     letter = unicodedata.normalize("NFD", character)[0]
-    return letter if letter.isascii() and letter.isalpha() else None
+    return letter if letter.isascii() and letter.isalpha() else character
 
 
 def _escape(character: str) -> str:

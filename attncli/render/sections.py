@@ -30,6 +30,11 @@ class Section:
     arithmetic: tuple[str, ...] = ()
     remarks: tuple[str, ...] = ()
 
+    @property
+    def heading(self) -> str:
+        """The title and the symbol."""
+        return "  ".join(part for part in (self.title, self.symbol) if part)
+
 
 def sections(view: View) -> Iterator[Section]:
     """A section for each step to explain, for each step that the chosen cell is computed in, or for each result."""

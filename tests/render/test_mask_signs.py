@@ -3,9 +3,10 @@
 import numpy as np
 
 from attncli import attention
-from attncli.render.formats import latex
+from attncli.render.formats import latex, terminal
 from attncli.render.mask_signs import sign_grids
 from attncli.render.sections import sections
+from attncli.render.target import TEXT_FILE
 from attncli.render.view import View
 from attncli.trace.steps import Trace
 from tests.traces import make_step, make_trace
@@ -71,11 +72,19 @@ def test_the_line_of_each_mask_for_the_cell_is_below_the_picture() -> None:
     )
 
 
+def test_each_table_has_its_own_legend() -> None:
+    result = attention(np.stack([X, X]), np.stack([X, X]), key_lengths=[1, 4], select=("visible",))
+    (section,) = sections(View(result))
+    assert [grid.legend for grid in section.grids] == ["● visible: 4   ░ padding: 12", "● visible: 16   ░ padding: 0"]
+    lines = [line.strip() for line in terminal.render_sections([section], TEXT_FILE, 4).splitlines()]
+    assert [lines[lines.index(grid.legend) - 1].split()[0] for grid in section.grids] == ["query_4", "query_4"]
+
+
 def test_latex_has_the_picture_in_its_own_symbols() -> None:
     result = attention(X, X, causal=True, select=("visible",))
     text = latex.render_sections(sections(View(result)), 4)
     assert r"query\_1 & $\bullet$ & $\triangleright$ & $\triangleright$ & $\triangleright$ \\" in text
-    assert r"$\bullet$ visible: 10   $\triangleright$ after the query (causal): 6" in text
+    assert r"$\bullet$ visible: 10 \ \ $\triangleright$ after the query (causal): 6" in text
 
 
 def strided(query_positions: np.ndarray, key_positions: np.ndarray) -> np.ndarray:

@@ -62,24 +62,25 @@ def latex_line(line: str) -> str:
     >>> print(latex_line("sᵢⱼ = qᵢ·kⱼ / √d, where j ≤ 3"))
     $s_{ij} = q_{i}\cdot k_{j} / \sqrt{d}$, where $j \le 3$
     >>> print(latex_line("0.5·[2 −1] = [1 −0.5]"))
-    $0.5\cdot \begin{pmatrix}2 & -1\end{pmatrix} = \begin{pmatrix}1 & -0.5\end{pmatrix}$
+    $0.5\cdot\begin{pmatrix}2 & -1\end{pmatrix} = \begin{pmatrix}1 & -0.5\end{pmatrix}$
     """
     tokens = _tokenize(line)
     written = ""
     for is_text, part in groupby(zip(_text_flags(tokens), tokens, strict=True), lambda pair: pair[0]):
-        run = [token for _, token in part]
+        run: Sequence[_Token] = [token for _, token in part]
         if is_text:
             written += "".join(token.latex for token in run)
-        else:
+        elif run := _trim(run):
             # After text a sign before a blank has two sides: `high − 1`.
             is_binary = written and len(run) > 1 and run[0].text in "−+" and run[1].kind == "blank"
-            written += f"${'{}' if is_binary else ''}{_mathematics(run).strip()}$"
+            written += f"${'{}' if is_binary else ''}{_mathematics(run)}$"
     return written
 
 
 def _tokenize(line: str) -> list[_Token]:
     """The tokens of a line; a closing bracket is as deep as its opening one."""
     tokens, depth = list[_Token](), 0
+    line = re.sub(r"([A-Za-z])([^\sA-Za-z]+)\u0302", "\\1\u0302\\2", line)  # a circumflex belongs to the letter: Qₕ̂
     for found in _TOKENS.finditer(line):
         kind, text = found.lastgroup or "", found.group()
         script = script_form(text) if kind == "sign" else ""
@@ -147,6 +148,12 @@ def _mathematics(tokens: Sequence[_Token]) -> str:
     return _join(pieces)
 
 
+def _trim(tokens: Sequence[_Token]) -> Sequence[_Token]:
+    """The tokens without blanks at both ends."""
+    positions = [position for position, token in enumerate(tokens) if token.kind != "blank"]
+    return tokens[positions[0] : positions[-1] + 1] if positions else ()
+
+
 def _join(pieces: Sequence[str]) -> str:
     """The pieces of a formula; a blank ends a command before a letter."""
     written = ""
@@ -191,13 +198,13 @@ def _argument(tokens: Sequence[_Token], index: int) -> tuple[str, int]:
     if token.text in ("(", "{"):
         inner = range(index + 1, len(tokens))
         end = next((at for at in inner if tokens[at].depth == token.depth and tokens[at].text in _CLOSING), len(tokens))
-        return _mathematics(tokens[index + 1 : end]).strip(), end + 1
+        return _mathematics(_trim(tokens[index + 1 : end])), end + 1
     if token.kind == "sign" and math_character(token.text) is None:
         return "", index
     end = index + 1
     while end < len(tokens) and tokens[end].kind in SCRIPT_MARKS:
         end += 1
-    return _mathematics(tokens[index:end]).strip(), end
+    return _mathematics(tokens[index:end]), end
 
 
 def _math_number(tokens: Sequence[_Token], index: int) -> str:
@@ -250,7 +257,7 @@ def _math_blank(tokens: Sequence[_Token], index: int) -> str:
     beside = [tokens[at] for at in (index - 1, index + 1) if 0 <= at < len(tokens)]
     if any(token.text in (*_OPERATORS, ",") for token in beside) or _is_called(tokens, index + 1):
         return " "
-    is_printed = any(token.is_word for token in beside) or all(token.kind == "number" for token in beside)
+    is_printed = any(token.is_word for token in beside) or [token.kind for token in beside] == ["number"] * 2
     return r"\ " if is_printed else " "
 
 

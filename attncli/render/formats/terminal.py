@@ -26,8 +26,7 @@ def render_sections(parts: Iterable[Section], target: TextTarget, decimals: int,
 
 def print_section(page: TextPage, section: Section, decimals: int) -> None:
     """Print one section: its title, symbol and formula, its shapes, its grids, its arithmetic, its remarks."""
-    title = "  ".join(part for part in (section.title, section.symbol) if part)
-    page.print((title, "bold"), f"  {section.formula}" if section.formula else "")
+    page.print((section.heading, "bold"), f"  {section.formula}" if section.formula else "")
     if section.shapes:
         page.print((section.shapes, "dim"))
     for grid in section.grids:
