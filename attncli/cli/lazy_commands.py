@@ -14,6 +14,7 @@ from attncli.base.errors import AttnError
 from attncli.base.lazy_import import import_object
 from attncli.cli import streams
 from attncli.cli.command_table import COMMANDS
+from attncli.cli.unquoted import QUOTE_HINT, are_parts_of_lists
 
 
 class _LazyOptions:
@@ -173,4 +174,6 @@ def _errors_of_the_command_line() -> Iterator[None]:
     except typer.TyperException as error:
         context = getattr(error, "ctx", None)
         command = context.command_path if context is not None else "attn"
-        raise AttnError(error.format_message().rstrip("."), hint=f"{command} --help lists what there is") from None
+        message = error.format_message().rstrip(".")
+        hint = QUOTE_HINT if are_parts_of_lists(message) else f"{command} --help lists what there is"
+        raise AttnError(message, hint=hint) from None

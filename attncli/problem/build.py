@@ -1,7 +1,6 @@
 """The only way to a ProblemSpec: values are converted, completed and checked, once."""
 
 from collections.abc import Mapping
-from dataclasses import replace
 from typing import Any
 
 from attncli.base.dtypes import common_dtype
@@ -10,6 +9,7 @@ from attncli.problem import random_fill
 from attncli.problem.convert.arrays import LabelledArray
 from attncli.problem.convert.fields import to_field, to_unicode_labels
 from attncli.problem.layout import layout_of
+from attncli.problem.origins import ArrayOrigin
 from attncli.problem.spec import DEFAULTS, FIELDS, ProblemSpec
 from attncli.problem.validate.inputs import check_inputs
 from attncli.problem.validate.labels import check_labels
@@ -50,7 +50,9 @@ def build(values: Mapping[str, Any]) -> ProblemSpec:
     unread = dict(filled.unread)
     if "weight_layout" in converted and not has_weights(filled.values):
         unread["weight_layout"] = "there is no weight matrix"
-    return replace(_check({**DEFAULTS, **filled.values}), unread=unread)
+    read = {name: value for name, value in values.items() if isinstance(value, LabelledArray)}
+    origins = {name: array.origin for name, array in read.items() if array.origin is not None}
+    return _check({**DEFAULTS, **filled.values}, origins, unread)
 
 
 def check_name(name: str, where: str | None = None) -> None:
@@ -86,21 +88,23 @@ def _embed_sentence(values: dict[str, Any]) -> None:
         return
     if text is None or vocabulary is None:
         given, missing = ("sentence", "vocabulary") if vocabulary is None else ("vocabulary", "sentence")
-        raise AttnError(f"{given} is given without {missing}", where=missing, hint="give both")
+        raise AttnError(f"{given} is given without {missing}", where=missing, hint="give both", keys=(given,))
     if "embeddings" in values:
-        raise AttnError("sentence and embeddings are both given", where="embeddings", hint="leave out one of them")
+        message, keys = "sentence and embeddings are both given", ("embeddings", "sentence", "vocabulary")
+        raise AttnError(message, where="embeddings", hint="leave out one of them", keys=keys)
     from attncli.problem.sentence import embed  # noqa: PLC0415 - most problems have no sentence
 
     tokens, values["embeddings"] = embed(text, vocabulary)
     values.setdefault("tokens", tokens)
 
 
-def _check(values: Mapping[str, Any]) -> ProblemSpec:
+def _check(values: Mapping[str, Any], origins: Mapping[str, ArrayOrigin], unread: Mapping[str, str]) -> ProblemSpec:
     """The problem of converted values; raises AttnError where they contradict each other."""
     check_inputs(values)
     layout = layout_of(values)
     lengths = bind_lengths(values, layout)
-    spec = ProblemSpec(**values, layout=layout, lengths={letter: length.size for letter, length in lengths.items()})
+    sizes = {letter: length.size for letter, length in lengths.items()}
+    spec = ProblemSpec(**values, layout=layout, lengths=sizes, origins=origins, unread=unread)
     check_labels(spec)
     check_operators(spec, lengths)
     check_masks(spec, lengths)

@@ -53,7 +53,7 @@ WRONG = {
     "a matrix that is not there": ("compute t.yaml --w-q no.csv", "no.csv: there is no such file"),
     "a matrix that does not fit": (
         "compute t.yaml --w-q [[1,2]]",
-        "t.yaml: w_q has 1 row (x); embeddings has 3 columns (x)",
+        "--w-q: w_q has 1 row (x); embeddings has 3 columns (x)",
     ),
     "brackets that do not close": ("compute t.yaml --w-q [[1,2]", "--w-q: is not YAML"),
     "standard input twice": ("compute - --w-q -", "standard input: is named twice, and can be read once; use - once"),

@@ -98,7 +98,10 @@ def _make_report(example: "Example", save_command: str) -> "ExampleReport":
                 about=part.about,
                 command=f"attn compute {example.file} {part.options}".rstrip(),
                 view=View(result),
-                comparisons=[compare(name, value, result.trace[name].value) for name, value in part.expected.items()],
+                comparisons=[
+                    compare(name, value, result.trace[name].value, part.problem.precision)
+                    for name, value in part.expected.items()
+                ],
             )
         )
     return ExampleReport(example.title, example.about, example.source, save_command, parts, example.together)

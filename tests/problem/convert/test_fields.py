@@ -62,7 +62,7 @@ def test_booleans_may_be_ones_and_zeros() -> None:
     assert converted("mask", np.array([True])).array.tolist() == [True]
     for wrong in (2.0, -1.0, 0.5, float("nan"), INFINITE):
         with pytest.raises(AttnError, match=r"^mask: .* is neither 0 nor 1"):
-            to_booleans(np.array([1.0, wrong]), ("mask",), None)
+            to_booleans(np.array([1.0, wrong]), ("mask",), None, "")
 
 
 def test_counts_are_integers_from_0() -> None:
