@@ -44,11 +44,13 @@ def build(values: Mapping[str, Any]) -> ProblemSpec:
     if dtypes:
         converted.setdefault("dtype", common_dtype(dtypes))
     _embed_sentence(converted)
-    if converted.get("weight_layout") == "out_in":
-        converted = transpose_weights(converted)
     read = {name: value for name, value in values.items() if isinstance(value, LabelledArray)}
     origins = {name: array.origin for name, array in read.items() if array.origin is not None}
-    return _check({**DEFAULTS, **random_fill.fill(converted)}, origins)
+    try:
+        return _complete(converted, origins)
+    except AttnError as error:
+        error.hint = error.hint or _layout_hint(converted)
+        raise
 
 
 def check_name(name: str, where: str | None = None) -> None:
@@ -91,6 +93,32 @@ def _embed_sentence(values: dict[str, Any]) -> None:
 
     tokens, values["embeddings"] = embed(text, vocabulary)
     values.setdefault("tokens", tokens)
+
+
+def _complete(converted: Mapping[str, Any], origins: Mapping[str, ArrayOrigin]) -> ProblemSpec:
+    """The problem of converted values, weights as they are stored: generators make their arrays, and all is checked."""
+    in_out = transpose_weights(converted) if converted.get("weight_layout") == "out_in" else converted
+    return _check({**DEFAULTS, **random_fill.fill(in_out)}, origins)
+
+
+def _layout_hint(converted: Mapping[str, Any]) -> str | None:
+    """What to do where the values are no problem, but are one with weights stored the other way."""
+    other = "in_out" if converted.get("weight_layout") == "out_in" else "out_in"
+    transposed = transpose_weights(converted)
+    weights = [name for name, value in converted.items() if transposed[name] is not value]
+    if weights and _is_problem({**converted, "weight_layout": other}):
+        return f"with weight_layout {other} it fits"
+    one = next((name for name in weights if _is_problem({**converted, name: transposed[name]})), None)
+    return None if one is None else f"it fits if {one} is transposed"
+
+
+def _is_problem(converted: Mapping[str, Any]) -> bool:
+    """Whether a problem can be made of converted values."""
+    try:
+        _complete(converted, {})
+    except AttnError:
+        return False
+    return True
 
 
 def _check(values: Mapping[str, Any], origins: Mapping[str, ArrayOrigin]) -> ProblemSpec:
