@@ -3,9 +3,11 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from attncli.base.dtypes import Precision
 from attncli.base.errors import AttnError
 from attncli.base.lazy_numpy import Array, np
 
+FLOAT64 = Precision()
 EXACT = 1e-9  # whole numbers are compared up to the rounding of the arithmetic that led to them
 
 
@@ -28,17 +30,19 @@ class Comparison:
     differences: Sequence[Difference]
 
 
-def compare(name: str, published: Array, computed: Array) -> Comparison:
-    """Compare a computed array with a published one of the same shape.
+def compare(name: str, published: Array, computed: Array, precision: Precision = FLOAT64) -> Comparison:
+    """Compare an array computed in a precision with a published one of the same shape.
 
     Two numbers agree where they differ by no more than half a unit of the last decimal that any number of the
-    published array has. Raises AttnError where the shapes differ.
+    published array has, or by no more than neighbouring numbers of the precision: more digits than it has mean nothing.
+    Raises AttnError where the shapes differ.
     """
     if published.shape != computed.shape:
         sizes = " × ".join(map(str, published.shape)), " × ".join(map(str, computed.shape))
         raise AttnError(f"{sizes[0]} numbers are published and {sizes[1]} computed", where=f"expected, {name}")
     decimals = max((_decimals(float(number)) for number in published.ravel()), default=0)
-    allowed = 0.5 * 10.0**-decimals * (1 + EXACT) if decimals else EXACT * np.maximum(1, abs(published))
+    printed = 0.5 * 10.0**-decimals * (1 + EXACT) if decimals else EXACT * np.maximum(1, abs(published))
+    allowed = np.maximum(printed, precision.epsilon * abs(published))
     with np.errstate(invalid="ignore"):  # ∞ − ∞; equal infinities are the same all the same
         close = np.isfinite(published) & (abs(published - computed) <= allowed)
     same = close | (published == computed) | (np.isnan(published) & np.isnan(computed))

@@ -44,10 +44,14 @@ class Signature:
 
 @dataclass(frozen=True)
 class Length:
-    """The length of a letter's axis, and the array that has it, as an error names it: `key has 3 rows (m)`."""
+    """The length of a letter's axis, and the array that has it, as an error names it: `key has 3 rows (m)`.
+
+    `key` is the key of that array, where it is one of a problem.
+    """
 
     size: int
     owner: str
+    key: str = ""
 
 
 def parse(text: str) -> Signature:
@@ -95,9 +99,10 @@ def bind_axes(
         elif letter in lengths:
             known = lengths[letter]
         else:
-            known = lengths[letter] = Length(size, _describe_axis(path, letters, axis, size))
+            known = lengths[letter] = Length(size, _describe_axis(path, letters, axis, size), path[0])
         if known.size != size:
-            raise AttnError(f"{_describe_axis(path, letters, axis, size)}; {known.owner}")
+            message = f"{_describe_axis(path, letters, axis, size)}; {known.owner}"
+            raise AttnError(message, keys=(path[0], known.key))
 
 
 def _describe_axis(path: ErrorPath, letters: Letters, axis: int, size: int) -> str:

@@ -37,6 +37,11 @@ class Precision:
         """The type that a step computes in: float32 for the half types, float64 for float32, else the type itself."""
         return {"float32": "float64"}.get(self.name, self.accumulation_dtype)
 
+    @property
+    def epsilon(self) -> float:
+        """The distance of 1 to the next number of this type."""
+        return 2.0**-7 if self.name == BFLOAT16 else float(np.finfo(self.name).eps)
+
     def round(self, x: Array) -> Array:
         """The array rounded to this type: to the nearest number, ties to even."""
         if x.dtype.kind != "f":

@@ -8,6 +8,7 @@ import typer
 
 from attncli.base.errors import AttnError
 from attncli.cli import streams
+from attncli.cli.unquoted import QUOTE_HINT, is_part_of_list
 from attncli.ops.registry import kinds, look_up, operators, registered
 from attncli.problem.fields import Field
 from attncli.problem.spec import FIELDS
@@ -124,6 +125,8 @@ def read_problem_options(problem: str | None, keys: Mapping[str, Any], inputs: "
     stdin_count = sum(text == STDIN for text in (problem, *texts.values()))
     if stdin_count > 1:
         raise AttnError("is named twice, and can be read once", where="standard input", hint="use - once")
+    if problem is not None and is_part_of_list(problem):
+        raise AttnError(f"{problem!r} is no problem file", hint=QUOTE_HINT)
     document = read_document(problem, inputs) if problem is not None else {}
     origin = Origin(options=True, inputs=inputs)
     return document | {name: RawValue(_parse_option(FIELDS[name], text), origin) for name, text in texts.items()}
@@ -136,5 +139,6 @@ def _parse_option(field: Field, text: Any) -> Any:
     if field.kind == "labels":
         return [label.strip() for part in text for label in part.split(",")]
     if field.kind in ("integer", "number"):
-        return grammar.inline(text, (f"--{field.name}",))
+        value = grammar.inline(text, (f"--{field.name.replace('_', '-')}",))
+        return text if value is None else value  # `--seed ''` is no number, and not the lack of one
     return text

@@ -51,6 +51,9 @@ def assemble(document: Mapping[str, RawValue]) -> ProblemSpec:
 
 def _path(error: AttnError, values: Mapping[str, Any], given: Mapping[str, RawValue]) -> tuple[str, ...]:
     """The path of an error of the builder, with the file and line or the option where the value was given."""
+    options = [key for key in error.keys if key in given and given[key].origin.options]
+    if options and error.path[:1] not in [(key,) for key in options]:  # without the option there was no contradiction
+        return given[options[0]].origin.path(options[0])
     if error.path and error.path[0] in given:
         raw = given[error.path[0]]
         is_whole_value = error.subject is values[error.path[0]]

@@ -1,6 +1,7 @@
 """The only way to a ProblemSpec: values are converted, completed and checked, once."""
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 from attncli.base.dtypes import common_dtype
@@ -9,14 +10,13 @@ from attncli.problem import random_fill
 from attncli.problem.convert.arrays import LabelledArray
 from attncli.problem.convert.fields import to_field, to_unicode_labels
 from attncli.problem.layout import layout_of
-from attncli.problem.origins import ArrayOrigin
 from attncli.problem.spec import DEFAULTS, FIELDS, ProblemSpec
 from attncli.problem.validate.inputs import check_inputs
 from attncli.problem.validate.labels import check_labels
 from attncli.problem.validate.lengths import bind_lengths
 from attncli.problem.validate.masks import check_masks
 from attncli.problem.validate.operators import check_operators
-from attncli.problem.weights import transpose_weights
+from attncli.problem.weights import has_weights, transpose_weights
 
 # The arrays whose rows the labels of a field name; the labels of the first that has some are used.
 LABELLED_ARRAYS = {"tokens": ("embeddings", "key"), "query_tokens": ("query_embeddings", "query")}
@@ -47,7 +47,7 @@ def build(values: Mapping[str, Any]) -> ProblemSpec:
     read = {name: value for name, value in values.items() if isinstance(value, LabelledArray)}
     origins = {name: array.origin for name, array in read.items() if array.origin is not None}
     try:
-        return _complete(converted, origins)
+        return replace(_complete(converted), origins=origins)
     except AttnError as error:
         error.hint = error.hint or _layout_hint(converted)
         raise
@@ -86,19 +86,24 @@ def _embed_sentence(values: dict[str, Any]) -> None:
         return
     if text is None or vocabulary is None:
         given, missing = ("sentence", "vocabulary") if vocabulary is None else ("vocabulary", "sentence")
-        raise AttnError(f"{given} is given without {missing}", where=missing, hint="give both")
+        raise AttnError(f"{given} is given without {missing}", where=missing, hint="give both", keys=(given,))
     if "embeddings" in values:
-        raise AttnError("sentence and embeddings are both given", where="embeddings", hint="leave out one of them")
+        message, keys = "sentence and embeddings are both given", ("embeddings", "sentence", "vocabulary")
+        raise AttnError(message, where="embeddings", hint="leave out one of them", keys=keys)
     from attncli.problem.sentence import embed  # noqa: PLC0415 - most problems have no sentence
 
     tokens, values["embeddings"] = embed(text, vocabulary)
     values.setdefault("tokens", tokens)
 
 
-def _complete(converted: Mapping[str, Any], origins: Mapping[str, ArrayOrigin]) -> ProblemSpec:
+def _complete(converted: Mapping[str, Any]) -> ProblemSpec:
     """The problem of converted values, weights as they are stored: generators make their arrays, and all is checked."""
     in_out = transpose_weights(converted) if converted.get("weight_layout") == "out_in" else converted
-    return _check({**DEFAULTS, **random_fill.fill(in_out)}, origins)
+    filled = random_fill.fill(in_out)
+    unread = dict(filled.unread)
+    if "weight_layout" in converted and not has_weights(filled.values):
+        unread["weight_layout"] = "there is no weight matrix"
+    return replace(_check({**DEFAULTS, **filled.values}), unread=unread)
 
 
 def _layout_hint(converted: Mapping[str, Any]) -> str | None:
@@ -115,19 +120,19 @@ def _layout_hint(converted: Mapping[str, Any]) -> str | None:
 def _is_problem(converted: Mapping[str, Any]) -> bool:
     """Whether a problem can be made of converted values."""
     try:
-        _complete(converted, {})
+        _complete(converted)
     except AttnError:
         return False
     return True
 
 
-def _check(values: Mapping[str, Any], origins: Mapping[str, ArrayOrigin]) -> ProblemSpec:
+def _check(values: Mapping[str, Any]) -> ProblemSpec:
     """The problem of converted values; raises AttnError where they contradict each other."""
     check_inputs(values)
     layout = layout_of(values)
     lengths = bind_lengths(values, layout)
     sizes = {letter: length.size for letter, length in lengths.items()}
-    spec = ProblemSpec(**values, layout=layout, lengths=sizes, origins=origins)
+    spec = ProblemSpec(**values, layout=layout, lengths=sizes)
     check_labels(spec)
     check_operators(spec, lengths)
     check_masks(spec, lengths)

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from attncli.analysis.compare import compare
+from attncli.base.dtypes import Precision
 from attncli.base.errors import AttnError
 
 PUBLISHED = np.array([[0.98522025, 1.74174051, 0.5]])
@@ -46,3 +47,12 @@ def test_infinity_and_nan_agree_with_themselves_alone() -> None:
 def test_another_shape_is_an_error_that_names_both_shapes() -> None:
     with pytest.raises(AttnError, match="expected, output: 1 × 3 numbers are published and 1 × 2 computed"):
         compare("output", PUBLISHED, PUBLISHED[:, :2])
+
+
+@pytest.mark.parametrize("name", ["float16", "bfloat16", "float32"])
+def test_more_digits_than_the_type_has_mean_nothing(name: str) -> None:
+    precision, published = Precision(name), np.array([0.123456789012345, 1234.56789, -1e-3 / 3])
+    rounded = precision.round(published)
+    assert compare("x", published, rounded, precision).differences == []
+    assert len(compare("x", published, rounded * (1 + 4 * precision.epsilon), precision).differences) == 3
+    assert len(compare("x", published, rounded).differences) == 3

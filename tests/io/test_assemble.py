@@ -184,7 +184,7 @@ def test_a_vector_may_be_a_row_or_a_column_of_a_table(tmp_path: Path) -> None:
     [
         ("embeddings: [[1], [2]]", ("token_1", "token_2")),
         ("query: [[1]]\nkey: [[1], [2]]", ("key_1", "key_2")),
-        ("embeddings: [[1], [2]]\ntokens: [1, .5]", ("1", "0.5")),
+        ("embeddings: [[1], [2]]\ntokens: [1, .5]", ("1", ".5")),
         ("sentence: the cat\nvocabulary: {the: [1], cat: [2]}", ("the", "cat")),
         ("embeddings: {the: [1], cat: [2]}", ("the", "cat")),
     ],

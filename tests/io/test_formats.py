@@ -1,5 +1,7 @@
 """Input formats: a format is one file with its functions and one row of the table."""
 
+import io
+import os
 import sys
 from pathlib import Path
 from types import ModuleType
@@ -63,3 +65,94 @@ def test_no_suffix_has_two_formats() -> None:
     suffixes = [suffix for row in INPUT_FORMATS for suffix in row.suffixes]
     assert len(set(suffixes)) == len(suffixes)
     assert set(suffixes) == set(formats.suffixes("array")) >= set(formats.suffixes("problem"))
+
+
+def saved(save: Any, **arrays: np.ndarray) -> bytes:
+    """The bytes that a function of NumPy's writes."""
+    save(stream := io.BytesIO(), **arrays)
+    return stream.getvalue()
+
+
+TWO = np.array([[1.0, 2.0], [3.0, 4.0]])
+ARRAYS = {
+    "a table": b"a,1,2\nb,3,4\n",
+    "a table with a header": b"x y\n1 2\n3 4\n",
+    "a table with a byte-order mark": "\ufeff1,2\n3,4\n".encode(),
+    "a table after comments": b"# x: y\n1,2\n3,4\n",
+    "JSON": b'\n {"w": [[1, 2], [3, 4]]}',
+    "a list of YAML": b"# numbers\n\n- [1, 2]\n- [3, 4]\n",
+    "YAML in brackets": b"[[1, .2e1], [3, 0004]]",
+    "a mapping of YAML": b"w:\n- [1, 2]\n- [3, 4]\n",
+    "a NumPy array": saved(np.save, arr=TWO),
+    "a NumPy archive": saved(np.savez, w=TWO),
+}
+
+
+@pytest.mark.parametrize("name", ["file", "file.dat"])
+@pytest.mark.parametrize("raw", ARRAYS.values(), ids=ARRAYS)
+def test_an_array_without_a_known_suffix_is_told_by_its_content(raw: bytes, name: str, tmp_path: Path) -> None:
+    (tmp_path / name).write_bytes(raw)
+    (tmp_path / "p.yaml").write_text(f"embeddings: {name}\n")
+    assert attncli.load(tmp_path / "p.yaml").embeddings.tolist() == TWO.tolist()
+
+
+PROBLEMS = {
+    "YAML": b"# a problem\nembeddings:\n- [1, 2]\n- [3, 4]\n",
+    "YAML in braces": b"{embeddings: [[1, 2], [3, 4]]}",
+    "JSON": b'{"embeddings": [[1, 2], [3, 4]]}',
+    "an archive": saved(np.savez, embeddings=TWO),
+}
+
+
+@pytest.mark.parametrize("raw", PROBLEMS.values(), ids=PROBLEMS)
+@pytest.mark.parametrize("name", ["problem", "-"])
+def test_a_problem_without_a_suffix_is_told_by_its_content(
+    raw: bytes, name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "problem").write_bytes(raw)
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(raw)))
+    problem = attncli.load(name if name == "-" else tmp_path / name)
+    assert problem.embeddings.tolist() == TWO.tolist()
+
+
+@pytest.mark.parametrize("content", ["array", "problem"])
+def test_tensors_without_a_suffix_are_told_by_their_content(content: str, tmp_path: Path) -> None:
+    numpy = pytest.importorskip("safetensors.numpy")
+    (tmp_path / "file").write_bytes(numpy.save({"embeddings": TWO}))
+    (tmp_path / "p.yaml").write_text("embeddings: file\n")
+    problem = attncli.load(tmp_path / ("file" if content == "problem" else "p.yaml"))
+    assert problem.embeddings.tolist() == TWO.tolist()
+
+
+@pytest.mark.skipif(not Path("/dev/fd").exists(), reason="there is no /dev/fd here")
+@pytest.mark.parametrize("raw", ARRAYS.values(), ids=ARRAYS)
+def test_a_pipe_is_told_by_its_content(raw: bytes, tmp_path: Path) -> None:
+    reading, writing = os.pipe()
+    os.write(writing, raw)
+    os.close(writing)
+    (tmp_path / "p.yaml").write_text(f"embeddings: /dev/fd/{reading}\n")
+    assert attncli.load(tmp_path / "p.yaml").embeddings.tolist() == TWO.tolist()
+    os.close(reading)
+
+
+UNREADABLE = {
+    "a picture": (b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR", "is no file of numbers; expected .csv, .tsv, .txt, .json"),
+    "UTF-16": ("1,2\n".encode("utf-16"), "is UTF-16 text; save it as UTF-8"),
+    "Latin 1": (b"1,2\n\xe9,3\n", "line 2: is not UTF-8 text; save it as UTF-8"),
+    "nothing": (b"", "is empty"),
+    "words": (b"hello\n", "has a header and no numbers"),
+}
+
+
+@pytest.mark.parametrize(("raw", "message"), UNREADABLE.values(), ids=UNREADABLE)
+def test_content_of_no_format_is_an_error(raw: bytes, message: str, tmp_path: Path) -> None:
+    (tmp_path / "file").write_bytes(raw)
+    (tmp_path / "p.yaml").write_text("embeddings: file\n")
+    with pytest.raises(attncli.AttnError, match=message):
+        attncli.load(tmp_path / "p.yaml")
+
+
+def test_an_array_is_no_problem(tmp_path: Path) -> None:
+    np.save(tmp_path / "x.npy", TWO)
+    with pytest.raises(attncli.AttnError, match=r"is a NumPy array, not a problem; give it as an option: --embeddings"):
+        attncli.load(tmp_path / "x.npy")

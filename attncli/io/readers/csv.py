@@ -22,15 +22,15 @@ Row = tuple[int, list[str]]  # the line in the file, its cells
 
 @dataclass(frozen=True)
 class Table:
-    """The numbers [rows columns] of a table, the labels of its rows and columns, and the line of each row.
+    """The numbers [rows columns] of a table, the labels of its rows and columns where it has them, and its rows' lines.
 
-    Labels and lines are None where there are none, or nothing is known of them.
+    Without lines no reader has counted them: all numbers are finite.
     """
 
     numbers: Array
     labels: tuple[str, ...] | None
     columns: tuple[str, ...] | None
-    lines: tuple[int, ...] | None = None
+    lines: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True)

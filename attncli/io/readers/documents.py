@@ -14,6 +14,8 @@ from attncli.problem.spec import FIELDS
 
 # The keys whose values are text as it is written, also where it looks like a number.
 TEXT_KEYS = frozenset(name for name, field in FIELDS.items() if field.kind in ("labels", "text"))
+MAX_ENTRIES = 3  # that an error names
+NO_ARRAY_HINT = "expected lists of numbers"
 Lines = Mapping[int, int]  # the first line of each list and mapping, by the object's id
 
 
@@ -50,6 +52,8 @@ def _values(value: Any, lines: Lines, name: str) -> tuple[Mapping[str, Any], Lin
 def _array_in_document(value: Any, lines: Lines, name: str, entry: str) -> LabelledArray:
     """The array in a document: all of it, its one entry, the entry named, or a row for each key."""
     origin = Origin(name, lines=lines)
+    if value is None:
+        raise AttnError("is empty", where=name)
     if entry:
         if not isinstance(value, Mapping):
             raise AttnError(f"has no entries, so #{entry} names nothing", where=name)
@@ -60,8 +64,10 @@ def _array_in_document(value: Any, lines: Lines, name: str, entry: str) -> Label
         ((key, value),) = value.items()
         return _array(value, key, origin)
     if isinstance(value, Mapping) and not (value and all(map(is_row, value.values()))):
-        hint = f"name one: {name}#{next(iter(value))}" if value else "expected lists of numbers"
-        raise AttnError("has several entries", where=origin.path(subject=value), hint=hint)
+        arrays = [key for key, part in value.items() if isinstance(part, (list, Mapping)) and part]
+        noun = "is a problem" if set(value) & set(FIELDS) else "has several entries"
+        hint = f"name one: {', '.join(f'{name}#{key}' for key in arrays[:MAX_ENTRIES])}" if arrays else NO_ARRAY_HINT
+        raise AttnError(noun, where=origin.path(subject=value), hint=hint)
     return _array(value, "", origin)
 
 

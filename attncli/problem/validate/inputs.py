@@ -28,20 +28,24 @@ def check_inputs(values: Mapping[str, Any]) -> None:
     if not given & {"query", "query_embeddings", "embeddings"}:
         raise AttnError("nobody asks", hint="give query, query_embeddings or embeddings")
     if "key" not in given and "value" in given:
-        raise AttnError("value is given and key is not", hint="give key too, or w_v in place of value")
+        message, hint = "value is given and key is not", "give key too, or w_v in place of value"
+        raise AttnError(message, hint=hint, keys=("value",))
     for name, replacement in REPLACED_BY.items():
         if name in given and replacement in given:
             raise AttnError(
                 f"{replacement} is given already projected, so {name} would not be used",
                 where=name,
                 hint=f"leave out {name}, or give embeddings in place of {replacement}",
+                keys=(name, replacement),
             )
     if ("past_key" in given) != ("past_value" in given):
         missing = "past_key" if "past_value" in given else "past_value"
-        raise AttnError("a cache has keys and values", where=missing, hint="give past_key and past_value together")
+        hint = "give past_key and past_value together"
+        raise AttnError("a cache has keys and values", where=missing, hint=hint, keys=("past_key", "past_value"))
     if {"query", "key", "embeddings"} <= given:
         raise AttnError(
             "query and key are given, so embeddings would not be used",
             where="embeddings",
             hint="leave out one or the other",
+            keys=("embeddings", "query", "key"),
         )

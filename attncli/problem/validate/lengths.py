@@ -104,7 +104,7 @@ def _lengths_of_one_head(values: Mapping[str, Any], layout: Layout, lengths: Len
                 hint=f"choose a divisor of {features.size}",
             )
         owner = f"{features.owner}, over {count} heads" if count > 1 else features.owner
-        head_lengths[letter] = Length(features.size // count, owner)
+        head_lengths[letter] = Length(features.size // count, owner, features.key)
     return head_lengths
 
 

@@ -1,0 +1,26 @@
+"""Lists without quotes, which the shell has split into words."""
+
+import re
+from pathlib import Path
+
+QUOTE_HINT = "put a list in quotes, as in '[1, 2]' or '[[1, 2], [3, 4]]'"
+_PART = re.compile(r"[\[\](),;\d.eE+-]*\d[\[\](),;\d.eE+-]*")
+
+
+def is_part_of_list(word: str) -> bool:
+    """Whether a word of the command line is a part of a list, and no file: `2`, `[1,`, `3]`.
+
+    >>> is_part_of_list("2]"), is_part_of_list("-.5,"), is_part_of_list("p.yaml")
+    (True, True, False)
+    """
+    return _PART.fullmatch(word) is not None and not Path(word).exists()
+
+
+def are_parts_of_lists(message: str) -> bool:
+    """Whether a usage error complains of superfluous words that are parts of lists.
+
+    >>> are_parts_of_lists("Got unexpected extra argument(s) (0], [0, 1]])")
+    True
+    """
+    match = re.search(r"unexpected extra argument\S* \((.*)\)", message)
+    return match is not None and all(map(is_part_of_list, match[1].split()))

@@ -1,0 +1,169 @@
+"""Inputs: how much is read of files and streams, which file a name means, and what is said of one that is missing."""
+
+import io
+import os
+import sys
+import threading
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import attncli
+from attncli.base.errors import AttnError
+from attncli.io import inputs
+from attncli.io.inputs import Inputs, locate
+from tests.problems import write_file
+
+PROBLEM = "embeddings: [[1, 2], [3, 4]]\n"
+
+
+@pytest.mark.skipif(not Path("/dev/zero").exists(), reason="there is no /dev/zero here")
+def test_a_stream_without_end_is_read_up_to_the_limit() -> None:
+    with pytest.raises(AttnError) as caught:
+        Inputs("3M").open("/dev/zero")
+    assert str(caught.value) == (
+        "/dev/zero: has more than the 3.0 MB that may be read (--max-size); allow more with --max-size"
+    )
+
+
+def test_by_default_the_limit_is_a_share_of_the_memory(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setattr(inputs, "available_memory", lambda: 40)
+    with pytest.raises(AttnError, match=r"p.yaml: has 29 bytes, more than the 10 bytes that may be read \(1/4 of the"):
+        attncli.load(write_file(tmp_path, PROBLEM))
+    assert attncli.load(write_file(tmp_path, PROBLEM), max_size=1000).compute().output.shape == (2, 2)
+
+
+def test_a_system_that_does_not_tell_its_memory_has_no_limit(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setattr(inputs, "available_memory", lambda: None)
+    assert attncli.load(write_file(tmp_path, PROBLEM)).compute().output.shape == (2, 2)
+
+
+@pytest.mark.parametrize("size", ["", "big", "1X", "-1", "1e3", "nan", "1iB"])
+def test_a_size_that_is_none_is_an_error(size: str) -> None:
+    with pytest.raises(AttnError, match=r"--max-size: '.*' is no size; expected bytes, or a size such as 500M, 2G"):
+        Inputs(size)
+
+
+def test_an_array_that_stays_in_its_file_may_be_larger_than_the_limit(tmp_path: Path) -> None:
+    np.save(tmp_path / "floats.npy", np.ones((100, 100)))
+    np.save(tmp_path / "integers.npy", np.ones((100, 100), dtype=int))
+    write_file(tmp_path, "embeddings: floats.npy\n", "f.yaml")
+    write_file(tmp_path, "embeddings: integers.npy\n", "i.yaml")
+    assert attncli.load(tmp_path / "f.yaml", max_size=1000).embeddings.shape == (100, 100)
+    with pytest.raises(AttnError, match=r"integers.npy: has 80.0 kB, more than the 1.0 kB"):
+        attncli.load(tmp_path / "i.yaml", max_size=1000)
+
+
+def test_a_large_table_is_refused_before_it_is_parsed(tmp_path: Path) -> None:
+    write_file(tmp_path, "1,2,3,4\n" * 100_000, "x.csv")
+    with pytest.raises(AttnError, match=r"x.csv: has 800.0 kB, more than the 700.0 kB"):
+        attncli.load(write_file(tmp_path, "embeddings: x.csv\n"), max_size="700K")
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="there are no named pipes here")
+def test_a_pipe_is_read_once_for_all_of_its_entries(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pipe")
+    np.savez(content := io.BytesIO(), a=np.eye(2), b=np.ones((2, 2)))
+    writer = threading.Thread(target=(tmp_path / "pipe").write_bytes, args=(content.getvalue(),), daemon=True)
+    writer.start()
+    problem = attncli.load(write_file(tmp_path, "query: pipe#a\nkey: pipe#b\n"))
+    writer.join()
+    assert (problem.query.tolist(), problem.key.tolist()) == ([[1, 0], [0, 1]], [[1, 1], [1, 1]])
+
+
+class Terminal(io.BytesIO):
+    """A stream that says it is a terminal."""
+
+    def isatty(self) -> bool:
+        return True
+
+
+def test_a_terminal_is_announced_before_it_is_read(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(Terminal(b"1,2\n")))
+    announced: list[str] = []
+    assert Inputs(on_terminal=announced.append).open("-").text() == "1,2\n"
+    assert announced == ["standard input"]
+
+
+def test_the_files_that_were_opened_are_known(tmp_path: Path) -> None:
+    write_file(tmp_path, "1,2\n", "x.csv")
+    read = Inputs()
+    read.open("x.csv", tmp_path)
+    assert read.files == [tmp_path / "x.csv"]
+
+
+LOCATED = {
+    "x.npz#w": ("x.npz", "w"),
+    "a#b.npz": ("a#b.npz", ""),
+    "a#b.npz#w": ("a#b.npz", "w"),
+    "d#1/x.npz#w#2": ("d#1/x.npz", "w#2"),
+    "d#1/missing.npz#w": ("d#1/missing.npz", "w"),
+    "missing.npz#layer.0": ("missing.npz", "layer.0"),
+    "x#y": ("x", "y"),
+    "-": ("-", ""),
+    "-#w": ("-", "w"),
+}
+
+
+@pytest.mark.parametrize(("text", "located"), LOCATED.items(), ids=LOCATED)
+def test_a_file_that_exists_has_precedence_over_an_entry(text: str, located: tuple[str, str], tmp_path: Path) -> None:
+    (tmp_path / "d#1").mkdir()
+    for name in ("x.npz", "a#b.npz", "d#1/x.npz"):
+        (tmp_path / name).touch()
+    assert locate(text, tmp_path) == located
+
+
+def test_a_number_sign_in_a_path_is_no_entry(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("d#1").mkdir()
+    write_file(tmp_path / "d#1", "1,2\n3,4\n", "x#2.csv")
+    np.savez("d#1/x#3.npz", w=np.eye(2), v=np.eye(2))
+    write_file(tmp_path / "d#1", "embeddings: x#2.csv\nw_q: x#3.npz#w\n", "p#1.yaml")
+    problem = attncli.load("d#1/p#1.yaml")
+    assert problem.embeddings.tolist() == [[1, 2], [3, 4]]
+    assert problem.w_q.tolist() == [[1, 0], [0, 1]]
+
+
+NAMES = ("words.csv", "problem.yaml", "model.npz")
+MISSING = {
+    "p.yam": "p.yam: is no problem file; expected",
+    "problm.yaml": "problm.yaml: there is no such file; did you mean 'problem.yaml'?",
+    "problem.yml": "problem.yml: there is no such file; did you mean 'problem.yaml'?",
+    "problem": "problem: there is no such file; did you mean 'problem.yaml'?",
+    "dir/x.yaml": "dir/x.yaml: there is no such file",
+    "": "the name of a file is empty; name a file, or - for standard input",
+    ".": ".: is a folder; name a file in it",
+}
+
+
+@pytest.mark.parametrize(("name", "message"), MISSING.items(), ids=MISSING)
+def test_a_missing_problem_has_the_nearest_name(
+    name: str, message: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    for file in NAMES:
+        Path(file).touch()
+    with pytest.raises(AttnError) as caught:
+        attncli.load(name)
+    assert str(caught.value).startswith(message)
+
+
+MISSING_ARRAYS = {
+    "embeddings: wordz.csv": "wordz.csv: there is no such file; did you mean 'words.csv'?",
+    "embeddings: words": "p.yaml, embeddings: unknown file or generator 'words'; did you mean 'words.csv'?",
+    "embeddings: words.cvs": "p.yaml, embeddings: unknown file or generator 'words.cvs'; did you mean 'words.csv'?",
+    "embeddings: modl.npz#w": "modl.npz: there is no such file; did you mean 'model.npz'?",
+    "embeddings: ''": "p.yaml, embeddings: is empty; give a file, numbers in brackets, or a generator",
+    "sentence: a\nvocabulary: wordz.csv": "wordz.csv: there is no such file; did you mean 'words.csv'?",
+    "embeddings: [[1]]\nscore: general:w=wordz.csv": "wordz.csv: there is no such file; did you mean 'words.csv'?",
+}
+
+
+@pytest.mark.parametrize(("text", "message"), MISSING_ARRAYS.items(), ids=MISSING_ARRAYS)
+def test_a_missing_array_has_the_nearest_name(text: str, message: str, tmp_path: Path) -> None:
+    for file in NAMES:
+        (tmp_path / file).touch()
+    with pytest.raises(AttnError) as caught:
+        attncli.load(write_file(tmp_path, text))
+    assert str(caught.value).replace(f"{tmp_path}/", "") == message
