@@ -1,5 +1,6 @@
 """Random fill: arrays that generators make, in a fixed order, in the shapes that the other arrays imply."""
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -7,6 +8,7 @@ from typing import Any
 from attncli.base.axes import Letters
 from attncli.base.errors import AttnError, ErrorPath
 from attncli.base.lazy_numpy import Array
+from attncli.base.memory import missing_memory
 from attncli.ops import look_up
 from attncli.ops.initializers import Stream, stream
 from attncli.ops.records import Operator
@@ -18,6 +20,7 @@ from attncli.problem.spec import FIELDS, OPERATOR_FIELDS
 # parameters of operators.
 FILLED: Mapping[str, Letters] = {name: field.letters for name, field in FIELDS.items() if field.is_random_fill}
 FILLED_LETTERS = {letter for letters in FILLED.values() for letter in letters}
+BYTES_PER_NUMBER = 8  # generators make float64
 DEFAULT_GENERATOR = "randint"
 # An axis without a length of its own has that of the first of these that has one; h·e: the merged heads.
 _SUBSTITUTES = {
@@ -122,6 +125,10 @@ class _Filler:
         self.has_made_arrays = True
         is_transposed = is_weight and self.is_out_in
         stored_shape = shape[::-1] if is_transposed else shape
+        missing = missing_memory(math.prod(stored_shape) * BYTES_PER_NUMBER)
+        if missing is not None:
+            sizes = " × ".join(f"{size:,}" for size in shape)
+            raise AttnError(f"{sizes} numbers: the array {missing}", where=path, hint="give smaller sizes")
         try:
             array: Array = generator.record.function(self._stream, stored_shape, **generator.given)
         except (ValueError, OverflowError, MemoryError) as error:

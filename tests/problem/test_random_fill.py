@@ -118,8 +118,11 @@ def test_a_score_may_have_its_own_matrix_drawn() -> None:
     [
         ({"token_count": 3, "dim": 2}, "seed: embeddings is drawn at random and there is no seed"),
         ({"seed": 2**32, "generator": "legacy", "token_count": 3, "dim": 2}, "seed"),
-        ({"seed": 1, "token_count": 10**13, "dim": 2}, "embeddings: randint can't be drawn"),
-        ({"seed": 1, "token_count": 10**30, "dim": 2}, "embeddings: randint can't be drawn"),
+        (
+            {"seed": 1, "token_count": 10**13, "dim": 2},
+            "embeddings: 10,000,000,000,000 × 2 numbers: the array needs 160.0 TB",
+        ),
+        ({"seed": 1, "token_count": 10**30, "dim": 2}, "the array needs 16,000,000,000,000.0 EB of memory"),
         ({"seed": 1, "dim": 2}, "token_count: embeddings is drawn and its size is not known"),
         ({"seed": 1, "token_count": 2}, "dim: embeddings is drawn and its size is not known"),
         ({"embeddings": [[1]], "w_q": "normal:std=-1", "seed": 1}, "w_q: normal:std=-1 can't be drawn"),
