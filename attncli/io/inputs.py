@@ -187,15 +187,23 @@ def nearest_file(path: Path) -> str | None:
     return nearest[0] if nearest else None
 
 
+def _hint_of_missing(name: Path, path: Path | None) -> str | None:
+    """What is there in place of a missing file."""
+    if path is None:
+        return None
+    if not path.parent.is_dir():
+        return f"there is no folder {name.parent}"
+    nearest = nearest_file(path)
+    return f"did you mean {str(name.with_name(nearest))!r}?" if nearest else None
+
+
 @contextmanager
 def opening(name: str, path: Path | None = None) -> Iterator[None]:
     """Raise AttnError in place of the system's error where a file can't be opened or read."""
     try:
         yield
     except FileNotFoundError:
-        nearest = nearest_file(path) if path is not None else None
-        hint = f"did you mean {str(Path(name).with_name(nearest))!r}?" if nearest else None
-        raise AttnError("there is no such file", where=name, hint=hint) from None
+        raise AttnError("there is no such file", where=name, hint=_hint_of_missing(Path(name), path)) from None
     except IsADirectoryError:
         raise AttnError("is a folder", where=name, hint="name a file in it") from None
     except OSError as error:
