@@ -11,8 +11,9 @@ from attncli.base.errors import AttnError, UnknownNameError
 from attncli.base.lazy_numpy import Array
 from attncli.io import formats
 from attncli.io.assemble import assemble
-from attncli.io.inputs import STDIN, Inputs
+from attncli.io.inputs import Inputs
 from attncli.io.origin import Origin, RawValue
+from attncli.io.paths import STDIN
 from attncli.io.problem_files import EXAMPLE_KEYS, Document, ExampleKeys, parse_document, read_document
 from attncli.problem.convert.nested_lists import nested_lists_to_array
 from attncli.problem.results import DEFAULT_SELECTION

@@ -12,7 +12,8 @@ import pytest
 import attncli
 from attncli.base.errors import AttnError
 from attncli.io import inputs
-from attncli.io.inputs import Inputs, locate
+from attncli.io.inputs import Inputs
+from attncli.io.paths import locate
 from tests.problems import write_file
 
 PROBLEM = "embeddings: [[1, 2], [3, 4]]\n"

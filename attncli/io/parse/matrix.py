@@ -6,9 +6,9 @@ from typing import Any
 
 from attncli.base.errors import AttnError, ErrorPath, UnknownNameError
 from attncli.io import formats
-from attncli.io.inputs import STDIN, locate, nearest_file, path_of
 from attncli.io.origin import Origin
 from attncli.io.parse import grammar
+from attncli.io.paths import STDIN, locate, nearest_file, path_of
 from attncli.ops.registry import is_operator, operators
 from attncli.problem.convert.arrays import LabelledArray
 from attncli.problem.convert.operators import named_masks

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import IO
 
 from attncli.base.errors import AttnError
-from attncli.io.inputs import path_of
+from attncli.io.paths import path_of
 
 
 @contextmanager
