@@ -1,18 +1,62 @@
-"""`attn` and `python -m attncli`: the command line is imported where Ctrl-C is handled already."""
+"""`attn` and `python -m attncli`: the process; where a signal ends it, unfinished files are removed first."""
 
+import os
+import signal
 import sys
+from typing import Any, NoReturn
 
+DIFFERS = 1  # the exit status where numbers differ from the expected ones; larger ones: something could not be done
 INTERRUPTED = 130  # the exit status that shells give to a process that SIGINT ended
+# The signals that end a process and can be caught: of Ctrl-C; of `kill`, `timeout` and job schedulers; of a terminal
+# that is closed; of a limit on processor time. Windows has only some of them.
+_ENDING_SIGNALS = [
+    getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP", "SIGXCPU") if hasattr(signal, name)
+]
+
+
+class EndedBySignal(BaseException):
+    """A signal has been sent to end the process: raised wherever the program is, so that it cleans up."""
+
+    def __init__(self, number: int) -> None:
+        super().__init__(number)
+        self.number = number
 
 
 def main() -> None:
-    """Import the command line and run it; exit status 130 where Ctrl-C interrupts either."""
-    try:
-        from attncli.cli import main as run_command_line  # noqa: PLC0415 - Ctrl-C may interrupt the import
+    """Import the command line and run it; a signal ends the process as the shell expects it, after a clean-up.
 
-        run_command_line()
+    Ctrl-C ends it with exit status 130, the others as if they had not been caught (143 for SIGTERM, in a shell).
+    """
+    _handle_ending_signals(_raise)
+    try:
+        from attncli.cli import main as run_command_line  # noqa: PLC0415 - a signal may interrupt the import
+
+        status = run_command_line()
     except KeyboardInterrupt:
-        sys.exit(INTERRUPTED)
+        status = INTERRUPTED
+    except EndedBySignal as end:
+        signal.signal(end.number, signal.SIG_DFL)
+        os.kill(os.getpid(), end.number)
+        status = 128 + end.number  # as a shell counts, should the signal be blocked
+    _handle_ending_signals(signal.SIG_DFL)
+    if status > DIFFERS:
+        os._exit(status)  # sys.exit would flush standard output, which may be broken, and wait for threads
+    sys.exit(status)
+
+
+def _handle_ending_signals(handler: Any) -> None:
+    """Set the handler of the signals that are not ignored: nohup and jobs in the background ignore some."""
+    for number in _ENDING_SIGNALS:
+        if signal.getsignal(number) is not signal.SIG_IGN:
+            signal.signal(number, handler)
+
+
+def _raise(number: int, _frame: Any) -> NoReturn:
+    """Raise the exception of a signal; further ones must not interrupt the clean-up (`timeout` sends two)."""
+    _handle_ending_signals(signal.SIG_IGN)
+    if number == signal.SIGINT:
+        raise KeyboardInterrupt
+    raise EndedBySignal(number)
 
 
 if __name__ == "__main__":

@@ -22,6 +22,7 @@ MODULES = (
     "attncli.ops.positions",
     "attncli.ops.position_biases",
     "attncli.ops.masks",
+    "attncli.ops.padding_masks",
     "attncli.ops.norms",
     "attncli.ops.initializers",
     "attncli.ops.structural",

@@ -5,6 +5,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 import attncli
 from attncli.engine.run import run
 from attncli.io.origin import Origin, RawValue
@@ -67,6 +69,13 @@ PROBLEMS: Mapping[str, Mapping[str, Any]] = {
         "key_lengths": [3, 7],
         "align": "bottom_right",
         "causal": True,
+    },
+    "heads in the features, padding on the left": {
+        **WIDE,
+        **GROUPS,
+        "key_mask": np.arange(K) >= [[3], [0]],
+        "align": "bottom_right",
+        "window": (2, 0),
     },
     "heads in the features, a cache": {
         **WIDE,

@@ -70,17 +70,26 @@ class UnknownNameError(AttnError, KeyError):
         where: str | Iterable[str] | None = None,
         subject: Any = None,
     ) -> None:
-        from difflib import get_close_matches  # noqa: PLC0415 - only a wrong name needs it
-
         names = list(known)
-        nearest = get_close_matches(name, names, n=1)
         expected = f"expected one of {', '.join(names)}" if names else "there are none"
-        hint = f"did you mean {nearest[0]!r}?" if nearest else expected
+        hint = did_you_mean(name, names) or expected
         super().__init__(f"unknown {what} {name!r}", where=where, hint=hint, subject=subject)
 
     def __reduce__(self) -> tuple[Any, ...]:
         # The error of a worker process is pickled; without this it would be made anew from its message alone.
         return _restore, (type(self), self.message), vars(self)
+
+
+def did_you_mean(name: str, known: Iterable[str]) -> str | None:
+    """The question whether the nearest of some names was meant; None where none is near.
+
+    >>> did_you_mean("casual", ["causal", "window"])
+    "did you mean 'causal'?"
+    """
+    from difflib import get_close_matches  # noqa: PLC0415 - only a wrong name needs it
+
+    nearest = get_close_matches(name, list(known), n=1)
+    return f"did you mean {nearest[0]!r}?" if nearest else None
 
 
 def _restore(error_class: type[AttnError], message: str) -> AttnError:

@@ -1,7 +1,6 @@
 """The command line: the application, and the one place where errors are reported."""
 
 import os
-import sys
 from collections.abc import Sequence
 from typing import Annotated
 
@@ -9,7 +8,7 @@ import typer
 
 from attncli import __version__
 from attncli.base.errors import AttnError
-from attncli.base.text import escape_control
+from attncli.cli import streams
 from attncli.cli.lazy_commands import LazyCommandGroup
 
 # The environment variables that NumPy's library of matrix products (BLAS) reads when it is loaded: it gets one thread,
@@ -48,13 +47,11 @@ def attn(
         typer.echo(context.get_help())
 
 
-def main() -> None:
-    """Run the command line of this process and end the process."""
+def main() -> int:
+    """Run the command line of this process and return its exit status."""
     os.environ |= dict.fromkeys(BLAS_THREAD_VARIABLES, "1")
-    status = run()
-    if status == FAILED:
-        os._exit(status)  # sys.exit would flush standard output, which may be broken, and report that as well
-    sys.exit(status)
+    streams.replace_closed_streams()
+    return run()
 
 
 def run(args: Sequence[str] | None = None) -> int:
@@ -76,8 +73,6 @@ def run(args: Sequence[str] | None = None) -> int:
 
 
 def _report(message: str) -> int:
-    """Print an error as one line on standard error, where there is one, and return FAILED."""
-    if sys.stderr is not None:
-        print(f"attn: {escape_control(message)}", file=sys.stderr)
-        sys.stderr.flush()
+    """Print an error as one line on standard error and return FAILED."""
+    streams.write_error(message)
     return FAILED

@@ -1,5 +1,6 @@
 """The group of commands: each is imported when it is called, and its usage errors are AttnErrors of one line."""
 
+import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from itertools import takewhile
@@ -11,6 +12,7 @@ from typer.main import get_command
 
 from attncli.base.errors import AttnError
 from attncli.base.lazy_import import import_object
+from attncli.cli import streams
 from attncli.cli.command_table import COMMANDS
 from attncli.cli.unquoted import QUOTE_HINT, are_parts_of_lists
 
@@ -31,13 +33,42 @@ class _LazyOptions:
         """Parse the arguments, with `get_params` restricted to the options among them."""
         self.parsed_args = self.option_args(args)
         try:
+            if not context.resilient_parsing:  # that is the completion of an unfinished command line
+                self._check_repetitions(context, args)
             return super().parse_args(context, args)  # type: ignore[misc] # a command or a group is the next class
         finally:
             self.parsed_args = None
 
+    def _check_repetitions(self, context: Any, args: list[str]) -> None:
+        """Raise AttnError where an option that takes one value is given twice, or a flag and its contrary.
+
+        Typer would use the last one. For once every option is parsed as one that may be repeated.
+        """
+        single = [p for p in self.get_params(context) if p.param_type_name == "option" and not p.multiple]
+        for option in single:
+            option.multiple = True
+        try:
+            values, _, _ = self.make_parser(context).parse_args(list(args))  # type: ignore[attr-defined] # the same
+        finally:
+            for option in single:
+                option.multiple = False
+        for option in single:
+            given, names = values.get(option.name, ()), (*option.opts, *option.secondary_opts)
+            if option.is_flag and len(set(given)) > 1:
+                raise AttnError(f"{' and '.join(names)} contradict each other", hint="leave out one of them")
+            if not option.is_flag and len(given) > 1:
+                raise AttnError(f"is given twice: {', '.join(map(repr, given))}", where=names[0], hint="give it once")
+
     def get_params(self, context: Any) -> Any:
         """The parameters of the command; during parsing only the options that are on the command line."""
         return _select_parameters(super().get_params(context), self.parsed_args, context)  # type: ignore[misc] # the same
+
+    def format_help(self, context: Any, formatter: Any) -> None:
+        """Print the help; raises BrokenPipeError where the reader has closed the pipe."""
+        try:
+            super().format_help(context, formatter)  # type: ignore[misc] # the same
+        except SystemExit:  # how Rich ends a program then, with status 1
+            raise BrokenPipeError from None
 
 
 class LazyCommandGroup(_LazyOptions, TyperGroup):
@@ -77,12 +108,12 @@ class LazyCommandGroup(_LazyOptions, TyperGroup):
 
     def make_context(self, *args: Any, **kwargs: Any) -> Any:
         """Parse the arguments before the command's name."""
-        with _usage_errors_as_attn_errors():
+        with _errors_of_the_command_line():
             return super().make_context(*args, **kwargs)
 
     def invoke(self, context: Any) -> Any:
         """Parse the arguments after the command's name and run the command."""
-        with _usage_errors_as_attn_errors():
+        with _errors_of_the_command_line():
             return super().invoke(context)
 
     @contextmanager
@@ -133,10 +164,13 @@ def _keep_text(_context: Any, value: Any) -> Any:
 
 
 @contextmanager
-def _usage_errors_as_attn_errors() -> Iterator[None]:
-    """Raise usage errors as AttnErrors that name the command of the help."""
+def _errors_of_the_command_line() -> Iterator[None]:
+    """Raise usage errors as AttnErrors that name the command of the help; a closed pipe ends the command quietly."""
     try:
         yield
+    except BrokenPipeError:
+        streams.discard(sys.stdout)
+        raise typer.Exit from None
     except typer.TyperException as error:
         context = getattr(error, "ctx", None)
         command = context.command_path if context is not None else "attn"

@@ -29,6 +29,7 @@ _METAVARS = {
     "integer": "N",
     "number": "X",
     "boolean_matrix": "MATRIX",
+    "booleans": "MATRIX",
     "counts": "VECTOR",
     "window": "LEFT,RIGHT",
 }

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 from attncli.base.errors import AttnError, UnknownNameError
 from attncli.cli import streams
 from attncli.cli.progress import ProgressBar
+from attncli.cli.warnings import unread_options, write_warnings
 from attncli.problem.labels import find_label
 
 if TYPE_CHECKING:
@@ -23,9 +24,11 @@ ALL = "all"
 def compute_and_write(problem: "ProblemSpec", options: "OutputOptions") -> None:
     """Compute a problem and write the result; raises AttnError where an option is out of range."""
     output_format = options.output_format  # an unknown format is an error before any work
+    _check_number_of_arrays(options, output_format)
+    write_warnings(unread_options(options.unread), strict=options.strict)
     if options.file is None:
         view = compute_view(problem, options)
-        streams.write_warnings(view.result.trace.notes)
+        write_warnings(view.result.trace.notes, strict=options.strict)
         with ProgressBar("writing", is_shown=not streams.is_terminal()) as progress:
             streams.write_output(_render(view, output_format, streams.output_target(), progress))
     else:
@@ -55,7 +58,7 @@ def _compute_to_file(
     with atomic_write(file) as stream:
         allocator = output_format.make_file_allocator(stream) if len(options.selection) == 1 else None
         view = compute_view(problem, options, allocator)
-        streams.write_warnings(view.result.trace.notes)
+        write_warnings(view.result.trace.notes, strict=options.strict)
         if allocator is not None and allocator.is_used:
             return
         if output_format.is_binary:
@@ -64,6 +67,16 @@ def _compute_to_file(
         with ProgressBar("writing") as progress:
             for chunk in streams.buffer_chunks(_render(view, output_format, TEXT_FILE, progress)):
                 stream.write(chunk.encode("utf-8", "surrogateescape"))
+
+
+def _check_number_of_arrays(options: "OutputOptions", output_format: "OutputFormat") -> None:
+    """Raise AttnError where several arrays are to be written in a format that holds one."""
+    if not output_format.holds_one_array or (len(options.selection) == 1 and not options.explain):
+        return
+    arrays = "--explain writes every step" if options.explain else f"selected are {', '.join(options.selection)}"
+    hint = "select one, such as --select output, or name a .npz file"
+    suffix = output_format.suffixes[0]
+    raise AttnError(f"a {suffix} file holds one array; {arrays}", where=f"--output {options.file}", hint=hint)
 
 
 def _render(view: "View", output_format: "OutputFormat", target: "TextTarget", progress: ProgressBar) -> Iterable[str]:

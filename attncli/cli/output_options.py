@@ -1,7 +1,7 @@
 """The options of `attn compute` that describe no problem: what is shown of a result, how, and where."""
 
 import inspect
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, fields
 from functools import wraps
 from typing import Annotated, Any
@@ -9,18 +9,11 @@ from typing import Annotated, Any
 import typer
 
 from attncli.base.errors import AttnError
+from attncli.cli.output_file import format_of_output, output_file
+from attncli.cli.warnings import Strict
 from attncli.engine.options import REMOTE, SERIAL, THREADS
 from attncli.problem.results import DEFAULT_SELECTION
-from attncli.render.formats import (
-    DEFAULT_FORMAT,
-    JSON,
-    OutputFormat,
-    find_format,
-    format_choices,
-    format_of_file,
-)
-
-STDOUT = "-"
+from attncli.render.formats import DEFAULT_FORMAT, JSON, OutputFormat, find_format, format_choices
 
 
 def _complete_format(incomplete: str) -> list[str]:
@@ -81,24 +74,42 @@ class OutputOptions:
             autocompletion=_complete_executor,
         ),
     ] = THREADS
+    strict: Strict = False
 
     @property
     def selection(self) -> tuple[str, ...]:
-        """The names of the results, without duplicates."""
-        names = tuple(name.strip() for name in (self.select or "").split(",") if name.strip())
-        return tuple(dict.fromkeys(names)) or DEFAULT_SELECTION
+        """The names of the results, without duplicates; raises AttnError where one is empty."""
+        if self.select is None:
+            return DEFAULT_SELECTION
+        names = [name.strip() for name in self.select.split(",")]
+        if not all(names):
+            hint = f"expected names between commas, such as {','.join(DEFAULT_SELECTION)}"
+            raise AttnError(f"a name is empty in {self.select!r}", where="--select", hint=hint)
+        return tuple(dict.fromkeys(names))
 
     def check_plan(self) -> None:
         """Raise AttnError where an option would have no effect with --plan, which has no numbers to show."""
         for field in fields(self):
-            if field.name not in ("plan", "output") and getattr(self, field.name) != field.default:
+            if field.name not in ("plan", "output", "strict") and getattr(self, field.name) != field.default:
                 message = f"--plan computes nothing, so --{field.name} would have no effect"
                 raise AttnError(message, hint="leave out one of them")
 
     @property
+    def unread(self) -> Mapping[str, str]:
+        """Why the format does not read an option, for each such option that is given."""
+        row = self.output_format
+        reasons = {}
+        if row.is_lossless:
+            reasons = {"precision": f"{row.name} has every digit", "cell": f"{row.name} has no worked lines"}
+        if self.explain and not row.is_object:
+            reasons["select"] = "--explain shows every step"
+        defaults = {field.name: field.default for field in fields(self)}
+        return {name: reason for name, reason in reasons.items() if getattr(self, name) != defaults[name]}
+
+    @property
     def file(self) -> str | None:
         """The file that the result is written to; None for standard output."""
-        return None if self.output in (None, STDOUT) else self.output
+        return output_file(self.output)
 
     @property
     def output_format(self) -> OutputFormat:
@@ -112,7 +123,7 @@ class OutputOptions:
             return find_format(self.format)
         if self.json:
             return find_format(JSON)
-        return find_format(DEFAULT_FORMAT) if self.file is None else format_of_file(self.file)
+        return find_format(DEFAULT_FORMAT) if self.file is None else format_of_output(self.file)
 
 
 def with_output_options(command: Callable[..., None]) -> Callable[..., None]:

@@ -21,7 +21,7 @@ class ProgressBar:
     def __init__(self, description: str, *, is_shown: bool = True) -> None:
         self.description = description
         self.start = time.monotonic()
-        self.is_shown = is_shown and sys.stderr is not None and sys.stderr.isatty()
+        self.is_shown = is_shown and sys.stderr.isatty()
         self.bar: Progress | None = None
         self.task: Any = None
 

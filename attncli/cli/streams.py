@@ -1,11 +1,12 @@
 """Standard output and standard error: writing to them, and the properties of the terminal."""
 
+import io
 import os
 import shutil
 import sys
 from collections.abc import Iterable, Iterator
-
-import typer
+from pathlib import Path
+from typing import NoReturn, TextIO
 
 from attncli.base.errors import AttnError
 from attncli.base.text import escape_control
@@ -27,36 +28,63 @@ def buffer_chunks(chunks: Iterable[str]) -> Iterator[str]:
 
 
 def write_output(contents: str | Iterable[str]) -> None:
-    """Write a text, or its chunks, to standard output; where the reader has closed the pipe the program ends quietly.
+    """Write a text, or its chunks, to standard output.
 
-    Raises AttnError where standard output is closed, OSError where it can't be written.
+    Raises AttnError where it is closed, BrokenPipeError where its reader has closed it, OSError where it can't be
+    written.
+    """
+    for chunk in buffer_chunks([contents] if isinstance(contents, str) else contents):
+        sys.stdout.buffer.write(chunk.encode(sys.stdout.encoding, "backslashreplace"))
+    sys.stdout.flush()
+
+
+def write_error(message: str) -> None:
+    """Write an error, a warning or a notice as a line on standard error; where that fails, nobody can be told."""
+    try:
+        print(f"attn: {escape_control(message)}", file=sys.stderr, flush=True)
+    except OSError:
+        discard(sys.stderr)
+
+
+def discard(stream: TextIO) -> None:
+    """Send what a stream still holds, and everything after it, nowhere: the end of the program would report it."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
+
+
+class _ClosedOutput(io.TextIOBase):
+    """What stands for a standard output that the shell has closed (`>&-`): to write to it is an error."""
+
+    encoding = "utf-8"
+
+    @property
+    def buffer(self) -> "_ClosedOutput":
+        """The stream of bytes below, which is as closed."""
+        return self
+
+    def write(self, _contents: object) -> NoReturn:
+        """Raise AttnError."""
+        raise AttnError("is closed", where="standard output")
+
+
+def replace_closed_streams() -> None:
+    """Make writing to a closed standard output an error, and to a closed standard error nothing.
+
+    Python has None in their places: `print` then takes standard output for standard error, Typer prints nothing.
     """
     if sys.stdout is None:
-        raise AttnError("is closed", where="standard output")
-    try:
-        for chunk in buffer_chunks([contents] if isinstance(contents, str) else contents):
-            sys.stdout.buffer.write(chunk.encode(sys.stdout.encoding, "backslashreplace"))
-        sys.stdout.flush()
-    except BrokenPipeError:
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        raise typer.Exit from None
-
-
-def write_warnings(notes: Iterable[str]) -> None:
-    """Write each note as a line on standard error."""
-    for note in notes:
-        print(f"attn: warning: {escape_control(note)}", file=sys.stderr)
+        sys.stdout = _ClosedOutput()
+    if sys.stderr is None:
+        sys.stderr = Path(os.devnull).open("w")  # noqa: SIM115 - as long as the process
 
 
 def announce_terminal(name: str) -> None:
     """Say on standard error that a terminal is read, and how to end what is typed."""
-    if sys.stderr is not None:
-        print(f"attn: reading {name} from the terminal; Ctrl-D on a line of its own ends it", file=sys.stderr)
+    write_error(f"reading {name} from the terminal; Ctrl-D on a line of its own ends it")
 
 
 def is_terminal() -> bool:
     """Whether standard output is a terminal."""
-    return sys.stdout is not None and sys.stdout.isatty()
+    return sys.stdout.isatty()
 
 
 def output_target() -> TextTarget:
@@ -69,4 +97,4 @@ def output_target() -> TextTarget:
 
 def _is_utf8() -> bool:
     """Whether standard output can encode every character."""
-    return sys.stdout is None or sys.stdout.encoding.lower().replace("-", "") == "utf8"
+    return sys.stdout.encoding.lower().replace("-", "") == "utf8"

@@ -6,7 +6,6 @@ from dataclasses import dataclass
 from math import prod
 
 from attncli.base.lazy_numpy import Array, np
-from attncli.engine import block_rows
 from attncli.engine.block_plan import BlockPlan, make_block_plan, split_plan
 from attncli.engine.block_task import CONTEXT, WEIGHTS, BlockResult, BlockTask
 from attncli.engine.blocks import ALL, Block, Lengths, make_blocks
@@ -16,7 +15,7 @@ from attncli.engine.options import Allocate, BlockSizes, RunOptions, in_memory
 from attncli.engine.tile_plan import can_tile, make_tile_plan
 from attncli.plan.graph import Node, Plan
 from attncli.problem.spec import ProblemSpec
-from attncli.trace.diagnostics import empty_rows_warning, overflow_warning
+from attncli.trace.diagnostics import empty_rows_warning
 from attncli.trace.steps import Step
 
 
@@ -125,25 +124,6 @@ class ResultBuffers:
         self.attends[block.index(self.nodes[CONTEXT].letters[:-1])] = result.attends
 
     def notes(self, labels: Sequence[str]) -> Mapping[str, tuple[str, ...]]:
-        """Warnings by step; the one on queries that attend to nothing belongs to the weights, else to the context."""
+        """The warning on queries that attend to nothing: on the weights, else on the context."""
         empty = empty_rows_warning(~self.attends, self.nodes[CONTEXT].letters[:-1], labels)
-        notes = {WEIGHTS if WEIGHTS in self.values else CONTEXT: empty}
-        notes[CONTEXT] = (*notes.get(CONTEXT, ()), *self._overflow_warnings())
-        return notes
-
-    def _overflow_warnings(self) -> tuple[str, ...]:
-        """Where the context is not finite, the warnings of the steps that led to its first such query."""
-        finite = np.isfinite(self.values[CONTEXT])
-        if finite.all():
-            return ()
-        at = np.unravel_index(int(finite.argmin()), finite.shape)
-        position = dict(zip(self.nodes[CONTEXT].letters, map(int, at), strict=False))
-        block = Block(*(slice(position.get(letter, 0), position.get(letter, 0) + 1) for letter in "bhn"))
-        arrays = self.plan.all_inputs_of_block(block)
-        nodes = self.plan.nodes
-        with np.errstate(all="ignore"):
-            values = arrays | block_rows.compute(self.plan, arrays, [node.name for node in nodes])
-        warnings = (
-            overflow_warning(node.name, node.stage, node.arguments(values), values[node.name]) for node in nodes
-        )
-        return tuple(warning for warnings_of_node in warnings for warning in warnings_of_node)
+        return {WEIGHTS if WEIGHTS in self.values else CONTEXT: empty}

@@ -8,7 +8,7 @@ from attncli.base.lazy_numpy import Array, np
 from attncli.engine.evaluate import evaluate, evaluate_input
 from attncli.plan.graph import Node, Plan
 from attncli.problem.spec import ProblemSpec
-from attncli.trace.diagnostics import empty_rows_warning, overflow_warning
+from attncli.trace.diagnostics import empty_rows_warning
 from attncli.trace.steps import Step
 
 
@@ -33,22 +33,17 @@ class DenseEngine:
 
     def _compute(self, node: Node) -> None:
         """Evaluate a computed node and its inner quantities."""
-        with np.errstate(
-            over="ignore", invalid="ignore", divide="ignore", under="ignore"
-        ):  # overflow_warning reports it
+        with np.errstate(all="ignore"):  # `engine.nonfinite` reports it
             try:
                 value = evaluate(node, self.values, self.precision, self.values.__setitem__)
             except MemoryError:
                 hint = "compute some of the queries with only"
                 raise AttnError(f"there is not enough memory for {node.name}", hint=hint) from None
         self.values[node.name] = value
-        if not node.is_exact:
-            arguments = {name: self.values[source] for name, source in node.inputs.items()}
-            self.notes[node.name] = overflow_warning(node.name, node.stage, arguments, value)
         if node.name == self.plan.results["weights"]:
             empty = ~(value != 0).any(axis=-1)
             warning = empty_rows_warning(empty, node.letters[:-1], self.problem.selected_query_labels)
-            self.notes[node.name] = (*self.notes.get(node.name, ()), *warning)
+            self.notes[node.name] = warning
 
     def steps(self) -> Sequence[Step]:
         """The steps that were evaluated, in the order of the plan."""

@@ -63,9 +63,7 @@ def evaluate(
 
 def evaluate_input(node: Node, problem: ProblemSpec, precision: Precision) -> Array:
     """The array of a problem that an input node names, in the type that is stored."""
-    array = input_array(node, problem)
-    if node.function is not None:
-        array = node.function(array, **node.options)
+    array = apply_input_function(node, input_array(node, problem))
     with np.errstate(over="ignore"):
         return precision.round(array)
 
@@ -77,3 +75,8 @@ def input_array(node: Node, problem: ProblemSpec) -> Array:
     for name in parameter:  # of an operator
         array = getattr(problem, key).given[name]
     return array
+
+
+def apply_input_function(node: Node, array: Array) -> Array:
+    """The array of an input node with the axes and rows that the node has."""
+    return array if node.function is None else node.function(array, **node.options)

@@ -5,6 +5,7 @@ from collections.abc import Iterable
 
 from attncli.engine.dense import DenseEngine
 from attncli.engine.memory import check_memory
+from attncli.engine.nonfinite import with_nonfinite_warning
 from attncli.engine.options import RunOptions
 from attncli.plan.build import plan_of
 from attncli.problem.results import DEFAULT_SELECTION, PIPELINE_STAGES
@@ -46,7 +47,8 @@ def run(
     pipeline = {key: str(getattr(problem, key)) for key in PIPELINE_STAGES}
     if problem.position is not None:
         pipeline["position"] = problem.position.in_force
-    return Result(Trace(plan, pipeline, labels(problem), tuple(steps), problem.precision), select)
+    trace = Trace(plan, pipeline, labels(problem), tuple(steps), problem.precision)
+    return Result(with_nonfinite_warning(trace, problem, select), select)
 
 
 def labels(problem: ProblemSpec) -> dict[str, tuple[str, ...]]:

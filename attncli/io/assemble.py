@@ -1,6 +1,7 @@
 """A problem from files, options or keywords of Python: texts are read, and `problem.build` makes the problem."""
 
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +12,7 @@ from attncli.io.parse.problem_keys import read_value
 from attncli.io.problem_files import EXAMPLE_KEYS, read_document
 from attncli.problem.build import LABELLED_ARRAYS, build, check_name
 from attncli.problem.convert.fields import labels_of_value
+from attncli.problem.origins import ArrayOrigin
 from attncli.problem.spec import FIELDS, ProblemSpec
 
 
@@ -38,10 +40,13 @@ def assemble(document: Mapping[str, RawValue]) -> ProblemSpec:
     values = {key: read_value(FIELDS[key], raw) for key, raw in given.items()}
     _prefer_labels_of_options(values, given)
     try:
-        return build(values)
+        spec = build(values)
     except AttnError as error:
         error.path = _path(error, values, given)
         raise
+    in_files = {key: raw.origin.of_array(raw.value) for key, raw in given.items() if raw.origin.name}
+    options = {key: ArrayOrigin(raw.origin.path(key)[0]) for key, raw in given.items() if raw.origin.options}
+    return replace(spec, origins={**in_files, **options, **spec.origins})
 
 
 def _path(error: AttnError, values: Mapping[str, Any], given: Mapping[str, RawValue]) -> tuple[str, ...]:

@@ -1,9 +1,11 @@
 """Inputs: the files and streams that a problem is read from, and how much of each is read into memory."""
 
 import io
+import os
 import stat
 import sys
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -96,7 +98,7 @@ class Inputs:
     """
 
     def __init__(self, max_size: int | str | None = None, on_terminal: Callable[[str], None] | None = None) -> None:
-        self.files: list[Path] = []
+        self._files: dict[tuple[int, int], str] = {}  # their names, by device and inode
         self._max_size = parse_size(str(max_size), MAX_SIZE_OPTION) if max_size is not None else None
         self._on_terminal = on_terminal
         self._streams: dict[str, Input] = {}
@@ -121,13 +123,17 @@ class Inputs:
         path = folder / path_of(name)
         name = str(path) if folder != Path() else name
         with opening(name, path):
-            mode = path.stat().st_mode
-        if stat.S_ISDIR(mode):
+            status = path.stat()
+        if stat.S_ISDIR(status.st_mode):
             raise AttnError("is a folder", where=name, hint="name a file in it")
-        if stat.S_ISREG(mode):
-            self.files.append(path)
+        if stat.S_ISREG(status.st_mode):
+            self._files[status.st_dev, status.st_ino] = name
             return Input(name, path, self.limit)
         return self._stream(name, path, lambda: path.open("rb"))
+
+    def name_of(self, status: os.stat_result) -> str | None:
+        """The name of the input that a file is, whatever other names the file has; None where it is none."""
+        return self._files.get((status.st_dev, status.st_ino))
 
     def of_text(self, text: str, name: str) -> Input:
         """The input of a text that was read already."""
@@ -137,6 +143,10 @@ class Inputs:
         """The content of a stream, which is read when it is named for the first time."""
         if name not in self._streams:
             with opening(name, path), open_stream() as stream:
+                with suppress(OSError):  # a stream of a test has no descriptor
+                    status = os.fstat(stream.fileno())
+                    if stat.S_ISREG(status.st_mode):  # `attn compute - < p.yaml`
+                        self._files[status.st_dev, status.st_ino] = name
                 if stream.isatty() and self._on_terminal is not None:
                     self._on_terminal(name)
                 self._streams[name] = Input(name, path, self.limit, read_stream(stream, name, self.limit))

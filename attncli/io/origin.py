@@ -1,12 +1,13 @@
 """The origin of a value: a file, an option, or Python."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from attncli.base.errors import ErrorPath
 from attncli.io.inputs import Inputs
+from attncli.problem.origins import ArrayOrigin
 
 
 @dataclass(frozen=True)
@@ -33,6 +34,21 @@ class Origin:
             return (f"--{parts[0].replace('_', '-')}", *parts[1:])
         line = self.lines.get(id(subject))
         return (*((self.name,) if self.name else ()), *((f"line {line}",) if line else ()), *parts)
+
+    def of_array(self, value: Any) -> ArrayOrigin:
+        """The origin of an array that was given in this file as nested lists, with the line of each row."""
+        lines = [self.lines.get(id(row)) for row in _rows(value)] if self.lines else []
+        return ArrayOrigin(self.name, tuple(line for line in lines if line) if all(lines) else ())
+
+
+def _rows(value: Any) -> Iterator[list[Any]]:
+    """The innermost lists of nested lists and mappings."""
+    parts = value.values() if isinstance(value, Mapping) else value if isinstance(value, list) else ()
+    if isinstance(value, list) and not any(isinstance(part, (list, Mapping)) for part in value):
+        yield value
+    else:
+        for part in parts:
+            yield from _rows(part)
 
 
 PYTHON = Origin(opens_files=False)

@@ -312,6 +312,8 @@ def weighted_values(weights: Array, value: Array) -> Array:
 
 
 def _value_at(value: Array, index: Array, weights: Array) -> Array:
-    """The value at each query's index; zeros for a query that attends to nothing."""
+    """The value at each query's index; zeros for a query that attends to nothing, NaN for one with a weight of NaN."""
     attends = (weights != 0).any(axis=-1)[..., None]
-    return np.where(attends, np.take_along_axis(value, index[..., None], axis=-2), 0).astype(value.dtype)
+    chosen: Array = np.where(attends, np.take_along_axis(value, index[..., None], axis=-2), 0).astype(value.dtype)
+    is_nan = np.isnan(weights).any(axis=-1, keepdims=True)
+    return np.where(is_nan, np.nan, chosen).astype(value.dtype) if is_nan.any() else chosen

@@ -41,6 +41,24 @@ def query_positions(rows: Array, *, first: int) -> Array:
 
 
 @structural(is_exact=True)
+def real_key_ends(key_mask: Array, key_lengths: Array | None = None) -> Array:
+    """The index after the last real key of each batch item, 0 where none is: [… m] and […] to […].
+
+    Keys from `key_lengths` on are padding too.
+
+    Examples
+    --------
+    >>> real_key_ends(np.array([[False, True, True], [True, True, False]])).tolist()
+    [3, 2]
+    """
+    if key_lengths is not None:
+        key_mask = key_mask & (np.arange(key_mask.shape[-1]) < key_lengths[..., None])
+    keys = np.arange(1, key_mask.shape[-1] + 1)
+    ends: Array = (key_mask * keys).max(axis=-1)
+    return ends
+
+
+@structural(is_exact=True)
 def query_positions_at_end(rows: Array, key_lengths: Array, *, first: int) -> Array:
     """Row i is at key i + first, counted from the end of each batch item's real keys: [n] and [b …] to [b … n].
 

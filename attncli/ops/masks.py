@@ -19,14 +19,14 @@ UNLIMITED = float("inf")
 
 def mask_key_bounds(table: Array, query_rows: Array, key_positions: Array) -> KeyBounds:
     """Key bounds of a block of queries, from their part of the table."""
-    return _bounds_of_table(mask_(table, query_rows, key_positions))
+    return bounds_of_table(mask_(table, query_rows, key_positions))
 
 
 def mask_by_hand(
     write: ArithmeticWriter, table: Array, query_rows: Array, key_positions: Array, result: Any
 ) -> list[str]:
     """The value of the mask for one query and one key."""
-    return [f"the mask of ({write.query}, {write.key}) is {int(result)}: {_verdict(result)}"]
+    return [f"the mask of ({write.query}, {write.key}) is {int(result)}: {verdict(result)}"]
 
 
 @mask(
@@ -70,14 +70,14 @@ def mask_(table: Array, query_rows: Array, key_positions: Array) -> Array:
 
 def bias_key_bounds(table: Array, query_rows: Array, key_positions: Array) -> KeyBounds:
     """Key bounds of a block of queries, from their part of the table."""
-    return _bounds_of_table(bias(table, query_rows, key_positions))
+    return bounds_of_table(bias(table, query_rows, key_positions))
 
 
 def bias_by_hand(
     write: ArithmeticWriter, table: Array, query_rows: Array, key_positions: Array, result: Any
 ) -> list[str]:
     """The value of the bias for one query and one key."""
-    return [f"the bias of ({write.query}, {write.key}) is {'a number' if result else '−∞'}: {_verdict(result)}"]
+    return [f"the bias of ({write.query}, {write.key}) is {'a number' if result else '−∞'}: {verdict(result)}"]
 
 
 @mask(
@@ -116,7 +116,8 @@ def bias(table: Array, query_rows: Array, key_positions: Array) -> Array:
     array([[ True, False],
            [ True,  True]])
     """
-    return table_cells(table, query_rows, key_positions, fill=-np.inf) > -np.inf
+    visible: Array = table_cells(table, query_rows, key_positions, fill=-np.inf) != -np.inf
+    return visible
 
 
 def causal_key_bounds(query_positions: Array, key_positions: Array) -> KeyBounds:
@@ -127,7 +128,7 @@ def causal_key_bounds(query_positions: Array, key_positions: Array) -> KeyBounds
 def causal_by_hand(write: ArithmeticWriter, query_positions: Array, key_positions: Array, result: Any) -> list[str]:
     """The comparison of the index of one key with the position of one query."""
     sign = "≤" if result else ">"
-    return [f"key {key_positions} {sign} position {query_positions} of {write.query}: {_verdict(result)}"]
+    return [f"key {key_positions} {sign} position {query_positions} of {write.query}: {verdict(result)}"]
 
 
 @mask(
@@ -178,7 +179,7 @@ def window_by_hand(
     """The window of one query, and the index of one key."""
     first = "−∞" if left == UNLIMITED else write(query_positions - left)
     last = "∞" if right == UNLIMITED else write(query_positions + right)
-    return [f"the window of {write.query} goes from {first} to {last}; key {key_positions}: {_verdict(result)}"]
+    return [f"the window of {write.query} goes from {first} to {last}; key {key_positions}: {verdict(result)}"]
 
 
 @mask(
@@ -223,54 +224,6 @@ def window(query_positions: Array, key_positions: Array, *, left: Side, right: S
     return visible & (key_positions <= position + right)
 
 
-def key_lengths_key_bounds(key_positions: Array, key_lengths: Array) -> KeyBounds:
-    """Keys up to the longest item are visible to some query, keys up to the shortest one to all."""
-    return KeyBounds(any_visible=(0, key_lengths.max()), all_visible=(0, key_lengths.min()))
-
-
-def key_lengths_by_hand(write: ArithmeticWriter, key_positions: Array, key_lengths: Array, result: Any) -> list[str]:
-    """The comparison of the index of one key with the number of real keys."""
-    sign = "<" if result else "≥"
-    return [f"key {key_positions} {sign} {key_lengths} real keys: {_verdict(result)}"]
-
-
-@mask(
-    formula="visible where j < length",
-    shapes="key_positions[m], key_lengths[b] -> [b n m]",
-    source="ONNX operator Attention, opset 25, nonpad_kv_seqlen",
-    example={
-        "key_positions": [0, 1, 2],
-        "key_lengths": [1, 3],
-        "gives": [[[True, False, False]], [[True, True, True]]],
-    },
-    key_bounds=key_lengths_key_bounds,
-    by_hand=key_lengths_by_hand,
-    sign=MaskSign("░", "padding", precedence=1),
-)
-def key_lengths(key_positions: Array, key_lengths: Array) -> Array:
-    """Keys beyond the length of their batch item are padding.
-
-    Parameters
-    ----------
-    key_positions : array [m]
-        The index of each key.
-    key_lengths : array [b] or [b h]
-        How many keys of each batch item are real.
-
-    Returns
-    -------
-    array of bool [b 1 m] or [b h 1 m]
-
-    Examples
-    --------
-    >>> key_lengths(np.arange(3), np.array([1, 3]))
-    array([[[ True, False, False]],
-    <BLANKLINE>
-           [[ True,  True,  True]]])
-    """
-    return key_positions < key_lengths[..., None, None]
-
-
 @structural(is_boolean=True)
 def and_masks(**rules: Array) -> Array:
     """True where every rule is; the rules [… n m] broadcast.
@@ -303,7 +256,7 @@ def apply_mask(scores: Array, visible: Array) -> Array:
     return np.where(visible, scores, -np.inf).astype(scores.dtype, copy=False)
 
 
-def _bounds_of_table(visible: Array) -> KeyBounds:
+def bounds_of_table(visible: Array) -> KeyBounds:
     """The keys from the first visible one to the last, and from the first on those that are visible to every query."""
     leading = tuple(range(visible.ndim - 1))
     any_visible = np.flatnonzero(visible.any(axis=leading))
@@ -315,6 +268,6 @@ def _bounds_of_table(visible: Array) -> KeyBounds:
     return KeyBounds((first, end), (first, first + int(gaps[0]) if gaps.size else end))
 
 
-def _verdict(visible: Any) -> str:
+def verdict(visible: Any) -> str:
     """The end of the line on a cell."""
     return "visible" if visible else "hidden"

@@ -252,9 +252,12 @@ def topk(scores: Array, *, k: Annotated[int, Range(least=1)], tap: Tap = no_tap)
 
 
 def _equal(scores: Array, running_max: Array, *, out: Array | None = None) -> Array:
-    """1 where a score is the largest, which is never −∞; 0 elsewhere."""
-    equal: Array = np.equal(scores, running_max, out=out)
-    return equal.astype(scores.dtype, copy=False)
+    """1 where a score is the largest, which is never −∞; 0 elsewhere; NaN in a row that has one."""
+    equal: Array = np.equal(scores, running_max, out=out).astype(scores.dtype, copy=False)
+    is_nan = np.isnan(running_max)
+    if is_nan.any():
+        np.copyto(equal, np.nan, where=is_nan)
+    return equal
 
 
 def hardmax_by_hand(write: ArithmeticWriter, scores: Array, result: Any) -> list[str]:

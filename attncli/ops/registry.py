@@ -21,7 +21,7 @@ ARGUMENTS: Mapping[str, frozenset[str]] = {
     "normalize": frozenset({"scores"}),
     "context": frozenset({"weights", "value", "query"}),
     "position": frozenset({"x", "positions", "features", "query", "query_positions", "key_positions", "heads"}),
-    "mask": frozenset({"table", "query_rows", "query_positions", "key_positions", "key_lengths"}),
+    "mask": frozenset({"table", "query_rows", "query_positions", "key_positions", "key_lengths", "key_mask"}),
     "qk_norm": frozenset({"x"}),
     "generator": frozenset({"stream", "shape"}),
 }

@@ -9,13 +9,14 @@ from attncli.problem import random_fill
 from attncli.problem.convert.arrays import LabelledArray
 from attncli.problem.convert.fields import to_field, to_unicode_labels
 from attncli.problem.layout import layout_of
+from attncli.problem.origins import ArrayOrigin
 from attncli.problem.spec import DEFAULTS, FIELDS, ProblemSpec
 from attncli.problem.validate.inputs import check_inputs
 from attncli.problem.validate.labels import check_labels
 from attncli.problem.validate.lengths import bind_lengths
 from attncli.problem.validate.masks import check_masks
 from attncli.problem.validate.operators import check_operators
-from attncli.problem.weights import transpose_weights
+from attncli.problem.weights import has_weights, transpose_weights
 
 # The arrays whose rows the labels of a field name; the labels of the first that has some are used.
 LABELLED_ARRAYS = {"tokens": ("embeddings", "key"), "query_tokens": ("query_embeddings", "query")}
@@ -45,7 +46,13 @@ def build(values: Mapping[str, Any]) -> ProblemSpec:
     _embed_sentence(converted)
     if converted.get("weight_layout") == "out_in":
         converted = transpose_weights(converted)
-    return _check({**DEFAULTS, **random_fill.fill(converted)})
+    filled = random_fill.fill(converted)
+    unread = dict(filled.unread)
+    if "weight_layout" in converted and not has_weights(filled.values):
+        unread["weight_layout"] = "there is no weight matrix"
+    read = {name: value for name, value in values.items() if isinstance(value, LabelledArray)}
+    origins = {name: array.origin for name, array in read.items() if array.origin is not None}
+    return _check({**DEFAULTS, **filled.values}, origins, unread)
 
 
 def check_name(name: str, where: str | None = None) -> None:
@@ -91,12 +98,13 @@ def _embed_sentence(values: dict[str, Any]) -> None:
     values.setdefault("tokens", tokens)
 
 
-def _check(values: Mapping[str, Any]) -> ProblemSpec:
+def _check(values: Mapping[str, Any], origins: Mapping[str, ArrayOrigin], unread: Mapping[str, str]) -> ProblemSpec:
     """The problem of converted values; raises AttnError where they contradict each other."""
     check_inputs(values)
     layout = layout_of(values)
     lengths = bind_lengths(values, layout)
-    spec = ProblemSpec(**values, layout=layout, lengths={letter: length.size for letter, length in lengths.items()})
+    sizes = {letter: length.size for letter, length in lengths.items()}
+    spec = ProblemSpec(**values, layout=layout, lengths=sizes, origins=origins, unread=unread)
     check_labels(spec)
     check_operators(spec, lengths)
     check_masks(spec, lengths)

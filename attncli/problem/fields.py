@@ -21,6 +21,7 @@ ValueKind = Literal[
     "matrix",
     "vector",
     "boolean_matrix",
+    "booleans",
     "counts",
     "window",
     "labels",

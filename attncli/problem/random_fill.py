@@ -1,6 +1,7 @@
 """Random fill: arrays that generators make, in a fixed order, in the shapes that the other arrays imply."""
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any
 
 from attncli.base.axes import Letters
@@ -10,6 +11,7 @@ from attncli.ops import look_up
 from attncli.ops.initializers import Stream, stream
 from attncli.ops.records import Operator
 from attncli.problem.convert.operators import PendingRandom
+from attncli.problem.fields import RANDOM
 from attncli.problem.spec import FIELDS, OPERATOR_FIELDS
 
 # The arrays that may be drawn, in the order in which the stream is used: that of the fields. Then come the array
@@ -32,14 +34,23 @@ _SIZE_FIELDS = {"m": "token_count", "n": "token_count", "d": "d_k", "c": "d_k", 
 _LABEL_FIELDS = {"m": "tokens", "n": "query_tokens"}
 
 
-def fill(values: Mapping[str, Any]) -> dict[str, Any]:
-    """The values of a problem with every pending array made, and those that `init` makes because they are missing.
+@dataclass(frozen=True)
+class RandomFill:
+    """The values of a problem with every array made, and why nothing has read a key, for each that nothing has read."""
+
+    values: dict[str, Any]
+    unread: Mapping[str, str]
+
+
+def fill(values: Mapping[str, Any]) -> RandomFill:
+    """Make every pending array of a problem, and those that `init` makes because they are missing.
 
     Weights, given and made, are in_out; the stream is used in the shapes of `weight_layout`. Raises AttnError where
     there is no seed to draw from, or a size is missing.
     """
     pending = {name: value.generator for name, value in values.items() if isinstance(value, PendingRandom)}
-    pending |= {name: generator for name, generator in _missing(values).items() if name not in pending}
+    missing = _missing(values)
+    pending |= {name: generator for name, generator in missing.items() if name not in pending}
     filled = {name: value for name, value in values.items() if not isinstance(value, PendingRandom)}
     filler = _Filler(filled)
     if pending:
@@ -49,7 +60,10 @@ def fill(values: Mapping[str, Any]) -> dict[str, Any]:
     for name in OPERATOR_FIELDS:
         if isinstance(filled.get(name), Operator):
             filled[name] = filler.fill_parameters(name, filled[name])
-    return filled
+    read = filler.read | ({"init"} if missing else set())
+    reason = "no array is made that needs it" if filler.has_made_arrays else "no array is drawn"
+    keys = (name for name, field in FIELDS.items() if field.panel == RANDOM and values.get(name) is not None)
+    return RandomFill(filled, {name: reason for name in keys if name not in read})
 
 
 def _missing(values: Mapping[str, Any]) -> dict[str, Operator]:
@@ -74,6 +88,8 @@ class _Filler:
     def __init__(self, filled: dict[str, Any]) -> None:
         self.filled = filled
         self.is_out_in = filled.get("weight_layout") == "out_in"
+        self.read: set[str] = set()  # the keys on random numbers that have been read
+        self.has_made_arrays = False
         self._stream: Stream = None
 
     def make(self, name: str, generator: Operator, letters: Letters) -> Array:
@@ -99,9 +115,11 @@ class _Filler:
                 message = f"{name} is drawn at random and there is no seed"
                 raise AttnError(message, where="seed", hint="give one, such as 42")
             try:
+                self.read |= {"generator", "seed"}
                 self._stream = stream(self.filled.get("generator", "pcg64"), self.filled["seed"])
             except ValueError as error:  # seeds of the legacy stream have 32 bits
                 raise AttnError(str(error), where="seed") from None
+        self.has_made_arrays = True
         is_transposed = is_weight and self.is_out_in
         stored_shape = shape[::-1] if is_transposed else shape
         try:
@@ -168,5 +186,9 @@ class _Filler:
 
     def _size_of_field(self, letter: str) -> int | None:
         """The length of an axis by a field such as `dim`; None where it is not given."""
-        size = self.filled.get(_SIZE_FIELDS.get(letter, "dim"))
-        return None if size is None else int(size)
+        name = _SIZE_FIELDS.get(letter, "dim")
+        size = self.filled.get(name)
+        if size is None:
+            return None
+        self.read.add(name)
+        return int(size)

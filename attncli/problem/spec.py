@@ -24,6 +24,7 @@ from attncli.problem.fields import (
 )
 from attncli.problem.labels import find_label, numbered_labels
 from attncli.problem.layout import Layout
+from attncli.problem.origins import ArrayOrigin
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -166,6 +167,15 @@ class ProblemSpec:
         decides_dtype=False,
         is_mask=True,
     )
+    key_mask: Array | None = problem_field(
+        "booleans",
+        MASKS,
+        "1 for a real key, 0 for padding, as tokenizers give it",
+        letters="b m",
+        axis_counts=(1, 2),
+        decides_dtype=False,
+        is_mask=True,
+    )
     align: str = problem_field(
         "word",
         MASKS,
@@ -203,6 +213,17 @@ class ProblemSpec:
     layout: Layout = field(repr=False)
     # The length of each axis letter, as one head has it.
     lengths: Mapping[str, int] = field(repr=False)
+    # Why nothing reads a key, for each key that was given and that nothing reads.
+    unread: Mapping[str, str] = field(repr=False)
+    # Where each array was given, by the name of its field; not those of Python.
+    origins: Mapping[str, ArrayOrigin] = field(repr=False)
+
+    def origin_of(self, name: str) -> ArrayOrigin | None:
+        """Where the array of a field was given, embeddings that stand in a vocabulary with it; None in Python."""
+        if name == "embeddings" and self.vocabulary is not None:
+            vocabulary = self.origins.get("vocabulary")
+            return None if vocabulary is None else ArrayOrigin(vocabulary.name)
+        return self.origins.get(name)
 
     @property
     def precision(self) -> Precision:

@@ -18,6 +18,15 @@ def transpose_weights(values: Mapping[str, Any]) -> dict[str, Any]:
     return transposed
 
 
+def has_weights(values: Mapping[str, Any]) -> bool:
+    """Whether the values of a problem, or the parameters of its operators, have any weight matrix."""
+    operators = [value for value in values.values() if isinstance(value, Operator)]
+    parameters = (operator.record.parameter(name) for operator in operators for name in operator.arrays)
+    return any(parameter.is_weight for parameter in parameters) or any(
+        FIELDS[name].is_weight for name, value in values.items() if value is not None
+    )
+
+
 def stored_values(spec: ProblemSpec) -> dict[str, Any]:
     """The values of a problem by the names of its fields, with weights stored as `weight_layout` says."""
     values = {name: getattr(spec, name) for name in FIELDS}

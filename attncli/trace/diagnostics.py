@@ -1,21 +1,67 @@
-"""Diagnostics: warnings on a step whose numbers overflowed, and on queries that attend to nothing."""
+"""Diagnostics: warnings on numbers that are not finite, and on queries that attend to nothing."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
+from math import isfinite
+from typing import NamedTuple
 
 from attncli.base.axes import AXIS_NOUNS, Letters
 from attncli.base.lazy_numpy import Array, np
+from attncli.trace.steps import Trace
 
 MAX_NAMES = 5  # queries, and batch items or heads, that a warning names
 
 
-def overflow_warning(name: str, stage: str, arguments: Mapping[str, Array], value: Array) -> tuple[str, ...]:
-    """A warning where numbers that are not finite came from numbers that are; −∞ in scores means a hidden key."""
-    if stage == "mask" or value.dtype.kind != "f" or _is_expected(value, "scores" in arguments).all():
-        return ()
-    for argument, x in arguments.items():
-        if x.dtype.kind == "f" and not _is_expected(x, argument == "scores").all():
-            return ()
-    return (f"{name} has numbers that are not finite: the arithmetic overflowed, or divided by 0",)
+class Cell(NamedTuple):
+    """A cell of the value of a step."""
+
+    name: str
+    at: tuple[int, ...]
+
+
+class GivenValue(NamedTuple):
+    """A number of an input as it was given, and the file and line where."""
+
+    number: float
+    place: str = ""
+
+
+def nonfinite_warning(trace: Trace, cell: Cell, cause: Cell | None = None, given: GivenValue | None = None) -> str:
+    """A warning on a number that is not finite: its cell, the cell that it came from, and where that was given.
+
+    `given` is the number of an input; without it the cause is a cell that a step has made of finite numbers.
+    """
+    number = _number(trace, cell)
+    text = f"{_cell_text(trace, cell)} is {number}"
+    if cause is None:
+        return text
+    if given is None:
+        where = "" if cause == cell else f" from {_cell_text(trace, cause)}, where"
+        return f"{text}:{where} the arithmetic overflowed, or divided by 0"
+    if cause != cell:
+        text += f": from {_cell_text(trace, cause)}"
+        if _number(trace, cause) != number:
+            text += f", which is {_number(trace, cause)}"
+    if isfinite(given.number):
+        text += f", given as {given.number:g}, too large for {trace.precision.name}"
+    return f"{text} ({given.place})" if given.place else text
+
+
+def _number(trace: Trace, cell: Cell) -> str:
+    """The number in a cell, as text."""
+    return f"{trace[cell.name].value[cell.at]:g}"
+
+
+def _cell_text(trace: Trace, cell: Cell) -> str:
+    """A cell by the labels of its axes: `weights[head 1, sat, mat]`."""
+    step = trace[cell.name]
+    labels = [_label_at(trace.labels_of(step, axis - len(cell.at)), at) for axis, at in enumerate(cell.at)]
+    return f"{cell.name}[{', '.join(labels)}]" if labels else cell.name
+
+
+def _label_at(labels: Sequence[str], at: int) -> str:
+    """The label of an entry; of several equal ones with its number, as options take it: `the#2`."""
+    label = labels[at]
+    return f"{label}#{labels[: at + 1].count(label)}" if labels.count(label) > 1 else label
 
 
 def empty_rows_warning(empty: Array, axes: Letters, labels: Sequence[str]) -> tuple[str, ...]:
@@ -26,12 +72,6 @@ def empty_rows_warning(empty: Array, axes: Letters, labels: Sequence[str]) -> tu
     if not empty.any():
         return ()
     return (f"nothing is attended by {'; '.join(_name_rows(empty, axes, labels))}: weights 0, output 0",)
-
-
-def _is_expected(x: Array, allows_hidden: bool) -> Array:
-    """Where numbers are finite, or −∞ and allowed to be."""
-    finite: Array = np.isfinite(x)
-    return finite | np.isneginf(x) if allows_hidden else finite
 
 
 def _name_rows(empty: Array, axes: Letters, labels: Sequence[str]) -> Iterator[str]:

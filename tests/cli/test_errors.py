@@ -1,17 +1,10 @@
 """Errors on the command line: one line on standard error, nothing on standard output, exit status 2."""
 
-import os
-import signal
-import subprocess
-import sys
-import time
 from pathlib import Path
 
 import pytest
 
 from tests.cli.running import Run
-
-SLOW = pytest.mark.slow
 
 WRONG = {
     "an unknown command": ("comput", "No such command 'comput'. Did you mean 'compute'?; attn --help lists"),
@@ -33,6 +26,18 @@ WRONG = {
     "a parameter out of range": ("compute t.yaml --score gaussian:sigma=0", "sigma: 0 is out of range; expected > 0"),
     "a parameter that is missing": ("compute t.yaml --normalize topk", "--normalize: topk needs k; for example"),
     "an unknown format": ("compute t.yaml --format xml", "--format: unknown format 'xml'; expected one of table, json"),
+    "an option twice": ("compute t.yaml --heads 1 --heads 3", "--heads: is given twice: '1', '3'; give it once"),
+    "an option twice, by two names": ("compute t.yaml -o a.csv --output b.csv", "--output: is given twice: 'a.csv', "),
+    "a number twice": ("compute t.yaml --precision 2 --precision 3", "--precision: is given twice: '2', '3'"),
+    "a flag and its contrary": ("compute t.yaml --causal --no-causal", "--causal and --no-causal contradict each"),
+    "no name among names": ("compute t.yaml --select scores,", "--select: a name is empty in 'scores,'; expected"),
+    "a selection of nothing": ("compute t.yaml --select=", "--select: a name is empty in ''; expected names between"),
+    "a file without a name": ("compute t.yaml -o ", "--output: the name is empty; name a file, or - for standard"),
+    "a folder without a name": ("generate t.yaml -o ", "--output: the name is empty"),
+    "a copy without a name": ("demo --save=", "--save: the name is empty; name a file, or - for standard output"),
+    "a list and a copy": ("demo --list --save x.yaml", "--list and --save contradict each other; leave out one"),
+    "a folder for an output": ("compute t.yaml -o full", "--output full: is a folder; name a file in it"),
+    "a folder with a suffix": ("compute t.yaml -o d.yaml", "d.yaml: is a folder; name a file in it"),
     "two formats": ("compute t.yaml --json --format csv", "--json and --format csv contradict each other"),
     "an unknown result": ("compute t.yaml --select weigths", "unknown result 'weigths'; did you mean 'weights'?"),
     "an unknown suffix": ("compute t.yaml -o x.png", "--output x.png: the suffix '.png' names no format"),
@@ -86,72 +91,3 @@ def test_an_error_leaves_the_old_output_file(run: Run, tutorial: str, tmp_path: 
     assert run("compute", tutorial, "--score", "nope", "-o", "old.csv").returncode == 2
     assert (tmp_path / "old.csv").read_text() == before
     assert sorted(path.name for path in tmp_path.iterdir()) == ["old.csv", "t.yaml"]
-
-
-@SLOW
-@pytest.mark.skipif(not Path("/dev/full").exists(), reason="there is no /dev/full here")
-@pytest.mark.parametrize("words", ["compute t.yaml", "compute t.yaml --json", "--help", "list"])
-def test_a_full_disk_is_an_error(words: str, tutorial: str, tmp_path: Path) -> None:
-    with Path("/dev/full").open("w") as full:
-        ran = subprocess.run(
-            [sys.executable, "-m", "attncli", *words.split()],
-            cwd=tmp_path, stdout=full, stderr=subprocess.PIPE, text=True, check=False,
-        )  # fmt: skip
-    assert ran.returncode == 2
-    assert ran.stderr == "attn: standard output: can't be written (No space left on device)\n"
-
-
-def test_a_closed_standard_output_is_an_error(tutorial: str, tmp_path: Path) -> None:
-    command = f"{sys.executable} -m attncli compute {tutorial} >&-"
-    ran = subprocess.run(["sh", "-c", command], cwd=tmp_path, capture_output=True, text=True, check=False)
-    assert (ran.returncode, ran.stderr) == (2, "attn: standard output: is closed\n")
-
-
-@SLOW
-def test_a_closed_standard_input_is_an_error(tmp_path: Path) -> None:
-    command = f"{sys.executable} -m attncli compute - <&-"
-    ran = subprocess.run(["sh", "-c", command], cwd=tmp_path, capture_output=True, text=True, check=False)
-    assert ran.returncode == 2
-    assert ran.stderr.startswith("attn: standard input: is closed")
-    assert ran.stderr.count("\n") == 1
-
-
-@SLOW
-def test_a_closed_pipe_ends_the_program_without_an_error(run: Run, tmp_path: Path) -> None:
-    assert run("generate", "--seed", "1", "--token-count", "300", "--dim", "2", "-o", "big.yaml").returncode == 0
-    command = f"{sys.executable} -m attncli compute big.yaml --json | head -n 1"
-    ran = subprocess.run(
-        ["bash", "-o", "pipefail", "-c", command], cwd=tmp_path, capture_output=True, text=True, check=False
-    )
-    assert (ran.returncode, ran.stdout, ran.stderr) == (0, "{\n", "")
-
-
-def test_control_c_ends_with_130(tmp_path: Path) -> None:
-    process = subprocess.Popen(
-        [sys.executable, "-m", "attncli", "compute", "-"],
-        cwd=tmp_path, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
-    )  # fmt: skip
-    wait_until_it_reads(process.pid)
-    process.send_signal(signal.SIGINT)
-    out, err = process.communicate(timeout=10)
-    assert process.returncode == 130
-    assert out == ""
-    assert "Traceback" not in err
-
-
-def test_control_c_while_the_program_loads_ends_with_130(tmp_path: Path) -> None:
-    (tmp_path / "typer.py").write_text("raise KeyboardInterrupt")  # as if interrupted while it is imported
-    ran = subprocess.run(
-        [sys.executable, "-m", "attncli", "--version"],
-        env=os.environ | {"PYTHONPATH": str(tmp_path)}, capture_output=True, text=True, check=False,
-    )  # fmt: skip
-    assert (ran.returncode, ran.stdout, ran.stderr) == (130, "", "")
-
-
-def wait_until_it_reads(process: int) -> None:
-    """Until the process sleeps in a read of its standard input; where /proc does not say, a second."""
-    system_call = Path(f"/proc/{process}/syscall")
-    for _ in range(100):
-        time.sleep(0.05)
-        if os.access(system_call, os.R_OK) and system_call.read_text().startswith("0 0x0 "):
-            return

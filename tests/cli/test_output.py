@@ -69,7 +69,7 @@ def test_infinity_is_a_string_in_json(run: Run) -> None:
               "--normalize", "none", "--json")  # fmt: skip
     result = strict(ran.stdout)
     assert result["scores"] == [["Infinity", "-Infinity", 0.0]]
-    assert ran.stderr.startswith("attn: warning: scores has numbers that are not finite")
+    assert ran.stderr.startswith("attn: warning: scores[query_1, key_1] is inf: the arithmetic overflowed")
     assert "RuntimeWarning" not in ran.stderr
 
 

@@ -78,6 +78,7 @@ MASKS = {
     "causal": st.just(True),
     "window": st.sampled_from([(1, 0), (0, 2), (2, -1)]),
     "key_lengths": st.lists(st.integers(0, 7), min_size=3, max_size=3),
+    "key_mask": st.integers(0, 99).map(lambda seed: np.random.default_rng(seed).random((3, 7)) < 0.5),
     "mask": st.integers(0, 99).map(lambda seed: np.random.default_rng(seed).random((6, 5, 7)) < 0.6),
     "bias": st.sampled_from([normal(3, 1, 5, 7), np.where(normal(5, 7) > 0, -np.inf, 0.5)]),
 }

@@ -65,6 +65,7 @@ past_key: [[5, 6]]
 past_value: [[3]]
 sink: 0.5
 key_lengths: 3
+key_mask: [1, 1, 1]
 heads: 1
 kv_heads: 1
 """

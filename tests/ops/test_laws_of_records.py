@@ -320,7 +320,27 @@ def test_a_row_of_masked_keys_has_weights_0(record: OperatorRecord) -> None:
     assert not record.function(np.full((2, 5), -np.inf), **parameters_off_default(record)).any()
 
 
+@of_kind("normalize")
+def test_a_score_of_nan_is_no_weight_of_a_number(record: OperatorRecord) -> None:
+    scores = random_numbers(("n", "m"))
+    scores[1, 2] = np.nan
+    with np.errstate(all="ignore"):
+        weights = record.function(scores, **parameters_off_default(record))
+    assert np.isnan(weights[1, 2])
+    assert np.isfinite(np.delete(weights, 1, axis=0)).all()
+
+
 # Contexts
+
+
+@of_kind("context")
+def test_a_weight_of_nan_gives_no_number(record: OperatorRecord) -> None:
+    given = arguments(record)
+    given["weights"][1, 0] = np.nan
+    with np.errstate(invalid="ignore"):
+        context = record.function(**given, **parameters_off_default(record))
+    assert np.isnan(context[1]).all()
+    assert np.isfinite(np.delete(context, 1, axis=0)).all()
 
 
 @with_field("is_weighted_sum")
@@ -385,7 +405,7 @@ def test_a_mask_of_a_block_is_the_block_of_the_mask(record: OperatorRecord) -> N
     assert whole.dtype == bool
     rows, columns = slice(1, 4), slice(2, 6)
     part = {name: value[rows] if name.startswith("query_") else value for name, value in given.items()}
-    part["key_positions"] = given["key_positions"][columns]
+    part |= {name: given[name][..., columns] for name in ("key_positions", "key_mask") if name in given}
     found = record.function(**part, **parameters)
     queries = rows if any(name.startswith("query_") for name in given) else slice(None)
     np.testing.assert_array_equal(found, whole[..., queries, columns])

@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 
 from attncli.ops import operators
-from attncli.ops.masks import and_masks, apply_mask, bias, causal, key_lengths, mask_, window
+from attncli.ops.masks import and_masks, apply_mask, bias, causal, mask_, window
+from attncli.ops.padding_masks import key_lengths, key_mask
 from attncli.ops.tables import table_cells
 
 N, M = 5, 7
@@ -15,7 +16,7 @@ INFINITE = math.inf
 
 
 def test_every_mask_is_tested_here() -> None:
-    assert set(operators("mask")) == {"mask", "bias", "causal", "window", "key_lengths"}
+    assert set(operators("mask")) == {"mask", "bias", "causal", "window", "key_lengths", "key_mask"}
 
 
 @pytest.mark.parametrize("first", [-2, 0, 3])
@@ -48,6 +49,13 @@ def test_keys_beyond_their_items_length_are_padding(axes: tuple[int, ...]) -> No
     visible = key_lengths(KEYS, lengths)
     assert visible.shape == (*axes, 1, M)
     assert visible.sum(axis=-1).ravel().tolist() == lengths.ravel().tolist()
+
+
+@pytest.mark.parametrize("axes", [(), (2,), (2, 1)])
+def test_keys_whose_mask_is_0_are_padding_for_every_query(axes: tuple[int, ...]) -> None:
+    mask = np.random.default_rng(1).random((*axes, M)) < 0.5
+    assert key_mask(mask).shape == (*axes, 1, M)
+    np.testing.assert_array_equal(key_mask(mask).squeeze(axis=-2), mask)
 
 
 def test_a_mask_is_indexed_by_rows_and_keys() -> None:

@@ -19,7 +19,7 @@ STAGES = [record for record in EVERY if record.kind != "generator"]
 staged = pytest.mark.parametrize("record", STAGES, ids=lambda record: record.name)
 
 
-INDICES = {"query_positions", "key_positions", "query_rows", "positions", "key_lengths"}
+INDICES = {"query_positions", "key_positions", "query_rows", "positions", "key_lengths", "key_mask"}
 
 
 def example(record: OperatorRecord) -> dict[str, Any]:

@@ -49,6 +49,7 @@ ARGUMENTS: Mapping[str, Callable[[Letters, int], Any]] = {
     "query_positions": lambda letters, seed: np.sort(np.random.default_rng(seed).integers(-2, 9, length("n"))),
     "key_positions": lambda letters, seed: np.arange(length("m")),
     "key_lengths": lambda letters, seed: np.random.default_rng(seed).integers(0, 8, length("b")),
+    "key_mask": lambda letters, seed: random_numbers(letters, seed) > -0.5,
     "features": lambda letters, seed: length("x"),
     "heads": lambda letters, seed: length("h"),
     "stream": lambda letters, seed: np.random.default_rng(seed),

@@ -86,7 +86,7 @@ def test_causal_is_aligned_with_the_first_key_as_is_causal_is() -> None:
     n=st.integers(1, 6),
     m=st.integers(1, 6),
     d=st.integers(1, 4),
-    masked=st.sampled_from(["nothing", "padding", "causal", "mask"]),
+    masked=st.sampled_from(["nothing", "padding", "key mask", "causal", "mask"]),
     seed=st.integers(0, 2**32 - 1),
 )
 def test_results_are_those_of_multihead_attention(
@@ -105,6 +105,11 @@ def test_results_are_those_of_multihead_attention(
     if masked == "padding":
         theirs["key_padding_mask"] = torch.arange(m)[None] >= lengths[:, None]
         ours["key_lengths"] = lengths.numpy()
+    elif masked == "key mask":
+        padding = torch.rand(batch, m) < 0.3
+        padding[:, 0] = False
+        theirs["key_padding_mask"] = padding
+        ours["key_mask"] = ~padding.numpy()
     elif masked == "causal":
         theirs["attn_mask"] = ~torch.ones(n, m, dtype=torch.bool).tril()  # true drops, here
         ours["causal"] = True

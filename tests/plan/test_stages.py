@@ -49,13 +49,77 @@ def test_a_key_is_visible_where_every_mask_shows_it() -> None:
     assert together == [[0], [0], [0, 2], [2, 3], [2]]
 
 
-def test_missing_columns_of_a_mask_are_masked_with_a_warning_for_one_column() -> None:
+def test_missing_columns_of_a_mask_are_masked_with_a_warning() -> None:
     result = attention(QUERY, KEY, mask=np.ones((N, 3), dtype=bool), select=("visible",))
     assert result.visible.sum(axis=-1).tolist() == [3] * N
-    assert result.trace.notes == []
+    assert result.trace.notes == ["mask has 3 columns for 7 keys: the others are hidden"]
+    assert attention(QUERY, KEY, mask=np.ones((1, M))).trace.notes == []
     result = attention(QUERY, KEY, bias=np.zeros((N, 1)), select=("weights",))
     assert result.weights.tolist() == [[1, *[0] * (M - 1)]] * N
     assert result.trace.notes == ["bias has one column for 7 keys: the others are hidden"]
+
+
+PAIRS = {"query": normal(2, 2, D), "key": normal(2, 3, D)}  # as many batch items as queries
+
+
+def notes(shape: tuple[int, ...], name: str = "mask", **keys: Any) -> list[str]:
+    """The warnings on a table of that shape that hides nothing."""
+    table = np.ones(shape) if name == "mask" else np.zeros(shape)
+    return list(computed(**{**PAIRS, name: table, **keys}).trace.notes)
+
+
+@pytest.mark.parametrize("name", ["mask", "bias"])
+def test_a_mask_whose_rows_may_be_batch_items_or_queries_is_read_as_queries_with_a_warning(name: str) -> None:
+    warning = f"{name} is read as [queries, keys]; for padding in the shape [batch, keys] give key_mask"
+    assert notes((2, 3), name) == [warning]
+    assert notes((1, 3), name) == notes((2, 2, 3), name) == notes((3,), name) == []
+    assert notes((2, 3), name, query=PAIRS["query"][:1], key=PAIRS["key"][:1]) == []
+
+
+def test_a_mask_whose_first_axis_may_be_batch_items_or_heads_is_read_as_heads_with_a_warning() -> None:
+    warning = "mask is read as [heads, queries, keys]; [batch, queries, keys] is written [batch, 1, queries, keys]"
+    assert notes((2, 2, 3), heads=2) == [warning]
+    assert notes((2, 1, 2, 3), heads=2) == notes((1, 2, 3), heads=2) == []
+
+
+RIGHT, LEFT, HOLES = [1, 1, 1, 0, 0, 0, 0], [0, 0, 0, 0, 1, 1, 1], [1, 0, 1, 0, 0, 1, 0]
+
+
+@pytest.mark.parametrize(
+    ("key_mask", "keys", "expected"),
+    [
+        (RIGHT, {}, [[0, 1, 2]] * N),
+        ([LEFT], {}, [[4, 5, 6]] * N),
+        (RIGHT, {"causal": True}, [[0], [0, 1], [0, 1, 2], [0, 1, 2], [0, 1, 2]]),
+        (RIGHT, {"causal": True, "align": "bottom_right"}, [[], [], [0], [0, 1], [0, 1, 2]]),
+        (LEFT, {"causal": True, "align": "bottom_right"}, [[], [], [4], [4, 5], [4, 5, 6]]),
+        (HOLES, {"window": (3, 0), "align": "bottom_right"}, [[0], [0, 2], [0, 2], [2], [2, 5]]),
+        (HOLES, {"window": (3, 0), "align": "bottom_right", "key_lengths": 5}, [[], [], [0], [0], [0, 2]]),
+        (RIGHT, {"mask": np.tri(N, M, -2)}, [[], [], [0], [0, 1], [0, 1, 2]]),
+    ],
+)
+def test_a_key_mask_hides_padding_and_queries_end_at_the_last_real_key(
+    key_mask: Any, keys: dict[str, Any], expected: list[list[int]]
+) -> None:
+    assert visible(key_mask=key_mask, **keys) == expected
+
+
+def test_a_key_mask_covers_the_cached_keys_before_the_new_ones() -> None:
+    cache = {"past_key": normal(2, D), "past_value": normal(2, 3)}
+    result = attention(QUERY, KEY, VALUE, **cache, key_mask=[0, *[1] * (M + 1)], select=("weights",))
+    assert (result.weights != 0).all(axis=0).tolist() == [False, *[True] * (M + 1)]
+
+
+def test_key_lengths_are_the_key_mask_of_as_many_keys() -> None:
+    query, key, lengths = normal(3, N, D), normal(3, M, D), [0, 4, 7]
+    mask = np.arange(M) < np.array(lengths)[:, None]
+    keys = {"causal": True, "align": "bottom_right", "position": "rope"}
+    by_mask, by_lengths = (
+        attention(query, key, key_mask=mask, **keys),
+        attention(query, key, key_lengths=lengths, **keys),
+    )
+    np.testing.assert_array_equal(by_mask.output, by_lengths.output)
+    assert by_mask.trace.notes == by_lengths.trace.notes
 
 
 def test_a_masked_key_equals_a_removed_key() -> None:

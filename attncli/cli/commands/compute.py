@@ -6,7 +6,9 @@ import typer
 
 from attncli.cli.options import MaxSize, make_inputs, read_problem_options, with_problem_options
 from attncli.cli.output import compute_and_write, write_plan
+from attncli.cli.output_file import check_is_no_input
 from attncli.cli.output_options import OutputOptions, with_output_options
+from attncli.cli.warnings import unread_keys, write_warnings
 
 
 @with_problem_options
@@ -22,8 +24,13 @@ def compute(
 ) -> None:
     """Assemble the problem of a file and of the options (`keys`), and write its result or its plan."""
     from attncli.io.assemble import assemble
+    from attncli.plan.unread import keys_unread_by_plan
 
-    spec = assemble(read_problem_options(problem, keys, make_inputs(max_size)))
+    inputs = make_inputs(max_size)
+    document = read_problem_options(problem, keys, inputs)
+    spec = assemble(document)
+    check_is_no_input(output_options.file, inputs)
+    write_warnings(unread_keys(document, keys_unread_by_plan(spec)), strict=output_options.strict)
     if output_options.plan:
         write_plan(spec, output_options)
     else:

@@ -8,6 +8,8 @@ import typer
 from attncli.base.errors import AttnError
 from attncli.cli import streams
 from attncli.cli.options import MaxSize, make_inputs
+from attncli.cli.output_file import check_is_no_input, output_file
+from attncli.cli.warnings import Strict, write_warnings
 
 if TYPE_CHECKING:
     from attncli.io.examples import Example
@@ -35,10 +37,13 @@ def demo(
         typer.Option(metavar="FILE", help="Write the example to a new file, to start from; - prints it."),
     ] = None,
     max_size: MaxSize = None,
+    strict: Strict = False,
 ) -> None:
     """Report a worked example, list all of them, or save the file of one."""
     from attncli.io import examples
 
+    if list_all and save is not None:
+        raise AttnError("--list and --save contradict each other", hint="leave out one of them")
     if list_all:
         width = max(map(len, examples.names()))
         lines = [f"{name:{width}}  {examples.load(name).title}" for name in examples.names()]
@@ -47,14 +52,18 @@ def demo(
         _save(examples.text(name), save)
     else:
         save_command = f"attn demo {name} --save {name}.yaml" if name in examples.names() else ""
-        _write_report(examples.load(name, make_inputs(max_size)), save_command)
+        inputs = make_inputs(max_size)
+        example = examples.load(name, inputs)
+        check_is_no_input(None, inputs)
+        _write_report(example, save_command, strict=strict)
 
 
-def _save(text: str, file: str) -> None:
+def _save(text: str, save: str) -> None:
     """Write the text of an example to a new file, never over one that exists."""
     from attncli.io.writers.atomic import atomic_write_file
 
-    if file == "-":
+    file = output_file(save, "--save")
+    if file is None:
         streams.write_output(text)
         return
     if Path(file).expanduser().exists():
@@ -62,11 +71,12 @@ def _save(text: str, file: str) -> None:
     atomic_write_file(file, text)
 
 
-def _write_report(example: "Example", save_command: str) -> None:
+def _write_report(example: "Example", save_command: str, *, strict: bool) -> None:
     """Write the report of an example; exit status 1 where a number is not the published one."""
     from attncli.render.reports.example import render
 
     report = _make_report(example, save_command)
+    write_warnings((note for part in report.parts for note in part.view.result.trace.notes), strict=strict)
     streams.write_output(render(report, streams.output_target()))
     if report.differs:
         raise typer.Exit(1)

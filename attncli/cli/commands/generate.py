@@ -7,6 +7,8 @@ import typer
 
 from attncli.cli import streams
 from attncli.cli.options import MaxSize, make_inputs, read_problem_options, with_problem_options
+from attncli.cli.output_file import check_is_no_input, output_file
+from attncli.cli.warnings import Strict, unread_keys, write_warnings
 
 
 @with_problem_options
@@ -25,21 +27,27 @@ def generate(
         ),
     ] = None,
     max_size: MaxSize = None,
+    strict: Strict = False,
     **keys: Any,
 ) -> None:
     """Draw what a problem lacks, and write it to standard output, a file, or a folder of files."""
     from attncli.io.assemble import assemble
+    from attncli.io.paths import path_of
     from attncli.io.writers.atomic import atomic_write_file, atomic_write_folder
+    from attncli.io.writers.in_place import is_in_place
     from attncli.io.writers.problem_text import problem_folder, problem_json, problem_yaml
 
-    complete = assemble(read_problem_options(problem, keys, make_inputs(max_size)))
-    if output is None or output == "-":
+    file = output_file(output)
+    inputs = make_inputs(max_size)
+    document = read_problem_options(problem, keys, inputs)
+    complete = assemble(document)
+    check_is_no_input(file, inputs)
+    write_warnings(unread_keys(document, complete.unread), strict=strict)
+    if file is None:
         streams.write_output(problem_yaml(complete))
-        return
-    suffix = Path(output).suffix.lower()
-    if suffix == ".json":
-        atomic_write_file(output, problem_json(complete))
-    elif suffix in (".yaml", ".yml"):
-        atomic_write_file(output, problem_yaml(complete))
+    elif Path(file).suffix.lower() == ".json":
+        atomic_write_file(file, problem_json(complete))
+    elif Path(file).suffix.lower() in (".yaml", ".yml") or is_in_place(path_of(file)):
+        atomic_write_file(file, problem_yaml(complete))
     else:
-        atomic_write_folder(output, problem_folder(complete))
+        atomic_write_folder(file, problem_folder(complete))

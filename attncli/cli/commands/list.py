@@ -6,6 +6,7 @@ import typer
 
 from attncli.base.errors import UnknownNameError
 from attncli.cli import streams
+from attncli.cli.warnings import Strict, write_warnings
 from attncli.ops import broken_packages, kinds, operators
 
 # Where the plural of a kind is not its name and an s.
@@ -27,6 +28,8 @@ def list_operators(
         str | None,
         typer.Argument(metavar="KIND", help=f"One of {', '.join(kind_of_plural())}.", autocompletion=_complete_kind),
     ] = None,
+    *,
+    strict: Strict = False,
 ) -> None:
     """Write the name and summary of every operator, or of those of one kind (its plural or its name)."""
     from attncli.render.reports.catalogue import render_list
@@ -36,5 +39,5 @@ def list_operators(
         raise UnknownNameError("kind", kind, plurals)
     titles = plurals if kind is None else {kind: plurals.get(kind, kind)}
     groups = [(title, list(operators(name).values())) for title, name in titles.items()]
-    streams.write_warnings(broken_packages())
+    write_warnings(broken_packages(), strict=strict)
     streams.write_output(render_list(groups, streams.output_target()))

@@ -1,6 +1,7 @@
 """Texts in place of arrays: nested lists, a generator, a file, an entry of a file, standard input."""
 
 import os
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +13,7 @@ from attncli.io.paths import STDIN, locate, nearest_file, path_of
 from attncli.ops.registry import is_operator, operators
 from attncli.problem.convert.arrays import LabelledArray
 from attncli.problem.convert.operators import named_masks
+from attncli.problem.origins import ArrayOrigin
 
 
 def read_text_array(text: str, path: ErrorPath, origin: Origin, *, may_be_mask: bool = False) -> Any:
@@ -41,7 +43,9 @@ def _read_file(text: str, path: ErrorPath, origin: Origin, *, may_be_mask: bool)
     name, entry = locate(text, origin.folder)
     file = origin.folder / path_of(name)
     if name == STDIN or formats.format_of_suffix(file) is not None or os.path.lexists(file):
-        return formats.read_array(origin.inputs.open(name, origin.folder), entry)
+        array = formats.read_array(origin.inputs.open(name, origin.folder), entry)
+        lines = array.origin.lines if array.origin is not None else ()
+        return replace(array, origin=ArrayOrigin("standard input" if name == STDIN else text, lines))
     nearest = nearest_file(file)
     if file.suffix and nearest is None:
         hint = f"expected {formats.expected('array')}"

@@ -91,5 +91,6 @@ TEXT_READERS: Mapping[str, Callable[[str, ErrorPath, Origin], Any]] = {
     "vocabulary": read_text_array,
     "vector": _read_vector,
     "counts": _read_vector,
+    "booleans": _read_vector,
     "window": _read_window,
 }

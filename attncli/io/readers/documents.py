@@ -1,6 +1,7 @@
 """YAML and JSON: an array in a file or in one of its entries, or the values of a problem."""
 
 from collections.abc import Container, Mapping
+from dataclasses import replace
 from typing import Any
 
 from attncli.base.errors import AttnError, UnknownNameError
@@ -79,9 +80,9 @@ def _array(value: Any, key: str, origin: Origin) -> LabelledArray:
     """Nested lists or labelled rows as an array; errors name the line."""
     path = (key,) if key else ()
     try:
-        if isinstance(value, Mapping):
-            return to_array(value, path)
-        return LabelledArray(nested_lists_to_array(value, path))
+        is_labelled = isinstance(value, Mapping)
+        array = to_array(value, path) if is_labelled else LabelledArray(nested_lists_to_array(value, path))
+        return replace(array, origin=origin.of_array(value))
     except AttnError as error:
         error.path = origin.path(*error.path, subject=error.subject)
         raise

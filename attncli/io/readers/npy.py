@@ -2,6 +2,7 @@
 
 import math
 import os
+import sys
 from typing import IO, Any
 
 from attncli.base.errors import AttnError
@@ -11,6 +12,7 @@ from attncli.io.paths import opening
 from attncli.problem.convert.arrays import LabelledArray
 
 NPY = ".npy"
+MAX_AXES = 32  # of every version of NumPy
 
 
 def read_npy(source: Input, entry: str) -> LabelledArray:
@@ -66,9 +68,10 @@ def read_header(stream: IO[bytes], where: str) -> tuple[tuple[int, ...], bool, A
 
 
 def byte_count(shape: tuple[int, ...], dtype: Any, where: str) -> int:
-    """The number of bytes of the array that a header describes."""
-    if any(length < 0 for length in shape):
-        raise AttnError("is no sound .npy file", where=where)
+    """The number of bytes of the array that a header describes; raises AttnError for a shape that no array can have."""
+    largest = math.prod(length for length in shape if length) * dtype.itemsize
+    if len(shape) > MAX_AXES or not dtype.itemsize or not all(length >= 0 for length in shape) or largest > sys.maxsize:
+        raise AttnError(f"has the shape {shape} of {dtype}, which no array can have", where=where)
     return math.prod(shape) * int(dtype.itemsize)
 
 

@@ -12,7 +12,7 @@ from attncli.base.lazy_numpy import np
 from attncli.io.inputs import Input
 from attncli.io.paths import opening
 from attncli.io.readers.entries import read_entries, read_entry
-from attncli.io.readers.npy import map_array, to_labelled
+from attncli.io.readers.npy import byte_count, map_array, to_labelled
 from attncli.problem.convert.arrays import LabelledArray
 
 INSTALL = "pip install 'attncli[safetensors]'"
@@ -61,7 +61,9 @@ class _Tensor:
         where = f"{self.source.name}#{self.name}"
         if self.dtype not in _TYPES:
             raise AttnError(f"holds numbers of type {self.dtype}", where=where, hint=f"expected {', '.join(_TYPES)}")
-        array = map_array(self.source, np.dtype(_TYPES[self.dtype]), self.shape, self.offset)
+        dtype = np.dtype(_TYPES[self.dtype])
+        byte_count(self.shape, dtype, where)
+        array = map_array(self.source, dtype, self.shape, self.offset)
         if self.dtype == "BF16":
             self.source.limit.check(4 * array.size, where)
             return LabelledArray((array.astype(np.uint32) << 16).view(np.float32), dtype=BFLOAT16)

@@ -3,6 +3,7 @@
 from attncli.base.errors import AttnError
 from attncli.io.inputs import Input
 from attncli.problem.convert.arrays import LabelledArray
+from attncli.problem.origins import ArrayOrigin
 
 
 def read_table_file(source: Input, entry: str) -> LabelledArray:
@@ -29,4 +30,4 @@ def _read(source: Input, entry: str, delimiter: str | None) -> LabelledArray:
         from attncli.io.readers import csv  # noqa: PLC0415 - large tables do not need it
 
         table = csv.read(source.text(), source.name, delimiter)
-    return LabelledArray(table.numbers, table.labels)
+    return LabelledArray(table.numbers, table.labels, origin=ArrayOrigin(source.name, table.lines or ()))

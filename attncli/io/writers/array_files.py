@@ -6,19 +6,14 @@ from typing import IO
 from attncli.base.dtypes import BFLOAT16, Precision
 from attncli.base.errors import AttnError
 from attncli.base.lazy_numpy import Array, np
-from attncli.io.readers.npy import NPY
 from attncli.io.readers.safetensors import INSTALL
 
 
-def write_npy(stream: IO[bytes], arrays: Mapping[str, Array]) -> None:
-    """Write the one array, without its name; raises AttnError where there are several."""
-    if len(arrays) != 1:
-        raise AttnError(
-            f"holds one array; {len(arrays)} are selected ({', '.join(arrays)})",
-            where=NPY,
-            hint="select one, such as --select output, or write .npz",
-        )
-    np.save(stream, next(iter(arrays.values())), allow_pickle=False)
+def write_npy(stream: IO[bytes], array: Array) -> None:
+    """Write one array, without a name; also to a pipe, whose position `np.save` would ask for."""
+    array = np.asarray(array, order="C")
+    np.lib.format.write_array_header_1_0(stream, np.lib.format.header_data_from_array_1_0(array))
+    stream.write(array.data)
 
 
 def write_npz(stream: IO[bytes], arrays: Mapping[str, Array]) -> None:

@@ -1,7 +1,6 @@
-"""Atomic writes: a file or folder is written under a temporary name beside its own, and renamed when complete."""
+"""Atomic writes: a file or a folder of files is written apart, and takes its name when it is complete."""
 
 import os
-import stat
 import tempfile
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
@@ -10,25 +9,29 @@ from typing import IO
 
 from attncli.base.errors import AttnError
 from attncli.io.paths import path_of
+from attncli.io.writers.in_place import is_in_place, open_in_place
+from attncli.io.writers.replacement import replacement
 
 
 @contextmanager
 def atomic_write(name: str) -> Iterator[IO[bytes]]:
     """A stream to a file: on normal exit the file is replaced at once; on an exception it is left untouched.
 
-    The stream's `name` is that of a regular file, unless the target is none (a pipe, a device): that is written to
-    directly. Raises AttnError where it can't be written.
+    Only the stream to a regular file can be read too; what is none (a pipe, a device, an open file such as
+    /dev/stdout) is written to in place. Raises AttnError where it can't be written, BrokenPipeError where the reader of
+    a pipe has closed it.
     """
     try:
-        path = Path(os.path.realpath(path_of(name)))
-        if path.exists() and not path.is_file():
-            with path.open("wb") as stream:
-                yield stream
-            return
-        with _replacement(path) as stream:
+        path = path_of(name)
+        if path.is_dir() or name.endswith(os.sep):
+            raise AttnError("is a folder", where=name, hint="name a file in it")
+        in_place = is_in_place(path)
+        with open_in_place(path) if in_place else replacement(Path(os.path.realpath(path))) as stream:
             yield stream
+    except BrokenPipeError:
+        raise
     except OSError as error:
-        raise AttnError(f"can't be written ({error.strerror})", where=name) from None
+        raise AttnError(f"can't be written ({error.strerror or error})", where=name) from None
 
 
 def atomic_write_file(name: str, contents: str | bytes | Iterable[str]) -> None:
@@ -56,33 +59,10 @@ def atomic_write_folder(name: str, files: Mapping[str, str | bytes | Iterable[st
             else:
                 folder.replace(target)
     except OSError as error:
-        raise AttnError(f"can't be written ({error.strerror})", where=name) from None
+        raise AttnError(f"can't be written ({error.strerror or error})", where=name) from None
 
 
 def _write(stream: IO[bytes], contents: str | bytes | Iterable[str]) -> None:
     """Write bytes, or text and chunks of it as UTF-8."""
     for chunk in [contents] if isinstance(contents, (str, bytes)) else contents:
         stream.write(chunk if isinstance(chunk, bytes) else chunk.encode("utf-8", "surrogateescape"))
-
-
-@contextmanager
-def _replacement(path: Path) -> Iterator[IO[bytes]]:
-    """A stream to a temporary file that replaces `path` on normal exit, with the permissions of that or a new file."""
-    mode = stat.S_IMODE(path.stat().st_mode) if path.exists() else 0o666 & ~_umask()
-    handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
-    os.close(handle)
-    temporary = Path(name)
-    try:
-        with temporary.open("wb") as stream:
-            yield stream
-        temporary.chmod(mode)
-        temporary.replace(path)
-    finally:
-        temporary.unlink(missing_ok=True)  # it is there only after an exception
-
-
-def _umask() -> int:
-    """The permissions that new files do not get; they can be read only by setting them."""
-    mask = os.umask(0)
-    os.umask(mask)
-    return mask

@@ -2,7 +2,6 @@
 
 import math
 import os
-from pathlib import Path
 from typing import IO, Any
 
 from attncli.base.lazy_numpy import Array, np
@@ -19,15 +18,15 @@ class NpyTarget:
         self.is_used = False
 
     def allocate(self, _name: str, shape: tuple[int, ...], dtype: "np.dtype[Any]") -> Array:
-        """An array of that shape and type, uninitialized: in the file, unless that is used already or no regular file.
+        """An array of that shape and type, uninitialized: in the file, unless that is used already or can't be read.
 
         Raises OSError where the disk is full.
         """
-        if self.is_used or not Path(self.stream.name).is_file():
+        if self.is_used or not self.stream.readable():  # a pipe can't be mapped
             return np.empty(shape, dtype)
         np.lib.format.write_array_header_1_0(self.stream, {"descr": dtype.str, "fortran_order": False, "shape": shape})
         self.stream.flush()
         size = self.stream.tell() + math.prod(shape) * dtype.itemsize
         os.posix_fallocate(self.stream.fileno(), 0, size)  # a full disk raises here, not in the middle of the work
         self.is_used = True
-        return np.memmap(self.stream.name, dtype, "r+", self.stream.tell(), shape)
+        return np.memmap(self.stream, dtype, "r+", self.stream.tell(), shape)

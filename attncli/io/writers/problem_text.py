@@ -40,7 +40,7 @@ def problem_folder(problem: ProblemSpec) -> dict[str, bytes | Iterable[str]]:
     for name, value in _values_to_write(problem).items():
         if isinstance(value, np.ndarray) and value.ndim > 2:
             stream = io.BytesIO()
-            write_npy(stream, {name: value})
+            write_npy(stream, value)
             files[f"{name}{NPY}"] = stream.getvalue()
             document[name] = f"{name}{NPY}"
         elif isinstance(value, np.ndarray):

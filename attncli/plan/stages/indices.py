@@ -19,6 +19,8 @@ def add_indices(builder: PlanBuilder) -> None:
     if problem.key_lengths is not None:
         _add_key_lengths(builder)
         read.add("key_positions")
+    if problem.key_mask is not None:
+        _add_key_mask(builder)
     if read & {"key_positions", "query_positions", "query_rows"}:
         _add_key_positions(builder)
     if read & {"query_positions", "query_rows"}:
@@ -46,25 +48,35 @@ def _add_derived(builder: PlanBuilder, operator: Operator) -> None:
 
 def _add_key_lengths(builder: PlanBuilder) -> None:
     """Add how many keys of each batch item are real; the same for every head."""
+    _add_per_item(builder, "key_lengths", "L", ())
+
+
+def _add_key_mask(builder: PlanBuilder) -> None:
+    """Add which keys of each batch item are real; the same for every head."""
+    _add_per_item(builder, "key_mask", "Mₖ", (Axis("m", builder.key_count),))
+
+
+def _add_per_item(builder: PlanBuilder, name: str, symbol: str, own: Axes) -> None:
+    """Add an array of the problem that has entries, or rows with the axes `own`, for each batch item."""
     layout = builder.layout
-    assert builder.problem.key_lengths is not None
-    count = len(builder.problem.key_lengths)
-    axes: Axes = (Axis("b", count),) if layout.batch is not None else ()
+    axes: Axes = () if layout.batch is None else (Axis("b", layout.batch),)
     if layout.batch is not None and layout.has_heads:
         axes = (*axes, Axis("h", 1))
-    builder.add(
-        Node(
-            "key_lengths",
-            "L",
-            GIVEN,
-            axes,
-            GIVEN,
-            structural.reshape,
-            options={"shape": tuple(axis.length for axis in axes)},
-            source=("key_lengths",),
-            role="key_lengths",
-        )
-    )
+    axes = (*axes, *own)
+    options = {"shape": tuple(axis.length for axis in axes)}
+    builder.add(Node(name, symbol, GIVEN, axes, GIVEN, structural.reshape, options=options, source=(name,), role=name))
+
+
+def _real_key_ends(builder: PlanBuilder) -> Node | None:
+    """The node of the index after the last real key of each batch item; None where all keys are real."""
+    if "key_mask" not in builder.current:
+        return builder.nodes.get(builder.current.get("key_lengths", ""))
+    key_mask = builder.current_node("key_mask")
+    inputs: dict[str, str] = {
+        name: builder.current[name] for name in ("key_mask", "key_lengths") if name in builder.current
+    }
+    formula = "the index after the last real key"
+    return builder.add(Node("real_key_ends", "L", formula, key_mask.axes[:-1], "align", indices.real_key_ends, inputs))
 
 
 def _add_key_positions(builder: PlanBuilder) -> None:
@@ -97,17 +109,17 @@ def _add_query_positions(builder: PlanBuilder) -> None:
     count, keys = int(problem.query_source.shape[-2]), builder.key_count
     at_end = problem.align == "bottom_right"
     end = ": the last query stands at the last real key" if at_end else ""
-    if at_end and problem.key_lengths is not None:
-        lengths = builder.nodes["key_lengths"]
+    ends = _real_key_ends(builder) if at_end else None
+    if ends is not None:
         builder.add(
             Node(
                 "query_positions",
                 "p",
                 f"pᵢ = i − {count} + L{end}",
-                (*lengths.axes, *rows.axes),
+                (*ends.axes, *rows.axes),
                 "align",
                 indices.query_positions_at_end,
-                {"rows": rows.name, "key_lengths": lengths.name},
+                {"rows": rows.name, "key_lengths": ends.name},
                 {"first": -count},
                 role="query_positions",
             )

@@ -103,8 +103,6 @@ def add_table(builder: PlanBuilder, name: str) -> Node:
     ]
     if len(axes) == 1:
         axes.insert(0, Axis(builder.query_letter, 1))
-    is_one_column = shape[-1] == 1 < builder.key_count  # in other programs it may broadcast to every key
-    notes = (f"{name} has one column for {builder.key_count} keys: the others are hidden",) if is_one_column else ()
     return builder.add(
         Node(
             name,
@@ -116,6 +114,21 @@ def add_table(builder: PlanBuilder, name: str) -> Node:
             options={"missing": missing},
             source=(name,),
             is_lookup=True,
-            notes=notes,
+            notes=tuple(_table_warnings(builder, name, shape)),
         )
     )
+
+
+def _table_warnings(builder: PlanBuilder, name: str, shape: tuple[int, ...]) -> Iterator[str]:
+    """What may be meant otherwise: columns that are missing, and a first axis that may be that of batch items."""
+    layout, keys = builder.layout, builder.key_count
+    columns = shape[-1]
+    if columns < keys:  # in other programs one column may broadcast to every key
+        count = "one column" if columns == 1 else f"{columns} columns"
+        yield f"{name} has {count} for {keys} keys: the others are hidden"
+    if layout.batch is None or layout.batch == 1 or shape[0] != layout.batch:
+        return
+    if len(shape) == 2:
+        yield f"{name} is read as [queries, keys]; for padding in the shape [batch, keys] give key_mask"
+    elif len(shape) == 3 and layout.has_heads:
+        yield f"{name} is read as [heads, queries, keys]; [batch, queries, keys] is written [batch, 1, queries, keys]"

@@ -10,6 +10,7 @@ from attncli.base.errors import AttnError, ErrorPath
 from attncli.base.lazy_numpy import Array, np
 from attncli.base.text import json_excerpt, one_line, shorten
 from attncli.problem.convert.nested_lists import nested_lists_to_array, row_to_list
+from attncli.problem.origins import ArrayOrigin
 
 # What an error calls the value that was expected.
 MATRIX = "matrix"
@@ -22,12 +23,14 @@ MASKED_HINT = "fill them with .filled(), and give mask or key_lengths for keys t
 class LabelledArray:
     """An array, the labels of its rows where it has them, and its floating type by the names of `base.dtypes`.
 
-    `dtype` is None for text, integers and booleans: their type is that of the other arrays.
+    `dtype` is None for text, integers and booleans: their type is that of the other arrays. `origin` is where it was
+    read.
     """
 
     array: Array
     labels: tuple[str, ...] | None = None
     dtype: str | None = None
+    origin: ArrayOrigin | None = None
 
 
 def to_array(value: Any, path: ErrorPath, noun: str = MATRIX) -> LabelledArray:

@@ -1,9 +1,10 @@
 """The value of one field of a problem, converted and checked by the field's kind."""
 
 from collections.abc import Callable, Iterable, Mapping
+from dataclasses import replace
 from typing import Any
 
-from attncli.base.errors import AttnError, ErrorPath
+from attncli.base.errors import AttnError, ErrorPath, did_you_mean
 from attncli.base.lazy_numpy import Array
 from attncli.base.text import json_excerpt, repr_excerpt, shorten
 from attncli.ops.records import Operator
@@ -39,16 +40,16 @@ def to_field(field: Field, value: Any) -> Any:
 
 
 def _to_matrix(field: Field, value: Any) -> LabelledArray | PendingRandom:
-    """An array with as many axes as its field may have; booleans are refused but for a boolean matrix."""
+    """An array with as many axes as its field may have; booleans are refused where numbers are expected."""
     noun = LIST_OF_NUMBERS if field.allowed_axis_counts == (1,) else MATRIX
     converted = to_array_or_generator(value, (field.name,), noun)
     if isinstance(converted, PendingRandom):
         return converted
-    if converted.array.dtype.kind == "b" and field.kind != "boolean_matrix":
+    if converted.array.dtype.kind == "b" and field.kind not in ("boolean_matrix", "booleans"):
         message, hint = "true and false are not numbers", "write 1 and 0"
         raise AttnError(message, where=field.name, hint=hint, subject=value)
     array = _with_allowed_axes(converted.array, field, value)
-    return converted if array is converted.array else LabelledArray(array, converted.labels, converted.dtype)
+    return replace(converted, array=array)
 
 
 def _with_allowed_axes(array: Array, field: Field, value: Any) -> Array:
@@ -75,11 +76,18 @@ def _to_boolean_matrix(field: Field, value: Any) -> LabelledArray | Operator:
         return to_operator("mask", value, (field.name,))
     if isinstance(value, str) and not chooses_operator("generator", value):
         message = f"{shorten(repr(value))} is neither an array nor a mask"
-        raise AttnError(message, where=field.name, hint=f"give an array, or one of {', '.join(named_masks())}")
+        hint = did_you_mean(value, named_masks()) or f"give an array, or one of {', '.join(named_masks())}"
+        raise AttnError(message, where=field.name, hint=hint)
+    hint = "1 attends and 0 does not; numbers that are added to the scores are a bias"
+    return _to_booleans(field, value, hint)
+
+
+def _to_booleans(field: Field, value: Any, hint: str = "1 is a real key and 0 is padding") -> LabelledArray:
+    """An array of booleans, or of 1 and 0; `hint` says what they mean."""
     converted = _to_matrix(field, value)
     if isinstance(converted, PendingRandom):
         raise AttnError("can't be drawn", where=field.name, hint="give a table of 1 and 0", subject=value)
-    return LabelledArray(to_booleans(converted.array, (field.name,), value))
+    return LabelledArray(to_booleans(converted.array, (field.name,), value, hint))
 
 
 def _to_counts(field: Field, value: Any) -> LabelledArray:
@@ -156,6 +164,7 @@ CONVERTERS: Mapping[str, Callable[[Field, Any], Any]] = {
     "matrix": _to_matrix,
     "vector": _to_vector,
     "boolean_matrix": _to_boolean_matrix,
+    "booleans": _to_booleans,
     "counts": _to_counts,
     "vocabulary": _to_vocabulary,
     "labels": _to_labels,

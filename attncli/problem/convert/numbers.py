@@ -98,13 +98,12 @@ def _to_float(value: Any) -> float:
         return float("inf")
 
 
-def to_booleans(array: Array, path: ErrorPath, subject: Any) -> Array:
-    """An array of 0 and 1 as booleans."""
+def to_booleans(array: Array, path: ErrorPath, subject: Any, hint: str) -> Array:
+    """An array of 0 and 1 as booleans; `hint` says what they mean."""
     if array.dtype.kind == "b":
         return array
     other = array[(array != 0) & (array != 1)]
     if other.size:
-        hint = "1 attends and 0 does not; numbers that are added to the scores are a bias"
         raise AttnError(f"{other.flat[0]:g} is neither 0 nor 1", where=path, hint=hint, subject=subject)
     booleans: Array = array == 1
     return booleans

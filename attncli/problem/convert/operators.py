@@ -85,8 +85,9 @@ def chooses_operator(kind: str, value: Any) -> bool:
 
 
 def named_masks() -> Sequence[str]:
-    """The names of the masks that `mask` can be: those without a table."""
-    return [name for name, record in operators("mask").items() if "table" not in record.shapes.arrays]
+    """The names of the masks that `mask` can be by themselves: those that read no array of the user's."""
+    own = {"table", "key_lengths", "key_mask"}
+    return [name for name, record in operators("mask").items() if not own & set(record.shapes.arrays)]
 
 
 def _to_parameter(record: OperatorRecord, parameter: Parameter, value: Any, path: ErrorPath) -> Any:

@@ -97,8 +97,9 @@ def _check_mask(spec: ProblemSpec, mask: Operator) -> None:
     inputs = mask.record.shapes.arrays
     if "table" in inputs:
         raise AttnError(f"{mask.record.name} needs a table of the scores' shape", where="mask", hint="give the table")
-    if "key_lengths" in inputs and spec.key_lengths is None:
-        raise AttnError(f"{mask.record.name} needs key_lengths, which are not given", where="mask")
+    for name, verb in (("key_lengths", "are"), ("key_mask", "is")):
+        if name in inputs and getattr(spec, name) is None:
+            raise AttnError(f"{mask.record.name} needs {name}, which {verb} not given", where="mask")
 
 
 def _positions(spec: ProblemSpec) -> range:

@@ -27,7 +27,9 @@ class OutputFormat:
     suffixes: tuple[str, ...]  # of the files that are written in this format, with the dot, in lower case
     function: str  # "module:function"
     is_binary: bool = False
+    is_object: bool = False  # with `explain` it has the selected results under their names, and the steps beside them
     is_lossless: bool = True  # programs read every number back; otherwise numbers are rounded for a reader
+    holds_one_array: bool = False
     is_choice: bool = True  # whether `--format` offers it; a format that it does not offer is picked by suffix
     # "module:class" whose instance, made from the stream of the file, is given as `RunOptions.allocate`, so that a
     # large result is computed in the file itself; afterwards its `is_used` is true where the file holds the result.
@@ -51,8 +53,8 @@ _HERE = "attncli.render.formats"
 
 FORMATS: tuple[OutputFormat, ...] = (
     OutputFormat(DEFAULT_FORMAT, (".txt",), f"{_HERE}.terminal:render", is_lossless=False),
-    OutputFormat(JSON, (".json",), f"{_HERE}.json:render"),
-    OutputFormat("yaml", (".yaml", ".yml"), f"{_HERE}.yaml:render"),
+    OutputFormat(JSON, (".json",), f"{_HERE}.json:render", is_object=True),
+    OutputFormat("yaml", (".yaml", ".yml"), f"{_HERE}.yaml:render", is_object=True),
     OutputFormat("csv", (".csv",), f"{_HERE}.csv:render"),
     OutputFormat("tsv", (".tsv",), f"{_HERE}.csv:render_tsv", is_choice=False),
     OutputFormat("markdown", (".md",), f"{_HERE}.markdown:render", is_lossless=False),
@@ -62,6 +64,7 @@ FORMATS: tuple[OutputFormat, ...] = (
         (".npy",),
         f"{_HERE}.array_files:write_npy",
         is_binary=True,
+        holds_one_array=True,
         is_choice=False,
         file_allocator="attncli.io.writers.npy_memmap:NpyTarget",
     ),

@@ -8,8 +8,9 @@ from attncli.render.view import View
 
 
 def write_npy(view: View, stream: IO[bytes]) -> None:
-    """Write the one array that is shown; raises AttnError where there are several."""
-    array_files.write_npy(stream, _arrays(view))
+    """Write the one array that is shown."""
+    (array,) = _arrays(view).values()
+    array_files.write_npy(stream, array)
 
 
 def write_npz(view: View, stream: IO[bytes]) -> None:

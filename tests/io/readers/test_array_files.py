@@ -124,7 +124,6 @@ UNSOUND = {
     "a header that is cut off": header((2, 3))[:20],
     "a header that is no dictionary": header((2, 3)).replace(b"{", b"["),
     "a header of another version": header((2, 3), version=(7, 0)),
-    "a shape below nothing": header((-2, 3)),
     "a type that does not exist": header((2, 3), descr="<q9"),
 }
 
@@ -133,6 +132,21 @@ UNSOUND = {
 def test_a_file_that_is_no_array_is_an_error(tmp_path: Path, contents: bytes) -> None:
     (tmp_path / "x.npy").write_bytes(contents)
     with pytest.raises(AttnError, match=r"x.npy: is no sound .npy file"):
+        formats.read_array(opened(tmp_path / "x.npy"), "")
+
+
+IMPOSSIBLE = {
+    "below nothing": header((-2, 3)),
+    "no numbers, and too many": header((0, 10**30)),
+    "forty axes": header((1,) * 40),
+    "words of no letters": header((3,), descr="<U0"),
+}
+
+
+@pytest.mark.parametrize("contents", IMPOSSIBLE.values(), ids=IMPOSSIBLE)
+def test_a_shape_that_no_array_can_have_is_an_error(contents: bytes, tmp_path: Path) -> None:
+    (tmp_path / "x.npy").write_bytes(contents + X.tobytes())
+    with pytest.raises(AttnError, match=r"x.npy: has the shape .*, which no array can have"):
         formats.read_array(opened(tmp_path / "x.npy"), "")
 
 

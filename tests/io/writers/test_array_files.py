@@ -28,10 +28,14 @@ def test_an_archive_holds_every_array_under_its_name() -> None:
     np.testing.assert_array_equal(found["output"], -X)
 
 
-def test_an_npy_file_holds_one_array() -> None:
-    np.testing.assert_array_equal(np.load(io.BytesIO(file_of(write_npy, {"output": X}))), X)
-    with pytest.raises(AttnError, match=r"holds one array; 2 are selected \(weights, output\); select one"):
-        file_of(write_npy, ARRAYS)
+@pytest.mark.parametrize("array", [X, X.T, X[0], np.float64(2), X[:0], X > 0, X.astype(np.float16)], ids=str)
+def test_an_npy_file_holds_one_array(array: np.ndarray) -> None:
+    stream = io.BytesIO()
+    write_npy(stream, array)
+    stream.seek(0)
+    found = np.load(stream)
+    np.testing.assert_array_equal(found, array)
+    assert (found.dtype, found.shape) == (array.dtype, array.shape)
 
 
 def test_without_safetensors_the_error_names_the_package_to_install(monkeypatch: pytest.MonkeyPatch) -> None:

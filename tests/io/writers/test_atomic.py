@@ -18,22 +18,6 @@ def names(folder: Path) -> list[str]:
     return sorted(path.name for path in folder.iterdir())
 
 
-def test_a_file_is_replaced_and_keeps_its_permissions(tmp_path: Path) -> None:
-    path = tmp_path / "x.csv"
-    path.write_text("old")
-    path.chmod(0o640)
-    atomic.atomic_write_file(str(path), "new")
-    assert path.read_text() == "new"
-    assert stat.S_IMODE(path.stat().st_mode) == 0o640
-    assert names(tmp_path) == ["x.csv"]
-
-
-def test_a_new_file_has_the_default_permissions(tmp_path: Path) -> None:
-    (tmp_path / "plain").write_text("")
-    atomic.atomic_write_file(str(tmp_path / "new"), "")
-    assert (tmp_path / "new").stat().st_mode == (tmp_path / "plain").stat().st_mode
-
-
 def test_a_write_that_fails_leaves_the_old_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = tmp_path / "x.csv"
     path.write_text("old")

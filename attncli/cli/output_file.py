@@ -1,0 +1,51 @@
+"""The file that `--output` names: what it must not be, and the format that its name picks."""
+
+import os
+import sys
+from contextlib import suppress
+from typing import TYPE_CHECKING
+
+from attncli.base.errors import AttnError
+from attncli.render.formats import DEFAULT_FORMAT, OutputFormat, find_format, format_of_file
+
+if TYPE_CHECKING:
+    from attncli.io.inputs import Inputs
+
+STDOUT = "-"
+
+
+def output_file(output: str | None, option: str = "--output") -> str | None:
+    """The file that the option names; None for standard output. Raises AttnError where the name is empty."""
+    if output == "":
+        raise AttnError("the name is empty", where=option, hint=f"name a file, or {STDOUT} for standard output")
+    return None if output == STDOUT else output
+
+
+def format_of_output(file: str) -> OutputFormat:
+    """The format that a file's suffix picks; pipes, devices and open files need none, and get that of a terminal.
+
+    Raises AttnError where the suffix is unknown, or the file is a folder.
+    """
+    from attncli.io.paths import path_of
+    from attncli.io.writers.in_place import is_in_place
+
+    try:
+        return format_of_file(file)
+    except AttnError:
+        if is_in_place(path_of(file)):
+            return find_format(DEFAULT_FORMAT)
+        if path_of(file).is_dir():
+            raise AttnError("is a folder", where=f"--output {file}", hint="name a file in it") from None
+        raise
+
+
+def check_is_no_input(file: str | None, inputs: "Inputs") -> None:
+    """Raise AttnError where the output (None: standard output) is a file that was read, under whatever name."""
+    from attncli.io.paths import path_of
+
+    with suppress(OSError):  # a new file, or a standard output without a descriptor, is no input
+        name = inputs.name_of(os.fstat(sys.stdout.fileno()) if file is None else path_of(file).stat())
+        if name is not None:
+            where = "standard output" if file is None else f"--output {file}"
+            hint = "an input is never overwritten: name another file"
+            raise AttnError(f"is the input {name}", where=where, hint=hint)

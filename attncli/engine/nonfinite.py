@@ -1,0 +1,123 @@
+"""The first NaN or infinity that reaches a selected result: it is found, traced back, and reported as a warning."""
+
+from collections.abc import Iterable
+from dataclasses import replace
+
+from attncli.base.errors import AttnError
+from attncli.base.lazy_numpy import Array, np
+from attncli.engine.dense import DenseEngine
+from attncli.engine.evaluate import apply_input_function, input_array
+from attncli.engine.trace_back import cause_of, cells_not_finite, computing_node, is_before_mask
+from attncli.plan.build import plan_of
+from attncli.plan.graph import Node
+from attncli.problem.spec import FIELDS, ProblemSpec
+from attncli.trace.diagnostics import Cell, GivenValue, nonfinite_warning
+from attncli.trace.steps import Step, Trace
+
+
+def with_nonfinite_warning(trace: Trace, problem: ProblemSpec, select: Iterable[str]) -> Trace:
+    """The trace with a warning on the first selected step that has a NaN or an infinity that no mask hides."""
+    for name in select:
+        step = trace[name]
+        warning = _warning(trace, problem, step)
+        if warning is not None:
+            noted = replace(step, notes=(*step.notes, warning))
+            return replace(trace, steps=tuple(noted if other is step else other for other in trace.steps))
+    return trace
+
+
+def _warning(trace: Trace, problem: ProblemSpec, step: Step) -> str | None:
+    """The warning on the first cell of a step that is not finite; None where there is none that no mask hides."""
+    cell = _first_nonfinite(trace, step)
+    if cell is None:
+        return None
+    if _is_of_blocks(trace, step):
+        try:
+            one = _problem_of_query(problem, cell.at[step.axes.index("n")])
+            of_query = _trace_of_query(trace, one, cell.at[step.axes.index("n")])
+        except AttnError:  # there is not enough memory for the steps of one query
+            return nonfinite_warning(trace, cell)
+        of_query_cell = _first_nonfinite(of_query, of_query[step.name])
+        if of_query_cell is None:  # a mask hides it, or only the rounding of blocks made it
+            return None if is_before_mask(trace.plan, step.node) else nonfinite_warning(trace, cell)
+        trace, cell, problem = of_query, of_query_cell, one
+    cause = cause_of(trace, cell)
+    node = trace[cause.name].node
+    return nonfinite_warning(trace, cell, cause, _given_value(problem, node, cause) if node.is_input else None)
+
+
+def _first_nonfinite(trace: Trace, step: Step) -> Cell | None:
+    """The first cell of a step that is not finite, and that no mask hides as far as the mask is kept.
+
+    Of a table that was computed in blocks only those rows are read whose context is not finite: it may be a file that
+    is larger than memory.
+    """
+    if not (_is_of_blocks(trace, step) and "m" in step.axes):
+        found = cells_not_finite(trace.plan, step.node, step.value)
+        if is_before_mask(trace.plan, step.node):
+            found = found & trace["visible"].value
+        return Cell(step.name, _first(found)) if found.any() else None
+    context, leading = trace["context"], step.node.axes[: step.axes.index("n") + 1]
+    rows = cells_not_finite(trace.plan, context.node, context.value).any(axis=-1)
+    for at in np.argwhere(rows):
+        index_of = dict(zip(context.axes, map(int, at), strict=False))
+        row = tuple(index_of[letter] if length > 1 else 0 for letter, length in leading)
+        found = cells_not_finite(trace.plan, step.node, np.asarray(step.value[row]))
+        if found.any():
+            return Cell(step.name, (*row, *_first(found)))
+    return None
+
+
+def _first(found: Array) -> tuple[int, ...]:
+    """The index of the first cell that is true."""
+    return tuple(map(int, np.unravel_index(int(found.argmax()), found.shape)))
+
+
+def _is_of_blocks(trace: Trace, step: Step) -> bool:
+    """Whether a step was computed in blocks or from them, so that steps between it and the inputs were not kept."""
+    plan = trace.plan
+    if len(trace.steps) == len(plan.nodes):
+        return False
+    names = [step.name]
+    for name in names:
+        node = plan.by_name[name]
+        if name not in trace.by_name or {"n", "m"} <= set(node.letters):
+            return True
+        names += [source for source in computing_node(plan, node).inputs.values() if source not in names]
+    return False
+
+
+def _problem_of_query(problem: ProblemSpec, row: int) -> ProblemSpec:
+    """The problem with one query alone, of those that were computed.
+
+    Its label could be that of another query, or a number: here queries are labelled by their positions.
+    """
+    selected, count = problem.selected_queries, int(problem.query_source.shape[-2])
+    position = row if selected is None else selected[row]
+    return replace(problem, only=(str(position),), query_tokens=tuple(map(str, range(count))))
+
+
+def _trace_of_query(trace: Trace, problem: ProblemSpec, row: int) -> Trace:
+    """Every step of a problem of one query by the dense engine, with the labels of the trace that has it as a row."""
+    engine = DenseEngine(plan_of(problem), problem, problem.precision)
+    engine.run(engine.plan.nodes)
+    labels = {**trace.labels, "n": trace.labels["n"][row : row + 1]}
+    return replace(trace, plan=engine.plan, labels=labels, steps=tuple(engine.steps()))
+
+
+def _given_value(problem: ProblemSpec, node: Node, cell: Cell) -> GivenValue:
+    """The number that was given where an input has a cell, before it was rounded, and the file and line of it."""
+    array, key = input_array(node, problem), node.source[0]
+    number = float(apply_input_function(node, array)[cell.at])
+    origin = problem.origin_of(key)
+    if origin is None or len(node.source) > 1:
+        return GivenValue(number)
+    is_stored_transposed = FIELDS[key].is_weight and problem.weight_layout == "out_in"
+    rows = np.arange(array.shape[-1]) if is_stored_transposed else _row_numbers(array)
+    row = int(apply_input_function(node, np.broadcast_to(rows, array.shape))[cell.at])
+    return GivenValue(number, ", ".join(origin.path_of_row(row)))
+
+
+def _row_numbers(array: Array) -> Array:
+    """The number of the row of each cell of an array, from 0, in a shape that broadcasts with it; of a vector, 0."""
+    return np.arange(array[..., 0].size).reshape(*array.shape[:-1], 1)

@@ -1,0 +1,121 @@
+"""A process that a signal ends: as a shell expects it, with nothing left beside the output."""
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+SLOW = pytest.mark.slow
+# The program, which says when it has opened its output, and then waits in place of computing.
+WAITING_PROGRAM = """
+import os, sys, time
+import attncli.cli.output
+
+def wait(*_):
+    print("computing", flush=True)
+    time.sleep(60)
+
+attncli.cli.output.compute_view = wait
+if "--named" in sys.argv:  # as on a system that has no files without a name
+    sys.argv.remove("--named")
+    del os.O_TMPFILE
+
+import attncli.__main__
+attncli.__main__.main()
+"""
+
+
+def start_computing(*words: str, folder: Path) -> subprocess.Popen[str]:
+    """The program, which has opened its output and computes."""
+    process = subprocess.Popen(
+        [sys.executable, "-c", WAITING_PROGRAM, "compute", *words],
+        cwd=folder, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+    )  # fmt: skip
+    assert process.stdout is not None
+    assert process.stdout.readline() == "computing\n"
+    return process
+
+
+@pytest.mark.parametrize("name", ["SIGTERM", *(pytest.param(name, marks=SLOW) for name in ("SIGHUP", "SIGXCPU"))])
+@pytest.mark.parametrize("file", ["x.npy", *(pytest.param(f, marks=SLOW) for f in ("x.csv", "x.npz", "t.json"))])
+@pytest.mark.parametrize("system", ["--named", pytest.param("", marks=SLOW)])
+def test_a_signal_leaves_no_file(name: str, file: str, system: str, tutorial: str, tmp_path: Path) -> None:
+    (tmp_path / "t.json").write_text("old")
+    options = [system] if system else []
+    process = start_computing(tutorial, "--select", "output", "-o", file, *options, folder=tmp_path)
+    for _ in range(2):  # `timeout` sends two
+        process.send_signal(getattr(signal, name))
+    _, errors = process.communicate(timeout=10)
+    assert (process.returncode, errors) == (-getattr(signal, name), "")
+    assert {path.name for path in tmp_path.iterdir()} == {"t.yaml", "t.json"}
+    assert (tmp_path / "t.json").read_text() == "old"
+
+
+def test_not_even_sigkill_leaves_a_file(tutorial: str, tmp_path: Path) -> None:
+    try:
+        os.close(os.open(tmp_path, os.O_TMPFILE | os.O_RDWR))
+    except (AttributeError, OSError):
+        pytest.skip("no file without a name can be made here")
+    process = start_computing(tutorial, "-o", "x.csv", folder=tmp_path)
+    process.kill()
+    process.communicate(timeout=10)
+    assert [path.name for path in tmp_path.iterdir()] == ["t.yaml"]
+
+
+@SLOW
+def test_an_ignored_signal_stays_ignored(tutorial: str, tmp_path: Path) -> None:
+    """As under nohup, which ignores SIGHUP."""
+    before = signal.signal(signal.SIGHUP, signal.SIG_IGN)
+    try:
+        process = start_computing(tutorial, "-o", "x.csv", folder=tmp_path)
+    finally:
+        signal.signal(signal.SIGHUP, before)
+    process.send_signal(signal.SIGHUP)
+    process.terminate()
+    process.communicate(timeout=10)
+    assert process.returncode == -signal.SIGTERM
+
+
+@pytest.mark.parametrize("system", ["--named", pytest.param("", marks=SLOW)])
+def test_control_c_leaves_no_file_and_ends_with_130(system: str, tutorial: str, tmp_path: Path) -> None:
+    process = start_computing(tutorial, "-o", "x.csv", *([system] if system else []), folder=tmp_path)
+    for _ in range(2):
+        process.send_signal(signal.SIGINT)
+    _, errors = process.communicate(timeout=10)
+    assert (process.returncode, errors) == (130, "")
+    assert [path.name for path in tmp_path.iterdir()] == ["t.yaml"]
+
+
+def test_control_c_ends_with_130(tmp_path: Path) -> None:
+    process = subprocess.Popen(
+        [sys.executable, "-m", "attncli", "compute", "-"],
+        cwd=tmp_path, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+    )  # fmt: skip
+    wait_until_it_reads(process.pid)
+    process.send_signal(signal.SIGINT)
+    out, err = process.communicate(timeout=10)
+    assert process.returncode == 130
+    assert out == ""
+    assert "Traceback" not in err
+
+
+def test_control_c_while_the_program_loads_ends_with_130(tmp_path: Path) -> None:
+    (tmp_path / "typer.py").write_text("raise KeyboardInterrupt")  # as if interrupted while it is imported
+    ran = subprocess.run(
+        [sys.executable, "-m", "attncli", "--version"],
+        env=os.environ | {"PYTHONPATH": str(tmp_path)}, capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    assert (ran.returncode, ran.stdout, ran.stderr) == (130, "", "")
+
+
+def wait_until_it_reads(process: int) -> None:
+    """Until the process sleeps in a read of its standard input; where /proc does not say, a second."""
+    system_call = Path(f"/proc/{process}/syscall")
+    for _ in range(100):
+        time.sleep(0.05)
+        if os.access(system_call, os.R_OK) and system_call.read_text().startswith("0 0x0 "):
+            return

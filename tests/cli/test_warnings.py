@@ -1,0 +1,103 @@
+"""Warnings: one line each on standard error; with --strict they are the error."""
+
+from pathlib import Path
+
+import pytest
+
+from tests.cli.running import Run
+
+PAIR = "compute --query [[1,2],[3,4]] --key [[1,2],[3,4]]"
+NOTHING_DRAWN = "no array is drawn"
+# Words, and the options that have no effect in them, with the reasons.
+UNREAD = {
+    "a seed": (f"{PAIR} --seed 3", {"seed": NOTHING_DRAWN}),
+    "a stream": (f"{PAIR} --generator legacy", {"generator": NOTHING_DRAWN}),
+    "a generator of nothing": (f"{PAIR} --init normal", {"init": NOTHING_DRAWN}),
+    "a size": (f"{PAIR} --dim 2", {"dim": NOTHING_DRAWN}),
+    "columns": (f"{PAIR} --d-k 2 --d-v 2", {"d_k": NOTHING_DRAWN, "d_v": NOTHING_DRAWN}),
+    "a size that is known": (
+        "compute --embeddings [[1,2],[3,4]] --init normal --seed 1 --token-count 2",
+        {"token_count": "no array is made that needs it"},
+    ),
+    "a seed of zeros": (
+        "compute --embeddings [[1,2]] --init zeros --seed 1",
+        {"seed": "no array is made that needs it"},
+    ),
+    "a layout without weights": (f"{PAIR} --weight-layout out_in", {"weight_layout": "there is no weight matrix"}),
+    "an alignment": (
+        f"{PAIR} --align bottom_right",
+        {"align": "no mask and no position asks where the queries stand"},
+    ),
+    "decimals of JSON": ("compute t.yaml --json --precision 2", {"precision": "json has every digit"}),
+    "decimals of CSV": ("compute t.yaml --format csv --precision 2", {"precision": "csv has every digit"}),
+    "decimals of arrays": ("compute t.yaml -o x.npz --precision 2", {"precision": "npz has every digit"}),
+    "a cell of JSON": ("compute t.yaml --json --cell 0,0", {"cell": "json has no worked lines"}),
+    "a selection of all": ("compute t.yaml --explain --select weights", {"select": "--explain shows every step"}),
+    "a seed of a complete problem": ("generate t.yaml --seed 1", {"seed": NOTHING_DRAWN}),
+}  # fmt: skip
+READ = {
+    "a seed": "compute --seed 1 --token-count 2 --dim 2 --generator legacy",
+    "columns": "compute --embeddings [[1,2],[3,4]] --init normal --seed 1 --d-k 3 --d-v 4",
+    "a size": "generate --seed 1 --token-count 2 --dim 2",
+    "a seed of a parameter": "compute --query [[1]] --key [[1]] --score general:w=normal --seed 1",
+    "a layout of a parameter": "compute --query [[1]] --key [[1]] --score general:w=[[2]] --weight-layout out_in",
+    "a layout": "compute --embeddings [[1,2],[3,4]] --w-q [[1,2],[3,4]] --weight-layout out_in",
+    "an alignment": f"{PAIR} --align bottom_right --causal",
+    "decimals": "compute t.yaml --precision 2",
+    "a selection": "compute t.yaml --explain --select weights --json",
+    "one file for several readers": "compute seeded.yaml",
+}
+
+
+@pytest.mark.parametrize(("words", "reasons"), UNREAD.values(), ids=UNREAD)
+def test_an_option_that_nothing_reads_is_a_warning(
+    words: str, reasons: dict[str, str], run: Run, tutorial: str
+) -> None:
+    ran = run(*words.split())
+    assert ran.returncode == 0
+    assert ran.stderr.splitlines() == [
+        f"attn: warning: --{name.replace('_', '-')} has no effect: {reason}" for name, reason in reasons.items()
+    ]
+
+
+@pytest.mark.parametrize("words", READ.values(), ids=READ)
+def test_an_option_that_is_read_is_no_warning(words: str, run: Run, tutorial: str, tmp_path: Path) -> None:
+    (tmp_path / "seeded.yaml").write_text("embeddings: [[1, 2]]\nseed: 1\ndim: 2\nalign: bottom_right\n")
+    ran = run(*words.split(), "--strict")
+    assert (ran.returncode, ran.stderr) == (0, "")
+
+
+STRICT = {
+    "an option": (f"{PAIR} --seed 3 --align bottom_right", "--seed has no effect: no array is drawn; --align has no "),
+    "nothing attended": (f"{PAIR} --mask [[0,0],[1,1]]", "nothing is attended by query_1: weights 0, output 0"),
+    "an overflow": ("compute --query [[1e200]] --key [[1e200]]", ""),
+    "a file": (f"{PAIR} --mask [[0,0],[1,1]] -o old.csv", "nothing is attended by query_1"),
+    "an array": (f"{PAIR} --mask [[0,0],[1,1]] --select output -o old.npy", "nothing is attended by query_1"),
+    "an example": ("demo empty.yaml", "nothing is attended by query_1"),
+    "a problem": ("generate t.yaml --seed 3", "--seed has no effect"),
+    "a plan": ("compute t.yaml --plan --seed 3", "--seed has no effect"),
+}
+
+
+@pytest.mark.parametrize(("words", "message"), STRICT.values(), ids=STRICT)
+def test_with_strict_a_warning_is_the_error(words: str, message: str, run: Run, tutorial: str, tmp_path: Path) -> None:
+    (tmp_path / "old.csv").write_text("old")
+    (tmp_path / "empty.yaml").write_text("query: [[1]]\nkey: [[1]]\nmask: [[0]]\n")
+    assert run(*words.split()).stderr.startswith(f"attn: warning: {message.partition(';')[0]}")
+    (tmp_path / "old.csv").write_text("old")
+    (tmp_path / "old.npy").unlink(missing_ok=True)
+    ran = run(*words.split(), "--strict")
+    assert (ran.returncode, ran.stdout) == (2, "")
+    assert ran.stderr.startswith(f"attn: --strict: {message}")
+    assert ran.stderr.count("\n") == 1
+    assert (tmp_path / "old.csv").read_text() == "old"
+    assert not (tmp_path / "old.npy").exists()
+
+
+@pytest.mark.parametrize("words", ["list", "show cosine"])
+def test_with_strict_a_broken_package_is_an_error(words: str, run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    for command in ("list", "show"):
+        monkeypatch.setattr(f"attncli.cli.commands.{command}.broken_packages", lambda: ["mine can't be imported"])
+    assert run(*words.split()).stderr == "attn: warning: mine can't be imported\n"
+    ran = run(*words.split(), "--strict")
+    assert (ran.returncode, ran.stdout, ran.stderr) == (2, "", "attn: --strict: mine can't be imported\n")
