@@ -17,16 +17,23 @@ def locate(text: str, folder: Path = Path()) -> tuple[str, str]:
     """
     marks = [at for at, letter in enumerate(text) if letter == "#"]
     paths = [text, *(text[:at] for at in reversed(marks))]
-    existing = (path for path in paths if path == STDIN or _is_there(folder, path))
+    existing = (path for path in paths if path == STDIN or _is_file(folder / path_of(path)))
     by_suffix = (path for path in reversed(paths) if Path(path).suffix)
     path = next(existing, None) or next(by_suffix, text.partition("#")[0])
     return path, text[len(path) + 1 :]
 
 
-def _is_there(folder: Path, name: str) -> bool:
-    """Whether a path is that of a file or a stream."""
-    path = folder / path_of(name)
-    return path.exists() and not path.is_dir()
+def is_there(path: Path) -> bool:
+    """Whether there is a file, a folder or a stream of that name; a name that no file can have is none."""
+    try:
+        return path.exists()
+    except (OSError, ValueError):  # it is too long, or in a folder that is not ours to see
+        return False
+
+
+def _is_file(path: Path) -> bool:
+    """Whether there is a file or a stream of that name."""
+    return is_there(path) and not path.is_dir()
 
 
 def path_of(name: str) -> Path:

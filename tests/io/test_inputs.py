@@ -172,3 +172,17 @@ def test_a_missing_array_has_the_nearest_name(text: str, message: str, tmp_path:
     with pytest.raises(AttnError) as caught:
         attncli.load(write_file(tmp_path, text))
     assert str(caught.value).replace(f"{tmp_path}/", "") == message
+
+
+TOO_LONG = {
+    f"embeddings: [[1]]\nb_q: {','.join(['1'] * 300)}\n": "b_q has 300 numbers",
+    f"embeddings: {'x' * 300}\n": "unknown file or generator 'xxx",
+    f"embeddings: {'x' * 300}.csv#w\n": "can't be read (File name too long)",
+}
+
+
+@pytest.mark.parametrize(("text", "message"), TOO_LONG.items(), ids=["numbers", "a word", "a file"])
+def test_a_text_may_be_longer_than_any_name_of_a_file(text: str, message: str, tmp_path: Path) -> None:
+    with pytest.raises(AttnError) as caught:
+        attncli.load(write_file(tmp_path, text))
+    assert message in str(caught.value)

@@ -8,6 +8,7 @@ from attncli.base.number_words import non_finite, number_hint
 from attncli.io.origin import Origin, RawValue
 from attncli.io.parse import grammar
 from attncli.io.parse.matrix import read_text_array
+from attncli.io.paths import is_there
 from attncli.io.readers.scalars import scalar
 from attncli.ops.registry import is_operator, kinds, look_up
 from attncli.problem.convert.numbers import is_number
@@ -41,7 +42,7 @@ def _read_vector(text: str, path: ErrorPath, origin: Origin) -> Any:
     """Numbers between commas, or any other text in place of an array."""
     where = origin.path(*path)
     parts = text.split(",")
-    if not is_number(_to_number(parts[0], where)) or (origin.opens_files and (origin.folder / text).exists()):
+    if not is_number(_to_number(parts[0], where)) or (origin.opens_files and is_there(origin.folder / text)):
         return read_text_array(text, path, origin)
     numbers = [_to_number(part, where) for part in parts]
     for column, (part, number) in enumerate(zip(parts, numbers, strict=True), 1):

@@ -60,6 +60,10 @@ def _npz(source: Input) -> dict[str, _ZipEntry]:
     is_no_archive = _unpacking(source.name, "is no .npz archive")
     with source.open() as file, opening(source.name), is_no_archive, zipfile.ZipFile(file) as archive:
         members = [member for member in archive.infolist() if member.filename.endswith(NPY)]
+    names = [member.filename for member in members]
+    if len(set(names)) < len(names):
+        duplicate = next(name for name in names if names.count(name) > 1)
+        raise AttnError(f"has two entries of the name {duplicate.removesuffix(NPY)!r}", where=source.name)
     return {
         member.filename.removesuffix(NPY): _ZipEntry(source, member.filename, member.file_size) for member in members
     }

@@ -119,6 +119,13 @@ def test_a_damaged_archive_is_named_with_its_member(raw: bytes, message: str, tm
     assert message in str(caught.value)
 
 
+@pytest.mark.filterwarnings("ignore:Duplicate name")
+def test_two_members_of_one_name_are_an_error(tmp_path: Path) -> None:
+    (tmp_path / "x.npz").write_bytes(zip_of(("x.npy", NPY), ("x.npy", NPY)))
+    with pytest.raises(AttnError, match=r"x.npz: has two entries of the name 'x'"):
+        formats.read_array(opened(tmp_path / "x.npz"), "")
+
+
 def test_an_archive_that_unpacks_to_more_than_the_limit_is_refused(tmp_path: Path) -> None:
     raw = zip_of(("x.npy", in_bytes(np.save, np.zeros(10**6))))
     (tmp_path / "x.npz").write_bytes(raw)
