@@ -54,7 +54,7 @@ def rope_by_hand(
     frequency = "" if frequencies is None else f"·{write.factor(frequencies[0])}"
     angle_formula = f"{shift}{divided}{frequency}"
     return [
-        f"the first pair turns by θ = {angle_formula}" + ("" if angle_formula == angle else f" = {angle}"),
+        f"the first pair turns by pθ = {angle_formula}" + ("" if angle_formula == angle else f" = {angle}"),
         f"{write(first)}·cos({angle}) − {write.factor(second)}·sin({angle}) = {write(result[one][0])}",
         f"{write.factor(second)}·cos({angle}) + {write.factor(first)}·sin({angle}) = {write(result[other][0])}",
     ]
@@ -176,7 +176,7 @@ def sinusoidal_by_hand(
 
 
 @position(
-    formula="Pₚ,₂f = sin(p / base^(2f/x)), Pₚ,₂f₊₁ = cos(p / base^(2f/x))",
+    formula="P[p, 2f] = sin(p / base^(2f/x)), P[p, 2f + 1] = cos(p / base^(2f/x))",
     shapes="positions[n] -> [n x]",
     source="Vaswani et al. 2017, §3.5",
     example={"positions": [0], "features": 4, "gives": [[0, 1, 0, 1]]},
