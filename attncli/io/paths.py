@@ -49,14 +49,17 @@ def path_of(name: str) -> Path:
 
 
 def nearest_file(path: Path) -> str | None:
-    """The file or folder beside a missing one whose name is most like it."""
+    """The file or folder beside a missing one whose name is most like it, apart from its suffix."""
     from difflib import get_close_matches  # noqa: PLC0415 - only a missing file needs it
 
     try:
-        nearest = get_close_matches(path.name, [file.name for file in path.parent.iterdir()], n=1)
+        files = list(path.parent.iterdir())
     except OSError:
         return None
-    return nearest[0] if nearest else None
+    for stem in get_close_matches(path.stem, {file.stem for file in files}, n=1):
+        names = [file.name for file in files if file.stem == stem]
+        return get_close_matches(path.name, names, n=1, cutoff=0)[0]
+    return None
 
 
 def _hint_of_missing(name: Path, path: Path | None) -> str | None:

@@ -134,6 +134,7 @@ MISSING = {
     "problm.yaml": "problm.yaml: there is no such file; did you mean 'problem.yaml'?",
     "problem.yml": "problem.yml: there is no such file; did you mean 'problem.yaml'?",
     "problem": "problem: there is no such file; did you mean 'problem.yaml'?",
+    "x.yaml": "x.yaml: there is no such file",
     "dir/x.yaml": "dir/x.yaml: there is no such file; there is no folder dir",
     "": "the name of a file is empty; name a file, or - for standard input",
     ".": ".: is a folder; name a file in it",
