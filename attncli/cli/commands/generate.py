@@ -33,7 +33,7 @@ def generate(
 ) -> None:
     """Draw what a problem lacks, and write it to standard output, a file, or a folder of files."""
     from attncli.io.assemble import assemble
-    from attncli.io.inputs import path_of
+    from attncli.io.paths import path_of
     from attncli.io.writers.atomic import atomic_write_file, atomic_write_folder
     from attncli.io.writers.in_place import is_in_place
     from attncli.io.writers.problem_text import problem_folder, problem_json, problem_sizes, problem_yaml

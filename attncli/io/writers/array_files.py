@@ -6,7 +6,7 @@ from typing import IO
 from attncli.base.dtypes import BFLOAT16, Precision
 from attncli.base.errors import AttnError
 from attncli.base.lazy_numpy import Array, np
-from attncli.io.readers.array_files import INSTALL
+from attncli.io.readers.safetensors import INSTALL
 
 
 def write_npy(stream: IO[bytes], array: Array) -> None:

@@ -7,7 +7,7 @@ from typing import Any
 from attncli.base.lazy_numpy import Array, np
 from attncli.base.number_rows import MAX_WHOLE, format_rows, format_whole
 from attncli.base.text import delimited_cell, delimited_rows
-from attncli.io.readers.array_files import NPY
+from attncli.io.readers.npy import NPY
 from attncli.io.writers.array_files import write_npy
 from attncli.io.writers.json_text import json_text
 from attncli.io.writers.yaml_text import yaml_text
