@@ -4,7 +4,6 @@ import os
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from secrets import token_hex
 from typing import IO
 
 _PRIVATE, _DEFAULT = 0o600, 0o666  # permissions of a new file, of which the process's umask removes some
@@ -27,7 +26,7 @@ def replacement(path: Path) -> Iterator[IO[bytes]]:
     old = path.stat() if path.exists() else None
     if old is not None and not os.access(path, os.W_OK):
         raise PermissionError(None, "the file is read-only")
-    temporary = path.with_name(f".attn-{token_hex(8)}")
+    temporary = path.with_name(f".attn-{os.urandom(8).hex()}")
     mode = _DEFAULT if old is None else _PRIVATE
     try:
         unnamed = _open_unnamed(path.parent, mode)
