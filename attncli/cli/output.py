@@ -62,7 +62,10 @@ def _compute_to_file(
         if allocator is not None and allocator.is_used:
             return
         if output_format.is_binary:
-            output_format.write(view, stream)
+            try:
+                output_format.write(view, stream)
+            except AttnError as error:
+                raise error.at(f"--output {file}") from None
             return
         with ProgressBar("writing") as progress:
             for chunk in streams.buffer_chunks(_render(view, output_format, TEXT_FILE, progress)):

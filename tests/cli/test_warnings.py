@@ -74,6 +74,7 @@ STRICT = {
     "a file": (f"{PAIR} --mask [[0,0],[1,1]] -o old.csv", "nothing is attended by query_1"),
     "an array": (f"{PAIR} --mask [[0,0],[1,1]] --select output -o old.npy", "nothing is attended by query_1"),
     "an example": ("demo empty.yaml", "nothing is attended by query_1"),
+    "a part": ("demo parts.yaml", "masked: nothing is attended by query_1"),
     "a problem": ("generate t.yaml --seed 3", "--seed has no effect"),
     "a plan": ("compute t.yaml --plan --seed 3", "--seed has no effect"),
 }
@@ -82,6 +83,9 @@ STRICT = {
 @pytest.mark.parametrize(("words", "message"), STRICT.values(), ids=STRICT)
 def test_with_strict_a_warning_is_the_error(words: str, message: str, run: Run, tutorial: str, tmp_path: Path) -> None:
     (tmp_path / "old.csv").write_text("old")
+    (tmp_path / "parts.yaml").write_text(
+        "query: [[1]]\nkey: [[1]]\nparts:\n- {title: open}\n- {title: masked, mask: [[0]]}\n"
+    )
     (tmp_path / "empty.yaml").write_text("query: [[1]]\nkey: [[1]]\nmask: [[0]]\n")
     assert run(*words.split()).stderr.startswith(f"attn: warning: {message.partition(';')[0]}")
     (tmp_path / "old.csv").write_text("old")
