@@ -105,9 +105,8 @@ def compute_view(problem: "ProblemSpec", options: "OutputOptions", allocator: An
     with ProgressBar("attending") as progress:
         allocate = in_memory if allocator is None else allocator.allocate
         run_options = RunOptions(options.executor, allocate, progress, blas_is_limited=True)
-        result = run(
-            problem, options.selection, every_step=options.explain or options.cell is not None, options=run_options
-        )
+        every_step = options.explain or options.works_out_cell
+        result = run(problem, options.selection, every_step=every_step, options=run_options)
     cell = _parse_cell(options.cell, result.query_tokens, result.key_tokens) if options.cell is not None else None
     positions, expanded_axes = _parse_positions(options, problem.layout)
     return View(result, options.explain, options.precision, cell, positions, expanded_axes)

@@ -32,7 +32,8 @@ def render_sections(parts: Iterable[Section], decimals: int, heading: str = "") 
     blocks = [f"\\section*{{{_text(heading)}}}"] if heading else []
     for section in parts:
         symbol = f" {latex_line(section.symbol)}" if section.symbol else ""
-        blocks.append(f"\\paragraph{{{_text(section.title)}}}{symbol}\\quad {latex_line(section.formula)}".rstrip())
+        formula = f"\\quad {latex_line(section.formula)}" if section.formula else ""
+        blocks.append(f"\\paragraph{{{_text(section.title)}}}{symbol}{formula}")
         blocks += [_tabulars(grid, decimals) for grid in section.grids]
         if section.arithmetic:
             lines = "\\\\\n".join(map(latex_line, section.arithmetic))
