@@ -54,7 +54,7 @@ def rope_by_hand(
     frequency = "" if frequencies is None else f"·{write.factor(frequencies[0])}"
     angle_formula = f"{shift}{divided}{frequency}"
     return [
-        f"the first pair turns by θ = {angle_formula}" + ("" if angle_formula == angle else f" = {angle}"),
+        f"the first pair turns by pθ = {angle_formula}" + ("" if angle_formula == angle else f" = {angle}"),
         f"{write(first)}·cos({angle}) − {write.factor(second)}·sin({angle}) = {write(result[one][0])}",
         f"{write.factor(second)}·cos({angle}) + {write.factor(first)}·sin({angle}) = {write(result[other][0])}",
     ]

@@ -1,6 +1,7 @@
 """The only way to a ProblemSpec: values are converted, completed and checked, once."""
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 from attncli.base.dtypes import common_dtype
@@ -9,7 +10,6 @@ from attncli.problem import random_fill
 from attncli.problem.convert.arrays import LabelledArray
 from attncli.problem.convert.fields import to_field, to_unicode_labels
 from attncli.problem.layout import layout_of
-from attncli.problem.origins import ArrayOrigin
 from attncli.problem.spec import DEFAULTS, FIELDS, ProblemSpec
 from attncli.problem.validate.inputs import check_inputs
 from attncli.problem.validate.labels import check_labels
@@ -44,15 +44,13 @@ def build(values: Mapping[str, Any]) -> ProblemSpec:
     if dtypes:
         converted.setdefault("dtype", common_dtype(dtypes))
     _embed_sentence(converted)
-    if converted.get("weight_layout") == "out_in":
-        converted = transpose_weights(converted)
-    filled = random_fill.fill(converted)
-    unread = dict(filled.unread)
-    if "weight_layout" in converted and not has_weights(filled.values):
-        unread["weight_layout"] = "there is no weight matrix"
     read = {name: value for name, value in values.items() if isinstance(value, LabelledArray)}
     origins = {name: array.origin for name, array in read.items() if array.origin is not None}
-    return _check({**DEFAULTS, **filled.values}, origins, unread)
+    try:
+        return replace(_complete(converted), origins=origins)
+    except AttnError as error:
+        error.hint = error.hint or _layout_hint(converted)
+        raise
 
 
 def check_name(name: str, where: str | None = None) -> None:
@@ -98,13 +96,43 @@ def _embed_sentence(values: dict[str, Any]) -> None:
     values.setdefault("tokens", tokens)
 
 
-def _check(values: Mapping[str, Any], origins: Mapping[str, ArrayOrigin], unread: Mapping[str, str]) -> ProblemSpec:
+def _complete(converted: Mapping[str, Any]) -> ProblemSpec:
+    """The problem of converted values, weights as they are stored: generators make their arrays, and all is checked."""
+    in_out = transpose_weights(converted) if converted.get("weight_layout") == "out_in" else converted
+    filled = random_fill.fill(in_out)
+    unread = dict(filled.unread)
+    if "weight_layout" in converted and not has_weights(filled.values):
+        unread["weight_layout"] = "there is no weight matrix"
+    return replace(_check({**DEFAULTS, **filled.values}), unread=unread)
+
+
+def _layout_hint(converted: Mapping[str, Any]) -> str | None:
+    """What to do where the values are no problem, but are one with weights stored the other way."""
+    other = "in_out" if converted.get("weight_layout") == "out_in" else "out_in"
+    transposed = transpose_weights(converted)
+    weights = [name for name, value in converted.items() if transposed[name] is not value]
+    if weights and _is_problem({**converted, "weight_layout": other}):
+        return f"with weight_layout {other} it fits"
+    one = next((name for name in weights if _is_problem({**converted, name: transposed[name]})), None)
+    return None if one is None else f"it fits if {one} is transposed"
+
+
+def _is_problem(converted: Mapping[str, Any]) -> bool:
+    """Whether a problem can be made of converted values."""
+    try:
+        _complete(converted)
+    except AttnError:
+        return False
+    return True
+
+
+def _check(values: Mapping[str, Any]) -> ProblemSpec:
     """The problem of converted values; raises AttnError where they contradict each other."""
     check_inputs(values)
     layout = layout_of(values)
     lengths = bind_lengths(values, layout)
     sizes = {letter: length.size for letter, length in lengths.items()}
-    spec = ProblemSpec(**values, layout=layout, lengths=sizes, origins=origins, unread=unread)
+    spec = ProblemSpec(**values, layout=layout, lengths=sizes)
     check_labels(spec)
     check_operators(spec, lengths)
     check_masks(spec, lengths)

@@ -14,6 +14,9 @@ RESULTS = (
 )
 DEFAULT_SELECTION = ("scores", "weights", "output")
 
+# The key without which a result is the one before it.
+RESULT_KEYS: Mapping[str, str] = {"capped_scores": "softcap", "masked_scores": "mask"}
+
 # The stages that a result names as its pipeline, each by the key of its operator.
 PIPELINE_STAGES = ("score", "normalize", "context")
 

@@ -49,7 +49,8 @@ def _selection(view: View) -> Iterator[Section]:
     for name in view.result.select:
         step = trace[name]
         is_mask = step.name == VISIBLE_STEP
-        yield Section(name, tuple(sign_grids(trace, step, positions) if is_mask else selected_grids(view, step)))
+        step_grids = tuple(sign_grids(trace, step, positions) if is_mask else selected_grids(view, step))
+        yield Section(name, step_grids, formula=trace.same_as(name))
 
 
 def _worked_cell(view: View) -> Iterator[Section]:
@@ -122,8 +123,9 @@ def _format_signature(trace: Trace, step: Step) -> str:
     """The shapes of a step's inputs and result, and its operator's options: `Q [n d] 4 × 3, … → [n m] 4 × 4`."""
     inputs = ", ".join(f"{trace[name].symbol} {_format_shape(trace[name])}" for name in step.inputs.values())
     shapes = f"{inputs} → {_format_shape(step)}" if inputs and step.tapped_from is None else _format_shape(step)
-    options = [f"{name} = {format_value(value)}" for name, value in step.options.items() if step.record is not None]
-    return "; ".join([shapes, *options])
+    options = step.options if step.record is not None else {}  # one that is None does not take part
+    texts = [f"{name} = {format_value(value)}" for name, value in options.items() if value is not None]
+    return "; ".join([shapes, *texts])
 
 
 def _slice_remarks(step: Step, slices: AxisPositions, announced_axes: set[str]) -> Iterator[str]:

@@ -11,6 +11,7 @@ from attncli.base.errors import UnknownNameError
 from attncli.base.lazy_numpy import Array
 from attncli.ops.records import OperatorRecord
 from attncli.plan.graph import GIVEN, Node, Plan
+from attncli.problem.results import RESULT_KEYS
 
 
 @dataclass(frozen=True)
@@ -118,6 +119,12 @@ class Trace:
     def notes(self) -> Sequence[str]:
         """The notes of every step: warnings for the user."""
         return [note for step in self.steps for note in step.notes]
+
+    def same_as(self, name: str) -> str:
+        """What a result is where the key that makes it is not given: "the same as scores: there is no softcap"."""
+        step = self.plan.results.get(name, name)
+        is_same = name in RESULT_KEYS and step != name
+        return f"the same as {step}: there is no {RESULT_KEYS[name]}" if is_same else ""
 
     def labels_of(self, step: Step, axis: int) -> tuple[str, ...]:
         """The labels along an axis (counted from the end): tokens, `head 0`, or the axis' letter and a number from 1.

@@ -162,7 +162,15 @@ REFUSED: dict[str, tuple[dict[str, Any], str]] = {
         "key_lengths: there are no batch items; give one length",
     ),
     "half a key": ({"query": QUERY, "key": KEY, "key_lengths": [1.5, 2]}, "key_lengths: 1.5 is not a whole number"),
-    "a window of one side": ({"query": QUERY, "key": KEY, "window": [3]}, "window: [3] is no window; expected LEFT"),
+    "a window of one side": (
+        {"query": QUERY, "key": KEY, "window": [3]},
+        "window: [3] is no window; expected LEFT,RIGHT, such as 2,0; Hugging Face's sliding_window: 3 is 2,0",
+    ),
+    "a window of no keys": (
+        {"query": QUERY, "key": KEY, "window": "0"},
+        "'0' is no window; expected LEFT,RIGHT, such as",
+    ),
+    "a window without a limit": ({"query": QUERY, "key": KEY, "window": "inf"}, "'inf' is no window; expected LEFT"),
     "a window below nothing": ({"query": QUERY, "key": KEY, "window": "1,-2"}, "window: -2 is no side of a window"),
     "a sink for other heads": (
         {"query": QUERY, "key": KEY, "sink": [1.0, 2]},
@@ -215,7 +223,7 @@ REFUSED: dict[str, tuple[dict[str, Any], str]] = {
     ),
     "a vector for a matrix": (
         {"query": QUERY, "key": KEY, "weight_layout": "out_in", "context": {"attentional": {"w": [1.0, 2]}}},
-        "context, w: has 1 axis; expected 2 (e+d a)",
+        "context, w: has 1 axis; expected 2 (a e+d)",
     ),
     "lengths beyond all numbers": (
         {"query": QUERY, "key": KEY, "key_lengths": np.array([np.inf, 1], dtype=np.float16)},

@@ -126,10 +126,21 @@ def to_window(value: Any, path: ErrorPath) -> tuple[float, float]:
     """
     sides = value.tolist() if hasattr(value, "tolist") else value
     if not isinstance(sides, (list, tuple)) or len(sides) != 2:
-        hint = "expected LEFT,RIGHT, such as 2,0"
-        raise AttnError(f"{repr_excerpt(value)} is no window", where=path, hint=hint, subject=value)
+        raise AttnError(f"{repr_excerpt(value)} is no window", where=path, hint=_window_hint(value), subject=value)
     left, right = (_to_window_side(side, path, value) for side in sides)
     return left, right
+
+
+def _window_hint(value: Any) -> str:
+    """What is expected of a window; for one number also what to write for a window that counts the query's own key.
+
+    >>> _window_hint("4")
+    "expected LEFT,RIGHT, such as 2,0; Hugging Face's sliding_window: 4 is 3,0"
+    """
+    (number,) = value if isinstance(value, (list, tuple)) and len(value) == 1 else (value,)
+    keys = int(str(number)) if str(number).isdecimal() else 0
+    sliding_window = f"; Hugging Face's sliding_window: {keys} is {keys - 1},0" if keys else ""
+    return f"expected LEFT,RIGHT, such as 2,0{sliding_window}"
 
 
 def _to_window_side(side: Any, path: ErrorPath, subject: Any) -> float:

@@ -7,7 +7,7 @@ from attncli.base.axes import Length, Letters, bind_axes
 from attncli.base.errors import AttnError
 from attncli.ops.records import Operator
 from attncli.problem.layout import Layout
-from attncli.problem.spec import new_key_letter
+from attncli.problem.spec import FIELDS, new_key_letter
 
 Lengths = dict[str, Length]
 
@@ -57,11 +57,13 @@ def _bind_inputs(values: Mapping[str, Any], layout: Layout) -> Lengths:
 
 
 def _bind_array(values: Mapping[str, Any], lengths: Lengths, name: str, letters: Letters) -> None:
-    """Bind one array of the problem."""
-    array = values[name]
-    if 0 in array.shape:
+    """Bind one array of the problem; an error has the rows and columns of weights as they are stored."""
+    shape = values[name].shape
+    if 0 in shape:
         raise AttnError("has no numbers", where=name)
-    bind_axes(lengths, name, letters, array.shape)
+    if FIELDS[name].is_weight and values["weight_layout"] == "out_in":
+        letters, shape = letters[::-1], shape[::-1]
+    bind_axes(lengths, name, letters, shape)
 
 
 def _check_sizes(values: Mapping[str, Any], layout: Layout, lengths: Lengths) -> None:

@@ -1,11 +1,12 @@
 """Checks of operators: required parameters are given, and their arrays fit queries, keys and values."""
 
+import re
+
 from attncli.base.axes import bind_axes
 from attncli.base.errors import AttnError
 from attncli.ops.records import Operator, Parameter
 from attncli.ops.registry import operators
 from attncli.ops.rules import OperatorUse
-from attncli.problem.layout import Layout
 from attncli.problem.spec import OPERATOR_FIELDS, ProblemSpec
 from attncli.problem.validate.lengths import Lengths
 
@@ -17,7 +18,7 @@ def check_operators(spec: ProblemSpec, lengths: Lengths) -> None:
     values = {name: getattr(spec, name) for name in OPERATOR_FIELDS}
     by_field = {name: value for name, value in values.items() if isinstance(value, Operator)}
     for name, operator in by_field.items():
-        _check_operator(name, operator, lengths, spec.layout)
+        _check_operator(name, operator, lengths, spec)
     _check_distribution(spec)
     if spec.position is not None:
         _check_position(spec, spec.position)
@@ -31,7 +32,7 @@ def check_operators(spec: ProblemSpec, lengths: Lengths) -> None:
                 raise error.at(name) from None
 
 
-def _check_operator(name: str, operator: Operator, lengths: Lengths, layout: Layout) -> None:
+def _check_operator(name: str, operator: Operator, lengths: Lengths, spec: ProblemSpec) -> None:
     """The parameters that an operator requires are given, and its arrays fit."""
     record = operator.record
     for parameter in record.parameters:
@@ -40,11 +41,18 @@ def _check_operator(name: str, operator: Operator, lengths: Lengths, layout: Lay
     for argument, letter in (("query", "d"), ("key", "c"), ("value", "e")):
         letters = record.shapes.arrays.get(argument)
         if letters and letters[-1] != letter:
-            bind_axes(bound, argument, letters, (lengths[letters[0]].size, lengths[letter].size))
-    leading = ("h",) if layout.has_heads and name in PER_HEAD_FIELDS else ()
+            own, other = lengths[letter], bound.setdefault(letters[-1], lengths[letter])
+            if own.size != other.size:
+                owner = re.sub(r"\(\w\)", f"({letters[-1]})", own.owner)  # the letter that the operator has for it
+                raise AttnError(f"{owner}; {other.owner}")
+    is_out_in = spec.weight_layout == "out_in"
+    leading = ("h",) if spec.layout.has_heads and name in PER_HEAD_FIELDS else ()
     for parameter_name, array in operator.arrays.items():
-        letters = record.parameter(parameter_name).letters
-        bind_axes(bound, (name, parameter_name), letters, array.shape, leading=leading)
+        parameter, shape = record.parameter(parameter_name), array.shape
+        letters = parameter.letters
+        if parameter.is_weight and is_out_in:  # an error has the rows and columns as they are stored
+            letters, shape = letters[::-1], (*shape[:-2], *shape[:-3:-1])
+        bind_axes(bound, (name, parameter_name), letters, shape, leading=leading)
 
 
 def _check_parameter(name: str, operator: Operator, parameter: Parameter) -> None:

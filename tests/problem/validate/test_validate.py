@@ -22,11 +22,11 @@ REFUSED: dict[str, tuple[dict[str, Any], str]] = {
     ),
     "weights stored the other way": (
         {"embeddings": X, "w_q": W[3, 2], "weight_layout": "out_in"},
-        "w_q has 2 rows (x); embeddings has 3 columns (x)",
+        "w_q has 2 columns (x); embeddings has 3 columns (x)",
     ),
     "queries and keys of two widths": (
         {"embeddings": X, "w_q": W[3, 2]},
-        "key has 3 columns (d); w_q has 2 columns (d)",
+        "embeddings has 3 columns (d); w_q has 2 columns (d)",
     ),
     "as many keys as values": (
         {"query": X, "key": X, "value": W[4, 2]},
