@@ -111,7 +111,7 @@ def compute_view(problem: "ProblemSpec", options: "OutputOptions", allocator: An
     caller_bytes = check_result_space(problem, options, list(positions))
     with ProgressBar("attending") as progress:
         allocate = in_memory if allocator is None else allocator.allocate
-        every_step = options.explain or cell is not None
+        every_step = options.explain or options.works_out_cell
         run_options = RunOptions(options.executor, allocate, progress, blas_is_limited=True, caller_bytes=caller_bytes)
         result = run(problem, options.selection, every_step=every_step, options=run_options)
     return View(result, options.explain, options.precision, cell, positions, expanded_axes)

@@ -60,5 +60,4 @@ def _written_names(plan: "Plan", options: "OutputOptions") -> Sequence[str]:
     """The names of the results that are written with all their numbers."""
     if options.explain:
         return [node.name for node in plan.nodes if not node.is_input]
-    is_one_cell = options.cell is not None and not options.output_format.is_lossless
-    return [] if is_one_cell else options.selection
+    return [] if options.works_out_cell else options.selection

@@ -32,6 +32,10 @@ UNREAD = {
     "decimals of CSV": ("compute t.yaml --format csv --precision 2", {"precision": "csv has every digit"}),
     "decimals of arrays": ("compute t.yaml -o x.npz --precision 2", {"precision": "npz has every digit"}),
     "a cell of JSON": ("compute t.yaml --json --cell 0,0", {"cell": "json has no worked lines"}),
+    "a selection beside a cell": (
+        "compute t.yaml --cell 0,0 --select weights",
+        {"select": "--cell shows the worked lines of one cell alone"},
+    ),
     "a selection of all": ("compute t.yaml --explain --select weights", {"select": "--explain shows every step"}),
     "a seed of a complete problem": ("generate t.yaml --seed 1", {"seed": NOTHING_DRAWN}),
 }  # fmt: skip
