@@ -1,5 +1,7 @@
 """Random fill: arrays that generators make, in a fixed order, in the shapes that the other arrays imply."""
 
+import math
+import sys
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -7,6 +9,7 @@ from typing import Any
 from attncli.base.axes import Letters
 from attncli.base.errors import AttnError, ErrorPath
 from attncli.base.lazy_numpy import Array
+from attncli.base.memory import available_memory, format_bytes
 from attncli.ops import look_up
 from attncli.ops.initializers import Stream, stream
 from attncli.ops.records import Operator
@@ -30,6 +33,8 @@ _SUBSTITUTES = {
     "x": ("y",),
     "y": ("x",),
 }
+BYTES_PER_NUMBER = 16  # of the number, and of the one that it is made of
+ALWAYS_FITS = 2**26  # bytes: so much memory is taken without asking how much there is
 _SIZE_FIELDS = {"m": "token_count", "n": "token_count", "d": "d_k", "c": "d_k", "e": "d_v", "h·e": "d_v"}  # else dim
 _LABEL_FIELDS = {"m": "tokens", "n": "query_tokens"}
 
@@ -120,13 +125,28 @@ class _Filler:
             except ValueError as error:  # seeds of the legacy stream have 32 bits
                 raise AttnError(str(error), where="seed") from None
         self.has_made_arrays = True
+        self._check_memory(path, shape)
         is_transposed = is_weight and self.is_out_in
         stored_shape = shape[::-1] if is_transposed else shape
         try:
             array: Array = generator.record.function(self._stream, stored_shape, **generator.given)
-        except (ValueError, OverflowError, MemoryError) as error:
+        except (ValueError, OverflowError) as error:
             raise AttnError(f"{generator} can't be drawn ({error})", where=path) from None
+        except MemoryError:
+            raise AttnError(f"there is not enough memory for {_text_of_shape(shape)} numbers", where=path) from None
         return array.T if is_transposed else array
+
+    def _check_memory(self, path: ErrorPath, shape: tuple[int, ...]) -> None:
+        """Raise AttnError, with the key that its greatest length is from, where an array does not fit in memory."""
+        needed = BYTES_PER_NUMBER * math.prod(shape)
+        available = available_memory() if needed > ALWAYS_FITS else None
+        if needed > (sys.maxsize if available is None else available):
+            keys = [name for name in ("token_count", "dim", "d_k", "d_v") if self.filled.get(name) == max(shape)]
+            free = "" if available is None else f", and {format_bytes(available)} are free"
+            message = (
+                f"{', '.join(path)} of {_text_of_shape(shape)} numbers needs {format_bytes(needed)} of memory{free}"
+            )
+            raise AttnError(message, where=keys[0] if keys else path)
 
     def _parameter_size(self, letter: str, operator: Operator, path: ErrorPath) -> int:
         """The length of an axis of an array parameter."""
@@ -192,3 +212,8 @@ class _Filler:
             return None
         self.read.add(name)
         return int(size)
+
+
+def _text_of_shape(shape: tuple[int, ...]) -> str:
+    """The lengths of axes as a text: `3 × 4`."""
+    return " × ".join(map(str, shape))
