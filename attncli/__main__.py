@@ -28,16 +28,13 @@ def main() -> None:
     Ctrl-C ends it with exit status 130, the others as if they had not been caught (143 for SIGTERM, in a shell).
     """
     _handle_ending_signals(_raise)
+    sys.unraisablehook = _end_although_ignored
     try:
         from attncli.cli import main as run_command_line  # noqa: PLC0415 - a signal may interrupt the import
 
         status = run_command_line()
-    except KeyboardInterrupt:
-        status = INTERRUPTED
-    except EndedBySignal as end:
-        signal.signal(end.number, signal.SIG_DFL)
-        os.kill(os.getpid(), end.number)
-        status = 128 + end.number  # as a shell counts, should the signal be blocked
+    except (KeyboardInterrupt, EndedBySignal) as end:
+        _end(end)
     _handle_ending_signals(signal.SIG_DFL)
     if status > DIFFERS:
         os._exit(status)  # sys.exit would flush standard output, which may be broken, and wait for threads
@@ -54,9 +51,27 @@ def _handle_ending_signals(handler: Any) -> None:
 def _raise(number: int, _frame: Any) -> NoReturn:
     """Raise the exception of a signal; further ones must not interrupt the clean-up (`timeout` sends two)."""
     _handle_ending_signals(signal.SIG_IGN)
+    if "logging" in sys.modules:  # Dask would log each of its connections that breaks
+        sys.modules["logging"].disable()
     if number == signal.SIGINT:
         raise KeyboardInterrupt
     raise EndedBySignal(number)
+
+
+def _end_although_ignored(ignored: Any) -> None:
+    """End the process where Python ignores the exception of a signal, because a finalizer raised it."""
+    if isinstance(ignored.exc_value, (KeyboardInterrupt, EndedBySignal)):
+        _end(ignored.exc_value)
+    sys.__unraisablehook__(ignored)
+
+
+def _end(end: KeyboardInterrupt | EndedBySignal) -> NoReturn:
+    """End the process, at once, as the signal would."""
+    if isinstance(end, KeyboardInterrupt):
+        os._exit(INTERRUPTED)
+    signal.signal(end.number, signal.SIG_DFL)
+    os.kill(os.getpid(), end.number)
+    os._exit(128 + end.number)  # as a shell counts, should the signal be blocked
 
 
 if __name__ == "__main__":

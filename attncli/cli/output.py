@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from attncli.base.errors import AttnError, UnknownNameError
 from attncli.cli import streams
+from attncli.cli.output_options import ALL
 from attncli.cli.progress import ProgressBar
 from attncli.cli.warnings import unread_options, write_warnings
 from attncli.problem.labels import find_label
@@ -17,8 +18,6 @@ if TYPE_CHECKING:
     from attncli.render.formats import OutputFormat
     from attncli.render.target import TextTarget
     from attncli.render.view import View
-
-ALL = "all"
 
 
 def compute_and_write(problem: "ProblemSpec", options: "OutputOptions") -> None:
@@ -56,7 +55,7 @@ def _compute_to_file(
     from attncli.render.target import TEXT_FILE
 
     with atomic_write(file) as stream:
-        allocator = output_format.make_file_allocator(stream) if len(options.selection) == 1 else None
+        allocator = output_format.make_file_allocator(stream) if options.is_one_whole_result else None
         view = compute_view(problem, options, allocator)
         write_warnings(view.result.trace.notes, strict=options.strict)
         if allocator is not None and allocator.is_used:
@@ -84,7 +83,9 @@ def _render(view: "View", output_format: "OutputFormat", target: "TextTarget", p
     chunks = output_format.render(view, target)
     if not output_format.is_lossless:
         return chunks
-    shapes = [view.result.trace[name].value.shape for name in view.names]
+    from attncli.render.selection import selected_value
+
+    shapes = [selected_value(view, view.result.trace[name]).shape for name in view.names]
     return progress.count_lines(chunks, sum(math.prod(shape[:-1]) for shape in shapes))
 
 
@@ -104,7 +105,9 @@ def compute_view(problem: "ProblemSpec", options: "OutputOptions", allocator: An
     with ProgressBar("attending") as progress:
         allocate = in_memory if allocator is None else allocator.allocate
         run_options = RunOptions(options.executor, allocate, progress, blas_is_limited=True)
-        result = run(problem, options.selection, every_step=options.explain, options=run_options)
+        result = run(
+            problem, options.selection, every_step=options.explain or options.cell is not None, options=run_options
+        )
     cell = _parse_cell(options.cell, result.query_tokens, result.key_tokens) if options.cell is not None else None
     positions, expanded_axes = _parse_positions(options, problem.layout)
     return View(result, options.explain, options.precision, cell, positions, expanded_axes)

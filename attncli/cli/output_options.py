@@ -15,6 +15,8 @@ from attncli.engine.options import REMOTE, SERIAL, THREADS
 from attncli.problem.results import DEFAULT_SELECTION
 from attncli.render.formats import DEFAULT_FORMAT, JSON, OutputFormat, find_format, format_choices
 
+ALL = "all"  # the value of --head and --batch for every one
+
 
 def _complete_format(incomplete: str) -> list[str]:
     """The formats that begin so."""
@@ -38,7 +40,10 @@ class OutputOptions:
     )
     cell: Annotated[
         str | None,
-        typer.Option(metavar="QUERY,KEY", help="The cell that --explain works out by hand: labels or positions."),
+        typer.Option(
+            metavar="QUERY,KEY",
+            help="Show one cell worked out by hand; with --explain, which one: labels or positions.",
+        ),
     ] = None
     head: Annotated[
         str | None, typer.Option(metavar="N|all", help="Show one head, counted from 0, or all of them.")
@@ -86,6 +91,11 @@ class OutputOptions:
             hint = f"expected names between commas, such as {','.join(DEFAULT_SELECTION)}"
             raise AttnError(f"a name is empty in {self.select!r}", where="--select", hint=hint)
         return tuple(dict.fromkeys(names))
+
+    @property
+    def is_one_whole_result(self) -> bool:
+        """Whether one result is written, all batch items and heads of it."""
+        return len(self.selection) == 1 and {self.head, self.batch} <= {None, ALL}
 
     def check_plan(self) -> None:
         """Raise AttnError where an option would have no effect with --plan, which has no numbers to show."""

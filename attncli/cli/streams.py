@@ -9,10 +9,10 @@ from pathlib import Path
 from typing import NoReturn, TextIO
 
 from attncli.base.errors import AttnError
-from attncli.base.text import escape_control
 from attncli.render.target import TextTarget
 
 BUFFER_SIZE = 2**16  # characters
+MIN_WIDTH = 20  # columns; a narrower terminal wraps the lines itself
 
 
 def buffer_chunks(chunks: Iterable[str]) -> Iterator[str]:
@@ -41,7 +41,7 @@ def write_output(contents: str | Iterable[str]) -> None:
 def write_error(message: str) -> None:
     """Write an error, a warning or a notice as a line on standard error; where that fails, nobody can be told."""
     try:
-        print(f"attn: {escape_control(message)}", file=sys.stderr, flush=True)
+        print(f"attn: {TextTarget(encoding=sys.stderr.encoding).text(message)}", file=sys.stderr, flush=True)
     except OSError:
         discard(sys.stderr)
 
@@ -91,10 +91,5 @@ def output_target() -> TextTarget:
     """The text target that standard output is; Rich itself reads NO_COLOR."""
     is_dumb = os.environ.get("TERM") == "dumb"
     is_forced = bool(os.environ.get("FORCE_COLOR"))
-    width = shutil.get_terminal_size().columns if is_terminal() else None
-    return TextTarget(width, has_styles=is_forced or (is_terminal() and not is_dumb), ascii_only=not _is_utf8())
-
-
-def _is_utf8() -> bool:
-    """Whether standard output can encode every character."""
-    return sys.stdout.encoding.lower().replace("-", "") == "utf8"
+    width = max(shutil.get_terminal_size().columns, MIN_WIDTH) if is_terminal() else None
+    return TextTarget(width, is_forced or (is_terminal() and not is_dumb), sys.stdout.encoding)

@@ -176,7 +176,7 @@ def sinusoidal_by_hand(
 
 
 @position(
-    formula="Pₚ,₂f = sin(p / base^(2f/x)), Pₚ,₂f₊₁ = cos(p / base^(2f/x))",
+    formula="P[p, 2f] = sin(p / base^(2f/x)), P[p, 2f + 1] = cos(p / base^(2f/x))",
     shapes="positions[n] -> [n x]",
     source="Vaswani et al. 2017, §3.5",
     example={"positions": [0], "features": 4, "gives": [[0, 1, 0, 1]]},

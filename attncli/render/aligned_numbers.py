@@ -40,4 +40,7 @@ def _format_number(number: float, decimals: int) -> str:
     padding = " " * (decimals + 1) if decimals else ""
     if not np.isfinite(number):
         return decimal(number, 0) + padding
-    return f"0{padding}" if number == 0 else f"{number:.{decimals}f}"
+    if number == 0:
+        return f"0{padding}"
+    text = f"{number:.{decimals}f}"
+    return text if text.strip("-0.") else text.removeprefix("-")  # what rounds to 0 has no sign

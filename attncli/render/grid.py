@@ -21,6 +21,7 @@ class Grid:
     slice_label: str = ""  # which slice of a larger quantity it is: `batch item 0, head 1`
     is_heatmap: bool = False  # whether a terminal shades the cells: the larger, the darker
     signs: Sequence[Sequence[str]] | None = None  # the text of the cells in place of their numbers
+    legend: str = ""  # what the signs mean
 
     def cell_texts(self, decimals: int) -> Sequence[Sequence[str]]:
         """The text of each cell, with at most so many decimals."""
@@ -64,7 +65,22 @@ def leading_slices(
         for letter, size in zip(letters, step.value.shape, strict=False)
     ]
     for index in product(*choices):
-        yield index, ", ".join(_position_label(trace, *pair) for pair in zip(letters, index, strict=True))
+        yield index, ", ".join(position_label(trace, *pair) for pair in zip(letters, index, strict=True))
+
+
+def column_blocks(widths: Sequence[int], available: int | None) -> Iterator[range]:
+    """The positions of columns in blocks that are as wide as `available` at most, or of one column; None for no limit.
+
+    >>> list(column_blocks([4, 4, 12, 4], 10))
+    [range(0, 2), range(2, 3), range(3, 4)]
+    """
+    start, used = 0, 0
+    for position, width in enumerate(widths):
+        if available is not None and position > start and used + width > available:
+            yield range(start, position)
+            start, used = position, 0
+        used += width
+    yield range(start, len(widths))
 
 
 def _as_numbers(values: Array) -> Array:
@@ -72,7 +88,7 @@ def _as_numbers(values: Array) -> Array:
     return values.astype(np.int64) if values.dtype.kind == "b" else values
 
 
-def _position_label(trace: Trace, letter: str, index: int) -> str:
+def position_label(trace: Trace, letter: str, index: int) -> str:
     """`head 1`, `query word_1`: a position on an axis by its label, or by its number from 0."""
     label = trace.labels[letter][index] if letter in trace.labels else str(index)
     return f"{AXIS_NOUNS.get(letter, letter)} {label}"

@@ -1,7 +1,7 @@
 """Masks as signs: for each query and key whether it is visible, and if not, which rule hides it."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from attncli.base.lazy_numpy import Array, np
 from attncli.ops.records import OperatorRecord
@@ -21,8 +21,8 @@ class _Rule:
     sign: MaskSign
 
 
-def sign_grids(trace: Trace, step: Step, fixed: Mapping[str, int]) -> Iterator[tuple[Grid, str]]:
-    """The table of visible keys as signs, and the legend that counts each of them.
+def sign_grids(trace: Trace, step: Step, fixed: Mapping[str, int]) -> Iterator[Grid]:
+    """The tables of visible keys as signs, each with the legend that counts each of them.
 
     `step` is the step `visible` [… n m], whose inputs are the rules; a cell has the sign of the rule of the highest
     precedence that hides it, of equal ones the first.
@@ -45,7 +45,7 @@ def sign_grids(trace: Trace, step: Step, fixed: Mapping[str, int]) -> Iterator[t
             slice_label=heading,
             signs=np.broadcast_to(signs, shape).tolist(),
         )
-        yield grid, _legend(grid, rules)
+        yield replace(grid, legend=_legend(grid, rules))
 
 
 def _sign(name: str, record: OperatorRecord | None) -> MaskSign:

@@ -2,8 +2,9 @@
 
 from typing import Any
 
+from attncli.render.selection import selected_labels, selected_value
 from attncli.render.view import View
-from attncli.trace.steps import Step, Trace
+from attncli.trace.steps import Step
 
 FORMAT = "attn.result/1"
 FIRST_STEPS = ("query", "key", "value")
@@ -18,22 +19,23 @@ def result_object(view: View) -> dict[str, Any]:
         "query_tokens": list(trace.labels["n"]),
         "key_tokens": list(trace.labels["m"]),
     }
-    content |= {name: trace[name].value for name in view.result.select}
+    content |= {name: selected_value(view, trace[name]) for name in view.result.select}
     if view.explain:
         # A script finds query, key and value first, even where positions were added to embeddings before.
         steps = sorted(trace.computed, key=lambda step: step.name not in FIRST_STEPS)
-        content["steps"] = [_step_object(trace, step) for step in steps]
+        content["steps"] = [_step_object(view, step) for step in steps]
     return content
 
 
-def _step_object(trace: Trace, step: Step) -> dict[str, Any]:
-    """One step, with the labels of its last two axes."""
+def _step_object(view: View, step: Step) -> dict[str, Any]:
+    """One step, or what the view selects of it, with the labels of its last two axes."""
+    value = selected_value(view, step)
     return {
         "name": step.name,
         "symbol": step.symbol,
         "formula": step.formula,
-        "shape": list(step.value.shape),
-        "rows": list(trace.labels_of(step, -2)),
-        "columns": list(trace.labels_of(step, -1)),
-        "value": step.value,
+        "shape": list(value.shape),
+        "rows": list(selected_labels(view, step, -2)),
+        "columns": list(selected_labels(view, step, -1)),
+        "value": value,
     }

@@ -7,8 +7,9 @@ from attncli.base.axes import LEGEND
 from attncli.ops.records import format_value
 from attncli.render import by_hand
 from attncli.render.focus import AxisPositions, add_dependent_axes, focus_positions
-from attncli.render.grid import Grid, grids
+from attncli.render.grid import Grid, grids, position_label
 from attncli.render.mask_signs import sign_grids
+from attncli.render.selection import selected_grids
 from attncli.render.view import View
 from attncli.trace.steps import Step, Trace
 
@@ -22,48 +23,67 @@ class Section:
     """One quantity: its title, formula and shapes, its grids, the arithmetic of one cell, and remarks."""
 
     title: str
-    grids: tuple[Grid, ...]
+    grids: tuple[Grid, ...] = ()
+    symbol: str = ""
     formula: str = ""
     shapes: str = ""
     arithmetic: tuple[str, ...] = ()
     remarks: tuple[str, ...] = ()
 
+    @property
+    def heading(self) -> str:
+        """The title and the symbol."""
+        return "  ".join(part for part in (self.title, self.symbol) if part)
+
 
 def sections(view: View) -> Iterator[Section]:
-    """A section for each selected result, or with `explain` for each step that computes something."""
-    return _explanation(view) if view.explain else _selection(view)
+    """A section for each step to explain, for each step that the chosen cell is computed in, or for each result."""
+    if view.explain:
+        return _explanation(view)
+    return _selection(view) if view.cell is None else _worked_cell(view)
 
 
 def _selection(view: View) -> Iterator[Section]:
     """The selected results."""
-    trace = view.result.trace
+    trace, positions = view.result.trace, add_dependent_axes(view.result.trace, dict(view.positions))
     for name in view.result.select:
-        step_grids, legends = _grids(trace, trace[name], add_dependent_axes(trace, dict(view.positions)))
-        yield Section(name, step_grids, formula=trace.same_as(name), remarks=legends)
+        step = trace[name]
+        is_mask = step.name == VISIBLE_STEP
+        step_grids = tuple(sign_grids(trace, step, positions) if is_mask else selected_grids(view, step))
+        yield Section(name, step_grids, formula=trace.same_as(name))
+
+
+def _worked_cell(view: View) -> Iterator[Section]:
+    """The arithmetic of one cell in each step, without tables: the cell, then a section for each step that has any."""
+    trace = view.result.trace
+    focus = focus_positions(view)
+    axes = [letter for letter in (*trace["weights"].axes[:-2], "n", "m") if letter in focus]
+    yield Section("cell", formula=", ".join(position_label(trace, letter, focus[letter]) for letter in axes))
+    for step in trace.computed:
+        arithmetic = () if _is_left_out(step) else _arithmetic(trace, step, focus, view.decimals)
+        if arithmetic:
+            yield Section(step.name, symbol=step.symbol, formula=step.formula, arithmetic=arithmetic)
 
 
 def _explanation(view: View) -> Iterator[Section]:
     """The legend of the axes, the inputs, and every step with the arithmetic of one cell."""
     trace = view.result.trace
     focus = focus_positions(view)
-    yield Section("letters", (), formula=_axis_legend(trace))
+    yield Section("letters", formula=_axis_legend(trace))
     slices = {letter: focus[letter] for letter in focus if letter in "bhg" and not _is_expanded(view, letter)}
     for step in trace.given:
-        step_grids, _ = _grids(trace, step, slices)
-        yield Section(f"{step.name}  {step.symbol}", step_grids, formula=step.formula, shapes=_format_shape(step))
+        step_grids = _grids(trace, step, slices)
+        yield Section(step.name, step_grids, step.symbol, formula=step.formula, shapes=_format_shape(step))
     announced_axes: set[str] = set()
     for number, step in enumerate((step for step in trace.computed if not _is_left_out(step)), 1):
-        step_grids, legends = _grids(trace, step, slices)
         yield Section(
-            title=f"{number}. {step.name}  {step.symbol}",
-            grids=step_grids,
+            title=f"{number}. {step.name}",
+            symbol=step.symbol,
+            grids=_grids(trace, step, slices),
             formula=step.formula,
             shapes=_format_signature(trace, step),
-            arithmetic=(
-                *_mask_arithmetic(trace, step, focus, view.decimals),
-                *by_hand.lines(trace, step, focus, view.decimals),
-            ),
-            remarks=(*legends, *_slice_remarks(step, slices, announced_axes), *_step_remarks(trace, step)),
+            arithmetic=_arithmetic(trace, step, focus, view.decimals),
+            remarks=(*_slice_remarks(step, slices, announced_axes), *_step_remarks(trace, step)),
         )
 
 
@@ -77,19 +97,15 @@ def _is_expanded(view: View, letter: str) -> bool:
     return ("h" if letter == "g" else letter) in view.expanded_axes
 
 
-def _grids(trace: Trace, step: Step, positions: AxisPositions) -> tuple[tuple[Grid, ...], tuple[str, ...]]:
-    """The grids of a step, and the legends of mask signs."""
-    if step.name != VISIBLE_STEP:
-        return tuple(grids(trace, step, positions)), ()
-    pairs = list(sign_grids(trace, step, positions))
-    return tuple(grid for grid, _ in pairs), tuple(dict.fromkeys(legend for _, legend in pairs))
+def _grids(trace: Trace, step: Step, positions: AxisPositions) -> tuple[Grid, ...]:
+    """The grids of a step; of masks those of their signs."""
+    return tuple((sign_grids if step.name == VISIBLE_STEP else grids)(trace, step, positions))
 
 
-def _mask_arithmetic(trace: Trace, step: Step, focus: AxisPositions, decimals: int) -> Iterator[str]:
-    """The arithmetic of each mask in one cell, below the table of mask signs."""
-    if step.name == VISIBLE_STEP:
-        for source in step.inputs.values():
-            yield from by_hand.lines(trace, trace[source], focus, decimals)
+def _arithmetic(trace: Trace, step: Step, focus: AxisPositions, decimals: int) -> tuple[str, ...]:
+    """The arithmetic of a step in one cell; of all masks together that of each."""
+    sources = [trace[name] for name in step.inputs.values()] if step.name == VISIBLE_STEP else []
+    return tuple(line for source in (*sources, step) for line in by_hand.lines(trace, source, focus, decimals))
 
 
 def _axis_legend(trace: Trace) -> str:

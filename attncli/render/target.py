@@ -1,6 +1,9 @@
-"""The target of text, a terminal, a pipe or a file: its width and what it can show."""
+"""The target of text, a terminal, a pipe or a file: its width, its encoding, and what it can show."""
 
 from dataclasses import dataclass
+
+from attncli.base.text import escape_control
+from attncli.base.transliteration import transliterate
 
 
 @dataclass(frozen=True)
@@ -9,7 +12,24 @@ class TextTarget:
 
     width: int | None = None
     has_styles: bool = False  # colours, bold and italic
-    ascii_only: bool = False  # its encoding has no other characters
+    encoding: str = "utf-8"
+
+    @property
+    def has_unicode(self) -> bool:
+        """Whether its encoding has every character."""
+        return self.encoding.lower().startswith("utf")
+
+    def text(self, text: str) -> str:
+        r"""The text with control characters as escapes, and with the characters of the encoding for signs it lacks.
+
+        >>> TextTarget(encoding="ascii").text("a\nb → √d")
+        'a\\nb -> sqrt(d)'
+        """
+        return self.encodable(escape_control(text))
+
+    def encodable(self, text: str) -> str:
+        """The text, of any number of lines, with the characters of the encoding for signs that it lacks."""
+        return text if self.has_unicode else transliterate(text, self.encoding)
 
 
 TEXT_FILE = TextTarget()  # UTF-8, of any width, without styles

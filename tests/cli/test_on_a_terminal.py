@@ -8,6 +8,7 @@ import struct
 import subprocess
 import sys
 import termios
+from collections import Counter
 from pathlib import Path
 
 import pytest
@@ -56,7 +57,7 @@ def big(run: Run, tmp_path: Path) -> str:
     return "b.yaml"
 
 
-@pytest.mark.parametrize("width", [pytest.param(40, marks=SLOW), 80, pytest.param(132, marks=SLOW)])
+@pytest.mark.parametrize("width", [80, pytest.param(132, marks=SLOW)])
 def test_no_line_is_wider_than_the_terminal_and_what_is_left_out_is_counted(
     width: int, big: str, tmp_path: Path
 ) -> None:
@@ -69,10 +70,23 @@ def test_no_line_is_wider_than_the_terminal_and_what_is_left_out_is_counted(
     assert left_out
     assert len(named) + int(left_out[1]) == 60
     assert named[0] == "token_1"
-    assert named[-1] == ("token_60" if width >= 60 else "token_1")  # on a narrow one one column fits
+    assert named[-1] == "token_60"
     rows = [line for line in lines if line.startswith("token_")]
     (rows_left_out,) = [line for line in lines if line.startswith("… ")]
     assert len(rows) + int(rows_left_out.split()[1]) == 60
+
+
+@pytest.mark.parametrize("width", [1, pytest.param(10, marks=SLOW), pytest.param(20, marks=SLOW)])
+@pytest.mark.parametrize("words", [("compute", "t.yaml", "--explain"), ("demo", "tutorial")], ids=["compute", "demo"])
+def test_a_narrow_terminal_shows_the_numbers_of_a_usual_one(
+    width: int, words: tuple[str, ...], tutorial: str, tmp_path: Path
+) -> None:
+    def numbers(width: int) -> Counter[str]:
+        shown = on_a_terminal(*words, folder=tmp_path, width=width, env={"TERM": "dumb"})
+        return Counter(re.findall(r"(?<![\w.])\d+\.\d{4}(?!\d)", shown))
+
+    assert numbers(80)
+    assert numbers(width) == numbers(80)
 
 
 def test_a_pipe_gets_everything(big: str, run: Run) -> None:

@@ -112,6 +112,35 @@ def test_control_c_while_the_program_loads_ends_with_130(tmp_path: Path) -> None
     assert (ran.returncode, ran.stdout, ran.stderr) == (130, "", "")
 
 
+FINALIZER_PROGRAM = """
+import sys, time
+import attncli.cli
+
+class Slow:
+    def __del__(self):
+        print("finalizing", flush=True)
+        time.sleep(60)
+
+attncli.cli.main = lambda: Slow() and 0
+
+import attncli.__main__
+attncli.__main__.main()
+"""
+
+
+@pytest.mark.parametrize(("name", "status"), [("SIGTERM", -signal.SIGTERM), ("SIGINT", 130)])
+def test_a_signal_ends_the_process_also_in_a_finalizer(name: str, status: int) -> None:
+    """Where Python prints an exception and continues."""
+    process = subprocess.Popen(
+        [sys.executable, "-c", FINALIZER_PROGRAM], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    )
+    assert process.stdout is not None
+    assert process.stdout.readline() == "finalizing\n"
+    process.send_signal(getattr(signal, name))
+    _, errors = process.communicate(timeout=10)
+    assert (process.returncode, errors) == (status, "")
+
+
 def wait_until_it_reads(process: int) -> None:
     """Until the process sleeps in a read of its standard input; where /proc does not say, a second."""
     system_call = Path(f"/proc/{process}/syscall")

@@ -90,7 +90,9 @@ def test_the_files_that_were_opened_are_known(tmp_path: Path) -> None:
     write_file(tmp_path, "1,2\n", "x.csv")
     read = Inputs()
     read.open("x.csv", tmp_path)
-    assert read.files == [tmp_path / "x.csv"]
+    (tmp_path / "link").symlink_to("x.csv")
+    assert read.name_of((tmp_path / "link").stat()) == str(tmp_path / "x.csv")
+    assert read.name_of(tmp_path.stat()) is None
 
 
 LOCATED = {

@@ -3,9 +3,10 @@
 import numpy as np
 
 from attncli import attention
-from attncli.render.formats import latex
+from attncli.render.formats import latex, terminal
 from attncli.render.mask_signs import sign_grids
 from attncli.render.sections import sections
+from attncli.render.target import TEXT_FILE
 from attncli.render.view import View
 from attncli.trace.steps import Trace
 from tests.traces import make_step, make_trace
@@ -18,8 +19,8 @@ def drawn(fixed: dict[str, int] | None = None, x: np.ndarray = X, **keys: object
     """The rows of each picture, and its legend."""
     trace = attention(x, x, **keys).trace
     return [
-        (["".join(row) for row in grid.signs or ()], legend)
-        for grid, legend in sign_grids(trace, trace["visible"], fixed or {})
+        (["".join(row) for row in grid.signs or ()], grid.legend)
+        for grid in sign_grids(trace, trace["visible"], fixed or {})
     ]
 
 
@@ -58,7 +59,7 @@ def test_the_picture_is_shown_where_it_is_selected_and_where_it_is_explained() -
     for view in (View(result), View(result, explain=True)):
         (section,) = [s for s in sections(view) if "visible" in s.title]
         assert section.grids[0].signs is not None
-        assert section.remarks == ("● visible: 10   ▷ after the query (causal): 6",)
+        assert section.grids[0].legend == "● visible: 10   ▷ after the query (causal): 6"
 
 
 def test_the_line_of_each_mask_for_the_cell_is_below_the_picture() -> None:
@@ -71,11 +72,19 @@ def test_the_line_of_each_mask_for_the_cell_is_below_the_picture() -> None:
     )
 
 
+def test_each_table_has_its_own_legend() -> None:
+    result = attention(np.stack([X, X]), np.stack([X, X]), key_lengths=[1, 4], select=("visible",))
+    (section,) = sections(View(result))
+    assert [grid.legend for grid in section.grids] == ["● visible: 4   ░ padding: 12", "● visible: 16   ░ padding: 0"]
+    lines = [line.strip() for line in terminal.render_sections([section], TEXT_FILE, 4).splitlines()]
+    assert [lines[lines.index(grid.legend) - 1].split()[0] for grid in section.grids] == ["query_4", "query_4"]
+
+
 def test_latex_has_the_picture_in_its_own_symbols() -> None:
     result = attention(X, X, causal=True, select=("visible",))
     text = latex.render_sections(sections(View(result)), 4)
     assert r"query\_1 & $\bullet$ & $\triangleright$ & $\triangleright$ & $\triangleright$ \\" in text
-    assert r"$\bullet$ visible: 10   $\triangleright$ after the query (causal): 6" in text
+    assert r"$\bullet$ visible: 10 \ \ $\triangleright$ after the query (causal): 6" in text
 
 
 def strided(query_positions: np.ndarray, key_positions: np.ndarray) -> np.ndarray:
@@ -94,14 +103,14 @@ def trace_with_rules(**rules: np.ndarray) -> Trace:
 
 def test_a_mask_without_a_sign_is_shown_and_in_the_legend() -> None:
     trace = trace_with_rules(strided=strided(np.arange(3), np.arange(3)))
-    ((grid, legend),) = sign_grids(trace, trace["visible"], {})
+    (grid,) = sign_grids(trace, trace["visible"], {})
     assert ["".join(row) for row in grid.signs or ()] == ["●□●", "□●□", "●□●"]
-    assert legend == "● visible: 5   □ strided: 4"
+    assert grid.legend == "● visible: 5   □ strided: 4"
 
 
 def test_masks_without_a_sign_share_one_sign_and_count() -> None:
     own = {"strided": strided(np.arange(3), np.arange(3)), "first": np.arange(3) < np.full((3, 1), 1)}
     trace = trace_with_rules(**own)
-    ((grid, legend),) = sign_grids(trace, trace["visible"], {})
+    (grid,) = sign_grids(trace, trace["visible"], {})
     assert ["".join(row) for row in grid.signs or ()] == ["●□□", "□□□", "●□□"]
-    assert legend == "● visible: 2   □ strided, first: 7"
+    assert grid.legend == "● visible: 2   □ strided, first: 7"

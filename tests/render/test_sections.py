@@ -166,25 +166,25 @@ def tutorial(**keys: Any) -> attncli.Result:
 def test_the_explanation_of_the_tutorial() -> None:
     shown = {section.title: section for section in sections(View(tutorial(), explain=True))}
     assert [title for title in shown if title[0].isdigit()] == [
-        "1. query  Q", "2. key  K", "3. value  V", "4. dot_products  QKᵀ", "5. scores  S", "6. exponentials  E",
-        "7. weights  A", "8. context  C",
+        "1. query", "2. key", "3. value", "4. dot_products", "5. scores", "6. exponentials",
+        "7. weights", "8. context",
     ]  # fmt: skip
-    assert shown["1. query  Q"].arithmetic == ("query(word_1) = 1·[2 0 2] + 0·[2 0 0] + 0·[2 1 2] = [2 0 2]",)
-    assert shown["1. query  Q"].shapes == "Xₒ [n x] 1 × 3, W_Q [x d] 3 × 3 → [n d] 1 × 3"
-    assert shown["5. scores  S"].arithmetic == (
+    assert shown["1. query"].arithmetic == ("query(word_1) = 1·[2 0 2] + 0·[2 0 0] + 0·[2 1 2] = [2 0 2]",)
+    assert shown["1. query"].shapes == "Xₒ [n x] 1 × 3, W_Q [x d] 3 × 3 → [n d] 1 × 3"
+    assert shown["5. scores"].arithmetic == (
         "q(word_1)·k(word_3) = 2·2 + 0·4 + 2·3 = 10",
         "10/√3 = 5.7735",
     )
-    assert shown["7. weights  A"].arithmetic == ("exp(5.7735 − 5.7735) / (0.3152 + 0.0099 + 1 + 0.0099) = 0.7491",)
-    assert shown["8. context  C"].arithmetic == (
+    assert shown["7. weights"].arithmetic == ("exp(5.7735 − 5.7735) / (0.3152 + 0.0099 + 1 + 0.0099) = 0.7491",)
+    assert shown["8. context"].arithmetic == (
         "c(word_1) = 0.2361·[1 1 0] + 0.0074·[0 1 1] + 0.7491·[1 2 1] + 0.0074·[0 0 0] = [0.9852 1.7417 0.7565]",
     )
-    assert shown["8. context  C"].remarks == ("output is the same: there is nothing to do",)
+    assert shown["8. context"].remarks == ("output is the same: there is nothing to do",)
 
 
 def test_another_cell_may_be_worked_out() -> None:
     shown = {section.title: section for section in sections(View(tutorial(), explain=True, cell=(0, 1)))}
-    assert shown["5. scores  S"].arithmetic[0] == "q(word_1)·k(word_2) = 2·0 + 0·2 + 2·1 = 2"
+    assert shown["5. scores"].arithmetic[0] == "q(word_1)·k(word_2) = 2·0 + 0·2 + 2·1 = 2"
 
 
 def test_steps_that_do_nothing_are_not_shown() -> None:
@@ -199,7 +199,7 @@ def test_the_head_with_the_largest_weight_is_shown_or_the_given_one() -> None:
     for head, expected in ((None, largest), (0, 0), (1, 1)):
         positions = {} if head is None else {"h": head}
         shown = {section.title: section for section in sections(View(result, explain=True, positions=positions))}
-        (grid,) = shown["10. weights  A"].grids
+        (grid,) = shown["10. weights"].grids
         np.testing.assert_array_equal(grid.values, result.weights[expected])
         assert grid.slice_label == f"head {expected}"
 
@@ -207,7 +207,7 @@ def test_the_head_with_the_largest_weight_is_shown_or_the_given_one() -> None:
 def test_a_long_sum_counts_its_omitted_terms() -> None:
     x = np.ones((1, 100))
     shown = {section.title: section for section in sections(View(attncli.attention(x, x, score="dot"), explain=True))}
-    (line,) = shown["3. scores  S"].arithmetic
+    (line,) = shown["3. scores"].arithmetic
     assert "… 88 more …" in line
     assert line.endswith(" = 100")
 

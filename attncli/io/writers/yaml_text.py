@@ -20,8 +20,11 @@ class _Dumper(getattr(yaml, "CSafeDumper", yaml.SafeDumper)):  # type: ignore[mi
 
 
 def _represent_text(dumper: Any, text: str) -> Any:
-    """Text, in quotes where a reader would convert it to another type."""
-    return dumper.represent_scalar(STRING, text, style=None if is_word(text) else '"')
+    """Text, in quotes where a reader would convert it to another type.
+
+    So is text that is not ASCII: in quotes the escapes that stand for it in other encodings are read back.
+    """
+    return dumper.represent_scalar(STRING, text, style=None if text.isascii() and is_word(text) else '"')
 
 
 def _represent_list(dumper: Any, value: list[Any]) -> Any:

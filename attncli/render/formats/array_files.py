@@ -4,6 +4,7 @@ from typing import IO
 
 from attncli.base.lazy_numpy import Array
 from attncli.io.writers import array_files
+from attncli.render.selection import selected_value
 from attncli.render.view import View
 
 
@@ -24,5 +25,5 @@ def write_safetensors(view: View, stream: IO[bytes]) -> None:
 
 
 def _arrays(view: View) -> dict[str, Array]:
-    """Every result that is shown, by its name."""
-    return {name: view.result.trace[name].value for name in view.names}
+    """What is selected of every result that is shown, by its name."""
+    return {name: selected_value(view, view.result.trace[name]) for name in view.names}

@@ -10,5 +10,5 @@ from attncli.render.view import View
 
 def render(view: View, target: TextTarget = TEXT_FILE) -> Iterator[str]:
     """The object as text, a row of numbers on each line; numbers that JSON can't hold are strings."""
-    yield from json_text(result_object(view), ascii_only=target.ascii_only)
+    yield from json_text(result_object(view), ascii_only=not target.has_unicode)
     yield "\n"

@@ -9,16 +9,16 @@ from attncli.render.target import TextTarget
 from attncli.render.view import View
 
 
-def render(view: View, _target: TextTarget) -> list[str]:
+def render(view: View, target: TextTarget) -> list[str]:
     """The heading and the sections of a view."""
-    return [render_sections(sections(view), view.decimals, view.heading)]
+    return [target.encodable(render_sections(sections(view), view.decimals, view.heading))]
 
 
 def render_sections(parts: Iterable[Section], decimals: int, heading: str = "") -> str:
     """The sections, each with a heading."""
     blocks = [f"# {_escape(heading)}"] if heading else []
     for section in parts:
-        blocks.append(f"## {_escape(section.title)}")
+        blocks.append(f"## {_escape(section.heading)}")
         if section.formula:
             blocks.append(f"`{section.formula}`" + (f" — {_escape(section.shapes)}" if section.shapes else ""))
         blocks += [block for grid in section.grids for block in _grid_blocks(grid, decimals)]
@@ -29,12 +29,13 @@ def render_sections(parts: Iterable[Section], decimals: int, heading: str = "") 
 
 
 def _grid_blocks(grid: Grid, decimals: int) -> list[str]:
-    """A grid as a table, under the label of its slice where it is one of several."""
+    """A grid as a table, under the label of its slice where it is one of several, and the legend of its signs."""
     lines = [_row(["", *map(_escape, grid.columns)]), _row(["---", *["--:"] * len(grid.columns)])]
     for label, cells in zip(grid.rows, grid.cell_texts(decimals), strict=True):
         lines.append(_row([_escape(label), *(cell.strip() for cell in cells)]))
     title = [f"*{_escape(grid.slice_label)}*"] if grid.slice_label else []
-    return [*title, "\n".join(lines)]
+    legend = [_escape(grid.legend)] if grid.legend else []
+    return [*title, "\n".join(lines), *legend]
 
 
 def _row(cells: Iterable[str]) -> str:
@@ -43,5 +44,5 @@ def _row(cells: Iterable[str]) -> str:
 
 
 def _escape(text: str) -> str:
-    """Text that Markdown does not read as markup."""
-    return "".join(f"\\{c}" if c in "\\`*_{}[]<>#|" else c for c in escape_control(text))
+    """Text that Markdown reads neither as markup, HTML nor mathematics."""
+    return "".join(f"\\{c}" if c in "\\`*_{}[]<>#|&~$" else c for c in escape_control(text))

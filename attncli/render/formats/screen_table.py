@@ -1,6 +1,7 @@
-"""A grid as a Rich table that fits a screen: the middle of long axes is left out, and weights are shaded."""
+"""A grid as Rich tables that fit a screen: the middle of long axes is left out, and weights are shaded."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
 
 from rich import box
 from rich.cells import cell_len
@@ -9,48 +10,91 @@ from rich.table import Table
 from rich.text import Text
 
 from attncli.base.lazy_numpy import np
-from attncli.base.text import escape_control
-from attncli.render.formats.text_table import COLUMN_GAP
-from attncli.render.grid import Grid
+from attncli.render.formats.text_table import COLUMN_GAP, encodable_cell
+from attncli.render.grid import Grid, column_blocks
+from attncli.render.target import TextTarget
 
 MAX_ROWS = 40  # on a screen
+USUAL_WIDTH = 80  # a narrower screen shows the columns that one of this width does, in several tables
+MIN_LABEL_WIDTH = 6  # to which the labels of rows are folded on a narrow screen
 ELLIPSIS = "…"
 
-Positions = list[int | None]  # positions on an axis; None in place of those that are left out
+Positions = Sequence[int | None]  # positions on an axis; None in place of those that are left out
 
 
-def screen_table(grid: Grid, width: int | None, decimals: int) -> Table:
-    """The grid in at most `width` columns of a screen and MAX_ROWS rows, or whole where `width` is None.
+@dataclass(frozen=True)
+class _Column:
+    """A column of a table on a screen: its heading, and the text of its cells."""
 
-    What is left out is counted in its place: `… 12 more`.
+    position: int | None  # in the grid; None for the column in place of those that are left out
+    heading: str
+    cells: Sequence[str]
+
+    @property
+    def number_width(self) -> int:
+        """The width of its widest cell."""
+        return max((cell_len(cell) for cell in self.cells), default=0)
+
+    @property
+    def width(self) -> int:
+        """The width of its widest cell or heading, and of the gap before it."""
+        return max(cell_len(self.heading), self.number_width) + COLUMN_GAP
+
+
+def screen_tables(grid: Grid, decimals: int, target: TextTarget) -> Iterator[Table]:
+    """The grid in tables of at most MAX_ROWS rows and the target's width, or in one whole where that is None.
+
+    What is left out is counted in its place: `… 12 more`. Columns that a usual screen has beside each other are in
+    several tables where the target is narrower; no number is ever cut, so one of more digits than a line has is wrapped
+    by the terminal.
     """
-    rows = _abbreviate(len(grid.rows), MAX_ROWS if width else None)
+    rows = _abbreviate(len(grid.rows), MAX_ROWS if target.width else None)
+    labels = [target.text(_count_left_out(rows, len(grid.rows)) if at is None else grid.rows[at]) for at in rows]
+    label_width = max(cell_len(text) for text in (grid.corner, *labels))
+    columns = _shown_columns(grid, rows, decimals, target, label_width)
+    if target.width:
+        widest = max((column.number_width for column in columns), default=0) + COLUMN_GAP
+        label_width = min(label_width, max(target.width - widest, MIN_LABEL_WIDTH))
+    styles = [None if at is None else _row_styles(grid, at) for at in rows]
+    available = None if target.width is None else target.width - label_width
+    for block in column_blocks([column.width for column in columns], available):
+        table = Table(box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False)
+        table.add_column(Text(grid.corner, "dim"), width=label_width, overflow="fold")
+        for column in (columns[position] for position in block):
+            width = column.width if available is None else min(column.width, available)
+            width = max(width - COLUMN_GAP, column.number_width)
+            heading = Text(column.heading, "dim" if column.position is None else "")
+            table.add_column(heading, justify="right", width=width, overflow="fold")
+        for index, (label, style_of) in enumerate(zip(labels, styles, strict=True)):
+            cells = [
+                Text(
+                    column.cells[index],
+                    "dim" if style_of is None or column.position is None else style_of(column.position),
+                )
+                for column in (columns[position] for position in block)
+            ]
+            table.add_row(Text(label, "dim" if style_of is None else ""), *cells)
+        yield table
+
+
+def _shown_columns(
+    grid: Grid, rows: Positions, decimals: int, target: TextTarget, label_width: int
+) -> Sequence[_Column]:
+    """The columns that are shown: all that fit on a screen of the target's width, or of the usual one."""
+    width = None if target.width is None else max(target.width, USUAL_WIDTH)
     # More columns than these never fit: only their cells are formatted, to find out how many do.
-    candidates = _abbreviate(len(grid.columns), width // (1 + COLUMN_GAP) if width else None)
+    candidates = _abbreviate(len(grid.columns), None if width is None else width // (1 + COLUMN_GAP))
     formatted = grid.select(_without_gap(rows), _without_gap(candidates))
-    cells = dict(zip(_without_gap(rows), formatted.cell_texts(decimals), strict=True))
-    cell_index = {column: index for index, column in enumerate(_without_gap(candidates))}
-    columns = _abbreviate(len(grid.columns), _max_columns(grid, formatted, list(cells.values()), width))
-    table = Table(box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False)
-    table.add_column(Text(grid.corner, "dim"), no_wrap=True)
-    for column in columns:
-        heading = (
-            Text(_count_left_out(columns, len(grid.columns)), "dim")
-            if column is None
-            else Text(escape_control(grid.columns[column]))
-        )
-        table.add_column(heading, justify="right", no_wrap=True)
-    for row in rows:
-        if row is None:
-            table.add_row(Text(_count_left_out(rows, len(grid.rows)), "dim"), *[Text(ELLIPSIS, "dim")] * len(columns))
-            continue
-        style_of = _row_styles(grid, row)
-        numbers = [
-            Text(ELLIPSIS, "dim") if column is None else Text(cells[row][cell_index[column]], style_of(column))
-            for column in columns
-        ]
-        table.add_row(Text(escape_control(grid.rows[row])), *numbers)
-    return table
+    texts = iter(formatted.cell_texts(decimals))
+    cells = [None if row is None else [encodable_cell(cell, target) for cell in next(texts)] for row in rows]
+    gap = target.encodable(ELLIPSIS)
+    columns = {
+        column: _Column(column, target.text(heading), [gap if row is None else row[index] for row in cells])
+        for index, (column, heading) in enumerate(zip(_without_gap(candidates), formatted.columns, strict=True))
+    }
+    shown = _abbreviate(len(grid.columns), _max_columns(len(grid.columns), list(columns.values()), width, label_width))
+    left_out = _Column(None, target.text(_count_left_out(shown, len(grid.columns))), [gap] * len(rows))
+    return [left_out if column is None else columns[column] for column in shown]
 
 
 def _abbreviate(count: int, max_count: int | None) -> Positions:
@@ -66,25 +110,18 @@ def _without_gap(positions: Positions) -> list[int]:
     return [position for position in positions if position is not None]
 
 
-def _count_left_out(positions: Sequence[object], count: int) -> str:
+def _count_left_out(positions: Positions, count: int) -> str:
     """How many of `count` are left out, `… 12 more`; None is one of the positions."""
     return f"{ELLIPSIS} {count - len(positions) + 1} more"
 
 
-def _max_columns(grid: Grid, formatted: Grid, cells: Sequence[Sequence[str]], width: int | None) -> int | None:
-    """How many columns fit on the screen after the row labels; None where all of them do."""
-    if width is None:
+def _max_columns(count: int, candidates: Sequence[_Column], width: int | None, label_width: int) -> int | None:
+    """How many of `count` columns fit on a screen after the row labels; None where all of them do."""
+    widths = [column.width for column in candidates]
+    if width is None or (len(candidates) == count and label_width + sum(widths) <= width):
         return None
-    rows_left_out = _count_left_out((*formatted.rows, None), len(grid.rows))
-    label_width = max(cell_len(text) for text in (grid.corner, rows_left_out, *map(escape_control, formatted.rows)))
-    column_widths = [
-        max([cell_len(escape_control(heading)), *(len(row[index]) for row in cells)]) + COLUMN_GAP
-        for index, heading in enumerate(formatted.columns)
-    ]
-    if len(formatted.columns) == len(grid.columns) and label_width + sum(column_widths) <= width:
-        return None
-    available = width - label_width - len(f"{ELLIPSIS} {len(grid.columns)} more") - COLUMN_GAP
-    return max(available // max(column_widths), 1)
+    available = width - label_width - len(f"{ELLIPSIS} {count} more") - COLUMN_GAP
+    return max(available // max(widths), 1)
 
 
 def _row_styles(grid: Grid, row: int) -> Callable[[int], Style]:

@@ -3,44 +3,31 @@
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from rich.console import Console
-from rich.table import Table
-from rich.text import Text
-
 from attncli.base.axes import LEGEND
 from attncli.ops.records import OperatorRecord
-from attncli.render.formats.terminal import console_text, open_console
+from attncli.render.formats.text_page import TextPage
 from attncli.render.target import TextTarget
 
 
 def render_list(groups: Iterable[tuple[str, Sequence[OperatorRecord]]], target: TextTarget) -> str:
     """The name and the summary of each operator, under the title of its group."""
-    console = open_console(target)
+    page = TextPage(target)
     for title, records in groups:
-        console.print(Text(title, "bold"))
-        _print_two_columns(console, [(Text(record.name, "cyan"), Text(record.summary)) for record in records])
-    return console_text(console).rstrip("\n") + "\n"
+        page.print((title, "bold"))
+        page.print_pairs([(record.name, record.summary) for record in records], "cyan")
+        page.skip_line()
+    return page.text.rstrip("\n") + "\n"
 
 
 def render_records(records: Iterable[OperatorRecord], target: TextTarget) -> str:
     """The fields of each record: its formula, shapes, parameters, source and example."""
-    console = open_console(target)
+    page = TextPage(target)
     for record in records:
-        console.print(Text.assemble((record.name, "bold"), f"  ({record.kind})"))
-        console.print(Text(f"  {record.summary}"))
-        _print_two_columns(console, [(title, Text(text)) for title, text in _facts(record)], "dim")
-    return console_text(console).rstrip("\n") + "\n"
-
-
-def _print_two_columns(console: Console, lines: Iterable[tuple[Text | str, Text]], style: str = "") -> None:
-    """A table without rules, its first column in a style and its second one wrapped, and an empty line."""
-    table = Table(box=None, show_header=False, pad_edge=True)
-    table.add_column(style=style, no_wrap=True)
-    table.add_column()
-    for line in lines:
-        table.add_row(*line)
-    console.print(table)
-    console.print()
+        page.print((record.name, "bold"), f"  ({record.kind})")
+        page.print(f"  {record.summary}")
+        page.print_pairs(_facts(record), "dim")
+        page.skip_line()
+    return page.text.rstrip("\n") + "\n"
 
 
 def _facts(record: OperatorRecord) -> Iterable[tuple[str, str]]:

@@ -3,15 +3,12 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from rich.console import Console
-from rich.text import Text
-
 from attncli.analysis.compare import Comparison
 from attncli.base.errors import AttnError
 from attncli.base.lazy_numpy import np
-from attncli.base.text import escape_control
-from attncli.render.formats.terminal import console_text, open_console, print_section
-from attncli.render.grid import Grid
+from attncli.render.formats.terminal import print_section
+from attncli.render.formats.text_page import TextPage
+from attncli.render.grid import Grid, grids
 from attncli.render.sections import Section, sections
 from attncli.render.target import TextTarget
 from attncli.render.view import View
@@ -54,79 +51,91 @@ class ExampleReport:
 
 def render(report: ExampleReport, target: TextTarget) -> str:
     """The report, from its title to whether all published numbers agree."""
-    console = open_console(target)
-    console.print(Text(escape_control(report.title), "bold"))
-    _print_paragraph(console, report.about, target)
-    _print_paragraph(console, f"Source: {report.source}" if report.source else "", target)
-    _print_command(console, report.save_command)
+    page = TextPage(target)
+    page.print((report.title, "bold"))
+    _print_paragraph(page, report.about)
+    _print_paragraph(page, f"Source: {report.source}" if report.source else "")
+    _print_command(page, report.save_command)
     for part in report.parts:
-        _print_part(console, part, target)
+        _print_part(page, part)
     if report.side_by_side:
-        console.print()
-        print_section(console, _side_by_side(report, report.side_by_side), target, report.parts[0].view.decimals)
-    console.print()
-    console.print(_summary(report))
-    return console_text(console)
+        page.skip_line()
+        print_section(page, _side_by_side(report, report.side_by_side), report.parts[0].view.decimals)
+    page.skip_line()
+    page.print(_summary(report))
+    return page.text
 
 
-def _print_part(console: Console, part: PartReport, target: TextTarget) -> None:
+def _print_part(page: TextPage, part: PartReport) -> None:
     """One part: what it is about, the command that reproduces it, its results, and how they compare."""
-    console.print()
+    page.skip_line()
     if part.title:
-        console.print(Text(f"── {escape_control(part.title)}", "bold"))
-    _print_paragraph(console, part.about, target)
-    _print_command(console, part.command)
+        page.print((f"── {part.title}", "bold"))
+    _print_paragraph(page, part.about)
+    _print_command(page, part.command)
     for section in sections(part.view):
-        console.print()
-        print_section(console, section, target, part.view.decimals)
+        page.skip_line()
+        print_section(page, section, part.view.decimals)
     for comparison in part.comparisons:
-        console.print(_format_comparison(comparison))
+        _print_comparison(page, comparison)
 
 
-def _print_paragraph(console: Console, text: str, target: TextTarget) -> None:
+def _print_paragraph(page: TextPage, text: str) -> None:
     """Text that is wrapped to the width of a screen; elsewhere its lines stay as the author broke them."""
-    lines = text.strip().split("\n")
     if text.strip():
-        console.print(Text("\n".join(map(escape_control, [" ".join(lines)] if target.width else lines))))
+        lines = text.strip().split("\n")
+        page.print_lines([" ".join(lines)] if page.target.width else lines)
 
 
-def _print_command(console: Console, command: str) -> None:
+def _print_command(page: TextPage, command: str) -> None:
     """A command on one line, however long, so that it can be copied."""
     if command:
-        console.print(Text(f"$ {escape_control(command)}", "cyan"), soft_wrap=True)
+        page.print((f"$ {command}", "cyan"), is_wrapped=False)
 
 
-def _format_comparison(comparison: Comparison) -> Text:
+def _print_comparison(page: TextPage, comparison: Comparison) -> None:
     """How many numbers were compared, to how many decimals, and which of them differ."""
     decimals = f"{comparison.decimals} decimal{'s' if comparison.decimals > 1 else ''}"
     digits = f"to {decimals}" if comparison.decimals else "exactly"
     name, count, differences = comparison.name, comparison.count, comparison.differences
     if not differences:
-        return Text(f"✓ {name}: {count} numbers as published, {digits}", "green")
+        page.print((f"✓ {name}: {count} numbers as published, {digits}", "green"))
+        return
     lines = [f"✗ {name}: {len(differences)} of {count} numbers differ from those published"]
     for difference in differences[:MAX_DIFFERENCES]:
         index = "".join(f"[{position}]" for position in difference.position)
         lines.append(f"    {name}{index}: published {difference.published!r}, computed {difference.computed!r}")
-    return Text("\n".join(lines), "bold red")
+    page.print_lines(lines, "bold red")
 
 
-def _summary(report: ExampleReport) -> Text:
-    """The last line: how many numbers differ, or that all agree."""
+def _summary(report: ExampleReport) -> tuple[str, str]:
+    """The last line and its style: how many numbers differ, or that all agree."""
     count = sum(comparison.count for comparison in report.comparisons)
     difference_count = sum(len(comparison.differences) for comparison in report.comparisons)
     if difference_count:
-        return Text(f"{difference_count} of {count} numbers differ from the published ones.", "bold red")
-    return Text(f"All {count} published numbers agree, to every printed digit.", "bold green")
+        return f"{difference_count} of {count} numbers differ from the published ones.", "bold red"
+    return f"All {count} published numbers agree, to every printed digit.", "bold green"
 
 
 def _side_by_side(report: ExampleReport, name: str) -> Section:
-    """The first feature of one result of every part, a column for each part.
+    """One result of every part in one table, its columns under the title of the part.
 
-    Raises AttnError where the parts have different queries.
+    Raises AttnError where the parts have different rows.
     """
-    results = [part.view.result for part in report.parts]
-    if len({result.query_tokens for result in results}) > 1:
+    tables = [
+        (part.title, table)
+        for part in report.parts
+        for table in grids(part.view.result.trace, part.view.result.trace[name])
+    ]
+    rows = tables[0][1].rows
+    if any(table.rows != rows for _, table in tables):
         raise AttnError("the parts have different queries, so they can't stand side by side", where="together")
-    values = np.concatenate([result.trace[name].value[..., :1] for result in results], axis=-1)
-    grid = Grid(values, results[0].query_tokens, tuple(part.title for part in report.parts))
-    return Section(f"{name}, side by side", (grid,))
+    columns = tuple(_column_title(title, table, column) for title, table in tables for column in table.columns)
+    values = np.concatenate([table.values for _, table in tables], axis=-1)
+    return Section(f"{name}, side by side", (Grid(values, rows, columns),))
+
+
+def _column_title(title: str, table: Grid, column: str) -> str:
+    """The title of a part, with the head and the column where it has several: `causal, head 0, e1`."""
+    parts = (title, table.slice_label, column if len(table.columns) > 1 else "")
+    return ", ".join(part for part in parts if part)

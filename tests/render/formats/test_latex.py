@@ -1,24 +1,138 @@
-"""LaTeX: balanced tables, and labels that are no commands."""
+"""LaTeX: balanced tables, labels that are no commands, and formulas and arithmetic as mathematics, all in ASCII."""
 
 import re
 
 import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
+from attncli.engine.run import run
+from attncli.ops import kinds, operators
+from attncli.problem.spec import ProblemSpec
 from attncli.render.formats import latex
+from attncli.render.formats.latex_math import LABEL_END, LABEL_START, latex_line
+from attncli.render.formats.latex_text import CHARACTER_COMMAND, CHARACTER_DEFINITION, latex_label
 from attncli.render.grid import Grid
 from attncli.render.sections import Section
+from attncli.render.target import TEXT_FILE
+from attncli.render.view import View
 
 EVIL = "a|b_c*[x]<y>&%$#{}~^\\"
 GRID = Grid(np.array([[0.25, -np.inf]]), (EVIL,), ("one", "two"), corner="n\\m", slice_label="head 0")
-SECTION = Section("weights", (GRID,), formula="aᵢⱼ = x", arithmetic=("1 + 1 = 2",), remarks=("a_remark",))
+SECTION = Section("weights", (GRID,), "A", formula="aᵢⱼ = x", arithmetic=("1 + 1 = 2",), remarks=("a_remark",))
+
+
+def is_balanced(text: str) -> bool:
+    """Whether braces and dollars that are no characters of the text pair up."""
+    commands = re.sub(r"\\[^a-zA-Z]", "", text)
+    depths = np.cumsum([(c == "{") - (c == "}") for c in commands] or [0])
+    return depths.min() >= 0 and depths[-1] == 0 and commands.count("$") % 2 == 0
 
 
 def test_a_latex_table_is_balanced_and_reads_no_command_in_a_label() -> None:
     text = latex.render_sections([SECTION], 4, heading="scaled_dot → softmax")
     assert text.count(r"\begin{tabular}{lrr}") == text.count(r"\end{tabular}") == 1
     assert r"\section*{scaled\_dot $\to$ softmax}" in text
+    assert r"\paragraph{weights} $A$\quad $a_{ij} = x$" in text
     assert (
-        r"a|b\_c*[x]<y>\&\%\$\#\{\}\textasciitilde{}\textasciicircum{}\textbackslash{} & $0.25$ & $-\infty$ \\" in text
-    )
-    unescaped = re.sub(r"\\.", "", text)
-    assert unescaped.count("{") == unescaped.count("}")
+        r"a\textbar{}b\_c{*}{[}x]\textless{}y\textgreater{}\&\%\$\#\{\}"
+        r"\textasciitilde{}\textasciicircum{}\textbackslash{} & $0.25$ & $-\infty$ \\"
+    ) in text
+    assert is_balanced(text)
+
+
+@pytest.mark.parametrize(
+    ("label", "expected"),
+    [
+        ("[CLS]", "{[}CLS]"),
+        ("--help", r"-\kern0pt -help"),
+        ("``q''", r"`\kern0pt `q'\kern0pt '"),
+        ("  a  b ", r"\ \ a \ b\ "),
+        ("café Łódź", r"caf\'{e} \L{}\'{o}d\'{z}"),
+        ("θ ≤ Σ", r"$\theta$ $\le$ $\Sigma$"),
+        ("猫", r"\unicodecharacter{732B}"),
+        ('"', r"\texttt{\char34}"),
+        ("a\nb", r"a\textbackslash{}nb"),
+    ],
+)
+def test_a_label_is_printed_as_it_is(label: str, expected: str) -> None:
+    assert latex_label(label) == expected
+
+
+def test_a_character_without_a_command_is_defined_once_above_the_tables() -> None:
+    grid = Grid(np.ones((2, 1)), ("猫", "犬"), ("one",))
+    text = latex.render_sections([Section("weights", (grid,))], 4)
+    assert text.count(CHARACTER_DEFINITION) == 1
+    assert text.index(CHARACTER_DEFINITION) < text.index(r"\unicodecharacter{732B}")
+    assert CHARACTER_DEFINITION not in latex.render_sections([SECTION], 4)
+
+
+LABEL = f"{LABEL_START}a_b = [1 2]{LABEL_END}"
+
+
+@pytest.mark.parametrize(
+    ("line", "expected"),
+    [
+        ("sᵢⱼ = qᵢ·kⱼ / √d", r"$s_{ij} = q_{i}\cdot k_{j} / \sqrt{d}$"),
+        ("aᵢⱼ = exp(sᵢⱼ/T) / Σⱼ exp(sᵢⱼ/T)", r"$a_{ij} = \exp(s_{ij}/T) / \sum_{j} \exp(s_{ij}/T)$"),
+        ("[sᵢⱼ − τᵢ]₊^(1/(α−1))", r"$[s_{ij} - \tau_{i}]_{+}^{1/(\alpha-1)}$"),
+        ("visible where j ≤ pᵢ", r"visible where $j \le p_{i}$"),
+        ("l = gain √(6 / (rows + columns))", r"$l = \text{gain}\ \sqrt{6 / (\text{rows} + \text{columns})}$"),
+        ("table[bucket(j − pᵢ), h]", r"$\operatorname{table}[\operatorname{bucket}(j - p_{i}), h]$"),
+        ("QKᵀ", r"$QK^{\top}$"),
+        ("Q̂ᵣ", r"$\hat{Q}_{r}$"),
+        ("M_causal", r"$M_{\text{causal}}$"),
+        ("−‖qᵢ − kⱼ‖² / 2σ²", r"$-\|q_{i} - k_{j}\|^{2} / 2\sigma^{2}$"),
+        ("0.5·[2 −1] = [1 −∞]",
+         r"$0.5\cdot\begin{pmatrix}2 & -1\end{pmatrix} = \begin{pmatrix}1 & -\infty\end{pmatrix}$"),
+        ("1.2e−07/√(4 + 1e+20)", r"$1.2\times 10^{-7}/\sqrt{4 + 1\times 10^{20}}$"),
+        (f"q({LABEL})·k({LABEL}) = 2", r"$q(\text{a\_b = {[}1 2]})\cdot k(\text{a\_b = {[}1 2]}) = 2$"),
+        (f"key 3 ≤ position 4 of {LABEL}: visible",
+         r"key $3 \le \text{position}\ 4$ of a\_b = {[}1 2]: visible"),
+        ("n queries, m keys", "$n$ queries, $m$ keys"),
+        ("the bias of it is a number: visible", "the bias of it is a number: visible"),
+        ("from low to high − 1", "from low to high ${}- 1$"),
+        ("xᵢ_j", "$x_{i}{}_{j}$"),
+        ("", ""),
+    ],
+)  # fmt: skip
+def test_a_line_is_read_as_mathematics(line: str, expected: str) -> None:
+    assert latex_line(line) == expected
+
+
+def test_a_vector_of_more_than_ten_numbers_is_an_array_because_amsmath_has_no_wider_matrix() -> None:
+    assert latex_line(f"[{' '.join(['1'] * 11)}]").startswith(r"$\left(\begin{array}{ccccccccccc}1 & 1")
+
+
+def test_every_formula_of_the_registry_has_a_latex_form() -> None:
+    for kind in kinds():
+        for record in operators(kind).values():
+            for text in (record.formula, *(text for inner in record.inner for text in (inner.symbol, inner.formula))):
+                line = latex_line(text)
+                assert line.isascii(), text
+                assert CHARACTER_COMMAND not in line, text
+                assert is_balanced(line), text
+
+
+@given(st.text(alphabet=st.sampled_from("ab1 ᵢ²√^_(){}[]|‖·−=,:Σθ…\\$%&猫e")) | st.text())
+def test_any_line_and_any_label_is_balanced_ascii(text: str) -> None:
+    for line in (latex_line(text), latex_line(f"q({LABEL_START}{text}{LABEL_END}) = 1"), latex_label(text)):
+        assert line.isascii()
+        assert is_balanced(line), line
+
+
+def test_a_table_wider_or_longer_than_a_page_is_in_several_tabulars() -> None:
+    values = np.random.default_rng(0).normal(size=(50, 30))
+    rows, columns = tuple(f"r{row}" for row in range(50)), tuple(f"c{column}" for column in range(30))
+    text = latex.render_sections([Section("wide", (Grid(values, rows, columns),))], 4)
+    assert text.count(r"\begin{tabular}") > 4
+    assert all(f"${number:.4f}$" in text for number in values.ravel())
+    assert max(len(line) for line in text.splitlines() if "&" in line) < 150
+
+
+def test_every_explanation_is_balanced_ascii(spec: ProblemSpec) -> None:
+    (text,) = latex.render(View(run(spec), explain=True), TEXT_FILE)
+    assert text.isascii()
+    assert is_balanced(text)
+    assert CHARACTER_COMMAND not in text

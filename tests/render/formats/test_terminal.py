@@ -68,7 +68,7 @@ def test_a_table_of_no_rows_has_its_headings() -> None:
     assert shown(Grid(np.ones((0, 2)), (), ("d1", "d2"), corner="p\\d"), TextTarget())[0] == "p\\d   d1   d2"
 
 
-@pytest.mark.parametrize("width", [40, 60, 133])
+@pytest.mark.parametrize("width", [80, 97, 133])
 def test_a_table_fits_the_screen_and_counts_omitted_rows_and_columns(width: int) -> None:
     lines = shown(Grid(np.ones((100, 300)) / 3, numbered(100, "row_"), numbered(300, "c")), TextTarget(width))
     assert all(len(line) <= width for line in lines)
@@ -77,6 +77,21 @@ def test_a_table_fits_the_screen_and_counts_omitted_rows_and_columns(width: int)
     kept = [word for word in lines[0].split() if word.startswith("c")]
     assert f"… {300 - len(kept)} more" in lines[0]
     assert (kept[0], lines[2].split()[1]) == ("c0", "0.3333")
+
+
+@pytest.mark.parametrize("width", [1, 10, 20, 40])
+@pytest.mark.parametrize("decimals", [4, 17])
+def test_a_narrow_screen_has_every_number_of_a_usual_one_in_several_tables(width: int, decimals: int) -> None:
+    values = np.random.default_rng(0).normal(size=(3, 2))
+    grid = Grid(values, ("the first query", "q2", "q3"), numbered(2, "a_long_heading_"), corner="n\\m")
+    section = Section("title", (grid,), formula="aᵢⱼ = exp(sᵢⱼ/T) / Σⱼ exp(sᵢⱼ/T)", remarks=("a remark of words",))
+    text = render_sections([section], TextTarget(width), decimals)
+    for number in values.ravel():
+        assert f"{number:.{decimals}f}" in text
+    tables = text.count("─\n")
+    assert tables > 1
+    if decimals == 4 and width >= 20:
+        assert max(map(len, text.splitlines())) <= width
 
 
 def test_a_screen_formats_only_the_numbers_that_it_shows() -> None:

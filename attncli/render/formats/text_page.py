@@ -1,0 +1,91 @@
+"""A page of text: lines and tables printed to memory with Rich, as a target shows them."""
+
+import io
+from collections.abc import Iterable
+
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from attncli.render.formats.screen_table import screen_tables
+from attncli.render.formats.text_table import text_table
+from attncli.render.grid import Grid
+from attncli.render.target import TextTarget
+
+UNLIMITED_WIDTH = 1_000_000
+MIN_TEXT_WIDTH = 24  # of the second of two columns
+
+Part = str | tuple[str, str]  # text, or text and its style
+
+
+class TextPage:
+    """Text for a target, printed piece by piece; Rich reads neither markup, emoji codes nor the environment's width.
+
+    The console is wide enough for any table, so that no number is cut; lines are wrapped to the width of the target.
+    """
+
+    def __init__(self, target: TextTarget) -> None:
+        self.target = target
+        self._file = io.StringIO()
+        self._console = Console(
+            file=self._file,
+            width=UNLIMITED_WIDTH,
+            force_terminal=target.has_styles,
+            legacy_windows=False,
+            markup=False,
+            emoji=False,
+            highlight=False,
+        )
+
+    @property
+    def text(self) -> str:
+        """Everything that was printed, without blanks at the ends of lines."""
+        return self.target.encodable("\n".join(line.rstrip() for line in self._file.getvalue().split("\n")))
+
+    def skip_line(self) -> None:
+        """Print an empty line."""
+        self._console.print()
+
+    def print(self, *parts: Part, is_wrapped: bool = True) -> None:
+        """Print a line of parts, wrapped to the width of the target unless it is to be copied."""
+        self._console.print(Text.assemble(*map(self._part, parts)), width=self.target.width, soft_wrap=not is_wrapped)
+
+    def print_lines(self, lines: Iterable[str], style: str = "") -> None:
+        """Print each line."""
+        for line in lines:
+            self.print((line, style))
+
+    def print_grid(self, grid: Grid, decimals: int) -> None:
+        """Print a grid under the label of its slice, and the legend of its signs."""
+        if grid.slice_label:
+            self.print((grid.slice_label, "italic"))
+        if self.target.width is None and not self.target.has_styles:
+            self._console.out(text_table(grid, decimals, self.target), highlight=False)
+        else:
+            for table in screen_tables(grid, decimals, self.target):
+                self._console.print(table)
+        if grid.legend:
+            self.print((f"  {grid.legend}", "dim"))
+
+    def print_pairs(self, pairs: Iterable[tuple[str, str]], style: str = "") -> None:
+        """Print a table of two columns without rules, the first one in a style and the second one wrapped.
+
+        On a screen too narrow for that the second text is below the first one.
+        """
+        pairs, width = list(pairs), self.target.width
+        if width is not None and width - max(len(title) for title, _ in pairs) < MIN_TEXT_WIDTH:
+            for title, text in pairs:
+                if title:
+                    self.print((f" {title}", style))
+                self.print_lines(f"   {line}" for line in text.split("\n"))
+            return
+        table = Table(box=None, show_header=False, pad_edge=True)
+        table.add_column(style=style, no_wrap=True)
+        table.add_column(overflow="fold")
+        for title, text in pairs:
+            table.add_row(Text(self.target.text(title)), Text("\n".join(map(self.target.text, text.split("\n")))))
+        self._console.print(table, width=width)
+
+    def _part(self, part: Part) -> Part:
+        """A part as the target shows it."""
+        return self.target.text(part) if isinstance(part, str) else (self.target.text(part[0]), part[1])

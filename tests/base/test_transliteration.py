@@ -1,0 +1,39 @@
+"""Signs in ASCII and other encodings: readable, and no escape where something is known of a sign."""
+
+import pytest
+
+from attncli.base.transliteration import transliterate
+from attncli.ops import kinds, operators
+from attncli.ops.records import OperatorRecord
+
+RECORDS = [pytest.param(record, id=f"{kind}-{name}") for kind in kinds() for name, record in operators(kind).items()]
+
+
+@pytest.mark.parametrize("record", RECORDS)
+def test_all_that_a_record_says_has_an_ascii_form(record: OperatorRecord) -> None:
+    texts = [record.formula, record.source, record.summary, *map(str, record.parameters)]
+    texts += [text for inner in record.inner for text in (inner.symbol, inner.formula)]
+    for text in texts:
+        plain = transliterate(text, "ascii")
+        assert plain.isascii()
+        assert "\\" not in plain, plain
+
+
+@pytest.mark.parametrize(
+    ("text", "encoding", "expected"),
+    [
+        ("sᵢⱼ = qᵢ·kⱼ / √d", "ascii", "s_ij = q_i*k_j / sqrt(d)"),
+        ("√(‖x‖² + 1) ≥ −∞", "ascii", "sqrt(||x||^2 + 1) >= -inf"),
+        ("W₁kⱼ pθ 2σ²", "ascii", "W_1 k_j p theta 2 sigma^2"),
+        ("Q̂ᵣ, QKᵀ, H_α", "ascii", "Q_hat_r, QK^T, H_alpha"),
+        ("· outside: 3", "ascii", ". outside: 3"),
+        ("2 × 3 → 6 …", "ascii", "2 x 3 -> 6 ..."),
+        ("sᵢ = 2·σ² ± …", "cp1252", "s_i = 2·sigma² ± …"),
+        ("Milićević", "ascii", "Milicevic"),
+        ("é 猫", "latin-1", "é \\u732b"),
+        ("θ ─ 猫", "utf-8", "θ ─ 猫"),
+        ("plain", "ascii", "plain"),
+    ],
+)
+def test_what_an_encoding_lacks_is_written_in_its_characters(text: str, encoding: str, expected: str) -> None:
+    assert transliterate(text, encoding) == expected

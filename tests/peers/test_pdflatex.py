@@ -1,0 +1,61 @@
+"""pdflatex compiles what `--format latex` writes, and drops no character."""
+
+import shutil
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+import attncli
+from attncli.engine.run import run
+from attncli.io import examples
+from attncli.ops import kinds, operators
+from attncli.render.formats import latex
+from attncli.render.formats.latex_math import latex_line
+from attncli.render.target import TEXT_FILE
+from attncli.render.view import View
+from tests.arrays import normal
+from tests.problems import PROBLEMS, problem
+
+pytestmark = pytest.mark.peer
+
+LABELS = (
+    "[CLS]", "*", "a_b^c~d\\", "100% & $5 #1 {x}", "--help ``q'' <<a>> ?` !`", "é ü ñ ç š ő ł ß æ Å", "θ Ω ς Σ ≤ → −1",
+    "猫😀я", "  two  blanks ", '"quoted"|pipe', "new\nline\ttab", "", "“curly” ‘q’ «g» – — …",
+)  # fmt: skip
+
+
+def explanations() -> Iterator[View]:
+    """Every step of every worked example, of every problem of the tests, and of one with difficult labels."""
+    for name in examples.names():
+        yield from (View(run(part.problem), explain=True) for part in examples.load(name).parts)
+    yield from (View(run(problem(**keys)), explain=True) for keys in PROBLEMS.values())
+    x = normal(len(LABELS), 4)
+    yield View(attncli.attention(x, x, tokens=LABELS, causal=True), explain=True, cell=(1, 0))
+
+
+def document() -> str:
+    """The explanations, the same results as tables and one cell alone, and every formula of the registry."""
+    views = list(explanations())
+    texts = [text for view in views for text in latex.render(view, TEXT_FILE)]
+    texts += latex.render(View(views[0].result), TEXT_FILE)
+    texts += latex.render(View(views[0].result, cell=(0, 1)), TEXT_FILE)
+    for kind in kinds():
+        texts += [f"{latex_line(record.formula)}\n\n" for record in operators(kind).values()]
+    body = "\n".join(texts)
+    return (
+        f"\\documentclass{{article}}\n\\usepackage{{amsmath,booktabs}}\n\\begin{{document}}\n{body}\\end{{document}}\n"
+    )
+
+
+def test_every_explanation_compiles_and_every_character_is_printed(tmp_path: Path) -> None:
+    if shutil.which("pdflatex") is None:
+        pytest.skip("pdflatex is not installed")
+    (tmp_path / "all.tex").write_text(document(), encoding="ascii")
+    command = ["pdflatex", "-interaction=nonstopmode", "-halt-on-error", "all.tex"]
+    ran = subprocess.run(command, cwd=tmp_path, capture_output=True, encoding="latin-1", check=False)
+    log = (tmp_path / "all.log").read_text(encoding="latin-1")
+    assert ran.returncode == 0, log[-2000:]
+    assert "Missing character" not in log
+    assert "LaTeX Warning: Command" not in log
