@@ -123,17 +123,24 @@ class _Filler:
             except ValueError as error:  # seeds of the legacy stream have 32 bits
                 raise AttnError(str(error), where="seed") from None
         self.has_made_arrays = True
+        self._check_memory(path, shape)
         is_transposed = is_weight and self.is_out_in
         stored_shape = shape[::-1] if is_transposed else shape
-        missing = missing_memory(math.prod(stored_shape) * BYTES_PER_NUMBER)
-        if missing is not None:
-            sizes = " × ".join(f"{size:,}" for size in shape)
-            raise AttnError(f"{sizes} numbers: the array {missing}", where=path, hint="give smaller sizes")
         try:
             array: Array = generator.record.function(self._stream, stored_shape, **generator.given)
-        except (ValueError, OverflowError, MemoryError) as error:
+        except (ValueError, OverflowError) as error:
             raise AttnError(f"{generator} can't be drawn ({error})", where=path) from None
+        except MemoryError:
+            raise AttnError(f"there is not enough memory for {_text_of_shape(shape)} numbers", where=path) from None
         return array.T if is_transposed else array
+
+    def _check_memory(self, path: ErrorPath, shape: tuple[int, ...]) -> None:
+        """Raise AttnError, with the key that its greatest length is from, where an array does not fit in memory."""
+        missing = missing_memory(BYTES_PER_NUMBER * math.prod(shape))
+        if missing is not None:
+            keys = [name for name in ("token_count", "dim", "d_k", "d_v") if self.filled.get(name) == max(shape)]
+            message = f"{', '.join(path)} of {_text_of_shape(shape)} numbers {missing}"
+            raise AttnError(message, where=keys[0] if keys else path)
 
     def _parameter_size(self, letter: str, operator: Operator, path: ErrorPath) -> int:
         """The length of an axis of an array parameter."""
@@ -199,3 +206,8 @@ class _Filler:
             return None
         self.read.add(name)
         return int(size)
+
+
+def _text_of_shape(shape: tuple[int, ...]) -> str:
+    """The lengths of axes as a text: `3 × 4`."""
+    return " × ".join(map(str, shape))

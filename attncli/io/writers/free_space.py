@@ -5,7 +5,7 @@ import stat
 import sys
 from pathlib import Path
 
-from attncli.io.inputs import path_of
+from attncli.io.paths import path_of
 
 
 def free_space(file: str | None) -> int | None:
