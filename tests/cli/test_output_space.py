@@ -53,7 +53,7 @@ def test_what_is_written_a_few_rows_at_a_time_fits(words: tuple[str, ...], run: 
 def test_vectors_that_can_not_be_drawn_are_refused_by_their_size(run: Run) -> None:
     ran = run("generate", "--seed", "1", "--token-count", "100000", "--dim", "64")
     assert ran.returncode == 2
-    expected = "token_count: embeddings of 100000 × 64 numbers needs 51.2 MB of memory and 3.0 MB are free"
+    expected = "--token-count: embeddings of 100000 × 64 numbers needs 51.2 MB of memory and 3.0 MB are free"
     assert expected in ran.stderr
 
 
