@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 from rich import box
 from rich.cells import cell_len
+from rich.console import Console
 from rich.style import Style
 from rich.table import Table
 from rich.text import Text
@@ -18,6 +19,8 @@ MAX_ROWS = 40  # on a screen
 USUAL_WIDTH = 80  # a narrower screen shows the columns that one of this width does, in several tables
 MIN_LABEL_WIDTH = 6  # to which the labels of rows are folded on a narrow screen
 ELLIPSIS = "…"
+
+_CONSOLE = Console(width=USUAL_WIDTH)  # that Rich wraps text for, whatever it is
 
 Positions = Sequence[int | None]  # positions on an axis; None in place of those that are left out
 
@@ -59,12 +62,12 @@ def screen_tables(grid: Grid, decimals: int, target: TextTarget) -> Iterator[Tab
     available = None if target.width is None else target.width - label_width
     for block in column_blocks([column.width for column in columns], available):
         table = Table(box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False)
-        table.add_column(Text(grid.corner, "dim"), width=label_width, overflow="fold")
+        table.add_column(_folded(grid.corner, label_width, "dim"))
         for column in (columns[position] for position in block):
             width = column.width if available is None else min(column.width, available)
             width = max(width - COLUMN_GAP, column.number_width)
-            heading = Text(column.heading, "dim" if column.position is None else "")
-            table.add_column(heading, justify="right", width=width, overflow="fold")
+            style = "dim" if column.position is None else ""
+            table.add_column(_folded(column.heading, width, style), justify="right", no_wrap=True)
         for index, (label, style_of) in enumerate(zip(labels, styles, strict=True)):
             cells = [
                 Text(
@@ -73,8 +76,20 @@ def screen_tables(grid: Grid, decimals: int, target: TextTarget) -> Iterator[Tab
                 )
                 for column in (columns[position] for position in block)
             ]
-            table.add_row(Text(label, "dim" if style_of is None else ""), *cells)
+            table.add_row(_folded(label, label_width, "dim" if style_of is None else ""), *cells)
         yield table
+
+
+def _folded(text: str, width: int, style: str) -> Text:
+    """A text in lines of at most that width, broken at blanks where it has some.
+
+    Rich would fold it to the width of its column, which its versions pad differently.
+    """
+    return (
+        Text("\n").join(Text(text, style).wrap(_CONSOLE, width, overflow="fold"))
+        if cell_len(text) > width
+        else Text(text, style)
+    )
 
 
 def _shown_columns(
