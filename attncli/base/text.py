@@ -27,7 +27,10 @@ def repr_excerpt(value: object) -> str:
     >>> repr_excerpt([["a\nb"], (1, 2)])
     "[['a\\nb'], (1, 2)]"
     """
-    return shorten(one_line(repr(value)))
+    try:
+        return shorten(one_line(repr(value)))
+    except (ValueError, RecursionError):  # Python writes no integer of many thousand digits, nor lists nested too deep
+        return f"<{type(value).__name__} too long to show>"
 
 
 def one_line(text: str) -> str:
@@ -72,5 +75,5 @@ def json_excerpt(value: object) -> str:
 
     try:
         return shorten(json.dumps(value, ensure_ascii=False, default=repr))
-    except TypeError:  # a mapping with keys that JSON does not have
+    except (TypeError, ValueError, RecursionError):  # keys that JSON does not have, or what can't be written at all
         return repr_excerpt(value)

@@ -148,7 +148,7 @@ def gaussian(query: Array, key: Array, *, sigma: Positive = 1.0, tap: Tap = no_t
     >>> gaussian(np.array([[1.0, 2.0]]), np.array([[1.0, 4.0], [4.0, 6.0]]), sigma=0.5)
     array([[ -8., -50.]])
     """
-    return -tap("squared_distances", _squared_distances(query, key)) / (2 * sigma**2)
+    return -tap("squared_distances", _squared_distances(query, key)) / (2 * sigma * sigma)
 
 
 def laplacian_by_hand(write: ArithmeticWriter, query: Array, key: Array, result: Any, *, sigma: float) -> list[str]:

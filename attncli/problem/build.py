@@ -20,6 +20,11 @@ from attncli.problem.weights import has_weights, transpose_weights
 
 # The arrays whose rows the labels of a field name; the labels of the first that has some are used.
 LABELLED_ARRAYS = {"tokens": ("embeddings", "key"), "query_tokens": ("query_embeddings", "query")}
+# What to give in place of arrays of other programs whose nearest key here means something else.
+NAMES_ELSEWHERE = {
+    "attention_mask": "give key_mask",
+    "key_padding_mask": "give key_mask, which is 1 where key_padding_mask is 0",
+}
 
 
 def build(values: Mapping[str, Any]) -> ProblemSpec:
@@ -56,7 +61,9 @@ def build(values: Mapping[str, Any]) -> ProblemSpec:
 def check_name(name: str, where: str | None = None) -> None:
     """Raise UnknownNameError where a problem has no field of that name."""
     if name not in FIELDS:
-        raise UnknownNameError("key", name, FIELDS, where=where)
+        error = UnknownNameError("key", name, FIELDS, where=where)
+        error.hint = NAMES_ELSEWHERE.get(name, error.hint)
+        raise error
 
 
 def _convert(values: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, tuple[str, ...]], list[str]]:

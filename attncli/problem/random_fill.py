@@ -1,5 +1,6 @@
 """Random fill: arrays that generators make, in a fixed order, in the shapes that the other arrays imply."""
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -7,6 +8,7 @@ from typing import Any
 from attncli.base.axes import Letters
 from attncli.base.errors import AttnError, ErrorPath
 from attncli.base.lazy_numpy import Array
+from attncli.base.memory import missing_memory
 from attncli.ops import look_up
 from attncli.ops.initializers import Stream, stream
 from attncli.ops.records import Operator
@@ -18,6 +20,7 @@ from attncli.problem.spec import FIELDS, OPERATOR_FIELDS
 # parameters of operators.
 FILLED: Mapping[str, Letters] = {name: field.letters for name, field in FIELDS.items() if field.is_random_fill}
 FILLED_LETTERS = {letter for letters in FILLED.values() for letter in letters}
+BYTES_PER_NUMBER = 8  # generators make float64
 DEFAULT_GENERATOR = "randint"
 # An axis without a length of its own has that of the first of these that has one; h·e: the merged heads.
 _SUBSTITUTES = {
@@ -120,13 +123,24 @@ class _Filler:
             except ValueError as error:  # seeds of the legacy stream have 32 bits
                 raise AttnError(str(error), where="seed") from None
         self.has_made_arrays = True
+        self._check_memory(path, shape)
         is_transposed = is_weight and self.is_out_in
         stored_shape = shape[::-1] if is_transposed else shape
         try:
             array: Array = generator.record.function(self._stream, stored_shape, **generator.given)
-        except (ValueError, OverflowError, MemoryError) as error:
+        except (ValueError, OverflowError) as error:
             raise AttnError(f"{generator} can't be drawn ({error})", where=path) from None
+        except MemoryError:
+            raise AttnError(f"there is not enough memory for {_text_of_shape(shape)} numbers", where=path) from None
         return array.T if is_transposed else array
+
+    def _check_memory(self, path: ErrorPath, shape: tuple[int, ...]) -> None:
+        """Raise AttnError, with the key that its greatest length is from, where an array does not fit in memory."""
+        missing = missing_memory(BYTES_PER_NUMBER * math.prod(shape))
+        if missing is not None:
+            keys = [name for name in ("token_count", "dim", "d_k", "d_v") if self.filled.get(name) == max(shape)]
+            message = f"{', '.join(path)} of {_text_of_shape(shape)} numbers {missing}"
+            raise AttnError(message, where=keys[0] if keys else path)
 
     def _parameter_size(self, letter: str, operator: Operator, path: ErrorPath) -> int:
         """The length of an axis of an array parameter."""
@@ -192,3 +206,8 @@ class _Filler:
             return None
         self.read.add(name)
         return int(size)
+
+
+def _text_of_shape(shape: tuple[int, ...]) -> str:
+    """The lengths of axes as a text: `3 × 4`."""
+    return " × ".join(map(str, shape))

@@ -118,8 +118,16 @@ def test_a_score_may_have_its_own_matrix_drawn() -> None:
     [
         ({"token_count": 3, "dim": 2}, "seed: embeddings is drawn at random and there is no seed"),
         ({"seed": 2**32, "generator": "legacy", "token_count": 3, "dim": 2}, "seed"),
-        ({"seed": 1, "token_count": 10**13, "dim": 2}, "embeddings: randint can't be drawn"),
-        ({"seed": 1, "token_count": 10**30, "dim": 2}, "embeddings: randint can't be drawn"),
+        (
+            {"seed": 1, "token_count": 10**13, "dim": 2},
+            "token_count: embeddings of 10000000000000 × 2 numbers needs 160.0 TB",
+        ),
+        ({"seed": 1, "token_count": 10**30, "dim": 2}, "token_count: embeddings of 1"),
+        ({"seed": 1, "token_count": 2, "dim": 1e13}, "dim: embeddings of 2 × 10000000000000 numbers needs"),
+        ({"seed": 1, "token_count": 2, "dim": 2, "d_k": 10**20}, "d_k: w_q of 2 × 100000000000000000000 numbers needs"),
+        ({"seed": 1, "token_count": 2, "dim": 2, "d_v": 10**18}, "d_v: w_v of 2 × 1000000000000000000 numbers needs"),
+        ({"embeddings": [[1]], "heads": 10**12}, "heads: 1000000000000 heads can't share the 1 features"),
+        ({"embeddings": [[1]], "kv_heads": 10**30}, "kv_heads: 1 query head can't share 1"),
         ({"seed": 1, "dim": 2}, "token_count: embeddings is drawn and its size is not known"),
         ({"seed": 1, "token_count": 2}, "dim: embeddings is drawn and its size is not known"),
         ({"embeddings": [[1]], "w_q": "normal:std=-1", "seed": 1}, "w_q: normal:std=-1 can't be drawn"),

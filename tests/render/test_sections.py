@@ -118,7 +118,7 @@ def test_the_rotation_of_new_keys_is_explained_and_not_of_cached_ones(key: int, 
     (rotated,) = [section for title, section in shown.items() if "rotated_key" in title]
     assert bool(rotated.arithmetic) == rotates
     if rotates:
-        assert f"θ = {key}" in rotated.arithmetic[0]
+        assert f"turns by pθ = {key}" in rotated.arithmetic[0]
 
 
 def test_of_a_wide_result_the_first_number_is_worked_out() -> None:
@@ -222,3 +222,12 @@ def test_overflow_is_explained_without_a_python_warning() -> None:
 def test_the_letters_of_the_shapes_are_explained_first() -> None:
     first = next(iter(sections(View(tutorial(), explain=True))))
     assert first.formula == ("n queries, m keys, d query features, e value features, x embedding features")
+
+
+def test_an_option_that_does_not_take_part_is_not_shown() -> None:
+    """The number of heads, where there is no axis of heads."""
+    result = attncli.attention([[1.0]], [[1.0], [2.0]], position="alibi")
+    shown = {section.title: section for section in sections(View(result, explain=True))}
+    assert [section.shapes for title, section in shown.items() if title.endswith("position_bias")] == [
+        "p [n] 1, j [m] 2, m [h] 1 → [n m] 1 × 2"
+    ]

@@ -1,6 +1,7 @@
 """A result: its selected arrays by name, completed on TAB, and errors for all other names."""
 
 import rlcompleter
+from typing import Any
 
 import numpy as np
 import pytest
@@ -28,6 +29,21 @@ def test_an_identity_stage_has_the_result_of_the_stage_before() -> None:
     result = attention([[1.0, 2.0]], [[3.0, 4.0]], select=("scores", "capped_scores", "masked_scores"))
     np.testing.assert_array_equal(result.masked_scores, result.scores)
     np.testing.assert_array_equal(result.capped_scores, result.scores)
+
+
+@pytest.mark.parametrize(
+    ("keys", "same"),
+    [
+        ({}, ["the same as scores: there is no softcap", "the same as scores: there is no mask"]),
+        ({"softcap": 2}, ["", "the same as capped_scores: there is no mask"]),
+        ({"causal": True}, ["the same as scores: there is no softcap", ""]),
+        ({"softcap": 2, "mask": [1]}, ["", ""]),
+    ],
+)
+def test_a_result_that_no_key_makes_says_which_one_it_is(keys: dict[str, Any], same: list[str]) -> None:
+    trace = attention([[1.0, 2.0]], [[3.0, 4.0]], **keys).trace
+    assert [trace.same_as(name) for name in ("capped_scores", "masked_scores")] == same
+    assert trace.same_as("scores") == trace.same_as("dot_products") == ""
 
 
 def test_an_unknown_result_suggests_the_nearest_name() -> None:

@@ -9,7 +9,7 @@ from attncli.base.dtypes import BFLOAT16
 from attncli.base.errors import AttnError, ErrorPath
 from attncli.base.lazy_numpy import Array, np
 from attncli.base.text import json_excerpt, one_line, shorten
-from attncli.problem.convert.nested_lists import nested_lists_to_array, row_to_list
+from attncli.problem.convert.nested_lists import is_array_with_axes, nested_lists_to_array, to_lists
 from attncli.problem.origins import ArrayOrigin
 
 # What an error calls the value that was expected.
@@ -62,7 +62,7 @@ def is_row(value: Any) -> bool:
 
 def _labelled_rows(value: Mapping[Any, Any], path: ErrorPath, noun: str) -> LabelledArray:
     """A mapping from labels to rows."""
-    rows = [row_to_list(row) if getattr(row, "ndim", 0) == 1 else row for row in value.values()]
+    rows = [to_lists(row) if is_array_with_axes(row) and row.ndim == 1 else row for row in value.values()]
     if not rows or not all(map(is_row, rows)):
         hint = "expected lists of numbers" if noun == MATRIX else "expected one row of numbers"
         raise AttnError(f"is no {noun}", where=path, hint=hint, subject=value)

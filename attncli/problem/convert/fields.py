@@ -9,6 +9,7 @@ from attncli.base.lazy_numpy import Array
 from attncli.base.text import json_excerpt, repr_excerpt, shorten
 from attncli.ops.records import Operator
 from attncli.problem.convert.arrays import LIST_OF_NUMBERS, MATRIX, LabelledArray
+from attncli.problem.convert.nested_lists import is_array_with_axes, to_lists
 from attncli.problem.convert.numbers import (
     is_number,
     to_boolean,
@@ -113,15 +114,19 @@ def _to_vocabulary(field: Field, value: Any) -> dict[str, Array]:
 
 def _to_labels(field: Field, value: Any) -> tuple[str, ...]:
     """Labels from a list of words or numbers, or from one of them."""
-    items = value.tolist() if hasattr(value, "tolist") else value
+    items = to_lists(value)
     items = items if isinstance(items, (list, tuple)) else [items]
     for label in items:
-        if label is None or isinstance(label, (bool, list, dict)) or getattr(label, "ndim", 0) > 0:
+        if label is None or isinstance(label, (bool, list, dict)) or is_array_with_axes(label):
             message, hint = f"{json_excerpt(label)} is no label", "put the word in quotes"
             raise AttnError(message, where=field.name, hint=hint, subject=value)
     if not items:
         raise AttnError("has no labels", where=field.name, subject=value)
-    return to_unicode_labels(map(str, items), (field.name,), value)
+    try:
+        texts = list(map(str, items))
+    except ValueError:  # of an integer of many thousand digits
+        raise AttnError("a number has too many digits for a label", where=field.name, subject=value) from None
+    return to_unicode_labels(texts, (field.name,), value)
 
 
 def to_unicode_labels(labels: Iterable[str], path: ErrorPath, subject: Any = None) -> tuple[str, ...]:

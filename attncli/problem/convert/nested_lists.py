@@ -62,8 +62,8 @@ def _convert_rows(value: Any, index: Index, path: ErrorPath, convert_cell: Conve
     """The lists with every cell converted; raises AttnError where rows differ in length or depth."""
     if len(index) == MAX_AXES:
         raise AttnError("lists are nested too deep", where=path, subject=value)
-    if any(getattr(row, "ndim", 0) for row in value):
-        value = [row_to_list(row) if getattr(row, "ndim", 0) else row for row in value]
+    if any(map(is_array_with_axes, value)):
+        value = [to_lists(row) if is_array_with_axes(row) else row for row in value]
     if not isinstance(value[0] if value else None, (list, tuple)):
         if not set(map(type, value)) <= {float}:
             return [convert_cell(cell, value, (*index, column), path) for column, cell in enumerate(value, 1)]
@@ -84,9 +84,16 @@ def _convert_rows(value: Any, index: Index, path: ErrorPath, convert_cell: Conve
     return rows
 
 
-def row_to_list(row: Any) -> Any:
-    """The cells of an array or tensor of any library as lists."""
-    return row.tolist() if hasattr(row, "tolist") else np.asarray(row).tolist()
+def is_array_with_axes(value: Any) -> bool:
+    """Whether a value is an array or tensor of any library, of one axis or more; its class, with its names, is none."""
+    return not isinstance(value, type) and bool(getattr(value, "ndim", 0))
+
+
+def to_lists(value: Any) -> Any:
+    """The cells of an array or tensor of any library as lists; any other value as it is."""
+    if isinstance(value, type) or not (hasattr(value, "tolist") or hasattr(value, "__array__")):
+        return value
+    return value.tolist() if hasattr(value, "tolist") else np.asarray(value).tolist()
 
 
 def _depth(rows: list[Any]) -> int:
@@ -96,7 +103,7 @@ def _depth(rows: list[Any]) -> int:
 
 def _to_number(cell: Any, row: Any, index: Index, path: ErrorPath) -> float:
     """A cell as a float; booleans, words, None, masked cells and integers beyond all floats are refused."""
-    number = _scalar_of_array_library(cell) if hasattr(cell, "dtype") else cell
+    number = _scalar_of_array_library(cell) if hasattr(cell, "dtype") and not isinstance(cell, type) else cell
     if type(number) is int or type(number) is float:
         try:
             return float(number)

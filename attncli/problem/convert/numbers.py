@@ -6,9 +6,11 @@ from typing import Any
 from attncli.base.errors import AttnError, ErrorPath, UnknownNameError
 from attncli.base.lazy_numpy import Array, np
 from attncli.base.number_words import non_finite
-from attncli.base.text import one_line, repr_excerpt, shorten
+from attncli.base.text import repr_excerpt
+from attncli.problem.convert.nested_lists import to_lists
 
 UNLIMITED = float("inf")
+MAX_COUNT = 2**53  # so many keys no machine has; up to it floating-point numbers count exactly
 
 
 def is_number(value: Any) -> bool:
@@ -24,7 +26,7 @@ def to_word(value: Any, words: tuple[str, ...], path: ErrorPath) -> str:
     """
     word = value if isinstance(value, str) else _name_of_numpy_type(value)
     if word not in words:
-        name = shorten(one_line(str(value))) if word is None else word
+        name = repr_excerpt(value) if word is None else word
         raise UnknownNameError("word", name, words, where=path, subject=value)
     return word
 
@@ -52,7 +54,7 @@ def to_integer(value: Any, path: ErrorPath, least: float | None) -> int:
     if not is_number(value) or not _to_float(value).is_integer():
         raise AttnError(f"{repr_excerpt(value)} is not a whole number", where=path, subject=value)
     if least is not None and value < least:
-        raise AttnError(f"{value} is out of range", where=path, hint=f"expected {least:g} or more")
+        raise AttnError(f"{repr_excerpt(value)} is out of range", where=path, hint=f"expected {least:g} or more")
     return int(value)
 
 
@@ -95,7 +97,7 @@ def _to_float(value: Any) -> float:
     try:
         return float(value)
     except OverflowError:
-        return float("inf")
+        return UNLIMITED if value > 0 else -UNLIMITED
 
 
 def to_booleans(array: Array, path: ErrorPath, subject: Any, hint: str) -> Array:
@@ -112,7 +114,7 @@ def to_booleans(array: Array, path: ErrorPath, subject: Any, hint: str) -> Array
 def to_counts(array: Array, path: ErrorPath, subject: Any) -> Array:
     """An array of integers from 0, as int64."""
     array = array.astype(np.float64)
-    wrong = array[~((array >= 0) & (array == np.floor(array)) & (array < 2**53))]
+    wrong = array[~((array >= 0) & (array == np.floor(array)) & (array < MAX_COUNT))]
     if wrong.size:
         raise AttnError(f"{wrong.flat[0]:g} is not a whole number from 0", where=path, subject=subject)
     return array.astype(np.int64)
@@ -124,7 +126,7 @@ def to_window(value: Any, path: ErrorPath) -> tuple[float, float]:
     >>> to_window([2, -1], ("window",))
     (2, inf)
     """
-    sides = value.tolist() if hasattr(value, "tolist") else value
+    sides = to_lists(value)
     if not isinstance(sides, (list, tuple)) or len(sides) != 2:
         raise AttnError(f"{repr_excerpt(value)} is no window", where=path, hint=_window_hint(value), subject=value)
     left, right = (_to_window_side(side, path, value) for side in sides)
@@ -138,7 +140,8 @@ def _window_hint(value: Any) -> str:
     "expected LEFT,RIGHT, such as 2,0; Hugging Face's sliding_window: 4 is 3,0"
     """
     (number,) = value if isinstance(value, (list, tuple)) and len(value) == 1 else (value,)
-    keys = int(str(number)) if str(number).isdecimal() else 0
+    text = number if isinstance(number, str) else repr_excerpt(number)
+    keys = int(text) if text.isdecimal() and len(text) < len(str(MAX_COUNT)) else 0
     sliding_window = f"; Hugging Face's sliding_window: {keys} is {keys - 1},0" if keys else ""
     return f"expected LEFT,RIGHT, such as 2,0{sliding_window}"
 
@@ -147,9 +150,10 @@ def _to_window_side(side: Any, path: ErrorPath, subject: Any) -> float:
     """How many keys are visible on one side."""
     if isinstance(side, str):
         side = _from_word(side)
-    if is_number(side) and side in (UNLIMITED, -1):
+    number = _to_float(side) if is_number(side) else -UNLIMITED
+    if number == -1 or number >= MAX_COUNT:
         return UNLIMITED
-    if not is_number(side) or not float(side).is_integer() or side < 0:
+    if not number.is_integer() or number < 0:
         hint = "expected a whole number, or inf or -1 for no limit"
-        raise AttnError(f"{shorten(str(side))} is no side of a window", where=path, hint=hint, subject=subject)
-    return int(side)
+        raise AttnError(f"{repr_excerpt(side)} is no side of a window", where=path, hint=hint, subject=subject)
+    return int(number)

@@ -159,7 +159,7 @@ def test_a_header_that_promises_more_than_the_file_holds_is_an_error(tmp_path: P
 def test_an_archive_that_promises_more_than_memory_is_an_error(tmp_path: Path) -> None:
     with zipfile.ZipFile(tmp_path / "x.npz", "w") as archive:
         archive.writestr("x.npy", header((10**9, 10**6)))
-    with pytest.raises(AttnError, match=r"x.npz#x: has 8,000.0 TB, more than the .* that may be read"):
+    with pytest.raises(AttnError, match=r"x.npz#x: has 8.0 PB, more than the .* that may be read"):
         formats.read_array(opened(tmp_path / "x.npz"), "")
     with zipfile.ZipFile(tmp_path / "y.npz", "w") as archive:
         archive.writestr("x.npy", header((1000, 1000)) + X.tobytes())

@@ -49,6 +49,11 @@ CASES = {
     ),
     "three axes": ({**ONE, "key_mask": np.ones((1, 1, M))}, "key_mask: has 3 axes; expected at most 2 axes"),
     "a generator": ({**ONE, "key_mask": "ones"}, "key_mask: can't be drawn; give a table of 1 and 0"),
+    "the mask of a tokenizer": ({**BATCH, "attention_mask": [[1]]}, "unknown key 'attention_mask'; give key_mask"),
+    "the mask of MultiheadAttention": (
+        {**BATCH, "key_padding_mask": [[0]]},
+        "unknown key 'key_padding_mask'; give key_mask, which is 1 where key_padding_mask is 0",
+    ),
     "no mask": ({**ONE, "mask": "casual"}, "mask: 'casual' is neither an array nor a mask; did you mean 'causal'?"),
     "nothing near": ({**ONE, "mask": "x"}, "mask: 'x' is neither an array nor a mask; give an array, or one of causal"),
 }
