@@ -3,6 +3,7 @@
 import os
 from pathlib import Path
 
+ALWAYS_FITS = 2**26  # bytes: so much is taken without asking how much there is
 _MEMINFO = Path("/proc/meminfo")
 _OWN_GROUP = Path("/proc/self/cgroup")
 _GROUPS = Path("/sys/fs/cgroup")  # of processes, that containers and job schedulers set limits for
@@ -17,13 +18,24 @@ def available_memory() -> int | None:
     return min((limit for limit in limits if limit is not None), default=None)
 
 
+def missing_memory(size: int) -> str | None:
+    """What to say of a need of so many bytes that there are not: `needs 39.0 GB of memory and 21.0 GB are free`.
+
+    None where they are there, or the system does not say.
+    """
+    available = available_memory() if size > ALWAYS_FITS else None
+    if available is None or size <= available:
+        return None
+    return f"needs {format_bytes(size)} of memory and {format_bytes(available)} are free"
+
+
 def format_bytes(size: float) -> str:
     """A number of bytes, rounded, in the largest unit of which there is one: powers of 1,000.
 
     >>> format_bytes(12_800_000_000), format_bytes(1234), format_bytes(12)
     ('12.8 GB', '1.2 kB', '12 bytes')
     """
-    for unit, factor in (("TB", 10**12), ("GB", 10**9), ("MB", 10**6), ("kB", 10**3)):
+    for unit, factor in (("EB", 10**18), ("PB", 10**15), ("TB", 10**12), ("GB", 10**9), ("MB", 10**6), ("kB", 10**3)):
         if size >= factor:
             return f"{size / factor:,.1f} {unit}"
     return f"{size:.0f} bytes"

@@ -117,8 +117,8 @@ def read_problem_options(problem: str | None, keys: Mapping[str, Any], inputs: "
     Files are opened through `inputs`. Raises AttnError where standard input is named more than once, or the file can't
     be read.
     """
-    from attncli.io.inputs import STDIN
     from attncli.io.origin import Origin, RawValue
+    from attncli.io.paths import STDIN
     from attncli.io.problem_files import read_document
 
     texts = {name: text for name, text in keys.items() if text not in (None, [], ())}

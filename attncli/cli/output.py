@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 from attncli.base.errors import AttnError, UnknownNameError
 from attncli.cli import streams
 from attncli.cli.output_options import ALL
+from attncli.cli.output_space import check_result_space
 from attncli.cli.progress import ProgressBar
 from attncli.cli.warnings import unread_options, write_warnings
 from attncli.problem.labels import find_label
@@ -61,7 +62,10 @@ def _compute_to_file(
         if allocator is not None and allocator.is_used:
             return
         if output_format.is_binary:
-            output_format.write(view, stream)
+            try:
+                output_format.write(view, stream)
+            except AttnError as error:
+                raise error.at(f"--output {file}") from None
             return
         with ProgressBar("writing") as progress:
             for chunk in streams.buffer_chunks(_render(view, output_format, TEXT_FILE, progress)):
@@ -102,14 +106,14 @@ def compute_view(problem: "ProblemSpec", options: "OutputOptions", allocator: An
         raise AttnError(f"{options.precision} digits can't be shown", where="--precision", hint="expected 0 to 17")
     if not is_executor(options.executor):
         raise UnknownNameError("executor", options.executor, EXECUTORS, where="--executor")
+    cell = None if options.cell is None else _parse_cell(options.cell, problem)
+    positions, expanded_axes = _parse_positions(options, problem.layout)
+    caller_bytes = check_result_space(problem, options, list(positions))
     with ProgressBar("attending") as progress:
         allocate = in_memory if allocator is None else allocator.allocate
-        run_options = RunOptions(options.executor, allocate, progress, blas_is_limited=True)
-        result = run(
-            problem, options.selection, every_step=options.explain or options.cell is not None, options=run_options
-        )
-    cell = _parse_cell(options.cell, result.query_tokens, result.key_tokens) if options.cell is not None else None
-    positions, expanded_axes = _parse_positions(options, problem.layout)
+        every_step = options.explain or options.works_out_cell
+        run_options = RunOptions(options.executor, allocate, progress, blas_is_limited=True, caller_bytes=caller_bytes)
+        result = run(problem, options.selection, every_step=every_step, options=run_options)
     return View(result, options.explain, options.precision, cell, positions, expanded_axes)
 
 
@@ -137,13 +141,14 @@ def _parse_position(text: str, option: str, count: int) -> int | None:
     return int(text)
 
 
-def _parse_cell(text: str, query_labels: tuple[str, ...], key_labels: tuple[str, ...]) -> tuple[int, int]:
+def _parse_cell(text: str, problem: "ProblemSpec") -> tuple[int, int]:
     """The positions of the query and of the key that `word_1,word_3` names."""
     parts = text.split(",")
     if len(parts) != 2:
         raise AttnError(f"{text!r} is no cell", where="--cell", hint="expected QUERY,KEY, such as word_1,word_3")
     query, key = (
-        _find_one(part.strip(), labels) for part, labels in zip(parts, (query_labels, key_labels), strict=True)
+        _find_one(part.strip(), labels)
+        for part, labels in zip(parts, (problem.selected_query_labels, problem.key_labels), strict=True)
     )
     return query, key
 

@@ -26,7 +26,7 @@ def format_of_output(file: str) -> OutputFormat:
 
     Raises AttnError where the suffix is unknown, or the file is a folder.
     """
-    from attncli.io.inputs import path_of
+    from attncli.io.paths import path_of
     from attncli.io.writers.in_place import is_in_place
 
     try:
@@ -41,7 +41,7 @@ def format_of_output(file: str) -> OutputFormat:
 
 def check_is_no_input(file: str | None, inputs: "Inputs") -> None:
     """Raise AttnError where the output (None: standard output) is a file that was read, under whatever name."""
-    from attncli.io.inputs import path_of
+    from attncli.io.paths import path_of
 
     with suppress(OSError):  # a new file, or a standard output without a descriptor, is no input
         name = inputs.name_of(os.fstat(sys.stdout.fileno()) if file is None else path_of(file).stat())

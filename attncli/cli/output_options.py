@@ -93,6 +93,11 @@ class OutputOptions:
         return tuple(dict.fromkeys(names))
 
     @property
+    def works_out_cell(self) -> bool:
+        """Whether the worked lines of one cell are shown, in place of results."""
+        return self.cell is not None and not self.explain and not self.output_format.is_lossless
+
+    @property
     def is_one_whole_result(self) -> bool:
         """Whether one result is written, all batch items and heads of it."""
         return len(self.selection) == 1 and {self.head, self.batch} <= {None, ALL}
@@ -113,6 +118,8 @@ class OutputOptions:
             reasons = {"precision": f"{row.name} has every digit", "cell": f"{row.name} has no worked lines"}
         if self.explain and not row.is_object:
             reasons["select"] = "--explain shows every step"
+        elif self.works_out_cell:
+            reasons["select"] = "--cell shows the worked lines of one cell alone"
         defaults = {field.name: field.default for field in fields(self)}
         return {name: reason for name, reason in reasons.items() if getattr(self, name) != defaults[name]}
 

@@ -1,7 +1,7 @@
 """Lists without quotes, which the shell has split into words."""
 
+import os
 import re
-from pathlib import Path
 
 QUOTE_HINT = "put a list in quotes, as in '[1, 2]' or '[[1, 2], [3, 4]]'"
 _PART = re.compile(r"[\[\](),;\d.eE+-]*\d[\[\](),;\d.eE+-]*")
@@ -13,7 +13,7 @@ def is_part_of_list(word: str) -> bool:
     >>> is_part_of_list("2]"), is_part_of_list("-.5,"), is_part_of_list("p.yaml")
     (True, True, False)
     """
-    return _PART.fullmatch(word) is not None and not Path(word).exists()
+    return _PART.fullmatch(word) is not None and not os.path.lexists(word)
 
 
 def are_parts_of_lists(message: str) -> bool:

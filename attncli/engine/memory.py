@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from attncli.base.dtypes import Precision
 from attncli.base.errors import AttnError
 from attncli.base.lazy_numpy import np
-from attncli.base.memory import available_memory, format_bytes
+from attncli.base.memory import format_bytes, missing_memory
 from attncli.engine.block_plan import split_plan
 from attncli.engine.block_task import CONTEXT
 from attncli.engine.evaluate import input_array
@@ -16,7 +16,6 @@ from attncli.plan.graph import Node, Plan
 from attncli.problem.spec import ProblemSpec
 
 OUTPUT = "output"
-ALWAYS_FITS = 2**26  # bytes: so much memory is taken without asking how much there is
 FEWER_QUERIES = "compute some of the queries with only"
 MAX_NAMES = 4  # steps that an error names
 
@@ -43,25 +42,20 @@ def check_memory(
     """
     need = memory_need(problem, plan, select, options, is_dense=is_dense)
     total = need.total + options.caller_bytes
-    if total <= ALWAYS_FITS:
-        return
-    available = available_memory()
-    if available is None or total <= available:
+    missing = missing_memory(total)
+    if missing is None:
         return
     largest = sorted(need.steps, key=need.steps.__getitem__, reverse=True)[:MAX_NAMES]
     parts = [f"{name} {format_bytes(need.steps[name])}" for name in largest if need.steps[name] >= total / 100]
     if options.caller_bytes >= total / 100:
         parts.append(f"writing them {format_bytes(options.caller_bytes)}")
-    message = (
-        f"the run needs {format_bytes(total)} of memory ({', '.join(parts)}) and {format_bytes(available)} are free"
-    )
-    raise AttnError(message, hint=_smaller_run(problem, plan, available))
+    raise AttnError(f"the run {missing} ({', '.join(parts)})", hint=_smaller_run(problem, plan))
 
 
-def _smaller_run(problem: ProblemSpec, plan: Plan, available: int) -> str:
+def _smaller_run(problem: ProblemSpec, plan: Plan) -> str:
     """What to select instead: the output alone where that fits, otherwise some of the queries."""
     need = memory_need(problem, plan, (OUTPUT,), RunOptions(), is_dense=False).total
-    if need <= available:
+    if missing_memory(need) is None:
         return f"select {OUTPUT} alone, without every step ({format_bytes(need)}), or {FEWER_QUERIES}"
     return f"{FEWER_QUERIES}, or give fewer or shorter vectors"
 

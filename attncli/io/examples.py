@@ -11,8 +11,9 @@ from attncli.base.errors import AttnError, UnknownNameError
 from attncli.base.lazy_numpy import Array
 from attncli.io import formats
 from attncli.io.assemble import assemble
-from attncli.io.inputs import STDIN, Inputs
+from attncli.io.inputs import Inputs
 from attncli.io.origin import Origin, RawValue
+from attncli.io.paths import STDIN, is_there
 from attncli.io.problem_files import EXAMPLE_KEYS, Document, ExampleKeys, parse_document, read_document
 from attncli.problem.convert.nested_lists import nested_lists_to_array
 from attncli.problem.results import DEFAULT_SELECTION
@@ -74,7 +75,7 @@ def load(name: str, inputs: Inputs | None = None) -> Example:
 
     Raises UnknownNameError for a name that is neither, AttnError for a file that is no example.
     """
-    is_file = name == STDIN or Path(name).suffix.lower() in formats.suffixes("problem") or Path(name).exists()
+    is_file = name == STDIN or Path(name).suffix.lower() in formats.suffixes("problem") or is_there(Path(name))
     if name not in names() and is_file:
         return _example(read_document(name, inputs), name)
     return _example(parse_document(text(name), f"{name}.yaml"), f"{name}.yaml")

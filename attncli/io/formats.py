@@ -66,19 +66,19 @@ INPUT_FORMATS: list[InputFormat] = [
         re.compile(rb"\s*[\[{]"),
     ),
     YAML,
-    InputFormat("NumPy array", (".npy",), f"{_READERS}.array_files:read_npy", first_bytes=re.compile(rb"\x93NUMPY")),
+    InputFormat("NumPy array", (".npy",), f"{_READERS}.npy:read_npy", first_bytes=re.compile(rb"\x93NUMPY")),
     InputFormat(
         "NumPy archive",
         (".npz",),
-        f"{_READERS}.array_files:read_npz",
-        f"{_READERS}.array_files:read_npz_problem",
+        f"{_READERS}.npz:read_npz",
+        f"{_READERS}.npz:read_npz_problem",
         re.compile(rb"PK(\x03\x04|\x05\x06)"),
     ),
     InputFormat(
         "safetensors",
         (".safetensors",),
-        f"{_READERS}.array_files:read_safetensors",
-        f"{_READERS}.array_files:read_safetensors_problem",
+        f"{_READERS}.safetensors:read_safetensors",
+        f"{_READERS}.safetensors:read_safetensors_problem",
         re.compile(rb"(?s).{5}\0{3}\{"),  # the length of the header in eight bytes, and the header
     ),
 ]

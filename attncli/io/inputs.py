@@ -4,8 +4,8 @@ import io
 import os
 import stat
 import sys
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -14,8 +14,8 @@ from typing import IO
 from attncli.base.errors import AttnError
 from attncli.base.memory import available_memory, format_bytes
 from attncli.base.sizes import parse_size
+from attncli.io.paths import STDIN, opening, path_of
 
-STDIN = "-"
 STDIN_NAME = "standard input"
 MAX_SIZE_OPTION = "--max-size"
 MEMORY_SHARE = 4  # without an option an input may be as large as the available memory divided by this
@@ -151,64 +151,6 @@ class Inputs:
                     self._on_terminal(name)
                 self._streams[name] = Input(name, path, self.limit, read_stream(stream, name, self.limit))
         return self._streams[name]
-
-
-def locate(text: str, folder: Path = Path()) -> tuple[str, str]:
-    """The path and the entry in `file#entry`; a path may have `#` in it, and one that exists has precedence.
-
-    >>> locate("weights.npz#w_q")
-    ('weights.npz', 'w_q')
-    """
-    marks = [at for at, letter in enumerate(text) if letter == "#"]
-    paths = [text, *(text[:at] for at in reversed(marks))]
-    existing = (path for path in paths if path == STDIN or _is_there(folder, path))
-    by_suffix = (path for path in reversed(paths) if Path(path).suffix)
-    path = next(existing, None) or next(by_suffix, text.partition("#")[0])
-    return path, text[len(path) + 1 :]
-
-
-def _is_there(folder: Path, name: str) -> bool:
-    """Whether a path is that of a file or a stream."""
-    path = folder / path_of(name)
-    return path.exists() and not path.is_dir()
-
-
-def path_of(name: str) -> Path:
-    """The path of a file by its name, with `~` expanded; raises AttnError for a name that is no path."""
-    if not name:
-        raise AttnError("the name of a file is empty", hint="name a file, or - for standard input")
-    try:
-        if "\0" not in name:
-            return Path(name).expanduser()
-    except RuntimeError:
-        raise AttnError("there is no such home folder", where=name) from None
-    raise AttnError("a path can't have the character NUL", where=name)
-
-
-def nearest_file(path: Path) -> str | None:
-    """The file or folder beside a missing one whose name is most like it."""
-    from difflib import get_close_matches  # noqa: PLC0415 - only a missing file needs it
-
-    try:
-        nearest = get_close_matches(path.name, [file.name for file in path.parent.iterdir()], n=1)
-    except OSError:
-        return None
-    return nearest[0] if nearest else None
-
-
-@contextmanager
-def opening(name: str, path: Path | None = None) -> Iterator[None]:
-    """Raise AttnError in place of the system's error where a file can't be opened or read."""
-    try:
-        yield
-    except FileNotFoundError:
-        nearest = nearest_file(path) if path is not None else None
-        hint = f"did you mean {str(Path(name).with_name(nearest))!r}?" if nearest else None
-        raise AttnError("there is no such file", where=name, hint=hint) from None
-    except IsADirectoryError:
-        raise AttnError("is a folder", where=name, hint="name a file in it") from None
-    except OSError as error:
-        raise AttnError(f"can't be read ({error.strerror or error})", where=name) from None
 
 
 def read_stream(stream: IO[bytes], name: str, limit: SizeLimit) -> bytes:

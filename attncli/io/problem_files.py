@@ -7,8 +7,9 @@ from typing import Any
 
 from attncli.base.errors import AttnError
 from attncli.io import formats
-from attncli.io.inputs import STDIN, Inputs, nearest_file, path_of
+from attncli.io.inputs import Inputs
 from attncli.io.origin import Origin, RawValue
+from attncli.io.paths import STDIN, nearest_file, path_of
 
 Document = dict[str, RawValue]
 

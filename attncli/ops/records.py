@@ -210,7 +210,14 @@ def _is_array(value: Any) -> bool:
 
 
 def format_value(value: Any) -> str:
-    """The value of a parameter as the options write it: `0.5`, `true`, `tanh`."""
+    """The value of a parameter as the options write it: `0.5`, `true`, `tanh`; a number is read back as it was.
+
+    >>> [format_value(value) for value in (10000.0, 1e-12, 1234567.0, 0.1 + 0.2, True)]
+    ['10000', '1e-12', '1234567', '0.30000000000000004', 'true']
+    """
     if isinstance(value, bool):
         return str(value).lower()
-    return f"{value:g}" if isinstance(value, float) else str(value)
+    if not isinstance(value, float):
+        return str(value)
+    short = f"{value:g}"
+    return short if float(short) == value or math.isnan(value) else repr(float(value)).removesuffix(".0")

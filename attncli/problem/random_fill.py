@@ -1,7 +1,6 @@
 """Random fill: arrays that generators make, in a fixed order, in the shapes that the other arrays imply."""
 
 import math
-import sys
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -9,7 +8,7 @@ from typing import Any
 from attncli.base.axes import Letters
 from attncli.base.errors import AttnError, ErrorPath
 from attncli.base.lazy_numpy import Array
-from attncli.base.memory import available_memory, format_bytes
+from attncli.base.memory import missing_memory
 from attncli.ops import look_up
 from attncli.ops.initializers import Stream, stream
 from attncli.ops.records import Operator
@@ -21,6 +20,7 @@ from attncli.problem.spec import FIELDS, OPERATOR_FIELDS
 # parameters of operators.
 FILLED: Mapping[str, Letters] = {name: field.letters for name, field in FIELDS.items() if field.is_random_fill}
 FILLED_LETTERS = {letter for letters in FILLED.values() for letter in letters}
+BYTES_PER_NUMBER = 8  # generators make float64
 DEFAULT_GENERATOR = "randint"
 # An axis without a length of its own has that of the first of these that has one; h·e: the merged heads.
 _SUBSTITUTES = {
@@ -33,8 +33,6 @@ _SUBSTITUTES = {
     "x": ("y",),
     "y": ("x",),
 }
-BYTES_PER_NUMBER = 16  # of the number, and of the one that it is made of
-ALWAYS_FITS = 2**26  # bytes: so much memory is taken without asking how much there is
 _SIZE_FIELDS = {"m": "token_count", "n": "token_count", "d": "d_k", "c": "d_k", "e": "d_v", "h·e": "d_v"}  # else dim
 _LABEL_FIELDS = {"m": "tokens", "n": "query_tokens"}
 
@@ -138,14 +136,10 @@ class _Filler:
 
     def _check_memory(self, path: ErrorPath, shape: tuple[int, ...]) -> None:
         """Raise AttnError, with the key that its greatest length is from, where an array does not fit in memory."""
-        needed = BYTES_PER_NUMBER * math.prod(shape)
-        available = available_memory() if needed > ALWAYS_FITS else None
-        if needed > (sys.maxsize if available is None else available):
+        missing = missing_memory(BYTES_PER_NUMBER * math.prod(shape))
+        if missing is not None:
             keys = [name for name in ("token_count", "dim", "d_k", "d_v") if self.filled.get(name) == max(shape)]
-            free = "" if available is None else f", and {format_bytes(available)} are free"
-            message = (
-                f"{', '.join(path)} of {_text_of_shape(shape)} numbers needs {format_bytes(needed)} of memory{free}"
-            )
+            message = f"{', '.join(path)} of {_text_of_shape(shape)} numbers {missing}"
             raise AttnError(message, where=keys[0] if keys else path)
 
     def _parameter_size(self, letter: str, operator: Operator, path: ErrorPath) -> int:

@@ -78,3 +78,10 @@ def test_yaml_in_any_encoding_is_the_same_data(words: tuple[str, ...], encoding:
     plain = yaml.safe_load(run(*words, env={"PYTHONIOENCODING": encoding}).stdout)
     assert plain == yaml.safe_load(run(*words).stdout)
     assert "猫" in (plain["tokens"] if words[0] == "generate" else plain["key_tokens"])
+
+
+@pytest.mark.parametrize("words", [("--embeddings", "{\udcff: [1, 2]}"), ("--score", "general:w=[\udcff]")])
+def test_an_argument_that_is_no_unicode_text_is_an_error(words: tuple[str, ...], run: Run) -> None:
+    ran = run("compute", "--query", "[[1, 2]]", "--key", "[[1, 2]]", *words)
+    assert (ran.returncode, ran.stdout) == (2, "")
+    assert ran.stderr.endswith("is no Unicode text; write it in UTF-8\n")

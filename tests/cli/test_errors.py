@@ -36,6 +36,7 @@ WRONG = {
     "a folder without a name": ("generate t.yaml -o ", "--output: the name is empty"),
     "a copy without a name": ("demo --save=", "--save: the name is empty; name a file, or - for standard output"),
     "a list and a copy": ("demo --list --save x.yaml", "--list and --save contradict each other; leave out one"),
+    "a type that a format lacks": ("compute t.yaml --dtype longdouble -o x.safetensors", "--output x.safetensors: "),
     "a folder for an output": ("compute t.yaml -o full", "--output full: is a folder; name a file in it"),
     "a folder with a suffix": ("compute t.yaml -o d.yaml", "d.yaml: is a folder; name a file in it"),
     "two formats": ("compute t.yaml --json --format csv", "--json and --format csv contradict each other"),

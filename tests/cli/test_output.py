@@ -182,3 +182,20 @@ def test_the_json_of_a_problem_with_positions_has_the_parameters_that_are_in_for
     assert run("compute", tutorial, "--position", "rope:dims=2").stdout.startswith(
         "scaled_dot → softmax → weighted_sum\n"
     )
+
+
+def test_a_parameter_of_many_digits_is_stated_with_all_of_them(run: Run, tutorial: str) -> None:
+    words = (
+        "--score",
+        "gaussian:sigma=0.123456789",
+        "--softcap",
+        "1234567.5",
+        "--position",
+        "rope:base=1234567,dims=2",
+    )
+    ran = run("compute", tutorial, *words, "--explain", "--json")
+    result = strict(ran.stdout)
+    assert result["pipeline"]["score"] == "gaussian:sigma=0.123456789"
+    assert result["pipeline"]["position"].startswith("rope:base=1234567,")
+    (capped,) = [step for step in result["steps"] if step["name"] == "capped_scores"]
+    assert capped["formula"] == "1234567.5 tanh(S / 1234567.5)"

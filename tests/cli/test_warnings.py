@@ -32,6 +32,10 @@ UNREAD = {
     "decimals of CSV": ("compute t.yaml --format csv --precision 2", {"precision": "csv has every digit"}),
     "decimals of arrays": ("compute t.yaml -o x.npz --precision 2", {"precision": "npz has every digit"}),
     "a cell of JSON": ("compute t.yaml --json --cell 0,0", {"cell": "json has no worked lines"}),
+    "a selection beside a cell": (
+        "compute t.yaml --cell 0,0 --select weights",
+        {"select": "--cell shows the worked lines of one cell alone"},
+    ),
     "a selection of all": ("compute t.yaml --explain --select weights", {"select": "--explain shows every step"}),
     "a seed of a complete problem": ("generate t.yaml --seed 1", {"seed": NOTHING_DRAWN}),
 }  # fmt: skip
@@ -74,6 +78,7 @@ STRICT = {
     "a file": (f"{PAIR} --mask [[0,0],[1,1]] -o old.csv", "nothing is attended by query_1"),
     "an array": (f"{PAIR} --mask [[0,0],[1,1]] --select output -o old.npy", "nothing is attended by query_1"),
     "an example": ("demo empty.yaml", "nothing is attended by query_1"),
+    "a part": ("demo parts.yaml", "masked: nothing is attended by query_1"),
     "a problem": ("generate t.yaml --seed 3", "--seed has no effect"),
     "a plan": ("compute t.yaml --plan --seed 3", "--seed has no effect"),
 }
@@ -82,6 +87,9 @@ STRICT = {
 @pytest.mark.parametrize(("words", "message"), STRICT.values(), ids=STRICT)
 def test_with_strict_a_warning_is_the_error(words: str, message: str, run: Run, tutorial: str, tmp_path: Path) -> None:
     (tmp_path / "old.csv").write_text("old")
+    (tmp_path / "parts.yaml").write_text(
+        "query: [[1]]\nkey: [[1]]\nparts:\n- {title: open}\n- {title: masked, mask: [[0]]}\n"
+    )
     (tmp_path / "empty.yaml").write_text("query: [[1]]\nkey: [[1]]\nmask: [[0]]\n")
     assert run(*words.split()).stderr.startswith(f"attn: warning: {message.partition(';')[0]}")
     (tmp_path / "old.csv").write_text("old")

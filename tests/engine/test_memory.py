@@ -5,6 +5,7 @@ import tracemalloc
 import numpy as np
 import pytest
 
+import attncli.base.memory
 from attncli.base.errors import AttnError
 from attncli.engine import memory
 from attncli.engine.options import BlockSizes, RunOptions
@@ -55,8 +56,8 @@ def available(monkeypatch):
     """A function that sets how much memory is free, where even small runs ask for it."""
 
     def set_available(size):
-        monkeypatch.setattr(memory, "ALWAYS_FITS", 0)
-        monkeypatch.setattr(memory, "available_memory", lambda: size)
+        monkeypatch.setattr(attncli.base.memory, "ALWAYS_FITS", 0)
+        monkeypatch.setattr(attncli.base.memory, "available_memory", lambda: size)
 
     return set_available
 
@@ -69,7 +70,7 @@ def test_a_run_that_can_not_fit_is_refused_with_its_sizes_and_a_smaller_one(avai
     with pytest.raises(AttnError) as caught:
         run(problem(embeddings=TOKENS), ("scores", "weights"), options=RunOptions(sizes=SMALL_BLOCKS))
     assert str(caught.value) == (
-        "the run needs 6.1 MB of memory (scores 2.9 MB, weights 2.9 MB, context 307.2 kB) and 5.5 MB are free; "
+        "the run needs 6.1 MB of memory and 5.5 MB are free (scores 2.9 MB, weights 2.9 MB, context 307.2 kB); "
         "select output alone, without every step (307.2 kB), or compute some of the queries with only"
     )
     assert run(problem(embeddings=TOKENS), ("scores",), options=RunOptions(sizes=SMALL_BLOCKS)).scores.nbytes == TABLE

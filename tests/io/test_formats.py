@@ -52,7 +52,7 @@ def test_errors_list_it(tmp_path: Path) -> None:
     with pytest.raises(attncli.AttnError, match=r"\.npz, \.safetensors, \.words$"):
         attncli.load(tmp_path / "p.yaml")
     with pytest.raises(attncli.AttnError, match=r"expected .*\.safetensors, \.words or -$"):
-        attncli.load(tmp_path / "p.png")
+        attncli.load(tmp_path / "picture.png")
 
 
 @pytest.mark.parametrize("row", INPUT_FORMATS, ids=lambda row: row.name)

@@ -12,7 +12,8 @@ import pytest
 import attncli
 from attncli.base.errors import AttnError
 from attncli.io import inputs
-from attncli.io.inputs import Inputs, locate
+from attncli.io.inputs import Inputs
+from attncli.io.paths import locate
 from tests.problems import write_file
 
 PROBLEM = "embeddings: [[1, 2], [3, 4]]\n"
@@ -133,7 +134,8 @@ MISSING = {
     "problm.yaml": "problm.yaml: there is no such file; did you mean 'problem.yaml'?",
     "problem.yml": "problem.yml: there is no such file; did you mean 'problem.yaml'?",
     "problem": "problem: there is no such file; did you mean 'problem.yaml'?",
-    "dir/x.yaml": "dir/x.yaml: there is no such file",
+    "x.yaml": "x.yaml: there is no such file",
+    "dir/x.yaml": "dir/x.yaml: there is no such file; there is no folder dir",
     "": "the name of a file is empty; name a file, or - for standard input",
     ".": ".: is a folder; name a file in it",
 }
@@ -156,8 +158,10 @@ MISSING_ARRAYS = {
     "embeddings: words": "p.yaml, embeddings: unknown file or generator 'words'; did you mean 'words.csv'?",
     "embeddings: words.cvs": "p.yaml, embeddings: unknown file or generator 'words.cvs'; did you mean 'words.csv'?",
     "embeddings: modl.npz#w": "modl.npz: there is no such file; did you mean 'model.npz'?",
-    "embeddings: ''": "p.yaml, embeddings: is empty; give a file, numbers in brackets, or a generator",
+    "embeddings: ''": "p.yaml, embeddings: '' names no file; give a file, numbers in brackets, or a generator",
     "sentence: a\nvocabulary: wordz.csv": "wordz.csv: there is no such file; did you mean 'words.csv'?",
+    "embeddings: '#w'": "p.yaml, embeddings: '#w' names no file; give a file, numbers in brackets, or a generator",
+    "embeddings: no/x.csv": "no/x.csv: there is no such file; there is no folder no",
     "embeddings: [[1]]\nscore: general:w=wordz.csv": "wordz.csv: there is no such file; did you mean 'words.csv'?",
 }
 
@@ -169,3 +173,17 @@ def test_a_missing_array_has_the_nearest_name(text: str, message: str, tmp_path:
     with pytest.raises(AttnError) as caught:
         attncli.load(write_file(tmp_path, text))
     assert str(caught.value).replace(f"{tmp_path}/", "") == message
+
+
+TOO_LONG = {
+    f"embeddings: [[1]]\nb_q: {','.join(['1'] * 300)}\n": "b_q has 300 numbers",
+    f"embeddings: {'x' * 300}\n": "unknown file or generator 'xxx",
+    f"embeddings: {'x' * 300}.csv#w\n": "can't be read (File name too long)",
+}
+
+
+@pytest.mark.parametrize(("text", "message"), TOO_LONG.items(), ids=["numbers", "a word", "a file"])
+def test_a_text_may_be_longer_than_any_name_of_a_file(text: str, message: str, tmp_path: Path) -> None:
+    with pytest.raises(AttnError) as caught:
+        attncli.load(write_file(tmp_path, text))
+    assert message in str(caught.value)

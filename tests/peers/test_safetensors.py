@@ -12,7 +12,7 @@ import pytest
 
 from attncli.base.dtypes import Precision
 from attncli.base.errors import AttnError
-from attncli.io.readers import array_files
+from attncli.io import formats
 from attncli.io.writers.array_files import write_safetensors
 from tests.io.opened import opened
 
@@ -35,7 +35,7 @@ def test_tensors_of_every_type_are_read(tmp_path: Path, dtype: str) -> None:
     torch, saving = pytest.importorskip("torch"), pytest.importorskip("safetensors.torch")
     tensor = torch.tensor(X * 1.01).to(getattr(torch, dtype))
     saving.save_file({"x": tensor, "other": torch.zeros(3)}, tmp_path / "x.safetensors")
-    found = array_files.read_safetensors(opened(tmp_path / "x.safetensors"), "x")
+    found = formats.read_array(opened(tmp_path / "x.safetensors"), "x")
     np.testing.assert_array_equal(found.array, tensor.to(torch.float64).numpy())
     assert found.dtype == (dtype if "float" in dtype else None)
     assert found.array.dtype.name == {"bfloat16": "float32", "int64": "float64", "uint8": "float64"}.get(dtype, dtype)
@@ -45,7 +45,7 @@ def test_one_tensor_is_read_without_the_rest(tmp_path: Path) -> None:
     saving = pytest.importorskip("safetensors.numpy")
     saving.save_file({"large": np.ones((1000, 1000)), "small": X}, tmp_path / "x.safetensors")
     tracemalloc.start()
-    found = array_files.read_safetensors(opened(tmp_path / "x.safetensors"), "small")
+    found = formats.read_array(opened(tmp_path / "x.safetensors"), "small")
     _, peak = tracemalloc.get_traced_memory()
     tracemalloc.stop()
     np.testing.assert_array_equal(found.array, X)
@@ -67,14 +67,14 @@ FORGED = {
 def test_a_forged_header_is_an_error(tmp_path: Path, contents: bytes) -> None:
     (tmp_path / "x.safetensors").write_bytes(contents)
     with pytest.raises(AttnError, match=r"x.safetensors: is no sound .safetensors file"):
-        array_files.read_safetensors(opened(tmp_path / "x.safetensors"), "")
+        formats.read_array(opened(tmp_path / "x.safetensors"), "")
 
 
 def test_a_tensor_of_an_unsupported_type_is_an_error(tmp_path: Path) -> None:
     contents = safetensors({"x": {"dtype": "F8_E4M3", "shape": [2], "data_offsets": [0, 2]}}, b"ab")
     (tmp_path / "x.safetensors").write_bytes(contents)
     with pytest.raises(AttnError, match=r"x.safetensors#x: holds numbers of type F8_E4M3; expected BOOL"):
-        array_files.read_safetensors(opened(tmp_path / "x.safetensors"), "")
+        formats.read_array(opened(tmp_path / "x.safetensors"), "")
 
 
 def file_of(arrays: dict[str, np.ndarray], precision: Precision = DOUBLE) -> bytes:

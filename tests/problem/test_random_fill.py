@@ -120,7 +120,7 @@ def test_a_score_may_have_its_own_matrix_drawn() -> None:
         ({"seed": 2**32, "generator": "legacy", "token_count": 3, "dim": 2}, "seed"),
         (
             {"seed": 1, "token_count": 10**13, "dim": 2},
-            "token_count: embeddings of 10000000000000 × 2 numbers needs 320.0",
+            "token_count: embeddings of 10000000000000 × 2 numbers needs 160.0 TB",
         ),
         ({"seed": 1, "token_count": 10**30, "dim": 2}, "token_count: embeddings of 1"),
         ({"seed": 1, "token_count": 2, "dim": 1e13}, "dim: embeddings of 2 × 10000000000000 numbers needs"),

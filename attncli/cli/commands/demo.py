@@ -1,5 +1,6 @@
 """`attn demo`: worked examples, each a problem file that includes the published numbers."""
 
+from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -76,10 +77,17 @@ def _write_report(example: "Example", save_command: str, *, strict: bool) -> Non
     from attncli.render.reports.example import render
 
     report = _make_report(example, save_command)
-    write_warnings((note for part in report.parts for note in part.view.result.trace.notes), strict=strict)
+    write_warnings(_notes(report), strict=strict)
     streams.write_output(render(report, streams.output_target()))
     if report.differs:
         raise typer.Exit(1)
+
+
+def _notes(report: "ExampleReport") -> Iterator[str]:
+    """The warnings of every part, with its title where it has one."""
+    for part in report.parts:
+        for note in part.view.result.trace.notes:
+            yield f"{part.title}: {note}" if part.title else note
 
 
 def _make_report(example: "Example", save_command: str) -> "ExampleReport":

@@ -8,6 +8,7 @@ import typer
 from attncli.cli import streams
 from attncli.cli.options import MaxSize, make_inputs, read_problem_options, with_problem_options
 from attncli.cli.output_file import check_is_no_input, output_file
+from attncli.cli.output_space import check_free_space
 from attncli.cli.warnings import Strict, unread_keys, write_warnings
 
 
@@ -32,10 +33,10 @@ def generate(
 ) -> None:
     """Draw what a problem lacks, and write it to standard output, a file, or a folder of files."""
     from attncli.io.assemble import assemble
-    from attncli.io.inputs import path_of
+    from attncli.io.paths import path_of
     from attncli.io.writers.atomic import atomic_write_file, atomic_write_folder
     from attncli.io.writers.in_place import is_in_place
-    from attncli.io.writers.problem_text import problem_folder, problem_json, problem_yaml
+    from attncli.io.writers.problem_text import problem_folder, problem_json, problem_sizes, problem_yaml
 
     file = output_file(output)
     inputs = make_inputs(max_size)
@@ -43,6 +44,7 @@ def generate(
     complete = assemble(document)
     check_is_no_input(file, inputs)
     write_warnings(unread_keys(document, complete.unread), strict=strict)
+    check_free_space(file, problem_sizes(complete))
     if file is None:
         streams.write_output(problem_yaml(complete))
     elif Path(file).suffix.lower() == ".json":

@@ -7,9 +7,9 @@ from typing import Any
 
 from attncli.base.errors import AttnError, ErrorPath, UnknownNameError
 from attncli.io import formats
-from attncli.io.inputs import STDIN, locate, nearest_file, path_of
 from attncli.io.origin import Origin
 from attncli.io.parse import grammar
+from attncli.io.paths import STDIN, locate, nearest_file, path_of
 from attncli.ops.registry import is_operator, operators
 from attncli.problem.convert.arrays import LabelledArray
 from attncli.problem.convert.operators import named_masks
@@ -36,8 +36,10 @@ def read_text_array(text: str, path: ErrorPath, origin: Origin, *, may_be_mask: 
 
 def _read_file(text: str, path: ErrorPath, origin: Origin, *, may_be_mask: bool) -> LabelledArray:
     """The array in a file or stream, or in an entry of it: `words.csv`, `weights.json#w_q`, `-`."""
-    if not text:
-        raise AttnError("is empty", where=origin.path(*path), hint="give a file, numbers in brackets, or a generator")
+    if text[:1] in ("", "#"):
+        raise AttnError(
+            f"{text!r} names no file", where=origin.path(*path), hint="give a file, numbers in brackets, or a generator"
+        )
     name, entry = locate(text, origin.folder)
     file = origin.folder / path_of(name)
     if name == STDIN or formats.format_of_suffix(file) is not None or os.path.lexists(file):

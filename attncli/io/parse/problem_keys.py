@@ -4,10 +4,12 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from attncli.base.errors import AttnError, ErrorPath
-from attncli.base.number_words import non_finite
+from attncli.base.number_words import non_finite, number_hint
 from attncli.io.origin import Origin, RawValue
 from attncli.io.parse import grammar
 from attncli.io.parse.matrix import read_text_array
+from attncli.io.paths import is_there
+from attncli.io.readers.scalars import scalar
 from attncli.ops.registry import is_operator, kinds, look_up
 from attncli.problem.convert.numbers import is_number
 from attncli.problem.convert.operators import chooses_operator
@@ -38,8 +40,16 @@ def _read_mask(value: Any, path: ErrorPath, origin: Origin) -> Any:
 
 def _read_vector(text: str, path: ErrorPath, origin: Origin) -> Any:
     """Numbers between commas, or any other text in place of an array."""
-    numbers = _read_numbers(text)
-    return read_text_array(text, path, origin) if numbers is None else numbers
+    where = origin.path(*path)
+    parts = text.split(",")
+    if not is_number(_to_number(parts[0], where)) or (origin.opens_files and is_there(origin.folder / text)):
+        return read_text_array(text, path, origin)
+    numbers = [_to_number(part, where) for part in parts]
+    for column, (part, number) in enumerate(zip(parts, numbers, strict=True), 1):
+        if not is_number(number):
+            message, place = f"{part.strip()!r} is not a number", (*where, f"number {column}")
+            raise AttnError(message, where=place, hint=number_hint(part.strip()))
+    return numbers
 
 
 def _read_window(text: str, path: ErrorPath, origin: Origin) -> Any:
@@ -67,20 +77,14 @@ def _read_operator(kind: str, value: Any, path: ErrorPath, origin: Origin) -> An
     return {name: {**given, **read}}
 
 
-def _read_numbers(text: str) -> list[int | float] | None:
-    """The numbers of `3,5`; None where a part is no number."""
-    numbers = []
-    for part in text.split(","):
-        try:
-            number = grammar.inline(part, ())
-        except AttnError:
-            return None
-        if isinstance(number, str):
-            number = non_finite(number)
-        if not is_number(number):
-            return None
-        numbers.append(number)
-    return numbers
+def _to_number(text: str, path: ErrorPath) -> Any:
+    """The number that a text is, also as a word for NaN or an infinity; any other text as YAML reads it."""
+    try:
+        value = scalar(text.strip())
+    except AttnError as error:
+        raise error.at(*path) from None
+    number = non_finite(value) if isinstance(value, str) else None
+    return value if number is None else number
 
 
 TEXT_READERS: Mapping[str, Callable[[str, ErrorPath, Origin], Any]] = {

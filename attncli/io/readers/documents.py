@@ -64,11 +64,16 @@ def _array_in_document(value: Any, lines: Lines, name: str, entry: str) -> Label
         ((key, value),) = value.items()
         return _array(value, key, origin)
     if isinstance(value, Mapping) and not (value and all(map(is_row, value.values()))):
-        arrays = [key for key, part in value.items() if isinstance(part, (list, Mapping)) and part]
+        arrays = [key for key, part in value.items() if _may_be_array(part)]
         noun = "is a problem" if set(value) & set(FIELDS) else "has several entries"
         hint = f"name one: {', '.join(f'{name}#{key}' for key in arrays[:MAX_ENTRIES])}" if arrays else NO_ARRAY_HINT
         raise AttnError(noun, where=origin.path(subject=value), hint=hint)
     return _array(value, "", origin)
+
+
+def _may_be_array(value: Any) -> bool:
+    """Whether a value is a mapping, or a list of lists or of numbers."""
+    return bool(value) and (isinstance(value, Mapping) or (isinstance(value, list) and not isinstance(value[0], str)))
 
 
 def _array(value: Any, key: str, origin: Origin) -> LabelledArray:

@@ -10,7 +10,8 @@ from typing import Any
 
 from attncli.base.errors import AttnError
 from attncli.base.lazy_numpy import Array, np
-from attncli.io.inputs import Input, opening
+from attncli.io.inputs import Input
+from attncli.io.paths import opening
 from attncli.io.readers import csv
 
 MIN_SIZE = 2**19  # bytes: a smaller table is parsed by csv.py at once

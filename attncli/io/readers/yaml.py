@@ -40,6 +40,8 @@ def read(text: str, name: str, text_keys: Container[str] = ()) -> tuple[Any, dic
             hint = "indent with blanks"
             raise AttnError("is not YAML: found a tab where none may be", where=place, hint=hint) from None
         raise AttnError(f"is not YAML: {error.problem or error.context}", where=place) from None
+    except UnicodeEncodeError:  # an argument with bytes that the encoding of the locale has not
+        raise AttnError("is no Unicode text", where=name, hint="write it in UTF-8") from None
     except yaml.YAMLError as error:
         raise _unreadable(error, text, name) from None
     return builder.result, builder.lines

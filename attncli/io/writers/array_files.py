@@ -6,7 +6,7 @@ from typing import IO
 from attncli.base.dtypes import BFLOAT16, Precision
 from attncli.base.errors import AttnError
 from attncli.base.lazy_numpy import Array, np
-from attncli.io.readers.array_files import INSTALL
+from attncli.io.readers.safetensors import INSTALL
 
 
 def write_npy(stream: IO[bytes], array: Array) -> None:
@@ -29,13 +29,13 @@ def write_safetensors(stream: IO[bytes], arrays: Mapping[str, Array], precision:
     try:
         from safetensors import TensorSpec, serialize  # noqa: PLC0415 - an optional extra
     except ImportError:
-        raise AttnError("needs the package safetensors", where=".safetensors", hint=f"install it: {INSTALL}") from None
+        raise AttnError("needs the package safetensors", hint=f"install it: {INSTALL}") from None
     tensors, buffers = {}, []  # the library reads memory by address: the buffers must exist until then
     for name, array in arrays.items():
         dtype = array.dtype.name
         if array.dtype.kind == "f" and array.dtype.itemsize > 8:
             hint = "compute in --dtype float64, or write .npz"
-            raise AttnError(f"has no type for {dtype}", where=".safetensors", hint=hint)
+            raise AttnError(f"safetensors has no type for {dtype}", hint=hint)
         buffer = np.ascontiguousarray(array).reshape(array.shape)
         if array.dtype.kind == "f" and precision.name == BFLOAT16:
             dtype, buffer = BFLOAT16, np.asarray((buffer.view(np.uint32) >> 16).astype(np.uint16))

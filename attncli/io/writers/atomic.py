@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import IO
 
 from attncli.base.errors import AttnError
-from attncli.io.inputs import path_of
+from attncli.io.paths import path_of
 from attncli.io.writers.in_place import is_in_place, open_in_place
 from attncli.io.writers.replacement import replacement
 

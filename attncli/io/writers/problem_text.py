@@ -7,7 +7,7 @@ from typing import Any
 from attncli.base.lazy_numpy import Array, np
 from attncli.base.number_rows import MAX_WHOLE, format_rows, format_whole
 from attncli.base.text import delimited_cell, delimited_rows
-from attncli.io.readers.array_files import NPY
+from attncli.io.readers.npy import NPY
 from attncli.io.writers.array_files import write_npy
 from attncli.io.writers.json_text import json_text
 from attncli.io.writers.yaml_text import yaml_text
@@ -15,6 +15,8 @@ from attncli.ops.records import Operator
 from attncli.problem.fields import RANDOM, Field
 from attncli.problem.spec import DEFAULTS, FIELDS, ProblemSpec
 from attncli.problem.weights import stored_values
+
+SAMPLE_SIZE = 1000  # numbers that an array's size as text is estimated by
 
 
 def problem_yaml(problem: ProblemSpec) -> Iterator[str]:
@@ -50,6 +52,18 @@ def problem_folder(problem: ProblemSpec) -> dict[str, bytes | Iterable[str]]:
             document[name] = value
     files["problem.yaml"] = yaml_text(_plain_values(document))
     return files
+
+
+def problem_sizes(problem: ProblemSpec) -> dict[str, int]:
+    """About the bytes of each array as text, by its key: its first numbers have the mean length of all of them."""
+    arrays = {name: value for name, value in _values_to_write(problem).items() if isinstance(value, np.ndarray)}
+    return {name: round(array.size * _mean_length(array)) for name, array in arrays.items()}
+
+
+def _mean_length(array: Array) -> float:
+    """The mean length of the first numbers of an array as text, with what separates them."""
+    sample = array.flat[:SAMPLE_SIZE].tolist()
+    return sum(len(format_whole(number)) + len(",") for number in sample) / max(len(sample), 1)
 
 
 def _values_to_write(problem: ProblemSpec) -> dict[str, Any]:

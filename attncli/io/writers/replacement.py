@@ -4,10 +4,11 @@ import os
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from secrets import token_hex
 from typing import IO
 
 _PRIVATE, _DEFAULT = 0o600, 0o666  # permissions of a new file, of which the process's umask removes some
+_OPEN_FILES = "/proc/self/fd"
+_ACCESS_LIST = "system.posix_acl_access"  # the attribute in which Linux keeps the permissions of further users
 
 
 @contextmanager
@@ -25,7 +26,7 @@ def replacement(path: Path) -> Iterator[IO[bytes]]:
     old = path.stat() if path.exists() else None
     if old is not None and not os.access(path, os.W_OK):
         raise PermissionError(None, "the file is read-only")
-    temporary = path.with_name(f".attn-{token_hex(8)}")
+    temporary = path.with_name(f".attn-{os.urandom(8).hex()}")
     mode = _DEFAULT if old is None else _PRIVATE
     try:
         unnamed = _open_unnamed(path.parent, mode)
@@ -33,7 +34,7 @@ def replacement(path: Path) -> Iterator[IO[bytes]]:
             yield stream
             stream.flush()
             if old is not None:
-                _set_owner_and_mode(stream.fileno(), old)
+                _copy_permissions(path, old, stream.fileno())
             if unnamed is not None:
                 _link(stream.fileno(), temporary)
         temporary.replace(path)
@@ -43,6 +44,8 @@ def replacement(path: Path) -> Iterator[IO[bytes]]:
 
 def _open_unnamed(folder: Path, mode: int) -> IO[bytes] | None:
     """A stream to a new file without a name on the file system of a folder; None where that is not possible."""
+    if not Path(_OPEN_FILES).is_dir():  # `_link` needs it
+        return None
     try:
         return os.fdopen(os.open(folder, os.O_TMPFILE | os.O_RDWR, mode), "w+b")
     except (AttributeError, OSError):  # another system, or a file system without O_TMPFILE
@@ -58,13 +61,15 @@ def _link(descriptor: int, path: Path) -> None:
     """Give an unnamed file a name; `os.link` follows the link in /proc only where a folder's descriptor is given."""
     folder = os.open(path.parent, os.O_RDONLY | os.O_DIRECTORY)
     try:
-        os.link(f"/proc/self/fd/{descriptor}", path.name, dst_dir_fd=folder)
+        os.link(f"{_OPEN_FILES}/{descriptor}", path.name, dst_dir_fd=folder)
     finally:
         os.close(folder)
 
 
-def _set_owner_and_mode(descriptor: int, old: os.stat_result) -> None:
-    """Set the owner, group and permissions to those of the file that is replaced."""
+def _copy_permissions(path: Path, old: os.stat_result, descriptor: int) -> None:
+    """Give a new file the owner, group and permissions of the one that it replaces."""
     with suppress(PermissionError):  # only root may give a file to another user
         os.fchown(descriptor, old.st_uid, old.st_gid)
     os.fchmod(descriptor, old.st_mode & 0o7777)
+    with suppress(AttributeError, OSError):  # another system, or a file without an access list
+        os.setxattr(descriptor, _ACCESS_LIST, os.getxattr(path, _ACCESS_LIST))

@@ -4,7 +4,7 @@ from dataclasses import replace
 from math import sqrt
 
 from attncli.ops import elementwise, tables
-from attncli.ops.records import Operator
+from attncli.ops.records import Operator, format_value
 from attncli.ops.registry import look_up
 from attncli.plan.builder import PlanBuilder
 from attncli.plan.graph import Node
@@ -35,7 +35,7 @@ def score(builder: PlanBuilder) -> None:
             Node(
                 "scores",
                 "S",
-                f"S = {scale:g} {unscaled.symbol}",
+                f"S = {format_value(scale)} {unscaled.symbol}",
                 builder.table_axes,
                 "scale",
                 elementwise.scale,
@@ -61,7 +61,7 @@ def softcap(builder: PlanBuilder) -> None:
             Node(
                 "capped_scores",
                 "Sᶜ",
-                f"{cap:g} tanh(S / {cap:g})",
+                f"{format_value(cap)} tanh(S / {format_value(cap)})",
                 builder.table_axes,
                 "cap",
                 elementwise.softcap,

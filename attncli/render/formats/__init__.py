@@ -30,6 +30,7 @@ class OutputFormat:
     is_object: bool = False  # with `explain` it has the selected results under their names, and the steps beside them
     is_lossless: bool = True  # programs read every number back; otherwise numbers are rounded for a reader
     holds_one_array: bool = False
+    memory_per_number: int = 0  # bytes that writing takes for each number, where it can't be done a few rows at a time
     is_choice: bool = True  # whether `--format` offers it; a format that it does not offer is picked by suffix
     # "module:class" whose instance, made from the stream of the file, is given as `RunOptions.allocate`, so that a
     # large result is computed in the file itself; afterwards its `is_used` is true where the file holds the result.
@@ -52,13 +53,13 @@ class OutputFormat:
 _HERE = "attncli.render.formats"
 
 FORMATS: tuple[OutputFormat, ...] = (
-    OutputFormat(DEFAULT_FORMAT, (".txt",), f"{_HERE}.terminal:render", is_lossless=False),
+    OutputFormat(DEFAULT_FORMAT, (".txt",), f"{_HERE}.terminal:render", is_lossless=False, memory_per_number=70),
     OutputFormat(JSON, (".json",), f"{_HERE}.json:render", is_object=True),
     OutputFormat("yaml", (".yaml", ".yml"), f"{_HERE}.yaml:render", is_object=True),
     OutputFormat("csv", (".csv",), f"{_HERE}.csv:render"),
     OutputFormat("tsv", (".tsv",), f"{_HERE}.csv:render_tsv", is_choice=False),
-    OutputFormat("markdown", (".md",), f"{_HERE}.markdown:render", is_lossless=False),
-    OutputFormat("latex", (".tex",), f"{_HERE}.latex:render", is_lossless=False),
+    OutputFormat("markdown", (".md",), f"{_HERE}.markdown:render", is_lossless=False, memory_per_number=50),
+    OutputFormat("latex", (".tex",), f"{_HERE}.latex:render", is_lossless=False, memory_per_number=50),
     OutputFormat(
         "npy",
         (".npy",),
@@ -70,7 +71,12 @@ FORMATS: tuple[OutputFormat, ...] = (
     ),
     OutputFormat("npz", (".npz",), f"{_HERE}.array_files:write_npz", is_binary=True, is_choice=False),
     OutputFormat(
-        "safetensors", (".safetensors",), f"{_HERE}.array_files:write_safetensors", is_binary=True, is_choice=False
+        "safetensors",
+        (".safetensors",),
+        f"{_HERE}.array_files:write_safetensors",
+        is_binary=True,
+        is_choice=False,
+        memory_per_number=8,
     ),
 )
 

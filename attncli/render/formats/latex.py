@@ -4,8 +4,9 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 
 from attncli.base.text import escape_control
-from attncli.render.formats.latex_math import LABEL_END, LABEL_START, latex_line
+from attncli.render.formats.latex_math import latex_line
 from attncli.render.formats.latex_text import CHARACTER_COMMAND, CHARACTER_DEFINITION, latex_label
+from attncli.render.formats.latex_tokens import LABEL_END, LABEL_START
 from attncli.render.grid import Grid, column_blocks
 from attncli.render.sections import Section, sections
 from attncli.render.target import TextTarget
@@ -32,7 +33,8 @@ def render_sections(parts: Iterable[Section], decimals: int, heading: str = "") 
     blocks = [f"\\section*{{{_text(heading)}}}"] if heading else []
     for section in parts:
         symbol = f" {latex_line(section.symbol)}" if section.symbol else ""
-        blocks.append(f"\\paragraph{{{_text(section.title)}}}{symbol}\\quad {latex_line(section.formula)}".rstrip())
+        formula = f"\\quad {latex_line(section.formula)}" if section.formula else ""
+        blocks.append(f"\\paragraph{{{_text(section.title)}}}{symbol}{formula}")
         blocks += [_tabulars(grid, decimals) for grid in section.grids]
         if section.arithmetic:
             lines = "\\\\\n".join(map(latex_line, section.arithmetic))

@@ -24,7 +24,7 @@ MATH_COMMANDS = {
     "≤": r"\le",
     "≥": r"\ge",
     "‖": r"\|",
-    "°": r"^\circ",
+    "°": r"{^\circ}",
     "●": r"\bullet",
     "▷": r"\triangleright",
     "░": r"\circ",

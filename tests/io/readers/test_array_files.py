@@ -15,7 +15,6 @@ import pytest
 from attncli.base.errors import AttnError
 from attncli.io import formats
 from attncli.io.assemble import assemble
-from attncli.io.readers import array_files
 from tests.io.opened import opened
 from tests.problems import raw_values
 
@@ -32,7 +31,7 @@ def header(shape: tuple[int, ...], descr: str = "<f8", version: tuple[int, int] 
 @pytest.mark.parametrize("dtype", ["float16", "float32", "float64", "longdouble", ">f4", ">f8"])
 def test_floating_types_are_kept(tmp_path: Path, dtype: str) -> None:
     np.save(tmp_path / "x.npy", X.astype(dtype))
-    found = array_files.read_npy(opened(tmp_path / "x.npy"), "")
+    found = formats.read_array(opened(tmp_path / "x.npy"), "")
     np.testing.assert_array_equal(found.array, X)
     assert found.dtype == np.dtype(dtype).name
     assert found.array.dtype.isnative
@@ -50,14 +49,14 @@ def test_an_array_of_a_problem_stays_in_its_file(tmp_path: Path) -> None:
 @pytest.mark.parametrize("dtype", ["int8", "uint8", "int16", "int32", "int64", ">i4"])
 def test_integers_become_floating_point(tmp_path: Path, dtype: str) -> None:
     np.save(tmp_path / "x.npy", np.array([[1, 2], [3, 100]], dtype=dtype))
-    found = array_files.read_npy(opened(tmp_path / "x.npy"), "")
+    found = formats.read_array(opened(tmp_path / "x.npy"), "")
     assert found.array.tolist() == [[1, 2], [3, 100]]
     assert (found.array.dtype, found.dtype) == (np.float64, None)
 
 
 def test_booleans_stay_booleans(tmp_path: Path) -> None:
     np.save(tmp_path / "x.npy", X > 0)
-    assert array_files.read_npy(opened(tmp_path / "x.npy"), "").array.dtype == bool
+    assert formats.read_array(opened(tmp_path / "x.npy"), "").array.dtype == bool
 
 
 @pytest.mark.parametrize("array", [np.asfortranarray(X), X[:, ::2], np.float64(3), np.zeros((0, 3))])
@@ -74,18 +73,18 @@ def test_any_order_and_any_number_of_axes(tmp_path: Path, array: np.ndarray) -> 
 def test_an_archive_entry_is_named_or_the_only_one(tmp_path: Path, save: Any) -> None:
     save(tmp_path / "two.npz", a=X, b=-X)
     save(tmp_path / "one.npz", a=X)
-    np.testing.assert_array_equal(array_files.read_npz(opened(tmp_path / "two.npz"), "b").array, -X)
-    np.testing.assert_array_equal(array_files.read_npz(opened(tmp_path / "one.npz"), "").array, X)
+    np.testing.assert_array_equal(formats.read_array(opened(tmp_path / "two.npz"), "b").array, -X)
+    np.testing.assert_array_equal(formats.read_array(opened(tmp_path / "one.npz"), "").array, X)
     with pytest.raises(AttnError, match=r"two.npz: has 2 entries; name one: two.npz#a"):
-        array_files.read_npz(opened(tmp_path / "two.npz"), "")
+        formats.read_array(opened(tmp_path / "two.npz"), "")
     with pytest.raises(AttnError, match=r"unknown entry 'c'"):
-        array_files.read_npz(opened(tmp_path / "two.npz"), "c")
+        formats.read_array(opened(tmp_path / "two.npz"), "c")
 
 
 def test_an_npy_file_is_mapped_and_not_copied(tmp_path: Path) -> None:
     np.save(tmp_path / "x.npy", np.ones((1000, 1000)))
     tracemalloc.start()
-    found = array_files.read_npy(opened(tmp_path / "x.npy"), "")
+    found = formats.read_array(opened(tmp_path / "x.npy"), "")
     _, peak = tracemalloc.get_traced_memory()
     tracemalloc.stop()
     assert found.array.shape == (1000, 1000)
@@ -116,7 +115,7 @@ def test_nothing_is_ever_unpickled(tmp_path: Path) -> None:
         with pytest.raises(AttnError, match="holds pickled objects, which could run any program"):
             formats.read_array(opened(tmp_path / name), "")
     with pytest.raises(AttnError, match=r"is no sound .npy file"):
-        array_files.read_npy(opened(tmp_path / "bare.npy"), "")
+        formats.read_array(opened(tmp_path / "bare.npy"), "")
 
 
 UNSOUND = {
@@ -125,7 +124,6 @@ UNSOUND = {
     "a header that is cut off": header((2, 3))[:20],
     "a header that is no dictionary": header((2, 3)).replace(b"{", b"["),
     "a header of another version": header((2, 3), version=(7, 0)),
-    "a shape below nothing": header((-2, 3)),
     "a type that does not exist": header((2, 3), descr="<q9"),
 }
 
@@ -134,42 +132,57 @@ UNSOUND = {
 def test_a_file_that_is_no_array_is_an_error(tmp_path: Path, contents: bytes) -> None:
     (tmp_path / "x.npy").write_bytes(contents)
     with pytest.raises(AttnError, match=r"x.npy: is no sound .npy file"):
-        array_files.read_npy(opened(tmp_path / "x.npy"), "")
+        formats.read_array(opened(tmp_path / "x.npy"), "")
+
+
+IMPOSSIBLE = {
+    "below nothing": header((-2, 3)),
+    "no numbers, and too many": header((0, 10**30)),
+    "forty axes": header((1,) * 40),
+    "words of no letters": header((3,), descr="<U0"),
+}
+
+
+@pytest.mark.parametrize("contents", IMPOSSIBLE.values(), ids=IMPOSSIBLE)
+def test_a_shape_that_no_array_can_have_is_an_error(contents: bytes, tmp_path: Path) -> None:
+    (tmp_path / "x.npy").write_bytes(contents + X.tobytes())
+    with pytest.raises(AttnError, match=r"x.npy: has the shape .*, which no array can have"):
+        formats.read_array(opened(tmp_path / "x.npy"), "")
 
 
 def test_a_header_that_promises_more_than_the_file_holds_is_an_error(tmp_path: Path) -> None:
     (tmp_path / "x.npy").write_bytes(header((10**9, 10**6)) + X.tobytes())
     with pytest.raises(AttnError, match="promises 8000000000000000 bytes of numbers and holds 48; it was cut off"):
-        array_files.read_npy(opened(tmp_path / "x.npy"), "")
+        formats.read_array(opened(tmp_path / "x.npy"), "")
 
 
 def test_an_archive_that_promises_more_than_memory_is_an_error(tmp_path: Path) -> None:
     with zipfile.ZipFile(tmp_path / "x.npz", "w") as archive:
         archive.writestr("x.npy", header((10**9, 10**6)))
-    with pytest.raises(AttnError, match=r"x.npz#x: has 8,000.0 TB, more than the .* that may be read"):
-        array_files.read_npz(opened(tmp_path / "x.npz"), "")
+    with pytest.raises(AttnError, match=r"x.npz#x: has 8.0 PB, more than the .* that may be read"):
+        formats.read_array(opened(tmp_path / "x.npz"), "")
     with zipfile.ZipFile(tmp_path / "y.npz", "w") as archive:
         archive.writestr("x.npy", header((1000, 1000)) + X.tobytes())
     with pytest.raises(AttnError, match="promises 8000000 bytes of numbers and holds 48"):
-        array_files.read_npz(opened(tmp_path / "y.npz"), "")
+        formats.read_array(opened(tmp_path / "y.npz"), "")
 
 
 @pytest.mark.parametrize("dtype", ["complex128", "S3", "datetime64[s]", [("a", "f8")]])
 def test_a_dtype_that_is_not_real_is_an_error(tmp_path: Path, dtype: Any) -> None:
     np.save(tmp_path / "x.npy", np.zeros(2, dtype=dtype))
     with pytest.raises(AttnError, match=r"holds numbers of type .*; expected real numbers"):
-        array_files.read_npy(opened(tmp_path / "x.npy"), "")
+        formats.read_array(opened(tmp_path / "x.npy"), "")
 
 
 def test_an_archive_that_is_none_is_an_error(tmp_path: Path) -> None:
     (tmp_path / "x.npz").write_bytes(b"hello")
     with pytest.raises(AttnError, match=r"x.npz: is no .npz archive"):
-        array_files.read_npz(opened(tmp_path / "x.npz"), "")
+        formats.read_array(opened(tmp_path / "x.npz"), "")
 
 
 def test_a_string_in_an_archive_is_text(tmp_path: Path) -> None:
     np.savez(tmp_path / "x.npz", score="cosine", heads=2, query=X)
-    found = array_files.read_npz_problem(opened(tmp_path / "x.npz"))[0]
+    found = formats.read_problem(opened(tmp_path / "x.npz"))[0]
     assert found["score"] == "cosine"
     assert found["heads"] == 2
     assert found["query"].array.tolist() == X.tolist()
@@ -182,7 +195,7 @@ def test_a_damaged_archive_is_an_error(tmp_path: Path) -> None:
     raw[300:340] = bytes(40)
     (tmp_path / "x.npz").write_bytes(raw)
     with pytest.raises(AttnError, match=r"x.npz"):
-        array_files.read_npz(opened(tmp_path / "x.npz"), "")
+        formats.read_array(opened(tmp_path / "x.npz"), "")
 
 
 @pytest.mark.parametrize("name", ["no.npy", "no.npz", "no.safetensors"])
@@ -201,4 +214,4 @@ def test_without_safetensors_the_error_names_the_package_to_install(
     with pytest.raises(
         AttnError, match=r"needs the package safetensors; install it: pip install 'attncli\[safetensors\]'"
     ):
-        array_files.read_safetensors(opened(tmp_path / "x.safetensors"), "")
+        formats.read_array(opened(tmp_path / "x.safetensors"), "")

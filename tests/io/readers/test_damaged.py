@@ -15,7 +15,8 @@ from attncli.base.dtypes import Precision
 from attncli.base.errors import AttnError
 from attncli.io import formats
 from attncli.io.inputs import Input
-from attncli.io.readers import array_files
+from attncli.io.readers import npy, safetensors
+from attncli.io.readers.npy import map_array
 from attncli.io.writers.array_files import write_safetensors
 from tests.io.opened import opened
 
@@ -114,8 +115,15 @@ DAMAGED_ARCHIVES = {
 def test_a_damaged_archive_is_named_with_its_member(raw: bytes, message: str, tmp_path: Path) -> None:
     (tmp_path / "x.npz").write_bytes(raw)
     with pytest.raises(AttnError) as caught:
-        array_files.read_npz(opened(tmp_path / "x.npz"), "")
+        formats.read_array(opened(tmp_path / "x.npz"), "")
     assert message in str(caught.value)
+
+
+@pytest.mark.filterwarnings("ignore:Duplicate name")
+def test_two_members_of_one_name_are_an_error(tmp_path: Path) -> None:
+    (tmp_path / "x.npz").write_bytes(zip_of(("x.npy", NPY), ("x.npy", NPY)))
+    with pytest.raises(AttnError, match=r"x.npz: has two entries of the name 'x'"):
+        formats.read_array(opened(tmp_path / "x.npz"), "")
 
 
 def test_an_archive_that_unpacks_to_more_than_the_limit_is_refused(tmp_path: Path) -> None:
@@ -123,8 +131,8 @@ def test_an_archive_that_unpacks_to_more_than_the_limit_is_refused(tmp_path: Pat
     (tmp_path / "x.npz").write_bytes(raw)
     assert len(raw) < 20_000
     with pytest.raises(AttnError, match=r"x.npz#x: has 8.0 MB, more than the 1.0 MB that may be read \(--max-size\)"):
-        array_files.read_npz(opened(tmp_path / "x.npz", 10**6), "")
-    assert array_files.read_npz(opened(tmp_path / "x.npz", 10**7), "").array.shape == (10**6,)
+        formats.read_array(opened(tmp_path / "x.npz", 10**6), "")
+    assert formats.read_array(opened(tmp_path / "x.npz", 10**7), "").array.shape == (10**6,)
 
 
 def test_an_archive_that_hides_its_size_is_not_unpacked_beyond_what_it_promises(tmp_path: Path) -> None:
@@ -133,14 +141,14 @@ def test_an_archive_that_hides_its_size_is_not_unpacked_beyond_what_it_promises(
     raw[22:26] = raw[directory + 24 : directory + 28] = struct.pack("<I", 200)
     (tmp_path / "x.npz").write_bytes(raw)
     with pytest.raises(AttnError, match=r"x.npz#x: "):
-        array_files.read_npz(opened(tmp_path / "x.npz", 10**7), "")
+        formats.read_array(opened(tmp_path / "x.npz", 10**7), "")
 
 
 def test_an_archive_of_many_members_is_refused_by_their_sum(tmp_path: Path) -> None:
     array = in_bytes(np.save, np.zeros(10**5))
     (tmp_path / "x.npz").write_bytes(zip_of(("query.npy", array), ("key.npy", array)))
     with pytest.raises(AttnError, match=r"x.npz: has 1.6 MB, more than the 1.0 MB"):
-        array_files.read_npz_problem(opened(tmp_path / "x.npz", 10**6))
+        formats.read_problem(opened(tmp_path / "x.npz", 10**6))
 
 
 @pytest.mark.parametrize("name", ["x.npy", "x.safetensors"])
@@ -148,12 +156,12 @@ def test_a_file_that_shrinks_between_its_header_and_its_numbers_is_an_error(
     name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (tmp_path / name).write_bytes(FILES[name]())
-    map_array = array_files._map_array
+    module = npy if name == "x.npy" else safetensors
 
     def shrink_and_map(source: Input, *arguments: Any) -> np.ndarray:
         source.path.write_bytes(source.path.read_bytes()[:100])
         return map_array(source, *arguments)
 
-    monkeypatch.setattr(array_files, "_map_array", shrink_and_map)
+    monkeypatch.setattr(module, "map_array", shrink_and_map)
     with pytest.raises(AttnError, match=f"{name}: became shorter while it was read"):
         formats.read_array(opened(tmp_path / name), "" if name == "x.npy" else "key")

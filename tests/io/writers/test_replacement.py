@@ -2,6 +2,7 @@
 
 import os
 import stat
+import struct
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -49,6 +50,20 @@ def test_a_file_keeps_its_owner(tmp_path: Path) -> None:
     os.chown(path, 1234, 5678)
     atomic.atomic_write_file(str(path), "new")
     assert (path.stat().st_uid, path.stat().st_gid) == (1234, 5678)
+
+
+def test_a_file_keeps_its_access_list(tmp_path: Path) -> None:
+    path = tmp_path / "x.csv"
+    path.write_text("old")
+    # version 2; then tag, permissions and id: the owner, user 1234, the group, the mask and others
+    entries = [(1, 6, 2**32 - 1), (2, 6, 1234), (4, 0, 2**32 - 1), (0x10, 6, 2**32 - 1), (0x20, 0, 2**32 - 1)]
+    access_list = struct.pack("<I", 2) + b"".join(struct.pack("<HHI", *entry) for entry in entries)
+    try:
+        os.setxattr(path, "system.posix_acl_access", access_list)
+    except (AttributeError, OSError):
+        pytest.skip("there are no access lists here")
+    atomic.atomic_write_file(str(path), "new")
+    assert (path.read_text(), os.getxattr(path, "system.posix_acl_access")) == ("new", access_list)
 
 
 def test_a_read_only_file_is_not_replaced(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -24,16 +24,33 @@ def converted(name: str, value: Any) -> Any:
 
 @pytest.mark.parametrize(
     ("value", "read"),
-    [(3, [3]), (0.5, [0.5]), ("3,5", [3, 5]), ("-1.5", [-1.5]), ([1, 2], [1, 2])],
+    [
+        (3, [3]),
+        (0.5, [0.5]),
+        ("3,5", [3, 5]),
+        ("-1.5", [-1.5]),
+        ("inf,-.Inf", [float("inf"), -float("inf")]),
+        ([1, 2], [1, 2]),
+    ],
 )
 def test_a_number_alone_is_a_list_of_one(value: Any, read: Any) -> None:
     assert converted("b_q", value).array.tolist() == read
 
 
-@pytest.mark.parametrize("name", ["x.csv", "1,x"])
-def test_a_text_that_is_no_list_of_numbers_is_a_file_name(name: str) -> None:
-    with pytest.raises(AttnError, match=r"x.csv: there is no such file|unknown file or generator '1,x'"):
-        converted("b_q", name)
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("x.csv", "x.csv: there is no such file"),
+        ("x,1", "b_q: unknown file or generator 'x,1'"),
+        ("1,x", "b_q, number 2: 'x' is not a number"),
+        ("1, 0x1F", "b_q, number 2: '0x1F' is not a number; write it in decimal digits: 31"),
+        ("1,1e999", "b_q: 1e999 is too large for a floating-point number"),
+    ],
+)
+def test_a_text_that_is_no_list_of_numbers_is_an_error(text: str, message: str) -> None:
+    with pytest.raises(AttnError) as caught:
+        converted("b_q", text)
+    assert str(caught.value).startswith(message)
 
 
 @pytest.mark.parametrize(

@@ -11,8 +11,9 @@ from attncli.engine.run import run
 from attncli.ops import kinds, operators
 from attncli.problem.spec import ProblemSpec
 from attncli.render.formats import latex
-from attncli.render.formats.latex_math import LABEL_END, LABEL_START, latex_line
+from attncli.render.formats.latex_math import latex_line
 from attncli.render.formats.latex_text import CHARACTER_COMMAND, CHARACTER_DEFINITION, latex_label
+from attncli.render.formats.latex_tokens import LABEL_END, LABEL_START
 from attncli.render.grid import Grid
 from attncli.render.sections import Section
 from attncli.render.target import TEXT_FILE
@@ -87,6 +88,7 @@ LABEL = f"{LABEL_START}a_b = [1 2]{LABEL_END}"
         ("0.5·[2 −1] = [1 −∞]",
          r"$0.5\cdot\begin{pmatrix}2 & -1\end{pmatrix} = \begin{pmatrix}1 & -\infty\end{pmatrix}$"),
         ("1.2e−07/√(4 + 1e+20)", r"$1.2\times 10^{-7}/\sqrt{4 + 1\times 10^{20}}$"),
+        ("2·1e−05²", r"$2\cdot(1\times 10^{-5})^{2}$"),
         (f"q({LABEL})·k({LABEL}) = 2", r"$q(\text{a\_b = {[}1 2]})\cdot k(\text{a\_b = {[}1 2]}) = 2$"),
         (f"key 3 ≤ position 4 of {LABEL}: visible",
          r"key $3 \le \text{position}\ 4$ of a\_b = {[}1 2]: visible"),

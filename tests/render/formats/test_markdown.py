@@ -1,9 +1,14 @@
 """Markdown: tables with a cell for every number, and labels that are no markup."""
 
 import re
+from html import unescape
 
 import numpy as np
+from hypothesis import example, given
+from hypothesis import strategies as st
+from markdown_it import MarkdownIt
 
+from attncli.base.text import escape_control
 from attncli.render.formats import markdown
 from attncli.render.grid import Grid
 from attncli.render.sections import Section
@@ -27,3 +32,14 @@ def test_markdown_reads_no_markup_in_a_label() -> None:
     label = row.split(" | 0.25")[0].removeprefix("| ")
     assert re.sub(r"\\(.)", r"\1", label) == EVIL
     assert not re.search(r"(?<!\\)(?:\\\\)*[|_*\[\]<>#`]", label)
+
+
+@given(st.text(alphabet=st.sampled_from("ab1 |\\`*_{}[]<>#&~$!()-=:;.\n猫")))
+@example("&lt;b&gt;")
+@example("~~x~~ $x$ ![x](y)")
+def test_a_reader_of_markdown_sees_the_label(label: str) -> None:
+    grid = Grid(np.array([[0.25]]), (label,), ("one",))
+    page = MarkdownIt("commonmark").enable(["table", "strikethrough"])
+    shown = page.render(markdown.render_sections([Section("weights", (grid,))], 4))
+    (cell, _) = re.findall("<td[^>]*>(.*?)</td>", shown, re.DOTALL)
+    assert unescape(cell) == escape_control(label).strip()

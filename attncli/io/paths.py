@@ -1,0 +1,85 @@
+"""Paths: the file and the entry that a text names, and what is said of a file that can't be opened."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from attncli.base.errors import AttnError
+
+STDIN = "-"
+
+
+def locate(text: str, folder: Path = Path()) -> tuple[str, str]:
+    """The path and the entry in `file#entry`; a path may have `#` in it, and one that exists has precedence.
+
+    >>> locate("weights.npz#w_q")
+    ('weights.npz', 'w_q')
+    """
+    marks = [at for at, letter in enumerate(text) if letter == "#"]
+    paths = [text, *(text[:at] for at in reversed(marks))]
+    existing = (path for path in paths if path == STDIN or _is_file(folder / path_of(path)))
+    by_suffix = (path for path in reversed(paths) if Path(path).suffix)
+    path = next(existing, None) or next(by_suffix, text.partition("#")[0])
+    return path, text[len(path) + 1 :]
+
+
+def is_there(path: Path) -> bool:
+    """Whether there is a file, a folder or a stream of that name; a name that no file can have is none."""
+    try:
+        return path.exists()
+    except (OSError, ValueError):  # it is too long, or in a folder that is not ours to see
+        return False
+
+
+def _is_file(path: Path) -> bool:
+    """Whether there is a file or a stream of that name."""
+    return is_there(path) and not path.is_dir()
+
+
+def path_of(name: str) -> Path:
+    """The path of a file by its name, with `~` expanded; raises AttnError for a name that is no path."""
+    if not name:
+        raise AttnError("the name of a file is empty", hint="name a file, or - for standard input")
+    try:
+        if "\0" not in name:
+            return Path(name).expanduser()
+    except RuntimeError:
+        raise AttnError("there is no such home folder", where=name) from None
+    raise AttnError("a path can't have the character NUL", where=name)
+
+
+def nearest_file(path: Path) -> str | None:
+    """The file or folder beside a missing one whose name is most like it, apart from its suffix."""
+    from difflib import get_close_matches  # noqa: PLC0415 - only a missing file needs it
+
+    try:
+        files = list(path.parent.iterdir())
+    except OSError:
+        return None
+    for stem in get_close_matches(path.stem, {file.stem for file in files}, n=1):
+        names = [file.name for file in files if file.stem == stem]
+        return get_close_matches(path.name, names, n=1, cutoff=0)[0]
+    return None
+
+
+def _hint_of_missing(name: Path, path: Path | None) -> str | None:
+    """What is there in place of a missing file."""
+    if path is None:
+        return None
+    if not path.parent.is_dir():
+        return f"there is no folder {name.parent}"
+    nearest = nearest_file(path)
+    return f"did you mean {str(name.with_name(nearest))!r}?" if nearest else None
+
+
+@contextmanager
+def opening(name: str, path: Path | None = None) -> Iterator[None]:
+    """Raise AttnError in place of the system's error where a file can't be opened or read."""
+    try:
+        yield
+    except FileNotFoundError:
+        raise AttnError("there is no such file", where=name, hint=_hint_of_missing(Path(name), path)) from None
+    except IsADirectoryError:
+        raise AttnError("is a folder", where=name, hint="name a file in it") from None
+    except OSError as error:
+        raise AttnError(f"can't be read ({error.strerror or error})", where=name) from None

@@ -1,0 +1,52 @@
+"""The entries of a file of arrays: one of them as an array, or all of them as values of a problem."""
+
+from collections.abc import Mapping
+from typing import Any, Protocol
+
+from attncli.base.errors import AttnError, UnknownNameError
+from attncli.io.inputs import Input
+from attncli.problem.convert.arrays import LabelledArray
+from attncli.problem.spec import FIELDS
+
+
+class Entry(Protocol):
+    """One entry, which is not read yet."""
+
+    @property
+    def size_in_memory(self) -> int:
+        """The bytes that are allocated when it is read."""
+
+    def read(self) -> Any:
+        """The array, or its words as text; raises AttnError where it is damaged."""
+
+
+def read_entry(entries: Mapping[str, Entry], source: Input, entry: str) -> LabelledArray:
+    """The array of one entry."""
+    if not entry and len(entries) != 1:
+        hint = f"name one: {source.path.name or source.name}#{next(iter(entries))}" if entries else "expected one array"
+        raise AttnError(f"has {len(entries)} entries", where=source.name, hint=hint)
+    name = entry or next(iter(entries))
+    if name not in entries:
+        raise UnknownNameError("entry", name, entries, where=source.name)
+    array = entries[name].read()
+    if not isinstance(array, LabelledArray):
+        raise AttnError("holds words", where=f"{source.name}#{name}", hint="expected numbers")
+    return array
+
+
+def read_entries(entries: Mapping[str, Entry], source: Input) -> tuple[Mapping[str, Any], Mapping[int, int]]:
+    """The values of the entries; raises AttnError where none has a field's name, before any of them is read."""
+    if entries and not set(entries) & set(FIELDS):  # a model's checkpoint, for example
+        hint = f"name the entry where it belongs, as in --w-q '{source.name}#{next(iter(entries))}'"
+        raise AttnError("has no entry with the name of a key", where=source.name, hint=hint)
+    source.limit.check(sum(entry.size_in_memory for entry in entries.values()), source.name)
+    values = {key: entry.read() for key, entry in entries.items()}
+    return {key: _plain_value(value, FIELDS[key].kind if key in FIELDS else "") for key, value in values.items()}, {}
+
+
+def _plain_value(value: Any, kind: str) -> Any:
+    """An entry in the type of its field: one number, labels and windows as Python's numbers, other arrays unchanged."""
+    if not isinstance(value, LabelledArray) or (value.array.ndim and kind not in ("labels", "window")):
+        return value
+    plain = value.array.tolist()
+    return [int(x) if float(x).is_integer() else x for x in plain] if isinstance(plain, list) else plain

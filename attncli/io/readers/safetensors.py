@@ -1,0 +1,97 @@
+"""Tensors in `.safetensors` files, mapped into memory; their own library checks the header."""
+
+import json
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from attncli.base.dtypes import BFLOAT16
+from attncli.base.errors import AttnError
+from attncli.base.lazy_numpy import np
+from attncli.io.inputs import Input
+from attncli.io.paths import opening
+from attncli.io.readers.entries import read_entries, read_entry
+from attncli.io.readers.npy import byte_count, map_array, to_labelled
+from attncli.problem.convert.arrays import LabelledArray
+
+INSTALL = "pip install 'attncli[safetensors]'"
+_MAX_HEADER_SIZE = 10**8  # bytes; the library refuses longer headers
+
+# The types of a .safetensors file, as NumPy reads their bytes.
+_TYPES = {
+    "BOOL": "?",
+    **{f"{sign}{8 * size}": f"<{sign.lower()}{size}" for sign in "IU" for size in (1, 2, 4, 8)},
+    "F16": "<f2",
+    "BF16": "<u2",
+    "F32": "<f4",
+    "F64": "<f8",
+}
+
+
+def read_safetensors(source: Input, entry: str) -> LabelledArray:
+    """The tensor in a file: its only one, or that of that name; of the others only the header is read."""
+    return read_entry(_safetensors(source), source, entry)
+
+
+def read_safetensors_problem(source: Input) -> tuple[Mapping[str, Any], Mapping[int, int]]:
+    """The tensors of a file as values of a problem; there are no lines."""
+    return read_entries(_safetensors(source), source)
+
+
+@dataclass(frozen=True)
+class _Tensor:
+    """An array in a `.safetensors` file: where its bytes are."""
+
+    source: Input
+    name: str
+    dtype: str
+    shape: tuple[int, ...]
+    offset: int
+
+    @property
+    def size_in_memory(self) -> int:
+        """The bytes that are allocated when it is read; a floating type of NumPy's stays in the file."""
+        if self.dtype == "BF16":
+            return 4 * math.prod(self.shape)
+        return 0 if self.dtype.startswith("F") or self.dtype == "BOOL" else 8 * math.prod(self.shape)
+
+    def read(self) -> LabelledArray:
+        """The array, mapped from the file."""
+        where = f"{self.source.name}#{self.name}"
+        if self.dtype not in _TYPES:
+            raise AttnError(f"holds numbers of type {self.dtype}", where=where, hint=f"expected {', '.join(_TYPES)}")
+        dtype = np.dtype(_TYPES[self.dtype])
+        byte_count(self.shape, dtype, where)
+        array = map_array(self.source, dtype, self.shape, self.offset)
+        if self.dtype == "BF16":
+            self.source.limit.check(4 * array.size, where)
+            return LabelledArray((array.astype(np.uint32) << 16).view(np.float32), dtype=BFLOAT16)
+        return to_labelled(array, where, self.source.limit)
+
+
+def _safetensors(source: Input) -> dict[str, _Tensor]:
+    """The tensors of a file; its own library checks the header against the size of the file."""
+    try:
+        from safetensors import SafetensorError, deserialize, safe_open  # noqa: PLC0415 - an optional extra
+    except ImportError:
+        raise AttnError("needs the package safetensors", where=source.name, hint=f"install it: {INSTALL}") from None
+    try:
+        with source.open() as stream, opening(source.name):
+            length = int.from_bytes(stream.read(8), "little")
+            header = stream.read(length) if length <= _MAX_HEADER_SIZE else b""
+        if source.content is not None:
+            deserialize(source.content)  # type: ignore[no-untyped-call] # the package has no types
+        else:
+            with safe_open(source.path, "np"):
+                pass
+        begin = 8 + length
+        return {
+            name: _Tensor(source, name, entry["dtype"], tuple(entry["shape"]), begin + entry["data_offsets"][0])
+            for name, entry in json.loads(header).items()
+            if name != "__metadata__"
+        }
+    except SafetensorError as error:
+        raise AttnError(f"is no sound .safetensors file ({error})", where=source.name) from None
+    except (OSError, ValueError, LookupError, TypeError, AttributeError):  # another program has written to it meanwhile
+        raise AttnError("is no sound .safetensors file", where=source.name) from None

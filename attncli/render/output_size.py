@@ -1,0 +1,81 @@
+"""The size of an output, known from the plan before the work: of the text or the arrays of each result."""
+
+import math
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+
+from attncli.base.axes import Letters
+from attncli.base.dtypes import Precision
+from attncli.base.lazy_numpy import np
+from attncli.base.number_rows import format_rows
+from attncli.ops.records import OperatorRecord
+from attncli.plan.graph import Node, Plan
+from attncli.render.formats import OutputFormat
+
+_SHORTEST, _BOOLEAN = len("0.0,"), len("true,")
+_SAMPLE_SIZE = 32
+
+
+@dataclass(frozen=True)
+class SizeEstimator:
+    """The bytes of results in a format.
+
+    `cut_axes` are the letters of the axes of which one position is written; `decimals` those of rounded numbers.
+    """
+
+    plan: Plan
+    precision: Precision
+    cut_axes: Collection[str]
+    decimals: int
+
+    def sizes(self, names: Sequence[str], output_format: OutputFormat) -> dict[str, int]:
+        """The bytes of each result; of text about so many, and of tables that may be mostly 0 the least."""
+        maybe_zeros = _nodes_from_first_mask(self.plan)
+        sizes = {}
+        for name in names:
+            node = self.plan[name]
+            if output_format.is_binary:
+                length = 1.0 if node.is_boolean else np.dtype(self.precision.numpy_name).itemsize
+            elif node.is_boolean:
+                length = _BOOLEAN
+            elif output_format.is_lossless:
+                length = _SHORTEST if node.name in maybe_zeros else self._text_length()
+            else:
+                length = _SHORTEST + self.decimals - 1
+            sizes[name] = round(self._count(node) * length)
+        return sizes
+
+    def memory(self, names: Sequence[str], output_format: OutputFormat) -> int:
+        """The bytes that writing the results takes at once: all their numbers where a format needs them together."""
+        return sum(self._count(self.plan[name]) for name in names) * output_format.memory_per_number
+
+    def _count(self, node: Node) -> int:
+        """The numbers of a node that are written."""
+        return math.prod(length for letter, length in node.axes if letter not in self.cut_axes)
+
+    def _text_length(self) -> float:
+        """The characters of a number in full and of a separator, as irrational numbers have them on average."""
+        sample = self.precision.round(np.sqrt(np.arange(2.0, 2 + _SAMPLE_SIZE)))
+        (lines,) = format_rows(sample.reshape(1, -1), {}, ",")
+        return len(lines[0]) / _SAMPLE_SIZE
+
+
+def _nodes_from_first_mask(plan: Plan) -> frozenset[str]:
+    """The tables that may be mostly 0: those from the first mask on, or from a normalizer that can give 0."""
+    first = next(
+        (at for at, node in enumerate(plan.nodes) if node.stage == "mask" or _may_give_zeros(node.record)), None
+    )
+    after = () if first is None else plan.nodes[first:]
+    return frozenset(node.name for node in after if _is_table(node.letters))
+
+
+def _may_give_zeros(record: OperatorRecord | None) -> bool:
+    """Whether an operator is a normalizer other than softmax: of those a distribution, computed key by key."""
+    return (
+        record is not None and record.kind == "normalize" and not (record.is_distribution and record.online is not None)
+    )
+
+
+def _is_table(letters: Letters) -> bool:
+    """Whether a node has a number for each pair of a query and a key."""
+    return "n" in letters and not {"m", "m+1"}.isdisjoint(letters)

@@ -1,0 +1,89 @@
+"""What does not fit in memory or on the disk is refused before the work, with its size and what to do instead."""
+
+from pathlib import Path
+
+import pytest
+
+import attncli.base.memory
+from attncli.io.writers import free_space
+from tests.cli.running import Run
+
+TOKENS = ("compute", "--seed", "1", "--token-count", "400", "--dim", "8")  # more cells than are computed whole
+
+
+@pytest.fixture
+def memory(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A machine with 3 MB of free memory: a table of scores needs 1.3."""
+    monkeypatch.setattr(attncli.base.memory, "ALWAYS_FITS", 0)
+    monkeypatch.setattr(attncli.base.memory, "available_memory", lambda: 3_000_000)
+
+
+@pytest.fixture
+def disk(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A disk with 2 MB of free space."""
+    monkeypatch.setattr(free_space, "_free_bytes", lambda _target: 2_000_000)
+
+
+@pytest.mark.usefixtures("memory")
+@pytest.mark.parametrize(
+    ("words", "need"),
+    {
+        ("--json", "--explain"): "the run needs 5.",
+        ("-o", "out.npz", "--explain"): "the run needs 5.",
+        ("-f", "table"): "writing them 22.",
+        ("-f", "latex", "--select", "weights"): "writing them 8.0 MB",
+    }.items(),
+)
+def test_a_run_larger_than_the_memory_is_refused(words: tuple[str, ...], need: str, run: Run, tmp_path: Path) -> None:
+    ran = run(*TOKENS, *words)
+    assert (ran.returncode, ran.stdout) == (2, "")
+    assert need in ran.stderr
+    assert "and 3.0 MB are free" in ran.stderr
+    assert "select output alone, without every step (" in ran.stderr
+    assert not list(tmp_path.glob("*out*"))
+
+
+@pytest.mark.usefixtures("memory")
+@pytest.mark.parametrize("words", [("--json",), ("--select", "output"), ("-o", "out.npz"), ("-f", "csv", "--strict")])
+def test_what_is_written_a_few_rows_at_a_time_fits(words: tuple[str, ...], run: Run) -> None:
+    assert run(*TOKENS, *words).returncode == 0
+
+
+@pytest.mark.usefixtures("memory")
+def test_vectors_that_can_not_be_drawn_are_refused_by_their_size(run: Run) -> None:
+    ran = run("generate", "--seed", "1", "--token-count", "100000", "--dim", "64")
+    assert ran.returncode == 2
+    expected = "--token-count: embeddings of 100000 × 64 numbers needs 51.2 MB of memory and 3.0 MB are free"
+    assert expected in ran.stderr
+
+
+@pytest.mark.usefixtures("disk")
+def test_a_result_larger_than_the_disk_is_refused_with_what_fits(run: Run, tmp_path: Path) -> None:
+    ran = run(*TOKENS, "-o", "out.json")
+    assert (ran.returncode, ran.stdout) == (2, "")
+    assert ran.stderr == (
+        "attn: --output out.json: the result takes about 5.3 MB (scores 2.6 MB, weights 2.6 MB) "
+        "and the disk has 2.0 MB left; select output alone (52.2 kB)\n"
+    )
+    assert not list(tmp_path.glob("*out*"))
+    assert run(*TOKENS, "-o", "out.json", "--select", "output").returncode == 0
+
+
+@pytest.mark.usefixtures("disk")
+def test_a_binary_file_is_proposed_where_it_fits(run: Run) -> None:
+    assert "or name a .npz file (1.3 MB)" in run(*TOKENS, "--select", "scores", "-o", "out.csv").stderr
+    assert run(*TOKENS, "--select", "scores", "-o", "out.npz").returncode == 0
+
+
+@pytest.mark.usefixtures("disk")
+@pytest.mark.parametrize("file", ["out.yaml", "out.json", "out"])
+def test_a_problem_larger_than_the_disk_is_refused(file: str, run: Run, tmp_path: Path) -> None:
+    ran = run("generate", "--seed", "1", "--init", "normal", "--token-count", "2000", "--dim", "64", "-o", file)
+    assert ran.returncode == 2
+    assert f"--output {file}: the result takes about 2." in ran.stderr
+    assert not (tmp_path / file).exists()
+
+
+@pytest.mark.usefixtures("disk")
+def test_one_cell_takes_no_space(run: Run) -> None:
+    assert run(*TOKENS, "--cell", "token_1,token_2").returncode == 0

@@ -1,0 +1,75 @@
+"""The size of an output and the memory that writing it takes, known from the plan."""
+
+import io
+import os
+import tracemalloc
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from attncli.engine.run import run
+from attncli.plan.build import plan_of
+from attncli.problem.results import DEFAULT_SELECTION
+from attncli.render.formats import FORMATS, OutputFormat
+from attncli.render.output_size import SizeEstimator
+from attncli.render.target import TEXT_FILE
+from attncli.render.view import View
+from tests.arrays import normal
+from tests.problems import problem
+
+LARGE = {"embeddings": normal(100, 16)}
+SIZED: Mapping[str, tuple[Mapping[str, Any], float]] = {  # the least part of the real size that the estimate is
+    "softmax": (LARGE, 0.7),
+    "float32": ({**LARGE, "dtype": "float32"}, 0.7),
+    "float16": ({**LARGE, "dtype": "float16"}, 0.5),
+    "causal": ({**LARGE, "causal": True}, 0.5),
+    "sparsemax": ({**LARGE, "normalize": "sparsemax"}, 0.5),
+    "heads": ({**LARGE, "heads": 4}, 0.7),
+}
+
+
+def written(view: View, row: OutputFormat) -> int:
+    """The bytes of a view in a format."""
+    if row.is_binary:
+        row.write(view, stream := io.BytesIO())
+        return len(stream.getvalue())
+    return sum(len(chunk.encode()) for chunk in row.render(view, TEXT_FILE))
+
+
+ROWS = [row for row in FORMATS if not row.holds_one_array and row.name != "safetensors"]  # an optional package
+
+
+@pytest.mark.parametrize("row", ROWS, ids=lambda row: row.name)
+@pytest.mark.parametrize(("keys", "least"), SIZED.values(), ids=SIZED)
+def test_the_estimate_is_below_the_size_and_not_far(keys: Mapping[str, Any], least: float, row: OutputFormat) -> None:
+    spec = problem(**keys)
+    sizes = SizeEstimator(plan_of(spec), spec.precision, (), 4).sizes(DEFAULT_SELECTION, row)
+    size = written(View(run(spec, DEFAULT_SELECTION)), row)
+    factor = 1.0 if row.is_lossless else 0.5  # columns of tables are padded
+    assert factor * least * size <= sum(sizes.values()) <= 1.02 * size
+
+
+@pytest.mark.parametrize("row", ROWS, ids=lambda row: row.name)
+def test_one_head_is_a_part_of_the_size(row: OutputFormat) -> None:
+    spec = problem(**LARGE, heads=4)
+    whole, one = (SizeEstimator(plan_of(spec), spec.precision, axes, 4).sizes(["weights"], row) for axes in ("", "h"))
+    assert whole["weights"] == pytest.approx(4 * one["weights"], rel=1e-6)
+
+
+@pytest.mark.parametrize("row", ROWS, ids=lambda row: row.name)
+def test_the_memory_that_writing_takes_is_estimated(row: OutputFormat) -> None:
+    spec = problem(**LARGE)
+    view = View(run(spec, DEFAULT_SELECTION))
+    estimate = SizeEstimator(plan_of(spec), spec.precision, (), 4).memory(DEFAULT_SELECTION, row)
+    with Path(os.devnull).open("wb") as nowhere:
+        tracemalloc.start()
+        if row.is_binary:
+            row.write(view, nowhere)
+        else:
+            nowhere.writelines(chunk.encode() for chunk in row.render(view, TEXT_FILE))
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    unbounded = max(peak - 1_000_000, 0)  # what does not grow with the result: chunks, labels
+    assert 0.4 * unbounded <= estimate <= 1.3 * peak
