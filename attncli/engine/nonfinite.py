@@ -31,16 +31,23 @@ def _warning(trace: Trace, problem: ProblemSpec, step: Step) -> str | None:
     cell = _first_nonfinite(trace, step)
     if cell is None:
         return None
+    try:
+        return _traced_warning(trace, problem, cell)
+    except (AttnError, MemoryError):  # there is not enough memory to trace it back
+        return nonfinite_warning(trace, cell)
+
+
+def _traced_warning(trace: Trace, problem: ProblemSpec, cell: Cell) -> str | None:
+    """The warning on a cell with its cause; in blocks by the steps of its query, which are computed again."""
+    step = trace[cell.name]
     if _is_of_blocks(trace, step):
-        try:
-            one = _problem_of_query(problem, cell.at[step.axes.index("n")])
-            of_query = _trace_of_query(trace, one, cell.at[step.axes.index("n")])
-        except AttnError:  # there is not enough memory for the steps of one query
-            return nonfinite_warning(trace, cell)
-        of_query_cell = _first_nonfinite(of_query, of_query[step.name])
-        if of_query_cell is None:  # a mask hides it, or only the rounding of blocks made it
+        row = cell.at[step.axes.index("n")]
+        problem = _problem_of_query(problem, row)
+        of_query = _trace_of_query(trace, problem, row)
+        found = _first_nonfinite(of_query, of_query[step.name])
+        if found is None:  # a mask hides it, or only the rounding of blocks made it
             return None if is_before_mask(trace.plan, step.node) else nonfinite_warning(trace, cell)
-        trace, cell, problem = of_query, of_query_cell, one
+        trace, cell = of_query, found
     cause = cause_of(trace, cell)
     node = trace[cause.name].node
     return nonfinite_warning(trace, cell, cause, _given_value(problem, node, cause) if node.is_input else None)

@@ -14,7 +14,8 @@ def cells_not_finite(plan: Plan, node: Node, value: Array) -> Array:
     if value.dtype.kind != "f":
         return np.zeros(value.shape, dtype=bool)
     found: Array = ~np.isfinite(value)
-    may_hide = node.source in (("bias",), ("sink",)) or (node.role == "scores" and not is_before_mask(plan, node))
+    is_masked = node.role == "scores" and "visible" in plan.by_name and not is_before_mask(plan, node)
+    may_hide = is_masked or node.source in (("bias",), ("sink",))
     return found & (value != -np.inf) if may_hide else found
 
 

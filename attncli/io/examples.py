@@ -89,6 +89,8 @@ def _example(document: Document, file: str) -> Example:
     if not isinstance(parts, list) or not all(isinstance(part, Mapping) for part in parts):
         hint = "expected - title: … and the part's keys"
         raise AttnError("is no list of parts", where=(file, "parts"), hint=hint)
+    if keys.together is not None and not isinstance(keys.together, str):
+        raise AttnError("is no name of a result", where=(file, "together"), hint="write one, such as output")
     return Example(
         file=file,
         title=file if keys.title is None else str(keys.title),
@@ -106,14 +108,15 @@ def _part(base: Document, part: Mapping[str, Any], file: str) -> Part:
     origin = replace(_origin_of(base), name=f"{file}, part {title!r}" if title else file)
     own = {key: value for key, value in part.items() if key not in PART_KEYS}
     show, expected = keys.show or DEFAULT_SELECTION, keys.expected or {}
-    if not isinstance(show, (list, tuple)) or not isinstance(expected, Mapping):
+    are_names = isinstance(show, (list, tuple)) and all(isinstance(name, str) for name in show)
+    if not are_names or not isinstance(expected, Mapping):
         hint = "show is a list of names, expected has numbers under names"
         raise AttnError("show or expected can't be read", where=origin.name, hint=hint)
     return Part(
         title=title,
         about=str(keys.about),
         problem=assemble(base | {key: RawValue(value, origin) for key, value in own.items()}),
-        show=tuple(map(str, show)),
+        show=tuple(show),
         expected={key: _expected(value, key, origin) for key, value in expected.items()},
         options=_options(own, show),
     )
@@ -145,7 +148,9 @@ def _text(value: Any) -> str:
     """A value in the grammar of the options."""
     if isinstance(value, Mapping) and len(value) == 1:
         ((name, parameters),) = value.items()
-        return f"{name}:{','.join(f'{key}={parameter}' for key, parameter in (parameters or {}).items())}".rstrip(":")
+        if parameters is None or isinstance(parameters, Mapping):
+            given = ",".join(f"{key}={parameter}" for key, parameter in (parameters or {}).items())
+            return f"{name}:{given}".rstrip(":")
     if isinstance(value, list) and not any(isinstance(entry, list) for entry in value):
         return ",".join(map(str, value))
     return str(value)

@@ -156,9 +156,12 @@ class Inputs:
 def read_stream(stream: IO[bytes], name: str, limit: SizeLimit) -> bytes:
     """The bytes of a stream to its end; raises AttnError once there are more than the limit."""
     content = io.BytesIO()
-    while chunk := stream.read(_CHUNK_SIZE):
+    is_at_end = False
+    while not is_at_end:
+        chunk = stream.read(_CHUNK_SIZE)
         limit.check(content.tell() + len(chunk), name, is_whole=False)
         content.write(chunk)
+        is_at_end = len(chunk) < _CHUNK_SIZE  # asked once more, a terminal would wait for a second Ctrl-D
     return content.getvalue()
 
 

@@ -19,9 +19,12 @@ SLOW = pytest.mark.slow
 STYLE = re.compile(r"\x1b\[[0-9;]*m")
 
 
-def on_a_terminal(*words: str, folder: Path, width: int = 80, env: dict[str, str] | None = None) -> str:
-    """Everything that the command writes to a terminal of that width."""
+def on_a_terminal(
+    *words: str, folder: Path, width: int = 80, env: dict[str, str] | None = None, typed: str = ""
+) -> str:
+    """Everything that the command writes to a terminal of that width, where this is typed."""
     reading_end, terminal = pty.openpty()
+    os.write(reading_end, typed.encode())
     fcntl.ioctl(terminal, termios.TIOCSWINSZ, struct.pack("HHHH", 50, width, 0, 0))
     plain = {
         key: value for key, value in os.environ.items() if key not in ("NO_COLOR", "FORCE_COLOR", "COLUMNS", "LINES")
@@ -130,3 +133,10 @@ def test_text_of_the_user_is_shown_literally(tmp_path: Path) -> None:
     shown = STYLE.sub("", on_a_terminal("compute", "e.yaml", "--select", "weights", folder=tmp_path))
     assert shown.count("[red]x[/]") == shown.count(":smile:") == shown.count("a\\x1b[31mb") == 2
     assert "\x1b" not in shown
+
+
+@SLOW
+def test_a_command_that_waits_for_a_terminal_says_so(tmp_path: Path) -> None:
+    shown = on_a_terminal("compute", "-", folder=tmp_path, typed="embeddings: [[1, 2]]\n\x04")
+    assert "attn: reading standard input from the terminal; Ctrl-D on a line of its own ends it\n" in shown
+    assert "token_1    1    2" in shown

@@ -158,6 +158,11 @@ def test_the_first_number_that_is_not_finite_is_traced_back(
     assert result.trace.notes == warnings
 
 
+def test_a_score_that_overflows_to_minus_infinity_is_no_hidden_key() -> None:
+    notes = run(problem(query=[[1e200]], key=[[0], [-1e200]]), ("scores",)).trace.notes
+    assert notes == [f"scores[query_1, key_2] is -inf: {OVERFLOW}"]
+
+
 def test_a_label_of_several_tokens_is_numbered() -> None:
     keys = {"key": NAN_KEY, "tokens": ["the", "cat", "the", "mat", "the"]}
     assert computed_notes(**keys) == ["output[query_1, e1] is nan: from key[the#2, d2]"]

@@ -48,12 +48,19 @@ def test_a_parts_keys_become_options(tmp_path: Path) -> None:
     ]
 
 
+def test_a_labelled_row_of_a_part_is_no_operator(tmp_path: Path) -> None:
+    (part,) = load_example(tmp_path, "parts:\n  - {title: a, embeddings: {cat: [1, 2]}}\n").parts
+    assert part.problem.tokens == ("cat",)
+
+
 @pytest.mark.parametrize(
     ("text", "message"),
     [
         ("parts: 3\n", "parts: is no list of parts; expected - title"),
         ("parts: [x]\n", "parts: is no list of parts"),
         ("parts:\n  - {title: a, expected: 3}\n", "part 'a': show or expected can't be read"),
+        ("parts:\n  - {title: a, show: [[weights]]}\n", "part 'a': show or expected can't be read"),
+        ("together: [output]\n", "together: is no name of a result; write one, such as output"),
         ("parts:\n  - {title: a, heads: 3}\n", "part 'a', heads: 3 heads can't share"),
         ("parts:\n  - {title: a, haeds: 3}\n", "part 'a': unknown key 'haeds'; did you mean 'heads'?"),
         ("parts:\n  - {title: a, expected: {weights: [[yes]]}}\n", "line 3, expected, weights, row 1, number 1"),

@@ -12,6 +12,7 @@ from attncli.base.text import shorten
 MAX_INTEGER_DIGITS = 300  # digits; a longer one is read as a floating-point number, or is too large for one
 
 _INTEGER = re.compile(r"[-+]?[0-9]+\Z")
+_RADIX = re.compile(r"0o[0-7]+\Z|0x[0-9a-fA-F]+\Z")
 _FLOAT = re.compile(r"[-+]?(\.[0-9]+|[0-9]+(\.[0-9]*)?)([eE][-+]?[0-9]+)?\Z")
 _WORDS: dict[str, Any] = {
     **dict.fromkeys(("", "~", "null", "Null", "NULL")),
@@ -43,8 +44,8 @@ def scalar(text: str) -> Any:
 
 
 def is_word(text: str) -> bool:
-    """Whether a plain text would be read as the word that it is."""
+    """Whether a plain text would be read as the word that it is, also by readers of hexadecimal and octal numbers."""
     try:
-        return isinstance(scalar(text), str)
+        return not _RADIX.match(text) and isinstance(scalar(text), str)
     except AttnError:
         return False
