@@ -64,7 +64,7 @@ def _tabulars(grid: Grid, decimals: int) -> str:
 
     One that a page can't hold is in several tabulars: what runs over the margin would be lost.
     """
-    cells = [[cell.strip().replace("-", "−") for cell in row] for row in grid.cell_texts(decimals)]
+    cells = [[cell.strip() for cell in row] for row in grid.cell_texts(decimals)]
     label_width, *widths = (max(map(len, texts)) + COLUMN_GAP for texts in _columns(grid, cells))
     tabulars = [
         _tabular(grid, cells, range(first, min(first + PAGE_ROWS, len(cells))), columns)
@@ -86,9 +86,15 @@ def _columns(grid: Grid, cells: Sequence[Sequence[str]]) -> Iterator[Sequence[st
 def _tabular(grid: Grid, cells: Sequence[Sequence[str]], rows: range, columns: range) -> str:
     """Some rows and columns of a grid between rules."""
     head = _row(["", *(_text(grid.columns[column]) for column in columns)])
-    body = [_row([_text(grid.rows[row]), *(latex_line(cells[row][column]) for column in columns)]) for row in rows]
+    body = [_row([_text(grid.rows[row]), *(_cell(cells[row][column]) for column in columns)]) for row in rows]
     begin = f"\\noindent\\begin{{tabular}}{{l{'r' * len(columns)}}}"
     return "\n".join([begin, "\\toprule", head, "\\midrule", *body, "\\bottomrule", "\\end{tabular}"])
+
+
+def _cell(text: str) -> str:
+    """A number or a sign in a table; a plain number as it is, because tables may have millions of them."""
+    is_plain = text.removeprefix("-").replace(".", "", 1).isdecimal()
+    return f"${text}$" if is_plain else latex_line(text.replace("-", "−"))
 
 
 def _row(cells: Iterable[str]) -> str:
