@@ -8,8 +8,6 @@ from attncli.base.dtypes import Precision
 from attncli.base.errors import AttnError
 from attncli.base.lazy_numpy import np
 from attncli.base.memory import format_bytes, missing_memory
-from attncli.engine.block_plan import split_plan
-from attncli.engine.block_task import CONTEXT
 from attncli.engine.evaluate import input_array
 from attncli.engine.options import RunOptions, in_memory
 from attncli.plan.graph import Node, Plan
@@ -69,11 +67,13 @@ def memory_need(
     """
     kept, tables = plan.nodes, list[Node]()
     if not is_dense:
+        from attncli.engine.block_plan import split_plan  # noqa: PLC0415 - small problems are computed whole
+
         names = [plan.resolve(name) for name in select]
         parts = split_plan(plan, names)
         kept = (*parts.before, *parts.after)
         in_file = options.allocate is not in_memory
-        tables = [n for n in parts.in_blocks if n.name in (*names, CONTEXT) and not (in_file and "m" in n.letters)]
+        tables = [n for n in parts.in_blocks if n.name in (*names, plan.results["context"]) and not (in_file and "m" in n.letters)]
     sizes = {node.name: _new_bytes(node, plan, problem) for node in (*kept, *tables)}
     return MemoryNeed(sizes, max((_wider_bytes(node, plan, problem.precision) for node in kept), default=0))
 
