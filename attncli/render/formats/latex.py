@@ -17,6 +17,7 @@ from attncli.trace.steps import Trace
 PACKAGES = "% needs \\usepackage{amsmath,booktabs}"
 PAGE_WIDTH, PAGE_ROWS = 66, 40  # characters and rows of a table that the text of a page has room for, at 10 points
 COLUMN_GAP = 3  # characters, about
+GAP = "\n\n\\smallskip\n\n"  # between tabulars, and above and below them: their rules leave no room
 
 
 def render(view: View, _target: TextTarget) -> list[str]:
@@ -35,11 +36,12 @@ def render_sections(parts: Iterable[Section], decimals: int, heading: str = "") 
         symbol = f" {latex_line(section.symbol)}" if section.symbol else ""
         formula = f"\\quad {latex_line(section.formula)}" if section.formula else ""
         blocks.append(f"\\paragraph{{{_text(section.title)}}}{symbol}{formula}")
-        blocks += [_tabulars(grid, decimals) for grid in section.grids]
+        if section.grids:
+            blocks.append(f"\\nopagebreak{GAP}" + GAP.join(_tabulars(grid, decimals) for grid in section.grids))
         if section.arithmetic:
             lines = "\\\\\n".join(map(latex_line, section.arithmetic))
             blocks.append(f"\\begin{{quote}}\\raggedright\n{lines}\n\\end{{quote}}")
-        blocks += [f"\\noindent {_text(remark)}" for remark in section.remarks]
+        blocks += [f"\\smallskip\\noindent {_text(remark)}" for remark in section.remarks]
     text = "\n\n".join(blocks) + "\n"
     definition = f"{CHARACTER_DEFINITION}\n" if CHARACTER_COMMAND in text else ""
     return f"{PACKAGES}\n{definition}\n{text}"
@@ -64,16 +66,21 @@ def _tabulars(grid: Grid, decimals: int) -> str:
 
     One that a page can't hold is in several tabulars: what runs over the margin would be lost.
     """
-    cells = [[cell.strip() for cell in row] for row in grid.cell_texts(decimals)]
-    label_width, *widths = (max(map(len, texts)) + COLUMN_GAP for texts in _columns(grid, cells))
+    texts = [[text.strip() for text in row] for row in grid.cell_texts(decimals)]
+    label_width, *widths = (max(map(len, column)) + COLUMN_GAP for column in _columns(grid, texts))
+    # Labels are in several tabulars: they are written once.
+    headings, labels = [_text(heading) for heading in grid.columns], [_text(label) for label in grid.rows]
+    rows = list(zip(labels, texts, strict=True))
     tabulars = [
-        _tabular(grid, cells, range(first, min(first + PAGE_ROWS, len(cells))), columns)
-        for first in range(0, max(len(cells), 1), PAGE_ROWS)
+        _tabular(
+            headings[columns.start : columns.stop], [(label, row[columns.start : columns.stop]) for label, row in part]
+        )
+        for part in (rows[first : first + PAGE_ROWS] for first in range(0, max(len(rows), 1), PAGE_ROWS))
         for columns in column_blocks(widths, PAGE_WIDTH - label_width)
     ]
-    title = [f"\\emph{{{_text(grid.slice_label)}}}\\nopagebreak\n"] if grid.slice_label else []
+    title = [f"\\noindent\\emph{{{_text(grid.slice_label)}}}\n\n\\nopagebreak"] if grid.slice_label else []
     legend = [f"\\noindent {_text(grid.legend)}"] if grid.legend else []
-    return "\n\n".join(["\\nopagebreak\\smallskip", *title, *tabulars, *legend])
+    return GAP.join([*title, *tabulars, *legend])
 
 
 def _columns(grid: Grid, cells: Sequence[Sequence[str]]) -> Iterator[Sequence[str]]:
@@ -83,12 +90,11 @@ def _columns(grid: Grid, cells: Sequence[Sequence[str]]) -> Iterator[Sequence[st
         yield (heading, *(row[position] for row in cells))
 
 
-def _tabular(grid: Grid, cells: Sequence[Sequence[str]], rows: range, columns: range) -> str:
-    """Some rows and columns of a grid between rules."""
-    head = _row(["", *(_text(grid.columns[column]) for column in columns)])
-    body = [_row([_text(grid.rows[row]), *(_cell(cells[row][column]) for column in columns)]) for row in rows]
-    begin = f"\\noindent\\begin{{tabular}}{{l{'r' * len(columns)}}}"
-    return "\n".join([begin, "\\toprule", head, "\\midrule", *body, "\\bottomrule", "\\end{tabular}"])
+def _tabular(headings: Sequence[str], rows: Sequence[tuple[str, Sequence[str]]]) -> str:
+    """Rows, each with its label before the text of its cells, between rules."""
+    body = [_row([label, *map(_cell, texts)]) for label, texts in rows]
+    begin = f"\\noindent\\begin{{tabular}}{{l{'r' * len(headings)}}}"
+    return "\n".join([begin, "\\toprule", _row(["", *headings]), "\\midrule", *body, "\\bottomrule", "\\end{tabular}"])
 
 
 def _cell(text: str) -> str:

@@ -1,6 +1,7 @@
 """LaTeX: balanced tables, labels that are no commands, and formulas and arithmetic as mathematics, all in ASCII."""
 
 import re
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -122,6 +123,21 @@ def test_any_line_and_any_label_is_balanced_ascii(text: str) -> None:
     for line in (latex_line(text), latex_line(f"q({LABEL_START}{text}{LABEL_END}) = 1"), latex_label(text)):
         assert line.isascii()
         assert is_balanced(line), line
+
+
+def test_a_page_may_end_after_each_table_of_a_section_but_not_before_its_first() -> None:
+    text = latex.render_sections([replace(SECTION, grids=(GRID, GRID, GRID))], 4)
+    before_tables = text.split(r"\begin{tabular}")[:-1]
+    assert r"\nopagebreak" in before_tables[0].partition(r"\emph")[0]
+    assert all(r"\nopagebreak" not in after.partition(r"\emph")[0] for after in before_tables[1:])
+    assert all(r"\smallskip" in after.partition(r"\emph")[0] for after in before_tables)
+
+
+def test_a_label_is_written_once_however_many_tables_of_a_page_have_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    written = list[str]()
+    monkeypatch.setattr(latex, "latex_label", lambda label: written.append(label) or label)
+    latex.render_sections([Section("weights", (Grid(np.zeros((2, 99)), ("cat", "dog"), ("one",) * 99),))], 4)
+    assert written.count("cat") == 1
 
 
 def test_a_table_wider_or_longer_than_a_page_is_in_several_tabulars() -> None:
