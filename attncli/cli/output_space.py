@@ -1,6 +1,5 @@
 """The space that an output needs, in memory and on the disk: checked before the work."""
 
-import math
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
@@ -26,7 +25,7 @@ def check_result_space(problem: "ProblemSpec", options: "OutputOptions", cut_axe
     from attncli.plan.build import plan_of
 
     plan, row = plan_of(problem), options.output_format
-    if sum(math.prod(node.shape) for node in plan.nodes) <= ALWAYS_FITS:
+    if plan.size <= ALWAYS_FITS:
         return 0
     from attncli.render.formats import format_of_file
     from attncli.render.output_size import SizeEstimator
