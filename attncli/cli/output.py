@@ -43,7 +43,7 @@ def write_plan(problem: "ProblemSpec", options: "OutputOptions") -> None:
     options.check_plan()
     text = f"{build_plan(problem)}\n"
     if options.file is None:
-        streams.write_output([text])
+        streams.write_output(streams.output_target().encodable(text))
     else:
         atomic_write_file(options.file, text)
 

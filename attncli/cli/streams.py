@@ -30,11 +30,16 @@ def buffer_chunks(chunks: Iterable[str]) -> Iterator[str]:
 def write_output(contents: str | Iterable[str]) -> None:
     """Write a text, or its chunks, to standard output.
 
-    Raises AttnError where it is closed, BrokenPipeError where its reader has closed it, OSError where it can't be
-    written.
+    Raises AttnError where it is closed or its encoding lacks a character, BrokenPipeError where its reader has closed
+    it, OSError where it can't be written.
     """
     for chunk in buffer_chunks([contents] if isinstance(contents, str) else contents):
-        sys.stdout.buffer.write(chunk.encode(sys.stdout.encoding, "backslashreplace"))
+        try:
+            encoded = chunk.encode(sys.stdout.encoding)
+        except UnicodeEncodeError as error:  # in what programs read: no other characters may stand for it
+            lacking = f"its encoding {sys.stdout.encoding} has no '{chunk[error.start]}'"
+            raise AttnError(lacking, where="standard output", hint="write to a file: it is UTF-8") from None
+        sys.stdout.buffer.write(encoded)
     sys.stdout.flush()
 
 

@@ -31,5 +31,13 @@ class TextTarget:
         """The text, of any number of lines, with the characters of the encoding for signs that it lacks."""
         return text if self.has_unicode else transliterate(text, self.encoding)
 
+    def escaped(self, text: str) -> str:
+        r"""Text whose readers know escapes, such as YAML's: with those for what is not ASCII, unless it has all of it.
+
+        >>> TextTarget(encoding="cp1252").escaped("é")
+        '\\xe9'
+        """
+        return text if self.has_unicode else text.encode("ascii", "backslashreplace").decode()
+
 
 TEXT_FILE = TextTarget()  # UTF-8, of any width, without styles

@@ -80,6 +80,22 @@ def test_yaml_in_any_encoding_is_the_same_data(words: tuple[str, ...], encoding:
     assert "猫" in (plain["tokens"] if words[0] == "generate" else plain["key_tokens"])
 
 
+@pytest.mark.parametrize("encoding", ["ascii", "cp1252"])
+def test_yaml_is_ascii_where_a_stream_is_not_utf8_for_readers_of_utf8(encoding: str, run: Run) -> None:
+    for words in (("generate",), ("compute", "-f", "yaml")):
+        text = run(*words, "--embeddings", "{é: [1, 2], 猫: [3, 4]}", env={"PYTHONIOENCODING": encoding}).stdout
+        assert '["\\xe9", "\\u732b"]' in text
+
+
+@pytest.mark.parametrize("words", [("compute", *LABELS, "-f", "csv"), ("demo", "data_fitting", "--save", "-")])
+def test_text_for_programs_that_an_encoding_lacks_is_an_error(words: tuple[str, ...], run: Run) -> None:
+    """CSV has no escapes: a label would silently be another one."""
+    ran = run(*words, env={"PYTHONIOENCODING": "ascii"})
+    assert (ran.returncode, ran.stdout) == (2, "")
+    assert ran.stderr.startswith("attn: standard output: its encoding ascii has no '")
+    assert ran.stderr.endswith("'; write to a file: it is UTF-8\n")
+
+
 @pytest.mark.parametrize("words", [("--embeddings", "{\udcff: [1, 2]}"), ("--score", "general:w=[\udcff]")])
 def test_an_argument_that_is_no_unicode_text_is_an_error(words: tuple[str, ...], run: Run) -> None:
     ran = run("compute", "--query", "[[1, 2]]", "--key", "[[1, 2]]", *words)

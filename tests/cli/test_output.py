@@ -165,7 +165,7 @@ def test_a_warning_goes_to_standard_error(run: Run) -> None:
 
 
 @pytest.mark.parametrize("encoding", ["ascii", "latin-1"])
-@pytest.mark.parametrize("form", ["table", "json", "csv", "markdown"])
+@pytest.mark.parametrize("form", ["table", "json", "yaml", "markdown"])
 def test_characters_outside_the_encoding_of_standard_output_are_replaced(encoding: str, form: str, run: Run) -> None:
     words = ("compute", "--embeddings", "{日本: [1, 2], café: [3, 4]}", "-f", form)
     ran = run(*words, env={"PYTHONIOENCODING": encoding})

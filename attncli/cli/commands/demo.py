@@ -48,7 +48,7 @@ def demo(
     if list_all:
         width = max(map(len, examples.names()))
         lines = [f"{name:{width}}  {examples.load(name).title}" for name in examples.names()]
-        streams.write_output("\n".join(lines) + "\n")
+        streams.write_output(streams.output_target().encodable("\n".join(lines) + "\n"))
     elif save is not None:
         _save(examples.text(name), save)
     else:

@@ -46,7 +46,7 @@ def generate(
     write_warnings(unread_keys(document, complete.unread), strict=strict)
     check_free_space(file, problem_sizes(complete))
     if file is None:
-        streams.write_output(problem_yaml(complete))
+        streams.write_output(map(streams.output_target().escaped, problem_yaml(complete)))
     elif Path(file).suffix.lower() == ".json":
         atomic_write_file(file, problem_json(complete))
     elif Path(file).suffix.lower() in (".yaml", ".yml") or is_in_place(path_of(file)):

@@ -8,6 +8,6 @@ from attncli.render.target import TextTarget
 from attncli.render.view import View
 
 
-def render(view: View, _target: TextTarget) -> Iterator[str]:
+def render(view: View, target: TextTarget) -> Iterator[str]:
     """The object of names and arrays as one YAML document."""
-    return yaml_text(result_object(view))
+    return map(target.escaped, yaml_text(result_object(view)))
