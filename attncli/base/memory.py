@@ -1,9 +1,11 @@
 """Memory: how much of it this process may still take, and sizes in bytes as people write them."""
 
 import os
+from collections.abc import Mapping
 from pathlib import Path
 
 ALWAYS_FITS = 2**26  # bytes: so much is taken without asking how much there is
+MAX_NAMES = 4  # sizes that an error names
 _MEMINFO = Path("/proc/meminfo")
 _OWN_GROUP = Path("/proc/self/cgroup")
 _GROUPS = Path("/sys/fs/cgroup")  # of processes, that containers and job schedulers set limits for
@@ -39,6 +41,16 @@ def format_bytes(size: float) -> str:
         if size >= factor:
             return f"{size / factor:,.1f} {unit}"
     return f"{size:.0f} bytes"
+
+
+def largest_sizes(sizes: Mapping[str, int], total: int) -> list[str]:
+    """The largest of some sizes in bytes, each after its name: at most MAX_NAMES, and of those of 1 % of the total.
+
+    >>> largest_sizes({"scores": 4000, "output": 10, "weights": 4000}, 8010)
+    ['scores 4.0 kB', 'weights 4.0 kB']
+    """
+    names = sorted(sizes, key=sizes.__getitem__, reverse=True)[:MAX_NAMES]
+    return [f"{name} {format_bytes(sizes[name])}" for name in names if sizes[name] >= total / 100]
 
 
 def _free_memory() -> int | None:

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from attncli.base.errors import AttnError
-from attncli.base.memory import format_bytes
+from attncli.base.memory import format_bytes, largest_sizes
 
 if TYPE_CHECKING:
     from attncli.cli.output_options import OutputOptions
@@ -14,7 +14,6 @@ if TYPE_CHECKING:
 ALWAYS_FITS = 2**14  # numbers of all steps together: so many are written without asking for the free space
 OUTPUT = "output"
 BINARY = ".npz"
-MAX_NAMES = 4  # results that an error names
 
 
 def check_result_space(problem: "ProblemSpec", options: "OutputOptions", cut_axes: Sequence[str]) -> int:
@@ -51,8 +50,7 @@ def check_free_space(
     total, free = sum(sizes.values()), free_space(file)
     if free is None or total <= free:
         return
-    largest = sorted(sizes, key=sizes.__getitem__, reverse=True)[:MAX_NAMES]
-    parts = ", ".join(f"{name} {format_bytes(sizes[name])}" for name in largest if sizes[name] >= total / 100)
+    parts = ", ".join(largest_sizes(sizes, total))
     message = f"the result takes about {format_bytes(total)} ({parts}) and the disk has {format_bytes(free)} left"
     fitting = {advice: sum(other.values()) for advice, other in (smaller or {}).items() if sum(other.values()) <= free}
     hint = ", or ".join(f"{advice} ({format_bytes(size)})" for advice, size in fitting.items())

@@ -93,10 +93,6 @@ class BlockPlan:
             if x.has_query_axis == with_query_axis
         }
 
-    def all_inputs_of_block(self, block: Block) -> dict[str, Array]:
-        """The parts of all inputs that belong to a block."""
-        return self.inputs_of_block(block, with_query_axis=False) | self.inputs_of_block(block, with_query_axis=True)
-
     def slice_keys(self, arrays: Mapping[str, Array], first: int, end: int) -> dict[str, Array]:
         """The parts of a block's arrays that belong to the keys from `first` to before `end`."""
         part = dict(arrays)

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from attncli.base.dtypes import Precision
 from attncli.base.errors import AttnError
 from attncli.base.lazy_numpy import np
-from attncli.base.memory import format_bytes, missing_memory
+from attncli.base.memory import format_bytes, largest_sizes, missing_memory
 from attncli.engine.evaluate import input_array
 from attncli.engine.options import RunOptions, in_memory
 from attncli.plan.graph import Node, Plan
@@ -16,7 +16,6 @@ from attncli.problem.spec import ProblemSpec
 OUTPUT = "output"
 ALWAYS_FITS = 2**20  # numbers of all steps together: so many are computed without asking for the free memory
 FEWER_QUERIES = "compute some of the queries with only"
-MAX_NAMES = 4  # steps that an error names
 
 
 @dataclass(frozen=True)
@@ -46,8 +45,7 @@ def check_memory(
     missing = missing_memory(total)
     if missing is None:
         return
-    largest = sorted(need.steps, key=need.steps.__getitem__, reverse=True)[:MAX_NAMES]
-    parts = [f"{name} {format_bytes(need.steps[name])}" for name in largest if need.steps[name] >= total / 100]
+    parts = largest_sizes(need.steps, total)
     if options.caller_bytes >= total / 100:
         parts.append(f"writing them {format_bytes(options.caller_bytes)}")
     raise AttnError(f"the run {missing} ({', '.join(parts)})", hint=_smaller_run(problem, plan))

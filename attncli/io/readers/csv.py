@@ -15,7 +15,6 @@ MALFORMED_NUMBER = re.compile(r"\s*[-+]?[0-9.,'’_\s]*[0-9][0-9.,'’_\s]*%?\s*
 OPENING = re.compile(r'(?:^|[,;\t]) *"')
 CLOSING = re.compile(r'[^"]*(?:""[^"]*)*"(?!")')
 NUMERALS = "0123456789+-.eE "
-_NAMED = {"\t": "tabs", ";": "semicolons", ",": "commas", " ": "blanks"}
 
 Row = tuple[int, list[str]]  # the line in the file, its cells
 
