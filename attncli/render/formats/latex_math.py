@@ -22,6 +22,8 @@ from attncli.render.formats.latex_tokens import (
 )
 
 _MAX_MATRIX_COLUMNS = 10  # of the matrices of amsmath
+_MAX_MATRIX_WIDTH = 40  # characters: in a wider matrix, which is never broken, numbers would be beyond the page
+BREAKABLE_GAP = r"\quad\allowbreak "  # between numbers: a line may end in it
 _MATH_SIGNS = {
     "…": r"\dots",
     "Σ": r"\sum",
@@ -143,12 +145,12 @@ def _number(text: str) -> str:
 
 
 def _math_vector(tokens: Sequence[Token], index: int) -> str:
-    """The numbers in brackets as a matrix of one row."""
-    entries = [_entry(entry) for entry in tokens[index].text[1:-1].split(" ")]
-    row = " & ".join(entries)
-    if len(entries) <= _MAX_MATRIX_COLUMNS:
-        return rf"\begin{{pmatrix}}{row}\end{{pmatrix}}"
-    return rf"\left(\begin{{array}}{{{'c' * len(entries)}}}{row}\end{{array}}\right)"
+    """The numbers in brackets as a matrix of one row; a long row may be broken between two numbers."""
+    text = tokens[index].text
+    entries = [_entry(entry) for entry in text[1:-1].split(" ")]
+    if len(entries) <= _MAX_MATRIX_COLUMNS and len(text) <= _MAX_MATRIX_WIDTH:
+        return rf"\begin{{pmatrix}}{' & '.join(entries)}\end{{pmatrix}}"
+    return rf"\bigl({BREAKABLE_GAP.join(entries)}\bigr)"
 
 
 def _entry(text: str) -> str:

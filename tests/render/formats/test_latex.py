@@ -12,7 +12,7 @@ from attncli.engine.run import run
 from attncli.ops import kinds, operators
 from attncli.problem.spec import ProblemSpec
 from attncli.render.formats import latex
-from attncli.render.formats.latex_math import latex_line
+from attncli.render.formats.latex_math import BREAKABLE_GAP, latex_line
 from attncli.render.formats.latex_text import CHARACTER_COMMAND, CHARACTER_DEFINITION, latex_label
 from attncli.render.formats.latex_tokens import LABEL_END, LABEL_START
 from attncli.render.grid import Grid
@@ -104,8 +104,10 @@ def test_a_line_is_read_as_mathematics(line: str, expected: str) -> None:
     assert latex_line(line) == expected
 
 
-def test_a_vector_of_more_than_ten_numbers_is_an_array_because_amsmath_has_no_wider_matrix() -> None:
-    assert latex_line(f"[{' '.join(['1'] * 11)}]").startswith(r"$\left(\begin{array}{ccccccccccc}1 & 1")
+@pytest.mark.parametrize("numbers", [["1"] * 11, ["0.12345678901234567"] * 3])
+def test_a_vector_of_many_numbers_or_digits_may_be_broken_because_no_matrix_is(numbers: list[str]) -> None:
+    """One of more than ten columns does not compile, and one wider than the page loses numbers."""
+    assert latex_line(f"[{' '.join(numbers)}]") == rf"$\bigl({BREAKABLE_GAP.join(numbers)}\bigr)$"
 
 
 def test_every_formula_of_the_registry_has_a_latex_form() -> None:
