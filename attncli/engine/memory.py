@@ -14,6 +14,7 @@ from attncli.plan.graph import Node, Plan
 from attncli.problem.spec import ProblemSpec
 
 OUTPUT = "output"
+ALWAYS_FITS = 2**20  # numbers of all steps together: so many are computed without asking for the free memory
 FEWER_QUERIES = "compute some of the queries with only"
 MAX_NAMES = 4  # steps that an error names
 
@@ -38,6 +39,8 @@ def check_memory(
 
     The error names the largest steps, and what to select instead.
     """
+    if plan.size <= ALWAYS_FITS and not options.caller_bytes:
+        return
     need = memory_need(problem, plan, select, options, is_dense=is_dense)
     total = need.total + options.caller_bytes
     missing = missing_memory(total)
@@ -73,7 +76,11 @@ def memory_need(
         parts = split_plan(plan, names)
         kept = (*parts.before, *parts.after)
         in_file = options.allocate is not in_memory
-        tables = [n for n in parts.in_blocks if n.name in (*names, plan.results["context"]) and not (in_file and "m" in n.letters)]
+        tables = [
+            n
+            for n in parts.in_blocks
+            if n.name in (*names, plan.results["context"]) and not (in_file and "m" in n.letters)
+        ]
     sizes = {node.name: _new_bytes(node, plan, problem) for node in (*kept, *tables)}
     return MemoryNeed(sizes, max((_wider_bytes(node, plan, problem.precision) for node in kept), default=0))
 

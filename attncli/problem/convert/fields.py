@@ -50,7 +50,7 @@ def _to_matrix(field: Field, value: Any) -> LabelledArray | PendingRandom:
         message, hint = "true and false are not numbers", "write 1 and 0"
         raise AttnError(message, where=field.name, hint=hint, subject=value)
     array = _with_allowed_axes(converted.array, field, value)
-    return replace(converted, array=array)
+    return converted if array is converted.array else replace(converted, array=array)
 
 
 def _with_allowed_axes(array: Array, field: Field, value: Any) -> Array:
