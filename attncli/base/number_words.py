@@ -21,7 +21,7 @@ def non_finite(word: str) -> float | None:
 
 
 def number_hint(word: str) -> str | None:
-    """What to write for a word that is meant as a number and is none: one with a comma, hexadecimal, with `_`, in quotes.
+    """What to write for a word that is meant as a number and is none: with a comma, hexadecimal, with `_`, in quotes.
 
     >>> number_hint("1,5"), number_hint("0x1F"), number_hint("cat")
     ('write the decimal point as a point: 1.5', 'write it in decimal digits: 31', None)
