@@ -3,6 +3,7 @@
 import re
 
 _NON_FINITE = re.compile(r"([-+]?)\.?(inf|infinity|nan)", re.IGNORECASE | re.ASCII)
+_DECIMAL = re.compile(r"[-+]?([0-9]+\.?[0-9]*|\.[0-9]+)(e[-+]?[0-9]+)?", re.IGNORECASE | re.ASCII)
 _DECIMAL_COMMA = re.compile(r"[-+]?[0-9]+,[0-9]+", re.ASCII)
 _NOT_DECIMAL = re.compile(r"[-+]?(0x[0-9a-f_]+|0o?[0-7_]+|0b[01_]+|[0-9][0-9_]*(\.[0-9_]*)?)", re.IGNORECASE | re.ASCII)
 
@@ -20,11 +21,15 @@ def non_finite(word: str) -> float | None:
 
 
 def number_hint(word: str) -> str | None:
-    """What to write for a word that is meant as a number and is none: one with a comma, hexadecimal, with `_`.
+    """What to write for a word that is meant as a number and is none: with a comma, hexadecimal, with `_`, in quotes.
 
     >>> number_hint("1,5"), number_hint("0x1F"), number_hint("cat")
     ('write the decimal point as a point: 1.5', 'write it in decimal digits: 31', None)
+    >>> number_hint("1.5")
+    'write it without quotes'
     """
+    if _DECIMAL.fullmatch(word):  # readers took it for text
+        return "write it without quotes"
     if _DECIMAL_COMMA.fullmatch(word):
         return f"write the decimal point as a point: {word.replace(',', '.')}"
     if not _NOT_DECIMAL.fullmatch(word):

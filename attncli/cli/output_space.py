@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING
 
 from attncli.base.errors import AttnError
 from attncli.base.memory import format_bytes, largest_sizes
+from attncli.cli.warnings import write_warnings
 
 if TYPE_CHECKING:
     from attncli.cli.output_options import OutputOptions
@@ -19,7 +20,8 @@ BINARY = ".npz"
 def check_result_space(problem: "ProblemSpec", options: "OutputOptions", cut_axes: Sequence[str]) -> int:
     """Raise AttnError where the result does not fit on the disk; return the bytes that writing it takes in memory.
 
-    `cut_axes` are the letters of the axes of which one position is written.
+    Where it fits only if its numbers are short, as whole ones are, there is a warning. `cut_axes` are the letters of
+    the axes of which one position is written.
     """
     from attncli.plan.build import plan_of
 
@@ -34,14 +36,25 @@ def check_result_space(problem: "ProblemSpec", options: "OutputOptions", cut_axe
     smaller = {f"select {OUTPUT} alone": estimator.sizes([OUTPUT], row)}
     if not row.is_binary and options.file is not None:
         smaller[f"name a {BINARY} file"] = estimator.sizes(names, format_of_file(f"{OUTPUT}{BINARY}"))
-    check_free_space(options.file, estimator.sizes(names, row), smaller)
+    shortage = _shortage(options.file, estimator.sizes(names, row), smaller)
+    if shortage is not None:
+        if _shortage(options.file, estimator.least_sizes(names, row)) is not None:
+            raise shortage
+        write_warnings([str(shortage)], strict=options.strict)
     return estimator.memory(names, row)
 
 
-def check_free_space(
+def check_free_space(file: str | None, sizes: Mapping[str, int]) -> None:
+    """Raise AttnError where a file (None: standard output) is on a disk with less free space than its parts need."""
+    shortage = _shortage(file, sizes)
+    if shortage is not None:
+        raise shortage
+
+
+def _shortage(
     file: str | None, sizes: Mapping[str, int], smaller: Mapping[str, Mapping[str, int]] | None = None
-) -> None:
-    """Raise AttnError where a file (None: standard output) is on a disk with less free space than its parts need.
+) -> AttnError | None:
+    """The error of a file (None: standard output) whose parts need more than the disk has left; None where they fit.
 
     `smaller` has the sizes of other outputs, by what to do for each; those that fit are proposed.
     """
@@ -49,13 +62,13 @@ def check_free_space(
 
     total, free = sum(sizes.values()), free_space(file)
     if free is None or total <= free:
-        return
+        return None
     parts = ", ".join(largest_sizes(sizes, total))
     message = f"the result takes about {format_bytes(total)} ({parts}) and the disk has {format_bytes(free)} left"
     fitting = {advice: sum(other.values()) for advice, other in (smaller or {}).items() if sum(other.values()) <= free}
     hint = ", or ".join(f"{advice} ({format_bytes(size)})" for advice, size in fitting.items())
     where = "standard output" if file is None else f"--output {file}"
-    raise AttnError(message, where=where, hint=hint or "name a file on another disk")
+    return AttnError(message, where=where, hint=hint or "name a file on another disk")
 
 
 def _written_names(plan: "Plan", options: "OutputOptions") -> Sequence[str]:

@@ -63,6 +63,21 @@ class SerialExecutor(Executor):
         return future
 
 
+class ThreadsExecutor(ThreadPoolExecutor):
+    """A pool of one thread for each core; `submit` raises AttnError where the system refuses to start one."""
+
+    def __init__(self) -> None:
+        super().__init__(cores(), thread_name_prefix="attn")
+
+    def submit(self, fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> "Future[Any]":
+        """Compute in a thread, which is started where none is idle."""
+        try:
+            return super().submit(fn, *args, **kwargs)
+        except RuntimeError as error:  # a limit of memory or of processes is reached
+            hint = f"choose the executor {SERIAL}"
+            raise AttnError(f"no thread can be started ({error})", where=f"executor {THREADS}", hint=hint) from None
+
+
 @contextmanager
 def executor(options: RunOptions) -> Iterator[Run]:
     """The function that runs blocks on the executor that the options name.
@@ -87,9 +102,9 @@ def executor(options: RunOptions) -> Iterator[Run]:
 
 
 @cache
-def _threads() -> ThreadPoolExecutor:
-    """A pool of one thread for each core; the threads and their buffers stay for the next problem."""
-    return ThreadPoolExecutor(cores(), thread_name_prefix="attn")
+def _threads() -> ThreadsExecutor:
+    """The pool of threads, which stay with their buffers for the next problem."""
+    return ThreadsExecutor()
 
 
 def cores() -> int:

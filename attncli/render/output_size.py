@@ -45,6 +45,12 @@ class SizeEstimator:
             sizes[name] = round(self._count(node) * length)
         return sizes
 
+    def least_sizes(self, names: Sequence[str], output_format: OutputFormat) -> dict[str, int]:
+        """The bytes that each result takes at least: in text every number may be as short as a whole one."""
+        if output_format.is_binary:
+            return self.sizes(names, output_format)
+        return {name: self._count(self.plan[name]) * _SHORTEST for name in names}
+
     def memory(self, names: Sequence[str], output_format: OutputFormat) -> int:
         """The bytes that writing the results takes at once: all their numbers where a format needs them together."""
         return sum(self._count(self.plan[name]) for name in names) * output_format.memory_per_number

@@ -31,6 +31,8 @@ HINTS = {
     "0b101": "write it in decimal digits: 5",
     "1_000": "write it in decimal digits: 1000",
     "-1_0.5": "write it in decimal digits: -10.5",
+    "1": "write it without quotes",
+    "-.5E3": "write it without quotes",
     "1,5": "write the decimal point as a point: 1.5",
     "1.2.3": None,
     "cat": None,

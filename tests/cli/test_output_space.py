@@ -10,6 +10,7 @@ from attncli.io.writers import free_space
 from tests.cli.running import Run
 
 TOKENS = ("compute", "--seed", "1", "--token-count", "400", "--dim", "8")  # more cells than are computed whole
+MORE_TOKENS = ("compute", "--seed", "1", "--token-count", "600", "--dim", "8")
 
 
 @pytest.fixture
@@ -61,14 +62,28 @@ def test_vectors_that_can_not_be_drawn_are_refused_by_their_size(run: Run) -> No
 
 @pytest.mark.usefixtures("disk")
 def test_a_result_larger_than_the_disk_is_refused_with_what_fits(run: Run, tmp_path: Path) -> None:
-    ran = run(*TOKENS, "-o", "out.json")
+    ran = run(*MORE_TOKENS, "-o", "out.json")
     assert (ran.returncode, ran.stdout) == (2, "")
     assert ran.stderr == (
-        "attn: --output out.json: the result takes about 5.3 MB (scores 2.6 MB, weights 2.6 MB) "
-        "and the disk has 2.0 MB left; select output alone (52.2 kB)\n"
+        "attn: --output out.json: the result takes about 11.8 MB (scores 5.9 MB, weights 5.9 MB) "
+        "and the disk has 2.0 MB left; select output alone (78.3 kB)\n"
     )
     assert not list(tmp_path.glob("*out*"))
-    assert run(*TOKENS, "-o", "out.json", "--select", "output").returncode == 0
+    assert run(*MORE_TOKENS, "-o", "out.json", "--select", "output").returncode == 0
+
+
+@pytest.mark.usefixtures("disk")
+def test_where_short_numbers_would_fit_there_is_a_warning(run: Run, tmp_path: Path) -> None:
+    whole = (*TOKENS, "--score", "dot", "--select", "scores", "-o", "out.csv")
+    message = "--output out.csv: the result takes about 2.6 MB (scores 2.6 MB) and the disk has 2.0 MB left"
+    strict = run(*whole, "--strict")
+    assert strict.returncode == 2
+    assert message in strict.stderr
+    assert not list(tmp_path.glob("*out*"))
+    ran = run(*whole)
+    assert ran.returncode == 0
+    assert ran.stderr.startswith(f"attn: warning: {message}")
+    assert (tmp_path / "out.csv").stat().st_size < 2_000_000
 
 
 @pytest.mark.usefixtures("disk")

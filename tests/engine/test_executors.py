@@ -38,6 +38,17 @@ def test_an_unknown_executor_is_an_error() -> None:
         attncli.attention(Q, K, V, executor="thread")
 
 
+def test_where_no_thread_can_be_started_one_is_proposed(monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(_thread: threading.Thread) -> None:
+        raise RuntimeError("can't start new thread")
+
+    executors._threads.cache_clear()
+    monkeypatch.setattr(threading.Thread, "start", refuse)
+    with pytest.raises(AttnError, match=r"executor threads: no thread .* \(.*\); choose the executor serial"):
+        run(problem(query=Q, key=K, value=V), ("output",))
+    executors._threads.cache_clear()
+
+
 def test_an_error_in_a_block_cancels_the_others(monkeypatch: pytest.MonkeyPatch) -> None:
     started: list[Block] = []
 

@@ -60,7 +60,7 @@ def read(text: str, name: str, delimiter: str | None = None) -> Table:
     r"""Parse a table; without a delimiter the first one in a row is used.
 
     A first row without a number is a header; a first column without a number, or under an empty header cell, has
-    the labels. Raises AttnError that names the line of a cell that is no number, or of a row of another length.
+    the labels. Raises AttnError that names the line of a cell that is no number, of NUL, or of a row of another length.
 
     >>> table = read("cat,1,2\ndog,3,4\n", "words.csv")
     >>> table.numbers.tolist(), table.labels
@@ -89,6 +89,9 @@ def _rows(text: str, name: str, delimiter: str | None) -> Iterator[Row]:
 
     Blanks around the first cell, which may be a label, are left out where it is not quoted.
     """
+    if "\0" in text:
+        line = len(_lines(text[: text.index("\0")]))
+        raise AttnError("has the character NUL", where=(name, f"line {line}"), hint="leave it out")
     records = list(_records(_lines(text)))
     delimiter = delimiter or _find_delimiter(text)
     if delimiter == " " and '"' not in text:

@@ -44,7 +44,7 @@ def read(source: Input, delimiter: str | None = None) -> csv.Table | None:
             numbers = _numbers(source, layout, labels)
     except ValueError:  # a row of another length, an empty cell, two points in a number, a label that is not UTF-8
         return None
-    labels_fit = not layout.has_labels or csv.are_labels(labels, layout)
+    labels_fit = not layout.has_labels or ("\0" not in "".join(labels) and csv.are_labels(labels, layout))
     width = numbers.shape[1]
     columns_fit = layout.columns is None or len(layout.columns) in (width, width + layout.has_labels)
     if not (labels_fit and columns_fit and np.isfinite(numbers).all()):

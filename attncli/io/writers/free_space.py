@@ -17,8 +17,10 @@ def free_space(file: str | None) -> int | None:
     try:
         if file is None:
             return _free_bytes(sys.stdout.fileno())
-        path = Path(os.path.realpath(path_of(file)))
-        return _free_bytes(next(place for place in (path, *path.parents) if place.exists()))
+        path = path_of(file)
+        if path.exists():  # asked by this name: that of a pipe in /dev/fd leads to no other path
+            return _free_bytes(path)
+        return _free_bytes(next(folder for folder in Path(os.path.realpath(path)).parents if folder.exists()))
     except OSError:  # the file can't be reached, or standard output has no descriptor: writing says so
         return None
 

@@ -22,3 +22,11 @@ def test_pipes_and_devices_have_no_limit(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "pipe")
     assert free_space(str(tmp_path / "pipe")) is None
     assert free_space(os.devnull) is None
+
+
+@pytest.mark.skipif(not Path("/dev/fd").is_dir(), reason="there is no folder of open files here")
+def test_nor_has_a_pipe_among_the_open_files() -> None:
+    for descriptor in (pipe := os.pipe()):
+        assert free_space(f"/dev/fd/{descriptor}") is None
+    for descriptor in pipe:
+        os.close(descriptor)
