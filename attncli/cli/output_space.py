@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from attncli.problem.spec import ProblemSpec
 
 ALWAYS_FITS = 2**14  # numbers of all steps together: so many are written without asking for the free space
+SAMPLE_SIZE = 1000  # numbers of an array by which it is taken for one of whole numbers
 OUTPUT = "output"
 BINARY = ".npz"
 
@@ -20,8 +21,8 @@ BINARY = ".npz"
 def check_result_space(problem: "ProblemSpec", options: "OutputOptions", cut_axes: Sequence[str]) -> int:
     """Raise AttnError where the result does not fit on the disk; return the bytes that writing it takes in memory.
 
-    Where it fits only if its numbers are short, as whole ones are, there is a warning. `cut_axes` are the letters of
-    the axes of which one position is written.
+    Where it fits if its numbers are as short as those of the inputs, which are whole, there is a warning. `cut_axes`
+    are the letters of the axes of which one position is written.
     """
     from attncli.plan.build import plan_of
 
@@ -38,7 +39,8 @@ def check_result_space(problem: "ProblemSpec", options: "OutputOptions", cut_axe
         smaller[f"name a {BINARY} file"] = estimator.sizes(names, format_of_file(f"{OUTPUT}{BINARY}"))
     shortage = _shortage(options.file, estimator.sizes(names, row), smaller)
     if shortage is not None:
-        if _shortage(options.file, estimator.least_sizes(names, row)) is not None:
+        least = estimator.least_sizes(names, row)
+        if _shortage(options.file, least) is not None or not _has_whole_inputs(problem):
             raise shortage
         write_warnings([str(shortage)], strict=options.strict)
     return estimator.memory(names, row)
@@ -69,6 +71,16 @@ def _shortage(
     hint = ", or ".join(f"{advice} ({format_bytes(size)})" for advice, size in fitting.items())
     where = "standard output" if file is None else f"--output {file}"
     return AttnError(message, where=where, hint=hint or "name a file on another disk")
+
+
+def _has_whole_inputs(problem: "ProblemSpec") -> bool:
+    """Whether the first numbers of every array are whole, so that the numbers of results may be as short."""
+    from attncli.base.lazy_numpy import np
+    from attncli.problem.weights import stored_values
+
+    arrays = (value for value in stored_values(problem).values() if isinstance(value, np.ndarray))
+    samples = (array.flat[:SAMPLE_SIZE] for array in arrays if array.dtype.kind == "f")
+    return all(bool((np.trunc(sample) == sample).all()) for sample in samples)
 
 
 def _written_names(plan: "Plan", options: "OutputOptions") -> Sequence[str]:

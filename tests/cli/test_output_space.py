@@ -87,6 +87,13 @@ def test_where_short_numbers_would_fit_there_is_a_warning(run: Run, tmp_path: Pa
 
 
 @pytest.mark.usefixtures("disk")
+def test_where_the_inputs_are_not_whole_the_numbers_of_results_are_long(run: Run, tmp_path: Path) -> None:
+    ran = run(*TOKENS, "--init", "normal", "--score", "dot", "--select", "scores", "-o", "out.csv")
+    assert ran.returncode == 2
+    assert not list(tmp_path.glob("*out*"))
+
+
+@pytest.mark.usefixtures("disk")
 def test_a_binary_file_is_proposed_where_it_fits(run: Run) -> None:
     assert "or name a .npz file (1.3 MB)" in run(*TOKENS, "--select", "scores", "-o", "out.csv").stderr
     assert run(*TOKENS, "--select", "scores", "-o", "out.npz").returncode == 0
