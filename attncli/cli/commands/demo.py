@@ -1,7 +1,6 @@
 """`attn demo`: worked examples, each a problem file that includes the published numbers."""
 
 from collections.abc import Iterator
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -60,14 +59,17 @@ def demo(
 
 
 def _save(text: str, save: str) -> None:
-    """Write the text of an example to a new file, never over one that exists."""
+    """Write the text of an example to a new file, never over one that exists, or to a pipe or an open file."""
+    from attncli.io.paths import path_of
     from attncli.io.writers.atomic import atomic_write_file
+    from attncli.io.writers.in_place import is_in_place
 
     file = output_file(save, "--save")
     if file is None:
         streams.write_output(text)
         return
-    if Path(file).expanduser().exists():
+    path = path_of(file)
+    if path.exists() and not is_in_place(path):
         raise AttnError("is there already", where=file, hint="name a new file")
     atomic_write_file(file, text)
 
