@@ -73,7 +73,11 @@ def memory_need(
         parts = split_plan(plan, names)
         kept = (*parts.before, *parts.after)
         in_file = options.allocate is not in_memory
-        tables = [n for n in parts.in_blocks if n.name in (*names, plan.results["context"]) and not (in_file and "m" in n.letters)]
+        tables = [
+            n
+            for n in parts.in_blocks
+            if n.name in (*names, plan.results["context"]) and not (in_file and "m" in n.letters)
+        ]
     sizes = {node.name: _new_bytes(node, plan, problem) for node in (*kept, *tables)}
     return MemoryNeed(sizes, max((_wider_bytes(node, plan, problem.precision) for node in kept), default=0))
 
