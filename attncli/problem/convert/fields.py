@@ -23,6 +23,7 @@ from attncli.problem.convert.numbers import (
 )
 from attncli.problem.convert.operators import (
     PendingRandom,
+    check_spelling,
     chooses_operator,
     named_masks,
     to_array_or_generator,
@@ -50,6 +51,8 @@ def _to_matrix(field: Field, value: Any) -> LabelledArray | PendingRandom:
 
 def _to_array_or_generator(field: Field, value: Any) -> LabelledArray | PendingRandom:
     """An array, or a generator; an error names what the field may have."""
+    if field.is_random_fill:
+        check_spelling("generator", value, (field.name,))
     noun = LIST_OF_NUMBERS if field.allowed_axis_counts == (1,) else MATRIX
     return to_array_or_generator(value, (field.name,), noun)
 
@@ -95,6 +98,7 @@ def _to_boolean_matrix(field: Field, value: Any) -> LabelledArray | Operator:
     """A table of booleans, or of 1 and 0; or the operator of a mask."""
     if chooses_operator("mask", value):
         return to_operator("mask", value, (field.name,))
+    check_spelling("mask", value, (field.name,))
     if isinstance(value, str) and not chooses_operator("generator", value):
         message = f"{shorten(repr(value))} is neither an array nor a mask"
         hint = did_you_mean(value, named_masks()) or f"give an array, or one of {', '.join(named_masks())}"

@@ -40,3 +40,21 @@ def test_the_nearest_operator_is_proposed(name: str, text: str, nearest: str, tm
 
 def test_capitals_do_not_make_a_name_another_one() -> None:
     assert did_you_mean("w_Q", ["w_v", "w_q", "w_k"]) == "did you mean 'w_q'?"
+
+
+@pytest.mark.parametrize(
+    ("keys", "message"),
+    [
+        ({"w_q": {"normall": {"std": 2}}}, "w_q: unknown generator 'normall'; did you mean 'normal'?"),
+        ({"mask": {"windo": {"left": 2}}}, "mask: unknown mask 'windo'; did you mean 'window'?"),
+        ({"bias": {"normall": {"std": 2}}}, "bias: is no matrix; expected lists of numbers"),
+        (
+            {"score": {"general": {"w": {"normall": {}}}}},
+            "score, general, w: unknown generator 'normall'; did you mean 'normal'?",
+        ),
+    ],
+)
+def test_a_mistyped_operator_with_parameters_proposes_the_nearest(keys: dict[str, object], message: str) -> None:
+    with pytest.raises(AttnError) as caught:
+        Problem(embeddings=[[1, 2]], seed=1, **keys)
+    assert str(caught.value) == message
