@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from attncli.plan.graph import Plan
     from attncli.problem.spec import ProblemSpec
 
+ALWAYS_FITS = 2**14  # numbers of all steps together: so many are written without asking for the free space
 OUTPUT = "output"
 BINARY = ".npz"
 MAX_NAMES = 4  # results that an error names
@@ -22,10 +23,13 @@ def check_result_space(problem: "ProblemSpec", options: "OutputOptions", cut_axe
     `cut_axes` are the letters of the axes of which one position is written.
     """
     from attncli.plan.build import plan_of
+
+    plan, row = plan_of(problem), options.output_format
+    if plan.size <= ALWAYS_FITS:
+        return 0
     from attncli.render.formats import format_of_file
     from attncli.render.output_size import SizeEstimator
 
-    plan, row = plan_of(problem), options.output_format
     estimator = SizeEstimator(plan, problem.precision, cut_axes, options.precision)
     names = _written_names(plan, options)
     smaller = {f"select {OUTPUT} alone": estimator.sizes([OUTPUT], row)}

@@ -14,6 +14,7 @@ from attncli.plan.graph import Node, Plan
 from attncli.problem.spec import ProblemSpec
 
 OUTPUT = "output"
+ALWAYS_FITS = 2**20  # numbers of all steps together: so many are computed without asking for the free memory
 FEWER_QUERIES = "compute some of the queries with only"
 MAX_NAMES = 4  # steps that an error names
 
@@ -38,6 +39,8 @@ def check_memory(
 
     The error names the largest steps, and what to select instead.
     """
+    if plan.size <= ALWAYS_FITS and not options.caller_bytes:
+        return
     need = memory_need(problem, plan, select, options, is_dense=is_dense)
     total = need.total + options.caller_bytes
     missing = missing_memory(total)

@@ -3,9 +3,9 @@
 import math
 from collections.abc import Iterable
 
+from attncli.base.lazy_numpy import Array, np
 from attncli.engine.dense import DenseEngine
 from attncli.engine.memory import check_memory
-from attncli.engine.nonfinite import with_nonfinite_warning
 from attncli.engine.options import RunOptions
 from attncli.plan.build import plan_of
 from attncli.problem.results import DEFAULT_SELECTION, PIPELINE_STAGES
@@ -48,7 +48,16 @@ def run(
     if problem.position is not None:
         pipeline["position"] = problem.position.in_force
     trace = Trace(plan, pipeline, labels(problem), tuple(steps), problem.precision)
+    if is_dense and all(_is_finite(trace[name].value) for name in select):
+        return Result(trace, select)
+    from attncli.engine.nonfinite import with_nonfinite_warning  # noqa: PLC0415 - most results are finite
+
     return Result(with_nonfinite_warning(trace, problem, select), select)
+
+
+def _is_finite(value: Array) -> bool:
+    """Whether a value has no NaN and no infinity; masks and counts have none."""
+    return value.dtype.kind != "f" or bool(np.isfinite(value).all())
 
 
 def labels(problem: ProblemSpec) -> dict[str, tuple[str, ...]]:

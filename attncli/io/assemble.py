@@ -1,7 +1,6 @@
 """A problem from files, options or keywords of Python: texts are read, and `problem.build` makes the problem."""
 
 from collections.abc import Mapping
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -39,14 +38,13 @@ def assemble(document: Mapping[str, RawValue]) -> ProblemSpec:
     given = {key: raw for key, raw in document.items() if key in FIELDS and raw.value is not None}
     values = {key: read_value(FIELDS[key], raw) for key, raw in given.items()}
     _prefer_labels_of_options(values, given)
+    in_files = {key: raw.origin.of_array(raw.value) for key, raw in given.items() if raw.origin.name}
+    options = {key: ArrayOrigin(raw.origin.path(key)[0]) for key, raw in given.items() if raw.origin.options}
     try:
-        spec = build(values)
+        return build(values, {**in_files, **options})
     except AttnError as error:
         error.path = _path(error, values, given)
         raise
-    in_files = {key: raw.origin.of_array(raw.value) for key, raw in given.items() if raw.origin.name}
-    options = {key: ArrayOrigin(raw.origin.path(key)[0]) for key, raw in given.items() if raw.origin.options}
-    return replace(spec, origins={**in_files, **options, **spec.origins})
 
 
 def _path(error: AttnError, values: Mapping[str, Any], given: Mapping[str, RawValue]) -> tuple[str, ...]:

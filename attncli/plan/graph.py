@@ -1,5 +1,6 @@
 """The graph of a computation: nodes with names, functions, named inputs and axes with lengths, and no numbers."""
 
+import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -128,6 +129,11 @@ class Plan:
     def by_name(self) -> Mapping[str, Node]:
         """The nodes by name."""
         return {node.name: node for node in self.nodes}
+
+    @cached_property
+    def size(self) -> int:
+        """How many numbers all nodes have together."""
+        return sum(math.prod(node.shape) for node in self.nodes)
 
     def __getitem__(self, name: str) -> Node:
         """The node of that name, or of the result of that name; raises UnknownNameError."""

@@ -1,7 +1,7 @@
 """The only way to a ProblemSpec: values are converted, completed and checked, once."""
 
 from collections.abc import Mapping
-from dataclasses import replace
+from types import MappingProxyType
 from typing import Any
 
 from attncli.base.dtypes import common_dtype
@@ -10,6 +10,7 @@ from attncli.problem import random_fill
 from attncli.problem.convert.arrays import LabelledArray
 from attncli.problem.convert.fields import to_field, to_unicode_labels
 from attncli.problem.layout import layout_of
+from attncli.problem.origins import ArrayOrigin
 from attncli.problem.spec import DEFAULTS, FIELDS, ProblemSpec
 from attncli.problem.validate.inputs import check_inputs
 from attncli.problem.validate.labels import check_labels
@@ -18,6 +19,7 @@ from attncli.problem.validate.masks import check_masks
 from attncli.problem.validate.operators import check_operators
 from attncli.problem.weights import has_weights, transpose_weights
 
+NO_ORIGINS: Mapping[str, ArrayOrigin] = MappingProxyType({})
 # The arrays whose rows the labels of a field name; the labels of the first that has some are used.
 LABELLED_ARRAYS = {"tokens": ("embeddings", "key"), "query_tokens": ("query_embeddings", "query")}
 # What to give in place of arrays of other programs whose nearest key here means something else.
@@ -27,8 +29,10 @@ NAMES_ELSEWHERE = {
 }
 
 
-def build(values: Mapping[str, Any]) -> ProblemSpec:
+def build(values: Mapping[str, Any], origins: Mapping[str, ArrayOrigin] = NO_ORIGINS) -> ProblemSpec:
     """Make a problem of values by the names of its fields; None means that a field is not given.
+
+    `origins` has where fields were given; arrays that were read from files of their own know theirs.
 
     Each value is converted by its field's kind: arrays, tensors, data frames, nested lists and generators to arrays,
     names of operators with their parameters to Operators. Then labels, types and embeddings are completed,
@@ -50,9 +54,9 @@ def build(values: Mapping[str, Any]) -> ProblemSpec:
         converted.setdefault("dtype", common_dtype(dtypes))
     _embed_sentence(converted)
     read = {name: value for name, value in values.items() if isinstance(value, LabelledArray)}
-    origins = {name: array.origin for name, array in read.items() if array.origin is not None}
+    origins = {**origins, **{name: array.origin for name, array in read.items() if array.origin is not None}}
     try:
-        return replace(_complete(converted), origins=origins)
+        return _complete(converted, origins)
     except AttnError as error:
         error.hint = error.hint or _layout_hint(converted)
         raise
@@ -103,14 +107,14 @@ def _embed_sentence(values: dict[str, Any]) -> None:
     values.setdefault("tokens", tokens)
 
 
-def _complete(converted: Mapping[str, Any]) -> ProblemSpec:
+def _complete(converted: Mapping[str, Any], origins: Mapping[str, ArrayOrigin] = NO_ORIGINS) -> ProblemSpec:
     """The problem of converted values, weights as they are stored: generators make their arrays, and all is checked."""
     in_out = transpose_weights(converted) if converted.get("weight_layout") == "out_in" else converted
     filled = random_fill.fill(in_out)
     unread = dict(filled.unread)
     if "weight_layout" in converted and not has_weights(filled.values):
         unread["weight_layout"] = "there is no weight matrix"
-    return replace(_check({**DEFAULTS, **filled.values}), unread=unread)
+    return _check({**DEFAULTS, **filled.values}, origins, unread)
 
 
 def _layout_hint(converted: Mapping[str, Any]) -> str | None:
@@ -133,13 +137,13 @@ def _is_problem(converted: Mapping[str, Any]) -> bool:
     return True
 
 
-def _check(values: Mapping[str, Any]) -> ProblemSpec:
+def _check(values: Mapping[str, Any], origins: Mapping[str, ArrayOrigin], unread: Mapping[str, str]) -> ProblemSpec:
     """The problem of converted values; raises AttnError where they contradict each other."""
     check_inputs(values)
     layout = layout_of(values)
     lengths = bind_lengths(values, layout)
     sizes = {letter: length.size for letter, length in lengths.items()}
-    spec = ProblemSpec(**values, layout=layout, lengths=sizes)
+    spec = ProblemSpec(**values, layout=layout, lengths=sizes, origins=origins, unread=unread)
     check_labels(spec)
     check_operators(spec, lengths)
     check_masks(spec, lengths)

@@ -214,9 +214,9 @@ class ProblemSpec:
     # The length of each axis letter, as one head has it.
     lengths: Mapping[str, int] = field(repr=False)
     # Where each array was given, by the name of its field; not those of Python.
-    origins: Mapping[str, ArrayOrigin] = field(default_factory=dict, repr=False, compare=False)
+    origins: Mapping[str, ArrayOrigin] = field(repr=False, compare=False)
     # Why nothing reads a key, for each key that was given and that nothing reads.
-    unread: Mapping[str, str] = field(default_factory=dict, repr=False, compare=False)
+    unread: Mapping[str, str] = field(repr=False, compare=False)
 
     def origin_of(self, name: str) -> ArrayOrigin | None:
         """Where the array of a field was given, embeddings that stand in a vocabulary with it; None in Python."""

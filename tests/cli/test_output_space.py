@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 
 import attncli.base.memory
+import attncli.engine.memory
 from attncli.io.writers import free_space
 from tests.cli.running import Run
 
@@ -14,7 +15,8 @@ TOKENS = ("compute", "--seed", "1", "--token-count", "400", "--dim", "8")  # mor
 @pytest.fixture
 def memory(monkeypatch: pytest.MonkeyPatch) -> None:
     """A machine with 3 MB of free memory: a table of scores needs 1.3."""
-    monkeypatch.setattr(attncli.base.memory, "ALWAYS_FITS", 0)
+    for module in (attncli.base.memory, attncli.engine.memory):
+        monkeypatch.setattr(module, "ALWAYS_FITS", 0)
     monkeypatch.setattr(attncli.base.memory, "available_memory", lambda: 3_000_000)
 
 

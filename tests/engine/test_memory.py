@@ -57,6 +57,7 @@ def available(monkeypatch):
 
     def set_available(size):
         monkeypatch.setattr(attncli.base.memory, "ALWAYS_FITS", 0)
+        monkeypatch.setattr(memory, "ALWAYS_FITS", 0)
         monkeypatch.setattr(attncli.base.memory, "available_memory", lambda: size)
 
     return set_available

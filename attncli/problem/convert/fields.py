@@ -68,7 +68,7 @@ def _to_given_array(field: Field, value: Any, converted: LabelledArray | Pending
         message, hint = "true and false are not numbers", "write 1 and 0"
         raise AttnError(message, where=field.name, hint=hint, subject=value)
     array = _with_allowed_axes(converted.array, field, value)
-    return replace(converted, array=array)
+    return converted if array is converted.array else replace(converted, array=array)
 
 
 def _with_allowed_axes(array: Array, field: Field, value: Any) -> Array:
