@@ -1,5 +1,6 @@
 """Comparison of computed numbers with published ones, to all the digits that were printed."""
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -28,6 +29,7 @@ class Comparison:
     count: int
     decimals: int
     differences: Sequence[Difference]
+    has_every_digit: bool = True  # whether the precision has as many decimals as were printed
 
 
 def compare(name: str, published: Array, computed: Array, precision: Precision = FLOAT64) -> Comparison:
@@ -50,7 +52,10 @@ def compare(name: str, published: Array, computed: Array, precision: Precision =
         Difference(tuple(map(int, at)), float(published[tuple(at)]), float(computed[tuple(at)]))
         for at in np.argwhere(~same)
     ]
-    return Comparison(name, published.size, decimals, differences)
+    coarsest = float(np.max(allowed, initial=0, where=np.isfinite(allowed)))
+    has_every_digit = decimals == 0 or coarsest <= printed
+    compared = decimals if has_every_digit else max(math.floor(-math.log10(2 * coarsest)), 0)
+    return Comparison(name, published.size, compared, differences, has_every_digit)
 
 
 def _decimals(number: float) -> int:

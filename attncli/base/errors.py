@@ -81,15 +81,16 @@ class UnknownNameError(AttnError, KeyError):
 
 
 def did_you_mean(name: str, known: Iterable[str]) -> str | None:
-    """The question whether the nearest of some names was meant; None where none is near.
+    """The question whether the nearest of some names was meant, capitals apart; None where none is near.
 
-    >>> did_you_mean("casual", ["causal", "window"])
+    >>> did_you_mean("Casual", ["causal", "window"])
     "did you mean 'causal'?"
     """
     from difflib import get_close_matches  # noqa: PLC0415 - only a wrong name needs it
 
-    nearest = get_close_matches(name, list(known), n=1)
-    return f"did you mean {nearest[0]!r}?" if nearest else None
+    names = {known_name.casefold(): known_name for known_name in known}
+    nearest = get_close_matches(name.casefold(), list(names), n=1)
+    return f"did you mean {names[nearest[0]]!r}?" if nearest else None
 
 
 def _restore(error_class: type[AttnError], message: str) -> AttnError:

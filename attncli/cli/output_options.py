@@ -120,6 +120,7 @@ class OutputOptions:
             reasons["select"] = "--explain shows every step"
         elif self.works_out_cell:
             reasons["select"] = "--cell shows the worked lines of one cell alone"
+            reasons |= {name: "--cell is worked out in one" for name in ("head", "batch") if getattr(self, name) == ALL}
         defaults = {field.name: field.default for field in fields(self)}
         return {name: reason for name, reason in reasons.items() if getattr(self, name) != defaults[name]}
 

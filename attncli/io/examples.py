@@ -1,5 +1,6 @@
 """Worked examples: problem files in parts, each with the names of results to show and their published numbers."""
 
+import json
 import shlex
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields, replace
@@ -16,6 +17,7 @@ from attncli.io.origin import Origin, RawValue
 from attncli.io.paths import STDIN, is_there
 from attncli.io.problem_files import EXAMPLE_KEYS, Document, ExampleKeys, parse_document, read_document
 from attncli.problem.convert.nested_lists import nested_lists_to_array
+from attncli.problem.fields import Field
 from attncli.problem.results import DEFAULT_SELECTION
 from attncli.problem.spec import FIELDS, ProblemSpec
 
@@ -138,10 +140,20 @@ def _origin_of(base: Document) -> Origin:
 
 def _options(own: Mapping[str, Any], show: Sequence[str]) -> str:
     """The options of `attn compute` that are equivalent to the keys of a part."""
-    options = [f"--{key.replace('_', '-')} {shlex.quote(_text(value))}" for key, value in own.items()]
+    options = [_option(FIELDS[key], value) for key, value in own.items()]
     if tuple(show) != DEFAULT_SELECTION:
         options.append(f"--select {','.join(show)}")
     return " ".join(options)
+
+
+def _option(field: Field, value: Any) -> str:
+    """The option that is equivalent to a key and its value."""
+    name = field.name.replace("_", "-")
+    if field.kind == "flag":
+        return f"--{name}" if value else f"--no-{name}"
+    if isinstance(value, list) and field.kind in ("labels", "window"):
+        return f"--{name} {shlex.quote(','.join(map(str, value)))}"
+    return f"--{name} {shlex.quote(_text(value))}"
 
 
 def _text(value: Any) -> str:
@@ -149,11 +161,9 @@ def _text(value: Any) -> str:
     if isinstance(value, Mapping) and len(value) == 1:
         ((name, parameters),) = value.items()
         if parameters is None or isinstance(parameters, Mapping):
-            given = ",".join(f"{key}={parameter}" for key, parameter in (parameters or {}).items())
+            given = ",".join(f"{key}={_text(parameter)}" for key, parameter in (parameters or {}).items())
             return f"{name}:{given}".rstrip(":")
-    if isinstance(value, list) and not any(isinstance(entry, list) for entry in value):
-        return ",".join(map(str, value))
-    return str(value)
+    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
 
 
 def _folder() -> Any:

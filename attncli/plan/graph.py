@@ -139,6 +139,10 @@ class Plan:
         """The node of that name, or of the result of that name; raises UnknownNameError."""
         return self.by_name[self.resolve(name)]
 
+    def axis_length(self, letter: str) -> int:
+        """The length of an axis, also where some nodes have it with length 1 and broadcast; 0 where none has it."""
+        return max((axis.length for node in self.nodes if (axis := node.axis(letter)) is not None), default=0)
+
     def resolve(self, name: str) -> str:
         """The name of a node, by its name, by the name of a result, or by its name in an older version.
 

@@ -14,8 +14,13 @@ RESULTS = (
 )
 DEFAULT_SELECTION = ("scores", "weights", "output")
 
-# The key without which a result is the one before it.
-RESULT_KEYS: Mapping[str, str] = {"capped_scores": "softcap", "masked_scores": "mask"}
+# What is missing where a result is the one before it.
+RESULT_KEYS: Mapping[str, str] = {
+    "capped_scores": "softcap",
+    "positioned_scores": "position bias",
+    "biased_scores": "bias",
+    "masked_scores": "mask",
+}
 
 # The stages that a result names as its pipeline, each by the key of its operator.
 PIPELINE_STAGES = ("score", "normalize", "context")

@@ -28,15 +28,9 @@ def add_dependent_axes(trace: Trace, positions: AxisPositions) -> AxisPositions:
     """
     completed = dict(positions)
     if "h" in positions:
-        completed["g"] = positions["h"] * _axis_length(trace, "g") // max(_axis_length(trace, "h"), 1)
+        completed["g"] = positions["h"] * trace.plan.axis_length("g") // max(trace.plan.axis_length("h"), 1)
     if "m" in positions:
         key, past_count = positions["m"], len(trace.labels["p"])
         completed["m+1"] = key
         completed["p" if key < past_count else "k"] = key if key < past_count else key - past_count
     return completed
-
-
-def _axis_length(trace: Trace, letter: str) -> int:
-    """The length of an axis, 0 where no step has it."""
-    lengths = [step.value.shape[step.axes.index(letter)] for step in trace.steps if letter in step.axes]
-    return max(lengths, default=0)

@@ -58,14 +58,20 @@ def grids(trace: Trace, step: Step, positions: Mapping[str, int] | None = None) 
 def leading_slices(
     trace: Trace, step: Step, positions: Mapping[str, int] | None = None
 ) -> Iterator[tuple[tuple[int, ...], str]]:
-    """Each index on the axes of a step before its last two, and its label; an axis in `positions` has that one."""
+    """Each index on the axes of a step before its last two, and its label; an axis in `positions` has that one.
+
+    An axis that broadcasts is not in the label: the slice is that of all heads.
+    """
     positions, letters = positions or {}, step.axes[:-2]
     choices = [
         [min(positions[letter], size - 1)] if letter in positions else range(size)  # an axis of length 1 broadcasts
         for letter, size in zip(letters, step.value.shape, strict=False)
     ]
+    sizes = zip(letters, step.value.shape, strict=False)
+    broadcast = {letter for letter, size in sizes if size == 1 < trace.plan.axis_length(letter)}
     for index in product(*choices):
-        yield index, ", ".join(position_label(trace, *pair) for pair in zip(letters, index, strict=True))
+        pairs = [pair for pair in zip(letters, index, strict=True) if pair[0] not in broadcast]
+        yield index, ", ".join(position_label(trace, *pair) for pair in pairs)
 
 
 def column_blocks(widths: Sequence[int], available: int | None) -> Iterator[range]:

@@ -121,7 +121,7 @@ class Trace:
         return [note for step in self.steps for note in step.notes]
 
     def same_as(self, name: str) -> str:
-        """What a result is where the key that makes it is not given: "the same as scores: there is no softcap"."""
+        """What a result is where nothing makes it: "the same as scores: there is no softcap"."""
         step = self.plan.results.get(name, name)
         is_same = name in RESULT_KEYS and step != name
         return f"the same as {step}: there is no {RESULT_KEYS[name]}" if is_same else ""

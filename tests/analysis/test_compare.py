@@ -56,3 +56,11 @@ def test_more_digits_than_the_type_has_mean_nothing(name: str) -> None:
     assert compare("x", published, rounded, precision).differences == []
     assert len(compare("x", published, rounded * (1 + 4 * precision.epsilon), precision).differences) == 3
     assert len(compare("x", published, rounded).differences) == 3
+
+
+@pytest.mark.parametrize(("dtype", "decimals"), [("float64", 8), ("float32", 6), ("float16", 2)])
+def test_only_the_decimals_that_the_type_has_are_said_to_agree(dtype: str, decimals: int) -> None:
+    published = np.array([0.12345678, 0.9])
+    comparison = compare("x", published, published.astype(dtype), Precision(dtype))
+    assert (comparison.differences, comparison.decimals) == ([], decimals)
+    assert comparison.has_every_digit == (dtype == "float64")

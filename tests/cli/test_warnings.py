@@ -36,6 +36,7 @@ UNREAD = {
         "compute t.yaml --cell 0,0 --select weights",
         {"select": "--cell shows the worked lines of one cell alone"},
     ),
+    "all heads beside a cell": ("compute t.yaml --cell 0,0 --head all", {"head": "--cell is worked out in one"}),
     "a selection of all": ("compute t.yaml --explain --select weights", {"select": "--explain shows every step"}),
     "a seed of a complete problem": ("generate t.yaml --seed 1", {"seed": NOTHING_DRAWN}),
 }  # fmt: skip

@@ -40,11 +40,15 @@ def test_a_parts_keys_become_options(tmp_path: Path) -> None:
         tmp_path,
         "parts:\n"
         "  - {title: a, only: [token_1], show: [weights], normalize: {topk: {k: 1}}}\n"
-        "  - {title: b, score: {general: {w: [[1, 2], [3, 4]]}}, w_q: [[1, 0], [0, 1]]}\n",
+        "  - {title: b, score: {general: {w: [[1, 2], [3, 4]]}}, w_q: [[1, 0], [0, 1]]}\n"
+        "  - {title: c, causal: true, window: [1, .inf], mask: [true, false]}\n"
+        "  - {title: d, causal: false, sink: [.5], tokens: [the cat, sat]}\n",
     )
     assert [part.options for part in example.parts] == [
         "--only token_1 --normalize topk:k=1 --select weights",
         "--score 'general:w=[[1, 2], [3, 4]]' --w-q '[[1, 0], [0, 1]]'",
+        "--causal --window 1,inf --mask '[true, false]'",
+        "--no-causal --sink '[0.5]' --tokens 'the cat,sat'",
     ]
 
 

@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+from attncli import attention
 from attncli.render.grid import grids
 from tests.traces import make_step, make_trace
 
@@ -26,3 +27,9 @@ def test_a_position_on_an_axis_selects_one_grid() -> None:
     (grid,) = grids(trace, step, {"h": 1})
     np.testing.assert_array_equal(grid.values, value[1])
     assert grid.slice_label == "head 1"
+
+
+def test_what_holds_for_all_heads_has_none_in_its_label() -> None:
+    x = np.ones((2, 3, 5, 7))  # 3 heads
+    trace = attention(x, x, key_mask=np.ones((2, 5))).trace
+    assert [grid.slice_label for grid in grids(trace, trace["visible"])] == ["batch item 0", "batch item 1"]

@@ -43,6 +43,9 @@ def test_an_identity_stage_has_the_result_of_the_stage_before() -> None:
 def test_a_result_that_no_key_makes_says_which_one_it_is(keys: dict[str, Any], same: list[str]) -> None:
     trace = attention([[1.0, 2.0]], [[3.0, 4.0]], **keys).trace
     assert [trace.same_as(name) for name in ("capped_scores", "masked_scores")] == same
+    same_scores = trace.same_as("capped_scores").partition(":")[0] or "the same as capped_scores"
+    assert trace.same_as("positioned_scores") == f"{same_scores}: there is no position bias"
+    assert trace.same_as("biased_scores") == f"{same_scores}: there is no bias"
     assert trace.same_as("scores") == trace.same_as("dot_products") == ""
 
 

@@ -1,5 +1,6 @@
 """`attn demo`: worked examples, each a problem file that includes the published numbers."""
 
+import shlex
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Annotated
 
@@ -106,7 +107,7 @@ def _make_report(example: "Example", save_command: str) -> "ExampleReport":
             PartReport(
                 title=part.title,
                 about=part.about,
-                command=f"attn compute {example.file} {part.options}".rstrip(),
+                command=f"attn compute {shlex.quote(example.file)} {part.options}".rstrip(),
                 view=View(result),
                 comparisons=[
                     compare(name, value, result.trace[name].value, part.problem.precision)

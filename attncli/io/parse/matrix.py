@@ -5,7 +5,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from attncli.base.errors import AttnError, ErrorPath, UnknownNameError
+from attncli.base.errors import AttnError, ErrorPath, UnknownNameError, did_you_mean
 from attncli.io import formats
 from attncli.io.origin import Origin
 from attncli.io.parse import grammar
@@ -16,11 +16,13 @@ from attncli.problem.convert.operators import named_masks
 from attncli.problem.origins import ArrayOrigin
 
 
-def read_text_array(text: str, path: ErrorPath, origin: Origin, *, may_be_mask: bool = False) -> Any:
+def read_text_array(text: str, path: ErrorPath, origin: Origin, kind: str | None = "generator") -> Any:
     """The value of a text in place of an array, as `attncli.problem.build.build` converts it.
 
     `[[1, 0], [0, 1]]` is read to nested lists, `normal:std=2` to `{normal: {std: 2}}` (so is a mask), and the name of
-    a file to its array; where the origin opens no files, any other text stays as it is. `path` is that of an error.
+    a file to its array; where the origin opens no files, any other text stays as it is. `path` is that of an error,
+    `kind` that of the operators that may stand in place of the array: a text that is near one of their names asks
+    whether it was meant.
 
     Raises AttnError that names the file and line, or the key.
     """
@@ -28,13 +30,13 @@ def read_text_array(text: str, path: ErrorPath, origin: Origin, *, may_be_mask: 
     if text[:1] in ("[", "{"):
         return grammar.inline(text, origin.path(*path))
     name = text.partition(":")[0].strip()
-    if is_operator("generator", name) or (may_be_mask and is_operator("mask", name)):
+    if is_operator("generator", name) or (kind == "mask" and is_operator("mask", name)):
         name, parameters = grammar.parse(text, origin.path(*path))
         return {name: parameters}
-    return _read_file(text, path, origin, may_be_mask=may_be_mask) if origin.opens_files else text
+    return _read_file(text, path, origin, kind) if origin.opens_files else text
 
 
-def _read_file(text: str, path: ErrorPath, origin: Origin, *, may_be_mask: bool) -> LabelledArray:
+def _read_file(text: str, path: ErrorPath, origin: Origin, kind: str | None) -> LabelledArray:
     """The array in a file or stream, or in an entry of it: `words.csv`, `weights.json#w_q`, `-`."""
     if text[:1] in ("", "#"):
         raise AttnError(
@@ -50,6 +52,10 @@ def _read_file(text: str, path: ErrorPath, origin: Origin, *, may_be_mask: bool)
     if file.suffix and nearest is None:
         hint = f"expected {formats.expected('array')}"
         raise AttnError(f"{text!r} is no file that can be read", where=origin.path(*path), hint=hint)
-    what, names = ("file or mask", named_masks()) if may_be_mask else ("file or generator", operators("generator"))
     beside = [str(Path(name).with_name(nearest))] if nearest is not None else []
-    raise UnknownNameError(what, text, [*names, *beside], where=origin.path(*path))
+    if kind is None:
+        hint = did_you_mean(name, beside) or "give numbers or a file"
+        raise AttnError(f"unknown file {text!r}", where=origin.path(*path), hint=hint)
+    names = named_masks() if kind == "mask" else operators(kind)
+    operator = text.partition(":")[0] if "=" in text else text  # `windw:left=2` is near `window`
+    raise UnknownNameError(f"file or {kind}", operator, [*names, *beside], where=origin.path(*path))

@@ -21,29 +21,34 @@ def read_value(field: Field, raw: RawValue) -> Any:
 
     Raises AttnError that names the file and line, the key, or the option.
     """
-    value, origin, path = raw.value, raw.origin, (field.name,)
+    value, origin = raw.value, raw.origin
     if field.kind in kinds():
-        return _read_operator(field.kind, value, path, origin)
+        return _read_operator(field.kind, value, field, origin)
     if field.kind == "boolean_matrix":
-        return _read_mask(value, path, origin)
+        return _read_mask(value, field, origin)
     read = TEXT_READERS.get(field.kind) if isinstance(value, str) else None
-    return value if read is None else read(value, path, origin)
+    return value if read is None else read(value, field, origin)
 
 
-def _read_mask(value: Any, path: ErrorPath, origin: Origin) -> Any:
+def _read_array(text: str, field: Field, origin: Origin) -> Any:
+    """A text in place of an array, which may be a generator where the field is drawn."""
+    return read_text_array(text, (field.name,), origin, kind="generator" if field.is_random_fill else None)
+
+
+def _read_mask(value: Any, field: Field, origin: Origin) -> Any:
     """A table, or the operator of a mask with its array parameters read."""
     if isinstance(value, str):
-        value = read_text_array(value, path, origin, may_be_mask=True)
+        value = read_text_array(value, (field.name,), origin, kind="mask")
     is_mask = isinstance(value, Mapping) and chooses_operator("mask", value)
-    return _read_operator("mask", value, path, origin) if is_mask else value
+    return _read_operator("mask", value, field, origin) if is_mask else value
 
 
-def _read_vector(text: str, path: ErrorPath, origin: Origin) -> Any:
+def _read_vector(text: str, field: Field, origin: Origin) -> Any:
     """Numbers between commas, or any other text in place of an array."""
-    where = origin.path(*path)
+    where = origin.path(field.name)
     parts = text.split(",")
     if not is_number(_to_number(parts[0], where)) or (origin.opens_files and is_there(origin.folder / text)):
-        return read_text_array(text, path, origin)
+        return _read_array(text, field, origin)
     numbers = [_to_number(part, where) for part in parts]
     for column, (part, number) in enumerate(zip(parts, numbers, strict=True), 1):
         if not is_number(number):
@@ -52,17 +57,19 @@ def _read_vector(text: str, path: ErrorPath, origin: Origin) -> Any:
     return numbers
 
 
-def _read_window(text: str, path: ErrorPath, origin: Origin) -> Any:
+def _read_window(text: str, field: Field, origin: Origin) -> Any:
     """Two sides between a comma; any other text stays as it is."""
     if text.count(",") != 1:
         return text
-    return [grammar.inline(side, origin.path(*path)) for side in text.split(",")]
+    sides = text.split(",")
+    numbers = [grammar.inline(side, origin.path(field.name)) for side in sides]
+    return [side if number is None else number for side, number in zip(sides, numbers, strict=True)]
 
 
-def _read_operator(kind: str, value: Any, path: ErrorPath, origin: Origin) -> Any:
+def _read_operator(kind: str, value: Any, field: Field, origin: Origin) -> Any:
     """`NAME:key=value` as `{NAME: {key: value}}`, and the texts among array parameters read."""
     if isinstance(value, str):
-        name, given = grammar.parse(value, origin.path(*path))
+        name, given = grammar.parse(value, origin.path(field.name))
         value = {name: given} if given else name
     if not isinstance(value, Mapping) or len(value) != 1:
         return value
@@ -73,7 +80,7 @@ def _read_operator(kind: str, value: Any, path: ErrorPath, origin: Origin) -> An
     texts = {key: text for key, text in given.items() if key in arrays and isinstance(text, str)}
     if not texts:
         return value
-    read = {key: read_text_array(text, (*path, name, key), origin) for key, text in texts.items()}
+    read = {key: read_text_array(text, (field.name, name, key), origin) for key, text in texts.items()}
     return {name: {**given, **read}}
 
 
@@ -87,9 +94,9 @@ def _to_number(text: str, path: ErrorPath) -> Any:
     return value if number is None else number
 
 
-TEXT_READERS: Mapping[str, Callable[[str, ErrorPath, Origin], Any]] = {
-    "matrix": read_text_array,
-    "vocabulary": read_text_array,
+TEXT_READERS: Mapping[str, Callable[[str, Field, Origin], Any]] = {
+    "matrix": _read_array,
+    "vocabulary": _read_array,
     "vector": _read_vector,
     "counts": _read_vector,
     "booleans": _read_vector,

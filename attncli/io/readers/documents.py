@@ -8,13 +8,13 @@ from attncli.base.errors import AttnError, UnknownNameError
 from attncli.io.inputs import Input
 from attncli.io.origin import Origin
 from attncli.io.readers import json
+from attncli.io.readers.entries import hint_to_name_one
 from attncli.problem.convert.arrays import LabelledArray, is_row, to_array
 from attncli.problem.convert.nested_lists import nested_lists_to_array
 from attncli.problem.spec import FIELDS
 
 # The keys whose values are text as it is written, also where it looks like a number.
 TEXT_KEYS = frozenset(name for name, field in FIELDS.items() if field.kind in ("labels", "text"))
-MAX_ENTRIES = 3  # that an error names
 NO_ARRAY_HINT = "expected lists of numbers"
 Lines = Mapping[int, int]  # the first line of each list and mapping, by the object's id
 
@@ -66,7 +66,7 @@ def _array_in_document(value: Any, lines: Lines, name: str, entry: str) -> Label
     if isinstance(value, Mapping) and not (value and all(map(is_row, value.values()))):
         arrays = [key for key, part in value.items() if _may_be_array(part)]
         noun = "is a problem" if set(value) & set(FIELDS) else "has several entries"
-        hint = f"name one: {', '.join(f'{name}#{key}' for key in arrays[:MAX_ENTRIES])}" if arrays else NO_ARRAY_HINT
+        hint = hint_to_name_one(name, arrays) if arrays else NO_ARRAY_HINT
         raise AttnError(noun, where=origin.path(subject=value), hint=hint)
     return _array(value, "", origin)
 

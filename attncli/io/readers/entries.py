@@ -1,12 +1,15 @@
 """The entries of a file of arrays: one of them as an array, or all of them as values of a problem."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
+from itertools import islice
 from typing import Any, Protocol
 
 from attncli.base.errors import AttnError, UnknownNameError
 from attncli.io.inputs import Input
 from attncli.problem.convert.arrays import LabelledArray
 from attncli.problem.spec import FIELDS
+
+MAX_ENTRIES = 3  # that an error names
 
 
 class Entry(Protocol):
@@ -23,7 +26,7 @@ class Entry(Protocol):
 def read_entry(entries: Mapping[str, Entry], source: Input, entry: str) -> LabelledArray:
     """The array of one entry."""
     if not entry and len(entries) != 1:
-        hint = f"name one: {source.path.name or source.name}#{next(iter(entries))}" if entries else "expected one array"
+        hint = hint_to_name_one(source.name, entries) if entries else "expected one array"
         raise AttnError(f"has {len(entries)} entries", where=source.name, hint=hint)
     name = entry or next(iter(entries))
     if name not in entries:
@@ -32,6 +35,15 @@ def read_entry(entries: Mapping[str, Entry], source: Input, entry: str) -> Label
     if not isinstance(array, LabelledArray):
         raise AttnError("holds words", where=f"{source.name}#{name}", hint="expected numbers")
     return array
+
+
+def hint_to_name_one(name: str, entries: Iterable[str]) -> str:
+    """The first few entries of a file, as they are given.
+
+    >>> hint_to_name_one("two.npz", ["w_q", "w_k"])
+    'name one: two.npz#w_q, two.npz#w_k'
+    """
+    return f"name one: {', '.join(f'{name}#{entry}' for entry in islice(entries, MAX_ENTRIES))}"
 
 
 def read_entries(entries: Mapping[str, Entry], source: Input) -> tuple[Mapping[str, Any], Mapping[int, int]]:

@@ -23,6 +23,7 @@ from attncli.problem.convert.numbers import (
 )
 from attncli.problem.convert.operators import (
     PendingRandom,
+    check_spelling,
     chooses_operator,
     named_masks,
     to_array_or_generator,
@@ -41,11 +42,28 @@ def to_field(field: Field, value: Any) -> Any:
 
 
 def _to_matrix(field: Field, value: Any) -> LabelledArray | PendingRandom:
-    """An array with as many axes as its field may have; booleans are refused where numbers are expected."""
-    noun = LIST_OF_NUMBERS if field.allowed_axis_counts == (1,) else MATRIX
-    converted = to_array_or_generator(value, (field.name,), noun)
-    if isinstance(converted, PendingRandom):
+    """An array, or a generator where the field may be drawn."""
+    converted = _to_array_or_generator(field, value)
+    if isinstance(converted, PendingRandom) and field.is_random_fill:
         return converted
+    return _to_given_array(field, value, converted, "numbers or a file")
+
+
+def _to_array_or_generator(field: Field, value: Any) -> LabelledArray | PendingRandom:
+    """An array, or a generator; an error names what the field may have."""
+    if field.is_random_fill:
+        check_spelling("generator", value, (field.name,))
+    noun = LIST_OF_NUMBERS if field.allowed_axis_counts == (1,) else MATRIX
+    return to_array_or_generator(value, (field.name,), noun)
+
+
+def _to_given_array(field: Field, value: Any, converted: LabelledArray | PendingRandom, expected: str) -> LabelledArray:
+    """An array with as many axes as its field may have; booleans are refused where numbers are expected.
+
+    A generator is refused: `expected` says what to give.
+    """
+    if isinstance(converted, PendingRandom):
+        raise AttnError("can't be drawn", where=field.name, hint=f"give {expected}", subject=value)
     if converted.array.dtype.kind == "b" and field.kind not in ("boolean_matrix", "booleans"):
         message, hint = "true and false are not numbers", "write 1 and 0"
         raise AttnError(message, where=field.name, hint=hint, subject=value)
@@ -68,13 +86,19 @@ def _with_allowed_axes(array: Array, field: Field, value: Any) -> Array:
 
 def _to_vector(field: Field, value: Any) -> LabelledArray | PendingRandom:
     """One row of numbers; one number is a row of length 1."""
-    return _to_matrix(field, [value] if is_number(value) else value)
+    return _to_matrix(field, _to_row(value))
+
+
+def _to_row(value: Any) -> Any:
+    """One number as a row of length 1; other values as they are."""
+    return [value] if is_number(value) else value
 
 
 def _to_boolean_matrix(field: Field, value: Any) -> LabelledArray | Operator:
     """A table of booleans, or of 1 and 0; or the operator of a mask."""
     if chooses_operator("mask", value):
         return to_operator("mask", value, (field.name,))
+    check_spelling("mask", value, (field.name,))
     if isinstance(value, str) and not chooses_operator("generator", value):
         message = f"{shorten(repr(value))} is neither an array nor a mask"
         hint = did_you_mean(value, named_masks()) or f"give an array, or one of {', '.join(named_masks())}"
@@ -85,18 +109,15 @@ def _to_boolean_matrix(field: Field, value: Any) -> LabelledArray | Operator:
 
 def _to_booleans(field: Field, value: Any, hint: str = "1 is a real key and 0 is padding") -> LabelledArray:
     """An array of booleans, or of 1 and 0; `hint` says what they mean."""
-    converted = _to_matrix(field, value)
-    if isinstance(converted, PendingRandom):
-        raise AttnError("can't be drawn", where=field.name, hint="give a table of 1 and 0", subject=value)
-    return LabelledArray(to_booleans(converted.array, (field.name,), value, hint))
+    given = _to_given_array(field, value, _to_array_or_generator(field, value), "a table of 1 and 0")
+    return LabelledArray(to_booleans(given.array, (field.name,), value, hint))
 
 
 def _to_counts(field: Field, value: Any) -> LabelledArray:
     """Integers from 0."""
-    converted = _to_vector(field, value)
-    if isinstance(converted, PendingRandom):
-        raise AttnError("can't be drawn", where=field.name, hint="give whole numbers", subject=value)
-    return LabelledArray(to_counts(converted.array, (field.name,), value))
+    row = _to_row(value)
+    given = _to_given_array(field, row, _to_array_or_generator(field, row), "whole numbers")
+    return LabelledArray(to_counts(given.array, (field.name,), value))
 
 
 def _to_vocabulary(field: Field, value: Any) -> dict[str, Array]:

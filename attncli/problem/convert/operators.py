@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from attncli.base.errors import AttnError, ErrorPath
+from attncli.base.errors import AttnError, ErrorPath, UnknownNameError, did_you_mean
 from attncli.base.text import json_excerpt
 from attncli.ops.records import Operator, OperatorRecord, Parameter
 from attncli.ops.registry import is_operator, look_up, operators
@@ -84,6 +84,18 @@ def chooses_operator(kind: str, value: Any) -> bool:
     return isinstance(record, OperatorRecord) and record.kind == kind
 
 
+def check_spelling(kind: str, value: Any, path: ErrorPath) -> None:
+    """Raise UnknownNameError where a value is `{name: {parameter: value}}`, and the name is near one of an operator."""
+    if not isinstance(value, Mapping) or len(value) != 1:
+        return
+    ((name, parameters),) = value.items()
+    if not isinstance(name, str) or not isinstance(parameters, Mapping) or is_operator(kind, name):
+        return
+    names = named_masks() if kind == "mask" else list(operators(kind))
+    if did_you_mean(name, names):
+        raise UnknownNameError(kind, name, names, where=path, subject=value)
+
+
 def named_masks() -> Sequence[str]:
     """The names of the masks that `mask` can be by themselves: those that read no array of the user's."""
     own = {"table", "key_lengths", "key_mask"}
@@ -114,6 +126,7 @@ def _to_array_parameter(parameter: Parameter, value: Any, path: ErrorPath) -> An
     if is_number(value):
         return to_finite(value, path)
     is_one_row = len(parameter.letters) == 1
+    check_spelling("generator", value, path)
     converted = to_array_or_generator(value, path, LIST_OF_NUMBERS if is_one_row else MATRIX)
     if isinstance(converted, PendingRandom):
         return converted

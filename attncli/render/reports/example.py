@@ -114,7 +114,9 @@ def _summary(report: ExampleReport) -> tuple[str, str]:
     difference_count = sum(len(comparison.differences) for comparison in report.comparisons)
     if difference_count:
         return f"{difference_count} of {count} numbers differ from the published ones.", "bold red"
-    return f"All {count} published numbers agree, to every printed digit.", "bold green"
+    has_every_digit = all(comparison.has_every_digit for comparison in report.comparisons)
+    digits = "to every printed digit" if has_every_digit else "to the digits that their type has"
+    return f"All {count} published numbers agree, {digits}.", "bold green"
 
 
 def _side_by_side(report: ExampleReport, name: str) -> Section:

@@ -75,7 +75,7 @@ def test_an_archive_entry_is_named_or_the_only_one(tmp_path: Path, save: Any) ->
     save(tmp_path / "one.npz", a=X)
     np.testing.assert_array_equal(formats.read_array(opened(tmp_path / "two.npz"), "b").array, -X)
     np.testing.assert_array_equal(formats.read_array(opened(tmp_path / "one.npz"), "").array, X)
-    with pytest.raises(AttnError, match=r"two.npz: has 2 entries; name one: two.npz#a"):
+    with pytest.raises(AttnError, match=r"two.npz: has 2 entries; name one: .*two.npz#a, .*two.npz#b$"):
         formats.read_array(opened(tmp_path / "two.npz"), "")
     with pytest.raises(AttnError, match=r"unknown entry 'c'"):
         formats.read_array(opened(tmp_path / "two.npz"), "c")
