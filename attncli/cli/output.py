@@ -102,10 +102,10 @@ def compute_view(problem: "ProblemSpec", options: "OutputOptions", allocator: An
     from attncli.engine.run import run
     from attncli.render.view import View
 
-    if not 0 <= options.precision <= 17:
-        raise AttnError(f"{options.precision} digits can't be shown", where="--precision", hint="expected 0 to 17")
+    decimals = options.decimals
     if not is_executor(options.executor):
         raise UnknownNameError("executor", options.executor, EXECUTORS, where="--executor")
+    _check_selection(options.selection, problem)
     cell = None if options.cell is None else _parse_cell(options.cell, problem)
     positions, expanded_axes = _parse_positions(options, problem.layout)
     caller_bytes = check_result_space(problem, options, list(positions))
@@ -114,7 +114,18 @@ def compute_view(problem: "ProblemSpec", options: "OutputOptions", allocator: An
         every_step = options.explain or options.works_out_cell
         run_options = RunOptions(options.executor, allocate, progress, blas_is_limited=True, caller_bytes=caller_bytes)
         result = run(problem, options.selection, every_step=every_step, options=run_options)
-    return View(result, options.explain, options.precision, cell, positions, expanded_axes)
+    return View(result, options.explain, decimals, cell, positions, expanded_axes)
+
+
+def _check_selection(names: Iterable[str], problem: "ProblemSpec") -> None:
+    """Raise UnknownNameError where a name is no result of a problem."""
+    from attncli.plan.build import plan_of
+
+    for name in names:
+        try:
+            plan_of(problem).resolve(name)
+        except UnknownNameError as error:
+            raise error.at("--select") from None
 
 
 def _parse_positions(options: "OutputOptions", layout: "Layout") -> tuple[dict[str, int], frozenset[str]]:

@@ -15,6 +15,7 @@ from attncli.engine.options import REMOTE, SERIAL, THREADS
 from attncli.problem.results import DEFAULT_SELECTION
 from attncli.render.formats import DEFAULT_FORMAT, JSON, OutputFormat, find_format, format_choices
 
+MAX_DECIMALS = 17  # more than any number of eight bytes has
 ALL = "all"  # the value of --head and --batch for every one
 
 
@@ -51,7 +52,9 @@ class OutputOptions:
     batch: Annotated[
         str | None, typer.Option(metavar="N|all", help="Show one batch item, counted from 0, or all of them.")
     ] = None
-    precision: Annotated[int, typer.Option(metavar="DIGITS", help="Decimals in tables and explanations.")] = 4
+    precision: Annotated[
+        int | None, typer.Option(metavar="DIGITS", help="Decimals in tables and explanations; without it 4.")
+    ] = None
     format: Annotated[
         str | None,
         typer.Option(
@@ -91,6 +94,16 @@ class OutputOptions:
             hint = f"expected names between commas, such as {','.join(DEFAULT_SELECTION)}"
             raise AttnError(f"a name is empty in {self.select!r}", where="--select", hint=hint)
         return tuple(dict.fromkeys(names))
+
+    @property
+    def decimals(self) -> int:
+        """The decimals of rounded numbers; raises AttnError where they are out of range."""
+        from attncli.render.view import DECIMALS
+
+        if self.precision is not None and not 0 <= self.precision <= MAX_DECIMALS:
+            hint = f"expected 0 to {MAX_DECIMALS}"
+            raise AttnError(f"{self.precision} digits can't be shown", where="--precision", hint=hint)
+        return DECIMALS if self.precision is None else self.precision
 
     @property
     def works_out_cell(self) -> bool:

@@ -32,7 +32,7 @@ def check_result_space(problem: "ProblemSpec", options: "OutputOptions", cut_axe
     from attncli.render.formats import format_of_file
     from attncli.render.output_size import SizeEstimator
 
-    estimator = SizeEstimator(plan, problem.precision, cut_axes, options.precision)
+    estimator = SizeEstimator(plan, problem.precision, cut_axes, options.decimals)
     names = _written_names(plan, options)
     smaller = {f"select {OUTPUT} alone": estimator.sizes([OUTPUT], row)}
     if not row.is_binary and options.file is not None:

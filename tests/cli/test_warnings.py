@@ -29,6 +29,7 @@ UNREAD = {
         {"align": "no mask and no position asks where the queries stand"},
     ),
     "decimals of JSON": ("compute t.yaml --json --precision 2", {"precision": "json has every digit"}),
+    "the usual decimals of JSON": ("compute t.yaml --json --precision 4", {"precision": "json has every digit"}),
     "decimals of CSV": ("compute t.yaml --format csv --precision 2", {"precision": "csv has every digit"}),
     "decimals of arrays": ("compute t.yaml -o x.npz --precision 2", {"precision": "npz has every digit"}),
     "a cell of JSON": ("compute t.yaml --json --cell 0,0", {"cell": "json has no worked lines"}),
