@@ -40,7 +40,10 @@ WRONG = {
     "a folder for an output": ("compute t.yaml -o full", "--output full: is a folder; name a file in it"),
     "a folder with a suffix": ("compute t.yaml -o d.yaml", "d.yaml: is a folder; name a file in it"),
     "two formats": ("compute t.yaml --json --format csv", "--json and --format csv contradict each other"),
-    "an unknown result": ("compute t.yaml --select weigths", "--select: unknown result 'weigths'; did you mean 'weights'?"),
+    "an unknown result": (
+        "compute t.yaml --select weigths",
+        "--select: unknown result 'weigths'; did you mean 'weights'?",
+    ),
     "an unknown suffix": ("compute t.yaml -o x.png", "--output x.png: the suffix '.png' names no format"),
     "no suffix": ("compute t.yaml -o x", "--output x: the suffix '' names no format"),
     "a folder that is not there": ("compute t.yaml -o no/x.csv", "no/x.csv: can't be written (No such file"),
