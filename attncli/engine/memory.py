@@ -14,7 +14,6 @@ from attncli.plan.graph import Node, Plan
 from attncli.problem.spec import ProblemSpec
 
 OUTPUT = "output"
-ALWAYS_FITS = 2**20  # numbers of all steps together: so many are computed without asking for the free memory
 FEWER_QUERIES = "compute some of the queries with only"
 
 
@@ -38,8 +37,6 @@ def check_memory(
 
     The error names the largest steps, and what to select instead.
     """
-    if not options.caller_bytes and _most_numbers(plan, select, is_dense=is_dense) <= ALWAYS_FITS:
-        return
     need = memory_need(problem, plan, select, options, is_dense=is_dense)
     total = need.total + options.caller_bytes
     missing = missing_memory(total)
@@ -49,15 +46,6 @@ def check_memory(
     if options.caller_bytes >= total / 100:
         parts.append(f"writing them {format_bytes(options.caller_bytes)}")
     raise AttnError(f"the run {missing} ({', '.join(parts)})", hint=_smaller_run(problem, plan))
-
-
-def _most_numbers(plan: Plan, select: Sequence[str], *, is_dense: bool) -> int:
-    """The numbers of all steps that a run may keep: where it is not dense, tables only where they are selected."""
-    if is_dense:
-        return plan.size
-    names = {plan.resolve(name) for name in select}
-    kept = (node for node in plan.nodes if node.name in names or not {"n", "m"} <= set(node.letters))
-    return sum(math.prod(node.shape) for node in kept)
 
 
 def _smaller_run(problem: ProblemSpec, plan: Plan) -> str:

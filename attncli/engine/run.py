@@ -5,15 +5,16 @@ from collections.abc import Iterable
 
 from attncli.base.lazy_numpy import Array, np
 from attncli.engine.dense import DenseEngine
-from attncli.engine.memory import check_memory
 from attncli.engine.options import RunOptions
 from attncli.plan.build import plan_of
+from attncli.plan.graph import Plan
 from attncli.problem.results import DEFAULT_SELECTION, PIPELINE_STAGES
 from attncli.problem.spec import ProblemSpec
 from attncli.trace.result import Result
 from attncli.trace.steps import Step, Trace
 
 LOCAL = RunOptions()
+ALWAYS_FITS = 2**20  # numbers of all steps together: so many are computed without asking for the free memory
 
 
 def run(
@@ -35,7 +36,10 @@ def run(
         plan.resolve(name)  # raises before anything is computed
     table = plan["weights"]
     is_dense = every_step or math.prod(table.shape) <= options.sizes.dense_cells
-    check_memory(problem, plan, select, options, is_dense=is_dense)
+    if options.caller_bytes or _most_numbers(plan, select, is_dense=is_dense) > ALWAYS_FITS:
+        from attncli.engine.memory import check_memory  # noqa: PLC0415 - small problems fit
+
+        check_memory(problem, plan, select, options, is_dense=is_dense)
     if is_dense:
         engine = DenseEngine(plan, problem, problem.precision)
         engine.run(plan.nodes)
@@ -53,6 +57,15 @@ def run(
     from attncli.engine.nonfinite import with_nonfinite_warning  # noqa: PLC0415 - most results are finite
 
     return Result(with_nonfinite_warning(trace, problem, select), select)
+
+
+def _most_numbers(plan: Plan, select: Iterable[str], *, is_dense: bool) -> int:
+    """The numbers of all steps that a run may keep: where it is not dense, tables only where they are selected."""
+    if is_dense:
+        return plan.size
+    names = {plan.resolve(name) for name in select}
+    kept = (node for node in plan.nodes if node.name in names or not {"n", "m"} <= set(node.letters))
+    return sum(math.prod(node.shape) for node in kept)
 
 
 def _is_finite(value: Array) -> bool:

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 import attncli.base.memory
-import attncli.engine.memory
+import attncli.engine.run
 from attncli.io.writers import free_space
 from tests.cli.running import Run
 
@@ -16,7 +16,7 @@ MORE_TOKENS = ("compute", "--seed", "1", "--token-count", "600", "--dim", "8")
 @pytest.fixture
 def memory(monkeypatch: pytest.MonkeyPatch) -> None:
     """A machine with 3 MB of free memory: a table of scores needs 1.3."""
-    for module in (attncli.base.memory, attncli.engine.memory):
+    for module in (attncli.base.memory, attncli.engine.run):
         monkeypatch.setattr(module, "ALWAYS_FITS", 0)
     monkeypatch.setattr(attncli.base.memory, "available_memory", lambda: 3_000_000)
 

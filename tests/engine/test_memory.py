@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import attncli.base.memory
+import attncli.engine.run
 from attncli.base.errors import AttnError
 from attncli.engine import memory
 from attncli.engine.options import BlockSizes, RunOptions
@@ -57,7 +58,7 @@ def available(monkeypatch):
 
     def set_available(size):
         monkeypatch.setattr(attncli.base.memory, "ALWAYS_FITS", 0)
-        monkeypatch.setattr(memory, "ALWAYS_FITS", 0)
+        monkeypatch.setattr(attncli.engine.run, "ALWAYS_FITS", 0)
         monkeypatch.setattr(attncli.base.memory, "available_memory", lambda: size)
 
     return set_available

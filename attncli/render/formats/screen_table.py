@@ -20,8 +20,6 @@ USUAL_WIDTH = 80  # a narrower screen shows the columns that one of this width d
 MIN_LABEL_WIDTH = 6  # to which the labels of rows are folded on a narrow screen
 ELLIPSIS = "…"
 
-_CONSOLE = Console(width=USUAL_WIDTH)  # that Rich wraps text for, whatever it is
-
 Positions = Sequence[int | None]  # positions on an axis; None in place of those that are left out
 
 
@@ -86,7 +84,7 @@ def _folded(text: str, width: int, style: str) -> Text:
     Rich would fold it to the width of its column, which its versions pad differently.
     """
     return (
-        Text("\n").join(Text(text, style).wrap(_CONSOLE, width, overflow="fold"))
+        Text("\n").join(Text(text, style).wrap(Console(width=width), width, overflow="fold"))
         if cell_len(text) > width
         else Text(text, style)
     )
