@@ -17,7 +17,8 @@ import attncli.cli.output
 
 def wait(*_):
     print("computing", flush=True)
-    time.sleep(60)
+    for _ in range(6000):
+        time.sleep(0.01)  # in one long sleep Python would not see a signal that came just before it
 
 attncli.cli.output.compute_view = wait
 if "--named" in sys.argv:  # as on a system that has no files without a name
@@ -119,7 +120,8 @@ import attncli.cli
 class Slow:
     def __del__(self):
         print("finalizing", flush=True)
-        time.sleep(60)
+        for _ in range(6000):
+            time.sleep(0.01)
 
 attncli.cli.main = lambda: Slow() and 0
 
