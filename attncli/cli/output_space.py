@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 from attncli.base.errors import AttnError
 from attncli.base.memory import format_bytes, largest_sizes
 from attncli.cli.warnings import write_warnings
+from attncli.problem.results import OUTPUT
 
 if TYPE_CHECKING:
     from attncli.cli.output_options import OutputOptions
@@ -14,7 +15,6 @@ if TYPE_CHECKING:
 
 ALWAYS_FITS = 2**14  # numbers of all steps together: so many are written without asking for the free space
 SAMPLE_SIZE = 1000  # numbers of an array by which it is taken for one of whole numbers
-OUTPUT = "output"
 BINARY = ".npz"
 
 

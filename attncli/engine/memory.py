@@ -11,9 +11,9 @@ from attncli.base.memory import format_bytes, largest_sizes, missing_memory
 from attncli.engine.evaluate import input_array
 from attncli.engine.options import RunOptions, in_memory
 from attncli.plan.graph import Node, Plan
+from attncli.problem.results import OUTPUT
 from attncli.problem.spec import ProblemSpec
 
-OUTPUT = "output"
 FEWER_QUERIES = "compute some of the queries with only"
 
 

@@ -12,7 +12,8 @@ RESULTS = (
     "present_key",
     "present_value",
 )
-DEFAULT_SELECTION = ("scores", "weights", "output")
+OUTPUT = "output"  # the answer: what an error proposes to select alone
+DEFAULT_SELECTION = ("scores", "weights", OUTPUT)
 
 # What is missing where a result is the one before it.
 RESULT_KEYS: Mapping[str, str] = {
