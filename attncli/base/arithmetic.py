@@ -1,6 +1,6 @@
 """Lines of arithmetic: `2·2 + 0·(−4) = 4`, true with the digits that are written."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from decimal import Decimal, localcontext
 from typing import Any
@@ -26,10 +26,12 @@ class ArithmeticWriter:
     ----------
     decimals : int
         How many digits follow the point.
-    query, key : str
-        The labels of the cell's row and column.
+    query : str
+        The label of the cell's row.
+    keys : sequence of str
+        The labels of all columns.
     row, column : int
-        Their indices, counted from 0.
+        The indices of the cell, counted from 0.
     head : int, optional
         The index of the cell's head, counted from 0.
     max_terms : int, optional
@@ -44,7 +46,7 @@ class ArithmeticWriter:
     --------
     >>> import numpy as np
     >>> from attncli.base.terms import products
-    >>> write = ArithmeticWriter(decimals=2, query="cat", key="the", row=0, column=0)
+    >>> write = ArithmeticWriter(decimals=2, query="cat", keys=["the"], row=0, column=0)
     >>> query, key = np.array([2, -1]), np.array([0.5, 3])
     >>> write.equation(products(query, key), query @ key, name=f"q({write.query})·k({write.key})")
     'q(cat)·k(the) = 2·0.5 + (−1)·3 = −2'
@@ -52,7 +54,7 @@ class ArithmeticWriter:
 
     decimals: int
     query: str
-    key: str
+    keys: Sequence[str]
     row: int
     column: int
     head: int = 0
@@ -64,7 +66,7 @@ class ArithmeticWriter:
         """A number, or a vector in brackets.
 
         >>> import numpy as np
-        >>> write = ArithmeticWriter(2, "q", "k", 0, 0)
+        >>> write = ArithmeticWriter(2, "q", ["k"], 0, 0)
         >>> write(0.125), write(np.array([1, -2]))
         ('0.12', '[1 −2]')
         """
@@ -91,7 +93,7 @@ class ArithmeticWriter:
         Examples
         --------
         >>> from attncli.base.terms import number, products
-        >>> write = ArithmeticWriter(4, "q", "k", 0, 0)
+        >>> write = ArithmeticWriter(4, "q", ["k"], 0, 0)
         >>> write.equation(number(10) / 3, 10 / 3)
         '10/3 = 3.3333'
         >>> write.equation(number(0.45484) + 0.45484, 0.90968)
@@ -110,22 +112,25 @@ class ArithmeticWriter:
         """A number that is no step's own: its line, and the number itself as a term for other lines.
 
         >>> from attncli.base.terms import number, sqrt
-        >>> write = ArithmeticWriter(4, "q", "k", 0, 0)
+        >>> write = ArithmeticWriter(4, "q", ["k"], 0, 0)
         >>> norm = write.computed("‖x‖", sqrt(number(3) * 3 + number(4) * 4))
         >>> norm.line, write.equation(number(3) / norm, 0.6)
         ('‖x‖ = √(3·3 + 4·4) = 5', '3/5 = 0.6')
         """
-        entries = term.value(None)
-        is_vector = len(entries) > 1
-        rounded = tuple(float(entry) for entry in entries)
+        rounded = tuple(map(float, term.value(None)))
         is_small = any(Style(self.decimals).rounded(entry) == 0 != entry for entry in rounded)
         write = replace(self, has_exponents=self.has_exponents or is_small, dtype="")
-        line = write.equation(term, list(rounded) if is_vector else rounded[0], name=name, letter=letter)
-        return Computed(rounded, is_vector, line)
+        line = write.equation(term, list(rounded) if term.is_vector else rounded[0], name=name, letter=letter)
+        return Computed(rounded, term.is_vector, line)
 
     def is_long(self, features: int) -> bool:
         """Whether of a vector of so many features only the first is worked out."""
         return self.max_terms is not None and features > max(self.max_terms // 2, 1)
+
+    @property
+    def key(self) -> str:
+        """The label of the cell's column."""
+        return self.keys[self.column]
 
     @property
     def _style(self) -> Style:
@@ -159,8 +164,8 @@ class ArithmeticWriter:
     def _agree(self, value: tuple[Decimal, ...], result: Number) -> bool:
         """Whether a value rounds to the digits of the result."""
         with localcontext(exact.CONTEXT):
-            return len(value) == len(result.entries) and all(
-                self._agrees(one, entry) for one, entry in zip(value, result.entries, strict=True)
+            return all(
+                self._agrees(value[at % len(value)], entry) for at, entry in enumerate(result.entries)
             )
 
     def _agrees(self, value: Decimal, entry: float | Decimal) -> bool:
@@ -172,13 +177,12 @@ class ArithmeticWriter:
 
     def _result_text(self, result: Number, term: Term, style: Style) -> str:
         """The result; zeros at its end say that it is rounded, or that it comes from rounded numbers."""
-        is_exact = term.is_exact(style)
-        texts = [
-            self._style.text(value)
-            if self._style.rounded(value) == value and (is_exact or value == 0 == entry)
-            else self._style.padded(entry)
-            for value, entry in zip(term.value(style), result.entries, strict=True)
-        ]
+        is_exact, values = term.is_exact(style), term.value(style)
+        texts = []
+        for at, entry in enumerate(result.entries):
+            value = values[at % len(values)]  # one number is that of every entry
+            shows_all = self._style.rounded(value) == value and (is_exact or value == 0 == entry)
+            texts.append(self._style.text(value) if shows_all else self._style.padded(entry))
         return result.text_of(texts, self._style)
 
 

@@ -22,6 +22,8 @@ class Term(ABC):
     """What stands on one side of an equation."""
 
     binding: int = ATOM
+    is_vector: bool = False
+    __array_ufunc__ = None  # so that `x * term` of a number of NumPy's is a term
 
     @abstractmethod
     def text(self, style: Style, *, is_first: bool = True) -> str:
@@ -41,6 +43,9 @@ class Term(ABC):
 
     def __add__(self, other: Any) -> "Term":
         return total([self, other])
+
+    def __radd__(self, other: Any) -> "Term":
+        return total([other, self])
 
     def __sub__(self, other: Any) -> "Term":
         return Operation((self, number(other)), _write_difference, lambda a, b: a - b, SUM)
@@ -107,6 +112,11 @@ class Operation(Term):
     compute: Callable[..., Decimal]
     binding: int = ATOM
 
+    @property
+    def is_vector(self) -> bool:  # type: ignore[override] # a number says it, an operation knows it from its parts
+        """Whether a part is a vector."""
+        return any(operand.is_vector for operand in self.operands)
+
     def text(self, style: Style, *, is_first: bool = True) -> str:
         """The term as it is written."""
         return self.write(self.operands, style, is_first)
@@ -142,12 +152,12 @@ def number(value: Any) -> Term:
 
 
 def total(terms: Iterable[Any]) -> Term:
-    """`a + b + c`; one term alone stays as it is.
+    """`a + b + c`; one term alone stays as it is, none is 0.
 
     >>> total([1, -2, 3]).text(Style(4))
     '1 + (−2) + 3'
     """
-    operands = tuple(map(number, terms))
+    operands = tuple(map(number, terms)) or (number(0),)
     return operands[0] if len(operands) == 1 else Operation(operands, _write_sum, lambda *parts: sum(parts), SUM)
 
 

@@ -62,7 +62,7 @@ def _worked_cell(view: View) -> Iterator[Section]:
     axes = [letter for letter in (*trace["weights"].axes[:-2], "n", "m") if letter in focus]
     yield Section("cell", formula=", ".join(position_label(trace, letter, focus[letter]) for letter in axes))
     for step in trace.computed:
-        arithmetic = () if _is_left_out(step) else _arithmetic(trace, step, focus, view.decimals)
+        arithmetic = () if _is_left_out(step) else _arithmetic(view, step, focus)
         if arithmetic:
             yield Section(step.name, symbol=step.symbol, formula=step.formula, arithmetic=arithmetic)
 
@@ -86,7 +86,7 @@ def _explanation(view: View) -> Iterator[Section]:
             formula=step.formula,
             shapes=_format_signature(trace, step),
             purpose=purpose_of(trace.plan, step.node),
-            arithmetic=_arithmetic(trace, step, focus, view.decimals),
+            arithmetic=_arithmetic(view, step, focus),
             remarks=(*_slice_remarks(step, slices, announced_axes), *_step_remarks(trace, step)),
         )
 
@@ -106,10 +106,10 @@ def _grids(trace: Trace, step: Step, positions: AxisPositions) -> tuple[Grid, ..
     return tuple((sign_grids if step.name == VISIBLE_STEP else grids)(trace, step, positions))
 
 
-def _arithmetic(trace: Trace, step: Step, focus: AxisPositions, decimals: int) -> tuple[str, ...]:
+def _arithmetic(view: View, step: Step, focus: AxisPositions) -> tuple[str, ...]:
     """The arithmetic of a step in one cell; of all masks together that of each."""
-    sources = [trace[name] for name in step.inputs.values()] if step.name == VISIBLE_STEP else []
-    return tuple(line for source in (*sources, step) for line in by_hand.lines(trace, source, focus, decimals))
+    sources = [view.result.trace[name] for name in step.inputs.values()] if step.name == VISIBLE_STEP else []
+    return tuple(line for source in (*sources, step) for line in by_hand.lines(view, source, focus))
 
 
 def _axis_legend(trace: Trace) -> str:

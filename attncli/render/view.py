@@ -3,6 +3,7 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
+from attncli.base.arithmetic import MAX_TERMS
 from attncli.problem.results import PIPELINE_STAGES
 from attncli.trace.result import Result
 
@@ -15,7 +16,8 @@ class View:
 
     `explain` shows every step instead of the selected results. `cell` is the position of the query and of the key whose
     arithmetic is shown. `positions` has the one position that is shown on an axis, by the letter of the axis
-    (b batch items, h heads); `expanded_axes` has the axes of which an explanation shows all positions.
+    (b batch items, h heads); `expanded_axes` has the axes of which an explanation shows all positions. `max_terms` is
+    the longest sum that is written whole; None for no limit.
     """
 
     result: Result
@@ -24,6 +26,7 @@ class View:
     cell: tuple[int, int] | None = None
     positions: Mapping[str, int] = field(default_factory=dict)
     expanded_axes: frozenset[str] = frozenset()
+    max_terms: int | None = MAX_TERMS
 
     @property
     def names(self) -> Sequence[str]:
