@@ -1,16 +1,17 @@
 """Lines of arithmetic: `2·2 + 0·(−4) = 4`, true with the digits that are written."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from decimal import Decimal, localcontext
 from typing import Any
 
 from attncli.base import exact
 from attncli.base.numerals import Style
-from attncli.base.terms import Number, Term, number
+from attncli.base.terms import Number, Term, Vector, number
 
 MAX_TERMS = 12  # the longest sum that is written whole where nothing else is asked for
 MAX_EXTRA_DECIMALS = 2  # of the numbers in a term, beyond those of its result
+HALF = Decimal("0.5")
 ROUNDING = Decimal("1e-9")  # of a unit: results that lie between two roundings are computed to either
 
 
@@ -137,22 +138,17 @@ class ArithmeticWriter:
         """How results are written."""
         return Style(self.decimals, self.has_exponents, self.max_terms)
 
-    def _styles(self) -> Iterator[Style]:
-        """How the numbers of a term are written: with as many decimals as the result, then with more of them."""
-        for has_exponents in dict.fromkeys((self.has_exponents, True)):
-            for extra in range(MAX_EXTRA_DECIMALS + 1):
-                yield Style(self.decimals + extra, has_exponents, self.max_terms)
-
     def _written(self, term: Term, result: Number) -> str:
         """`term = result`, `term ≈ result`, or what the type of the result has made of the term's value."""
-        for style in self._styles():
-            value = term.value(style)
-            if self._agree(value, result):
+        styles = [replace(self._style, decimals=self.decimals + extra) for extra in range(MAX_EXTRA_DECIMALS + 1)]
+        if not self._agree(term.value(styles[-1]), result, Decimal(1)):  # the factors of small numbers may be large
+            styles = [replace(style, has_exponents=True) for style in styles]
+        for style in styles:
+            if self._agree(term.value(style), result):
                 return self._equation_text(term.text(style), "=", self._result_text(result, term, style))
         exact_value = term.value(None)
         if self._agree(exact_value, result) or not self.dtype:
-            *_, style = self._styles()
-            return self._equation_text(term.text(style), "≈", self._result_text(result, term, style))
+            return self._equation_text(term.text(styles[-1]), "≈", self._result_text(result, term, styles[-1]))
         unrounded = replace(self, dtype="")._written(term, Number(exact_value, result.is_vector))
         return f"{unrounded}, in {self.dtype} {result.text(self._style)}"
 
@@ -161,19 +157,19 @@ class ArithmeticWriter:
         """Both sides of an equation; one side of one that says nothing: `0 = 0`."""
         return right if left == right else f"{left} {sign} {right}"
 
-    def _agree(self, value: tuple[Decimal, ...], result: Number) -> bool:
-        """Whether a value rounds to the digits of the result."""
+    def _agree(self, value: Vector, result: Number, tolerance: Decimal = HALF) -> bool:
+        """Whether a value is that of the result, up to so many units of the last digit."""
         with localcontext(exact.CONTEXT):
             return all(
-                self._agrees(value[at % len(value)], entry) for at, entry in enumerate(result.entries)
+                self._agrees(value[at % len(value)], entry, tolerance) for at, entry in enumerate(result.entries)
             )
 
-    def _agrees(self, value: Decimal, entry: float | Decimal) -> bool:
-        """Whether a number rounds to the digits of one entry of the result."""
+    def _agrees(self, value: Decimal, entry: float | Decimal, tolerance: Decimal) -> bool:
+        """Whether a number is that of one entry of the result."""
         rounded = self._style.rounded(entry)
         if not (value.is_finite() and rounded.is_finite()):
             return str(value) == str(rounded)
-        return abs(value - rounded) <= self._style.unit(entry) * (Decimal("0.5") + ROUNDING)
+        return abs(value - rounded) <= self._style.unit(entry) * (tolerance + ROUNDING)
 
     def _result_text(self, result: Number, term: Term, style: Style) -> str:
         """The result; zeros at its end say that it is rounded, or that it comes from rounded numbers."""

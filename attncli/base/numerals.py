@@ -38,7 +38,7 @@ class Style:
         >>> Style(2).unit(2 / 3), Style(2).unit(1.5e20)
         (Decimal('0.01'), Decimal('1E+18'))
         """
-        if not math.isfinite(number):
+        if not is_finite(number):
             return Decimal(0)
         exponent = self._exponent(number) if is_written_with_exponent(number, self) else 0
         return Decimal(1).scaleb(exponent - self.decimals)
@@ -49,7 +49,7 @@ class Style:
         >>> Style(4).padded(1.0), Style(4).padded(0.0)
         ('1.0000', '0.0000')
         """
-        if not math.isfinite(number) or is_written_with_exponent(number, self):
+        if not is_finite(number) or is_written_with_exponent(number, self):
             return self.text(number)
         return _fixed(number, self.decimals).replace("-", MINUS)
 
@@ -58,10 +58,20 @@ class Style:
         return int(f"{number:.{self.decimals}e}".partition("e")[2])
 
 
+def is_finite(number: float | Decimal) -> bool:
+    """Whether it is neither NaN nor infinite; numbers beyond those of eight bytes are finite too.
+
+    >>> is_finite(Decimal("1e400")), is_finite(math.inf)
+    (True, False)
+    """
+    return number.is_finite() if isinstance(number, Decimal) else math.isfinite(number)
+
+
 def is_written_with_exponent(number: float | Decimal, style: Style) -> bool:
     """Whether a finite number is written as `1.2e−07`."""
-    least = Decimal(10) ** -style.decimals / 2
-    return number != 0 and (abs(number) >= MAX_FIXED or (style.has_exponents and abs(number) < least))
+    magnitude = abs(Decimal(number))
+    is_small = style.has_exponents and magnitude < Decimal("0.5").scaleb(-style.decimals)
+    return magnitude != 0 and (magnitude >= MAX_FIXED or is_small)
 
 
 def decimal(number: float | Decimal, decimals: int, *, has_exponents: bool = True) -> str:
@@ -89,9 +99,9 @@ def decimal(number: float | Decimal, decimals: int, *, has_exponents: bool = Tru
     '0.0000'
     """
     number = number if isinstance(number, Decimal) else float(number)
-    if math.isnan(number):
-        return "NaN"
-    if math.isinf(number):
+    if not is_finite(number):
+        if Decimal(number).is_nan():
+            return "NaN"
         return "∞" if number > 0 else f"{MINUS}∞"
     if is_written_with_exponent(number, Style(decimals, has_exponents)):
         mantissa, _, exponent = f"{number:.{decimals}e}".partition("e")

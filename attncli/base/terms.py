@@ -146,7 +146,7 @@ def number(value: Any) -> Term:
     """
     if isinstance(value, Term):
         return value
-    if isinstance(value, (list, tuple)) or getattr(value, "ndim", 0):
+    if isinstance(value, (list, tuple)) or bool(getattr(value, "ndim", 0)):
         return Number(tuple(float(entry) for entry in value), is_vector=True)
     return Number((value if isinstance(value, Decimal) else float(value),))
 

@@ -12,7 +12,6 @@ from attncli.ops.decorators import context, structural
 from attncli.ops.records import Quantity, Range, Tap, no_tap
 from attncli.ops.rules import DerivedInput
 
-
 NOTHING_ATTENDED = "no weight differs from 0: the context is 0"
 
 

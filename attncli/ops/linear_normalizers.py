@@ -23,7 +23,7 @@ def sum_by_hand(write: ArithmeticWriter, scores: Array, result: Any) -> list[str
     visible = none(scores)
     if visible.sum() == 0:
         return ["the row sums to 0: the weight is 0"]
-    row_sum = write.computed(f"Σ({write.query})", total(visible))
+    row_sum = write.computed("Σⱼ sᵢⱼ", total(visible))
     return [row_sum.line, write.equation(number(visible[write.column]) / row_sum, result)]
 
 

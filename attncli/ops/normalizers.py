@@ -46,13 +46,13 @@ def softmax_by_hand(
 
 
 def exponential_lines(
-    write: ArithmeticWriter, exponential: Term, exponentials: Array, addends: Sequence[Any], result: Any
+    write: ArithmeticWriter, exponential: Term, exponentials: Array, addends: Array | Sequence[Any], result: Any
 ) -> list[str]:
     """One of the exponentials of a row [m], the sum that divides them all, and the quotient."""
     own = exponentials[write.column]
     if not np.any(addends):
         return [f"{NOTHING_VISIBLE}: the weight is 0"]
-    row_sum = write.computed(f"Σ({write.query})", total(addends))
+    row_sum = write.computed("Σⱼ exp", total(addends))
     return [write.equation(exponential, own), row_sum.line, write.equation(number(own) / row_sum, result)]
 
 

@@ -9,7 +9,7 @@ from typing import Annotated, Any
 from attncli.base.arithmetic import ArithmeticWriter
 from attncli.base.errors import AttnError
 from attncli.base.lazy_numpy import Array, np
-from attncli.base.terms import absolute, ln, number, products
+from attncli.base.terms import absolute, ln, number, products, total
 from attncli.ops.decorators import position, structural
 from attncli.ops.records import TABLE, Range
 from attncli.ops.rules import DerivedInput, OperatorUse
@@ -172,15 +172,14 @@ def t5_by_hand(
     away = abs(distance) if bidirectional else max(-distance, 0)
     lines = [write.equation(number(int(key_positions)) - int(query_positions), distance, name="distance")]
     if away < exact:
-        lines.append(f"bucket {write.equation(number(first) + away, bucket)}: distances below {exact} have one each")
+        addends, explanation = [first, away], f"a bucket for each distance below {exact}"
     else:
         wider = write.computed("", ln(number(away) / exact) / ln(number(max_distance) / exact) * (half - exact))
         step = bucket - first - exact
         limit = f", but at most {step}" if wider.entries[0] >= step + 1 else ""
-        lines += [
-            f"{wider.line}, rounded down{limit}",
-            f"bucket {write.equation(number(first) + exact + step, bucket)}",
-        ]
+        lines.append(f"{wider.line}, rounded down{limit}")
+        addends, explanation = [first, exact, step], "bucket"
+    lines.append(f"{explanation}: {write.equation(total(addend for addend in addends if addend), bucket)}")
     return [*lines, f"table[{bucket}] = {write(result)}"]
 
 

@@ -45,7 +45,7 @@ def rope_by_hand(
     offset: float = 0.0,
     frequencies: Array | None = None,
 ) -> list[str]:
-    """The frequency and the angle of each pair of one vector [d], and its rotation; of a long vector the first pair's."""
+    """The angle of each pair of one vector [d], and its rotation; of a long vector that of the first pair."""
     count = (x.shape[-1] if dims is None else dims) // 2 if frequencies is None else len(frequencies)
     one, other = pair_slices(count, interleaved)
     lines = []

@@ -194,12 +194,14 @@ def additive_by_hand(
     b: Array | float = 0.0,
     activation: Activation = "tanh",
 ) -> list[str]:
-    """The projections of one key [c] and one query [d], their sum, the hidden layer [a], and its dot product with `v`."""
+    """The projections of one key [c] and one query [d], their sum, the hidden layer [a], and its product with `v`."""
     names = [f"W₁·k({write.key})", f"W₂·q({write.query})"]
-    addends = [projected_key, projected_query]
+    addends: list[Array | float] = [projected_key, projected_query]
     if np.ndim(b):
         names, addends = [*names, "b"], [*addends, b]
-    before = write.computed(f"h({write.query}, {write.key})" if activation == "identity" else " + ".join(names), total(addends), letter="a")
+    before = write.computed(
+        f"h({write.query}, {write.key})" if activation == "identity" else " + ".join(names), total(addends), letter="a"
+    )
     lines = [
         write.equation(products(key, w1), projected_key, name=names[0], letter="a"),
         write.equation(products(query, w2), projected_query, name=names[1], letter="a"),

@@ -78,8 +78,8 @@ def entmax_by_hand(write: ArithmeticWriter, scores: Array, result: Any, *, alpha
     else:
         top = int(weights.argmax())
         threshold = write.computed("τ", number((alpha - 1) * scores[top] - weights[top] ** (alpha - 1)))
-        row_sum = write.computed(f"Σ({write.query})", total((x - threshold) ** power for x in support))
-        lines = [f"{threshold.line}, found by halving an interval until the weights add to 1", row_sum.line]
+        row_sum = write.computed("Σⱼ aᵢⱼ", total((x - threshold) ** power for x in support))
+        lines = [f"{threshold.line} by halving an interval until the weights add to 1", row_sum.line]
     excess = largest([factor * scores[write.column] - threshold, 0])
     return [factor.line, *lines, write.equation(excess**power, result)]
 

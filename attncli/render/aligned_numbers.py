@@ -1,7 +1,7 @@
 """The numbers of one grid as text, aligned on the decimal point."""
 
-from attncli.base.numerals import decimal
 from attncli.base.lazy_numpy import Array, np
+from attncli.base.numerals import decimal
 
 
 def align_numbers(values: Array, max_decimals: int) -> list[list[str]]:

@@ -20,7 +20,8 @@ def lines(view: View, step: Step, at: AxisPositions) -> list[str]:
     """The arithmetic of a step at the query, key and head in `at`; empty where the step has none.
 
     The `by_hand` function of the step's record gets the arguments of one cell: arrays with an axis of queries or keys
-    at the index in `at`, but all keys for a normalizer or a context, and array parameters of the operator whole.
+    at the index in `at`, but all keys for a normalizer or a context, and array parameters of the operator and
+    tables that are looked up whole.
     """
     if not _has_cell(step, at):
         return []
@@ -31,9 +32,10 @@ def lines(view: View, step: Step, at: AxisPositions) -> list[str]:
     if write_by_hand is None:
         return []
     indexed_axes = LEADING | ({"n"} if step.stage in ROW_STAGES else set(at))
-    parameters = {p.name for p in step.record.parameters} if step.record is not None else set()
+    whole = {p.name for p in step.record.parameters} if step.record is not None else set()
+    whole |= {name for name, source in step.inputs.items() if trace[source].node.is_lookup}
     arguments = {
-        name: _part(trace[source], at, LEADING if name in parameters else indexed_axes)
+        name: _part(trace[source], at, LEADING if name in whole else indexed_axes)
         for name, source in (*step.inputs.items(), *step.node.taps.items())
     }
     result = _part(step, at, LEADING | ({"n"} if step.stage == "context" else set(at)))
