@@ -36,6 +36,8 @@ def render_sections(parts: Iterable[Section], decimals: int, heading: str = "") 
         symbol = f" {latex_line(section.symbol)}" if section.symbol else ""
         formula = f"\\quad {latex_line(section.formula)}" if section.formula else ""
         blocks.append(f"\\paragraph{{{_text(section.title)}}}{symbol}{formula}")
+        if section.purpose:
+            blocks.append(f"\\nopagebreak\\noindent {_text(section.purpose)}")
         if section.grids:
             blocks.append(f"\\nopagebreak{GAP}" + GAP.join(_tabulars(grid, decimals) for grid in section.grids))
         if section.arithmetic:

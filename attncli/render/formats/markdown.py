@@ -19,6 +19,8 @@ def render_sections(parts: Iterable[Section], decimals: int, heading: str = "") 
     blocks = [f"# {_escape(heading)}"] if heading else []
     for section in parts:
         blocks.append(f"## {_escape(section.heading)}")
+        if section.purpose:
+            blocks.append(_escape(section.purpose))
         if section.formula:
             blocks.append(f"`{section.formula}`" + (f" — {_escape(section.shapes)}" if section.shapes else ""))
         blocks += [block for grid in section.grids for block in _grid_blocks(grid, decimals)]
