@@ -103,7 +103,7 @@ def _embed_sentence(values: dict[str, Any]) -> None:
     if "embeddings" in values:
         message, keys = "sentence and embeddings are both given", ("embeddings", "sentence", "vocabulary")
         raise AttnError(message, where="embeddings", hint="leave out one of them", keys=keys)
-    if vocabulary is None:
+    if text is None or vocabulary is None:
         return
     from attncli.problem.sentence import embed  # noqa: PLC0415 - most problems have no sentence
 
