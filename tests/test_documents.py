@@ -1,8 +1,6 @@
 """The documents hold: commands print what is shown, samples run, and files, options and names exist."""
 
-import os
 import re
-import runpy
 import shlex
 import shutil
 import subprocess
@@ -23,6 +21,7 @@ from attncli.io.readers import yaml
 from attncli.ops.registry import ENTRY_POINTS
 from attncli.plan.builder import PlanBuilder
 from attncli.problem.spec import FIELDS
+from docs.generation import api_page, console_blocks
 from tests.arrays import normal
 from tests.cli.running import run_in_process
 
@@ -35,21 +34,11 @@ DOCUMENTS = {
 README = DOCUMENTS["README.md"]
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
 SAMPLES = sorted((ROOT / "samples").glob("*.yaml"))
-FENCE = re.compile(r"^```(\w*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
-
-
-def shell(command: str, folder: Path, input: str = "") -> subprocess.CompletedProcess[str]:
-    """Run a command of the README as a reader would, with this Python's `attn` first on the path."""
-    environment = os.environ | {"PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"}
-    return subprocess.run(
-        ["bash", "-c", command],
-        cwd=folder, env=environment, input=input, capture_output=True, text=True, check=False, timeout=60,
-    )  # fmt: skip
 
 
 def fenced_blocks(language: str) -> list[str]:
     """The blocks of the README between fences with that word."""
-    return [block for word, block in FENCE.findall(README) if word == language]
+    return console_blocks.blocks(README, language)
 
 
 def indented_blocks(document: str) -> list[str]:
@@ -58,44 +47,32 @@ def indented_blocks(document: str) -> list[str]:
     return [textwrap.dedent(block) for block in blocks]
 
 
-def commands(block: str) -> list[tuple[str, str]]:
-    """The commands of a block, each with the output that is shown below it."""
-    parts = re.split(r"^\$ (.*)\n", block, flags=re.MULTILINE)[1:]
-    return list(zip(parts[::2], parts[1::2], strict=True))
-
-
-def shown() -> list[tuple[str, str]]:
-    """Every command of the README with its output."""
-    return [pair for block in fenced_blocks("console") for pair in commands(block)]
-
-
 def attn(command: str, folder: Path) -> str:
     """What a command prints, `attn` called in this process, and what follows it (`| tail`, `&& cat`) by a shell."""
     words, pipe, rest = re.fullmatch(r"(.*?)(?: (\||&&) (.*))?", command.removeprefix("attn "), re.DOTALL).groups()
     ran = run_in_process(*shlex.split(words), folder=folder)
-    piped = shell(rest, folder, input=ran.stdout if pipe == "|" else "").stdout if rest else ""
+    piped = console_blocks.run(rest, folder, input=ran.stdout if pipe == "|" else "") if rest else ""
     return (piped if pipe == "|" else ran.stdout + piped) + ran.stderr
 
 
 @pytest.mark.slow
-def test_every_command_of_the_readme_prints_what_it_shows(tmp_path: Path) -> None:
-    if shutil.which("jq") is None:
+@pytest.mark.parametrize("document", console_blocks.documents_with_commands())
+def test_every_command_of_a_document_prints_what_it_shows(document: str) -> None:
+    text = (ROOT / document).read_text(encoding="utf-8")
+    if "| jq " in text and shutil.which("jq") is None:
         pytest.skip("jq is not installed")
-    shutil.copytree(ROOT / "samples", tmp_path / "samples")
-    assert len(shown()) > 15
-    for command, expected in shown():
-        ran = shell(command, tmp_path)
-        assert ran.stdout + ran.stderr == expected, command
+    assert console_blocks.with_outputs(text) == text, f"python docs/generate.py --outputs {document} writes it anew"
 
 
-def test_every_small_command_of_the_readme_prints_what_it_shows_in_process(tmp_path: Path) -> None:
-    if shutil.which("jq") is None:
+@pytest.mark.parametrize("document", console_blocks.documents_with_commands())
+def test_every_small_command_of_a_document_prints_what_it_shows_in_process(document: str) -> None:
+    text = (ROOT / document).read_text(encoding="utf-8")
+    if "| jq " in text and shutil.which("jq") is None:
         pytest.skip("jq is not installed")
-    shutil.copytree(ROOT / "samples", tmp_path / "samples")
-    small = [pair for pair in shown() if pair[0].startswith("attn ") and "q.npy" not in pair[0]]
-    assert len(small) > 15
-    for command, expected in small:
-        assert attn(command, tmp_path) == expected, command
+    with console_blocks.new_folder() as folder:
+        for command in console_blocks.commands(text):
+            if command.text.startswith("attn ") and "large" not in command.text:
+                assert attn(command.text, folder) == command.output, command.text
 
 
 def test_every_command_is_in_the_readme() -> None:
@@ -112,8 +89,8 @@ def test_the_picture_shows_what_the_command_prints() -> None:
 
 
 def test_the_api_page_is_generated_from_the_docstrings() -> None:
-    page = runpy.run_path(str(ROOT / "docs" / "generate.py"))
-    assert page["PAGE"].read_text(encoding="utf-8") == page["generate"](), "python docs/generate.py writes it anew"
+    page = (ROOT / "docs" / "api.md").read_text(encoding="utf-8")
+    assert page == api_page.generate(), "python docs/generate.py writes it anew"
 
 
 def test_the_architecture_names_every_package() -> None:
@@ -146,7 +123,7 @@ def test_the_entry_point_of_the_architecture_is_that_of_operators() -> None:
 @pytest.mark.parametrize("document", DOCUMENTS)
 def test_every_attn_command_in_a_sentence_can_be_called(document: str, tmp_path: Path) -> None:
     """In a sentence `attn compute` names a command; with arguments it is called, `p.yaml` a problem."""
-    spans = re.findall(r"`attn(\s[^`]+)`", FENCE.sub("", DOCUMENTS[document]))
+    spans = re.findall(r"`attn(\s[^`]+)`", console_blocks.FENCE.sub("", DOCUMENTS[document]))
     (tmp_path / "p.yaml").write_text(examples.text("tutorial"), encoding="utf-8")
     for span in spans:
         command, *arguments = shlex.split(span)

@@ -1,0 +1,81 @@
+"""Console blocks of documents: their commands, what is printed below them, and the same with what is printed now."""
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+ROOT = Path(__file__).parent.parent.parent
+FENCE = re.compile(r"^```(\w*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+_COMMAND = re.compile(r"^\$ ((?:.*\\\n)*.*)\n", re.MULTILINE)  # a line that ends in a backslash goes on in the next one
+_STYLE_VARIABLES = ("NO_COLOR", "FORCE_COLOR", "COLUMNS")
+
+
+@dataclass(frozen=True)
+class Command:
+    """One command of a console block, without the prompt, and what the document shows below it."""
+
+    text: str
+    output: str
+
+
+def blocks(text: str, language: str) -> list[str]:
+    """The blocks of a document between fences with that word."""
+    return [block for word, block in FENCE.findall(text) if word == language]
+
+
+def documents_with_commands() -> dict[str, str]:
+    """The text of the README and of each document of docs/ that has console blocks, by its path."""
+    paths = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
+    texts = {str(path.relative_to(ROOT)): path.read_text(encoding="utf-8") for path in paths}
+    return {path: text for path, text in texts.items() if blocks(text, "console")}
+
+
+def commands(text: str) -> list[Command]:
+    """The commands of a document in their order."""
+    return [command for block in blocks(text, "console") for command in _commands_of_block(block)]
+
+
+def with_outputs(text: str) -> str:
+    """The document with what each command prints now, run one after the other in a new folder beside samples/."""
+    with new_folder() as folder:
+        return FENCE.sub(lambda match: _with_outputs(match, folder), text)
+
+
+@contextmanager
+def new_folder() -> Iterator[Path]:
+    """A new folder with a copy of samples/, removed at the end."""
+    with tempfile.TemporaryDirectory() as name:
+        shutil.copytree(ROOT / "samples", Path(name) / "samples")
+        yield Path(name)
+
+
+def run(command: str, folder: Path, input: str = "") -> str:
+    """What a command prints on both streams, in bash, with the `attn` of this Python first on the path."""
+    environment = {name: value for name, value in os.environ.items() if name not in _STYLE_VARIABLES}
+    environment["PATH"] = f"{Path(sys.executable).parent}{os.pathsep}{environment['PATH']}"
+    ran = subprocess.run(
+        ["bash", "-c", command],
+        cwd=folder, env=environment, input=input, capture_output=True, text=True, check=False, timeout=120,
+    )  # fmt: skip
+    return ran.stdout + ran.stderr
+
+
+def _commands_of_block(block: str) -> list[Command]:
+    """The commands of one block."""
+    parts = _COMMAND.split(block)[1:]
+    return [Command(text, output) for text, output in zip(parts[::2], parts[1::2], strict=True)]
+
+
+def _with_outputs(match: re.Match[str], folder: Path) -> str:
+    """A block between fences; one of commands with what they print now."""
+    if match[1] != "console":
+        return match[0]
+    lines = [f"$ {command.text}\n{run(command.text, folder)}" for command in _commands_of_block(match[2])]
+    return f"```console\n{''.join(lines)}```"
