@@ -49,10 +49,11 @@ def _selection(view: View) -> Iterator[Section]:
     """The selected results."""
     trace, positions = view.result.trace, add_dependent_axes(view.result.trace, dict(view.positions))
     for name in view.result.select:
-        step = trace[name]
+        step, is_last = trace[name], name == view.result.select[-1]
         is_mask = step.name == VISIBLE_STEP
         step_grids = tuple(sign_grids(trace, step, positions) if is_mask else selected_grids(view, step))
-        yield Section(name, step_grids, formula=trace.same_as(name))
+        remarks = (view.remark,) if is_last and view.remark else ()
+        yield Section(name, step_grids, formula=trace.same_as(name), remarks=remarks)
 
 
 def _worked_cell(view: View) -> Iterator[Section]:

@@ -15,7 +15,8 @@ class View:
 
     `explain` shows every step instead of the selected results. `cell` is the position of the query and of the key whose
     arithmetic is shown. `positions` has the one position that is shown on an axis, by the letter of the axis
-    (b batch items, h heads); `expanded_axes` has the axes of which an explanation shows all positions.
+    (b batch items, h heads); `expanded_axes` has the axes of which an explanation shows all positions. `remark` stands
+    below the selected results.
     """
 
     result: Result
@@ -24,6 +25,7 @@ class View:
     cell: tuple[int, int] | None = None
     positions: Mapping[str, int] = field(default_factory=dict)
     expanded_axes: frozenset[str] = frozenset()
+    remark: str = ""
 
     @property
     def names(self) -> Sequence[str]:
