@@ -23,7 +23,6 @@ EXPONENTIALS_PURPOSE = (
 EXPONENTIALS = Quantity("exponentials", "E", "exp(sᵢⱼ − maxᵢ)", ("n", "m"), EXPONENTIALS_PURPOSE)
 
 SHAPES = "scores[n m] -> [n m]"
-NOTHING_VISIBLE = "every key is masked"
 
 
 def _exponentials(
@@ -50,8 +49,6 @@ def exponential_lines(
 ) -> list[str]:
     """One of the exponentials of a row [m], the sum that divides them all, and the quotient."""
     own = exponentials[write.column]
-    if not np.any(addends):
-        return [f"{NOTHING_VISIBLE}: the weight is 0"]
     row_sum = write.computed("Σⱼ exp", total(addends))
     return [write.equation(exponential, own), row_sum.line, write.equation(number(own) / row_sum, result)]
 

@@ -10,15 +10,13 @@ from attncli.base.arithmetic import ArithmeticWriter
 from attncli.base.lazy_numpy import Array, np
 from attncli.base.terms import largest, number, sqrt, total
 from attncli.ops.decorators import normalizer
-from attncli.ops.normalizers import NOTHING_VISIBLE, SHAPES, finite_max, safe_divide, softmax, softmax_by_hand
+from attncli.ops.normalizers import SHAPES, finite_max, safe_divide, softmax, softmax_by_hand
 from attncli.ops.records import Range
 
 
 def sparsemax_by_hand(write: ArithmeticWriter, scores: Array, result: Any) -> list[str]:
     """The threshold τ of one row of scores [m], then one score's excess over it."""
     support = scores[sparsemax(scores) > 0]
-    if not support.size:
-        return [f"{NOTHING_VISIBLE}: the weight is 0"]
     threshold = write.computed("τ", (total(support) - 1) / len(support))
     return [threshold.line, write.equation(largest([number(scores[write.column]) - threshold, 0]), result)]
 
@@ -65,8 +63,6 @@ def entmax_by_hand(write: ArithmeticWriter, scores: Array, result: Any, *, alpha
     if alpha == 2:
         return sparsemax_by_hand(write, scores, result)
     weights = entmax(scores, alpha=alpha)
-    if not weights.any():
-        return [f"{NOTHING_VISIBLE}: the weight is 0"]
     factor = write.computed("α − 1", number(alpha) - 1)
     power = number(2) if alpha == 1.5 else 1 / factor
     support = [factor * score for score in scores[weights > 0]]

@@ -50,8 +50,8 @@ def _writer(view: View, step: Step, at: AxisPositions) -> ArithmeticWriter:
     table = np.atleast_1d(_part(step, at, LEADING))
     return ArithmeticWriter(
         decimals=view.decimals,
-        query=trace.labels["n"][row],
-        keys=trace.labels["m"],
+        query=trace.numbered_labels["n"][row],
+        keys=trace.numbered_labels["m"],
         row=row,
         column=column,
         head=at.get("h", 0),
@@ -94,5 +94,5 @@ def _projection(trace: Trace, step: Step, at: AxisPositions, write: ArithmeticWr
     term = products(x, _part(values["w"], at, set())) if "w" in values else number(x)
     if "b" in values:
         term += number(_part(values["b"], at, set()))
-    name = f"{step.name}({trace.labels[letter][at[letter]]})"
+    name = f"{step.name}({trace.numbered_labels[letter][at[letter]]})"
     return write.equation(term, result, name=name, letter=step.axes[-1])

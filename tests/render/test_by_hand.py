@@ -14,7 +14,7 @@ from attncli.engine.run import run
 from attncli.io import examples
 from attncli.ops import operators
 from attncli.render.sections import Section, sections
-from attncli.render.view import View
+from attncli.render.view import Cell, View
 from attncli.trace.result import Result
 from tests.equations import Count, assert_equations_hold
 from tests.problems import PROBLEMS, problem
@@ -38,10 +38,11 @@ def by_name(result: Result, **view: Any) -> dict[str, Section]:
     return {section.title.partition(" ")[2] or section.title: section for section in explained(result, **view)}
 
 
-def corners(result: Result) -> Iterator[tuple[int, int]]:
+def corners(result: Result) -> Iterator[Cell]:
     """The first cell, the last one, and those beside them."""
     rows, columns = (len(result.trace.labels[letter]) for letter in "nm")
-    yield from dict.fromkeys([(0, 0), (rows - 1, columns - 1), (rows - 1, 0), (rows // 2, columns // 2)])
+    cells = [(0, 0), (rows - 1, columns - 1), (rows - 1, 0), (rows // 2, columns // 2)]
+    yield from (Cell(*cell) for cell in dict.fromkeys(cells))
 
 
 def lines(result: Result, decimals: int = 4, **view: Any) -> list[str]:
@@ -49,7 +50,7 @@ def lines(result: Result, decimals: int = 4, **view: Any) -> list[str]:
     found = [
         line
         for cell in corners(result)
-        for section in explained(result, cell=cell, decimals=decimals, **view)
+        for section in explained(result, cells=(cell,), decimals=decimals, **view)
         for line in section.arithmetic
     ]
     return list(dict.fromkeys(found))
@@ -145,7 +146,7 @@ def test_the_last_number_of_a_step_s_lines_is_in_its_table(part: examples.Part) 
     """But for the sum of the weights, which is 1."""
     result = run(part.problem)
     for cell in corners(result):
-        for section in explained(result, cell=cell):
+        for section in explained(result, cells=(cell,)):
             worked = [line for line in section.arithmetic if not line.startswith("Σⱼ aᵢⱼ")]
             if not worked or section.grids[0].signs is not None:
                 continue
@@ -159,7 +160,7 @@ def test_the_last_number_of_a_step_s_lines_is_in_its_table(part: examples.Part) 
 
 def test_small_weights_are_written_as_in_their_table() -> None:
     x = np.array([[0.0], [-11.0]])
-    shown = by_name(attncli.attention([[1.0]], x, [[1.0], [2.0]], score="dot"), cell=(0, 1))
+    shown = by_name(attncli.attention([[1.0]], x, [[1.0], [2.0]], score="dot"), cells=(Cell(0, 1),))
     (weights,) = shown["weights"].grids
     assert weights.cell_texts(4) == [["1.0000", "0.0000"]]
     assert shown["weights"].arithmetic[-1] == "Σⱼ aᵢⱼ = 1.0000 + 0.0000 = 1.0000"
@@ -186,7 +187,7 @@ def test_a_long_sum_counts_its_omitted_terms(limit: int | None, omitted: int) ->
 def test_the_number_of_an_earlier_step_is_that_step_s_number() -> None:
     """Also where a step is rounded to a narrow type, and what follows was computed from the unrounded number."""
     x = RANDOM.normal(size=(2, 3))
-    shown = by_name(attncli.attention(x, x, dtype="float16"), cell=(0, 1))
+    shown = by_name(attncli.attention(x, x, dtype="float16"), cells=(Cell(0, 1),))
     product = shown["dot_products"].grids[0].cell_texts(4)[0][1].replace("-", "−")
     assert shown["scores"].arithmetic[0].endswith(f"in float16 {product}")
     assert shown["scores"].arithmetic[1].startswith(f"{product.rstrip('0')}")
@@ -219,4 +220,4 @@ def test_what_is_worked_can_be_redone(keys: dict[str, Any], title: str, expected
     query, key = np.array([[1.0, 0], [1, 3]]), np.array([[0.0, 2], [2, 3]])
     result = attncli.attention(np.tile(query, heads), np.tile(key, heads), **keys)
     positions = {"h": heads - 1} if heads > 1 else {}
-    assert list(by_name(result, cell=(1, 0), positions=positions)[title].arithmetic) == expected
+    assert list(by_name(result, cells=(Cell(1, 0),), positions=positions)[title].arithmetic) == expected
