@@ -77,7 +77,9 @@ def attentional_by_hand(
         "w": [[1], [1]],
         "gives": [[0]],
     },
-    inner=(Quantity("context_vector", "C", "cᵢ = Σⱼ aᵢⱼ vⱼ", ("n", "e")),),
+    inner=(
+        Quantity("context_vector", "C", "cᵢ = Σⱼ aᵢⱼ vⱼ", ("n", "e"), "The sum of the values, each times its weight."),
+    ),
     by_hand=attentional_by_hand,
 )
 def attentional(weights: Array, value: Array, query: Array, *, w: Array, tap: Tap = no_tap) -> Array:
@@ -192,7 +194,16 @@ def sample_by_hand(
     source="Xu et al. 2015, eq. 8 and 9 (hard attention)",
     example={"weights": [[0, 1]], "value": [[4, 0], [8, 4]], "gives": [[8, 4]]},
     by_hand=sample_by_hand,
-    derived={"draws": DerivedInput(uniform_draws, "u", lambda shape: "u uniform in [0, 1)", ("…", "n"), ("seed",))},
+    derived={
+        "draws": DerivedInput(
+            uniform_draws,
+            "u",
+            lambda shape: "u uniform in [0, 1)",
+            ("…", "n"),
+            ("seed",),
+            purpose="One random number for each query, which decides the key that is drawn.",
+        )
+    },
     needs_distribution=True,
 )
 def sample(

@@ -16,6 +16,14 @@ from attncli.ops.scores import dot_product_line
 
 Positive = Annotated[float, Range(above=0)]
 
+SQUARED_DISTANCES = Quantity(
+    "squared_distances",
+    "D²",
+    "‖qᵢ − kⱼ‖²",
+    ("n", "m"),
+    "How far each query is from each key: the squared differences of all features, added.",
+)
+
 
 def cosine_by_hand(write: ArithmeticWriter, query: Array, key: Array, result: Any, *, beta: float) -> list[str]:
     """The dot product and both norms of one query [d] and one key [d], then β times their quotient."""
@@ -64,8 +72,8 @@ def l2_normalize(x: Array) -> Array:
     source="Graves, Wayne & Danihelka 2014, eq. 5 and 6",
     example={"query": [[3, 4]], "key": [[6, 8], [4, -3], [0, 0]], "beta": 2, "gives": [[2, 0, 0]]},
     inner=(
-        Quantity("unit_query", "Q̂", "qᵢ / ‖qᵢ‖", ("n", "d")),
-        Quantity("unit_key", "K̂", "kⱼ / ‖kⱼ‖", ("m", "d")),
+        Quantity("unit_query", "Q̂", "qᵢ / ‖qᵢ‖", ("n", "d"), "The direction of each query: its length does not count."),
+        Quantity("unit_key", "K̂", "kⱼ / ‖kⱼ‖", ("m", "d"), "The direction of each key: its length does not count."),
     ),
     factorization=Factorization(lambda query, beta: l2_normalize(query) * beta, lambda key, beta: l2_normalize(key)),
     by_hand=cosine_by_hand,
@@ -116,7 +124,7 @@ def gaussian_by_hand(write: ArithmeticWriter, query: Array, key: Array, result: 
     shapes="query[n d], key[m d] -> [n m]",
     source="Nadaraya 1964 and Watson 1964, with the Gaussian kernel",
     example={"query": [[1, 2]], "key": [[1, 4], [4, 6]], "sigma": 0.5, "gives": [[-8, -50]]},
-    inner=(Quantity("squared_distances", "D²", "‖qᵢ − kⱼ‖²", ("n", "m")),),
+    inner=(SQUARED_DISTANCES,),
     by_hand=gaussian_by_hand,
 )
 def gaussian(query: Array, key: Array, *, sigma: Positive = 1.0, tap: Tap = no_tap) -> Array:
@@ -166,7 +174,15 @@ def laplacian_by_hand(write: ArithmeticWriter, query: Array, key: Array, result:
     shapes="query[n d], key[m d] -> [n m]",
     source="Kim et al. 2019 (Attentive Neural Processes), Laplace attention",
     example={"query": [[1, 2]], "key": [[1, 4], [4, 6]], "sigma": 0.5, "gives": [[-4, -14]]},
-    inner=(Quantity("distances", "D", "‖qᵢ − kⱼ‖₁", ("n", "m")),),
+    inner=(
+        Quantity(
+            "distances",
+            "D",
+            "‖qᵢ − kⱼ‖₁",
+            ("n", "m"),
+            "How far each query is from each key: the absolute differences of all features, added.",
+        ),
+    ),
     by_hand=laplacian_by_hand,
 )
 def laplacian(query: Array, key: Array, *, sigma: Positive = 1.0, tap: Tap = no_tap) -> Array:
@@ -215,7 +231,7 @@ def euclidean_by_hand(write: ArithmeticWriter, query: Array, key: Array, result:
     shapes="query[n d], key[m d] -> [n m]",
     source="Snell, Swersky & Zemel 2017, eq. 2, with the Euclidean distance",
     example={"query": [[1, 2]], "key": [[1, 4], [4, 6]], "gives": [[-2, -5]]},
-    inner=(Quantity("squared_distances", "D²", "‖qᵢ − kⱼ‖²", ("n", "m")),),
+    inner=(SQUARED_DISTANCES,),
     by_hand=euclidean_by_hand,
 )
 def euclidean(query: Array, key: Array, *, tap: Tap = no_tap) -> Array:

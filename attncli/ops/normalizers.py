@@ -14,7 +14,11 @@ from attncli.ops.rules import OnlineNormalizer
 
 Positive = Annotated[float, Range(above=0)]
 
-EXPONENTIALS = Quantity("exponentials", "E", "exp(sᵢⱼ − maxᵢ)", ("n", "m"))
+EXPONENTIALS_PURPOSE = (
+    "Every score becomes a positive number; the largest of the row is subtracted first, which changes no weight and "
+    "avoids overflow."
+)
+EXPONENTIALS = Quantity("exponentials", "E", "exp(sᵢⱼ − maxᵢ)", ("n", "m"), EXPONENTIALS_PURPOSE)
 
 SHAPES = "scores[n m] -> [n m]"
 
@@ -43,7 +47,7 @@ def softmax_by_hand(write: ArithmeticWriter, scores: Array, result: Any, *, temp
     shapes=SHAPES,
     source="Bridle 1990; the temperature T: Hinton, Vinyals & Dean 2015, eq. 1",
     example={"scores": [[0, 0], [math.log(3), 0]], "gives": [[0.5, 0.5], [0.75, 0.25]]},
-    inner=(Quantity("exponentials", "E", "exp((sᵢⱼ − maxᵢ)/T)", ("n", "m")),),
+    inner=(Quantity("exponentials", "E", "exp((sᵢⱼ − maxᵢ)/T)", ("n", "m"), EXPONENTIALS_PURPOSE),),
     online=OnlineNormalizer(_exponentials, exp_scale=lambda parameters: 1 / parameters["temperature"]),
     by_hand=softmax_by_hand,
     is_distribution=True,
@@ -89,7 +93,7 @@ def softmax1_by_hand(write: ArithmeticWriter, scores: Array, result: Any) -> lis
     shapes=SHAPES,
     source="Miller 2023 (Attention Is Off By One)",
     example={"scores": [[0, 0, math.log(2)]], "gives": [[0.2, 0.2, 0.4]]},
-    inner=(Quantity("exponentials", "E", "exp(sᵢⱼ − max(0, maxᵢ))", ("n", "m")),),
+    inner=(Quantity("exponentials", "E", "exp(sᵢⱼ − max(0, maxᵢ))", ("n", "m"), EXPONENTIALS_PURPOSE),),
     online=OnlineNormalizer(
         _exponentials,
         min_running_max=0,

@@ -73,7 +73,15 @@ def alibi_by_hand(
     source="Press, Smith & Lewis 2022, §3; the slopes of other head counts: their code, get_slopes",
     example={"query_positions": [0, 2], "key_positions": [0, 2], "slopes": [0.5], "gives": [[0, -1], [-1, 0]]},
     by_hand=alibi_by_hand,
-    derived={"slopes": DerivedInput(published_slopes, "m", _slopes_formula, ("h",))},
+    derived={
+        "slopes": DerivedInput(
+            published_slopes,
+            "m",
+            _slopes_formula,
+            ("h",),
+            purpose="How fast the score falls with the distance in each head: some heads look near, others far.",
+        )
+    },
     acts_on="scores",
 )
 def alibi(

@@ -93,9 +93,9 @@ class Parameter:
 
 @dataclass(frozen=True, eq=False)
 class Quantity:
-    """The name, symbol, formula and axes of an inner step: an array that an operator passes through `tap(name, …)`.
+    """An inner step: the name, symbol, formula, axes and purpose of an array that an operator passes to `tap(name, …)`.
 
-    >>> Quantity("dot_products", "QKᵀ", "qᵢ·kⱼ", ("n", "m")).axes
+    >>> Quantity("dot_products", "QKᵀ", "qᵢ·kⱼ", ("n", "m"), "How well each key answers each query.").axes
     ('n', 'm')
     """
 
@@ -103,6 +103,7 @@ class Quantity:
     symbol: str
     formula: str
     axes: Letters
+    purpose: str = ""  # what it is for, in one sentence
 
 
 @dataclass(frozen=True, eq=False)

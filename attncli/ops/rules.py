@@ -1,7 +1,7 @@
 """Rules in operators' records: how a score factors, a normalizer accumulates its keys, a mask bounds its keys."""
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from attncli.base.axes import Letters
@@ -105,7 +105,13 @@ class DerivedInput:
     axes before the queries. The options are the operator's own parameters of the names in `parameters`.
 
     >>> import numpy as np
-    >>> slopes = DerivedInput(lambda shape: np.ones(shape), "m", lambda shape: f"1 for {shape[0]} heads", ("h",))
+    >>> slopes = DerivedInput(
+    ...     lambda shape: np.ones(shape),
+    ...     "m",
+    ...     lambda shape: f"1 for {shape[0]} heads",
+    ...     ("h",),
+    ...     purpose="How fast the bias grows in each head.",
+    ... )
     >>> slopes.function(shape=(2,)), slopes.formula((2,))
     (array([1., 1.]), '1 for 2 heads')
     """
@@ -115,6 +121,7 @@ class DerivedInput:
     formula: Callable[[tuple[int, ...]], str]  # from the shape
     axes: Letters
     parameters: tuple[str, ...] = ()
+    purpose: str = field(kw_only=True)  # what it is for, in one sentence
 
 
 @dataclass(frozen=True)

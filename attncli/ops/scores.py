@@ -28,7 +28,15 @@ def scaled_dot_by_hand(write: ArithmeticWriter, query: Array, key: Array, result
     shapes="query[n d], key[m d] -> [n m]",
     source="Vaswani et al. 2017, eq. 1",
     example={"query": [[2, 0, 2, 1]], "key": [[2, 4, 3, 0], [0, 1, 1, 2]], "gives": [[5, 2]]},
-    inner=(Quantity("dot_products", "QKᵀ", "qᵢ·kⱼ", ("n", "m")),),
+    inner=(
+        Quantity(
+            "dot_products",
+            "QKᵀ",
+            "qᵢ·kⱼ",
+            ("n", "m"),
+            "How alike each query and each key are, and how long: products of all features, added.",
+        ),
+    ),
     unscaled="dot",
     factorization=Factorization(lambda query: query, lambda key: key, scale=lambda features: 1 / math.sqrt(features)),
     by_hand=scaled_dot_by_hand,
@@ -122,7 +130,15 @@ def general_by_hand(write: ArithmeticWriter, query: Array, key: Array, result: A
         "w": [[1, 0, 2], [0, 1, 1]],
         "gives": [[5, 4]],
     },
-    inner=(Quantity("projected_query", "QW", "qᵢ W", ("n", "c")),),
+    inner=(
+        Quantity(
+            "projected_query",
+            "QW",
+            "qᵢ W",
+            ("n", "c"),
+            "Each query in the features of the keys, so that the two can be compared.",
+        ),
+    ),
     factorization=Factorization(lambda query, w: query @ w, lambda key, w: key),
     by_hand=general_by_hand,
 )
@@ -197,9 +213,9 @@ def additive_by_hand(
         "gives": [[4, 6]],
     },
     inner=(
-        Quantity("projected_key", "W₁K", "W₁kⱼ", ("m", "a")),
-        Quantity("projected_query", "W₂Q", "W₂qᵢ", ("n", "a")),
-        Quantity("hidden", "H", "hᵢⱼ = act(W₁kⱼ + W₂qᵢ + b)", ("n", "m", "a")),
+        Quantity("projected_key", "W₁K", "W₁kⱼ", ("m", "a"), "What each key gives to the hidden layer."),
+        Quantity("projected_query", "W₂Q", "W₂qᵢ", ("n", "a"), "What each query gives to the hidden layer."),
+        Quantity("hidden", "H", "hᵢⱼ = act(W₁kⱼ + W₂qᵢ + b)", ("n", "m", "a"), "The hidden layer of each pair."),
     ),
     by_hand=additive_by_hand,
 )

@@ -22,6 +22,8 @@ class Grid:
     is_heatmap: bool = False  # whether a terminal shades the cells: the larger, the darker
     signs: Sequence[Sequence[str]] | None = None  # the text of the cells in place of their numbers
     legend: str = ""  # what the signs mean
+    # The (row, column) positions that an explanation works on; None where the grid has no such axis of the cell.
+    marked: frozenset[tuple[int | None, int | None]] = frozenset()
 
     def cell_texts(self, decimals: int) -> Sequence[Sequence[str]]:
         """The text of each cell, with at most so many decimals."""

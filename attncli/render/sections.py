@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 from attncli.base.axes import LEGEND
 from attncli.ops.records import format_value
+from attncli.plan.purposes import purpose_of
 from attncli.render import by_hand
 from attncli.render.focus import AxisPositions, add_dependent_axes, focus_positions
 from attncli.render.grid import Grid, grids, position_label
@@ -20,13 +21,14 @@ VISIBLE_STEP = "visible"  # the step that is shown as a table of mask signs; eac
 
 @dataclass(frozen=True)
 class Section:
-    """One quantity: its title, formula and shapes, its grids, the arithmetic of one cell, and remarks."""
+    """One quantity: its title, purpose, formula and shapes, its grids, the arithmetic of some cells, and remarks."""
 
     title: str
     grids: tuple[Grid, ...] = ()
     symbol: str = ""
     formula: str = ""
     shapes: str = ""
+    purpose: str = ""  # what it is for, in one sentence
     arithmetic: tuple[str, ...] = ()
     remarks: tuple[str, ...] = ()
 
@@ -73,7 +75,8 @@ def _explanation(view: View) -> Iterator[Section]:
     slices = {letter: focus[letter] for letter in focus if letter in "bhg" and not _is_expanded(view, letter)}
     for step in trace.given:
         step_grids = _grids(trace, step, slices)
-        yield Section(step.name, step_grids, step.symbol, formula=step.formula, shapes=_format_shape(step))
+        purpose = purpose_of(trace.plan, step.node)
+        yield Section(step.name, step_grids, step.symbol, step.formula, _format_shape(step), purpose)
     announced_axes: set[str] = set()
     for number, step in enumerate((step for step in trace.computed if not _is_left_out(step)), 1):
         yield Section(
@@ -82,6 +85,7 @@ def _explanation(view: View) -> Iterator[Section]:
             grids=_grids(trace, step, slices),
             formula=step.formula,
             shapes=_format_signature(trace, step),
+            purpose=purpose_of(trace.plan, step.node),
             arithmetic=_arithmetic(trace, step, focus, view.decimals),
             remarks=(*_slice_remarks(step, slices, announced_axes), *_step_remarks(trace, step)),
         )

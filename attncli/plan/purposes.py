@@ -1,0 +1,99 @@
+"""The purpose of each step: what it is for, in one sentence."""
+
+from collections.abc import Mapping
+
+from attncli.plan.graph import Node, Plan
+
+# Of the steps and results that no operator names; a step that is an operator's has its summary.
+PURPOSES: Mapping[str, str] = {
+    # sequences
+    "embeddings": "The sequence: one vector for each token.",
+    "query_embeddings": "The sequence that asks: one vector for each query.",
+    "embeddings_positions": "Where each embedding stands in the sequence.",
+    "query_embeddings_positions": "Where each query embedding stands in its sequence.",
+    "positioned_embeddings": "The embeddings with the vector of their position added, so that order counts.",
+    "positioned_query_embeddings": "The query embeddings with the vector of their position added.",
+    "selected_rows": "Only the queries that `only` names are computed; keys and values stay whole.",
+    # projections
+    "query": "What each token looks for in the others.",
+    "key": "What each token offers to those that look; queries are compared with it.",
+    "value": "What each token passes on when it is attended to.",
+    "w_q": "Learned weights that make queries of the embeddings.",
+    "w_k": "Learned weights that make keys of the embeddings.",
+    "w_v": "Learned weights that make values of the embeddings.",
+    "w_o": "Learned weights that mix what the heads have found.",
+    "b_q": "A learned vector that is added to every query.",
+    "b_k": "A learned vector that is added to every key.",
+    "b_v": "A learned vector that is added to every value.",
+    "b_o": "A learned vector that is added to every output.",
+    # heads
+    "query_heads": "Each head gets its own share of the query's features, and looks for something of its own.",
+    "key_heads": "Each head gets its own share of the key's features.",
+    "value_heads": "Each head gets its own share of the value's features.",
+    "repeated_key": "Several query heads read the same key head, which saves memory in the cache.",
+    "repeated_value": "Several query heads read the same value head, which saves memory in the cache.",
+    # the cache
+    "past_key": "The keys of earlier tokens, kept from the calls before.",
+    "past_value": "The values of earlier tokens, kept from the calls before.",
+    "past_key_heads": "Each head gets its own share of the cached key's features.",
+    "past_value_heads": "Each head gets its own share of the cached value's features.",
+    "concatenated_key": "Queries see the keys of earlier tokens, which were kept, and then the new ones.",
+    "concatenated_value": "The values of earlier tokens, which were kept, and then the new ones.",
+    "present_key": "The keys of all tokens so far, kept for the next call.",
+    "present_value": "The values of all tokens so far, kept for the next call.",
+    # positions
+    "key_positions": "Where each key stands, counted from 0.",
+    "new_key_positions": "Where each new key stands, counted after the cached ones.",
+    "query_rows": "The number of each query, counted from 0.",
+    "query_positions": "Where each query stands among the keys; causal masks, windows and positions count from there.",
+    "real_key_ends": "Where the real keys of each batch item end; what stands after them is padding.",
+    # scores
+    "unscaled_scores": "How well each key answers each query, before the scale.",
+    "scores": "How well each key answers each query: the higher, the more the query attends to it.",
+    "capped_scores": "No score is farther from 0 than the cap, so that no single key takes everything.",
+    "positioned_scores": "The scores with the bias of the positions.",
+    "biased_scores": "The scores with the bias that was given.",
+    "bias": "Numbers that are added to the scores: what is known beforehand of each pair.",
+    "mask": "Which keys each query may attend to: 1 where it may, 0 where it may not.",
+    "key_mask": "Which keys are real, 1, and which are padding, 0.",
+    "key_lengths": "How many keys of each batch item are real; the rest is padding.",
+    "visible": "Which keys each query may attend to: those that no rule hides.",
+    "masked_scores": "A hidden key scores −∞, so that its weight is 0.",
+    # the output
+    "sink": "A logit for each head that takes part in the softmax and is dropped.",
+    "scores_and_sink": "The sink is one more column, which may take weight away from every key.",
+    "weights": "How much of each key's value a query takes.",
+    "context": "What each query gathers: the values, mixed by its weights.",
+    "merged": "What the heads have found, side by side again in one vector for each query.",
+    "output": "The answer: one vector for each query.",
+}
+
+
+def purpose_of(plan: Plan, node: Node) -> str:
+    """What a node of a plan is for, in one sentence.
+
+    That of an operator is its summary, that of an array inside an operator in its record; the others are in PURPOSES.
+
+    >>> from attncli.plan.build import build_plan
+    >>> from attncli.problem.build import build
+    >>> plan = build_plan(build({"embeddings": [[1, 2]], "normalize": "hardmax"}))
+    >>> purpose_of(plan, plan["key"])
+    'What each token offers to those that look; queries are compared with it.'
+    """
+    if node.record is not None:
+        return node.record.summary
+    if node.tapped_from is not None:
+        return _purpose_of_inner(plan[node.tapped_from], node)
+    if len(node.source) > 1:
+        return f"An array that {' '.join(node.source[:-1])} takes as its parameter {node.source[-1]}."
+    if node.name in PURPOSES:
+        return PURPOSES[node.name]
+    records = [other.record for other in plan.nodes if other.record is not None]
+    return next(record.derived[node.name].purpose for record in records if node.name in record.derived)
+
+
+def _purpose_of_inner(outer: Node, node: Node) -> str:
+    """The purpose of a quantity that the operator of `outer` computes on the way to its result."""
+    assert outer.record is not None
+    purposes = (quantity.purpose for quantity in outer.record.inner if outer.taps.get(quantity.name) == node.name)
+    return next(purposes) or f"An inner step of {outer.name}."

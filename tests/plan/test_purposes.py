@@ -1,0 +1,51 @@
+"""Purposes: every step says in one sentence what it is for."""
+
+import pytest
+
+from attncli.ops.registry import kinds, operators
+from attncli.plan.build import build_plan
+from attncli.plan.purposes import PURPOSES, purpose_of
+from attncli.problem.results import RESULTS
+from tests.arrays import normal
+from tests.problems import PROBLEMS, TOKENS, D, E, G, N, P, problem
+
+VOCABULARY = {"a": normal(D)}
+# What PROBLEMS do not have together with what makes the step.
+MORE_PROBLEMS = {
+    "a sentence": {"sentence": "a a", "vocabulary": VOCABULARY},
+    "rope and a cache with heads in the features": {
+        **TOKENS,
+        "heads": G,
+        "kv_heads": G,
+        "w_q": normal(13, G * D),
+        "past_key": normal(1, P, G * D)[0],
+        "past_value": normal(1, P, G * E)[0],
+        "position": "rope",
+    },
+    "biases": {"embeddings": normal(N, D), **{name: normal(D) for name in ("b_q", "b_k", "b_v", "b_o")}},
+}
+ALL_PROBLEMS = {**PROBLEMS, **MORE_PROBLEMS}
+
+
+def is_sentence(text):
+    return text[:1].isupper() and text.endswith(".") and "\n" not in text and len(text) > 10
+
+
+@pytest.mark.parametrize("keys", ALL_PROBLEMS.values(), ids=ALL_PROBLEMS)
+def test_every_node_of_a_plan_has_a_sentence(keys):
+    plan = build_plan(problem(**keys))
+    assert {node.name for node in plan.nodes if not is_sentence(purpose_of(plan, node))} == set()
+
+
+def test_every_sentence_is_that_of_a_step_or_a_result():
+    plans = [build_plan(problem(**keys)) for keys in ALL_PROBLEMS.values()]
+    named = {node.name for plan in plans for node in plan.nodes if node.record is None and node.tapped_from is None}
+    assert set(PURPOSES) - named - set(RESULTS) == set()
+
+
+@pytest.mark.parametrize("kind", kinds())
+def test_every_operator_and_every_array_inside_it_has_a_sentence(kind):
+    for record in operators(kind).values():
+        texts = [record.summary, *(inner.purpose for inner in record.inner)]
+        texts += [derived.purpose for derived in record.derived.values()]
+        assert [text for text in texts if not is_sentence(text)] == []
