@@ -1,22 +1,19 @@
 """Writes what of the documents is generated, or with `--outputs` also what the commands in them print.
 
-`python docs/generate.py` writes docs/api.md from the docstrings and docs/reference.md from the records. `--outputs` runs each command of the README and of
-docs/*.md, as the tests do, and puts what is printed now in place of what stands there; `--outputs docs/learner.md`
-does so in that document alone. Read the difference before you commit it.
+`python docs/generate.py` writes docs/api.md from the docstrings and docs/reference.md from the records. `--outputs` runs
+each command of the README and of docs/*.md, as the tests do, and puts what is printed now in place of what stands
+there; `--outputs docs/learner.md` does so in that document alone. Read the difference before you commit it.
 """
 
 import sys
-from pathlib import Path
 
 from generation import api_page, console_blocks, reference_page
-
-DOCS = Path(__file__).parent
 
 
 def main(arguments: list[str]) -> None:
     """Write the pages, and with `--outputs` the output of commands."""
-    for page, name in ((api_page, "api.md"), (reference_page, "reference.md")):
-        (DOCS / name).write_text(page.generate(), encoding="utf-8")
+    for page in (api_page, reference_page):
+        page.PAGE.write_text(page.generate(), encoding="utf-8")
     if arguments[:1] == ["--outputs"]:
         documents = console_blocks.documents_with_commands()
         for path in arguments[1:] or documents:

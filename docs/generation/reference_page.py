@@ -1,7 +1,8 @@
-"""The page docs/reference.md: keys, results, steps, operators, formats, commands and exit statuses, from the records."""
+"""The page docs/reference.md: keys, results, operators, formats, commands and exit statuses, from the records."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import groupby
+from pathlib import Path
 from typing import Any
 
 import typer
@@ -12,6 +13,7 @@ from attncli.cli import app
 from attncli.cli.command_table import COMMANDS
 from attncli.cli.commands.list import kind_of_plural
 from attncli.io.formats import INPUT_FORMATS
+from attncli.io.problem_files import EXAMPLE_KEYS
 from attncli.ops import kinds, operators
 from attncli.ops.records import OperatorRecord
 from attncli.plan.purposes import PURPOSES
@@ -19,6 +21,8 @@ from attncli.problem.fields import Field
 from attncli.problem.results import DEFAULT_SELECTION, RESULTS
 from attncli.problem.spec import DEFAULTS, FIELDS
 from attncli.render.formats import FORMATS
+
+PAGE = Path(__file__).parent.parent / "reference.md"
 
 HEAD = """# Reference
 
@@ -28,11 +32,11 @@ Generated from the program's records by `python docs/generate.py`. The same on t
 In brackets stand the axes of an array, in letters:
 """
 
-KEYS = """## Keys of a problem
+KEYS = f"""## Keys of a problem
 
 Every key of a problem file is an option of `attn compute` and a keyword of `attncli.Problem`: `kv_heads: 2` is
-`--kv-heads 2` and `kv_heads=2`. An option wins over the file. A problem file may also have `title`, `about`, `source`,
-`parts` and `expected`, which `attn demo` reads.
+`--kv-heads 2` and `kv_heads=2`. An option wins over the file. A problem file may also have
+{", ".join(f"`{key}`" for key in EXAMPLE_KEYS)}, which `attn demo` reads and `attn compute` ignores.
 """
 
 RESULT_NAMES = f"""## Results and steps
@@ -137,7 +141,7 @@ def _output_formats() -> Iterator[Sequence[str]]:
 
 
 def _commands() -> Iterator[str]:
-    """The heading, the summary and the options of each command; options that are keys of a problem are counted alone."""
+    """The heading, the summary and the options of each command, without those that are keys of a problem."""
     group = typer.main.get_command(app)
     context = typer.Context(group, info_name="attn")
     for name, ref in COMMANDS.items():
