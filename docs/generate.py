@@ -2,12 +2,13 @@
 
 `python docs/generate.py` writes docs/api.md from the docstrings and docs/reference.md from the records. `--outputs` runs
 each command of the README and of docs/*.md, as the tests do, and puts what is printed now in place of what stands
-there; `--outputs docs/learner.md` does so in that document alone. Read the difference before you commit it.
+there; `--outputs docs/learner.md` does so in that document alone. It also draws the README's picture. Read the
+difference before you commit it.
 """
 
 import sys
 
-from generation import api_page, console_blocks, reference_page
+from generation import api_page, console_blocks, picture, reference_page
 
 
 def main(arguments: list[str]) -> None:
@@ -18,6 +19,7 @@ def main(arguments: list[str]) -> None:
         documents = console_blocks.documents_with_commands()
         for path in arguments[1:] or documents:
             (console_blocks.ROOT / path).write_text(console_blocks.with_outputs(documents[path]), encoding="utf-8")
+        picture.PICTURE.write_text(picture.draw(), encoding="utf-8")
 
 
 if __name__ == "__main__":

@@ -25,9 +25,12 @@ def indented_blocks(document: str) -> list[str]:
     return [textwrap.dedent(block) for block in blocks]
 
 
-def attn(command: str, folder: Path) -> str:
-    """What a command prints, `attn` called in this process, and what follows it (`| tail`, `&& cat`) by a shell."""
-    words, pipe, rest = re.fullmatch(r"(.*?)(?: (\||&&) (.*))?", command.removeprefix("attn "), re.DOTALL).groups()
+def printed(command: str, folder: Path) -> str:
+    """What a command prints: `attn` called in this process, what follows it (`| tail`, `&& cat`) and the rest by bash."""
+    match = re.fullmatch(r"attn ([^;]*?)(?: (\||&&) ([^;]*))?", command, re.DOTALL)
+    if match is None:
+        return console_blocks.run(command, folder)
+    words, pipe, rest = match.groups()
     ran = run_in_process(*shlex.split(words), folder=folder)
-    piped = console_blocks.run(rest, folder, input=ran.stdout if pipe == "|" else "") if rest else ""
-    return (piped if pipe == "|" else ran.stdout + piped) + ran.stderr
+    following = console_blocks.run(rest, folder, input=ran.stdout if pipe == "|" else "") if rest else ""
+    return (following if pipe == "|" else ran.stdout + following) + ran.stderr

@@ -12,7 +12,7 @@ from attncli.cli.command_table import COMMANDS
 from attncli.io import examples
 from docs.generation import console_blocks
 from tests.cli.running import run_in_process
-from tests.documents.reading import DOCUMENTS, ROOT, attn, indented_blocks
+from tests.documents.reading import DOCUMENTS, ROOT, indented_blocks, printed
 
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
 WITH_COMMANDS = [document for document, text in DOCUMENTS.items() if console_blocks.blocks(text, "console")]
@@ -28,14 +28,14 @@ def test_every_command_of_a_document_prints_what_it_shows(document: str) -> None
 
 
 @pytest.mark.parametrize("document", WITH_COMMANDS)
-def test_every_small_command_of_a_document_prints_what_it_shows_in_process(document: str) -> None:
+def test_every_small_command_of_a_document_prints_in_this_process_what_it_shows(document: str) -> None:
     text = DOCUMENTS[document]
     if "| jq " in text and shutil.which("jq") is None:
         pytest.skip("jq is not installed")
     with console_blocks.new_folder() as folder:
         for command in console_blocks.commands(text):
-            if command.text.startswith("attn ") and "large" not in command.text:
-                assert attn(command.text, folder) == command.output, command.text
+            if "large" not in command.text:
+                assert printed(command.text, folder) == command.output, command.text
 
 
 def test_every_command_is_in_a_guide() -> None:
@@ -55,7 +55,8 @@ def test_every_attn_command_in_a_sentence_can_be_called(document: str, tmp_path:
         elif not arguments:
             assert command in COMMANDS
         else:
-            words = [{"NAME": "softmax", "FILE": "p.yaml"}.get(word, word) for word in arguments]
+            meanings = {"NAME": "tutorial" if command == "demo" else "softmax", "FILE": "p.yaml"}
+            words = [meanings.get(word, word) for word in arguments]
             ran = run_in_process(command, *words, folder=tmp_path)
             assert (ran.returncode, ran.stderr) == (0, ""), span
 
