@@ -30,7 +30,7 @@ def compute_and_write(problem: "ProblemSpec", options: "OutputOptions") -> None:
         view = compute_view(problem, options)
         write_warnings(view.result.trace.notes, strict=options.strict)
         with ProgressBar("writing", is_shown=not streams.is_terminal()) as progress:
-            streams.write_output(_render(view, output_format, streams.output_target(), progress))
+            _write_output(_render(view, output_format, streams.output_target(), progress), options)
     else:
         _compute_to_file(problem, options, options.file, output_format)
 
@@ -46,6 +46,16 @@ def write_plan(problem: "ProblemSpec", options: "OutputOptions") -> None:
         streams.write_output(streams.output_target().encodable(text))
     else:
         atomic_write_file(options.file, text)
+
+
+def _write_output(contents: str | Iterable[str], options: "OutputOptions") -> None:
+    """Write a text, or its chunks, to standard output, page by page where that is asked for."""
+    if options.pager:
+        from attncli.cli.pager import write_pages
+
+        write_pages(contents)
+    else:
+        streams.write_output(contents)
 
 
 def _compute_to_file(

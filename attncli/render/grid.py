@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from itertools import product
 
 from attncli.base.axes import AXIS_NOUNS
@@ -25,6 +26,20 @@ class Grid:
     # The (row, column) positions that an explanation works on; None where the grid has no such axis of the cell.
     marked: frozenset[tuple[int | None, int | None]] = frozenset()
 
+    @cached_property
+    def marked_rows(self) -> frozenset[int]:
+        """The positions of the rows whose labels are marked."""
+        return frozenset(row for row, _ in self.marked if row is not None)
+
+    @cached_property
+    def marked_columns(self) -> frozenset[int]:
+        """The positions of the columns whose headings are marked."""
+        return frozenset(column for _, column in self.marked if column is not None)
+
+    def is_marked(self, row: int, column: int) -> bool:
+        """Whether a cell is marked, by itself or with its whole row or column."""
+        return not self.marked.isdisjoint(((row, column), (row, None), (None, column)))
+
     def cell_texts(self, decimals: int) -> Sequence[Sequence[str]]:
         """The text of each cell, with at most so many decimals."""
         return align_numbers(self.values, decimals) if self.signs is None else self.signs
@@ -37,6 +52,16 @@ class Grid:
             rows=tuple(self.rows[row] for row in rows),
             columns=tuple(self.columns[column] for column in columns),
             signs=None if self.signs is None else [[self.signs[row][column] for column in columns] for row in rows],
+            marked=self._select_marked(rows, columns),
+        )
+
+    def _select_marked(self, rows: Sequence[int], columns: Sequence[int]) -> frozenset[tuple[int | None, int | None]]:
+        """The marked positions that are among some rows and columns, counted in those."""
+        new_row: dict[int | None, int | None] = {row: index for index, row in enumerate(rows)} if self.marked else {}
+        new_column: dict[int | None, int | None] = {column: index for index, column in enumerate(columns)}
+        new_row[None] = new_column[None] = None
+        return frozenset(
+            (new_row[row], new_column[column]) for row, column in self.marked if row in new_row and column in new_column
         )
 
 
