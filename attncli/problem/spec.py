@@ -55,7 +55,9 @@ class ProblemSpec:
         "labels", INPUTS, "labels of the rows of embeddings or key", letters="m"
     )
     query_tokens: tuple[str, ...] | None = problem_field("labels", INPUTS, "labels of the queries", letters="n")
-    sentence: str | None = problem_field("text", INPUTS, "text whose words are looked up in the vocabulary")
+    sentence: str | None = problem_field(
+        "text", INPUTS, "text whose words are looked up in the vocabulary, or get a vector each from seed and dim"
+    )
     vocabulary: Mapping[str, Array] | None = problem_field("vocabulary", INPUTS, "the vector of each word")
     query: Array | None = problem_field(
         "matrix", INPUTS, "queries, already projected", letters="n d", axis_counts=(2, 3, 4), is_random_fill=True
