@@ -1,7 +1,7 @@
 """Writes what of the documents is generated, or with `--outputs` also what the commands in them print.
 
-`python docs/generate.py` writes docs/api.md from the docstrings and docs/reference.md from the records. `--outputs` runs
-each command of the README and of docs/*.md, as the tests do, and puts what is printed now in place of what stands
+`python docs/generate.py` writes docs/api.md from the docstrings and docs/reference.md from the records. `--outputs`
+runs each command of the README and of docs/*.md, as the tests do, and puts what is printed now in place of what stands
 there; `--outputs docs/learner.md` does so in that document alone. It also draws the README's picture. Read the
 difference before you commit it.
 """

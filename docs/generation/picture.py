@@ -28,7 +28,8 @@ _THEME = TerminalTheme(
     ],
 )
 # An SVG that loads no font from elsewhere: each piece of text has the width that it takes in a terminal.
-_FORMAT = """<svg xmlns="http://www.w3.org/2000/svg" xml:space="preserve" viewBox="0 0 {terminal_width} {terminal_height}">
+_FORMAT = """<svg xmlns="http://www.w3.org/2000/svg" xml:space="preserve"
+     viewBox="0 0 {terminal_width} {terminal_height}">
 <style>
 .{unique_id}-matrix {{ font-family: ui-monospace, Menlo, Consolas, monospace; font-size: {char_height}px; }}
 {styles}

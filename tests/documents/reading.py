@@ -26,7 +26,7 @@ def indented_blocks(document: str) -> list[str]:
 
 
 def printed(command: str, folder: Path) -> str:
-    """What a command prints: `attn` called in this process, what follows it (`| tail`, `&& cat`) and the rest by bash."""
+    """What a command prints: `attn` is called in this process, what follows it (`| tail`, `&& cat`) by bash."""
     match = re.fullmatch(r"attn ([^;]*?)(?: (\||&&) ([^;]*))?", command, re.DOTALL)
     if match is None:
         return console_blocks.run(command, folder)
