@@ -7,8 +7,10 @@ import zipfile
 from html import unescape
 from pathlib import Path
 
+import numpy as np
 import pytest
 
+import attncli
 from attncli.io import examples
 from docs.generation import picture
 from tests.cli.running import run_in_process
@@ -59,3 +61,11 @@ def test_the_tutorial_is_the_same_from_numbers_from_tables_and_from_the_seed(sam
         [0.99851226, 1.75849334, 0.75998108],
         [0.99560386, 1.90407309, 0.90846923],
     ]
+
+
+def test_the_cars_are_kernel_regression() -> None:
+    speed, distance = np.loadtxt(ROOT / "samples/cars.csv", delimiter=",", skiprows=1).T
+    weights = np.exp(-((np.array([5, 10, 15, 20, 25])[:, None] - speed) ** 2) / 8)
+    expected = weights @ distance / weights.sum(axis=1)
+    assert len(speed) == 50
+    assert np.allclose(attncli.load(str(ROOT / "samples/cars.yaml")).compute().output[:, 0], expected)
