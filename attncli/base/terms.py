@@ -92,7 +92,7 @@ class Number(Term):
         """The digits that are written, or all of them."""
         if style is not None:
             return tuple(map(style.rounded, self.entries))
-        return tuple(entry if isinstance(entry, Decimal) else Decimal(repr(entry)) for entry in self.entries)
+        return tuple(map(Decimal, self.entries))
 
     def entry(self, index: int) -> Term:
         """One entry; a number is that of every entry."""
@@ -100,7 +100,7 @@ class Number(Term):
 
     def is_exact(self, style: Style) -> bool:
         """Whether the digits that are written are all of them."""
-        return self.value(style) == self.value(None)
+        return all(type(entry)(style.rounded(entry)) == entry for entry in self.entries)
 
 
 @dataclass(frozen=True, eq=False)
