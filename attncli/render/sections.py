@@ -36,7 +36,7 @@ def _worked_cells(view: View) -> Iterator[Section]:
     yield worked_cells(view, worked)
     needed = trace.plan.needed_for(view.result.select)
     for step in trace.computed:
-        if step.name not in needed or is_left_out(step):
+        if step.name not in needed or is_left_out(trace, step):
             continue
         arithmetic = worked_lines(trace, step, worked, view.decimals)
         if arithmetic:
