@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Iterable
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from attncli.base.errors import AttnError, UnknownNameError
@@ -11,6 +12,7 @@ from attncli.cli.output_options import ALL
 from attncli.cli.output_space import check_result_space
 from attncli.cli.progress import ProgressBar
 from attncli.cli.warnings import unread_options, write_warnings
+from attncli.problem.results import DEFAULT_SELECTION, OUTPUT
 
 if TYPE_CHECKING:
     from attncli.cli.output_options import OutputOptions
@@ -27,12 +29,29 @@ def compute_and_write(problem: "ProblemSpec", options: "OutputOptions") -> None:
     _check_number_of_arrays(options, output_format)
     write_warnings(unread_options(options.unread), strict=options.strict)
     if options.file is None:
-        view = compute_view(problem, options)
+        view = _view_for_reader(problem, options)
         write_warnings(view.result.trace.notes, strict=options.strict)
         with ProgressBar("writing", is_shown=not streams.is_terminal()) as progress:
-            streams.write_output(_render(view, output_format, streams.output_target(), progress))
+            _write_output(_render(view, output_format, streams.output_target(), progress), options)
     else:
         _compute_to_file(problem, options, options.file, output_format)
+
+
+def _view_for_reader(problem: "ProblemSpec", options: "OutputOptions") -> "View":
+    """The view on standard output: in a format for readers the answer alone, where nothing else of many is selected."""
+    from attncli.engine.run import is_large
+    from attncli.plan.build import plan_of
+
+    is_selection = options.select is None and not options.explain and not options.works_out_cell
+    if not is_selection or options.output_format.is_lossless or not is_large(plan_of(problem)):
+        return compute_view(problem, options)
+    left_out = [name for name in DEFAULT_SELECTION if name != OUTPUT]
+    size = " × ".join(map(str, plan_of(problem)["weights"].shape))
+    remark = (
+        f"{' and '.join(left_out)}, {size} numbers each, are left out: "
+        f"--select {','.join(DEFAULT_SELECTION)} shows them, -o FILE writes them"
+    )
+    return replace(compute_view(problem, replace(options, select=OUTPUT)), remark=remark)
 
 
 def write_plan(problem: "ProblemSpec", options: "OutputOptions") -> None:
@@ -46,6 +65,16 @@ def write_plan(problem: "ProblemSpec", options: "OutputOptions") -> None:
         streams.write_output(streams.output_target().encodable(text))
     else:
         atomic_write_file(options.file, text)
+
+
+def _write_output(contents: str | Iterable[str], options: "OutputOptions") -> None:
+    """Write a text, or its chunks, to standard output, page by page where that is asked for."""
+    if options.pager:
+        from attncli.cli.pager import write_pages
+
+        write_pages(contents)
+    else:
+        streams.write_output(contents)
 
 
 def _compute_to_file(

@@ -74,6 +74,9 @@ class OutputOptions:
         str | None,
         typer.Option(metavar="NAME,NAME", help="Which results: scores, weights, context, output, or any step."),
     ] = None
+    pager: Annotated[
+        bool, typer.Option("--pager", help="On a terminal, show the result page by page, with PAGER or less.")
+    ] = False
     executor: Annotated[
         str,
         typer.Option(
@@ -129,6 +132,8 @@ class OutputOptions:
         reasons = {}
         if row.is_lossless:
             reasons = {"precision": f"{row.name} has every digit", "cell": f"{row.name} has no worked lines"}
+        if self.file is not None:
+            reasons["pager"] = "the result is written to a file"
         defaults = {field.name: field.default for field in fields(self)}
         return {name: reason for name, reason in reasons.items() if getattr(self, name) != defaults[name]}
 

@@ -24,10 +24,12 @@ def _selection(view: View) -> Iterator[Section]:
     """The selected results."""
     trace, positions = view.result.trace, add_dependent_axes(view.result.trace, dict(view.positions))
     for name in view.result.select:
-        step = trace[name]
+        step, is_last = trace[name], name == view.result.select[-1]
         is_mask = step.name == VISIBLE_STEP
         step_grids = sign_grids(trace, step, positions) if is_mask else selected_grids(view, step)
-        yield Section(name, tuple(grid.with_numbered_labels() for grid in step_grids), formula=trace.same_as(name))
+        numbered = tuple(grid.with_numbered_labels() for grid in step_grids)
+        remarks = (view.remark,) if is_last and view.remark else ()
+        yield Section(name, numbered, formula=trace.same_as(name), remarks=remarks)
 
 
 def _worked_cells(view: View) -> Iterator[Section]:

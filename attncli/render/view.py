@@ -31,7 +31,7 @@ class View:
     `explain` shows the selected results and what they are computed from, step by step. `cells` are those whose
     arithmetic is shown; without them an explanation chooses one. `positions` has the one position that is shown on an
     axis, by the letter of the axis (b batch items, h heads); `expanded_axes` has the axes of which an explanation shows
-    all positions.
+    all positions. `remark` stands below the selected results.
     """
 
     result: Result
@@ -40,6 +40,7 @@ class View:
     cells: tuple[Cell, ...] = ()
     positions: Mapping[str, int] = field(default_factory=dict)
     expanded_axes: frozenset[str] = frozenset()
+    remark: str = ""
 
     @property
     def steps(self) -> Sequence[Step]:

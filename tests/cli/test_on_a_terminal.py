@@ -20,9 +20,9 @@ STYLE = re.compile(r"\x1b\[[0-9;]*m")
 
 
 def on_a_terminal(
-    *words: str, folder: Path, width: int = 80, env: dict[str, str] | None = None, typed: str = ""
+    *words: str, folder: Path, width: int = 80, env: dict[str, str] | None = None, typed: str = "", status: int = 0
 ) -> str:
-    """Everything that the command writes to a terminal of that width, where this is typed."""
+    """Everything that the command writes to a terminal of that width, where this is typed, until it ends."""
     reading_end, terminal = pty.openpty()
     os.write(reading_end, typed.encode())
     fcntl.ioctl(terminal, termios.TIOCSWINSZ, struct.pack("HHHH", 50, width, 0, 0))
@@ -45,7 +45,7 @@ def on_a_terminal(
             break
         chunks.append(chunk)
     os.close(reading_end)
-    assert process.wait(30) == 0
+    assert process.wait(30) == status
     return b"".join(chunks).decode().replace("\r\n", "\n")
 
 
