@@ -42,7 +42,7 @@ def _view_for_reader(problem: "ProblemSpec", options: "OutputOptions") -> "View"
     from attncli.engine.run import is_large
     from attncli.plan.build import plan_of
 
-    is_selection = options.select is None and not options.explain and not options.works_out_cell
+    is_selection = options.select is None and not options.explain and not options.works_out_cells
     if not is_selection or options.output_format.is_lossless or not is_large(plan_of(problem)):
         return compute_view(problem, options)
     left_out = [name for name in DEFAULT_SELECTION if name != OUTPUT]

@@ -120,7 +120,7 @@ class _StepWriter:
         return Section(
             title=title,
             symbol=step.symbol,
-            grids=tuple(grid.with_numbered_labels() for grid in step_grids) if same_as is None else (),
+            grids=step_grids if same_as is None else (),
             formula=step.formula,
             shapes=shapes,
             purpose=purpose_of(trace.plan, step.node),
