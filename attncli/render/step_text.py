@@ -51,7 +51,7 @@ def equality_remarks(trace: Trace, step: Step) -> Iterator[str]:
         if node.inputs.get("x") != step.name:
             continue
         if is_split_of_one(node):
-            yield f"{node.name} = {step.name}: one head"
+            yield f"{node.name} {node.symbol} = {step.name}: one head"
         elif node.name == "output" and node.is_identity:
             heads = "" if step.name != "context" else "the heads stay apart, " if "h" in step.axes else "one head, "
             yield f"output = {step.name}: {heads}no w_o"

@@ -45,7 +45,7 @@ SAID_IN_A_LINE = {
         "output = context: the heads stay apart, no w_o",
     ),
     "one key head": ({"heads": 2, "w_k": np.eye(4)[:, :2], "w_v": np.eye(4)[:, :2], "kv_heads": 1}, "key",
-                     "key_heads = key: one head"),
+                     "key_heads Kₕ = key: one head"),
     "a repeated key": ({"heads": 2, "w_k": np.eye(4)[:, :2], "w_v": np.eye(4)[:, :2], "kv_heads": 1}, "repeated_key",
                        "the same numbers as key"),
     "a mask that hides nothing": ({"mask": np.ones((3, 3))}, "masked_scores", "the same numbers as scores"),
