@@ -1,9 +1,11 @@
 """The text that stands beside the numbers of a step: its shapes, the letters of its axes, what it is equal to."""
 
+import re
 from collections.abc import Iterable, Iterator, Mapping
 
 from attncli.base.axes import AXIS_NOUNS, LEGEND
 from attncli.base.text import join_words
+from attncli.base.transliteration import transliterate
 from attncli.ops import structural
 from attncli.ops.records import format_value
 from attncli.plan.graph import Node
@@ -28,9 +30,20 @@ def format_signature(trace: Trace, step: Step) -> str:
     """The shapes of a step's inputs and result, and its operator's options: `Q [n d] 4 × 3, … → [n m] 4 × 4`."""
     inputs = ", ".join(f"{trace[name].symbol} {format_shape(trace[name])}" for name in step.inputs.values())
     shapes = f"{inputs} → {format_shape(step)}" if inputs and step.tapped_from is None else format_shape(step)
-    options = step.options if step.record is not None else {}  # one that is None does not take part
-    texts = [f"{name} = {format_value(value)}" for name, value in options.items() if value is not None]
-    return "; ".join([shapes, *texts])
+    return "; ".join([shapes, *_parameters_in_force(step)])
+
+
+def _parameters_in_force(step: Step) -> Iterator[str]:
+    """The parameters of an operator that were given, and those that its formula has: `sigma = 1`, where it has a σ."""
+    if step.record is None:
+        return
+    names_in_formula = transliterate(step.formula, "ascii")
+    for parameter in step.record.parameters:
+        value = step.options.get(parameter.name)
+        if value is None:  # an array, or one that does not take part
+            continue
+        if value != parameter.default or re.search(rf"\b{parameter.name}\b", names_in_formula):
+            yield f"{parameter.name} = {format_value(value)}"
 
 
 def slice_remarks(step: Step, slices: Mapping[str, int], announced_axes: set[str]) -> Iterator[str]:

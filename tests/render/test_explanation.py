@@ -174,3 +174,19 @@ def test_every_head_is_worked_out() -> None:
     assert [line for line in shown["scores"].arithmetic if line.endswith(":")] == ["head 0:", "head 1:"]
     assert len(shown["query"].arithmetic) == 1
     assert shown["2 cells"].formula == "every head, query token_1, key token_2"
+
+
+IN_FORCE: dict[str, tuple[dict[str, Any], str, list[str]]] = {
+    "a default that the formula lacks": ({"normalize": "topk:k=2"}, "weights", ["k = 2"]),
+    "a default that the formula has": ({"score": "gaussian"}, "scores", ["sigma = 1"]),
+    "one that is given": ({"normalize": "softmax:temperature=2"}, "weights", ["temperature = 2"]),
+    "some of several": ({"position": "rope:offset=3"}, "rotated_query", ["base = 10000", "offset = 3"]),
+    "the number of heads, which is no parameter": ({"position": "alibi", "heads": 2}, "position_bias", []),
+}
+
+
+@pytest.mark.parametrize(("keys", "step", "parameters"), IN_FORCE.values(), ids=IN_FORCE)
+def test_the_parameters_in_force_are_named_beside_the_shapes(
+    keys: dict[str, Any], step: str, parameters: list[str]
+) -> None:
+    assert explanation(embeddings=X, **keys)[step].shapes.split("; ")[1:] == parameters
