@@ -37,7 +37,7 @@ def scaled_dot_by_hand(
             "QKᵀ",
             "qᵢ·kⱼ",
             ("n", "m"),
-            "How alike each query and each key are, and how long: products of all features, added.",
+            "How well each key fits each query: their features are multiplied and added.",
         ),
     ),
     unscaled="dot",
