@@ -12,6 +12,7 @@ from attncli.base.lazy_numpy import Array
 from attncli.ops.records import OperatorRecord
 from attncli.plan.graph import GIVEN, Node, Plan
 from attncli.problem.results import RESULT_KEYS
+from attncli.problem.spec import ProblemSpec
 
 
 @dataclass(frozen=True)
@@ -86,6 +87,7 @@ class Step:
 class Trace:
     """The steps of one computation, in order, the labels of queries (n) and keys (m), and the type of the numbers."""
 
+    problem: ProblemSpec
     plan: Plan
     pipeline: Mapping[str, str]
     labels: Mapping[str, tuple[str, ...]]
