@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING, Any
 
 from attncli.base.errors import AttnError, UnknownNameError
 from attncli.cli import streams
+from attncli.cli.cells import parse_cells
 from attncli.cli.output_options import ALL
 from attncli.cli.output_space import check_result_space
 from attncli.cli.progress import ProgressBar
 from attncli.cli.warnings import unread_options, write_warnings
-from attncli.problem.labels import find_label
 from attncli.problem.results import DEFAULT_SELECTION, OUTPUT
 
 if TYPE_CHECKING:
@@ -42,7 +42,7 @@ def _view_for_reader(problem: "ProblemSpec", options: "OutputOptions") -> "View"
     from attncli.engine.run import is_large
     from attncli.plan.build import plan_of
 
-    is_selection = options.select is None and not options.explain and not options.works_out_cell
+    is_selection = options.select is None and not options.explain and not options.works_out_cells
     if not is_selection or options.output_format.is_lossless or not is_large(plan_of(problem)):
         return compute_view(problem, options)
     left_out = [name for name in DEFAULT_SELECTION if name != OUTPUT]
@@ -135,15 +135,15 @@ def compute_view(problem: "ProblemSpec", options: "OutputOptions", allocator: An
     if not is_executor(options.executor):
         raise UnknownNameError("executor", options.executor, EXECUTORS, where="--executor")
     _check_selection(options.selection, problem)
-    cell = None if options.cell is None else _parse_cell(options.cell, problem)
+    cells = parse_cells(options.cell or (), problem)
     positions, expanded_axes = _parse_positions(options, problem.layout)
     caller_bytes = check_result_space(problem, options, list(positions))
     with ProgressBar("attending") as progress:
         allocate = in_memory if allocator is None else allocator.allocate
-        every_step = options.explain or options.works_out_cell
+        every_step = options.explain or options.works_out_cells
         run_options = RunOptions(options.executor, allocate, progress, blas_is_limited=True, caller_bytes=caller_bytes)
         result = run(problem, options.selection, every_step=every_step, options=run_options)
-    return View(result, options.explain, decimals, cell, positions, expanded_axes)
+    return View(result, options.explain, decimals, cells, positions, expanded_axes)
 
 
 def _check_selection(names: Iterable[str], problem: "ProblemSpec") -> None:
@@ -179,24 +179,3 @@ def _parse_position(text: str, option: str, count: int) -> int | None:
         noun = {"--head": "head", "--batch": "batch item"}[option]
         raise AttnError(f"there is no {noun} {text}", where=option, hint=f"expected 0 to {count - 1}, or {ALL}")
     return int(text)
-
-
-def _parse_cell(text: str, problem: "ProblemSpec") -> tuple[int, int]:
-    """The positions of the query and of the key that `word_1,word_3` names."""
-    parts = text.split(",")
-    if len(parts) != 2:
-        raise AttnError(f"{text!r} is no cell", where="--cell", hint="expected QUERY,KEY, such as word_1,word_3")
-    query, key = (
-        _find_one(part.strip(), labels)
-        for part, labels in zip(parts, (problem.selected_query_labels, problem.key_labels), strict=True)
-    )
-    return query, key
-
-
-def _find_one(label: str, labels: tuple[str, ...]) -> int:
-    """The one position of a label; raises AttnError where several tokens have it."""
-    found = find_label(label, labels, where="--cell")
-    if len(found) > 1:
-        hint = f"say which one: {label}#1 is the first"
-        raise AttnError(f"{label!r} stands {len(found)} times", where="--cell", hint=hint)
-    return found[0]

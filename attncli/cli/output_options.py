@@ -40,10 +40,10 @@ class OutputOptions:
         False
     )
     cell: Annotated[
-        str | None,
+        list[str] | None,
         typer.Option(
             metavar="QUERY,KEY",
-            help="Show one cell worked out by hand; with --explain, which one: labels or positions.",
+            help="Show cells worked out by hand; with --explain, which ones: labels or positions, * for every one.",
         ),
     ] = None
     head: Annotated[
@@ -109,9 +109,9 @@ class OutputOptions:
         return DECIMALS if self.precision is None else self.precision
 
     @property
-    def works_out_cell(self) -> bool:
-        """Whether the worked lines of one cell are shown, in place of results."""
-        return self.cell is not None and not self.explain and not self.output_format.is_lossless
+    def works_out_cells(self) -> bool:
+        """Whether the worked lines of cells are shown, in place of results."""
+        return bool(self.cell) and not self.explain and not self.output_format.is_lossless
 
     @property
     def is_one_whole_result(self) -> bool:
@@ -134,11 +134,6 @@ class OutputOptions:
             reasons = {"precision": f"{row.name} has every digit", "cell": f"{row.name} has no worked lines"}
         if self.file is not None:
             reasons["pager"] = "the result is written to a file"
-        if self.explain and not row.is_object:
-            reasons["select"] = "--explain shows every step"
-        elif self.works_out_cell:
-            reasons["select"] = "--cell shows the worked lines of one cell alone"
-            reasons |= {name: "--cell is worked out in one" for name in ("head", "batch") if getattr(self, name) == ALL}
         defaults = {field.name: field.default for field in fields(self)}
         return {name: reason for name, reason in reasons.items() if getattr(self, name) != defaults[name]}
 

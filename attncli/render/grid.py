@@ -7,7 +7,10 @@ from itertools import product
 
 from attncli.base.axes import AXIS_NOUNS
 from attncli.base.lazy_numpy import Array, np
+from attncli.problem.labels import number_equal_labels
 from attncli.render.aligned_numbers import align_numbers
+from attncli.render.focus import AxisPositions
+from attncli.render.marks import marked_cells
 from attncli.trace.steps import Step, Trace
 
 
@@ -44,6 +47,10 @@ class Grid:
         """The text of each cell, with at most so many decimals."""
         return align_numbers(self.values, decimals) if self.signs is None else self.signs
 
+    def with_numbered_labels(self) -> "Grid":
+        """The grid with a number behind labels that stand several times among its rows or its columns: `the#2`."""
+        return replace(self, rows=number_equal_labels(self.rows), columns=number_equal_labels(self.columns))
+
     def select(self, rows: Sequence[int], columns: Sequence[int]) -> "Grid":
         """The grid of some of its rows and columns, by position."""
         return replace(
@@ -65,11 +72,17 @@ class Grid:
         )
 
 
-def grids(trace: Trace, step: Step, positions: Mapping[str, int] | None = None) -> Iterator[Grid]:
-    """The grids of a step, one for each slice; on an axis in `positions` only the slice at that position."""
+def grids(
+    trace: Trace, step: Step, positions: Mapping[str, int] | None = None, worked: Sequence[AxisPositions] = ()
+) -> Iterator[Grid]:
+    """The grids of a step, one for each slice; on an axis in `positions` only the slice at that position.
+
+    The cells at the positions in `worked` are marked.
+    """
     value = np.atleast_1d(step.value)
     if value.ndim == 1:
-        yield Grid(_as_numbers(value[None]), (step.symbol,), trace.labels_of(step, -1) or ("",))
+        columns = trace.labels_of(step, -1) or ("",)
+        yield Grid(_as_numbers(value[None]), (step.symbol,), columns, marked=marked_cells(trace, step, (), worked))
         return
     for index, label in leading_slices(trace, step, positions):
         yield Grid(
@@ -79,6 +92,7 @@ def grids(trace: Trace, step: Step, positions: Mapping[str, int] | None = None) 
             corner="\\".join(step.axes[-2:]),
             slice_label=label,
             is_heatmap=step.name == "weights",
+            marked=marked_cells(trace, step, index, worked),
         )
 
 
@@ -123,5 +137,5 @@ def _as_numbers(values: Array) -> Array:
 
 def position_label(trace: Trace, letter: str, index: int) -> str:
     """`head 1`, `query word_1`: a position on an axis by its label, or by its number from 0."""
-    label = trace.labels[letter][index] if letter in trace.labels else str(index)
+    label = trace.numbered_labels[letter][index] if letter in trace.labels else str(index)
     return f"{AXIS_NOUNS.get(letter, letter)} {label}"

@@ -26,7 +26,7 @@ def result_object(view: View) -> dict[str, Any]:
     content |= {name: selected_value(view, trace[name]) for name in view.result.select}
     if view.explain:
         # A script finds query, key and value first, even where positions were added to embeddings before.
-        steps = sorted(trace.computed, key=lambda step: step.name not in FIRST_STEPS)
+        steps = sorted(view.steps, key=lambda step: step.name not in FIRST_STEPS)
         content["steps"] = [_step_object(view, step) for step in steps]
     return content
 
