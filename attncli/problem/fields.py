@@ -7,11 +7,10 @@ from attncli.base.axes import Letters
 from attncli.ops.records import Operator
 
 INPUTS = "Where the numbers come from"
-PROJECTIONS = "Projections"
+PROJECTIONS = "Projections and heads"
 STAGES = "The three stages"
 RANDOM = "Random numbers"
 NUMBERS = "Numbers"
-HEADS = "Heads"
 MASKS = "Who may attend to whom"
 CACHE = "The cache"
 QUERIES = "Which queries"
@@ -50,6 +49,7 @@ class Field:
     is_weight: bool = False  # a matrix that is multiplied from the right, stored as `weight_layout` says
     is_random_fill: bool = False  # an array that may be drawn from the seed
     is_mask: bool = False  # its value is that of the mask operator of the same name
+    is_common: bool = False  # used most: the short help lists it
     decides_dtype: bool = True  # an array whose floating type takes part in that of the computation
 
     @property

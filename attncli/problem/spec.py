@@ -11,7 +11,6 @@ from attncli.ops import kinds, look_up
 from attncli.ops.records import Operator
 from attncli.problem.fields import (
     CACHE,
-    HEADS,
     INPUTS,
     MASKS,
     NUMBERS,
@@ -38,10 +37,11 @@ class ProblemSpec:
     embeddings: Array | None = problem_field(
         "matrix",
         INPUTS,
-        "the sequence; queries, keys and values are projected from it",
+        "the sequence, of which queries, keys and values are made",
         letters="m x",
         axis_counts=(2, 3),
         is_random_fill=True,
+        is_common=True,
     )
     query_embeddings: Array | None = problem_field(
         "matrix",
@@ -52,18 +52,36 @@ class ProblemSpec:
         is_random_fill=True,
     )
     tokens: tuple[str, ...] | None = problem_field(
-        "labels", INPUTS, "labels of the rows of embeddings or key", letters="m"
+        "labels",
+        INPUTS,
+        "labels of the rows of embeddings or key",
+        letters="m",
     )
     query_tokens: tuple[str, ...] | None = problem_field("labels", INPUTS, "labels of the queries", letters="n")
     sentence: str | None = problem_field(
-        "text", INPUTS, "text whose words are looked up in the vocabulary, or get a vector each from seed and dim"
+        "text",
+        INPUTS,
+        "text; each word has its vector in vocabulary, or drawn",
+        is_common=True,
     )
     vocabulary: Mapping[str, Array] | None = problem_field("vocabulary", INPUTS, "the vector of each word")
     query: Array | None = problem_field(
-        "matrix", INPUTS, "queries, already projected", letters="n d", axis_counts=(2, 3, 4), is_random_fill=True
+        "matrix",
+        INPUTS,
+        "queries, already projected",
+        letters="n d",
+        axis_counts=(2, 3, 4),
+        is_random_fill=True,
+        is_common=True,
     )
     key: Array | None = problem_field(
-        "matrix", INPUTS, "keys, already projected", letters="m c", axis_counts=(2, 3, 4), is_random_fill=True
+        "matrix",
+        INPUTS,
+        "keys, already projected",
+        letters="m c",
+        axis_counts=(2, 3, 4),
+        is_random_fill=True,
+        is_common=True,
     )
     value: Array | None = problem_field(
         "matrix",
@@ -72,6 +90,7 @@ class ProblemSpec:
         letters="m e",
         axis_counts=(2, 3, 4),
         is_random_fill=True,
+        is_common=True,
     )
     w_q: Array | None = problem_field(
         "matrix",
@@ -80,12 +99,25 @@ class ProblemSpec:
         letters="y d",
         is_weight=True,
         is_random_fill=True,
+        is_common=True,
     )
     w_k: Array | None = problem_field(
-        "matrix", PROJECTIONS, "key weights", letters="x c", is_weight=True, is_random_fill=True
+        "matrix",
+        PROJECTIONS,
+        "key weights",
+        letters="x c",
+        is_weight=True,
+        is_random_fill=True,
+        is_common=True,
     )
     w_v: Array | None = problem_field(
-        "matrix", PROJECTIONS, "value weights", letters="x e", is_weight=True, is_random_fill=True
+        "matrix",
+        PROJECTIONS,
+        "value weights",
+        letters="x e",
+        is_weight=True,
+        is_random_fill=True,
+        is_common=True,
     )
     w_o: Array | None = problem_field(
         "matrix",
@@ -106,12 +138,16 @@ class ProblemSpec:
         default="in_out",
         words=("in_out", "out_in"),
     )
-    heads: int | None = problem_field("integer", HEADS, "query heads that attend side by side; without it one", least=1)
-    kv_heads: int | None = problem_field("integer", HEADS, "key and value heads, each for several query heads", least=1)
-    qk_norm: Operator | None = problem_field("qk_norm", HEADS, "brings queries and keys of each head to one size")
+    heads: int | None = problem_field(
+        "integer", PROJECTIONS, "query heads that attend side by side; without it one", least=1, is_common=True
+    )
+    kv_heads: int | None = problem_field(
+        "integer", PROJECTIONS, "key and value heads, each for several query heads", least=1
+    )
+    qk_norm: Operator | None = problem_field("qk_norm", PROJECTIONS, "brings queries and keys of each head to one size")
     sink: Array | None = problem_field(
         "vector",
-        HEADS,
+        PROJECTIONS,
         "a logit for each head that takes part in the softmax and is dropped",
         letters="h",
         decides_dtype=False,
@@ -121,14 +157,21 @@ class ProblemSpec:
         STAGES,
         "how well each key answers each query",
         default=Operator(look_up("score", "scaled_dot")),
+        is_common=True,
     )
     scale: float | None = problem_field("number", STAGES, "number multiplied into the score instead of the score's own")
     softcap: float | None = problem_field(
         "number", STAGES, "squeezes scores between -softcap and softcap, before bias and masks", above=0
     )
-    position: Operator | None = problem_field("position", STAGES, "what tells the model where queries and keys stand")
+    position: Operator | None = problem_field(
+        "position", STAGES, "what tells the model where queries and keys stand", is_common=True
+    )
     normalize: Operator = problem_field(
-        "normalize", STAGES, "from scores to weights", default=Operator(look_up("normalize", "softmax"))
+        "normalize",
+        STAGES,
+        "from scores to weights",
+        default=Operator(look_up("normalize", "softmax")),
+        is_common=True,
     )
     context: Operator = problem_field(
         "context",
@@ -144,6 +187,7 @@ class ProblemSpec:
         axis_counts=(1, 2, 3, 4),
         decides_dtype=False,
         is_mask=True,
+        is_common=True,
     )
     bias: Array | None = problem_field(
         "matrix",
@@ -154,12 +198,15 @@ class ProblemSpec:
         decides_dtype=False,
         is_mask=True,
     )
-    causal: bool = problem_field("flag", MASKS, "no query sees a key that stands after it", default=False, is_mask=True)
+    causal: bool = problem_field(
+        "flag", MASKS, "no query sees a key that stands after it", default=False, is_mask=True, is_common=True
+    )
     window: tuple[float, float] | None = problem_field(
         "window",
         MASKS,
-        "keys visible to the left and right of a query; inf or -1 for no limit",
+        "keys visible left and right of a query; inf or -1: all",
         is_mask=True,
+        is_common=True,
     )
     key_lengths: Array | None = problem_field(
         "counts",
@@ -192,9 +239,12 @@ class ProblemSpec:
         "matrix", CACHE, "values that come before value", letters="p e", axis_counts=(2, 3, 4)
     )
     only: tuple[str, ...] | None = problem_field(
-        "labels", QUERIES, "the queries to compute: labels, or positions from 0", letters="n"
+        "labels",
+        QUERIES,
+        "the queries to compute: labels, or positions from 0",
+        letters="n",
     )
-    seed: int | None = problem_field("integer", RANDOM, "starts the random numbers", least=0)
+    seed: int | None = problem_field("integer", RANDOM, "starts the random numbers", least=0, is_common=True)
     generator: str = problem_field(
         "word",
         RANDOM,
@@ -203,8 +253,8 @@ class ProblemSpec:
         words=("pcg64", "legacy"),
     )
     init: Operator | None = problem_field("generator", RANDOM, "draws every projection, and embedding, that is missing")
-    token_count: int | None = problem_field("integer", RANDOM, "how many embeddings to draw", least=1)
-    dim: int | None = problem_field("integer", RANDOM, "features of the embeddings to draw", least=1)
+    token_count: int | None = problem_field("integer", RANDOM, "how many embeddings to draw", least=1, is_common=True)
+    dim: int | None = problem_field("integer", RANDOM, "features of the embeddings to draw", least=1, is_common=True)
     d_k: int | None = problem_field("integer", RANDOM, "columns of w_q and w_k to draw; without it dim", least=1)
     d_v: int | None = problem_field("integer", RANDOM, "columns of w_v to draw; without it dim", least=1)
 
