@@ -21,7 +21,7 @@ from attncli.problem.fields import (
     Field,
     problem_field,
 )
-from attncli.problem.labels import find_label, numbered_labels
+from attncli.problem.labels import find_label, number_equal_labels, numbered_labels
 from attncli.problem.layout import Layout
 from attncli.problem.origins import ArrayOrigin
 
@@ -330,6 +330,12 @@ class ProblemSpec:
     def selected_query_labels(self) -> tuple[str, ...]:
         """The labels of the queries that are computed."""
         labels, selected = self.query_labels, self.selected_queries
+        return labels if selected is None else tuple(labels[index] for index in selected)
+
+    @property
+    def numbered_query_labels(self) -> tuple[str, ...]:
+        """The labels of the queries that are computed, equal ones with their number among all queries: `the#2`."""
+        labels, selected = number_equal_labels(self.query_labels), self.selected_queries
         return labels if selected is None else tuple(labels[index] for index in selected)
 
     @cached_property
