@@ -46,6 +46,7 @@ COMMANDS = {
         ),
         has_problem=True,
     ),
+    "init": CommandRef(f"{_HERE}.init:init", "Write a commented problem to start from: every key and its meaning."),
     "list": CommandRef(f"{_HERE}.list:list_operators", "List the catalogue: what each stage can be, in a sentence."),
     "show": CommandRef(
         f"{_HERE}.show:show", "Show one entry: its formula, parameters, source, and an example to do by hand."

@@ -4,6 +4,7 @@ import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from itertools import takewhile
+from pathlib import Path
 from typing import Annotated, Any
 
 import typer
@@ -15,8 +16,10 @@ from attncli.base.lazy_import import import_object
 from attncli.cli import streams
 from attncli.cli.command_table import COMMANDS, CommandRef
 from attncli.cli.unquoted import QUOTE_HINT, are_parts_of_lists
+from attncli.io.paths import STDIN, is_there
 
 HELP_ALL = "--help-all"
+DEFAULT_COMMAND = "compute"  # of `attn problem.yaml`
 
 
 def _print_all_help(context: typer.Context, is_requested: bool) -> None:
@@ -118,9 +121,15 @@ class LazyCommandGroup(_LazyOptions, TyperGroup):
         command.ref = ref
         return command
 
+    def resolve_command(self, context: Any, args: list[str]) -> Any:
+        """The command that the first argument names; a problem in its place is computed."""
+        if args[0] not in COMMANDS and _is_problem(args[0]):
+            args = [DEFAULT_COMMAND, *args]
+        return super().resolve_command(context, args)
+
     def option_args(self, args: list[str]) -> list[str]:
         """The arguments before the command's name."""
-        return list(takewhile(lambda arg: arg.startswith("-"), args))
+        return list(takewhile(lambda arg: arg.startswith("-") and arg != STDIN, args))
 
     def format_help(self, context: Any, formatter: Any, *, every_option: bool = False) -> None:
         """Write the help, with a summary of each command."""
@@ -150,6 +159,14 @@ class LazyCommandGroup(_LazyOptions, TyperGroup):
             yield
         finally:
             self.is_listing = False
+
+
+def _is_problem(word: str) -> bool:
+    """Whether a word is a file or standard input, or has the suffix of a file that can be read."""
+    from attncli.io.formats import format_of_suffix
+
+    path = Path(word)
+    return word == STDIN or format_of_suffix(path) is not None or (is_there(path) and not path.is_dir())
 
 
 class LazyCommand(_LazyOptions, TyperCommand):

@@ -32,15 +32,21 @@ ValueKind = Literal[
     "flag",
 ]
 
+# What `attn init` makes of a key: a line in force, a line that can be (commented out), or one that can be only with
+# another, or in place of one.
+TemplateUse = Literal["active", "optional", "together"]
+
 
 @dataclass(frozen=True)
 class Field:
-    """One field of a problem: the kind of its value, its range, its axes, its help and the panel of the help."""
+    """One field of a problem: the kind of its value, its range, its axes, its help, its panel there, an example."""
 
     name: str
     kind: str  # a ValueKind, or a kind of operators
     help: str
     panel: str
+    example: str  # a value in YAML, which fits the other examples
+    template: TemplateUse = "optional"
     letters: Letters = ()  # the axes of an array
     axis_counts: tuple[int, ...] = ()  # how many axes an array may have; without it as many as letters
     words: tuple[str, ...] = ()  # the choices of a word
