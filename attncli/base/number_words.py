@@ -1,6 +1,8 @@
-"""Words for numbers: NaN and the infinities in every spelling, and what to write for those that are no number."""
+"""Words for numbers: NaN, the infinities and expressions, and what to write for those that are no number."""
 
 import re
+
+from attncli.base.expressions import evaluate
 
 _NON_FINITE = re.compile(r"([-+]?)\.?(inf|infinity|nan)", re.IGNORECASE | re.ASCII)
 _DECIMAL = re.compile(r"[-+]?([0-9]+\.?[0-9]*|\.[0-9]+)(e[-+]?[0-9]+)?", re.IGNORECASE | re.ASCII)
@@ -18,6 +20,18 @@ def non_finite(word: str) -> float | None:
     """
     match = _NON_FINITE.fullmatch(word)
     return None if match is None else float(f"{match[1]}{match[2]}")
+
+
+def number_of_text(text: str) -> float | None:
+    """The number that a text stands for beside plain decimal ones: NaN, an infinity, `1/2`, `sqrt(3)`; None for others.
+
+    Raises AttnError where it divides by zero.
+
+    >>> number_of_text("-inf"), number_of_text("1/2"), number_of_text("2")
+    (-inf, 0.5, None)
+    """
+    number = non_finite(text)
+    return evaluate(text) if number is None else number
 
 
 def number_hint(word: str) -> str | None:

@@ -12,6 +12,15 @@ def escape_control(text: str) -> str:
     return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)
 
 
+def join_words(words: Sequence[str]) -> str:
+    """The words as a list in a sentence.
+
+    >>> join_words(["query", "key", "value"])
+    'query, key and value'
+    """
+    return " and ".join([", ".join(words[:-1]), words[-1]] if len(words) > 1 else words)
+
+
 def shorten(text: str, max_length: int = 40) -> str:
     """The text, cut off with `...` where it is longer than `max_length`.
 

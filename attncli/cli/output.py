@@ -2,15 +2,17 @@
 
 import math
 from collections.abc import Iterable
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from attncli.base.errors import AttnError, UnknownNameError
 from attncli.cli import streams
+from attncli.cli.cells import parse_cells
 from attncli.cli.output_options import ALL
 from attncli.cli.output_space import check_result_space
 from attncli.cli.progress import ProgressBar
 from attncli.cli.warnings import unread_options, write_warnings
-from attncli.problem.labels import find_label
+from attncli.problem.results import DEFAULT_SELECTION, OUTPUT
 
 if TYPE_CHECKING:
     from attncli.cli.output_options import OutputOptions
@@ -27,12 +29,29 @@ def compute_and_write(problem: "ProblemSpec", options: "OutputOptions") -> None:
     _check_number_of_arrays(options, output_format)
     write_warnings(unread_options(options.unread), strict=options.strict)
     if options.file is None:
-        view = compute_view(problem, options)
+        view = _view_for_reader(problem, options)
         write_warnings(view.result.trace.notes, strict=options.strict)
         with ProgressBar("writing", is_shown=not streams.is_terminal()) as progress:
-            streams.write_output(_render(view, output_format, streams.output_target(), progress))
+            _write_output(_render(view, output_format, streams.output_target(), progress), options)
     else:
         _compute_to_file(problem, options, options.file, output_format)
+
+
+def _view_for_reader(problem: "ProblemSpec", options: "OutputOptions") -> "View":
+    """The view on standard output: in a format for readers the answer alone, where nothing else of many is selected."""
+    from attncli.engine.run import is_large
+    from attncli.plan.build import plan_of
+
+    is_selection = options.select is None and not options.explain and not options.works_out_cell
+    if not is_selection or options.output_format.is_lossless or not is_large(plan_of(problem)):
+        return compute_view(problem, options)
+    left_out = [name for name in DEFAULT_SELECTION if name != OUTPUT]
+    size = " × ".join(map(str, plan_of(problem)["weights"].shape))
+    remark = (
+        f"{' and '.join(left_out)}, {size} numbers each, are left out: "
+        f"--select {','.join(DEFAULT_SELECTION)} shows them, -o FILE writes them"
+    )
+    return replace(compute_view(problem, replace(options, select=OUTPUT)), remark=remark)
 
 
 def write_plan(problem: "ProblemSpec", options: "OutputOptions") -> None:
@@ -46,6 +65,16 @@ def write_plan(problem: "ProblemSpec", options: "OutputOptions") -> None:
         streams.write_output(streams.output_target().encodable(text))
     else:
         atomic_write_file(options.file, text)
+
+
+def _write_output(contents: str | Iterable[str], options: "OutputOptions") -> None:
+    """Write a text, or its chunks, to standard output, page by page where that is asked for."""
+    if options.pager:
+        from attncli.cli.pager import write_pages
+
+        write_pages(contents)
+    else:
+        streams.write_output(contents)
 
 
 def _compute_to_file(
@@ -106,15 +135,15 @@ def compute_view(problem: "ProblemSpec", options: "OutputOptions", allocator: An
     if not is_executor(options.executor):
         raise UnknownNameError("executor", options.executor, EXECUTORS, where="--executor")
     _check_selection(options.selection, problem)
-    cell = None if options.cell is None else _parse_cell(options.cell, problem)
+    cells = parse_cells(options.cell or (), problem)
     positions, expanded_axes = _parse_positions(options, problem.layout)
     caller_bytes = check_result_space(problem, options, list(positions))
     with ProgressBar("attending") as progress:
         allocate = in_memory if allocator is None else allocator.allocate
-        every_step = options.explain or options.works_out_cell
+        every_step = options.explain or options.works_out_cells
         run_options = RunOptions(options.executor, allocate, progress, blas_is_limited=True, caller_bytes=caller_bytes)
         result = run(problem, options.selection, every_step=every_step, options=run_options)
-    return View(result, options.explain, decimals, cell, positions, expanded_axes)
+    return View(result, options.explain, decimals, cells, positions, expanded_axes)
 
 
 def _check_selection(names: Iterable[str], problem: "ProblemSpec") -> None:
@@ -150,24 +179,3 @@ def _parse_position(text: str, option: str, count: int) -> int | None:
         noun = {"--head": "head", "--batch": "batch item"}[option]
         raise AttnError(f"there is no {noun} {text}", where=option, hint=f"expected 0 to {count - 1}, or {ALL}")
     return int(text)
-
-
-def _parse_cell(text: str, problem: "ProblemSpec") -> tuple[int, int]:
-    """The positions of the query and of the key that `word_1,word_3` names."""
-    parts = text.split(",")
-    if len(parts) != 2:
-        raise AttnError(f"{text!r} is no cell", where="--cell", hint="expected QUERY,KEY, such as word_1,word_3")
-    query, key = (
-        _find_one(part.strip(), labels)
-        for part, labels in zip(parts, (problem.selected_query_labels, problem.key_labels), strict=True)
-    )
-    return query, key
-
-
-def _find_one(label: str, labels: tuple[str, ...]) -> int:
-    """The one position of a label; raises AttnError where several tokens have it."""
-    found = find_label(label, labels, where="--cell")
-    if len(found) > 1:
-        hint = f"say which one: {label}#1 is the first"
-        raise AttnError(f"{label!r} stands {len(found)} times", where="--cell", hint=hint)
-    return found[0]

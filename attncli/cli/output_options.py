@@ -40,10 +40,10 @@ class OutputOptions:
         False
     )
     cell: Annotated[
-        str | None,
+        list[str] | None,
         typer.Option(
             metavar="QUERY,KEY",
-            help="Show one cell worked out by hand; with --explain, which one: labels or positions.",
+            help="Show cells worked out by hand; with --explain, which ones: labels or positions, * for every one.",
         ),
     ] = None
     head: Annotated[
@@ -74,6 +74,9 @@ class OutputOptions:
         str | None,
         typer.Option(metavar="NAME,NAME", help="Which results: scores, weights, context, output, or any step."),
     ] = None
+    pager: Annotated[
+        bool, typer.Option("--pager", help="On a terminal, show the result page by page, with PAGER or less.")
+    ] = False
     executor: Annotated[
         str,
         typer.Option(
@@ -106,9 +109,9 @@ class OutputOptions:
         return DECIMALS if self.precision is None else self.precision
 
     @property
-    def works_out_cell(self) -> bool:
-        """Whether the worked lines of one cell are shown, in place of results."""
-        return self.cell is not None and not self.explain and not self.output_format.is_lossless
+    def works_out_cells(self) -> bool:
+        """Whether the worked lines of cells are shown, in place of results."""
+        return bool(self.cell) and not self.explain and not self.output_format.is_lossless
 
     @property
     def is_one_whole_result(self) -> bool:
@@ -129,11 +132,8 @@ class OutputOptions:
         reasons = {}
         if row.is_lossless:
             reasons = {"precision": f"{row.name} has every digit", "cell": f"{row.name} has no worked lines"}
-        if self.explain and not row.is_object:
-            reasons["select"] = "--explain shows every step"
-        elif self.works_out_cell:
-            reasons["select"] = "--cell shows the worked lines of one cell alone"
-            reasons |= {name: "--cell is worked out in one" for name in ("head", "batch") if getattr(self, name) == ALL}
+        if self.file is not None:
+            reasons["pager"] = "the result is written to a file"
         defaults = {field.name: field.default for field in fields(self)}
         return {name: reason for name, reason in reasons.items() if getattr(self, name) != defaults[name]}
 

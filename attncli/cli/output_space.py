@@ -86,5 +86,8 @@ def _has_whole_inputs(problem: "ProblemSpec") -> bool:
 def _written_names(plan: "Plan", options: "OutputOptions") -> Sequence[str]:
     """The names of the results that are written with all their numbers."""
     if options.explain:
-        return [node.name for node in plan.nodes if not node.is_input]
-    return [] if options.works_out_cell else options.selection
+        from attncli.render.view import explained_names
+
+        names = explained_names(plan, options.selection)
+        return [node.name for node in plan.nodes if node.name in names and not node.is_input]
+    return [] if options.works_out_cells else options.selection

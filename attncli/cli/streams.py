@@ -27,19 +27,24 @@ def buffer_chunks(chunks: Iterable[str]) -> Iterator[str]:
     yield "".join(buffer)
 
 
+def encoded_chunks(contents: str | Iterable[str]) -> Iterator[bytes]:
+    """A text, or its chunks, in the encoding of standard output; raises AttnError where that lacks a character."""
+    for chunk in buffer_chunks([contents] if isinstance(contents, str) else contents):
+        try:
+            yield chunk.encode(sys.stdout.encoding)
+        except UnicodeEncodeError as error:  # in what programs read: no other characters may stand for it
+            lacking = f"its encoding {sys.stdout.encoding} has no '{chunk[error.start]}'"
+            raise AttnError(lacking, where="standard output", hint="write to a file: it is UTF-8") from None
+
+
 def write_output(contents: str | Iterable[str]) -> None:
     """Write a text, or its chunks, to standard output.
 
     Raises AttnError where it is closed or its encoding lacks a character, BrokenPipeError where its reader has closed
     it, OSError where it can't be written.
     """
-    for chunk in buffer_chunks([contents] if isinstance(contents, str) else contents):
-        try:
-            encoded = chunk.encode(sys.stdout.encoding)
-        except UnicodeEncodeError as error:  # in what programs read: no other characters may stand for it
-            lacking = f"its encoding {sys.stdout.encoding} has no '{chunk[error.start]}'"
-            raise AttnError(lacking, where="standard output", hint="write to a file: it is UTF-8") from None
-        sys.stdout.buffer.write(encoded)
+    for chunk in encoded_chunks(contents):
+        sys.stdout.buffer.write(chunk)
     sys.stdout.flush()
 
 

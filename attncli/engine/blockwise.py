@@ -33,7 +33,7 @@ def run_blockwise(plan: Plan, problem: ProblemSpec, select: Sequence[str], optio
     buffers = ResultBuffers(block_plan, selected, options.allocate)
     _fill(buffers, problem, options, any(node.stage == "mask" for node in block_plan.score_nodes), parts.in_blocks)
     engine.values |= buffers.values
-    engine.notes |= buffers.notes(problem.selected_query_labels)
+    engine.notes |= buffers.notes(problem.numbered_query_labels)
     engine.run(parts.after)
     return engine.steps()
 

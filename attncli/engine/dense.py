@@ -42,7 +42,7 @@ class DenseEngine:
         self.values[node.name] = value
         if node.name == self.plan.results["weights"]:
             empty = ~(value != 0).any(axis=-1)
-            warning = empty_rows_warning(empty, node.letters[:-1], self.problem.selected_query_labels)
+            warning = empty_rows_warning(empty, node.letters[:-1], self.problem.numbered_query_labels)
             self.notes[node.name] = warning
 
     def steps(self) -> Sequence[Step]:

@@ -108,8 +108,8 @@ def _trace_of_query(trace: Trace, problem: ProblemSpec, row: int) -> Trace:
     """Every step of a problem of one query by the dense engine, with the labels of the trace that has it as a row."""
     engine = DenseEngine(plan_of(problem), problem, problem.precision)
     engine.run(engine.plan.nodes)
-    labels = {**trace.labels, "n": trace.labels["n"][row : row + 1]}
-    return replace(trace, plan=engine.plan, labels=labels, steps=tuple(engine.steps()))
+    labels = {**trace.labels, "n": trace.numbered_labels["n"][row : row + 1]}
+    return replace(trace, plan=engine.plan, labels=labels, steps=tuple(engine.steps()), selected_queries=None)
 
 
 def _given_value(problem: ProblemSpec, node: Node, cell: Cell) -> GivenValue:

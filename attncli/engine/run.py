@@ -5,7 +5,7 @@ from collections.abc import Iterable
 
 from attncli.base.lazy_numpy import Array, np
 from attncli.engine.dense import DenseEngine
-from attncli.engine.options import RunOptions
+from attncli.engine.options import BlockSizes, RunOptions
 from attncli.plan.build import plan_of
 from attncli.plan.graph import Plan
 from attncli.problem.results import DEFAULT_SELECTION, PIPELINE_STAGES
@@ -34,8 +34,7 @@ def run(
     plan = plan_of(problem)
     for name in select:
         plan.resolve(name)  # raises before anything is computed
-    table = plan["weights"]
-    is_dense = every_step or math.prod(table.shape) <= options.sizes.dense_cells
+    is_dense = every_step or not is_large(plan, options.sizes)
     if options.caller_bytes or _most_numbers(plan, select, is_dense=is_dense) > ALWAYS_FITS:
         from attncli.engine.memory import check_memory  # noqa: PLC0415 - small problems fit
 
@@ -51,12 +50,17 @@ def run(
     pipeline = {key: str(getattr(problem, key)) for key in PIPELINE_STAGES}
     if problem.position is not None:
         pipeline["position"] = problem.position.in_force
-    trace = Trace(plan, pipeline, labels(problem), tuple(steps), problem.precision)
+    trace = Trace(plan, pipeline, labels(problem), tuple(steps), problem.precision, problem.selected_queries)
     if is_dense and all(_is_finite(trace[name].value) for name in select):
         return Result(trace, select)
     from attncli.engine.nonfinite import with_nonfinite_warning  # noqa: PLC0415 - most results are finite
 
     return Result(with_nonfinite_warning(trace, problem, select), select)
+
+
+def is_large(plan: Plan, sizes: BlockSizes = LOCAL.sizes) -> bool:
+    """Whether the scores of a plan are so many that they are computed in blocks, and kept only where selected."""
+    return math.prod(plan["weights"].shape) > sizes.dense_cells
 
 
 def _most_numbers(plan: Plan, select: Iterable[str], *, is_dense: bool) -> int:

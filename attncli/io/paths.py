@@ -1,5 +1,6 @@
 """Paths: the file and the entry that a text names, and what is said of a file that can't be opened."""
 
+import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -8,19 +9,34 @@ from attncli.base.errors import AttnError
 
 STDIN = "-"
 
+_SLICES = re.compile(r"(?s)(.+)(\[[^\[\]]*\])\s*")
+
 
 def locate(text: str, folder: Path = Path()) -> tuple[str, str]:
-    """The path and the entry in `file#entry`; a path may have `#` in it, and one that exists has precedence.
+    """The path, and the entry with its slices, in `file#entry[slices]`; without an entry the slices alone.
 
-    >>> locate("weights.npz#w_q")
-    ('weights.npz', 'w_q')
+    A path may have `#` and brackets in it, and one that exists has precedence.
+
+    >>> locate("weights.npz#w_q"), locate("words.npy[0:2]")
+    (('weights.npz', 'w_q'), ('words.npy', '[0:2]'))
     """
     marks = [at for at, letter in enumerate(text) if letter == "#"]
-    paths = [text, *(text[:at] for at in reversed(marks))]
+    name, slices = split_slices(text)
+    paths = [text, *([name] if slices else []), *(text[:at] for at in reversed(marks))]
     existing = (path for path in paths if path == STDIN or _is_file(folder / path_of(path)))
     by_suffix = (path for path in reversed(paths) if Path(path).suffix)
     path = next(existing, None) or next(by_suffix, text.partition("#")[0])
-    return path, text[len(path) + 1 :]
+    return path, text[len(path) :].removeprefix("#")
+
+
+def split_slices(text: str) -> tuple[str, str]:
+    """The name and the slices of `name[slices]`; without slices the name alone.
+
+    >>> split_slices("c_attn.weight[:, 0:768]"), split_slices("w_q")
+    (('c_attn.weight', '[:, 0:768]'), ('w_q', ''))
+    """
+    match = _SLICES.fullmatch(text)
+    return (text, "") if match is None else (match[1], match[2])
 
 
 def is_there(path: Path) -> bool:

@@ -60,6 +60,7 @@ def signature(problem: ProblemSpec) -> Hashable:
     selected = problem.selected_queries
     return (
         None if selected is None else tuple(selected),
+        problem.vocabulary is not None,
         *(
             (name, _signature_of_value(value))
             for name in _PLANNED_FIELDS

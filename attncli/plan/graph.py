@@ -1,7 +1,7 @@
 """The graph of a computation: nodes with names, functions, named inputs and axes with lengths, and no numbers."""
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, NamedTuple
@@ -15,6 +15,7 @@ from attncli.ops.structural import identity
 from attncli.problem.results import RENAMED_STEPS, RESULTS
 
 GIVEN = "given"  # the stage, and the formula, of what the user gave
+LOOK_UP = "look_up"  # the stage of embeddings that the words of a sentence have in a vocabulary
 
 
 class Axis(NamedTuple):
@@ -142,6 +143,23 @@ class Plan:
     def axis_length(self, letter: str) -> int:
         """The length of an axis, also where some nodes have it with length 1 and broadcast; 0 where none has it."""
         return max((axis.length for node in self.nodes if (axis := node.axis(letter)) is not None), default=0)
+
+    def needed_for(self, names: Iterable[str]) -> frozenset[str]:
+        """The names of the nodes that these nodes or results are computed from, and of themselves.
+
+        An inner quantity needs what its operator reads, and the inner quantities before it; an operator's result needs
+        all of them.
+        """
+        pending, needed = [self.resolve(name) for name in names], set[str]()
+        while pending:
+            node = self.by_name[pending.pop()]
+            if node.name in needed:
+                continue
+            needed.add(node.name)
+            outer = self.by_name[node.tapped_from] if node.tapped_from is not None else node
+            taps = list(outer.taps.values())
+            pending += [*outer.inputs.values(), *(taps if outer is node else taps[: taps.index(node.name)])]
+        return frozenset(needed)
 
     def resolve(self, name: str) -> str:
         """The name of a node, by its name, by the name of a result, or by its name in an older version.

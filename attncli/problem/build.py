@@ -91,16 +91,20 @@ def _convert(values: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, tuple
 
 
 def _embed_sentence(values: dict[str, Any]) -> None:
-    """Set the tokens and embeddings of a sentence by its vocabulary."""
+    """Set the tokens and embeddings of a sentence by its vocabulary; `random_fill` does where that is to be drawn."""
     text, vocabulary = values.get("sentence"), values.get("vocabulary")
     if text is None and vocabulary is None:
         return
-    if text is None or vocabulary is None:
+    is_drawn = text is not None and vocabulary is None and not {"dim", "init"}.isdisjoint(values)
+    if (text is None or vocabulary is None) and not is_drawn:
         given, missing = ("sentence", "vocabulary") if vocabulary is None else ("vocabulary", "sentence")
-        raise AttnError(f"{given} is given without {missing}", where=missing, hint="give both", keys=(given,))
+        hint = "give both" if text is None else "give both, or dim and seed, by which a vector is drawn for each word"
+        raise AttnError(f"{given} is given without {missing}", where=missing, hint=hint, keys=(given,))
     if "embeddings" in values:
         message, keys = "sentence and embeddings are both given", ("embeddings", "sentence", "vocabulary")
         raise AttnError(message, where="embeddings", hint="leave out one of them", keys=keys)
+    if text is None or vocabulary is None:
+        return
     from attncli.problem.sentence import embed  # noqa: PLC0415 - most problems have no sentence
 
     tokens, values["embeddings"] = embed(text, vocabulary)

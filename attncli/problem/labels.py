@@ -1,5 +1,6 @@
-"""Labels of queries and keys: their defaults, and the positions of a label."""
+"""Labels of queries and keys: their defaults, the positions of a label, and numbers for equal ones."""
 
+from collections import Counter
 from collections.abc import Sequence
 from functools import lru_cache
 
@@ -14,6 +15,22 @@ def numbered_labels(word: str, count: int) -> tuple[str, ...]:
     ('token_1', 'token_2')
     """
     return tuple(f"{word}_{number}" for number in range(1, count + 1))
+
+
+def number_equal_labels(labels: Sequence[str]) -> tuple[str, ...]:
+    """The labels, with its number behind one that stands several times, as options take it.
+
+    >>> number_equal_labels(("the", "cat", "the"))
+    ('the#1', 'cat', 'the#2')
+    """
+    counts, numbers = Counter(labels), Counter[str]()
+    if len(counts) == len(labels):
+        return tuple(labels)
+    numbered = []
+    for label in labels:
+        numbers[label] += 1
+        numbered.append(f"{label}#{numbers[label]}" if counts[label] > 1 else label)
+    return tuple(numbered)
 
 
 def find_label(text: str, labels: Sequence[str], *, where: str | ErrorPath) -> list[int]:

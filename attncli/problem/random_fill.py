@@ -58,7 +58,9 @@ def fill(values: Mapping[str, Any]) -> RandomFill:
     filler = _Filler(filled)
     if pending:
         for name, letters in FILLED.items():
-            if name in pending:
+            if name == "embeddings" and name in pending and filled.get("sentence") is not None:
+                filler.embed_sentence(pending[name])
+            elif name in pending:
                 filled[name] = filler.make(name, pending[name], letters)
     for name in OPERATOR_FIELDS:
         if isinstance(filled.get(name), Operator):
@@ -72,13 +74,14 @@ def fill(values: Mapping[str, Any]) -> RandomFill:
 def _missing(values: Mapping[str, Any]) -> dict[str, Operator]:
     """The generators of missing arrays by `init`: embeddings whose sizes are given, and projections."""
     has_sizes = values.get("token_count") is not None or values.get("dim") is not None
+    is_sentence_drawn = values.get("sentence") is not None and values.get("embeddings") is None
     has_sequence = any(values.get(name) is not None for name in ("embeddings", "key", "query"))
     init = values.get("init")
-    if init is None and has_sizes and not has_sequence:
+    if init is None and has_sizes and (is_sentence_drawn or not has_sequence):
         init = Operator(look_up("generator", DEFAULT_GENERATOR))
     if init is None:
         return {}
-    names = [] if has_sequence else ["embeddings"]
+    names = [] if has_sequence and not is_sentence_drawn else ["embeddings"]
     names += [] if values.get("query") is not None else ["w_q"]
     names += [] if values.get("key") is not None else ["w_k", "w_v"]
     names += ["w_o"] if (values.get("heads") or 1) > 1 else []
@@ -99,6 +102,17 @@ class _Filler:
         """One array of the problem."""
         shape = tuple(self._size(letter, (name,)) for letter in letters)
         return self._generate((name,), generator, shape, is_weight=FIELDS[name].is_weight)
+
+    def embed_sentence(self, generator: Operator) -> None:
+        """Draw the vector of each different word of the sentence, and set its tokens and embeddings by them."""
+        from attncli.problem.sentence import distinct_words, embed  # noqa: PLC0415 - most problems have no sentence
+
+        sentence, path = self.filled["sentence"], ("vocabulary",)
+        words = distinct_words(sentence)
+        table = self._generate(path, generator, (len(words), self._size("x", path)), is_weight=False)
+        self.filled["vocabulary"] = dict(zip(words, table, strict=True))
+        tokens, self.filled["embeddings"] = embed(sentence, self.filled["vocabulary"])
+        self.filled.setdefault("tokens", tokens)
 
     def fill_parameters(self, field: str, operator: Operator) -> Operator:
         """The operator with its pending arrays made, in the sizes of one head."""

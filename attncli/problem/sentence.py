@@ -38,6 +38,24 @@ def embed(sentence: str, vocabulary: Mapping[str, Array]) -> tuple[tuple[str, ..
     return tuple(tokens), np.stack(vectors)
 
 
+def distinct_words(sentence: str) -> tuple[str, ...]:
+    """The different words of a sentence in the order of their first appearance; capitals make no difference.
+
+    A word that stands in lower case somewhere is in lower case. Raises AttnError where there are no words.
+
+    >>> distinct_words("The cat saw the dog in Paris.")
+    ('the', 'cat', 'saw', 'dog', 'in', 'Paris')
+    """
+    words = _words(sentence)
+    if not words:
+        raise AttnError("has no words", where="sentence")
+    first: dict[str, str] = {}
+    for word in words:
+        lower = word.lower()
+        first[lower] = lower if lower == word else first.get(lower, word)
+    return tuple(first.values())
+
+
 def _words(sentence: str) -> list[str]:
     """Runs of letters, digits and their marks, in any script; an apostrophe or a hyphen may be inside a word."""
     kinds = "".join("w" if _in_word(c) else "-" if c in "'’-" else " " for c in sentence)

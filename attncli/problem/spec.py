@@ -22,7 +22,7 @@ from attncli.problem.fields import (
     Field,
     problem_field,
 )
-from attncli.problem.labels import find_label, numbered_labels
+from attncli.problem.labels import find_label, number_equal_labels, numbered_labels
 from attncli.problem.layout import Layout
 from attncli.problem.origins import ArrayOrigin
 
@@ -55,7 +55,9 @@ class ProblemSpec:
         "labels", INPUTS, "labels of the rows of embeddings or key", letters="m"
     )
     query_tokens: tuple[str, ...] | None = problem_field("labels", INPUTS, "labels of the queries", letters="n")
-    sentence: str | None = problem_field("text", INPUTS, "text whose words are looked up in the vocabulary")
+    sentence: str | None = problem_field(
+        "text", INPUTS, "text whose words are looked up in the vocabulary, or get a vector each from seed and dim"
+    )
     vocabulary: Mapping[str, Array] | None = problem_field("vocabulary", INPUTS, "the vector of each word")
     query: Array | None = problem_field(
         "matrix", INPUTS, "queries, already projected", letters="n d", axis_counts=(2, 3, 4), is_random_fill=True
@@ -278,6 +280,12 @@ class ProblemSpec:
     def selected_query_labels(self) -> tuple[str, ...]:
         """The labels of the queries that are computed."""
         labels, selected = self.query_labels, self.selected_queries
+        return labels if selected is None else tuple(labels[index] for index in selected)
+
+    @property
+    def numbered_query_labels(self) -> tuple[str, ...]:
+        """The labels of the queries that are computed, equal ones with their number among all queries: `the#2`."""
+        labels, selected = number_equal_labels(self.query_labels), self.selected_queries
         return labels if selected is None else tuple(labels[index] for index in selected)
 
     @cached_property

@@ -20,7 +20,7 @@ def lines(trace: Trace, step: Step, at: AxisPositions, decimals: int) -> list[st
     at the index in `at`, but all keys for a normalizer or a context, and array parameters of the operator whole.
     """
     row, column = at["n"], at["m"]
-    write = ArithmeticWriter(decimals, trace.labels["n"][row], trace.labels["m"][column], row, column)
+    write = ArithmeticWriter(decimals, trace.numbered_labels["n"][row], trace.numbered_labels["m"][column], row, column)
     if step.stage == "project" and not step.is_identity:
         return [_projection(trace, step, at, write)] if _has_cell(step, at) else []
     write_by_hand = record_of(step.function).by_hand if step.function is not None else None
@@ -55,7 +55,7 @@ def _projection(trace: Trace, step: Step, at: AxisPositions, write: ArithmeticWr
     source = values["x"]
     rows = {**at, source.axes[-2]: at[letter]}
     x, result = _part(source, rows, set(rows)), _part(step, at, set(at))
-    name = f"{step.name}({trace.labels[letter][at[letter]]})"
+    name = f"{step.name}({trace.numbered_labels[letter][at[letter]]})"
     bias = values["b"].value if "b" in values else None
     if "w" in values:
         return write.linear_combination(name, step.axes[-1], x, values["w"].value, result, plus=bias)

@@ -2,11 +2,15 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from itertools import product
 
 from attncli.base.axes import AXIS_NOUNS
 from attncli.base.lazy_numpy import Array, np
+from attncli.problem.labels import number_equal_labels
 from attncli.render.aligned_numbers import align_numbers
+from attncli.render.focus import AxisPositions
+from attncli.render.marks import marked_cells
 from attncli.trace.steps import Step, Trace
 
 
@@ -25,9 +29,27 @@ class Grid:
     # The (row, column) positions that an explanation works on; None where the grid has no such axis of the cell.
     marked: frozenset[tuple[int | None, int | None]] = frozenset()
 
+    @cached_property
+    def marked_rows(self) -> frozenset[int]:
+        """The positions of the rows whose labels are marked."""
+        return frozenset(row for row, _ in self.marked if row is not None)
+
+    @cached_property
+    def marked_columns(self) -> frozenset[int]:
+        """The positions of the columns whose headings are marked."""
+        return frozenset(column for _, column in self.marked if column is not None)
+
+    def is_marked(self, row: int, column: int) -> bool:
+        """Whether a cell is marked, by itself or with its whole row or column."""
+        return not self.marked.isdisjoint(((row, column), (row, None), (None, column)))
+
     def cell_texts(self, decimals: int) -> Sequence[Sequence[str]]:
         """The text of each cell, with at most so many decimals."""
         return align_numbers(self.values, decimals) if self.signs is None else self.signs
+
+    def with_numbered_labels(self) -> "Grid":
+        """The grid with a number behind labels that stand several times among its rows or its columns: `the#2`."""
+        return replace(self, rows=number_equal_labels(self.rows), columns=number_equal_labels(self.columns))
 
     def select(self, rows: Sequence[int], columns: Sequence[int]) -> "Grid":
         """The grid of some of its rows and columns, by position."""
@@ -37,14 +59,30 @@ class Grid:
             rows=tuple(self.rows[row] for row in rows),
             columns=tuple(self.columns[column] for column in columns),
             signs=None if self.signs is None else [[self.signs[row][column] for column in columns] for row in rows],
+            marked=self._select_marked(rows, columns),
+        )
+
+    def _select_marked(self, rows: Sequence[int], columns: Sequence[int]) -> frozenset[tuple[int | None, int | None]]:
+        """The marked positions that are among some rows and columns, counted in those."""
+        new_row: dict[int | None, int | None] = {row: index for index, row in enumerate(rows)} if self.marked else {}
+        new_column: dict[int | None, int | None] = {column: index for index, column in enumerate(columns)}
+        new_row[None] = new_column[None] = None
+        return frozenset(
+            (new_row[row], new_column[column]) for row, column in self.marked if row in new_row and column in new_column
         )
 
 
-def grids(trace: Trace, step: Step, positions: Mapping[str, int] | None = None) -> Iterator[Grid]:
-    """The grids of a step, one for each slice; on an axis in `positions` only the slice at that position."""
+def grids(
+    trace: Trace, step: Step, positions: Mapping[str, int] | None = None, worked: Sequence[AxisPositions] = ()
+) -> Iterator[Grid]:
+    """The grids of a step, one for each slice; on an axis in `positions` only the slice at that position.
+
+    The cells at the positions in `worked` are marked.
+    """
     value = np.atleast_1d(step.value)
     if value.ndim == 1:
-        yield Grid(_as_numbers(value[None]), (step.symbol,), trace.labels_of(step, -1) or ("",))
+        columns = trace.labels_of(step, -1) or ("",)
+        yield Grid(_as_numbers(value[None]), (step.symbol,), columns, marked=marked_cells(trace, step, (), worked))
         return
     for index, label in leading_slices(trace, step, positions):
         yield Grid(
@@ -54,6 +92,7 @@ def grids(trace: Trace, step: Step, positions: Mapping[str, int] | None = None) 
             corner="\\".join(step.axes[-2:]),
             slice_label=label,
             is_heatmap=step.name == "weights",
+            marked=marked_cells(trace, step, index, worked),
         )
 
 
@@ -98,5 +137,5 @@ def _as_numbers(values: Array) -> Array:
 
 def position_label(trace: Trace, letter: str, index: int) -> str:
     """`head 1`, `query word_1`: a position on an axis by its label, or by its number from 0."""
-    label = trace.labels[letter][index] if letter in trace.labels else str(index)
+    label = trace.numbered_labels[letter][index] if letter in trace.labels else str(index)
     return f"{AXIS_NOUNS.get(letter, letter)} {label}"

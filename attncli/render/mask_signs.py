@@ -6,9 +6,12 @@ from dataclasses import dataclass, replace
 from attncli.base.lazy_numpy import Array, np
 from attncli.ops.records import OperatorRecord
 from attncli.ops.rules import MaskSign
+from attncli.render.focus import AxisPositions
 from attncli.render.grid import Grid, leading_slices
+from attncli.render.marks import marked_cells
 from attncli.trace.steps import Step, Trace
 
+VISIBLE_STEP = "visible"  # the step that is shown as a table of signs; each mask is a step `visible_by_…`
 VISIBLE = "●"
 UNSIGNED = "□"  # of a rule whose record has no sign
 
@@ -21,22 +24,25 @@ class _Rule:
     sign: MaskSign
 
 
-def sign_grids(trace: Trace, step: Step, fixed: Mapping[str, int]) -> Iterator[Grid]:
+def sign_grids(
+    trace: Trace, step: Step, fixed: Mapping[str, int], worked: Sequence[AxisPositions] = ()
+) -> Iterator[Grid]:
     """The tables of visible keys as signs, each with the legend that counts each of them.
 
     `step` is the step `visible` [… n m], whose inputs are the rules; a cell has the sign of the rule of the highest
-    precedence that hides it, of equal ones the first.
+    precedence that hides it, of equal ones the first. The cells at the positions in `worked` are marked.
     """
     rules = sorted(
         (_Rule(trace[source].value, _sign(name, trace[source].record)) for name, source in step.inputs.items()),
         key=lambda rule: -rule.sign.precedence,
     )
+    shape = (len(trace.labels["n"]), step.value.shape[-1])  # one row may serve every query
+    whole = replace(step, value=np.broadcast_to(step.value, (*step.value.shape[:-2], *shape)))
     for at, heading in leading_slices(trace, step, fixed):
         visible = step.value[at]
         signs = np.where(visible, VISIBLE, UNSIGNED)
         for rule in reversed(rules):
             signs[~_at(rule.visible, at, visible.shape)] = rule.sign.sign
-        shape = (len(trace.labels["n"]), visible.shape[-1])  # one row may serve every query
         grid = Grid(
             values=np.broadcast_to(visible, shape).astype(np.int64),
             rows=trace.labels["n"],
@@ -44,6 +50,7 @@ def sign_grids(trace: Trace, step: Step, fixed: Mapping[str, int]) -> Iterator[G
             corner="n\\m",
             slice_label=heading,
             signs=np.broadcast_to(signs, shape).tolist(),
+            marked=marked_cells(trace, whole, at, worked),
         )
         yield replace(grid, legend=_legend(grid, rules))
 

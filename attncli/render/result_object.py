@@ -11,7 +11,7 @@ FIRST_STEPS = ("query", "key", "value")
 
 
 def result_object(view: View) -> dict[str, Any]:
-    """The pipeline, the labels, the selected results as arrays and, with `explain`, a list of every step."""
+    """The pipeline, the labels, the selected results as arrays and, with `explain`, a list of the steps."""
     trace = view.result.trace
     content: dict[str, Any] = {
         "format": FORMAT,
@@ -22,7 +22,7 @@ def result_object(view: View) -> dict[str, Any]:
     content |= {name: selected_value(view, trace[name]) for name in view.result.select}
     if view.explain:
         # A script finds query, key and value first, even where positions were added to embeddings before.
-        steps = sorted(trace.computed, key=lambda step: step.name not in FIRST_STEPS)
+        steps = sorted(view.steps, key=lambda step: step.name not in FIRST_STEPS)
         content["steps"] = [_step_object(view, step) for step in steps]
     return content
 

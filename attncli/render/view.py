@@ -3,32 +3,59 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
-from attncli.problem.results import PIPELINE_STAGES
+from attncli.plan.graph import Plan
+from attncli.problem.results import DEFAULT_SELECTION, PIPELINE_STAGES
 from attncli.trace.result import Result
+from attncli.trace.steps import Step
 
 DECIMALS = 4
+
+
+def explained_names(plan: Plan, selection: Sequence[str]) -> frozenset[str]:
+    """The names of the nodes that results are computed from, and of the default results those of every node."""
+    return frozenset(plan.by_name) if selection == DEFAULT_SELECTION else plan.needed_for(selection)
+
+
+@dataclass(frozen=True)
+class Cell:
+    """The positions of a query and of a key whose pair is worked out; None for every one."""
+
+    query: int | None = None
+    key: int | None = None
 
 
 @dataclass(frozen=True)
 class View:
     """A result, and which part of it is shown how.
 
-    `explain` shows every step instead of the selected results. `cell` is the position of the query and of the key whose
-    arithmetic is shown. `positions` has the one position that is shown on an axis, by the letter of the axis
-    (b batch items, h heads); `expanded_axes` has the axes of which an explanation shows all positions.
+    `explain` shows the selected results and what they are computed from, step by step. `cells` are those whose
+    arithmetic is shown; without them an explanation chooses one. `positions` has the one position that is shown on an
+    axis, by the letter of the axis (b batch items, h heads); `expanded_axes` has the axes of which an explanation shows
+    all positions. `remark` stands below the selected results.
     """
 
     result: Result
     explain: bool = False
     decimals: int = DECIMALS
-    cell: tuple[int, int] | None = None
+    cells: tuple[Cell, ...] = ()
     positions: Mapping[str, int] = field(default_factory=dict)
     expanded_axes: frozenset[str] = frozenset()
+    remark: str = ""
+
+    @property
+    def steps(self) -> Sequence[Step]:
+        """The steps that the selected results are computed from, inputs apart, and of the default results every one.
+
+        Programs read them; an explanation for people leaves out what says nothing.
+        """
+        trace = self.result.trace
+        names = explained_names(trace.plan, self.result.select)
+        return [step for step in trace.computed if step.name in names]
 
     @property
     def names(self) -> Sequence[str]:
-        """The names of the results that are shown: of every step to explain, otherwise of the selected ones."""
-        return [step.name for step in self.result.trace.computed] if self.explain else self.result.select
+        """The names of the results that are shown: of the steps to explain, otherwise of the selected ones."""
+        return [step.name for step in self.steps] if self.explain else self.result.select
 
     @property
     def heading(self) -> str:

@@ -54,14 +54,8 @@ def _number(trace: Trace, cell: Cell) -> str:
 def _cell_text(trace: Trace, cell: Cell) -> str:
     """A cell by the labels of its axes: `weights[head 1, sat, mat]`."""
     step = trace[cell.name]
-    labels = [_label_at(trace.labels_of(step, axis - len(cell.at)), at) for axis, at in enumerate(cell.at)]
+    labels = [trace.numbered_labels_of(step, axis - len(cell.at))[at] for axis, at in enumerate(cell.at)]
     return f"{cell.name}[{', '.join(labels)}]" if labels else cell.name
-
-
-def _label_at(labels: Sequence[str], at: int) -> str:
-    """The label of an entry; of several equal ones with its number, as options take it: `the#2`."""
-    label = labels[at]
-    return f"{label}#{labels[: at + 1].count(label)}" if labels.count(label) > 1 else label
 
 
 def empty_rows_warning(empty: Array, axes: Letters, labels: Sequence[str]) -> tuple[str, ...]:

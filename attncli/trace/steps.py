@@ -11,6 +11,7 @@ from attncli.base.errors import UnknownNameError
 from attncli.base.lazy_numpy import Array
 from attncli.ops.records import OperatorRecord
 from attncli.plan.graph import GIVEN, Node, Plan
+from attncli.problem.labels import number_equal_labels
 from attncli.problem.results import RESULT_KEYS
 
 
@@ -84,13 +85,25 @@ class Step:
 
 @dataclass(frozen=True)
 class Trace:
-    """The steps of one computation, in order, the labels of queries (n) and keys (m), and the type of the numbers."""
+    """The steps of one computation, in order, the labels of queries (n) and keys (m), and the type of the numbers.
+
+    `selected_queries` has the positions of the computed queries among all (q); None where all are computed.
+    """
 
     plan: Plan
     pipeline: Mapping[str, str]
     labels: Mapping[str, tuple[str, ...]]
     steps: tuple[Step, ...]
     precision: Precision
+    selected_queries: Sequence[int] | None = None
+
+    @cached_property
+    def numbered_labels(self) -> Mapping[str, tuple[str, ...]]:
+        """The labels, equal ones with their number as options take them: `the#2`."""
+        numbered = {letter: number_equal_labels(labels) for letter, labels in self.labels.items()}
+        if self.selected_queries is not None and "q" in numbered:
+            numbered["n"] = tuple(numbered["q"][position] for position in self.selected_queries)
+        return numbered
 
     @cached_property
     def by_name(self) -> Mapping[str, Step]:
@@ -131,11 +144,19 @@ class Trace:
 
         A mask may have one row for every query, or fewer columns than there are keys.
         """
+        return self._labels_of(step, axis, self.labels)
+
+    def numbered_labels_of(self, step: Step, axis: int) -> tuple[str, ...]:
+        """The labels along an axis, equal ones with their number: `the#2`."""
+        return self._labels_of(step, axis, self.numbered_labels)
+
+    def _labels_of(self, step: Step, axis: int, labels_by_letter: Mapping[str, tuple[str, ...]]) -> tuple[str, ...]:
+        """The labels along an axis, those of tokens from a mapping."""
         if -axis > len(step.axes):
             return ()
         letter, count = step.axes[axis], step.value.shape[axis]
-        if letter in self.labels:
-            labels = self.labels[letter]
+        if letter in labels_by_letter:
+            labels = labels_by_letter[letter]
             return ("all",) if count == 1 < len(labels) else labels[:count]
         if letter in COUNTED_FROM_0:
             return tuple(f"{AXIS_NOUNS[letter]} {number}" for number in range(count))

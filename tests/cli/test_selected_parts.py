@@ -57,7 +57,7 @@ def test_the_axis_of_one_head_or_batch_item_is_kept_with_length_1(
 
 
 def test_key_heads_are_those_of_the_query_head(whole: dict[str, np.ndarray], run: Run) -> None:
-    result = json.loads(run(*WORDS, "--select", "present_key", "--head", "3", "--explain", "--json").stdout)
+    result = json.loads(run(*WORDS, "--select", "present_key,scores", "--head", "3", "--explain", "--json").stdout)
     steps = {step["name"]: step for step in result["steps"]}
     key_heads = steps["key_heads"]
     assert key_heads["shape"] == [B, 1, N, E]

@@ -33,12 +33,6 @@ UNREAD = {
     "decimals of CSV": ("compute t.yaml --format csv --precision 2", {"precision": "csv has every digit"}),
     "decimals of arrays": ("compute t.yaml -o x.npz --precision 2", {"precision": "npz has every digit"}),
     "a cell of JSON": ("compute t.yaml --json --cell 0,0", {"cell": "json has no worked lines"}),
-    "a selection beside a cell": (
-        "compute t.yaml --cell 0,0 --select weights",
-        {"select": "--cell shows the worked lines of one cell alone"},
-    ),
-    "all heads beside a cell": ("compute t.yaml --cell 0,0 --head all", {"head": "--cell is worked out in one"}),
-    "a selection of all": ("compute t.yaml --explain --select weights", {"select": "--explain shows every step"}),
     "a seed of a complete problem": ("generate t.yaml --seed 1", {"seed": NOTHING_DRAWN}),
 }  # fmt: skip
 READ = {
@@ -51,6 +45,9 @@ READ = {
     "an alignment": f"{PAIR} --align bottom_right --causal",
     "decimals": "compute t.yaml --precision 2",
     "a selection": "compute t.yaml --explain --select weights --json",
+    "a selection of steps": "compute t.yaml --explain --select weights",
+    "a selection beside a cell": "compute t.yaml --cell 0,0 --select weights",
+    "all heads beside a cell": "compute t.yaml --cell 0,0 --head all",
     "one file for several readers": "compute seeded.yaml",
 }
 

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from attncli import attention
-from attncli.render.grid import grids
+from attncli.render.grid import Grid, grids
 from tests.traces import make_step, make_trace
 
 
@@ -33,3 +33,13 @@ def test_what_holds_for_all_heads_has_none_in_its_label() -> None:
     x = np.ones((2, 3, 5, 7))  # 3 heads
     trace = attention(x, x, key_mask=np.ones((2, 5))).trace
     assert [grid.slice_label for grid in grids(trace, trace["visible"])] == ["batch item 0", "batch item 1"]
+
+
+def test_marks_move_with_the_rows_and_columns_that_are_selected() -> None:
+    marked = frozenset({(0, 1), (2, 2), (2, None), (None, 3)})
+    grid = Grid(np.zeros((3, 4)), tuple("abc"), tuple("wxyz"), marked=marked)
+    assert grid.select([2, 1], [1, 2]).marked == {(0, 1), (0, None)}
+    assert grid.marked_rows == {0, 2}
+    assert grid.marked_columns == {1, 2, 3}
+    assert [grid.is_marked(row, 3) for row in range(3)] == [True, True, True]
+    assert [grid.is_marked(row, 1) for row in range(3)] == [True, False, True]

@@ -7,7 +7,7 @@ from attncli.render.formats import latex, terminal
 from attncli.render.mask_signs import sign_grids
 from attncli.render.sections import sections
 from attncli.render.target import TEXT_FILE
-from attncli.render.view import View
+from attncli.render.view import Cell, View
 from attncli.trace.steps import Trace
 from tests.traces import make_step, make_trace
 
@@ -64,7 +64,7 @@ def test_the_picture_is_shown_where_it_is_selected_and_where_it_is_explained() -
 
 def test_the_line_of_each_mask_for_the_cell_is_below_the_picture() -> None:
     result = attention(X, X, causal=True, window=(1, 0), key_lengths=4)
-    (section,) = [s for s in sections(View(result, explain=True, cell=(3, 1))) if "visible" in s.title]
+    (section,) = [s for s in sections(View(result, explain=True, cells=(Cell(3, 1),))) if "visible" in s.title]
     assert section.arithmetic == (
         "key 1 ≤ position 3 of query_4: visible",
         "the window of query_4 goes from 2 to 3; key 1: hidden",

@@ -1,32 +1,41 @@
-"""Texts in place of arrays: nested lists, a generator, a file, an entry of a file, standard input."""
+"""Texts in place of arrays: rows of numbers, nested lists, a generator, a file, an entry of it, standard input."""
 
 import os
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from attncli.base.errors import AttnError, ErrorPath, UnknownNameError, did_you_mean
+from attncli.base.errors import AttnError, ErrorPath, did_you_mean
+from attncli.base.text import shorten
 from attncli.io import formats
 from attncli.io.origin import Origin
 from attncli.io.parse import grammar
-from attncli.io.paths import STDIN, locate, nearest_file, path_of
+from attncli.io.parse.forms import forms_hint
+from attncli.io.parse.typed_matrix import read_typed_matrix
+from attncli.io.paths import STDIN, is_there, locate, nearest_file, path_of
 from attncli.ops.registry import is_operator, operators
 from attncli.problem.convert.arrays import LabelledArray
 from attncli.problem.convert.operators import named_masks
 from attncli.problem.origins import ArrayOrigin
 
+_EMPTY_HINT = "give a file, numbers in brackets, or a generator"
+
 
 def read_text_array(text: str, path: ErrorPath, origin: Origin, kind: str | None = "generator") -> Any:
     """The value of a text in place of an array, as `attncli.problem.build.build` converts it.
 
-    `[[1, 0], [0, 1]]` is read to nested lists, `normal:std=2` to `{normal: {std: 2}}` (so is a mask), and the name of
-    a file to its array; where the origin opens no files, any other text stays as it is. `path` is that of an error,
-    `kind` that of the operators that may stand in place of the array: a text that is near one of their names asks
-    whether it was meant.
+    `[[1, 0], [0, 1]]` and `1 0; 0 1` are read to nested lists, `1/2` to a number, `normal:std=2` to
+    `{normal: {std: 2}}` (so is a mask), and the name of a file to its array; where the origin opens no files, any other
+    text stays as it is. The name of a file that exists has precedence. `path` is that of an error, `kind` that of the
+    operators that may stand in place of the array: a text that is near one of their names asks whether it was meant.
 
     Raises AttnError that names the file and line, or the key.
     """
     text = text.strip()
+    is_file = origin.opens_files and is_there(origin.folder / text)
+    typed = None if is_file else read_typed_matrix(text, origin.path(*path))
+    if typed is not None:
+        return typed
     if text[:1] in ("[", "{"):
         return grammar.inline(text, origin.path(*path))
     name = text.partition(":")[0].strip()
@@ -39,9 +48,7 @@ def read_text_array(text: str, path: ErrorPath, origin: Origin, kind: str | None
 def _read_file(text: str, path: ErrorPath, origin: Origin, kind: str | None) -> LabelledArray:
     """The array in a file or stream, or in an entry of it: `words.csv`, `weights.json#w_q`, `-`."""
     if text[:1] in ("", "#"):
-        raise AttnError(
-            f"{text!r} names no file", where=origin.path(*path), hint="give a file, numbers in brackets, or a generator"
-        )
+        raise AttnError(f"{text!r} names no file", where=origin.path(*path), hint=_EMPTY_HINT)
     name, entry = locate(text, origin.folder)
     file = origin.folder / path_of(name)
     if name == STDIN or formats.format_of_suffix(file) is not None or os.path.lexists(file):
@@ -53,9 +60,8 @@ def _read_file(text: str, path: ErrorPath, origin: Origin, kind: str | None) -> 
         hint = f"expected {formats.expected('array')}"
         raise AttnError(f"{text!r} is no file that can be read", where=origin.path(*path), hint=hint)
     beside = [str(Path(name).with_name(nearest))] if nearest is not None else []
-    if kind is None:
-        hint = did_you_mean(name, beside) or "give numbers or a file"
-        raise AttnError(f"unknown file {text!r}", where=origin.path(*path), hint=hint)
-    names = named_masks() if kind == "mask" else operators(kind)
+    names = [] if kind is None else named_masks() if kind == "mask" else list(operators(kind))
     operator = text.partition(":")[0] if "=" in text else text  # `windw:left=2` is near `window`
-    raise UnknownNameError(f"file or {kind}", operator, [*names, *beside], where=origin.path(*path))
+    noun = "file" if kind is None else f"file or {kind}"
+    hint = did_you_mean(operator, [*names, *beside]) or forms_hint(kind, names)
+    raise AttnError(f"unknown {noun} {shorten(repr(operator))}", where=origin.path(*path), hint=hint)

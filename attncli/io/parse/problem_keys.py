@@ -3,13 +3,9 @@
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from attncli.base.errors import AttnError, ErrorPath
-from attncli.base.number_words import non_finite, number_hint
 from attncli.io.origin import Origin, RawValue
 from attncli.io.parse import grammar
 from attncli.io.parse.matrix import read_text_array
-from attncli.io.paths import is_there
-from attncli.io.readers.scalars import scalar
 from attncli.ops.registry import is_operator, kinds, look_up
 from attncli.problem.convert.numbers import is_number
 from attncli.problem.convert.operators import chooses_operator
@@ -31,8 +27,9 @@ def read_value(field: Field, raw: RawValue) -> Any:
 
 
 def _read_array(text: str, field: Field, origin: Origin) -> Any:
-    """A text in place of an array, which may be a generator where the field is drawn."""
-    return read_text_array(text, (field.name,), origin, kind="generator" if field.is_random_fill else None)
+    """A text in place of an array, which may be a generator where the field is drawn; one number is one row."""
+    value = read_text_array(text, (field.name,), origin, kind="generator" if field.is_random_fill else None)
+    return [[value]] if is_number(value) else value
 
 
 def _read_mask(value: Any, field: Field, origin: Origin) -> Any:
@@ -41,20 +38,6 @@ def _read_mask(value: Any, field: Field, origin: Origin) -> Any:
         value = read_text_array(value, (field.name,), origin, kind="mask")
     is_mask = isinstance(value, Mapping) and chooses_operator("mask", value)
     return _read_operator("mask", value, field, origin) if is_mask else value
-
-
-def _read_vector(text: str, field: Field, origin: Origin) -> Any:
-    """Numbers between commas, or any other text in place of an array."""
-    where = origin.path(field.name)
-    parts = text.split(",")
-    if not is_number(_to_number(parts[0], where)) or (origin.opens_files and is_there(origin.folder / text)):
-        return _read_array(text, field, origin)
-    numbers = [_to_number(part, where) for part in parts]
-    for column, (part, number) in enumerate(zip(parts, numbers, strict=True), 1):
-        if not is_number(number):
-            message, place = f"{part.strip()!r} is not a number", (*where, f"number {column}")
-            raise AttnError(message, where=place, hint=number_hint(part.strip()))
-    return numbers
 
 
 def _read_window(text: str, field: Field, origin: Origin) -> Any:
@@ -84,21 +67,11 @@ def _read_operator(kind: str, value: Any, field: Field, origin: Origin) -> Any:
     return {name: {**given, **read}}
 
 
-def _to_number(text: str, path: ErrorPath) -> Any:
-    """The number that a text is, also as a word for NaN or an infinity; any other text as YAML reads it."""
-    try:
-        value = scalar(text.strip())
-    except AttnError as error:
-        raise error.at(*path) from None
-    number = non_finite(value) if isinstance(value, str) else None
-    return value if number is None else number
-
-
 TEXT_READERS: Mapping[str, Callable[[str, Field, Origin], Any]] = {
     "matrix": _read_array,
     "vocabulary": _read_array,
-    "vector": _read_vector,
-    "counts": _read_vector,
-    "booleans": _read_vector,
+    "vector": _read_array,
+    "counts": _read_array,
+    "booleans": _read_array,
     "window": _read_window,
 }

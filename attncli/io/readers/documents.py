@@ -9,6 +9,7 @@ from attncli.io.inputs import Input
 from attncli.io.origin import Origin
 from attncli.io.readers import json
 from attncli.io.readers.entries import hint_to_name_one
+from attncli.io.readers.slices import split_entry, take_labelled
 from attncli.problem.convert.arrays import LabelledArray, is_row, to_array
 from attncli.problem.convert.nested_lists import nested_lists_to_array
 from attncli.problem.spec import FIELDS
@@ -50,10 +51,16 @@ def _values(value: Any, lines: Lines, name: str) -> tuple[Mapping[str, Any], Lin
 
 
 def _array_in_document(value: Any, lines: Lines, name: str, entry: str) -> LabelledArray:
-    """The array in a document: all of it, its one entry, the entry named, or a row for each key."""
-    origin = Origin(name, lines=lines)
+    """The array in a document: all of it, its one entry, the entry named, or a row for each key; or a part of it."""
     if value is None:
         raise AttnError("is empty", where=name)
+    entry, index = split_entry(entry, value if isinstance(value, Mapping) else (), name)
+    return take_labelled(_whole_array_in_document(value, lines, name, entry), index, name)
+
+
+def _whole_array_in_document(value: Any, lines: Lines, name: str, entry: str) -> LabelledArray:
+    """The array in a document, without slices."""
+    origin = Origin(name, lines=lines)
     if entry:
         if not isinstance(value, Mapping):
             raise AttnError(f"has no entries, so #{entry} names nothing", where=name)

@@ -6,6 +6,7 @@ from typing import Any, Protocol
 
 from attncli.base.errors import AttnError, UnknownNameError
 from attncli.io.inputs import Input
+from attncli.io.readers.slices import WHOLE, Index, split_entry
 from attncli.problem.convert.arrays import LabelledArray
 from attncli.problem.spec import FIELDS
 
@@ -19,19 +20,20 @@ class Entry(Protocol):
     def size_in_memory(self) -> int:
         """The bytes that are allocated when it is read."""
 
-    def read(self) -> Any:
-        """The array, or its words as text; raises AttnError where it is damaged."""
+    def read(self, index: Index = WHOLE) -> Any:
+        """The array or its part, or its words as text; raises AttnError where it is damaged."""
 
 
 def read_entry(entries: Mapping[str, Entry], source: Input, entry: str) -> LabelledArray:
-    """The array of one entry."""
+    """The array of one entry, or the part of it that slices after its name select."""
+    entry, index = split_entry(entry, entries, source.name)
     if not entry and len(entries) != 1:
         hint = hint_to_name_one(source.name, entries) if entries else "expected one array"
         raise AttnError(f"has {len(entries)} entries", where=source.name, hint=hint)
     name = entry or next(iter(entries))
     if name not in entries:
         raise UnknownNameError("entry", name, entries, where=source.name)
-    array = entries[name].read()
+    array = entries[name].read(index)
     if not isinstance(array, LabelledArray):
         raise AttnError("holds words", where=f"{source.name}#{name}", hint="expected numbers")
     return array

@@ -9,6 +9,7 @@ from attncli.base.errors import AttnError
 from attncli.base.lazy_numpy import Array, np
 from attncli.io.inputs import Input, SizeLimit
 from attncli.io.paths import opening
+from attncli.io.readers.slices import split_entry, take
 from attncli.problem.convert.arrays import LabelledArray
 
 NPY = ".npy"
@@ -16,10 +17,11 @@ MAX_AXES = 32  # of every version of NumPy
 
 
 def read_npy(source: Input, entry: str) -> LabelledArray:
-    """The array in an `.npy` file; raises AttnError where its header is damaged, or has a size beyond the file."""
-    if entry:
-        raise AttnError(f"has one array and no entries, so #{entry} names nothing", where=source.name)
-    return to_labelled(_npy(source), source.name, source.limit)
+    """The array in an `.npy` file, or its part; raises AttnError where its header is damaged, or the file too short."""
+    name, index = split_entry(entry, (), source.name)
+    if name:
+        raise AttnError(f"has one array and no entries, so #{name} names nothing", where=source.name)
+    return to_labelled(take(_npy(source), index, source.name), source.name, source.limit)
 
 
 def _npy(source: Input) -> Array:

@@ -13,6 +13,7 @@ from attncli.io.inputs import Input, read_stream
 from attncli.io.paths import opening
 from attncli.io.readers.entries import read_entries, read_entry
 from attncli.io.readers.npy import NPY, byte_count, check_length, read_header, to_labelled
+from attncli.io.readers.slices import WHOLE, Index, take
 from attncli.problem.convert.arrays import LabelledArray
 
 
@@ -34,8 +35,8 @@ class _ZipEntry:
     name: str
     size_in_memory: int
 
-    def read(self) -> Any:
-        """The array (words as text), once the sizes in its header and in the archive have been checked."""
+    def read(self, index: Index = WHOLE) -> Any:
+        """The array or its part (words as text), once the sizes in its header and in the archive have been checked."""
         import zipfile  # noqa: PLC0415 - most problems have no archive
 
         where = f"{self.source.name}#{self.name.removesuffix(NPY)}"
@@ -50,7 +51,8 @@ class _ZipEntry:
                 raw = read_stream(stream, where, self.source.limit)  # to its end, where the checksum is compared
         check_length(size, len(raw), where)
         array = np.frombuffer(raw, dtype, math.prod(shape)).reshape(shape, order="F" if is_fortran else "C")
-        return array.tolist() if dtype.kind == "U" else to_labelled(array, where, self.source.limit)
+        part = take(array, index, where)
+        return part.tolist() if dtype.kind == "U" else to_labelled(part, where, self.source.limit)
 
 
 def _npz(source: Input) -> dict[str, _ZipEntry]:

@@ -13,6 +13,7 @@ from attncli.io.inputs import Input
 from attncli.io.paths import opening
 from attncli.io.readers.entries import read_entries, read_entry
 from attncli.io.readers.npy import byte_count, map_array, to_labelled
+from attncli.io.readers.slices import WHOLE, Index, take
 from attncli.problem.convert.arrays import LabelledArray
 
 INSTALL = "pip install 'attncli[safetensors]'"
@@ -56,14 +57,14 @@ class _Tensor:
             return 4 * math.prod(self.shape)
         return 0 if self.dtype.startswith("F") or self.dtype == "BOOL" else 8 * math.prod(self.shape)
 
-    def read(self) -> LabelledArray:
-        """The array, mapped from the file."""
+    def read(self, index: Index = WHOLE) -> LabelledArray:
+        """The array or its part, mapped from the file."""
         where = f"{self.source.name}#{self.name}"
         if self.dtype not in _TYPES:
             raise AttnError(f"holds numbers of type {self.dtype}", where=where, hint=f"expected {', '.join(_TYPES)}")
         dtype = np.dtype(_TYPES[self.dtype])
         byte_count(self.shape, dtype, where)
-        array = map_array(self.source, dtype, self.shape, self.offset)
+        array = take(map_array(self.source, dtype, self.shape, self.offset), index, where)
         if self.dtype == "BF16":
             self.source.limit.check(4 * array.size, where)
             return LabelledArray((array.astype(np.uint32) << 16).view(np.float32), dtype=BFLOAT16)

@@ -2,6 +2,7 @@
 
 from attncli.base.errors import AttnError
 from attncli.io.inputs import Input
+from attncli.io.readers.slices import split_entry, take_labelled
 from attncli.problem.convert.arrays import LabelledArray
 from attncli.problem.origins import ArrayOrigin
 
@@ -23,11 +24,13 @@ def _read(source: Input, entry: str, delimiter: str | None) -> LabelledArray:
     """A large table of plain numbers in blocks, any other by the reader of quotes and comments."""
     from attncli.io.readers import fast_csv  # noqa: PLC0415 - it imports NumPy's readers
 
-    if entry:
-        raise AttnError(f"a table has no entries, so #{entry} names nothing", where=source.name)
+    entry_name, index = split_entry(entry, (), source.name)
+    if entry_name:
+        raise AttnError(f"a table has no entries, so #{entry_name} names nothing", where=source.name)
     table = fast_csv.read(source, delimiter)
     if table is None:
         from attncli.io.readers import csv  # noqa: PLC0415 - large tables do not need it
 
         table = csv.read(source.text(), source.name, delimiter)
-    return LabelledArray(table.numbers, table.labels, origin=ArrayOrigin(source.name, table.lines or ()))
+    whole = LabelledArray(table.numbers, table.labels, origin=ArrayOrigin(source.name, table.lines or ()))
+    return take_labelled(whole, index, source.name)

@@ -1,12 +1,13 @@
 """Projections: embeddings with their positions, projected to queries, keys and values."""
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 from attncli.base.axes import Letters
 from attncli.ops import indices, positions, structural
 from attncli.plan.builder import PlanBuilder
-from attncli.plan.graph import GIVEN, Axes, Axis, Node
+from attncli.plan.graph import GIVEN, LOOK_UP, Axes, Axis, Node
 
 
 def project(builder: PlanBuilder) -> None:
@@ -56,6 +57,9 @@ def _add_sequences(builder: PlanBuilder) -> None:
 def _add_sequence(builder: PlanBuilder, name: str, symbol: str, letters: Letters) -> None:
     """Add a sequence as the user gave it, and its positions, where the position scheme acts on embeddings."""
     sequence = _add_given(builder, name, symbol, letters, role=name)
+    if name == "embeddings" and builder.problem.vocabulary is not None:
+        formula = "the vector of each word, looked up in the vocabulary"
+        builder.nodes[name] = replace(sequence, stage=LOOK_UP, formula=formula)
     position = builder.problem.position
     if position is None or position.record.acts_on != "embeddings":
         return

@@ -6,7 +6,7 @@ from typing import Any
 
 from attncli.base.errors import AttnError, ErrorPath
 from attncli.base.lazy_numpy import Array, np
-from attncli.base.number_words import non_finite, number_hint
+from attncli.base.number_words import number_hint, number_of_text
 from attncli.base.text import json_excerpt
 
 Index = tuple[int, ...]  # of a row or a cell, counted from 1
@@ -102,19 +102,28 @@ def _depth(rows: list[Any]) -> int:
 
 
 def _to_number(cell: Any, row: Any, index: Index, path: ErrorPath) -> float:
-    """A cell as a float; booleans, words, None, masked cells and integers beyond all floats are refused."""
+    """A cell as a float, also one written as `1/2`; what is no number, or is beyond all floats, is refused."""
     number = _scalar_of_array_library(cell) if hasattr(cell, "dtype") and not isinstance(cell, type) else cell
     if type(number) is int or type(number) is float:
         try:
             return float(number)
         except OverflowError:
             problem = "is too large for a floating-point number"
-    elif isinstance(cell, str) and (special := non_finite(cell)) is not None:
-        return special
+    elif isinstance(cell, str) and (written := _number_of_text(cell, row, index, path)) is not None:
+        return written
     else:
         problem = "is not a number"
     hint = number_hint(cell) if isinstance(cell, str) else None
     raise AttnError(f"{json_excerpt(cell)} {problem}", where=_cell_path(index, path), hint=hint, subject=row)
+
+
+def _number_of_text(cell: str, row: Any, index: Index, path: ErrorPath) -> float | None:
+    """The number that a cell's text is, such as `nan` or `1/2`; None where it is none."""
+    try:
+        return number_of_text(cell)
+    except AttnError as error:
+        error.subject = row
+        raise error.at(*_cell_path(index, path)) from None
 
 
 def _scalar_of_array_library(cell: Any) -> Any:

@@ -5,7 +5,7 @@ from typing import Any
 
 from attncli.base.errors import AttnError, ErrorPath, UnknownNameError
 from attncli.base.lazy_numpy import Array, np
-from attncli.base.number_words import non_finite
+from attncli.base.number_words import non_finite, number_of_text
 from attncli.base.text import repr_excerpt
 from attncli.problem.convert.nested_lists import to_lists
 
@@ -59,28 +59,36 @@ def to_integer(value: Any, path: ErrorPath, least: float | None) -> int:
 
 
 def to_finite(value: Any, path: ErrorPath) -> float:
-    """A number that is neither infinite nor NaN."""
-    if not is_number(value) or not abs(_to_float(value)) < float("inf"):
+    """A number that is neither infinite nor NaN, also written as `1/2`.
+
+    >>> to_finite("1/sqrt(4)", ("scale",))
+    0.5
+    """
+    number = _from_word(value, path) if isinstance(value, str) else value
+    if not is_number(number) or not abs(_to_float(number)) < float("inf"):
         raise AttnError(f"{repr_excerpt(value)} is not a finite number", where=path, subject=value)
-    return float(value)
+    return float(number)
 
 
 def to_number(value: Any, path: ErrorPath) -> float:
-    """A number that may be infinite, also as a word such as `inf`, and is not NaN.
+    """A number that may be infinite, also as a word such as `inf` or as `1/2`, and is not NaN.
 
     >>> to_number("inf", ("mask", "window", "left"))
     inf
     """
     if isinstance(value, str):
-        value = _from_word(value)
+        value = _from_word(value, path)
     if is_number(value) and abs(_to_float(value)) == UNLIMITED:
         return _to_float(value)
     return to_finite(value, path)
 
 
-def _from_word(word: str) -> Any:
-    """The number that a word for an infinity or NaN stands for; any other word stays as it is."""
-    number = non_finite(word)
+def _from_word(word: str, path: ErrorPath) -> Any:
+    """The number that a word for an infinity or NaN, or an expression, stands for; any other word stays as it is."""
+    try:
+        number = number_of_text(word)
+    except AttnError as error:
+        raise error.at(*path) from None
     return word if number is None else number
 
 
@@ -149,7 +157,8 @@ def _window_hint(value: Any) -> str:
 def _to_window_side(side: Any, path: ErrorPath, subject: Any) -> float:
     """How many keys are visible on one side."""
     if isinstance(side, str):
-        side = _from_word(side)
+        infinity = non_finite(side)
+        side = side if infinity is None else infinity
     number = _to_float(side) if is_number(side) else -UNLIMITED
     if number == -1 or number >= MAX_COUNT:
         return UNLIMITED

@@ -36,6 +36,8 @@ def render_sections(parts: Iterable[Section], decimals: int, heading: str = "") 
         symbol = f" {latex_line(section.symbol)}" if section.symbol else ""
         formula = f"\\quad {latex_line(section.formula)}" if section.formula else ""
         blocks.append(f"\\paragraph{{{_text(section.title)}}}{symbol}{formula}")
+        if section.purpose:
+            blocks.append(f"\\nopagebreak\\noindent {_text(section.purpose)}")
         if section.grids:
             blocks.append(f"\\nopagebreak{GAP}" + GAP.join(_tabulars(grid, decimals) for grid in section.grids))
         if section.arithmetic:
@@ -69,8 +71,12 @@ def _tabulars(grid: Grid, decimals: int) -> str:
     texts = [[text.strip() for text in row] for row in grid.cell_texts(decimals)]
     label_width, *widths = (max(map(len, column)) + COLUMN_GAP for column in _columns(grid, texts))
     # Labels are in several tabulars: they are written once.
-    headings, labels = [_text(heading) for heading in grid.columns], [_text(label) for label in grid.rows]
-    rows = list(zip(labels, texts, strict=True))
+    headings = [_label(heading, column in grid.marked_columns) for column, heading in enumerate(grid.columns)]
+    labels = [_label(label, row in grid.marked_rows) for row, label in enumerate(grid.rows)]
+    cells = [
+        [_cell(text, grid.is_marked(row, column)) for column, text in enumerate(line)] for row, line in enumerate(texts)
+    ]
+    rows = list(zip(labels, cells, strict=True))
     tabulars = [
         _tabular(
             headings[columns.start : columns.stop], [(label, row[columns.start : columns.stop]) for label, row in part]
@@ -91,16 +97,25 @@ def _columns(grid: Grid, cells: Sequence[Sequence[str]]) -> Iterator[Sequence[st
 
 
 def _tabular(headings: Sequence[str], rows: Sequence[tuple[str, Sequence[str]]]) -> str:
-    """Rows, each with its label before the text of its cells, between rules."""
-    body = [_row([label, *map(_cell, texts)]) for label, texts in rows]
+    """Rows, each with its label before its cells, between rules."""
+    body = [_row([label, *cells]) for label, cells in rows]
     begin = f"\\noindent\\begin{{tabular}}{{l{'r' * len(headings)}}}"
     return "\n".join([begin, "\\toprule", _row(["", *headings]), "\\midrule", *body, "\\bottomrule", "\\end{tabular}"])
 
 
-def _cell(text: str) -> str:
-    """A number or a sign in a table; a plain number as it is, because tables may have millions of them."""
+def _label(label: str, is_marked: bool) -> str:
+    """The label of a row or column, in bold where it is marked."""
+    return f"\\textbf{{{_text(label)}}}" if is_marked else _text(label)
+
+
+def _cell(text: str, is_marked: bool) -> str:
+    """A number or a sign in a table, in bold where it is marked.
+
+    A plain number is written as it is, because tables may have millions of them.
+    """
     is_plain = text.removeprefix("-").replace(".", "", 1).isdecimal()
-    return f"${text}$" if is_plain else latex_line(text.replace("-", "−"))
+    cell = f"${text}$" if is_plain else latex_line(text.replace("-", "−"))
+    return f"{{\\boldmath {cell}}}" if is_marked else cell
 
 
 def _row(cells: Iterable[str]) -> str:

@@ -19,6 +19,8 @@ def render_sections(parts: Iterable[Section], decimals: int, heading: str = "") 
     blocks = [f"# {_escape(heading)}"] if heading else []
     for section in parts:
         blocks.append(f"## {_escape(section.heading)}")
+        if section.purpose:
+            blocks.append(_escape(section.purpose))
         if section.formula:
             blocks.append(f"`{section.formula}`" + (f" — {_escape(section.shapes)}" if section.shapes else ""))
         blocks += [block for grid in section.grids for block in _grid_blocks(grid, decimals)]
@@ -30,12 +32,19 @@ def render_sections(parts: Iterable[Section], decimals: int, heading: str = "") 
 
 def _grid_blocks(grid: Grid, decimals: int) -> list[str]:
     """A grid as a table, under the label of its slice where it is one of several, and the legend of its signs."""
-    lines = [_row(["", *map(_escape, grid.columns)]), _row(["---", *["--:"] * len(grid.columns)])]
-    for label, cells in zip(grid.rows, grid.cell_texts(decimals), strict=True):
-        lines.append(_row([_escape(label), *(cell.strip() for cell in cells)]))
+    headings = [_bold(_escape(label), column in grid.marked_columns) for column, label in enumerate(grid.columns)]
+    lines = [_row(["", *headings]), _row(["---", *["--:"] * len(grid.columns)])]
+    for row, (label, texts) in enumerate(zip(grid.rows, grid.cell_texts(decimals), strict=True)):
+        cells = [_bold(text.strip(), grid.is_marked(row, column)) for column, text in enumerate(texts)]
+        lines.append(_row([_bold(_escape(label), row in grid.marked_rows), *cells]))
     title = [f"*{_escape(grid.slice_label)}*"] if grid.slice_label else []
     legend = [_escape(grid.legend)] if grid.legend else []
     return [*title, "\n".join(lines), *legend]
+
+
+def _bold(text: str, is_marked: bool) -> str:
+    """A text, in bold where it is marked."""
+    return f"**{text.strip()}**" if is_marked and text.strip() else text
 
 
 def _row(cells: Iterable[str]) -> str:

@@ -25,8 +25,10 @@ def render_sections(parts: Iterable[Section], target: TextTarget, decimals: int,
 
 
 def print_section(page: TextPage, section: Section, decimals: int) -> None:
-    """Print one section: its title, symbol and formula, its shapes, its grids, its arithmetic, its remarks."""
+    """Print one section: title, symbol and formula, its purpose, its shapes, its grids, its arithmetic, its remarks."""
     page.print((section.heading, "bold"), f"  {section.formula}" if section.formula else "")
+    if section.purpose:
+        page.print((section.purpose, "italic"))
     if section.shapes:
         page.print((section.shapes, "dim"))
     for grid in section.grids:

@@ -4,10 +4,11 @@ import io
 from collections.abc import Iterable
 
 from rich.console import Console
+from rich.segment import Segments
 from rich.table import Table
 from rich.text import Text
 
-from attncli.render.formats.screen_table import screen_tables
+from attncli.render.formats.screen_table import left_out_note, screen_tables
 from attncli.render.formats.text_table import text_table
 from attncli.render.grid import Grid
 from attncli.render.target import TextTarget
@@ -66,8 +67,9 @@ class TextPage:
         if self.target.width is None and not self.target.has_styles:
             self._console.out(text_table(grid, decimals, self.target), highlight=False)
         else:
-            for table in screen_tables(grid, decimals, self.target):
-                self._console.print(table)
+            self._console.print(Segments(screen_tables(grid, decimals, self.target)), crop=False, end="")
+            if self.target.width and (note := left_out_note(grid)):
+                self.print((f"  {note}", "dim"))
         if grid.legend:
             self.print((f"  {grid.legend}", "dim"))
 

@@ -159,3 +159,30 @@ def test_nothing_is_imported_that_is_not_used(words: str, run: Run, tutorial: st
     ran = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=60, check=True)
     imported = ast.literal_eval(ran.stderr.replace("set()", "()"))
     assert set(imported) - {"orjson"} == USES[words]
+
+
+MANY = ("compute", "--seed", "1", "--token-count", "400", "--dim", "2", "--init", "normal")
+
+
+@pytest.mark.parametrize("output_format", ["table", "markdown", "latex"])
+def test_tables_of_a_large_problem_show_the_answer_alone_and_how_to_see_the_rest(output_format: str, run: Run) -> None:
+    shown = run(*MANY, "-f", output_format).stdout
+    selected = run(*MANY, "-f", output_format, "--select", "output").stdout
+    lines, selected_lines = ([line for line in text.splitlines() if line] for text in (shown, selected))
+    assert lines[:-1] == selected_lines
+    assert "scores and weights, 400" in lines[-1]
+    assert "select scores,weights,output shows them, -o FILE writes them" in lines[-1]
+
+
+@pytest.mark.parametrize("words", [("--json",), ("-f", "yaml"), ("-f", "csv"), ("-o", "x.txt"), ("-o", "x.md")])
+def test_programs_and_files_get_the_default_selection_of_a_large_problem(
+    words: tuple[str, ...], run: Run, tmp_path: Path
+) -> None:
+    ran = run(*MANY, *words)
+    text = ran.stdout or (tmp_path / words[1]).read_text()
+    for name in ("scores", "weights", "output"):
+        assert re.search(rf"^\W*{name}\b", text, re.MULTILINE), name
+
+
+def test_what_is_selected_of_a_large_problem_is_shown(run: Run) -> None:
+    assert "left out" not in run(*MANY, "--select", "scores,output").stdout

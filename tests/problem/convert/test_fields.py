@@ -44,7 +44,7 @@ def test_a_number_alone_is_a_list_of_one(value: Any, read: Any) -> None:
         ("x,1", "b_q: unknown file or generator 'x,1'"),
         ("1,x", "b_q, number 2: 'x' is not a number"),
         ("1, 0x1F", "b_q, number 2: '0x1F' is not a number; write it in decimal digits: 31"),
-        ("1,1e999", "b_q: 1e999 is too large for a floating-point number"),
+        ("1,1e999", "b_q, number 2: 1e999 is too large for a floating-point number"),
     ],
 )
 def test_a_text_that_is_no_list_of_numbers_is_an_error(text: str, message: str) -> None:

@@ -1,6 +1,7 @@
 """The table of output formats: a format is a row of it, and nothing else has to know it."""
 
 import sys
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import pytest
@@ -8,7 +9,18 @@ import pytest
 from attncli.base.errors import AttnError
 from attncli.base.lazy_import import import_object
 from attncli.render import formats
-from attncli.render.formats import FORMATS, OutputFormat, find_format, format_choices, format_of_file
+from attncli.render.formats import (
+    FORMATS,
+    OutputFormat,
+    find_format,
+    format_choices,
+    format_of_file,
+    latex,
+    markdown,
+    terminal,
+)
+from attncli.render.sections import Section
+from attncli.render.target import TEXT_FILE
 from tests.cli.running import run_in_process
 
 PROBLEM = ("compute", "--query", "[[1, 2]]", "--key", "[[1, 2]]", "--select", "weights,output")
@@ -20,6 +32,10 @@ def names(view, target):
 def count(view, stream):
     stream.write(len(view.names).to_bytes(1, "big"))
 """
+
+
+def terminal_text(parts: Sequence[Section], decimals: int) -> str:
+    return terminal.render_sections(parts, TEXT_FILE, decimals)
 
 
 @pytest.fixture
@@ -83,3 +99,12 @@ def test_a_format_that_is_a_choice_is_found_by_name_and_no_other() -> None:
     assert [find_format(name).name for name in format_choices()] == format_choices()
     with pytest.raises(AttnError, match="unknown format 'npy'; expected one of table, json, "):
         find_format("npy")
+
+
+@pytest.mark.parametrize("render", [terminal_text, markdown.render_sections, latex.render_sections])
+def test_the_purpose_of_a_section_stands_under_its_heading(render: Callable[..., str]) -> None:
+    lines = render([Section("weights", formula="x", shapes="[n m]", purpose="How much is taken.")], 4).splitlines()
+    heading, purpose = (
+        next(at for at, line in enumerate(lines) if text in line) for text in ("weights", "How much is taken.")
+    )
+    assert purpose - heading in (1, 2)

@@ -44,6 +44,12 @@ def test_a_latex_table_is_balanced_and_reads_no_command_in_a_label() -> None:
     assert is_balanced(text)
 
 
+def test_what_is_marked_is_bold() -> None:
+    text = latex.render_sections([Section("weights", (replace(GRID, rows=("a_b",), marked=frozenset({(0, 1)})),))], 4)
+    assert r" & one & \textbf{two} \\" in text
+    assert r"\textbf{a\_b} & $0.25$ & {\boldmath $-\infty$} \\" in text
+
+
 @pytest.mark.parametrize(
     ("label", "expected"),
     [

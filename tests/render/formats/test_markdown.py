@@ -1,6 +1,7 @@
 """Markdown: tables with a cell for every number, and labels that are no markup."""
 
 import re
+from dataclasses import replace
 from html import unescape
 
 import numpy as np
@@ -32,6 +33,12 @@ def test_markdown_reads_no_markup_in_a_label() -> None:
     label = row.split(" | 0.25")[0].removeprefix("| ")
     assert re.sub(r"\\(.)", r"\1", label) == EVIL
     assert not re.search(r"(?<!\\)(?:\\\\)*[|_*\[\]<>#`]", label)
+
+
+def test_what_is_marked_is_bold() -> None:
+    grid = replace(GRID, rows=("[CLS]",), marked=frozenset({(0, 1)}))
+    page = MarkdownIt("commonmark").enable("table").render(markdown.render_sections([Section("weights", (grid,))], 4))
+    assert re.findall("<strong>(.*?)</strong>", page) == ["two", "[CLS]", "−∞"]
 
 
 @given(st.text(alphabet=st.sampled_from("ab1 |\\`*_{}[]<>#&~$!()-=:;.\n猫")))

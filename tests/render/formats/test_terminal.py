@@ -1,6 +1,7 @@
 """Tables on a screen and in a pipe: the same numbers in the same places, cut to the screen or never cut."""
 
 import re
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -9,7 +10,7 @@ from hypothesis import strategies as st
 
 from attncli.engine.run import run
 from attncli.io import examples
-from attncli.render.formats.screen_table import MAX_ROWS
+from attncli.render.formats.screen_table import MAX_LINES
 from attncli.render.formats.terminal import render_sections
 from attncli.render.grid import Grid
 from attncli.render.sections import Section, sections
@@ -68,15 +69,77 @@ def test_a_table_of_no_rows_has_its_headings() -> None:
     assert shown(Grid(np.ones((0, 2)), (), ("d1", "d2"), corner="p\\d"), TextTarget())[0] == "p\\d   d1   d2"
 
 
-@pytest.mark.parametrize("width", [80, 97, 133])
-def test_a_table_fits_the_screen_and_counts_omitted_rows_and_columns(width: int) -> None:
-    lines = shown(Grid(np.ones((100, 300)) / 3, numbered(100, "row_"), numbered(300, "c")), TextTarget(width))
+@pytest.mark.parametrize("width", [40, 80, 97, 133])
+def test_a_wide_table_is_in_blocks_of_columns_each_with_the_labels_of_the_rows(width: int) -> None:
+    values = np.random.default_rng(0).normal(size=(3, MAX_LINES))
+    lines = shown(Grid(values, numbered(3, "row_"), numbered(MAX_LINES, "c"), corner="n\\m"), TextTarget(width))
     assert all(len(line) <= width for line in lines)
-    assert len([line for line in lines if line.startswith("row_")]) == MAX_ROWS
+    blocks = "\n".join(lines).split("\n\n")
+    assert len(blocks) > 3
+    headings = [block.split("\n")[0].split() for block in blocks]
+    assert {heading[0] for heading in headings} == {"n\\m"}
+    assert tuple(word for heading in headings for word in heading[1:]) == numbered(MAX_LINES, "c")
+    for row in range(3):
+        numbers = [block.split("\n")[2 + row].split() for block in blocks]
+        assert {first for first, *_ in numbers} == {f"row_{row}"}
+        assert [number for _, *rest in numbers for number in rest] == [f"{number:.4f}" for number in values[row]]
+
+
+def test_beyond_some_hundreds_of_rows_and_columns_the_middle_is_counted_and_a_note_says_where_it_is() -> None:
+    count = MAX_LINES + 60
+    lines = shown(Grid(np.ones((count, count)) / 3, numbered(count, "row_"), numbered(count, "c")), TextTarget(80))
+    words = " ".join(lines).split()
+    assert words.count("row_0") == len([line for line in lines if line.startswith("─")])
+    assert len({word for word in words if word.startswith("row_")}) == MAX_LINES
+    assert len([word for word in words if re.fullmatch(r"c\d+", word)]) == MAX_LINES
     assert any(line.startswith("… 60 more") for line in lines)
-    kept = [word for word in lines[0].split() if word.startswith("c")]
-    assert f"… {300 - len(kept)} more" in lines[0]
-    assert (kept[0], lines[2].split()[1]) == ("c0", "0.3333")
+    assert sum(line.count("… 60 more") for line in lines if line.strip().startswith("c")) == 1
+    assert lines[-2] == f"  a screen shows {MAX_LINES} rows and columns; a file and a pipe get all of them"
+
+
+MARKED = Grid(np.array([[0, 0.25], [0.123456, 2], [-np.inf, 22.5]]), ("the", "猫", "sat"), ("x1", "x2"), corner="n\\m")
+
+
+@pytest.mark.parametrize(
+    ("marked", "lines"),
+    [
+        ({(1, 0)},
+         ["n\\m        *x1        x2", "the         0     0.2500", "*猫   [0.1235]    2.0000",
+          "sat        −∞    22.5000"]),
+        ({(1, None)},
+         ["n\\m        x1        x2", "the         0    0.2500", "*猫    0.1235    2.0000", "sat        −∞   22.5000"]),
+        ({(None, 1)},
+         ["n\\m        x1       *x2", "the         0    0.2500", "猫     0.1235    2.0000", "sat        −∞   22.5000"]),
+        ({(0, 0), (1, 1)},
+         ["n\\m         *x1        *x2", "*the        [0]    0.2500", "*猫     0.1235    [2.0000]",
+          "sat         −∞    22.5000"]),
+    ],
+)  # fmt: skip
+def test_what_is_marked_is_readable_without_colour_and_decimal_points_stay_aligned(
+    marked: set[tuple[int | None, int | None]], lines: list[str]
+) -> None:
+    grid = replace(MARKED, marked=frozenset(marked))
+    for target in (TextTarget(), TextTarget(80, has_styles=True)):
+        text = shown(grid, target)
+        assert [text[0], *text[2:5]] == lines
+
+
+def test_what_is_marked_is_readable_in_ascii_and_bold_on_a_terminal() -> None:
+    grid = replace(MARKED, marked=frozenset({(2, 0)}))
+    assert "*sat       [-inf]   22.5000" in shown(grid, TextTarget(encoding="ascii"))
+    text = render_sections([Section("t", (grid,))], TextTarget(80, has_styles=True), 4)
+    assert "\x1b[1m*sat\x1b[0m" in text
+    assert "\x1b[1;7m[−∞]\x1b[0m" in text
+
+
+def test_marked_rows_and_columns_are_never_left_out() -> None:
+    count = 3 * MAX_LINES
+    grid = Grid(np.ones((count, count)), numbered(count, "r"), numbered(count, "c"), marked=frozenset({(250, 300)}))
+    text = "\n".join(shown(grid, TextTarget(80)))
+    assert "*r250" in text
+    assert "*c300" in text
+    assert text.count("[1]") == 1
+    assert f"… {250 - (MAX_LINES - MAX_LINES // 3)} more" in text
 
 
 @pytest.mark.parametrize("width", [1, 10, 20, 40])
@@ -99,15 +162,15 @@ def test_a_screen_formats_only_the_numbers_that_it_shows() -> None:
     count = 100_000
     grid = Grid(np.broadcast_to(np.float32(0.25), (count, count)), numbered(count, "q"), numbered(count, "k"))
     lines = shown(grid, TextTarget(80))
-    assert any(line.startswith("… 99960 more") for line in lines)
-    assert (lines[2].split()[:2], lines[-2].split()[0]) == (["q0", "0.25"], "q99999")
+    assert any(line.startswith(f"… {count - MAX_LINES} more") for line in lines)
+    assert (lines[2].split()[:2], lines[-3].split()[0]) == (["q0", "0.25"], "q99999")
 
 
 def test_weights_are_shaded_relative_to_their_whole_row() -> None:
-    weights = np.full((1, 300), 0.001)
-    weights[0, 150] = 0.701  # the largest is left out
+    weights = np.full((1, 500), 0.001)
+    weights[0, 250] = 0.701  # the largest is left out
     text = render_sections(
-        [Section("t", (Grid(weights, ("q",), numbered(300, "k"), is_heatmap=True),))],
+        [Section("t", (Grid(weights, ("q",), numbered(500, "k"), is_heatmap=True),))],
         TextTarget(80, has_styles=True),
         4,
     )

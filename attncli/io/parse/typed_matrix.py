@@ -1,0 +1,72 @@
+"""Matrices as people type them: `1 0; 0 1`, `1,0;0,1`, and `1/2, sqrt(3)` for one row."""
+
+import re
+from typing import Any
+
+from attncli.base.errors import AttnError, ErrorPath
+from attncli.base.number_words import number_hint, number_of_text
+from attncli.base.text import shorten
+from attncli.io.readers.scalars import scalar
+from attncli.problem.convert.numbers import is_number
+
+_IN_BRACKETS = re.compile(r"\[([^\[\],]*|[^\[\]]*;[^\[\]]*)\]")  # `[1 0; 0 1]`, which is no list of YAML's
+_END_OF_ROW = re.compile(r"[;\n]")
+_SEPARATOR = re.compile(r"\s*,\s*|\s+")
+
+
+def read_typed_matrix(text: str, path: ErrorPath) -> Any:
+    """The rows of a text, each a list of numbers; one number alone as it is; None where the text is no matrix.
+
+    `;` or the end of a line ends a row, commas or blanks separate its numbers. A text whose first cell is a number is
+    a matrix. Raises AttnError where another cell is none, or is empty.
+
+    >>> read_typed_matrix("1 0; 0 1", ()), read_typed_matrix("1/2, -2", ()), read_typed_matrix("words.csv", ())
+    ([[1, 0], [0, 1]], [[0.5, -2]], None)
+    """
+    brackets = _IN_BRACKETS.fullmatch(text.strip())
+    lines = _END_OF_ROW.split(brackets[1] if brackets else text)
+    rows = [_SEPARATOR.split(_without_inner_blanks(line).strip()) for line in lines]
+    if len(rows) > 1 and rows[-1] == [""]:  # the last row may be ended too
+        del rows[-1]
+    if not is_number(read_number(rows[0][0], path)):
+        return None
+    if len(rows) == len(rows[0]) == 1 and not brackets:
+        return read_number(text, path)
+    return [
+        [_number(cell, (*path, *place, f"number {column}")) for column, cell in enumerate(cells, 1)]
+        for row, cells in enumerate(rows, 1)
+        for place in ([f"row {row}"] if len(rows) > 1 else [],)
+    ]
+
+
+def read_number(text: str, path: ErrorPath) -> Any:
+    """The number that a text is: decimal, a word for NaN or an infinity, or an expression; other text as YAML reads it.
+
+    >>> read_number("1/2", ()), read_number("-inf", ()), read_number("cat", ())
+    (0.5, -inf, 'cat')
+    """
+    try:
+        value = scalar(text.strip())
+        number = number_of_text(value) if isinstance(value, str) else None
+    except AttnError as error:
+        raise error.at(*path) from None
+    return value if number is None else number
+
+
+def _without_inner_blanks(line: str) -> str:
+    """A line without the blanks inside parentheses, so that `(1 + sqrt(5))/2` is one cell."""
+    depth, kept = 0, []
+    for letter in line:
+        depth += (letter == "(") - (letter == ")")
+        if depth <= 0 or not letter.isspace():
+            kept.append(letter)
+    return "".join(kept)
+
+
+def _number(cell: str, path: ErrorPath) -> Any:
+    """The number in a cell; raises AttnError where it is none."""
+    value = read_number(cell, path)
+    if is_number(value):
+        return value
+    problem = f"{shorten(repr(cell))} is not a number" if cell else "is empty"
+    raise AttnError(problem, where=path, hint=number_hint(cell))

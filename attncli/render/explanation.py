@@ -1,0 +1,141 @@
+"""The explanation of results: the inputs and steps that they are computed from, each with its purpose and numbers."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+
+from attncli.base.lazy_numpy import np
+from attncli.base.text import join_words
+from attncli.plan.graph import LOOK_UP
+from attncli.plan.purposes import purpose_of
+from attncli.render.focus import AxisPositions, worked_positions
+from attncli.render.grid import Grid, grids, position_label
+from attncli.render.mask_signs import VISIBLE_STEP, sign_grids
+from attncli.render.section import Section
+from attncli.render.step_text import (
+    axis_legend,
+    equality_remarks,
+    format_shape,
+    format_signature,
+    slice_remarks,
+    word_remarks,
+)
+from attncli.render.view import View
+from attncli.render.worked_lines import worked_lines
+from attncli.trace.steps import Step, Trace
+
+
+def explain(view: View) -> Iterator[Section]:
+    """The letters of the axes, the worked cells, and every input and step that the results need, in order.
+
+    A table whose numbers stand above already is not repeated.
+    """
+    trace, worked = view.result.trace, worked_positions(view)
+    needed = trace.plan.needed_for(view.result.select)
+    given = [step for step in trace.given if step.name in needed]
+    computed = [step for step in trace.computed if step.name in needed]
+    yield Section("letters", formula=axis_legend([*given, *computed]))
+    yield replace(worked_cells(view, worked), purpose=_purpose_of_cells(worked))
+    writer = _StepWriter(view, worked)
+    for step in given:
+        yield writer.section(step, step.name, format_shape(step))
+    number = 0
+    for step in computed:
+        copies = _unprojected(trace, computed, step)
+        if copies and step is copies[0]:
+            number += 1
+            yield _section_of_copies(trace, number, copies)
+        elif not is_left_out(step):
+            number += 1
+            yield writer.section(step, f"{number}. {step.name}", format_signature(trace, step))
+
+
+def worked_cells(view: View, worked: Sequence[AxisPositions]) -> Section:
+    """Which cells are worked out: `cell  head 0, query word_1, key word_3`, or how many and how they were chosen."""
+    trace = view.result.trace
+    axes = [letter for letter in (*trace["weights"].axes[:-2], "n", "m") if letter in worked[0]]
+    same = [letter for letter in axes if len({at[letter] for at in worked}) == 1]
+    labels = [position_label(trace, letter, worked[0][letter]) for letter in same]
+    labels += [f"each {position_label(trace, letter, 0).rpartition(' ')[0]}" for letter in axes if letter not in same]
+    return Section("cell" if len(worked) == 1 else f"{len(worked)} cells", formula=", ".join(labels))
+
+
+def _purpose_of_cells(worked: Sequence[AxisPositions]) -> str:
+    """What is done with the worked cells, and the option that picks others."""
+    subject = "This pair is" if len(worked) == 1 else "These pairs are"
+    return f"{subject} marked in every table and worked out below it; --cell QUERY,KEY picks others."
+
+
+def is_left_out(step: Step) -> bool:
+    """Whether a step gets no section: an identity, positions 0, 1, 2 …, or a mask that the table of signs has."""
+    return step.is_identity or step.stage == "index" or step.name.startswith(f"{VISIBLE_STEP}_by_")
+
+
+class _StepWriter:
+    """Writes the sections of steps, one after the other; it knows which tables and axes were shown before."""
+
+    def __init__(self, view: View, worked: Sequence[AxisPositions]) -> None:
+        self.view = view
+        self.worked = worked
+        # Key heads (g) are shown as their query heads (h) are.
+        self.slices = {
+            letter: worked[0][letter]
+            for letter in worked[0]
+            if letter in "bhg" and ("h" if letter == "g" else letter) not in view.expanded_axes
+        }
+        self.announced_axes: set[str] = set()
+        self.shown: dict[str, tuple[Grid, ...]] = {}
+
+    def section(self, step: Step, title: str, shapes: str) -> Section:
+        """The section of one step, with its table or the name of the step above that has the same."""
+        trace = self.view.result.trace
+        make_grids = sign_grids if step.name == VISIBLE_STEP else grids
+        step_grids = tuple(make_grids(trace, step, self.slices, self.worked))
+        same_as = next((name for name, above in self.shown.items() if _are_equal(above, step_grids)), None)
+        remarks = [*slice_remarks(step, self.slices, self.announced_axes)]
+        if same_as is None:
+            self.shown[step.name] = step_grids
+        else:
+            remarks.append(f"the same numbers as {same_as}")
+        remarks += word_remarks(trace, step) if step.stage == LOOK_UP else ()
+        return Section(
+            title=title,
+            symbol=step.symbol,
+            grids=tuple(grid.with_numbered_labels() for grid in step_grids) if same_as is None else (),
+            formula=step.formula,
+            shapes=shapes,
+            purpose=purpose_of(trace.plan, step.node),
+            arithmetic=worked_lines(trace, step, self.worked, self.view.decimals),
+            remarks=(*remarks, *equality_remarks(trace, step), *step.notes),
+        )
+
+
+def _are_equal(left: Sequence[Grid], right: Sequence[Grid]) -> bool:
+    """Whether grids have the same numbers in rows of the same labels; a table of one number or of signs is shown."""
+    return len(left) == len(right) and all(
+        a.signs is None
+        and b.signs is None
+        and a.values.size > 1
+        and a.rows == b.rows
+        and np.array_equal(a.values, b.values)
+        for a, b in zip(left, right, strict=True)
+    )
+
+
+def _unprojected(trace: Trace, computed: Sequence[Step], step: Step) -> Sequence[Step]:
+    """The queries, keys and values that are the sequences themselves, where the step is one of them."""
+    copies = [other for other in computed if other.is_identity and other.name in ("query", "key", "value")]
+    return copies if step in copies else ()
+
+
+def _section_of_copies(trace: Trace, number: int, copies: Sequence[Step]) -> Section:
+    """One section for the queries, keys and values that nothing projects: `Q = K = V = X`."""
+    symbols: dict[str, list[str]] = {}
+    for step in copies:
+        symbols.setdefault(step.inputs["x"], []).append(step.symbol)
+    formula = ", ".join(" = ".join([*own, trace[source].symbol]) for source, own in symbols.items())
+    names = [step.name for step in copies]
+    return Section(
+        title=f"{number}. {', '.join(names)}",
+        formula=formula,
+        purpose=f"Nothing projects {join_words(list(symbols))}: the same vectors are {join_words(names)}.",
+    )

@@ -1,0 +1,63 @@
+"""The worked lines of a step in several cells: each once, under the names of the cells where these differ."""
+
+from collections.abc import Sequence
+
+from attncli.base.lazy_numpy import np
+from attncli.render import by_hand
+from attncli.render.focus import AxisPositions
+from attncli.render.grid import position_label
+from attncli.render.mask_signs import VISIBLE_STEP
+from attncli.trace.steps import Step, Trace
+
+EVERY_KEY_IS_HIDDEN = "every key is hidden: all weights are 0"
+_KEY_LETTERS = {"k": "m", "p": "m", "m+1": "m"}  # new keys, cached keys, and keys before a sink are keys
+
+
+def worked_lines(trace: Trace, step: Step, worked: Sequence[AxisPositions], decimals: int) -> tuple[str, ...]:
+    """The arithmetic of a step in the worked cells; of all masks together that of each.
+
+    Cells that the step has in common, as all keys of a query have its projection, stand once. Where there are several,
+    each has a line with what tells it from the others: `head 0, key word_3:`.
+    """
+    sources = [trace[name] for name in step.inputs.values()] if step.name == VISIBLE_STEP else []
+    letters = _letters([*sources, step])
+    cells: dict[tuple[int, ...], AxisPositions] = {}
+    for at in worked:
+        cells.setdefault(tuple(at[letter] for letter in letters if letter in at), at)
+    blocks: dict[tuple[str, ...], AxisPositions] = {}
+    for at in cells.values():
+        lines = tuple(line for source in (*sources, step) for line in _lines(trace, source, at, decimals))
+        if lines:
+            blocks.setdefault(lines, at)
+    varying = [letter for letter in letters if len({at.get(letter) for at in blocks.values()}) > 1]
+    return tuple(
+        line
+        for lines, at in blocks.items()
+        for line in (*([_cell_label(trace, at, varying)] if varying else ()), *lines)
+    )
+
+
+def _lines(trace: Trace, step: Step, at: AxisPositions, decimals: int) -> Sequence[str]:
+    """The arithmetic of a step in one cell; that of a normalizer has no numbers where every key is hidden."""
+    if step.stage == "normalize" and step.function is not None:
+        scores = trace["masked_scores"]
+        row = scores.value[tuple(at[letter] for letter in scores.axes[:-1])]
+        if np.isneginf(row).all():
+            return [EVERY_KEY_IS_HIDDEN]
+    return by_hand.lines(trace, step, at, decimals)
+
+
+def _letters(steps: Sequence[Step]) -> list[str]:
+    """The letters of the axes that cells of these steps differ in."""
+    letters = [
+        _KEY_LETTERS.get(letter, letter)
+        for step in steps
+        for letter, size in zip(step.axes, step.value.shape, strict=True)
+        if size > 1
+    ]
+    return [letter for letter in ("b", "h", "g", "n", "m") if letter in letters]
+
+
+def _cell_label(trace: Trace, at: AxisPositions, letters: Sequence[str]) -> str:
+    """`head 0, query word_1:`."""
+    return f"{', '.join(position_label(trace, letter, at[letter]) for letter in letters if letter in at)}:"

@@ -1,0 +1,61 @@
+"""--pager: the result page by page on a terminal, by the program that PAGER names."""
+
+from pathlib import Path
+
+import pytest
+
+from tests.cli.running import Run
+from tests.cli.test_on_a_terminal import STYLE, on_a_terminal
+
+SLOW = pytest.mark.slow
+OUTPUT = ("compute", "t.yaml", "--select", "output")
+
+
+@pytest.mark.usefixtures("tutorial")
+@pytest.mark.parametrize(
+    ("pager", "first_line"),
+    [
+        ("sed 's/^/> /'", "> scaled_dot → softmax → weighted_sum"),
+        pytest.param("cat", "scaled_dot → softmax → weighted_sum", marks=SLOW),
+        pytest.param("", "scaled_dot → softmax → weighted_sum", marks=SLOW),
+        pytest.param("sh -c 'echo $LESS'", "FRX", marks=SLOW),
+    ],
+)
+def test_the_pager_is_started_with_its_arguments(pager: str, first_line: str, tmp_path: Path) -> None:
+    shown = on_a_terminal(*OUTPUT, "--pager", folder=tmp_path, env={"PAGER": pager})
+    assert STYLE.sub("", shown).startswith(f"{first_line}\n")
+
+
+@pytest.mark.usefixtures("tutorial")
+@pytest.mark.parametrize("pager", ["true", pytest.param("head -n 1", marks=SLOW)])
+def test_a_pager_that_ends_early_is_no_error(pager: str, tmp_path: Path) -> None:
+    many = ("compute", "--seed", "1", "--token-count", "300", "--dim", "2", "--init", "normal", "--json", "--pager")
+    assert on_a_terminal(*many, folder=tmp_path, env={"PAGER": pager}) in ("", "{\n")
+
+
+@pytest.mark.usefixtures("tutorial")
+@pytest.mark.parametrize(
+    ("pager", "error"),
+    [
+        ("no-such-pager -R", "attn: PAGER: 'no-such-pager' can't be started (No such file or directory);"),
+        pytest.param(
+            "less '", 'attn: PAGER: "less \'" is no command (No closing quotation); close the quotes', marks=SLOW
+        ),
+    ],
+)
+def test_a_pager_that_cannot_be_started_is_an_error(pager: str, error: str, tmp_path: Path) -> None:
+    shown = on_a_terminal(*OUTPUT, "--pager", folder=tmp_path, width=200, env={"PAGER": pager}, status=2)
+    assert shown.startswith(error)
+
+
+@pytest.mark.usefixtures("tutorial")
+def test_without_the_option_nothing_is_paged(tmp_path: Path) -> None:
+    assert "output" in on_a_terminal(*OUTPUT, folder=tmp_path, env={"PAGER": "false"})
+
+
+@pytest.mark.usefixtures("tutorial")
+def test_a_pipe_is_not_paged_and_with_a_file_the_option_has_no_effect(run: Run) -> None:
+    paged = run(*OUTPUT, "--pager", env={"PAGER": "false"})
+    assert (paged.stdout, paged.stderr) == (run(*OUTPUT).stdout, "")
+    ran = run(*OUTPUT, "--pager", "-o", "x.md")
+    assert ran.stderr == "attn: warning: --pager has no effect: the result is written to a file\n"
