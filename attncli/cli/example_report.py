@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from attncli.base.errors import AttnError
-from attncli.cli.output import _parse_cell
+from attncli.cli.cells import parse_cells
 from attncli.cli.output_options import OutputOptions
 
 if TYPE_CHECKING:
@@ -67,6 +67,7 @@ def _make_part(example: "Example", part: "Part", decimals: int, *, explain: bool
     from attncli.analysis.compare import compare
     from attncli.engine.run import run
     from attncli.io.examples import FROM_KEY
+    from attncli.problem.results import OUTPUT
     from attncli.render.reports.part import PartReport
     from attncli.render.view import DECIMALS, View
     from attncli.trace.result import Result
@@ -80,18 +81,20 @@ def _make_part(example: "Example", part: "Part", decimals: int, *, explain: bool
     command = f"attn compute {shlex.quote(example.file)}"
     words = (command, *part.options, *precision)
     cell_words = (command, *part.problem_options, *precision, f"--cell {shlex.quote(part.cell or '')}")
-    cell = None if part.cell is None else _parse_cell(part.cell, part.problem)
+    cells = () if part.cell is None else parse_cells([part.cell], part.problem)
+    has_worked_lines = cells and not explain
+    every_name = Result(computed.trace, (*part.show, *part.numpy, OUTPUT))
     return PartReport(
         title=part.title,
         about=part.about,
         command=" ".join((*words, "--explain") if explain else words),
-        view=View(result, explain, decimals, cell if explain else None),
+        view=View(result, explain, decimals, cells if explain else ()),
         comparisons=[
             compare(name, value, result.trace[name].value, part.problem.precision)
             for name, value in part.expected.items()
         ],
-        worked=None if cell is None or explain else View(result, False, decimals, cell),
-        worked_command="" if cell is None or explain else " ".join(cell_words),
+        worked=View(every_name, False, decimals, cells) if has_worked_lines else None,
+        worked_command=" ".join(cell_words) if has_worked_lines else "",
         numpy=part.numpy,
         arrows_from_key=None if part.arrows is None else part.arrows == FROM_KEY,
     )

@@ -18,7 +18,9 @@ def write_at_readers_pace(pages: Iterable[str], option: str) -> None:
     """
     for stream, name in ((sys.stdin, "standard input"), (sys.stdout, "standard output")):
         if stream is None or not stream.isatty():
-            raise AttnError(f"{name} is no terminal, so nobody can press a key", where=option, hint=f"leave out {option}")
+            raise AttnError(
+                f"{name} is no terminal, so nobody can press a key", where=option, hint=f"leave out {option}"
+            )
     for number, page in enumerate(pages):
         if number and not _reader_goes_on():
             return

@@ -151,7 +151,9 @@ def _part(base: Document, part: Mapping[str, Any], file: str) -> Part:
         raise AttnError("show or expected can't be read", where=origin.name, hint=hint)
     numpy = keys.numpy or {}
     if not isinstance(numpy, Mapping):
-        raise AttnError("has no names", where=(origin.name, "numpy"), hint="write NAME: a line of NumPy that computes it")
+        raise AttnError(
+            "has no names", where=(origin.name, "numpy"), hint="write NAME: a line of NumPy that computes it"
+        )
     if keys.cell is not None and not isinstance(keys.cell, str):
         raise AttnError("is no cell", where=(origin.name, "cell"), hint="expected QUERY,KEY, such as word_1,word_3")
     if keys.arrows is not None and keys.arrows not in ARROWS:

@@ -47,7 +47,7 @@ class _Canvas:
 
 
 def plot(points: Series, curves: Sequence[Series], width: int, rows: int = ROWS) -> list[str]:
-    """The lines of a plot of points and of curves, which are linear between their numbers, with axes and a legend.
+    r"""The lines of a plot of points and of curves, which are linear between their numbers, with axes and a legend.
 
     A point hides the curves behind it, and a curve those before it. What is not finite is left out.
 
@@ -114,7 +114,8 @@ def _rows(cells: Sequence[Sequence[str]], canvas: _Canvas, labels: Sequence[str]
     ticks = dict(zip(_tick_rows(canvas.rows), labels, strict=True))
     width = len(labels[0])
     return [
-        f"{ticks.get(row, ''):>{width}} {'┤' if row in ticks else '│'}{''.join(line)}".rstrip() for row, line in enumerate(cells)
+        f"{ticks.get(row, ''):>{width}} {'┤' if row in ticks else '│'}{''.join(line)}".rstrip()
+        for row, line in enumerate(cells)
     ]
 
 

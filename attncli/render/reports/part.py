@@ -106,6 +106,7 @@ def _print_title(page: TextPage, number: str, title: str) -> None:
 def _print_arrows(page: TextPage, trace: Trace, *, from_key: bool) -> None:
     """The arrows of the largest weights, a paragraph for each head."""
     page.skip_line()
+    page.print(("The largest weight of each query:", "dim"))
     for label, found in arrows(trace, from_key=from_key):
         if found:
             lead = f"{label}: " if label else ""

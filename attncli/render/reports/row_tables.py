@@ -53,5 +53,5 @@ def _row_and_columns(section: Section) -> tuple[str, tuple[str, ...]] | None:
 
 def _fraction_width(cell: str) -> int:
     """How many characters of a cell follow its whole number, blanks among them."""
-    whole = cell.split(".")[0].rstrip()
+    whole = cell.partition(".")[0].rstrip()
     return len(cell) - len(whole)
