@@ -82,10 +82,13 @@ def l2_normalize(x: Array) -> Array:
     source="Graves, Wayne & Danihelka 2014, eq. 5 and 6",
     example={"query": [[3, 4]], "key": [[6, 8], [4, -3], [0, 0]], "beta": 2, "gives": [[2, 0, 0]]},
     inner=(
-        Quantity("unit_query", "Q̂", "qᵢ / ‖qᵢ‖", ("n", "d"), "The direction of each query: its length does not count."),
-        Quantity("unit_key", "K̂", "kⱼ / ‖kⱼ‖", ("m", "d"), "The direction of each key: its length does not count."),
+        Quantity(
+            "unit_query", "Qᵤ", "qᵢ / ‖qᵢ‖", ("n", "d"), "The direction of each query, without its length."
+        ),
+        Quantity("unit_key", "Kᵤ", "kⱼ / ‖kⱼ‖", ("m", "d"), "The direction of each key, without its length."),
     ),
     factorization=Factorization(lambda query, beta: l2_normalize(query) * beta, lambda key, beta: l2_normalize(key)),
+    formula_in_force=lambda beta: f"sᵢⱼ = {'' if beta == 1 else 'β '}qᵢ·kⱼ / (‖qᵢ‖ ‖kⱼ‖)",
     by_hand=cosine_by_hand,
 )
 def cosine(query: Array, key: Array, *, beta: float = 1.0, tap: Tap = no_tap) -> Array:
@@ -137,6 +140,7 @@ def gaussian_by_hand(
     source="Nadaraya 1964 and Watson 1964, with the Gaussian kernel",
     example={"query": [[1, 2]], "key": [[1, 4], [4, 6]], "sigma": 0.5, "gives": [[-8, -50]]},
     inner=(SQUARED_DISTANCES,),
+    formula_in_force=lambda sigma: f"sᵢⱼ = −‖qᵢ − kⱼ‖² / 2{'' if sigma == 1 else 'σ²'}",
     by_hand=gaussian_by_hand,
 )
 def gaussian(query: Array, key: Array, *, sigma: Positive = 1.0, tap: Tap = no_tap) -> Array:
@@ -196,6 +200,7 @@ def laplacian_by_hand(
             "How far each query is from each key: the absolute differences of all features, added.",
         ),
     ),
+    formula_in_force=lambda sigma: f"sᵢⱼ = −‖qᵢ − kⱼ‖₁{'' if sigma == 1 else ' / σ'}",
     by_hand=laplacian_by_hand,
 )
 def laplacian(query: Array, key: Array, *, sigma: Positive = 1.0, tap: Tap = no_tap) -> Array:

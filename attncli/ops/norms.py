@@ -63,6 +63,7 @@ def rms_by_hand(write: ArithmeticWriter, x: Array, result: Any, *, eps: float = 
     shapes="x[n d] -> [n d]",
     source="Zhang & Sennrich 2019 (RMSNorm), eq. 4, without its gain",
     example={"x": [[1, 7], [0, 0]], "gives": [[0.2, 1.4], [0, 0]]},
+    formula_in_force=lambda eps: f"x̂ = x / √(mean(x²){' + eps' if eps else ''})",
     by_hand=rms_by_hand,
 )
 def rms(x: Array, *, eps: Small = 0.0) -> Array:

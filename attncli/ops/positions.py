@@ -67,6 +67,23 @@ def _frequency(base: float, pair: int, dims: int) -> Term:
     return number(base) ** -(number(2 * pair) / dims)
 
 
+def _rope_formula(
+    *,
+    base: float,
+    interleaved: bool,
+    scaling: float,
+    offset: float,
+    dims: int | None = None,
+    frequencies: bool = False,
+) -> str:
+    """The rotation of a pair by an angle from its position, as far as parameters have changed that."""
+    position = "(p + offset)" if offset else "p"
+    angle = f"{position}θ{'/scaling' if scaling != 1 else ''}"
+    angle = f"({angle})" if angle != "pθ" else angle
+    theta = "frequencies" if frequencies else f"base^(−2f/{'d' if dims is None else 'dims'})"
+    return f"(x₁, x₂) → (x₁ cos {angle} − x₂ sin {angle}, x₂ cos {angle} + x₁ sin {angle}), θ = {theta}"
+
+
 def _shifted(positions: Any, offset: float) -> Term:
     """A position and what is added to it."""
     return number(positions) + offset if offset else number(positions)
@@ -82,6 +99,7 @@ def _shifted(positions: Any, offset: float) -> Term:
         "frequencies": [QUARTER_TURN, 0],
         "gives": [[1, 2, 3, 4], [-3, 2, 1, 4]],
     },
+    formula_in_force=_rope_formula,
     by_hand=rope_by_hand,
     check=check_rope,
     acts_on="query_and_key",
@@ -195,6 +213,11 @@ def sinusoidal_by_hand(
     shapes="positions[n] -> [n x]",
     source="Vaswani et al. 2017, §3.5",
     example={"positions": [0], "features": 4, "gives": [[0, 1, 0, 1]]},
+    formula_in_force=lambda base, offset: (
+        "P[p, 2f] = sin({0} / base^(2f/x)), P[p, 2f + 1] = cos({0} / base^(2f/x))".format(
+            "(p + offset)" if offset else "p"
+        )
+    ),
     by_hand=sinusoidal_by_hand,
     acts_on="embeddings",
 )
@@ -255,6 +278,7 @@ def learned_by_hand(
     shapes="positions[n], table[t x] -> [n x]",
     source="Gehring et al. 2017, §3.1; Devlin et al. 2019 (BERT), §3",
     example={"positions": [2, 0], "table": [[1, 2], [3, 4], [5, 6]], "gives": [[5, 6], [1, 2]]},
+    formula_in_force=lambda table, offset: f"Pₚ = table[p{' + offset' if offset else ''}]",
     by_hand=learned_by_hand,
     check=check_learned,
     acts_on="embeddings",

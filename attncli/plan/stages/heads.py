@@ -23,7 +23,7 @@ def _split(builder: PlanBuilder, source: str, name: str, heads: Axis, role: str 
         Node(
             name,
             f"{whole.symbol}ₕ",
-            f"the features of {whole.symbol}, shared among {heads.length} heads",
+            f"the features of {whole.symbol}, {'in one head' if heads.length == 1 else f'shared among {heads.length} heads'}",
             (*before, heads, rows, Axis(features.letter, features.length // heads.length)),
             "split",
             structural.split_heads,
@@ -45,7 +45,7 @@ def normalize_heads(builder: PlanBuilder) -> None:
             Node(
                 f"normalized_{role}",
                 f"{source.symbol}̂",
-                norm.record.formula,
+                "",
                 source.axes,
                 "qk_norm",
                 norm.record.function,
@@ -69,7 +69,7 @@ def rotate(builder: PlanBuilder) -> None:
             Node(
                 f"rotated_{role}",
                 f"{source.symbol}ᵣ",
-                position.record.formula,
+                "",
                 source.axes,
                 "position",
                 position.record.function,
@@ -100,7 +100,7 @@ def _concatenate(builder: PlanBuilder, role: str, new: Node) -> None:
     concatenated = builder.add(
         Node(
             f"present_{role}" if is_split else f"concatenated_{role}",
-            new.symbol[0],
+            f"{new.symbol[0]}_all",
             f"{past.symbol}, then {new.symbol}",
             (*new.axes[:-2], Axis("m", builder.key_count), new.axes[-1]),
             "cache",
