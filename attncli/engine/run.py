@@ -50,7 +50,7 @@ def run(
     pipeline = {key: str(getattr(problem, key)) for key in PIPELINE_STAGES}
     if problem.position is not None:
         pipeline["position"] = problem.position.in_force
-    trace = Trace(plan, pipeline, labels(problem), tuple(steps), problem.precision, problem.selected_queries)
+    trace = Trace(problem, plan, pipeline, labels(problem), tuple(steps), problem.precision)
     if is_dense and all(_is_finite(trace[name].value) for name in select):
         return Result(trace, select)
     from attncli.engine.nonfinite import with_nonfinite_warning  # noqa: PLC0415 - most results are finite

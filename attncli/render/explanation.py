@@ -124,7 +124,7 @@ class _StepWriter:
             formula=step.formula,
             shapes=shapes,
             purpose=purpose_of(trace.plan, step.node),
-            arithmetic=worked_lines(trace, step, self.worked, self.view.decimals),
+            arithmetic=worked_lines(self.view, step, self.worked),
             remarks=(*remarks, *equality_remarks(trace, step), *step.notes),
         )
 

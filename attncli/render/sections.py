@@ -40,6 +40,6 @@ def _worked_cells(view: View) -> Iterator[Section]:
     for step in trace.computed:
         if step.name not in needed or is_left_out(trace, step):
             continue
-        arithmetic = worked_lines(trace, step, worked, view.decimals)
+        arithmetic = worked_lines(view, step, worked)
         if arithmetic:
             yield Section(step.name, symbol=step.symbol, formula=step.formula, arithmetic=arithmetic)

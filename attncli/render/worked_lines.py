@@ -7,18 +7,20 @@ from attncli.render import by_hand
 from attncli.render.focus import AxisPositions
 from attncli.render.grid import position_label
 from attncli.render.mask_signs import VISIBLE_STEP
+from attncli.render.view import View
 from attncli.trace.steps import Step, Trace
 
 EVERY_KEY_IS_HIDDEN = "every key is hidden: all weights are 0"
 _KEY_LETTERS = {"k": "m", "p": "m", "m+1": "m"}  # new keys, cached keys, and keys before a sink are keys
 
 
-def worked_lines(trace: Trace, step: Step, worked: Sequence[AxisPositions], decimals: int) -> tuple[str, ...]:
+def worked_lines(view: View, step: Step, worked: Sequence[AxisPositions]) -> tuple[str, ...]:
     """The arithmetic of a step in the worked cells; of all masks together that of each.
 
     What cells have in common, as all keys of a query have its projection, stands once. Where there are several, and the
     lines do not name them, each has a line with what tells it from the others: `head 0, key word_3:`.
     """
+    trace = view.result.trace
     sources = [trace[name] for name in step.inputs.values()] if step.name == VISIBLE_STEP else []
     letters = _letters([*sources, step])
     cells: dict[tuple[int, ...], AxisPositions] = {}
@@ -26,7 +28,7 @@ def worked_lines(trace: Trace, step: Step, worked: Sequence[AxisPositions], deci
         cells.setdefault(tuple(at[letter] for letter in letters if letter in at), at)
     blocks: dict[tuple[str, ...], list[AxisPositions]] = {}
     for at in cells.values():
-        lines = tuple(line for source in (*sources, step) for line in _lines(trace, source, at, decimals))
+        lines = tuple(line for source in (*sources, step) for line in _lines(view, source, at))
         if lines:
             blocks.setdefault(lines, []).append(at)
     every_cell = [at for cells_of_block in blocks.values() for at in cells_of_block]
@@ -39,14 +41,14 @@ def worked_lines(trace: Trace, step: Step, worked: Sequence[AxisPositions], deci
     return tuple(shown)
 
 
-def _lines(trace: Trace, step: Step, at: AxisPositions, decimals: int) -> Sequence[str]:
+def _lines(view: View, step: Step, at: AxisPositions) -> Sequence[str]:
     """The arithmetic of a step in one cell; that of a normalizer has no numbers where every key is hidden."""
     if step.stage == "normalize" and step.function is not None:
-        scores = trace["masked_scores"]
+        scores = view.result.trace["masked_scores"]
         row = scores.value[tuple(at[letter] for letter in scores.axes[:-1])]
         if np.isneginf(row).all():
             return [EVERY_KEY_IS_HIDDEN]
-    return by_hand.lines(trace, step, at, decimals)
+    return by_hand.lines(view, step, at)
 
 
 def _letters(steps: Sequence[Step]) -> list[str]:

@@ -72,6 +72,10 @@ class TextPage:
         parts = [f"{indentation}{first}", *(f"{indentation}{CONTINUATION}{part}" for part in others)]
         return [part.replace(NO_BREAK, " ") for part in parts]
 
+    def write(self, lines: Iterable[str]) -> None:
+        """Write lines that another page has printed, with their styles."""
+        self._file.writelines(f"{line}\n" for line in lines)
+
     def print_grid(self, grid: Grid, decimals: int) -> None:
         """Print a grid under the label of its slice, and the legend of its signs."""
         if grid.slice_label:
