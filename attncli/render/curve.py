@@ -3,8 +3,8 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from attncli.base.arithmetic import decimal
 from attncli.base.lazy_numpy import Array, np
+from attncli.base.numerals import decimal
 from attncli.render.aligned_numbers import align_numbers
 
 POINT = "●"
