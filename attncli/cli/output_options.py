@@ -36,9 +36,9 @@ class OutputOptions:
     explain: Annotated[
         bool, typer.Option("--explain", "-e", help="Show every step, from the vectors to the output.")
     ] = False
-    plan: Annotated[bool, typer.Option("--plan", help="Show what is computed, a line a step, and compute nothing.")] = (
-        False
-    )
+    plan: Annotated[
+        bool, typer.Option("--plan", hidden=True, help="Show what is computed, a line a step, and compute nothing.")
+    ] = False
     cell: Annotated[
         list[str] | None,
         typer.Option(
@@ -50,7 +50,8 @@ class OutputOptions:
         str | None, typer.Option(metavar="N|all", help="Show one head, counted from 0, or all of them.")
     ] = None
     batch: Annotated[
-        str | None, typer.Option(metavar="N|all", help="Show one batch item, counted from 0, or all of them.")
+        str | None,
+        typer.Option(metavar="N|all", hidden=True, help="Show one batch item, counted from 0, or all of them."),
     ] = None
     precision: Annotated[
         int | None, typer.Option(metavar="DIGITS", help="Decimals in tables and explanations; without it 4.")
@@ -81,6 +82,7 @@ class OutputOptions:
         str,
         typer.Option(
             metavar=f"{THREADS}|{SERIAL}|{REMOTE}HOST:PORT",
+            hidden=True,
             help="Who computes large problems: all cores, one, or the workers of a Dask scheduler.",
             autocompletion=_complete_executor,
         ),

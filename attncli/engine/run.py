@@ -78,7 +78,7 @@ def _is_finite(value: Array) -> bool:
 
 
 def labels(problem: ProblemSpec) -> dict[str, tuple[str, ...]]:
-    """The names of the entries along the axes of queries and keys, by letter."""
+    """The names of the entries along the axes of queries and keys, by letter, and of those of a vocabulary (v)."""
     keys, past = problem.key_labels, problem.past_count
     labels_by_letter = {
         "n": problem.selected_query_labels,
@@ -87,4 +87,8 @@ def labels(problem: ProblemSpec) -> dict[str, tuple[str, ...]]:
         "p": keys[:past],
         "k": keys[past:],
     }
-    return labels_by_letter if problem.sink is None else {**labels_by_letter, "m+1": (*keys, "sink")}
+    if problem.vocabulary is not None:
+        labels_by_letter["v"] = tuple(problem.vocabulary)
+    if problem.sink is not None:
+        labels_by_letter["m+1"] = (*keys, "sink")
+    return labels_by_letter

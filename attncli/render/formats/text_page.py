@@ -56,6 +56,10 @@ class TextPage:
         for line in lines:
             self.print((line, style))
 
+    def write(self, lines: Iterable[str]) -> None:
+        """Write lines that another page has printed, with their styles."""
+        self._file.writelines(f"{line}\n" for line in lines)
+
     def print_grid(self, grid: Grid, decimals: int) -> None:
         """Print a grid under the label of its slice, and the legend of its signs."""
         if grid.slice_label:
