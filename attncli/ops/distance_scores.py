@@ -82,9 +82,7 @@ def l2_normalize(x: Array) -> Array:
     source="Graves, Wayne & Danihelka 2014, eq. 5 and 6",
     example={"query": [[3, 4]], "key": [[6, 8], [4, -3], [0, 0]], "beta": 2, "gives": [[2, 0, 0]]},
     inner=(
-        Quantity(
-            "unit_query", "Qᵤ", "qᵢ / ‖qᵢ‖", ("n", "d"), "The direction of each query, without its length."
-        ),
+        Quantity("unit_query", "Qᵤ", "qᵢ / ‖qᵢ‖", ("n", "d"), "The direction of each query, without its length."),
         Quantity("unit_key", "Kᵤ", "kⱼ / ‖kⱼ‖", ("m", "d"), "The direction of each key, without its length."),
     ),
     factorization=Factorization(lambda query, beta: l2_normalize(query) * beta, lambda key, beta: l2_normalize(key)),

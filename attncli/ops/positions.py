@@ -208,16 +208,18 @@ def sinusoidal_by_hand(
     return lines
 
 
+def _sinusoidal_formula(*, base: float, offset: float) -> str:
+    """The sine and the cosine, with what is added to the position."""
+    angle = f"{'(p + offset)' if offset else 'p'} / base^(2f/x)"
+    return f"P[p, 2f] = sin({angle}), P[p, 2f + 1] = cos({angle})"
+
+
 @position(
     formula="P[p, 2f] = sin(p / base^(2f/x)), P[p, 2f + 1] = cos(p / base^(2f/x))",
     shapes="positions[n] -> [n x]",
     source="Vaswani et al. 2017, §3.5",
     example={"positions": [0], "features": 4, "gives": [[0, 1, 0, 1]]},
-    formula_in_force=lambda base, offset: (
-        "P[p, 2f] = sin({0} / base^(2f/x)), P[p, 2f + 1] = cos({0} / base^(2f/x))".format(
-            "(p + offset)" if offset else "p"
-        )
-    ),
+    formula_in_force=_sinusoidal_formula,
     by_hand=sinusoidal_by_hand,
     acts_on="embeddings",
 )

@@ -138,4 +138,4 @@ def _parameters_in_force(node: Node, record: OperatorRecord) -> dict[str, Any]:
     """The parameters of an operator's node: numbers and words, and True for an array that is given."""
     names = [parameter.name for parameter in record.parameters]
     numbers = {name: node.options[name] for name in names if node.options.get(name) is not None}
-    return numbers | {name: True for name in names if name in node.inputs}
+    return {**record.defaults, **numbers} | {name: True for name in names if name in node.inputs}

@@ -19,11 +19,12 @@ def _split(builder: PlanBuilder, source: str, name: str, heads: Axis, role: str 
     """Add one array whose features are shared among heads."""
     whole = builder.nodes[source]
     *before, rows, features = whole.axes
+    shares = "in one head" if heads.length == 1 else f"shared among {heads.length} heads"
     return builder.add(
         Node(
             name,
             f"{whole.symbol}ₕ",
-            f"the features of {whole.symbol}, {'in one head' if heads.length == 1 else f'shared among {heads.length} heads'}",
+            f"the features of {whole.symbol}, {shares}",
             (*before, heads, rows, Axis(features.letter, features.length // heads.length)),
             "split",
             structural.split_heads,
