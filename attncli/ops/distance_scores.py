@@ -9,7 +9,7 @@ from typing import Annotated, Any
 
 from attncli.base.arithmetic import ArithmeticWriter
 from attncli.base.lazy_numpy import Array, np
-from attncli.base.terms import Term, absolute, number, products, sqrt, total
+from attncli.base.terms import Term, absolute, number, parameter, products, sqrt, total
 from attncli.ops.decorators import score
 from attncli.ops.records import Quantity, Range, Tap, no_tap
 from attncli.ops.rules import Factorization
@@ -46,7 +46,7 @@ def cosine_by_hand(
         norm = write.computed(f"‖{name}‖", sqrt(products(vector, vector)))
         lines += [norm.line, write.equation(number(vector) / norm, unit, name=f"{name}/‖{name}‖", letter=letter)]
     product = products(unit_query, unit_key)
-    return [*lines, write.equation(product if beta == 1 else number(beta) * product, result)]
+    return [*lines, write.equation(product if beta == 1 else parameter(beta) * product, result)]
 
 
 def l2_normalize(x: Array) -> Array:
@@ -125,7 +125,7 @@ def gaussian_by_hand(
     write: ArithmeticWriter, query: Array, key: Array, result: Any, *, squared_distances: Any, sigma: float = 1.0
 ) -> list[str]:
     """The squared distance of one query [d] and one key [d], then its division by −2σ²."""
-    width = number(2) if sigma == 1 else 2 * number(sigma) ** 2
+    width = number(2) if sigma == 1 else 2 * parameter(sigma) ** 2
     return [
         _squared_distance_line(write, query, key, squared_distances),
         write.equation(-(number(squared_distances) / width), result),
@@ -180,7 +180,7 @@ def laplacian_by_hand(
     distance, term = number(distances), total(absolute(difference) for difference in _differences(query, key))
     return [
         write.equation(term, distances, name=f"‖q({write.query}) − k({write.key})‖₁"),
-        write.equation(-distance if sigma == 1 else -(distance / sigma), result),
+        write.equation(-distance if sigma == 1 else -(distance / parameter(sigma)), result),
     ]
 
 

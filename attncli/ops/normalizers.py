@@ -9,7 +9,7 @@ from typing import Annotated, Any
 
 from attncli.base.arithmetic import ArithmeticWriter
 from attncli.base.lazy_numpy import Array, np
-from attncli.base.terms import Term, exp, largest, number, total
+from attncli.base.terms import Term, exp, largest, number, parameter, total
 from attncli.ops.decorators import normalizer
 from attncli.ops.records import Quantity, Range, Tap, no_tap
 from attncli.ops.rules import OnlineNormalizer
@@ -41,7 +41,7 @@ def softmax_by_hand(
 ) -> list[str]:
     """The exponential of one score, the sum over its row [m], and their quotient."""
     difference = number(scores[write.column]) - scores.max()
-    power = difference if temperature == 1 else difference / temperature
+    power = difference if temperature == 1 else difference / parameter(temperature)
     return exponential_lines(write, exp(power), exponentials, exponentials, result)
 
 
@@ -161,7 +161,7 @@ def _logistic(x: Array) -> Array:
 def sigmoid_by_hand(write: ArithmeticWriter, scores: Array, result: Any, *, shift: float = 0.0) -> list[str]:
     """The logistic function of one score."""
     score = number(scores[write.column])
-    return [write.equation(1 / (1 + exp(-(score + shift if shift else score))), result)]
+    return [write.equation(1 / (1 + exp(-(score + parameter(shift) if shift else score))), result)]
 
 
 @normalizer(

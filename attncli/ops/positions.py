@@ -5,7 +5,7 @@ from typing import Annotated, Any
 from attncli.base.arithmetic import ArithmeticWriter
 from attncli.base.errors import AttnError
 from attncli.base.lazy_numpy import Array, np
-from attncli.base.terms import Term, cos, number, sin
+from attncli.base.terms import Term, cos, number, parameter, sin
 from attncli.ops.decorators import position, structural
 from attncli.ops.records import TABLE, Range
 from attncli.ops.rules import OperatorUse
@@ -52,7 +52,9 @@ def rope_by_hand(
     for pair in range(1 if write.is_long(2 * count) else count):
         frequency: Term = _frequency(base, pair, 2 * count) if frequencies is None else number(frequencies[pair])
         position = _shifted(positions, offset)
-        angle = write.computed(f"angle of pair {pair}", (position / scaling if scaling != 1 else position) * frequency)
+        angle = write.computed(
+            f"angle of pair {pair}", (position / parameter(scaling) if scaling != 1 else position) * frequency
+        )
         first, second = number(x[one][pair]), number(x[other][pair])
         lines += [
             angle.line,
@@ -64,7 +66,7 @@ def rope_by_hand(
 
 def _frequency(base: float, pair: int, dims: int) -> Term:
     """The angle of a pair from one position to the next."""
-    return number(base) ** -(number(2 * pair) / dims)
+    return parameter(base) ** -(number(2 * pair) / dims)
 
 
 def _rope_formula(
@@ -77,16 +79,16 @@ def _rope_formula(
     frequencies: bool = False,
 ) -> str:
     """The rotation of a pair by an angle from its position, as far as parameters have changed that."""
-    position = "(p + offset)" if offset else "p"
-    angle = f"{position}θ{'/scaling' if scaling != 1 else ''}"
-    angle = f"({angle})" if angle != "pθ" else angle
+    changed = f"{'(p + offset)' if offset else 'p'} θ{' / scaling' if scaling != 1 else ''}"
+    angle, definition = ("pθ", "") if changed == "p θ" else ("φ", f", φ = {changed}")
     theta = "frequencies" if frequencies else f"base^(−2f/{'d' if dims is None else 'dims'})"
-    return f"(x₁, x₂) → (x₁ cos {angle} − x₂ sin {angle}, x₂ cos {angle} + x₁ sin {angle}), θ = {theta}"
+    rotated = f"(x₁ cos {angle} − x₂ sin {angle}, x₂ cos {angle} + x₁ sin {angle})"
+    return f"(x₁, x₂) → {rotated}{definition}, θ = {theta}"
 
 
 def _shifted(positions: Any, offset: float) -> Term:
     """A position and what is added to it."""
-    return number(positions) + offset if offset else number(positions)
+    return number(positions) + parameter(offset) if offset else number(positions)
 
 
 @position(
@@ -203,7 +205,7 @@ def sinusoidal_by_hand(
     """The sine or cosine in each feature of one position; of a long vector the first two."""
     lines = []
     for feature in range(min(features, 2) if write.is_long(features) else features):
-        angle = _shifted(positions, offset) / number(base) ** (number(feature - feature % 2) / features)
+        angle = _shifted(positions, offset) / parameter(base) ** (number(feature - feature % 2) / features)
         lines.append(write.equation((cos if feature % 2 else sin)(angle), result[feature], name=f"P[x{feature + 1}]"))
     return lines
 

@@ -93,8 +93,7 @@ def test_a_letter_in_a_formula_is_no_symbol_of_a_step_that_it_does_not_read(spec
         (
             {"position": "rope:offset=1,scaling=2,dims=2"},
             "rotated_query",
-            "(x₁, x₂) → (x₁ cos ((p + offset)θ/scaling) − x₂ sin ((p + offset)θ/scaling), "
-            "x₂ cos ((p + offset)θ/scaling) + x₁ sin ((p + offset)θ/scaling)), θ = base^(−2f/dims)",
+            "(x₁, x₂) → (x₁ cos φ − x₂ sin φ, x₂ cos φ + x₁ sin φ), φ = (p + offset) θ / scaling, θ = base^(−2f/dims)",
         ),
         ({"window": (1, float("inf"))}, "visible_by_window", "visible where pᵢ − left ≤ j"),
     ],
