@@ -5,8 +5,8 @@ import signal
 import sys
 from typing import Any, NoReturn
 
-DIFFERS = 1  # the exit status where numbers differ from the expected ones; larger ones: something could not be done
-INTERRUPTED = 130  # the exit status that shells give to a process that SIGINT ended
+from attncli.base.exit_status import DIFFERS, INTERRUPTED
+
 # The signals that end a process and can be caught: of Ctrl-C; of `kill`, `timeout` and job schedulers; of a terminal
 # that is closed; of a limit on processor time. Windows has only some of them.
 _ENDING_SIGNALS = [

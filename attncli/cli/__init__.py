@@ -8,13 +8,13 @@ import typer
 
 from attncli import __version__
 from attncli.base.errors import AttnError
+from attncli.base.exit_status import FAILED
 from attncli.cli import streams
 from attncli.cli.lazy_commands import LazyCommandGroup
 
 # The environment variables that NumPy's library of matrix products (BLAS) reads when it is loaded: it gets one thread,
 # because each core has a worker thread of ours.
 BLAS_THREAD_VARIABLES = ("OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "BLIS_NUM_THREADS", "VECLIB_MAXIMUM_THREADS")
-FAILED = 2  # the exit status of what can't be done
 
 app = typer.Typer(
     name="attn",

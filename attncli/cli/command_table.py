@@ -5,20 +5,48 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class CommandRef:
-    """Where the function of a command is, and the sentence that its help and the list of commands have for it."""
+    """Where the function of a command is, and what its help has besides its options.
+
+    `summary` is also in the list of commands; `examples` are command lines to copy; `has_problem` is whether it takes
+    the keys of a problem as options.
+    """
 
     function: str  # "module:function"
     summary: str
+    examples: tuple[str, ...] = ()
+    has_problem: bool = False
 
 
 _HERE = "attncli.cli.commands"
 
 COMMANDS = {
-    "compute": CommandRef(f"{_HERE}.compute:compute", "Compute attention: scores, weights and output."),
+    "compute": CommandRef(
+        f"{_HERE}.compute:compute",
+        "Compute attention: scores, weights and output.",
+        (
+            "attn compute --embeddings '1 0 1; 0 1 0; 1 1 0' --explain",
+            "attn compute problem.yaml --causal --select weights",
+            "attn compute --sentence 'the cat sat on the mat' --dim 4 --seed 1",
+            "attn compute --query q.npy --key k.npy --value v.npy --heads 2 -o out.npz",
+            "attn compute problem.yaml --score gaussian:sigma=2 --json",
+        ),
+        has_problem=True,
+    ),
     "demo": CommandRef(
         f"{_HERE}.demo:demo", "Walk through a worked example and compare it with its published numbers."
     ),
-    "generate": CommandRef(f"{_HERE}.generate:generate", "Write a complete problem with numbers drawn from a seed."),
+    "generate": CommandRef(
+        f"{_HERE}.generate:generate",
+        "Write a complete problem with numbers drawn from a seed.",
+        (
+            "attn generate --seed 42 --token-count 4 --dim 3",
+            "attn generate --seed 42 --token-count 6 --dim 8 --heads 2 -o folder",
+            "attn generate --sentence 'the cat sat' --dim 4 --seed 1 -o cat.yaml",
+            "attn generate problem.yaml --w-q normal --seed 7 -o complete.yaml",
+        ),
+        has_problem=True,
+    ),
+    "init": CommandRef(f"{_HERE}.init:init", "Write a commented problem to start from: every key and its meaning."),
     "list": CommandRef(f"{_HERE}.list:list_operators", "List the catalogue: what each stage can be, in a sentence."),
     "show": CommandRef(
         f"{_HERE}.show:show", "Show one entry: its formula, parameters, source, and an example to do by hand."

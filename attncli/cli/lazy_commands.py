@@ -4,7 +4,8 @@ import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from itertools import takewhile
-from typing import Any
+from pathlib import Path
+from typing import Annotated, Any
 
 import typer
 from typer.core import TyperCommand, TyperGroup
@@ -13,8 +14,28 @@ from typer.main import get_command
 from attncli.base.errors import AttnError
 from attncli.base.lazy_import import import_object
 from attncli.cli import streams
-from attncli.cli.command_table import COMMANDS
+from attncli.cli.command_table import COMMANDS, CommandRef
 from attncli.cli.unquoted import QUOTE_HINT, are_parts_of_lists
+from attncli.io.paths import STDIN, is_there
+
+HELP_ALL = "--help-all"
+DEFAULT_COMMAND = "compute"  # of `attn problem.yaml`
+
+
+def _print_all_help(context: typer.Context, is_requested: bool) -> None:
+    """Print the help with every option and end the program, where `--help-all` is given."""
+    if is_requested:
+        formatter = context.make_formatter()
+        context.command.format_help(context, formatter, every_option=True)  # type: ignore[call-arg] # it is a LazyCommand
+        typer.echo(formatter.getvalue().rstrip("\n"), color=context.color)
+        raise typer.Exit
+
+
+# The option of a command whose short help leaves some options out.
+HelpAll = Annotated[
+    bool,
+    typer.Option(HELP_ALL, is_eager=True, expose_value=False, callback=_print_all_help, help="Show every option."),
+]
 
 
 class _LazyOptions:
@@ -24,6 +45,7 @@ class _LazyOptions:
     """
 
     parsed_args: Sequence[str] | None = None  # during parsing: the arguments among which options may be
+    ref: CommandRef | None = None  # of a command: its row of COMMANDS
 
     def option_args(self, args: list[str]) -> list[str]:
         """The arguments of the command line among which this command's options may be."""
@@ -61,14 +83,19 @@ class _LazyOptions:
 
     def get_params(self, context: Any) -> Any:
         """The parameters of the command; during parsing only the options that are on the command line."""
-        return _select_parameters(super().get_params(context), self.parsed_args, context)  # type: ignore[misc] # the same
+        parameters = super().get_params(context)  # type: ignore[misc] # the same
+        if context.resilient_parsing:  # options that the short help leaves out are completed
+            for parameter in parameters:
+                parameter.hidden = False
+        return _select_parameters(parameters, self.parsed_args, context)
 
-    def format_help(self, context: Any, formatter: Any) -> None:
-        """Print the help; raises BrokenPipeError where the reader has closed the pipe."""
-        try:
-            super().format_help(context, formatter)  # type: ignore[misc] # the same
-        except SystemExit:  # how Rich ends a program then, with status 1
-            raise BrokenPipeError from None
+    def format_help(self, context: Any, formatter: Any, *, every_option: bool = False) -> None:
+        """Write the help to the formatter: the options that are used most, or every one."""
+        from attncli.cli.help import render_help
+
+        target = streams.output_target()
+        context.color = target.has_styles  # otherwise styles would be removed where they are asked for in a pipe
+        formatter.write(render_help(self, context, self.ref, target, every_option=every_option))
 
 
 class LazyCommandGroup(_LazyOptions, TyperGroup):
@@ -90,16 +117,24 @@ class LazyCommandGroup(_LazyOptions, TyperGroup):
             return super().get_command(context, name)
         ref, single = COMMANDS[name], typer.Typer(add_completion=False)
         single.command(name, cls=LazyCommand, help=ref.summary)(import_object(ref.function))
-        return get_command(single)
+        command: Any = get_command(single)
+        command.ref = ref
+        return command
+
+    def resolve_command(self, context: Any, args: list[str]) -> Any:
+        """The command that the first argument names; a problem in its place is computed."""
+        if args[0] not in COMMANDS and _is_problem(args[0]):
+            args = [DEFAULT_COMMAND, *args]
+        return super().resolve_command(context, args)
 
     def option_args(self, args: list[str]) -> list[str]:
         """The arguments before the command's name."""
-        return list(takewhile(lambda arg: arg.startswith("-"), args))
+        return list(takewhile(lambda arg: arg.startswith("-") and arg != STDIN, args))
 
-    def format_help(self, context: Any, formatter: Any) -> None:
-        """The help, with a summary of each command."""
+    def format_help(self, context: Any, formatter: Any, *, every_option: bool = False) -> None:
+        """Write the help, with a summary of each command."""
         with self._listing():
-            super().format_help(context, formatter)
+            super().format_help(context, formatter, every_option=every_option)
 
     def shell_complete(self, context: Any, incomplete: str) -> Any:
         """The commands that begin so, each with its summary."""
@@ -126,6 +161,14 @@ class LazyCommandGroup(_LazyOptions, TyperGroup):
             self.is_listing = False
 
 
+def _is_problem(word: str) -> bool:
+    """Whether a word is a file or standard input, or has the suffix of a file that can be read."""
+    from attncli.io.formats import format_of_suffix
+
+    path = Path(word)
+    return word == STDIN or format_of_suffix(path) is not None or (is_there(path) and not path.is_dir())
+
+
 class LazyCommand(_LazyOptions, TyperCommand):
     """A command that makes only the options that are on the command line."""
 
@@ -140,7 +183,7 @@ def _select_parameters(parameters: list[Any], args: Sequence[str] | None, contex
         return parameters
     options = {arg.partition("=")[0] for arg in args if arg.startswith("-") and arg != "-"}
     names = [{*parameter.opts, *parameter.secondary_opts} for parameter in parameters]
-    if not options <= set().union(*names) or options & set(context.help_option_names):
+    if not options <= set().union(*names) or options & {*context.help_option_names, HELP_ALL}:
         return parameters
     selected = [
         parameter

@@ -2,12 +2,14 @@
 
 import inspect
 from collections.abc import Callable, Iterable, Mapping
-from typing import TYPE_CHECKING, Annotated, Any, TypeVar
+from functools import wraps
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from attncli.base.errors import AttnError
 from attncli.cli import streams
+from attncli.cli.lazy_commands import HelpAll
 from attncli.cli.unquoted import QUOTE_HINT, is_part_of_list
 from attncli.ops.registry import kinds, look_up, operators, registered
 from attncli.problem.fields import Field
@@ -16,8 +18,6 @@ from attncli.problem.spec import FIELDS
 if TYPE_CHECKING:
     from attncli.io.inputs import Inputs
     from attncli.io.problem_files import Document
-
-Command = TypeVar("Command", bound=Callable[..., None])
 
 # What the help shows as the value of an option, by the kind of its field; an operator's is _OPERATOR.
 _METAVARS = {
@@ -33,16 +33,26 @@ _METAVARS = {
     "counts": "VECTOR",
     "window": "LEFT,RIGHT",
 }
-_OPERATOR = "NAME:key=value"
+_OPERATOR = "NAME"
 
 
-def with_problem_options(command: Command) -> Command:
-    """Give a command an option for every key of a problem, in place of its `**keys`, where they arrive as text."""
+def with_problem_options(command: Callable[..., None]) -> Callable[..., None]:
+    """Give a command an option for every key of a problem, in place of its `**keys`, where they arrive as text.
+
+    It gets `--help-all` too, because its short help leaves most of them out.
+    """
+
+    @wraps(command)
+    def run(*args: Any, **values: Any) -> None:
+        values.pop("help_all", None)  # where it is given the program has ended
+        command(*args, **values)
+
     signature = inspect.signature(command)
     own = [p for p in signature.parameters.values() if p.kind is not inspect.Parameter.VAR_KEYWORD]
     options = [_make_option(field) for field in FIELDS.values()]
-    vars(command)["__signature__"] = signature.replace(parameters=[*own, *options])  # inspect reads it there
-    return command
+    options.append(inspect.Parameter("help_all", inspect.Parameter.KEYWORD_ONLY, default=False, annotation=HelpAll))
+    vars(run)["__signature__"] = signature.replace(parameters=[*own, *options])  # inspect reads it there
+    return run
 
 
 def _make_option(field: Field) -> inspect.Parameter:
@@ -55,6 +65,7 @@ def _make_option(field: Field) -> inspect.Parameter:
         help=_help(field),
         metavar="|".join(field.words) if field.words else None if is_flag else _METAVARS.get(field.kind, _OPERATOR),
         rich_help_panel=field.panel,
+        hidden=not field.is_common,
         autocompletion=_completion(field),
         show_default=False,
     )
@@ -99,6 +110,7 @@ MaxSize = Annotated[
     typer.Option(
         "--max-size",
         metavar="SIZE",
+        hidden=True,
         help="The most that is read into memory of each file: 500M, 2G, 1.5GiB; by default a quarter of what is free.",
     ),
 ]

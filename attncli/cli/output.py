@@ -42,7 +42,7 @@ def _view_for_reader(problem: "ProblemSpec", options: "OutputOptions") -> "View"
     from attncli.engine.run import is_large
     from attncli.plan.build import plan_of
 
-    is_selection = options.select is None and not options.explain and not options.works_out_cell
+    is_selection = options.select is None and not options.explain and not options.works_out_cells
     if not is_selection or options.output_format.is_lossless or not is_large(plan_of(problem)):
         return compute_view(problem, options)
     left_out = [name for name in DEFAULT_SELECTION if name != OUTPUT]
@@ -131,7 +131,7 @@ def compute_view(problem: "ProblemSpec", options: "OutputOptions", allocator: An
     from attncli.engine.run import run
     from attncli.render.view import View
 
-    decimals = options.decimals
+    decimals, max_terms = options.decimals, options.max_terms
     if not is_executor(options.executor):
         raise UnknownNameError("executor", options.executor, EXECUTORS, where="--executor")
     _check_selection(options.selection, problem)
@@ -143,7 +143,7 @@ def compute_view(problem: "ProblemSpec", options: "OutputOptions", allocator: An
         every_step = options.explain or options.works_out_cells
         run_options = RunOptions(options.executor, allocate, progress, blas_is_limited=True, caller_bytes=caller_bytes)
         result = run(problem, options.selection, every_step=every_step, options=run_options)
-    return View(result, options.explain, decimals, cells, positions, expanded_axes)
+    return View(result, options.explain, decimals, cells, positions, expanded_axes, max_terms=max_terms)
 
 
 def _check_selection(names: Iterable[str], problem: "ProblemSpec") -> None:

@@ -6,6 +6,7 @@ from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from attncli.base.errors import AttnError
+from attncli.cli import streams
 from attncli.render.formats import DEFAULT_FORMAT, OutputFormat, find_format, format_of_file
 
 if TYPE_CHECKING:
@@ -37,6 +38,26 @@ def format_of_output(file: str) -> OutputFormat:
         if path_of(file).is_dir():
             raise AttnError("is a folder", where=f"--output {file}", hint="name a file in it") from None
         raise
+
+
+def write_new_file(text: str, output: str, option: str) -> bool:
+    """Write a text to a new file, or to a pipe or an open file; whether it is a file, and not standard output.
+
+    Raises AttnError, which names the option, where the name is empty, and where there is such a file.
+    """
+    from attncli.io.paths import path_of
+    from attncli.io.writers.atomic import atomic_write_file
+    from attncli.io.writers.in_place import is_in_place
+
+    file = output_file(output, option)
+    if file is None:
+        streams.write_output(streams.output_target().escaped(text))
+        return False
+    path = path_of(file)
+    if path.exists() and not is_in_place(path):
+        raise AttnError("is there already", where=file, hint="name a new file")
+    atomic_write_file(file, text)
+    return True
 
 
 def check_is_no_input(file: str | None, inputs: "Inputs") -> None:

@@ -11,7 +11,9 @@ from attncli.cli import streams
 if TYPE_CHECKING:
     from attncli.io.problem_files import Document
 
-Strict = Annotated[bool, typer.Option("--strict", help="Make every warning an error: write nothing, exit with 2.")]
+Strict = Annotated[
+    bool, typer.Option("--strict", hidden=True, help="Make every warning an error: write nothing, exit with 2.")
+]
 
 
 def write_warnings(warnings: Iterable[str], *, strict: bool) -> None:

@@ -7,11 +7,10 @@ from attncli.base.axes import Letters
 from attncli.ops.records import Operator
 
 INPUTS = "Where the numbers come from"
-PROJECTIONS = "Projections"
+PROJECTIONS = "Projections and heads"
 STAGES = "The three stages"
 RANDOM = "Random numbers"
 NUMBERS = "Numbers"
-HEADS = "Heads"
 MASKS = "Who may attend to whom"
 CACHE = "The cache"
 QUERIES = "Which queries"
@@ -33,15 +32,21 @@ ValueKind = Literal[
     "flag",
 ]
 
+# What `attn init` makes of a key: a line in force, a line that can be (commented out), or one that can be only with
+# another, or in place of one.
+TemplateUse = Literal["active", "optional", "together"]
+
 
 @dataclass(frozen=True)
 class Field:
-    """One field of a problem: the kind of its value, its range, its axes, its help and the panel of the help."""
+    """One field of a problem: the kind of its value, its range, its axes, its help, its panel there, an example."""
 
     name: str
     kind: str  # a ValueKind, or a kind of operators
     help: str
     panel: str
+    example: str  # a value in YAML, which fits the other examples
+    template: TemplateUse = "optional"
     letters: Letters = ()  # the axes of an array
     axis_counts: tuple[int, ...] = ()  # how many axes an array may have; without it as many as letters
     words: tuple[str, ...] = ()  # the choices of a word
@@ -50,6 +55,7 @@ class Field:
     is_weight: bool = False  # a matrix that is multiplied from the right, stored as `weight_layout` says
     is_random_fill: bool = False  # an array that may be drawn from the seed
     is_mask: bool = False  # its value is that of the mask operator of the same name
+    is_common: bool = False  # used most: the short help lists it
     decides_dtype: bool = True  # an array whose floating type takes part in that of the computation
 
     @property

@@ -11,7 +11,6 @@ from attncli.ops import kinds, look_up
 from attncli.ops.records import Operator
 from attncli.problem.fields import (
     CACHE,
-    HEADS,
     INPUTS,
     MASKS,
     NUMBERS,
@@ -38,10 +37,13 @@ class ProblemSpec:
     embeddings: Array | None = problem_field(
         "matrix",
         INPUTS,
-        "the sequence; queries, keys and values are projected from it",
+        "the sequence, of which queries, keys and values are made",
         letters="m x",
         axis_counts=(2, 3),
         is_random_fill=True,
+        is_common=True,
+        example="[[1, 0, 1, 0], [0, 2, 0, 2], [1, 1, 1, 1]]",
+        template="active",
     )
     query_embeddings: Array | None = problem_field(
         "matrix",
@@ -50,20 +52,53 @@ class ProblemSpec:
         letters="n y",
         axis_counts=(2, 3),
         is_random_fill=True,
+        example="[[1, 0, 0, 1], [0, 1, 1, 0]]",
     )
     tokens: tuple[str, ...] | None = problem_field(
-        "labels", INPUTS, "labels of the rows of embeddings or key", letters="m"
+        "labels",
+        INPUTS,
+        "labels of the rows of embeddings or key",
+        letters="m",
+        example="[the, cat, sat]",
+        template="active",
     )
-    query_tokens: tuple[str, ...] | None = problem_field("labels", INPUTS, "labels of the queries", letters="n")
+    query_tokens: tuple[str, ...] | None = problem_field(
+        "labels", INPUTS, "labels of the queries", letters="n", example="[le, chat, dort]"
+    )
     sentence: str | None = problem_field(
-        "text", INPUTS, "text whose words are looked up in the vocabulary, or get a vector each from seed and dim"
+        "text",
+        INPUTS,
+        "text; each word has its vector in vocabulary, or drawn",
+        is_common=True,
+        example="the cat sat",
+        template="together",
     )
-    vocabulary: Mapping[str, Array] | None = problem_field("vocabulary", INPUTS, "the vector of each word")
+    vocabulary: Mapping[str, Array] | None = problem_field(
+        "vocabulary",
+        INPUTS,
+        "the vector of each word",
+        example="{the: [1, 0], cat: [0, 1], sat: [1, 1]}",
+        template="together",
+    )
     query: Array | None = problem_field(
-        "matrix", INPUTS, "queries, already projected", letters="n d", axis_counts=(2, 3, 4), is_random_fill=True
+        "matrix",
+        INPUTS,
+        "queries, already projected",
+        letters="n d",
+        axis_counts=(2, 3, 4),
+        is_random_fill=True,
+        is_common=True,
+        example="[[1, 0, 0, 1], [0, 1, 1, 0]]",
     )
     key: Array | None = problem_field(
-        "matrix", INPUTS, "keys, already projected", letters="m c", axis_counts=(2, 3, 4), is_random_fill=True
+        "matrix",
+        INPUTS,
+        "keys, already projected",
+        letters="m c",
+        axis_counts=(2, 3, 4),
+        is_random_fill=True,
+        is_common=True,
+        example="[[1, 0, 0, 1], [0, 1, 1, 0], [1, 1, 0, 0]]",
     )
     value: Array | None = problem_field(
         "matrix",
@@ -72,6 +107,9 @@ class ProblemSpec:
         letters="m e",
         axis_counts=(2, 3, 4),
         is_random_fill=True,
+        is_common=True,
+        example="[[1, 0], [0, 1], [2, 2]]",
+        template="together",
     )
     w_q: Array | None = problem_field(
         "matrix",
@@ -80,12 +118,28 @@ class ProblemSpec:
         letters="y d",
         is_weight=True,
         is_random_fill=True,
+        is_common=True,
+        example="identity",
     )
     w_k: Array | None = problem_field(
-        "matrix", PROJECTIONS, "key weights", letters="x c", is_weight=True, is_random_fill=True
+        "matrix",
+        PROJECTIONS,
+        "key weights",
+        letters="x c",
+        is_weight=True,
+        is_random_fill=True,
+        is_common=True,
+        example="identity",
     )
     w_v: Array | None = problem_field(
-        "matrix", PROJECTIONS, "value weights", letters="x e", is_weight=True, is_random_fill=True
+        "matrix",
+        PROJECTIONS,
+        "value weights",
+        letters="x e",
+        is_weight=True,
+        is_random_fill=True,
+        is_common=True,
+        example="identity",
     )
     w_o: Array | None = problem_field(
         "matrix",
@@ -94,47 +148,96 @@ class ProblemSpec:
         letters="h·e o",
         is_weight=True,
         is_random_fill=True,
+        example="identity",
     )
-    b_q: Array | None = problem_field("vector", PROJECTIONS, "query bias", letters="d", is_random_fill=True)
-    b_k: Array | None = problem_field("vector", PROJECTIONS, "key bias", letters="c", is_random_fill=True)
-    b_v: Array | None = problem_field("vector", PROJECTIONS, "value bias", letters="e", is_random_fill=True)
-    b_o: Array | None = problem_field("vector", PROJECTIONS, "output bias", letters="o", is_random_fill=True)
+    b_q: Array | None = problem_field(
+        "vector", PROJECTIONS, "query bias", letters="d", is_random_fill=True, example="[1, 0, 0, 0]"
+    )
+    b_k: Array | None = problem_field(
+        "vector", PROJECTIONS, "key bias", letters="c", is_random_fill=True, example="[0, 1, 0, 0]"
+    )
+    b_v: Array | None = problem_field(
+        "vector", PROJECTIONS, "value bias", letters="e", is_random_fill=True, example="[0, 0, 1, 0]"
+    )
+    b_o: Array | None = problem_field(
+        "vector", PROJECTIONS, "output bias", letters="o", is_random_fill=True, example="[0, 0, 0, 1]"
+    )
     weight_layout: str = problem_field(
         "word",
         PROJECTIONS,
         "how matrices are stored: in_out (x @ W) or out_in (x @ W.T, as nn.Linear does)",
         default="in_out",
         words=("in_out", "out_in"),
+        example="out_in",
     )
-    heads: int | None = problem_field("integer", HEADS, "query heads that attend side by side; without it one", least=1)
-    kv_heads: int | None = problem_field("integer", HEADS, "key and value heads, each for several query heads", least=1)
-    qk_norm: Operator | None = problem_field("qk_norm", HEADS, "brings queries and keys of each head to one size")
+    heads: int | None = problem_field(
+        "integer",
+        PROJECTIONS,
+        "query heads that attend side by side; without it one",
+        least=1,
+        is_common=True,
+        example="2",
+    )
+    kv_heads: int | None = problem_field(
+        "integer",
+        PROJECTIONS,
+        "key and value heads, each for several query heads",
+        least=1,
+        example="1",
+    )
+    qk_norm: Operator | None = problem_field(
+        "qk_norm", PROJECTIONS, "brings queries and keys of each head to one size", example="l2"
+    )
     sink: Array | None = problem_field(
         "vector",
-        HEADS,
+        PROJECTIONS,
         "a logit for each head that takes part in the softmax and is dropped",
         letters="h",
         decides_dtype=False,
+        example="[0]",
     )
     score: Operator = problem_field(
         "score",
         STAGES,
         "how well each key answers each query",
         default=Operator(look_up("score", "scaled_dot")),
+        is_common=True,
+        example="scaled_dot",
+        template="active",
     )
-    scale: float | None = problem_field("number", STAGES, "number multiplied into the score instead of the score's own")
+    scale: float | None = problem_field(
+        "number", STAGES, "number multiplied into the score instead of the score's own", example="1/sqrt(2)"
+    )
     softcap: float | None = problem_field(
-        "number", STAGES, "squeezes scores between -softcap and softcap, before bias and masks", above=0
+        "number",
+        STAGES,
+        "squeezes scores between -softcap and softcap, before bias and masks",
+        above=0,
+        example="30",
     )
-    position: Operator | None = problem_field("position", STAGES, "what tells the model where queries and keys stand")
+    position: Operator | None = problem_field(
+        "position",
+        STAGES,
+        "what tells the model where queries and keys stand",
+        is_common=True,
+        example="sinusoidal",
+    )
     normalize: Operator = problem_field(
-        "normalize", STAGES, "from scores to weights", default=Operator(look_up("normalize", "softmax"))
+        "normalize",
+        STAGES,
+        "from scores to weights",
+        default=Operator(look_up("normalize", "softmax")),
+        is_common=True,
+        example="softmax",
+        template="active",
     )
     context: Operator = problem_field(
         "context",
         STAGES,
         "from weights and values to the answer",
         default=Operator(look_up("context", "weighted_sum")),
+        example="weighted_sum",
+        template="active",
     )
     mask: Array | Operator | None = problem_field(
         "boolean_matrix",
@@ -144,6 +247,8 @@ class ProblemSpec:
         axis_counts=(1, 2, 3, 4),
         decides_dtype=False,
         is_mask=True,
+        is_common=True,
+        example="[[1, 0, 1], [1, 1, 0], [1, 1, 1]]",
     )
     bias: Array | None = problem_field(
         "matrix",
@@ -153,13 +258,24 @@ class ProblemSpec:
         axis_counts=(1, 2, 3, 4),
         decides_dtype=False,
         is_mask=True,
+        example="[[0, 0, -1], [0, 0, 0], [1/2, 0, 0]]",
     )
-    causal: bool = problem_field("flag", MASKS, "no query sees a key that stands after it", default=False, is_mask=True)
+    causal: bool = problem_field(
+        "flag",
+        MASKS,
+        "no query sees a key that stands after it",
+        default=False,
+        is_mask=True,
+        is_common=True,
+        example="true",
+    )
     window: tuple[float, float] | None = problem_field(
         "window",
         MASKS,
-        "keys visible to the left and right of a query; inf or -1 for no limit",
+        "keys visible left and right of a query; inf or -1: all",
         is_mask=True,
+        is_common=True,
+        example="[1, 0]",
     )
     key_lengths: Array | None = problem_field(
         "counts",
@@ -168,6 +284,7 @@ class ProblemSpec:
         letters="b",
         decides_dtype=False,
         is_mask=True,
+        example="[2]",
     )
     key_mask: Array | None = problem_field(
         "booleans",
@@ -177,6 +294,7 @@ class ProblemSpec:
         axis_counts=(1, 2),
         decides_dtype=False,
         is_mask=True,
+        example="[1, 1, 0]",
     )
     align: str = problem_field(
         "word",
@@ -184,39 +302,73 @@ class ProblemSpec:
         "where queries stand among the keys: from the first (after the cache), or up to the last real key",
         default="top_left",
         words=("top_left", "bottom_right"),
+        example="bottom_right",
     )
     past_key: Array | None = problem_field(
-        "matrix", CACHE, "keys that come before key", letters="p c", axis_counts=(2, 3, 4)
+        "matrix",
+        CACHE,
+        "keys that come before key",
+        letters="p c",
+        axis_counts=(2, 3, 4),
+        example="[[1, 0, 0, 0]]",
+        template="together",
     )
     past_value: Array | None = problem_field(
-        "matrix", CACHE, "values that come before value", letters="p e", axis_counts=(2, 3, 4)
+        "matrix",
+        CACHE,
+        "values that come before value",
+        letters="p e",
+        axis_counts=(2, 3, 4),
+        example="[[0, 0, 0, 1]]",
+        template="together",
     )
     only: tuple[str, ...] | None = problem_field(
-        "labels", QUERIES, "the queries to compute: labels, or positions from 0", letters="n"
+        "labels",
+        QUERIES,
+        "the queries to compute: labels, or positions from 0",
+        letters="n",
+        example="[cat]",
     )
-    seed: int | None = problem_field("integer", RANDOM, "starts the random numbers", least=0)
+    seed: int | None = problem_field(
+        "integer", RANDOM, "starts the random numbers", least=0, is_common=True, example="1"
+    )
     generator: str = problem_field(
         "word",
         RANDOM,
         "the stream of random numbers: pcg64, or legacy (numpy.random.seed)",
         default="pcg64",
         words=("pcg64", "legacy"),
+        example="legacy",
     )
-    init: Operator | None = problem_field("generator", RANDOM, "draws every projection, and embedding, that is missing")
-    token_count: int | None = problem_field("integer", RANDOM, "how many embeddings to draw", least=1)
-    dim: int | None = problem_field("integer", RANDOM, "features of the embeddings to draw", least=1)
-    d_k: int | None = problem_field("integer", RANDOM, "columns of w_q and w_k to draw; without it dim", least=1)
-    d_v: int | None = problem_field("integer", RANDOM, "columns of w_v to draw; without it dim", least=1)
+    init: Operator | None = problem_field(
+        "generator", RANDOM, "draws every projection, and embedding, that is missing", example="identity"
+    )
+    token_count: int | None = problem_field(
+        "integer", RANDOM, "how many embeddings to draw", least=1, is_common=True, example="3"
+    )
+    dim: int | None = problem_field(
+        "integer", RANDOM, "features of the embeddings to draw", least=1, is_common=True, example="4"
+    )
+    d_k: int | None = problem_field(
+        "integer", RANDOM, "columns of w_q and w_k to draw; without it dim", least=1, example="4"
+    )
+    d_v: int | None = problem_field("integer", RANDOM, "columns of w_v to draw; without it dim", least=1, example="4")
 
     dtype: str | None = problem_field(
-        "word", NUMBERS, "the type that is computed and stored; without it the inputs' own", words=NAMES
+        "word",
+        NUMBERS,
+        "the type that is computed and stored; without it the inputs' own",
+        words=NAMES,
+        example="float32",
     )
 
     layout: Layout = field(repr=False)
     # The length of each axis letter, as one head has it.
     lengths: Mapping[str, int] = field(repr=False)
-    # Where each array was given, by the name of its field; not those of Python.
+    # Where each field was given, by its name, or `score.w1` of an operator's array; nothing in Python.
     origins: Mapping[str, ArrayOrigin] = field(repr=False, compare=False)
+    # The generator of each array that was made, by the name of its field, or `score.w1` of an operator's.
+    generators: Mapping[str, Operator] = field(repr=False, compare=False)
     # Why nothing reads a key, for each key that was given and that nothing reads.
     unread: Mapping[str, str] = field(repr=False, compare=False)
 

@@ -3,10 +3,13 @@
 import inspect
 from collections.abc import Iterator
 from importlib import import_module
+from pathlib import Path
 from types import ModuleType
 from typing import Any
 
 import attncli
+
+PAGE = Path(__file__).parent.parent / "api.md"
 
 # The modules of the page beside the public names of `attncli` itself, in the order of the layers.
 MODULES = (
@@ -41,7 +44,7 @@ MODULES = (
 HEAD = """# API
 
 Generated from the docstrings by `python docs/generate.py`. How the parts fit together is in
-[architecture.md](architecture.md); what a problem may have, in the README and `attn compute --help`.
+[architecture.md](architecture.md); what a problem may have, in [reference.md](reference.md).
 Shapes are written with the letters of `attn show`: `query [n d]` has n queries of d features.
 """
 

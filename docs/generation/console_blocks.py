@@ -14,6 +14,7 @@ from pathlib import Path
 ROOT = Path(__file__).parent.parent.parent
 FENCE = re.compile(r"^```(\w*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 _COMMAND = re.compile(r"^\$ ((?:.*\\\n)*.*)\n", re.MULTILINE)  # a line that ends in a backslash goes on in the next one
+_DEMO = re.compile(r"^(?=\$ attn demo)", re.MULTILINE)  # prints commands of its own: it is the last one of a block
 _STYLE_VARIABLES = ("NO_COLOR", "FORCE_COLOR", "COLUMNS")
 
 
@@ -57,19 +58,20 @@ def new_folder() -> Iterator[Path]:
 
 
 def run(command: str, folder: Path, input: str = "") -> str:
-    """What a command prints on both streams, in bash, with the `attn` of this Python first on the path."""
+    """What a command prints, errors where they come, in bash, with the `attn` of this Python first on the path."""
     environment = {name: value for name, value in os.environ.items() if name not in _STYLE_VARIABLES}
     environment["PATH"] = f"{Path(sys.executable).parent}{os.pathsep}{environment['PATH']}"
-    ran = subprocess.run(
+    return subprocess.run(
         ["bash", "-c", command],
-        cwd=folder, env=environment, input=input, capture_output=True, text=True, check=False, timeout=120,
-    )  # fmt: skip
-    return ran.stdout + ran.stderr
+        cwd=folder, env=environment, input=input, text=True, check=False, timeout=120,
+        stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+    ).stdout  # fmt: skip
 
 
 def _commands_of_block(block: str) -> list[Command]:
     """The commands of one block."""
-    parts = _COMMAND.split(block)[1:]
+    before, *demo = _DEMO.split(block, maxsplit=1)
+    parts = [*_COMMAND.split(before)[1:], *(part for text in demo for part in _COMMAND.split(text, maxsplit=1)[1:])]
     return [Command(text, output) for text, output in zip(parts[::2], parts[1::2], strict=True)]
 
 

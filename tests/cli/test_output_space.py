@@ -33,7 +33,7 @@ def disk(monkeypatch: pytest.MonkeyPatch) -> None:
     {
         ("--json", "--explain"): "the run needs 5.",
         ("-o", "out.npz", "--explain"): "the run needs 5.",
-        ("-f", "table"): "writing them 22.",
+        ("-f", "table", "--select", "scores,weights,output"): "writing them 22.",
         ("-f", "latex", "--select", "weights"): "writing them 8.0 MB",
     }.items(),
 )

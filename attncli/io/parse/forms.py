@@ -4,12 +4,12 @@ from collections.abc import Sequence
 
 # An example of each form of numbers and of files, as it is typed in a shell, and what it means.
 NUMBERS = (
-    ("'1 0; 0 1'", "rows by ;, numbers by blanks or commas: also 1/2, sqrt(3), -2*sqrt(2)"),
+    ("'1 0; 0 1'", "rows by ;, numbers by blanks or commas; also -2*sqrt(3)/3"),
     ("'[[1, 0], [0, 1]]'", "nested lists, as in YAML and JSON"),
 )
 FILES = (
-    ("words.csv", "a file: .csv .tsv .txt .yaml .json .npy, .npz or .safetensors with one entry"),
-    ("model.npz#w_q", "an entry of a file; part of it: 'model.npz#w_q[:, 0:64]'"),
+    ("words.csv", "a file: .csv .tsv .txt .yaml .json .npy .npz .safetensors"),
+    ("model.npz#w_q", "an entry of it; a part of that: 'model.npz#w_q[:, 0:64]'"),
     ("-", "standard input"),
 )
 DRAWN = (("normal:std=2", "drawn from --seed"),)

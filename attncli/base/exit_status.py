@@ -1,0 +1,15 @@
+"""The exit statuses of the program, and what each means."""
+
+from collections.abc import Mapping
+
+DONE = 0
+DIFFERS = 1  # larger ones: something could not be done
+FAILED = 2
+INTERRUPTED = 130  # what shells give to a process that SIGINT ended
+
+EXIT_STATUSES: Mapping[int, str] = {
+    DONE: "Done, warnings or not.",
+    DIFFERS: "`attn demo` found numbers that differ from those that are expected; everything else was done.",
+    FAILED: "It can't be done as asked: a wrong option or input. Standard output is empty, and no file is touched.",
+    INTERRUPTED: "Ctrl-C ended it; a signal of another number N ends it with 128 + N.",
+}

@@ -1,0 +1,24 @@
+"""`attn init`: a commented problem to start from."""
+
+from typing import Annotated
+
+import typer
+
+from attncli.cli import streams
+from attncli.cli.output_file import STDOUT, write_new_file
+
+DEFAULT_FILE = "problem.yaml"
+
+
+def init(
+    file: Annotated[
+        str, typer.Argument(metavar="FILE", help=f"A new file, {DEFAULT_FILE} by default; {STDOUT} prints it.")
+    ] = DEFAULT_FILE,
+) -> None:
+    """Write a problem that has every key, with its meaning, and the command that computes it."""
+    import shlex
+
+    from attncli.io.writers.problem_template import problem_template
+
+    if write_new_file(problem_template(), file, "FILE"):
+        streams.write_output(f"Wrote {file}. Next: attn compute {shlex.quote(file)} --explain\n")

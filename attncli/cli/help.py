@@ -1,0 +1,105 @@
+"""The help of a command as text: what it does, commands to copy, how values are written, and its options in groups."""
+
+import shutil
+import textwrap
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+from attncli.cli.command_table import CommandRef
+from attncli.io.parse import forms
+from attncli.render.formats.text_page import TextPage
+from attncli.render.target import TextTarget
+
+TITLE_WIDTH = 21  # columns of the options' names; the text of a longer one begins on the next line
+INDENT = "  "
+MIN_TEXT_WIDTH = 30
+OPTIONS = "Options"  # the title of the options without a panel
+MATRIX_FORMS = (*forms.NUMBERS, *forms.FILES, *forms.DRAWN)
+NAME_FORMS = (("gaussian:sigma=2", "NAME or NAME:key=value,key=value; see attn show NAME"),)
+
+Pair = tuple[str, str]
+
+
+def render_help(command: Any, context: Any, ref: CommandRef | None, target: TextTarget, *, every_option: bool) -> str:
+    """The help of a command, or of the group of commands where there is no `ref`.
+
+    The options that are not hidden are listed, or every one. A target without a width has that of COLUMNS, or 80.
+    """
+    width = target.width or shutil.get_terminal_size().columns
+    page = TextPage(replace(target, width=width))
+    parameters = command.get_params(context)
+    page.print(("Usage: ", "bold"), f"{context.command_path} {' '.join(command.collect_usage_pieces(context))}")
+    arguments = [p for p in parameters if p.param_type_name == "argument" and p.help]
+    _print_pairs(page, [(_metavar(argument), argument.help) for argument in arguments])
+    for paragraph in (ref.summary if ref is not None else command.help).split("\n\n"):
+        page.skip_line()
+        _print_paragraph(page, paragraph)
+    if ref is not None and ref.examples:
+        _print_section(page, "Examples", [(f"{example}", "") for example in ref.examples])
+    if ref is not None and ref.has_problem:
+        _print_section(page, "How a MATRIX and a NAME are written", (*MATRIX_FORMS, *NAME_FORMS))
+    if ref is None:
+        names = command.list_commands(context)
+        _print_section(page, "Commands", [(name, command.get_command(context, name).help) for name in names])
+    shown = [p for p in parameters if p.param_type_name == "option" and (every_option or not p.hidden)]
+    for title, options in _panels(shown).items():
+        _print_section(page, title, [(_title_of_option(option), option.help or "") for option in options])
+    return page.text
+
+
+def _panels(options: Iterable[Any]) -> Mapping[str, Sequence[Any]]:
+    """The options by the titles of their panels, those without one last."""
+    panels: dict[str, list[Any]] = {}
+    for option in sorted(options, key=lambda option: option.rich_help_panel is None):
+        panels.setdefault(option.rich_help_panel or OPTIONS, []).append(option)
+    return panels
+
+
+def _title_of_option(option: Any) -> str:
+    """The names of an option, and its value where it takes one: `--output, -o FILE`; `--[no-]causal`."""
+    if option.secondary_opts:
+        return f"--[no-]{option.opts[0].removeprefix('--')}"
+    names = ", ".join(option.opts)
+    return names if option.is_flag else f"{names} {_metavar(option)}"
+
+
+def _metavar(parameter: Any) -> str:
+    """What stands for the value of an option or an argument."""
+    return str(parameter.metavar or parameter.name.upper())
+
+
+def _print_section(page: TextPage, title: str, pairs: Iterable[Pair]) -> None:
+    """Print pairs of a name and its text under a title."""
+    page.skip_line()
+    page.print((title, "bold"))
+    _print_pairs(page, pairs)
+
+
+def _print_pairs(page: TextPage, pairs: Iterable[Pair]) -> None:
+    """Print pairs of a name and its text in two columns."""
+    for pair in pairs:
+        for name, text in _lines(pair, page.target):
+            page.print((name, "cyan"), text, is_wrapped=False)
+
+
+def _lines(pair: Pair, target: TextTarget) -> Iterator[Pair]:
+    """The name and the text of each line of a pair, wrapped; the text of a long name begins on the next line."""
+    name, text = map(target.text, pair)
+    column = len(INDENT) + TITLE_WIDTH if name else len(INDENT)
+    width = (target.width or 0) - column
+    if width < MIN_TEXT_WIDTH:  # a narrow terminal
+        column, width = 2 * len(INDENT), max((target.width or 0) - 2 * len(INDENT), 1)
+    texts = textwrap.wrap(text, width, break_on_hyphens=False)
+    title = f"{INDENT}{name}" if name else ""
+    if len(title) >= column:
+        yield title, ""
+    elif texts:
+        yield title.ljust(column), texts.pop(0)
+    for rest in texts:
+        yield "", f"{' ' * column}{rest}"
+
+
+def _print_paragraph(page: TextPage, text: str) -> None:
+    """Print a text, wrapped, with its end of line as a blank."""
+    page.print(" ".join(text.split()))

@@ -1,0 +1,160 @@
+"""The page docs/reference.md: keys, results, operators, formats, commands and exit statuses, from the records."""
+
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import groupby
+from pathlib import Path
+from typing import Any
+
+import typer
+
+from attncli.base.axes import LEGEND
+from attncli.base.exit_status import EXIT_STATUSES
+from attncli.cli import app
+from attncli.cli.command_table import COMMANDS
+from attncli.cli.commands.list import kind_of_plural
+from attncli.io.formats import INPUT_FORMATS
+from attncli.io.problem_files import EXAMPLE_KEYS
+from attncli.ops import kinds, operators
+from attncli.ops.records import OperatorRecord
+from attncli.plan.purposes import PURPOSES
+from attncli.problem.fields import Field
+from attncli.problem.results import DEFAULT_SELECTION, RESULTS
+from attncli.problem.spec import DEFAULTS, FIELDS
+from attncli.render.formats import FORMATS
+
+PAGE = Path(__file__).parent.parent / "reference.md"
+
+HEAD = """# Reference
+
+Generated from the program's records by `python docs/generate.py`. The same on the command line: `attn compute --help`,
+`attn list`, `attn show NAME`. The [guides](../README.md#guides) show what things are used for.
+
+In brackets stand the axes of an array, in letters:
+"""
+
+KEYS = f"""## Keys of a problem
+
+Every key of a problem file is an option of `attn compute` and a keyword of `attncli.Problem`: `kv_heads: 2` is
+`--kv-heads 2` and `kv_heads=2`. An option wins over the file. A problem file may also have
+{", ".join(f"`{key}`" for key in EXAMPLE_KEYS)}, which `attn demo` reads and `attn compute` ignores.
+"""
+
+RESULT_NAMES = f"""## Results and steps
+
+The names for `--select`, in JSON and files, and of the attributes of `attncli.Result`. Without `--select` they are
+{", ".join(f"`{name}`" for name in DEFAULT_SELECTION)}. Every step can be selected too: those below, where a problem has
+them, and the inner steps of operators.
+"""
+
+INPUTS = """## Formats that are read
+
+By the suffix; without one of these, by the content, as that of a pipe and of `-` (standard input).
+"""
+
+OUTPUTS = """## Formats that are written
+
+By the suffix of `--output`, or by the name after `--format`.
+"""
+
+
+def generate() -> str:
+    """The page as Markdown."""
+    parts = [HEAD, ", ".join(f"`{letter}` {meaning}" for letter, meaning in LEGEND.items()) + ".", KEYS]
+    for panel, fields in groupby(FIELDS.values(), key=lambda field: field.panel):
+        rows = [(f"`{f.name}`", _value_of(f), _default_of(f), _sentence(f.help)) for f in fields]
+        parts += [f"### {panel}", _table(("key", "value", "default", "what it is"), rows)]
+    parts += [RESULT_NAMES, _table(("result", "what it is"), [(f"`{name}`", PURPOSES[name]) for name in RESULTS])]
+    steps = [(f"`{name}`", purpose) for name, purpose in PURPOSES.items() if name not in RESULTS and name not in FIELDS]
+    parts += [_table(("step", "what it is for"), steps)]
+    parts += ["## Operators", *(part for plural, kind in kind_of_plural().items() for part in _operators(plural, kind))]
+    parts += [INPUTS, _table(("suffix", "format", "an array", "a problem"), _input_formats())]
+    parts += [OUTPUTS, _table(("suffix", "`--format`", "what it is"), _output_formats())]
+    parts += ["## Commands", *_commands()]
+    parts += ["## Exit statuses", _table(("status", "meaning"), [(str(n), text) for n, text in EXIT_STATUSES.items()])]
+    return "\n".join(f"{part.rstrip()}\n" for part in parts)
+
+
+def _table(titles: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
+    """A table in Markdown."""
+    lines = [titles, ["---"] * len(titles), *rows]
+    return "\n".join("| " + " | ".join(cell.replace("|", "\\|") for cell in line) + " |" for line in lines)
+
+
+def _sentence(text: str) -> str:
+    """A text with a capital letter and a full stop."""
+    return f"{text[0].upper()}{text[1:]}."
+
+
+def _value_of(field: Field) -> str:
+    """What the value of a key is: its axes, its words, or its kind."""
+    if field.letters and field.kind != "labels":
+        axes = f"[{' '.join(field.letters)}]"
+        return f"{axes} or the name of a mask" if field.kind == "boolean_matrix" else axes
+    if field.words:
+        return ", ".join(f"`{word}`" for word in field.words)
+    if field.kind in kinds():
+        plural = next(plural for plural, kind in kind_of_plural().items() if kind == field.kind)
+        return f"one of [{plural}](#{plural})"
+    above, least = field.above, field.least
+    bound = f" > {above:g}" if above is not None else f" ≥ {least:g}" if least is not None else ""
+    return f"{'true or false' if field.kind == 'flag' else field.kind}{bound}"
+
+
+def _default_of(field: Field) -> str:
+    """The value of a key that is not given; empty where there is none."""
+    default = DEFAULTS[field.name]
+    return "" if default is None or default is False else f"`{default}`"
+
+
+def _operators(plural: str, kind: str) -> Iterator[str]:
+    """The heading of a kind of operators and a table of them, those of other packages left out."""
+    records = [record for record in operators(kind).values() if record.is_built_in]
+    yield f"### {plural.capitalize()}"
+    yield _table(("name", "what it is", "formula", "parameters", "source"), map(_operator, records))
+
+
+def _operator(record: OperatorRecord) -> Sequence[str]:
+    """The row of an operator."""
+    parameters = "<br>".join(f"`{parameter}`" for parameter in record.parameters)
+    return f"`{record.name}`", record.summary, f"`{' '.join(record.formula.split())}`", parameters, record.source
+
+
+def _input_formats() -> Iterator[Sequence[str]]:
+    """The rows of the formats that are read."""
+    for row in INPUT_FORMATS:
+        holds = ["yes" if function else "" for function in (row.read_array, row.read_problem)]
+        yield ", ".join(f"`{suffix}`" for suffix in row.suffixes), row.name, *holds
+
+
+def _output_formats() -> Iterator[Sequence[str]]:
+    """The rows of the formats that are written."""
+    for row in FORMATS:
+        facts = ["exact numbers" if row.is_lossless else "rounded numbers, for reading"]
+        if row.is_object:
+            facts.append("the selected results under their names, with `--explain` also the steps")
+        if row.holds_one_array:
+            facts.append("one result")
+        elif row.is_binary:
+            facts.append("the selected results under their names")
+        suffixes = ", ".join(f"`{suffix}`" for suffix in row.suffixes)
+        yield suffixes, f"`{row.name}`" if row.is_choice else "", "; ".join(facts)
+
+
+def _commands() -> Iterator[str]:
+    """The heading, the summary and the options of each command, without those that are keys of a problem."""
+    group = typer.main.get_command(app)
+    context = typer.Context(group, info_name="attn")
+    for name, ref in COMMANDS.items():
+        command = group.get_command(context, name)
+        parameters = [p for p in command.params if p.name not in FIELDS]
+        yield f"### attn {name}"
+        yield ref.summary + (" Every key of a problem is an option." if len(parameters) < len(command.params) else "")
+        yield _table(("option", "what it does"), map(_option, parameters))
+
+
+def _option(parameter: Any) -> Sequence[str]:
+    """The row of an argument or an option."""
+    if parameter.param_type_name == "argument":
+        return f"`{parameter.metavar or parameter.name.upper()}`", parameter.help
+    names = ", ".join(f"`{name}`" for name in parameter.opts)
+    return names if parameter.is_flag else f"{names} `{parameter.metavar}`", parameter.help

@@ -1,0 +1,71 @@
+"""`attn init`: a file that runs as it is, and with any of its keys in force."""
+
+import re
+from pathlib import Path
+
+import pytest
+
+import attncli
+from attncli.engine.run import run as compute
+from attncli.io.writers.problem_template import problem_template
+from attncli.problem.spec import FIELDS
+from tests.cli.running import Run
+from tests.problems import write_file
+
+TEMPLATE = problem_template()
+OPTIONAL = re.findall(r"^#(\w+):", TEMPLATE, re.MULTILINE)
+TOGETHER = [("key", "value"), ("past_key", "past_value"), ("sentence", "vocabulary")]
+
+
+def uncommented(text: str, *names: str) -> str:
+    """The text with the lines of these keys in force."""
+    return re.sub(rf"^##?({'|'.join(names)}):", r"\1:", text, flags=re.MULTILINE)
+
+
+def check_runs(text: str, folder: Path) -> None:
+    spec = attncli.load(write_file(folder, text)).spec
+    assert compute(spec, ("output",)).trace["output"].value.shape[-1]
+
+
+def test_it_has_every_key_once_with_its_meaning() -> None:
+    lines = dict(re.findall(r"^#{0,2}(\w+): .*  # (.*)$", TEMPLATE, re.MULTILINE))
+    assert list(lines) == sorted(FIELDS, key=lambda name: list(lines).index(name))
+    assert all(lines[name].startswith(field.help) for name, field in FIELDS.items())
+    assert len(re.findall(r"^#{0,2}\w+:", TEMPLATE, re.MULTILINE)) == len(FIELDS)
+
+
+def test_it_runs_as_it_is(tmp_path: Path) -> None:
+    check_runs(TEMPLATE, tmp_path)
+
+
+@pytest.mark.parametrize("name", OPTIONAL)
+def test_it_runs_with_any_line_uncommented(name: str, tmp_path: Path) -> None:
+    text = uncommented(TEMPLATE, name)
+    assert text != TEMPLATE
+    check_runs(text, tmp_path)
+
+
+@pytest.mark.parametrize("names", TOGETHER, ids=" and ".join)
+def test_keys_that_need_each_other_run_together(names: tuple[str, str], tmp_path: Path) -> None:
+    text = uncommented(TEMPLATE, *names)
+    check_runs(re.sub("^(embeddings|tokens):", r"#\1:", text, flags=re.M) if "sentence" in names else text, tmp_path)
+    assert {name for name, field in FIELDS.items() if field.template == "together"} == {
+        "sentence",
+        "vocabulary",
+        "value",
+        "past_key",
+        "past_value",
+    }
+
+
+@pytest.mark.parametrize(("words", "file"), [((), "problem.yaml"), (("mine.yaml",), "mine.yaml")])
+def test_it_is_written_to_a_new_file_and_says_what_to_do_next(words: tuple[str, ...], file: str, run: Run) -> None:
+    ran = run("init", *words)
+    assert (ran.returncode, ran.stdout) == (0, f"Wrote {file}. Next: attn compute {file} --explain\n")
+    assert run("compute", file, "--explain").returncode == 0
+    again = run("init", *words)
+    assert (again.returncode, again.stderr) == (2, f"attn: {file}: is there already; name a new file\n")
+
+
+def test_it_is_printed_where_no_file_is_named(run: Run) -> None:
+    assert run("init", "-").stdout == TEMPLATE

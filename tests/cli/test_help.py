@@ -1,0 +1,69 @@
+"""The help: short and for people, with commands that work, and every option where it is asked for."""
+
+import shlex
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from attncli.cli.command_table import COMMANDS
+from attncli.ops import operators
+from attncli.problem.spec import FIELDS
+from tests.cli.running import Run
+from tests.problems import write_file
+
+WITH_PROBLEM = [name for name, ref in COMMANDS.items() if ref.has_problem]
+OPTIONS = {f"--[no-]{name}" if f.kind == "flag" else f"--{name.replace('_', '-')}": f for name, f in FIELDS.items()}
+MAX_LINES, WIDTH = 70, 80
+
+
+@pytest.mark.parametrize("env", [{}, {"TERM": "dumb"}, {"PYTHONIOENCODING": "ascii"}], ids=["pipe", "dumb", "ascii"])
+@pytest.mark.parametrize("words", [(), *((name,) for name in COMMANDS)], ids=" ".join)
+def test_the_help_is_short_and_narrow(words: tuple[str, ...], env: dict[str, str], run: Run) -> None:
+    ran = run(*words, "--help", env=env)
+    lines = ran.stdout.splitlines()
+    assert (ran.returncode, ran.stderr) == (0, "")
+    assert 5 < len(lines) <= MAX_LINES
+    assert max(map(len, lines)) <= WIDTH
+    assert not any("\x1b" in line for line in lines)
+
+
+@pytest.mark.parametrize("command", WITH_PROBLEM)
+def test_it_has_the_options_used_most_and_how_values_are_written(command: str, run: Run) -> None:
+    shown = run(command, "--help").stdout
+    words = shown.split()
+    for option, field in OPTIONS.items():
+        assert (option in words) == field.is_common
+    for form in ("'1 0; 0 1'", "words.csv", "model.npz#w_q", "normal:std=2", "gaussian:sigma=2"):
+        assert form in shown
+
+
+@pytest.mark.parametrize("command", WITH_PROBLEM)
+def test_every_option_and_every_operator_is_shown_where_it_is_asked_for(command: str, run: Run) -> None:
+    ran = run(command, "--help-all", env={"COLUMNS": "400"})
+    assert (ran.returncode, ran.stderr) == (0, "")
+    assert set(OPTIONS) <= set(ran.stdout.split())
+    assert {"--strict", "--max-size"} <= set(ran.stdout.split())
+    for kind in ("score", "normalize", "context", "generator"):
+        assert ", ".join(operators(kind)) in ran.stdout
+
+
+@pytest.mark.parametrize("example", [example for ref in COMMANDS.values() for example in ref.examples])
+def test_the_examples_run_as_they_are(example: str, run: Run, tmp_path: Path) -> None:
+    write_file(tmp_path, "embeddings: [[1, 2], [3, 4]]\n", "problem.yaml")
+    for name in ("q.npy", "k.npy", "v.npy"):
+        np.save(tmp_path / name, np.eye(3, 4))
+    program, *words = shlex.split(example)
+    ran = run(*words)
+    assert (program, ran.returncode, ran.stderr) == ("attn", 0, "")
+
+
+def test_styles_are_where_they_are_asked_for(run: Run) -> None:
+    assert "\x1b[1mExamples" in run("compute", "--help", env={"FORCE_COLOR": "1"}).stdout
+
+
+@pytest.mark.parametrize("columns", ["20", "30"])
+def test_a_narrow_terminal_has_the_texts_below_the_names(columns: str, run: Run) -> None:
+    lines = run("compute", "--help", env={"COLUMNS": columns}).stdout.splitlines()
+    assert "  --w-q MATRIX" in lines
+    assert any(line.startswith("    Query") for line in lines)

@@ -1,0 +1,73 @@
+"""The documents are true: pages are generated, files, names and links exist, and code runs."""
+
+import re
+import subprocess
+import sys
+import tomllib
+from typing import Any
+
+import pytest
+
+from attncli.io.examples import PART_KEYS
+from attncli.io.problem_files import EXAMPLE_KEYS
+from attncli.io.readers import yaml
+from attncli.ops.registry import ENTRY_POINTS
+from attncli.plan.builder import PlanBuilder
+from attncli.problem.spec import FIELDS
+from docs.generation import api_page, console_blocks, reference_page
+from tests.documents.reading import DOCUMENTS, PACKAGE, README, ROOT, indented_blocks
+
+
+def test_the_readme_has_at_most_150_lines() -> None:
+    assert README.count("\n") <= 150
+
+
+@pytest.mark.parametrize("page", [api_page, reference_page])
+def test_a_page_is_generated_from_docstrings_and_records(page: Any) -> None:
+    assert page.PAGE.read_text(encoding="utf-8") == page.generate(), "python docs/generate.py writes it anew"
+
+
+def test_the_architecture_names_every_package() -> None:
+    packages = [path.name for path in PACKAGE.iterdir() if (path / "__init__.py").exists()]
+    assert all(f"| `{package}` |" in DOCUMENTS["docs/architecture.md"] for package in packages)
+
+
+@pytest.mark.parametrize("document", DOCUMENTS)
+def test_every_file_and_folder_that_a_document_names_exists(document: str) -> None:
+    for path in re.findall(r"`([a-z.][\w.]*/[\w./]*)`", DOCUMENTS[document]):
+        assert (PACKAGE / path).exists() or (ROOT / path).exists(), path
+    for path in re.findall(r"\]\(([\w./]+)\)", DOCUMENTS[document]):
+        assert (ROOT / document).parent.joinpath(path).exists(), path
+
+
+def test_every_name_of_the_architecture_is_in_its_file() -> None:
+    places = re.findall(r"`(\w+)`,?\s(?:of|in)\s`([\w/]+\.py)`", DOCUMENTS["docs/architecture.md"])
+    assert len(places) >= 2
+    for name, path in places:
+        assert re.search(rf"\b{name}\b", (PACKAGE / path).read_text(encoding="utf-8")), name
+    for name in re.findall(r"`builder\.(\w+)\(", DOCUMENTS["docs/architecture.md"]):
+        assert callable(getattr(PlanBuilder, name))
+
+
+def test_the_entry_point_of_the_architecture_is_that_of_operators() -> None:
+    (example,) = [block for block in indented_blocks("docs/architecture.md") if "entry-points" in block]
+    assert list(tomllib.loads(example)["project"]["entry-points"]) == [ENTRY_POINTS]
+
+
+@pytest.mark.parametrize("document", DOCUMENTS)
+def test_the_python_of_a_document_runs(document: str) -> None:
+    blocks = console_blocks.blocks(DOCUMENTS[document], "python")
+    lines = [line for block in blocks for line in block.splitlines() if "tcp://host" not in line]  # that is a cluster
+    with console_blocks.new_folder() as folder:
+        subprocess.run([sys.executable, "-c", "\n".join(lines)], cwd=folder, check=True, capture_output=True)
+
+
+@pytest.mark.parametrize("document", DOCUMENTS)
+def test_the_yaml_of_a_document_has_keys_of_problems(document: str) -> None:
+    for block in console_blocks.blocks(DOCUMENTS[document], "yaml"):
+        assert set(yaml.read(block, document)[0]) <= {*FIELDS, *EXAMPLE_KEYS}
+
+
+def test_the_guide_for_teachers_explains_every_key_of_a_worked_example() -> None:
+    explained = set(re.findall(r"`(\w+)`", DOCUMENTS["docs/teacher.md"]))
+    assert {*EXAMPLE_KEYS, *PART_KEYS} <= explained

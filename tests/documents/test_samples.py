@@ -1,0 +1,71 @@
+"""The samples compute, the picture shows what its command prints, and the wheel has the examples."""
+
+import re
+import subprocess
+import sys
+import zipfile
+from html import unescape
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import attncli
+from attncli.io import examples
+from docs.generation import picture
+from tests.cli.running import run_in_process
+from tests.documents.reading import PACKAGE, ROOT, printed
+
+SAMPLES = sorted((ROOT / "samples").glob("*.yaml"))
+
+
+def test_the_picture_shows_what_its_command_prints() -> None:
+    drawn = re.sub(r"<style>.*?</style>|<[^>]+>", " ", picture.PICTURE.read_text(encoding="utf-8"), flags=re.DOTALL)
+    assert unescape(drawn).split() == ["$", *picture.COMMAND.split(), *printed(picture.COMMAND, ROOT).split()]
+
+
+@pytest.mark.slow
+def test_the_wheel_has_the_package_its_examples_and_the_mark_that_it_is_typed(tmp_path: Path) -> None:
+    pytest.importorskip("hatchling")
+    build = "import sys; from hatchling.build import build_wheel; print(build_wheel(sys.argv[1]))"
+    command = [sys.executable, "-c", build, str(tmp_path)]
+    ran = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True)
+    files = set(zipfile.ZipFile(tmp_path / ran.stdout.split()[-1]).namelist())
+    sources = {str(path.relative_to(ROOT)) for path in PACKAGE.rglob("*") if path.suffix in (".py", ".yaml", ".typed")}
+    assert "attncli/py.typed" in sources
+    assert "attncli/demos/tutorial.yaml" in sources
+    assert {file for file in files if ".dist-info/" not in file} == sources
+
+
+@pytest.mark.parametrize("sample", SAMPLES, ids=lambda path: path.name)
+def test_every_sample_computes(sample: Path) -> None:
+    ran = run_in_process("compute", str(sample), "--json", folder=ROOT)
+    assert ran.returncode == 0, ran.stderr
+    assert ran.stdout.startswith('{\n  "format": "attn.result/1"')
+
+
+@pytest.mark.parametrize("sample", [s for s in SAMPLES if s.stem in examples.names()], ids=lambda path: path.name)
+def test_a_sample_with_the_name_of_a_demo_is_that_demo(sample: Path) -> None:
+    assert sample.read_text(encoding="utf-8") == examples.text(sample.stem)
+
+
+@pytest.mark.parametrize("sample", ["tutorial", "tutorial_csv", "tutorial_seed"])
+def test_the_tutorial_is_the_same_from_numbers_from_tables_and_from_the_seed(sample: str) -> None:
+    table = run_in_process(
+        "compute", f"samples/{sample}.yaml", *["--select", "output", "-f", "csv"], folder=ROOT
+    ).stdout
+    rows = [[round(float(cell), 8) for cell in line.split(",")[1:]] for line in table.splitlines()[1:]]
+    assert rows == [
+        [0.98522025, 1.74174051, 0.75652026],
+        [0.90965265, 1.40965265, 0.5],
+        [0.99851226, 1.75849334, 0.75998108],
+        [0.99560386, 1.90407309, 0.90846923],
+    ]
+
+
+def test_the_cars_are_kernel_regression() -> None:
+    speed, distance = np.loadtxt(ROOT / "samples/cars.csv", delimiter=",", skiprows=1).T
+    weights = np.exp(-((np.arange(4, 26)[:, None] - speed) ** 2) / 8)
+    expected = weights @ distance / weights.sum(axis=1)
+    assert len(speed) == 50
+    assert np.allclose(attncli.load(str(ROOT / "samples/cars.yaml")).compute().output[:, 0], expected)
