@@ -81,8 +81,10 @@ def test_every_command_that_a_demo_prints_shows_the_numbers_of_the_demo(name: st
     for command in commands:
         ran = run(*shlex.split(command))
         assert (ran.returncode, ran.stderr) == (0, ""), command
-        printed |= set(map(float, NUMBERS.findall(ran.stdout)))
-    without_plots_and_arrows = re.sub(r"^.*[┤│→].*$|^[$>.].*$", "", shown.partition("\n$ attn compute ")[2].rpartition("\n\n")[0], flags=re.MULTILINE)
+        printed |= set(map(float, re.findall(r"-?\d+(?:\.\d+)?", ran.stdout)))
+    without_plots_and_arrows = re.sub(
+        r"^.*[┤│→].*$|^[$>.].*$", "", shown.partition("\n$ attn compute ")[2].rpartition("\n\n")[0], flags=re.MULTILINE
+    )
     assert set(map(float, NUMBERS.findall(without_plots_and_arrows))) <= printed
 
 
