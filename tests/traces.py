@@ -1,4 +1,4 @@
-"""Steps and traces for tests of what shows them, without a problem behind them."""
+"""Steps and traces for tests of what shows them, without the problem that would make them."""
 
 from collections.abc import Mapping
 
@@ -7,6 +7,7 @@ import numpy as np
 from attncli.base.axes import Letters
 from attncli.base.dtypes import Precision
 from attncli.plan.graph import Axis, Node, Plan
+from attncli.problem.build import build
 from attncli.trace.steps import Step, Trace
 
 
@@ -22,4 +23,4 @@ def make_step(
 def make_trace(steps: list[Step], labels: Mapping[str, tuple[str, ...]]) -> Trace:
     """A trace of these steps."""
     plan = Plan(tuple(step.node for step in steps), {})
-    return Trace(plan, {}, labels, tuple(steps), Precision())
+    return Trace(build({"query": [[1]], "key": [[1]]}), plan, {}, labels, tuple(steps), Precision())

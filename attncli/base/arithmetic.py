@@ -1,160 +1,91 @@
-"""Numbers and sums as they are written by hand: `2·2 + 0·(−4) = 4`, `[0.5 1 −2]`."""
+"""Lines of arithmetic: `2·2 + 0·(−4) = 4`, true with the digits that are written."""
 
-import math
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from decimal import Decimal, localcontext
 from typing import Any
 
-MINUS = "−"
-MAX_FEATURES = (
-    6  # the longest vector whose arithmetic is shown whole; of a longer one that of the first number is shown
-)
-MAX_TERMS = 12  # the longest sum that is shown whole; of a longer one the middle is left out
+from attncli.base import exact
+from attncli.base.numerals import Style
+from attncli.base.terms import Number, Term, Vector, number
 
-
-def decimal(number: float, decimals: int) -> str:
-    """A number with at most so many decimals, without trailing zeros.
-
-    Parameters
-    ----------
-    number : float
-        Numbers that would have no digit left, and those of 10¹⁵ and more, are written with an exponent.
-    decimals : int ≥ 0
-        How many digits follow the point at most.
-
-    Returns
-    -------
-    str
-        With the minus sign U+2212; "NaN", "∞" and "−∞" for what is not finite.
-
-    Examples
-    --------
-    >>> [decimal(number, 4) for number in (10.0, 5.773502691896258, -0.5, 1.2e-7, float("inf"))]
-    ['10', '5.7735', '−0.5', '1.2e−07', '∞']
-    """
-    number = float(number)
-    if math.isnan(number):
-        return "NaN"
-    if math.isinf(number):
-        return "∞" if number > 0 else f"{MINUS}∞"
-    if number != 0 and not 10.0**-decimals / 2 <= abs(number) < 1e15:
-        mantissa, exponent = f"{number:.{decimals}e}".split("e")
-        text = f"{_trim(mantissa)}e{exponent}"
-    else:
-        text = _trim(f"{number:.{decimals}f}")
-    return text.replace("-", MINUS)
-
-
-def _trim(text: str) -> str:
-    """The text of a number without trailing zeros, and without the minus of −0."""
-    text = text.rstrip("0").rstrip(".") if "." in text else text
-    return "0" if text == "-0" else text
+MAX_TERMS = 12  # the longest sum that is written whole where nothing else is asked for
+MAX_EXTRA_DECIMALS = 2  # of the numbers in a term, beyond those of its result
+HALF = Decimal("0.5")
+ROUNDING = Decimal("1e-9")  # of a unit: results that lie between two roundings are computed to either
 
 
 @dataclass(frozen=True)
 class ArithmeticWriter:
-    """Writes the numbers and sums of the arithmetic of one cell; `by_hand` functions get one.
+    """Writes the numbers and equations of the arithmetic of one cell; `by_hand` functions get one.
+
+    A term is what stands on the left of an equation: `attncli.base.terms` makes terms of numbers. Numbers in it have as
+    many decimals as the result, or one or two more, so that what is written is true: `=` says that the digits of the
+    term give those of the result. Where they can't, `≈` says so.
 
     Parameters
     ----------
     decimals : int
-        How many digits follow the point at most.
-    query, key : str
-        The labels of the cell's row and column.
+        How many digits follow the point.
+    query : str
+        The label of the cell's row.
+    keys : sequence of str
+        The labels of all columns.
     row, column : int
-        Their indices, counted from 0.
+        The indices of the cell, counted from 0.
+    head : int, optional
+        The index of the cell's head, counted from 0.
+    max_terms : int, optional
+        The longest sum or vector that is written whole; None for no limit. Of a result of more than half as many
+        numbers the first is worked out.
+    dtype : str, optional
+        The type that results are rounded to.
+    has_exponents : bool, optional
+        Whether the table of the result writes small numbers with an exponent, and not as `0.0000`.
 
     Examples
     --------
     >>> import numpy as np
-    >>> write = ArithmeticWriter(decimals=2, query="cat", key="the", row=0, column=0)
+    >>> from attncli.base.terms import products
+    >>> write = ArithmeticWriter(decimals=2, query="cat", keys=["the"], row=0, column=0)
     >>> query, key = np.array([2, -1]), np.array([0.5, 3])
-    >>> f"q({write.query})·k({write.key}) = {write.products(query, key)} = {write(query @ key)}"
+    >>> write.equation(products(query, key), query @ key, name=f"q({write.query})·k({write.key})")
     'q(cat)·k(the) = 2·0.5 + (−1)·3 = −2'
     """
 
     decimals: int
     query: str
-    key: str
+    keys: Sequence[str]
     row: int
     column: int
+    head: int = 0
+    max_terms: int | None = MAX_TERMS
+    dtype: str = "float64"
+    has_exponents: bool = False
 
-    def __call__(self, number: Any) -> str:
+    def __call__(self, value: Any) -> str:
         """A number, or a vector in brackets.
 
-        Examples
-        --------
-        >>> write = ArithmeticWriter(2, "q", "k", 0, 0)
         >>> import numpy as np
+        >>> write = ArithmeticWriter(2, "q", ["k"], 0, 0)
         >>> write(0.125), write(np.array([1, -2]))
         ('0.12', '[1 −2]')
         """
-        if getattr(number, "ndim", 0):
-            return f"[{' '.join(self._elide([self(entry) for entry in number], '…'))}]"
-        return decimal(number, self.decimals)
+        return number(value).text(self._style)
 
-    def factor(self, number: Any) -> str:
-        """A number after an operator sign: a negative one in parentheses.
-
-        Examples
-        --------
-        >>> ArithmeticWriter(2, "q", "k", 0, 0).factor(-2)
-        '(−2)'
-        """
-        text = self(number)
-        return f"({text})" if text.startswith(MINUS) else text
-
-    def minus(self, left: Any, right: Any) -> str:
-        """`left − right`.
-
-        Examples
-        --------
-        >>> ArithmeticWriter(2, "q", "k", 0, 0).minus(1, -2)
-        '1 − (−2)'
-        """
-        return f"{self(left)} {MINUS} {self.factor(right)}"
-
-    def sum(self, terms: Iterable[Any]) -> str:
-        """`a + b + c`; of a long sum the middle is left out.
-
-        Examples
-        --------
-        >>> ArithmeticWriter(2, "q", "k", 0, 0).sum([1, -2, 3])
-        '1 + (−2) + 3'
-        """
-        return self.join([self.factor(term) if at else self(term) for at, term in enumerate(terms)])
-
-    def products(self, left: Iterable[Any], right: Iterable[Any]) -> str:
-        """`a·x + b·y + c·z`: numbers on the left, numbers or vectors on the right, as many of each.
-
-        Examples
-        --------
-        >>> ArithmeticWriter(2, "q", "k", 0, 0).products([2, 0], [4, -1])
-        '2·4 + 0·(−1)'
-        """
-        pairs = enumerate(zip(left, right, strict=True))
-        return self.join([f"{self.factor(a) if at else self(a)}·{self.factor(b)}" for at, (a, b) in pairs])
-
-    def linear_combination(
-        self, name: str, letter: str, left: Any, right: Any, result: Any, *, plus: Any = None
-    ) -> str:
-        """The line `name = a·[x …] + b·[y …] = […]`: the rows of a matrix times the numbers of a vector.
+    def equation(self, term: Term, result: Any, *, name: str = "", letter: str = "") -> str:
+        """The line `name = term = result`.
 
         Parameters
         ----------
-        name : str
+        term : Term
+            What the result is computed from.
+        result : number or array [d]
+            The number in the table of the step.
+        name : str, optional
             What the result is called.
-        letter : str
-            The letter of the result's axis. Of a result of more than MAX_FEATURES numbers only the first is worked
-            out, and named by it: `c(cat)[e1]`.
-        left : array [m]
-            The factors.
-        right : array [m e]
-            The rows.
-        result : array [e]
-            The sum.
-        plus : array [e], optional
-            A vector that is added.
+        letter : str, optional
+            The letter of a vector's axis. A long vector's first number alone is worked out: `c(cat)[e1]`.
 
         Returns
         -------
@@ -162,31 +93,97 @@ class ArithmeticWriter:
 
         Examples
         --------
-        >>> import numpy as np
-        >>> weights, values = np.array([0.5, 0.5]), np.array([[2, 0], [4, 2]])
-        >>> ArithmeticWriter(2, "q", "k", 0, 0).linear_combination("c", "e", weights, values, weights @ values)
+        >>> from attncli.base.terms import number, products
+        >>> write = ArithmeticWriter(4, "q", ["k"], 0, 0)
+        >>> write.equation(number(10) / 3, 10 / 3)
+        '10/3 = 3.3333'
+        >>> write.equation(number(0.45484) + 0.45484, 0.90968)
+        '0.45484 + 0.45484 = 0.9097'
+        >>> write.equation(products([0.5, 0.5], [[2, 0], [4, 2]]), [3, 1], name="c", letter="e")
         'c = 0.5·[2 0] + 0.5·[4 2] = [3 1]'
         """
-        if len(result) > MAX_FEATURES:
-            name, right, result = f"{name}[{letter}1]", [row[0] for row in right], result[0]
-            plus = None if plus is None else plus[0]
-        rest = "" if plus is None else f" + {self.factor(plus)}"
-        return f"{name} = {self.products(left, right)}{rest} = {self(result)}"
+        value = number(result)
+        assert isinstance(value, Number)
+        if value.is_vector and self.is_long(len(value.entries)):
+            name, term, value = name and f"{name}[{letter}1]", term.entry(0), Number(value.entries[:1])
+        text = self._written(term, value)
+        return f"{name} = {text}" if name else text
 
-    def join(self, terms: Sequence[str]) -> str:
-        """Terms with plus signs between them; of more than MAX_TERMS the middle is left out, with the count.
+    def computed(self, name: str, term: Term, *, letter: str = "") -> "Computed":
+        """A number that is no step's own: its line, and the number itself as a term for other lines.
 
-        Examples
-        --------
-        >>> ArithmeticWriter(2, "q", "k", 0, 0).join(["2·1", "3·4"])
-        '2·1 + 3·4'
+        >>> from attncli.base.terms import number, sqrt
+        >>> write = ArithmeticWriter(4, "q", ["k"], 0, 0)
+        >>> norm = write.computed("‖x‖", sqrt(number(3) * 3 + number(4) * 4))
+        >>> norm.line, write.equation(number(3) / norm, 0.6)
+        ('‖x‖ = √(3·3 + 4·4) = 5', '3/5 = 0.6')
         """
-        return " + ".join(self._elide(terms, "… {} more …"))
+        rounded = tuple(map(float, term.value(None)))
+        is_small = any(Style(self.decimals).rounded(entry) == 0 != entry for entry in rounded)
+        write = replace(self, has_exponents=self.has_exponents or is_small, dtype="")
+        line = write.equation(term, list(rounded) if term.is_vector else rounded[0], name=name, letter=letter)
+        return Computed(rounded, term.is_vector, line)
+
+    def is_long(self, features: int) -> bool:
+        """Whether of a vector of so many features only the first is worked out."""
+        return self.max_terms is not None and features > max(self.max_terms // 2, 1)
+
+    @property
+    def key(self) -> str:
+        """The label of the cell's column."""
+        return self.keys[self.column]
+
+    @property
+    def _style(self) -> Style:
+        """How results are written."""
+        return Style(self.decimals, self.has_exponents, self.max_terms)
+
+    def _written(self, term: Term, result: Number) -> str:
+        """`term = result`, `term ≈ result`, or what the type of the result has made of the term's value."""
+        styles = [replace(self._style, decimals=self.decimals + extra) for extra in range(MAX_EXTRA_DECIMALS + 1)]
+        if not self._agree(term.value(styles[-1]), result, Decimal(1)):  # the factors of small numbers may be large
+            styles = [replace(style, has_exponents=True) for style in styles]
+        for style in styles:
+            if self._agree(term.value(style), result):
+                return self._equation_text(term.text(style), "=", self._result_text(result, term, style))
+        exact_value = term.value(None)
+        if self._agree(exact_value, result) or not self.dtype:
+            return self._equation_text(term.text(styles[-1]), "≈", self._result_text(result, term, styles[-1]))
+        unrounded = replace(self, dtype="")._written(term, Number(exact_value, result.is_vector))
+        return f"{unrounded}, in {self.dtype} {result.text(self._style)}"
 
     @staticmethod
-    def _elide(terms: Sequence[str], gap: str) -> list[str]:
-        """The terms, or the first and last of them around a gap that has the number of those left out."""
-        if len(terms) <= MAX_TERMS:
-            return list(terms)
-        half = MAX_TERMS // 2
-        return [*terms[:half], gap.format(len(terms) - 2 * half), *terms[-half:]]
+    def _equation_text(left: str, sign: str, right: str) -> str:
+        """Both sides of an equation; one side of one that says nothing: `0 = 0`."""
+        return right if left == right else f"{left} {sign} {right}"
+
+    def _agree(self, value: Vector, result: Number, tolerance: Decimal = HALF) -> bool:
+        """Whether a value is that of the result, up to so many units of the last digit."""
+        with localcontext(exact.CONTEXT):
+            return all(
+                self._agrees(value[at % len(value)], entry, tolerance) for at, entry in enumerate(result.entries)
+            )
+
+    def _agrees(self, value: Decimal, entry: float | Decimal, tolerance: Decimal) -> bool:
+        """Whether a number is that of one entry of the result."""
+        rounded = self._style.rounded(entry)
+        if not (value.is_finite() and rounded.is_finite()):
+            return str(value) == str(rounded)
+        return abs(value - rounded) <= self._style.unit(entry) * (tolerance + ROUNDING)
+
+    def _result_text(self, result: Number, term: Term, style: Style) -> str:
+        """The result; zeros at its end say that it is rounded, or that it comes from rounded numbers."""
+        is_exact, values = term.is_exact(style), term.value(style)
+        texts = []
+        for at, entry in enumerate(result.entries):
+            value = values[at % len(values)]  # one number is that of every entry
+            shows_all = self._style.rounded(value) == value and (is_exact or value == 0 == entry)
+            texts.append(self._style.text(value) if shows_all else self._style.padded(entry))
+        return result.text_of(texts, self._style)
+
+
+@dataclass(frozen=True, eq=False)
+class Computed(Number):
+    """A number with the line that computes it."""
+
+    line: str = field(default="")

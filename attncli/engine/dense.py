@@ -42,8 +42,9 @@ class DenseEngine:
         self.values[node.name] = value
         if node.name == self.plan.results["weights"]:
             empty = ~(value != 0).any(axis=-1)
-            warning = empty_rows_warning(empty, node.letters[:-1], self.problem.numbered_query_labels)
-            self.notes[node.name] = warning
+            if empty.any():  # to number the labels of many queries takes time
+                labels = self.problem.numbered_query_labels
+                self.notes[node.name] = empty_rows_warning(empty, node.letters[:-1], labels)
 
     def steps(self) -> Sequence[Step]:
         """The steps that were evaluated, in the order of the plan."""

@@ -109,7 +109,7 @@ def _trace_of_query(trace: Trace, problem: ProblemSpec, row: int) -> Trace:
     engine = DenseEngine(plan_of(problem), problem, problem.precision)
     engine.run(engine.plan.nodes)
     labels = {**trace.labels, "n": trace.numbered_labels["n"][row : row + 1]}
-    return replace(trace, plan=engine.plan, labels=labels, steps=tuple(engine.steps()), selected_queries=None)
+    return replace(trace, problem=problem, plan=engine.plan, labels=labels, steps=tuple(engine.steps()))
 
 
 def _given_value(problem: ProblemSpec, node: Node, cell: Cell) -> GivenValue:

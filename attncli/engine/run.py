@@ -50,7 +50,7 @@ def run(
     pipeline = {key: str(getattr(problem, key)) for key in PIPELINE_STAGES}
     if problem.position is not None:
         pipeline["position"] = problem.position.in_force
-    trace = Trace(plan, pipeline, labels(problem), tuple(steps), problem.precision, problem.selected_queries)
+    trace = Trace(problem, plan, pipeline, labels(problem), tuple(steps), problem.precision)
     if is_dense and all(_is_finite(trace[name].value) for name in select):
         return Result(trace, select)
     from attncli.engine.nonfinite import with_nonfinite_warning  # noqa: PLC0415 - most results are finite
@@ -78,7 +78,7 @@ def _is_finite(value: Array) -> bool:
 
 
 def labels(problem: ProblemSpec) -> dict[str, tuple[str, ...]]:
-    """The names of the entries along the axes of queries and keys, by letter."""
+    """The names of the entries along the axes of queries and keys, by letter, and of those of a vocabulary (v)."""
     keys, past = problem.key_labels, problem.past_count
     labels_by_letter = {
         "n": problem.selected_query_labels,
@@ -87,4 +87,8 @@ def labels(problem: ProblemSpec) -> dict[str, tuple[str, ...]]:
         "p": keys[:past],
         "k": keys[past:],
     }
-    return labels_by_letter if problem.sink is None else {**labels_by_letter, "m+1": (*keys, "sink")}
+    if problem.vocabulary is not None:
+        labels_by_letter["v"] = tuple(problem.vocabulary)
+    if problem.sink is not None:
+        labels_by_letter["m+1"] = (*keys, "sink")
+    return labels_by_letter

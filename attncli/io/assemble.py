@@ -39,7 +39,9 @@ def assemble(document: Mapping[str, RawValue]) -> ProblemSpec:
     values = {key: read_value(FIELDS[key], raw) for key, raw in given.items()}
     _prefer_labels_of_options(values, given)
     in_files = {key: raw.origin.of_array(raw.value) for key, raw in given.items() if raw.origin.name}
-    options = {key: ArrayOrigin(raw.origin.path(key)[0]) for key, raw in given.items() if raw.origin.options}
+    options = {
+        key: ArrayOrigin(raw.origin.path(key)[0], is_option=True) for key, raw in given.items() if raw.origin.options
+    }
     try:
         return build(values, {**in_files, **options})
     except AttnError as error:

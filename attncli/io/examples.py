@@ -1,7 +1,5 @@
-"""Worked examples: problem files in parts, each with the names of results to show and their published numbers."""
+"""Worked examples: problem files in parts, each with the names of results to show and their expected numbers."""
 
-import json
-import shlex
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from importlib import resources
@@ -14,49 +12,68 @@ from attncli.io import formats
 from attncli.io.assemble import assemble
 from attncli.io.inputs import Inputs
 from attncli.io.origin import Origin, RawValue
+from attncli.io.part_options import options_of_keys, select_option
 from attncli.io.paths import STDIN, is_there
-from attncli.io.problem_files import EXAMPLE_KEYS, Document, ExampleKeys, parse_document, read_document
+from attncli.io.problem_files import EXAMPLE_KEYS, Document, ExampleKeys, ShownKeys, parse_document, read_document
 from attncli.problem.convert.nested_lists import nested_lists_to_array
-from attncli.problem.fields import Field
 from attncli.problem.results import DEFAULT_SELECTION
 from attncli.problem.spec import FIELDS, ProblemSpec
 
+FROM_KEY = "key_to_query"  # das → the: what is translated to what
+ARROWS = ("query_to_key", FROM_KEY)  # sat → cat: who looks where
 
-@dataclass(frozen=True)
-class PartKeys:
+
+@dataclass(frozen=True, kw_only=True)
+class PartKeys(ShownKeys):
     """The keys of a part that are not keys of its problem, with their values in the file."""
 
-    title: Any = ""
-    about: Any = ""
-    show: Any = None
+    title: Any = None
+    about: Any = None
     expected: Any = None
 
 
 PART_KEYS = tuple(key.name for key in fields(PartKeys))
+SHOWN_KEYS = tuple(key.name for key in fields(ShownKeys))
 
 
 @dataclass(frozen=True)
 class Part:
-    """One part of an example: a problem, the results that are shown, and those that were published."""
+    """One part of an example: a problem, what is shown of its result, and the numbers that are expected."""
 
     title: str
     about: str
     problem: ProblemSpec
     show: tuple[str, ...]
     expected: Mapping[str, Array]
-    options: str  # what `attn compute FILE` needs to reproduce it
+    cell: str | None  # the query and the key whose arithmetic is shown
+    numpy: Mapping[str, str]  # lines of NumPy, by the name of the result that they compute
+    arrows: str | None  # one of ARROWS
+    problem_options: tuple[str, ...]  # the options of `attn compute FILE` for the same problem
+
+    @property
+    def options(self) -> tuple[str, ...]:
+        """The options of `attn compute FILE` that show the same results."""
+        return (*self.problem_options, *select_option(self.show))
 
 
 @dataclass(frozen=True)
 class Example:
-    """A worked example and its parts in order; the result `together` is shown side by side at the end."""
+    """A worked example and its parts in order.
+
+    The results `together` of all parts are shown in one table at the end, the result `curve` as a plot over the labels.
+    """
 
     file: str
     title: str
     about: str
-    source: str
+    topic: str
+    teaches: str
+    paper: str
+    source: str  # who published the expected numbers; nobody where it is empty
+    precision: int | None
     parts: Sequence[Part]
-    together: str | None
+    together: tuple[str, ...]
+    curve: str | None
 
 
 def names() -> list[str]:
@@ -83,6 +100,15 @@ def load(name: str, inputs: Inputs | None = None) -> Example:
     return _example(parse_document(text(name), f"{name}.yaml"), f"{name}.yaml")
 
 
+def by_topic() -> Mapping[str, Mapping[str, str]]:
+    """What each example of the package teaches, by its name, under the topics in the order of their first example."""
+    topics: dict[str, dict[str, str]] = {}
+    for name in names():
+        document = parse_document(text(name), f"{name}.yaml")
+        topics.setdefault(str(document["topic"].value), {})[name] = str(document["teaches"].value)
+    return topics
+
+
 def _example(document: Document, file: str) -> Example:
     """The example in a document; without `parts` it is one part."""
     keys = ExampleKeys(**{key: raw.value for key, raw in document.items() if key in EXAMPLE_KEYS})
@@ -91,41 +117,72 @@ def _example(document: Document, file: str) -> Example:
     if not isinstance(parts, list) or not all(isinstance(part, Mapping) for part in parts):
         hint = "expected - title: … and the part's keys"
         raise AttnError("is no list of parts", where=(file, "parts"), hint=hint)
-    if keys.together is not None and not isinstance(keys.together, str):
-        raise AttnError("is no name of a result", where=(file, "together"), hint="write one, such as output")
+    if keys.precision is not None and type(keys.precision) is not int:
+        raise AttnError("is no whole number", where=(file, "precision"), hint="write how many decimals are shown")
+    shown = {key: getattr(keys, key) for key in SHOWN_KEYS}
+    together = [keys.together] if isinstance(keys.together, str) else keys.together or []
+    for name, value in (("together", together), ("curve", [keys.curve or ""])):
+        if not _are_names(value):
+            raise AttnError("is no name of a result", where=(file, name), hint="write one, such as output")
     return Example(
         file=file,
-        title=file if keys.title is None else str(keys.title),
-        about="" if keys.about is None else str(keys.about),
-        source="" if keys.source is None else str(keys.source),
-        parts=[_part(base, part, file) for part in parts],
-        together=keys.together,
+        title=_text(keys.title, file),
+        about=_text(keys.about),
+        topic=_text(keys.topic),
+        teaches=_text(keys.teaches),
+        paper=_text(keys.paper),
+        source=_text(keys.source),
+        precision=keys.precision,
+        parts=[_part(base, shown | dict(part), file) for part in parts],
+        together=tuple(together),
+        curve=keys.curve,
     )
 
 
 def _part(base: Document, part: Mapping[str, Any], file: str) -> Part:
     """A part, whose problem has the keys of the file, replaced by those of the part."""
     keys = PartKeys(**{key: value for key, value in part.items() if key in PART_KEYS})
-    title = str(keys.title)
+    title = _text(keys.title)
     origin = replace(_origin_of(base), name=f"{file}, part {title!r}" if title else file)
     own = {key: value for key, value in part.items() if key not in PART_KEYS}
     show, expected = keys.show or DEFAULT_SELECTION, keys.expected or {}
-    are_names = isinstance(show, (list, tuple)) and all(isinstance(name, str) for name in show)
-    if not are_names or not isinstance(expected, Mapping):
+    if not _are_names(show) or not isinstance(expected, Mapping):
         hint = "show is a list of names, expected has numbers under names"
         raise AttnError("show or expected can't be read", where=origin.name, hint=hint)
+    numpy = keys.numpy or {}
+    if not isinstance(numpy, Mapping):
+        raise AttnError(
+            "has no names", where=(origin.name, "numpy"), hint="write NAME: a line of NumPy that computes it"
+        )
+    if keys.cell is not None and not isinstance(keys.cell, str):
+        raise AttnError("is no cell", where=(origin.name, "cell"), hint="expected QUERY,KEY, such as word_1,word_3")
+    if keys.arrows is not None and keys.arrows not in ARROWS:
+        raise UnknownNameError("direction", str(keys.arrows), ARROWS, where=(origin.name, "arrows"))
     return Part(
         title=title,
-        about=str(keys.about),
+        about=_text(keys.about),
         problem=assemble(base | {key: RawValue(value, origin) for key, value in own.items()}),
         show=tuple(show),
         expected={key: _expected(value, key, origin) for key, value in expected.items()},
-        options=_options(own, show),
+        cell=keys.cell,
+        numpy={str(name): _text(lines) for name, lines in numpy.items()},
+        arrows=keys.arrows,
+        problem_options=tuple(options_of_keys(own)),
     )
 
 
+def _text(value: Any, default: str = "") -> str:
+    """A value as text; where there is none, the default."""
+    return default if value is None else str(value)
+
+
+def _are_names(value: Any) -> bool:
+    """Whether a value is a list of texts."""
+    return isinstance(value, (list, tuple)) and all(isinstance(name, str) for name in value)
+
+
 def _expected(value: Any, key: str, origin: Origin) -> Array:
-    """The published numbers of one result."""
+    """The expected numbers of one result."""
     try:
         return nested_lists_to_array(value, ("expected", key))
     except AttnError as error:
@@ -136,34 +193,6 @@ def _expected(value: Any, key: str, origin: Origin) -> Array:
 def _origin_of(base: Document) -> Origin:
     """The origin of the document's values."""
     return next((raw.origin for raw in base.values()), Origin())
-
-
-def _options(own: Mapping[str, Any], show: Sequence[str]) -> str:
-    """The options of `attn compute` that are equivalent to the keys of a part."""
-    options = [_option(FIELDS[key], value) for key, value in own.items()]
-    if tuple(show) != DEFAULT_SELECTION:
-        options.append(f"--select {','.join(show)}")
-    return " ".join(options)
-
-
-def _option(field: Field, value: Any) -> str:
-    """The option that is equivalent to a key and its value."""
-    name = field.name.replace("_", "-")
-    if field.kind == "flag":
-        return f"--{name}" if value else f"--no-{name}"
-    if isinstance(value, list) and field.kind in ("labels", "window"):
-        return f"--{name} {shlex.quote(','.join(map(str, value)))}"
-    return f"--{name} {shlex.quote(_text(value))}"
-
-
-def _text(value: Any) -> str:
-    """A value in the grammar of the options."""
-    if isinstance(value, Mapping) and len(value) == 1:
-        ((name, parameters),) = value.items()
-        if parameters is None or isinstance(parameters, Mapping):
-            given = ",".join(f"{key}={_text(parameter)}" for key, parameter in (parameters or {}).items())
-            return f"{name}:{given}".rstrip(":")
-    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
 
 
 def _folder() -> Any:

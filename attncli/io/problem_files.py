@@ -14,16 +14,31 @@ from attncli.io.paths import STDIN, nearest_file, path_of
 Document = dict[str, RawValue]
 
 
-@dataclass(frozen=True)
-class ExampleKeys:
+@dataclass(frozen=True, kw_only=True)
+class ShownKeys:
+    """What is shown of a part of a worked example; at the top of the file they are the keys of every part."""
+
+    show: Any = None  # the names of the results that are shown
+    cell: Any = None  # the query and the key, `word_1,word_3`, whose arithmetic is shown
+    numpy: Any = None  # lines of NumPy that compute a result, by its name
+    arrows: Any = None  # from which end to which the largest weight of each row is shown
+
+
+@dataclass(frozen=True, kw_only=True)
+class ExampleKeys(ShownKeys):
     """The keys of a worked example that are not keys of its problem, with their values; `attn compute` ignores them."""
 
     title: Any = None
     about: Any = None
+    topic: Any = None
+    teaches: Any = None
+    paper: Any = None
     source: Any = None
+    precision: Any = None
     expected: Any = None
     parts: Any = None
     together: Any = None
+    curve: Any = None
 
 
 EXAMPLE_KEYS = tuple(key.name for key in fields(ExampleKeys))

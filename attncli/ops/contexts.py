@@ -7,14 +7,23 @@ from typing import Annotated, Any
 
 from attncli.base.arithmetic import ArithmeticWriter
 from attncli.base.lazy_numpy import Array, np
+from attncli.base.terms import Term, largest, number, products, tanh, total
 from attncli.ops.decorators import context, structural
 from attncli.ops.records import Quantity, Range, Tap, no_tap
 from attncli.ops.rules import DerivedInput
 
+NOTHING_ATTENDED = "no weight differs from 0: the context is 0"
+
 
 def weighted_sum_by_hand(write: ArithmeticWriter, weights: Array, value: Array, result: Any) -> list[str]:
     """The values [m e] times the weights of one query [m], and their sum."""
-    return [write.linear_combination(f"c({write.query})", "e", weights, value, result)]
+    return [write.equation(_weighted_values_term(weights, value), result, name=f"c({write.query})", letter="e")]
+
+
+def _weighted_values_term(weights: Array, value: Array) -> Term:
+    """The sum of the weights [m] times the values [m e], without values that are not finite where the weight is 0."""
+    takes_part = (weights != 0) | np.isfinite(value).all(axis=-1)
+    return products(weights[takes_part], value[takes_part])
 
 
 @context(
@@ -53,16 +62,23 @@ def weighted_sum(weights: Array, value: Array) -> Array:
 
 
 def attentional_by_hand(
-    write: ArithmeticWriter, weights: Array, value: Array, query: Array, result: Any, *, w: Array
+    write: ArithmeticWriter,
+    weights: Array,
+    value: Array,
+    query: Array,
+    result: Any,
+    *,
+    context_vector: Array,
+    w: Array,
 ) -> list[str]:
     """The weighted sum of the values [m e], the product of it and the query [d] with `w`, and its tanh."""
-    context_vector = weights @ value
+    sum_name = f"u({write.query})"
     concatenated = np.concatenate([context_vector, query])
-    product = concatenated @ w
+    product = write.computed(f"[{sum_name}; q({write.query})]·W", products(concatenated, w), letter="a")
     return [
-        write.linear_combination(f"c({write.query})", "e", weights, value, context_vector),
-        write.linear_combination("[c; q]·W", "a", concatenated, w, product),
-        f"tanh({write(product)}) = {write(result)}",
+        write.equation(_weighted_values_term(weights, value), context_vector, name=sum_name, letter="e"),
+        product.line,
+        write.equation(tanh(product), result, name=f"c({write.query})", letter="a"),
     ]
 
 
@@ -122,8 +138,15 @@ def attentional(weights: Array, value: Array, query: Array, *, w: Array, tap: Ta
 
 def argmax_by_hand(write: ArithmeticWriter, weights: Array, value: Array, result: Any) -> list[str]:
     """The largest weight of one query [m], and the value of its key."""
-    largest = np.where(weights != 0, weights, -np.inf).max()
-    return [f"the largest weight is {write(largest)}: c({write.query}) = {write(result)}"]
+    attended = np.where(weights != 0, weights, -np.inf)
+    if not weights.any():
+        return [NOTHING_ATTENDED]
+    return [f"{write(attended.max())} is the largest weight: {_value_line(write, int(attended.argmax()), result)}"]
+
+
+def _value_line(write: ArithmeticWriter, index: int, result: Any) -> str:
+    """The line `c(a) = v(b) = [1 0]`."""
+    return f"c({write.query}) = v({write.keys[index]}) = {write(result)}"
 
 
 @context(
@@ -184,8 +207,17 @@ def uniform_draws(*, shape: tuple[int, ...], seed: int) -> Array:
 def sample_by_hand(
     write: ArithmeticWriter, weights: Array, value: Array, result: Any, draws: Any = None, *, seed: int = 0
 ) -> list[str]:
-    """The value of the key that was drawn for one query."""
-    return [f"one key drawn with seed {seed}: c({write.query}) = {write(result)}"]
+    """The weights up to the key that was drawn for one query, and its value."""
+    if not weights.any():
+        return [NOTHING_ATTENDED]
+    if draws is None:
+        return [f"one key drawn with seed {seed}: c({write.query}) = {write(result)}"]
+    index = min(int((weights.cumsum() <= draws * weights.sum()).sum()), len(weights) - 1)
+    until = write.computed("", total(weights[: index + 1]))
+    lines = [f"the weights up to {write.keys[index]}: {until.line}"]
+    if index:
+        lines.insert(0, f"the weights before {write.keys[index]}: {write.computed('', total(weights[:index])).line}")
+    return [*lines, f"u = {write(draws)} is reached there: {_value_line(write, index, result)}"]
 
 
 @context(
@@ -242,11 +274,11 @@ def sample(
 
 
 def max_by_hand(write: ArithmeticWriter, weights: Array, value: Array, result: Any) -> list[str]:
-    """The largest of the first features of the values [m e], each times its weight."""
-    products = [
-        f"{write(weight)}·{write.factor(entry)}" for weight, entry in zip(weights, value[:, 0], strict=True) if weight
-    ]
-    return [f"c({write.query})[e1] = max({', '.join(products) or '0'}) = {write(result[0])}"]
+    """The largest of the values [m e], each times its weight, feature by feature."""
+    if not weights.any():
+        return [NOTHING_ATTENDED]
+    weighted = [number(weight) * row for weight, row in zip(weights, value, strict=True) if weight]
+    return [write.equation(largest(weighted), result, name=f"c({write.query})", letter="e")]
 
 
 @context(

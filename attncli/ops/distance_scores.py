@@ -9,10 +9,10 @@ from typing import Annotated, Any
 
 from attncli.base.arithmetic import ArithmeticWriter
 from attncli.base.lazy_numpy import Array, np
+from attncli.base.terms import Term, absolute, number, products, sqrt, total
 from attncli.ops.decorators import score
 from attncli.ops.records import Quantity, Range, Tap, no_tap
 from attncli.ops.rules import Factorization
-from attncli.ops.scores import dot_product_line
 
 Positive = Annotated[float, Range(above=0)]
 
@@ -25,18 +25,28 @@ SQUARED_DISTANCES = Quantity(
 )
 
 
-def cosine_by_hand(write: ArithmeticWriter, query: Array, key: Array, result: Any, *, beta: float) -> list[str]:
-    """The dot product and both norms of one query [d] and one key [d], then β times their quotient."""
-    product, norms = query @ key, (np.linalg.norm(query), np.linalg.norm(key))
-    if 0 in norms:
-        return ["a zero vector scores 0 = 0"]
-    strength = "" if beta == 1 else f"{write(beta)}·"
-    return [
-        dot_product_line(write, query, key),
-        f"‖q({write.query})‖ = √({write.products(query, query)}) = {write(norms[0])}",
-        f"‖k({write.key})‖ = √({write.products(key, key)}) = {write(norms[1])}",
-        f"{strength}{write.factor(product)}/({write(norms[0])}·{write(norms[1])}) = {write(result)}",
-    ]
+def cosine_by_hand(
+    write: ArithmeticWriter,
+    query: Array,
+    key: Array,
+    result: Any,
+    *,
+    unit_query: Array,
+    unit_key: Array,
+    beta: float = 1.0,
+) -> list[str]:
+    """The norms and unit vectors of one query [d] and one key [d], then β times their dot product."""
+    lines = []
+    for name, letter, vector, unit in (
+        (f"q({write.query})", "d", query, unit_query),
+        (f"k({write.key})", "d", key, unit_key),
+    ):
+        if not vector.any():
+            return [f"{name} is a zero vector: the score is 0"]
+        norm = write.computed(f"‖{name}‖", sqrt(products(vector, vector)))
+        lines += [norm.line, write.equation(number(vector) / norm, unit, name=f"{name}/‖{name}‖", letter=letter)]
+    product = products(unit_query, unit_key)
+    return [*lines, write.equation(product if beta == 1 else number(beta) * product, result)]
 
 
 def l2_normalize(x: Array) -> Array:
@@ -110,12 +120,14 @@ def cosine(query: Array, key: Array, *, beta: float = 1.0, tap: Tap = no_tap) ->
     return tap("unit_query", l2_normalize(query)) @ tap("unit_key", l2_normalize(key)).mT * beta
 
 
-def gaussian_by_hand(write: ArithmeticWriter, query: Array, key: Array, result: Any, *, sigma: float) -> list[str]:
+def gaussian_by_hand(
+    write: ArithmeticWriter, query: Array, key: Array, result: Any, *, squared_distances: Any, sigma: float = 1.0
+) -> list[str]:
     """The squared distance of one query [d] and one key [d], then its division by −2σ²."""
-    squared = ((query - key) ** 2).sum()
+    width = number(2) if sigma == 1 else 2 * number(sigma) ** 2
     return [
-        _squared_distance_line(write, query, key) + f" = {write(squared)}",
-        f"−{write(squared)}/(2·{write(sigma)}²) = {write(result)}",
+        _squared_distance_line(write, query, key, squared_distances),
+        write.equation(-(number(squared_distances) / width), result),
     ]
 
 
@@ -159,13 +171,14 @@ def gaussian(query: Array, key: Array, *, sigma: Positive = 1.0, tap: Tap = no_t
     return -tap("squared_distances", _squared_distances(query, key)) / (2 * sigma * sigma)
 
 
-def laplacian_by_hand(write: ArithmeticWriter, query: Array, key: Array, result: Any, *, sigma: float) -> list[str]:
+def laplacian_by_hand(
+    write: ArithmeticWriter, query: Array, key: Array, result: Any, *, distances: Any, sigma: float = 1.0
+) -> list[str]:
     """The sum of absolute differences of one query [d] and one key [d], then its division by −σ."""
-    terms = write.join([f"|{write.minus(a, b)}|" for a, b in zip(query, key, strict=True)])
-    distance = abs(query - key).sum()
+    distance, term = number(distances), total(absolute(difference) for difference in _differences(query, key))
     return [
-        f"‖q({write.query}) − k({write.key})‖₁ = {terms} = {write(distance)}",
-        f"−{write(distance)}/{write(sigma)} = {write(result)}",
+        write.equation(term, distances, name=f"‖q({write.query}) − k({write.key})‖₁"),
+        write.equation(-distance if sigma == 1 else -(distance / sigma), result),
     ]
 
 
@@ -217,12 +230,13 @@ def laplacian(query: Array, key: Array, *, sigma: Positive = 1.0, tap: Tap = no_
     return -tap("distances", _sum_over_features(abs, query, key)) / sigma
 
 
-def euclidean_by_hand(write: ArithmeticWriter, query: Array, key: Array, result: Any) -> list[str]:
+def euclidean_by_hand(
+    write: ArithmeticWriter, query: Array, key: Array, result: Any, *, squared_distances: Any
+) -> list[str]:
     """The squared distance of one query [d] and one key [d], then its root."""
-    squared = ((query - key) ** 2).sum()
     return [
-        _squared_distance_line(write, query, key) + f" = {write(squared)}",
-        f"−√{write(squared)} = {write(result)}",
+        _squared_distance_line(write, query, key, squared_distances),
+        write.equation(-sqrt(squared_distances), result),
     ]
 
 
@@ -277,7 +291,12 @@ def _squared_distances(query: Array, key: Array) -> Array:
     return _sum_over_features(np.square, query, key)
 
 
-def _squared_distance_line(write: ArithmeticWriter, query: Array, key: Array) -> str:
-    """The line `‖q(a) − k(b)‖² = (…)² + …`, without its result."""
-    terms = write.join([f"({write.minus(a, b)})²" for a, b in zip(query, key, strict=True)])
-    return f"‖q({write.query}) − k({write.key})‖² = {terms}"
+def _squared_distance_line(write: ArithmeticWriter, query: Array, key: Array, squared: Any) -> str:
+    """The line `‖q(a) − k(b)‖² = (…)² + … = …`."""
+    term = total(difference**2 for difference in _differences(query, key))
+    return write.equation(term, squared, name=f"‖q({write.query}) − k({write.key})‖²")
+
+
+def _differences(query: Array, key: Array) -> list[Term]:
+    """The difference of each feature."""
+    return [number(a) - b for a, b in zip(query, key, strict=True)]

@@ -4,12 +4,13 @@ from typing import Any
 
 from attncli.base.arithmetic import ArithmeticWriter
 from attncli.base.lazy_numpy import Array, np
+from attncli.base.terms import number, tanh
 from attncli.ops.decorators import structural
 
 
 def scale_by_hand(write: ArithmeticWriter, scores: Any, result: Any, *, scale: float) -> list[str]:
     """The product of the scale and one score."""
-    return [f"{write(scale)}·{write.factor(scores)} = {write(result)}"]
+    return [write.equation(number(scale) * scores, result)]
 
 
 @structural(by_hand=scale_by_hand)
@@ -26,7 +27,7 @@ def scale(scores: Array, *, scale: float) -> Array:
 
 def add_by_hand(write: ArithmeticWriter, left: Any, right: Any, result: Any) -> list[str]:
     """The sum of two cells."""
-    return [f"{write(left)} + {write.factor(right)} = {write(result)}"]
+    return [write.equation(number(left) + right, result)]
 
 
 @structural(by_hand=add_by_hand)
@@ -43,7 +44,7 @@ def add(left: Array, right: Array) -> Array:
 
 def softcap_by_hand(write: ArithmeticWriter, scores: Any, result: Any, *, cap: float) -> list[str]:
     """The hyperbolic tangent of one score in units of the cap."""
-    return [f"{write(cap)}·tanh({write(scores)}/{write(cap)}) = {write(result)}"]
+    return [write.equation(number(cap) * tanh(number(scores) / cap), result)]
 
 
 @structural(by_hand=softcap_by_hand)

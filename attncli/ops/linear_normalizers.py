@@ -7,6 +7,7 @@ from typing import Any
 
 from attncli.base.arithmetic import ArithmeticWriter
 from attncli.base.lazy_numpy import Array, np
+from attncli.base.terms import number, total
 from attncli.ops.decorators import normalizer
 from attncli.ops.normalizers import SHAPES, safe_divide
 from attncli.ops.rules import OnlineNormalizer
@@ -18,11 +19,12 @@ def _visible_scores(scores: Array, _running_max: Array | None, *, out: Array | N
 
 
 def sum_by_hand(write: ArithmeticWriter, scores: Array, result: Any) -> list[str]:
-    """One score, divided by the sum of its row [m]."""
+    """The sum of a row [m], and one score divided by it."""
     visible = none(scores)
     if visible.sum() == 0:
-        return [f"the row sums to 0: 0 = {write(result)}"]
-    return [f"{write(visible[write.column])} / ({write.sum(visible)}) = {write(result)}"]
+        return ["the row sums to 0: the weight is 0"]
+    row_sum = write.computed("Σⱼ sᵢⱼ", total(visible))
+    return [row_sum.line, write.equation(number(visible[write.column]) / row_sum, result)]
 
 
 @normalizer(
@@ -58,7 +60,8 @@ def sum_(scores: Array) -> Array:
 
 def none_by_hand(write: ArithmeticWriter, scores: Array, result: Any) -> list[str]:
     """The score itself."""
-    return [f"the score is the weight: {write(scores[write.column])} = {write(result)}"]
+    is_masked = np.isneginf(scores[write.column])
+    return ["the key is masked: the weight is 0" if is_masked else f"the weight is the score: {write(result)}"]
 
 
 @normalizer(

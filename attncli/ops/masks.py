@@ -240,8 +240,8 @@ def and_masks(**rules: Array) -> Array:
 
 
 def apply_mask_by_hand(write: ArithmeticWriter, scores: Any, visible: Any, result: Any) -> list[str]:
-    """One score before and after the mask."""
-    return [f"visible: {write(scores)} = {write(result)}" if visible else f"hidden: {write(result)}"]
+    """That one score is hidden; a visible one stays as it is."""
+    return [] if visible else ["hidden: −∞ instead of the score"]
 
 
 @structural(by_hand=apply_mask_by_hand)

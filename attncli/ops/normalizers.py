@@ -4,10 +4,12 @@ A score of −∞ marks a masked key: its weight is exactly 0. A row in which ev
 """
 
 import math
+from collections.abc import Sequence
 from typing import Annotated, Any
 
 from attncli.base.arithmetic import ArithmeticWriter
 from attncli.base.lazy_numpy import Array, np
+from attncli.base.terms import Term, exp, largest, number, total
 from attncli.ops.decorators import normalizer
 from attncli.ops.records import Quantity, Range, Tap, no_tap
 from attncli.ops.rules import OnlineNormalizer
@@ -33,13 +35,22 @@ def _exponentials(
     return np.exp(shifted, out=out)
 
 
-def softmax_by_hand(write: ArithmeticWriter, scores: Array, result: Any, *, temperature: float = 1.0) -> list[str]:
-    """The exponential of one score, and the sum over its row [m] that divides it."""
-    largest = scores.max()
-    difference = write.minus(scores[write.column], largest)
-    power = difference if temperature == 1 else f"({difference})/{write(temperature)}"
-    exponentials = np.exp((scores - largest) / temperature)
-    return [f"exp({power}) / ({write.sum(exponentials)}) = {write(result)}"]
+def softmax_by_hand(
+    write: ArithmeticWriter, scores: Array, result: Any, *, exponentials: Array, temperature: float = 1.0
+) -> list[str]:
+    """The exponential of one score, the sum over its row [m], and their quotient."""
+    difference = number(scores[write.column]) - scores.max()
+    power = difference if temperature == 1 else difference / temperature
+    return exponential_lines(write, exp(power), exponentials, exponentials, result)
+
+
+def exponential_lines(
+    write: ArithmeticWriter, exponential: Term, exponentials: Array, addends: Array | Sequence[Any], result: Any
+) -> list[str]:
+    """One of the exponentials of a row [m], the sum that divides them all, and the quotient."""
+    own = exponentials[write.column]
+    row_sum = write.computed("Σⱼ exp", total(addends))
+    return [write.equation(exponential, own), row_sum.line, write.equation(number(own) / row_sum, result)]
 
 
 @normalizer(
@@ -81,11 +92,14 @@ def softmax(scores: Array, *, temperature: Positive = 1.0, tap: Tap = no_tap) ->
     return safe_divide(exponentials, exponentials.sum(axis=-1, keepdims=True))
 
 
-def softmax1_by_hand(write: ArithmeticWriter, scores: Array, result: Any) -> list[str]:
-    """The exponential of one score, and one plus the sum over its row [m] that divides it."""
-    largest = max(float(scores.max()), 0.0)
-    terms = [np.exp(-largest), *np.exp(scores - largest)]
-    return [f"exp({write.minus(scores[write.column], largest)}) / ({write.sum(terms)}) = {write(result)}"]
+def softmax1_by_hand(write: ArithmeticWriter, scores: Array, result: Any, *, exponentials: Array) -> list[str]:
+    """The exponential of one score, the sum over its row [m] and of the key that scores 0, and their quotient."""
+    top = max(float(scores.max()), 0.0)
+    of_zero = write.computed("exp of the score 0", exp(number(0) - top))
+    lines = exponential_lines(
+        write, exp(number(scores[write.column]) - top), exponentials, [of_zero, *exponentials], result
+    )
+    return [of_zero.line, *lines]
 
 
 @normalizer(
@@ -135,8 +149,8 @@ def _logistic(x: Array) -> Array:
 
 def sigmoid_by_hand(write: ArithmeticWriter, scores: Array, result: Any, *, shift: float = 0.0) -> list[str]:
     """The logistic function of one score."""
-    power = write.sum([scores[write.column], shift] if shift else [scores[write.column]])
-    return [f"1 / (1 + exp(−({power}))) = {write(result)}"]
+    score = number(scores[write.column])
+    return [write.equation(1 / (1 + exp(-(score + shift if shift else score))), result)]
 
 
 @normalizer(
@@ -176,7 +190,7 @@ def sigmoid(scores: Array, *, shift: float = 0.0) -> Array:
 
 def relu_by_hand(write: ArithmeticWriter, scores: Array, result: Any) -> list[str]:
     """The larger of one score and 0."""
-    return [f"max({write(scores[write.column])}, 0) = {write(result)}"]
+    return [write.equation(largest([scores[write.column], 0]), result)]
 
 
 @normalizer(
@@ -210,14 +224,13 @@ def relu(scores: Array) -> Array:
     return np.maximum(scores, 0)
 
 
-def topk_by_hand(write: ArithmeticWriter, scores: Array, result: Any, *, k: int) -> list[str]:
+def topk_by_hand(write: ArithmeticWriter, scores: Array, result: Any, *, exponentials: Array, k: int) -> list[str]:
     """Whether one score is among the k largest of its row [m], and its softmax among those."""
-    least = np.sort(scores)[-min(k, len(scores))]
-    if scores[write.column] < least:
-        return [f"{write(scores[write.column])} is not among the {k} largest scores: 0 = {write(result)}"]
-    top_scores = scores[scores >= least]
-    terms = write.sum(np.exp(top_scores - top_scores.max()))
-    return [f"exp({write.minus(scores[write.column], top_scores.max())}) / ({terms}) = {write(result)}"]
+    score, least = scores[write.column], np.sort(scores)[-min(k, len(scores))]
+    if score < least:
+        return [f"{write(score)} is not among the {k} largest scores: the weight is 0"]
+    in_top = exponentials[scores >= least]
+    return exponential_lines(write, exp(number(score) - scores.max()), exponentials, in_top, result)
 
 
 @normalizer(
@@ -266,10 +279,13 @@ def _equal(scores: Array, running_max: Array, *, out: Array | None = None) -> Ar
 
 def hardmax_by_hand(write: ArithmeticWriter, scores: Array, result: Any) -> list[str]:
     """Whether one score is the largest of its row [m], and how many are equal."""
-    largest, score = scores.max(), scores[write.column]
-    if score < largest:
-        return [f"{write(score)} is less than the largest score, {write(largest)}: 0 = {write(result)}"]
-    return [f"{write(score)} is the largest score: 1/{(scores == largest).sum()} = {write(result)}"]
+    top, score = scores.max(), scores[write.column]
+    if score < top or np.isneginf(top):
+        return [f"{write(score)} is less than the largest score, {write(top)}: the weight is 0"]
+    equal = int((scores == top).sum())
+    if equal == 1:
+        return [f"{write(score)} is the largest score: the weight is 1"]
+    return [f"{write(score)} is one of the {equal} largest scores: {write.equation(number(1) / equal, result)}"]
 
 
 @normalizer(

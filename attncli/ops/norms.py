@@ -4,17 +4,21 @@ from typing import Annotated, Any
 
 from attncli.base.arithmetic import ArithmeticWriter
 from attncli.base.lazy_numpy import Array, np
+from attncli.base.terms import number, products, sqrt
 from attncli.ops.decorators import norm
 from attncli.ops.distance_scores import l2_normalize
 from attncli.ops.records import Range
 
 Small = Annotated[float, Range(least=0)]
+ZERO_VECTOR = "a zero vector stays zero"
 
 
 def l2_by_hand(write: ArithmeticWriter, x: Array, result: Any) -> list[str]:
     """The Euclidean norm of one vector [d], then its division."""
-    length = np.sqrt((x * x).sum())
-    return [f"‖x‖ = √({write.products(x, x)}) = {write(length)}", f"{write(x)}/{write(length)} = {write(result)}"]
+    if not x.any():
+        return [ZERO_VECTOR]
+    norm = write.computed("‖x‖", sqrt(products(x, x)))
+    return [norm.line, write.equation(number(x) / norm, result, name="x/‖x‖", letter="d")]
 
 
 @norm(
@@ -46,10 +50,12 @@ def l2(x: Array) -> Array:
 
 
 def rms_by_hand(write: ArithmeticWriter, x: Array, result: Any, *, eps: float = 0.0) -> list[str]:
-    """The mean square of one vector [d], then its division by the root."""
-    mean = (x * x).mean()
-    root = f"{write(mean)} + {write(eps)}" if eps else write(mean)
-    return [f"mean(x²) = ({write.products(x, x)})/{len(x)} = {write(mean)}", f"{write(x)}/√({root}) = {write(result)}"]
+    """The mean square of one vector [d], its root, then the division by that."""
+    if not x.any():
+        return [ZERO_VECTOR]
+    mean = write.computed("mean(x²)", products(x, x) / len(x))
+    root = write.computed("r", sqrt(mean + eps if eps else mean))
+    return [mean.line, root.line, write.equation(number(x) / root, result, name="x/r", letter="d")]
 
 
 @norm(

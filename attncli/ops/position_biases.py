@@ -9,13 +9,26 @@ from typing import Annotated, Any
 from attncli.base.arithmetic import ArithmeticWriter
 from attncli.base.errors import AttnError
 from attncli.base.lazy_numpy import Array, np
+from attncli.base.terms import absolute, ln, number, products, total
 from attncli.ops.decorators import position, structural
 from attncli.ops.records import TABLE, Range
 from attncli.ops.rules import DerivedInput, OperatorUse
 from attncli.ops.structural import per_head
 
 
-@structural(is_exact=True)
+def published_slopes_by_hand(write: ArithmeticWriter, result: Any, *, shape: tuple[int]) -> list[str]:
+    """The slope of one head, by its number."""
+    (heads,) = shape
+    power = 2 ** int(math.log2(heads))
+    step = (
+        number(8) * (write.head + 1) / power
+        if write.head < power
+        else number(4) * (2 * (write.head - power) + 1) / power
+    )
+    return [write.equation(number(2) ** -step, result, name=f"slope of head {write.head}")]
+
+
+@structural(is_exact=True, by_hand=published_slopes_by_hand)
 def published_slopes(*, shape: tuple[int]) -> Array:
     """2^(−8/h), 2^(−16/h), … for h heads, h a power of two.
 
@@ -62,9 +75,10 @@ def alibi_by_hand(
     slopes: Any = None,
 ) -> list[str]:
     """The slope times one distance, negative."""
-    distance = abs(query_positions - key_positions)
-    slope = -result / distance if distance else 0.0
-    return [f"−{write(slope)}·|{query_positions} − {key_positions}| = {write(result)}"]
+    if slopes is None:
+        slopes = published_slopes(shape=(heads or 1,))
+    slope = slopes if np.ndim(slopes) == 0 else slopes[min(write.head, len(slopes) - 1)]
+    return [write.equation(-(number(slope) * absolute(number(query_positions) - key_positions)), result)]
 
 
 @position(
@@ -150,10 +164,23 @@ def t5_by_hand(
     heads: int | None = None,
 ) -> list[str]:
     """The bucket of one distance, and its number in the table."""
-    bucket = int(t5_bucket(np.array(key_positions - query_positions), len(table), max_distance, bidirectional))
-    return [
-        f"key {key_positions} − position {query_positions} is in bucket {bucket}: table[{bucket}] = {write(result)}"
-    ]
+    distance = int(key_positions - query_positions)
+    bucket = int(t5_bucket(np.array(distance), len(table), max_distance, bidirectional))
+    half = len(table) // 2 if bidirectional else len(table)
+    exact = half // 2
+    first = half if bidirectional and distance > 0 else 0
+    away = abs(distance) if bidirectional else max(-distance, 0)
+    lines = [write.equation(number(int(key_positions)) - int(query_positions), distance, name="distance")]
+    if away < exact:
+        addends, explanation = [first, away], f"a bucket for each distance below {exact}"
+    else:
+        wider = write.computed("", ln(number(away) / exact) / ln(number(max_distance) / exact) * (half - exact))
+        step = bucket - first - exact
+        limit = f", but at most {step}" if wider.entries[0] >= step + 1 else ""
+        lines.append(f"{wider.line}, rounded down{limit}")
+        addends, explanation = [first, exact, step], "bucket"
+    lines.append(f"{explanation}: {write.equation(total(addend for addend in addends if addend), bucket)}")
+    return [*lines, f"table[{bucket}] = {write(result)}"]
 
 
 @position(
@@ -268,10 +295,14 @@ def check_shaw(use: OperatorUse) -> None:
 def shaw_by_hand(
     write: ArithmeticWriter, query: Array, query_positions: Any, key_positions: Any, result: Any, *, table: Array
 ) -> list[str]:
-    """The dot product of one query [d] and the vector of one distance."""
-    row = table[relative_row(key_positions - query_positions, len(table))]
-    distance = f"a({key_positions} − {query_positions})"
-    return [f"q({write.query})·{distance} = {write.products(query, row)} = {write(result)}"]
+    """The distance of one query [d] and one key, and the dot product with its vector."""
+    distance, farthest = int(key_positions - query_positions), len(table) // 2
+    clipped = min(max(distance, -farthest), farthest)
+    line = write.equation(number(int(key_positions)) - int(query_positions), distance, name="distance")
+    beyond = f": beyond the table, so {write(clipped)}" if clipped != distance else ""
+    row = table[relative_row(np.array(distance), len(table))]
+    name = f"q({write.query})·a({write(clipped)})"
+    return [line + beyond, write.equation(products(query, row), result, name=name)]
 
 
 @position(

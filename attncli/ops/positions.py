@@ -5,6 +5,7 @@ from typing import Annotated, Any
 from attncli.base.arithmetic import ArithmeticWriter
 from attncli.base.errors import AttnError
 from attncli.base.lazy_numpy import Array, np
+from attncli.base.terms import Term, cos, number, sin
 from attncli.ops.decorators import position, structural
 from attncli.ops.records import TABLE, Range
 from attncli.ops.rules import OperatorUse
@@ -44,20 +45,31 @@ def rope_by_hand(
     offset: float = 0.0,
     frequencies: Array | None = None,
 ) -> list[str]:
-    """The angle of the first pair of one vector [d], and the rotation of that pair."""
-    rotated_count = x.shape[-1] if dims is None else dims
-    angles = _angles(np.asarray(positions), rotated_count, base, scaling, offset, frequencies)
-    one, other = pair_slices(len(angles), interleaved)
-    first, second, angle = x[one][0], x[other][0], write(angles[0])
-    shift = f"({positions} + {write(offset)})" if offset else f"{positions}"
-    divided = f"/{write(scaling)}" if scaling != 1 else ""
-    frequency = "" if frequencies is None else f"·{write.factor(frequencies[0])}"
-    angle_formula = f"{shift}{divided}{frequency}"
-    return [
-        f"the first pair turns by pθ = {angle_formula}" + ("" if angle_formula == angle else f" = {angle}"),
-        f"{write(first)}·cos({angle}) − {write.factor(second)}·sin({angle}) = {write(result[one][0])}",
-        f"{write.factor(second)}·cos({angle}) + {write.factor(first)}·sin({angle}) = {write(result[other][0])}",
-    ]
+    """The angle of each pair of one vector [d], and its rotation; of a long vector that of the first pair."""
+    count = (x.shape[-1] if dims is None else dims) // 2 if frequencies is None else len(frequencies)
+    one, other = pair_slices(count, interleaved)
+    lines = []
+    for pair in range(1 if write.is_long(2 * count) else count):
+        frequency: Term = _frequency(base, pair, 2 * count) if frequencies is None else number(frequencies[pair])
+        position = _shifted(positions, offset)
+        angle = write.computed(f"angle of pair {pair}", (position / scaling if scaling != 1 else position) * frequency)
+        first, second = number(x[one][pair]), number(x[other][pair])
+        lines += [
+            angle.line,
+            write.equation(first * cos(angle) - second * sin(angle), result[one][pair]),
+            write.equation(second * cos(angle) + first * sin(angle), result[other][pair]),
+        ]
+    return lines
+
+
+def _frequency(base: float, pair: int, dims: int) -> Term:
+    """The angle of a pair from one position to the next."""
+    return number(base) ** -(number(2 * pair) / dims)
+
+
+def _shifted(positions: Any, offset: float) -> Term:
+    """A position and what is added to it."""
+    return number(positions) + offset if offset else number(positions)
 
 
 @position(
@@ -170,9 +182,12 @@ def _angles(
 def sinusoidal_by_hand(
     write: ArithmeticWriter, positions: Any, result: Any, *, features: int, base: float = 10000.0, offset: float = 0.0
 ) -> list[str]:
-    """The first sine of one position, and its whole vector."""
-    position_text = write(positions + offset)
-    return [f"P[x1] = sin({position_text}/{write(base)}^0) = {write(result[0])}", f"P = {write(result)}"]
+    """The sine or cosine in each feature of one position; of a long vector the first two."""
+    lines = []
+    for feature in range(min(features, 2) if write.is_long(features) else features):
+        angle = _shifted(positions, offset) / number(base) ** (number(feature - feature % 2) / features)
+        lines.append(write.equation((cos if feature % 2 else sin)(angle), result[feature], name=f"P[x{feature + 1}]"))
+    return lines
 
 
 @position(
@@ -232,7 +247,7 @@ def learned_by_hand(
     write: ArithmeticWriter, positions: Any, result: Any, *, table: Array, features: int | None = None, offset: int = 0
 ) -> list[str]:
     """The row of the table at one position."""
-    return [f"P = table[{positions + offset}] = {write(result)}"]
+    return [f"P = table[{int(positions) + offset}] = {write(result)}"]
 
 
 @position(
@@ -279,7 +294,7 @@ def learned(positions: Array, features: int | None = None, *, table: Annotated[A
 
 def add_positions_by_hand(write: ArithmeticWriter, x: Array, positions: Array, result: Any) -> list[str]:
     """One embedding [x] and the vector of its position."""
-    return [f"{write(x)} + {write(positions)} = {write(result)}"]
+    return [write.equation(number(x) + positions, result, name="x + P", letter="x")]
 
 
 @structural(by_hand=add_positions_by_hand)

@@ -9,6 +9,7 @@ from typing import Any, Literal
 
 from attncli.base.arithmetic import ArithmeticWriter
 from attncli.base.lazy_numpy import Array, np
+from attncli.base.terms import Term, exp, largest, number, products, sqrt, tanh, total
 from attncli.ops.decorators import score
 from attncli.ops.records import Quantity, Tap, no_tap
 from attncli.ops.rules import Factorization
@@ -17,10 +18,12 @@ Activation = Literal["tanh", "relu", "sigmoid", "identity"]
 LUONG = "Luong, Pham & Manning 2015, §3.1"
 
 
-def scaled_dot_by_hand(write: ArithmeticWriter, query: Array, key: Array, result: Any) -> list[str]:
+def scaled_dot_by_hand(
+    write: ArithmeticWriter, query: Array, key: Array, result: Any, *, dot_products: Any
+) -> list[str]:
     """The dot product of one query [d] and one key [d], then its division by √d."""
-    product = query @ key
-    return [dot_product_line(write, query, key), f"{write(product)}/√{len(query)} = {write(result)}"]
+    scaled = number(dot_products) / sqrt(len(query))
+    return [dot_product_line(write, query, key, dot_products), write.equation(scaled, result)]
 
 
 @score(
@@ -34,7 +37,7 @@ def scaled_dot_by_hand(write: ArithmeticWriter, query: Array, key: Array, result
             "QKᵀ",
             "qᵢ·kⱼ",
             ("n", "m"),
-            "How alike each query and each key are, and how long: products of all features, added.",
+            "How well each key fits each query: their features are multiplied and added.",
         ),
     ),
     unscaled="dot",
@@ -73,7 +76,7 @@ def scaled_dot(query: Array, key: Array, *, tap: Tap = no_tap) -> Array:
 
 def dot_by_hand(write: ArithmeticWriter, query: Array, key: Array, result: Any) -> list[str]:
     """The dot product of one query [d] and one key [d]."""
-    return [dot_product_line(write, query, key)]
+    return [dot_product_line(write, query, key, result)]
 
 
 @score(
@@ -111,12 +114,14 @@ def dot(query: Array, key: Array) -> Array:
     return query @ key.mT
 
 
-def general_by_hand(write: ArithmeticWriter, query: Array, key: Array, result: Any, *, w: Array) -> list[str]:
+def general_by_hand(
+    write: ArithmeticWriter, query: Array, key: Array, result: Any, *, projected_query: Array, w: Array
+) -> list[str]:
     """The projection of one query [d] with `w` [d c], then its dot product with one key [c]."""
-    projected = query @ w
+    projection = f"q({write.query})·W"
     return [
-        write.linear_combination(f"q({write.query})·W", "c", query, w, projected),
-        f"{write(projected)}·k({write.key}) = {write.products(projected, key)} = {write(result)}",
+        write.equation(products(query, w), projected_query, name=projection, letter="c"),
+        write.equation(products(projected_query, key), result, name=f"{projection}·k({write.key})"),
     ]
 
 
@@ -180,22 +185,50 @@ def additive_by_hand(
     key: Array,
     result: Any,
     *,
+    projected_key: Array,
+    projected_query: Array,
+    hidden: Array,
     w1: Array,
     w2: Array,
     v: Array,
-    b: Array | float,
-    activation: Activation,
+    b: Array | float = 0.0,
+    activation: Activation = "tanh",
 ) -> list[str]:
-    """The projections of one key [c] and one query [d], the hidden layer [a], and its dot product with `v`."""
-    from_key, from_query = key @ w1, query @ w2
-    hidden = _activate(activation, from_key + from_query + b)
-    bias = f" + {write(b)}" if np.any(b) else ""
-    return [
-        write.linear_combination(f"W₁·k({write.key})", "a", key, w1, from_key),
-        write.linear_combination(f"W₂·q({write.query})", "a", query, w2, from_query),
-        f"h = {activation}({write(from_key)} + {write(from_query)}{bias}) = {write(hidden)}",
-        f"v·h = {write.products(v, hidden)} = {write(result)}",
+    """The projections of one key [c] and one query [d], their sum, the hidden layer [a], and its product with `v`."""
+    names = [f"W₁·k({write.key})", f"W₂·q({write.query})"]
+    addends: list[Array | float] = [projected_key, projected_query]
+    if np.ndim(b):
+        names, addends = [*names, "b"], [*addends, b]
+    before = write.computed(
+        f"h({write.query}, {write.key})" if activation == "identity" else " + ".join(names), total(addends), letter="a"
+    )
+    lines = [
+        write.equation(products(key, w1), projected_key, name=names[0], letter="a"),
+        write.equation(products(query, w2), projected_query, name=names[1], letter="a"),
+        before.line,
     ]
+    if activation != "identity":
+        lines.append(write.equation(_activation_term(activation, before), hidden, name="h", letter="a"))
+    return [*lines, write.equation(products(v, hidden), result, name="v·h")]
+
+
+def _activation_term(activation: Activation, x: Term) -> Term:
+    """The hidden layer's nonlinearity, with the functions of a pocket calculator."""
+    match activation:
+        case "tanh":
+            return tanh(x)
+        case "relu":
+            return largest([x, 0])
+        case "sigmoid":
+            return 1 / (1 + exp(-x))
+        case "identity":
+            return x
+
+
+def _additive_formula(*, b: Array | float = 0.0, activation: Activation = "tanh", **_: Array) -> str:
+    """The hidden layer: without the bias where none is given."""
+    name = "" if activation == "identity" else activation
+    return f"{name}(W₁kⱼ + W₂qᵢ{' + b' if np.ndim(b) else ''})"
 
 
 @score(
@@ -289,7 +322,8 @@ def additive(
 
 def location_by_hand(write: ArithmeticWriter, query: Array, key: Array, result: Any, *, w: Array) -> list[str]:
     """The dot product of one query [d] and the key's column of `w` [d m]."""
-    return [f"q({write.query})·W[{write.key}] = {write.products(query, w[:, write.column])} = {write(result)}"]
+    name = f"q({write.query})·W[{write.key}]"
+    return [write.equation(products(query, w[:, write.column]), result, name=name)]
 
 
 @score(
@@ -341,6 +375,6 @@ def _activate(activation: Activation, x: Array) -> Array:
             return x
 
 
-def dot_product_line(write: ArithmeticWriter, query: Array, key: Array) -> str:
+def dot_product_line(write: ArithmeticWriter, query: Array, key: Array, product: Any) -> str:
     """The line `q(a)·k(b) = … = …`."""
-    return f"q({write.query})·k({write.key}) = {write.products(query, key)} = {write(query @ key)}"
+    return write.equation(products(query, key), product, name=f"q({write.query})·k({write.key})")

@@ -8,6 +8,7 @@ from typing import Annotated, Any
 
 from attncli.base.arithmetic import ArithmeticWriter
 from attncli.base.lazy_numpy import Array, np
+from attncli.base.terms import largest, number, sqrt, total
 from attncli.ops.decorators import normalizer
 from attncli.ops.normalizers import SHAPES, finite_max, safe_divide, softmax, softmax_by_hand
 from attncli.ops.records import Range
@@ -16,11 +17,8 @@ from attncli.ops.records import Range
 def sparsemax_by_hand(write: ArithmeticWriter, scores: Array, result: Any) -> list[str]:
     """The threshold τ of one row of scores [m], then one score's excess over it."""
     support = scores[sparsemax(scores) > 0]
-    threshold = (support.sum() - 1) / len(support)
-    return [
-        f"τ = ({write.sum(support)} − 1)/{len(support)} = {write(threshold)}",
-        f"max({write.minus(scores[write.column], threshold)}, 0) = {write(result)}",
-    ]
+    threshold = write.computed("τ", (total(support) - 1) / len(support))
+    return [threshold.line, write.equation(largest([number(scores[write.column]) - threshold, 0]), result)]
 
 
 @normalizer(
@@ -61,17 +59,25 @@ def sparsemax(scores: Array) -> Array:
 def entmax_by_hand(write: ArithmeticWriter, scores: Array, result: Any, *, alpha: float = 1.5) -> list[str]:
     """The threshold τ of one row of scores [m], then one weight; for α = 1 as softmax, for α = 2 as sparsemax."""
     if alpha == 1:
-        return softmax_by_hand(write, scores, result)
+        return softmax_by_hand(write, scores, result, exponentials=np.exp(scores - finite_max(scores)))
     if alpha == 2:
         return sparsemax_by_hand(write, scores, result)
     weights = entmax(scores, alpha=alpha)
-    top = int(weights.argmax())
-    threshold = (alpha - 1) * scores[top] - weights[top] ** (alpha - 1)
-    product = f"{write(alpha - 1)}·{write.factor(scores[write.column])}"
-    return [
-        f"τ = {write(threshold)}, so that the row sums to 1",
-        f"max({product} − {write.factor(threshold)}, 0)^(1/{write(alpha - 1)}) = {write(result)}",
-    ]
+    factor = write.computed("α − 1", number(alpha) - 1)
+    power = number(2) if alpha == 1.5 else 1 / factor
+    support = [factor * score for score in scores[weights > 0]]
+    if alpha == 1.5:
+        mean = write.computed("μ", total(support) / len(support))
+        spread = write.computed("D", total((x - mean) ** 2 for x in support))
+        threshold = write.computed("τ", mean - sqrt((1 - spread) / len(support)))
+        lines = [mean.line, spread.line, threshold.line]
+    else:
+        top = int(weights.argmax())
+        threshold = write.computed("τ", number((alpha - 1) * scores[top] - weights[top] ** (alpha - 1)))
+        row_sum = write.computed("Σⱼ aᵢⱼ", total((x - threshold) ** power for x in support))
+        lines = [f"{threshold.line} by halving an interval until the weights add to 1", row_sum.line]
+    excess = largest([factor * scores[write.column] - threshold, 0])
+    return [factor.line, *lines, write.equation(excess**power, result)]
 
 
 @normalizer(

@@ -4,6 +4,7 @@ from typing import Any
 
 from attncli.base.arithmetic import ArithmeticWriter
 from attncli.base.lazy_numpy import Array, np
+from attncli.base.terms import number
 from attncli.ops.decorators import structural
 
 
@@ -50,8 +51,10 @@ def _as_slice(index: Array) -> Any:
 def add_bias_by_hand(
     write: ArithmeticWriter, scores: Any, table: Array, query_rows: Any, key_positions: Any, result: Any
 ) -> list[str]:
-    """One score and its bias."""
-    return [f"{write(scores)} + {write.factor(result - scores)} = {write(result)}"]
+    """One score and its bias: what stands in the table, 0 beyond its columns and where it masks the key."""
+    row = table[0 if table.shape[0] == 1 else int(query_rows)]
+    bias = row[int(key_positions)] if key_positions < len(row) else 0
+    return [write.equation(number(scores) + (0 if np.isneginf(bias) else bias), result)]
 
 
 @structural(by_hand=add_bias_by_hand)

@@ -85,7 +85,8 @@ def purpose_of(plan: Plan, node: Node) -> str:
     if node.tapped_from is not None:
         return _purpose_of_inner(plan[node.tapped_from], node)
     if len(node.source) > 1:
-        return f"An array that {' '.join(node.source[:-1])} takes as its parameter {node.source[-1]}."
+        reader = next(other.record for other in plan.nodes if other.record and node.name in other.inputs.values())
+        return f"The parameter {node.source[-1]} of {reader.name}, as it was given."
     if node.name in PURPOSES:
         return PURPOSES[node.name]
     records = [other.record for other in plan.nodes if other.record is not None]

@@ -1,6 +1,7 @@
 """The only way to a ProblemSpec: values are converted, completed and checked, once."""
 
 from collections.abc import Mapping
+from dataclasses import replace
 from types import MappingProxyType
 from typing import Any
 
@@ -53,13 +54,23 @@ def build(values: Mapping[str, Any], origins: Mapping[str, ArrayOrigin] = NO_ORI
     if dtypes:
         converted.setdefault("dtype", common_dtype(dtypes))
     _embed_sentence(converted)
-    read = {name: value for name, value in values.items() if isinstance(value, LabelledArray)}
-    origins = {**origins, **{name: array.origin for name, array in read.items() if array.origin is not None}}
     try:
-        return _complete(converted, origins)
+        return _complete(converted, {**origins, **_origins_of_arrays(values)})
     except AttnError as error:
         error.hint = error.hint or _layout_hint(converted)
         raise
+
+
+def _origins_of_arrays(values: Mapping[str, Any]) -> dict[str, ArrayOrigin]:
+    """Where the arrays that were read from files of their own are from, also those of operators: `score.w1`."""
+    arrays = dict(values)
+    for name, value in values.items():
+        if isinstance(value, Mapping) and len(value) == 1:
+            (parameters,) = value.values()
+            if isinstance(parameters, Mapping):
+                arrays |= {f"{name}.{parameter}": array for parameter, array in parameters.items()}
+    read = {name: value.origin for name, value in arrays.items() if isinstance(value, LabelledArray)}
+    return {name: origin for name, origin in read.items() if origin is not None}
 
 
 def check_name(name: str, where: str | None = None) -> None:
@@ -118,7 +129,7 @@ def _complete(converted: Mapping[str, Any], origins: Mapping[str, ArrayOrigin] =
     unread = dict(filled.unread)
     if "weight_layout" in converted and not has_weights(filled.values):
         unread["weight_layout"] = "there is no weight matrix"
-    return _check({**DEFAULTS, **filled.values}, origins, unread)
+    return _check(replace(filled, values={**DEFAULTS, **filled.values}, unread=unread), origins)
 
 
 def _layout_hint(converted: Mapping[str, Any]) -> str | None:
@@ -141,13 +152,21 @@ def _is_problem(converted: Mapping[str, Any]) -> bool:
     return True
 
 
-def _check(values: Mapping[str, Any], origins: Mapping[str, ArrayOrigin], unread: Mapping[str, str]) -> ProblemSpec:
+def _check(filled: random_fill.RandomFill, origins: Mapping[str, ArrayOrigin]) -> ProblemSpec:
     """The problem of converted values; raises AttnError where they contradict each other."""
+    values = filled.values
     check_inputs(values)
     layout = layout_of(values)
     lengths = bind_lengths(values, layout)
     sizes = {letter: length.size for letter, length in lengths.items()}
-    spec = ProblemSpec(**values, layout=layout, lengths=sizes, origins=origins, unread=unread)
+    spec = ProblemSpec(
+        **values,
+        layout=layout,
+        lengths=sizes,
+        origins=origins,
+        generators=filled.generators,
+        unread=filled.unread,
+    )
     check_labels(spec)
     check_operators(spec, lengths)
     check_masks(spec, lengths)

@@ -12,6 +12,7 @@ class ArrayOrigin:
 
     name: str
     lines: Sequence[int] = ()
+    is_option: bool = False
 
     def path_of_row(self, row: int) -> ErrorPath:
         """The file, and the line of a row, which is counted from 0.

@@ -39,10 +39,14 @@ _LABEL_FIELDS = {"m": "tokens", "n": "query_tokens"}
 
 @dataclass(frozen=True)
 class RandomFill:
-    """The values of a problem with every array made, and why nothing has read a key, for each that nothing has read."""
+    """The values of a problem with every array made, and why nothing has read a key, for each that nothing has read.
+
+    `generators` has the generator of each array that was made, by its key, such as `w_q` or `score.w1`.
+    """
 
     values: dict[str, Any]
     unread: Mapping[str, str]
+    generators: Mapping[str, Operator]
 
 
 def fill(values: Mapping[str, Any]) -> RandomFill:
@@ -66,9 +70,9 @@ def fill(values: Mapping[str, Any]) -> RandomFill:
         if isinstance(filled.get(name), Operator):
             filled[name] = filler.fill_parameters(name, filled[name])
     read = filler.read | ({"init"} if missing else set())
-    reason = "no array is made that needs it" if filler.has_made_arrays else "no array is drawn"
+    reason = "no array is made that needs it" if filler.generators else "no array is drawn"
     keys = (name for name, field in FIELDS.items() if field.panel == RANDOM and values.get(name) is not None)
-    return RandomFill(filled, {name: reason for name in keys if name not in read})
+    return RandomFill(filled, {name: reason for name in keys if name not in read}, filler.generators)
 
 
 def _missing(values: Mapping[str, Any]) -> dict[str, Operator]:
@@ -95,7 +99,7 @@ class _Filler:
         self.filled = filled
         self.is_out_in = filled.get("weight_layout") == "out_in"
         self.read: set[str] = set()  # the keys on random numbers that have been read
-        self.has_made_arrays = False
+        self.generators: dict[str, Operator] = {}  # of the arrays that have been made
         self._stream: Stream = None
 
     def make(self, name: str, generator: Operator, letters: Letters) -> Array:
@@ -136,7 +140,7 @@ class _Filler:
                 self._stream = stream(self.filled.get("generator", "pcg64"), self.filled["seed"])
             except ValueError as error:  # seeds of the legacy stream have 32 bits
                 raise AttnError(str(error), where="seed") from None
-        self.has_made_arrays = True
+        self.generators[".".join(path)] = generator
         self._check_memory(path, shape)
         is_transposed = is_weight and self.is_out_in
         stored_shape = shape[::-1] if is_transposed else shape
@@ -160,6 +164,8 @@ class _Filler:
         """The length of an axis of an array parameter."""
         if "+" in letter:
             return sum(self._parameter_size(part, operator, path) for part in letter.split("+"))
+        if letter == "h":
+            return self._heads[0]
         if letter in "nm":
             return self._size(letter, path)
         if letter == "a":

@@ -365,8 +365,10 @@ class ProblemSpec:
     layout: Layout = field(repr=False)
     # The length of each axis letter, as one head has it.
     lengths: Mapping[str, int] = field(repr=False)
-    # Where each array was given, by the name of its field; not those of Python.
+    # Where each field was given, by its name, or `score.w1` of an operator's array; nothing in Python.
     origins: Mapping[str, ArrayOrigin] = field(repr=False, compare=False)
+    # The generator of each array that was made, by the name of its field, or `score.w1` of an operator's.
+    generators: Mapping[str, Operator] = field(repr=False, compare=False)
     # Why nothing reads a key, for each key that was given and that nothing reads.
     unread: Mapping[str, str] = field(repr=False, compare=False)
 

@@ -1,7 +1,7 @@
 """The numbers of one grid as text, aligned on the decimal point."""
 
-from attncli.base.arithmetic import decimal
 from attncli.base.lazy_numpy import Array, np
+from attncli.base.numerals import decimal
 
 
 def align_numbers(values: Array, max_decimals: int) -> list[list[str]]:
@@ -16,8 +16,7 @@ def align_numbers(values: Array, max_decimals: int) -> list[list[str]]:
     [['0.50', '2.00'], ['0   ', '10.25']]
     """
     values = values.astype(np.float64) if values.dtype.itemsize < 8 else values  # float16 has no 1e9 to compare with
-    magnitudes = abs(values[np.isfinite(values) & (values != 0)])
-    if magnitudes.size and (magnitudes.max() >= 1e9 or magnitudes.max() < 10.0**-max_decimals):
+    if needs_exponents(values, max_decimals):
         return [[decimal(number, max_decimals) for number in row] for row in values]
     decimals = 0
     for number in values[np.isfinite(values)].ravel():
@@ -25,6 +24,17 @@ def align_numbers(values: Array, max_decimals: int) -> list[list[str]]:
         if decimals == max_decimals:
             break
     return [[_format_number(number, decimals) for number in row] for row in values]
+
+
+def needs_exponents(values: Array, max_decimals: int) -> bool:
+    """Whether a table's numbers, of eight bytes or more, are so large or so small that powers of ten are written.
+
+    >>> import numpy
+    >>> needs_exponents(numpy.array([1e-7, 2e-7]), 4), needs_exponents(numpy.array([1e-7, 2]), 4)
+    (True, False)
+    """
+    magnitudes = abs(values[np.isfinite(values) & (values != 0)])
+    return bool(magnitudes.size and (magnitudes.max() >= 1e9 or magnitudes.max() < 10.0**-max_decimals))
 
 
 def _count_decimals(number: float, max_decimals: int) -> int:

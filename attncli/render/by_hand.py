@@ -4,37 +4,69 @@ from typing import Any
 
 from attncli.base.arithmetic import ArithmeticWriter
 from attncli.base.axes import COUNTED_FROM_0
-from attncli.base.lazy_numpy import np
+from attncli.base.lazy_numpy import Array, np
+from attncli.base.terms import number, products, total
 from attncli.ops.registry import record_of
+from attncli.render.aligned_numbers import needs_exponents
 from attncli.render.focus import AxisPositions
+from attncli.render.view import View
 from attncli.trace.steps import Step, Trace
 
 LEADING = set(COUNTED_FROM_0)
 ROW_STAGES = {"normalize", "context"}  # stages that read all keys of a query at once
 
 
-def lines(trace: Trace, step: Step, at: AxisPositions, decimals: int) -> list[str]:
+def lines(view: View, step: Step, at: AxisPositions) -> list[str]:
     """The arithmetic of a step at the query, key and head in `at`; empty where the step has none.
 
     The `by_hand` function of the step's record gets the arguments of one cell: arrays with an axis of queries or keys
-    at the index in `at`, but all keys for a normalizer or a context, and array parameters of the operator whole.
+    at the index in `at`, but all keys for a normalizer or a context, and array parameters of the operator and
+    tables that are looked up whole.
     """
-    row, column = at["n"], at["m"]
-    write = ArithmeticWriter(decimals, trace.numbered_labels["n"][row], trace.numbered_labels["m"][column], row, column)
+    if not _has_cell(step, at):
+        return []
+    trace, write = view.result.trace, _writer(view, step, at)
     if step.stage == "project" and not step.is_identity:
-        return [_projection(trace, step, at, write)] if _has_cell(step, at) else []
+        return [_projection(trace, step, at, write)]
     write_by_hand = record_of(step.function).by_hand if step.function is not None else None
-    if write_by_hand is None or not _has_cell(step, at):
+    if write_by_hand is None:
         return []
     indexed_axes = LEADING | ({"n"} if step.stage in ROW_STAGES else set(at))
-    parameters = {p.name for p in step.record.parameters} if step.record is not None else set()
+    whole = {p.name for p in step.record.parameters} if step.record is not None else set()
+    whole |= {name for name, source in step.inputs.items() if trace[source].node.is_lookup}
     arguments = {
-        name: _part(trace[source], at, LEADING if name in parameters else indexed_axes)
-        for name, source in step.inputs.items()
+        name: _part(trace[source], at, LEADING if name in whole else indexed_axes)
+        for name, source in (*step.inputs.items(), *step.node.taps.items())
     }
     result = _part(step, at, LEADING | ({"n"} if step.stage == "context" else set(at)))
     with np.errstate(all="ignore"):  # the step that overflowed has its note
-        return write_by_hand(write, **arguments, result=result, **step.options)
+        worked = write_by_hand(write, **arguments, result=result, **step.options)
+    return [*worked, *_row_sum(step, at, write)]
+
+
+def _writer(view: View, step: Step, at: AxisPositions) -> ArithmeticWriter:
+    """What writes the lines of a step: its numbers as the step's table has them."""
+    trace, row, column = view.result.trace, at["n"], at["m"]
+    table = np.atleast_1d(_part(step, at, LEADING))
+    return ArithmeticWriter(
+        decimals=view.decimals,
+        query=trace.numbered_labels["n"][row],
+        keys=trace.numbered_labels["m"],
+        row=row,
+        column=column,
+        head=at.get("h", 0),
+        max_terms=view.max_terms,
+        dtype=trace.precision.name,
+        has_exponents=table.dtype.kind == "f" and needs_exponents(table, view.decimals),
+    )
+
+
+def _row_sum(step: Step, at: AxisPositions, write: ArithmeticWriter) -> list[str]:
+    """That the weights of a distribution add to 1; nothing where all of them are 0."""
+    if step.record is None or not step.record.is_distribution:
+        return []
+    weights = _part(step, at, LEADING | {"n"})
+    return [write.computed("Σⱼ aᵢⱼ", total(weights)).line] if np.count_nonzero(weights) > 1 else []
 
 
 def _has_cell(step: Step, at: AxisPositions) -> bool:
@@ -42,10 +74,14 @@ def _has_cell(step: Step, at: AxisPositions) -> bool:
     return all(letter in at for letter in step.axes[:-1] if letter in ("n", "m", "k", "p"))
 
 
-def _part(step: Step, at: AxisPositions, letters: set[str]) -> Any:
-    """A step's value at the indices on some of its axes; an axis of length 1, which broadcasts, has the index 0."""
+def _part(step: Step, at: AxisPositions, letters: set[str]) -> Array:
+    """A step's value at the indices on some of its axes; an axis of length 1, which broadcasts, has the index 0.
+
+    Numbers of any floating-point type become those of Python: what is worked is not rounded on the way.
+    """
     index = zip(step.axes, step.value.shape, strict=True)
-    return step.value[tuple(min(at[x], size - 1) if x in letters and x in at else slice(None) for x, size in index)]
+    part = step.value[tuple(min(at[x], size - 1) if x in letters and x in at else slice(None) for x, size in index)]
+    return np.asarray(part, dtype=np.float64) if step.value.dtype.kind == "f" else part
 
 
 def _projection(trace: Trace, step: Step, at: AxisPositions, write: ArithmeticWriter) -> str:
@@ -53,10 +89,10 @@ def _projection(trace: Trace, step: Step, at: AxisPositions, write: ArithmeticWr
     letter = step.axes[-2]
     values = {name: trace[source] for name, source in step.inputs.items()}
     source = values["x"]
-    rows = {**at, source.axes[-2]: at[letter]}
+    rows: dict[str, Any] = {**at, source.axes[-2]: at[letter]}
     x, result = _part(source, rows, set(rows)), _part(step, at, set(at))
+    term = products(x, _part(values["w"], at, set())) if "w" in values else number(x)
+    if "b" in values:
+        term += number(_part(values["b"], at, set()))
     name = f"{step.name}({trace.numbered_labels[letter][at[letter]]})"
-    bias = values["b"].value if "b" in values else None
-    if "w" in values:
-        return write.linear_combination(name, step.axes[-1], x, values["w"].value, result, plus=bias)
-    return f"{name} = {write(x)} + {write(bias)} = {write(result)}"
+    return write.equation(term, result, name=name, letter=step.axes[-1])

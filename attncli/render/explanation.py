@@ -3,6 +3,7 @@
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
+from attncli.base.axes import AXIS_NOUNS
 from attncli.base.lazy_numpy import np
 from attncli.base.text import join_words
 from attncli.plan.graph import LOOK_UP
@@ -16,12 +17,16 @@ from attncli.render.step_text import (
     equality_remarks,
     format_shape,
     format_signature,
+    is_split_of_one,
+    selection_remarks,
     slice_remarks,
     word_remarks,
 )
-from attncli.render.view import View
+from attncli.render.view import Cell, View
 from attncli.render.worked_lines import worked_lines
 from attncli.trace.steps import Step, Trace
+
+_PLURALS = {"query": "queries", "key": "keys", "value": "values"}
 
 
 def explain(view: View) -> Iterator[Section]:
@@ -44,19 +49,31 @@ def explain(view: View) -> Iterator[Section]:
         if copies and step is copies[0]:
             number += 1
             yield _section_of_copies(trace, number, copies)
-        elif not is_left_out(step):
+        elif not is_left_out(trace, step):
             number += 1
             yield writer.section(step, f"{number}. {step.name}", format_signature(trace, step))
 
 
 def worked_cells(view: View, worked: Sequence[AxisPositions]) -> Section:
-    """Which cells are worked out: `cell  head 0, query word_1, key word_3`, or how many and how they were chosen."""
+    """Which cells are worked out: `cell  head 0, query word_1, key word_3`."""
     trace = view.result.trace
-    axes = [letter for letter in (*trace["weights"].axes[:-2], "n", "m") if letter in worked[0]]
-    same = [letter for letter in axes if len({at[letter] for at in worked}) == 1]
-    labels = [position_label(trace, letter, worked[0][letter]) for letter in same]
-    labels += [f"each {position_label(trace, letter, 0).rpartition(' ')[0]}" for letter in axes if letter not in same]
-    return Section("cell" if len(worked) == 1 else f"{len(worked)} cells", formula=", ".join(labels))
+    lengths = dict(zip(trace["weights"].axes, trace["weights"].value.shape, strict=True))
+    slices = [
+        f"every {AXIS_NOUNS[letter]}" if letter in view.expanded_axes else position_label(trace, letter, at)
+        for letter, at in worked[0].items()
+        if letter in lengths and letter not in ("n", "m")
+    ]
+    cells = view.cells or (Cell(worked[0]["n"], worked[0]["m"]),)
+    pairs = "; ".join(_cell_label(trace, cell) for cell in cells)
+    return Section("cell" if len(worked) == 1 else f"{len(worked)} cells", formula=", ".join([*slices, pairs]))
+
+
+def _cell_label(trace: Trace, cell: Cell) -> str:
+    """`query word_1, key word_3`, or `query word_1, every key`."""
+    pairs = (("n", cell.query), ("m", cell.key))
+    return ", ".join(
+        f"every {AXIS_NOUNS[letter]}" if at is None else position_label(trace, letter, at) for letter, at in pairs
+    )
 
 
 def _purpose_of_cells(worked: Sequence[AxisPositions]) -> str:
@@ -65,9 +82,11 @@ def _purpose_of_cells(worked: Sequence[AxisPositions]) -> str:
     return f"{subject} marked in every table and worked out below it; --cell QUERY,KEY picks others."
 
 
-def is_left_out(step: Step) -> bool:
-    """Whether a step gets no section: an identity, positions 0, 1, 2 …, or a mask that the table of signs has."""
-    return step.is_identity or step.stage == "index" or step.name.startswith(f"{VISIBLE_STEP}_by_")
+def is_left_out(trace: Trace, step: Step) -> bool:
+    """Whether a step gets no section: what changes nothing, positions 0, 1, 2 …, a mask that the table of signs has."""
+    is_row_number = step.inputs.keys() == {"rows"} and np.array_equal(step.value, trace[step.inputs["rows"]].value)
+    changes_nothing = step.is_identity or is_split_of_one(step.node) or is_row_number
+    return changes_nothing or step.stage == "index" or step.name.startswith(f"{VISIBLE_STEP}_by_")
 
 
 class _StepWriter:
@@ -97,14 +116,15 @@ class _StepWriter:
         else:
             remarks.append(f"the same numbers as {same_as}")
         remarks += word_remarks(trace, step) if step.stage == LOOK_UP else ()
+        remarks += selection_remarks(trace, step)
         return Section(
             title=title,
             symbol=step.symbol,
-            grids=tuple(grid.with_numbered_labels() for grid in step_grids) if same_as is None else (),
+            grids=step_grids if same_as is None else (),
             formula=step.formula,
             shapes=shapes,
             purpose=purpose_of(trace.plan, step.node),
-            arithmetic=worked_lines(trace, step, self.worked, self.view.decimals),
+            arithmetic=worked_lines(self.view, step, self.worked),
             remarks=(*remarks, *equality_remarks(trace, step), *step.notes),
         )
 
@@ -123,19 +143,22 @@ def _are_equal(left: Sequence[Grid], right: Sequence[Grid]) -> bool:
 
 def _unprojected(trace: Trace, computed: Sequence[Step], step: Step) -> Sequence[Step]:
     """The queries, keys and values that are the sequences themselves, where the step is one of them."""
-    copies = [other for other in computed if other.is_identity and other.name in ("query", "key", "value")]
+    copies = [other for other in computed if other.is_identity and other.name in _PLURALS]
     return copies if step in copies else ()
 
 
 def _section_of_copies(trace: Trace, number: int, copies: Sequence[Step]) -> Section:
     """One section for the queries, keys and values that nothing projects: `Q = K = V = X`."""
-    symbols: dict[str, list[str]] = {}
+    by_source: dict[str, list[Step]] = {}
     for step in copies:
-        symbols.setdefault(step.inputs["x"], []).append(step.symbol)
-    formula = ", ".join(" = ".join([*own, trace[source].symbol]) for source, own in symbols.items())
-    names = [step.name for step in copies]
+        by_source.setdefault(step.inputs["x"], []).append(step)
+    equalities = [" = ".join(step.symbol for step in (*own, trace[source])) for source, own in by_source.items()]
+    roles = [
+        f"those of {source} are the {join_words([_PLURALS[step.name] for step in own])}"
+        for source, own in by_source.items()
+    ]
     return Section(
-        title=f"{number}. {', '.join(names)}",
-        formula=formula,
-        purpose=f"Nothing projects {join_words(list(symbols))}: the same vectors are {join_words(names)}.",
+        title=f"{number}. {', '.join(step.name for step in copies)}",
+        formula=", ".join(equalities),
+        purpose=f"Nothing projects these vectors: {', '.join(roles)}.",
     )

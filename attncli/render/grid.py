@@ -7,7 +7,6 @@ from itertools import product
 
 from attncli.base.axes import AXIS_NOUNS
 from attncli.base.lazy_numpy import Array, np
-from attncli.problem.labels import number_equal_labels
 from attncli.render.aligned_numbers import align_numbers
 from attncli.render.focus import AxisPositions
 from attncli.render.marks import marked_cells
@@ -47,10 +46,6 @@ class Grid:
         """The text of each cell, with at most so many decimals."""
         return align_numbers(self.values, decimals) if self.signs is None else self.signs
 
-    def with_numbered_labels(self) -> "Grid":
-        """The grid with a number behind labels that stand several times among its rows or its columns: `the#2`."""
-        return replace(self, rows=number_equal_labels(self.rows), columns=number_equal_labels(self.columns))
-
     def select(self, rows: Sequence[int], columns: Sequence[int]) -> "Grid":
         """The grid of some of its rows and columns, by position."""
         return replace(
@@ -77,18 +72,18 @@ def grids(
 ) -> Iterator[Grid]:
     """The grids of a step, one for each slice; on an axis in `positions` only the slice at that position.
 
-    The cells at the positions in `worked` are marked.
+    The cells at the positions in `worked` are marked. Equal labels have their number: `the#2`.
     """
     value = np.atleast_1d(step.value)
     if value.ndim == 1:
-        columns = trace.labels_of(step, -1) or ("",)
+        columns = trace.numbered_labels_of(step, -1) or ("",)
         yield Grid(_as_numbers(value[None]), (step.symbol,), columns, marked=marked_cells(trace, step, (), worked))
         return
     for index, label in leading_slices(trace, step, positions):
         yield Grid(
             values=_as_numbers(value[index]),
-            rows=trace.labels_of(step, -2),
-            columns=trace.labels_of(step, -1),
+            rows=trace.numbered_labels_of(step, -2),
+            columns=trace.numbered_labels_of(step, -1),
             corner="\\".join(step.axes[-2:]),
             slice_label=label,
             is_heatmap=step.name == "weights",

@@ -45,8 +45,8 @@ def sign_grids(
             signs[~_at(rule.visible, at, visible.shape)] = rule.sign.sign
         grid = Grid(
             values=np.broadcast_to(visible, shape).astype(np.int64),
-            rows=trace.labels["n"],
-            columns=trace.labels["m"],
+            rows=trace.numbered_labels["n"],
+            columns=trace.numbered_labels["m"],
             corner="n\\m",
             slice_label=heading,
             signs=np.broadcast_to(signs, shape).tolist(),

@@ -2,6 +2,8 @@
 
 from typing import Any
 
+from attncli import __version__
+from attncli.render.problem_object import problem_object
 from attncli.render.selection import selected_labels, selected_value
 from attncli.render.view import View
 from attncli.trace.steps import Step
@@ -11,10 +13,12 @@ FIRST_STEPS = ("query", "key", "value")
 
 
 def result_object(view: View) -> dict[str, Any]:
-    """The pipeline, the labels, the selected results as arrays and, with `explain`, a list of the steps."""
+    """How the result came about, the labels, the selected results as arrays, with `explain` also every step."""
     trace = view.result.trace
     content: dict[str, Any] = {
         "format": FORMAT,
+        "version": __version__,
+        "problem": problem_object(trace),
         "pipeline": dict(trace.pipeline),
         "query_tokens": list(trace.labels["n"]),
         "key_tokens": list(trace.labels["m"]),

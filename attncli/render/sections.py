@@ -27,9 +27,8 @@ def _selection(view: View) -> Iterator[Section]:
         step, is_last = trace[name], name == view.result.select[-1]
         is_mask = step.name == VISIBLE_STEP
         step_grids = sign_grids(trace, step, positions) if is_mask else selected_grids(view, step)
-        numbered = tuple(grid.with_numbered_labels() for grid in step_grids)
         remarks = (view.remark,) if is_last and view.remark else ()
-        yield Section(name, numbered, formula=trace.same_as(name), remarks=remarks)
+        yield Section(name, tuple(step_grids), formula=trace.same_as(name), remarks=remarks)
 
 
 def _worked_cells(view: View) -> Iterator[Section]:
@@ -38,8 +37,8 @@ def _worked_cells(view: View) -> Iterator[Section]:
     yield worked_cells(view, worked)
     needed = trace.plan.needed_for(view.result.select)
     for step in trace.computed:
-        if step.name not in needed or is_left_out(step):
+        if step.name not in needed or is_left_out(trace, step):
             continue
-        arithmetic = worked_lines(trace, step, worked, view.decimals)
+        arithmetic = worked_lines(view, step, worked)
         if arithmetic:
             yield Section(step.name, symbol=step.symbol, formula=step.formula, arithmetic=arithmetic)

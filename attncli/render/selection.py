@@ -1,6 +1,7 @@
 """The part of a step that a view selects: one batch item, one head; the axis is kept, of length 1."""
 
 from collections.abc import Iterator
+from dataclasses import replace
 
 from attncli.base.lazy_numpy import Array
 from attncli.render.focus import AxisPositions, add_dependent_axes
@@ -35,6 +36,13 @@ def selected_grids(view: View, step: Step) -> Iterator[Grid]:
         slices = [_slice(letter, size, positions) for letter, size in _axes(step)[-2:]]
         rows, columns = slices if len(slices) == 2 else (slice(None), *slices)
         yield grid.select(range(len(grid.rows))[rows], range(len(grid.columns))[columns])
+
+
+def selected_plain_grids(view: View, step: Step) -> Iterator[Grid]:
+    """The grids of what is selected of a step with the tokens as they are, equal ones without a number."""
+    rows, columns = (selected_labels(view, step, axis) for axis in (-2, -1))
+    for grid in selected_grids(view, step):
+        yield replace(grid, rows=rows or grid.rows, columns=columns or grid.columns)
 
 
 def _axes(step: Step) -> list[tuple[str, int]]:

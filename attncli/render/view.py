@@ -3,6 +3,7 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
+from attncli.base.arithmetic import MAX_TERMS
 from attncli.plan.graph import Plan
 from attncli.problem.results import DEFAULT_SELECTION, PIPELINE_STAGES
 from attncli.trace.result import Result
@@ -31,7 +32,8 @@ class View:
     `explain` shows the selected results and what they are computed from, step by step. `cells` are those whose
     arithmetic is shown; without them an explanation chooses one. `positions` has the one position that is shown on an
     axis, by the letter of the axis (b batch items, h heads); `expanded_axes` has the axes of which an explanation shows
-    all positions. `remark` stands below the selected results.
+    all positions. `remark` stands below the selected results. `max_terms` is the longest sum that
+    is written whole; None for no limit.
     """
 
     result: Result
@@ -41,6 +43,7 @@ class View:
     positions: Mapping[str, int] = field(default_factory=dict)
     expanded_axes: frozenset[str] = frozenset()
     remark: str = ""
+    max_terms: int | None = MAX_TERMS
 
     @property
     def steps(self) -> Sequence[Step]:

@@ -7,44 +7,48 @@ from attncli.render import by_hand
 from attncli.render.focus import AxisPositions
 from attncli.render.grid import position_label
 from attncli.render.mask_signs import VISIBLE_STEP
+from attncli.render.view import View
 from attncli.trace.steps import Step, Trace
 
 EVERY_KEY_IS_HIDDEN = "every key is hidden: all weights are 0"
 _KEY_LETTERS = {"k": "m", "p": "m", "m+1": "m"}  # new keys, cached keys, and keys before a sink are keys
 
 
-def worked_lines(trace: Trace, step: Step, worked: Sequence[AxisPositions], decimals: int) -> tuple[str, ...]:
+def worked_lines(view: View, step: Step, worked: Sequence[AxisPositions]) -> tuple[str, ...]:
     """The arithmetic of a step in the worked cells; of all masks together that of each.
 
-    Cells that the step has in common, as all keys of a query have its projection, stand once. Where there are several,
-    each has a line with what tells it from the others: `head 0, key word_3:`.
+    What cells have in common, as all keys of a query have its projection, stands once. Where there are several, and the
+    lines do not name them, each has a line with what tells it from the others: `head 0, key word_3:`.
     """
+    trace = view.result.trace
     sources = [trace[name] for name in step.inputs.values()] if step.name == VISIBLE_STEP else []
     letters = _letters([*sources, step])
     cells: dict[tuple[int, ...], AxisPositions] = {}
     for at in worked:
         cells.setdefault(tuple(at[letter] for letter in letters if letter in at), at)
-    blocks: dict[tuple[str, ...], AxisPositions] = {}
+    blocks: dict[tuple[str, ...], list[AxisPositions]] = {}
     for at in cells.values():
-        lines = tuple(line for source in (*sources, step) for line in _lines(trace, source, at, decimals))
+        lines = tuple(line for source in (*sources, step) for line in _lines(view, source, at))
         if lines:
-            blocks.setdefault(lines, at)
-    varying = [letter for letter in letters if len({at.get(letter) for at in blocks.values()}) > 1]
-    return tuple(
-        line
-        for lines, at in blocks.items()
-        for line in (*([_cell_label(trace, at, varying)] if varying else ()), *lines)
-    )
+            blocks.setdefault(lines, []).append(at)
+    every_cell = [at for cells_of_block in blocks.values() for at in cells_of_block]
+    varying = [letter for letter in letters if len({at.get(letter) for at in every_cell}) > 1]
+    shown = list[str]()
+    for lines, cells_of_block in blocks.items():
+        if len(blocks) > 1 and not all(_is_named(trace, lines[0], at, varying) for at in cells_of_block):
+            shown.append(f"{'; '.join(_cell_label(trace, at, varying) for at in cells_of_block)}:")
+        shown += lines
+    return tuple(shown)
 
 
-def _lines(trace: Trace, step: Step, at: AxisPositions, decimals: int) -> Sequence[str]:
+def _lines(view: View, step: Step, at: AxisPositions) -> Sequence[str]:
     """The arithmetic of a step in one cell; that of a normalizer has no numbers where every key is hidden."""
     if step.stage == "normalize" and step.function is not None:
-        scores = trace["masked_scores"]
+        scores = view.result.trace["masked_scores"]
         row = scores.value[tuple(at[letter] for letter in scores.axes[:-1])]
         if np.isneginf(row).all():
             return [EVERY_KEY_IS_HIDDEN]
-    return by_hand.lines(trace, step, at, decimals)
+    return by_hand.lines(view, step, at)
 
 
 def _letters(steps: Sequence[Step]) -> list[str]:
@@ -58,6 +62,13 @@ def _letters(steps: Sequence[Step]) -> list[str]:
     return [letter for letter in ("b", "h", "g", "n", "m") if letter in letters]
 
 
+def _is_named(trace: Trace, line: str, at: AxisPositions, letters: Sequence[str]) -> bool:
+    """Whether a line names the position of a cell on each of these axes: `q(word_1)·k(word_3) = …`."""
+    return all(
+        letter in trace.labels and f"({trace.numbered_labels[letter][at[letter]]})" in line for letter in letters
+    )
+
+
 def _cell_label(trace: Trace, at: AxisPositions, letters: Sequence[str]) -> str:
-    """`head 0, query word_1:`."""
-    return f"{', '.join(position_label(trace, letter, at[letter]) for letter in letters if letter in at)}:"
+    """`head 0, query word_1`."""
+    return ", ".join(position_label(trace, letter, at[letter]) for letter in letters if letter in at)

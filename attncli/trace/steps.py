@@ -13,6 +13,7 @@ from attncli.ops.records import OperatorRecord
 from attncli.plan.graph import GIVEN, Node, Plan
 from attncli.problem.labels import number_equal_labels
 from attncli.problem.results import RESULT_KEYS
+from attncli.problem.spec import ProblemSpec
 
 
 @dataclass(frozen=True)
@@ -85,17 +86,19 @@ class Step:
 
 @dataclass(frozen=True)
 class Trace:
-    """The steps of one computation, in order, the labels of queries (n) and keys (m), and the type of the numbers.
+    """The steps of one computation, in order, the labels of queries (n) and keys (m), and the type of the numbers."""
 
-    `selected_queries` has the positions of the computed queries among all (q); None where all are computed.
-    """
-
+    problem: ProblemSpec
     plan: Plan
     pipeline: Mapping[str, str]
     labels: Mapping[str, tuple[str, ...]]
     steps: tuple[Step, ...]
     precision: Precision
-    selected_queries: Sequence[int] | None = None
+
+    @property
+    def selected_queries(self) -> Sequence[int] | None:
+        """The positions of the computed queries among all (q); None where all are computed."""
+        return self.problem.selected_queries
 
     @cached_property
     def numbered_labels(self) -> Mapping[str, tuple[str, ...]]:

@@ -58,14 +58,14 @@ def new_folder() -> Iterator[Path]:
 
 
 def run(command: str, folder: Path, input: str = "") -> str:
-    """What a command prints on both streams, in bash, with the `attn` of this Python first on the path."""
+    """What a command prints, errors where they come, in bash, with the `attn` of this Python first on the path."""
     environment = {name: value for name, value in os.environ.items() if name not in _STYLE_VARIABLES}
     environment["PATH"] = f"{Path(sys.executable).parent}{os.pathsep}{environment['PATH']}"
-    ran = subprocess.run(
+    return subprocess.run(
         ["bash", "-c", command],
-        cwd=folder, env=environment, input=input, capture_output=True, text=True, check=False, timeout=120,
-    )  # fmt: skip
-    return ran.stdout + ran.stderr
+        cwd=folder, env=environment, input=input, text=True, check=False, timeout=120,
+        stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+    ).stdout  # fmt: skip
 
 
 def _commands_of_block(block: str) -> list[Command]:

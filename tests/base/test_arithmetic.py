@@ -1,34 +1,111 @@
-"""Arithmetic as text: numbers, sums and products."""
+"""Arithmetic as text: numbers, terms, and equations that hold with the digits that are written."""
+
+from decimal import Decimal
 
 import numpy as np
 import pytest
 
-from attncli.base.arithmetic import ArithmeticWriter, decimal
+from attncli.base import exact
+from attncli.base.arithmetic import ArithmeticWriter
+from attncli.base.numerals import Style, decimal
+from attncli.base.terms import Term, absolute, cos, exp, largest, ln, number, products, sin, sqrt, tanh, total
 
-WRITE = ArithmeticWriter(4, "q", "k", 0, 0)
+WRITE = ArithmeticWriter(4, "q", ["k"], 0, 0)
 
 
 @pytest.mark.parametrize(
-    ("number", "text"),
+    ("value", "text"),
     [
         (10.0, "10"), (5.773502691896258, "5.7735"), (-0.5, "−0.5"), (0.0, "0"), (-0.0, "0"), (1.2e-7, "1.2e−07"),
         (-1e20, "−1e+20"), (float("inf"), "∞"), (float("-inf"), "−∞"), (float("nan"), "NaN"), (0.00004, "4e−05"),
-        (99999.99999, "100000"), (1e15, "1e+15"), (0.1 + 0.2, "0.3"),
+        (99999.99999, "100000.0000"), (1e15, "1e+15"), (0.1 + 0.2, "0.3000"), (0.08995, "0.0900"), (0.09, "0.09"),
+        (1 / 3 * 1e-7, "3.3333e−08"), (Decimal("1e400"), "1e+400"), (Decimal("0.25"), "0.25"),
     ],
 )  # fmt: skip
-def test_a_number_has_no_digits_too_many(number: float, text: str) -> None:
-    assert decimal(number, 4) == text
+def test_a_number_has_its_decimals_unless_it_is_exact(value: float, text: str) -> None:
+    assert decimal(value, 4) == text
 
 
-def test_sums_and_products_are_formatted_term_by_term() -> None:
-    assert WRITE.products([2, 0, 2], [2, 4, -3]) == "2·2 + 0·4 + 2·(−3)"
-    assert WRITE.products([-1, -1], [1, 1]) == "−1·1 + (−1)·1"
-    assert WRITE.products([0.5], np.array([[1, -2]])) == "0.5·[1 −2]"
-    assert WRITE.sum([1, -2, 3]) == "1 + (−2) + 3"
-    assert WRITE.minus(1, -2) == "1 − (−2)"
-    assert WRITE(np.array([1.0, 0.25])) == "[1 0.25]"
+a, b = number(3), number(-2)
+
+
+@pytest.mark.parametrize(
+    ("term", "text", "value"),
+    [
+        (products([2, 0, 2], [2, 4, -3]), "2·2 + 0·4 + 2·(−3)", -2),
+        (products([-1, -1], [1, 1]), "−1·1 + (−1)·1", -2),
+        (products([0.5], np.array([[1, -2]])), "0.5·[1 −2]", (0.5, -1)),
+        (total([1, -2, 3]), "1 + (−2) + 3", 2),
+        (total([]), "0", 0),
+        (a - b, "3 − (−2)", 5),
+        (a - (a - b), "3 − (3 − (−2))", -2),
+        ((a + b) * b, "(3 + (−2))·(−2)", -2),
+        (a / (a * b), "3/(3·(−2))", -0.5),
+        (-(a / 2), "−3/2", -1.5),
+        (b * -a, "−2·(−3)", 6),
+        (1 - a, "1 − 3", -2),
+        (2 / number(4), "2/4", 0.5),
+        (np.float64(2) * a, "2·3", 6),
+        (b**2, "(−2)²", 4),
+        ((a + 1) ** 2, "(3 + 1)²", 16),
+        (number(4) ** 0.5, "4^0.5", 2),
+        (number(4) ** -(number(1) / 2), "4^(−1/2)", 0.5),
+        (sqrt(a + 1), "√(3 + 1)", 2),
+        (absolute(b - a), "|−2 − 3|", 5),
+        (largest([b, 0, a]), "max(−2, 0, 3)", 3),
+        (exp(a - 3) + ln(1) + tanh(0) + sin(0) + cos(0), "exp(3 − 3) + ln(1) + tanh(0) + sin(0) + cos(0)", 2),
+        (number([1, -2]) - number([1, 1]), "[1 −2] − [1 1]", (0, -3)),
+        (number([1, -2]) * 3, "[1 −2]·3", (3, -6)),
+    ],
+)
+def test_a_term_is_written_and_computed(term: Term, text: str, value: float | tuple[float, ...]) -> None:
+    assert term.text(Style(4)) == text
+    assert [float(x) for x in term.value(Style(4))] == pytest.approx(np.atleast_1d(value).tolist())
+
+
+@pytest.mark.parametrize("x", [-30.0, -2.0, -1e-9, 0.0, 0.5, 3.1, 400.0])
+def test_functions_are_computed_to_more_digits_than_numpy_s(x: float) -> None:
+    for function in ("sin", "cos", "tanh"):
+        assert float(getattr(exact, function)(Decimal(x))) == pytest.approx(
+            getattr(np, function)(x), rel=1e-14, abs=1e-16
+        )
 
 
 def test_the_middle_of_a_long_sum_is_counted() -> None:
-    assert WRITE.sum([1] * 12).count("1") == 12
-    assert WRITE.sum([1] * 13) == "1 + 1 + 1 + 1 + 1 + 1 + … 1 more … + 1 + 1 + 1 + 1 + 1 + 1"
+    style = Style(4, max_terms=12)
+    assert total([1] * 12).text(style).count("1") == 12
+    assert total([1] * 13).text(style) == "1 + 1 + 1 + 1 + 1 + 1 + … 1 more … + 1 + 1 + 1 + 1 + 1 + 1"
+
+
+THIRD = 1 / 3
+
+
+@pytest.mark.parametrize(
+    ("term", "result", "line"),
+    [
+        (number(0.5) + 1, 1.5, "0.5 + 1 = 1.5"),
+        (number(0.45484) + 0.45484, 0.90968, "0.45484 + 0.45484 = 0.9097"),
+        (number(THIRD) * 3, 1.0, "0.33333·3 = 1.0000"),
+        (number(THIRD) + THIRD + THIRD, 1.0, "0.33333 + 0.33333 + 0.33333 = 1.0000"),
+        (number(1e8 / 3) * number(1e-3 / 3), 1e5 / 9, "33333333.333333·0.000333 ≈ 11111.1111"),
+        (number(0.1) + 0.2, 0.1 + 0.2, "0.1 + 0.2 = 0.3"),
+        (number(10) / sqrt(3), 10 / 3**0.5, "10/√3 = 5.7735"),
+        (number(0), 0.0, "0"),
+        (number(1.5), 1.5, "1.5"),
+        (number(1e200) * 1e200, float("inf"), "1e+200·1e+200 = 1e+400, in float64 ∞"),
+        (number([THIRD, 1]) + number([1, 1]), [THIRD + 1, 2], "[0.3333 1] + [1 1] = [1.3333 2.0000]"),
+    ],
+)
+def test_an_equation_holds_with_the_digits_that_are_written(term: Term, result: object, line: str) -> None:
+    assert WRITE.equation(term, result) == line
+
+
+def test_the_rounding_of_a_narrow_type_is_written() -> None:
+    write = ArithmeticWriter(4, "q", ["k"], 0, 0, dtype="float16")
+    assert write.equation(number(10.3) * 3, float(np.float16(30.9))) == "10.3·3 = 30.9, in float16 30.9062"
+
+
+def test_a_computed_number_is_that_of_the_lines_after_it() -> None:
+    norm = WRITE.computed("‖x‖", sqrt(products([1, 2], [1, 2])))
+    assert norm.line == "‖x‖ = √(1·1 + 2·2) = 2.2361"
+    assert WRITE.equation(number([1, 2]) / norm, [1 / 5**0.5, 2 / 5**0.5]) == "[1 2]/2.2361 = [0.4472 0.8944]"

@@ -15,7 +15,7 @@ from attncli.io.origin import Origin
 from attncli.io.parse.matrix import read_text_array
 from tests.cli.running import Run
 
-FIELDS = ["format", "pipeline", "query_tokens", "key_tokens", "scores", "weights", "output"]
+FIELDS = ["format", "version", "problem", "pipeline", "query_tokens", "key_tokens", "scores", "weights", "output"]
 
 
 def strict(text: str) -> Any:
@@ -143,7 +143,7 @@ def test_a_hyphen_is_standard_output(run: Run, tutorial: str) -> None:
 
 def test_select_takes_results_and_any_step(run: Run, tutorial: str) -> None:
     result = strict(run("compute", tutorial, "--json", "--select", "dot_products,context").stdout)
-    assert list(result) == [*FIELDS[:4], "dot_products", "context"]
+    assert list(result) == [*FIELDS[:6], "dot_products", "context"]
 
 
 def test_heads_are_an_axis_of_their_own(run: Run) -> None:

@@ -110,5 +110,5 @@ def test_arrays_can_be_written_to_a_pipe(suffix: str, tutorial: str, tmp_path: P
     ran = shell(f"mkfifo pipe/x.{suffix} && {{ cat pipe/x.{suffix} > x.{suffix} & }} && {words} && wait", tmp_path)
     assert (ran.returncode, ran.stderr) == (0, "")
     assert run("compute", "t.yaml", "--select", "output", "-o", f"y.{suffix}").returncode == 0
-    read = [run("compute", "--embeddings", f"{name}.{suffix}", "--json").stdout for name in "xy"]
+    read = [run("compute", "--embeddings", f"{name}.{suffix}", "-f", "csv").stdout for name in "xy"]
     assert read[0] == read[1] != ""

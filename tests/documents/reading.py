@@ -32,5 +32,7 @@ def printed(command: str, folder: Path) -> str:
         return console_blocks.run(command, folder)
     words, pipe, rest = match.groups()
     ran = run_in_process(*shlex.split(words), folder=folder)
+    if ran.stdout and ran.stderr:  # which of them comes first is seen where they are one stream
+        return console_blocks.run(command, folder)
     following = console_blocks.run(rest, folder, input=ran.stdout if pipe == "|" else "") if rest else ""
     return (following if pipe == "|" else ran.stdout + following) + ran.stderr

@@ -81,7 +81,7 @@ def test_every_file_extra_and_marker_of_a_command_exists(command: str) -> None:
             assert options == [] or options[0] == "-m"
             markers = [marker.partition(":")[0] for marker in PROJECT["tool"]["pytest"]["ini_options"]["markers"]]
             assert set(re.findall(r"\w+", " ".join(options[1:]))) - {"not", "and", "or"} <= set(markers)
-        case ["python" | "bash", path]:
+        case ["python" | "bash", path, *_]:
             assert (ROOT / path / "__main__.py").exists() or (ROOT / path).is_file()
         case ["ruff" | "mypy" as tool, *_]:
             assert any(package.startswith(tool) for package in project["optional-dependencies"]["lint"])

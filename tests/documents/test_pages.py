@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from attncli.io.examples import PART_KEYS
 from attncli.io.problem_files import EXAMPLE_KEYS
 from attncli.io.readers import yaml
 from attncli.ops.registry import ENTRY_POINTS
@@ -65,3 +66,8 @@ def test_the_python_of_a_document_runs(document: str) -> None:
 def test_the_yaml_of_a_document_has_keys_of_problems(document: str) -> None:
     for block in console_blocks.blocks(DOCUMENTS[document], "yaml"):
         assert set(yaml.read(block, document)[0]) <= {*FIELDS, *EXAMPLE_KEYS}
+
+
+def test_the_guide_for_teachers_explains_every_key_of_a_worked_example() -> None:
+    explained = set(re.findall(r"`(\w+)`", DOCUMENTS["docs/teacher.md"]))
+    assert {*EXAMPLE_KEYS, *PART_KEYS} <= explained

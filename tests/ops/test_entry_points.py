@@ -19,13 +19,14 @@ from typing import Annotated
 import numpy as np
 
 from attncli import Factorization, OnlineNormalizer, Range, normalizer, position, score
+from attncli.base.terms import number
 
 Path("imported").touch()  # a file that tells the tests of the import
 
 
 def doubled_by_hand(write, query, key, result, *, times):
     """The product and its multiple."""
-    return [f"{write(times)}·{write.factor(query @ key)} = {write(result)}"]
+    return [write.equation(number(times) * (query @ key), result)]
 
 
 @score(

@@ -13,6 +13,8 @@ from attncli.base.errors import AttnError, UnknownNameError
 from attncli.ops import kinds, look_up, operators
 from attncli.ops.records import OperatorRecord, Range
 from attncli.ops.registration import register
+from tests.equations import assert_equations_hold
+from tests.ops.values import inner_values
 
 EVERY = [record for kind in kinds() for record in operators(kind).values()]
 STAGES = [record for record in EVERY if record.kind != "generator"]
@@ -79,27 +81,28 @@ def first_of(value: Any, letters: tuple[str, ...], fixed: set[str]) -> Any:
 
 
 @staged
-def test_the_by_hand_lines_of_an_example_end_in_its_result(record: OperatorRecord) -> None:
+def test_the_by_hand_lines_of_an_example_hold(record: OperatorRecord) -> None:
     given = example(record)
     result = record.function(**given)
     rows, whole = {"b", "n"}, record.kind in ("normalize", "context")
+    letters = {**record.shapes.arrays, **{inner.name: inner.axes for inner in record.inner}}
     sliced = {
-        name: first_of(value, record.shapes.arrays[name], rows if whole else rows | {"m"})
-        if name in record.shapes.arrays and name not in {p.name for p in record.parameters}
+        name: first_of(value, letters[name], rows if whole else rows | {"m"})
+        if name in letters and name not in {p.name for p in record.parameters}
         else value
-        for name, value in given.items()
+        for name, value in {**given, **inner_values(record, **given)}.items()
     }
     if "heads" in record.function.__code__.co_varnames:
         sliced["heads"] = None
     answer = first_of(result, record.shapes.result, rows if record.kind == "context" else rows | {"m"})
     assert record.by_hand is not None
-    write = ArithmeticWriter(6, "q", "k", 0, 0)
+    write = ArithmeticWriter(6, "q", [f"k{number}" for number in range(9)], 0, 0)
     lines = record.by_hand(write, **{**record.defaults, **sliced}, result=answer)
     assert lines
     if record.kind == "mask":
         assert lines[-1].endswith(": visible" if answer else ": hidden")
-    elif record.name != "rope":  # it follows one pair of features
-        assert lines[-1].endswith(f"{write(answer[0] if record.name == 'max' else answer)}")
+    else:
+        assert_equations_hold(lines, 6)
 
 
 def test_an_unknown_name_suggests_the_nearest_and_is_a_key_error() -> None:

@@ -99,3 +99,16 @@ def off_default_operator(record: OperatorRecord, seed: int = 0) -> Operator:
 def required(record: OperatorRecord) -> dict[str, Any]:
     """The parameters that have no default."""
     return {parameter.name: off_default(parameter) for parameter in record.parameters if parameter.required}
+
+
+def inner_values(record: OperatorRecord, **given: Any) -> dict[str, np.ndarray]:
+    """The inner quantities of an operator for these arguments, by name."""
+    kept: dict[str, np.ndarray] = {}
+
+    def tap(name: str, value: np.ndarray) -> np.ndarray:
+        kept[name] = value
+        return value
+
+    if record.inner:
+        record.function(**given, tap=tap)
+    return kept

@@ -1,6 +1,5 @@
-"""`attn demo`: worked examples, each a problem file that includes the published numbers."""
+"""`attn demo`: worked examples, each a problem file that includes the expected numbers."""
 
-import shlex
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Annotated
 
@@ -8,12 +7,12 @@ import typer
 
 from attncli.base.errors import AttnError
 from attncli.cli import streams
+from attncli.cli.example_report import ReportOptions, make_report
 from attncli.cli.options import MaxSize, make_inputs
 from attncli.cli.output_file import check_is_no_input, output_file
 from attncli.cli.warnings import Strict, write_warnings
 
 if TYPE_CHECKING:
-    from attncli.io.examples import Example
     from attncli.render.reports.example import ExampleReport
 
 
@@ -32,10 +31,16 @@ def demo(
         ),
     ] = "tutorial",
     *,
-    list_all: Annotated[bool, typer.Option("--list", help="List the worked examples.")] = False,
+    list_all: Annotated[bool, typer.Option("--list", help="List the worked examples by topic.")] = False,
     save: Annotated[
         str | None,
         typer.Option(metavar="FILE", help="Write the example to a new file, to start from; - prints it."),
+    ] = None,
+    step: Annotated[bool, typer.Option("--step", help="Wait for Enter before each further part; q ends.")] = False,
+    part: Annotated[int | None, typer.Option(metavar="N", help="Show one part, counted from 1.")] = None,
+    explain: Annotated[bool, typer.Option("--explain", "-e", help="Show every step of each part.")] = False,
+    precision: Annotated[
+        int | None, typer.Option(metavar="DIGITS", help="Decimals; without it those of the example, or 4.")
     ] = None,
     max_size: MaxSize = None,
     strict: Strict = False,
@@ -45,10 +50,16 @@ def demo(
 
     if list_all and save is not None:
         raise AttnError("--list and --save contradict each other", hint="leave out one of them")
+    shown = {"--step": step, "--part": part is not None, "--explain": explain, "--precision": precision is not None}
+    for option in (option for option, is_given in shown.items() if is_given):
+        if list_all or save is not None:
+            other = "--list" if list_all else "--save"
+            message = f"{other} computes nothing, so {option} would have no effect"
+            raise AttnError(message, hint="leave out one of them")
     if list_all:
-        width = max(map(len, examples.names()))
-        lines = [f"{name:{width}}  {examples.load(name).title}" for name in examples.names()]
-        streams.write_output(streams.output_target().encodable("\n".join(lines) + "\n"))
+        from attncli.render.reports.example_list import render_topics
+
+        streams.write_output(render_topics(examples.by_topic(), streams.output_target()))
     elif save is not None:
         _save(examples.text(name), save)
     else:
@@ -56,7 +67,8 @@ def demo(
         inputs = make_inputs(max_size)
         example = examples.load(name, inputs)
         check_is_no_input(None, inputs)
-        _write_report(example, save_command, strict=strict)
+        report = make_report(example, ReportOptions(save_command, part, precision, explain=explain))
+        _write_report(report, step=step, strict=strict)
 
 
 def _save(text: str, save: str) -> None:
@@ -75,13 +87,17 @@ def _save(text: str, save: str) -> None:
     atomic_write_file(file, text)
 
 
-def _write_report(example: "Example", save_command: str, *, strict: bool) -> None:
-    """Write the report of an example; exit status 1 where a number is not the published one."""
-    from attncli.render.reports.example import render
+def _write_report(report: "ExampleReport", *, step: bool, strict: bool) -> None:
+    """Write the report of an example; exit status 1 where a number is not the expected one."""
+    from attncli.cli.pacing import write_at_readers_pace
+    from attncli.render.reports.example import pages
 
-    report = _make_report(example, save_command)
     write_warnings(_notes(report), strict=strict)
-    streams.write_output(render(report, streams.output_target()))
+    texts = pages(report, streams.output_target())
+    if step:
+        write_at_readers_pace(texts, "--step")
+    else:
+        streams.write_output("".join(texts))
     if report.differs:
         raise typer.Exit(1)
 
@@ -91,28 +107,3 @@ def _notes(report: "ExampleReport") -> Iterator[str]:
     for part in report.parts:
         for note in part.view.result.trace.notes:
             yield f"{part.title}: {note}" if part.title else note
-
-
-def _make_report(example: "Example", save_command: str) -> "ExampleReport":
-    """Compute every part and compare it with its published numbers."""
-    from attncli.analysis.compare import compare
-    from attncli.engine.run import run
-    from attncli.render.reports.example import ExampleReport, PartReport
-    from attncli.render.view import View
-
-    parts = []
-    for part in example.parts:
-        result = run(part.problem, part.show)
-        parts.append(
-            PartReport(
-                title=part.title,
-                about=part.about,
-                command=f"attn compute {shlex.quote(example.file)} {part.options}".rstrip(),
-                view=View(result),
-                comparisons=[
-                    compare(name, value, result.trace[name].value, part.problem.precision)
-                    for name, value in part.expected.items()
-                ],
-            )
-        )
-    return ExampleReport(example.title, example.about, example.source, save_command, parts, example.together)

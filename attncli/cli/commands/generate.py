@@ -27,11 +27,19 @@ def generate(
             help="A .yaml file, or a new folder for the arrays and problem.yaml.",
         ),
     ] = None,
+    by_hand: Annotated[
+        bool,
+        typer.Option(
+            "--by-hand",
+            help="Draw a problem to do by hand: small whole numbers, a whole root of the features, no tiny weights.",
+        ),
+    ] = False,
     max_size: MaxSize = None,
     strict: Strict = False,
     **keys: Any,
 ) -> None:
     """Draw what a problem lacks, and write it to standard output, a file, or a folder of files."""
+    from attncli.analysis import hand_problems
     from attncli.io.assemble import assemble
     from attncli.io.paths import path_of
     from attncli.io.writers.atomic import atomic_write_file, atomic_write_folder
@@ -41,7 +49,9 @@ def generate(
     file = output_file(output)
     inputs = make_inputs(max_size)
     document = read_problem_options(problem, keys, inputs)
-    complete = assemble(document)
+    if by_hand:
+        document = hand_problems.complete(document)
+    complete = hand_problems.draw(document) if by_hand else assemble(document)
     check_is_no_input(file, inputs)
     write_warnings(unread_keys(document, complete.unread), strict=strict)
     check_free_space(file, problem_sizes(complete))

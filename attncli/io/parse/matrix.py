@@ -52,9 +52,10 @@ def _read_file(text: str, path: ErrorPath, origin: Origin, kind: str | None) -> 
     name, entry = locate(text, origin.folder)
     file = origin.folder / path_of(name)
     if name == STDIN or formats.format_of_suffix(file) is not None or os.path.lexists(file):
-        array = formats.read_array(origin.inputs.open(name, origin.folder), entry)
+        source = origin.inputs.open(name, origin.folder)
+        array = formats.read_array(source, entry)
         lines = array.origin.lines if array.origin is not None else ()
-        return replace(array, origin=ArrayOrigin("standard input" if name == STDIN else text, lines))
+        return replace(array, origin=ArrayOrigin(source.name + text[len(name) :], lines))
     nearest = nearest_file(file)
     if file.suffix and nearest is None:
         hint = f"expected {formats.expected('array')}"

@@ -86,17 +86,17 @@ def _is_replaced_by_arrays(field: Field) -> bool:
 
 def _plain_values(values: Mapping[str, Any]) -> dict[str, Any]:
     """The values by their keys, without operators and tuples."""
-    return {name: _plain_value(value) for name, value in values.items()}
+    return {name: plain_value(value) for name, value in values.items()}
 
 
-def _plain_value(value: Any) -> Any:
+def plain_value(value: Any) -> Any:
     """A value as mappings, lists, arrays, numbers and text; whole numbers without a point."""
     if isinstance(value, Operator):
         return {value.record.name: _plain_values(value.given)} if value.given else value.record.name
     if isinstance(value, np.ndarray) and value.ndim < 2:
-        return _plain_value(value.tolist())
+        return plain_value(value.tolist())
     if isinstance(value, (list, tuple)):
-        return [_plain_value(entry) for entry in value]
+        return [plain_value(entry) for entry in value]
     if isinstance(value, float) and value.is_integer() and abs(value) < MAX_WHOLE and str(value) != "-0.0":
         return int(value)
     return value

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from attncli.base.number_rows import format_rows
 from attncli.base.text import delimited_cell, delimited_rows, escape_control
 from attncli.render.grid import Grid
-from attncli.render.selection import selected_grids
+from attncli.render.selection import selected_plain_grids
 from attncli.render.target import TEXT_FILE, TextTarget
 from attncli.render.view import View
 
@@ -23,7 +23,7 @@ def render_tsv(view: View, _target: TextTarget = TEXT_FILE) -> Iterator[str]:
 def _tables(view: View, delimiter: str) -> Iterator[str]:
     """Every table, with an empty line between two."""
     trace = view.result.trace
-    tables = [(name, grid) for name in view.names for grid in selected_grids(view, trace[name])]
+    tables = [(name, grid) for name in view.names for grid in selected_plain_grids(view, trace[name])]
     for number, (name, grid) in enumerate(tables):
         yield "\n" if number else ""
         if len(tables) > 1:

@@ -1,5 +1,6 @@
 """LaTeX: tables with booktabs rules, formulas and arithmetic, in plain ASCII, to be included in a document."""
 
+import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 
@@ -41,12 +42,17 @@ def render_sections(parts: Iterable[Section], decimals: int, heading: str = "") 
         if section.grids:
             blocks.append(f"\\nopagebreak{GAP}" + GAP.join(_tabulars(grid, decimals) for grid in section.grids))
         if section.arithmetic:
-            lines = "\\\\\n".join(map(latex_line, section.arithmetic))
+            lines = "\\\\\n".join(map(_line, section.arithmetic))
             blocks.append(f"\\begin{{quote}}\\raggedright\n{lines}\n\\end{{quote}}")
         blocks += [f"\\smallskip\\noindent {_text(remark)}" for remark in section.remarks]
     text = "\n\n".join(blocks) + "\n"
     definition = f"{CHARACTER_DEFINITION}\n" if CHARACTER_COMMAND in text else ""
     return f"{PACKAGES}\n{definition}\n{text}"
+
+
+def _line(line: str) -> str:
+    """A line of arithmetic; the number behind equal labels belongs to the label."""
+    return latex_line(re.sub(f"{LABEL_END}(#[0-9]+)", rf"\1{LABEL_END}", line))
 
 
 def _with_marked_labels(trace: Trace) -> Trace:

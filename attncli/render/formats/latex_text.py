@@ -21,6 +21,7 @@ MATH_COMMANDS = {
     "→": r"\to",
     "×": r"\times",
     "·": r"\cdot",
+    "≈": r"\approx",
     "≤": r"\le",
     "≥": r"\ge",
     "‖": r"\|",

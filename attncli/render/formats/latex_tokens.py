@@ -27,7 +27,7 @@ _TOKENS = re.compile(
     re.VERBOSE | re.DOTALL,
 )
 _OPENING, CLOSING = "([{", ")]}"
-OPERATORS = "=−+/·×≤≥→<>~"
+OPERATORS = "=≈−+/·×≤≥→<>~"
 SCRIPTS = tuple(SCRIPT_MARKS.values())  # `_` and `^`
 
 

@@ -1,42 +1,37 @@
-"""A worked example as text: its parts, the commands that reproduce them, and how published numbers compare."""
+"""A worked example as text: its parts, the commands that reproduce them, and how expected numbers compare."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from attncli.analysis.compare import Comparison
-from attncli.base.errors import AttnError
-from attncli.base.lazy_numpy import np
-from attncli.render.formats.terminal import print_section
 from attncli.render.formats.text_page import TextPage
-from attncli.render.grid import Grid, grids
-from attncli.render.sections import Section, sections
+from attncli.render.reports.part import (
+    USUAL_WIDTH,
+    PartReport,
+    is_brief,
+    print_command,
+    print_paragraph,
+    print_part,
+    print_tables,
+)
+from attncli.render.reports.together import curve_lines, together
+from attncli.render.reports.verdict import EXPECTED, PUBLISHED, verdict
 from attncli.render.target import TextTarget
-from attncli.render.view import View
-
-MAX_DIFFERENCES = 5  # the number of differences that are printed for each result
-
-
-@dataclass(frozen=True)
-class PartReport:
-    """One part of a worked example, computed and compared."""
-
-    title: str
-    about: str
-    command: str  # `attn compute …`, which reproduces it
-    view: View
-    comparisons: Sequence[Comparison]
 
 
 @dataclass(frozen=True)
 class ExampleReport:
-    """A worked example, computed and compared part by part."""
+    """A worked example, computed and compared part by part, or some of its parts."""
 
     title: str
     about: str
-    source: str
+    paper: str
+    source: str  # who published the expected numbers; empty where nobody did
     save_command: str  # that writes the example to a file
     parts: Sequence[PartReport]
-    side_by_side: str | None = None  # the result of every part that is shown in one table at the end
+    first_number: int | None = 1  # of the parts, where they are numbered
+    together: Sequence[str] = ()  # the results of every part that are shown in one table at the end
+    curve: str | None = None  # the result of every part that is plotted at the end
 
     @property
     def comparisons(self) -> list[Comparison]:
@@ -45,99 +40,55 @@ class ExampleReport:
 
     @property
     def differs(self) -> bool:
-        """Whether any number is not the published one."""
+        """Whether any number is not the expected one."""
         return any(comparison.differences for comparison in self.comparisons)
+
+    @property
+    def adjective(self) -> str:
+        """What the expected numbers are: `published`, or only `expected`."""
+        return PUBLISHED if self.source else EXPECTED
 
 
 def render(report: ExampleReport, target: TextTarget) -> str:
-    """The report, from its title to whether all published numbers agree."""
-    page = TextPage(target)
+    """The report, from its title to whether all expected numbers agree."""
+    return "".join(pages(report, target))
+
+
+def pages(report: ExampleReport, target: TextTarget) -> Iterator[str]:
+    """The report in pieces, one for each part; the first has the title, the last what all parts are shown in."""
+    elsewhere = [*report.together, *filter(None, [report.curve])]
+    last = len(report.parts) - 1
+    for position, part in enumerate(report.parts):
+        page = TextPage(target)
+        if position == 0:
+            _print_head(page, report)
+        number = "" if report.first_number is None else f"{report.first_number + position}."
+        if position == 0 or not is_brief(part, elsewhere):
+            page.skip_line()
+        print_part(page, part, number, report.adjective, elsewhere)
+        if position == last:
+            _print_end(page, report)
+        yield page.text
+
+
+def _print_head(page: TextPage, report: ExampleReport) -> None:
+    """The title, what to see, where it is from, and the command that saves the file."""
     page.print((report.title, "bold"))
-    _print_paragraph(page, report.about)
-    _print_paragraph(page, f"Source: {report.source}" if report.source else "")
-    _print_command(page, report.save_command)
-    for part in report.parts:
-        _print_part(page, part)
-    if report.side_by_side:
+    print_paragraph(page, report.about)
+    print_paragraph(page, f"Paper: {report.paper}" if report.paper else "")
+    print_paragraph(page, f"Source: {report.source}" if report.source else "")
+    print_command(page, report.save_command)
+
+
+def _print_end(page: TextPage, report: ExampleReport) -> None:
+    """The results that all parts are shown in, and the verdict."""
+    if report.together:
         page.skip_line()
-        print_section(page, _side_by_side(report, report.side_by_side), report.parts[0].view.decimals)
-    page.skip_line()
-    page.print(_summary(report))
-    return page.text
-
-
-def _print_part(page: TextPage, part: PartReport) -> None:
-    """One part: what it is about, the command that reproduces it, its results, and how they compare."""
-    page.skip_line()
-    if part.title:
-        page.print((f"── {part.title}", "bold"))
-    _print_paragraph(page, part.about)
-    _print_command(page, part.command)
-    for section in sections(part.view):
+        print_tables(page, list(together(report.parts, report.together)), report.parts[0].view)
+    if report.curve:
         page.skip_line()
-        print_section(page, section, part.view.decimals)
-    for comparison in part.comparisons:
-        _print_comparison(page, comparison)
-
-
-def _print_paragraph(page: TextPage, text: str) -> None:
-    """Text that is wrapped to the width of a screen; elsewhere its lines stay as the author broke them."""
-    if text.strip():
-        lines = text.strip().split("\n")
-        page.print_lines([" ".join(lines)] if page.target.width else lines)
-
-
-def _print_command(page: TextPage, command: str) -> None:
-    """A command on one line, however long, so that it can be copied."""
-    if command:
-        page.print((f"$ {command}", "cyan"), is_wrapped=False)
-
-
-def _print_comparison(page: TextPage, comparison: Comparison) -> None:
-    """How many numbers were compared, to how many decimals, and which of them differ."""
-    decimals = f"{comparison.decimals} decimal{'s' if comparison.decimals > 1 else ''}"
-    digits = f"to {decimals}" if comparison.decimals else "exactly"
-    name, count, differences = comparison.name, comparison.count, comparison.differences
-    if not differences:
-        page.print((f"✓ {name}: {count} numbers as published, {digits}", "green"))
-        return
-    lines = [f"✗ {name}: {len(differences)} of {count} numbers differ from those published"]
-    for difference in differences[:MAX_DIFFERENCES]:
-        index = "".join(f"[{position}]" for position in difference.position)
-        lines.append(f"    {name}{index}: published {difference.published!r}, computed {difference.computed!r}")
-    page.print_lines(lines, "bold red")
-
-
-def _summary(report: ExampleReport) -> tuple[str, str]:
-    """The last line and its style: how many numbers differ, or that all agree."""
-    count = sum(comparison.count for comparison in report.comparisons)
-    difference_count = sum(len(comparison.differences) for comparison in report.comparisons)
-    if difference_count:
-        return f"{difference_count} of {count} numbers differ from the published ones.", "bold red"
-    has_every_digit = all(comparison.has_every_digit for comparison in report.comparisons)
-    digits = "to every printed digit" if has_every_digit else "to the digits that their type has"
-    return f"All {count} published numbers agree, {digits}.", "bold green"
-
-
-def _side_by_side(report: ExampleReport, name: str) -> Section:
-    """One result of every part in one table, its columns under the title of the part.
-
-    Raises AttnError where the parts have different rows.
-    """
-    tables = [
-        (part.title, table)
-        for part in report.parts
-        for table in grids(part.view.result.trace, part.view.result.trace[name])
-    ]
-    rows = tables[0][1].rows
-    if any(table.rows != rows for _, table in tables):
-        raise AttnError("the parts have different queries, so they can't stand side by side", where="together")
-    columns = tuple(_column_title(title, table, column) for title, table in tables for column in table.columns)
-    values = np.concatenate([table.values for _, table in tables], axis=-1)
-    return Section(f"{name}, side by side", (Grid(values, rows, columns),))
-
-
-def _column_title(title: str, table: Grid, column: str) -> str:
-    """The title of a part, with the head and the column where it has several: `causal, head 0, e1`."""
-    parts = (title, table.slice_label, column if len(table.columns) > 1 else "")
-    return ", ".join(part for part in parts if part)
+        page.print_lines(curve_lines(report.parts, report.curve, page.target.width or USUAL_WIDTH))
+    line = verdict(report.comparisons, report.adjective)
+    if line is not None:
+        page.skip_line()
+        page.print(line)

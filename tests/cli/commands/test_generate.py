@@ -1,6 +1,8 @@
 """A generated problem computes the same numbers as its options."""
 
+import json
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -18,6 +20,11 @@ PROBLEMS = {
 }
 
 
+def without_problem(result: str) -> dict[str, Any]:
+    """The object of a result without where its arrays are from."""
+    return {key: value for key, value in json.loads(result).items() if key != "problem"}
+
+
 @pytest.mark.parametrize("options", PROBLEMS.values(), ids=PROBLEMS)
 @pytest.mark.parametrize(("file", "problem"), [("p.yaml", "p.yaml"), ("p.json", "p.json"), ("p", "p/problem.yaml")])
 def test_a_generated_problem_computes_the_same_numbers(options: str, file: str, problem: str, run: Run) -> None:
@@ -25,13 +32,14 @@ def test_a_generated_problem_computes_the_same_numbers(options: str, file: str, 
     assert (ran.returncode, ran.stdout, ran.stderr) == (0, "", "")
     again, at_once = run("compute", problem, "--json"), run("compute", *options.split(" "), "--json")
     assert again.returncode == 0, again.stderr
-    assert again.stdout == at_once.stdout
+    assert without_problem(again.stdout) == without_problem(at_once.stdout)
 
 
 def test_without_a_file_it_is_printed_and_may_be_piped(run: Run) -> None:
     options = ("--seed", "1", "--token-count", "3", "--dim", "2")
     text = run("generate", *options).stdout
-    assert run("compute", "-", "--json", input=text).stdout == run("compute", *options, "--json").stdout
+    piped, at_once = run("compute", "-", "--json", input=text), run("compute", *options, "--json")
+    assert without_problem(piped.stdout) == without_problem(at_once.stdout)
 
 
 def test_a_folder_has_a_table_for_each_matrix_and_a_file_that_names_them(run: Run, tmp_path: Path) -> None:
@@ -42,3 +50,20 @@ def test_a_folder_has_a_table_for_each_matrix_and_a_file_that_names_them(run: Ru
     lines = (tmp_path / "made" / "embeddings.csv").read_text().splitlines()
     assert lines[0] == ",x1,x2"
     assert [line.split(",")[0] for line in lines[1:]] == ["token_1", "token_2", "token_3"]
+
+
+def test_a_problem_to_do_by_hand_needs_no_other_option(run: Run) -> None:
+    ran = run("generate", "--by-hand")
+    assert ran.stderr == ""
+    assert ran.stdout == run("generate", "--by-hand", "--seed", "1").stdout
+    weights = json.loads(run("compute", "-", "--json", input=ran.stdout).stdout)["weights"]
+    assert min(number for row in weights for number in row) >= 0.02
+
+
+def test_what_cannot_be_drawn_by_hand_is_an_error(run: Run) -> None:
+    ran = run("generate", "--by-hand", "--dim", "3")
+    assert (ran.returncode, ran.stdout) == (2, "")
+    assert ran.stderr == (
+        "attn: --by-hand: each head has 3 features, and √3 is no whole number; "
+        "give 1, 4 or 9 for each head with --dim or --d-k, or a --scale\n"
+    )

@@ -1,0 +1,109 @@
+"""Problems to do by hand: small whole numbers, a whole √d, and scores of which no softmax weight is lost."""
+
+import math
+from dataclasses import replace
+from typing import Any
+
+from attncli.base.errors import AttnError
+from attncli.base.lazy_numpy import Array, np
+from attncli.engine.run import run
+from attncli.io.assemble import assemble
+from attncli.io.origin import Origin, RawValue
+from attncli.io.parse.problem_keys import read_value
+from attncli.io.problem_files import Document
+from attncli.ops.initializers import randint, stream
+from attncli.ops.normalizers import softmax
+from attncli.ops.registry import is_operator, look_up
+from attncli.problem.spec import FIELDS, OPERATOR_FIELDS, ProblemSpec
+
+EMBEDDINGS, MATRICES = "randint:low=0,high=3", "randint:low=-1,high=2"
+# NumPy never changes the numbers of the legacy stream: a seed draws the same problem with every version.
+DEFAULTS = {"seed": 1, "generator": "legacy", "init": MATRICES}
+TOKENS, FEATURES = 3, 4  # √4 = 2; where there are several heads each has one feature: √1 = 1
+SEQUENCES = ("embeddings", "query", "key")  # one of them is given, or embeddings are drawn
+MIN_WEIGHT = 0.02  # the least weight of a visible key
+MAX_DRAWS = 1000
+OPTION = "--by-hand"
+
+
+def complete(document: Document) -> Document:
+    """The keys of a problem, with those that make it one to do by hand where they are missing."""
+    sequences = [document[key].value for key in SEQUENCES if key in document]
+    missing: dict[str, Any] = dict(DEFAULTS)
+    if not sequences and "sentence" not in document:
+        missing["embeddings"] = EMBEDDINGS
+    if all(map(_is_drawn, sequences)):  # otherwise they have sizes of their own
+        heads = document["heads"].value if "heads" in document else 1
+        missing |= {} if "vocabulary" in document else {"dim": heads if type(heads) is int and heads > 1 else FEATURES}
+        missing |= {} if document.keys() & {"sentence", "tokens"} else {"token_count": TOKENS}
+    operators = {key: _with_arrays(key, document[key]) for key in OPERATOR_FIELDS if key in document}
+    return {key: RawValue(value, Origin()) for key, value in missing.items()} | document | operators
+
+
+def draw(document: Document) -> ProblemSpec:
+    """The problem of a document whose arrays are drawn again until it can be done by hand.
+
+    No two tokens have the same vector, and in every row of scores with several visible keys the softmax weights are
+    at least MIN_WEIGHT and not all equal. The seeds of the draws follow from that of the document. Raises AttnError
+    where nothing is drawn, where the scores are divided by a √d that is no whole number, or where MAX_DRAWS draws have
+    no such scores.
+    """
+    problem = assemble(document)
+    if not any(generator.record.is_drawn for generator in problem.generators.values()):
+        raise AttnError("every array is given, so nothing is drawn", where=OPTION, hint="leave out some of them")
+    _check_root(problem)
+    name: Any = problem.generator  # of a stream, as `assemble` has checked
+    assert problem.seed is not None
+    seeds = randint(stream(name, problem.seed), (MAX_DRAWS,), high=2**31)
+    for seed in seeds.astype(int).tolist():
+        if _has_different_tokens(problem) and _has_clear_weights(problem):
+            return problem
+        problem = assemble(document | {"seed": replace(document["seed"], value=seed)})
+    message = f"in {MAX_DRAWS} draws there is always a weight below {MIN_WEIGHT}, or a row of equal weights"
+    raise AttnError(message, where=OPTION, hint="take fewer tokens or features, or another seed")
+
+
+def _is_drawn(value: Any) -> bool:
+    """Whether the value of a sequence is a generator."""
+    return isinstance(value, str) and is_operator("generator", value.partition(":")[0])
+
+
+def _has_different_tokens(problem: ProblemSpec) -> bool:
+    """Whether no two vectors of a sequence that was drawn are equal."""
+    drawn = (getattr(problem, name) for name in SEQUENCES if name in problem.generators)
+    return all(len(np.unique(array, axis=0)) == len(array) for array in drawn)
+
+
+def _has_clear_weights(problem: ProblemSpec) -> bool:
+    """Whether softmax gives every visible key a weight that is not lost, and no query the same weight for all."""
+    scores = run(problem, "masked_scores").masked_scores
+    return all(_is_clear(row[row > -np.inf]) for row in scores.reshape(-1, scores.shape[-1]))
+
+
+def _is_clear(scores: Array) -> bool:
+    """Whether the weights of the visible keys of a query are at least MIN_WEIGHT and not all equal."""
+    if len(scores) < 2:
+        return True
+    weights = softmax(scores)
+    return bool(weights.min() >= MIN_WEIGHT and not np.allclose(weights, weights[0]))
+
+
+def _check_root(problem: ProblemSpec) -> None:
+    """Raise AttnError where the scores are divided by the root of a number of features that is no square."""
+    count = problem.lengths["d"]
+    is_divided = problem.score.record.unscaled is not None and problem.scale is None
+    if is_divided and math.isqrt(count) ** 2 != count:
+        message = f"each head has {count} features, and √{count} is no whole number"
+        raise AttnError(message, where=OPTION, hint="give 1, 4 or 9 for each head with --dim or --d-k, or a --scale")
+
+
+def _with_arrays(key: str, raw: RawValue) -> RawValue:
+    """The value of a key that names an operator, with its missing arrays drawn; other values stay as they are."""
+    value = read_value(FIELDS[key], raw)
+    name, given = next(iter(value.items())) if isinstance(value, dict) and len(value) == 1 else (value, {})
+    kind = "mask" if FIELDS[key].kind == "boolean_matrix" else FIELDS[key].kind
+    if not isinstance(name, str) or not isinstance(given, dict) or not is_operator(kind, name):
+        return raw
+    parameters = look_up(kind, name).parameters
+    drawn = {p.name: MATRICES for p in parameters if p.kind == "array" and p.required and p.name not in given}
+    return replace(raw, value={name: {**given, **drawn}}) if drawn else raw

@@ -1,0 +1,100 @@
+"""The report of a worked example: its parts computed, compared with expected numbers, and the commands that do so."""
+
+import shlex
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from attncli.base.errors import AttnError
+from attncli.cli.cells import parse_cells
+from attncli.cli.output_options import OutputOptions
+
+if TYPE_CHECKING:
+    from attncli.io.examples import Example, Part
+    from attncli.render.reports.example import ExampleReport
+    from attncli.render.reports.part import PartReport
+
+
+@dataclass(frozen=True)
+class ReportOptions:
+    """What is shown of a worked example, and how."""
+
+    save_command: str = ""  # that writes the example to a file, where it is one of the package
+    part: int | None = None  # the one part that is shown, counted from 1
+    precision: int | None = None
+    explain: bool = False
+
+
+def make_report(example: "Example", options: ReportOptions) -> "ExampleReport":
+    """Compute the parts that are shown and compare them with the numbers that are expected.
+
+    Raises AttnError where the example has no such part, or the precision is out of range.
+    """
+    from attncli.render.reports.example import ExampleReport
+
+    decimals = _decimals(example, options)
+    count = len(example.parts)
+    if options.part is not None and not 1 <= options.part <= count:
+        hint = f"expected 1 to {count}" if count > 1 else "there is one part"
+        raise AttnError(f"there is no part {options.part}", where="--part", hint=hint)
+    is_whole = options.part is None
+    parts = example.parts if options.part is None else [example.parts[options.part - 1]]
+    return ExampleReport(
+        title=example.title,
+        about=example.about if is_whole else "",
+        paper=example.paper if is_whole else "",
+        source=example.source,
+        save_command=options.save_command,
+        parts=[_make_part(example, part, decimals, explain=options.explain) for part in parts],
+        first_number=None if count == 1 else options.part or 1,
+        together=example.together if is_whole else (),
+        curve=example.curve if is_whole else None,
+    )
+
+
+def _decimals(example: "Example", options: ReportOptions) -> int:
+    """The decimals of the option, otherwise those of the example, otherwise the usual ones."""
+    if options.precision is not None:
+        return OutputOptions(precision=options.precision).decimals
+    try:
+        return OutputOptions(precision=example.precision).decimals
+    except AttnError as error:
+        error.path = (example.file, "precision")
+        raise
+
+
+def _make_part(example: "Example", part: "Part", decimals: int, *, explain: bool) -> "PartReport":
+    """One part, computed and compared."""
+    from attncli.analysis.compare import compare
+    from attncli.engine.run import run
+    from attncli.io.examples import FROM_KEY
+    from attncli.problem.results import OUTPUT
+    from attncli.render.reports.part import PartReport
+    from attncli.render.view import DECIMALS, View
+    from attncli.trace.result import Result
+
+    names = [*part.show, *part.expected, *part.numpy, *example.together, *filter(None, [example.curve])]
+    if part.arrows is not None:
+        names.append("weights")
+    computed = run(part.problem, dict.fromkeys(names), every_step=explain or part.cell is not None)
+    result = Result(computed.trace, part.show)
+    precision = () if decimals == DECIMALS else (f"--precision {decimals}",)
+    command = f"attn compute {shlex.quote(example.file)}"
+    words = (command, *part.options, *precision)
+    cell_words = (command, *part.problem_options, *precision, f"--cell {shlex.quote(part.cell or '')}")
+    cells = () if part.cell is None else parse_cells([part.cell], part.problem)
+    has_worked_lines = cells and not explain
+    every_name = Result(computed.trace, (*part.show, *part.numpy, OUTPUT))
+    return PartReport(
+        title=part.title,
+        about=part.about,
+        command=" ".join((*words, "--explain") if explain else words),
+        view=View(result, explain, decimals, cells if explain else ()),
+        comparisons=[
+            compare(name, value, result.trace[name].value, part.problem.precision)
+            for name, value in part.expected.items()
+        ],
+        worked=View(every_name, False, decimals, cells) if has_worked_lines else None,
+        worked_command=" ".join(cell_words) if has_worked_lines else "",
+        numpy=part.numpy,
+        arrows_from_key=None if part.arrows is None else part.arrows == FROM_KEY,
+    )

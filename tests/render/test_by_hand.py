@@ -1,0 +1,223 @@
+"""The worked lines: every one holds with the digits that are printed."""
+
+import re
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import attncli
+from attncli.engine.run import run
+from attncli.io import examples
+from attncli.ops import operators
+from attncli.render.sections import Section, sections
+from attncli.render.view import Cell, View
+from attncli.trace.result import Result
+from tests.equations import Count, assert_equations_hold
+from tests.problems import PROBLEMS, problem
+
+SLOW = pytest.mark.slow
+PARTS = [
+    pytest.param(part, id=f"{name}-{part.title or 'whole'}")
+    for name in examples.names()
+    for part in examples.load(name).parts
+]
+TUTORIAL = examples.load("tutorial").parts
+
+
+def explained(result: Result, **view: Any) -> list[Section]:
+    """The sections of an explanation whose sums are written whole."""
+    return list(sections(View(result, **{"explain": True, "max_terms": None, **view})))
+
+
+def by_name(result: Result, **view: Any) -> dict[str, Section]:
+    """The sections of an explanation by the name of the step."""
+    return {section.title.partition(" ")[2] or section.title: section for section in explained(result, **view)}
+
+
+def corners(result: Result) -> Iterator[Cell]:
+    """The first cell, the last one, and those beside them."""
+    rows, columns = (len(result.trace.labels[letter]) for letter in "nm")
+    cells = [(0, 0), (rows - 1, columns - 1), (rows - 1, 0), (rows // 2, columns // 2)]
+    yield from (Cell(*cell) for cell in dict.fromkeys(cells))
+
+
+def lines(result: Result, decimals: int = 4, **view: Any) -> list[str]:
+    """The lines of some cells, each once."""
+    found = [
+        line
+        for cell in corners(result)
+        for section in explained(result, cells=(cell,), decimals=decimals, **view)
+        for line in section.arithmetic
+    ]
+    return list(dict.fromkeys(found))
+
+
+def check(result: Result, decimals: int = 4) -> Count:
+    """How many lines hold; all of them do."""
+    return assert_equations_hold(lines(result, decimals), decimals, result.trace.precision.name)
+
+
+@pytest.mark.parametrize("decimals", [0, 4, 8])
+@pytest.mark.parametrize("part", PARTS)
+def test_every_line_of_the_examples_holds(part: examples.Part, decimals: int) -> None:
+    assert check(run(part.problem), decimals).equal
+
+
+@pytest.mark.parametrize("decimals", [4, 8])
+@pytest.mark.parametrize("part", TUTORIAL, ids=lambda part: part.title)
+def test_no_line_of_the_tutorial_holds_only_nearly(part: examples.Part, decimals: int) -> None:
+    assert check(run(part.problem), decimals).near == 0
+
+
+D, E, A = 3, 5, 4
+RANDOM = np.random.default_rng(0)
+PARAMETERS = {
+    "general": {"w": RANDOM.normal(size=(D, D))},
+    "additive": {
+        "w1": RANDOM.normal(size=(D, A)),
+        "w2": RANDOM.normal(size=(D, A)),
+        "v": RANDOM.normal(size=A),
+        "b": RANDOM.normal(size=A),
+        "activation": "sigmoid",
+    },
+    "location": {"w": RANDOM.normal(size=(D, 5))},
+    "topk": {"k": 2},
+    "attentional": {"w": RANDOM.normal(size=(E + D, A))},
+    "softmax": {"temperature": 0.7},
+    "cosine": {"beta": 2.5},
+    "gaussian": {"sigma": 1.3},
+    "entmax": {"alpha": 1.3},
+    "sigmoid": {"shift": -0.5},
+}
+
+
+@pytest.mark.parametrize(
+    ("score", "normalize"),
+    [
+        pytest.param(score, normalize, marks=() if (i + j) % 4 == 0 else SLOW)
+        for i, score in enumerate(operators("score"))
+        for j, normalize in enumerate(operators("normalize"))
+    ],
+)
+def test_every_line_of_every_pipeline_holds(score: str, normalize: str) -> None:
+    query, key, value = (RANDOM.normal(size=size) for size in ((3, 2 * D), (5, 2 * D), (5, 2 * E)))
+    for context, record in operators("context").items():
+        if record.needs_distribution and not operators("normalize")[normalize].is_distribution:
+            continue
+        stages: dict[str, Any] = {
+            stage: {name: PARAMETERS[name]} if name in PARAMETERS else name
+            for stage, name in (("score", score), ("normalize", normalize), ("context", context))
+        }
+        check(attncli.attention(query, key, value, heads=2, scale=0.5, **stages))
+
+
+@pytest.mark.parametrize("name", PROBLEMS)
+@pytest.mark.parametrize(
+    ("dtype", "decimals"),
+    [(None, 2), (None, 5), ("float16", 4), *(pytest.param(x, 6, marks=SLOW) for x in ("bfloat16", "float32", None))],
+)
+def test_every_line_of_every_problem_holds(name: str, dtype: str | None, decimals: int) -> None:
+    check(run(problem(**{**PROBLEMS[name], **({"dtype": dtype} if dtype else {})})), decimals)
+
+
+@settings(max_examples=30, deadline=None)
+@given(
+    st.integers(0, 2**32 - 1),
+    st.sampled_from([-9, -4, -2, 0, 1, 3, 8]),
+    st.sampled_from([-6, 0, 4]),
+    st.sampled_from(["dot", "scaled_dot", "cosine", "euclidean", "gaussian", "laplacian"]),
+    st.sampled_from(["softmax", "sparsemax", "entmax", "softmax1", "hardmax", "sum", "none"]),
+    st.integers(0, 10),
+)
+def test_every_line_of_huge_and_tiny_numbers_holds(
+    seed: int, exponent: int, of_values: int, score: str, normalize: str, decimals: int
+) -> None:
+    random = np.random.default_rng(seed)
+    x, value = random.normal(size=(3, 2)) * 10.0**exponent, random.normal(size=(3, 2)) * 10.0**of_values
+    check(attncli.attention(x, x, value, score=score, normalize=normalize), decimals)
+
+
+@pytest.mark.parametrize("part", PARTS)
+def test_the_last_number_of_a_step_s_lines_is_in_its_table(part: examples.Part) -> None:
+    """But for the sum of the weights, which is 1."""
+    result = run(part.problem)
+    for cell in corners(result):
+        for section in explained(result, cells=(cell,)):
+            worked = [line for line in section.arithmetic if not line.startswith("Σⱼ aᵢⱼ")]
+            if not worked or not section.grids or section.grids[0].signs is not None:
+                continue
+            cells = {
+                text.strip().rstrip("0").rstrip(".") or "0" for row in section.grids[0].cell_texts(4) for text in row
+            }
+            last = re.split(r" [=≈] |: ", worked[-1])[-1].strip("[]").replace("−", "-").split()
+            for number in last if re.match(r"[-\d]", last[0]) else ():
+                assert (number.rstrip("0").rstrip(".") if "." in number else number) in cells, (section.title, worked)
+
+
+def test_small_weights_are_written_as_in_their_table() -> None:
+    x = np.array([[0.0], [-11.0]])
+    shown = by_name(attncli.attention([[1.0]], x, [[1.0], [2.0]], score="dot"), cells=(Cell(0, 1),))
+    (weights,) = shown["weights"].grids
+    assert weights.cell_texts(4) == [["1.0000", "0.0000"]]
+    assert shown["weights"].arithmetic[-1] == "Σⱼ aᵢⱼ = 1.0000 + 0.0000 = 1.0000"
+    assert shown["context"].arithmetic == ("c(query_1) = 1.0000·[1] + 0.0000·[2] = [1.0000]",)
+
+
+def test_of_a_wide_result_the_first_number_is_worked_out_and_all_of_them_when_asked_for() -> None:
+    x = RANDOM.normal(size=(2, 9))
+    result = attncli.attention(x, x, score="dot", normalize="none")
+    short, whole = (by_name(result, max_terms=limit)["context"].arithmetic for limit in (12, None))
+    assert re.match(r"c\(query_\d\)\[e1\] = \S+·\S+ \+ \S+·\S+ = \S+$", short[0])
+    assert re.match(r"c\(query_\d\) = \S+·\[(\S+ ){8}\S+\] \+ \S+·\[(\S+ ){8}\S+\] = \[(\S+ ){8}\S+\]$", whole[0])
+
+
+@pytest.mark.parametrize(("limit", "omitted"), [(12, 88), (3, 97), (100, 0), (None, 0)])
+def test_a_long_sum_counts_its_omitted_terms(limit: int | None, omitted: int) -> None:
+    x = np.ones((1, 100))
+    (line,) = by_name(attncli.attention(x, x, score="dot"), max_terms=limit)["scores"].arithmetic
+    assert line.count("1·1") == 100 - omitted
+    assert (f"… {omitted} more …" in line) == bool(omitted)
+    assert line.endswith(" = 100")
+
+
+def test_the_number_of_an_earlier_step_is_that_step_s_number() -> None:
+    """Also where a step is rounded to a narrow type, and what follows was computed from the unrounded number."""
+    x = RANDOM.normal(size=(2, 3))
+    shown = by_name(attncli.attention(x, x, dtype="float16"), cells=(Cell(0, 1),))
+    product = shown["dot_products"].grids[0].cell_texts(4)[0][1].replace("-", "−")
+    assert shown["scores"].arithmetic[0].endswith(f"in float16 {product}")
+    assert shown["scores"].arithmetic[1].startswith(f"{product.rstrip('0')}")
+
+
+@pytest.mark.parametrize(
+    ("keys", "title", "expected"),
+    [
+        ({"position": "alibi", "heads": 2}, "slopes", ["slope of head 1 = 2^(−8·2/2) = 0.0039"]),
+        ({"position": "alibi", "heads": 2}, "position_bias", ["−0.0039·|1 − 0| = −0.0039"]),
+        ({"score": "gaussian"}, "scores", ["‖q(query_2) − k(key_1)‖² = (1 − 0)² + (3 − 2)² = 2", "−2/2 = −1"]),
+        ({"softcap": 4.0, "score": "dot"}, "capped_scores", ["4·tanh(6/4) = 3.6206"]),
+        ({"qk_norm": "rms", "score": "dot"}, "normalized_query",
+         ["mean(x²) = (1·1 + 3·3)/2 = 5", "r = √5 = 2.2361", "x/r = [1 3]/2.2361 = [0.4472 1.3416]"]),
+        ({"position": "rope", "score": "dot"}, "rotated_query",
+         ["angle of pair 0 = 1·10000^(−0/2) = 1", "1·cos(1) − 3·sin(1) = −1.9841", "3·cos(1) + 1·sin(1) = 2.4624"]),
+        ({"normalize": "entmax", "score": "dot"}, "weights",
+         ["α − 1 = 1.5 − 1 = 0.5", "μ = 0.5·11/1 = 5.5", "D = (0.5·11 − 5.5)² = 0", "τ = 5.5 − √((1 − 0)/1) = 4.5",
+          "max(0.5·6 − 4.5, 0)² = 0"]),
+        ({"normalize": "relu", "score": "dot"}, "weights", ["max(6, 0) = 6"]),
+        ({"normalize": "none", "score": "dot"}, "weights", ["the weight is the score: 6"]),
+        ({"normalize": "hardmax", "score": "dot"}, "weights",
+         ["6 is less than the largest score, 11: the weight is 0"]),
+        ({"position": {"t5": {"table": [[1], [2], [3], [4], [5], [6], [7], [8]]}}, "score": "dot"}, "position_bias",
+         ["distance = 0 − 1 = −1", "a bucket for each distance below 2: 1", "table[1] = 2"]),
+    ],
+)  # fmt: skip
+def test_what_is_worked_can_be_redone(keys: dict[str, Any], title: str, expected: list[str]) -> None:
+    heads = keys.get("heads", 1)
+    query, key = np.array([[1.0, 0], [1, 3]]), np.array([[0.0, 2], [2, 3]])
+    result = attncli.attention(np.tile(query, heads), np.tile(key, heads), **keys)
+    positions = {"h": heads - 1} if heads > 1 else {}
+    assert list(by_name(result, cells=(Cell(1, 0),), positions=positions)[title].arithmetic) == expected

@@ -1,0 +1,192 @@
+"""The explanation of results: what is shown, in which order, and what is said in a line instead."""
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+import attncli
+from attncli.engine.run import run
+from attncli.plan.purposes import purpose_of
+from attncli.problem.results import DEFAULT_SELECTION
+from attncli.problem.spec import ProblemSpec
+from attncli.render.result_object import result_object
+from attncli.render.section import Section
+from attncli.render.sections import sections
+from attncli.render.view import Cell, View
+
+X = [[1.0, 0, 2, 1], [0, 1, 1, 0], [1, 1, 0, 3]]
+W = [[2.0, 0, 1, 0], [0, 1, 0, 1], [1, 0, 0, 2], [0, 3, 1, 0]]
+
+
+def explained(view: View) -> dict[str, Section]:
+    """The sections of the inputs and steps, by name."""
+    return {section.title.split(". ")[-1]: section for section in sections(view)}
+
+
+def explanation(**keys: Any) -> dict[str, Section]:
+    return explained(View(attncli.Problem(**keys).compute(), explain=True))
+
+
+def test_every_section_of_a_step_has_its_purpose(spec: ProblemSpec) -> None:
+    result = run(spec)
+    for name, section in explained(View(result, explain=True)).items():
+        if name in result.trace.by_name and not result.trace[name].is_identity:
+            assert section.purpose == purpose_of(result.trace.plan, result.trace[name].node)
+        assert section.purpose or name == "letters"
+
+
+SAID_IN_A_LINE = {
+    "one head without w_o": ({}, "context", "output = context: one head, no w_o"),
+    "several heads without w_o": ({"heads": 2}, "merged", "output = merged: no w_o"),
+    "heads apart": (
+        {"embeddings": None, "w_q": None, "query": np.ones((1, 2, 3, 4)), "key": np.ones((1, 2, 3, 4))},
+        "context",
+        "output = context: the heads stay apart, no w_o",
+    ),
+    "one key head": ({"heads": 2, "w_k": np.eye(4)[:, :2], "w_v": np.eye(4)[:, :2], "kv_heads": 1}, "key",
+                     "key_heads Kₕ = key: one head"),
+    "a repeated key": ({"heads": 2, "w_k": np.eye(4)[:, :2], "w_v": np.eye(4)[:, :2], "kv_heads": 1}, "repeated_key",
+                       "the same numbers as key"),
+    "a mask that hides nothing": ({"mask": np.ones((3, 3))}, "masked_scores", "the same numbers as scores"),
+    "weights that are the scores": ({"normalize": "none"}, "weights", "the same numbers as scores"),
+    "selected rows": ({"only": ["token_3", "0"]}, "selected_rows",
+                      "only selects token_3 (row 2) and token_1 (row 0) of 3, counted from 0"),
+    "a head of two": ({"heads": 2}, "query_heads",
+                      "head 0 of 2 is shown from here on; --head 1 shows another, --head all each"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("keys", "step", "remark"), SAID_IN_A_LINE.values(), ids=SAID_IN_A_LINE)
+def test_what_changes_nothing_is_said_in_a_line(keys: dict[str, Any], step: str, remark: str) -> None:
+    assert remark in explanation(**{"embeddings": X, "w_q": W, **keys})[step].remarks
+
+
+UNPROJECTED = {
+    "all": ({"embeddings": X}, "query, key, value", "Q = K = V = X"),
+    "keys and values": ({"embeddings": X, "w_q": W}, "key, value", "K = V = X"),
+    "two sequences": ({"embeddings": X, "query_embeddings": W}, "query, key, value", "Q = Y, K = V = X"),
+    "selected queries": ({"embeddings": X, "only": [1]}, "query, key, value", "Q = Xₒ, K = V = X"),
+    "no value": ({"query": X, "key": X}, "value", "V = K"),
+}
+
+
+@pytest.mark.parametrize(("keys", "title", "formula"), UNPROJECTED.values(), ids=UNPROJECTED)
+def test_what_nothing_projects_is_one_section_without_a_table(keys: dict[str, Any], title: str, formula: str) -> None:
+    section = explanation(**keys)[title]
+    assert (section.formula, section.grids) == (formula, ())
+
+
+LEFT_OUT = {
+    "positions that are row numbers": ({"causal": True}, "query_positions"),
+    "the cache of a problem without one": ({"position": "rope"}, "present_key"),
+    "a head of one": ({"heads": 1}, "query_heads"),
+}
+
+
+@pytest.mark.parametrize(("keys", "step"), LEFT_OUT.values(), ids=LEFT_OUT)
+def test_a_step_that_says_nothing_is_left_out(keys: dict[str, Any], step: str) -> None:
+    shown = explanation(embeddings=X, **keys)
+    assert step not in shown
+    assert not any("None" in section.shapes or "1 heads" in section.formula for section in shown.values())
+
+
+def test_positions_that_are_no_row_numbers_are_shown() -> None:
+    assert "query_positions" in explanation(query=X[:2], key=X, causal=True, align="bottom_right")
+
+
+VOCABULARY = {"cat": [0.0, 1], "the": [1.0, 0]}
+
+
+def test_the_look_up_of_a_sentence_is_the_first_step() -> None:
+    shown = explanation(sentence="the cat the", vocabulary=VOCABULARY)
+    (grid,) = shown["embeddings"].grids
+    assert shown["embeddings"].title == "1. embeddings"
+    assert shown["embeddings"].formula == "the vector of each word, looked up in the vocabulary"
+    assert grid.rows == ("the#1", "cat", "the#2")
+    assert shown["embeddings"].remarks == (
+        "rows of the vocabulary, counted from 0: the#1 1, cat 0, the#2 1",
+        "the#1 and the#2 are one word, and have the same vector",
+    )
+
+
+def test_equal_words_with_vectors_of_their_own_are_not_called_equal() -> None:
+    shown = explanation(sentence="the cat the", vocabulary={**VOCABULARY, "the#2": [5.0, 5]})
+    assert shown["embeddings"].remarks == ("rows of the vocabulary, counted from 0: the#1 1, cat 0, the#2 2",)
+
+
+def test_equal_labels_are_numbered_for_people_and_not_for_programs() -> None:
+    result = attncli.Problem(sentence="the cat the", vocabulary=VOCABULARY, only=["the#2"]).compute()
+    shown = explained(View(result, explain=True))
+    assert shown["cell"].formula == "query the#2, key cat"
+    assert shown["scores"].grids[0].rows == ("the#2",)
+    assert shown["scores"].grids[0].columns == ("the#1", "cat", "the#2")
+    assert shown["scores"].arithmetic[0].startswith("q(the#2)·k(cat) = ")
+    (weights,) = (s for s in sections(View(result)) if s.title == "weights")
+    assert weights.grids[0].columns == ("the#1", "cat", "the#2")
+    assert result_object(View(result))["key_tokens"] == ["the", "cat", "the"]
+
+
+@pytest.mark.parametrize("name", ["value", "dot_products", "scores", "exponentials", "weights", "context", "output"])
+def test_a_selected_result_is_explained_with_what_it_needs_alone(name: str) -> None:
+    needs = ["query", "key", "value", "dot_products", "scores", "exponentials", "weights", "context", "output"]
+    expected = ["value"] if name == "value" else needs[: needs.index(name) + 1]
+    if name not in ("value", "context", "output"):
+        expected.remove("value")
+    result = attncli.Problem(embeddings=X, w_q=W, w_k=W, w_v=W, w_o=W).compute((name,))
+    assert [step["name"] for step in result_object(View(result, explain=True))["steps"]] == expected
+    assert [title for title in explained(View(result, explain=True)) if title in needs] == expected
+
+
+def test_json_has_every_step_of_the_default_results() -> None:
+    result = attncli.Problem(embeddings=X, position="rope").compute(DEFAULT_SELECTION)
+    names = {step["name"] for step in result_object(View(result, explain=True))["steps"]}
+    assert names == {step.name for step in result.trace.computed} >= {"present_key"}
+
+
+EQUAL_KEYS = {"embeddings": [[1.0], [1.0], [2.0]]}
+HIDDEN = {"mask": np.array([[1, 1, 1], [0, 0, 0], [1, 1, 1]])}
+LINES: dict[str, tuple[dict[str, Any], tuple[Cell, ...], str, list[str]]] = {
+    "a projection that cells share": ({"w_q": W}, (Cell(0, 0), Cell(0, 1)), "query", ["query(token_1)"]),
+    "scores, which name their cell": ({}, (Cell(0, 1), Cell(1, 2)), "scores",
+                                      ["q(token_1)·k(token_2)", "q(token_2)·k(token_3)"]),
+    "several cells": ({}, (Cell(0, 0), Cell(1, 1)), "weights",
+                      ["query token_1, key token_1:", "query token_2, key token_2:"]),
+    "cells of one row": ({}, (Cell(0, 0), Cell(0, 1)), "weights", ["key token_1:", "key token_2:"]),
+    "cells with the same lines": (EQUAL_KEYS, (Cell(0, None),), "weights",
+                                  ["key token_1; key token_2:", "key token_3:"]),
+    "a query whose keys are hidden": (HIDDEN, (Cell(1, 0),), "weights", ["every key is hidden: all weights are 0"]),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("keys", "cells", "step", "starts"), LINES.values(), ids=LINES)
+def test_the_worked_lines_say_which_cell_they_are_of(
+    keys: dict[str, Any], cells: tuple[Cell, ...], step: str, starts: list[str]
+) -> None:
+    view = View(attncli.Problem(**{"embeddings": X, **keys}).compute(), explain=True, cells=cells)
+    lines = [line.partition(" = ")[0] for line in explained(view)[step].arithmetic]
+    assert [line for line in lines if any(word in line for word in ("token_", "key "))] == starts
+
+
+def test_every_head_is_worked_out() -> None:
+    result = attncli.Problem(embeddings=X, w_q=W, heads=2).compute()
+    shown = explained(View(result, explain=True, cells=(Cell(0, 1),), expanded_axes=frozenset("h")))
+    assert [line for line in shown["scores"].arithmetic if line.endswith(":")] == ["head 0:", "head 1:"]
+    assert len(shown["query"].arithmetic) == 1
+    assert shown["2 cells"].formula == "every head, query token_1, key token_2"
+
+
+IN_FORCE: dict[str, tuple[dict[str, Any], str, list[str]]] = {
+    "a default that the formula lacks": ({"normalize": "topk:k=2"}, "weights", ["k = 2"]),
+    "a default that the formula has": ({"score": "gaussian"}, "scores", ["sigma = 1"]),
+    "one that is given": ({"normalize": "softmax:temperature=2"}, "weights", ["temperature = 2"]),
+    "some of several": ({"position": "rope:offset=3"}, "rotated_query", ["base = 10000", "offset = 3"]),
+    "the number of heads, which is no parameter": ({"position": "alibi", "heads": 2}, "position_bias", []),
+}
+
+
+@pytest.mark.parametrize(("keys", "step", "parameters"), IN_FORCE.values(), ids=IN_FORCE)
+def test_the_parameters_in_force_are_named_beside_the_shapes(
+    keys: dict[str, Any], step: str, parameters: list[str]
+) -> None:
+    assert explanation(embeddings=X, **keys)[step].shapes.split("; ")[1:] == parameters
