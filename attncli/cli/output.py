@@ -131,7 +131,7 @@ def compute_view(problem: "ProblemSpec", options: "OutputOptions", allocator: An
     from attncli.engine.run import run
     from attncli.render.view import View
 
-    decimals = options.decimals
+    decimals, max_terms = options.decimals, options.max_terms
     if not is_executor(options.executor):
         raise UnknownNameError("executor", options.executor, EXECUTORS, where="--executor")
     _check_selection(options.selection, problem)
@@ -143,7 +143,7 @@ def compute_view(problem: "ProblemSpec", options: "OutputOptions", allocator: An
         every_step = options.explain or options.works_out_cells
         run_options = RunOptions(options.executor, allocate, progress, blas_is_limited=True, caller_bytes=caller_bytes)
         result = run(problem, options.selection, every_step=every_step, options=run_options)
-    return View(result, options.explain, decimals, cells, positions, expanded_axes)
+    return View(result, options.explain, decimals, cells, positions, expanded_axes, max_terms=max_terms)
 
 
 def _check_selection(names: Iterable[str], problem: "ProblemSpec") -> None:

@@ -53,6 +53,14 @@ class OutputOptions:
         str | None,
         typer.Option(metavar="N|all", hidden=True, help="Show one batch item, counted from 0, or all of them."),
     ] = None
+    terms: Annotated[
+        str | None,
+        typer.Option(
+            metavar="N|all",
+            hidden=True,
+            help="Terms that a worked sum writes at most, without it 12; the middle of others is left out.",
+        ),
+    ] = None
     precision: Annotated[
         int | None, typer.Option(metavar="DIGITS", help="Decimals in tables and explanations; without it 4.")
     ] = None
@@ -111,6 +119,19 @@ class OutputOptions:
         return DECIMALS if self.precision is None else self.precision
 
     @property
+    def max_terms(self) -> int | None:
+        """The longest sum that is written whole, None for no limit; raises AttnError where it is no number from 1."""
+        from attncli.base.arithmetic import MAX_TERMS
+
+        if self.terms in (None, ALL):
+            return MAX_TERMS if self.terms is None else None
+        assert self.terms is not None
+        if not self.terms.isdecimal() or int(self.terms) == 0:
+            hint = f"expected a number from 1, or {ALL}"
+            raise AttnError(f"{self.terms!r} is no number of terms", where="--terms", hint=hint)
+        return int(self.terms)
+
+    @property
     def works_out_cells(self) -> bool:
         """Whether the worked lines of cells are shown, in place of results."""
         return bool(self.cell) and not self.explain and not self.output_format.is_lossless
@@ -133,7 +154,10 @@ class OutputOptions:
         row = self.output_format
         reasons = {}
         if row.is_lossless:
-            reasons = {"precision": f"{row.name} has every digit", "cell": f"{row.name} has no worked lines"}
+            worked = f"{row.name} has no worked lines"
+            reasons = {"precision": f"{row.name} has every digit", "cell": worked, "terms": worked}
+        elif not self.explain and not self.cell:
+            reasons["terms"] = "no sum is worked out without --explain or --cell"
         if self.file is not None:
             reasons["pager"] = "the result is written to a file"
         defaults = {field.name: field.default for field in fields(self)}

@@ -164,6 +164,8 @@ class _Filler:
         """The length of an axis of an array parameter."""
         if "+" in letter:
             return sum(self._parameter_size(part, operator, path) for part in letter.split("+"))
+        if letter == "h":
+            return self._heads[0]
         if letter in "nm":
             return self._size(letter, path)
         if letter == "a":

@@ -3,8 +3,8 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from attncli.base.numerals import decimal
 from attncli.base.lazy_numpy import Array, np
+from attncli.base.numerals import decimal
 from attncli.render.aligned_numbers import align_numbers
 
 POINT = "●"
@@ -141,4 +141,6 @@ def _horizontal_axis(canvas: _Canvas, label_width: int) -> list[str]:
 
 def _tick_labels(bounds: tuple[float, float], intervals: int) -> list[str]:
     """The numbers at the ends of so many equal intervals."""
-    return [decimal(number, TICK_DECIMALS) for number in np.linspace(*bounds, intervals + 1)]
+    return [
+        decimal(round(float(number), TICK_DECIMALS), TICK_DECIMALS) for number in np.linspace(*bounds, intervals + 1)
+    ]

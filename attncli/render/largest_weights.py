@@ -16,7 +16,7 @@ def arrows(trace: Trace, *, from_key: bool = False) -> Iterator[tuple[str, list[
     another; a query whose weights are all 0 has no arrow.
     """
     for grid in grids(trace, trace["weights"]):
-        yield grid.slice_label, list(_arrows(grid.with_numbered_labels(), from_key=from_key))
+        yield grid.slice_label, list(_arrows(grid, from_key=from_key))
 
 
 def _arrows(grid: Grid, *, from_key: bool) -> Iterator[str]:

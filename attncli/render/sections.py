@@ -27,9 +27,8 @@ def _selection(view: View) -> Iterator[Section]:
         step, is_last = trace[name], name == view.result.select[-1]
         is_mask = step.name == VISIBLE_STEP
         step_grids = sign_grids(trace, step, positions) if is_mask else selected_grids(view, step)
-        numbered = tuple(step_grids)
         remarks = (view.remark,) if is_last and view.remark else ()
-        yield Section(name, numbered, formula=trace.same_as(name), remarks=remarks)
+        yield Section(name, tuple(step_grids), formula=trace.same_as(name), remarks=remarks)
 
 
 def _worked_cells(view: View) -> Iterator[Section]:

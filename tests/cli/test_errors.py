@@ -28,6 +28,8 @@ WRONG = {
     "an unknown format": ("compute t.yaml --format xml", "--format: unknown format 'xml'; expected one of table, json"),
     "an option twice": ("compute t.yaml --heads 1 --heads 3", "--heads: is given twice: '1', '3'; give it once"),
     "an option twice, by two names": ("compute t.yaml -o a.csv --output b.csv", "--output: is given twice: 'a.csv', "),
+    "a word for a number of terms": ("compute t.yaml --explain --terms few", "--terms: 'few' is no number of terms"),
+    "no terms": ("compute t.yaml --explain --terms 0", "--terms: '0' is no number of terms"),
     "a number twice": ("compute t.yaml --precision 2 --precision 3", "--precision: is given twice: '2', '3'"),
     "a flag and its contrary": ("compute t.yaml --causal --no-causal", "--causal and --no-causal contradict each"),
     "no name among names": ("compute t.yaml --select scores,", "--select: a name is empty in 'scores,'; expected"),

@@ -2,6 +2,7 @@
 
 import csv
 import json
+import re
 from pathlib import Path
 
 import numpy as np
@@ -114,3 +115,13 @@ def test_a_cell_without_explain_is_its_worked_lines_alone(run: Run) -> None:
 def test_the_head_of_the_cell_can_be_chosen(run: Run) -> None:
     words = ("--seed", "1", "--token-count", "3", "--dim", "4", "--heads", "2", "--cell", "0,1")
     assert "cell  head 1, query token_1, key token_2\n" in run("compute", *words, "--head", "1").stdout
+
+
+@pytest.mark.parametrize(
+    ("terms", "gap"), [((), "… 8 more …"), (("--terms", "4"), "… 16 more …"), (("--terms", "all"), "")]
+)
+def test_a_long_sum_has_as_many_terms_as_asked_for(terms: tuple[str, ...], gap: str, run: Run) -> None:
+    words = ("--seed", "1", "--token-count", "2", "--dim", "20", "--score", "dot", "--cell", "0,1")
+    (line,) = re.findall(r"q\(token_1\)·k\(token_2\).*", run("compute", *words, *terms).stdout)
+    assert line.count("·") == 1 + (20 - int(gap.split()[1]) if gap else 20)
+    assert gap in line

@@ -33,6 +33,10 @@ UNREAD = {
     "decimals of CSV": ("compute t.yaml --format csv --precision 2", {"precision": "csv has every digit"}),
     "decimals of arrays": ("compute t.yaml -o x.npz --precision 2", {"precision": "npz has every digit"}),
     "a cell of JSON": ("compute t.yaml --json --cell 0,0", {"cell": "json has no worked lines"}),
+    "terms of JSON": ("compute t.yaml --json --explain --terms all", {"terms": "json has no worked lines"}),
+    "terms of tables": (
+        "compute t.yaml --terms all", {"terms": "no sum is worked out without --explain or --cell"}
+    ),
     "a seed of a complete problem": ("generate t.yaml --seed 1", {"seed": NOTHING_DRAWN}),
 }  # fmt: skip
 READ = {

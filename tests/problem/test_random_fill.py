@@ -43,6 +43,17 @@ def test_given_arrays_take_no_numbers_from_the_stream() -> None:
     np.testing.assert_array_equal(drawn.w_v, stream.uniform(0, 1, (2, 2)))
 
 
+def test_a_drawn_table_has_a_column_for_each_head() -> None:
+    drawn = Problem(seed=1, token_count=3, dim=8, heads=2, position="t5:table=randint")
+    assert drawn.position.parameters["table"].shape == (4, 2)
+
+
+def test_what_was_made_is_known_by_its_generator() -> None:
+    spec = Problem(seed=1, embeddings=[[1, 2]], w_q="zeros", init="uniform", score="general:w=normal").spec
+    made = {name: str(generator) for name, generator in spec.generators.items()}
+    assert made == {"w_q": "zeros", "w_k": "uniform", "w_v": "uniform", "score.w": "normal"}
+
+
 def test_a_matrix_made_by_rule_needs_no_seed() -> None:
     drawn = Problem(query=[[1.0, 2, 3]], key=[[1.0, 2]], score="general:w=identity", tokens=["a"])
     assert drawn.score.parameters["w"].tolist() == [[1, 0], [0, 1], [0, 0]]

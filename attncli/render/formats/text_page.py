@@ -1,6 +1,7 @@
 """A page of text: lines and tables printed to memory with Rich, as a target shows them."""
 
 import io
+import re
 from collections.abc import Iterable
 
 from rich.console import Console
@@ -14,7 +15,9 @@ from attncli.render.grid import Grid
 from attncli.render.target import TextTarget
 
 UNLIMITED_WIDTH = 1_000_000
-MIN_TEXT_WIDTH = 24  # of the second of two columns
+MIN_TEXT_WIDTH = 24  # of the second of two columns, and of a line whose other parts are indented
+CONTINUATION = "  "  # the indentation of the parts of a wrapped line after the first
+NO_BREAK = "\ue002"  # in place of a blank where no line ends; nothing else has this character of private use
 
 Part = str | tuple[str, str]  # text, or text and its style
 
@@ -52,9 +55,22 @@ class TextPage:
         self._console.print(Text.assemble(*map(self._part, parts)), width=self.target.width, soft_wrap=not is_wrapped)
 
     def print_lines(self, lines: Iterable[str], style: str = "") -> None:
-        """Print each line."""
+        """Print each line; where one is wrapped its other parts are indented, and no vector is broken that fits."""
         for line in lines:
-            self.print((line, style))
+            for part in self._wrapped(line):
+                self.print((part, style))
+
+    def _wrapped(self, line: str) -> Iterable[str]:
+        """The parts of a line that fit the target."""
+        indentation = " " * (len(line) - len(line.lstrip(" ")))
+        if self.target.width is None or self.target.width < MIN_TEXT_WIDTH or not indentation:
+            return [line]
+        width = self.target.width - len(indentation) - len(CONTINUATION)
+        fitting_vector = rf"\[[^]]{{0,{width - 2}}}]"
+        text = re.sub(fitting_vector, lambda vector: vector[0].replace(" ", NO_BREAK), self.target.text(line.strip()))
+        first, *others = Text(text).wrap(self._console, width)
+        parts = [f"{indentation}{first}", *(f"{indentation}{CONTINUATION}{part}" for part in others)]
+        return [part.replace(NO_BREAK, " ") for part in parts]
 
     def write(self, lines: Iterable[str]) -> None:
         """Write lines that another page has printed, with their styles."""

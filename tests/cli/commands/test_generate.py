@@ -50,3 +50,20 @@ def test_a_folder_has_a_table_for_each_matrix_and_a_file_that_names_them(run: Ru
     lines = (tmp_path / "made" / "embeddings.csv").read_text().splitlines()
     assert lines[0] == ",x1,x2"
     assert [line.split(",")[0] for line in lines[1:]] == ["token_1", "token_2", "token_3"]
+
+
+def test_a_problem_to_do_by_hand_needs_no_other_option(run: Run) -> None:
+    ran = run("generate", "--by-hand")
+    assert ran.stderr == ""
+    assert ran.stdout == run("generate", "--by-hand", "--seed", "1").stdout
+    weights = json.loads(run("compute", "-", "--json", input=ran.stdout).stdout)["weights"]
+    assert min(number for row in weights for number in row) >= 0.02
+
+
+def test_what_cannot_be_drawn_by_hand_is_an_error(run: Run) -> None:
+    ran = run("generate", "--by-hand", "--dim", "3")
+    assert (ran.returncode, ran.stdout) == (2, "")
+    assert ran.stderr == (
+        "attn: --by-hand: each head has 3 features, and √3 is no whole number; "
+        "give 1, 4 or 9 for each head with --dim or --d-k, or a --scale\n"
+    )
