@@ -143,7 +143,7 @@ def point(text: str) -> Interval:
 
 
 def half_a_unit(decimals: int) -> Callable[[str], Interval]:
-    """A number with at least so many decimals may be rounded; others are exact, but for those that 53 bits can't hold."""
+    """A number with at least so many decimals may be rounded; others are exact to 53 bits."""
 
     def widen(text: str) -> Interval:
         is_rounded = len(text.partition("e")[0].partition(".")[2]) >= decimals
