@@ -1,6 +1,11 @@
 """The decorators that register operators, one for each kind, and the one of structural functions.
 
 An operator is one function with one decorator, whose keywords are fields of the operator's record.
+
+`by_hand` is a function that writes the worked lines of one cell: it gets an `attncli.base.arithmetic.ArithmeticWriter`,
+and by name the operator's arguments in that cell (the query [d], the key [d]; the whole row for a normalizer, all keys
+for a context), its inner quantities, its result and its parameters. What is computed from what is said with the terms
+of `attncli.base.terms`; the writer finds the digits with which the line is true.
 """
 
 from collections.abc import Callable, Mapping
@@ -43,11 +48,16 @@ def score(
 
     >>> import numpy as np
     >>> from attncli import attention
+    >>> from attncli.base.terms import absolute, largest, number
+    >>> def chebyshev_by_hand(write, query, key, result):
+    ...     differences = [absolute(number(a) - b) for a, b in zip(query, key)]
+    ...     return [write.equation(-largest(differences), result)]  # −max(|1 − 1|, |2 − 4|) = −2
     >>> @score(
     ...     formula="sᵢⱼ = −maxₐ |qᵢₐ − kⱼₐ|",
     ...     shapes="query[n d], key[m d] -> [n m]",
     ...     source="the Chebyshev distance",
     ...     example={"query": [[1, 2]], "key": [[1, 4]], "gives": [[-2]]},
+    ...     by_hand=chebyshev_by_hand,
     ... )
     ... def chebyshev(query, key):
     ...     '''The largest difference of two features, negative.'''
