@@ -1,8 +1,8 @@
 """One part of a worked example as text: its command, its tables, and lines of NumPy beside the worked arithmetic."""
 
 import re
-from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 
 from rich.cells import cell_len
 
@@ -84,7 +84,8 @@ def print_tables(page: TextPage, shown: Sequence[Section], view: View) -> None:
             print_section(page, section, view.decimals)
         return
     blocks = []
-    for section in join_row_tables(shown, view.decimals):
+    tables = (table for section in shown for table in _by_slice(section))
+    for section in join_row_tables(tables, view.decimals):
         block = TextPage(page.target)
         if section.heading:
             print_section(block, section, view.decimals)
@@ -94,6 +95,17 @@ def print_tables(page: TextPage, shown: Sequence[Section], view: View) -> None:
         blocks.append(block.text.rstrip("\n").split("\n"))
     if blocks:
         page.write(side_by_side(blocks, _width(page)))
+
+
+def _by_slice(section: Section) -> Iterator[Section]:
+    """A section for each table of a section, with its slice in the title: `weights, head 1`; remarks with the last."""
+    if len(section.grids) < 2:
+        yield section
+        return
+    for grid in section.grids:
+        title = f"{section.title}, {grid.slice_label}"
+        remarks = section.remarks if grid is section.grids[-1] else ()
+        yield replace(section, title=title, grids=(replace(grid, slice_label=""),), remarks=remarks)
 
 
 def _print_title(page: TextPage, number: str, title: str) -> None:
