@@ -47,6 +47,8 @@ COMMANDS = {
     "init": CommandRef(f"{_HERE}.init:init", "Write a commented problem to start from: every key and its meaning."),
     "list": CommandRef(f"{_HERE}.list:list_operators", "List the catalogue: what each stage can be, in a sentence."),
     "show": CommandRef(
-        f"{_HERE}.show:show", "Show one entry: its formula, parameters, source, and an example to do by hand."
+        f"{_HERE}.show:show",
+        "Explain a word: an entry, key, result, step, symbol or term; or list what a file of arrays holds.",
+        ("attn show softmax", "attn show kv_heads", "attn show gqa", "attn show QKᵀ"),
     ),
 }

@@ -1,23 +1,21 @@
 """The options that describe a problem, made from its keys: `kv_heads` is `--kv-heads`."""
 
 import inspect
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable
 from functools import wraps
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from attncli.base.errors import AttnError
 from attncli.cli import streams
+from attncli.cli.completion import complete_queries
 from attncli.cli.lazy_commands import HelpAll
-from attncli.cli.unquoted import QUOTE_HINT, is_part_of_list
 from attncli.ops.registry import kinds, look_up, operators, registered
-from attncli.problem.fields import Field
+from attncli.problem.fields import QUERIES, Field
 from attncli.problem.spec import FIELDS
 
 if TYPE_CHECKING:
     from attncli.io.inputs import Inputs
-    from attncli.io.problem_files import Document
 
 # What the help shows as the value of an option, by the kind of its field; an operator's is _OPERATOR.
 _METAVARS = {
@@ -82,8 +80,10 @@ def _help(field: Field) -> str:
     return f"{field.help[0].upper()}{field.help[1:]}{names}."
 
 
-def _completion(field: Field) -> Callable[[str], list[tuple[str, str]]] | None:
-    """The function that completes a word or an operator's name, also a mask's; None for other kinds."""
+def _completion(field: Field) -> Callable[..., Any] | None:
+    """The function that completes a word, an operator's name, also a mask's, or queries; None for other kinds."""
+    if field.panel == QUERIES:
+        return complete_queries
     if field.words:
         return lambda incomplete: [(word, "") for word in field.words if word.startswith(incomplete)]
     if field.kind == "boolean_matrix":
@@ -121,36 +121,3 @@ def make_inputs(max_size: str | None) -> "Inputs":
     from attncli.io.inputs import Inputs
 
     return Inputs(max_size, on_terminal=streams.announce_terminal)
-
-
-def read_problem_options(problem: str | None, keys: Mapping[str, Any], inputs: "Inputs") -> "Document":
-    """The keys of the problem file, if there is one, with those of the options over them.
-
-    Files are opened through `inputs`. Raises AttnError where standard input is named more than once, or the file can't
-    be read.
-    """
-    from attncli.io.origin import Origin, RawValue
-    from attncli.io.paths import STDIN
-    from attncli.io.problem_files import read_document
-
-    texts = {name: text for name, text in keys.items() if text not in (None, [], ())}
-    stdin_count = sum(text == STDIN for text in (problem, *texts.values()))
-    if stdin_count > 1:
-        raise AttnError("is named twice, and can be read once", where="standard input", hint="use - once")
-    if problem is not None and is_part_of_list(problem):
-        raise AttnError(f"{problem!r} is no problem file", hint=QUOTE_HINT)
-    document = read_document(problem, inputs) if problem is not None else {}
-    origin = Origin(options=True, inputs=inputs)
-    return document | {name: RawValue(_parse_option(FIELDS[name], text), origin) for name, text in texts.items()}
-
-
-def _parse_option(field: Field, text: Any) -> Any:
-    """The value of an option as a problem file would hold it."""
-    from attncli.io.parse import grammar
-
-    if field.kind == "labels":
-        return [label.strip() for part in text for label in part.split(",")]
-    if field.kind in ("integer", "number"):
-        value = grammar.inline(text, (f"--{field.name.replace('_', '-')}",))
-        return text if value is None else value  # `--seed ''` is no number, and not the lack of one
-    return text

@@ -9,6 +9,7 @@ from typing import Annotated, Any
 import typer
 
 from attncli.base.errors import AttnError
+from attncli.cli.completion import complete_cell, complete_selection
 from attncli.cli.output_file import format_of_output, output_file
 from attncli.cli.warnings import Strict
 from attncli.engine.options import REMOTE, SERIAL, THREADS
@@ -44,6 +45,7 @@ class OutputOptions:
         typer.Option(
             metavar="QUERY,KEY",
             help="Show cells worked out by hand; with --explain, which ones: labels or positions, * for every one.",
+            autocompletion=complete_cell,
         ),
     ] = None
     head: Annotated[
@@ -81,10 +83,15 @@ class OutputOptions:
     ] = None
     select: Annotated[
         str | None,
-        typer.Option(metavar="NAME,NAME", help="Which results: scores, weights, context, output, or any step."),
+        typer.Option(
+            metavar="NAME,NAME",
+            help="Which results: scores, weights, context, output, or any step.",
+            autocompletion=complete_selection,
+        ),
     ] = None
     pager: Annotated[
-        bool, typer.Option("--pager", help="On a terminal, show the result page by page, with PAGER or less.")
+        bool,
+        typer.Option("--pager", hidden=True, help="On a terminal, show the result page by page, with PAGER or less."),
     ] = False
     executor: Annotated[
         str,

@@ -14,9 +14,10 @@ from attncli.base.lazy_import import import_object
 from attncli.io.inputs import Input
 
 if TYPE_CHECKING:
+    from attncli.io.readers.descriptions import ArrayDescription
     from attncli.problem.convert.arrays import LabelledArray
 
-Content = Literal["array", "problem"]
+Content = Literal["array", "problem", "list"]  # a list: of the arrays that are there, with their shapes
 
 
 @dataclass(frozen=True)
@@ -25,20 +26,26 @@ class InputFormat:
 
     `read_array(input, entry)` returns the LabelledArray of an Input, or of an entry of it ("" where none is named).
     `read_problem(input)` returns the values of a problem by the names of their fields, and the first line of each
-    list and mapping in them by the object's id. A format without one of them can't hold that content. `first_bytes`
-    matches the beginning of an input whose name has no suffix of any format.
+    list and mapping in them by the object's id. `list_arrays(input)` describes the arrays, where it can without reading
+    their numbers. A format without one of them can't hold that content. `first_bytes` matches the beginning of an
+    input whose name has no suffix of any format.
     """
 
     name: str
     suffixes: tuple[str, ...]
     read_array: str | None = None
     read_problem: str | None = None
+    list_arrays: str | None = None
     first_bytes: re.Pattern[bytes] | None = None
     is_table: bool = False
 
+    def reference(self, content: Content) -> str | None:
+        """The function that reads a content, as "module:function"; None where the format can't hold it."""
+        return {"array": self.read_array, "problem": self.read_problem, "list": self.list_arrays}[content]
+
     def reader(self, content: Content) -> Callable[..., Any] | None:
         """The function that reads a content, or None where the format can't hold it."""
-        reference = self.read_array if content == "array" else self.read_problem
+        reference = self.reference(content)
         if reference is None:
             return None
         read: Callable[..., Any] = import_object(reference)
@@ -46,32 +53,50 @@ class InputFormat:
 
 
 _READERS = "attncli.io.readers"
-TABLE = InputFormat("table", (".csv",), f"{_READERS}.tables:read_table_file", is_table=True)
+_LIST_TABLE = f"{_READERS}.tables:list_table"
+TABLE = InputFormat("table", (".csv",), f"{_READERS}.tables:read_table_file", list_arrays=_LIST_TABLE, is_table=True)
 YAML = InputFormat(
     "YAML",
     (".yaml", ".yml"),
     f"{_READERS}.documents:read_yaml_array",
     f"{_READERS}.documents:read_yaml_problem",
+    f"{_READERS}.documents:list_yaml",
     re.compile(rb"(?:[ \t\r]*(?:#[^\n]*)?\n)*[ \t\r]*(?:[\[{]|-\s|---|%|[^\n,;\t#]*:(?:\s|\Z)|\Z)"),
 )
 INPUT_FORMATS: list[InputFormat] = [
     TABLE,
-    InputFormat("table of tabs", (".tsv",), f"{_READERS}.tables:read_tab_table_file", is_table=True),
-    InputFormat("table of text", (".txt",), f"{_READERS}.tables:read_table_file", is_table=True),
+    InputFormat(
+        "table of tabs",
+        (".tsv",),
+        f"{_READERS}.tables:read_tab_table_file",
+        list_arrays=f"{_READERS}.tables:list_tab_table",
+        is_table=True,
+    ),
+    InputFormat(
+        "table of text", (".txt",), f"{_READERS}.tables:read_table_file", list_arrays=_LIST_TABLE, is_table=True
+    ),
     InputFormat(
         "JSON",
         (".json",),
         f"{_READERS}.documents:read_json_array",
         f"{_READERS}.documents:read_json_problem",
+        f"{_READERS}.documents:list_json",
         re.compile(rb"\s*[\[{]"),
     ),
     YAML,
-    InputFormat("NumPy array", (".npy",), f"{_READERS}.npy:read_npy", first_bytes=re.compile(rb"\x93NUMPY")),
+    InputFormat(
+        "NumPy array",
+        (".npy",),
+        f"{_READERS}.npy:read_npy",
+        list_arrays=f"{_READERS}.npy:list_npy",
+        first_bytes=re.compile(rb"\x93NUMPY"),
+    ),
     InputFormat(
         "NumPy archive",
         (".npz",),
         f"{_READERS}.npz:read_npz",
         f"{_READERS}.npz:read_npz_problem",
+        f"{_READERS}.npz:list_npz",
         re.compile(rb"PK(\x03\x04|\x05\x06)"),
     ),
     InputFormat(
@@ -79,11 +104,12 @@ INPUT_FORMATS: list[InputFormat] = [
         (".safetensors",),
         f"{_READERS}.safetensors:read_safetensors",
         f"{_READERS}.safetensors:read_safetensors_problem",
+        f"{_READERS}.safetensors:list_safetensors",
         re.compile(rb"(?s).{5}\0{3}\{"),  # the length of the header in eight bytes, and the header
     ),
 ]
 # Text that no pattern matches: numbers are a table, and a problem is YAML, whose reader says what is missing.
-_OTHER_TEXT: Mapping[Content, InputFormat] = {"array": TABLE, "problem": YAML}
+_OTHER_TEXT: Mapping[Content, InputFormat] = {"array": TABLE, "problem": YAML, "list": TABLE}
 _BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 
 
@@ -100,6 +126,15 @@ def read_problem(source: Input) -> tuple[Mapping[str, Any], Mapping[int, int]]:
     """
     problem: tuple[Mapping[str, Any], Mapping[int, int]] = _read(source, "problem", (source,))
     return problem
+
+
+def list_arrays(source: Input) -> "Sequence[ArrayDescription]":
+    """What an input holds: a line for each of its arrays, or for each key of a problem.
+
+    Raises AttnError where it is damaged, or has no format that holds any.
+    """
+    descriptions: Sequence[ArrayDescription] = _read(source, "list", (source,))
+    return descriptions
 
 
 def _read(source: Input, content: Content, arguments: tuple[Any, ...]) -> Any:
@@ -139,8 +174,7 @@ def format_of_suffix(path: Path) -> InputFormat | None:
 
 def suffixes(content: Content) -> Sequence[str]:
     """The suffixes of the formats that can hold a content."""
-    rows = (row for row in INPUT_FORMATS if (row.read_array if content == "array" else row.read_problem))
-    return [suffix for row in rows for suffix in row.suffixes]
+    return [suffix for row in INPUT_FORMATS if row.reference(content) for suffix in row.suffixes]
 
 
 def expected(content: Content) -> str:

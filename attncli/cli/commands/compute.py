@@ -4,7 +4,8 @@ from typing import Annotated, Any
 
 import typer
 
-from attncli.cli.options import MaxSize, make_inputs, read_problem_options, with_problem_options
+from attncli.cli.option_values import read_problem_options
+from attncli.cli.options import MaxSize, make_inputs, with_problem_options
 from attncli.cli.output import compute_and_write, write_plan
 from attncli.cli.output_file import check_is_no_input
 from attncli.cli.output_options import OutputOptions, with_output_options

@@ -6,7 +6,8 @@ from typing import Annotated, Any
 import typer
 
 from attncli.cli import streams
-from attncli.cli.options import MaxSize, make_inputs, read_problem_options, with_problem_options
+from attncli.cli.option_values import read_problem_options
+from attncli.cli.options import MaxSize, make_inputs, with_problem_options
 from attncli.cli.output_file import check_is_no_input, output_file
 from attncli.cli.output_space import check_free_space
 from attncli.cli.warnings import Strict, unread_keys, write_warnings

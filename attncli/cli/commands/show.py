@@ -1,31 +1,54 @@
-"""`attn show`: the record of one operator."""
+"""`attn show`: what a word means, or what a file of arrays holds."""
 
 from typing import Annotated
 
 import typer
 
-from attncli.base.errors import UnknownNameError
+from attncli.base.errors import AttnError, did_you_mean
 from attncli.cli import streams
+from attncli.cli.options import MaxSize, make_inputs
 from attncli.cli.warnings import Strict, write_warnings
 from attncli.ops import broken_packages, kinds, operators
+from attncli.problem.spec import FIELDS
+
+HINT = "attn list has the catalogue, attn compute --help-all every key"
 
 
-def _complete_name(incomplete: str) -> list[tuple[str, str]]:
-    """The operators that begin so, each with its summary."""
+def _complete_word(incomplete: str) -> list[tuple[str, str]]:
+    """The operators and keys that begin so, each with its meaning; other words would take NumPy to find."""
     records = (record for kind in kinds() for record in operators(kind).values())
-    return [(record.name, record.summary) for record in records if record.name.startswith(incomplete)]
+    words = {field.name: field.help for field in FIELDS.values()} | {record.name: record.summary for record in records}
+    return [(word, text) for word, text in words.items() if word.startswith(incomplete)]
 
 
 def show(
-    name: Annotated[str, typer.Argument(help="The name of an entry, such as additive.", autocompletion=_complete_name)],
+    word: Annotated[
+        str,
+        typer.Argument(
+            metavar="WORD|FILE",
+            help="An entry, key, result, step, symbol or word of the field: additive, heads, QKᵀ, gqa; or a file.",
+            autocompletion=_complete_word,
+        ),
+    ],
     *,
+    max_size: MaxSize = None,
     strict: Strict = False,
 ) -> None:
-    """Write the record of the operator of that name, of every kind that has one."""
-    from attncli.render.reports.catalogue import render_records
+    """Write everything that a word means, or a line for each array in a file."""
+    from attncli.io import formats
+    from attncli.io.paths import is_there, path_of
+    from attncli.render.reports.words import every_meaning, find_meanings, render_meanings
 
-    records = [operators(kind)[name] for kind in kinds() if name in operators(kind)]
     write_warnings(broken_packages(), strict=strict)
-    if not records:
-        raise UnknownNameError("name", name, [known for kind in kinds() for known in operators(kind)])
-    streams.write_output(render_records(records, streams.output_target()))
+    path = path_of(word)
+    meanings = [] if formats.format_of_suffix(path) is not None else find_meanings(word)
+    if meanings:
+        streams.write_output(render_meanings(meanings, streams.output_target()))
+    elif formats.format_of_suffix(path) is not None or is_there(path):
+        from attncli.render.reports.array_list import render_array_list
+
+        arrays = formats.list_arrays(make_inputs(max_size).open(word))
+        streams.write_output(render_array_list(arrays, streams.output_target()))
+    else:
+        known = [name for meaning in every_meaning() for name in meaning.names]
+        raise AttnError(f"unknown name {word!r}", hint=did_you_mean(word, known) or HINT)

@@ -8,6 +8,7 @@ from attncli.base.errors import AttnError, UnknownNameError
 from attncli.io.inputs import Input
 from attncli.io.origin import Origin
 from attncli.io.readers import json
+from attncli.io.readers.descriptions import ArrayDescription, describe_value
 from attncli.io.readers.entries import hint_to_name_one
 from attncli.io.readers.slices import split_entry, take_labelled
 from attncli.problem.convert.arrays import LabelledArray, is_row, to_array
@@ -38,6 +39,25 @@ def read_yaml_problem(source: Input) -> tuple[Mapping[str, Any], Lines]:
 def read_json_problem(source: Input) -> tuple[Mapping[str, Any], Lines]:
     """The values of a problem in a JSON text."""
     return _values(json.read(source.text(), source.name, TEXT_KEYS), {}, source.name)
+
+
+def list_yaml(source: Input) -> list[ArrayDescription]:
+    """The description of each entry of a YAML text, or of the array that it is."""
+    return _describe(_read_yaml(source.text(), source.name, TEXT_KEYS)[0], source.name)
+
+
+def list_json(source: Input) -> list[ArrayDescription]:
+    """The description of each entry of a JSON text, or of the array that it is."""
+    return _describe(json.read(source.text(), source.name, TEXT_KEYS), source.name)
+
+
+def _describe(value: Any, name: str) -> list[ArrayDescription]:
+    """The descriptions of the entries of a mapping, or that of an array alone."""
+    if value is None:
+        raise AttnError("is empty", where=name)
+    if isinstance(value, Mapping):
+        return [describe_value(str(key), entry) for key, entry in value.items()]
+    return [describe_value("", value)]
 
 
 def _values(value: Any, lines: Lines, name: str) -> tuple[Mapping[str, Any], Lines]:

@@ -9,6 +9,7 @@ from attncli.base.errors import AttnError
 from attncli.base.lazy_numpy import Array, np
 from attncli.io.inputs import Input, SizeLimit
 from attncli.io.paths import opening
+from attncli.io.readers.descriptions import ArrayDescription
 from attncli.io.readers.slices import split_entry, take
 from attncli.problem.convert.arrays import LabelledArray
 
@@ -22,6 +23,14 @@ def read_npy(source: Input, entry: str) -> LabelledArray:
     if name:
         raise AttnError(f"has one array and no entries, so #{name} names nothing", where=source.name)
     return to_labelled(take(_npy(source), index, source.name), source.name, source.limit)
+
+
+def list_npy(source: Input) -> list[ArrayDescription]:
+    """The description of the array, by its header."""
+    with source.open() as stream, opening(source.name):
+        shape, _, dtype = read_header(stream, source.name)
+    byte_count(shape, dtype, source.name)
+    return [ArrayDescription("", shape, dtype.name)]
 
 
 def _npy(source: Input) -> Array:

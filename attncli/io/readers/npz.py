@@ -11,6 +11,7 @@ from attncli.base.lazy_numpy import np
 from attncli.base.text import one_line
 from attncli.io.inputs import Input, read_stream
 from attncli.io.paths import opening
+from attncli.io.readers.descriptions import ArrayDescription
 from attncli.io.readers.entries import read_entries, read_entry
 from attncli.io.readers.npy import NPY, byte_count, check_length, read_header, to_labelled
 from attncli.io.readers.slices import WHOLE, Index, take
@@ -27,6 +28,11 @@ def read_npz_problem(source: Input) -> tuple[Mapping[str, Any], Mapping[int, int
     return read_entries(_npz(source), source)
 
 
+def list_npz(source: Input) -> list[ArrayDescription]:
+    """The description of each array, by its header."""
+    return [ArrayDescription(name, *entry.shape_and_type()) for name, entry in _npz(source).items()]
+
+
 @dataclass(frozen=True)
 class _ZipEntry:
     """An array in an `.npz` file: its member's name, and the bytes that the member promises to unpack to."""
@@ -34,6 +40,22 @@ class _ZipEntry:
     source: Input
     name: str
     size_in_memory: int
+
+    def shape_and_type(self) -> tuple[tuple[int, ...], str]:
+        """The shape and the type in its header."""
+        import zipfile  # noqa: PLC0415 - most problems have no archive
+
+        where = f"{self.source.name}#{self.name.removesuffix(NPY)}"
+        with (
+            self.source.open() as file,
+            opening(where),
+            _unpacking(where),
+            zipfile.ZipFile(file) as archive,
+            archive.open(self.name) as stream,
+        ):
+            shape, _, dtype = read_header(stream, where)
+        byte_count(shape, dtype, where)
+        return shape, dtype.name
 
     def read(self, index: Index = WHOLE) -> Any:
         """The array or its part (words as text), once the sizes in its header and in the archive have been checked."""

@@ -11,6 +11,7 @@ from attncli.base.errors import AttnError
 from attncli.base.lazy_numpy import np
 from attncli.io.inputs import Input
 from attncli.io.paths import opening
+from attncli.io.readers.descriptions import ArrayDescription
 from attncli.io.readers.entries import read_entries, read_entry
 from attncli.io.readers.npy import byte_count, map_array, to_labelled
 from attncli.io.readers.slices import WHOLE, Index, take
@@ -38,6 +39,11 @@ def read_safetensors(source: Input, entry: str) -> LabelledArray:
 def read_safetensors_problem(source: Input) -> tuple[Mapping[str, Any], Mapping[int, int]]:
     """The tensors of a file as values of a problem; there are no lines."""
     return read_entries(_safetensors(source), source)
+
+
+def list_safetensors(source: Input) -> list[ArrayDescription]:
+    """The description of each tensor, by the header."""
+    return [ArrayDescription(name, tensor.shape, tensor.dtype) for name, tensor in _safetensors(source).items()]
 
 
 @dataclass(frozen=True)

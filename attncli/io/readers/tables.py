@@ -2,6 +2,7 @@
 
 from attncli.base.errors import AttnError
 from attncli.io.inputs import Input
+from attncli.io.readers.descriptions import ArrayDescription, describe_array
 from attncli.io.readers.slices import split_entry, take_labelled
 from attncli.problem.convert.arrays import LabelledArray
 from attncli.problem.origins import ArrayOrigin
@@ -18,6 +19,16 @@ def read_table_file(source: Input, entry: str) -> LabelledArray:
 def read_tab_table_file(source: Input, entry: str) -> LabelledArray:
     """The numbers and row labels of a table whose cells are separated by tabs."""
     return _read(source, entry, "\t")
+
+
+def list_table(source: Input) -> list[ArrayDescription]:
+    """The description of the table; all of it is read, because nothing else says how large it is."""
+    return [describe_array("", _read(source, "", None))]
+
+
+def list_tab_table(source: Input) -> list[ArrayDescription]:
+    """The description of the table whose cells are separated by tabs."""
+    return [describe_array("", _read(source, "", "\t"))]
 
 
 def _read(source: Input, entry: str, delimiter: str | None) -> LabelledArray:

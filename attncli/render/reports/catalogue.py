@@ -1,4 +1,4 @@
-"""Operators as text for a terminal: a line for each, or all fields of the record of one."""
+"""Operators as text for a terminal: a line for each, or the facts that the record of one has."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
@@ -19,32 +19,25 @@ def render_list(groups: Iterable[tuple[str, Sequence[OperatorRecord]]], target: 
     return page.text.rstrip("\n") + "\n"
 
 
-def render_records(records: Iterable[OperatorRecord], target: TextTarget) -> str:
-    """The fields of each record: its formula, shapes, parameters, source and example."""
-    page = TextPage(target)
-    for record in records:
-        page.print((record.name, "bold"), f"  ({record.kind})")
-        page.print(f"  {record.summary}")
-        page.print_pairs(_facts(record), "dim")
-        page.skip_line()
-    return page.text.rstrip("\n") + "\n"
-
-
-def _facts(record: OperatorRecord) -> Iterable[tuple[str, str]]:
+def facts_of_record(record: OperatorRecord) -> Iterable[tuple[str, str]]:
     """The title and the text of each line about an operator; a line without a title continues the one above."""
     yield "formula", record.formula
     shapes = ", ".join(f"{name}[{' '.join(axes)}]" for name, axes in record.shapes.arrays.items())
     if shapes:
         yield "shapes", f"{shapes} → [{' '.join(record.shapes.result)}]"
-        every_axis = [axis for axes in (*record.shapes.arrays.values(), record.shapes.result) for axis in axes]
-        letters = {letter for axis in every_axis for letter in axis.split("+")}
-        yield "", ", ".join(f"{letter} {meaning}" for letter, meaning in LEGEND.items() if letter in letters)
+        yield "", legend(axis for axes in (*record.shapes.arrays.values(), record.shapes.result) for axis in axes)
     for number, parameter in enumerate(record.parameters):
         yield "" if number else "parameters", str(parameter)
     for number, inner in enumerate(record.inner):
         yield "" if number else "steps inside", f"{inner.name} = {inner.formula}"
     yield "source", record.source
     yield "example", _format_example(record.example)
+
+
+def legend(axes: Iterable[str]) -> str:
+    """What the letters of axes stand for: `n queries, m keys`."""
+    letters = {letter for axis in axes for part in axis.split("+") for letter in part.split("·")}
+    return ", ".join(f"{letter} {meaning}" for letter, meaning in LEGEND.items() if letter in letters)
 
 
 def _format_example(example: Mapping[str, Any]) -> str:

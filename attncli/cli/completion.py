@@ -1,0 +1,87 @@
+"""Completion of results, steps and labels, by the problem that is on the unfinished command line."""
+
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import typer
+
+from attncli.base.errors import AttnError
+from attncli.problem.results import RESULTS
+from attncli.problem.spec import FIELDS
+
+if TYPE_CHECKING:
+    from attncli.problem.spec import ProblemSpec
+
+MAX_SIZE = 10**7  # bytes of each file that is read to complete a word: about a tenth of a second
+ANY = "*"  # in a cell: every query, or every key
+
+
+def complete_selection(context: typer.Context, incomplete: str) -> list[tuple[str, str]]:
+    """The results, and the steps of the problem, that begin as the last name of a list does, each with its purpose."""
+    from attncli.plan.build import plan_of
+    from attncli.plan.purposes import PURPOSES, purpose_of
+
+    purposes = {name: PURPOSES[name] for name in RESULTS}
+    problem = _problem(context)
+    if problem is not None:
+        plan = plan_of(problem)
+        purposes |= {node.name: purpose_of(plan, node) for node in plan.nodes if node.name not in purposes}
+    return [(text, purposes[name]) for text, name in _last_of_list(incomplete, purposes)]
+
+
+def complete_queries(context: typer.Context, incomplete: str) -> list[str]:
+    """The labels of queries that begin as the last label of a list does."""
+    problem = _problem(context)
+    labels = () if problem is None else _labels(problem.query_labels)
+    return [text for text, _ in _last_of_list(incomplete, labels)]
+
+
+def complete_cell(context: typer.Context, incomplete: str) -> list[str]:
+    """The labels of queries, and after the comma those of keys, that begin as a part of a cell does; also `*`."""
+    problem = _problem(context)
+    if problem is None or incomplete.count(",") > 1:
+        return []
+    labels = problem.key_labels if "," in incomplete else problem.selected_query_labels
+    return [text for text, _ in _last_of_list(incomplete, (*_labels(labels), ANY))]
+
+
+def _last_of_list(incomplete: str, names: Iterable[str]) -> Sequence[tuple[str, str]]:
+    """The list with its last part completed by each name that begins so and is not in it yet, and the name."""
+    head, comma, last = incomplete.rpartition(",")
+    taken = {part.strip() for part in head.split(",")} if head else set()
+    return [(f"{head}{comma}{name}", name) for name in names if name.startswith(last) and name not in taken]
+
+
+def _labels(labels: Sequence[str]) -> list[str]:
+    """The labels as options take them, without those that a shell would split."""
+    from attncli.problem.labels import number_equal_labels
+
+    return [label for label in number_equal_labels(labels) if not any(c.isspace() or c == "," for c in label)]
+
+
+def _problem(context: typer.Context) -> "ProblemSpec | None":
+    """The problem of the words before the one that is completed; None where there is none that can be read.
+
+    Neither standard input nor any other stream is read, and of a file no more than MAX_SIZE.
+    """
+    from attncli.cli.option_values import read_problem_options
+    from attncli.io.assemble import assemble
+    from attncli.io.inputs import Inputs
+
+    file = context.params.get("problem") or next(iter(context.args), None)
+    keys = {name: value for name, value in context.params.items() if name in FIELDS and value not in (None, [], ())}
+    texts = [file, *(value for value in keys.values() if isinstance(value, str))]
+    if (file is None and not keys) or any(text is not None and _is_stream(text) for text in texts):
+        return None
+    try:
+        return assemble(read_problem_options(file, keys, Inputs(MAX_SIZE)))
+    except (AttnError, OSError, MemoryError):  # the command says what is wrong when it is run
+        return None
+
+
+def _is_stream(text: str) -> bool:
+    """Whether a text names standard input, or a pipe or a device."""
+    from attncli.io.paths import STDIN, is_there
+
+    return text == STDIN or (is_there(Path(text)) and not Path(text).is_file())

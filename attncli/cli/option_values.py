@@ -1,0 +1,46 @@
+"""The values of a problem's options, as those of a file: the keys of the problem file, and the options over them."""
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+from attncli.base.errors import AttnError
+from attncli.cli.unquoted import QUOTE_HINT, is_part_of_list
+from attncli.problem.fields import Field
+from attncli.problem.spec import FIELDS
+
+if TYPE_CHECKING:
+    from attncli.io.inputs import Inputs
+    from attncli.io.problem_files import Document
+
+
+def read_problem_options(problem: str | None, keys: Mapping[str, Any], inputs: "Inputs") -> "Document":
+    """The keys of the problem file, if there is one, with those of the options over them.
+
+    Files are opened through `inputs`. Raises AttnError where standard input is named more than once, or the file can't
+    be read.
+    """
+    from attncli.io.origin import Origin, RawValue
+    from attncli.io.paths import STDIN
+    from attncli.io.problem_files import read_document
+
+    texts = {name: text for name, text in keys.items() if text not in (None, [], ())}
+    stdin_count = sum(text == STDIN for text in (problem, *texts.values()))
+    if stdin_count > 1:
+        raise AttnError("is named twice, and can be read once", where="standard input", hint="use - once")
+    if problem is not None and is_part_of_list(problem):
+        raise AttnError(f"{problem!r} is no problem file", hint=QUOTE_HINT)
+    document = read_document(problem, inputs) if problem is not None else {}
+    origin = Origin(options=True, inputs=inputs)
+    return document | {name: RawValue(_parse_option(FIELDS[name], text), origin) for name, text in texts.items()}
+
+
+def _parse_option(field: Field, text: Any) -> Any:
+    """The value of an option as a problem file would hold it."""
+    from attncli.io.parse import grammar
+
+    if field.kind == "labels":
+        return [label.strip() for part in text for label in part.split(",")]
+    if field.kind in ("integer", "number"):
+        value = grammar.inline(text, (f"--{field.name.replace('_', '-')}",))
+        return text if value is None else value  # `--seed ''` is no number, and not the lack of one
+    return text

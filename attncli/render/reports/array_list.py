@@ -1,0 +1,25 @@
+"""The arrays of a file as text: a line for each, with its shape and its type."""
+
+from collections.abc import Sequence
+
+from attncli.io.readers.descriptions import ArrayDescription
+from attncli.render.target import TextTarget
+
+
+def render_array_list(arrays: Sequence[ArrayDescription], target: TextTarget) -> str:
+    """A line for each array: its name, its shape and its type, in columns."""
+    rows = [
+        (target.text(array.name), "" if array.shape is None else _shape(array.shape), target.text(array.type))
+        for array in arrays
+    ]
+    widths = [max((len(row[column]) for row in rows), default=0) for column in (0, 1)]
+    lines = [
+        "  ".join([*(cell.ljust(width) for cell, width in zip(row, widths, strict=False) if width), row[-1]])
+        for row in rows
+    ]
+    return "".join(f"{line.rstrip()}\n" for line in lines) or "no arrays\n"
+
+
+def _shape(shape: tuple[int, ...]) -> str:
+    """The lengths of the axes, as explanations write them: `3 x 4` in every encoding."""
+    return " x ".join(map(str, shape)) or "one number"

@@ -1,0 +1,147 @@
+"""What a word means: an entry of the catalogue, a key, a step, a result, a parameter, an axis, a word of the field."""
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+
+from attncli.base.axes import LEGEND
+from attncli.base.text import one_line
+from attncli.base.transliteration import transliterate
+from attncli.ops import kinds, operators
+from attncli.ops.records import OperatorRecord
+from attncli.plan.every_step import Step, every_step
+from attncli.problem.fields import Field
+from attncli.problem.results import RESULTS
+from attncli.problem.spec import DEFAULTS, FIELDS
+from attncli.render.formats.text_page import TextPage
+from attncli.render.reports.catalogue import facts_of_record, legend
+from attncli.render.reports.glossary import GLOSSARY, Term
+from attncli.render.reports.shape_picture import ShapePicture, draw
+from attncli.render.target import TextTarget
+
+
+@dataclass(frozen=True)
+class Meaning:
+    """One thing that a word can mean: what it is called, what kind of thing it is, and what is known of it.
+
+    `names` are the words that mean it.
+    """
+
+    names: tuple[str, ...]
+    kind: str
+    text: str
+    facts: tuple[tuple[str, str], ...] = ()
+    picture: ShapePicture | None = None
+
+
+def find_meanings(word: str) -> list[Meaning]:
+    """Everything that a word means; capitals, `-`, `_` and blanks make no difference, but for a single letter's size.
+
+    >>> [meaning.kind for meaning in find_meanings("Masked-Scores")]
+    ['result']
+    """
+    everything = list(every_meaning())
+    exact = [meaning for meaning in everything if word in meaning.names]
+    if len(word) == 1 and exact:
+        return exact
+    return [meaning for meaning in everything if _fold(word) in map(_fold, meaning.names)]
+
+
+def every_meaning() -> Iterator[Meaning]:
+    """The meanings of all words, those of entries of the catalogue first."""
+    records = [record for kind in kinds() for record in operators(kind).values()]
+    yield from map(_of_record, records)
+    yield from map(_of_key, FIELDS.values())
+    yield from map(_of_term, GLOSSARY)
+    yield from (_of_step(name, steps) for name, steps in every_step().items())
+    yield from _of_inner_quantities(records)
+    yield from _of_parameters(records)
+    yield from (Meaning((letter,), "axis", f"The axis of {meaning}.") for letter, meaning in LEGEND.items())
+
+
+def render_meanings(meanings: Iterable[Meaning], target: TextTarget) -> str:
+    """The text of each meaning, with its facts and its picture."""
+    page = TextPage(target)
+    for meaning in meanings:
+        page.print((meaning.names[0], "bold"), f"  ({meaning.kind})")
+        page.print(f"  {meaning.text}")
+        if meaning.facts:
+            page.print_pairs(meaning.facts, "dim")
+        if meaning.picture is not None:
+            lines = draw(meaning.picture, target)
+            if target.width is None or max(map(len, lines)) < target.width:
+                page.skip_line()
+                for line in lines:
+                    page.print(f"  {line}", is_wrapped=False)
+        page.skip_line()
+    return page.text.rstrip("\n") + "\n"
+
+
+def _fold(word: str) -> str:
+    """A word without what makes no difference, and in ASCII."""
+    return "_".join(transliterate(word, "ascii").casefold().replace("-", " ").replace("_", " ").split())
+
+
+def _of_record(record: OperatorRecord) -> Meaning:
+    """An entry of the catalogue."""
+    picture = ShapePicture(tuple(record.shapes.arrays.items()), ("result", record.shapes.result))
+    has_picture = bool(record.shapes.arrays) and bool(record.shapes.result)
+    facts = tuple(facts_of_record(record))
+    return Meaning((record.name,), record.kind, record.summary, facts, picture if has_picture else None)
+
+
+def _of_key(field: Field) -> Meaning:
+    """A key of a problem."""
+    default = DEFAULTS[field.name]
+    facts = [("option", f"--{field.name.replace('_', '-')}"), ("example", f"{field.name}: {field.example}")]
+    if default not in (None, False):
+        facts.append(("default", str(default)))
+    if field.words:
+        facts.append(("one of", ", ".join(field.words)))
+    if field.kind in kinds():
+        facts.append(("one of", ", ".join(operators(field.kind))))
+    if field.letters:
+        facts += [("shape", f"[{' '.join(field.letters)}]"), ("", legend(field.letters))]
+    return Meaning((field.name,), "key", f"{field.help[0].upper()}{field.help[1:]}.", tuple(facts))
+
+
+def _of_term(term: Term) -> Meaning:
+    """A word of the glossary."""
+    facts = [("also", ", ".join(term.aliases)), ("see", ", ".join(term.see)), ("source", term.source)]
+    picture = None if term.result is None else ShapePicture(term.arrays, term.result)
+    if picture is not None:
+        letters = [letter for _, axes in (*picture.inputs, picture.result) for letter in axes]
+        facts.insert(0, ("letters", legend(letters)))
+    return Meaning((term.name, *term.aliases), "term", term.text, tuple(fact for fact in facts if fact[1]), picture)
+
+
+def _of_step(name: str, steps: Iterable[Step]) -> Meaning:
+    """A step of the computation, by the symbols that it can have; the first is that of the plainest problem."""
+    steps = tuple(steps)
+    first, symbols = steps[0], tuple(step.symbol for step in steps)
+    facts = [("symbol", ", ".join(symbols)), ("formula", one_line(first.formula))]
+    facts += [("shape", f"[{' '.join(first.letters)}]"), ("", legend(first.letters))] if first.letters else []
+    facts += [("select", f"--select {name}")]
+    picture = ShapePicture(first.inputs, (first.symbol, first.letters)) if first.inputs and first.letters else None
+    kind = "result" if name in RESULTS else "step"
+    return Meaning((name, *symbols), kind, first.purpose, tuple(facts), picture)
+
+
+def _of_inner_quantities(records: Iterable[OperatorRecord]) -> Iterator[Meaning]:
+    """The steps inside operators, but for those that the problems of `every_step` have."""
+    quantities = [(record, quantity) for record in records for quantity in record.inner]
+    for record, quantity in quantities:
+        if quantity.name not in every_step():
+            facts = (("symbol", quantity.symbol), ("formula", quantity.formula), ("inside", record.name))
+            yield Meaning((quantity.name, quantity.symbol), "step", quantity.purpose, facts)
+
+
+def _of_parameters(records: Iterable[OperatorRecord]) -> Iterator[Meaning]:
+    """The parameters of operators, each with all operators that have it."""
+    owners: dict[str, dict[OperatorRecord, str]] = {}
+    for record in records:
+        for parameter in record.parameters:
+            owners.setdefault(parameter.name, {})[record] = str(parameter)
+    for name, descriptions in owners.items():
+        facts = tuple((record.name, description) for record, description in descriptions.items())
+        paths = dict.fromkeys(f"{record.kind}.{name}" for record in descriptions)
+        yield Meaning((name, *paths), "parameter", "What an entry of the catalogue takes after its name.", facts)

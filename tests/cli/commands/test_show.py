@@ -1,0 +1,150 @@
+"""`attn show`: every word that attn writes is explained, and a file of arrays is listed."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from attncli.base.axes import LEGEND
+from attncli.ops import kinds, operators
+from attncli.plan.build import build_plan
+from attncli.problem.results import RESULTS
+from attncli.problem.spec import FIELDS, ProblemSpec
+from attncli.render.reports.glossary import GLOSSARY, Term
+from attncli.render.reports.words import find_meanings, render_meanings
+from attncli.render.target import TextTarget
+from tests.cli.running import Run
+from tests.problems import write_file
+
+
+def test_the_steps_and_symbols_of_every_explanation_are_explained(spec: ProblemSpec) -> None:
+    for node in build_plan(spec).nodes:
+        assert any(node.name in meaning.names for meaning in find_meanings(node.name)), node.name
+        assert any(node.symbol in meaning.names for meaning in find_meanings(node.symbol)), node.symbol
+
+
+RECORDS = [record for kind in kinds() for record in operators(kind).values()]
+INNER = {name for record in RECORDS for name in (*(q.name for q in record.inner), *(q.symbol for q in record.inner))}
+
+
+@pytest.mark.parametrize("word", [*FIELDS, *RESULTS, *LEGEND, *sorted(INNER)])
+def test_keys_results_axes_and_inner_steps_are_explained(word: str) -> None:
+    meanings = find_meanings(word)
+    assert meanings
+    assert all(meaning.text.endswith(".") for meaning in meanings)
+
+
+WORDS = {
+    "query": {"key", "step"},
+    "head": {"term"},
+    "gqa": {"term"},
+    "masked_scores": {"result"},
+    "cross-attention": {"term"},
+    "logits": {"term"},
+    "causal": {"mask", "key", "term"},
+    "kv cache": {"term"},
+    "QKᵀ": {"term", "step"},
+    "QK^T": {"term", "step"},
+    "√d": {"term"},
+    "sqrt(d)": {"term"},
+    "M": {"step"},
+    "W_Q": {"key", "step"},
+    "temperature": {"term", "parameter"},
+    "n": {"axis"},
+    "rms": {"qk_norm"},
+}
+
+
+@pytest.mark.parametrize(("word", "expected"), WORDS.items(), ids=WORDS)
+def test_a_word_shows_everything_that_it_means(word: str, expected: set[str]) -> None:
+    assert {meaning.kind for meaning in find_meanings(word)} >= expected
+
+
+@pytest.mark.parametrize("word", ["Masked-Scores", "MASKED_SCORES", "masked scores", " masked_scores "])
+def test_capitals_hyphens_and_blanks_make_no_difference(word: str, run: Run) -> None:
+    assert run("show", word).stdout == run("show", "masked_scores").stdout
+
+
+@pytest.mark.parametrize("term", GLOSSARY, ids=lambda term: term.name)
+def test_the_glossary_refers_to_what_is_there(term: Term) -> None:
+    assert all(find_meanings(word) for word in term.see)
+    letters = {letter for _, axes in (*term.arrays, *([term.result] if term.result else [])) for letter in axes}
+    assert letters <= {*LEGEND, "1"}
+
+
+@pytest.mark.parametrize("encoding", ["utf-8", "ascii"])
+def test_shapes_are_drawn(encoding: str, run: Run) -> None:
+    shown = run("show", "query", env={"PYTHONIOENCODING": encoding}).stdout
+    drawn = "  n | X |  x | W_Q | -> n | Q |\n" if encoding == "ascii" else "  n │ X │  x │ W_Q │ → n │ Q │\n"
+    assert drawn in shown
+
+
+def test_axes_before_rows_and_columns_stand_before_them(run: Run) -> None:
+    assert "  h n │ Qₕ │  g m │ Kₕ │ → h n │ A │\n" in run("show", "gqa").stdout
+
+
+def test_no_picture_is_wider_than_the_terminal() -> None:
+    (visible,) = find_meanings("visible")
+    assert "M_causal │" in render_meanings([visible], TextTarget())
+    assert "│" not in render_meanings([visible], TextTarget(width=80))
+
+
+@pytest.mark.parametrize(
+    ("word", "hint"),
+    [
+        ("addtive", "did you mean 'additive'?"),
+        ("masked_score", "did you mean"),
+        ("zzzz", "attn list has the catalogue"),
+    ],
+)
+def test_the_nearest_word_is_proposed(word: str, hint: str, run: Run) -> None:
+    ran = run("show", word)
+    assert (ran.returncode, ran.stdout) == (2, "")
+    assert hint in ran.stderr
+
+
+@pytest.fixture
+def files(tmp_path: Path) -> Path:
+    np.save(tmp_path / "x.npy", np.zeros((3, 4), dtype=np.float32))
+    np.savez(tmp_path / "x.npz", w_q=np.zeros((2, 3)), causal=np.array(True), tokens=np.array(["a", "b"]))
+    write_file(tmp_path, "cat,1,2\ndog,3,4\n", "x.csv")
+    write_file(tmp_path, "embeddings: [[1, 1/2]]\nscore: gaussian:sigma=2\ntokens: [cat]\n", "x.yaml")
+    write_file(tmp_path, "[[1, 2], [3, 4]]", "x.json")
+    return tmp_path
+
+
+LISTED = {
+    "x.npy": "3 x 4  float32\n",
+    "x.npz": "w_q     2 x 3       float64\ncausal  one number  bool\ntokens  2           str32\n",
+    "x.csv": "2 x 2  float64, 2 labels: cat, dog\n",
+    "x.yaml": "embeddings  1 x 2  float64\nscore              gaussian:sigma=2\ntokens             cat\n",
+    "x.json": "2 x 2  float64\n",
+}
+
+
+@pytest.mark.usefixtures("files")
+@pytest.mark.parametrize(("name", "listed"), LISTED.items(), ids=LISTED)
+def test_a_file_is_listed(name: str, listed: str, run: Run) -> None:
+    ran = run("show", name)
+    assert (ran.stdout, ran.stderr, ran.returncode) == (listed, "", 0)
+
+
+def test_safetensors_are_listed(run: Run, tmp_path: Path) -> None:
+    save_file = pytest.importorskip("safetensors.numpy").save_file
+    save_file({"layer.0.weight": np.zeros((2, 3), dtype=np.float16)}, tmp_path / "m.safetensors")
+    assert run("show", "m.safetensors").stdout == "layer.0.weight  2 x 3  F16\n"
+
+
+def test_no_numbers_are_read_to_list_them(run: Run, files: Path) -> None:
+    whole = (files / "x.npz").read_bytes()
+    with (files / "x.npy").open("r+b") as stream:
+        stream.truncate(128)  # the header alone
+    assert run("show", "x.npy").stdout == "3 x 4  float32\n"
+    (files / "x.npz").write_bytes(whole[: len(whole) // 2])
+    ran = run("show", "x.npz")
+    assert (ran.returncode, ran.stdout, ran.stderr.count("\n")) == (2, "", 1)
+
+
+@pytest.mark.parametrize("name", ["no.npz", "no.csv"])
+def test_a_missing_file_is_an_error(name: str, run: Run) -> None:
+    assert run("show", name).stderr == f"attn: {name}: there is no such file\n"
