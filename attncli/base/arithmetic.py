@@ -122,7 +122,7 @@ class ArithmeticWriter:
         is_small = any(Style(self.decimals).rounded(entry) == 0 != entry for entry in rounded)
         write = replace(self, has_exponents=self.has_exponents or is_small, dtype="")
         line = write.equation(term, list(rounded) if term.is_vector else rounded[0], name=name, letter=letter)
-        return Computed(rounded, term.is_vector, line)
+        return Computed(rounded, term.is_vector, line=line)
 
     def is_long(self, features: int) -> bool:
         """Whether of a vector of so many features only the first is worked out."""

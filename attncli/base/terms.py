@@ -6,7 +6,7 @@ entry by entry.
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from decimal import Decimal, localcontext
 from functools import reduce
 from typing import Any
@@ -78,10 +78,11 @@ class Number(Term):
 
     entries: tuple[float | Decimal, ...]
     is_vector: bool = False
+    is_parameter: bool = False  # in no table, so that a small one has an exponent
 
     def text(self, style: Style, *, is_first: bool = True) -> str:
         """`0.5`, `(−2)` or `[0.5 −2]`."""
-        text = self.text_of([style.text(entry) for entry in self.entries], style)
+        text = self.text_of([self._own(style).text(entry) for entry in self.entries], style)
         return text if is_first or not text.startswith(MINUS) else f"({text})"
 
     def text_of(self, texts: Sequence[str], style: Style) -> str:
@@ -91,7 +92,7 @@ class Number(Term):
     def value(self, style: Style | None) -> Vector:
         """The digits that are written, or all of them."""
         if style is not None:
-            return tuple(map(style.rounded, self.entries))
+            return tuple(map(self._own(style).rounded, self.entries))
         return tuple(map(Decimal, self.entries))
 
     def entry(self, index: int) -> Term:
@@ -100,7 +101,11 @@ class Number(Term):
 
     def is_exact(self, style: Style) -> bool:
         """Whether the digits that are written are all of them."""
-        return all(type(entry)(style.rounded(entry)) == entry for entry in self.entries)
+        return all(type(entry)(self._own(style).rounded(entry)) == entry for entry in self.entries)
+
+    def _own(self, style: Style) -> Style:
+        """The style of this number."""
+        return replace(style, has_exponents=True) if self.is_parameter else style
 
 
 @dataclass(frozen=True, eq=False)
@@ -149,6 +154,15 @@ def number(value: Any) -> Term:
     if isinstance(value, (list, tuple)) or bool(getattr(value, "ndim", 0)):
         return Number(tuple(float(entry) for entry in value), is_vector=True)
     return Number((value if isinstance(value, Decimal) else float(value),))
+
+
+def parameter(value: float) -> Term:
+    """A number that the user gave an operator, in no table: a small one is written with its exponent.
+
+    >>> parameter(1e-6).text(Style(4)), number(1e-6).text(Style(4))
+    ('1e−06', '0.0000')
+    """
+    return Number((float(value),), is_parameter=True)
 
 
 def total(terms: Iterable[Any]) -> Term:

@@ -79,7 +79,7 @@ def _make_part(example: "Example", part: "Part", decimals: int, *, explain: bool
     result = Result(computed.trace, part.show)
     precision = () if decimals == DECIMALS else (f"--precision {decimals}",)
     command = f"attn compute {shlex.quote(example.file)}"
-    words = (command, *part.options, *precision)
+    words = (command, *filter(None, [part.options]), *precision)
     cell_words = (command, *part.problem_options, *precision, f"--cell {shlex.quote(part.cell or '')}")
     cells = () if part.cell is None else parse_cells([part.cell], part.problem)
     has_worked_lines = cells and not explain

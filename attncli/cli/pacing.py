@@ -50,7 +50,7 @@ def _read_key() -> bytes:
     terminal = sys.stdin.fileno()
     before = termios.tcgetattr(terminal)
     try:
-        tty.setcbreak(terminal)
+        tty.setcbreak(terminal, termios.TCSADRAIN)  # keys that were pressed before count
         return os.read(terminal, 1)
     finally:
         termios.tcsetattr(terminal, termios.TCSADRAIN, before)

@@ -51,9 +51,9 @@ class Part:
     problem_options: tuple[str, ...]  # the options of `attn compute FILE` for the same problem
 
     @property
-    def options(self) -> tuple[str, ...]:
+    def options(self) -> str:
         """The options of `attn compute FILE` that show the same results."""
-        return (*self.problem_options, *select_option(self.show))
+        return " ".join((*self.problem_options, *select_option(self.show)))
 
 
 @dataclass(frozen=True)

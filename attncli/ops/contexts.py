@@ -74,7 +74,7 @@ def attentional_by_hand(
     """The weighted sum of the values [m e], the product of it and the query [d] with `w`, and its tanh."""
     sum_name = f"u({write.query})"
     concatenated = np.concatenate([context_vector, query])
-    product = write.computed(f"[{sum_name}; q({write.query})]·W", products(concatenated, w), letter="a")
+    product = write.computed(f"[{sum_name}; q({write.query})]·W_c", products(concatenated, w), letter="a")
     return [
         write.equation(_weighted_values_term(weights, value), context_vector, name=sum_name, letter="e"),
         product.line,
@@ -83,7 +83,7 @@ def attentional_by_hand(
 
 
 @context(
-    formula="hᵢ = tanh([cᵢ; qᵢ] W), cᵢ = Σⱼ aᵢⱼ vⱼ",
+    formula="cᵢ = tanh([uᵢ; qᵢ] W_c), uᵢ = Σⱼ aᵢⱼ vⱼ",
     shapes="weights[n m], value[m e], query[n d], w[e+d a] -> [n a]",
     source="Luong, Pham & Manning 2015, eq. 5",
     example={
@@ -94,7 +94,7 @@ def attentional_by_hand(
         "gives": [[0]],
     },
     inner=(
-        Quantity("context_vector", "C", "cᵢ = Σⱼ aᵢⱼ vⱼ", ("n", "e"), "The sum of the values, each times its weight."),
+        Quantity("context_vector", "U", "uᵢ = Σⱼ aᵢⱼ vⱼ", ("n", "e"), "The sum of the values, each times its weight."),
     ),
     by_hand=attentional_by_hand,
 )

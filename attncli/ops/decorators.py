@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from types import MappingProxyType
 from typing import Any, Protocol
 
-from attncli.ops.records import ActsOn, ByHand, Quantity, StructuralRecord
+from attncli.ops.records import ActsOn, ByHand, FormulaInForce, Quantity, StructuralRecord
 from attncli.ops.registration import P, R, R_co, Register, register
 from attncli.ops.rules import DerivedInput, Factorization, KeyBounds, MaskSign, OnlineNormalizer, OperatorUse
 
@@ -29,6 +29,7 @@ def score(
     source: str,
     example: Mapping[str, Any],
     inner: tuple[Quantity, ...] = (),
+    formula_in_force: FormulaInForce | None = None,
     by_hand: ByHand | None = None,
     check: Callable[[OperatorUse], None] | None = None,
     derivative: Callable[..., Any] | None = None,
@@ -64,6 +65,7 @@ def normalizer(
     source: str,
     example: Mapping[str, Any],
     inner: tuple[Quantity, ...] = (),
+    formula_in_force: FormulaInForce | None = None,
     by_hand: ByHand | None = None,
     check: Callable[[OperatorUse], None] | None = None,
     derivative: Callable[..., Any] | None = None,
@@ -101,6 +103,7 @@ def context(
     source: str,
     example: Mapping[str, Any],
     inner: tuple[Quantity, ...] = (),
+    formula_in_force: FormulaInForce | None = None,
     by_hand: ByHand | None = None,
     check: Callable[[OperatorUse], None] | None = None,
     derived: Mapping[str, DerivedInput] = MappingProxyType({}),
@@ -137,6 +140,7 @@ def position(
     source: str,
     example: Mapping[str, Any],
     acts_on: ActsOn,
+    formula_in_force: FormulaInForce | None = None,
     by_hand: ByHand | None = None,
     check: Callable[[OperatorUse], None] | None = None,
     derived: Mapping[str, DerivedInput] = MappingProxyType({}),
@@ -175,6 +179,7 @@ def mask(
     shapes: str,
     source: str,
     example: Mapping[str, Any],
+    formula_in_force: FormulaInForce | None = None,
     by_hand: ByHand | None = None,
     check: Callable[[OperatorUse], None] | None = None,
     key_bounds: Callable[..., KeyBounds] | None = None,
@@ -208,6 +213,7 @@ def norm(
     shapes: str,
     source: str,
     example: Mapping[str, Any],
+    formula_in_force: FormulaInForce | None = None,
     by_hand: ByHand | None = None,
     check: Callable[[OperatorUse], None] | None = None,
     derivative: Callable[..., Any] | None = None,

@@ -9,7 +9,7 @@ from typing import Annotated, Any
 
 from attncli.base.arithmetic import ArithmeticWriter
 from attncli.base.lazy_numpy import Array, np
-from attncli.base.terms import Term, absolute, number, products, sqrt, total
+from attncli.base.terms import Term, absolute, number, parameter, products, sqrt, total
 from attncli.ops.decorators import score
 from attncli.ops.records import Quantity, Range, Tap, no_tap
 from attncli.ops.rules import Factorization
@@ -46,7 +46,7 @@ def cosine_by_hand(
         norm = write.computed(f"‖{name}‖", sqrt(products(vector, vector)))
         lines += [norm.line, write.equation(number(vector) / norm, unit, name=f"{name}/‖{name}‖", letter=letter)]
     product = products(unit_query, unit_key)
-    return [*lines, write.equation(product if beta == 1 else number(beta) * product, result)]
+    return [*lines, write.equation(product if beta == 1 else parameter(beta) * product, result)]
 
 
 def l2_normalize(x: Array) -> Array:
@@ -82,10 +82,11 @@ def l2_normalize(x: Array) -> Array:
     source="Graves, Wayne & Danihelka 2014, eq. 5 and 6",
     example={"query": [[3, 4]], "key": [[6, 8], [4, -3], [0, 0]], "beta": 2, "gives": [[2, 0, 0]]},
     inner=(
-        Quantity("unit_query", "Q̂", "qᵢ / ‖qᵢ‖", ("n", "d"), "The direction of each query: its length does not count."),
-        Quantity("unit_key", "K̂", "kⱼ / ‖kⱼ‖", ("m", "d"), "The direction of each key: its length does not count."),
+        Quantity("unit_query", "Qᵤ", "qᵢ / ‖qᵢ‖", ("n", "d"), "The direction of each query, without its length."),
+        Quantity("unit_key", "Kᵤ", "kⱼ / ‖kⱼ‖", ("m", "d"), "The direction of each key, without its length."),
     ),
     factorization=Factorization(lambda query, beta: l2_normalize(query) * beta, lambda key, beta: l2_normalize(key)),
+    formula_in_force=lambda beta: f"sᵢⱼ = {'' if beta == 1 else 'β '}qᵢ·kⱼ / (‖qᵢ‖ ‖kⱼ‖)",
     by_hand=cosine_by_hand,
 )
 def cosine(query: Array, key: Array, *, beta: float = 1.0, tap: Tap = no_tap) -> Array:
@@ -124,7 +125,7 @@ def gaussian_by_hand(
     write: ArithmeticWriter, query: Array, key: Array, result: Any, *, squared_distances: Any, sigma: float = 1.0
 ) -> list[str]:
     """The squared distance of one query [d] and one key [d], then its division by −2σ²."""
-    width = number(2) if sigma == 1 else 2 * number(sigma) ** 2
+    width = number(2) if sigma == 1 else 2 * parameter(sigma) ** 2
     return [
         _squared_distance_line(write, query, key, squared_distances),
         write.equation(-(number(squared_distances) / width), result),
@@ -137,6 +138,7 @@ def gaussian_by_hand(
     source="Nadaraya 1964 and Watson 1964, with the Gaussian kernel",
     example={"query": [[1, 2]], "key": [[1, 4], [4, 6]], "sigma": 0.5, "gives": [[-8, -50]]},
     inner=(SQUARED_DISTANCES,),
+    formula_in_force=lambda sigma: f"sᵢⱼ = −‖qᵢ − kⱼ‖² / 2{'' if sigma == 1 else 'σ²'}",
     by_hand=gaussian_by_hand,
 )
 def gaussian(query: Array, key: Array, *, sigma: Positive = 1.0, tap: Tap = no_tap) -> Array:
@@ -178,7 +180,7 @@ def laplacian_by_hand(
     distance, term = number(distances), total(absolute(difference) for difference in _differences(query, key))
     return [
         write.equation(term, distances, name=f"‖q({write.query}) − k({write.key})‖₁"),
-        write.equation(-distance if sigma == 1 else -(distance / sigma), result),
+        write.equation(-distance if sigma == 1 else -(distance / parameter(sigma)), result),
     ]
 
 
@@ -196,6 +198,7 @@ def laplacian_by_hand(
             "How far each query is from each key: the absolute differences of all features, added.",
         ),
     ),
+    formula_in_force=lambda sigma: f"sᵢⱼ = −‖qᵢ − kⱼ‖₁{'' if sigma == 1 else ' / σ'}",
     by_hand=laplacian_by_hand,
 )
 def laplacian(query: Array, key: Array, *, sigma: Positive = 1.0, tap: Tap = no_tap) -> Array:

@@ -4,13 +4,13 @@ from typing import Any
 
 from attncli.base.arithmetic import ArithmeticWriter
 from attncli.base.lazy_numpy import Array, np
-from attncli.base.terms import number, tanh
+from attncli.base.terms import number, parameter, tanh
 from attncli.ops.decorators import structural
 
 
 def scale_by_hand(write: ArithmeticWriter, scores: Any, result: Any, *, scale: float) -> list[str]:
     """The product of the scale and one score."""
-    return [write.equation(number(scale) * scores, result)]
+    return [write.equation(parameter(scale) * scores, result)]
 
 
 @structural(by_hand=scale_by_hand)
@@ -44,7 +44,7 @@ def add(left: Array, right: Array) -> Array:
 
 def softcap_by_hand(write: ArithmeticWriter, scores: Any, result: Any, *, cap: float) -> list[str]:
     """The hyperbolic tangent of one score in units of the cap."""
-    return [write.equation(number(cap) * tanh(number(scores) / cap), result)]
+    return [write.equation(parameter(cap) * tanh(scores / parameter(cap)), result)]
 
 
 @structural(by_hand=softcap_by_hand)

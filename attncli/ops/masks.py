@@ -173,6 +173,13 @@ def window_key_bounds(query_positions: Array, key_positions: Array, *, left: flo
     return KeyBounds(any_visible=(first - left, last + right + 1), all_visible=(last - left, first + right + 1))
 
 
+def _window_formula(*, left: float, right: float) -> str:
+    """The sides that have a limit."""
+    first = "" if left == UNLIMITED else "pᵢ − left ≤ "
+    last = "" if right == UNLIMITED else " ≤ pᵢ + right"
+    return f"visible where {first}j{last}" if first or last else "visible"
+
+
 def window_by_hand(
     write: ArithmeticWriter, query_positions: Array, key_positions: Array, result: Any, *, left: float, right: float
 ) -> list[str]:
@@ -194,6 +201,7 @@ def window_by_hand(
         "gives": [[True, False, False], [False, True, True]],
     },
     key_bounds=window_key_bounds,
+    formula_in_force=_window_formula,
     by_hand=window_by_hand,
     sign=MaskSign("·", "outside the window"),
 )

@@ -9,7 +9,7 @@ from typing import Annotated, Any
 
 from attncli.base.arithmetic import ArithmeticWriter
 from attncli.base.lazy_numpy import Array, np
-from attncli.base.terms import Term, exp, largest, number, total
+from attncli.base.terms import Term, exp, largest, number, parameter, total
 from attncli.ops.decorators import normalizer
 from attncli.ops.records import Quantity, Range, Tap, no_tap
 from attncli.ops.rules import OnlineNormalizer
@@ -22,6 +22,7 @@ EXPONENTIALS_PURPOSE = (
 )
 EXPONENTIALS = Quantity("exponentials", "E", "exp(sᵢⱼ − maxᵢ)", ("n", "m"), EXPONENTIALS_PURPOSE)
 
+SOFTMAX = "aᵢⱼ = exp(sᵢⱼ) / Σⱼ exp(sᵢⱼ)"
 SHAPES = "scores[n m] -> [n m]"
 
 
@@ -40,7 +41,7 @@ def softmax_by_hand(
 ) -> list[str]:
     """The exponential of one score, the sum over its row [m], and their quotient."""
     difference = number(scores[write.column]) - scores.max()
-    power = difference if temperature == 1 else difference / temperature
+    power = difference if temperature == 1 else difference / parameter(temperature)
     return exponential_lines(write, exp(power), exponentials, exponentials, result)
 
 
@@ -55,10 +56,20 @@ def exponential_lines(
 
 @normalizer(
     formula="aᵢⱼ = exp(sᵢⱼ/T) / Σⱼ exp(sᵢⱼ/T)",
+    formula_in_force=lambda temperature: SOFTMAX if temperature == 1 else "aᵢⱼ = exp(sᵢⱼ/T) / Σⱼ exp(sᵢⱼ/T)",
     shapes=SHAPES,
     source="Bridle 1990; the temperature T: Hinton, Vinyals & Dean 2015, eq. 1",
     example={"scores": [[0, 0], [math.log(3), 0]], "gives": [[0.5, 0.5], [0.75, 0.25]]},
-    inner=(Quantity("exponentials", "E", "exp((sᵢⱼ − maxᵢ)/T)", ("n", "m"), EXPONENTIALS_PURPOSE),),
+    inner=(
+        Quantity(
+            "exponentials",
+            "E",
+            "exp((sᵢⱼ − maxᵢ)/T)",
+            ("n", "m"),
+            EXPONENTIALS_PURPOSE,
+            lambda temperature: EXPONENTIALS.formula if temperature == 1 else "exp((sᵢⱼ − maxᵢ)/T)",
+        ),
+    ),
     online=OnlineNormalizer(_exponentials, exp_scale=lambda parameters: 1 / parameters["temperature"]),
     by_hand=softmax_by_hand,
     is_distribution=True,
@@ -150,7 +161,7 @@ def _logistic(x: Array) -> Array:
 def sigmoid_by_hand(write: ArithmeticWriter, scores: Array, result: Any, *, shift: float = 0.0) -> list[str]:
     """The logistic function of one score."""
     score = number(scores[write.column])
-    return [write.equation(1 / (1 + exp(-(score + shift if shift else score))), result)]
+    return [write.equation(1 / (1 + exp(-(score + parameter(shift) if shift else score))), result)]
 
 
 @normalizer(
@@ -163,6 +174,7 @@ def sigmoid_by_hand(write: ArithmeticWriter, scores: Array, result: Any, *, shif
         uses_running_max=False,
         is_divided=False,
     ),
+    formula_in_force=lambda shift: f"aᵢⱼ = 1 / (1 + exp(−{'(sᵢⱼ + shift)' if shift else 'sᵢⱼ'}))",
     by_hand=sigmoid_by_hand,
 )
 def sigmoid(scores: Array, *, shift: float = 0.0) -> Array:

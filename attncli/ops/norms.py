@@ -4,7 +4,7 @@ from typing import Annotated, Any
 
 from attncli.base.arithmetic import ArithmeticWriter
 from attncli.base.lazy_numpy import Array, np
-from attncli.base.terms import number, products, sqrt
+from attncli.base.terms import number, parameter, products, sqrt
 from attncli.ops.decorators import norm
 from attncli.ops.distance_scores import l2_normalize
 from attncli.ops.records import Range
@@ -54,7 +54,7 @@ def rms_by_hand(write: ArithmeticWriter, x: Array, result: Any, *, eps: float = 
     if not x.any():
         return [ZERO_VECTOR]
     mean = write.computed("mean(x²)", products(x, x) / len(x))
-    root = write.computed("r", sqrt(mean + eps if eps else mean))
+    root = write.computed("r", sqrt(mean + parameter(eps) if eps else mean))
     return [mean.line, root.line, write.equation(number(x) / root, result, name="x/r", letter="d")]
 
 
@@ -63,6 +63,7 @@ def rms_by_hand(write: ArithmeticWriter, x: Array, result: Any, *, eps: float = 
     shapes="x[n d] -> [n d]",
     source="Zhang & Sennrich 2019 (RMSNorm), eq. 4, without its gain",
     example={"x": [[1, 7], [0, 0]], "gives": [[0.2, 1.4], [0, 0]]},
+    formula_in_force=lambda eps: f"x̂ = x / √(mean(x²){' + eps' if eps else ''})",
     by_hand=rms_by_hand,
 )
 def rms(x: Array, *, eps: Small = 0.0) -> Array:

@@ -82,7 +82,7 @@ def alibi_by_hand(
 
 
 @position(
-    formula="bᵢⱼ = −mₕ |pᵢ − j|",
+    formula="bᵢⱼ = −λₕ |pᵢ − j|",
     shapes="query_positions[n], key_positions[m], slopes[h] -> [n m]",
     source="Press, Smith & Lewis 2022, §3; the slopes of other head counts: their code, get_slopes",
     example={"query_positions": [0, 2], "key_positions": [0, 2], "slopes": [0.5], "gives": [[0, -1], [-1, 0]]},
@@ -90,7 +90,7 @@ def alibi_by_hand(
     derived={
         "slopes": DerivedInput(
             published_slopes,
-            "m",
+            "λ",
             _slopes_formula,
             ("h",),
             purpose="How fast the score falls with the distance in each head: some heads look near, others far.",

@@ -5,7 +5,7 @@ from typing import Annotated, Any
 from attncli.base.arithmetic import ArithmeticWriter
 from attncli.base.errors import AttnError
 from attncli.base.lazy_numpy import Array, np
-from attncli.base.terms import Term, cos, number, sin
+from attncli.base.terms import Term, cos, number, parameter, sin
 from attncli.ops.decorators import position, structural
 from attncli.ops.records import TABLE, Range
 from attncli.ops.rules import OperatorUse
@@ -52,7 +52,9 @@ def rope_by_hand(
     for pair in range(1 if write.is_long(2 * count) else count):
         frequency: Term = _frequency(base, pair, 2 * count) if frequencies is None else number(frequencies[pair])
         position = _shifted(positions, offset)
-        angle = write.computed(f"angle of pair {pair}", (position / scaling if scaling != 1 else position) * frequency)
+        angle = write.computed(
+            f"angle of pair {pair}", (position / parameter(scaling) if scaling != 1 else position) * frequency
+        )
         first, second = number(x[one][pair]), number(x[other][pair])
         lines += [
             angle.line,
@@ -64,12 +66,29 @@ def rope_by_hand(
 
 def _frequency(base: float, pair: int, dims: int) -> Term:
     """The angle of a pair from one position to the next."""
-    return number(base) ** -(number(2 * pair) / dims)
+    return parameter(base) ** -(number(2 * pair) / dims)
+
+
+def _rope_formula(
+    *,
+    base: float,
+    interleaved: bool,
+    scaling: float,
+    offset: float,
+    dims: int | None = None,
+    frequencies: bool = False,
+) -> str:
+    """The rotation of a pair by an angle from its position, as far as parameters have changed that."""
+    changed = f"{'(p + offset)' if offset else 'p'} θ{' / scaling' if scaling != 1 else ''}"
+    angle, definition = ("pθ", "") if changed == "p θ" else ("φ", f", φ = {changed}")
+    theta = "frequencies" if frequencies else f"base^(−2f/{'d' if dims is None else 'dims'})"
+    rotated = f"(x₁ cos {angle} − x₂ sin {angle}, x₂ cos {angle} + x₁ sin {angle})"
+    return f"(x₁, x₂) → {rotated}{definition}, θ = {theta}"
 
 
 def _shifted(positions: Any, offset: float) -> Term:
     """A position and what is added to it."""
-    return number(positions) + offset if offset else number(positions)
+    return number(positions) + parameter(offset) if offset else number(positions)
 
 
 @position(
@@ -82,6 +101,7 @@ def _shifted(positions: Any, offset: float) -> Term:
         "frequencies": [QUARTER_TURN, 0],
         "gives": [[1, 2, 3, 4], [-3, 2, 1, 4]],
     },
+    formula_in_force=_rope_formula,
     by_hand=rope_by_hand,
     check=check_rope,
     acts_on="query_and_key",
@@ -185,9 +205,15 @@ def sinusoidal_by_hand(
     """The sine or cosine in each feature of one position; of a long vector the first two."""
     lines = []
     for feature in range(min(features, 2) if write.is_long(features) else features):
-        angle = _shifted(positions, offset) / number(base) ** (number(feature - feature % 2) / features)
+        angle = _shifted(positions, offset) / parameter(base) ** (number(feature - feature % 2) / features)
         lines.append(write.equation((cos if feature % 2 else sin)(angle), result[feature], name=f"P[x{feature + 1}]"))
     return lines
+
+
+def _sinusoidal_formula(*, base: float, offset: float) -> str:
+    """The sine and the cosine, with what is added to the position."""
+    angle = f"{'(p + offset)' if offset else 'p'} / base^(2f/x)"
+    return f"P[p, 2f] = sin({angle}), P[p, 2f + 1] = cos({angle})"
 
 
 @position(
@@ -195,6 +221,7 @@ def sinusoidal_by_hand(
     shapes="positions[n] -> [n x]",
     source="Vaswani et al. 2017, §3.5",
     example={"positions": [0], "features": 4, "gives": [[0, 1, 0, 1]]},
+    formula_in_force=_sinusoidal_formula,
     by_hand=sinusoidal_by_hand,
     acts_on="embeddings",
 )
@@ -255,6 +282,7 @@ def learned_by_hand(
     shapes="positions[n], table[t x] -> [n x]",
     source="Gehring et al. 2017, §3.1; Devlin et al. 2019 (BERT), §3",
     example={"positions": [2, 0], "table": [[1, 2], [3, 4], [5, 6]], "gives": [[5, 6], [1, 2]]},
+    formula_in_force=lambda table, offset: f"Pₚ = table[p{' + offset' if offset else ''}]",
     by_hand=learned_by_hand,
     check=check_learned,
     acts_on="embeddings",

@@ -15,6 +15,7 @@ from attncli.ops.rules import DerivedInput, Factorization, KeyBounds, MaskSign, 
 
 Tap = Callable[[str, Array], Array]
 ByHand = Callable[..., list[str]]
+FormulaInForce = Callable[..., str]
 ActsOn = Literal["embeddings", "query_and_key", "products", "scores"]
 
 TABLE = "table"  # Annotated[Array, TABLE]: rows are looked up, so that `weight_layout` does not transpose it
@@ -104,6 +105,11 @@ class Quantity:
     formula: str
     axes: Letters
     purpose: str = ""  # what it is for, in one sentence
+    formula_in_force: FormulaInForce | None = None  # as that of the operator's record
+
+    def formula_with(self, parameters: Mapping[str, Any]) -> str:
+        """The formula with these parameters of the operator."""
+        return self.formula if self.formula_in_force is None else self.formula_in_force(**parameters)
 
 
 @dataclass(frozen=True, eq=False)
@@ -113,14 +119,16 @@ class OperatorRecord:
     kind: str
     name: str
     function: Callable[..., Any]
-    formula: str  # Unicode, as a terminal shows it
+    formula: str  # with every parameter; Unicode, as a terminal shows it
     source: str  # paper and equation
     example: Mapping[str, Any]  # small enough to do by hand; `gives` is the result
     shapes: Signature
     parameters: tuple[Parameter, ...]
     arguments: tuple[str, ...] = ()  # the names of those before `*`, which plans pass
     inner: tuple[Quantity, ...] = ()  # in the order in which they pass through `tap`
-    by_hand: ByHand | None = None  # lines on one cell: (write, **arguments, result=, **parameters)
+    # The formula with the parameters in force and no others: (**parameters), True for an array that is given.
+    formula_in_force: FormulaInForce | None = None
+    by_hand: ByHand | None = None  # lines on one cell: (write, **arguments, result=, **inner quantities, **parameters)
     check: Callable[[OperatorUse], None] | None = None  # raises AttnError where parameters do not fit
     derived: Mapping[str, DerivedInput] = field(default_factory=dict)  # arrays that are computed where not given
     derivative: Callable[..., Any] | None = None
@@ -139,6 +147,15 @@ class OperatorRecord:
     def is_built_in(self) -> bool:
         """Whether it is one of this package's."""
         return str(self.function.__module__).startswith("attncli.")
+
+    def formula_with(self, parameters: Mapping[str, Any]) -> str:
+        """The formula with these parameters: numbers and words, and True for an array that is given.
+
+        >>> from attncli.ops.normalizers import softmax
+        >>> softmax.record.formula_with({"temperature": 1.0}), softmax.record.formula_with({"temperature": 2.0})
+        ('aᵢⱼ = exp(sᵢⱼ) / Σⱼ exp(sᵢⱼ)', 'aᵢⱼ = exp(sᵢⱼ/T) / Σⱼ exp(sᵢⱼ/T)')
+        """
+        return self.formula if self.formula_in_force is None else self.formula_in_force(**parameters)
 
     @property
     def summary(self) -> str:

@@ -225,10 +225,10 @@ def _activation_term(activation: Activation, x: Term) -> Term:
             return x
 
 
-def _additive_formula(*, b: Array | float = 0.0, activation: Activation = "tanh", **_: Array) -> str:
+def _hidden_formula(*, b: bool | float = 0.0, activation: Activation = "tanh", **_: bool) -> str:
     """The hidden layer: without the bias where none is given."""
     name = "" if activation == "identity" else activation
-    return f"{name}(W₁kⱼ + W₂qᵢ{' + b' if np.ndim(b) else ''})"
+    return f"{name}(W₁kⱼ + W₂qᵢ{' + b' if b else ''})"
 
 
 @score(
@@ -248,8 +248,16 @@ def _additive_formula(*, b: Array | float = 0.0, activation: Activation = "tanh"
     inner=(
         Quantity("projected_key", "W₁K", "W₁kⱼ", ("m", "a"), "What each key gives to the hidden layer."),
         Quantity("projected_query", "W₂Q", "W₂qᵢ", ("n", "a"), "What each query gives to the hidden layer."),
-        Quantity("hidden", "H", "hᵢⱼ = act(W₁kⱼ + W₂qᵢ + b)", ("n", "m", "a"), "The hidden layer of each pair."),
+        Quantity(
+            "hidden",
+            "H",
+            "hᵢⱼ = act(W₁kⱼ + W₂qᵢ + b)",
+            ("n", "m", "a"),
+            "The hidden layer of each pair.",
+            lambda **parameters: f"hᵢⱼ = {_hidden_formula(**parameters)}",
+        ),
     ),
+    formula_in_force=lambda **parameters: f"sᵢⱼ = vᵀ {_hidden_formula(**parameters)}",
     by_hand=additive_by_hand,
 )
 def additive(

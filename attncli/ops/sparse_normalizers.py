@@ -10,7 +10,7 @@ from attncli.base.arithmetic import ArithmeticWriter
 from attncli.base.lazy_numpy import Array, np
 from attncli.base.terms import largest, number, sqrt, total
 from attncli.ops.decorators import normalizer
-from attncli.ops.normalizers import SHAPES, finite_max, safe_divide, softmax, softmax_by_hand
+from attncli.ops.normalizers import SHAPES, SOFTMAX, finite_max, safe_divide, softmax, softmax_by_hand
 from attncli.ops.records import Range
 
 
@@ -80,11 +80,18 @@ def entmax_by_hand(write: ArithmeticWriter, scores: Array, result: Any, *, alpha
     return [factor.line, *lines, write.equation(excess**power, result)]
 
 
+def _entmax_formula(*, alpha: float) -> str:
+    """The weights in closed form, where α has one."""
+    general = "aᵢⱼ = max((α − 1) sᵢⱼ − τᵢ, 0)^(1/(α − 1))"
+    return {1: SOFTMAX, 1.5: "aᵢⱼ = max(sᵢⱼ/2 − τᵢ, 0)²", 2: "aᵢⱼ = max(sᵢⱼ − τᵢ, 0)"}.get(alpha, general)
+
+
 @normalizer(
     formula="aᵢ = argmax_p p·sᵢ + H_α(p), p ≥ 0, Σ p = 1 = [(α−1)sᵢⱼ − τᵢ]₊^(1/(α−1))",
     shapes=SHAPES,
     source="Peters, Niculae & Martins 2019, Algorithms 1 and 2",
     example={"scores": [[0, 0], [4, 0]], "gives": [[0.5, 0.5], [1, 0]]},
+    formula_in_force=_entmax_formula,
     by_hand=entmax_by_hand,
     is_distribution=True,
 )

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
+from typing import Any
 
 from attncli.base.axes import COUNTED_FROM_0, Letters
 from attncli.ops.records import Operator, OperatorRecord
@@ -48,25 +49,35 @@ class PlanBuilder:
         self.results[result] = self.current[role]
 
     def add(self, node: Node) -> Node:
-        """Add a node, after the inner quantities of its operator; it becomes the current node of its role."""
+        """Add a node, after the inner quantities of its operator; it becomes the current node of its role.
+
+        The formula of an operator's node is that of its record, with the parameters in force.
+        """
         record = node.record
-        if record is not None and record.inner:
-            node = replace(node, taps=dict(self._add_inner(node, record)))
+        if record is not None:
+            parameters = _parameters_in_force(node, record)
+            taps = dict(self._add_inner(node, record, parameters))
+            node = replace(node, taps=taps, formula=record.formula_with(parameters))
         assert node.name not in self.nodes, node.name  # a stage that adds a name twice would hide a step
         self.nodes[node.name] = node
         if node.role is not None:
             self.current[node.role] = node.name
         return node
 
-    def _add_inner(self, outer: Node, record: OperatorRecord) -> Iterator[tuple[str, str]]:
+    def _add_inner(
+        self, outer: Node, record: OperatorRecord, parameters: Mapping[str, Any]
+    ) -> Iterator[tuple[str, str]]:
         """Add the inner quantities of an operator; yields the name of each, and that of its node."""
+        if not record.inner:
+            return
         leading = tuple(axis for axis in outer.axes if axis.letter in COUNTED_FROM_0)
         lengths = self._lengths(record, outer.inputs)
         result = dict(zip(record.shapes.result, outer.axes[len(leading) :], strict=True))
         for quantity in record.inner:
             name = quantity.name if quantity.name not in self.nodes else f"{outer.name}_{quantity.name}"
             axes = (*leading, *(result[x] if x in result else Axis(x, lengths[x]) for x in quantity.axes))
-            self.add(Node(name, quantity.symbol, quantity.formula, axes, outer.stage, tapped_from=outer.name))
+            formula = quantity.formula_with(parameters)
+            self.add(Node(name, quantity.symbol, formula, axes, outer.stage, tapped_from=outer.name))
             yield quantity.name, name
 
     def _lengths(self, record: OperatorRecord, inputs: Mapping[str, str]) -> dict[str, int]:
@@ -99,16 +110,17 @@ class PlanBuilder:
             if name not in self.nodes:
                 letters: Letters = ("h", *operator.record.parameter(parameter).letters)[-array.ndim :]
                 axes = tuple(map(Axis, letters, array.shape))
-                self.add(Node(name, parameter, GIVEN, axes, GIVEN, source=(key, parameter)))
+                is_taken = any(node.symbol == parameter for node in self.nodes.values())
+                symbol = name if is_taken else parameter
+                self.add(Node(name, symbol, GIVEN, axes, GIVEN, source=(key, parameter)))
         return names
 
     def add_operator(self, key: str, operator: Operator, node: Node) -> Node:
-        """Add the node of an operator, with its formula, inputs and options; the other fields are those of `node`."""
+        """Add the node of an operator, with its inputs and options; the other fields are those of `node`."""
         record = operator.record
         return self.add(
             replace(
                 node,
-                formula=record.formula,
                 stage=key,
                 function=record.function,
                 inputs=self.inputs_of(key, operator),
@@ -120,3 +132,10 @@ class PlanBuilder:
         """The operators that the problem names, each with its key."""
         by_key = ((key, getattr(self.problem, key)) for key in STAGE_KEYS)
         return [(key, operator) for key, operator in by_key if operator is not None]
+
+
+def _parameters_in_force(node: Node, record: OperatorRecord) -> dict[str, Any]:
+    """The parameters of an operator's node: numbers and words, and True for an array that is given."""
+    names = [parameter.name for parameter in record.parameters]
+    numbers = {name: node.options[name] for name in names if node.options.get(name) is not None}
+    return {**record.defaults, **numbers} | {name: True for name in names if name in node.inputs}

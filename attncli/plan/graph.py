@@ -39,7 +39,7 @@ class Node:
 
     name: str  # unique in its plan
     symbol: str  # the letter it has in formulas
-    formula: str  # as a terminal shows it
+    formula: str  # as a terminal shows it; of an operator the builder fills it in
     axes: Axes
     stage: str
     function: Callable[..., Array] | None = None

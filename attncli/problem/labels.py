@@ -56,7 +56,7 @@ def find_label(text: str, labels: Sequence[str], *, where: str | ErrorPath) -> l
     try:
         index = int(text)
     except ValueError:
-        raise UnknownNameError("token", text, labels, where=where) from None
+        raise UnknownNameError("token", text, dict.fromkeys(labels), where=where) from None
     if not -len(labels) <= index < len(labels):
         raise AttnError(f"there is no position {index}", where=where, hint=f"positions go from 0 to {len(labels) - 1}")
     return [index % len(labels)]

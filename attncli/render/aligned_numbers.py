@@ -7,9 +7,9 @@ from attncli.base.numerals import decimal
 def align_numbers(values: Array, max_decimals: int) -> list[list[str]]:
     """The text of each number of a table [rows columns], so that the decimal points of right-aligned texts are aligned.
 
-    All numbers have as many decimals as the one that needs most, up to `max_decimals`; a number that is exactly 0 is
-    `0`, one that only rounds to 0 is `0.0000`. A table of very large or very small numbers is written with powers of
-    ten.
+    All numbers have as many decimals as the one that needs most, up to `max_decimals`, so that zeros at the end of an
+    inexact one stay; a number that is exactly 0 is `0`, one that only rounds to 0 is `0.0000`. A table of very large or
+    very small numbers is written with powers of ten.
 
     >>> import numpy
     >>> align_numbers(numpy.array([[0.5, 2], [0, 10.25]]), 4)
@@ -38,11 +38,11 @@ def needs_exponents(values: Array, max_decimals: int) -> bool:
 
 
 def _count_decimals(number: float, max_decimals: int) -> int:
-    """How many decimals a number needs, up to `max_decimals`."""
-    if number == round(float(number)):
+    """How many decimals a number needs, up to `max_decimals`: all of them where fewer do not write it exactly."""
+    if not max_decimals or number == round(float(number)):
         return 0
     text = f"{number:.{max_decimals}f}".rstrip("0")
-    return max_decimals if text.endswith(".") or text in ("-0.", "0.") else len(text.partition(".")[2])
+    return len(text.partition(".")[2]) if float(text) == number else max_decimals
 
 
 def _format_number(number: float, decimals: int) -> str:

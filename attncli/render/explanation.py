@@ -6,7 +6,7 @@ from dataclasses import replace
 from attncli.base.axes import AXIS_NOUNS
 from attncli.base.lazy_numpy import np
 from attncli.base.text import join_words
-from attncli.plan.graph import LOOK_UP
+from attncli.plan.graph import GIVEN, LOOK_UP
 from attncli.plan.purposes import purpose_of
 from attncli.render.focus import AxisPositions, worked_positions
 from attncli.render.grid import Grid, grids, position_label
@@ -36,22 +36,26 @@ def explain(view: View) -> Iterator[Section]:
     """
     trace, worked = view.result.trace, worked_positions(view)
     needed = trace.plan.needed_for(view.result.select)
-    given = [step for step in trace.given if step.name in needed]
-    computed = [step for step in trace.computed if step.name in needed]
-    yield Section("letters", formula=axis_legend([*given, *computed]))
+    steps = [step for step in trace.steps if step.name in needed]
+    yield Section("letters", formula=axis_legend(steps))
     yield replace(worked_cells(view, worked), purpose=_purpose_of_cells(worked))
     writer = _StepWriter(view, worked)
-    for step in given:
-        yield writer.section(step, step.name, format_shape(step))
     number = 0
-    for step in computed:
-        copies = _unprojected(trace, computed, step)
+    for step in sorted(steps, key=lambda step: not _is_input(step)):
+        copies = _unprojected(steps, step)
         if copies and step is copies[0]:
             number += 1
             yield _section_of_copies(trace, number, copies)
+        elif step.stage == GIVEN and step.name not in _PLURALS:
+            yield writer.section(step, step.name, format_shape(step))
         elif not is_left_out(trace, step):
             number += 1
             yield writer.section(step, f"{number}. {step.name}", format_signature(trace, step))
+
+
+def _is_input(step: Step) -> bool:
+    """Whether a step is shown before the others: an input, the rows selected of it, or the words looked up."""
+    return step.stage == LOOK_UP or (step.stage == GIVEN and step.name not in _PLURALS)
 
 
 def worked_cells(view: View, worked: Sequence[AxisPositions]) -> Section:
@@ -141,9 +145,9 @@ def _are_equal(left: Sequence[Grid], right: Sequence[Grid]) -> bool:
     )
 
 
-def _unprojected(trace: Trace, computed: Sequence[Step], step: Step) -> Sequence[Step]:
+def _unprojected(steps: Sequence[Step], step: Step) -> Sequence[Step]:
     """The queries, keys and values that are the sequences themselves, where the step is one of them."""
-    copies = [other for other in computed if other.is_identity and other.name in _PLURALS]
+    copies = [other for other in steps if other.is_identity and other.name in _PLURALS]
     return copies if step in copies else ()
 
 

@@ -99,5 +99,7 @@ def selection_remarks(trace: Trace, step: Step) -> Iterator[str]:
     """Which queries `only` selects, at the step that selects them."""
     selected = step.node.options.get("at")
     if step.node.function is structural.select_rows and selected is not None:
-        names = join_words([f"{label} (row {row})" for label, row in zip(trace.labels["n"], selected, strict=True)])
+        names = join_words(
+            [f"{label} (row {row})" for label, row in zip(trace.numbered_labels["n"], selected, strict=True)]
+        )
         yield f"only selects {names} of {len(trace.labels['q'])}, counted from 0"

@@ -9,7 +9,7 @@ from rich.text import Text
 from . import console_blocks
 
 PICTURE = console_blocks.ROOT / "samples" / "explanation.svg"
-COMMAND = "attn compute samples/tutorial.yaml --cell word_1,word_3"
+COMMAND = "attn compute samples/tutorial.yaml --cell word_1,word_1"
 WIDTH = 100
 
 # Dark on white, with a colour for each of the eight that a terminal has: readable on paper and on a screen.

@@ -12,15 +12,18 @@ from attncli.base.exit_status import EXIT_STATUSES
 from attncli.cli import app
 from attncli.cli.command_table import COMMANDS
 from attncli.cli.commands.list import kind_of_plural
+from attncli.cli.help import MATRIX_FORMS, NAME_FORMS
 from attncli.io.formats import INPUT_FORMATS
 from attncli.io.problem_files import EXAMPLE_KEYS
 from attncli.ops import kinds, operators
 from attncli.ops.records import OperatorRecord
+from attncli.plan.every_step import every_step
 from attncli.plan.purposes import PURPOSES
 from attncli.problem.fields import Field
 from attncli.problem.results import DEFAULT_SELECTION, RESULTS
 from attncli.problem.spec import DEFAULTS, FIELDS
 from attncli.render.formats import FORMATS
+from attncli.render.reports.glossary import GLOSSARY, Term
 
 PAGE = Path(__file__).parent.parent / "reference.md"
 
@@ -39,11 +42,16 @@ Every key of a problem file is an option of `attn compute` and a keyword of `att
 {", ".join(f"`{key}`" for key in EXAMPLE_KEYS)}, which `attn demo` reads and `attn compute` ignores.
 """
 
+FORMS = """### How values are written
+
+A matrix or a vector on the command line; in YAML and JSON nested lists, or one of the others as a text:
+"""
+
 RESULT_NAMES = f"""## Results and steps
 
 The names for `--select`, in JSON and files, and of the attributes of `attncli.Result`. Without `--select` they are
-{", ".join(f"`{name}`" for name in DEFAULT_SELECTION)}. Every step can be selected too: those below, where a problem has
-them, and the inner steps of operators.
+{", ".join(f"`{name}`" for name in DEFAULT_SELECTION)}. Every step can be selected too, where a problem has it;
+those inside an operator are in `attn show NAME`.
 """
 
 INPUTS = """## Formats that are read
@@ -61,15 +69,16 @@ def generate() -> str:
     """The page as Markdown."""
     parts = [HEAD, ", ".join(f"`{letter}` {meaning}" for letter, meaning in LEGEND.items()) + ".", KEYS]
     for panel, fields in groupby(FIELDS.values(), key=lambda field: field.panel):
-        rows = [(f"`{f.name}`", _value_of(f), _default_of(f), _sentence(f.help)) for f in fields]
-        parts += [f"### {panel}", _table(("key", "value", "default", "what it is"), rows)]
+        parts += [f"### {panel}", _table(("key", "value", "default", "example", "what it is"), map(_key, fields))]
+    forms = [(f"`{form}`", meaning) for form, meaning in (*MATRIX_FORMS, *NAME_FORMS)]
+    parts += [FORMS, _table(("written", "what it is"), forms)]
     parts += [RESULT_NAMES, _table(("result", "what it is"), [(f"`{name}`", PURPOSES[name]) for name in RESULTS])]
-    steps = [(f"`{name}`", purpose) for name, purpose in PURPOSES.items() if name not in RESULTS and name not in FIELDS]
-    parts += [_table(("step", "what it is for"), steps)]
+    parts += [_table(("step", "axes", "what it is for"), _steps())]
     parts += ["## Operators", *(part for plural, kind in kind_of_plural().items() for part in _operators(plural, kind))]
     parts += [INPUTS, _table(("suffix", "format", "an array", "a problem"), _input_formats())]
     parts += [OUTPUTS, _table(("suffix", "`--format`", "what it is"), _output_formats())]
     parts += ["## Commands", *_commands()]
+    parts += ["## Words", _table(("word", "also", "meaning", "source"), map(_term, GLOSSARY))]
     parts += ["## Exit statuses", _table(("status", "meaning"), [(str(n), text) for n, text in EXIT_STATUSES.items()])]
     return "\n".join(f"{part.rstrip()}\n" for part in parts)
 
@@ -83,6 +92,12 @@ def _table(titles: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
 def _sentence(text: str) -> str:
     """A text with a capital letter and a full stop."""
     return f"{text[0].upper()}{text[1:]}."
+
+
+def _key(field: Field) -> Sequence[str]:
+    """The row of a key."""
+    default = "" if DEFAULTS[field.name] in (None, False) else f"`{DEFAULTS[field.name]}`"
+    return f"`{field.name}`", _value_of(field), default, f"`{field.example}`", _sentence(field.help)
 
 
 def _value_of(field: Field) -> str:
@@ -100,10 +115,21 @@ def _value_of(field: Field) -> str:
     return f"{'true or false' if field.kind == 'flag' else field.kind}{bound}"
 
 
-def _default_of(field: Field) -> str:
-    """The value of a key that is not given; empty where there is none."""
-    default = DEFAULTS[field.name]
-    return "" if default is None or default is False else f"`{default}`"
+def _steps() -> Iterator[Sequence[str]]:
+    """The rows of the steps that are neither keys nor results, with the axes that they have in the first plan."""
+    plurals = {
+        record.summary: plural for plural, kind in kind_of_plural().items() for record in operators(kind).values()
+    }
+    for name, (step, *_) in every_step().items():
+        if name not in RESULTS and name not in FIELDS and "." not in name:  # a point: a parameter of an operator
+            plural = plurals.get(step.purpose)
+            purpose = step.purpose if plural is None else f"What one of the [{plural}](#{plural}) gives."
+            yield f"`{name}`", f"[{' '.join(step.letters)}]", purpose
+
+
+def _term(term: Term) -> Sequence[str]:
+    """The row of a word of the glossary."""
+    return f"**{term.name}**", ", ".join(term.aliases), term.text, term.source
 
 
 def _operators(plural: str, kind: str) -> Iterator[str]:

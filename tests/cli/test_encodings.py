@@ -87,7 +87,7 @@ def test_yaml_is_ascii_where_a_stream_is_not_utf8_for_readers_of_utf8(encoding: 
         assert '["\\xe9", "\\u732b"]' in text
 
 
-@pytest.mark.parametrize("words", [("compute", *LABELS, "-f", "csv"), ("demo", "data_fitting", "--save", "-")])
+@pytest.mark.parametrize("words", [("compute", *LABELS, "-f", "csv"), ("demo", "bahdanau", "--save", "-")])
 def test_text_for_programs_that_an_encoding_lacks_is_an_error(words: tuple[str, ...], run: Run) -> None:
     """CSV has no escapes: a label would silently be another one."""
     ran = run(*words, env={"PYTHONIOENCODING": "ascii"})

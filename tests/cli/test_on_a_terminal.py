@@ -73,7 +73,7 @@ def test_no_line_is_wider_than_the_terminal_and_no_number_is_left_out(width: int
 
 
 @pytest.mark.parametrize("width", [1, pytest.param(10, marks=SLOW), pytest.param(20, marks=SLOW)])
-@pytest.mark.parametrize("words", [("compute", "t.yaml", "--explain"), ("demo", "tutorial")], ids=["compute", "demo"])
+@pytest.mark.parametrize("words", [("compute", "t.yaml", "--explain"), ("demo", "luong")], ids=["compute", "demo"])
 def test_a_narrow_terminal_shows_the_numbers_of_a_usual_one(
     width: int, words: tuple[str, ...], tutorial: str, tmp_path: Path
 ) -> None:

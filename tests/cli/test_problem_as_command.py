@@ -18,13 +18,13 @@ def files(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("name", ["p.yaml", "p.json", "problem", "./list"])
 def test_a_problem_is_computed(name: str, run: Run) -> None:
-    expected = run("compute", "p.yaml", "--causal", "-f", "csv")
-    assert run(name, "--causal", "-f", "csv").stdout == expected.stdout
+    expected = run("compute", name, "--causal", "--json")
+    assert run(name, "--causal", "--json").stdout == expected.stdout
     assert run(name, "--help").stdout == run("compute", "--help").stdout
 
 
 def test_standard_input_is_computed(run: Run) -> None:
-    assert run("-", "-f", "csv", input=TEXT).stdout == run("compute", "p.yaml", "-f", "csv").stdout
+    assert run("-", "--json", input=TEXT).stdout == run("compute", "-", "--json", input=TEXT).stdout != ""
 
 
 @pytest.mark.parametrize(

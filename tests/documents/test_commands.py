@@ -4,7 +4,6 @@ import re
 import shlex
 import shutil
 import tomllib
-from pathlib import Path
 
 import pytest
 
@@ -44,21 +43,22 @@ def test_every_command_is_in_a_guide() -> None:
 
 
 @pytest.mark.parametrize("document", DOCUMENTS)
-def test_every_attn_command_in_a_sentence_can_be_called(document: str, tmp_path: Path) -> None:
+def test_every_attn_command_in_a_sentence_can_be_called(document: str) -> None:
     """In a sentence `attn compute` names a command; with arguments it is called, `p.yaml` a problem."""
     spans = re.findall(r"`attn(\s[^`]+)`", console_blocks.FENCE.sub("", DOCUMENTS[document]))
-    (tmp_path / "p.yaml").write_text(examples.text("tutorial"), encoding="utf-8")
-    for span in spans:
-        command, *arguments = shlex.split(span)
-        if command.startswith("--"):
-            assert command in run_in_process("--help", folder=tmp_path).stdout
-        elif not arguments:
-            assert command in COMMANDS
-        else:
-            meanings = {"NAME": "tutorial" if command == "demo" else "softmax", "FILE": "p.yaml"}
-            words = [meanings.get(word, word) for word in arguments]
-            ran = run_in_process(command, *words, folder=tmp_path)
-            assert (ran.returncode, ran.stderr) == (0, ""), span
+    with console_blocks.new_folder() as folder:
+        (folder / "p.yaml").write_text(examples.text("tutorial"), encoding="utf-8")
+        for span in spans:
+            command, *arguments = shlex.split(span)
+            if command.startswith("--"):
+                assert command in run_in_process("--help", folder=folder).stdout
+            elif not arguments and command != "p.yaml":
+                assert command in COMMANDS
+            else:
+                meanings = {"NAME": "tutorial" if command == "demo" else "softmax", "FILE": "p.yaml", "WORD": "head"}
+                words = [meanings.get(word, word) for word in arguments]
+                ran = run_in_process(command, *words, folder=folder)
+                assert (ran.returncode, ran.stderr) == (0, ""), span
 
 
 def shell_commands() -> list[str]:

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from attncli.base.errors import AttnError
-from attncli.io import examples
+from attncli.io import assemble, examples
 
 BASE = "embeddings: [[1, 0], [0, 1]]\n"
 
@@ -25,9 +25,11 @@ def test_the_tutorial_comes_first() -> None:
 def test_an_example_of_the_package_is_complete(name: str) -> None:
     example = examples.load(name)
     assert example.title
-    assert example.about.endswith(".\n") or example.about.endswith(")\n")
-    assert example.source
-    assert all(part.expected for part in example.parts)
+    assert example.about.startswith("See ")
+    assert example.about.strip().endswith((".", ")"))
+    assert example.topic
+    assert example.teaches
+    assert any(part.expected for part in example.parts)
 
 
 def test_a_file_without_parts_is_one_part(tmp_path: Path) -> None:
@@ -64,7 +66,16 @@ def test_a_labelled_row_of_a_part_is_no_operator(tmp_path: Path) -> None:
         ("parts: [x]\n", "parts: is no list of parts"),
         ("parts:\n  - {title: a, expected: 3}\n", "part 'a': show or expected can't be read"),
         ("parts:\n  - {title: a, show: [[weights]]}\n", "part 'a': show or expected can't be read"),
-        ("together: [output]\n", "together: is no name of a result; write one, such as output"),
+        ("together: [[output]]\n", "together: is no name of a result; write one, such as output"),
+        ("curve: [output]\n", "curve: is no name of a result; write one, such as output"),
+        ("precision: high\n", "precision: is no whole number; write how many decimals are shown"),
+        ("cell: [a, b]\n", "cell: is no cell; expected QUERY,KEY, such as word_1,word_3"),
+        ("numpy: scores\n", "numpy: has no names; write NAME: a line of NumPy that computes it"),
+        ("arrows: from_query\n", "arrows: unknown direction 'from_query'"),
+        (
+            "parts:\n  - {title: a, arrows: up}\n",
+            "part 'a', arrows: unknown direction 'up'; expected one of query_to_key",
+        ),
         ("parts:\n  - {title: a, heads: 3}\n", "part 'a', heads: 3 heads can't share"),
         ("parts:\n  - {title: a, haeds: 3}\n", "part 'a': unknown key 'haeds'; did you mean 'heads'?"),
         ("parts:\n  - {title: a, expected: {weights: [[yes]]}}\n", "line 3, expected, weights, row 1, number 1"),
@@ -80,3 +91,22 @@ def test_an_error_in_an_example_has_its_part_and_key(text: str, message: str, tm
 def test_an_unknown_example_suggests_the_nearest() -> None:
     with pytest.raises(AttnError, match="did you mean 'tutorial'"):
         examples.text("tutorail")
+
+
+def test_what_is_shown_of_every_part_stands_at_the_top_of_the_file(tmp_path: Path) -> None:
+    example = load_example(
+        tmp_path,
+        "show: [weights]\ncell: token_1,token_2\nnumpy: {weights: softmax(scores)}\narrows: key_to_query\n"
+        "parts:\n  - {title: a}\n  - {title: b, show: [scores], cell: '*', numpy: {}, arrows: null}\n",
+    )
+    first, second = example.parts
+    assert (first.show, first.cell, first.numpy, first.arrows) == (
+        ("weights",), "token_1,token_2", {"weights": "softmax(scores)"}, "key_to_query",
+    )  # fmt: skip
+    assert (second.show, second.cell, second.numpy, second.arrows) == (("scores",), "*", {}, None)
+
+
+def test_a_file_that_is_computed_may_have_every_key_of_an_example(tmp_path: Path) -> None:
+    text = "title: t\ntopic: t\nteaches: t\npaper: t\nprecision: 3\ncurve: output\ntogether: [output]\ncell: '*'\n"
+    assert load_example(tmp_path, text).precision == 3
+    assert assemble.load(tmp_path / "e.yaml").embeddings is not None

@@ -19,11 +19,12 @@ def _split(builder: PlanBuilder, source: str, name: str, heads: Axis, role: str 
     """Add one array whose features are shared among heads."""
     whole = builder.nodes[source]
     *before, rows, features = whole.axes
+    shares = "in one head" if heads.length == 1 else f"shared among {heads.length} heads"
     return builder.add(
         Node(
             name,
             f"{whole.symbol}ₕ",
-            f"the features of {whole.symbol}, shared among {heads.length} heads",
+            f"the features of {whole.symbol}, {shares}",
             (*before, heads, rows, Axis(features.letter, features.length // heads.length)),
             "split",
             structural.split_heads,
@@ -45,7 +46,7 @@ def normalize_heads(builder: PlanBuilder) -> None:
             Node(
                 f"normalized_{role}",
                 f"{source.symbol}̂",
-                norm.record.formula,
+                "",
                 source.axes,
                 "qk_norm",
                 norm.record.function,
@@ -69,7 +70,7 @@ def rotate(builder: PlanBuilder) -> None:
             Node(
                 f"rotated_{role}",
                 f"{source.symbol}ᵣ",
-                position.record.formula,
+                "",
                 source.axes,
                 "position",
                 position.record.function,
@@ -100,7 +101,7 @@ def _concatenate(builder: PlanBuilder, role: str, new: Node) -> None:
     concatenated = builder.add(
         Node(
             f"present_{role}" if is_split else f"concatenated_{role}",
-            new.symbol[0],
+            f"{new.symbol[0]}_all",
             f"{past.symbol}, then {new.symbol}",
             (*new.axes[:-2], Axis("m", builder.key_count), new.axes[-1]),
             "cache",

@@ -76,7 +76,7 @@ def _real_key_ends(builder: PlanBuilder) -> Node | None:
         name: builder.current[name] for name in ("key_mask", "key_lengths") if name in builder.current
     }
     formula = "the index after the last real key"
-    return builder.add(Node("real_key_ends", "L", formula, key_mask.axes[:-1], "align", indices.real_key_ends, inputs))
+    return builder.add(Node("real_key_ends", "Lᵣ", formula, key_mask.axes[:-1], "align", indices.real_key_ends, inputs))
 
 
 def _add_key_positions(builder: PlanBuilder) -> None:
@@ -115,7 +115,7 @@ def _add_query_positions(builder: PlanBuilder) -> None:
             Node(
                 "query_positions",
                 "p",
-                f"pᵢ = i − {count} + L{end}",
+                f"pᵢ = i − {count} + {ends.symbol}{end}",
                 (*ends.axes, *rows.axes),
                 "align",
                 indices.query_positions_at_end,

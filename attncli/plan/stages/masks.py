@@ -37,7 +37,7 @@ def apply_masks(builder: PlanBuilder) -> None:
     axes = tuple(max(equal_axes, key=lambda axis: axis.length) for equal_axes in _by_letter(list(rules.values())))
     formula = "visible where every rule says so: " + ", ".join(rules)
     inputs = {name: rule.name for name, rule in rules.items()}
-    builder.add(Node("visible", "M", formula, axes, "mask", masks.and_masks, inputs))
+    builder.add(Node("visible", "M_all", formula, axes, "mask", masks.and_masks, inputs))
     scores = builder.current_node("scores")
     builder.add(
         Node(
@@ -73,7 +73,7 @@ def _add_rule(builder: PlanBuilder, name: str, operator: Operator) -> Node:
         Node(
             f"visible_by_{name}",
             f"M_{name}",
-            record.formula,
+            "",
             (*leading, queries, Axis("m", builder.key_count)),
             "mask",
             record.function,

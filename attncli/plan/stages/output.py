@@ -58,8 +58,8 @@ def merge_heads(builder: PlanBuilder) -> None:
         source = builder.add(
             Node(
                 "merged",
-                "M",
-                "M = the heads of C, side by side",
+                "C_all",
+                f"the heads of {source.symbol}, side by side",
                 (*before, queries, Axis(features.letter, heads.length * features.length)),
                 "merge",
                 structural.merge_heads,

@@ -67,7 +67,7 @@ def _add_sequence(builder: PlanBuilder, name: str, symbol: str, letters: Letters
     positions_node = builder.add(
         Node(
             f"{name}_positions",
-            "p",
+            f"p_{symbol}",
             "counted from 0, after any cache",
             (rows,),
             "index",
@@ -78,8 +78,8 @@ def _add_sequence(builder: PlanBuilder, name: str, symbol: str, letters: Letters
     vectors = builder.add(
         Node(
             f"{name}_position_vectors",
-            "P",
-            position.record.formula,
+            f"P_{symbol}",
+            "",
             (rows, features),
             "position",
             position.record.function,
@@ -91,7 +91,7 @@ def _add_sequence(builder: PlanBuilder, name: str, symbol: str, letters: Letters
         Node(
             f"positioned_{name}",
             f"{symbol}⁺",
-            f"{symbol}⁺ = {symbol} + P",
+            f"{symbol}⁺ = {symbol} + {vectors.symbol}",
             sequence.axes,
             "position",
             positions.add_positions,

@@ -13,7 +13,7 @@ LABEL_START, LABEL_END = "\ue000", "\ue001"
 
 FUNCTIONS = ("exp", "tanh", "sin", "cos", "max")  # LaTeX has commands of these names
 LIMIT_FUNCTIONS = ("argmax", "argmin")  # their subscripts belong below them, as those of max
-_NUMBER = r"\d+(?:\.\d+)?(?:e[+−-]\d+)?"
+_NUMBER = r"[0-9]+(?:\.[0-9]+)?(?:e[+−-][0-9]+)?"
 _ENTRY = rf"(?:−?(?:{_NUMBER}|∞)|NaN|…)"
 _TOKENS = re.compile(
     rf"""(?P<label>{LABEL_START}[^{LABEL_END}]*{LABEL_END})

@@ -1,62 +1,130 @@
-"""Worked examples: they agree with published numbers, and the commands that they print show the same."""
+"""Worked examples: they agree with expected numbers, and the commands that they print show the same."""
 
 import re
 import shlex
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from attncli.io import examples
 from tests.cli.running import Run
 
 COMMAND = re.compile(r"^\$ attn (compute .*)$", re.MULTILINE)
+NUMBERS = re.compile(r"[-−]?\d+\.\d+")
+EVERY_DIGIT = ", to every printed digit."
+OWN = "embeddings: [[1, 0], [0, 1]]\n"
 
 
 @pytest.mark.parametrize("name", examples.names())
-def test_every_example_agrees_with_its_published_numbers(name: str, run: Run) -> None:
+def test_every_example_agrees_with_its_expected_numbers(name: str, run: Run) -> None:
     ran = run("demo", name)
     assert (ran.returncode, ran.stderr) == (0, "")
-    assert re.search(r"^All \d+ published numbers agree, to every printed digit\.$", ran.stdout, re.MULTILINE)
+    adjective = "published" if examples.load(name).source else "expected"
+    assert re.search(rf"^All \d+ {adjective} numbers agree, to every printed digit\.$", ran.stdout, re.MULTILINE)
     assert "✗" not in ran.stdout
 
 
-def test_without_a_name_it_is_the_tutorial(run: Run) -> None:
+@pytest.mark.parametrize("name", examples.names())
+def test_the_text_of_every_example_has_at_most_80_columns_and_says_what_to_see(name: str, run: Run) -> None:
+    shown = run("demo", name).stdout
+    assert [line for line in shown.splitlines() if len(line) > 80 and not line.startswith("$ ")] == []
+    assert shown.splitlines()[1].startswith("See ")
+
+
+def test_the_tutorial_has_72_lines_of_80_columns_with_every_published_number(run: Run) -> None:
     shown = run("demo").stdout
+    lines = shown.splitlines()
+    assert len(lines) <= 72
+    assert max(map(len, lines)) <= 80
+    expected = [part.expected["output"] for part in examples.load("tutorial").parts if part.expected]
+    assert sum(map(np.size, expected)) == 15
+    for row in np.concatenate(expected):
+        assert " ".join(f"{number:.8f}" for number in row) in re.sub(r" +", " ", shown)
     assert shown == run("demo", "tutorial").stdout
-    for part in ("The words and the weight matrices", "The first word alone", "All four words, in matrix form"):
-        assert part in shown
-    for line in ("word_1        8        2       10        2", "word_1   0.2361   0.0074   0.7491   0.0074"):
-        assert line in shown
-    assert "✓ weights: 4 numbers as published, to 8 decimals" in shown
 
 
-@pytest.mark.parametrize("name", ["tutorial", "luong", "multi_head", "normalizers"])
-def test_every_command_that_a_demo_prints_shows_what_the_demo_shows(name: str, run: Run) -> None:
+def test_the_lines_of_numpy_of_the_tutorial_compute_what_it_shows(run: Run) -> None:
+    code = re.sub(
+        r"^(>>>|\.\.\.) ?", "", "\n".join(re.findall(r"^(?:>>>|\.\.\.).*", run("demo").stdout, re.M)), flags=re.M
+    )
+    tutorial = examples.load("tutorial")
+    words = tutorial.parts[0].problem.embeddings
+    assert words is not None
+    drawn = np.random.RandomState(42)
+    w_q, w_k, w_v = (drawn.randint(3, size=(3, 3)) for _ in range(3))
+
+    def softmax(scores: np.ndarray, axis: int = -1) -> np.ndarray:
+        powers = np.exp(scores)
+        return powers / powers.sum(axis=axis, keepdims=True)
+
+    names = {"array": np.array, "dot": np.dot, "random": np.random, "softmax": softmax}  # fmt: skip
+    names |= {"W_K": w_k, "W_V": w_v, "Q": words @ w_q, "K": words @ w_k, "V": words @ w_v}
+    for number, word in enumerate(words, 1):
+        names |= {f"word_{number}": word, f"key_{number}": word @ w_k, f"value_{number}": word @ w_v}
+    *first, last = code.splitlines()
+    exec("\n".join(first), names)
+    np.testing.assert_array_equal(names["words"], words)
+    np.testing.assert_array_equal(names["W_Q"], tutorial.parts[0].problem.w_q)
+    np.testing.assert_allclose(names["attention"], tutorial.parts[1].expected["output"][0], atol=5e-9)
+    exec(last, names)
+    np.testing.assert_allclose(names["attention"], tutorial.parts[2].expected["output"], atol=5e-9)
+
+
+@pytest.mark.parametrize("name", examples.names())
+def test_every_command_that_a_demo_prints_shows_the_numbers_of_the_demo(name: str, run: Run) -> None:
     shown = run("demo", name).stdout
     assert run("demo", name, "--save", f"{name}.yaml").returncode == 0
     commands = COMMAND.findall(shown)
-    assert len(commands) >= 2
+    assert commands
+    printed = set()
     for command in commands:
         ran = run(*shlex.split(command))
-        assert ran.returncode == 0, ran.stderr
-        for block in ran.stdout.split("\n\n")[1:]:
-            assert block.strip() in shown, command
+        assert (ran.returncode, ran.stderr) == (0, ""), command
+        printed |= set(map(float, re.findall(r"-?\d+(?:\.\d+)?", ran.stdout)))
+    without_plots_and_arrows = re.sub(
+        r"^.*[┤│→].*$|^[$>.].*$", "", shown.partition("\n$ attn compute ")[2].rpartition("\n\n")[0], flags=re.MULTILINE
+    )
+    assert set(map(float, NUMBERS.findall(without_plots_and_arrows))) <= printed
 
 
 def test_a_number_that_differs_is_named_and_the_exit_status_is_1(run: Run, tmp_path: Path) -> None:
-    text = examples.text("tutorial").replace("0.74913039", "0.74913038")
+    text = examples.text("tutorial").replace("[[0.98522025", "[[0.98522024")
     (tmp_path / "wrong.yaml").write_text(text, encoding="utf-8")
     ran = run("demo", "wrong.yaml")
     assert ran.returncode == 1
-    assert "✗ weights: 1 of 4 numbers differ from those published" in ran.stdout
-    assert "weights[0][2]: published 0.74913038, computed 0.7491303" in ran.stdout
-    assert "1 of 50 numbers differ from the published ones." in ran.stdout
+    assert "✗ output: 1 of 3 numbers differ from those published" in ran.stdout
+    assert "output[0][0]: published 0.98522024, computed 0.9852202" in ran.stdout
+    assert "1 of 15 numbers differ from the published ones." in ran.stdout
 
 
-def test_the_list_has_every_example_and_its_title(run: Run) -> None:
+@pytest.mark.parametrize(
+    ("keys", "end"),
+    [
+        ("expected: {weights: [[1, 0], [0, 1]]}\n", "4 of 4 numbers differ from the expected ones."),
+        ("source: a book\nexpected: {query: [[1, 0], [0, 1]]}\n", "All 4 published numbers agree" + EVERY_DIGIT),
+        ("expected: {query: [[1, 0], [0, 1]]}\n", "All 4 expected numbers agree" + EVERY_DIGIT),
+        ("only: [token_1]\nexpected: {dot_products: [[1, 0]]}\n", "All 2 expected numbers agree" + EVERY_DIGIT),
+        ("", "token_2   0.3302   0.6698"),
+    ],
+    ids=["differ", "published", "expected", "some", "none"],
+)  # fmt: skip
+def test_the_verdict_says_whose_the_numbers_are_and_is_silent_without_any(
+    keys: str, end: str, run: Run, tmp_path: Path
+) -> None:
+    (tmp_path / "mine.yaml").write_text(OWN + keys)
+    shown = run("demo", "mine.yaml").stdout
+    assert shown.splitlines()[-1].endswith(end)
+    assert "All 0" not in shown
+
+
+def test_the_list_has_every_example_under_its_topic_in_80_columns(run: Run) -> None:
     lines = run("demo", "--list").stdout.splitlines()
-    assert [line.split()[0] for line in lines] == examples.names()
-    assert "general attention over four words" in lines[0]
+    assert max(map(len, lines)) <= 80
+    assert lines[0] == "First steps"
+    assert lines[1].split()[0] == "tutorial"
+    assert sorted(line.split()[0] for line in lines if line.startswith(" ")) == sorted(examples.names())
+    assert len([line for line in lines if line and not line.startswith(" ")]) == len(examples.by_topic())
 
 
 def test_an_example_is_saved_unchanged_and_never_over_a_file(run: Run, tmp_path: Path) -> None:
@@ -68,9 +136,90 @@ def test_an_example_is_saved_unchanged_and_never_over_a_file(run: Run, tmp_path:
     assert run("demo", "luong", "--save", "-").stdout == examples.text("luong")
 
 
-def test_three_ways_to_fit_a_curve_are_columns_of_one_table(run: Run) -> None:
-    table = run("demo", "data_fitting").stdout.partition("output, side by side\n")[2].splitlines()
-    assert table[0].split("  ")[-1].strip() == "kernel regression"
-    rows = [line for line in table if line.startswith("at ")]
+@pytest.mark.parametrize(
+    ("name", "arrows"),
+    [
+        ("bahdanau", ["das → the 0.81", "Haus → house 0.85", "ist → is 0.85", "klein → small 0.81"]),
+        ("sentence", ["the#1 → cat, mat 0.27", "sat → cat 0.60", "cat → sat 0.60", "on → mat 0.47"]),
+        ("sentence_positions", ["the#1 → cat 0.37", "the#2 → mat 0.35"]),
+        ("multi_head", ["head 0: the → cat 0.47", "head 1: the → the 0.59"]),
+    ],
+)
+def test_the_largest_weights_are_named(name: str, arrows: list[str], run: Run) -> None:
+    shown = run("demo", name).stdout
+    assert all(arrow in shown for arrow in arrows)
+
+
+def test_ten_normalizers_are_rows_of_one_table(run: Run) -> None:
+    table = run("demo", "normalizers").stdout.rpartition("weights\n")[2].splitlines()
+    rows = {line[:16].strip(): NUMBERS.findall(line.replace("-1.00", "")) for line in table[2:14]}
+    assert list(rows)[:3] == ["scores", "softmax", "softmax, T = 0.5"]
     assert len(rows) == 12
-    assert all(len(re.findall(r"\d\.\d{4}", row)) == 3 for row in rows)
+    assert rows["softmax"] == ["0.4516", "0.2739", "0.2133", "0.0611"]
+
+
+def test_the_data_fit_draws_three_curves_against_the_points(run: Run) -> None:
+    shown = run("demo", "data_fitting").stdout
+    plot = [line for line in shown.splitlines() if "┤" in line or "│" in line]
+    assert sum(line.count("●") for line in plot) == 8
+    assert all(any(mark in line for line in plot) for mark in "-+*")
+    assert "● values   - average   + softmax of the products   * kernel regression" in shown
+    assert not any(line.isascii() for line in plot)
+    assert run("demo", "data_fitting", env={"PYTHONIOENCODING": "ascii"}).stdout.isascii()
+
+
+@pytest.mark.parametrize("name", examples.names())
+def test_each_part_can_be_shown_alone_explained_and_with_other_decimals(name: str, run: Run) -> None:
+    for number, part in enumerate(examples.load(name).parts, 1):
+        ran = run("demo", name, "--part", str(number), "--explain", "--precision", "3")
+        assert (ran.returncode, ran.stderr) == (0, "")
+        assert part.title in ran.stdout
+        assert "1. " in ran.stdout
+        (command,) = COMMAND.findall(ran.stdout)
+        assert command.endswith("--precision 3 --explain")
+
+
+def test_a_part_that_is_shown_alone_has_its_results(run: Run) -> None:
+    shown = run("demo", "normalizers", "--part", "4").stdout
+    assert "── 4. sparsemax" in shown
+    assert "the query   0.75   0.25" in shown
+    assert shown.endswith("All 6 expected numbers agree, to every printed digit.\n")
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (("tutorial", "--part", "4"), "--part: there is no part 4; expected 1 to 3"),
+        (("tutorial", "--part", "0"), "--part: there is no part 0; expected 1 to 3"),
+        (("bahdanau", "--part", "2"), "--part: there is no part 2; there is one part"),
+        (("--precision", "18"), "--precision: 18 digits can't be shown; expected 0 to 17"),
+        (("--step",), "--step: standard input is no terminal, so nobody can press a key; leave out --step"),
+        (("--list", "--part", "1"), "--list computes nothing, so --part would have no effect; leave out one of them"),
+        (("--save", "x.yaml", "--step"), "--save computes nothing, so --step would have no effect"),
+        (("--list", "--save", "x.yaml"), "--list and --save contradict each other"),
+    ],
+)
+def test_what_can_not_be_shown_is_one_line(words: tuple[str, ...], message: str, run: Run) -> None:
+    ran = run("demo", *words)
+    assert (ran.returncode, ran.stdout) == (2, "")
+    assert message in ran.stderr
+    assert len(ran.stderr.splitlines()) == 1
+
+
+def test_worked_cells_of_a_users_file_stand_under_their_formula(run: Run, tmp_path: Path) -> None:
+    (tmp_path / "mine.yaml").write_text(OWN + "cell: token_1,token_2\nshow: [scores]\nprecision: 2\n")
+    shown = run("demo", "mine.yaml").stdout
+    assert (
+        "$ attn compute mine.yaml --precision 2 --cell token_1,token_2\nscores  S  sᵢⱼ = qᵢ·kⱼ / √d\n  q(token_1)"
+        in shown
+    )
+
+
+def test_parts_of_a_users_file_have_the_shown_keys_of_the_file(run: Run, tmp_path: Path) -> None:
+    (tmp_path / "mine.yaml").write_text(
+        OWN + "arrows: query_to_key\nparts:\n  - {title: a}\n  - {title: b, arrows: key_to_query, show: [scores]}\n"
+    )
+    shown = run("demo", "mine.yaml").stdout
+    assert shown.count("token_1 → token_1") == 2
+    tables = [re.findall(r"\w+", line) for line in shown.splitlines() if line.startswith("scores")]
+    assert tables == [["scores", "weights"], ["scores"]]

@@ -1,0 +1,107 @@
+"""Results of all parts of a worked example: the rows or columns of one table, or the curves of one plot."""
+
+from typing import Any
+
+import pytest
+
+import attncli
+from attncli.base.errors import AttnError
+from attncli.render.grid import Grid
+from attncli.render.reports.part import PartReport
+from attncli.render.reports.together import curve_lines, together
+from attncli.render.section import Section
+from attncli.render.view import View
+
+X = [[1.0, 0, 2, 1], [0, 1, 1, 3]]
+ROW = [[1.0, 0]]
+KEYS = [[0.0, 0], [1, 0], [2, 5]]
+
+
+def parts(query: list[list[float]], key: list[list[float]], **problems: dict[str, Any]) -> list[PartReport]:
+    """A part for each problem, under its name."""
+    select = ("scores", "weights", "output")
+    results = {title: attncli.attention(query, key, select=select, **keys) for title, keys in problems.items()}
+    return [PartReport(title, "", "", View(result)) for title, result in results.items()]
+
+
+def only_grid(section: Section) -> Grid:
+    (grid,) = section.grids
+    return grid
+
+
+def test_a_part_of_several_columns_has_them_all() -> None:
+    (section,) = together(parts(X, X, a={"heads": 1}, b={"score": "dot"}), ["output"])
+    assert section.title == "output, side by side"
+    assert only_grid(section).columns == tuple(f"{part}, e{number}" for part in "ab" for number in range(1, 5))
+    assert only_grid(section).values.shape == (2, 8)
+
+
+def test_a_part_of_several_heads_has_them_all() -> None:
+    (section,) = together(parts(X, X, one={"heads": 1}, two={"heads": 2}), ["weights"])
+    assert only_grid(section).columns == (
+        "one, key_1", "one, key_2",
+        "two, head 0, key_1", "two, head 0, key_2", "two, head 1, key_1", "two, head 1, key_2",
+    )  # fmt: skip
+
+
+def test_a_part_of_one_column_is_named_by_its_title() -> None:
+    keys = {"value": [[1.0], [2]]}
+    (section,) = together(parts(X, X, a=keys, b=keys | {"score": "dot"}), ["output"])
+    assert only_grid(section).columns == ("a", "b")
+
+
+def test_parts_of_one_query_are_rows_below_what_they_share() -> None:
+    shown = parts(ROW, KEYS, soft={"score": "dot"}, hard={"score": "dot", "normalize": "hardmax"})
+    (section,) = together(shown, ["scores", "weights"])
+    grid = only_grid(section)
+    assert (section.title, grid.corner, grid.rows) == ("weights", "query_1", ("scores", "soft", "hard"))
+    assert grid.values.tolist()[0] == [0, 1, 2]
+    assert grid.values.tolist()[2] == [0, 0, 1]
+    # Each quantity has its own decimals, aligned on the point.
+    assert [cell.rstrip() for cell in grid.cell_texts(2)[0]] == ["0", "1", "2"]
+    assert {len(cell.partition(".")[2]) for cell in grid.cell_texts(2)[1]} == {4}
+
+
+def test_parts_of_one_query_whose_results_all_differ_are_a_table_for_each_result() -> None:
+    shown = parts(ROW, KEYS, dot={"score": "dot"}, scaled={"score": "euclidean"})
+    assert [(section.title, only_grid(section).rows) for section in together(shown, ["scores", "weights"])] == [
+        ("scores", ("dot", "scaled")), ("weights", ("dot", "scaled")),
+    ]  # fmt: skip
+
+
+def test_a_shared_result_with_other_columns_has_its_own_table() -> None:
+    shown = parts(ROW, KEYS, sum={"value": KEYS}, best={"value": KEYS, "context": "argmax"})
+    assert [only_grid(section).rows for section in together(shown, ["weights", "output"])] == [
+        ("weights",), ("sum", "best"),
+    ]  # fmt: skip
+
+
+def test_parts_with_different_queries_do_not_stand_side_by_side() -> None:
+    shown = [*parts(X, X, a={}), *parts(ROW * 3, KEYS, b={})]
+    with pytest.raises(AttnError, match="together: the parts have different queries"):
+        list(together(shown, ["output"]))
+
+
+CURVE = {"tokens": ["0", "1", "2"], "value": [[0.0], [4], [0]]}
+
+
+def test_a_curve_is_drawn_over_the_labels_against_the_values() -> None:
+    keys = CURVE | {"query_tokens": ["0", "2"]}
+    lines = curve_lines(parts([[1.0, 0], [0, 1]], KEYS, flat=keys | {"scale": 0}), "output", 40)
+    assert lines[0].split() == ["4", "┤", "●"]
+    assert [line.split("┤")[0].strip() for line in lines[:-1] if line.count("●") == 2] == ["0"]
+    assert lines[-2].split()[::2] == ["0", "2"]
+    assert lines[-1] == "● values   - flat"
+
+
+@pytest.mark.parametrize(
+    ("keys", "message"),
+    [
+        ({"query_tokens": ["a"]}, "curve: could not convert string to float: 'a'; a curve needs tokens"),
+        ({"query_tokens": ["0"], "value": KEYS}, "curve: 1 × 2 numbers are no curve; one value feature and one head"),
+    ],
+)
+def test_a_curve_needs_numbers_as_labels_and_one_feature(keys: dict[str, Any], message: str) -> None:
+    with pytest.raises(AttnError) as caught:
+        curve_lines(parts(ROW, KEYS, a=CURVE | keys), "output", 40)
+    assert message in str(caught.value)
