@@ -15,12 +15,8 @@ TITLE_WIDTH = 21  # columns of the options' names; the text of a longer one begi
 INDENT = "  "
 MIN_TEXT_WIDTH = 30
 OPTIONS = "Options"  # the title of the options without a panel
-VALUE_FORMS = (
-    *forms.NUMBERS,
-    *forms.FILES,
-    *forms.DRAWN,
-    ("gaussian:sigma=2", "NAME or NAME:key=value,key=value; see attn show NAME"),
-)
+MATRIX_FORMS = (*forms.NUMBERS, *forms.FILES, *forms.DRAWN)
+NAME_FORMS = (("gaussian:sigma=2", "NAME or NAME:key=value,key=value; see attn show NAME"),)
 
 Pair = tuple[str, str]
 
@@ -44,7 +40,7 @@ def render_help(command: Any, context: Any, ref: CommandRef | None, target: Text
         _print_section(page, "Commands", [(name, command.get_command(context, name).help) for name in names])
     else:
         _print_section(page, "Examples", [(example, "") for example in ref.examples])
-        _print_section(page, "How a MATRIX and a NAME are written", VALUE_FORMS if ref.has_problem else ())
+        _print_section(page, "How a MATRIX and a NAME are written", (*MATRIX_FORMS, *NAME_FORMS) if ref.has_problem else ())
     shown = [p for p in parameters if p.param_type_name == "option" and (every_option or not p.hidden)]
     for title, options in _panels(shown).items():
         _print_section(page, title, [(_title_of_option(option), option.help or "") for option in options])
