@@ -7,7 +7,7 @@ from typing import Any
 
 from attncli.base import exact
 from attncli.base.numerals import Style
-from attncli.base.terms import Number, Term, Vector, number
+from attncli.base.term_classes import Number, Term, Vector, number
 
 MAX_TERMS = 12  # the longest sum that is written whole where nothing else is asked for
 MAX_EXTRA_DECIMALS = 2  # of the numbers in a term, beyond those of its result
