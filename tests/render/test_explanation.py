@@ -168,6 +168,19 @@ def test_the_worked_lines_say_which_cell_they_are_of(
     assert [line for line in lines if any(word in line for word in ("token_", "key "))] == starts
 
 
+def test_what_the_cells_of_a_row_have_in_common_stands_once_a_row() -> None:
+    view = View(attncli.Problem(embeddings=X).compute(), explain=True, cells=(Cell(0, None), Cell(1, 0)))
+    sums = [line for line in explained(view)["weights"].arithmetic if line.startswith("Σⱼ exp")]
+    assert len(sums) == 2
+
+
+def test_repeated_heads_are_not_shown_again() -> None:
+    keys = {"heads": 4, "kv_heads": 2, "w_k": np.eye(4)[:, :2], "w_v": np.eye(4)[:, 1:3]}
+    result = attncli.Problem(embeddings=X, w_q=W, **keys).compute()
+    repeated = explained(View(result, explain=True, expanded_axes=frozenset("h")))["repeated_key"]
+    assert (repeated.grids, repeated.remarks) == ((), ("the same numbers as key_heads",))
+
+
 def test_every_head_is_worked_out() -> None:
     result = attncli.Problem(embeddings=X, w_q=W, heads=2).compute()
     shown = explained(View(result, explain=True, cells=(Cell(0, 1),), expanded_axes=frozenset("h")))
