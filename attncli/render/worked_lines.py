@@ -39,23 +39,23 @@ def worked_lines(view: View, step: Step, worked: Sequence[AxisPositions]) -> tup
         for cells_of_block in blocks.values()
     ]
     shown = list[str]()
-    for own_lines, cells_of_block in zip(_once_a_row(list(blocks), rows), blocks.values(), strict=True):
+    for own_lines, cells_of_block in zip(once_a_row(list(blocks), rows), blocks.values(), strict=True):
         if len(blocks) > 1 and not all(_is_named(trace, own_lines[0], at, varying) for at in cells_of_block):
             shown.append(f"{'; '.join(_cell_label(trace, at, varying) for at in cells_of_block)}:")
         shown += own_lines
     return tuple(shown)
 
 
-def _once_a_row(blocks: Sequence[Sequence[str]], rows: Sequence[Hashable]) -> Iterator[Sequence[str]]:
-    """The lines of each block, without those that stand in every block of its row and in one above."""
-    in_row: dict[Hashable, list[Sequence[str]]] = {}
+def once_a_row(blocks: Sequence[Sequence[str]], rows: Sequence[Hashable]) -> Iterator[Sequence[str]]:
+    """The lines of each block; those that all blocks of a row have are in the first of them alone."""
+    common: dict[Hashable, set[str]] = {}
     for row, lines in zip(rows, blocks, strict=True):
-        in_row.setdefault(row, []).append(lines)
+        common[row] = common[row].intersection(lines) if row in common else set(lines)
     begun = set[Hashable]()
     for row, lines in zip(rows, blocks, strict=True):
-        common = set[str]().union(lines).intersection(*in_row[row]) if row in begun else set[str]()
+        own_lines = [line for line in lines if line not in common[row]] if row in begun else lines
         begun.add(row)
-        yield [line for line in lines if line not in common]
+        yield own_lines or lines
 
 
 def _lines(view: View, step: Step, at: AxisPositions) -> Sequence[str]:
