@@ -6,6 +6,7 @@ from dataclasses import replace
 from attncli.base.axes import AXIS_NOUNS
 from attncli.base.lazy_numpy import np
 from attncli.base.text import join_words
+from attncli.ops import structural
 from attncli.plan.graph import GIVEN, LOOK_UP
 from attncli.plan.purposes import purpose_of
 from attncli.render.focus import AxisPositions, worked_positions
@@ -113,7 +114,8 @@ class _StepWriter:
         trace = self.view.result.trace
         make_grids = sign_grids if step.name == VISIBLE_STEP else grids
         step_grids = tuple(make_grids(trace, step, self.slices, self.worked))
-        same_as = next((name for name, above in self.shown.items() if _are_equal(above, step_grids)), None)
+        is_copy = _are_copies if step.function is structural.repeat_kv else _are_equal
+        same_as = next((name for name, above in self.shown.items() if is_copy(above, step_grids)), None)
         remarks = [*slice_remarks(step, self.slices, self.announced_axes)]
         if same_as is None:
             self.shown[step.name] = step_grids
@@ -133,16 +135,20 @@ class _StepWriter:
         )
 
 
-def _are_equal(left: Sequence[Grid], right: Sequence[Grid]) -> bool:
-    """Whether grids have the same numbers in rows of the same labels; a table of one number or of signs is shown."""
-    return len(left) == len(right) and all(
-        a.signs is None
-        and b.signs is None
-        and a.values.size > 1
-        and a.rows == b.rows
-        and np.array_equal(a.values, b.values)
-        for a, b in zip(left, right, strict=True)
-    )
+def _are_equal(above: Sequence[Grid], grids_of_step: Sequence[Grid]) -> bool:
+    """Whether each grid has the same numbers as the one above in its place."""
+    return len(above) == len(grids_of_step) and all(map(_is_equal, above, grids_of_step))
+
+
+def _are_copies(above: Sequence[Grid], grids_of_step: Sequence[Grid]) -> bool:
+    """Whether each grid has the same numbers as one above: heads that are repeated."""
+    return all(any(_is_equal(grid, copy) for grid in above) for copy in grids_of_step)
+
+
+def _is_equal(above: Grid, grid: Grid) -> bool:
+    """Whether a grid has the same numbers in rows of the same labels; a table of one number or of signs has not."""
+    has_numbers = above.signs is None and grid.signs is None and grid.values.size > 1
+    return has_numbers and above.rows == grid.rows and np.array_equal(above.values, grid.values)
 
 
 def _unprojected(steps: Sequence[Step], step: Step) -> Sequence[Step]:

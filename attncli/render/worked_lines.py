@@ -1,6 +1,6 @@
 """The worked lines of a step in several cells: each once, under the names of the cells where these differ."""
 
-from collections.abc import Sequence
+from collections.abc import Hashable, Iterator, Sequence
 
 from attncli.base.lazy_numpy import np
 from attncli.render import by_hand
@@ -17,8 +17,9 @@ _KEY_LETTERS = {"k": "m", "p": "m", "m+1": "m"}  # new keys, cached keys, and ke
 def worked_lines(view: View, step: Step, worked: Sequence[AxisPositions]) -> tuple[str, ...]:
     """The arithmetic of a step in the worked cells; of all masks together that of each.
 
-    What cells have in common, as all keys of a query have its projection, stands once. Where there are several, and the
-    lines do not name them, each has a line with what tells it from the others: `head 0, key word_3:`.
+    What cells have in common stands once, as the projection of a query and the sum of its exponentials do. Where there
+    are several cells, and the lines do not name them, each has a line with what tells it from the others:
+    `head 0, key word_3:`.
     """
     trace = view.result.trace
     sources = [trace[name] for name in step.inputs.values()] if step.name == VISIBLE_STEP else []
@@ -33,12 +34,28 @@ def worked_lines(view: View, step: Step, worked: Sequence[AxisPositions]) -> tup
             blocks.setdefault(lines, []).append(at)
     every_cell = [at for cells_of_block in blocks.values() for at in cells_of_block]
     varying = [letter for letter in letters if len({at.get(letter) for at in every_cell}) > 1]
+    rows = [
+        tuple(cells_of_block[0].get(letter) for letter in letters if letter != "m")
+        for cells_of_block in blocks.values()
+    ]
     shown = list[str]()
-    for lines, cells_of_block in blocks.items():
-        if len(blocks) > 1 and not all(_is_named(trace, lines[0], at, varying) for at in cells_of_block):
+    for own_lines, cells_of_block in zip(once_a_row(list(blocks), rows), blocks.values(), strict=True):
+        if len(blocks) > 1 and not all(_is_named(trace, own_lines[0], at, varying) for at in cells_of_block):
             shown.append(f"{'; '.join(_cell_label(trace, at, varying) for at in cells_of_block)}:")
-        shown += lines
+        shown += own_lines
     return tuple(shown)
+
+
+def once_a_row(blocks: Sequence[Sequence[str]], rows: Sequence[Hashable]) -> Iterator[Sequence[str]]:
+    """The lines of each block; those that all blocks of a row have are in the first of them alone."""
+    common: dict[Hashable, set[str]] = {}
+    for row, lines in zip(rows, blocks, strict=True):
+        common[row] = common[row].intersection(lines) if row in common else set(lines)
+    begun = set[Hashable]()
+    for row, lines in zip(rows, blocks, strict=True):
+        own_lines = [line for line in lines if line not in common[row]] if row in begun else lines
+        begun.add(row)
+        yield own_lines or lines
 
 
 def _lines(view: View, step: Step, at: AxisPositions) -> Sequence[str]:

@@ -14,6 +14,7 @@ from attncli.render.result_object import result_object
 from attncli.render.section import Section
 from attncli.render.sections import sections
 from attncli.render.view import Cell, View
+from attncli.render.worked_lines import once_a_row
 
 X = [[1.0, 0, 2, 1], [0, 1, 1, 0], [1, 1, 0, 3]]
 W = [[2.0, 0, 1, 0], [0, 1, 0, 1], [1, 0, 0, 2], [0, 3, 1, 0]]
@@ -166,6 +167,24 @@ def test_the_worked_lines_say_which_cell_they_are_of(
     view = View(attncli.Problem(**{"embeddings": X, **keys}).compute(), explain=True, cells=cells)
     lines = [line.partition(" = ")[0] for line in explained(view)[step].arithmetic]
     assert [line for line in lines if any(word in line for word in ("token_", "key "))] == starts
+
+
+def test_what_the_cells_of_a_row_have_in_common_stands_once_a_row() -> None:
+    view = View(attncli.Problem(embeddings=X).compute(), explain=True, cells=(Cell(0, None), Cell(1, 0)))
+    sums = [line for line in explained(view)["weights"].arithmetic if line.startswith("Σⱼ exp")]
+    assert len(sums) == 2
+
+
+def test_a_block_that_has_nothing_of_its_own_is_whole() -> None:
+    blocks = [("sum", "first"), ("sum",), ("sum", "third")]
+    assert list(once_a_row(blocks, ["row"] * 3)) == [("sum", "first"), ("sum",), ["third"]]
+
+
+def test_repeated_heads_are_not_shown_again() -> None:
+    keys = {"heads": 4, "kv_heads": 2, "w_k": np.eye(4)[:, :2], "w_v": np.eye(4)[:, 1:3]}
+    result = attncli.Problem(embeddings=X, w_q=W, **keys).compute()
+    repeated = explained(View(result, explain=True, expanded_axes=frozenset("h")))["repeated_key"]
+    assert (repeated.grids, repeated.remarks) == ((), ("the same numbers as key_heads",))
 
 
 def test_every_head_is_worked_out() -> None:

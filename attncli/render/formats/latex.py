@@ -35,7 +35,7 @@ def render_sections(parts: Iterable[Section], decimals: int, heading: str = "") 
     blocks = [f"\\section*{{{_text(heading)}}}"] if heading else []
     for section in parts:
         symbol = f" {latex_line(section.symbol)}" if section.symbol else ""
-        formula = f"\\quad {latex_line(section.formula)}" if section.formula else ""
+        formula = f"\\quad {_line(section.formula)}" if section.formula else ""
         blocks.append(f"\\paragraph{{{_text(section.title)}}}{symbol}{formula}")
         if section.purpose:
             blocks.append(f"\\nopagebreak\\noindent {_text(section.purpose)}")
@@ -51,7 +51,7 @@ def render_sections(parts: Iterable[Section], decimals: int, heading: str = "") 
 
 
 def _line(line: str) -> str:
-    """A line of arithmetic; the number behind equal labels belongs to the label."""
+    """A formula or a line of arithmetic; the number behind equal labels belongs to the label."""
     return latex_line(re.sub(f"{LABEL_END}(#[0-9]+)", rf"\1{LABEL_END}", line))
 
 
