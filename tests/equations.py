@@ -143,11 +143,12 @@ def point(text: str) -> Interval:
 
 
 def half_a_unit(decimals: int) -> Callable[[str], Interval]:
-    """A number with at least so many decimals may be rounded; others are exact."""
+    """A number with at least so many decimals may be rounded; others are exact to 53 bits."""
 
     def widen(text: str) -> Interval:
         is_rounded = len(text.partition("e")[0].partition(".")[2]) >= decimals
-        half = np.longdouble(last_unit(text) / 2 if is_rounded else 0)
+        bits = abs(read(text)) * 2.0**-53 if np.isfinite(read(text)) else 0
+        half = np.maximum(bits, last_unit(text) / 2 if is_rounded else 0)
         return Interval(read(text) - half, read(text) + half)
 
     return widen

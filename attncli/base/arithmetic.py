@@ -141,16 +141,29 @@ class ArithmeticWriter:
     def _written(self, term: Term, result: Number) -> str:
         """`term = result`, `term ≈ result`, or what the type of the result has made of the term's value."""
         styles = [replace(self._style, decimals=self.decimals + extra) for extra in range(MAX_EXTRA_DECIMALS + 1)]
+        text = self._equal_text(term, result, styles)
+        if text:
+            return text
         if not self._agree(term.value(styles[-1]), result, Decimal(1)):  # the factors of small numbers may be large
             styles = [replace(style, has_exponents=True) for style in styles]
-        for style in styles:
-            if self._agree(term.value(style), result):
-                return self._equation_text(term.text(style), "=", self._result_text(result, term, style))
+            text = self._equal_text(term, result, styles)
+            if text:
+                return text
         exact_value = term.value(None)
         if self._agree(exact_value, result) or not self.dtype:
-            return self._equation_text(term.text(styles[-1]), "≈", self._result_text(result, term, styles[-1]))
+            value = term.value(styles[-1])
+            return self._equation_text(term.text(styles[-1]), "≈", self._result_text(result, value, is_exact=False))
         unrounded = replace(self, dtype="")._written(term, Number(exact_value, result.is_vector))
         return f"{unrounded}, in {self.dtype} {result.text(self._style)}"
+
+    def _equal_text(self, term: Term, result: Number, styles: Sequence[Style]) -> str:
+        """`term = result` in the first style whose digits give the result; nothing where none does."""
+        for style in styles:
+            value = term.value(style)
+            if self._agree(value, result):
+                right = self._result_text(result, value, is_exact=term.is_exact(style))
+                return self._equation_text(term.text(style), "=", right)
+        return ""
 
     @staticmethod
     def _equation_text(left: str, sign: str, right: str) -> str:
@@ -171,9 +184,8 @@ class ArithmeticWriter:
             return str(value) == str(rounded)
         return abs(value - rounded) <= self._style.unit(entry) * (tolerance + ROUNDING)
 
-    def _result_text(self, result: Number, term: Term, style: Style) -> str:
-        """The result; zeros at its end say that it is rounded, or that it comes from rounded numbers."""
-        is_exact, values = term.is_exact(style), term.value(style)
+    def _result_text(self, result: Number, values: Vector, *, is_exact: bool) -> str:
+        """The result; zeros at its end say that it is rounded, or that the values come from rounded numbers."""
         texts = []
         for at, entry in enumerate(result.entries):
             value = values[at % len(values)]  # one number is that of every entry

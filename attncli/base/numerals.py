@@ -3,8 +3,10 @@
 import math
 from dataclasses import dataclass
 from decimal import Decimal
+from functools import lru_cache
 
 MINUS = "−"
+CACHED_NUMBERS = 2**14
 MAX_FIXED = 1e15  # numbers from here on are written with an exponent
 
 
@@ -69,11 +71,12 @@ def is_finite(number: float | Decimal) -> bool:
 
 def is_written_with_exponent(number: float | Decimal, style: Style) -> bool:
     """Whether a finite number is written as `1.2e−07`."""
-    magnitude = abs(Decimal(number))
-    is_small = style.has_exponents and magnitude < Decimal("0.5").scaleb(-style.decimals)
-    return magnitude != 0 and (magnitude >= MAX_FIXED or is_small)
+    least = 10.0**-style.decimals / 2
+    is_small = style.has_exponents and number != 0 and number < least and number > -least
+    return is_small or number >= MAX_FIXED or number <= -MAX_FIXED
 
 
+@lru_cache(CACHED_NUMBERS, typed=True)  # the lines of many cells have the same numbers, in the same style
 def decimal(number: float | Decimal, decimals: int, *, has_exponents: bool = True) -> str:
     """A number with so many decimals; one that they write exactly has no zeros at its end.
 
@@ -113,6 +116,7 @@ def decimal(number: float | Decimal, decimals: int, *, has_exponents: bool = Tru
     return (text + suffix).replace("-", MINUS)
 
 
+@lru_cache(CACHED_NUMBERS)
 def parse(text: str) -> Decimal:
     """The number of a text that `decimal` has written.
 

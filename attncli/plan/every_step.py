@@ -39,6 +39,7 @@ _HEADS = {"heads": 2}
 _GROUPS = {**_PROJECTED, "heads": 2, "kv_heads": 1, "w_k": _zeros(4, 2), "w_v": _zeros(4, 2)}
 _AXES = {"query": _zeros(1, 2, 3, 4), "key": _zeros(1, 1, 3, 4), "value": _zeros(1, 1, 3, 4)}
 _CACHE = {"past_key": _zeros(1, 4), "past_value": _zeros(1, 4)}
+_GROUPS_CACHE = {**_GROUPS, "past_key": _zeros(1, 2), "past_value": _zeros(1, 2)}
 _RULES = {
     "causal": True,
     "window": [1, 0],
@@ -71,7 +72,7 @@ _PROBLEMS: tuple[Mapping[str, Any], ...] = (
     {**_AXES, "key_mask": [1, 1, 0], "align": "bottom_right", "causal": True},
     *(
         {**sequences, **position, **norm}
-        for sequences in (_PROJECTED, _PROJECTED | _CACHE, _PROJECTED | _HEADS, _GROUPS, _AXES)
+        for sequences in (_PROJECTED, _PROJECTED | _CACHE, _PROJECTED | _HEADS, _GROUPS, _GROUPS_CACHE, _AXES)
         for position in ({}, {"position": "rope"})
         for norm in ({}, {"qk_norm": "l2"})
     ),

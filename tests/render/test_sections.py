@@ -144,5 +144,5 @@ def test_an_option_that_does_not_take_part_is_not_shown() -> None:
     result = attncli.attention([[1.0]], [[1.0], [2.0]], position="alibi")
     shown = {section.title: section for section in sections(View(result, explain=True))}
     assert [section.shapes for title, section in shown.items() if title.endswith("position_bias")] == [
-        "p [n] 1, j [m] 2, m [h] 1 → [n m] 1 × 2"
+        "p [n] 1, j [m] 2, λ [h] 1 → [n m] 1 × 2"
     ]
