@@ -33,7 +33,9 @@ COMMANDS = {
         has_problem=True,
     ),
     "demo": CommandRef(
-        f"{_HERE}.demo:demo", "Walk through a worked example and compare it with its published numbers."
+        f"{_HERE}.demo:demo",
+        "Walk through a worked example and compare it with its published numbers.",
+        ("attn demo", "attn demo --list", "attn demo bahdanau --explain", "attn demo tutorial --save mine.yaml"),
     ),
     "generate": CommandRef(
         f"{_HERE}.generate:generate",
