@@ -34,7 +34,7 @@ COMMANDS = {
     ),
     "demo": CommandRef(
         f"{_HERE}.demo:demo",
-        "Walk through a worked example and compare it with its published numbers.",
+        "Walk through a worked example and compare it with the numbers expected.",
         ("attn demo", "attn demo --list", "attn demo bahdanau --explain", "attn demo tutorial --save mine.yaml"),
     ),
     "generate": CommandRef(

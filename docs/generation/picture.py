@@ -10,7 +10,6 @@ from . import console_blocks
 
 PICTURE = console_blocks.ROOT / "samples" / "explanation.svg"
 COMMAND = "attn compute samples/tutorial.yaml --cell word_1,word_1"
-WIDTH = 100
 
 # Dark on white, with a colour for each of the eight that a terminal has: readable on paper and on a screen.
 _THEME = TerminalTheme(
@@ -50,8 +49,9 @@ def draw() -> str:
     """The picture of the command and of what it prints."""
     with console_blocks.new_folder() as folder:
         printed = console_blocks.run(f"FORCE_COLOR=1 {COMMAND}", folder)
-    console = Console(record=True, file=io.StringIO(), width=WIDTH, force_terminal=True, legacy_windows=False)
-    console.print(Text.assemble(("$ ", "dim"), (COMMAND, "bold")))
-    console.print(Text.from_ansi(printed))
+    page = Text.assemble(("$ ", "dim"), (COMMAND, "bold"), "\n", Text.from_ansi(printed))
+    width = max(len(line) for line in page.plain.splitlines())
+    console = Console(record=True, file=io.StringIO(), width=width, force_terminal=True, legacy_windows=False)
+    console.print(page)
     svg = console.export_svg(theme=_THEME, code_format=_FORMAT, unique_id="attn")
     return "\n".join(line.rstrip() for line in svg.splitlines()) + "\n"
