@@ -32,7 +32,11 @@ COMMANDS = {
         ),
         has_problem=True,
     ),
-    "demo": CommandRef(f"{_HERE}.demo:demo", "Walk through a worked example and compare it with the numbers expected."),
+    "demo": CommandRef(
+        f"{_HERE}.demo:demo",
+        "Walk through a worked example and compare it with the numbers expected.",
+        ("attn demo", "attn demo --list", "attn demo bahdanau --explain", "attn demo tutorial --save mine.yaml"),
+    ),
     "generate": CommandRef(
         f"{_HERE}.generate:generate",
         "Write a complete problem with numbers drawn from a seed.",

@@ -40,11 +40,11 @@ def render_help(command: Any, context: Any, ref: CommandRef | None, target: Text
         _print_section(page, "Commands", [(name, command.get_command(context, name).help) for name in names])
     else:
         _print_section(page, "Examples", [(example, "") for example in ref.examples])
-        forms = (*MATRIX_FORMS, *NAME_FORMS) if ref.has_problem else ()
-        _print_section(page, "How a MATRIX and a NAME are written", forms)
+        value_forms = (*MATRIX_FORMS, *NAME_FORMS) if ref.has_problem else ()
+        _print_section(page, "How a MATRIX and a NAME are written", value_forms)
     shown = [p for p in parameters if p.param_type_name == "option" and (every_option or not p.hidden)]
-    for title, options in _panels(shown).items():
-        _print_section(page, title, [(_title_of_option(option), option.help or "") for option in options])
+    for title, panel in _panels(shown).items():
+        _print_section(page, title, [(_title_of_option(option), option.help or "") for option in panel])
     return page.text
 
 

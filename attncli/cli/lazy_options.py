@@ -80,12 +80,13 @@ class LazyOptions:
         return _select_parameters(parameters, self.parsed_args, context)
 
     def format_help(self, context: Any, formatter: Any, *, every_option: bool = False) -> None:
-        """Write the help to the formatter: the options that are used most, or every one."""
+        """Write the help to the formatter: the options used most where `--help-all` lists the others, or every one."""
         from attncli.cli.help import render_help
 
+        is_short = any(HELP_ALL in parameter.opts for parameter in self.get_params(context)) and not every_option
         target = streams.output_target()
         context.color = target.has_styles  # otherwise styles would be removed where they are asked for in a pipe
-        formatter.write(render_help(self, context, self.ref, target, every_option=every_option))
+        formatter.write(render_help(self, context, self.ref, target, every_option=not is_short))
 
 
 def _select_parameters(parameters: list[Any], args: Sequence[str] | None, context: Any) -> list[Any]:

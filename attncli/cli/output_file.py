@@ -51,7 +51,7 @@ def write_new_file(text: str, output: str, option: str) -> bool:
 
     file = output_file(output, option)
     if file is None:
-        streams.write_output(streams.output_target().escaped(text))
+        streams.write_output(text)
         return False
     path = path_of(file)
     if path.exists() and not is_in_place(path):

@@ -38,6 +38,11 @@ def test_it_has_the_options_used_most_and_how_values_are_written(command: str, r
         assert form in shown
 
 
+@pytest.mark.parametrize("command", sorted({*COMMANDS} - {*WITH_PROBLEM} - {"init"}))
+def test_a_help_that_is_short_anyway_leaves_nothing_out(command: str, run: Run) -> None:
+    assert "--strict" in run(command, "--help").stdout.split()
+
+
 @pytest.mark.parametrize("command", WITH_PROBLEM)
 def test_every_option_and_every_operator_is_shown_where_it_is_asked_for(command: str, run: Run) -> None:
     ran = run(command, "--help-all", env={"COLUMNS": "400"})

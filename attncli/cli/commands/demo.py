@@ -9,7 +9,7 @@ from attncli.base.errors import AttnError
 from attncli.cli import streams
 from attncli.cli.example_report import ReportOptions, make_report
 from attncli.cli.options import MaxSize, make_inputs
-from attncli.cli.output_file import check_is_no_input, output_file
+from attncli.cli.output_file import check_is_no_input, write_new_file
 from attncli.cli.warnings import Strict, write_warnings
 
 if TYPE_CHECKING:
@@ -61,7 +61,7 @@ def demo(
 
         streams.write_output(render_topics(examples.by_topic(), streams.output_target()))
     elif save is not None:
-        _save(examples.text(name), save)
+        write_new_file(examples.text(name), save, "--save")
     else:
         save_command = f"attn demo {name} --save {name}.yaml" if name in examples.names() else ""
         inputs = make_inputs(max_size)
@@ -70,22 +70,6 @@ def demo(
         report = make_report(example, ReportOptions(save_command, part, precision, explain=explain))
         write_warnings(_notes(report), strict=strict)
         _write_report(report, example.file, step=step)
-
-
-def _save(text: str, save: str) -> None:
-    """Write the text of an example to a new file, never over one that exists, or to a pipe or an open file."""
-    from attncli.io.paths import path_of
-    from attncli.io.writers.atomic import atomic_write_file
-    from attncli.io.writers.in_place import is_in_place
-
-    file = output_file(save, "--save")
-    if file is None:
-        streams.write_output(text)
-        return
-    path = path_of(file)
-    if path.exists() and not is_in_place(path):
-        raise AttnError("is there already", where=file, hint="name a new file")
-    atomic_write_file(file, text)
 
 
 def _write_report(report: "ExampleReport", file: str, *, step: bool) -> None:

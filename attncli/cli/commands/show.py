@@ -15,9 +15,17 @@ HINT = "attn list has the catalogue, attn compute --help-all every key"
 
 
 def _complete_word(incomplete: str) -> list[tuple[str, str]]:
-    """The operators and keys that begin so, each with its meaning; other words would take NumPy to find."""
+    """The entries, keys, steps and terms that begin so, each with its meaning; symbols would take NumPy to find.
+
+    Where there is none, the shell offers files.
+    """
+    from attncli.plan.purposes import PURPOSES
+    from attncli.render.reports.glossary import GLOSSARY
+
     records = (record for kind in kinds() for record in operators(kind).values())
-    words = {field.name: field.help for field in FIELDS.values()} | {record.name: record.summary for record in records}
+    words = {name: term.text for term in GLOSSARY for name in (term.name, *term.aliases) if " " not in name}
+    words |= PURPOSES
+    words |= {field.name: field.help for field in FIELDS.values()} | {record.name: record.summary for record in records}
     return [(word, text) for word, text in words.items() if word.startswith(incomplete)]
 
 

@@ -40,6 +40,8 @@ def test_show_has_every_field_of_the_record(kind: str, run: Run) -> None:
         ("attn compute --mask w", ["window"]),
         ("attn compute --mask bi", []),
         ("attn show ent", ["entmax"]),
+        ("attn show masked_", ["masked_scores"]),
+        ("attn show gq", ["gqa"]),
         ("attn list n", ["normalizers", "norms"]),
         ("attn demo tut", ["tutorial"]),
         ("attn gen", ["generate"]),
