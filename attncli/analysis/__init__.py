@@ -1,1 +1,1 @@
-"""Analysis of traces: comparison of their numbers with published ones."""
+"""Analysis of traces: comparison of their numbers with expected ones."""

@@ -1,4 +1,4 @@
-"""Comparison of computed numbers with published ones, to all the digits that were printed."""
+"""Comparison of computed numbers with expected ones, to all the digits that were printed."""
 
 import math
 from collections.abc import Sequence
@@ -14,10 +14,10 @@ EXACT = 1e-9  # whole numbers are compared up to the rounding of the arithmetic 
 
 @dataclass(frozen=True)
 class Difference:
-    """One number that is not the published one."""
+    """One number that is not the expected one."""
 
     position: tuple[int, ...]
-    published: float
+    expected: float
     computed: float
 
 
@@ -32,30 +32,30 @@ class Comparison:
     has_every_digit: bool = True  # whether the precision has as many decimals as were printed
 
 
-def compare(name: str, published: Array, computed: Array, precision: Precision = FLOAT64) -> Comparison:
-    """Compare an array computed in a precision with a published one of the same shape.
+def compare(name: str, expected: Array, computed: Array, precision: Precision = FLOAT64) -> Comparison:
+    """Compare an array computed in a precision with an expected one of the same shape.
 
     Two numbers agree where they differ by no more than half a unit of the last decimal that any number of the
-    published array has, or by no more than neighbouring numbers of the precision: more digits than it has mean nothing.
+    expected array has, or by no more than neighbouring numbers of the precision: more digits than it has mean nothing.
     Raises AttnError where the shapes differ.
     """
-    if published.shape != computed.shape:
-        sizes = " × ".join(map(str, published.shape)), " × ".join(map(str, computed.shape))
-        raise AttnError(f"{sizes[0]} numbers are published and {sizes[1]} computed", where=f"expected, {name}")
-    decimals = max((_decimals(float(number)) for number in published.ravel()), default=0)
-    printed = 0.5 * 10.0**-decimals * (1 + EXACT) if decimals else EXACT * np.maximum(1, abs(published))
-    allowed = np.maximum(printed, precision.epsilon * abs(published))
+    if expected.shape != computed.shape:
+        sizes = " × ".join(map(str, expected.shape)), " × ".join(map(str, computed.shape))
+        raise AttnError(f"{sizes[0]} numbers are expected and {sizes[1]} computed", where=f"expected, {name}")
+    decimals = max((_decimals(float(number)) for number in expected.ravel()), default=0)
+    printed = 0.5 * 10.0**-decimals * (1 + EXACT) if decimals else EXACT * np.maximum(1, abs(expected))
+    allowed = np.maximum(printed, precision.epsilon * abs(expected))
     with np.errstate(invalid="ignore"):  # ∞ − ∞; equal infinities are the same all the same
-        close = np.isfinite(published) & (abs(published - computed) <= allowed)
-    same = close | (published == computed) | (np.isnan(published) & np.isnan(computed))
+        close = np.isfinite(expected) & (abs(expected - computed) <= allowed)
+    same = close | (expected == computed) | (np.isnan(expected) & np.isnan(computed))
     differences = [
-        Difference(tuple(map(int, at)), float(published[tuple(at)]), float(computed[tuple(at)]))
+        Difference(tuple(map(int, at)), float(expected[tuple(at)]), float(computed[tuple(at)]))
         for at in np.argwhere(~same)
     ]
     coarsest = float(np.max(allowed, initial=0, where=np.isfinite(allowed)))
     has_every_digit = decimals == 0 or coarsest <= printed
     compared = decimals if has_every_digit else max(math.floor(-math.log10(2 * coarsest)), 0)
-    return Comparison(name, published.size, compared, differences, has_every_digit)
+    return Comparison(name, expected.size, compared, differences, has_every_digit)
 
 
 def _decimals(number: float) -> int:

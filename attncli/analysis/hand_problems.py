@@ -26,8 +26,33 @@ MAX_DRAWS = 1000
 OPTION = "--by-hand"
 
 
-def complete(document: Document) -> Document:
-    """The keys of a problem, with those that make it one to do by hand where they are missing."""
+def choose(document: Document) -> Document:
+    """The keys of a problem that can be done by hand: what is missing is chosen, and the seed so that the numbers are.
+
+    No two tokens have the same vector, and in every row of scores with several visible keys the softmax weights are
+    at least MIN_WEIGHT and not all equal. The seeds that are tried follow from that of the document. Raises AttnError
+    where nothing is drawn, where the scores are divided by a √d that is no whole number, or where MAX_DRAWS draws have
+    no such scores.
+    """
+    document = document | _missing(document)
+    problem = assemble(document)
+    if not any(generator.record.is_drawn for generator in problem.generators.values()):
+        raise AttnError("every array is given, so nothing is drawn", where=OPTION, hint="leave out some of them")
+    _check_root(problem)
+    name: Any = problem.generator  # of a stream, as `assemble` has checked
+    assert problem.seed is not None
+    seeds = randint(stream(name, problem.seed), (MAX_DRAWS,), high=2**31).astype(int).tolist()
+    for seed in (problem.seed, *seeds):
+        attempt = document | {"seed": replace(document["seed"], value=seed)}
+        problem = assemble(attempt)
+        if _has_different_tokens(problem) and _has_clear_weights(problem):
+            return attempt
+    message = f"in {MAX_DRAWS} draws there is always a weight below {MIN_WEIGHT}, or a row of equal weights"
+    raise AttnError(message, where=OPTION, hint="take fewer tokens or features, or another seed")
+
+
+def _missing(document: Document) -> Document:
+    """The keys that make a problem one to do by hand where they are missing, also arrays that its operators need."""
     sequences = [document[key].value for key in SEQUENCES if key in document]
     missing: dict[str, Any] = dict(DEFAULTS)
     if not sequences and "sentence" not in document:
@@ -37,30 +62,8 @@ def complete(document: Document) -> Document:
         missing |= {} if "vocabulary" in document else {"dim": heads if type(heads) is int and heads > 1 else FEATURES}
         missing |= {} if document.keys() & {"sentence", "tokens"} else {"token_count": TOKENS}
     operators = {key: _with_arrays(key, document[key]) for key in OPERATOR_FIELDS if key in document}
-    return {key: RawValue(value, Origin()) for key, value in missing.items()} | document | operators
-
-
-def draw(document: Document) -> ProblemSpec:
-    """The problem of a document whose arrays are drawn again until it can be done by hand.
-
-    No two tokens have the same vector, and in every row of scores with several visible keys the softmax weights are
-    at least MIN_WEIGHT and not all equal. The seeds of the draws follow from that of the document. Raises AttnError
-    where nothing is drawn, where the scores are divided by a √d that is no whole number, or where MAX_DRAWS draws have
-    no such scores.
-    """
-    problem = assemble(document)
-    if not any(generator.record.is_drawn for generator in problem.generators.values()):
-        raise AttnError("every array is given, so nothing is drawn", where=OPTION, hint="leave out some of them")
-    _check_root(problem)
-    name: Any = problem.generator  # of a stream, as `assemble` has checked
-    assert problem.seed is not None
-    seeds = randint(stream(name, problem.seed), (MAX_DRAWS,), high=2**31)
-    for seed in seeds.astype(int).tolist():
-        if _has_different_tokens(problem) and _has_clear_weights(problem):
-            return problem
-        problem = assemble(document | {"seed": replace(document["seed"], value=seed)})
-    message = f"in {MAX_DRAWS} draws there is always a weight below {MIN_WEIGHT}, or a row of equal weights"
-    raise AttnError(message, where=OPTION, hint="take fewer tokens or features, or another seed")
+    values = {key: RawValue(value, Origin()) for key, value in missing.items() if key not in document}
+    return values | operators
 
 
 def _is_drawn(value: Any) -> bool:

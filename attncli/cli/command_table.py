@@ -32,9 +32,7 @@ COMMANDS = {
         ),
         has_problem=True,
     ),
-    "demo": CommandRef(
-        f"{_HERE}.demo:demo", "Walk through a worked example and compare it with its published numbers."
-    ),
+    "demo": CommandRef(f"{_HERE}.demo:demo", "Walk through a worked example and compare it with the numbers expected."),
     "generate": CommandRef(
         f"{_HERE}.generate:generate",
         "Write a complete problem with numbers drawn from a seed.",

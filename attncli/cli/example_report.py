@@ -9,9 +9,12 @@ from attncli.cli.cells import parse_cells
 from attncli.cli.output_options import OutputOptions
 
 if TYPE_CHECKING:
+    from attncli.analysis.compare import Comparison
     from attncli.io.examples import Example, Part
     from attncli.render.reports.example import ExampleReport
     from attncli.render.reports.part import PartReport
+    from attncli.render.view import Cell
+    from attncli.trace.steps import Trace
 
 
 @dataclass(frozen=True)
@@ -64,7 +67,6 @@ def _decimals(example: "Example", options: ReportOptions) -> int:
 
 def _make_part(example: "Example", part: "Part", decimals: int, *, explain: bool) -> "PartReport":
     """One part, computed and compared."""
-    from attncli.analysis.compare import compare
     from attncli.engine.run import run
     from attncli.io.examples import FROM_KEY
     from attncli.problem.results import OUTPUT
@@ -72,16 +74,14 @@ def _make_part(example: "Example", part: "Part", decimals: int, *, explain: bool
     from attncli.render.view import DECIMALS, View
     from attncli.trace.result import Result
 
-    names = [*part.show, *part.expected, *part.numpy, *example.together, *filter(None, [example.curve])]
-    if part.arrows is not None:
-        names.append("weights")
-    computed = run(part.problem, dict.fromkeys(names), every_step=explain or part.cell is not None)
+    names = _names(example, part)
+    computed = run(part.problem, names, every_step=explain or part.cell is not None)
     result = Result(computed.trace, part.show)
     precision = () if decimals == DECIMALS else (f"--precision {decimals}",)
     command = f"attn compute {shlex.quote(example.file)}"
     words = (command, *filter(None, [part.options]), *precision)
     cell_words = (command, *part.problem_options, *precision, f"--cell {shlex.quote(part.cell or '')}")
-    cells = () if part.cell is None else parse_cells([part.cell], part.problem)
+    cells = _cells(part)
     has_worked_lines = cells and not explain
     every_name = Result(computed.trace, (*part.show, *part.numpy, OUTPUT))
     return PartReport(
@@ -89,12 +89,52 @@ def _make_part(example: "Example", part: "Part", decimals: int, *, explain: bool
         about=part.about,
         command=" ".join((*words, "--explain") if explain else words),
         view=View(result, explain, decimals, cells if explain else ()),
-        comparisons=[
-            compare(name, value, result.trace[name].value, part.problem.precision)
-            for name, value in part.expected.items()
-        ],
+        comparisons=_compare(part, result.trace),
         worked=View(every_name, False, decimals, cells) if has_worked_lines else None,
         worked_command=" ".join(cell_words) if has_worked_lines else "",
         numpy=part.numpy,
         arrows_from_key=None if part.arrows is None else part.arrows == FROM_KEY,
     )
+
+
+def _names(example: "Example", part: "Part") -> list[str]:
+    """The names of the results of a part that are shown or compared; raises AttnError where one is unknown."""
+    from attncli.plan.build import plan_of
+
+    plan = plan_of(part.problem)
+    names_by_place = {
+        (part.place, "show"): part.show,
+        (part.place, "expected"): part.expected,
+        (part.place, "numpy"): part.numpy,
+        (example.file, "together"): example.together,
+        (example.file, "curve"): [] if example.curve is None else [example.curve],
+        (part.place, "arrows"): [] if part.arrows is None else ["weights"],
+    }
+    for place, names in names_by_place.items():
+        for name in names:
+            try:
+                plan.resolve(name)
+            except AttnError as error:
+                raise error.at(*place) from None
+    return list(dict.fromkeys(name for names in names_by_place.values() for name in names))
+
+
+def _cells(part: "Part") -> "tuple[Cell, ...]":
+    """The cells whose arithmetic is shown; raises AttnError where the part has none of that name."""
+    try:
+        return () if part.cell is None else parse_cells([part.cell], part.problem)
+    except AttnError as error:
+        error.path = (part.place, "cell")
+        raise
+
+
+def _compare(part: "Part", trace: "Trace") -> "list[Comparison]":
+    """The comparisons of a part; raises AttnError where a shape is not the expected one."""
+    from attncli.analysis.compare import compare
+
+    try:
+        return [
+            compare(name, value, trace[name].value, part.problem.precision) for name, value in part.expected.items()
+        ]
+    except AttnError as error:
+        raise error.at(part.place) from None

@@ -32,16 +32,16 @@ def render_help(command: Any, context: Any, ref: CommandRef | None, target: Text
     page.print(("Usage: ", "bold"), f"{context.command_path} {' '.join(command.collect_usage_pieces(context))}")
     arguments = [p for p in parameters if p.param_type_name == "argument" and p.help]
     _print_pairs(page, [(_metavar(argument), argument.help) for argument in arguments])
-    for paragraph in (ref.summary if ref is not None else command.help).split("\n\n"):
+    for paragraph in command.help.split("\n\n"):
         page.skip_line()
-        _print_paragraph(page, paragraph)
-    if ref is not None and ref.examples:
-        _print_section(page, "Examples", [(f"{example}", "") for example in ref.examples])
-    if ref is not None and ref.has_problem:
-        _print_section(page, "How a MATRIX and a NAME are written", (*MATRIX_FORMS, *NAME_FORMS))
+        page.print(" ".join(paragraph.split()))
     if ref is None:
         names = command.list_commands(context)
         _print_section(page, "Commands", [(name, command.get_command(context, name).help) for name in names])
+    else:
+        _print_section(page, "Examples", [(example, "") for example in ref.examples])
+        forms = (*MATRIX_FORMS, *NAME_FORMS) if ref.has_problem else ()
+        _print_section(page, "How a MATRIX and a NAME are written", forms)
     shown = [p for p in parameters if p.param_type_name == "option" and (every_option or not p.hidden)]
     for title, options in _panels(shown).items():
         _print_section(page, title, [(_title_of_option(option), option.help or "") for option in options])
@@ -69,37 +69,32 @@ def _metavar(parameter: Any) -> str:
     return str(parameter.metavar or parameter.name.upper())
 
 
-def _print_section(page: TextPage, title: str, pairs: Iterable[Pair]) -> None:
-    """Print pairs of a name and its text under a title."""
-    page.skip_line()
-    page.print((title, "bold"))
-    _print_pairs(page, pairs)
+def _print_section(page: TextPage, title: str, pairs: Sequence[Pair]) -> None:
+    """Print pairs of a name and its text under a title, where there are any."""
+    if pairs:
+        page.skip_line()
+        page.print((title, "bold"))
+        _print_pairs(page, pairs)
 
 
-def _print_pairs(page: TextPage, pairs: Iterable[Pair]) -> None:
+def _print_pairs(page: TextPage, pairs: Sequence[Pair]) -> None:
     """Print pairs of a name and its text in two columns."""
     for pair in pairs:
-        for name, text in _lines(pair, page.target):
+        for name, text in _wrap_pair(pair, page.target):
             page.print((name, "cyan"), text, is_wrapped=False)
 
 
-def _lines(pair: Pair, target: TextTarget) -> Iterator[Pair]:
+def _wrap_pair(pair: Pair, target: TextTarget) -> Iterator[Pair]:
     """The name and the text of each line of a pair, wrapped; the text of a long name begins on the next line."""
     name, text = map(target.text, pair)
-    column = len(INDENT) + TITLE_WIDTH if name else len(INDENT)
-    width = (target.width or 0) - column
-    if width < MIN_TEXT_WIDTH:  # a narrow terminal
-        column, width = 2 * len(INDENT), max((target.width or 0) - 2 * len(INDENT), 1)
-    texts = textwrap.wrap(text, width, break_on_hyphens=False)
-    title = f"{INDENT}{name}" if name else ""
+    width, column = target.width or 0, len(INDENT) + TITLE_WIDTH
+    if width - column < MIN_TEXT_WIDTH:  # a narrow terminal
+        column = 2 * len(INDENT)
+    texts = textwrap.wrap(text, max(width - column, 1), break_on_hyphens=False)
+    title = f"{INDENT}{name}"
     if len(title) >= column:
         yield title, ""
     elif texts:
         yield title.ljust(column), texts.pop(0)
     for rest in texts:
         yield "", f"{' ' * column}{rest}"
-
-
-def _print_paragraph(page: TextPage, text: str) -> None:
-    """Print a text, wrapped, with its end of line as a blank."""
-    page.print(" ".join(text.split()))

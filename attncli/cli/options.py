@@ -9,7 +9,7 @@ import typer
 
 from attncli.cli import streams
 from attncli.cli.completion import complete_queries
-from attncli.cli.lazy_commands import HelpAll
+from attncli.cli.lazy_options import HelpAll
 from attncli.ops.registry import kinds, look_up, operators, registered
 from attncli.problem.fields import QUERIES, Field
 from attncli.problem.spec import FIELDS

@@ -42,6 +42,7 @@ class Part:
 
     title: str
     about: str
+    place: str  # the file and the title, as an error names them
     problem: ProblemSpec
     show: tuple[str, ...]
     expected: Mapping[str, Array]
@@ -114,7 +115,7 @@ def _example(document: Document, file: str) -> Example:
     keys = ExampleKeys(**{key: raw.value for key, raw in document.items() if key in EXAMPLE_KEYS})
     base = {key: raw for key, raw in document.items() if key in FIELDS}
     parts = [{"expected": keys.expected}] if keys.parts is None else keys.parts
-    if not isinstance(parts, list) or not all(isinstance(part, Mapping) for part in parts):
+    if not isinstance(parts, list) or not parts or not all(isinstance(part, Mapping) for part in parts):
         hint = "expected - title: … and the part's keys"
         raise AttnError("is no list of parts", where=(file, "parts"), hint=hint)
     if keys.precision is not None and type(keys.precision) is not int:
@@ -161,6 +162,7 @@ def _part(base: Document, part: Mapping[str, Any], file: str) -> Part:
     return Part(
         title=title,
         about=_text(keys.about),
+        place=origin.name,
         problem=assemble(base | {key: RawValue(value, origin) for key, value in own.items()}),
         show=tuple(show),
         expected={key: _expected(value, key, origin) for key, value in expected.items()},

@@ -1,4 +1,4 @@
-"""Numbers against published ones, to all printed digits."""
+"""Numbers against expected ones, to all printed digits."""
 
 import numpy as np
 import pytest
@@ -23,14 +23,14 @@ def test_one_unit_of_the_last_printed_digit_is_found(column: int, error: float) 
     computed[0, column] += error
     (difference,) = compare("output", PUBLISHED, computed).differences
     assert difference.position == (0, column)
-    assert difference.published == PUBLISHED[0, column]
+    assert difference.expected == PUBLISHED[0, column]
     assert difference.computed == computed[0, column]
 
 
 def test_whole_numbers_are_compared_up_to_the_rounding_of_arithmetic() -> None:
-    published = np.array([8.0, 1e6])
-    assert compare("scores", published, published * (1 + 1e-12)).differences == []
-    assert len(compare("scores", published, published + np.array([0.001, 0.01])).differences) == 2
+    expected = np.array([8.0, 1e6])
+    assert compare("scores", expected, expected * (1 + 1e-12)).differences == []
+    assert len(compare("scores", expected, expected + np.array([0.001, 0.01])).differences) == 2
 
 
 def test_numbers_with_powers_of_ten_have_their_decimals_counted() -> None:
@@ -39,28 +39,28 @@ def test_numbers_with_powers_of_ten_have_their_decimals_counted() -> None:
 
 
 def test_infinity_and_nan_agree_with_themselves_alone() -> None:
-    published = np.array([np.inf, np.nan, -np.inf])
-    assert compare("x", published, published).differences == []
-    assert len(compare("x", published, np.array([-np.inf, 0, 1])).differences) == 3
+    expected = np.array([np.inf, np.nan, -np.inf])
+    assert compare("x", expected, expected).differences == []
+    assert len(compare("x", expected, np.array([-np.inf, 0, 1])).differences) == 3
 
 
 def test_another_shape_is_an_error_that_names_both_shapes() -> None:
-    with pytest.raises(AttnError, match="expected, output: 1 × 3 numbers are published and 1 × 2 computed"):
+    with pytest.raises(AttnError, match="expected, output: 1 × 3 numbers are expected and 1 × 2 computed"):
         compare("output", PUBLISHED, PUBLISHED[:, :2])
 
 
 @pytest.mark.parametrize("name", ["float16", "bfloat16", "float32"])
 def test_more_digits_than_the_type_has_mean_nothing(name: str) -> None:
-    precision, published = Precision(name), np.array([0.123456789012345, 1234.56789, -1e-3 / 3])
-    rounded = precision.round(published)
-    assert compare("x", published, rounded, precision).differences == []
-    assert len(compare("x", published, rounded * (1 + 4 * precision.epsilon), precision).differences) == 3
-    assert len(compare("x", published, rounded).differences) == 3
+    precision, expected = Precision(name), np.array([0.123456789012345, 1234.56789, -1e-3 / 3])
+    rounded = precision.round(expected)
+    assert compare("x", expected, rounded, precision).differences == []
+    assert len(compare("x", expected, rounded * (1 + 4 * precision.epsilon), precision).differences) == 3
+    assert len(compare("x", expected, rounded).differences) == 3
 
 
 @pytest.mark.parametrize(("dtype", "decimals"), [("float64", 8), ("float32", 6), ("float16", 2)])
 def test_only_the_decimals_that_the_type_has_are_said_to_agree(dtype: str, decimals: int) -> None:
-    published = np.array([0.12345678, 0.9])
-    comparison = compare("x", published, published.astype(dtype), Precision(dtype))
+    expected = np.array([0.12345678, 0.9])
+    comparison = compare("x", expected, expected.astype(dtype), Precision(dtype))
     assert (comparison.differences, comparison.decimals) == ([], decimals)
     assert comparison.has_every_digit == (dtype == "float64")

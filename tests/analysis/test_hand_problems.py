@@ -10,6 +10,7 @@ import pytest
 from attncli.analysis import hand_problems
 from attncli.base.errors import AttnError
 from attncli.engine.run import run
+from attncli.io.assemble import assemble
 from attncli.io.origin import Origin, RawValue
 from attncli.io.problem_files import Document
 from attncli.problem.spec import FIELDS, ProblemSpec
@@ -18,7 +19,7 @@ from attncli.problem.weights import stored_values
 
 def draw(**keys: Any) -> ProblemSpec:
     document: Document = {key: RawValue(value, Origin()) for key, value in keys.items()}
-    return hand_problems.draw(hand_problems.complete(document))
+    return assemble(hand_problems.choose(document))
 
 
 KEYS: dict[str, dict[str, Any]] = {

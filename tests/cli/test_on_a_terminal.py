@@ -133,3 +133,13 @@ def test_a_command_that_waits_for_a_terminal_says_so(tmp_path: Path) -> None:
     shown = on_a_terminal("compute", "-", folder=tmp_path, typed="embeddings: [[1, 2]]\n\x04")
     assert "attn: reading standard input from the terminal; Ctrl-D on a line of its own ends it\n" in shown
     assert "token_1    1    2" in shown
+
+
+def test_a_demo_has_the_lines_on_a_terminal_that_it_has_in_a_pipe(run: Run, tmp_path: Path) -> None:
+    for name in ("tutorial", "data_fitting", "multi_head"):
+        shown, piped = STYLE.sub("", on_a_terminal("demo", name, folder=tmp_path)), run("demo", name).stdout
+        plot_and_tables = [line for line in piped.splitlines() if re.search(r"[┤│─┬]|^ *\S+( +-?\d+\.\d+)+$", line)]
+        assert len(plot_and_tables) > 8
+        assert set(plot_and_tables) <= set(shown.splitlines())
+        assert max(map(len, shown.splitlines())) <= 80 or name == "multi_head"  # whose commands are long
+        assert name != "tutorial" or len(shown.splitlines()) <= 72

@@ -14,7 +14,7 @@ from attncli.ops import kinds, operators
 from attncli.render.formats import latex
 from attncli.render.formats.latex_math import latex_line
 from attncli.render.target import TEXT_FILE
-from attncli.render.view import View
+from attncli.render.view import Cell, View
 from tests.arrays import normal
 from tests.problems import PROBLEMS, problem
 
@@ -27,12 +27,14 @@ LABELS = (
 
 
 def explanations() -> Iterator[View]:
-    """Every step of every worked example, of every problem of the tests, and of one with difficult labels."""
+    """Every step of every worked example, of every problem of the tests, and of some with difficult labels."""
     for name in examples.names():
         yield from (View(run(part.problem), explain=True) for part in examples.load(name).parts)
     yield from (View(run(problem(**keys)), explain=True) for keys in PROBLEMS.values())
     x = normal(len(LABELS), 4)
-    yield View(attncli.attention(x, x, tokens=LABELS, causal=True), explain=True, cell=(1, 0))
+    yield View(attncli.attention(x, x, tokens=LABELS, causal=True), explain=True, cells=(Cell(1, 0),))
+    equal = attncli.Problem(embeddings=normal(3, 4), tokens=("a_1", "b", "a_1"), heads=2, only=("a_1",)).compute()
+    yield View(equal, explain=True, cells=(Cell(),), expanded_axes=frozenset("h"))
 
 
 def document() -> str:
@@ -40,7 +42,7 @@ def document() -> str:
     views = list(explanations())
     texts = [text for view in views for text in latex.render(view, TEXT_FILE)]
     texts += latex.render(View(views[0].result), TEXT_FILE)
-    texts += latex.render(View(views[0].result, cell=(0, 1)), TEXT_FILE)
+    texts += latex.render(View(views[0].result, cells=(Cell(0, 1),)), TEXT_FILE)
     for kind in kinds():
         texts += [f"{latex_line(record.formula)}\n\n" for record in operators(kind).values()]
     body = "\n".join(texts)

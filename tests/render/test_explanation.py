@@ -179,6 +179,7 @@ def test_every_head_is_worked_out() -> None:
 IN_FORCE: dict[str, tuple[dict[str, Any], str, list[str]]] = {
     "a default that the formula lacks": ({"normalize": "topk:k=2"}, "weights", ["k = 2"]),
     "a default that changes nothing": ({"score": "gaussian"}, "scores", []),
+    "a default that the formula has": ({"position": "rope"}, "rotated_query", ["base = 10000"]),
     "one that is given": ({"normalize": "softmax:temperature=2"}, "weights", ["temperature = 2"]),
     "some of several": ({"position": "rope:offset=3"}, "rotated_query", ["base = 10000", "offset = 3"]),
     "the number of heads, which is no parameter": ({"position": "alibi", "heads": 2}, "position_bias", []),

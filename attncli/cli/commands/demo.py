@@ -69,7 +69,8 @@ def demo(
         example = examples.load(name, inputs)
         check_is_no_input(None, inputs)
         report = make_report(example, ReportOptions(save_command, part, precision, explain=explain))
-        _write_report(report, step=step, strict=strict)
+        write_warnings(_notes(report), strict=strict)
+        _write_report(report, example.file, step=step)
 
 
 def _save(text: str, save: str) -> None:
@@ -88,17 +89,19 @@ def _save(text: str, save: str) -> None:
     atomic_write_file(file, text)
 
 
-def _write_report(report: "ExampleReport", *, step: bool, strict: bool) -> None:
-    """Write the report of an example; exit status 1 where a number is not the expected one."""
+def _write_report(report: "ExampleReport", file: str, *, step: bool) -> None:
+    """Write the report of the example in a file; exit status 1 where a number is not the expected one."""
     from attncli.cli.pacing import write_at_readers_pace
     from attncli.render.reports.example import pages
 
-    write_warnings(_notes(report), strict=strict)
-    texts = pages(report, streams.output_target())
+    try:
+        texts = list(pages(report, streams.output_target()))
+    except AttnError as error:
+        raise error.at(file) from None
     if step:
         write_at_readers_pace(texts, "--step")
     else:
-        streams.write_output("".join(texts))
+        streams.write_output(texts)
     if report.differs:
         raise typer.Exit(DIFFERS)
 

@@ -39,9 +39,9 @@ def generate(
     strict: Strict = False,
     **keys: Any,
 ) -> None:
-    """Draw what a problem lacks, and write it to standard output, a file, or a folder of files."""
-    from attncli.analysis import hand_problems
+    """Draw what a problem lacks, and write it, as the worked example that it may be, to a stream, file, or folder."""
     from attncli.io.assemble import assemble
+    from attncli.io.complete_example import example_values
     from attncli.io.paths import path_of
     from attncli.io.writers.atomic import atomic_write_file, atomic_write_folder
     from attncli.io.writers.in_place import is_in_place
@@ -51,16 +51,19 @@ def generate(
     inputs = make_inputs(max_size)
     document = read_problem_options(problem, keys, inputs)
     if by_hand:
-        document = hand_problems.complete(document)
-    complete = hand_problems.draw(document) if by_hand else assemble(document)
+        from attncli.analysis import hand_problems
+
+        document = hand_problems.choose(document)
+    complete = assemble(document)
+    example = example_values(document, complete)
     check_is_no_input(file, inputs)
     write_warnings(unread_keys(document, complete.unread), strict=strict)
     check_free_space(file, problem_sizes(complete))
     if file is None:
-        streams.write_output(map(streams.output_target().escaped, problem_yaml(complete)))
+        streams.write_output(map(streams.output_target().escaped, problem_yaml(complete, example)))
     elif Path(file).suffix.lower() == ".json":
-        atomic_write_file(file, problem_json(complete))
+        atomic_write_file(file, problem_json(complete, example))
     elif Path(file).suffix.lower() in (".yaml", ".yml") or is_in_place(path_of(file)):
-        atomic_write_file(file, problem_yaml(complete))
+        atomic_write_file(file, problem_yaml(complete, example))
     else:
-        atomic_write_folder(file, problem_folder(complete))
+        atomic_write_folder(file, problem_folder(complete, example))

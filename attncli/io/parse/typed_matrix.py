@@ -24,6 +24,8 @@ def read_typed_matrix(text: str, path: ErrorPath) -> Any:
     ([[1, 0], [0, 1]], [[0.5, -2]], None)
     """
     brackets = _IN_BRACKETS.fullmatch(text.strip())
+    if text[:1] in ("[", "{") and not brackets:  # nested lists, which may be long
+        return None
     lines = _END_OF_ROW.split(brackets[1] if brackets else text)
     rows = [_SEPARATOR.split(_without_inner_blanks(line).strip()) for line in lines]
     if len(rows) > 1 and rows[-1] == [""]:  # the last row may be ended too

@@ -8,6 +8,8 @@ from attncli.base.errors import AttnError
 from attncli.base.text import one_line, shorten
 from attncli.problem.convert.arrays import LabelledArray, to_array
 
+MAX_TEXT_LENGTH = 60  # of what is no array
+
 
 @dataclass(frozen=True)
 class ArrayDescription:
@@ -35,4 +37,4 @@ def describe_value(name: str, value: Any) -> ArrayDescription:
         except AttnError:  # labels, or an entry of the catalogue with its parameters
             pass
     items = ", ".join(map(str, value)) if isinstance(value, list) else str(value)
-    return ArrayDescription(name, None, shorten(one_line(items)))
+    return ArrayDescription(name, None, shorten(one_line(items), MAX_TEXT_LENGTH))

@@ -14,7 +14,7 @@ NON_FINITE = {"nan": '"NaN"', "inf": '"Infinity"', "-inf": '"-Infinity"'}
 def json_text(
     value: Any, indent: str = "", *, ascii_only: bool = False, format_finite: Callable[[Any], str] | None = None
 ) -> Iterator[str]:
-    """A value as JSON, in chunks: mappings and lists of mappings over several lines, a list of scalars on one.
+    """A value as JSON, in chunks: mappings and lists of mappings or lists over several lines, one of scalars on one.
 
     An array has a row on each line. `format_finite` writes its finite numbers; those that JSON can't hold are strings.
 
@@ -35,7 +35,7 @@ def json_text(
         yield f"\n{indent}}}"
     elif isinstance(value, np.ndarray):
         yield from _array(value, indent, format_finite)
-    elif isinstance(value, list) and value and isinstance(value[0], dict):
+    elif isinstance(value, list) and value and isinstance(value[0], (list, Mapping)):
         for number, entry in enumerate(value):
             yield f"{',' if number else '['}\n{inner}"
             yield from json_text(entry, inner, ascii_only=ascii_only, format_finite=format_finite)

@@ -2,6 +2,7 @@
 
 import io
 from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
 from typing import Any
 
 from attncli.base.lazy_numpy import Array, np
@@ -19,18 +20,29 @@ from attncli.problem.weights import stored_values
 SAMPLE_SIZE = 1000  # numbers that an array's size as text is estimated by
 
 
-def problem_yaml(problem: ProblemSpec) -> Iterator[str]:
+@dataclass(frozen=True)
+class ExampleValues:
+    """The keys of a worked example that are not keys of its problem: those before the problem, and those after it."""
+
+    before: Mapping[str, Any] = field(default_factory=dict)
+    after: Mapping[str, Any] = field(default_factory=dict)
+
+
+NO_EXAMPLE = ExampleValues()
+
+
+def problem_yaml(problem: ProblemSpec, example: ExampleValues = NO_EXAMPLE) -> Iterator[str]:
     """The problem as one YAML file with all its numbers in it, in chunks."""
-    return yaml_text(_plain_values(_values_to_write(problem)), format_whole)
+    return yaml_text(_document(values_to_write(problem), example), format_whole)
 
 
-def problem_json(problem: ProblemSpec) -> Iterator[str]:
+def problem_json(problem: ProblemSpec, example: ExampleValues = NO_EXAMPLE) -> Iterator[str]:
     """The problem as one JSON file with all its numbers in it, in chunks."""
-    yield from json_text(_plain_values(_values_to_write(problem)), format_finite=format_whole)
+    yield from json_text(_document(values_to_write(problem), example), format_finite=format_whole)
     yield "\n"
 
 
-def problem_folder(problem: ProblemSpec) -> dict[str, bytes | Iterable[str]]:
+def problem_folder(problem: ProblemSpec, example: ExampleValues = NO_EXAMPLE) -> dict[str, bytes | Iterable[str]]:
     """The contents of each file of a folder, by its name: a file for each array, and `problem.yaml`, which names them.
 
     Arrays of up to two axes are tables in CSV, others `.npy` files.
@@ -39,7 +51,7 @@ def problem_folder(problem: ProblemSpec) -> dict[str, bytes | Iterable[str]]:
     document: dict[str, Any] = {}
     is_table = problem.embeddings is not None and problem.embeddings.ndim == 2
     labels = problem.key_labels if is_table and all(map(_is_csv_label, problem.key_labels)) else None
-    for name, value in _values_to_write(problem).items():
+    for name, value in values_to_write(problem).items():
         if isinstance(value, np.ndarray) and value.ndim > 2:
             stream = io.BytesIO()
             write_npy(stream, value)
@@ -50,13 +62,13 @@ def problem_folder(problem: ProblemSpec) -> dict[str, bytes | Iterable[str]]:
             document[name] = f"{name}.csv"
         elif name != "tokens" or labels is None:  # otherwise embeddings.csv has them
             document[name] = value
-    files["problem.yaml"] = yaml_text(_plain_values(document))
+    files["problem.yaml"] = yaml_text(_document(document, example))
     return files
 
 
 def problem_sizes(problem: ProblemSpec) -> dict[str, int]:
     """About the bytes of each array as text, by its key: its first numbers have the mean length of all of them."""
-    arrays = {name: value for name, value in _values_to_write(problem).items() if isinstance(value, np.ndarray)}
+    arrays = {name: value for name, value in values_to_write(problem).items() if isinstance(value, np.ndarray)}
     return {name: round(array.size * _mean_length(array)) for name, array in arrays.items()}
 
 
@@ -66,7 +78,12 @@ def _mean_length(array: Array) -> float:
     return sum(len(format_whole(number)) + len(",") for number in sample) / max(len(sample), 1)
 
 
-def _values_to_write(problem: ProblemSpec) -> dict[str, Any]:
+def _document(values: Mapping[str, Any], example: ExampleValues) -> dict[str, Any]:
+    """The keys of a problem with those of a worked example around them."""
+    return {**example.before, **plain_values(values), **example.after}
+
+
+def values_to_write(problem: ProblemSpec) -> dict[str, Any]:
     """The keys that describe the problem: arrays, labels, operators, and every other key that is off its default."""
     values: dict[str, Any] = {}
     labels = {"tokens": problem.key_labels}
@@ -84,7 +101,7 @@ def _is_replaced_by_arrays(field: Field) -> bool:
     return field.panel == RANDOM or field.kind in ("text", "vocabulary")
 
 
-def _plain_values(values: Mapping[str, Any]) -> dict[str, Any]:
+def plain_values(values: Mapping[str, Any]) -> dict[str, Any]:
     """The values by their keys, without operators and tuples."""
     return {name: plain_value(value) for name, value in values.items()}
 
@@ -92,7 +109,7 @@ def _plain_values(values: Mapping[str, Any]) -> dict[str, Any]:
 def plain_value(value: Any) -> Any:
     """A value as mappings, lists, arrays, numbers and text; whole numbers without a point."""
     if isinstance(value, Operator):
-        return {value.record.name: _plain_values(value.given)} if value.given else value.record.name
+        return {value.record.name: plain_values(value.given)} if value.given else value.record.name
     if isinstance(value, np.ndarray) and value.ndim < 2:
         return plain_value(value.tolist())
     if isinstance(value, (list, tuple)):

@@ -27,6 +27,15 @@ def _represent_text(dumper: Any, text: str) -> Any:
     return dumper.represent_scalar(STRING, text, style=None if text.isascii() and is_word(text) else '"')
 
 
+class _Paragraph(str):
+    """A value of several lines, which are written under each other."""
+
+
+def _represent_paragraph(dumper: Any, text: _Paragraph) -> Any:
+    """Lines under each other."""
+    return dumper.represent_scalar(STRING, str(text), style="|")
+
+
 def _represent_list(dumper: Any, value: list[Any]) -> Any:
     """A list of scalars on one line, a list of lists over several."""
     is_flat = not any(isinstance(entry, (list, dict)) for entry in value)
@@ -39,6 +48,7 @@ def _represent_longdouble(dumper: Any, value: Any) -> Any:
 
 
 _Dumper.add_representer(str, _represent_text)
+_Dumper.add_representer(_Paragraph, _represent_paragraph)
 _Dumper.add_representer(list, _represent_list)
 _Dumper.add_representer(np.longdouble, _represent_longdouble)
 
@@ -99,7 +109,16 @@ def _dump(value: Any) -> list[str]:
 
 def _plain(value: Any) -> Any:
     """A value that is no array."""
+    if isinstance(value, str) and _is_paragraph(value):
+        return _Paragraph(value)
     return value.tolist() if isinstance(value, np.ndarray) else value
+
+
+def _is_paragraph(text: str) -> bool:
+    """Whether a text is several lines of ASCII, without blanks at its ends that an editor could remove."""
+    lines = text.removesuffix("\n").split("\n")
+    is_plain = all(line.isascii() and line.isprintable() and line == line.rstrip() for line in lines)
+    return len(lines) > 1 and is_plain and bool(lines[-1]) and lines[0] != "" and not lines[0].startswith(" ")
 
 
 def _with_point(number: str) -> str:

@@ -87,7 +87,8 @@ def _print_end(page: TextPage, report: ExampleReport) -> None:
         print_tables(page, list(together(report.parts, report.together)), report.parts[0].view)
     if report.curve:
         page.skip_line()
-        page.print_lines(curve_lines(report.parts, report.curve, page.target.width or USUAL_WIDTH))
+        for row in curve_lines(report.parts, report.curve, page.target.width or USUAL_WIDTH):
+            page.print(row, is_wrapped=False)
     line = verdict(report.comparisons, report.adjective)
     if line is not None:
         page.skip_line()

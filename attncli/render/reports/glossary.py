@@ -73,7 +73,7 @@ GLOSSARY = (
         "grouped-query attention",
         "Several query heads share one head of keys and values (kv_heads), so that the cache is smaller: query head h "
         "reads key head h // (heads / kv_heads).",
-        ("gqa", "grouped query attention"),
+        ("gqa",),
         "Qₕ[h n d], Kₕ[g m d] -> [h n m]",
         "A",
         ("heads", "kv_heads", "repeated_key", "multi-query attention"),
@@ -82,7 +82,7 @@ GLOSSARY = (
     Term(
         "multi-query attention",
         "All query heads share one head of keys and values: kv_heads is 1.",
-        ("mqa", "multi query attention"),
+        ("mqa",),
         "Qₕ[h n d], K[m d] -> [h n m]",
         "A",
         ("kv_heads", "grouped-query attention"),
@@ -121,7 +121,7 @@ GLOSSARY = (
         "√d",
         "The square root of the number of features of a query: products are divided by it, because a sum of d products "
         "grows like √d, and softmax of large scores has one weight of nearly 1.",
-        ("sqrt(d)", "sqrt d", "sqrt(d_k)", "√dₖ", "1/√d", "scaling factor"),
+        ("sqrt d", "√dₖ", "1/√d", "scaling factor"),
         see=("scaled_dot", "scale"),
         source=f"{VASWANI}, 3.2.1",
     ),
@@ -134,7 +134,7 @@ GLOSSARY = (
     Term(
         "−∞",
         "What a hidden score becomes before it is normalized: exp(−∞) = 0, so that its weight is 0.",
-        ("-inf", "minus infinity", "negative infinity"),
+        ("minus infinity", "negative infinity"),
         see=("masked_scores", "mask", "bias"),
     ),
     Term(
@@ -162,14 +162,14 @@ GLOSSARY = (
         "sliding window",
         "A query sees only keys near it. window LEFT,RIGHT counts the keys beside the query's own; Hugging Face's "
         "sliding_window of W counts the own one too: W − 1 to the left.",
-        ("sliding_window", "local attention", "sliding window attention"),
+        ("local attention", "sliding window attention"),
         see=("window", "causal"),
         source="Beltagy, Peters & Cohan 2020",
     ),
     Term(
         "KV cache",
         "The keys and values of earlier tokens, kept, so that a new token computes its own alone.",
-        ("kv cache", "kv-cache", "cache", "past key values", "past_key_values", "key value cache"),
+        ("cache", "past key values", "key value cache"),
         "Kₚ[p d], K[k d] -> [m d]",
         "K",
         ("past_key", "past_value", "present_key", "align"),
@@ -254,7 +254,7 @@ GLOSSARY = (
     Term(
         "QK norm",
         "Queries and keys of each head are brought to one size before they are compared.",
-        ("qk-norm", "query key normalization"),
+        ("query key normalization",),
         see=("qk_norm", "l2", "rms"),
         source="Henry et al. 2020",
     ),

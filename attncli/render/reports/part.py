@@ -1,8 +1,7 @@
 """One part of a worked example as text: its command, its tables, and lines of NumPy beside the worked arithmetic."""
 
-import re
-from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 
 from rich.cells import cell_len
 
@@ -18,7 +17,6 @@ from attncli.render.view import View
 from attncli.trace.steps import Step, Trace
 
 USUAL_WIDTH = 80  # of text in a pipe or a file
-INDENT = "  "
 
 
 @dataclass(frozen=True)
@@ -84,7 +82,8 @@ def print_tables(page: TextPage, shown: Sequence[Section], view: View) -> None:
             print_section(page, section, view.decimals)
         return
     blocks = []
-    for section in join_row_tables(shown, view.decimals):
+    tables = (table for section in shown for table in _by_slice(section))
+    for section in join_row_tables(tables, view.decimals):
         block = TextPage(page.target)
         if section.heading:
             print_section(block, section, view.decimals)
@@ -94,6 +93,17 @@ def print_tables(page: TextPage, shown: Sequence[Section], view: View) -> None:
         blocks.append(block.text.rstrip("\n").split("\n"))
     if blocks:
         page.write(side_by_side(blocks, _width(page)))
+
+
+def _by_slice(section: Section) -> Iterator[Section]:
+    """A section for each table of a section, with its slice in the title: `weights, head 1`; remarks with the last."""
+    if len(section.grids) < 2:
+        yield section
+        return
+    for grid in section.grids:
+        title = f"{section.title}, {grid.slice_label}"
+        remarks = section.remarks if grid is section.grids[-1] else ()
+        yield replace(section, title=title, grids=(replace(grid, slice_label=""),), remarks=remarks)
 
 
 def _print_title(page: TextPage, number: str, title: str) -> None:
@@ -110,7 +120,7 @@ def _print_arrows(page: TextPage, trace: Trace, *, from_key: bool) -> None:
     for label, found in arrows(trace, from_key=from_key):
         if found:
             lead = f"{label}: " if label else ""
-            page.print_lines(wrap([f"{lead}{found[0]}", *found[1:]], _width(page), "   ", ""), "bold")
+            page.print_lines(join_pieces([f"{lead}{found[0]}", *found[1:]], _width(page)), "bold")
 
 
 def _print_steps(page: TextPage, part: PartReport) -> None:
@@ -125,9 +135,9 @@ def _print_steps(page: TextPage, part: PartReport) -> None:
             continue
         if not part.numpy:
             page.print((section.heading, "bold"), f"  {section.formula}")
-        for line in section.arithmetic:
-            rows = wrap_equation(line, _width(page) - len(INDENT))
-            page.print_lines([f"{INDENT}{row}" for row in rows], "cyan")
+        arithmetic = TextPage(replace(page.target, width=_width(page)))
+        arithmetic.print_lines([f"  {line}" for line in section.arithmetic], "cyan")
+        page.write(arithmetic.text.splitlines())
 
 
 def _computed_step(trace: Trace, name: str) -> Step:
@@ -138,19 +148,10 @@ def _computed_step(trace: Trace, name: str) -> Step:
     return step
 
 
-def wrap_equation(line: str, width: int) -> list[str]:
-    """A line of arithmetic in lines of at most that width, broken before a sign, later ones indented.
+def join_pieces(pieces: Sequence[str], width: int, gap: str = "   ") -> list[str]:
+    """Pieces of text in lines of at most that width, with a gap between two of them; no piece is broken.
 
-    >>> wrap_equation("c(cat) = 0.25·[1 2] + 0.75·[3 4] = [2.5 3.5]", 24)
-    ['c(cat) = 0.25·[1 2]', '  + 0.75·[3 4]', '  = [2.5 3.5]']
-    """
-    return wrap(re.split(r"\s(?=[=≈+−/·]\s)", line), width, " ", INDENT)
-
-
-def wrap(pieces: Sequence[str], width: int, gap: str, indent: str) -> list[str]:
-    """Pieces of text in lines of at most that width, with a gap between two of them; later lines are indented.
-
-    >>> wrap(["one", "two", "three"], 8, " ", "")
+    >>> join_pieces(["one", "two", "three"], 8, " ")
     ['one two', 'three']
     """
     lines = list(pieces[:1])
@@ -158,7 +159,7 @@ def wrap(pieces: Sequence[str], width: int, gap: str, indent: str) -> list[str]:
         if cell_len(joined := f"{lines[-1]}{gap}{piece}") <= width:
             lines[-1] = joined
         else:
-            lines.append(f"{indent}{piece}")
+            lines.append(piece)
     return lines
 
 

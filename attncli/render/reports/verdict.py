@@ -17,7 +17,7 @@ def difference_lines(comparison: Comparison, adjective: str) -> Iterator[str]:
     yield f"✗ {name}: {len(differences)} of {comparison.count} numbers differ from those {adjective}"
     for difference in differences[:MAX_DIFFERENCES]:
         index = "".join(f"[{position}]" for position in difference.position)
-        yield f"    {name}{index}: {adjective} {difference.published!r}, computed {difference.computed!r}"
+        yield f"    {name}{index}: {adjective} {difference.expected!r}, computed {difference.computed!r}"
 
 
 def verdict(comparisons: Sequence[Comparison], adjective: str) -> Part | None:

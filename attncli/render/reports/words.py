@@ -1,5 +1,6 @@
 """What a word means: an entry of the catalogue, a key, a step, a result, a parameter, an axis, a word of the field."""
 
+import textwrap
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
@@ -63,7 +64,8 @@ def render_meanings(meanings: Iterable[Meaning], target: TextTarget) -> str:
     page = TextPage(target)
     for meaning in meanings:
         page.print((meaning.names[0], "bold"), f"  ({meaning.kind})")
-        page.print(f"  {meaning.text}")
+        for line in _wrap(meaning.text, target):
+            page.print(f"  {line}", is_wrapped=False)
         if meaning.facts:
             page.print_pairs(meaning.facts, "dim")
         if meaning.picture is not None:
@@ -74,6 +76,11 @@ def render_meanings(meanings: Iterable[Meaning], target: TextTarget) -> str:
                     page.print(f"  {line}", is_wrapped=False)
         page.skip_line()
     return page.text.rstrip("\n") + "\n"
+
+
+def _wrap(text: str, target: TextTarget) -> list[str]:
+    """The lines of a text for the width of a target, which indents them."""
+    return [text] if target.width is None else textwrap.wrap(target.text(text), max(target.width - 2, 1))
 
 
 def _fold(word: str) -> str:

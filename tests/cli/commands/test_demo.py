@@ -223,3 +223,33 @@ def test_parts_of_a_users_file_have_the_shown_keys_of_the_file(run: Run, tmp_pat
     assert shown.count("token_1 → token_1") == 2
     tables = [re.findall(r"\w+", line) for line in shown.splitlines() if line.startswith("scores")]
     assert tables == [["scores", "weights"], ["scores"]]
+
+
+@pytest.mark.parametrize(
+    ("keys", "message"),
+    [
+        ("show: [weigths]\n", "mine.yaml, show: unknown result 'weigths'; did you mean 'weights'?"),
+        ("parts: [{title: a, show: [weigths]}]\n", "mine.yaml, part 'a', show: unknown result 'weigths'"),
+        ("parts: []\n", "mine.yaml, parts: is no list of parts; expected - title: … and the part's keys"),
+        ("numpy: {foo: x}\n", "mine.yaml, numpy: unknown result 'foo'"),
+        ("together: foo\n", "mine.yaml, together: unknown result 'foo'"),
+        ("curve: foo\n", "mine.yaml, curve: unknown result 'foo'"),
+        ("curve: output\n", "mine.yaml, curve: could not convert string to float: 'token_1'; a curve needs tokens"),
+        ("cell: a,b\n", "mine.yaml, cell: unknown token 'a'; expected one of token_1, token_2"),
+        ("parts: [{title: a, cell: token_1}]\n", "mine.yaml, part 'a', cell: 'token_1' is no cell; expected QUERY,KEY"),
+        ("expected: {foo: [[1]]}\n", "mine.yaml, expected: unknown result 'foo'"),
+        ("expected: {weights: [[1]]}\n", "mine.yaml, expected, weights: 1 × 1 numbers are expected and 2 × 2 computed"),
+        ("precision: 44\n", "mine.yaml, precision: 44 digits can't be shown; expected 0 to 17"),
+    ],
+)  # fmt: skip
+def test_an_error_names_the_file_the_part_and_the_key(keys: str, message: str, run: Run, tmp_path: Path) -> None:
+    (tmp_path / "mine.yaml").write_text(OWN + keys)
+    ran = run("demo", "mine.yaml")
+    assert (ran.returncode, ran.stdout) == (2, "")
+    assert ran.stderr.startswith(f"attn: {message}")
+    assert len(ran.stderr.splitlines()) == 1
+
+
+def test_heads_stand_side_by_side(run: Run) -> None:
+    lines = run("demo", "multi_head", "--part", "1").stdout.splitlines()
+    assert "weights, head 0                   weights, head 1" in lines

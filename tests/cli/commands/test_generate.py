@@ -67,3 +67,10 @@ def test_what_cannot_be_drawn_by_hand_is_an_error(run: Run) -> None:
         "attn: --by-hand: each head has 3 features, and √3 is no whole number; "
         "give 1, 4 or 9 for each head with --dim or --d-k, or a --scale\n"
     )
+
+
+def test_a_worked_example_stays_one(run: Run, tutorial: str) -> None:
+    assert run("generate", tutorial, "-o", "g.yaml").returncode == 0
+    demo, again = run("demo", tutorial).stdout, run("demo", "g.yaml").stdout
+    assert again.splitlines()[-1] == demo.splitlines()[-1]
+    assert again.splitlines()[0] == demo.splitlines()[0]

@@ -49,3 +49,24 @@ def test_an_array_is_written_as_its_lists(shape: tuple[int, ...], in_list: bool)
 def test_numbers_of_an_array_are_numbers_to_readers_of_yaml_1_1() -> None:
     text = "".join(yaml_text({"a": np.array([[1e16, 1e-7], [np.nan, -np.inf]])}))
     assert text == "a:\n- [1.0e+16, 1.0e-07]\n- [.nan, -.inf]\n"
+
+
+@pytest.mark.parametrize(
+    ("text", "lines"),
+    [
+        ("one\ntwo\n", ["  about: |", "    one", "    two"]),
+        ("one\n\n  two", ["  about: |-", "    one", "", "      two"]),
+    ],
+)
+def test_a_text_of_several_lines_has_them_under_each_other(text: str, lines: list[str]) -> None:
+    value = {"parts": [{"title": "a", "about": text}]}
+    written = "".join(yaml_text(value))
+    assert [line.rstrip() for line in written.splitlines()[2:]] == lines
+    assert yaml.safe_load(written) == value
+
+
+@pytest.mark.parametrize("text", ["one\ntwo\n\n", " one\ntwo", "one \ntwo", "one\r\ntwo", "\none", "é\nè", "\n"])
+def test_a_text_whose_blanks_could_get_lost_is_in_quotes(text: str) -> None:
+    written = "".join(yaml_text({"about": text}))
+    assert written.startswith('about: "')
+    assert yaml.safe_load(written) == {"about": text}
