@@ -36,8 +36,16 @@ def test_the_architecture_names_every_package() -> None:
 def test_every_file_and_folder_that_a_document_names_exists(document: str) -> None:
     for path in re.findall(r"`([a-z.][\w.]*/[\w./]*)`", DOCUMENTS[document]):
         assert (PACKAGE / path).exists() or (ROOT / path).exists(), path
-    for path in re.findall(r"\]\(([\w./]+)\)", DOCUMENTS[document]):
-        assert (ROOT / document).parent.joinpath(path).exists(), path
+
+
+@pytest.mark.parametrize("document", DOCUMENTS)
+def test_every_link_of_a_document_leads_to_a_file_and_a_heading(document: str) -> None:
+    for path, anchor in re.findall(r"\]\(([\w./]+)(?:#([\w-]+))?\)", DOCUMENTS[document]):
+        target = (ROOT / document).parent / path
+        assert target.exists(), path
+        if anchor:
+            headings = re.findall(r"^#+ (.*)$", target.read_text(encoding="utf-8"), re.MULTILINE)
+            assert anchor in [re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in headings]
 
 
 def test_every_name_of_the_architecture_is_in_its_file() -> None:

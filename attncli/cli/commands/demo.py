@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from attncli.base.errors import AttnError
+from attncli.base.exit_status import DIFFERS
 from attncli.cli import streams
 from attncli.cli.example_report import ReportOptions, make_report
 from attncli.cli.options import MaxSize, make_inputs
@@ -86,7 +87,7 @@ def _write_report(report: "ExampleReport", file: str, *, step: bool) -> None:
     else:
         streams.write_output(texts)
     if report.differs:
-        raise typer.Exit(1)
+        raise typer.Exit(DIFFERS)
 
 
 def _notes(report: "ExampleReport") -> Iterator[str]:
