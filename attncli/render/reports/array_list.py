@@ -2,6 +2,8 @@
 
 from collections.abc import Sequence
 
+from rich.cells import cell_len
+
 from attncli.io.readers.descriptions import ArrayDescription
 from attncli.render.target import TextTarget
 
@@ -12,9 +14,9 @@ def render_array_list(arrays: Sequence[ArrayDescription], target: TextTarget) ->
         (target.text(array.name), "" if array.shape is None else _shape(array.shape), target.text(array.type))
         for array in arrays
     ]
-    widths = [max((len(row[column]) for row in rows), default=0) for column in (0, 1)]
+    widths = [max((cell_len(row[column]) for row in rows), default=0) for column in (0, 1)]
     lines = [
-        "  ".join([*(cell.ljust(width) for cell, width in zip(row, widths, strict=False) if width), row[-1]])
+        "  ".join([*(cell + " " * (width - cell_len(cell)) for cell, width in zip(row, widths, strict=False) if width), row[-1]])
         for row in rows
     ]
     return "".join(f"{line.rstrip()}\n" for line in lines) or "no arrays\n"

@@ -83,6 +83,10 @@ def test_axes_before_rows_and_columns_stand_before_them(run: Run) -> None:
     assert "  h n │ Qₕ │  g m │ Kₕ │ → h n │ A │\n" in run("show", "gqa").stdout
 
 
+def test_the_edge_of_a_box_is_as_wide_as_a_symbol_with_a_hat(run: Run) -> None:
+    assert "    ┌───┐     ┌───┐\n  n │ Q │ → n │ Q̂ │\n" in run("show", "normalized_query").stdout
+
+
 def test_no_picture_is_wider_than_the_terminal() -> None:
     (visible,) = find_meanings("visible")
     assert "M_causal │" in render_meanings([visible], TextTarget())
@@ -110,6 +114,7 @@ def files(tmp_path: Path) -> Path:
     write_file(tmp_path, "cat,1,2\ndog,3,4\n", "x.csv")
     write_file(tmp_path, "embeddings: [[1, 1/2]]\nscore: gaussian:sigma=2\ntokens: [cat]\n", "x.yaml")
     write_file(tmp_path, "[[1, 2], [3, 4]]", "x.json")
+    write_file(tmp_path, '{"名前": [[1, 2]], "bias": [[3, 4]]}', "wide.json")
     return tmp_path
 
 
@@ -119,6 +124,7 @@ LISTED = {
     "x.csv": "2 x 2  float64, 2 labels: cat, dog\n",
     "x.yaml": "embeddings  1 x 2  float64\nscore              gaussian:sigma=2\ntokens             cat\n",
     "x.json": "2 x 2  float64\n",
+    "wide.json": "名前  1 x 2  float64\nbias  1 x 2  float64\n",
 }
 
 
