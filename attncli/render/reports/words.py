@@ -15,7 +15,7 @@ from attncli.problem.results import RESULTS
 from attncli.problem.spec import DEFAULTS, FIELDS
 from attncli.render.formats.text_page import TextPage
 from attncli.render.reports.catalogue import facts_of_record
-from attncli.render.reports.glossary import GLOSSARY, Term
+from attncli.render.reports.glossary import GLOSSARY, GlossaryTerm
 from attncli.render.reports.shape_picture import ShapePicture, draw
 from attncli.render.target import TextTarget
 
@@ -111,7 +111,7 @@ def _of_key(field: Field) -> Meaning:
     return Meaning((field.name,), "key", f"{field.help[0].upper()}{field.help[1:]}.", tuple(facts))
 
 
-def _of_term(term: Term) -> Meaning:
+def _of_term(term: GlossaryTerm) -> Meaning:
     """A word of the glossary."""
     facts = [("also", ", ".join(term.aliases)), ("see", ", ".join(term.see)), ("source", term.source)]
     picture = None if term.result is None else ShapePicture(term.arrays, term.result)

@@ -10,7 +10,7 @@ from attncli.ops import kinds, operators
 from attncli.plan.build import build_plan
 from attncli.problem.results import RESULTS
 from attncli.problem.spec import FIELDS, ProblemSpec
-from attncli.render.reports.glossary import GLOSSARY, Term
+from attncli.render.reports.glossary import GLOSSARY, GlossaryTerm
 from attncli.render.reports.words import find_meanings, render_meanings
 from attncli.render.target import TextTarget
 from tests.cli.running import Run
@@ -66,7 +66,7 @@ def test_capitals_hyphens_and_blanks_make_no_difference(word: str, run: Run) -> 
 
 
 @pytest.mark.parametrize("term", GLOSSARY, ids=lambda term: term.name)
-def test_the_glossary_refers_to_what_is_there(term: Term) -> None:
+def test_the_glossary_refers_to_what_is_there(term: GlossaryTerm) -> None:
     assert all(find_meanings(word) for word in term.see)
     letters = {letter for _, axes in (*term.arrays, *([term.result] if term.result else [])) for letter in axes}
     assert letters <= {*LEGEND, "1"}
