@@ -67,7 +67,7 @@ def _without_inner_blanks(line: str) -> str:
 
 
 def _is_cell(value: Any) -> bool:
-    """Whether a value can be a cell: a number or a boolean; which of them a matrix has is seen where it is converted."""
+    """Whether a value can be a cell: a number or a boolean."""
     return is_number(value) or isinstance(value, bool)
 
 
