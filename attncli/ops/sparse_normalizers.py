@@ -68,7 +68,7 @@ def entmax_by_hand(write: ArithmeticWriter, scores: Array, result: Any, *, alpha
     support = [factor * score for score in scores[weights > 0]]
     if alpha == 1.5:
         mean = write.computed("μ", total(support) / len(support))
-        spread = write.computed("D", total((x - mean) ** 2 for x in support))
+        spread = write.computed("D", total((x - mean) ** 2 for x in support), is_added=True)
         threshold = write.computed("τ", mean - sqrt((1 - spread) / len(support)))
         lines = [mean.line, spread.line, threshold.line]
     else:
