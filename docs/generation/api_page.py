@@ -67,7 +67,7 @@ def generate() -> str:
 
 
 def _public(module: ModuleType) -> Iterator[tuple[str, Any]]:
-    """The functions and classes that a module defines or lists in `__all__`; how one cell is worked out is not called."""
+    """The functions and classes that a module defines or lists in `__all__`, without those that work out a cell."""
     for name, value in vars(module).items():
         is_own = getattr(value, "__module__", None) == module.__name__ or name in getattr(module, "__all__", ())
         is_public = not name.startswith("_") and not name.endswith("_by_hand")
