@@ -5,7 +5,6 @@ from collections.abc import Mapping
 import numpy as np
 
 from attncli.base.axes import Letters
-from attncli.base.dtypes import Precision
 from attncli.plan.graph import Axis, Node, Plan
 from attncli.problem.build import build
 from attncli.trace.steps import Step, Trace
@@ -23,4 +22,4 @@ def make_step(
 def make_trace(steps: list[Step], labels: Mapping[str, tuple[str, ...]]) -> Trace:
     """A trace of these steps."""
     plan = Plan(tuple(step.node for step in steps), {})
-    return Trace(build({"query": [[1]], "key": [[1]]}), plan, {}, labels, tuple(steps), Precision())
+    return Trace(build({"query": [[1]], "key": [[1]]}), plan, labels, tuple(steps))

@@ -1,1 +1,1 @@
-"""Analysis of traces: comparison of their numbers with expected ones."""
+"""Analysis of traces: comparison with expected numbers, and the choice of problems to do by hand."""

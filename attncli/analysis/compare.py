@@ -4,6 +4,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from attncli.base.axes import format_lengths
 from attncli.base.dtypes import Precision
 from attncli.base.errors import AttnError
 from attncli.base.lazy_numpy import Array, np
@@ -40,8 +41,8 @@ def compare(name: str, expected: Array, computed: Array, precision: Precision = 
     Raises AttnError where the shapes differ.
     """
     if expected.shape != computed.shape:
-        sizes = " × ".join(map(str, expected.shape)), " × ".join(map(str, computed.shape))
-        raise AttnError(f"{sizes[0]} numbers are expected and {sizes[1]} computed", where=f"expected, {name}")
+        sizes = map(format_lengths, (expected.shape, computed.shape))
+        raise AttnError("{} numbers are expected and {} computed".format(*sizes), where=f"expected, {name}")
     decimals = max((_decimals(float(number)) for number in expected.ravel()), default=0)
     printed = 0.5 * 10.0**-decimals * (1 + EXACT) if decimals else EXACT * np.maximum(1, abs(expected))
     allowed = np.maximum(printed, precision.epsilon * abs(expected))

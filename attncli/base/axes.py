@@ -1,7 +1,7 @@
 """Axes in letters: `query[n d], key[m d] -> [n m]` is parsed, and bound to the lengths of arrays."""
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from attncli.base.errors import AttnError, ErrorPath
@@ -63,6 +63,25 @@ def parse(text: str) -> Signature:
     left, _, right = text.partition("->")
     arrays = {name: tuple(axes.split()) for name, axes in re.findall(r"(\w+)\[([^\]]*)\]", left)}
     return Signature(arrays, tuple(right.strip(" []").split()))
+
+
+def legend(axes: Iterable[str]) -> str:
+    """What the letters of axes stand for, those of `e+d` and `h·e` too, in the order of LEGEND.
+
+    >>> legend(["m", "n"]), legend(["h·e", "o"])
+    ('n queries, m keys', 'h query heads, e value features, o output features')
+    """
+    letters = set[str]().union(*(re.split("[+·]", axis) for axis in axes))
+    return ", ".join(f"{letter} {meaning}" for letter, meaning in LEGEND.items() if letter in letters)
+
+
+def format_lengths(lengths: Iterable[int]) -> str:
+    """The lengths of axes as a text.
+
+    >>> format_lengths((3, 4))
+    '3 × 4'
+    """
+    return " × ".join(map(str, lengths))
 
 
 def bind_axes(

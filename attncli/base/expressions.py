@@ -11,7 +11,7 @@ MAX_LENGTH = 100  # characters; a longer text is no number that somebody typed, 
 
 _NUMBER = re.compile(r"([0-9]+\.?[0-9]*|\.[0-9]+)(e[-+]?[0-9]+)?", re.IGNORECASE | re.ASCII)
 _TOKEN = re.compile(rf"\s*({_NUMBER.pattern}|[a-z]+|\S)", re.IGNORECASE | re.ASCII)
-_DECIMAL = re.compile(rf"\s*[-+]?({_NUMBER.pattern})\s*", re.IGNORECASE | re.ASCII)
+DECIMAL = re.compile(rf"[-+]?({_NUMBER.pattern})", re.IGNORECASE | re.ASCII)
 _FUNCTIONS: dict[str, Callable[[float], float]] = {"sqrt": math.sqrt}
 _CONSTANTS = {"pi": math.pi}
 
@@ -30,7 +30,7 @@ def evaluate(text: str) -> float | None:
     >>> evaluate("cat"), evaluate("0.5"), evaluate("2026-11-22")
     (None, None, None)
     """
-    if len(text) > MAX_LENGTH or _DECIMAL.fullmatch(text):
+    if len(text) > MAX_LENGTH or DECIMAL.fullmatch(text.strip()):
         return None
     tokens = _tokens(text)
     try:

@@ -2,10 +2,9 @@
 
 import re
 
-from attncli.base.expressions import evaluate
+from attncli.base.expressions import DECIMAL, evaluate
 
 _NON_FINITE = re.compile(r"([-+]?)\.?(inf|infinity|nan)", re.IGNORECASE | re.ASCII)
-_DECIMAL = re.compile(r"[-+]?([0-9]+\.?[0-9]*|\.[0-9]+)(e[-+]?[0-9]+)?", re.IGNORECASE | re.ASCII)
 _DECIMAL_COMMA = re.compile(r"[-+]?[0-9]+,[0-9]+", re.ASCII)
 _NOT_DECIMAL = re.compile(r"[-+]?(0x[0-9a-f_]+|0o?[0-7_]+|0b[01_]+|[0-9][0-9_]*(\.[0-9_]*)?)", re.IGNORECASE | re.ASCII)
 
@@ -25,7 +24,7 @@ def non_finite(word: str) -> float | None:
 def number_of_text(text: str) -> float | None:
     """The number that a text stands for beside plain decimal ones: NaN, an infinity, `1/2`, `sqrt(3)`; None for others.
 
-    Raises AttnError where it divides by zero.
+    Raises AttnError where an expression divides by zero, or its value is no finite number.
 
     >>> number_of_text("-inf"), number_of_text("1/2"), number_of_text("2")
     (-inf, 0.5, None)
@@ -42,7 +41,7 @@ def number_hint(word: str) -> str | None:
     >>> number_hint("1.5")
     'write it without quotes'
     """
-    if _DECIMAL.fullmatch(word):  # readers took it for text
+    if DECIMAL.fullmatch(word):  # readers took it for text
         return "write it without quotes"
     if _DECIMAL_COMMA.fullmatch(word):
         return f"write the decimal point as a point: {word.replace(',', '.')}"

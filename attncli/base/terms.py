@@ -50,7 +50,11 @@ def products(left: Iterable[Any], right: Iterable[Any]) -> Term:
 
 
 def largest(terms: Iterable[Any]) -> Term:
-    """`max(a, b)`."""
+    """The largest of some numbers, of vectors entry by entry.
+
+    >>> largest([1, -2]).text(Style(4))
+    'max(1, −2)'
+    """
     return _function("max", lambda *values: reduce(Decimal.max, values), *terms)
 
 
@@ -64,22 +68,38 @@ def exp(x: Any) -> Term:
 
 
 def ln(x: Any) -> Term:
-    """The natural logarithm."""
+    """The natural logarithm.
+
+    >>> ln(2).text(Style(4))
+    'ln(2)'
+    """
     return _function("ln", Decimal.ln, x)
 
 
 def tanh(x: Any) -> Term:
-    """The hyperbolic tangent."""
+    """The hyperbolic tangent.
+
+    >>> tanh(0.5).text(Style(4))
+    'tanh(0.5)'
+    """
     return _function("tanh", exact.tanh, x)
 
 
 def cos(x: Any) -> Term:
-    """The cosine of an angle in radians."""
+    """The cosine of an angle in radians.
+
+    >>> cos(2).text(Style(4))
+    'cos(2)'
+    """
     return _function("cos", exact.cos, x)
 
 
 def sin(x: Any) -> Term:
-    """The sine of an angle in radians."""
+    """The sine of an angle in radians.
+
+    >>> sin(2).text(Style(4))
+    'sin(2)'
+    """
     return _function("sin", exact.sin, x)
 
 
@@ -93,7 +113,11 @@ def sqrt(x: Any) -> Term:
 
 
 def absolute(x: Any) -> Term:
-    """`|x|`."""
+    """The absolute value.
+
+    >>> absolute(number(1) - 3).text(Style(4))
+    '|1 − 3|'
+    """
     return Operation((number(x),), lambda operands, style, _: f"|{operands[0].text(style)}|", abs)
 
 

@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING
 import typer
 
 from attncli.base.errors import AttnError
+from attncli.cli.cells import EVERY
+from attncli.problem.labels import number_equal_labels
 from attncli.problem.results import RESULTS
 from attncli.problem.spec import FIELDS
 
@@ -14,7 +16,6 @@ if TYPE_CHECKING:
     from attncli.problem.spec import ProblemSpec
 
 MAX_SIZE = 10**7  # bytes of each file that is read to complete a word: about a tenth of a second
-ANY = "*"  # in a cell: every query, or every key
 
 
 def complete_selection(context: typer.Context, incomplete: str) -> list[tuple[str, str]]:
@@ -43,7 +44,7 @@ def complete_cell(context: typer.Context, incomplete: str) -> list[str]:
     if problem is None or incomplete.count(",") > 1:
         return []
     labels = problem.key_labels if "," in incomplete else problem.selected_query_labels
-    return [text for text, _ in _last_of_list(incomplete, (*_labels(labels), ANY))]
+    return [text for text, _ in _last_of_list(incomplete, (*_labels(labels), EVERY))]
 
 
 def _last_of_list(incomplete: str, names: Iterable[str]) -> Sequence[tuple[str, str]]:
@@ -55,8 +56,6 @@ def _last_of_list(incomplete: str, names: Iterable[str]) -> Sequence[tuple[str, 
 
 def _labels(labels: Sequence[str]) -> list[str]:
     """The labels as options take them, without those that a shell would split."""
-    from attncli.problem.labels import number_equal_labels
-
     return [label for label in number_equal_labels(labels) if not any(c.isspace() or c == "," for c in label)]
 
 

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any
 
 from attncli.base.errors import AttnError
 from attncli.cli.unquoted import QUOTE_HINT, is_part_of_list
-from attncli.problem.fields import Field
+from attncli.problem.fields import Field, option_name
 from attncli.problem.spec import FIELDS
 
 if TYPE_CHECKING:
@@ -41,6 +41,6 @@ def _parse_option(field: Field, text: Any) -> Any:
     if field.kind == "labels":
         return [label.strip() for part in text for label in part.split(",")]
     if field.kind in ("integer", "number"):
-        value = grammar.inline(text, (f"--{field.name.replace('_', '-')}",))
+        value = grammar.inline(text, (option_name(field.name),))
         return text if value is None else value  # `--seed ''` is no number, and not the lack of one
     return text

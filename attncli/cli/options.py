@@ -11,7 +11,7 @@ from attncli.cli import streams
 from attncli.cli.completion import complete_queries
 from attncli.cli.lazy_options import HelpAll
 from attncli.ops.registry import kinds, look_up, operators, registered
-from attncli.problem.fields import QUERIES, Field
+from attncli.problem.fields import QUERIES, Field, option_name
 from attncli.problem.spec import FIELDS
 
 if TYPE_CHECKING:
@@ -56,10 +56,10 @@ def with_problem_options(command: Callable[..., None]) -> Callable[..., None]:
 def _make_option(field: Field) -> inspect.Parameter:
     """A key of a problem as a parameter of which Typer makes an option."""
     kind: Any = {"labels": list[str], "flag": bool}.get(field.kind, str)
-    name = f"--{field.name.replace('_', '-')}"
+    name = option_name(field.name)
     is_flag = field.kind == "flag"
     option = typer.Option(
-        f"{name}/--no-{name[2:]}" if is_flag else name,
+        f"{name}/--no-{name.removeprefix('--')}" if is_flag else name,
         help=_help(field),
         metavar="|".join(field.words) if field.words else None if is_flag else _METAVARS.get(field.kind, _OPERATOR),
         rich_help_panel=field.panel,

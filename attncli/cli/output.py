@@ -5,6 +5,7 @@ from collections.abc import Iterable
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
+from attncli.base.axes import format_lengths
 from attncli.base.errors import AttnError, UnknownNameError
 from attncli.cli import streams
 from attncli.cli.cells import parse_cells
@@ -46,7 +47,7 @@ def _view_for_reader(problem: "ProblemSpec", options: "OutputOptions") -> "View"
     if not is_selection or options.output_format.is_lossless or not is_large(plan_of(problem)):
         return compute_view(problem, options)
     left_out = [name for name in DEFAULT_SELECTION if name != OUTPUT]
-    size = " × ".join(map(str, plan_of(problem)["weights"].shape))
+    size = format_lengths(plan_of(problem)["weights"].shape)
     remark = (
         f"{' and '.join(left_out)}, {size} numbers each, are left out: "
         f"--select {','.join(DEFAULT_SELECTION)} shows them, -o FILE writes them"

@@ -7,6 +7,7 @@ import typer
 
 from attncli.base.errors import AttnError
 from attncli.cli import streams
+from attncli.problem.fields import option_name
 
 if TYPE_CHECKING:
     from attncli.io.problem_files import Document
@@ -27,7 +28,7 @@ def write_warnings(warnings: Iterable[str], *, strict: bool) -> None:
 
 def unread_options(reasons: Mapping[str, str]) -> list[str]:
     """A warning for each option that nothing reads, with the reason; options by the names of their parameters."""
-    return [f"--{name.replace('_', '-')} has no effect: {reason}" for name, reason in reasons.items()]
+    return [f"{option_name(name)} has no effect: {reason}" for name, reason in reasons.items()]
 
 
 def unread_keys(document: "Document", reasons: Mapping[str, str]) -> list[str]:

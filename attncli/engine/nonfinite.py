@@ -15,42 +15,41 @@ from attncli.trace.diagnostics import Cell, GivenValue, nonfinite_warning
 from attncli.trace.steps import Step, Trace
 
 
-def with_nonfinite_warning(trace: Trace, problem: ProblemSpec, select: Iterable[str]) -> Trace:
+def with_nonfinite_warning(trace: Trace, select: Iterable[str]) -> Trace:
     """The trace with a warning on the first selected step that has a NaN or an infinity that no mask hides."""
     for name in select:
         step = trace[name]
-        warning = _warning(trace, problem, step)
+        warning = _warning(trace, step)
         if warning is not None:
             noted = replace(step, notes=(*step.notes, warning))
             return replace(trace, steps=tuple(noted if other is step else other for other in trace.steps))
     return trace
 
 
-def _warning(trace: Trace, problem: ProblemSpec, step: Step) -> str | None:
+def _warning(trace: Trace, step: Step) -> str | None:
     """The warning on the first cell of a step that is not finite; None where there is none that no mask hides."""
     cell = _first_nonfinite(trace, step)
     if cell is None:
         return None
     try:
-        return _traced_warning(trace, problem, cell)
+        return _traced_warning(trace, cell)
     except (AttnError, MemoryError):  # there is not enough memory to trace it back
         return nonfinite_warning(trace, cell)
 
 
-def _traced_warning(trace: Trace, problem: ProblemSpec, cell: Cell) -> str | None:
+def _traced_warning(trace: Trace, cell: Cell) -> str | None:
     """The warning on a cell with its cause; in blocks by the steps of its query, which are computed again."""
     step = trace[cell.name]
     if _is_of_blocks(trace, step):
         row = cell.at[step.axes.index("n")]
-        problem = _problem_of_query(problem, row)
-        of_query = _trace_of_query(trace, problem, row)
+        of_query = _trace_of_query(trace, row)
         found = _first_nonfinite(of_query, of_query[step.name])
         if found is None:  # a mask hides it, or only the rounding of blocks made it
             return None if is_before_mask(trace.plan, step.node) else nonfinite_warning(trace, cell)
         trace, cell = of_query, found
     cause = cause_of(trace, cell)
     node = trace[cause.name].node
-    return nonfinite_warning(trace, cell, cause, _given_value(problem, node, cause) if node.is_input else None)
+    return nonfinite_warning(trace, cell, cause, _given_value(trace.problem, node, cause) if node.is_input else None)
 
 
 def _first_nonfinite(trace: Trace, step: Step) -> Cell | None:
@@ -104,8 +103,9 @@ def _problem_of_query(problem: ProblemSpec, row: int) -> ProblemSpec:
     return replace(problem, only=(str(position),), query_tokens=tuple(map(str, range(count))))
 
 
-def _trace_of_query(trace: Trace, problem: ProblemSpec, row: int) -> Trace:
+def _trace_of_query(trace: Trace, row: int) -> Trace:
     """Every step of a problem of one query by the dense engine, with the labels of the trace that has it as a row."""
+    problem = _problem_of_query(trace.problem, row)
     engine = DenseEngine(plan_of(problem), problem, problem.precision)
     engine.run(engine.plan.nodes)
     labels = {**trace.labels, "n": trace.numbered_labels["n"][row : row + 1]}

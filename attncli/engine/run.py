@@ -8,7 +8,7 @@ from attncli.engine.dense import DenseEngine
 from attncli.engine.options import BlockSizes, RunOptions
 from attncli.plan.build import plan_of
 from attncli.plan.graph import Plan
-from attncli.problem.results import DEFAULT_SELECTION, PIPELINE_STAGES
+from attncli.problem.results import DEFAULT_SELECTION
 from attncli.problem.spec import ProblemSpec
 from attncli.trace.result import Result
 from attncli.trace.steps import Step, Trace
@@ -47,15 +47,12 @@ def run(
         from attncli.engine.blockwise import run_blockwise  # noqa: PLC0415 - small problems are computed whole
 
         steps = run_blockwise(plan, problem, select, options)
-    pipeline = {key: str(getattr(problem, key)) for key in PIPELINE_STAGES}
-    if problem.position is not None:
-        pipeline["position"] = problem.position.in_force
-    trace = Trace(problem, plan, pipeline, labels(problem), tuple(steps), problem.precision)
+    trace = Trace(problem, plan, labels(problem), tuple(steps))
     if is_dense and all(_is_finite(trace[name].value) for name in select):
         return Result(trace, select)
     from attncli.engine.nonfinite import with_nonfinite_warning  # noqa: PLC0415 - most results are finite
 
-    return Result(with_nonfinite_warning(trace, problem, select), select)
+    return Result(with_nonfinite_warning(trace, select), select)
 
 
 def is_large(plan: Plan, sizes: BlockSizes = LOCAL.sizes) -> bool:

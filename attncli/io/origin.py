@@ -7,6 +7,7 @@ from typing import Any
 
 from attncli.base.errors import ErrorPath
 from attncli.io.inputs import Inputs
+from attncli.problem.fields import option_name
 from attncli.problem.origins import ArrayOrigin
 
 
@@ -31,7 +32,7 @@ class Origin:
         `subject` is the list or mapping whose first line is named.
         """
         if self.options:
-            return (f"--{parts[0].replace('_', '-')}", *parts[1:])
+            return (option_name(parts[0]), *parts[1:])
         line = self.lines.get(id(subject))
         return (*((self.name,) if self.name else ()), *((f"line {line}",) if line else ()), *parts)
 

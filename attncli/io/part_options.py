@@ -5,7 +5,7 @@ import shlex
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from attncli.problem.fields import Field
+from attncli.problem.fields import Field, option_name
 from attncli.problem.results import DEFAULT_SELECTION
 from attncli.problem.spec import FIELDS
 
@@ -30,12 +30,12 @@ def select_option(show: Sequence[str]) -> list[str]:
 
 def _option(field: Field, value: Any) -> str:
     """The option that is equivalent to a key and its value."""
-    name = field.name.replace("_", "-")
+    name = option_name(field.name)
     if field.kind == "flag":
-        return f"--{name}" if value else f"--no-{name}"
+        return name if value else f"--no-{name.removeprefix('--')}"
     if isinstance(value, list) and field.kind in ("labels", "window"):
-        return f"--{name} {shlex.quote(','.join(map(str, value)))}"
-    return f"--{name} {shlex.quote(_text(value))}"
+        return f"{name} {shlex.quote(','.join(map(str, value)))}"
+    return f"{name} {shlex.quote(_text(value))}"
 
 
 def _text(value: Any) -> str:

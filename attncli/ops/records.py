@@ -119,7 +119,7 @@ class OperatorRecord:
     kind: str
     name: str
     function: Callable[..., Any]
-    formula: str  # with every parameter; Unicode, as a terminal shows it
+    formula: str  # in general, as its source has it; Unicode, as a terminal shows it
     source: str  # paper and equation
     example: Mapping[str, Any]  # small enough to do by hand; `gives` is the result
     shapes: Signature

@@ -64,6 +64,15 @@ class Field:
         return self.axis_counts or (len(self.letters),)
 
 
+def option_name(key: str) -> str:
+    """The option of a key: a hyphen for each underscore.
+
+    >>> option_name("kv_heads")
+    '--kv-heads'
+    """
+    return f"--{key.replace('_', '-')}"
+
+
 def problem_field(kind: str, panel: str, help: str, *, default: Any = None, letters: str = "", **more: Any) -> Any:
     """A dataclass field of ProblemSpec, with its Field as metadata; `more` are further fields of Field."""
     metadata = {"kind": kind, "panel": panel, "help": help, "letters": tuple(letters.split()), **more}

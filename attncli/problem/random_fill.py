@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from attncli.base.axes import Letters
+from attncli.base.axes import Letters, format_lengths
 from attncli.base.errors import AttnError, ErrorPath
 from attncli.base.lazy_numpy import Array
 from attncli.base.memory import missing_memory
@@ -149,7 +149,7 @@ class _Filler:
         except (ValueError, OverflowError) as error:
             raise AttnError(f"{generator} can't be drawn ({error})", where=path) from None
         except MemoryError:
-            raise AttnError(f"there is not enough memory for {_text_of_shape(shape)} numbers", where=path) from None
+            raise AttnError(f"there is not enough memory for {format_lengths(shape)} numbers", where=path) from None
         return array.T if is_transposed else array
 
     def _check_memory(self, path: ErrorPath, shape: tuple[int, ...]) -> None:
@@ -157,7 +157,7 @@ class _Filler:
         missing = missing_memory(BYTES_PER_NUMBER * math.prod(shape))
         if missing is not None:
             keys = [name for name in ("token_count", "dim", "d_k", "d_v") if self.filled.get(name) == max(shape)]
-            message = f"{', '.join(path)} of {_text_of_shape(shape)} numbers {missing}"
+            message = f"{', '.join(path)} of {format_lengths(shape)} numbers {missing}"
             raise AttnError(message, where=keys[0] if keys else path)
 
     def _parameter_size(self, letter: str, operator: Operator, path: ErrorPath) -> int:
@@ -226,8 +226,3 @@ class _Filler:
             return None
         self.read.add(name)
         return int(size)
-
-
-def _text_of_shape(shape: tuple[int, ...]) -> str:
-    """The lengths of axes as a text: `3 × 4`."""
-    return " × ".join(map(str, shape))

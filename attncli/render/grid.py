@@ -9,7 +9,7 @@ from attncli.base.axes import AXIS_NOUNS
 from attncli.base.lazy_numpy import Array, np
 from attncli.render.aligned_numbers import align_numbers
 from attncli.render.focus import AxisPositions
-from attncli.render.marks import marked_cells
+from attncli.render.marks import Mark, marked_cells
 from attncli.trace.steps import Step, Trace
 
 
@@ -26,7 +26,7 @@ class Grid:
     signs: Sequence[Sequence[str]] | None = None  # the text of the cells in place of their numbers
     legend: str = ""  # what the signs mean
     # The (row, column) positions that an explanation works on; None where the grid has no such axis of the cell.
-    marked: frozenset[tuple[int | None, int | None]] = frozenset()
+    marked: frozenset[Mark] = frozenset()
 
     @cached_property
     def marked_rows(self) -> frozenset[int]:
@@ -57,7 +57,7 @@ class Grid:
             marked=self._select_marked(rows, columns),
         )
 
-    def _select_marked(self, rows: Sequence[int], columns: Sequence[int]) -> frozenset[tuple[int | None, int | None]]:
+    def _select_marked(self, rows: Sequence[int], columns: Sequence[int]) -> frozenset[Mark]:
         """The marked positions that are among some rows and columns, counted in those."""
         new_row: dict[int | None, int | None] = {row: index for index, row in enumerate(rows)} if self.marked else {}
         new_column: dict[int | None, int | None] = {column: index for index, column in enumerate(columns)}

@@ -7,7 +7,7 @@ from attncli.plan.graph import Node
 from attncli.render.focus import AxisPositions
 from attncli.trace.steps import Step, Trace
 
-Mark = tuple[int | None, int | None]
+Mark = tuple[int | None, int | None]  # a row and a column of a table; None for every one
 
 # Functions whose result has the rows of their argument `x`: each row is worked on with those of its results.
 _ROW_FUNCTIONS = (structural.project, structural.identity, structural.select_rows, positions.add_positions)
@@ -33,7 +33,7 @@ def _marks_of_cell(trace: Trace, step: Step, index: Sequence[int], at: AxisPosit
         return
     column = at.get(letters[-1]) if letters else None
     if column is not None:
-        column = min(column, shape[-1] - 1) if shape[-1] == 1 else column
+        column = 0 if shape[-1] == 1 else column  # an axis of length 1 broadcasts
         if column >= shape[-1]:  # a mask may have fewer columns than there are keys
             return
     rows = _rows(trace, step.node, at) if len(letters) > 1 else {None}

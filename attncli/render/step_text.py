@@ -3,7 +3,7 @@
 import re
 from collections.abc import Iterable, Iterator, Mapping
 
-from attncli.base.axes import AXIS_NOUNS, LEGEND
+from attncli.base.axes import AXIS_NOUNS, format_lengths, legend
 from attncli.base.text import join_words
 from attncli.base.transliteration import transliterate
 from attncli.ops import structural
@@ -17,13 +17,12 @@ OPTION_OF_AXIS = {"b": "--batch", "h": "--head"}
 
 def axis_legend(steps: Iterable[Step]) -> str:
     """The meaning of the letters of the axes: `n queries, m keys, d query features`."""
-    letters = {letter for step in steps for letter in step.axes}
-    return ", ".join(f"{letter} {meaning}" for letter, meaning in LEGEND.items() if letter in letters)
+    return legend(letter for step in steps for letter in step.axes)
 
 
 def format_shape(step: Step) -> str:
     """The axes of a step and their lengths: `[n d] 4 × 3`."""
-    return f"[{' '.join(step.axes)}] {' × '.join(map(str, step.value.shape))}".rstrip()
+    return f"[{' '.join(step.axes)}] {format_lengths(step.value.shape)}".rstrip()
 
 
 def format_signature(trace: Trace, step: Step) -> str:

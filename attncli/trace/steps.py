@@ -12,7 +12,7 @@ from attncli.base.lazy_numpy import Array
 from attncli.ops.records import OperatorRecord
 from attncli.plan.graph import GIVEN, Node, Plan
 from attncli.problem.labels import number_equal_labels
-from attncli.problem.results import RESULT_KEYS
+from attncli.problem.results import PIPELINE_STAGES, RESULT_KEYS
 from attncli.problem.spec import ProblemSpec
 
 
@@ -86,14 +86,24 @@ class Step:
 
 @dataclass(frozen=True)
 class Trace:
-    """The steps of one computation, in order, the labels of queries (n) and keys (m), and the type of the numbers."""
+    """The steps of one computation of a problem, in order, and the labels of axes, such as queries (n) and keys (m)."""
 
     problem: ProblemSpec
     plan: Plan
-    pipeline: Mapping[str, str]
     labels: Mapping[str, tuple[str, ...]]
     steps: tuple[Step, ...]
-    precision: Precision
+
+    @property
+    def precision(self) -> Precision:
+        """The type of the numbers."""
+        return self.problem.precision
+
+    @property
+    def pipeline(self) -> Mapping[str, str]:
+        """The operators of the three stages, and the position where there is one, by their keys."""
+        pipeline = {key: str(getattr(self.problem, key)) for key in PIPELINE_STAGES}
+        position = self.problem.position
+        return pipeline if position is None else {**pipeline, "position": position.in_force}
 
     @property
     def selected_queries(self) -> Sequence[int] | None:

@@ -34,6 +34,8 @@ MODULES = (
     "attncli.ops.registration",
     "attncli.ops.decorators",
     "attncli.ops.rules",
+    "attncli.base.arithmetic",
+    "attncli.base.terms",
     "attncli.plan.graph",
     "attncli.plan.build",
     "attncli.engine.options",
@@ -65,9 +67,9 @@ def generate() -> str:
 
 
 def _public(module: ModuleType) -> Iterator[tuple[str, Any]]:
-    """The functions and classes that a module defines, in its order; how one cell is worked out is no one's to call."""
+    """The functions and classes that a module defines or lists in `__all__`, without those that work out a cell."""
     for name, value in vars(module).items():
-        is_own = getattr(value, "__module__", None) == module.__name__
+        is_own = getattr(value, "__module__", None) == module.__name__ or name in getattr(module, "__all__", ())
         is_public = not name.startswith("_") and not name.endswith("_by_hand")
         if is_own and is_public and (inspect.isclass(value) or inspect.isfunction(value)):
             yield name, value

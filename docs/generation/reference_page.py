@@ -23,7 +23,7 @@ from attncli.problem.fields import Field
 from attncli.problem.results import DEFAULT_SELECTION, RESULTS
 from attncli.problem.spec import DEFAULTS, FIELDS
 from attncli.render.formats import FORMATS
-from attncli.render.reports.glossary import GLOSSARY, Term
+from attncli.render.reports.glossary import GLOSSARY, GlossaryTerm
 
 PAGE = Path(__file__).parent.parent / "reference.md"
 
@@ -127,7 +127,7 @@ def _steps() -> Iterator[Sequence[str]]:
             yield f"`{name}`", f"[{' '.join(step.letters)}]", purpose
 
 
-def _term(term: Term) -> Sequence[str]:
+def _term(term: GlossaryTerm) -> Sequence[str]:
     """The row of a word of the glossary."""
     return f"**{term.name}**", ", ".join(term.aliases), term.text, term.source
 

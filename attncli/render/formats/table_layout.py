@@ -65,7 +65,10 @@ def lay_out(
     texts = (grid if is_whole else grid.select(*positions)).cell_texts(decimals)
     return TableLayout(
         grid.corner,
-        [target.text(_label(row, grid.rows, grid.marked_rows)) for row in rows],
+        [
+            target.text(f"{_row_margin(row, grid.marked_rows)}{_label(row, grid.rows, grid.marked_rows)}")
+            for row in rows
+        ],
         list(_columns(grid, texts, target, rows, columns)),
     )
 
@@ -119,6 +122,11 @@ def _column(position: int | None, heading: str, cells: Sequence[str]) -> Column:
     """A column, its cells on the right: what has no point stands under the last digit."""
     width = max(map(len, cells), default=0)
     return Column(position, heading, [cell.rstrip().rjust(width) for cell in cells], width)
+
+
+def _row_margin(row: int | Gap, marked: Collection[int]) -> str:
+    """A blank before a row's label where others have a mark, so that all begin in one column."""
+    return " " if marked and row not in marked else ""
 
 
 def _label(position: int | Gap, labels: Sequence[str], marked: Collection[int]) -> str:

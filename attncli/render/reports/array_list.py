@@ -2,6 +2,8 @@
 
 from collections.abc import Sequence
 
+from rich.cells import cell_len
+
 from attncli.io.readers.descriptions import ArrayDescription
 from attncli.render.target import TextTarget
 
@@ -12,14 +14,17 @@ def render_array_list(arrays: Sequence[ArrayDescription], target: TextTarget) ->
         (target.text(array.name), "" if array.shape is None else _shape(array.shape), target.text(array.type))
         for array in arrays
     ]
-    widths = [max((len(row[column]) for row in rows), default=0) for column in (0, 1)]
-    lines = [
-        "  ".join([*(cell.ljust(width) for cell, width in zip(row, widths, strict=False) if width), row[-1]])
-        for row in rows
-    ]
-    return "".join(f"{line.rstrip()}\n" for line in lines) or "no arrays\n"
+    widths = [max((cell_len(row[column]) for row in rows), default=0) for column in (0, 1)]
+    lines = ["  ".join([*_padded(row, widths), row[-1]]).rstrip() for row in rows]
+    return "".join(f"{line}\n" for line in lines) or "no arrays\n"
+
+
+def _padded(cells: Sequence[str], widths: Sequence[int]) -> list[str]:
+    """The cells with blanks up to these widths, without those of empty columns."""
+    pairs = zip(cells, widths, strict=False)
+    return [cell + " " * (width - cell_len(cell)) for cell, width in pairs if width]
 
 
 def _shape(shape: tuple[int, ...]) -> str:
-    """The lengths of the axes, as explanations write them: `3 x 4` in every encoding."""
+    """The lengths of the axes: `3 x 4`, which every encoding has."""
     return " x ".join(map(str, shape)) or "one number"

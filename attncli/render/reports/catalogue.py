@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from attncli.base.axes import LEGEND
+from attncli.base.axes import legend
 from attncli.ops.records import OperatorRecord
 from attncli.render.formats.text_page import TextPage
 from attncli.render.target import TextTarget
@@ -32,12 +32,6 @@ def facts_of_record(record: OperatorRecord) -> Iterable[tuple[str, str]]:
         yield "" if number else "steps inside", f"{inner.name} = {inner.formula}"
     yield "source", record.source
     yield "example", _format_example(record.example)
-
-
-def legend(axes: Iterable[str]) -> str:
-    """What the letters of axes stand for: `n queries, m keys`."""
-    letters = {letter for axis in axes for part in axis.split("+") for letter in part.split("·")}
-    return ", ".join(f"{letter} {meaning}" for letter, meaning in LEGEND.items() if letter in letters)
 
 
 def _format_example(example: Mapping[str, Any]) -> str:

@@ -6,7 +6,7 @@ from attncli.base.axes import parse
 
 
 @dataclass(frozen=True)
-class Term:
+class GlossaryTerm:
     """A word and its other names; `shapes` is a picture in the notation of records, its result named `gives`."""
 
     name: str
@@ -31,7 +31,7 @@ class Term:
 VASWANI = "Vaswani et al. 2017"
 
 GLOSSARY = (
-    Term(
+    GlossaryTerm(
         "attention",
         "Each query is compared with every key; the scores are normalized to weights, and the output of the query is "
         "the sum of the values, each times its weight.",
@@ -41,7 +41,7 @@ GLOSSARY = (
         ("query", "key", "value", "scores", "weights", "output"),
         f"{VASWANI}, 3.2.1",
     ),
-    Term(
+    GlossaryTerm(
         "self-attention",
         "Queries, keys and values are made of one sequence, so that each token attends to the others and to itself.",
         (),
@@ -50,7 +50,7 @@ GLOSSARY = (
         ("embeddings", "cross-attention"),
         f"{VASWANI}, 3.2.3",
     ),
-    Term(
+    GlossaryTerm(
         "cross-attention",
         "Queries are made of one sequence, keys and values of another: a decoder reads what an encoder has made.",
         ("encoder-decoder attention",),
@@ -59,7 +59,7 @@ GLOSSARY = (
         ("query_embeddings", "embeddings", "self-attention"),
         f"{VASWANI}, 3.2.3; Bahdanau, Cho & Bengio 2015",
     ),
-    Term(
+    GlossaryTerm(
         "head",
         "One of several attentions side by side, each with its own share of the features; their outputs are merged, "
         "and w_o mixes them.",
@@ -69,7 +69,7 @@ GLOSSARY = (
         ("heads", "kv_heads", "w_o", "merged"),
         f"{VASWANI}, 3.2.2",
     ),
-    Term(
+    GlossaryTerm(
         "grouped-query attention",
         "Several query heads share one head of keys and values (kv_heads), so that the cache is smaller: query head h "
         "reads key head h // (heads / kv_heads).",
@@ -79,7 +79,7 @@ GLOSSARY = (
         ("heads", "kv_heads", "repeated_key", "multi-query attention"),
         "Ainslie et al. 2023",
     ),
-    Term(
+    GlossaryTerm(
         "multi-query attention",
         "All query heads share one head of keys and values: kv_heads is 1.",
         ("mqa",),
@@ -88,19 +88,19 @@ GLOSSARY = (
         ("kv_heads", "grouped-query attention"),
         "Shazeer 2019",
     ),
-    Term(
+    GlossaryTerm(
         "logits",
         "The scores, before they are normalized. Attention logits are what softmax turns into weights.",
         ("attention scores", "energies", "alignment scores"),
         see=("scores", "masked_scores", "softmax"),
     ),
-    Term(
+    GlossaryTerm(
         "attention weights",
         "How much of each value a query takes: a row for each query. After softmax they are positive and add to 1.",
         ("attention matrix", "attention map", "alignment", "probabilities"),
         see=("weights", "softmax"),
     ),
-    Term(
+    GlossaryTerm(
         "context vector",
         "What a query gathers: the sum of the values, each times its weight.",
         (),
@@ -109,7 +109,7 @@ GLOSSARY = (
         ("context", "output", "weighted_sum"),
         "Bahdanau, Cho & Bengio 2015, equation 5",
     ),
-    Term(
+    GlossaryTerm(
         "dot products",
         "qᵢ·kⱼ, the products of the features of a query and of a key, added: large where both point the same way.",
         ("dot product", "QKᵀ", "QKT", "query key product"),
@@ -117,7 +117,7 @@ GLOSSARY = (
         "QKᵀ",
         ("dot", "scaled_dot", "scores"),
     ),
-    Term(
+    GlossaryTerm(
         "√d",
         "The square root of the number of features of a query: products are divided by it, because a sum of d products "
         "grows like √d, and softmax of large scores has one weight of nearly 1.",
@@ -125,19 +125,19 @@ GLOSSARY = (
         see=("scaled_dot", "scale"),
         source=f"{VASWANI}, 3.2.1",
     ),
-    Term(
+    GlossaryTerm(
         "Σ",
         "A sum: Σⱼ adds over the keys. The sum of a row's exponentials is what softmax divides by.",
         ("sum sign", "row sum", "sigma sign"),
         see=("exponentials", "softmax"),
     ),
-    Term(
+    GlossaryTerm(
         "−∞",
         "What a hidden score becomes before it is normalized: exp(−∞) = 0, so that its weight is 0.",
         ("minus infinity", "negative infinity"),
         see=("masked_scores", "mask", "bias"),
     ),
-    Term(
+    GlossaryTerm(
         "mask",
         "Says which keys each query may attend to: 1 or true where it may, 0 or false where it may not.",
         ("attention mask", "attn_mask", "masking", "masked"),
@@ -145,20 +145,20 @@ GLOSSARY = (
         "Sᵐ",
         ("causal", "window", "key_mask", "key_lengths", "visible", "masked_scores"),
     ),
-    Term(
+    GlossaryTerm(
         "causal",
         "No query sees a key that stands after it, so that a model that writes from left to right can't look ahead.",
         ("causal mask", "is_causal", "autoregressive", "look-ahead mask", "triangular mask"),
         see=("causal", "align", "mask"),
         source=f"{VASWANI}, 3.2.3",
     ),
-    Term(
+    GlossaryTerm(
         "padding",
         "Tokens that fill the shorter sequences of a batch: no query may attend to them.",
         ("padding mask", "pad"),
         see=("key_mask", "key_lengths"),
     ),
-    Term(
+    GlossaryTerm(
         "sliding window",
         "A query sees only keys near it. window LEFT,RIGHT counts the keys beside the query's own; Hugging Face's "
         "sliding_window of W counts the own one too: W − 1 to the left.",
@@ -166,7 +166,7 @@ GLOSSARY = (
         see=("window", "causal"),
         source="Beltagy, Peters & Cohan 2020",
     ),
-    Term(
+    GlossaryTerm(
         "KV cache",
         "The keys and values of earlier tokens, kept, so that a new token computes its own alone.",
         ("cache", "past key values", "key value cache"),
@@ -175,7 +175,7 @@ GLOSSARY = (
         ("past_key", "past_value", "present_key", "align"),
         "Shazeer 2019",
     ),
-    Term(
+    GlossaryTerm(
         "decoding",
         "A model writes one token after the other: one new query, and the keys of all tokens so far.",
         ("decode", "prefill", "incremental decoding", "generation"),
@@ -183,7 +183,7 @@ GLOSSARY = (
         "A",
         ("KV cache", "causal"),
     ),
-    Term(
+    GlossaryTerm(
         "projection",
         "A matrix of learned weights that makes queries, keys or values of the embeddings, or the output of the heads.",
         ("projections", "linear layer", "weight matrix", "weight matrices"),
@@ -191,59 +191,59 @@ GLOSSARY = (
         "Q",
         ("w_q", "w_k", "w_v", "w_o", "weight_layout"),
     ),
-    Term(
+    GlossaryTerm(
         "embedding",
         "The vector of a token: a row of X.",
         ("word vector", "token embedding", "word embedding", "hidden state", "hidden states"),
         see=("embeddings", "vocabulary", "sentence"),
     ),
-    Term(
+    GlossaryTerm(
         "token",
         "A word or a piece of one: a row of the sequence, with its label.",
         ("word",),
         see=("tokens", "embeddings"),
     ),
-    Term(
+    GlossaryTerm(
         "positional encoding",
         "Tells the model where queries and keys stand; without one attention does not depend on their order.",
         ("position encoding", "positional embedding", "positions"),
         see=("position", "sinusoidal", "rope", "alibi", "t5"),
         source=f"{VASWANI}, 3.5",
     ),
-    Term(
+    GlossaryTerm(
         "rotary embedding",
         "Queries and keys are rotated by angles that grow with their position: rope.",
         ("rotary", "θ", "rotary position embedding", "rotary positional embedding"),
         see=("rope", "rotated_query"),
         source="Su et al. 2021",
     ),
-    Term(
+    GlossaryTerm(
         "alignment model",
         "What scores a query and a key; Bahdanau's is a small network, Luong's a product.",
         ("score function", "scoring function", "bahdanau", "luong", "bahdanau attention", "luong attention"),
         see=("additive", "general", "dot", "location"),
         source="Bahdanau, Cho & Bengio 2015; Luong, Pham & Manning 2015",
     ),
-    Term(
+    GlossaryTerm(
         "normalizer",
         "Turns the scores of a row into weights.",
         ("normalization", "normalizing"),
         see=("normalize", "softmax", "sparsemax", "entmax"),
     ),
-    Term(
+    GlossaryTerm(
         "temperature",
         "What scores are divided by before softmax: above 1 the weights are more even, below 1 one of them wins.",
         ("softmax temperature", "T"),
         see=("softmax", "scale"),
     ),
-    Term(
+    GlossaryTerm(
         "saturation",
         "One weight is nearly 1 and the others nearly 0, because the scores are far apart.",
         ("saturated softmax", "softmax saturation"),
         see=("√d", "softmax", "temperature"),
         source=f"{VASWANI}, 3.2.1",
     ),
-    Term(
+    GlossaryTerm(
         "attention sink",
         "A logit that takes part in the softmax and is dropped, so that the weights of a row can add to less than 1; "
         "elsewhere also the first tokens, on which models rest unused weight.",
@@ -251,20 +251,20 @@ GLOSSARY = (
         see=("sink", "scores_and_sink", "softmax1"),
         source="Xiao et al. 2023",
     ),
-    Term(
+    GlossaryTerm(
         "QK norm",
         "Queries and keys of each head are brought to one size before they are compared.",
         ("query key normalization",),
         see=("qk_norm", "l2", "rms"),
         source="Henry et al. 2020",
     ),
-    Term(
+    GlossaryTerm(
         "batch",
         "Several sequences that are computed at once, independently of each other: the axis b.",
         ("batch item", "batch size"),
         see=("key_lengths", "key_mask"),
     ),
-    Term(
+    GlossaryTerm(
         "flash attention",
         "Attention in tiles of keys, with a running maximum and sum, so that the table of scores is never whole in "
         "memory; the answer is the same. attn computes large problems so.",

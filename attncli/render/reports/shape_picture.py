@@ -3,6 +3,8 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from rich.cells import cell_len
+
 from attncli.base.axes import Letters
 from attncli.render.target import TextTarget
 
@@ -46,7 +48,7 @@ def _box(symbol: str, letters: Letters, target: TextTarget) -> list[str]:
     symbol = target.encodable(symbol)
     rows, columns = " ".join(letters[:-1]), "".join(letters[-1:])
     left_top, line, right_top, side, left_bottom, right_bottom = LINES if target.has_unicode else ASCII_LINES
-    edge, margin = line * (len(symbol) + 2), " " * (len(rows) + 1)
+    edge, margin = line * (cell_len(symbol) + 2), " " * (len(rows) + 1)
     return [
         f"{margin}{columns:^{len(edge) + 2}}",
         f"{margin}{left_top}{edge}{right_top}",

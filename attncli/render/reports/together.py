@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 
+from attncli.base.axes import format_lengths
 from attncli.base.errors import AttnError
 from attncli.base.lazy_numpy import Array, np
 from attncli.render.curve import Series, plot
@@ -86,6 +87,6 @@ def _numbers(labels: Sequence[str]) -> Array:
 def _column(value: Array) -> Array:
     """The numbers of a table of one column."""
     if value.ndim != 2 or value.shape[-1] != 1:
-        shape = " × ".join(map(str, value.shape))
-        raise AttnError(f"{shape} numbers are no curve", where="curve", hint="one value feature and one head are")
+        message = f"{format_lengths(value.shape)} numbers are no curve"
+        raise AttnError(message, where="curve", hint="one value feature and one head are")
     return value[:, 0]

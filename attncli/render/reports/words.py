@@ -4,18 +4,18 @@ import textwrap
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
-from attncli.base.axes import LEGEND
+from attncli.base.axes import LEGEND, legend
 from attncli.base.text import one_line
 from attncli.base.transliteration import transliterate
 from attncli.ops import kinds, operators
 from attncli.ops.records import OperatorRecord
 from attncli.plan.every_step import Step, every_step
-from attncli.problem.fields import Field
+from attncli.problem.fields import Field, option_name
 from attncli.problem.results import RESULTS
 from attncli.problem.spec import DEFAULTS, FIELDS
 from attncli.render.formats.text_page import TextPage
-from attncli.render.reports.catalogue import facts_of_record, legend
-from attncli.render.reports.glossary import GLOSSARY, Term
+from attncli.render.reports.catalogue import facts_of_record
+from attncli.render.reports.glossary import GLOSSARY, GlossaryTerm
 from attncli.render.reports.shape_picture import ShapePicture, draw
 from attncli.render.target import TextTarget
 
@@ -99,7 +99,7 @@ def _of_record(record: OperatorRecord) -> Meaning:
 def _of_key(field: Field) -> Meaning:
     """A key of a problem."""
     default = DEFAULTS[field.name]
-    facts = [("option", f"--{field.name.replace('_', '-')}"), ("example", f"{field.name}: {field.example}")]
+    facts = [("option", option_name(field.name)), ("example", f"{field.name}: {field.example}")]
     if default not in (None, False):
         facts.append(("default", str(default)))
     if field.words:
@@ -111,7 +111,7 @@ def _of_key(field: Field) -> Meaning:
     return Meaning((field.name,), "key", f"{field.help[0].upper()}{field.help[1:]}.", tuple(facts))
 
 
-def _of_term(term: Term) -> Meaning:
+def _of_term(term: GlossaryTerm) -> Meaning:
     """A word of the glossary."""
     facts = [("also", ", ".join(term.aliases)), ("see", ", ".join(term.see)), ("source", term.source)]
     picture = None if term.result is None else ShapePicture(term.arrays, term.result)

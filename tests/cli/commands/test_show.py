@@ -10,7 +10,7 @@ from attncli.ops import kinds, operators
 from attncli.plan.build import build_plan
 from attncli.problem.results import RESULTS
 from attncli.problem.spec import FIELDS, ProblemSpec
-from attncli.render.reports.glossary import GLOSSARY, Term
+from attncli.render.reports.glossary import GLOSSARY, GlossaryTerm
 from attncli.render.reports.words import find_meanings, render_meanings
 from attncli.render.target import TextTarget
 from tests.cli.running import Run
@@ -66,7 +66,7 @@ def test_capitals_hyphens_and_blanks_make_no_difference(word: str, run: Run) -> 
 
 
 @pytest.mark.parametrize("term", GLOSSARY, ids=lambda term: term.name)
-def test_the_glossary_refers_to_what_is_there(term: Term) -> None:
+def test_the_glossary_refers_to_what_is_there(term: GlossaryTerm) -> None:
     assert all(find_meanings(word) for word in term.see)
     letters = {letter for _, axes in (*term.arrays, *([term.result] if term.result else [])) for letter in axes}
     assert letters <= {*LEGEND, "1"}
@@ -81,6 +81,10 @@ def test_shapes_are_drawn(encoding: str, run: Run) -> None:
 
 def test_axes_before_rows_and_columns_stand_before_them(run: Run) -> None:
     assert "  h n │ Qₕ │  g m │ Kₕ │ → h n │ A │\n" in run("show", "gqa").stdout
+
+
+def test_the_edge_of_a_box_is_as_wide_as_a_symbol_with_a_hat(run: Run) -> None:
+    assert "    ┌───┐     ┌───┐\n  n │ Q │ → n │ Q̂ │\n" in run("show", "normalized_query").stdout
 
 
 def test_no_picture_is_wider_than_the_terminal() -> None:
@@ -110,6 +114,7 @@ def files(tmp_path: Path) -> Path:
     write_file(tmp_path, "cat,1,2\ndog,3,4\n", "x.csv")
     write_file(tmp_path, "embeddings: [[1, 1/2]]\nscore: gaussian:sigma=2\ntokens: [cat]\n", "x.yaml")
     write_file(tmp_path, "[[1, 2], [3, 4]]", "x.json")
+    write_file(tmp_path, '{"名前": [[1, 2]], "bias": [[3, 4]]}', "wide.json")
     return tmp_path
 
 
@@ -119,6 +124,7 @@ LISTED = {
     "x.csv": "2 x 2  float64, 2 labels: cat, dog\n",
     "x.yaml": "embeddings  1 x 2  float64\nscore              gaussian:sigma=2\ntokens             cat\n",
     "x.json": "2 x 2  float64\n",
+    "wide.json": "名前  1 x 2  float64\nbias  1 x 2  float64\n",
 }
 
 

@@ -104,15 +104,16 @@ MARKED = Grid(np.array([[0, 0.25], [0.123456, 2], [-np.inf, 22.5]]), ("the", "�
     ("marked", "lines"),
     [
         ({(1, 0)},
-         ["n\\m        *x1        x2", "the         0     0.2500", "*猫   [0.1235]    2.0000",
-          "sat        −∞    22.5000"]),
+         ["n\\m         *x1        x2", " the         0     0.2500", "*猫    [0.1235]    2.0000",
+          " sat        −∞    22.5000"]),
         ({(1, None)},
-         ["n\\m        x1        x2", "the         0    0.2500", "*猫    0.1235    2.0000", "sat        −∞   22.5000"]),
+         ["n\\m         x1        x2", " the         0    0.2500", "*猫     0.1235    2.0000",
+          " sat        −∞   22.5000"]),
         ({(None, 1)},
          ["n\\m        x1       *x2", "the         0    0.2500", "猫     0.1235    2.0000", "sat        −∞   22.5000"]),
         ({(0, 0), (1, 1)},
          ["n\\m         *x1        *x2", "*the        [0]    0.2500", "*猫     0.1235    [2.0000]",
-          "sat         −∞    22.5000"]),
+          " sat        −∞    22.5000"]),
     ],
 )  # fmt: skip
 def test_what_is_marked_is_readable_without_colour_and_decimal_points_stay_aligned(
@@ -126,7 +127,7 @@ def test_what_is_marked_is_readable_without_colour_and_decimal_points_stay_align
 
 def test_what_is_marked_is_readable_in_ascii_and_bold_on_a_terminal() -> None:
     grid = replace(MARKED, marked=frozenset({(2, 0)}))
-    assert "*sat       [-inf]   22.5000" in shown(grid, TextTarget(encoding="ascii"))
+    assert "*sat        [-inf]   22.5000" in shown(grid, TextTarget(encoding="ascii"))
     text = render_sections([Section("t", (grid,))], TextTarget(80, has_styles=True), 4)
     assert "\x1b[1m*sat\x1b[0m" in text
     assert "\x1b[1;7m[−∞]\x1b[0m" in text
