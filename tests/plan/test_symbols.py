@@ -85,8 +85,8 @@ def test_a_letter_in_a_formula_is_no_symbol_of_a_step_that_it_does_not_read(spec
         ),
         ({"normalize": "sparsemax"}, "weights", "aᵢⱼ = max(sᵢⱼ − τᵢ, 0)"),
         ({"normalize": "topk:k=2"}, "weights", "aᵢ = softmax over the 2 largest sᵢⱼ, 0 elsewhere"),
-        ({"qk_norm": "rms"}, "normalized_query", "û = u / √(mean(u²))"),
-        ({"qk_norm": "rms:eps=0.1"}, "normalized_query", "û = u / √(mean(u²) + eps)"),
+        ({"qk_norm": "rms"}, "normalized_query", "u / √(mean(u²))"),
+        ({"qk_norm": "rms:eps=0.1"}, "normalized_query", "u / √(mean(u²) + eps)"),
         (
             {"position": "rope"},
             "rotated_query",
