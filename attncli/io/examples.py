@@ -9,12 +9,13 @@ from typing import Any
 from attncli.base.errors import AttnError, UnknownNameError
 from attncli.base.lazy_numpy import Array
 from attncli.io import formats
-from attncli.io.assemble import assemble
+from attncli.io.assemble import assemble, check_keys
 from attncli.io.inputs import Inputs
 from attncli.io.origin import Origin, RawValue
 from attncli.io.part_options import options_of_keys, select_option
 from attncli.io.paths import STDIN, is_there
 from attncli.io.problem_files import EXAMPLE_KEYS, Document, ExampleKeys, ShownKeys, parse_document, read_document
+from attncli.problem.build import check_name
 from attncli.problem.convert.nested_lists import nested_lists_to_array
 from attncli.problem.results import DEFAULT_SELECTION
 from attncli.problem.spec import FIELDS, ProblemSpec
@@ -42,7 +43,7 @@ class Part:
 
     title: str
     about: str
-    place: str  # the file and the title, as an error names them
+    place: str  # the file and the title or the number, as an error names them
     problem: ProblemSpec
     show: tuple[str, ...]
     expected: Mapping[str, Array]
@@ -112,12 +113,14 @@ def by_topic() -> Mapping[str, Mapping[str, str]]:
 
 def _example(document: Document, file: str) -> Example:
     """The example in a document; without `parts` it is one part."""
+    check_keys(document)
     keys = ExampleKeys(**{key: raw.value for key, raw in document.items() if key in EXAMPLE_KEYS})
     base = {key: raw for key, raw in document.items() if key in FIELDS}
     parts = [{"expected": keys.expected}] if keys.parts is None else keys.parts
     if not isinstance(parts, list) or not parts or not all(isinstance(part, Mapping) for part in parts):
         hint = "expected - title: … and the part's keys"
         raise AttnError("is no list of parts", where=(file, "parts"), hint=hint)
+    places = [file] if keys.parts is None else [_place(part, number, file) for number, part in enumerate(parts, 1)]
     if keys.precision is not None and type(keys.precision) is not int:
         raise AttnError("is no whole number", where=(file, "precision"), hint="write how many decimals are shown")
     shown = {key: getattr(keys, key) for key in SHOWN_KEYS}
@@ -134,18 +137,25 @@ def _example(document: Document, file: str) -> Example:
         paper=_text(keys.paper),
         source=_text(keys.source),
         precision=keys.precision,
-        parts=[_part(base, shown | dict(part), file) for part in parts],
+        parts=[_part(base, shown | dict(part), place) for part, place in zip(parts, places, strict=True)],
         together=tuple(together),
         curve=keys.curve,
     )
 
 
-def _part(base: Document, part: Mapping[str, Any], file: str) -> Part:
+def _place(part: Mapping[str, Any], number: int, file: str) -> str:
+    """The file and a part of it, by its title or its number, as errors name them."""
+    title = _text(part.get("title"))
+    return f"{file}, part {repr(title) if title else number}"
+
+
+def _part(base: Document, part: Mapping[str, Any], place: str) -> Part:
     """A part, whose problem has the keys of the file, replaced by those of the part."""
     keys = PartKeys(**{key: value for key, value in part.items() if key in PART_KEYS})
-    title = _text(keys.title)
-    origin = replace(_origin_of(base), name=f"{file}, part {title!r}" if title else file)
+    origin = replace(_origin_of(base), name=place)
     own = {key: value for key, value in part.items() if key not in PART_KEYS}
+    for key in own:
+        check_name(str(key), where=place, others=PART_KEYS)
     show, expected = keys.show or DEFAULT_SELECTION, keys.expected or {}
     if not _are_names(show) or not isinstance(expected, Mapping):
         hint = "show is a list of names, expected has numbers under names"
@@ -160,9 +170,9 @@ def _part(base: Document, part: Mapping[str, Any], file: str) -> Part:
     if keys.arrows is not None and keys.arrows not in ARROWS:
         raise UnknownNameError("direction", str(keys.arrows), ARROWS, where=(origin.name, "arrows"))
     return Part(
-        title=title,
+        title=_text(keys.title),
         about=_text(keys.about),
-        place=origin.name,
+        place=place,
         problem=assemble(base | {key: RawValue(value, origin) for key, value in own.items()}),
         show=tuple(show),
         expected={key: _expected(value, key, origin) for key, value in expected.items()},

@@ -17,8 +17,8 @@ from attncli.ops.rules import OnlineNormalizer
 Positive = Annotated[float, Range(above=0)]
 
 EXPONENTIALS_PURPOSE = (
-    "Every score becomes a positive number; the largest of the row is subtracted first, which changes no weight and "
-    "avoids overflow."
+    "Every score that counts becomes a positive number, every other one 0; the largest of the row is subtracted first, "
+    "which changes no weight and avoids overflow."
 )
 EXPONENTIALS = Quantity("exponentials", "E", "exp(sᵢⱼ − maxᵢ)", ("n", "m"), EXPONENTIALS_PURPOSE)
 
@@ -75,7 +75,7 @@ def exponential_lines(
     is_distribution=True,
 )
 def softmax(scores: Array, *, temperature: Positive = 1.0, tap: Tap = no_tap) -> Array:
-    """Exponentials, divided by their sum; a low temperature sharpens, a high one flattens.
+    """Exponentials, divided by their sum: weights that add to 1; a temperature below 1 sharpens, one above 1 flattens.
 
     Parameters
     ----------

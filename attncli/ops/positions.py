@@ -117,7 +117,7 @@ def rope(
     offset: float = 0.0,
     frequencies: Array | None = None,
 ) -> Array:
-    """Rotates pairs of features by an angle proportional to the position, so that scores depend on distances alone.
+    """Rotates pairs of features in proportion to the position: of two positions only the distance counts in a score.
 
     Parameters
     ----------

@@ -24,7 +24,7 @@ def sparsemax_by_hand(write: ArithmeticWriter, scores: Array, result: Any) -> li
 
 
 @normalizer(
-    formula="aᵢ = argmin_p ‖p − sᵢ‖², p ≥ 0, Σ p = 1 = [sᵢⱼ − τᵢ]₊",
+    formula="aᵢⱼ = max(sᵢⱼ − τᵢ, 0), Σⱼ aᵢⱼ = 1",
     shapes=SHAPES,
     source="Martins & Astudillo 2016, eq. 2 and Algorithm 1",
     example={"scores": [[1, 0.5, -1], [3, 1, 0]], "gives": [[0.75, 0.25, 0], [1, 0, 0]]},
@@ -33,7 +33,7 @@ def sparsemax_by_hand(write: ArithmeticWriter, scores: Array, result: Any) -> li
     is_distribution=True,
 )
 def sparsemax(scores: Array) -> Array:
-    """The nearest distribution to the scores themselves; low scores get exactly 0.
+    """Weights of at least 0 that add to 1, as near to the scores as such weights can be; low scores get exactly 0.
 
     Parameters
     ----------
