@@ -73,6 +73,8 @@ def test_a_letter_in_a_formula_is_no_symbol_of_a_step_that_it_does_not_read(spec
         ({"normalize": "sigmoid:shift=1"}, "weights", "aᵢⱼ = 1 / (1 + exp(−(sᵢⱼ + shift)))"),
         ({"normalize": "entmax"}, "weights", "aᵢⱼ = max(sᵢⱼ/2 − τᵢ, 0)²"),
         ({"normalize": "entmax:alpha=1.3"}, "weights", "aᵢⱼ = max((α − 1) sᵢⱼ − τᵢ, 0)^(1/(α − 1))"),
+        ({"position": {"shaw": {"table": [[1, 2]]}}}, "scores", "S = S₁ / √d"),
+        ({"position": {"shaw": {"table": [[1, 2]]}}, "scale": 0.5}, "scores", "S = 0.5 S₁"),
         ({"score": "cosine"}, "scores", "sᵢⱼ = qᵢ·kⱼ / (‖qᵢ‖ ‖kⱼ‖)"),
         ({"score": "cosine:beta=3"}, "scores", "sᵢⱼ = β qᵢ·kⱼ / (‖qᵢ‖ ‖kⱼ‖)"),
         ({"score": "gaussian"}, "scores", "sᵢⱼ = −‖qᵢ − kⱼ‖² / 2"),
