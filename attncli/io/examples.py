@@ -12,7 +12,7 @@ from attncli.io import formats
 from attncli.io.assemble import assemble
 from attncli.io.inputs import Inputs
 from attncli.io.origin import Origin, RawValue
-from attncli.io.parse import example_values
+from attncli.io.parse import example_keys
 from attncli.io.part_options import options_of_keys, select_option
 from attncli.io.paths import STDIN, is_there
 from attncli.io.problem_files import EXAMPLE_KEYS, Document, ExampleKeys, ShownKeys, parse_document, read_document
@@ -116,43 +116,43 @@ def _example(document: Document, file: str) -> Example:
     keys = ExampleKeys(**{key: raw.value for key, raw in document.items() if key in EXAMPLE_KEYS})
     base = {key: raw for key, raw in document.items() if key not in EXAMPLE_KEYS}
     shown = {key: getattr(keys, key) for key in SHOWN_KEYS}
-    parts = example_values.to_parts(keys.parts, (file, "parts")) or [{"expected": keys.expected}]
+    parts = example_keys.to_parts(keys.parts, (file, "parts")) or [{"expected": keys.expected}]
     return Example(
         file=file,
-        title=example_values.to_text(keys.title) or file,
-        about=example_values.to_text(keys.about),
-        topic=example_values.to_text(keys.topic),
-        teaches=example_values.to_text(keys.teaches),
-        paper=example_values.to_text(keys.paper),
-        source=example_values.to_text(keys.source),
-        precision=example_values.to_whole_number(
+        title=example_keys.to_text(keys.title) or file,
+        about=example_keys.to_text(keys.about),
+        topic=example_keys.to_text(keys.topic),
+        teaches=example_keys.to_text(keys.teaches),
+        paper=example_keys.to_text(keys.paper),
+        source=example_keys.to_text(keys.source),
+        precision=example_keys.to_whole_number(
             keys.precision, (file, "precision"), "write how many decimals are shown"
         ),
         parts=[_part(base, shown | dict(part), file) for part in parts],
-        together=example_values.to_names(keys.together, (file, "together")),
-        curve=example_values.to_word(keys.curve, "name of a result", (file, "curve"), "write one, such as output"),
+        together=example_keys.to_names(keys.together, (file, "together")),
+        curve=example_keys.to_word(keys.curve, "name of a result", (file, "curve"), "write one, such as output"),
     )
 
 
 def _part(base: Document, part: Mapping[str, Any], file: str) -> Part:
     """A part, whose problem has the keys of the file, replaced by those of the part."""
     keys = PartKeys(**{key: value for key, value in part.items() if key in PART_KEYS})
-    title = example_values.to_text(keys.title)
+    title = example_keys.to_text(keys.title)
     origin = replace(_origin_of(base), name=f"{file}, part {title!r}" if title else file)
     place = origin.name
     own = {key: value for key, value in part.items() if key not in PART_KEYS}
-    numpy = example_values.to_values_by_name(keys.numpy, (place, "numpy"), "a line of NumPy that computes it")
-    expected = example_values.to_values_by_name(keys.expected, (place, "expected"), "its numbers")
+    numpy = example_keys.to_values_by_name(keys.numpy, (place, "numpy"), "a line of NumPy that computes it")
+    expected = example_keys.to_values_by_name(keys.expected, (place, "expected"), "its numbers")
     return Part(
         title=title,
-        about=example_values.to_text(keys.about),
+        about=example_keys.to_text(keys.about),
         place=place,
         problem=assemble(base | {key: RawValue(value, origin) for key, value in own.items()}),
-        show=example_values.to_names(keys.show, (place, "show")) or DEFAULT_SELECTION,
+        show=example_keys.to_names(keys.show, (place, "show")) or DEFAULT_SELECTION,
         expected={key: _expected(value, key, origin) for key, value in expected.items()},
-        cell=example_values.to_word(keys.cell, "cell", (place, "cell"), "expected QUERY,KEY, such as word_1,word_3"),
-        numpy={str(name): example_values.to_text(lines) for name, lines in numpy.items()},
-        arrows=example_values.to_choice(keys.arrows, "direction", ARROWS, (place, "arrows")),
+        cell=example_keys.to_word(keys.cell, "cell", (place, "cell"), "expected QUERY,KEY, such as word_1,word_3"),
+        numpy={str(name): example_keys.to_text(lines) for name, lines in numpy.items()},
+        arrows=example_keys.to_choice(keys.arrows, "direction", ARROWS, (place, "arrows")),
         problem_options=tuple(options_of_keys(own)),
     )
 
