@@ -27,14 +27,18 @@ def from_keywords(values: Mapping[str, Any]) -> ProblemSpec:
     return assemble({name: RawValue(value, PYTHON) for name, value in values.items()})
 
 
+def check_keys(document: Mapping[str, RawValue]) -> None:
+    """Raise UnknownNameError at the first key that neither a problem nor a worked example has."""
+    for key, raw in document.items():
+        check_name(key, where=raw.origin.name or None, others=EXAMPLE_KEYS)
+
+
 def assemble(document: Mapping[str, RawValue]) -> ProblemSpec:
     """The problem of raw values by their keys.
 
     Raises AttnError whose path begins with the file and line, or the option, that a value was given in.
     """
-    for key, raw in document.items():
-        if key not in EXAMPLE_KEYS:
-            check_name(key, where=raw.origin.name or None)
+    check_keys(document)
     given = {key: raw for key, raw in document.items() if key in FIELDS and raw.value is not None}
     values = {key: read_value(FIELDS[key], raw) for key, raw in given.items()}
     _prefer_labels_of_options(values, given)

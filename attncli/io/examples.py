@@ -9,16 +9,17 @@ from typing import Any
 from attncli.base.errors import AttnError, UnknownNameError
 from attncli.base.lazy_numpy import Array
 from attncli.io import formats
-from attncli.io.assemble import assemble
+from attncli.io.assemble import assemble, check_keys
 from attncli.io.inputs import Inputs
 from attncli.io.origin import Origin, RawValue
 from attncli.io.parse import example_keys
 from attncli.io.part_options import options_of_keys, select_option
 from attncli.io.paths import STDIN, is_there
 from attncli.io.problem_files import EXAMPLE_KEYS, Document, ExampleKeys, ShownKeys, parse_document, read_document
+from attncli.problem.build import check_name
 from attncli.problem.convert.nested_lists import nested_lists_to_array
 from attncli.problem.results import DEFAULT_SELECTION
-from attncli.problem.spec import ProblemSpec
+from attncli.problem.spec import FIELDS, ProblemSpec
 
 FROM_KEY = "key_to_query"  # das → the: what is translated to what
 ARROWS = ("query_to_key", FROM_KEY)  # sat → cat: who looks where
@@ -43,7 +44,7 @@ class Part:
 
     title: str
     about: str
-    place: str  # the file and the title, as an error names them
+    place: str  # the file and the title or the number, as an error names them
     problem: ProblemSpec
     show: tuple[str, ...]
     expected: Mapping[str, Array]
@@ -113,10 +114,13 @@ def by_topic() -> Mapping[str, Mapping[str, str]]:
 
 def _example(document: Document, file: str) -> Example:
     """The example in a document; without `parts` it is one part."""
+    check_keys(document)
     keys = ExampleKeys(**{key: raw.value for key, raw in document.items() if key in EXAMPLE_KEYS})
-    base = {key: raw for key, raw in document.items() if key not in EXAMPLE_KEYS}
+    base = {key: raw for key, raw in document.items() if key in FIELDS}
     shown = {key: getattr(keys, key) for key in SHOWN_KEYS}
-    parts = example_keys.to_parts(keys.parts, (file, "parts")) or [{"expected": keys.expected}]
+    own_parts = example_keys.to_parts(keys.parts, (file, "parts"))
+    parts = [{"expected": keys.expected}] if own_parts is None else own_parts
+    places = [file] if own_parts is None else [_place(part, number, file) for number, part in enumerate(parts, 1)]
     return Example(
         file=file,
         title=example_keys.to_text(keys.title) or file,
@@ -128,23 +132,29 @@ def _example(document: Document, file: str) -> Example:
         precision=example_keys.to_whole_number(
             keys.precision, (file, "precision"), "write how many decimals are shown"
         ),
-        parts=[_part(base, shown | dict(part), file) for part in parts],
+        parts=[_part(base, shown | dict(part), place) for part, place in zip(parts, places, strict=True)],
         together=example_keys.to_names(keys.together, (file, "together")),
         curve=example_keys.to_word(keys.curve, "name of a result", (file, "curve"), "write one, such as output"),
     )
 
 
-def _part(base: Document, part: Mapping[str, Any], file: str) -> Part:
+def _place(part: Mapping[str, Any], number: int, file: str) -> str:
+    """The file and a part of it, by its title or its number, as errors name them."""
+    title = example_keys.to_text(part.get("title"))
+    return f"{file}, part {repr(title) if title else number}"
+
+
+def _part(base: Document, part: Mapping[str, Any], place: str) -> Part:
     """A part, whose problem has the keys of the file, replaced by those of the part."""
     keys = PartKeys(**{key: value for key, value in part.items() if key in PART_KEYS})
-    title = example_keys.to_text(keys.title)
-    origin = replace(_origin_of(base), name=f"{file}, part {title!r}" if title else file)
-    place = origin.name
+    origin = replace(_origin_of(base), name=place)
     own = {key: value for key, value in part.items() if key not in PART_KEYS}
+    for key in own:
+        check_name(str(key), where=place, others=PART_KEYS)
     numpy = example_keys.to_values_by_name(keys.numpy, (place, "numpy"), "a line of NumPy that computes it")
     expected = example_keys.to_values_by_name(keys.expected, (place, "expected"), "its numbers")
     return Part(
-        title=title,
+        title=example_keys.to_text(keys.title),
         about=example_keys.to_text(keys.about),
         place=place,
         problem=assemble(base | {key: RawValue(value, origin) for key, value in own.items()}),

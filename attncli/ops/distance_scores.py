@@ -142,7 +142,7 @@ def gaussian_by_hand(
     by_hand=gaussian_by_hand,
 )
 def gaussian(query: Array, key: Array, *, sigma: Positive = 1.0, tap: Tap = no_tap) -> Array:
-    """The logarithm of a Gaussian kernel: the squared distance, negative, in units of the width σ.
+    """The squared distance over 2σ², negative: its exponential is a bell of width σ around the query.
 
     Parameters
     ----------

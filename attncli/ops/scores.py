@@ -246,14 +246,14 @@ def _hidden_formula(*, b: bool | float = 0.0, activation: Activation = "tanh", *
         "gives": [[4, 6]],
     },
     inner=(
-        Quantity("projected_key", "W₁K", "W₁kⱼ", ("m", "a"), "What each key gives to the hidden layer."),
-        Quantity("projected_query", "W₂Q", "W₂qᵢ", ("n", "a"), "What each query gives to the hidden layer."),
+        Quantity("projected_key", "W₁K", "W₁kⱼ", ("m", "a"), "Each key, projected to the hidden units."),
+        Quantity("projected_query", "W₂Q", "W₂qᵢ", ("n", "a"), "Each query, projected to the hidden units."),
         Quantity(
             "hidden",
             "H",
             "hᵢⱼ = act(W₁kⱼ + W₂qᵢ + b)",
             ("n", "m", "a"),
-            "The hidden layer of each pair.",
+            "What each hidden unit makes of each pair: the two projections, added, through the activation.",
             lambda **parameters: f"hᵢⱼ = {_hidden_formula(**parameters)}",
         ),
     ),

@@ -60,7 +60,7 @@ PURPOSES: Mapping[str, str] = {
     "visible": "Which keys each query may attend to: those that no rule hides.",
     "masked_scores": "A hidden key scores −∞, so that its weight is 0.",
     # the output
-    "sink": "A logit for each head that takes part in the softmax and is dropped.",
+    "sink": "A score for each head that takes part in the softmax like that of one more key, and is then dropped.",
     "scores_and_sink": "The sink is one more column, which may take weight away from every key.",
     "weights": "How much of each key's value a query takes.",
     "context": "What each query gathers: the values, mixed by its weights.",

@@ -1,6 +1,6 @@
 """The only way to a ProblemSpec: values are converted, completed and checked, once."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from types import MappingProxyType
 from typing import Any
@@ -73,10 +73,10 @@ def _origins_of_arrays(values: Mapping[str, Any]) -> dict[str, ArrayOrigin]:
     return {name: origin for name, origin in read.items() if origin is not None}
 
 
-def check_name(name: str, where: str | None = None) -> None:
-    """Raise UnknownNameError where a problem has no field of that name."""
-    if name not in FIELDS:
-        error = UnknownNameError("key", name, FIELDS, where=where)
+def check_name(name: str, where: str | None = None, others: Sequence[str] = ()) -> None:
+    """Raise UnknownNameError where a problem has no field of that name, and it is none of the others."""
+    if name not in FIELDS and name not in others:
+        error = UnknownNameError("key", name, [*FIELDS, *others], where=where)
         error.hint = NAMES_ELSEWHERE.get(name, error.hint)
         raise error
 

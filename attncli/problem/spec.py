@@ -191,7 +191,7 @@ class ProblemSpec:
     sink: Array | None = problem_field(
         "vector",
         PROJECTIONS,
-        "a logit for each head that takes part in the softmax and is dropped",
+        "a score for each head that takes part in the softmax like that of one more key, and is then dropped",
         letters="h",
         decides_dtype=False,
         example="[0]",

@@ -50,7 +50,7 @@ def draw() -> str:
     with console_blocks.new_folder() as folder:
         printed = console_blocks.run(f"FORCE_COLOR=1 {COMMAND}", folder)
     page = Text.assemble(("$ ", "dim"), (COMMAND, "bold"), "\n", Text.from_ansi(printed))
-    width = max(len(line) for line in page.plain.splitlines())
+    width = max(len(line) for line in page.plain.splitlines()) + 1  # as much room on the right as on the left
     console = Console(record=True, file=io.StringIO(), width=width, force_terminal=True, legacy_windows=False)
     console.print(page)
     svg = console.export_svg(theme=_THEME, code_format=_FORMAT, unique_id="attn")

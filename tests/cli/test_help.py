@@ -61,6 +61,12 @@ def test_it_names_the_defaults_that_are_in_force(run: Run) -> None:
     assert f"Decimals in tables and explanations; without it {DECIMALS}." in shown
 
 
+@pytest.mark.parametrize("command", COMMANDS)
+def test_a_help_has_every_example_of_its_command(command: str, run: Run) -> None:
+    shown = [line.strip() for line in run(command, "--help").stdout.splitlines()]
+    assert [example for example in COMMANDS[command].examples if example not in shown] == []
+
+
 @pytest.mark.parametrize("example", [example for ref in COMMANDS.values() for example in ref.examples])
 def test_the_examples_run_as_they_are(example: str, run: Run, tmp_path: Path) -> None:
     write_file(tmp_path, "embeddings: [[1, 2], [3, 4]]\n", "problem.yaml")

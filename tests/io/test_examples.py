@@ -84,6 +84,12 @@ def test_a_labelled_row_of_a_part_is_no_operator(tmp_path: Path) -> None:
         ),
         ("parts:\n  - {title: a, heads: 3}\n", "part 'a', heads: 3 heads can't share"),
         ("parts:\n  - {title: a, haeds: 3}\n", "part 'a': unknown key 'haeds'; did you mean 'heads'?"),
+        ("parts:\n  - {title: a}\n  - {titel: b}\n", "part 2: unknown key 'titel'; did you mean 'title'?"),
+        ("parts:\n  - {title: a, topics: 3}\n", "part 'a': unknown key 'topics'"),
+        ("parts:\n  - {title: a, precision: 3}\n", "part 'a': unknown key 'precision'"),
+        ("parts:\n  - {title: a, 3: 3}\n", "part 'a': unknown key '3'"),
+        ("hedas: 2\n", "e.yaml: unknown key 'hedas'; did you mean 'heads'?"),
+        ("expcted: {weights: [[1, 0], [0, 1]]}\n", "e.yaml: unknown key 'expcted'; did you mean 'expected'?"),
         ("parts:\n  - {title: a, expected: {weights: [[yes]]}}\n", "line 3, expected, weights, row 1, number 1"),
     ],
 )

@@ -77,11 +77,16 @@ def _column_title(title: str, table: Grid, column: str) -> str:
 
 def _numbers(labels: Sequence[str]) -> Array:
     """Labels as numbers."""
+    return np.array([_number(label) for label in labels])
+
+
+def _number(label: str) -> float:
+    """A label as a number."""
     try:
-        return np.array([float(label) for label in labels])
-    except ValueError as error:
+        return float(label)
+    except ValueError:
         hint = "a curve needs tokens and query_tokens that are numbers: where its points stand"
-        raise AttnError(str(error), where="curve", hint=hint) from None
+        raise AttnError(f"the label {label!r} is no number", where="curve", hint=hint) from None
 
 
 def _column(value: Array) -> Array:

@@ -97,7 +97,7 @@ def test_a_curve_is_drawn_over_the_labels_against_the_values() -> None:
 @pytest.mark.parametrize(
     ("keys", "message"),
     [
-        ({"query_tokens": ["a"]}, "curve: could not convert string to float: 'a'; a curve needs tokens"),
+        ({"query_tokens": ["a"]}, "curve: the label 'a' is no number; a curve needs tokens"),
         ({"query_tokens": ["0"], "value": KEYS}, "curve: 1 × 2 numbers are no curve; one value feature and one head"),
     ],
 )
