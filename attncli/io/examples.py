@@ -124,8 +124,8 @@ def _example(document: Document, file: str) -> Example:
     if keys.precision is not None and type(keys.precision) is not int:
         raise AttnError("is no whole number", where=(file, "precision"), hint="write how many decimals are shown")
     shown = {key: getattr(keys, key) for key in SHOWN_KEYS}
-    together = [keys.together] if isinstance(keys.together, str) else keys.together or []
-    for name, value in (("together", together), ("curve", [keys.curve or ""])):
+    together = [keys.together] if isinstance(keys.together, str) else _given(keys.together, [])
+    for name, value in (("together", together), ("curve", [_given(keys.curve, "")])):
         if not _are_names(value):
             raise AttnError("is no name of a result", where=(file, name), hint="write one, such as output")
     return Example(
@@ -156,11 +156,11 @@ def _part(base: Document, part: Mapping[str, Any], place: str) -> Part:
     own = {key: value for key, value in part.items() if key not in PART_KEYS}
     for key in own:
         check_name(str(key), where=place, others=PART_KEYS)
-    show, expected = keys.show or DEFAULT_SELECTION, keys.expected or {}
+    show, expected = _given(keys.show, DEFAULT_SELECTION), _given(keys.expected, {})
     if not _are_names(show) or not isinstance(expected, Mapping):
         hint = "show is a list of names, expected has numbers under names"
         raise AttnError("show or expected can't be read", where=origin.name, hint=hint)
-    numpy = keys.numpy or {}
+    numpy = _given(keys.numpy, {})
     if not isinstance(numpy, Mapping):
         raise AttnError(
             "has no names", where=(origin.name, "numpy"), hint="write NAME: a line of NumPy that computes it"
@@ -174,7 +174,7 @@ def _part(base: Document, part: Mapping[str, Any], place: str) -> Part:
         about=_text(keys.about),
         place=place,
         problem=assemble(base | {key: RawValue(value, origin) for key, value in own.items()}),
-        show=tuple(show),
+        show=tuple(show) or DEFAULT_SELECTION,
         expected={key: _expected(value, key, origin) for key, value in expected.items()},
         cell=keys.cell,
         numpy={str(name): _text(lines) for name, lines in numpy.items()},
@@ -183,9 +183,14 @@ def _part(base: Document, part: Mapping[str, Any], place: str) -> Part:
     )
 
 
+def _given(value: Any, default: Any) -> Any:
+    """A value; where there is none, the default."""
+    return default if value is None else value
+
+
 def _text(value: Any, default: str = "") -> str:
     """A value as text; where there is none, the default."""
-    return default if value is None else str(value)
+    return str(_given(value, default))
 
 
 def _are_names(value: Any) -> bool:
