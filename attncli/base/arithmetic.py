@@ -11,6 +11,7 @@ from attncli.base.term_classes import Number, Term, Vector, number
 
 MAX_TERMS = 12  # the longest sum that is written whole where nothing else is asked for
 MAX_EXTRA_DECIMALS = 2  # of the numbers in a term, beyond those of its result
+ADDED_DECIMALS = 25  # of a number that is only added to others: the rest is what 50 digits leave of a difference of 0
 HALF = Decimal("0.5")
 ROUNDING = Decimal("1e-9")  # of a unit: results that lie between two roundings are computed to either
 
@@ -109,17 +110,22 @@ class ArithmeticWriter:
         text = self._written(term, value)
         return f"{name} = {text}" if name else text
 
-    def computed(self, name: str, term: Term, *, letter: str = "") -> "Computed":
+    def computed(self, name: str, term: Term, *, letter: str = "", is_added: bool = False) -> "Computed":
         """A number that is no step's own: its line, and the number itself as a term for other lines.
+
+        A small one has an exponent, unless `is_added`: it is only added to numbers that are not small.
 
         >>> from attncli.base.terms import number, sqrt
         >>> write = ArithmeticWriter(4, "q", ["k"], 0, 0)
         >>> norm = write.computed("‖x‖", sqrt(number(3) * 3 + number(4) * 4))
         >>> norm.line, write.equation(number(3) / norm, 0.6)
         ('‖x‖ = √(3·3 + 4·4) = 5', '3/5 = 0.6')
+        >>> write.computed("D", (number(0.5) * 4.4 - 2.2) ** 2, is_added=True).line
+        'D = (0.5·4.4 − 2.2)² = 0'
         """
-        rounded = tuple(map(float, term.value(None)))
-        is_small = any(Style(self.decimals).rounded(entry) == 0 != entry for entry in rounded)
+        exact_value = term.value(None)
+        rounded = tuple(float(round(x, ADDED_DECIMALS) if is_added and x.is_finite() else x) for x in exact_value)
+        is_small = not is_added and any(Style(self.decimals).rounded(entry) == 0 != entry for entry in rounded)
         write = replace(self, has_exponents=self.has_exponents or is_small, dtype="")
         line = write.equation(term, list(rounded) if term.is_vector else rounded[0], name=name, letter=letter)
         return Computed(rounded, term.is_vector, line=line)

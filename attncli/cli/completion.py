@@ -13,9 +13,11 @@ from attncli.problem.results import RESULTS
 from attncli.problem.spec import FIELDS
 
 if TYPE_CHECKING:
+    from attncli.io.problem_files import Document
     from attncli.problem.spec import ProblemSpec
 
 MAX_SIZE = 10**7  # bytes of each file that is read to complete a word: about a tenth of a second
+MAX_DRAWN = 10**7  # numbers of an array that is drawn for it
 
 
 def complete_selection(context: typer.Context, incomplete: str) -> list[tuple[str, str]]:
@@ -43,8 +45,9 @@ def complete_cell(context: typer.Context, incomplete: str) -> list[str]:
     problem = _problem(context)
     if problem is None or incomplete.count(",") > 1:
         return []
-    labels = problem.key_labels if "," in incomplete else problem.selected_query_labels
-    return [text for text, _ in _last_of_list(incomplete, (*_labels(labels), EVERY))]
+    query, comma, key = incomplete.rpartition(",")
+    labels = _labels(problem.key_labels if comma else problem.selected_query_labels)
+    return [f"{query}{comma}{label}" for label in (*labels, EVERY) if label.startswith(key)]
 
 
 def _last_of_list(incomplete: str, names: Iterable[str]) -> Sequence[tuple[str, str]]:
@@ -62,7 +65,8 @@ def _labels(labels: Sequence[str]) -> list[str]:
 def _problem(context: typer.Context) -> "ProblemSpec | None":
     """The problem of the words before the one that is completed; None where there is none that can be read.
 
-    Neither standard input nor any other stream is read, and of a file no more than MAX_SIZE.
+    Neither standard input nor any other stream is read, of a file no more than MAX_SIZE, and arrays of more than
+    MAX_DRAWN numbers are not drawn.
     """
     from attncli.cli.option_values import read_problem_options
     from attncli.io.assemble import assemble
@@ -74,9 +78,19 @@ def _problem(context: typer.Context) -> "ProblemSpec | None":
     if (file is None and not keys) or any(text is not None and _is_stream(text) for text in texts):
         return None
     try:
-        return assemble(read_problem_options(file, keys, Inputs(MAX_SIZE)))
+        document = read_problem_options(file, keys, Inputs(MAX_SIZE))
+        return None if _draws_much(document) else assemble(document)
     except (AttnError, OSError, MemoryError):  # the command says what is wrong when it is run
         return None
+
+
+def _draws_much(document: "Document") -> bool:
+    """Whether the two largest sizes of a problem make an array of more than MAX_DRAWN numbers."""
+    from attncli.problem.random_fill import SIZE_FIELDS
+
+    sizes = [document[name].value for name in SIZE_FIELDS if name in document]
+    *_, rows, columns = 1, 1, *sorted(size for size in sizes if isinstance(size, int))
+    return rows * columns > MAX_DRAWN
 
 
 def _is_stream(text: str) -> bool:

@@ -92,9 +92,9 @@ def _wrap_pair(pair: Pair, target: TextTarget) -> Iterator[Pair]:
         column = 2 * len(INDENT)
     texts = textwrap.wrap(text, max(width - column, 1), break_on_hyphens=False)
     title = f"{INDENT}{name}"
-    if len(title) >= column:
+    if len(title) >= column or not texts:
         yield title, ""
-    elif texts:
+    else:
         yield title.ljust(column), texts.pop(0)
     for rest in texts:
         yield "", f"{' ' * column}{rest}"

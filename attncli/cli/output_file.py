@@ -41,10 +41,12 @@ def format_of_output(file: str) -> OutputFormat:
 
 
 def write_new_file(text: str, output: str, option: str) -> bool:
-    """Write a text to a new file, or to a pipe or an open file; whether it is a file, and not standard output.
+    """Write a YAML text to a new file, or to a pipe or an open file; whether it is a file, and not standard output.
 
-    Raises AttnError, which names the option, where the name is empty, and where there is such a file.
+    Raises AttnError, which names the option, where the name is empty, where its suffix is another format's, and where
+    there is such a file.
     """
+    from attncli.io import formats
     from attncli.io.paths import path_of
     from attncli.io.writers.atomic import atomic_write_file
     from attncli.io.writers.in_place import is_in_place
@@ -54,6 +56,9 @@ def write_new_file(text: str, output: str, option: str) -> bool:
         streams.write_output(text)
         return False
     path = path_of(file)
+    if formats.format_of_suffix(path) not in (formats.YAML, None):
+        hint = f"name a {' or '.join(formats.YAML.suffixes)} file"
+        raise AttnError("the suffix is not that of a YAML file", where=file, hint=hint)
     if path.exists() and not is_in_place(path):
         raise AttnError("is there already", where=file, hint="name a new file")
     atomic_write_file(file, text)

@@ -21,7 +21,8 @@ NO_PAGER: tuple[Sequence[str], ...] = ([], ["cat"])  # values of PAGER with whic
 def write_pages(contents: str | Iterable[str]) -> None:
     """Write a text, or its chunks, through the user's pager; directly where standard output is no terminal.
 
-    A pager that ends before it has read everything is no error. Raises AttnError where it can't be started.
+    A pager that ends before it has read everything is no error. Raises AttnError where it can't be started, or says by
+    its status that it has failed.
     """
     pager = _pager() if streams.is_terminal() else []
     if pager in NO_PAGER:
@@ -36,6 +37,9 @@ def write_pages(contents: str | Iterable[str]) -> None:
     with _interrupts_ignored(), suppress(BrokenPipeError), process:  # which waits for its end
         for chunk in streams.encoded_chunks(contents):
             process.stdin.write(chunk)
+    if process.returncode > 0:  # a negative one is that of a signal: it was ended on purpose
+        message = f"{pager[0]!r} ended with status {process.returncode}"
+        raise AttnError(message, where=VARIABLE, hint="leave out --pager to see the result without it")
 
 
 def _pager() -> Sequence[str]:

@@ -250,6 +250,7 @@ def topk_by_hand(write: ArithmeticWriter, scores: Array, result: Any, *, exponen
     shapes=SHAPES,
     source="Gupta et al. 2021 (Memory-efficient Transformers via Top-k Attention)",
     example={"scores": [[0, math.log(3), -5, -6]], "k": 2, "gives": [[0.25, 0.75, 0, 0]]},
+    formula_in_force=lambda k: f"aᵢ = softmax over the {k} largest sᵢⱼ, 0 elsewhere",  # kⱼ is a key
     inner=(EXPONENTIALS,),
     by_hand=topk_by_hand,
     is_distribution=True,
@@ -301,7 +302,7 @@ def hardmax_by_hand(write: ArithmeticWriter, scores: Array, result: Any) -> list
 
 
 @normalizer(
-    formula="aᵢⱼ = 1/r where sᵢⱼ is one of the r largest equal scores, 0 elsewhere",
+    formula="aᵢⱼ = 1 where sᵢⱼ is the largest of its row, shared by those that tie; 0 elsewhere",
     shapes=SHAPES,
     source="Pérez, Marinković & Barceló 2019, hardmax",
     example={"scores": [[3, 1, 3, 2], [0, 5, 1, 2]], "gives": [[0.5, 0, 0.5, 0], [0, 1, 0, 0]]},

@@ -17,12 +17,12 @@ def l2_by_hand(write: ArithmeticWriter, x: Array, result: Any) -> list[str]:
     """The Euclidean norm of one vector [d], then its division."""
     if not x.any():
         return [ZERO_VECTOR]
-    norm = write.computed("‖x‖", sqrt(products(x, x)))
-    return [norm.line, write.equation(number(x) / norm, result, name="x/‖x‖", letter="d")]
+    norm = write.computed("‖u‖", sqrt(products(x, x)))
+    return [norm.line, write.equation(number(x) / norm, result, name="u/‖u‖", letter="d")]
 
 
 @norm(
-    formula="x̂ = x / ‖x‖",
+    formula="û = u / ‖u‖",
     shapes="x[n d] -> [n d]",
     source="Henry et al. 2020 (Query-Key Normalization for Transformers)",
     example={"x": [[3, 4], [0, 0]], "gives": [[0.6, 0.8], [0, 0]]},
@@ -53,17 +53,17 @@ def rms_by_hand(write: ArithmeticWriter, x: Array, result: Any, *, eps: float = 
     """The mean square of one vector [d], its root, then the division by that."""
     if not x.any():
         return [ZERO_VECTOR]
-    mean = write.computed("mean(x²)", products(x, x) / len(x))
-    root = write.computed("r", sqrt(mean + parameter(eps) if eps else mean))
-    return [mean.line, root.line, write.equation(number(x) / root, result, name="x/r", letter="d")]
+    mean = write.computed("mean(u²)", products(x, x) / len(x))
+    root = write.computed("rms(u)", sqrt(mean + parameter(eps) if eps else mean))
+    return [mean.line, root.line, write.equation(number(x) / root, result, name="u/rms(u)", letter="d")]
 
 
 @norm(
-    formula="x̂ = x / √(mean(x²) + eps)",
+    formula="û = u / √(mean(u²) + eps)",
     shapes="x[n d] -> [n d]",
     source="Zhang & Sennrich 2019 (RMSNorm), eq. 4, without its gain",
     example={"x": [[1, 7], [0, 0]], "gives": [[0.2, 1.4], [0, 0]]},
-    formula_in_force=lambda eps: f"x̂ = x / √(mean(x²){' + eps' if eps else ''})",
+    formula_in_force=lambda eps: f"û = u / √(mean(u²){' + eps' if eps else ''})",
     by_hand=rms_by_hand,
 )
 def rms(x: Array, *, eps: Small = 0.0) -> Array:

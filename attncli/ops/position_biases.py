@@ -301,12 +301,12 @@ def shaw_by_hand(
     line = write.equation(number(int(key_positions)) - int(query_positions), distance, name="distance")
     beyond = f": beyond the table, so {write(clipped)}" if clipped != distance else ""
     row = table[relative_row(np.array(distance), len(table))]
-    name = f"q({write.query})·a({write(clipped)})"
+    name = f"q({write.query})·table({write(clipped)})"
     return [line + beyond, write.equation(products(query, row), result, name=name)]
 
 
 @position(
-    formula="qᵢ·a_{clip(j − pᵢ, −r, r)}",
+    formula="qᵢ·table(clip(j − pᵢ))",
     shapes="query[n d], query_positions[n], key_positions[m], table[r d] -> [n m]",
     source="Shaw, Uszkoreit & Vaswani 2018, eq. 4 and 5, relative keys",
     example={

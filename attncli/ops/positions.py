@@ -82,8 +82,8 @@ def _rope_formula(
     changed = f"{'(p + offset)' if offset else 'p'} θ{' / scaling' if scaling != 1 else ''}"
     angle, definition = ("pθ", "") if changed == "p θ" else ("φ", f", φ = {changed}")
     theta = "frequencies" if frequencies else f"base^(−2f/{'d' if dims is None else 'dims'})"
-    rotated = f"(x₁ cos {angle} − x₂ sin {angle}, x₂ cos {angle} + x₁ sin {angle})"
-    return f"(x₁, x₂) → {rotated}{definition}, θ = {theta}"
+    rotated = f"(u₁ cos {angle} − u₂ sin {angle}, u₂ cos {angle} + u₁ sin {angle})"
+    return f"(u₁, u₂) → {rotated}{definition}, θ = {theta}"
 
 
 def _shifted(positions: Any, offset: float) -> Term:
@@ -92,7 +92,7 @@ def _shifted(positions: Any, offset: float) -> Term:
 
 
 @position(
-    formula="(x₁, x₂) → (x₁ cos pθ − x₂ sin pθ, x₂ cos pθ + x₁ sin pθ), θ = base^(−2f/dims)",
+    formula="(u₁, u₂) → (u₁ cos pθ − u₂ sin pθ, u₂ cos pθ + u₁ sin pθ), θ = base^(−2f/dims)",
     shapes="x[n d], positions[n], frequencies[f] -> [n d]",
     source="Su et al. 2021 (RoFormer), eq. 34; in halves: GPT-NeoX and Llama; scaling: Chen et al. 2023",
     example={

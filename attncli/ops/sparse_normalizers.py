@@ -13,6 +13,8 @@ from attncli.ops.decorators import normalizer
 from attncli.ops.normalizers import SHAPES, SOFTMAX, finite_max, safe_divide, softmax, softmax_by_hand
 from attncli.ops.records import Range
 
+SPARSEMAX = "aᵢⱼ = max(sᵢⱼ − τᵢ, 0)"
+
 
 def sparsemax_by_hand(write: ArithmeticWriter, scores: Array, result: Any) -> list[str]:
     """The threshold τ of one row of scores [m], then one score's excess over it."""
@@ -26,6 +28,7 @@ def sparsemax_by_hand(write: ArithmeticWriter, scores: Array, result: Any) -> li
     shapes=SHAPES,
     source="Martins & Astudillo 2016, eq. 2 and Algorithm 1",
     example={"scores": [[1, 0.5, -1], [3, 1, 0]], "gives": [[0.75, 0.25, 0], [1, 0, 0]]},
+    formula_in_force=lambda: SPARSEMAX,  # the p of the other would be that of positions
     by_hand=sparsemax_by_hand,
     is_distribution=True,
 )
@@ -68,7 +71,7 @@ def entmax_by_hand(write: ArithmeticWriter, scores: Array, result: Any, *, alpha
     support = [factor * score for score in scores[weights > 0]]
     if alpha == 1.5:
         mean = write.computed("μ", total(support) / len(support))
-        spread = write.computed("D", total((x - mean) ** 2 for x in support))
+        spread = write.computed("D", total((x - mean) ** 2 for x in support), is_added=True)
         threshold = write.computed("τ", mean - sqrt((1 - spread) / len(support)))
         lines = [mean.line, spread.line, threshold.line]
     else:
@@ -83,7 +86,7 @@ def entmax_by_hand(write: ArithmeticWriter, scores: Array, result: Any, *, alpha
 def _entmax_formula(*, alpha: float) -> str:
     """The weights in closed form, where α has one."""
     general = "aᵢⱼ = max((α − 1) sᵢⱼ − τᵢ, 0)^(1/(α − 1))"
-    return {1: SOFTMAX, 1.5: "aᵢⱼ = max(sᵢⱼ/2 − τᵢ, 0)²", 2: "aᵢⱼ = max(sᵢⱼ − τᵢ, 0)"}.get(alpha, general)
+    return {1: SOFTMAX, 1.5: "aᵢⱼ = max(sᵢⱼ/2 − τᵢ, 0)²", 2: SPARSEMAX}.get(alpha, general)
 
 
 @normalizer(

@@ -34,6 +34,7 @@ _SUBSTITUTES = {
     "y": ("x",),
 }
 _SIZE_FIELDS = {"m": "token_count", "n": "token_count", "d": "d_k", "c": "d_k", "e": "d_v", "h·e": "d_v"}  # else dim
+SIZE_FIELDS = ("token_count", "dim", "d_k", "d_v")  # the keys that say how much is drawn
 _LABEL_FIELDS = {"m": "tokens", "n": "query_tokens"}
 
 
@@ -156,7 +157,7 @@ class _Filler:
         """Raise AttnError, with the key that its greatest length is from, where an array does not fit in memory."""
         missing = missing_memory(BYTES_PER_NUMBER * math.prod(shape))
         if missing is not None:
-            keys = [name for name in ("token_count", "dim", "d_k", "d_v") if self.filled.get(name) == max(shape)]
+            keys = [name for name in SIZE_FIELDS if self.filled.get(name) == max(shape)]
             message = f"{', '.join(path)} of {format_lengths(shape)} numbers {missing}"
             raise AttnError(message, where=keys[0] if keys else path)
 

@@ -61,6 +61,17 @@ def test_tokens_differ_and_the_root_of_the_features_is_whole() -> None:
         assert all(one != other for one, other in pairs)
 
 
+@pytest.mark.parametrize("seed", [4, 5])
+def test_where_no_draw_is_without_a_row_of_equal_weights_one_with_few_of_them_is_taken(
+    seed: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(hand_problems, "MAX_DRAWS", 100)
+    weights = run(draw(heads=4, seed=seed), "weights").weights
+    is_equal = np.isclose(weights.min(axis=-1), weights.max(axis=-1))
+    assert weights.min() >= 0.02
+    assert 0 < is_equal.sum() <= 6  # of 12 rows
+
+
 def test_a_seed_draws_the_same_problem_in_every_year() -> None:
     """The numbers of the legacy stream never change."""
     problem = draw(seed=7)
@@ -77,7 +88,7 @@ EMBEDDINGS_OF_SEED_7 = [[2, 2, 0, 0], [0, 2, 0, 0], [2, 2, 0, 1]]
     [
         ({"dim": 3}, "--by-hand: each head has 3 features, and √3 is no whole number; give 1, 4 or 9 for each head"),
         ({"embeddings": [[1, 2, 3]], "init": None}, "--by-hand: every array is given, so nothing is drawn;"),
-        ({"token_count": 60}, "--by-hand: in 9 draws there is always a weight below 0.02, or a row of equal"),
+        ({"token_count": 60}, "--by-hand: in 9 draws there is always a weight below 0.02, or a token twice"),
     ],
 )
 def test_what_cannot_be_drawn_is_said(keys: dict[str, Any], error: str, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -37,7 +37,8 @@ OFFERED = {
     "attn compute p.yaml --only c": ["cat"],
     "attn compute p.yaml --only cat,the": ["cat,the#1", "cat,the#2"],
     "attn compute p.yaml --cell s": ["saw"],
-    "attn compute p.yaml --cell saw,": ["saw,the#1", "saw,cat", "saw,the#2", "saw,dog", "saw,*"],
+    "attn compute p.yaml --cell saw,": ["saw,the#1", "saw,cat", "saw,saw", "saw,the#2", "saw,dog", "saw,*"],
+    "attn compute p.yaml --cell *,": ["*,the#1", "*,cat", "*,saw", "*,the#2", "*,dog", "*,*"],
     "attn compute p.yaml --cell saw,d": ["saw,dog"],
     "attn compute p.yaml --cell saw,dog,": [],
     "attn compute p.yaml --only cat --cell ": ["cat", "*"],
@@ -55,7 +56,19 @@ def test_words_are_completed_by_the_problem(words: str, offered: list[str], run:
     assert (ran.stdout.split(), ran.stderr) == (offered, "")
 
 
-UNREADABLE = ["no.yaml", "wrong.yaml", "w.csv", "pipe", "-", ".", "/dev/zero", "p.yaml --heads 3", "p.yaml --score x"]
+TOO_LARGE = "--seed 1 --token-count 3000000 --dim 8"
+UNREADABLE = [
+    TOO_LARGE,
+    "no.yaml",
+    "wrong.yaml",
+    "w.csv",
+    "pipe",
+    "-",
+    ".",
+    "/dev/zero",
+    "p.yaml --heads 3",
+    "p.yaml --score x",
+]
 
 
 @pytest.mark.parametrize("problem", UNREADABLE)

@@ -53,6 +53,12 @@ def test_every_option_and_every_operator_is_shown_where_it_is_asked_for(command:
         assert ", ".join(operators(kind)) in ran.stdout
 
 
+@pytest.mark.parametrize("command", COMMANDS)
+def test_a_help_has_every_example_of_its_command(command: str, run: Run) -> None:
+    shown = [line.strip() for line in run(command, "--help").stdout.splitlines()]
+    assert [example for example in COMMANDS[command].examples if example not in shown] == []
+
+
 @pytest.mark.parametrize("example", [example for ref in COMMANDS.values() for example in ref.examples])
 def test_the_examples_run_as_they_are(example: str, run: Run, tmp_path: Path) -> None:
     write_file(tmp_path, "embeddings: [[1, 2], [3, 4]]\n", "problem.yaml")

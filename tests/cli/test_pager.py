@@ -41,9 +41,10 @@ def test_a_pager_that_ends_early_is_no_error(pager: str, tmp_path: Path) -> None
         pytest.param(
             "less '", 'attn: PAGER: "less \'" is no command (No closing quotation); close the quotes', marks=SLOW
         ),
+        ("false", "attn: PAGER: 'false' ended with status 1; leave out --pager to see the result without it"),
     ],
 )
-def test_a_pager_that_cannot_be_started_is_an_error(pager: str, error: str, tmp_path: Path) -> None:
+def test_a_pager_that_cannot_be_started_or_fails_is_an_error(pager: str, error: str, tmp_path: Path) -> None:
     shown = on_a_terminal(*OUTPUT, "--pager", folder=tmp_path, width=200, env={"PAGER": pager}, status=2)
     assert shown.startswith(error)
 

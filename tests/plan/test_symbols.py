@@ -83,17 +83,19 @@ def test_a_letter_in_a_formula_is_no_symbol_of_a_step_that_it_does_not_read(spec
             "hidden",
             "hᵢⱼ = relu(W₁kⱼ + W₂qᵢ + b)",
         ),
-        ({"qk_norm": "rms"}, "normalized_query", "x̂ = x / √(mean(x²))"),
-        ({"qk_norm": "rms:eps=0.1"}, "normalized_query", "x̂ = x / √(mean(x²) + eps)"),
+        ({"normalize": "sparsemax"}, "weights", "aᵢⱼ = max(sᵢⱼ − τᵢ, 0)"),
+        ({"normalize": "topk:k=2"}, "weights", "aᵢ = softmax over the 2 largest sᵢⱼ, 0 elsewhere"),
+        ({"qk_norm": "rms"}, "normalized_query", "û = u / √(mean(u²))"),
+        ({"qk_norm": "rms:eps=0.1"}, "normalized_query", "û = u / √(mean(u²) + eps)"),
         (
             {"position": "rope"},
             "rotated_query",
-            "(x₁, x₂) → (x₁ cos pθ − x₂ sin pθ, x₂ cos pθ + x₁ sin pθ), θ = base^(−2f/d)",
+            "(u₁, u₂) → (u₁ cos pθ − u₂ sin pθ, u₂ cos pθ + u₁ sin pθ), θ = base^(−2f/d)",
         ),
         (
             {"position": "rope:offset=1,scaling=2,dims=2"},
             "rotated_query",
-            "(x₁, x₂) → (x₁ cos φ − x₂ sin φ, x₂ cos φ + x₁ sin φ), φ = (p + offset) θ / scaling, θ = base^(−2f/dims)",
+            "(u₁, u₂) → (u₁ cos φ − u₂ sin φ, u₂ cos φ + u₁ sin φ), φ = (p + offset) θ / scaling, θ = base^(−2f/dims)",
         ),
         ({"window": (1, float("inf"))}, "visible_by_window", "visible where pᵢ − left ≤ j"),
     ],
@@ -105,5 +107,6 @@ def test_a_formula_has_the_parameters_in_force_and_no_others(keys: dict[str, Any
 def test_the_defaults_make_no_formula_longer_than_that_of_the_record() -> None:
     for kind in kinds():
         for record in operators(kind).values():
-            parameters = {**record.defaults, **{p.name: True for p in record.parameters if p.required}}
-            assert len(record.formula_with(parameters)) <= len(record.formula), record.name
+            required = {p.name: record.example[p.name] for p in record.parameters if p.required}
+            arrays_given = {name: isinstance(value, list) or value for name, value in required.items()}
+            assert len(record.formula_with({**record.defaults, **arrays_given})) <= len(record.formula), record.name

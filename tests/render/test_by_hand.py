@@ -201,7 +201,7 @@ def test_the_number_of_an_earlier_step_is_that_step_s_number() -> None:
         ({"score": "gaussian"}, "scores", ["‖q(query_2) − k(key_1)‖² = (1 − 0)² + (3 − 2)² = 2", "−2/2 = −1"]),
         ({"softcap": 4.0, "score": "dot"}, "capped_scores", ["4·tanh(6/4) = 3.6206"]),
         ({"qk_norm": "rms", "score": "dot"}, "normalized_query",
-         ["mean(x²) = (1·1 + 3·3)/2 = 5", "r = √5 = 2.2361", "x/r = [1 3]/2.2361 = [0.4472 1.3416]"]),
+         ["mean(u²) = (1·1 + 3·3)/2 = 5", "rms(u) = √5 = 2.2361", "u/rms(u) = [1 3]/2.2361 = [0.4472 1.3416]"]),
         ({"position": "rope", "score": "dot"}, "rotated_query",
          ["angle of pair 0 = 1·10000^(−0/2) = 1", "1·cos(1) − 3·sin(1) = −1.9841", "3·cos(1) + 1·sin(1) = 2.4624"]),
         ({"normalize": "entmax", "score": "dot"}, "weights",

@@ -15,10 +15,11 @@ _SEPARATOR = re.compile(r"\s*,\s*|\s+")
 
 
 def read_typed_matrix(text: str, path: ErrorPath) -> Any:
-    """The rows of a text, each a list of numbers; one number alone as it is; None where the text is no matrix.
+    """The rows of a text, each a list of cells; one cell alone as it is; None where the text is no matrix.
 
-    `;` or the end of a line ends a row, commas or blanks separate its numbers. A text whose first cell is a number is
-    a matrix. Raises AttnError where another cell is none, or is empty.
+    `;` or the end of a line ends a row, commas or blanks separate its cells: numbers, or the booleans `true` and
+    `false`. A text whose first cell is one of them is a matrix. Raises AttnError where another cell is none, or is
+    empty.
 
     >>> read_typed_matrix("1 0; 0 1", ()), read_typed_matrix("1/2, -2", ()), read_typed_matrix("words.csv", ())
     ([[1, 0], [0, 1]], [[0.5, -2]], None)
@@ -30,12 +31,12 @@ def read_typed_matrix(text: str, path: ErrorPath) -> Any:
     rows = [_SEPARATOR.split(_without_inner_blanks(line).strip()) for line in lines]
     if len(rows) > 1 and rows[-1] == [""]:  # the last row may be ended too
         del rows[-1]
-    if not is_number(read_number(rows[0][0], path)):
+    if not _is_cell(read_number(rows[0][0], path)):
         return None
     if len(rows) == len(rows[0]) == 1 and not brackets:
         return read_number(text, path)
     return [
-        [_number(cell, (*path, *place, f"number {column}")) for column, cell in enumerate(cells, 1)]
+        [_cell(cell, (*path, *place, f"number {column}")) for column, cell in enumerate(cells, 1)]
         for row, cells in enumerate(rows, 1)
         for place in ([f"row {row}"] if len(rows) > 1 else [],)
     ]
@@ -65,10 +66,15 @@ def _without_inner_blanks(line: str) -> str:
     return "".join(kept)
 
 
-def _number(cell: str, path: ErrorPath) -> Any:
-    """The number in a cell; raises AttnError where it is none."""
+def _is_cell(value: Any) -> bool:
+    """Whether a value can be a cell: a number or a boolean."""
+    return is_number(value) or isinstance(value, bool)
+
+
+def _cell(cell: str, path: ErrorPath) -> Any:
+    """The number or the boolean in a cell; raises AttnError where it is neither."""
     value = read_number(cell, path)
-    if is_number(value):
+    if _is_cell(value):
         return value
     problem = f"{shorten(repr(cell))} is not a number" if cell else "is empty"
     raise AttnError(problem, where=path, hint=number_hint(cell))

@@ -67,3 +67,12 @@ def test_it_is_written_to_a_new_file_and_says_what_to_do_next(words: tuple[str, 
 
 def test_it_is_printed_where_no_file_is_named(run: Run) -> None:
     assert run("init", "-").stdout == TEMPLATE
+
+
+@pytest.mark.parametrize("words", [("init", "p.json"), ("demo", "luong", "--save", "p.json")], ids=" ".join)
+def test_yaml_is_not_written_to_a_file_that_another_format_would_be_read_from(
+    words: tuple[str, ...], run: Run, tmp_path: Path
+) -> None:
+    ran = run(*words)
+    message = "attn: p.json: the suffix is not that of a YAML file; name a .yaml or .yml file\n"
+    assert (ran.returncode, ran.stderr, (tmp_path / "p.json").exists()) == (2, message, False)

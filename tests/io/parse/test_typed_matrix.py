@@ -28,6 +28,7 @@ TYPED: dict[str, Any] = {
     "-1 1e3; .5 010": [[-1, 1000], [0.5, 10]],
     "1/2 -2*sqrt(2); (1 + 3)/2 0": [[0.5, -2 * math.sqrt(2)], [2, 0]],
     "-inf 0; 0 Infinity": [[-math.inf, 0], [0, math.inf]],
+    "true false; true true": [[True, False], [True, True]],
     "3": 3,
     "1/2": 0.5,
     "words.csv": None,
@@ -71,6 +72,7 @@ OPTIONS = {
     "a negative number first": ["--embeddings", "[[1, 0], [0, 1]]", "--w-q", "-1 0; 0 1"],
     "a vector": ["--embeddings", "1 0; 0 1", "--b-q", "1/2, -sqrt(2)"],
     "a mask": ["--embeddings", "1 0; 0 1", "--mask", "1 0; 1 1"],
+    "a mask of booleans": ["--embeddings", "1 0; 0 1", "--mask", "true,false;true,true", "--key-mask", "true true"],
     "one number": ["--embeddings", "1; 2", "--w-q", "3", "--sink", "1/2"],
     "parameters": [
         "--embeddings",
