@@ -30,6 +30,7 @@ LAYERS = {
 IMPORTS_OF_OPS = {
     "attncli",
     "collections",
+    "contextlib",
     "copyreg",
     "dataclasses",
     "importlib",

@@ -21,6 +21,15 @@ def join_words(words: Sequence[str]) -> str:
     return " and ".join([", ".join(words[:-1]), words[-1]] if len(words) > 1 else words)
 
 
+def sentence(text: str) -> str:
+    """The text with a capital letter and a full stop.
+
+    >>> sentence("starts the random numbers")
+    'Starts the random numbers.'
+    """
+    return f"{text[0].upper()}{text[1:]}."
+
+
 def shorten(text: str, max_length: int = 40) -> str:
     """The text, cut off with `...` where it is longer than `max_length`.
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from attncli.base.text import sentence
 from attncli.cli import streams
 from attncli.cli.completion import complete_queries
 from attncli.cli.lazy_options import HelpAll
@@ -77,7 +78,7 @@ def _help(field: Field) -> str:
     Operators of other packages are not looked up: that takes 30 ms, and the help is to appear at once.
     """
     names = f": {', '.join(registered(field.kind))}" if field.kind in kinds() else ""
-    return f"{field.help[0].upper()}{field.help[1:]}{names}."
+    return sentence(field.help + names)
 
 
 def _completion(field: Field) -> Callable[..., Any] | None:

@@ -6,6 +6,7 @@ from typing import Any
 from attncli.base.dtypes import Precision
 from attncli.base.errors import AttnError
 from attncli.base.lazy_numpy import Array, np
+from attncli.ops.failures import failures_named
 from attncli.plan.graph import Node
 from attncli.problem.spec import ProblemSpec
 
@@ -20,19 +21,13 @@ def call(node: Node, arguments: Mapping[str, Array], **tap: Any) -> Array:
     record = node.record
     if record is None or record.is_built_in:
         return np.asarray(node.function(**arguments, **node.options, **tap))
-    where, module = f"{record.kind} {record.name}", record.function.__module__
-    try:
+    with failures_named(record, "function"):
         result = np.asarray(node.function(**arguments, **node.options, **tap))
-    except AttnError:
-        raise
-    except Exception as error:  # a function of another package may raise anything
-        message = f"its function failed ({type(error).__name__}: {error})"
-        raise AttnError(message, where=where, hint=f"mend it: it is in {module}") from error
     kinds, what = ("b", "true and false") if record.kind == "mask" else ("fiu", "real numbers")
     if result.dtype.kind not in kinds or result.ndim != len(node.axes):
         found = f"{result.ndim} axes of {result.dtype}"
         hint = f"expected {what} with the axes [{' '.join(node.letters)}]"
-        raise AttnError(f"its function returned {found}", where=where, hint=hint)
+        raise AttnError(f"its function returned {found}", where=f"{record.kind} {record.name}", hint=hint)
     return result
 
 

@@ -12,6 +12,7 @@ from attncli.io import formats
 from attncli.io.assemble import assemble, check_keys
 from attncli.io.inputs import Inputs
 from attncli.io.origin import Origin, RawValue
+from attncli.io.parse import example_keys
 from attncli.io.part_options import options_of_keys, select_option
 from attncli.io.paths import STDIN, is_there
 from attncli.io.problem_files import EXAMPLE_KEYS, Document, ExampleKeys, ShownKeys, parse_document, read_document
@@ -116,36 +117,30 @@ def _example(document: Document, file: str) -> Example:
     check_keys(document)
     keys = ExampleKeys(**{key: raw.value for key, raw in document.items() if key in EXAMPLE_KEYS})
     base = {key: raw for key, raw in document.items() if key in FIELDS}
-    parts = [{"expected": keys.expected}] if keys.parts is None else keys.parts
-    if not isinstance(parts, list) or not parts or not all(isinstance(part, Mapping) for part in parts):
-        hint = "expected - title: … and the part's keys"
-        raise AttnError("is no list of parts", where=(file, "parts"), hint=hint)
-    places = [file] if keys.parts is None else [_place(part, number, file) for number, part in enumerate(parts, 1)]
-    if keys.precision is not None and type(keys.precision) is not int:
-        raise AttnError("is no whole number", where=(file, "precision"), hint="write how many decimals are shown")
     shown = {key: getattr(keys, key) for key in SHOWN_KEYS}
-    together = [keys.together] if isinstance(keys.together, str) else keys.together or []
-    for name, value in (("together", together), ("curve", [keys.curve or ""])):
-        if not _are_names(value):
-            raise AttnError("is no name of a result", where=(file, name), hint="write one, such as output")
+    own_parts = example_keys.to_parts(keys.parts, (file, "parts"))
+    parts = [{"expected": keys.expected}] if own_parts is None else own_parts
+    places = [file] if own_parts is None else [_place(part, number, file) for number, part in enumerate(parts, 1)]
     return Example(
         file=file,
-        title=_text(keys.title, file),
-        about=_text(keys.about),
-        topic=_text(keys.topic),
-        teaches=_text(keys.teaches),
-        paper=_text(keys.paper),
-        source=_text(keys.source),
-        precision=keys.precision,
+        title=example_keys.to_text(keys.title) or file,
+        about=example_keys.to_text(keys.about),
+        topic=example_keys.to_text(keys.topic),
+        teaches=example_keys.to_text(keys.teaches),
+        paper=example_keys.to_text(keys.paper),
+        source=example_keys.to_text(keys.source),
+        precision=example_keys.to_whole_number(
+            keys.precision, (file, "precision"), "write how many decimals are shown"
+        ),
         parts=[_part(base, shown | dict(part), place) for part, place in zip(parts, places, strict=True)],
-        together=tuple(together),
-        curve=keys.curve,
+        together=example_keys.to_names(keys.together, (file, "together")),
+        curve=example_keys.to_word(keys.curve, "name of a result", (file, "curve"), "write one, such as output"),
     )
 
 
 def _place(part: Mapping[str, Any], number: int, file: str) -> str:
     """The file and a part of it, by its title or its number, as errors name them."""
-    title = _text(part.get("title"))
+    title = example_keys.to_text(part.get("title"))
     return f"{file}, part {repr(title) if title else number}"
 
 
@@ -156,41 +151,20 @@ def _part(base: Document, part: Mapping[str, Any], place: str) -> Part:
     own = {key: value for key, value in part.items() if key not in PART_KEYS}
     for key in own:
         check_name(str(key), where=place, others=PART_KEYS)
-    show, expected = keys.show or DEFAULT_SELECTION, keys.expected or {}
-    if not _are_names(show) or not isinstance(expected, Mapping):
-        hint = "show is a list of names, expected has numbers under names"
-        raise AttnError("show or expected can't be read", where=origin.name, hint=hint)
-    numpy = keys.numpy or {}
-    if not isinstance(numpy, Mapping):
-        raise AttnError(
-            "has no names", where=(origin.name, "numpy"), hint="write NAME: a line of NumPy that computes it"
-        )
-    if keys.cell is not None and not isinstance(keys.cell, str):
-        raise AttnError("is no cell", where=(origin.name, "cell"), hint="expected QUERY,KEY, such as word_1,word_3")
-    if keys.arrows is not None and keys.arrows not in ARROWS:
-        raise UnknownNameError("direction", str(keys.arrows), ARROWS, where=(origin.name, "arrows"))
+    numpy = example_keys.to_values_by_name(keys.numpy, (place, "numpy"), "a line of NumPy that computes it")
+    expected = example_keys.to_values_by_name(keys.expected, (place, "expected"), "its numbers")
     return Part(
-        title=_text(keys.title),
-        about=_text(keys.about),
+        title=example_keys.to_text(keys.title),
+        about=example_keys.to_text(keys.about),
         place=place,
         problem=assemble(base | {key: RawValue(value, origin) for key, value in own.items()}),
-        show=tuple(show),
+        show=example_keys.to_names(keys.show, (place, "show")) or DEFAULT_SELECTION,
         expected={key: _expected(value, key, origin) for key, value in expected.items()},
-        cell=keys.cell,
-        numpy={str(name): _text(lines) for name, lines in numpy.items()},
-        arrows=keys.arrows,
+        cell=example_keys.to_word(keys.cell, "cell", (place, "cell"), "expected QUERY,KEY, such as word_1,word_3"),
+        numpy={str(name): example_keys.to_text(lines) for name, lines in numpy.items()},
+        arrows=example_keys.to_choice(keys.arrows, "direction", ARROWS, (place, "arrows")),
         problem_options=tuple(options_of_keys(own)),
     )
-
-
-def _text(value: Any, default: str = "") -> str:
-    """A value as text; where there is none, the default."""
-    return default if value is None else str(value)
-
-
-def _are_names(value: Any) -> bool:
-    """Whether a value is a list of texts."""
-    return isinstance(value, (list, tuple)) and all(isinstance(name, str) for name in value)
 
 
 def _expected(value: Any, key: str, origin: Origin) -> Array:

@@ -217,7 +217,7 @@ def sample_by_hand(
     lines = [f"the weights up to {write.keys[index]}: {until.line}"]
     if index:
         lines.insert(0, f"the weights before {write.keys[index]}: {write.computed('', total(weights[:index])).line}")
-    return [*lines, f"u = {write(draws)} is reached there: {_value_line(write, index, result)}"]
+    return [*lines, f"ω = {write(draws)} is reached there: {_value_line(write, index, result)}"]
 
 
 @context(
@@ -229,8 +229,8 @@ def sample_by_hand(
     derived={
         "draws": DerivedInput(
             uniform_draws,
-            "u",
-            lambda shape: "u uniform in [0, 1)",
+            "ω",
+            lambda shape: "ω uniform in [0, 1)",
             ("…", "n"),
             ("seed",),
             purpose="One random number for each query, which decides the key that is drawn.",

@@ -22,7 +22,7 @@ def l2_by_hand(write: ArithmeticWriter, x: Array, result: Any) -> list[str]:
 
 
 @norm(
-    formula="û = u / ‖u‖",
+    formula="u / ‖u‖",
     shapes="x[n d] -> [n d]",
     source="Henry et al. 2020 (Query-Key Normalization for Transformers)",
     example={"x": [[3, 4], [0, 0]], "gives": [[0.6, 0.8], [0, 0]]},
@@ -59,11 +59,11 @@ def rms_by_hand(write: ArithmeticWriter, x: Array, result: Any, *, eps: float = 
 
 
 @norm(
-    formula="û = u / √(mean(u²) + eps)",
+    formula="u / √(mean(u²) + eps)",
     shapes="x[n d] -> [n d]",
     source="Zhang & Sennrich 2019 (RMSNorm), eq. 4, without its gain",
     example={"x": [[1, 7], [0, 0]], "gives": [[0.2, 1.4], [0, 0]]},
-    formula_in_force=lambda eps: f"û = u / √(mean(u²){' + eps' if eps else ''})",
+    formula_in_force=lambda eps: f"u / √(mean(u²){' + eps' if eps else ''})",
     by_hand=rms_by_hand,
 )
 def rms(x: Array, *, eps: Small = 0.0) -> Array:

@@ -5,6 +5,7 @@ from dataclasses import replace
 from typing import Any
 
 from attncli.base.axes import COUNTED_FROM_0, Letters
+from attncli.ops.failures import failures_named
 from attncli.ops.records import Operator, OperatorRecord
 from attncli.plan.graph import GIVEN, Axes, Axis, Node, Plan
 from attncli.problem.spec import ProblemSpec
@@ -57,7 +58,8 @@ class PlanBuilder:
         if record is not None:
             parameters = _parameters_in_force(node, record)
             taps = dict(self._add_inner(node, record, parameters))
-            node = replace(node, taps=taps, formula=record.formula_with(parameters))
+            with failures_named(record, "formula_in_force"):
+                node = replace(node, taps=taps, formula=record.formula_with(parameters))
         assert node.name not in self.nodes, node.name  # a stage that adds a name twice would hide a step
         self.nodes[node.name] = node
         if node.role is not None:
@@ -76,7 +78,8 @@ class PlanBuilder:
         for quantity in record.inner:
             name = quantity.name if quantity.name not in self.nodes else f"{outer.name}_{quantity.name}"
             axes = (*leading, *(result[x] if x in result else Axis(x, lengths[x]) for x in quantity.axes))
-            formula = quantity.formula_with(parameters)
+            with failures_named(record, "formula_in_force"):
+                formula = quantity.formula_with(parameters)
             self.add(Node(name, quantity.symbol, formula, axes, outer.stage, tapped_from=outer.name))
             yield quantity.name, name
 

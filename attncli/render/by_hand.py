@@ -4,8 +4,12 @@ from typing import Any
 
 from attncli.base.arithmetic import ArithmeticWriter
 from attncli.base.axes import COUNTED_FROM_0
+from attncli.base.errors import AttnError
 from attncli.base.lazy_numpy import Array, np
 from attncli.base.terms import number, products, total
+from attncli.base.text import repr_excerpt
+from attncli.ops.failures import failures_named
+from attncli.ops.records import ByHand, OperatorRecord
 from attncli.ops.registry import record_of
 from attncli.render.aligned_numbers import needs_exponents
 from attncli.render.focus import AxisPositions
@@ -40,8 +44,20 @@ def lines(view: View, step: Step, at: AxisPositions) -> list[str]:
     }
     result = _part(step, at, LEADING | ({"n"} if step.stage == "context" else set(at)))
     with np.errstate(all="ignore"):  # the step that overflowed has its note
-        worked = write_by_hand(write, **arguments, result=result, **step.options)
+        worked = _call(step.record, write_by_hand, write, **arguments, result=result, **step.options)
     return [*worked, *_row_sum(step, at, write)]
+
+
+def _call(record: OperatorRecord | None, write_by_hand: ByHand, *args: Any, **arguments: Any) -> list[str]:
+    """The lines of a `by_hand` function; raises AttnError where one of another package fails, or returns no lines."""
+    if record is None or record.is_built_in:
+        return write_by_hand(*args, **arguments)
+    with failures_named(record, "by_hand"):
+        lines = write_by_hand(*args, **arguments)
+    if not isinstance(lines, list) or not all(isinstance(line, str) for line in lines):
+        where = f"{record.kind} {record.name}"
+        raise AttnError(f"its by_hand returned {repr_excerpt(lines)}", where=where, hint="expected a list of lines")
+    return lines
 
 
 def _writer(view: View, step: Step, at: AxisPositions) -> ArithmeticWriter:

@@ -42,12 +42,12 @@ def explain(view: View) -> Iterator[Section]:
     yield replace(worked_cells(view, worked), purpose=_purpose_of_cells(worked))
     writer = _StepWriter(view, worked)
     number = 0
-    for step in sorted(steps, key=lambda step: not _is_input(step)):
+    for step in sorted(steps, key=lambda step: not (_is_input(step) or step.stage == LOOK_UP)):
         copies = _unprojected(steps, step)
         if copies and step is copies[0]:
             number += 1
             yield _section_of_copies(trace, number, copies)
-        elif step.stage == GIVEN and step.name not in _PLURALS:
+        elif _is_input(step):
             yield writer.section(step, step.name, format_shape(step))
         elif not is_left_out(trace, step):
             number += 1
@@ -55,8 +55,8 @@ def explain(view: View) -> Iterator[Section]:
 
 
 def _is_input(step: Step) -> bool:
-    """Whether a step is shown before the others: an input, the rows selected of it, or the words looked up."""
-    return step.stage == LOOK_UP or (step.stage == GIVEN and step.name not in _PLURALS)
+    """Whether a step is an array that was given, but for queries, keys and values: they are steps of every problem."""
+    return step.stage == GIVEN and step.name not in _PLURALS
 
 
 def worked_cells(view: View, worked: Sequence[AxisPositions]) -> Section:
@@ -91,7 +91,8 @@ def is_left_out(trace: Trace, step: Step) -> bool:
     """Whether a step gets no section: what changes nothing, positions 0, 1, 2 …, a mask that the table of signs has."""
     is_row_number = step.inputs.keys() == {"rows"} and np.array_equal(step.value, trace[step.inputs["rows"]].value)
     changes_nothing = step.is_identity or is_split_of_one(step.node) or is_row_number
-    return changes_nothing or step.stage == "index" or step.name.startswith(f"{VISIBLE_STEP}_by_")
+    is_mask = step.record is not None and step.record.kind == "mask"
+    return changes_nothing or step.stage == "index" or is_mask
 
 
 class _StepWriter:

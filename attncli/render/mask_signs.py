@@ -11,7 +11,7 @@ from attncli.render.grid import Grid, leading_slices
 from attncli.render.marks import marked_cells
 from attncli.trace.steps import Step, Trace
 
-VISIBLE_STEP = "visible"  # the step that is shown as a table of signs; each mask is a step `visible_by_…`
+VISIBLE_STEP = "visible"  # the step that is shown as a table of signs, one for each mask that it reads
 VISIBLE = "●"
 UNSIGNED = "□"  # of a rule whose record has no sign
 

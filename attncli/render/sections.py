@@ -10,8 +10,6 @@ from attncli.render.selection import selected_grids
 from attncli.render.view import View
 from attncli.render.worked_lines import worked_lines
 
-__all__ = ["Section", "sections"]
-
 
 def sections(view: View) -> Iterator[Section]:
     """A section for each step to explain, for each step that the chosen cells are computed in, or for each result."""

@@ -9,6 +9,7 @@ import typer
 
 from attncli.base.axes import LEGEND
 from attncli.base.exit_status import EXIT_STATUSES
+from attncli.base.text import sentence
 from attncli.cli import app
 from attncli.cli.command_table import COMMANDS
 from attncli.cli.commands.list import kind_of_plural
@@ -89,15 +90,10 @@ def _table(titles: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
     return "\n".join("| " + " | ".join(cell.replace("|", "\\|") for cell in line) + " |" for line in lines)
 
 
-def _sentence(text: str) -> str:
-    """A text with a capital letter and a full stop."""
-    return f"{text[0].upper()}{text[1:]}."
-
-
 def _key(field: Field) -> Sequence[str]:
     """The row of a key."""
     default = "" if DEFAULTS[field.name] in (None, False) else f"`{DEFAULTS[field.name]}`"
-    return f"`{field.name}`", _value_of(field), default, f"`{field.example}`", _sentence(field.help)
+    return f"`{field.name}`", _value_of(field), default, f"`{field.example}`", sentence(field.help)
 
 
 def _value_of(field: Field) -> str:

@@ -6,9 +6,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from attncli.base.arithmetic import MAX_TERMS
 from attncli.cli.command_table import COMMANDS
 from attncli.ops import operators
 from attncli.problem.spec import FIELDS
+from attncli.render.view import DECIMALS
 from tests.cli.running import Run
 from tests.problems import write_file
 
@@ -51,6 +53,12 @@ def test_every_option_and_every_operator_is_shown_where_it_is_asked_for(command:
     assert {"--strict", "--max-size"} <= set(ran.stdout.split())
     for kind in ("score", "normalize", "context", "generator"):
         assert ", ".join(operators(kind)) in ran.stdout
+
+
+def test_it_names_the_defaults_that_are_in_force(run: Run) -> None:
+    shown = " ".join(run("compute", "--help-all", env={"COLUMNS": "400"}).stdout.split())
+    assert f"Terms that a worked sum writes at most, without it {MAX_TERMS};" in shown
+    assert f"Decimals in tables and explanations; without it {DECIMALS}." in shown
 
 
 @pytest.mark.parametrize("command", COMMANDS)

@@ -1,5 +1,7 @@
 """Registered operators in blocks agree with the dense engine, whatever their parameters are called."""
 
+from typing import Any
+
 import numpy as np
 import pytest
 
@@ -7,7 +9,10 @@ import attncli
 from attncli import AttnError
 from attncli.engine.options import BlockSizes, RunOptions
 from attncli.engine.run import run
+from attncli.ops.records import Quantity, Tap, no_tap
 from attncli.ops.rules import OnlineNormalizer
+from attncli.render.sections import sections
+from attncli.render.view import View
 from tests.arrays import normal
 from tests.problems import dense_trace, problem
 
@@ -99,6 +104,42 @@ def test_an_operator_of_ones_own_that_fails_is_named(options: RunOptions) -> Non
     message = r"score fails: its function failed \(ZeroDivisionError: not today\); mend it: it is in .*own_operators"
     with pytest.raises(AttnError, match=message):
         run(problem(**HEADS, score="fails"), options=options)
+
+
+def fail(*_: object, **__: object) -> Any:
+    raise ZeroDivisionError("not today")
+
+
+def without_the_inner_step(write: Any, query: np.ndarray, key: np.ndarray, result: Any) -> list[str]:
+    return [write.equation(query @ key, result)]
+
+
+FAILURES: dict[str, tuple[dict[str, Any], str]] = {
+    "the check": ({"check": fail}, r"its check failed \(ZeroDivisionError: not today\); mend it: it is in .*own_oper"),
+    "the formula": ({"formula_in_force": fail}, r"its formula_in_force failed \(ZeroDivisionError: not today\)"),
+    "the worked lines": ({"by_hand": fail}, r"its by_hand failed \(ZeroDivisionError: not today\)"),
+    "their arguments": ({"by_hand": without_the_inner_step}, r"its by_hand failed \(TypeError: .*'products'\)"),
+    "what they are": ({"by_hand": lambda *_, **__: "2"}, r"its by_hand returned '2'; expected a list of lines"),
+}
+
+
+@pytest.mark.usefixtures("restored_registry")
+@pytest.mark.parametrize(("functions", "message"), FAILURES.values(), ids=FAILURES)
+def test_every_function_of_an_operator_of_ones_own_that_fails_is_named(functions: dict[str, Any], message: str) -> None:
+    @attncli.score(
+        formula="sᵢⱼ = qᵢ·kⱼ",
+        shapes="query[n d], key[m d] -> [n m]",
+        source="this test",
+        example={"query": [[1]], "key": [[2]], "gives": [[2]]},
+        inner=(Quantity("products", "P", "qᵢ·kⱼ", ("n", "m")),),
+        **functions,
+    )
+    def mine(query: np.ndarray, key: np.ndarray, *, tap: Tap = no_tap) -> np.ndarray:
+        """The dot product."""
+        return tap("products", query @ key.mT)
+
+    with pytest.raises(AttnError, match=f"mine: {message}"):
+        list(sections(View(run(problem(query=[[1.0]], key=[[2.0]], score="mine")), explain=True)))
 
 
 @pytest.mark.usefixtures("restored_registry")

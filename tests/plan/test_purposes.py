@@ -2,6 +2,8 @@
 
 import pytest
 
+from attncli.ops.decorators import score
+from attncli.ops.records import Quantity, no_tap
 from attncli.ops.registry import kinds, operators
 from attncli.plan.build import build_plan
 from attncli.plan.purposes import PURPOSES, purpose_of
@@ -49,3 +51,20 @@ def test_every_operator_and_every_array_inside_it_has_a_sentence(kind):
         texts = [record.summary, *(inner.purpose for inner in record.inner)]
         texts += [derived.purpose for derived in record.derived.values()]
         assert [text for text in texts if not is_sentence(text)] == []
+
+
+@pytest.mark.usefixtures("restored_registry")
+def test_an_array_inside_an_operator_of_your_own_may_lack_a_sentence():
+    @score(
+        formula="sᵢⱼ = qᵢ·kⱼ",
+        shapes="query[n d], key[m d] -> [n m]",
+        source="this test",
+        example={"query": [[1]], "key": [[2]], "gives": [[2]]},
+        inner=(Quantity("similarities", "P", "qᵢ·kⱼ", ("n", "m")),),
+    )
+    def mine(query, key, *, tap=no_tap):
+        """The dot product."""
+        return tap("similarities", query @ key.mT)
+
+    plan = build_plan(problem(query=[[1.0]], key=[[2.0]], score="mine"))
+    assert purpose_of(plan, plan["similarities"]) == "An inner step of scores."

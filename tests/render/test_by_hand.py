@@ -13,7 +13,8 @@ import attncli
 from attncli.engine.run import run
 from attncli.io import examples
 from attncli.ops import operators
-from attncli.render.sections import Section, sections
+from attncli.render.section import Section
+from attncli.render.sections import sections
 from attncli.render.view import Cell, View
 from attncli.trace.result import Result
 from tests.equations import Count, assert_equations_hold

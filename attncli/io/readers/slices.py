@@ -23,7 +23,7 @@ _POSITION = re.compile(r"\s*-?[0-9]+\s*", re.ASCII)
 def split_entry(text: str, entries: Container[str], where: str) -> tuple[str, Index]:
     """The entry that a text names ("": none), and its slices; an entry whose own name has brackets has precedence.
 
-    Raises AttnError where there are no slices between the brackets.
+    Raises AttnError where there are no slices between the brackets, or `...` stands there more than once.
 
     >>> split_entry("w_q[0, 1:]", {"w_q"}, "weights.npz")
     ('w_q', (0, slice(1, None, None)))
@@ -32,13 +32,16 @@ def split_entry(text: str, entries: Container[str], where: str) -> tuple[str, In
         return text, WHOLE
     name, slices = split_slices(f" {text}")  # the blank: slices of a file without entries stand alone
     where = f"{where}{'#' if name.strip() else ''}{text}"
-    return name[1:], tuple(_parse_axis(part, where) for part in slices[1:-1].split(",")) if slices else WHOLE
+    index = tuple(_parse_axis(part, where) for part in slices[1:-1].split(",")) if slices else WHOLE
+    if index.count(...) > 1:
+        raise AttnError("'...' stands more than once", where=where, hint=HINT)
+    return name[1:], index
 
 
 def take(array: Array, index: Index, where: str) -> Array:
     """The part of an array, as a view; raises AttnError where it has no such axis or position."""
     rest = array.ndim - sum(at is not ... for at in index)
-    if rest < 0 or index.count(...) > 1:
+    if rest < 0:
         message = f"has {array.ndim} {'axis' if array.ndim == 1 else 'axes'}, and is sliced along {len(index)}"
         raise AttnError(message, where=where, hint=f"its shape is {array.shape}")
     every_axis = [at for axis in index for at in ([slice(None)] * rest if axis is ... else [axis])]

@@ -30,16 +30,17 @@ def score(builder: PlanBuilder) -> None:
         symbol = "S" if rest[0] == "scores" else "S₁"
         _add(builder, rest[0], symbol, f"{symbol} = S₀ + R", "content_scores", "relative_scores")
     if scale is not None:
-        unscaled = builder.current_node("scores")
+        unscaled = builder.current_node("scores").symbol
+        is_own = builder.problem.scale is None
         builder.add(
             Node(
                 "scores",
                 "S",
-                f"S = {format_value(scale)} {unscaled.symbol}",
+                f"S = {unscaled} / √d" if is_own else f"S = {format_value(scale)} {unscaled}",
                 builder.table_axes,
                 "scale",
                 elementwise.scale,
-                {"scores": unscaled.name},
+                {"scores": builder.current_node("scores").name},
                 {"scale": scale},
                 role="scores",
             )

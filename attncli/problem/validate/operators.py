@@ -4,6 +4,7 @@ import re
 
 from attncli.base.axes import bind_axes
 from attncli.base.errors import AttnError
+from attncli.ops.failures import failures_named
 from attncli.ops.records import Operator, Parameter
 from attncli.ops.registry import operators
 from attncli.ops.rules import OperatorUse
@@ -27,7 +28,8 @@ def check_operators(spec: ProblemSpec, lengths: Lengths) -> None:
     for name, operator in by_field.items():
         if operator.record.check is not None:
             try:
-                operator.record.check(OperatorUse(operator.parameters, spec.lengths, _positions(spec)))
+                with failures_named(operator.record, "check"):
+                    operator.record.check(OperatorUse(operator.parameters, spec.lengths, _positions(spec)))
             except AttnError as error:
                 raise error.at(name) from None
 

@@ -9,7 +9,8 @@ from attncli.render.formats.latex_math import latex_line
 from attncli.render.formats.latex_text import CHARACTER_COMMAND, CHARACTER_DEFINITION, latex_label
 from attncli.render.formats.latex_tokens import LABEL_END, LABEL_START
 from attncli.render.grid import Grid, column_blocks
-from attncli.render.sections import Section, sections
+from attncli.render.section import Section
+from attncli.render.sections import sections
 from attncli.render.target import TextTarget
 from attncli.render.view import View
 from attncli.trace.result import Result

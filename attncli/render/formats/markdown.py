@@ -4,7 +4,8 @@ from collections.abc import Iterable
 
 from attncli.base.text import escape_control
 from attncli.render.grid import Grid
-from attncli.render.sections import Section, sections
+from attncli.render.section import Section
+from attncli.render.sections import sections
 from attncli.render.target import TextTarget
 from attncli.render.view import View
 

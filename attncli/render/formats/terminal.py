@@ -3,7 +3,8 @@
 from collections.abc import Iterable
 
 from attncli.render.formats.text_page import TextPage
-from attncli.render.sections import Section, sections
+from attncli.render.section import Section
+from attncli.render.sections import sections
 from attncli.render.target import TextTarget
 from attncli.render.view import View
 

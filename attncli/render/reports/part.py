@@ -12,7 +12,8 @@ from attncli.render.formats.text_page import TextPage
 from attncli.render.largest_weights import arrows
 from attncli.render.reports.row_tables import join_row_tables
 from attncli.render.reports.verdict import difference_lines
-from attncli.render.sections import Section, sections
+from attncli.render.section import Section
+from attncli.render.sections import sections
 from attncli.render.view import View
 from attncli.trace.steps import Step, Trace
 

@@ -10,8 +10,7 @@ from attncli.render.target import TextTarget
 
 GAP = "  "
 ARROW = " → "
-LINES = ("┌", "─", "┐", "│", "└", "┘")
-ASCII_LINES = ("+", "-", "+", "|", "+", "+")
+LINES = "┌─┐│└┘"
 
 
 @dataclass(frozen=True)
@@ -47,7 +46,7 @@ def _box(symbol: str, letters: Letters, target: TextTarget) -> list[str]:
     """
     symbol = target.encodable(symbol)
     rows, columns = " ".join(letters[:-1]), "".join(letters[-1:])
-    left_top, line, right_top, side, left_bottom, right_bottom = LINES if target.has_unicode else ASCII_LINES
+    left_top, line, right_top, side, left_bottom, right_bottom = map(target.encodable, LINES)
     edge, margin = line * (cell_len(symbol) + 2), " " * (len(rows) + 1)
     return [
         f"{margin}{columns:^{len(edge) + 2}}",

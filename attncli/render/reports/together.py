@@ -9,7 +9,7 @@ from attncli.render.curve import Series, plot
 from attncli.render.grid import Grid, grids
 from attncli.render.reports.part import PartReport
 from attncli.render.reports.row_tables import TitledTables, stack_rows
-from attncli.render.sections import Section
+from attncli.render.section import Section
 
 
 def together(parts: Sequence[PartReport], names: Sequence[str]) -> Iterator[Section]:

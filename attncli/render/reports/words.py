@@ -5,7 +5,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from attncli.base.axes import LEGEND, legend
-from attncli.base.text import one_line
+from attncli.base.text import one_line, sentence
 from attncli.base.transliteration import transliterate
 from attncli.ops import kinds, operators
 from attncli.ops.records import OperatorRecord
@@ -108,7 +108,7 @@ def _of_key(field: Field) -> Meaning:
         facts.append(("one of", ", ".join(operators(field.kind))))
     if field.letters:
         facts += [("shape", f"[{' '.join(field.letters)}]"), ("", legend(field.letters))]
-    return Meaning((field.name,), "key", f"{field.help[0].upper()}{field.help[1:]}.", tuple(facts))
+    return Meaning((field.name,), "key", sentence(field.help), tuple(facts))
 
 
 def _of_term(term: GlossaryTerm) -> Meaning:

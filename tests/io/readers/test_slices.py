@@ -67,6 +67,7 @@ def test_a_file_or_an_entry_whose_name_has_brackets_has_precedence(text: str, pa
         ("x.npz#w[4]", "x.npz#w: there is no position 4 on axis 0; its length is 4"),
         ("x.npz#w[a]", "x.npz#w[a]: 'a' is no slice; expected NumPy's slices, such as [:, 0:768] or [0]"),
         ("x.npz#w[::0]", "x.npz#w[::0]: '::0' is no slice; expected NumPy's slices"),
+        ("x.npz#w[..., ...]", "x.npz#w[..., ...]: '...' stands more than once; expected NumPy's slices"),
         ("x.npz#w[]", "x.npz#w[]: '' is no slice; expected NumPy's slices"),
         ("x.npz#v[0]", "x.npz: unknown entry 'v'"),
         ("x.npy#v[0]", "x.npy: has one array and no entries, so #v names nothing"),

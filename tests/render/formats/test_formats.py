@@ -19,7 +19,7 @@ from attncli.render.formats import (
     markdown,
     terminal,
 )
-from attncli.render.sections import Section
+from attncli.render.section import Section
 from attncli.render.target import TEXT_FILE
 from tests.cli.running import run_in_process
 

@@ -16,7 +16,7 @@ from attncli.render.formats.latex_math import BREAKABLE_GAP, latex_line
 from attncli.render.formats.latex_text import CHARACTER_COMMAND, CHARACTER_DEFINITION, latex_label
 from attncli.render.formats.latex_tokens import LABEL_END, LABEL_START
 from attncli.render.grid import Grid
-from attncli.render.sections import Section
+from attncli.render.section import Section
 from attncli.render.target import TEXT_FILE
 from attncli.render.view import View
 

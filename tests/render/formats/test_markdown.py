@@ -12,7 +12,7 @@ from markdown_it import MarkdownIt
 from attncli.base.text import escape_control
 from attncli.render.formats import markdown
 from attncli.render.grid import Grid
-from attncli.render.sections import Section
+from attncli.render.section import Section
 
 EVIL = "a|b_c*[x]<y>&%$#{}~^\\"
 GRID = Grid(np.array([[0.25, -np.inf]]), (EVIL,), ("one", "two"), corner="n\\m", slice_label="head 0")

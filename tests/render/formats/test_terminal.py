@@ -13,7 +13,8 @@ from attncli.io import examples
 from attncli.render.formats.screen_table import MAX_LINES
 from attncli.render.formats.terminal import render_sections
 from attncli.render.grid import Grid
-from attncli.render.sections import Section, sections
+from attncli.render.section import Section
+from attncli.render.sections import sections
 from attncli.render.target import TextTarget
 from attncli.render.view import View
 
