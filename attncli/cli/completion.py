@@ -1,5 +1,6 @@
 """Completion of results, steps and labels, by the problem that is on the unfinished command line."""
 
+import re
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
     from attncli.problem.spec import ProblemSpec
 
 MAX_SIZE = 10**7  # bytes of each file that is read to complete a word: about a tenth of a second
+_SPECIAL = re.compile(r"""[\s,*?!$&;|<>(){}\[\]'"`\\~]""")  # characters that mean something to an option or a shell
 MAX_DRAWN = 10**7  # numbers of an array that is drawn for it
 
 
@@ -41,13 +43,16 @@ def complete_queries(context: typer.Context, incomplete: str) -> list[str]:
 
 
 def complete_cell(context: typer.Context, incomplete: str) -> list[str]:
-    """The labels of queries, and after the comma those of keys, that begin as a part of a cell does; also `*`."""
+    """The labels of queries, and after the comma those of keys and `*`, that begin as a part of a cell does.
+
+    `*` alone is not offered: bash would offer the names of all files in its place.
+    """
     problem = _problem(context)
     if problem is None or incomplete.count(",") > 1:
         return []
     query, comma, key = incomplete.rpartition(",")
-    labels = _labels(problem.key_labels if comma else problem.selected_query_labels)
-    return [f"{query}{comma}{label}" for label in (*labels, EVERY) if label.startswith(key)]
+    labels = [*_labels(problem.key_labels), EVERY] if comma else _labels(problem.selected_query_labels)
+    return [f"{query}{comma}{label}" for label in labels if label.startswith(key)]
 
 
 def _last_of_list(incomplete: str, names: Iterable[str]) -> Sequence[tuple[str, str]]:
@@ -58,8 +63,8 @@ def _last_of_list(incomplete: str, names: Iterable[str]) -> Sequence[tuple[str, 
 
 
 def _labels(labels: Sequence[str]) -> list[str]:
-    """The labels as options take them, without those that a shell would split."""
-    return [label for label in number_equal_labels(labels) if not any(c.isspace() or c == "," for c in label)]
+    """The labels as options take them, without those that an option or a shell would not take as they are."""
+    return [label for label in number_equal_labels(labels) if not _SPECIAL.search(label)]
 
 
 def _problem(context: typer.Context) -> "ProblemSpec | None":

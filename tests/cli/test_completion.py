@@ -16,6 +16,8 @@ PROBLEM = "sentence: the cat saw the dog\nvocabulary: {the: [1, 0], cat: [0, 1],
 def files(tmp_path: Path) -> None:
     write_file(tmp_path, PROBLEM)
     write_file(tmp_path, "embeddings: [[1, 2], [3]]\n", "wrong.yaml")
+    labels = """["été", "a b", "a,b", "don't", "(x)", "*", "?", "cat", "cat", "$x", "x;y", "~"]"""
+    write_file(tmp_path, f"embeddings: {[[number] for number in range(12)]}\ntokens: {labels}\n", "w.yaml")
     write_file(tmp_path, "cat,1,2\ndog,3,4\n", "w.csv")
     os.mkfifo(tmp_path / "pipe")
 
@@ -41,10 +43,11 @@ OFFERED = {
     "attn compute p.yaml --cell *,": ["*,the#1", "*,cat", "*,saw", "*,the#2", "*,dog", "*,*"],
     "attn compute p.yaml --cell saw,d": ["saw,dog"],
     "attn compute p.yaml --cell saw,dog,": [],
-    "attn compute p.yaml --only cat --cell ": ["cat", "*"],
+    "attn compute p.yaml --only cat --cell ": ["cat"],
+    "attn compute w.yaml --cell ": ["été", "cat#1", "cat#2"],  # the other labels need quotes
     "attn compute p.yaml --cell cat,cat --cell d": ["dog"],
     "attn compute --embeddings w.csv --only ": ["cat", "dog"],
-    "attn compute --sentence a,b --dim 2 --seed 1 --cell ": ["a", "b", "*"],
+    "attn compute --sentence a,b --dim 2 --seed 1 --cell ": ["a", "b"],
     "attn generate p.yaml --only d": ["dog"],
     "attn compute --kv": ["--kv-heads"],  # which the short help leaves out
 }
