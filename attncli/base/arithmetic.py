@@ -13,6 +13,7 @@ MAX_TERMS = 12  # the longest sum that is written whole where nothing else is as
 MAX_EXTRA_DECIMALS = 2  # of the numbers in a term, beyond those of its result
 ADDED_DECIMALS = 25  # of a number that is only added to others: the rest is what 50 digits leave of a difference of 0
 HALF = Decimal("0.5")
+CLOSE = Decimal("0.01")  # of a result: so far from it may a rounded sum be, whose small factors look as in their table
 ROUNDING = Decimal("1e-9")  # of a unit: results that lie between two roundings are computed to either
 
 
@@ -151,10 +152,12 @@ class ArithmeticWriter:
         if text:
             return text
         if not self._agree(term.value(styles[-1]), result, Decimal(1)):  # the factors of small numbers may be large
-            styles = [replace(style, has_exponents=True) for style in styles]
-            text = self._equal_text(term, result, styles)
+            with_exponents = [replace(style, has_exponents=True) for style in styles]
+            text = self._equal_text(term, result, with_exponents)
             if text:
                 return text
+            if not self._are_close(term.value(styles[-1]), result):
+                styles = with_exponents
         exact_value = term.value(None)
         if self._agree(exact_value, result) or not self.dtype:
             value = term.value(styles[-1])
@@ -181,6 +184,16 @@ class ArithmeticWriter:
         with localcontext(exact.CONTEXT):
             return all(
                 self._agrees(value[at % len(value)], entry, tolerance) for at, entry in enumerate(result.entries)
+            )
+
+    @staticmethod
+    def _are_close(value: Vector, result: Number) -> bool:
+        """Whether a value is that of the result, up to a hundredth of it."""
+        pairs = [(value[at % len(value)], Decimal(entry)) for at, entry in enumerate(result.entries)]
+        with localcontext(exact.CONTEXT):
+            return all(
+                left.is_finite() and right.is_finite() and abs(left - right) <= CLOSE * abs(right)
+                for left, right in pairs
             )
 
     def _agrees(self, value: Decimal, entry: float | Decimal, tolerance: Decimal) -> bool:
