@@ -92,7 +92,9 @@ class Parser:
             size = inside.through(np.abs)
             return Interval(np.where(inside.low * inside.high < 0, 0, size.low), size.high)
         if token == "√":
-            return self.atom().through(np.sqrt)
+            square = self.atom()  # of which rounding may have made 0
+            low = np.where(square.high < 0, square.low, np.maximum(square.low, 0))
+            return Interval(low, square.high).through(np.sqrt)
         if token == "[":
             return self.vector()
         if token in ("exp", "tanh", "ln", "cos", "sin", "max") and self.take("("):

@@ -151,12 +151,14 @@ class ArithmeticWriter:
         text = self._equal_text(term, result, styles)
         if text:
             return text
-        if not self._agree(term.value(styles[-1]), result, Decimal(1)):  # the factors of small numbers may be large
+        rounded = term.value(styles[-1])
+        is_close = self._is_close(rounded, result)
+        if not is_close or not self._agree(rounded, result, Decimal(1)):  # the factors of small numbers may be large
             with_exponents = [replace(style, has_exponents=True) for style in styles]
             text = self._equal_text(term, result, with_exponents)
             if text:
                 return text
-            if not self._are_close(term.value(styles[-1]), result):
+            if not is_close:
                 styles = with_exponents
         exact_value = term.value(None)
         if self._agree(exact_value, result) or not self.dtype:
@@ -186,13 +188,14 @@ class ArithmeticWriter:
                 self._agrees(value[at % len(value)], entry, tolerance) for at, entry in enumerate(result.entries)
             )
 
-    @staticmethod
-    def _are_close(value: Vector, result: Number) -> bool:
-        """Whether a value is that of the result, up to a hundredth of it."""
+    def _is_close(self, value: Vector, result: Number) -> bool:
+        """Whether a value is within a hundredth of the result, or one unit of a result that is written as 0."""
         pairs = [(value[at % len(value)], Decimal(entry)) for at, entry in enumerate(result.entries)]
         with localcontext(exact.CONTEXT):
             return all(
-                left.is_finite() and right.is_finite() and abs(left - right) <= CLOSE * abs(right)
+                left.is_finite()
+                and right.is_finite()
+                and abs(left - right) <= (CLOSE * abs(right) if self._style.rounded(right) else self._style.unit(right))
                 for left, right in pairs
             )
 

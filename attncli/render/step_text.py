@@ -101,4 +101,4 @@ def selection_remarks(trace: Trace, step: Step) -> Iterator[str]:
         names = join_words(
             [f"{label} (row {row})" for label, row in zip(trace.numbered_labels["n"], selected, strict=True)]
         )
-        yield f"only selects {names} of {len(trace.labels['q'])}, counted from 0"
+        yield f"of {len(trace.labels['q'])} queries, `only` selects {names}, counted from 0"

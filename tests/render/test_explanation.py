@@ -52,7 +52,7 @@ SAID_IN_A_LINE = {
     "a mask that hides nothing": ({"mask": np.ones((3, 3))}, "masked_scores", "the same numbers as scores"),
     "weights that are the scores": ({"normalize": "none"}, "weights", "the same numbers as scores"),
     "selected rows": ({"only": ["token_3", "0"]}, "selected_rows",
-                      "only selects token_3 (row 2) and token_1 (row 0) of 3, counted from 0"),
+                      "of 3 queries, `only` selects token_3 (row 2) and token_1 (row 0), counted from 0"),
     "a head of two": ({"heads": 2}, "query_heads",
                       "head 0 of 2 is shown from here on; --head 1 shows another, --head all each"),
 }  # fmt: skip

@@ -26,21 +26,25 @@ def read_npy(source: Input, entry: str) -> LabelledArray:
 
 
 def list_npy(source: Input) -> list[ArrayDescription]:
-    """The description of the array, by its header."""
-    with source.open() as stream, opening(source.name):
-        shape, _, dtype = read_header(stream, source.name)
-    byte_count(shape, dtype, source.name)
+    """The description of the array, by its header; raises AttnError as `read_npy` does."""
+    shape, _, dtype, _ = _checked_header(source)
     return [ArrayDescription("", shape, dtype.name)]
 
 
 def _npy(source: Input) -> Array:
     """The array of an `.npy` file, mapped into memory."""
+    shape, is_fortran, dtype, offset = _checked_header(source)
+    return map_array(source, dtype, shape, offset, "F" if is_fortran else "C")
+
+
+def _checked_header(source: Input) -> tuple[tuple[int, ...], bool, Any, int]:
+    """Shape, order and type of an array whose numbers are all there, and where they begin."""
     with source.open() as stream, opening(source.name):
         shape, is_fortran, dtype = read_header(stream, source.name)
         offset = stream.tell()
         size = stream.seek(0, os.SEEK_END)
     check_length(byte_count(shape, dtype, source.name), size - offset, source.name)
-    return map_array(source, dtype, shape, offset, "F" if is_fortran else "C")
+    return shape, is_fortran, dtype, offset
 
 
 def map_array(source: Input, dtype: Any, shape: tuple[int, ...], offset: int, order: Any = "C") -> Array:
