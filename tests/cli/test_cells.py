@@ -56,7 +56,7 @@ def test_equal_tokens_are_chosen_and_named_by_their_number(run: Run) -> None:
 def test_the_number_of_an_equal_token_is_part_of_its_label_in_latex(run: Run) -> None:
     shown = run("compute", *SENTENCE, "--cell", "the#2,cat", "-f", "latex").stdout
     assert r"\quad query the\#2, key cat" in shown
-    assert r"q(\text{the\#2})\cdot k(\text{cat})" in shown
+    assert r"Q(\text{the\#2})\cdot K(\text{cat})" in shown
 
 
 def test_a_warning_names_equal_tokens_by_their_number(run: Run) -> None:

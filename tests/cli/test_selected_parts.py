@@ -122,6 +122,6 @@ def test_the_head_of_the_cell_can_be_chosen(run: Run) -> None:
 )
 def test_a_long_sum_has_as_many_terms_as_asked_for(terms: tuple[str, ...], gap: str, run: Run) -> None:
     words = ("--seed", "1", "--token-count", "2", "--dim", "20", "--score", "dot", "--cell", "0,1")
-    (line,) = re.findall(r"q\(token_1\)·k\(token_2\).*", run("compute", *words, *terms).stdout)
+    (line,) = re.findall(r"Q\(token_1\)·K\(token_2\).*", run("compute", *words, *terms).stdout)
     assert line.count("·") == 1 + (20 - int(gap.split()[1]) if gap else 20)
     assert gap in line
