@@ -22,7 +22,6 @@ class Precision:
     """
 
     name: str = "float64"
-    widens_float32: bool = True  # False: steps compute in float32 itself, as kernels do
 
     @property
     def accumulation_dtype(self) -> str:
@@ -37,7 +36,7 @@ class Precision:
     @property
     def widened_name(self) -> str:
         """The type that a step computes in: float32 for the half types, float64 for float32, else the type itself."""
-        return "float64" if self.name == "float32" and self.widens_float32 else self.accumulation_dtype
+        return {"float32": "float64"}.get(self.name, self.accumulation_dtype)
 
     @property
     def epsilon(self) -> float:

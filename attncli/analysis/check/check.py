@@ -54,14 +54,15 @@ def part_of(plan: Plan, options: CheckOptions) -> Part:
     """
     part = dict[str, int]()
     for letter, position in (("h", options.head), ("b", options.batch)):
-        count = plan["weights"].axis(letter)
         if position is None:
             continue
-        if count is None or not 0 <= position < count.length:
+        axis = plan["weights"].axis(letter)
+        count = 1 if axis is None else axis.length
+        if not 0 <= position < count:
             noun = AXIS_NOUNS[letter]
-            hint = f"they go from 0 to {count.length - 1}" if count is not None else "there is one, without a number"
-            raise AttnError(f"there is no {noun} {position}", where=noun.split()[0], hint=hint)
-        part[letter] = position
+            raise AttnError(f"there is no {noun} {position}", where=noun.split()[0], hint=f"expected 0 to {count - 1}")
+        if axis is not None:
+            part[letter] = position
     if "h" in part:
         part["g"] = part["h"] * plan.axis_length("g") // plan.axis_length("h")
     return part

@@ -60,7 +60,7 @@ class Comparison:
         precision = Precision(dtype)
         rounding = self._rounding_errors[dtype] if self.needs_rounding_error(name) else None
         return chosen_tolerance(self.options, precision) or derived_tolerance(
-            self.quantities[name], precision, rounding, name, is_ours_wider=self.reference.epsilon < precision.epsilon
+            self.quantities[name], precision, rounding, name
         )
 
     def compare(self, name: str) -> QuantityCheck:

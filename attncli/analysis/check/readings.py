@@ -52,12 +52,15 @@ def find_reading(shape: tuple[int, ...], readings: Iterator[Reading]) -> Reading
 
 
 def readings_of(axes: Axes, layout: Layout, part: Part, query_count: int) -> Iterator[Reading]:
-    """The readings of a step, the likeliest first: all of it, the part that is checked alone, every query.
+    """The readings of a step, the likeliest first: all of it, every query, the part that is checked alone.
 
-    `query_count` is how many queries there are besides those that are computed, too.
+    `query_count` is how many queries there are, with those that are not computed.
     """
-    alone = tuple(axis._replace(length=1) if axis.letter in part else axis for axis in axes)
-    for some in dict.fromkeys((axes, alone)):
+    alone = [
+        tuple(axis._replace(length=1) if axis.letter in letters and axis.letter in part else axis for axis in axes)
+        for letters in ((), ("b",), ("h", "g"), ("b", "h", "g"))
+    ]
+    for some in dict.fromkeys(alone):
         every = tuple(axis._replace(length=query_count) if axis.letter == "n" else axis for axis in some)
         for step_axes in dict.fromkeys((some, every)):
             yield Reading(step_axes, step_axes)
@@ -87,11 +90,14 @@ def _with_other_heads(axes: Axes, layout: Layout) -> Iterator[Reading]:
 def place(x: Array, reading: Reading, axes: Axes, part: Part, selected: list[int] | None, fill: float | bool) -> Array:
     """An array with the axes of a reading's step in one with those of the step: its part, of the computed queries."""
     lengths = tuple(axis.length for axis in axes)
+    index = [slice(None)] * len(axes)
     for at, (axis, own) in enumerate(zip(axes, reading.step_axes, strict=True)):
         if axis.letter == "n" and own.length != axis.length and selected is not None:
             x = x.take(selected, axis=at)
+        elif own.length != axis.length:
+            index[at] = slice(part[axis.letter], part[axis.letter] + 1)
     if x.shape == lengths:
         return x
     whole = np.full(lengths, fill, dtype=x.dtype)
-    whole[tuple(slice(part[a.letter], part[a.letter] + 1) if a.letter in part else slice(None) for a in axes)] = x
+    whole[tuple(index)] = x
     return whole

@@ -19,11 +19,6 @@ class Reference:
     trace: Trace
     name: str
 
-    @property
-    def epsilon(self) -> float:
-        """The distance of 1 to the next number."""
-        return self.trace.precision.epsilon
-
     def value(self, name: str) -> Array:
         """The numbers of a result or step."""
         return self.trace[name].value

@@ -2,10 +2,10 @@
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
-from math import prod
+from math import prod, sqrt
 from typing import Any
 
-from attncli.base.dtypes import Precision
+from attncli.base.dtypes import HALF, Precision
 from attncli.base.lazy_numpy import Array, np
 from attncli.engine.dense import DenseEngine
 from attncli.engine.options import BlockSizes
@@ -18,6 +18,35 @@ from attncli.problem.spec import FIELDS, ProblemSpec
 SAMPLED_CELLS = BlockSizes().dense_cells  # scores of the queries that a larger problem's error is measured on
 SLOW_PRODUCTS = 2**24  # so many products take longdouble, which no processor has fast, a tenth of a second
 FLOAT64, EXTENDED = "float64", "longdouble"
+
+
+RUNS = 4  # with numbers that are moved at random, besides the one without: of one run the largest error is chance
+
+
+@dataclass(frozen=True)
+class StepwisePrecision(Precision):
+    """A type that each step computes in and is rounded to, as kernels do: float32 is not widened.
+
+    With a stream every number, where it is rounded, is moved at random by up to a unit in its last place, by two of
+    types that steps do not accumulate more exactly than they round: a kernel may scale queries, keys or their
+    products, and add in another order.
+    """
+
+    stream: "np.random.Generator | None" = None
+
+    @property
+    def widened_name(self) -> str:
+        """The type that a step computes in."""
+        return self.accumulation_dtype
+
+    def round(self, x: Array) -> Array:
+        """The array rounded to this type, and moved."""
+        rounded = super().round(x)
+        if self.stream is None or rounded.dtype.kind != "f":
+            return rounded
+        units = 1 if self.name in HALF else 2
+        moves = self.stream.uniform(-units, units, rounded.shape) * self.epsilon
+        return super().round((rounded * (1 + moves)).astype(rounded.dtype))
 
 
 @dataclass(frozen=True)
@@ -59,17 +88,18 @@ def rounding_error(problem: ProblemSpec, plan: Plan, names: Iterable[str], dtype
     `problem` has the numbers that the right computation begins with, and the plan is its own. That of a large problem
     is measured on some of its queries. See `measure` for the rest.
     """
-    if prod(plan["weights"].shape) <= SAMPLED_CELLS:
-        return measure(problem, plan, names, dtype)
-    rows = _sampled_rows(plan)
-    part = with_rows(problem, rows)
-    error = measure(part, plan_of(part), names, dtype)
-    remarks = (f"measured on {len(rows)} of the queries", error.remark)
-    return replace(error, remark=" and ".join(filter(None, remarks)))
+    remark = ""
+    if prod(plan["weights"].shape) > SAMPLED_CELLS:
+        rows = _sampled_rows(plan)
+        problem, remark = with_rows(problem, rows), f"measured on {len(rows)} of the queries"
+    if problem.scale is None and problem.score.record.unscaled is not None:
+        problem = replace(problem, scale=1 / sqrt(problem.lengths["d"]))  # a step of its own, which rounds
+    error = measure(problem, plan_of(problem), names, dtype)
+    return replace(error, remark=" and ".join(filter(None, (remark, error.remark))))
 
 
 def measure(problem: ProblemSpec, plan: Plan, names: Iterable[str], dtype: str) -> RoundingError:
-    """The largest error of results or steps of any plan, on all queries.
+    """The largest error of results or steps of any plan, on all queries, in several runs.
 
     The error of float64 is measured in longdouble, or where that is slow, as that of float32, in proportion to the
     units of both; so is that of longdouble itself. What overflows in the type has no error.
@@ -80,9 +110,13 @@ def measure(problem: ProblemSpec, plan: Plan, names: Iterable[str], dtype: str) 
         remark = "measured in float32, in proportion"
         problem, dtype, wider = in_type(replace(problem, dtype="float32"), "float32"), "float32", FLOAT64
     resolved = {name: plan.resolve(name) for name in names}
-    stepwise = evaluate_names(plan, problem, resolved.values(), Precision(dtype, widens_float32=False))
     exact = evaluate_names(plan, problem, resolved.values(), Precision(wider))
-    errors = {name: scale * _largest_error(stepwise[step], exact[step]) for name, step in resolved.items()}
+    stream = np.random.default_rng(0)
+    errors = dict.fromkeys(resolved, 0.0)
+    for precision in (StepwisePrecision(dtype), *[StepwisePrecision(dtype, stream)] * RUNS):
+        stepwise = evaluate_names(plan, problem, resolved.values(), precision)
+        for name, step in resolved.items():
+            errors[name] = max(errors[name], scale * _largest_error(stepwise[step], exact[step]))
     return RoundingError(errors, remark)
 
 

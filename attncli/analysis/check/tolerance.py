@@ -63,25 +63,20 @@ def chosen_tolerance(options: CheckOptions, precision: Precision) -> Tolerance |
 
 
 def derived_tolerance(
-    expected: ExpectedNumbers, precision: Precision, rounding: RoundingError | None, name: str, *, is_ours_wider: bool
+    expected: ExpectedNumbers, precision: Precision, rounding: RoundingError | None, name: str
 ) -> Tolerance:
     """The tolerance that follows from how numbers were given: their type and its rounding error, or their digits.
 
-    `rounding` is None where only the digits count. Where ours is computed in the type itself, it has the error once
-    more.
+    `rounding` is None where only the digits count.
     """
-    factor = FACTOR if is_ours_wider else FACTOR + 1
-    error = factor * rounding.errors[name] if rounding is not None else 0.0
-    reason = f"{factor} times the error of the formula computed step by step in {precision.name}"
-    reason += "" if is_ours_wider else " (ours has it once)"
-    reason += f", {rounding.remark}" if rounding is not None and rounding.remark else ""
+    error = FACTOR * rounding.errors[name] if rounding is not None else 0.0
+    reason = f"twice the error of the formula computed step by step in {precision.name}"
+    reason += f" ({rounding.remark})" if rounding is not None and rounding.remark else ""
     reason += f", and no less than {UNITS} units in the last place of the largest number of its row"
-    if expected.half_units is not None:
-        digits = "half a unit of the last digit typed"
-        if expected.has_every_digit:
-            reason = f"{digits}; of numbers with every digit {reason}"
-        elif rounding is not None:
-            reason = f"{digits}, and {reason}"
-        else:
-            reason = digits
-    return Tolerance(precision, reason, error)
+    digits = "half a unit of the last digit typed"
+    if expected.half_units is None:
+        return Tolerance(precision, reason, error)
+    if rounding is None:
+        return Tolerance(precision, digits)
+    several = f"{digits}; of numbers with every digit {reason}" if expected.has_every_digit else f"{digits}, and {reason}"
+    return Tolerance(precision, several, error)
