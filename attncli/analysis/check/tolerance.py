@@ -78,5 +78,7 @@ def derived_tolerance(
         return Tolerance(precision, reason, error)
     if rounding is None:
         return Tolerance(precision, digits)
-    several = f"{digits}; of numbers with every digit {reason}" if expected.has_every_digit else f"{digits}, and {reason}"
+    several = (
+        f"{digits}; of numbers with every digit {reason}" if expected.has_every_digit else f"{digits}, and {reason}"
+    )
     return Tolerance(precision, several, error)
