@@ -42,7 +42,7 @@ def _compare(trace: Trace, name: str, value: Any) -> QuantityCheck:
     numbers = to_array(value, ("expected", name)).array
     if numbers.shape != computed.shape:
         sizes = map(format_lengths, (numbers.shape, computed.shape))
-        raise AttnError("{} numbers are expected and {} computed".format(*sizes), where=f"expected, {name}")
+        raise AttnError("{} numbers are expected and {} computed".format(*sizes), where=("expected", name))
     epsilon = Precision(trace.problem.precision.name).epsilon
     error = abs(numbers - computed)
     allowed = 4 * epsilon * abs(computed).max(axis=-1, keepdims=True)

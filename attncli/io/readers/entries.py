@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Mapping
 from itertools import islice
-from typing import Any, Protocol
+from typing import Any, Protocol, runtime_checkable
 
 from attncli.base.errors import AttnError, UnknownNameError
 from attncli.io.inputs import Input
@@ -13,6 +13,7 @@ from attncli.problem.spec import FIELDS
 MAX_ENTRIES = 3  # that an error names
 
 
+@runtime_checkable
 class Entry(Protocol):
     """One entry, which is not read yet."""
 
