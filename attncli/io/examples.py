@@ -6,7 +6,7 @@ from importlib import resources
 from pathlib import Path
 from typing import Any
 
-from attncli.base.errors import AttnError, UnknownNameError
+from attncli.base.errors import UnknownNameError
 from attncli.io import formats
 from attncli.io.assemble import assemble, check_keys
 from attncli.io.inputs import Inputs

@@ -29,8 +29,8 @@ class InputFormat:
     `read_problem(input)` returns the values of a problem by the names of their fields, and the first line of each
     list and mapping in them by the object's id. `list_arrays(input)` describes the arrays, where it can without reading
     their numbers. `read_expected(input)` returns all that it holds, for comparison with results: lists or mappings of
-    TypedNumbers, an array, or the entries by their names, unread. A format without one of them can't hold that content. `first_bytes` matches the beginning of an
-    input whose name has no suffix of any format.
+    TypedNumbers, an array, or the entries by their names, unread. A format without one of them can't hold that
+    content. `first_bytes` matches the beginning of an input whose name has no suffix of any format.
     """
 
     name: str

@@ -32,7 +32,8 @@ class FilePart:
     `keys` has what the part does not say from the file, where the file says it for every part.
     """
 
-    place: str  # the file and the title or the number, as an error names them
+    name: str  # the title or the number; empty where the file has no parts
+    place: str  # the file and the part, as an error names them
     problem: Document
     own: Mapping[str, Any]
     keys: PartKeys
@@ -54,17 +55,15 @@ def file_parts(document: Document, file: str) -> Sequence[FilePart]:
     shared = {key: values[key] for key in (*SHOWN_KEYS, EXPECTED) if key in values}
     parts = example_keys.to_parts(values.get("parts"), (file, "parts"))
     if parts is None:
-        return [_part(document, shared, file)]
-    return [_part(document, {**shared, **part}, _place(part, number, file)) for number, part in enumerate(parts, 1)]
+        return [_part(document, shared, "", file)]
+    names = [example_keys.to_text(part.get("title")) for part in parts]
+    return [
+        _part(document, {**shared, **part}, name or str(number), f"{file}, part {repr(name) if name else number}")
+        for number, (part, name) in enumerate(zip(parts, names, strict=True), 1)
+    ]
 
 
-def _place(part: Mapping[str, Any], number: int, file: str) -> str:
-    """The file and a part of it, by its title or its number, as errors name them."""
-    title = example_keys.to_text(part.get("title"))
-    return f"{file}, part {repr(title) if title else number}"
-
-
-def _part(document: Document, part: Mapping[str, Any], place: str) -> FilePart:
+def _part(document: Document, part: Mapping[str, Any], name: str, place: str) -> FilePart:
     """A part, whose problem has the keys of the file, replaced by those of the part."""
     own = {key: value for key, value in part.items() if key not in PART_KEYS}
     for key in own:
@@ -74,4 +73,5 @@ def _part(document: Document, part: Mapping[str, Any], place: str) -> FilePart:
     base = {key: raw for key, raw in document.items() if key in FIELDS}
     options = {key: raw for key, raw in base.items() if raw.origin.options}
     problem = {**base, **{key: RawValue(value, origin) for key, value in own.items()}, **options}
-    return FilePart(place, problem, own, PartKeys(**{key: part[key] for key in PART_KEYS if key in part}), origin)
+    keys = PartKeys(**{key: part[key] for key in PART_KEYS if key in part})
+    return FilePart(name, place, problem, own, keys, origin)

@@ -73,7 +73,7 @@ def _select(content: Any, text: str, name: str, source: Input) -> Any:
         if len(entries) > 1:
             hint = hint_to_name_one(source.name, entries)
             raise AttnError(f"has {len(entries)} entries and none is {name}", where=source.name, hint=hint)
-        return _part(*entries.values(), index, source.name)
+        return _part(next(iter(entries.values())), index, source.name)
     return _part(content, index, source.name)
 
 

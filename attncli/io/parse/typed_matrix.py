@@ -45,9 +45,9 @@ def read_digits(text: str, path: ErrorPath) -> Any:
 def read_typed_matrix(text: str, path: ErrorPath, read_cell: ReadCell = read_number) -> Any:
     """The rows of a text, each a list of cells; one cell alone as it is; None where the text is no matrix.
 
-    `;` or the end of a line ends a row, commas or blanks separate its cells, which `read_cell` reads: numbers, or the booleans `true` and
-    `false`. A text whose first cell is one of them is a matrix. Raises AttnError where another cell is none, or is
-    empty.
+    `;` or the end of a line ends a row, commas or blanks separate its cells, which `read_cell` reads: numbers, or the
+    booleans `true` and `false`. A text whose first cell is one of them is a matrix. Raises AttnError where another cell
+    is none, or is empty.
 
     >>> read_typed_matrix("1 0; 0 1", ()), read_typed_matrix("1/2, -2", ()), read_typed_matrix("words.csv", ())
     ([[1, 0], [0, 1]], [[0.5, -2]], None)

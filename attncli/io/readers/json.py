@@ -13,9 +13,7 @@ from attncli.base.typed_numbers import TypedNumber
 _LARGE = re.compile(r"[0-9][eE]\+?[0-9]{3}|[0-9]{300}")  # a number that may be beyond all floats
 
 
-def read(
-    text: str, name: str, text_keys: Container[str] = (), typed_keys: Container[str] | None = ()
-) -> Any:
+def read(text: str, name: str, text_keys: Container[str] = (), typed_keys: Container[str] | None = ()) -> Any:
     """The value of a JSON text; raises AttnError that names the line.
 
     Numbers under a key in `text_keys`, and in the list under it, keep their spelling: `1.50` is the text `1.50`.
