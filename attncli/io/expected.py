@@ -1,4 +1,4 @@
-"""What is expected of the results of a problem: the key `expected` of a file, or the options `--against` in its place."""
+"""What is expected of the results of a problem: the key `expected` of a file, or the options `--against`."""
 
 import re
 from collections.abc import Collection, Mapping, Sequence
