@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from attncli.base.lazy_numpy import Array, np
 
 MAX_LISTED = 5  # positions along an axis that are named one by one
+NEARLY_ALL = 0.95  # of the positions along an axis: so many are no part of it
 MIN_COVERAGE = 0.4  # of a region of many cells: in one with fewer differences they are scattered
 
 
@@ -13,8 +14,8 @@ MIN_COVERAGE = 0.4  # of a region of many cells: in one with fewer differences t
 class AxisPart:
     """The positions along one axis that have differences, where others have none.
 
-    `axis` is counted from the end. Positions in a range run to an end of the axis, or are every second one; others
-    are few, and named one by one.
+    `axis` is counted from the end. Positions in a range stand next to each other, or are every second one; others are
+    few, and named one by one.
     """
 
     axis: int
@@ -65,8 +66,10 @@ def find_pattern(differs: Array, is_given: Array, query_positions: Sequence[int]
     coverage = _share(table, given[region])
     if query_positions is None or any(part.axis in (-2, -1) and len(part.positions) == 1 for part in parts):
         return ErrorPattern(_worth_naming(parts, coverage), None, coverage)
-    bands = [(_share(table, given & _cells(band, query_positions, table.shape[-1])), band) for band in
-             _bands(table, query_positions)]
+    bands = [
+        (_share(table, given & _cells(band, query_positions, table.shape[-1])), band)
+        for band in _bands(table, query_positions)
+    ]
     best, band = max(bands, key=lambda found: found[0], default=(0.0, None))
     if band is not None and best >= MIN_COVERAGE and best > coverage:
         leading = tuple(part for part in parts if part.axis < -2)
@@ -77,9 +80,7 @@ def find_pattern(differs: Array, is_given: Array, query_positions: Sequence[int]
 def _worth_naming(parts: tuple[AxisPart, ...], coverage: float) -> tuple[AxisPart, ...]:
     """The parts, without those of many rows or columns in which few numbers differ: there they are by chance."""
     return tuple(
-        part
-        for part in parts
-        if part.axis < -2 or coverage >= MIN_COVERAGE or len(part.positions) <= MAX_LISTED
+        part for part in parts if part.axis < -2 or coverage >= MIN_COVERAGE or len(part.positions) <= MAX_LISTED
     )
 
 
@@ -87,7 +88,7 @@ def _parts(differs: Array, is_given: Array) -> Iterator[AxisPart]:
     """The part of each axis that has differences, where it is not the whole axis, and can be named."""
     for axis in range(-differs.ndim, 0):
         others = tuple(other for other in range(-differs.ndim, 0) if other != axis)
-        positions = _named_positions(differs.any(axis=others), is_given.any(axis=others))
+        positions = _named_positions(*(np.asarray(array.any(axis=others)) for array in (differs, is_given)))
         if positions is not None:
             yield AxisPart(axis, positions, differs.shape[axis])
 
@@ -99,20 +100,19 @@ def _named_positions(has_difference: Array, has_given: Array) -> Sequence[int] |
     if len(found) == has_given.sum():
         return None
     first, last = int(found[0]), int(found[-1])
-    if len(found) > 2:  # noqa: PLR2004 - one or two are named
-        for positions in (range(first, size), range(last + 1), range(first, size, 2)):
+    if len(found) > 2:
+        for positions in (range(first, last + 1), range(first, size, 2)):
             inside = np.zeros(size, dtype=bool)
-            inside[positions.start :: positions.step] = True
-            inside[positions.stop :] = False
+            inside[positions] = True
             if np.array_equal(has_difference, has_given & inside):
-                return positions
+                return positions if len(found) < NEARLY_ALL * has_given.sum() else None
     return tuple(map(int, found)) if len(found) <= MAX_LISTED else None
 
 
 def _table(array: Array) -> Array:
     """Whether any cell of the axes before the last two is true, as a table of two axes."""
     array = array[None] if array.ndim == 1 else array
-    return array.any(axis=tuple(range(array.ndim - 2)))
+    return np.asarray(array.any(axis=tuple(range(array.ndim - 2))))
 
 
 def _positions(parts: Sequence[AxisPart], axis: int, size: int) -> Sequence[int]:
