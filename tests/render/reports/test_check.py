@@ -62,7 +62,7 @@ def test_the_arithmetic_has_the_decimals_that_show_the_error() -> None:
     numbers = expected(WORDS, "weights")
     numbers["weights"][1, 1] += 2e-9
     text = render_check(check(WORDS, numbers), TERMINAL)
-    assert "expected 0.3904139476, computed 0.3904139456" in text
+    assert "expected 0.39041394761, computed\n      0.39041394561" in text
     assert "= 0.3904139456" in text
 
 
