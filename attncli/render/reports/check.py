@@ -17,7 +17,7 @@ def render_check(report: CheckReport, target: TextTarget = TEXT_FILE, *, decimal
     """
     page = TextPage(target)
     for result in report.results:
-        print_quantity(page, report.trace, result, decimals)
+        print_quantity(page, report, result, decimals)
     page.skip_line()
     page.print_lines(_tolerances(report), "dim")
     _print_slips(page, report)

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 
 from attncli.analysis.check.error_patterns import ErrorPattern, find_pattern
-from attncli.analysis.check.report import QuantityCheck
+from attncli.analysis.check.report import CheckReport, QuantityCheck
 from attncli.base.lazy_numpy import Array, np
 from attncli.render.error_picture import MAX_LABEL_WIDTH, draw_errors
 from attncli.render.formats.text_page import TextPage
@@ -18,12 +18,13 @@ SIGNIFICANT = 3  # digits of errors and tolerances
 MIN_DIGITS, MAX_DIGITS = 6, 17  # of the two numbers of the worst cell; 17 tell any numbers of eight bytes apart
 
 
-def print_quantity(page: TextPage, trace: Trace, result: QuantityCheck, decimals: int) -> None:
+def print_quantity(page: TextPage, report: CheckReport, result: QuantityCheck, decimals: int) -> None:
     """Print a line for a quantity that agrees; for one that differs its errors, its worst cell and a picture too."""
+    trace = report.trace
     if result.agrees:
         page.print((f"✓ {result.name}", AGREES), f": {_agreement(result)}")
     else:
-        page.print((f"✗ {result.name}", DIFFERS), f": {_count(result)}{_consequence(result)}")
+        page.print((f"✗ {result.name}", DIFFERS), f": {_count(result)}{_consequence(report, result)}")
         page.print_lines(INDENTATION + line for line in _errors(result))
         page.print_lines(INDENTATION + line for line in _worst_cell(trace, result))
         page.print_lines((INDENTATION + "  " + line for line in _arithmetic(trace, result, decimals)), "cyan")
@@ -47,9 +48,9 @@ def _count(result: QuantityCheck) -> str:
     return f"{result.differ} of {result.count} numbers {'differs' if result.differ == 1 else 'differ'}"
 
 
-def _consequence(result: QuantityCheck) -> str:
-    """Whether the numbers of a later quantity follow from those expected before it."""
-    if result.follows is None:
+def _consequence(report: CheckReport, result: QuantityCheck) -> str:
+    """Whether numbers that differ follow from others that differ before them."""
+    if result.follows is None or result.name == report.first_difference:
         return ""
     return ", as they must with those expected above" if result.follows else ", and not because of those above"
 

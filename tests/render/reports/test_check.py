@@ -187,9 +187,13 @@ def test_slips_that_would_not_be_noticed_are_named_also_where_everything_agrees(
     [(True, ", as they must with those expected above"), (False, ", and not because of those above"), (None, "")],
 )
 def test_what_follows_from_an_earlier_difference_is_said(follows: bool | None, end: str) -> None:
-    report = wrong_weights()
-    report = replace(report, results=(replace(report.results[1], follows=follows),))
-    assert lines(report)[0] == f"✗ weights: 2 of 9 numbers differ{end}"
+    numbers = expected(WORDS, "weights", "output")
+    numbers["weights"][0, 1] += 0.002
+    numbers["output"][0, 0] += 0.5
+    first, later = check(WORDS, numbers).results
+    shown = lines(replace(check(WORDS, numbers), results=(first, replace(later, follows=follows))))
+    assert f"✗ output: 1 of 9 numbers differs{end}" in shown
+    assert "✗ weights: 1 of 9 numbers differs" in shown
 
 
 def test_what_the_numbers_are_held_to_stands_once() -> None:
