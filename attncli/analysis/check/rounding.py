@@ -92,10 +92,28 @@ def rounding_error(problem: ProblemSpec, plan: Plan, names: Iterable[str], dtype
     if prod(plan["weights"].shape) > SAMPLED_CELLS:
         rows = _sampled_rows(plan)
         problem, remark = with_rows(problem, rows), f"measured on {len(rows)} of the queries"
-    if problem.scale is None and problem.score.record.unscaled is not None:
-        problem = replace(problem, scale=1 / sqrt(problem.lengths["d"]))  # a step of its own, which rounds
-    error = measure(problem, plan_of(problem), names, dtype)
-    return replace(error, remark=" and ".join(filter(None, (remark, error.remark))))
+    scaled = _with_scaling_step(problem)
+    has_step = {name: _has_step(plan_of(scaled), name) for name in names}
+    found = [
+        measure(spec, plan_of(spec), [name for name in has_step if has_step[name] == is_scaled], dtype)
+        for spec, is_scaled in ((scaled, True), (problem, False))
+        if is_scaled in has_step.values()
+    ]
+    errors = {name: error for one in found for name, error in one.errors.items()}
+    remarks = dict.fromkeys((remark, *(one.remark for one in found)))
+    return RoundingError(errors, " and ".join(filter(None, remarks)))
+
+
+def _with_scaling_step(problem: ProblemSpec) -> ProblemSpec:
+    """The problem in which the products of queries and keys are rounded before they are scaled, as kernels do."""
+    if problem.scale is not None or problem.score.record.unscaled is None:
+        return problem
+    return replace(problem, scale=1 / sqrt(problem.lengths["d"]))
+
+
+def _has_step(plan: Plan, name: str) -> bool:
+    """Whether a plan has a result or step of a name."""
+    return name in plan.by_name or name in plan.results
 
 
 def measure(problem: ProblemSpec, plan: Plan, names: Iterable[str], dtype: str) -> RoundingError:
