@@ -26,7 +26,7 @@ class Judge:
 
         `rows` are the positions of the queries that it computes, among those of the comparison; None for all.
         """
-        quantities = self._quantities(rows)
+        quantities = self._part(self.comparison.quantities, rows)
         values = run_attempt(attempt, quantities)
         if values.keys() != quantities.keys():
             return False
@@ -35,31 +35,36 @@ class Judge:
         loose = {name: self._loose(name, dtypes[name], values[name]) for name in quantities}
         if not _agree(quantities, values, loose):
             return False
-        if own != FLOAT64:  # what is computed in half precision has its error around the right numbers
+        if (
+            Precision(own).epsilon > Precision().epsilon
+        ):  # what is computed in half precision has its error around the right numbers
             attempt = replace(attempt, problem=in_type(attempt.problem, FLOAT64))
             computed = evaluate_names(attempt.plan, attempt.problem, quantities, Precision())
             values = {name: computed[attempt.plan.resolve(name)] for name in quantities}
         tolerances = {name: self._tolerance(name, dtypes[name], attempt) for name in quantities}
         return _agree(quantities, values, tolerances)
 
-    def agrees_with_ours(self, attempt: Attempt) -> bool:
+    def agrees_with_ours(self, attempt: Attempt, rows: Sequence[int] | None = None) -> bool:
         """Whether an attempt gives our numbers, within the tolerance of each quantity, where one is expected."""
-        quantities = {
+        ours = {
             name: replace(numbers, array=self.comparison.reference.value(name))
             for name, numbers in self.comparison.quantities.items()
         }
+        quantities = self._part(ours, rows)
         values = run_attempt(attempt, quantities)
         tolerances = {name: self.comparison.tolerance(name) for name in quantities}
         return values.keys() == quantities.keys() and _agree(quantities, values, tolerances)
 
-    def _quantities(self, rows: Sequence[int] | None) -> Mapping[str, ExpectedNumbers]:
-        """The expected numbers, of some queries alone where they are tried alone."""
+    def _part(
+        self, quantities: Mapping[str, ExpectedNumbers], rows: Sequence[int] | None
+    ) -> Mapping[str, ExpectedNumbers]:
+        """The numbers of some queries alone where they are tried alone."""
         if rows is None:
-            return self.comparison.quantities
-        plan = self.comparison.trace.plan
+            return quantities
+        letters = {name: self.comparison.trace.plan[name].letters for name in quantities}
         return {
-            name: numbers.take(rows, axis.index("n")) if "n" in (axis := plan[name].letters) else numbers
-            for name, numbers in self.comparison.quantities.items()
+            name: numbers.take(rows, letters[name].index("n")) if "n" in letters[name] else numbers
+            for name, numbers in quantities.items()
         }
 
     def _loose(self, name: str, dtype: str, computed: Array) -> Tolerance:
