@@ -215,3 +215,8 @@ def test_the_output_follows_from_weights_that_are_wrong() -> None:
     """.5898 (1, 0) + .1316 (0, 1) + .2786 (1, 1) = (.8684, .4102)."""
     found = follows({"weights": typed(".5898 .1316 .2786"), "output": typed(".8684 .4102")})
     assert found == {"weights": None, "output": True}
+
+
+def test_what_follows_from_inner_quantities_is_unknown_since_nothing_reads_them() -> None:
+    found = follows({"exponentials": typed("1.0 0.5 0.4"), "weights": typed(".53 .26 .21")})
+    assert found == {"exponentials": None, "weights": None}
