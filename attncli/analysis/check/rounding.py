@@ -5,6 +5,7 @@ from dataclasses import dataclass, replace
 from math import prod, sqrt
 from typing import Any
 
+from attncli.analysis.slips.limits import part_of
 from attncli.base.dtypes import HALF, Precision
 from attncli.base.lazy_numpy import Array, np
 from attncli.engine.dense import DenseEngine
@@ -12,7 +13,6 @@ from attncli.engine.options import BlockSizes
 from attncli.ops.records import Operator
 from attncli.plan.build import plan_of
 from attncli.plan.graph import Plan
-from attncli.problem.labels import number_equal_labels
 from attncli.problem.spec import FIELDS, ProblemSpec
 
 SAMPLED_CELLS = BlockSizes().dense_cells  # scores of the queries that a larger problem's error is measured on
@@ -91,7 +91,7 @@ def rounding_error(problem: ProblemSpec, plan: Plan, names: Iterable[str], dtype
     remark = ""
     if prod(plan["weights"].shape) > SAMPLED_CELLS:
         rows = _sampled_rows(plan)
-        problem, remark = with_rows(problem, rows), f"measured on {len(rows)} of the queries"
+        problem, remark = part_of(problem, rows), f"measured on {len(rows)} of the queries"
     scaled = _with_scaling_step(problem)
     has_step = {name: _has_step(plan_of(scaled), name) for name in names}
     found = [
@@ -161,9 +161,3 @@ def _sampled_rows(plan: Plan) -> list[int]:
     count = min(max(SAMPLED_CELLS // (prod(before) * keys), 2), queries)
     rows: list[int] = np.unique(np.linspace(0, queries - 1, count).round().astype(int)).tolist()
     return rows
-
-
-def with_rows(problem: ProblemSpec, rows: Iterable[int]) -> ProblemSpec:
-    """The problem with some of the queries that it computes, by their positions among those."""
-    every, selected = number_equal_labels(problem.query_labels), problem.selected_queries
-    return replace(problem, only=tuple(every[row if selected is None else selected[row]] for row in rows))

@@ -8,8 +8,9 @@ from attncli.analysis.check.comparison import Comparison
 from attncli.analysis.check.judge import Judge
 from attncli.analysis.check.options import CheckOptions
 from attncli.analysis.check.reference import compute_reference
-from attncli.analysis.check.rounding import in_type, with_rows
+from attncli.analysis.check.rounding import in_type
 from attncli.analysis.slips.attempts import Attempt, attempts
+from attncli.analysis.slips.limits import part_of
 from attncli.base.dtypes import Precision
 from attncli.base.typed_numbers import TypedNumber
 from attncli.problem.spec import ProblemSpec
@@ -77,7 +78,7 @@ def test_some_of_the_queries_are_judged_alone() -> None:
     expected[:, 0] = 0
     judged = judge(spec, {"output": expected})
     assert not judged.accepts(attempt(spec, "no_scale"), None)
-    assert judged.accepts(attempt(with_rows(spec, [1, 4]), "no_scale"), [1, 4])
+    assert judged.accepts(attempt(part_of(spec, [1, 4]), "no_scale"), [1, 4])
 
 
 def test_a_slip_goes_unnoticed_where_its_numbers_agree_with_ours() -> None:

@@ -3,9 +3,8 @@
 import numpy as np
 import pytest
 
-from attncli.analysis.check.rounding import in_type, measure, rounding_error, with_rows
+from attncli.analysis.check.rounding import in_type, measure, rounding_error
 from attncli.base.dtypes import Precision
-from attncli.engine.run import run
 from attncli.plan.build import plan_of
 from tests.arrays import normal
 from tests.problems import PROBLEMS, dense_trace, problem
@@ -49,11 +48,3 @@ def test_numbers_are_rounded_to_the_type_of_a_problem_before_it_is_computed_in_a
     for step in dense_trace(spec).steps:
         if step.node.is_input and step.value.dtype.kind == "f":
             np.testing.assert_array_equal(wide[step.name].value, step.value)
-
-
-def test_some_of_the_queries_are_those_of_the_whole() -> None:
-    spec = problem(embeddings=normal(5, 4), tokens=["a", "b", "a", "c", "a"], causal=True)
-    whole = run(spec, "weights").weights
-    np.testing.assert_array_equal(run(with_rows(spec, [0, 3, 4]), "weights").weights, whole[[0, 3, 4]])
-    some = problem(embeddings=normal(5, 4), tokens=["a", "b", "a", "c", "a"], causal=True, only=["c", "a#2"])
-    np.testing.assert_array_equal(run(with_rows(some, [1]), "weights").weights, whole[[2]])
