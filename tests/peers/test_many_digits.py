@@ -74,8 +74,8 @@ def test_every_problem_is_computed_with_many_digits(spec: ProblemSpec) -> None:
     engine.run(plan.nodes)
     close = {"bfloat16": 2e-2, "float32": 1e-6}.get(spec.precision.name, 1e-12)
     for name, value in few.items():
-        value = value.rounded("float64") if isinstance(value, DigitsArray) else value
-        np.testing.assert_allclose(value, engine.values[name], rtol=close, atol=close, err_msg=name)
+        found = value.rounded("float64") if isinstance(value, DigitsArray) else value
+        np.testing.assert_allclose(found, engine.values[name], rtol=close, atol=close, err_msg=name)
 
 
 def test_results_are_those_of_mpmath_rounded_once() -> None:
