@@ -209,7 +209,7 @@ def test_worked_cells_of_a_users_file_stand_under_their_formula(run: Run, tmp_pa
     (tmp_path / "mine.yaml").write_text(OWN + "cell: token_1,token_2\nshow: [scores]\nprecision: 2\n")
     shown = run("demo", "mine.yaml").stdout
     assert (
-        "$ attn compute mine.yaml --precision 2 --cell token_1,token_2\nscores  S  sᵢⱼ = qᵢ·kⱼ / √d\n  q(token_1)"
+        "$ attn compute mine.yaml --precision 2 --cell token_1,token_2\nscores  S  Sᵢⱼ = Qᵢ·Kⱼ / √d\n  Q(token_1)"
         in shown
     )
 
