@@ -38,7 +38,7 @@ COMMANDS = {
         (
             "attn check problem.yaml",
             "attn check problem.yaml --against weights='.01 .99; .00 1.00'",
-            "attn check --query q.npy --key k.npy --value v.npy --against output=mine.npy --slips",
+            "attn check --query q.npy --key k.npy --against output=mine.npy --slips",
             "attn check problem.yaml cases --junit report.xml",
         ),
         has_problem=True,
