@@ -198,7 +198,7 @@ def test_what_follows_from_an_earlier_difference_is_said(follows: bool | None, e
 
 def test_what_the_numbers_are_held_to_stands_once() -> None:
     text = " ".join(lines(wrong_weights()))
-    assert text.count("are held to four units in the last place") == 1
+    assert text.count("The numbers are held to ") == 1
     assert "Ours are computed in float64." in text
 
 
