@@ -18,7 +18,6 @@ from attncli.io.paths import STDIN, is_there
 from attncli.io.problem_files import EXAMPLE_KEYS, Document, ExampleKeys, ShownKeys, parse_document, read_document
 from attncli.problem.build import check_name
 from attncli.problem.convert.nested_lists import nested_lists_to_array
-from attncli.problem.results import DEFAULT_SELECTION
 from attncli.problem.spec import FIELDS, ProblemSpec
 
 FROM_KEY = "key_to_query"  # das → the: what is translated to what
@@ -56,7 +55,7 @@ class Part:
     @property
     def options(self) -> str:
         """The options of `attn compute FILE` that show the same results."""
-        return " ".join((*self.problem_options, *select_option(self.show)))
+        return " ".join((*self.problem_options, *select_option(self.show, self.problem.default_selection)))
 
 
 @dataclass(frozen=True)
@@ -153,12 +152,13 @@ def _part(base: Document, part: Mapping[str, Any], place: str) -> Part:
         check_name(str(key), where=place, others=PART_KEYS)
     numpy = example_keys.to_values_by_name(keys.numpy, (place, "numpy"), "a line of NumPy that computes it")
     expected = example_keys.to_values_by_name(keys.expected, (place, "expected"), "its numbers")
+    problem = assemble(base | {key: RawValue(value, origin) for key, value in own.items()})
     return Part(
         title=example_keys.to_text(keys.title),
         about=example_keys.to_text(keys.about),
         place=place,
-        problem=assemble(base | {key: RawValue(value, origin) for key, value in own.items()}),
-        show=example_keys.to_names(keys.show, (place, "show")) or DEFAULT_SELECTION,
+        problem=problem,
+        show=example_keys.to_names(keys.show, (place, "show")) or problem.default_selection,
         expected={key: _expected(value, key, origin) for key, value in expected.items()},
         cell=example_keys.to_word(keys.cell, "cell", (place, "cell"), "expected QUERY,KEY, such as word_1,word_3"),
         numpy={str(name): example_keys.to_text(lines) for name, lines in numpy.items()},
