@@ -82,11 +82,11 @@ class Problem:
     ) -> Result:
         """Compute the problem; the result has the names in `select` as attributes.
 
-        Without `select` the result has scores, weights and output, as far as the problem computes them: without values
-        there is no output. Names are those of results (`scores` [b h n m], `weights` [b h n m], `context` [b h n e], `output` [b n h·e or
-        o]) and of any other step. A small problem keeps every step in `result.trace`. A large one is computed in blocks
-        by the `executor` ("threads", "serial" or the address of a Dask scheduler) and keeps what is selected, unless
-        `every_step` is true.
+        Names are those of results (`scores` [b h n m], `weights` [b h n m], `context` [b h n e], `output` [b n h·e or
+        o]) and of any other step; without `select` scores, weights and output, as far as the problem computes them. A
+        small problem keeps every step in `result.trace`. A large one is computed in blocks by the `executor`
+        ("threads", "serial" or the address of a Dask scheduler) and keeps what is selected, unless `every_step` is
+        true.
 
         Raises AttnError where a name is unknown or its result is not computed, or there is no such executor.
 

@@ -52,9 +52,7 @@ def _view_for_reader(problem: "ProblemSpec", options: "OutputOptions") -> "View"
         message = f"{' and '.join(left_out)} have {size} numbers each, and there are no values to compute an output of"
         raise AttnError(message, hint=f"--select {','.join(names)} shows them, -o FILE writes them")
     numbers = f"{size} numbers each, are" if len(left_out) > 1 else f"{size} numbers, are"
-    remark = (
-        f"{' and '.join(left_out)}, {numbers} left out: --select {','.join(names)} shows them, -o FILE writes them"
-    )
+    remark = f"{' and '.join(left_out)}, {numbers} left out: --select {','.join(names)} shows them, -o FILE writes them"
     return replace(compute_view(problem, replace(options, select=OUTPUT)), remark=remark)
 
 
@@ -113,7 +111,7 @@ def _check_number_of_arrays(problem: "ProblemSpec", options: "OutputOptions", ou
     if len(selection) == 1 and not options.explain:
         return
     arrays = "--explain writes every step" if options.explain else f"selected are {', '.join(selection)}"
-    hint = "select one, such as --select output, or name a .npz file"
+    hint = f"select one, such as --select {problem.default_selection[-1]}, or name a .npz file"
     suffix = output_format.suffixes[0]
     raise AttnError(f"a {suffix} file holds one array; {arrays}", where=f"--output {options.file}", hint=hint)
 

@@ -42,7 +42,11 @@ def split_plan(plan: Plan, select: Collection[str]) -> PlanParts:
             continue
         if context in sources or sources & after_names:
             after_names.add(node.name)
-        elif ("n" in node.letters and {"m", "m+1"} & set(node.letters)) or sources & block_names:
+        elif (
+            ("n" in node.letters and {"m", "m+1"} & set(node.letters))
+            or sources & block_names
+            or node.name == context  # where the weights are given it reads no other node of blocks
+        ):
             block_names.add(node.name)
     block_names |= {node.name for node in plan.nodes if node.tapped_from in block_names}
     repeats = {

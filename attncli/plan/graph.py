@@ -178,7 +178,9 @@ class Plan:
         """The error of a result that the plan has not: what is given in its place, or what is missing."""
         table = next((table for table in TABLES if table in self.by_name and self.by_name[table].is_input), None)
         if OUTPUT in self.results or name == "present_key":
-            return AttnError(f"{name} is not computed: {table} are given", hint=f"give query and key in place of {table}")
+            return AttnError(
+                f"{name} is not computed: {table} are given", hint=f"give query and key in place of {table}"
+            )
         return AttnError(f"{name} is not computed: there are no values", hint="give value")
 
     def __str__(self) -> str:

@@ -60,8 +60,8 @@ def layout_of(values: Mapping[str, Any]) -> Layout:
     """The layout that the shapes of the inputs and the numbers of heads imply.
 
     The inputs are all [n d], all [b n h·d] or all [b h n d]. Raises AttnError where they are not, or where `heads`
-    and `kv_heads` contradict them. Where scores or weights are given, theirs are the axes: [n m], [b n m] ([h n m] where
-    `heads` is more than 1), or [b h n m].
+    and `kv_heads` contradict them. Given scores or weights are [n m], [b n m] ([h n m] where `heads` is more than 1), or
+    [b h n m].
     """
     table = given_table(values)
     if table is not None:
@@ -120,7 +120,7 @@ def _layout_of_table(values: Mapping[str, Any], name: str) -> Layout:
         owner = f"; {source} has {array.ndim}" if source is not None else ""
         owner += f"; heads is {heads}" if values["heads"] else ""
         hint = f"expected [{' '.join(expected)}]"
-        hint += ", or heads, where the first axis is that of heads" if axes[0] == "b" and not has_batch else ""
+        hint += "; give heads where the first axis is that of heads" if axes[0] == "b" and not has_batch else ""
         raise AttnError(f"has {table.ndim} axes{owner}", where=name, hint=hint)
     kv_heads = values["kv_heads"] or heads
     if has_input_head_axis and source is not None:

@@ -117,7 +117,8 @@ class _Filler:
 
     def _leading_sizes(self) -> tuple[int, ...]:
         """The lengths of the axes before the queries of a table: batch items and heads, where the values have them."""
-        shape = next((x.shape for name in VALUE_SOURCES if (x := self.filled.get(name)) is not None), ())
+        shapes = (x.shape for name in VALUE_SOURCES if (x := self.filled.get(name)) is not None)
+        shape: tuple[int, ...] = next(shapes, ())
         heads = (self.filled.get("heads") or shape[1],) if len(shape) > 3 else ()
         heads = heads or ((self._heads[0],) if self._heads[0] > 1 else ())
         return (*shape[:-2][:1], *heads)

@@ -119,7 +119,7 @@ class ProblemSpec:
     scores: Array | None = problem_field(
         "matrix",
         INPUTS,
-        "scores in place of what makes them, after the scale, before softcap, bias and masks",
+        "scores in place of what makes them, before softcap; [n m], [b n m], or with heads [h n m], [b h n m]",
         letters="n m",
         axis_counts=(2, 3, 4),
         is_random_fill=True,
@@ -128,7 +128,7 @@ class ProblemSpec:
     weights: Array | None = problem_field(
         "matrix",
         INPUTS,
-        "weights in place of what makes them",
+        "weights in place of what makes them; [n m], [b n m], or with heads [h n m], [b h n m]",
         letters="n m",
         axis_counts=(2, 3, 4),
         is_random_fill=True,

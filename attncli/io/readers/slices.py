@@ -59,12 +59,8 @@ def take_labelled(labelled: LabelledArray, index: Index, where: str) -> Labelled
         return labelled
     rows = slice(None) if index[0] is ... else index[0]
     columns = index[-1] if len(index) == labelled.array.ndim and index[-1] is not ... else slice(None)
-    are_left = labelled.columns is not None and isinstance(columns, slice)
-    part = replace(
-        labelled,
-        array=take(labelled.array, index, where),
-        columns=labelled.columns[columns] if are_left else None,
-    )
+    names = labelled.columns[columns] if labelled.columns is not None and isinstance(columns, slice) else None
+    part = replace(labelled, array=take(labelled.array, index, where), columns=names)
     if isinstance(rows, int):  # one row, which is no row of a table any more
         return replace(part, labels=None, origin=None)
     lines = () if labelled.origin is None else labelled.origin.lines

@@ -17,7 +17,11 @@ def project(builder: PlanBuilder) -> None:
     query_axes, key_axes = layout.input_axes, layout.with_kv_heads(layout.input_axes)
     # The key's features are `d` where they must be as many as the query's.
     features = builder.problem.score.record.shapes.arrays.get("key", ("m", "c"))[-1]
-    axes_of_role = {"query": (*query_axes, "n", "d"), "key": (*key_axes, rows, features), "value": (*key_axes, rows, "e")}
+    axes_of_role = {
+        "query": (*query_axes, "n", "d"),
+        "key": (*key_axes, rows, features),
+        "value": (*key_axes, rows, "e"),
+    }
     for role in builder.roles:
         sequence = "selected_rows" if role == "query" else "embeddings"
         _add_projected(builder, role, role[0].upper(), axes_of_role[role], builder.current.get(sequence, ""))

@@ -48,7 +48,7 @@ def _check_operator(name: str, operator: Operator, lengths: Lengths, spec: Probl
     for argument, plural in (("query", "queries"), ("key", "keys")):
         if spec.given_table is not None and argument in record.shapes.arrays:
             message = f"{record.name} reads the {plural}, and {spec.given_table} are given in place of them"
-            raise AttnError(message, where=name, hint=f"give {argument} in place of {spec.given_table}")
+            raise AttnError(message, where=name, hint=f"leave out {spec.given_table}, or choose another {name}")
     bound = dict(lengths)
     for argument, letter in (("query", "d"), ("key", "c"), ("value", "e")):
         letters = record.shapes.arrays.get(argument)
