@@ -1,11 +1,12 @@
 """Lines of arithmetic: `2·2 + 0·(−4) = 4`, true with the digits that are written."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from decimal import Decimal, localcontext
 from typing import Any
 
 from attncli.base import exact
+from attncli.base.notation import SYMBOLS
 from attncli.base.numerals import Style
 from attncli.base.term_classes import Number, Term, Vector, number
 
@@ -39,11 +40,16 @@ class ArithmeticWriter:
         The index of the cell's head, counted from 0.
     max_terms : int, optional
         The longest sum or vector that is written whole; None for no limit. Of a result of more than half as many
-        numbers the first is worked out.
+        numbers one is worked out.
+    feature : int, optional
+        The index of the one that is worked out of a long result, counted from 0.
     dtype : str, optional
         The type that results are rounded to.
     has_exponents : bool, optional
         Whether the table of the result writes small numbers with an exponent, and not as `0.0000`.
+    symbols : mapping, optional
+        The symbols of the arrays that are read and computed, by the names of arguments and of roles, where they are
+        not those of formulas: {"query": "Qᵣ"}.
 
     Examples
     --------
@@ -51,8 +57,8 @@ class ArithmeticWriter:
     >>> from attncli.base.terms import products
     >>> write = ArithmeticWriter(decimals=2, query="cat", keys=["the"], row=0, column=0)
     >>> query, key = np.array([2, -1]), np.array([0.5, 3])
-    >>> write.equation(products(query, key), query @ key, name=f"q({write.query})·k({write.key})")
-    'q(cat)·k(the) = 2·0.5 + (−1)·3 = −2'
+    >>> write.equation(products(query, key), query @ key, name=f"Q({write.query})·K({write.key})")
+    'Q(cat)·K(the) = 2·0.5 + (−1)·3 = −2'
     """
 
     decimals: int
@@ -64,6 +70,8 @@ class ArithmeticWriter:
     max_terms: int | None = MAX_TERMS
     dtype: str = "float64"
     has_exponents: bool = False
+    symbols: Mapping[str, str] = field(default_factory=dict)
+    feature: int = 0
 
     def __call__(self, value: Any) -> str:
         """A number, or a vector in brackets.
@@ -87,7 +95,7 @@ class ArithmeticWriter:
         name : str, optional
             What the result is called.
         letter : str, optional
-            The letter of a vector's axis. A long vector's first number alone is worked out: `c(cat)[e1]`.
+            The letter of a vector's axis. Of a long vector one number is worked out: `C(cat)[e1]`.
 
         Returns
         -------
@@ -101,13 +109,14 @@ class ArithmeticWriter:
         '10/3 = 3.3333'
         >>> write.equation(number(0.45484) + 0.45484, 0.90968)
         '0.45484 + 0.45484 = 0.9097'
-        >>> write.equation(products([0.5, 0.5], [[2, 0], [4, 2]]), [3, 1], name="c", letter="e")
-        'c = 0.5·[2 0] + 0.5·[4 2] = [3 1]'
+        >>> write.equation(products([0.5, 0.5], [[2, 0], [4, 2]]), [3, 1], name="C", letter="e")
+        'C = 0.5·[2 0] + 0.5·[4 2] = [3 1]'
         """
         value = number(result)
         assert isinstance(value, Number)
         if value.is_vector and self.is_long(len(value.entries)):
-            name, term, value = name and f"{name}[{letter}1]", term.entry(0), Number(value.entries[:1])
+            at = min(self.feature, len(value.entries) - 1)
+            name, term, value = name and f"{name}[{letter}{at + 1}]", term.entry(at), Number(value.entries[at : at + 1])
         text = self._written(term, value)
         return f"{name} = {text}" if name else text
 
@@ -131,8 +140,17 @@ class ArithmeticWriter:
         line = write.equation(term, list(rounded) if term.is_vector else rounded[0], name=name, letter=letter)
         return Computed(rounded, term.is_vector, line=line)
 
+    def symbol(self, name: str) -> str:
+        """The symbol of an argument, or of the result by its role; the name itself where it has none.
+
+        >>> write = ArithmeticWriter(4, "q", ["k"], 0, 0, symbols={"query": "Qᵣ"})
+        >>> write.symbol("query"), write.symbol("key"), write.symbol("table")
+        ('Qᵣ', 'K', 'table')
+        """
+        return self.symbols.get(name) or SYMBOLS.get(name, name)
+
     def is_long(self, features: int) -> bool:
-        """Whether of a vector of so many features only the first is worked out."""
+        """Whether of a vector of so many features only one is worked out."""
         return self.max_terms is not None and features > max(self.max_terms // 2, 1)
 
     @property

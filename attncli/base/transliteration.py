@@ -1,4 +1,4 @@
-"""Signs that an encoding lacks, in characters that it has: in ASCII `sᵢⱼ = qᵢ·kⱼ` is `s_ij = q_i*k_j`."""
+"""Signs that an encoding lacks, in characters that it has: in ASCII `Sᵢⱼ = Qᵢ·Kⱼ` is `S_ij = Q_i*K_j`."""
 
 import re
 import unicodedata
@@ -51,10 +51,10 @@ def transliterate(text: str, encoding: str) -> str:
     A letter with an accent loses it; a character that nothing is known of, such as one of a label in another script,
     becomes an escape: `\u732b`.
 
-    >>> transliterate("sᵢⱼ = 2σ² √d·pθ → −∞", "ascii")
-    's_ij = 2 sigma^2 sqrt(d)*p theta -> -inf'
-    >>> transliterate("sᵢⱼ = 2σ² √d·pθ → −∞", "cp1252")
-    's_ij = 2 sigma² sqrt(d)·p theta -> -inf'
+    >>> transliterate("Sᵢⱼ = 2σ² √d·pos θ → −∞", "ascii")
+    'S_ij = 2 sigma^2 sqrt(d)*pos theta -> -inf'
+    >>> transliterate("Sᵢⱼ = 2σ² √d·pos θ → −∞", "cp1252")
+    'S_ij = 2 sigma² sqrt(d)·pos theta -> -inf'
     """
     lacking = frozenset() if text.isascii() else {c for c in set(text) if not _has(encoding, c)}
     if not lacking:

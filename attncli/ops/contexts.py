@@ -9,7 +9,7 @@ from attncli.base.arithmetic import ArithmeticWriter
 from attncli.base.lazy_numpy import Array, np
 from attncli.base.terms import Term, largest, number, products, tanh, total
 from attncli.ops.decorators import context, structural
-from attncli.ops.records import Quantity, Range, Tap, no_tap
+from attncli.ops.records import Quantity, Range, Symbol, Tap, no_tap
 from attncli.ops.rules import DerivedInput
 
 NOTHING_ATTENDED = "no weight differs from 0: the context is 0"
@@ -17,7 +17,7 @@ NOTHING_ATTENDED = "no weight differs from 0: the context is 0"
 
 def weighted_sum_by_hand(write: ArithmeticWriter, weights: Array, value: Array, result: Any) -> list[str]:
     """The values [m e] times the weights of one query [m], and their sum."""
-    return [write.equation(_weighted_values_term(weights, value), result, name=f"c({write.query})", letter="e")]
+    return [write.equation(_weighted_values_term(weights, value), result, name=f"C({write.query})", letter="e")]
 
 
 def _weighted_values_term(weights: Array, value: Array) -> Term:
@@ -27,7 +27,7 @@ def _weighted_values_term(weights: Array, value: Array) -> Term:
 
 
 @context(
-    formula="cᵢ = Σⱼ aᵢⱼ vⱼ",
+    formula="Cᵢ = Σⱼ Aᵢⱼ Vⱼ",
     shapes="weights[n m], value[m e] -> [n e]",
     source="Bahdanau, Cho & Bengio 2015, eq. 5",
     example={"weights": [[0.25, 0.75]], "value": [[4, 0], [8, 4]], "gives": [[7, 3]]},
@@ -72,18 +72,20 @@ def attentional_by_hand(
     w: Array,
 ) -> list[str]:
     """The weighted sum of the values [m e], the product of it and the query [d] with `w`, and its tanh."""
-    sum_name = f"u({write.query})"
+    sum_name = f"U({write.query})"
     concatenated = np.concatenate([context_vector, query])
-    product = write.computed(f"[{sum_name}; q({write.query})]·W_c", products(concatenated, w), letter="a")
+    product = write.computed(
+        f"[{sum_name}; {write.symbol('query')}({write.query})]·W_C", products(concatenated, w), letter="a"
+    )
     return [
         write.equation(_weighted_values_term(weights, value), context_vector, name=sum_name, letter="e"),
         product.line,
-        write.equation(tanh(product), result, name=f"c({write.query})", letter="a"),
+        write.equation(tanh(product), result, name=f"C({write.query})", letter="a"),
     ]
 
 
 @context(
-    formula="cᵢ = tanh([uᵢ; qᵢ] W_c), uᵢ = Σⱼ aᵢⱼ vⱼ",
+    formula="Cᵢ = tanh([Uᵢ; Qᵢ] W_C), Uᵢ = Σⱼ Aᵢⱼ Vⱼ",
     shapes="weights[n m], value[m e], query[n d], w[e+d a] -> [n a]",
     source="Luong, Pham & Manning 2015, eq. 5",
     example={
@@ -94,11 +96,13 @@ def attentional_by_hand(
         "gives": [[0]],
     },
     inner=(
-        Quantity("context_vector", "U", "uᵢ = Σⱼ aᵢⱼ vⱼ", ("n", "e"), "The sum of the values, each times its weight."),
+        Quantity("context_vector", "U", "Uᵢ = Σⱼ Aᵢⱼ Vⱼ", ("n", "e"), "The sum of the values, each times its weight."),
     ),
     by_hand=attentional_by_hand,
 )
-def attentional(weights: Array, value: Array, query: Array, *, w: Array, tap: Tap = no_tap) -> Array:
+def attentional(
+    weights: Array, value: Array, query: Array, *, w: Annotated[Array, Symbol("W_C")], tap: Tap = no_tap
+) -> Array:
     """The weighted sum and the query together, through one more layer.
 
     Parameters
@@ -145,12 +149,12 @@ def argmax_by_hand(write: ArithmeticWriter, weights: Array, value: Array, result
 
 
 def _value_line(write: ArithmeticWriter, index: int, result: Any) -> str:
-    """The line `c(a) = v(b) = [1 0]`."""
-    return f"c({write.query}) = v({write.keys[index]}) = {write(result)}"
+    """The line `C(a) = V(b) = [1 0]`."""
+    return f"C({write.query}) = {write.symbol('value')}({write.keys[index]}) = {write(result)}"
 
 
 @context(
-    formula="cᵢ = vⱼ, j = argmaxⱼ aᵢⱼ",
+    formula="Cᵢ = Vⱼ, j = argmaxⱼ Aᵢⱼ",
     shapes="weights[n m], value[m e] -> [n e]",
     source="Xu et al. 2015, §4.1, at the likeliest place",
     example={"weights": [[0.25, 0.75]], "value": [[4, 0], [8, 4]], "gives": [[8, 4]]},
@@ -211,7 +215,7 @@ def sample_by_hand(
     if not weights.any():
         return [NOTHING_ATTENDED]
     if draws is None:
-        return [f"one key drawn with seed {seed}: c({write.query}) = {write(result)}"]
+        return [f"one key drawn with seed {seed}: C({write.query}) = {write(result)}"]
     index = min(int((weights.cumsum() <= draws * weights.sum()).sum()), len(weights) - 1)
     until = write.computed("", total(weights[: index + 1]))
     lines = [f"the weights up to {write.keys[index]}: {until.line}"]
@@ -221,7 +225,7 @@ def sample_by_hand(
 
 
 @context(
-    formula="cᵢ = vⱼ, j drawn with probability aᵢⱼ",
+    formula="Cᵢ = Vⱼ, j drawn with probability Aᵢⱼ",
     shapes="weights[n m], value[m e], draws[n] -> [n e]",
     source="Xu et al. 2015, eq. 8 and 9 (hard attention)",
     example={"weights": [[0, 1]], "value": [[4, 0], [8, 4]], "gives": [[8, 4]]},
@@ -278,11 +282,11 @@ def max_by_hand(write: ArithmeticWriter, weights: Array, value: Array, result: A
     if not weights.any():
         return [NOTHING_ATTENDED]
     weighted = [number(weight) * row for weight, row in zip(weights, value, strict=True) if weight]
-    return [write.equation(largest(weighted), result, name=f"c({write.query})", letter="e")]
+    return [write.equation(largest(weighted), result, name=f"C({write.query})", letter="e")]
 
 
 @context(
-    formula="cᵢₑ = maxⱼ aᵢⱼ vⱼₑ",
+    formula="Cᵢₑ = maxⱼ Aᵢⱼ Vⱼₑ",
     shapes="weights[n m], value[m e] -> [n e]",
     source="Collobert et al. 2011, §3.2.2 (max over time), over weighted values",
     example={"weights": [[0.25, 0.75]], "value": [[4, 8], [-8, 4]], "gives": [[1, 3]]},

@@ -53,7 +53,7 @@ def score(
     ...     differences = [absolute(number(a) - b) for a, b in zip(query, key)]
     ...     return [write.equation(-largest(differences), result)]  # −max(|1 − 1|, |2 − 4|) = −2
     >>> @score(
-    ...     formula="sᵢⱼ = −maxₐ |qᵢₐ − kⱼₐ|",
+    ...     formula="Sᵢⱼ = −maxₐ |Qᵢₐ − Kⱼₐ|",
     ...     shapes="query[n d], key[m d] -> [n m]",
     ...     source="the Chebyshev distance",
     ...     example={"query": [[1, 2]], "key": [[1, 4]], "gives": [[-2]]},
@@ -90,7 +90,7 @@ def normalizer(
     >>> import numpy as np
     >>> from attncli import attention
     >>> @normalizer(
-    ...     formula="aᵢⱼ = 2^sᵢⱼ / Σⱼ 2^sᵢⱼ",
+    ...     formula="Aᵢⱼ = 2^Sᵢⱼ / Σⱼ 2^Sᵢⱼ",
     ...     shapes="scores[n m] -> [n m]",
     ...     source="softmax with base 2",
     ...     example={"scores": [[0, 1]], "gives": [[1 / 3, 2 / 3]]},
@@ -129,7 +129,7 @@ def context(
 
     >>> from attncli import attention
     >>> @context(
-    ...     formula="cᵢ = Σⱼ aᵢⱼ |vⱼ|",
+    ...     formula="Cᵢ = Σⱼ Aᵢⱼ |Vⱼ|",
     ...     shapes="weights[n m], value[m e] -> [n e]",
     ...     source="an example",
     ...     example={"weights": [[0.5, 0.5]], "value": [[2], [-4]], "gives": [[3]]},
@@ -167,7 +167,7 @@ def position(
 
     >>> from attncli import attention
     >>> @position(
-    ...     formula="bᵢⱼ = −(pᵢ − j)²",
+    ...     formula="Bᵢⱼ = −(posᵢ − j)²",
     ...     shapes="query_positions[n], key_positions[m] -> [n m]",
     ...     source="an example",
     ...     example={"query_positions": [2], "key_positions": [0, 2], "gives": [[-4, 0]]},
@@ -203,7 +203,7 @@ def mask(
 
     >>> from attncli import attention
     >>> @mask(
-    ...     formula="visible where (pᵢ − j) mod 2 = 0",
+    ...     formula="visible where (posᵢ − j) mod 2 = 0",
     ...     shapes="query_positions[n], key_positions[m] -> [n m]",
     ...     source="an example",
     ...     example={"query_positions": [0], "key_positions": [0, 1], "gives": [[True, False]]},

@@ -19,7 +19,7 @@ Positive = Annotated[float, Range(above=0)]
 SQUARED_DISTANCES = Quantity(
     "squared_distances",
     "D²",
-    "‖qᵢ − kⱼ‖²",
+    "‖Qᵢ − Kⱼ‖²",
     ("n", "m"),
     "How far each query is from each key: the squared differences of all features, added.",
 )
@@ -38,8 +38,8 @@ def cosine_by_hand(
     """The norms and unit vectors of one query [d] and one key [d], then β times their dot product."""
     lines = []
     for name, letter, vector, unit in (
-        (f"q({write.query})", "d", query, unit_query),
-        (f"k({write.key})", "d", key, unit_key),
+        (f"{write.symbol('query')}({write.query})", "d", query, unit_query),
+        (f"{write.symbol('key')}({write.key})", "d", key, unit_key),
     ):
         if not vector.any():
             return [f"{name} is a zero vector: the score is 0"]
@@ -77,16 +77,16 @@ def l2_normalize(x: Array) -> Array:
 
 
 @score(
-    formula="sᵢⱼ = β qᵢ·kⱼ / (‖qᵢ‖ ‖kⱼ‖)",
+    formula="Sᵢⱼ = β Qᵢ·Kⱼ / (‖Qᵢ‖ ‖Kⱼ‖)",
     shapes="query[n d], key[m d] -> [n m]",
     source="Graves, Wayne & Danihelka 2014, eq. 5 and 6",
     example={"query": [[3, 4]], "key": [[6, 8], [4, -3], [0, 0]], "beta": 2, "gives": [[2, 0, 0]]},
     inner=(
-        Quantity("unit_query", "Qᵤ", "qᵢ / ‖qᵢ‖", ("n", "d"), "The direction of each query, without its length."),
-        Quantity("unit_key", "Kᵤ", "kⱼ / ‖kⱼ‖", ("m", "d"), "The direction of each key, without its length."),
+        Quantity("unit_query", "Qᵤ", "Qᵢ / ‖Qᵢ‖", ("n", "d"), "The direction of each query, without its length."),
+        Quantity("unit_key", "Kᵤ", "Kⱼ / ‖Kⱼ‖", ("m", "d"), "The direction of each key, without its length."),
     ),
     factorization=Factorization(lambda query, beta: l2_normalize(query) * beta, lambda key, beta: l2_normalize(key)),
-    formula_in_force=lambda beta: f"sᵢⱼ = {'' if beta == 1 else 'β '}qᵢ·kⱼ / (‖qᵢ‖ ‖kⱼ‖)",
+    formula_in_force=lambda beta: f"Sᵢⱼ = {'' if beta == 1 else 'β '}Qᵢ·Kⱼ / (‖Qᵢ‖ ‖Kⱼ‖)",
     by_hand=cosine_by_hand,
 )
 def cosine(query: Array, key: Array, *, beta: float = 1.0, tap: Tap = no_tap) -> Array:
@@ -133,12 +133,12 @@ def gaussian_by_hand(
 
 
 @score(
-    formula="sᵢⱼ = −‖qᵢ − kⱼ‖² / 2σ²",
+    formula="Sᵢⱼ = −‖Qᵢ − Kⱼ‖² / 2σ²",
     shapes="query[n d], key[m d] -> [n m]",
     source="Nadaraya 1964 and Watson 1964, with the Gaussian kernel",
     example={"query": [[1, 2]], "key": [[1, 4], [4, 6]], "sigma": 0.5, "gives": [[-8, -50]]},
     inner=(SQUARED_DISTANCES,),
-    formula_in_force=lambda sigma: f"sᵢⱼ = −‖qᵢ − kⱼ‖² / 2{'' if sigma == 1 else 'σ²'}",
+    formula_in_force=lambda sigma: f"Sᵢⱼ = −‖Qᵢ − Kⱼ‖² / 2{'' if sigma == 1 else 'σ²'}",
     by_hand=gaussian_by_hand,
 )
 def gaussian(query: Array, key: Array, *, sigma: Positive = 1.0, tap: Tap = no_tap) -> Array:
@@ -179,13 +179,13 @@ def laplacian_by_hand(
     """The sum of absolute differences of one query [d] and one key [d], then its division by −σ."""
     distance, term = number(distances), total(absolute(difference) for difference in _differences(query, key))
     return [
-        write.equation(term, distances, name=f"‖q({write.query}) − k({write.key})‖₁"),
+        write.equation(term, distances, name=f"‖{_difference_name(write)}‖₁"),
         write.equation(-distance if sigma == 1 else -(distance / parameter(sigma)), result),
     ]
 
 
 @score(
-    formula="sᵢⱼ = −‖qᵢ − kⱼ‖₁ / σ",
+    formula="Sᵢⱼ = −‖Qᵢ − Kⱼ‖₁ / σ",
     shapes="query[n d], key[m d] -> [n m]",
     source="Kim et al. 2019 (Attentive Neural Processes), Laplace attention",
     example={"query": [[1, 2]], "key": [[1, 4], [4, 6]], "sigma": 0.5, "gives": [[-4, -14]]},
@@ -193,12 +193,12 @@ def laplacian_by_hand(
         Quantity(
             "distances",
             "D",
-            "‖qᵢ − kⱼ‖₁",
+            "‖Qᵢ − Kⱼ‖₁",
             ("n", "m"),
             "How far each query is from each key: the absolute differences of all features, added.",
         ),
     ),
-    formula_in_force=lambda sigma: f"sᵢⱼ = −‖qᵢ − kⱼ‖₁{'' if sigma == 1 else ' / σ'}",
+    formula_in_force=lambda sigma: f"Sᵢⱼ = −‖Qᵢ − Kⱼ‖₁{'' if sigma == 1 else ' / σ'}",
     by_hand=laplacian_by_hand,
 )
 def laplacian(query: Array, key: Array, *, sigma: Positive = 1.0, tap: Tap = no_tap) -> Array:
@@ -244,7 +244,7 @@ def euclidean_by_hand(
 
 
 @score(
-    formula="sᵢⱼ = −‖qᵢ − kⱼ‖",
+    formula="Sᵢⱼ = −‖Qᵢ − Kⱼ‖",
     shapes="query[n d], key[m d] -> [n m]",
     source="Snell, Swersky & Zemel 2017, eq. 2, with the Euclidean distance",
     example={"query": [[1, 2]], "key": [[1, 4], [4, 6]], "gives": [[-2, -5]]},
@@ -282,7 +282,7 @@ def euclidean(query: Array, key: Array, *, tap: Tap = no_tap) -> Array:
 
 
 def _sum_over_features(function: Callable[[Array], Array], query: Array, key: Array) -> Array:
-    """The sum over features of `function(qᵢ − kⱼ)`, a feature at a time: memory for one table, not for d of them."""
+    """The sum over features of `function(Qᵢ − Kⱼ)`, a feature at a time: memory for one table, not for d of them."""
     total = np.zeros_like(query[..., :1] @ key[..., :1].mT)
     for feature in range(query.shape[-1]):
         total += function(query[..., :, None, feature] - key[..., None, :, feature])
@@ -295,9 +295,14 @@ def _squared_distances(query: Array, key: Array) -> Array:
 
 
 def _squared_distance_line(write: ArithmeticWriter, query: Array, key: Array, squared: Any) -> str:
-    """The line `‖q(a) − k(b)‖² = (…)² + … = …`."""
+    """The line `‖Q(a) − K(b)‖² = (…)² + … = …`."""
     term = total(difference**2 for difference in _differences(query, key))
-    return write.equation(term, squared, name=f"‖q({write.query}) − k({write.key})‖²")
+    return write.equation(term, squared, name=f"‖{_difference_name(write)}‖²")
+
+
+def _difference_name(write: ArithmeticWriter) -> str:
+    """`Q(a) − K(b)`."""
+    return f"{write.symbol('query')}({write.query}) − {write.symbol('key')}({write.key})"
 
 
 def _differences(query: Array, key: Array) -> list[Term]:

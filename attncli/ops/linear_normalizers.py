@@ -23,12 +23,12 @@ def sum_by_hand(write: ArithmeticWriter, scores: Array, result: Any) -> list[str
     visible = none(scores)
     if visible.sum() == 0:
         return ["the row sums to 0: the weight is 0"]
-    row_sum = write.computed("Σⱼ sᵢⱼ", total(visible))
+    row_sum = write.computed(f"Σⱼ {write.symbol('scores')}ᵢⱼ", total(visible))
     return [row_sum.line, write.equation(number(visible[write.column]) / row_sum, result)]
 
 
 @normalizer(
-    formula="aᵢⱼ = sᵢⱼ / Σⱼ sᵢⱼ",
+    formula="Aᵢⱼ = Sᵢⱼ / Σⱼ Sᵢⱼ",
     shapes=SHAPES,
     source="Katharopoulos et al. 2020, eq. 3",
     example={"scores": [[1, 3, 4]], "gives": [[0.125, 0.375, 0.5]]},
@@ -65,7 +65,7 @@ def none_by_hand(write: ArithmeticWriter, scores: Array, result: Any) -> list[st
 
 
 @normalizer(
-    formula="aᵢⱼ = sᵢⱼ",
+    formula="Aᵢⱼ = Sᵢⱼ",
     shapes=SHAPES,
     source="Schlag, Irie & Schmidhuber 2021, attention without softmax",
     example={"scores": [[1, -3, 4]], "gives": [[1, -3, 4]]},

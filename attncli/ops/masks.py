@@ -132,7 +132,7 @@ def causal_by_hand(write: ArithmeticWriter, query_positions: Array, key_position
 
 
 @mask(
-    formula="visible where j ≤ pᵢ",
+    formula="visible where j ≤ posᵢ",
     shapes="query_positions[n], key_positions[m] -> [n m]",
     source="Vaswani et al. 2017, §3.2.3; with a cache: ONNX operator Attention, opset 25, is_causal",
     example={
@@ -175,8 +175,8 @@ def window_key_bounds(query_positions: Array, key_positions: Array, *, left: flo
 
 def _window_formula(*, left: float, right: float) -> str:
     """The sides that have a limit."""
-    first = "" if left == UNLIMITED else "pᵢ − left ≤ "
-    last = "" if right == UNLIMITED else " ≤ pᵢ + right"
+    first = "" if left == UNLIMITED else "posᵢ − left ≤ "
+    last = "" if right == UNLIMITED else " ≤ posᵢ + right"
     return f"visible where {first}j{last}" if first or last else "visible"
 
 
@@ -190,7 +190,7 @@ def window_by_hand(
 
 
 @mask(
-    formula="visible where pᵢ − left ≤ j ≤ pᵢ + right",
+    formula="visible where posᵢ − left ≤ j ≤ posᵢ + right",
     shapes="query_positions[n], key_positions[m] -> [n m]",
     source="Beltagy, Peters & Cohan 2020, §3.1; ONNX operator Attention, opset 25, left_window_size",
     example={

@@ -20,9 +20,9 @@ EXPONENTIALS_PURPOSE = (
     "Every score that counts becomes a positive number, every other one 0; the largest of the row is subtracted first, "
     "which changes no weight and avoids overflow."
 )
-EXPONENTIALS = Quantity("exponentials", "E", "exp(sᵢⱼ − maxᵢ)", ("n", "m"), EXPONENTIALS_PURPOSE)
+EXPONENTIALS = Quantity("exponentials", "E", "exp(Sᵢⱼ − maxᵢ)", ("n", "m"), EXPONENTIALS_PURPOSE)
 
-SOFTMAX = "aᵢⱼ = exp(sᵢⱼ) / Σⱼ exp(sᵢⱼ)"
+SOFTMAX = "Aᵢⱼ = exp(Sᵢⱼ) / Σⱼ exp(Sᵢⱼ)"
 SHAPES = "scores[n m] -> [n m]"
 
 
@@ -55,8 +55,8 @@ def exponential_lines(
 
 
 @normalizer(
-    formula="aᵢⱼ = exp(sᵢⱼ/T) / Σⱼ exp(sᵢⱼ/T)",
-    formula_in_force=lambda temperature: SOFTMAX if temperature == 1 else "aᵢⱼ = exp(sᵢⱼ/T) / Σⱼ exp(sᵢⱼ/T)",
+    formula="Aᵢⱼ = exp(Sᵢⱼ/T) / Σⱼ exp(Sᵢⱼ/T)",
+    formula_in_force=lambda temperature: SOFTMAX if temperature == 1 else "Aᵢⱼ = exp(Sᵢⱼ/T) / Σⱼ exp(Sᵢⱼ/T)",
     shapes=SHAPES,
     source="Bridle 1990; the temperature T: Hinton, Vinyals & Dean 2015, eq. 1",
     example={"scores": [[0, 0], [math.log(3), 0]], "gives": [[0.5, 0.5], [0.75, 0.25]]},
@@ -64,10 +64,10 @@ def exponential_lines(
         Quantity(
             "exponentials",
             "E",
-            "exp((sᵢⱼ − maxᵢ)/T)",
+            "exp((Sᵢⱼ − maxᵢ)/T)",
             ("n", "m"),
             EXPONENTIALS_PURPOSE,
-            lambda temperature: EXPONENTIALS.formula if temperature == 1 else "exp((sᵢⱼ − maxᵢ)/T)",
+            lambda temperature: EXPONENTIALS.formula if temperature == 1 else "exp((Sᵢⱼ − maxᵢ)/T)",
         ),
     ),
     online=OnlineNormalizer(_exponentials, exp_scale=lambda parameters: 1 / parameters["temperature"]),
@@ -114,11 +114,11 @@ def softmax1_by_hand(write: ArithmeticWriter, scores: Array, result: Any, *, exp
 
 
 @normalizer(
-    formula="aᵢⱼ = exp(sᵢⱼ) / (1 + Σⱼ exp(sᵢⱼ))",
+    formula="Aᵢⱼ = exp(Sᵢⱼ) / (1 + Σⱼ exp(Sᵢⱼ))",
     shapes=SHAPES,
     source="Miller 2023 (Attention Is Off By One)",
     example={"scores": [[0, 0, math.log(2)]], "gives": [[0.2, 0.2, 0.4]]},
-    inner=(Quantity("exponentials", "E", "exp(sᵢⱼ − max(0, maxᵢ))", ("n", "m"), EXPONENTIALS_PURPOSE),),
+    inner=(Quantity("exponentials", "E", "exp(Sᵢⱼ − max(0, maxᵢ))", ("n", "m"), EXPONENTIALS_PURPOSE),),
     online=OnlineNormalizer(
         _exponentials,
         min_running_max=0,
@@ -165,7 +165,7 @@ def sigmoid_by_hand(write: ArithmeticWriter, scores: Array, result: Any, *, shif
 
 
 @normalizer(
-    formula="aᵢⱼ = 1 / (1 + exp(−(sᵢⱼ + shift)))",
+    formula="Aᵢⱼ = 1 / (1 + exp(−(Sᵢⱼ + shift)))",
     shapes=SHAPES,
     source="Ramapuram et al. 2024 (Sigmoid Self-Attention), where shift = −log m",
     example={"scores": [[0, math.log(3), -math.log(3)]], "gives": [[0.5, 0.75, 0.25]]},
@@ -174,7 +174,7 @@ def sigmoid_by_hand(write: ArithmeticWriter, scores: Array, result: Any, *, shif
         uses_running_max=False,
         is_divided=False,
     ),
-    formula_in_force=lambda shift: f"aᵢⱼ = 1 / (1 + exp(−{'(sᵢⱼ + shift)' if shift else 'sᵢⱼ'}))",
+    formula_in_force=lambda shift: f"Aᵢⱼ = 1 / (1 + exp(−{'(Sᵢⱼ + shift)' if shift else 'Sᵢⱼ'}))",
     by_hand=sigmoid_by_hand,
 )
 def sigmoid(scores: Array, *, shift: float = 0.0) -> Array:
@@ -206,7 +206,7 @@ def relu_by_hand(write: ArithmeticWriter, scores: Array, result: Any) -> list[st
 
 
 @normalizer(
-    formula="aᵢⱼ = max(sᵢⱼ, 0)",
+    formula="Aᵢⱼ = max(Sᵢⱼ, 0)",
     shapes=SHAPES,
     source="Zhang, Titov & Sennrich 2021 (Sparse Attention with Linear Units), without its layer norm",
     example={"scores": [[2, -1, 0]], "gives": [[2, 0, 0]]},
@@ -246,11 +246,11 @@ def topk_by_hand(write: ArithmeticWriter, scores: Array, result: Any, *, exponen
 
 
 @normalizer(
-    formula="aᵢ = softmax over the k largest sᵢⱼ, 0 elsewhere",
+    formula="Aᵢ = softmax over the k largest Sᵢⱼ, 0 elsewhere",
     shapes=SHAPES,
     source="Gupta et al. 2021 (Memory-efficient Transformers via Top-k Attention)",
     example={"scores": [[0, math.log(3), -5, -6]], "k": 2, "gives": [[0.25, 0.75, 0, 0]]},
-    formula_in_force=lambda k: f"aᵢ = softmax over the {k} largest sᵢⱼ, 0 elsewhere",  # kⱼ is a key
+    formula_in_force=lambda k: f"Aᵢ = softmax over the {k} largest Sᵢⱼ, 0 elsewhere",  # Kⱼ is a key
     inner=(EXPONENTIALS,),
     by_hand=topk_by_hand,
     is_distribution=True,
@@ -302,7 +302,7 @@ def hardmax_by_hand(write: ArithmeticWriter, scores: Array, result: Any) -> list
 
 
 @normalizer(
-    formula="aᵢⱼ = 1 where sᵢⱼ is the largest of its row, shared by those that tie; 0 elsewhere",
+    formula="Aᵢⱼ = 1 where Sᵢⱼ is the largest of its row, shared by those that tie; 0 elsewhere",
     shapes=SHAPES,
     source="Pérez, Marinković & Barceló 2019, hardmax",
     example={"scores": [[3, 1, 3, 2], [0, 5, 1, 2]], "gives": [[0.5, 0, 0.5, 0], [0, 1, 0, 0]]},

@@ -82,7 +82,7 @@ def alibi_by_hand(
 
 
 @position(
-    formula="bᵢⱼ = −λₕ |pᵢ − j|",
+    formula="Bᵢⱼ = −λₕ |posᵢ − j|",
     shapes="query_positions[n], key_positions[m], slopes[h] -> [n m]",
     source="Press, Smith & Lewis 2022, §3; the slopes of other head counts: their code, get_slopes",
     example={"query_positions": [0, 2], "key_positions": [0, 2], "slopes": [0.5], "gives": [[0, -1], [-1, 0]]},
@@ -184,7 +184,7 @@ def t5_by_hand(
 
 
 @position(
-    formula="bᵢⱼ = table[bucket(j − pᵢ), h]",
+    formula="Bᵢⱼ = table[bucket(j − posᵢ), h]",
     shapes="query_positions[n], key_positions[m], table[r h] -> [n m]",
     source="Raffel et al. 2020, §2.1; the buckets: their code, _relative_position_bucket",
     example={
@@ -301,12 +301,12 @@ def shaw_by_hand(
     line = write.equation(number(int(key_positions)) - int(query_positions), distance, name="distance")
     beyond = f": beyond the table, so {write(clipped)}" if clipped != distance else ""
     row = table[relative_row(np.array(distance), len(table))]
-    name = f"q({write.query})·table({write(clipped)})"
+    name = f"{write.symbol('query')}({write.query})·table({write(clipped)})"
     return [line + beyond, write.equation(products(query, row), result, name=name)]
 
 
 @position(
-    formula="qᵢ·table(clip(j − pᵢ))",
+    formula="Qᵢ·table(clip(j − posᵢ))",
     shapes="query[n d], query_positions[n], key_positions[m], table[r d] -> [n m]",
     source="Shaw, Uszkoreit & Vaswani 2018, eq. 4 and 5, relative keys",
     example={

@@ -14,6 +14,7 @@ Positive = Annotated[float, Range(above=0)]
 
 Even = Annotated[int | None, Range(least=2)]
 
+ROTATION = "(u₁, u₂) → (u₁ cos φ − u₂ sin φ, u₂ cos φ + u₁ sin φ)"
 QUARTER_TURN = 1.5707963267948966
 
 
@@ -79,11 +80,9 @@ def _rope_formula(
     frequencies: bool = False,
 ) -> str:
     """The rotation of a pair by an angle from its position, as far as parameters have changed that."""
-    changed = f"{'(p + offset)' if offset else 'p'} θ{' / scaling' if scaling != 1 else ''}"
-    angle, definition = ("pθ", "") if changed == "p θ" else ("φ", f", φ = {changed}")
+    angle = f"{'(pos + offset)' if offset else 'pos'} θ{' / scaling' if scaling != 1 else ''}"
     theta = "frequencies" if frequencies else f"base^(−2f/{'d' if dims is None else 'dims'})"
-    rotated = f"(u₁ cos {angle} − u₂ sin {angle}, u₂ cos {angle} + u₁ sin {angle})"
-    return f"(u₁, u₂) → {rotated}{definition}, θ = {theta}"
+    return f"{ROTATION}, φ = {angle}, θ = {theta}"
 
 
 def _shifted(positions: Any, offset: float) -> Term:
@@ -92,7 +91,7 @@ def _shifted(positions: Any, offset: float) -> Term:
 
 
 @position(
-    formula="(u₁, u₂) → (u₁ cos pθ − u₂ sin pθ, u₂ cos pθ + u₁ sin pθ), θ = base^(−2f/dims)",
+    formula=f"{ROTATION}, φ = pos θ, θ = base^(−2f/dims)",
     shapes="x[n d], positions[n], frequencies[f] -> [n d]",
     source="Su et al. 2021 (RoFormer), eq. 34; in halves: GPT-NeoX and Llama; scaling: Chen et al. 2023",
     example={
@@ -212,12 +211,12 @@ def sinusoidal_by_hand(
 
 def _sinusoidal_formula(*, base: float, offset: float) -> str:
     """The sine and the cosine, with what is added to the position."""
-    angle = f"{'(p + offset)' if offset else 'p'} / base^(2f/x)"
-    return f"P[p, 2f] = sin({angle}), P[p, 2f + 1] = cos({angle})"
+    angle = f"{'(pos + offset)' if offset else 'pos'} / base^(2f/x)"
+    return f"P[pos, 2f] = sin({angle}), P[pos, 2f + 1] = cos({angle})"
 
 
 @position(
-    formula="P[p, 2f] = sin(p / base^(2f/x)), P[p, 2f + 1] = cos(p / base^(2f/x))",
+    formula="P[pos, 2f] = sin(pos / base^(2f/x)), P[pos, 2f + 1] = cos(pos / base^(2f/x))",
     shapes="positions[n] -> [n x]",
     source="Vaswani et al. 2017, §3.5",
     example={"positions": [0], "features": 4, "gives": [[0, 1, 0, 1]]},
@@ -278,11 +277,11 @@ def learned_by_hand(
 
 
 @position(
-    formula="Pₚ = table[p]",
+    formula="P[pos] = table[pos]",
     shapes="positions[n], table[t x] -> [n x]",
     source="Gehring et al. 2017, §3.1; Devlin et al. 2019 (BERT), §3",
     example={"positions": [2, 0], "table": [[1, 2], [3, 4], [5, 6]], "gives": [[5, 6], [1, 2]]},
-    formula_in_force=lambda table, offset: f"Pₚ = table[p{' + offset' if offset else ''}]",
+    formula_in_force=lambda table, offset: f"P[pos] = table[pos{' + offset' if offset else ''}]",
     by_hand=learned_by_hand,
     check=check_learned,
     acts_on="embeddings",
@@ -322,7 +321,11 @@ def learned(positions: Array, features: int | None = None, *, table: Annotated[A
 
 def add_positions_by_hand(write: ArithmeticWriter, x: Array, positions: Array, result: Any) -> list[str]:
     """One embedding [x] and the vector of its position."""
-    return [write.equation(number(x) + positions, result, name="x + P", letter="x")]
+    return [
+        write.equation(
+            number(x) + positions, result, name=f"{write.symbol('x')} + {write.symbol('positions')}", letter="x"
+        )
+    ]
 
 
 @structural(by_hand=add_positions_by_hand)

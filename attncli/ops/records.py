@@ -21,6 +21,13 @@ ActsOn = Literal["embeddings", "query_and_key", "products", "scores"]
 TABLE = "table"  # Annotated[Array, TABLE]: rows are looked up, so that `weight_layout` does not transpose it
 
 
+@dataclass(frozen=True)
+class Symbol:
+    """The symbol of an array parameter in formulas, where it is not its name: `w1: Annotated[Array, Symbol("W₁")]`."""
+
+    text: str
+
+
 class _Required:
     """The default of a parameter that has none."""
 
@@ -69,6 +76,7 @@ class Parameter:
     words: tuple[str, ...] = ()  # the choices of a word
     range: Range = Range()
     is_table: bool = False  # of an array: its rows are looked up
+    symbol: str = ""  # of an array: in formulas
 
     @property
     def required(self) -> bool:
@@ -96,7 +104,7 @@ class Parameter:
 class Quantity:
     """An inner step: the name, symbol, formula, axes and purpose of an array that an operator passes to `tap(name, …)`.
 
-    >>> Quantity("dot_products", "QKᵀ", "qᵢ·kⱼ", ("n", "m"), "How well each key answers each query.").axes
+    >>> Quantity("dot_products", "QKᵀ", "Qᵢ·Kⱼ", ("n", "m"), "How well each key answers each query.").axes
     ('n', 'm')
     """
 
@@ -153,7 +161,7 @@ class OperatorRecord:
 
         >>> from attncli.ops.normalizers import softmax
         >>> softmax.record.formula_with({"temperature": 1.0}), softmax.record.formula_with({"temperature": 2.0})
-        ('aᵢⱼ = exp(sᵢⱼ) / Σⱼ exp(sᵢⱼ)', 'aᵢⱼ = exp(sᵢⱼ/T) / Σⱼ exp(sᵢⱼ/T)')
+        ('Aᵢⱼ = exp(Sᵢⱼ) / Σⱼ exp(Sᵢⱼ)', 'Aᵢⱼ = exp(Sᵢⱼ/T) / Σⱼ exp(Sᵢⱼ/T)')
         """
         return self.formula if self.formula_in_force is None else self.formula_in_force(**parameters)
 

@@ -8,7 +8,7 @@ from typing import Annotated, Any, Literal, ParamSpec, Protocol, TypeVar, get_ar
 
 from attncli.base.axes import LEGEND, Letters, Signature, parse
 from attncli.base.errors import AttnError, UnknownNameError
-from attncli.ops.records import REQUIRED, TABLE, ActsOn, OperatorRecord, Parameter, Range
+from attncli.ops.records import REQUIRED, TABLE, ActsOn, OperatorRecord, Parameter, Range, Symbol
 from attncli.ops.registry import ARGUMENTS, add, registered
 
 # Arguments that are no arrays, and so have no shape.
@@ -87,7 +87,7 @@ def register(kind: str, **fields: Any) -> Register:
     >>> from attncli.base.lazy_numpy import Array
     >>> from attncli.ops.registry import look_up
     >>> @normalizer(
-    ...     formula="aᵢⱼ = max(sᵢⱼ, 0)ᵖ / Σⱼ max(sᵢⱼ, 0)ᵖ",
+    ...     formula="Aᵢⱼ = max(Sᵢⱼ, 0)ᵖ / Σⱼ max(Sᵢⱼ, 0)ᵖ",
     ...     shapes="scores[n m] -> [n m]",
     ...     source="an example",
     ...     example={"scores": [[1, 3]], "power": 1, "gives": [[0.25, 0.75]]},
@@ -216,7 +216,8 @@ def _parameter(name: str, annotation: Any, default: Any, shapes: Signature, wher
     if get_origin(annotation) is Annotated:
         annotation, *extras = get_args(annotation)
     if name in shapes.arrays:
-        return Parameter(name, "array", default, letters=shapes.arrays[name], is_table=TABLE in extras)
+        symbol = next((extra.text for extra in extras if isinstance(extra, Symbol)), name)
+        return Parameter(name, "array", default, letters=shapes.arrays[name], is_table=TABLE in extras, symbol=symbol)
     if get_origin(annotation) is Literal:
         return Parameter(name, "word", default, words=get_args(annotation))
     types = set(get_args(annotation) or (annotation,)) - {type(None)}

@@ -5,13 +5,13 @@ here: NumPy raises ValueError where they don't fit.
 """
 
 import math
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
 from attncli.base.arithmetic import ArithmeticWriter
 from attncli.base.lazy_numpy import Array, np
 from attncli.base.terms import Term, exp, largest, number, products, sqrt, tanh, total
 from attncli.ops.decorators import score
-from attncli.ops.records import Quantity, Tap, no_tap
+from attncli.ops.records import Quantity, Symbol, Tap, no_tap
 from attncli.ops.rules import Factorization
 
 Activation = Literal["tanh", "relu", "sigmoid", "identity"]
@@ -27,7 +27,7 @@ def scaled_dot_by_hand(
 
 
 @score(
-    formula="sᵢⱼ = qᵢ·kⱼ / √d",
+    formula="Sᵢⱼ = Qᵢ·Kⱼ / √d",
     shapes="query[n d], key[m d] -> [n m]",
     source="Vaswani et al. 2017, eq. 1",
     example={"query": [[2, 0, 2, 1]], "key": [[2, 4, 3, 0], [0, 1, 1, 2]], "gives": [[5, 2]]},
@@ -35,7 +35,7 @@ def scaled_dot_by_hand(
         Quantity(
             "dot_products",
             "QKᵀ",
-            "qᵢ·kⱼ",
+            "Qᵢ·Kⱼ",
             ("n", "m"),
             "How well each key fits each query: their features are multiplied and added.",
         ),
@@ -80,7 +80,7 @@ def dot_by_hand(write: ArithmeticWriter, query: Array, key: Array, result: Any) 
 
 
 @score(
-    formula="sᵢⱼ = qᵢ·kⱼ",
+    formula="Sᵢⱼ = Qᵢ·Kⱼ",
     shapes="query[n d], key[m d] -> [n m]",
     source=f"{LUONG} (dot)",
     example={"query": [[2, 0, 2]], "key": [[2, 4, 3], [0, 1, 1]], "gives": [[10, 2]]},
@@ -118,15 +118,15 @@ def general_by_hand(
     write: ArithmeticWriter, query: Array, key: Array, result: Any, *, projected_query: Array, w: Array
 ) -> list[str]:
     """The projection of one query [d] with `w` [d c], then its dot product with one key [c]."""
-    projection = f"q({write.query})·W"
+    projection = f"{write.symbol('query')}({write.query})·W"
     return [
         write.equation(products(query, w), projected_query, name=projection, letter="c"),
-        write.equation(products(projected_query, key), result, name=f"{projection}·k({write.key})"),
+        write.equation(products(projected_query, key), result, name=f"{projection}·{write.symbol('key')}({write.key})"),
     ]
 
 
 @score(
-    formula="sᵢⱼ = qᵢ W kⱼᵀ",
+    formula="Sᵢⱼ = Qᵢ W Kⱼᵀ",
     shapes="query[n d], key[m c], w[d c] -> [n m]",
     source=f"{LUONG} (general)",
     example={
@@ -139,7 +139,7 @@ def general_by_hand(
         Quantity(
             "projected_query",
             "QW",
-            "qᵢ W",
+            "Qᵢ W",
             ("n", "c"),
             "Each query in the features of the keys, so that the two can be compared.",
         ),
@@ -147,7 +147,7 @@ def general_by_hand(
     factorization=Factorization(lambda query, w: query @ w, lambda key, w: key),
     by_hand=general_by_hand,
 )
-def general(query: Array, key: Array, *, w: Array, tap: Tap = no_tap) -> Array:
+def general(query: Array, key: Array, *, w: Annotated[Array, Symbol("W")], tap: Tap = no_tap) -> Array:
     """The dot product of the key and the query, projected with a learned matrix to the key's features.
 
     Parameters
@@ -195,12 +195,12 @@ def additive_by_hand(
     activation: Activation = "tanh",
 ) -> list[str]:
     """The projections of one key [c] and one query [d], their sum, the hidden layer [a], and its product with `v`."""
-    names = [f"W₁·k({write.key})", f"W₂·q({write.query})"]
+    names = [f"W₁·{write.symbol('key')}({write.key})", f"W₂·{write.symbol('query')}({write.query})"]
     addends: list[Array | float] = [projected_key, projected_query]
     if np.ndim(b):
-        names, addends = [*names, "b"], [*addends, b]
+        names, addends = [*names, "b_H"], [*addends, b]
     before = write.computed(
-        f"h({write.query}, {write.key})" if activation == "identity" else " + ".join(names), total(addends), letter="a"
+        f"H({write.query}, {write.key})" if activation == "identity" else " + ".join(names), total(addends), letter="a"
     )
     lines = [
         write.equation(products(key, w1), projected_key, name=names[0], letter="a"),
@@ -208,8 +208,8 @@ def additive_by_hand(
         before.line,
     ]
     if activation != "identity":
-        lines.append(write.equation(_activation_term(activation, before), hidden, name="h", letter="a"))
-    return [*lines, write.equation(products(v, hidden), result, name="v·h")]
+        lines.append(write.equation(_activation_term(activation, before), hidden, name="H", letter="a"))
+    return [*lines, write.equation(products(v, hidden), result, name="v·H")]
 
 
 def _activation_term(activation: Activation, x: Term) -> Term:
@@ -228,11 +228,11 @@ def _activation_term(activation: Activation, x: Term) -> Term:
 def _hidden_formula(*, b: bool | float = 0.0, activation: Activation = "tanh", **_: bool) -> str:
     """The hidden layer: without the bias where none is given."""
     name = "" if activation == "identity" else activation
-    return f"{name}(W₁kⱼ + W₂qᵢ{' + b' if b else ''})"
+    return f"{name}(W₁Kⱼ + W₂Qᵢ{' + b_H' if b else ''})"
 
 
 @score(
-    formula="sᵢⱼ = vᵀ act(W₁kⱼ + W₂qᵢ + b)",
+    formula="Sᵢⱼ = vᵀ act(W₁Kⱼ + W₂Qᵢ + b_H)",
     shapes="query[n d], key[m c], w1[c a], w2[d a], v[a], b[a] -> [n m]",
     source="Bahdanau, Cho & Bengio 2015, A.1.2",
     example={
@@ -246,28 +246,28 @@ def _hidden_formula(*, b: bool | float = 0.0, activation: Activation = "tanh", *
         "gives": [[4, 6]],
     },
     inner=(
-        Quantity("projected_key", "W₁K", "W₁kⱼ", ("m", "a"), "Each key, projected to the hidden units."),
-        Quantity("projected_query", "W₂Q", "W₂qᵢ", ("n", "a"), "Each query, projected to the hidden units."),
+        Quantity("projected_key", "W₁K", "W₁Kⱼ", ("m", "a"), "Each key, projected to the hidden units."),
+        Quantity("projected_query", "W₂Q", "W₂Qᵢ", ("n", "a"), "Each query, projected to the hidden units."),
         Quantity(
             "hidden",
             "H",
-            "hᵢⱼ = act(W₁kⱼ + W₂qᵢ + b)",
+            "Hᵢⱼ = act(W₁Kⱼ + W₂Qᵢ + b_H)",
             ("n", "m", "a"),
             "What each hidden unit makes of each pair: the two projections, added, through the activation.",
-            lambda **parameters: f"hᵢⱼ = {_hidden_formula(**parameters)}",
+            lambda **parameters: f"Hᵢⱼ = {_hidden_formula(**parameters)}",
         ),
     ),
-    formula_in_force=lambda **parameters: f"sᵢⱼ = vᵀ {_hidden_formula(**parameters)}",
+    formula_in_force=lambda **parameters: f"Sᵢⱼ = vᵀ {_hidden_formula(**parameters)}",
     by_hand=additive_by_hand,
 )
 def additive(
     query: Array,
     key: Array,
     *,
-    w1: Array,
-    w2: Array,
+    w1: Annotated[Array, Symbol("W₁")],
+    w2: Annotated[Array, Symbol("W₂")],
     v: Array,
-    b: Array | float = 0.0,
+    b: Annotated[Array | float, Symbol("b_H")] = 0.0,
     activation: Activation = "tanh",
     tap: Tap = no_tap,
 ) -> Array:
@@ -330,18 +330,18 @@ def additive(
 
 def location_by_hand(write: ArithmeticWriter, query: Array, key: Array, result: Any, *, w: Array) -> list[str]:
     """The dot product of one query [d] and the key's column of `w` [d m]."""
-    name = f"q({write.query})·W[{write.key}]"
+    name = f"{write.symbol('query')}({write.query})·W[{write.key}]"
     return [write.equation(products(query, w[:, write.column]), result, name=name)]
 
 
 @score(
-    formula="sᵢⱼ = (qᵢ W)ⱼ",
+    formula="Sᵢⱼ = (Qᵢ W)ⱼ",
     shapes="query[n d], key[m c], w[d m] -> [n m]",
     source="Luong, Pham & Manning 2015, eq. 8",
     example={"query": [[1, 2]], "key": [[9], [9], [9]], "w": [[1, 0, 2], [0, 1, 1]], "gives": [[1, 2, 4]]},
     by_hand=location_by_hand,
 )
-def location(query: Array, key: Array, *, w: Array) -> Array:
+def location(query: Array, key: Array, *, w: Annotated[Array, Symbol("W")]) -> Array:
     """A score for each position from the query alone; the keys are not read.
 
     Parameters
@@ -384,5 +384,7 @@ def _activate(activation: Activation, x: Array) -> Array:
 
 
 def dot_product_line(write: ArithmeticWriter, query: Array, key: Array, product: Any) -> str:
-    """The line `q(a)·k(b) = … = …`."""
-    return write.equation(products(query, key), product, name=f"q({write.query})·k({write.key})")
+    """The line `Q(a)·K(b) = … = …`."""
+    return write.equation(
+        products(query, key), product, name=f"{write.symbol('query')}({write.query})·{write.symbol('key')}({write.key})"
+    )

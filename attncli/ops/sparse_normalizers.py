@@ -13,7 +13,7 @@ from attncli.ops.decorators import normalizer
 from attncli.ops.normalizers import SHAPES, SOFTMAX, finite_max, safe_divide, softmax, softmax_by_hand
 from attncli.ops.records import Range
 
-SPARSEMAX = "aᵢⱼ = max(sᵢⱼ − τᵢ, 0)"
+SPARSEMAX = "Aᵢⱼ = max(Sᵢⱼ − τᵢ, 0)"
 
 
 def sparsemax_by_hand(write: ArithmeticWriter, scores: Array, result: Any) -> list[str]:
@@ -24,7 +24,7 @@ def sparsemax_by_hand(write: ArithmeticWriter, scores: Array, result: Any) -> li
 
 
 @normalizer(
-    formula="aᵢⱼ = max(sᵢⱼ − τᵢ, 0), Σⱼ aᵢⱼ = 1",
+    formula="Aᵢⱼ = max(Sᵢⱼ − τᵢ, 0), Σⱼ Aᵢⱼ = 1",
     shapes=SHAPES,
     source="Martins & Astudillo 2016, eq. 2 and Algorithm 1",
     example={"scores": [[1, 0.5, -1], [3, 1, 0]], "gives": [[0.75, 0.25, 0], [1, 0, 0]]},
@@ -71,13 +71,13 @@ def entmax_by_hand(write: ArithmeticWriter, scores: Array, result: Any, *, alpha
     support = [factor * score for score in scores[weights > 0]]
     if alpha == 1.5:
         mean = write.computed("μ", total(support) / len(support))
-        spread = write.computed("D", total((x - mean) ** 2 for x in support), is_added=True)
+        spread = write.computed("δ", total((x - mean) ** 2 for x in support), is_added=True)
         threshold = write.computed("τ", mean - sqrt((1 - spread) / len(support)))
         lines = [mean.line, spread.line, threshold.line]
     else:
         top = int(weights.argmax())
         threshold = write.computed("τ", number((alpha - 1) * scores[top] - weights[top] ** (alpha - 1)))
-        row_sum = write.computed("Σⱼ aᵢⱼ", total((x - threshold) ** power for x in support))
+        row_sum = write.computed(f"Σⱼ {write.symbol('weights')}ᵢⱼ", total((x - threshold) ** power for x in support))
         lines = [f"{threshold.line} by halving an interval until the weights add to 1", row_sum.line]
     excess = largest([factor * scores[write.column] - threshold, 0])
     return [factor.line, *lines, write.equation(excess**power, result)]
@@ -85,12 +85,12 @@ def entmax_by_hand(write: ArithmeticWriter, scores: Array, result: Any, *, alpha
 
 def _entmax_formula(*, alpha: float) -> str:
     """The weights in closed form, where α has one."""
-    general = "aᵢⱼ = max((α − 1) sᵢⱼ − τᵢ, 0)^(1/(α − 1))"
-    return {1: SOFTMAX, 1.5: "aᵢⱼ = max(sᵢⱼ/2 − τᵢ, 0)²", 2: SPARSEMAX}.get(alpha, general)
+    general = "Aᵢⱼ = max((α − 1) Sᵢⱼ − τᵢ, 0)^(1/(α − 1))"
+    return {1: SOFTMAX, 1.5: "Aᵢⱼ = max(Sᵢⱼ/2 − τᵢ, 0)²", 2: SPARSEMAX}.get(alpha, general)
 
 
 @normalizer(
-    formula="aᵢ = argmax_p p·sᵢ + H_α(p), p ≥ 0, Σ p = 1 = [(α−1)sᵢⱼ − τᵢ]₊^(1/(α−1))",
+    formula="Aᵢ = argmax_p p·Sᵢ + H_α(p), p ≥ 0, Σ p = 1 = [(α−1)Sᵢⱼ − τᵢ]₊^(1/(α−1))",
     shapes=SHAPES,
     source="Peters, Niculae & Martins 2019, Algorithms 1 and 2",
     example={"scores": [[0, 0], [4, 0]], "gives": [[0.5, 0.5], [1, 0]]},

@@ -7,6 +7,7 @@ from typing import Any
 from attncli.base.axes import COUNTED_FROM_0, Letters
 from attncli.ops.failures import failures_named
 from attncli.ops.records import Operator, OperatorRecord
+from attncli.plan.formulas import formula_in_plan
 from attncli.plan.graph import GIVEN, Axes, Axis, Node, Plan
 from attncli.problem.spec import ProblemSpec
 from attncli.problem.unread import is_read
@@ -56,14 +57,15 @@ class PlanBuilder:
     def add(self, node: Node) -> Node:
         """Add a node, after the inner quantities of its operator; it becomes the current node of its role.
 
-        The formula of an operator's node is that of its record, with the parameters in force.
+        The formula of an operator's node is that of its record, with the parameters in force and the plan's symbols.
         """
         record = node.record
         if record is not None:
             parameters = _parameters_in_force(node, record)
             taps = dict(self._add_inner(node, record, parameters))
             with failures_named(record, "formula_in_force"):
-                node = replace(node, taps=taps, formula=record.formula_with(parameters))
+                formula = formula_in_plan(record.formula_with(parameters), node, self.nodes)
+            node = replace(node, taps=taps, formula=formula)
         assert node.name not in self.nodes, node.name  # a stage that adds a name twice would hide a step
         self.nodes[node.name] = node
         if node.role is not None:
@@ -83,7 +85,7 @@ class PlanBuilder:
             name = quantity.name if quantity.name not in self.nodes else f"{outer.name}_{quantity.name}"
             axes = (*leading, *(result[x] if x in result else Axis(x, lengths[x]) for x in quantity.axes))
             with failures_named(record, "formula_in_force"):
-                formula = quantity.formula_with(parameters)
+                formula = formula_in_plan(quantity.formula_with(parameters), outer, self.nodes)
             self.add(Node(name, quantity.symbol, formula, axes, outer.stage, tapped_from=outer.name))
             yield quantity.name, name
 
@@ -115,10 +117,11 @@ class PlanBuilder:
         for parameter, array in operator.arrays.items():
             name = names[parameter] = f"{key}.{parameter}"
             if name not in self.nodes:
-                letters: Letters = ("h", *operator.record.parameter(parameter).letters)[-array.ndim :]
+                of_record = operator.record.parameter(parameter)
+                letters: Letters = ("h", *of_record.letters)[-array.ndim :]
                 axes = tuple(map(Axis, letters, array.shape))
-                is_taken = any(node.symbol == parameter for node in self.nodes.values())
-                symbol = name if is_taken else parameter
+                is_taken = any(node.symbol == of_record.symbol for node in self.nodes.values())
+                symbol = name if is_taken else of_record.symbol
                 self.add(Node(name, symbol, GIVEN, axes, GIVEN, source=(key, parameter)))
         return names
 

@@ -1,7 +1,7 @@
 """The graph of a computation: nodes with names, functions, named inputs and axes with lengths, and no numbers."""
 
 import math
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, NamedTuple
@@ -162,25 +162,35 @@ class Plan:
             pending += [*outer.inputs.values(), *(taps if outer is node else taps[: taps.index(node.name)])]
         return frozenset(needed)
 
+    @cached_property
+    def names(self) -> Sequence[str]:
+        """Every name that `resolve` knows: of results, of nodes, and of nodes in older versions."""
+        names = dict.fromkeys((*RESULTS, *self.results, *self.by_name, *RENAMED_STEPS))
+        return [name for name in names if self._find(name) is not None]
+
     def resolve(self, name: str) -> str:
         """The name of a node, by its name, by the name of a result, or by its name in an older version.
 
         Raises UnknownNameError, which suggests the nearest name, and AttnError for a result that the problem lacks.
         """
-        for candidate in (name, self.results.get(name, ""), RENAMED_STEPS.get(name, "")):
-            if candidate in self.by_name:
-                return candidate
+        found = self._find(name)
+        if found is not None:
+            return found
         if name in RESULTS:
             raise self._missing_result(name)
         raise UnknownNameError("result", name, [*RESULTS, *(n for n in self.by_name if n not in RESULTS)])
+
+    def _find(self, name: str) -> str | None:
+        """The name of the node that a name stands for; None where there is none."""
+        candidates = (name, self.results.get(name, ""), RENAMED_STEPS.get(name, ""))
+        return next((candidate for candidate in candidates if candidate in self.by_name), None)
 
     def _missing_result(self, name: str) -> AttnError:
         """The error of a result that the plan has not: what is given in its place, or what is missing."""
         table = next((table for table in TABLES if table in self.by_name and self.by_name[table].is_input), None)
         if OUTPUT in self.results or name == "present_key":
-            return AttnError(
-                f"{name} is not computed: {table} are given", hint=f"give query and key in place of {table}"
-            )
+            hint = f"give query and key in place of {table}"
+            return AttnError(f"{name} is not computed: {table} are given", hint=hint)
         return AttnError(f"{name} is not computed: there are no values", hint="give value")
 
     def __str__(self) -> str:

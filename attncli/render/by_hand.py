@@ -11,6 +11,7 @@ from attncli.base.text import repr_excerpt
 from attncli.ops.failures import failures_named
 from attncli.ops.records import ByHand, OperatorRecord
 from attncli.ops.registry import record_of
+from attncli.plan.formulas import symbols_of
 from attncli.render.aligned_numbers import needs_exponents
 from attncli.render.focus import AxisPositions
 from attncli.render.view import View
@@ -72,8 +73,10 @@ def _writer(view: View, step: Step, at: AxisPositions) -> ArithmeticWriter:
         column=column,
         head=at.get("h", 0),
         max_terms=view.max_terms,
+        feature=view.feature,
         dtype=trace.precision.name,
         has_exponents=table.dtype.kind == "f" and needs_exponents(table, view.decimals),
+        symbols=symbols_of(step.node, trace.plan.by_name),
     )
 
 
@@ -82,7 +85,11 @@ def _row_sum(step: Step, at: AxisPositions, write: ArithmeticWriter) -> list[str
     if step.record is None or not step.record.is_distribution:
         return []
     weights = _part(step, at, LEADING | {"n"})
-    return [write.computed("Σⱼ aᵢⱼ", total(weights)).line] if np.count_nonzero(weights) > 1 else []
+    return (
+        [write.computed(f"Σⱼ {write.symbol('weights')}ᵢⱼ", total(weights)).line]
+        if np.count_nonzero(weights) > 1
+        else []
+    )
 
 
 def _has_cell(step: Step, at: AxisPositions) -> bool:

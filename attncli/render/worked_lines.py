@@ -80,7 +80,7 @@ def _letters(steps: Sequence[Step]) -> list[str]:
 
 
 def _is_named(trace: Trace, line: str, at: AxisPositions, letters: Sequence[str]) -> bool:
-    """Whether a line names the position of a cell on each of these axes: `q(word_1)·k(word_3) = …`."""
+    """Whether a line names the position of a cell on each of these axes: `Q(word_1)·K(word_3) = …`."""
     return all(
         letter in trace.labels and f"({trace.numbered_labels[letter][at[letter]]})" in line for letter in letters
     )

@@ -22,13 +22,13 @@ def test_all_that_a_record_says_has_an_ascii_form(record: OperatorRecord) -> Non
 @pytest.mark.parametrize(
     ("text", "encoding", "expected"),
     [
-        ("sᵢⱼ = qᵢ·kⱼ / √d", "ascii", "s_ij = q_i*k_j / sqrt(d)"),
+        ("Sᵢⱼ = Qᵢ·Kⱼ / √d", "ascii", "S_ij = Q_i*K_j / sqrt(d)"),
         ("√(‖x‖² + 1) ≥ −∞", "ascii", "sqrt(||x||^2 + 1) >= -inf"),
-        ("W₁kⱼ pθ 2σ²", "ascii", "W_1 k_j p theta 2 sigma^2"),
+        ("W₁Kⱼ pθ 2σ²", "ascii", "W_1 K_j p theta 2 sigma^2"),
         ("Q̂ᵣ, QKᵀ, H_α", "ascii", "Q_hat_r, QK^T, H_alpha"),
         ("· outside: 3", "ascii", ". outside: 3"),
         ("2 × 3 → 6 …", "ascii", "2 x 3 -> 6 ..."),
-        ("sᵢ = 2·σ² ± …", "cp1252", "s_i = 2·sigma² ± …"),
+        ("Sᵢ = 2·σ² ± …", "cp1252", "S_i = 2·sigma² ± …"),
         ("Milićević", "ascii", "Milicevic"),
         ("é 猫", "latin-1", "é \\u732b"),
         ("θ ─ 猫", "utf-8", "θ ─ 猫"),

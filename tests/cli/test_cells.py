@@ -22,9 +22,9 @@ CELLS = {
 @pytest.mark.parametrize(("options", "cells"), CELLS.values(), ids=CELLS)
 def test_cells_are_worked_out(options: tuple[str, ...], cells: list[str], explain: tuple[str, ...], run: Run) -> None:
     ran = run(*COMPUTE, *options, *explain)
-    lines = [line for line in ran.stdout.splitlines() if line.startswith("  q(word_")]
+    lines = [line for line in ran.stdout.splitlines() if line.startswith("  Q(word_")]
     pairs = [cell.split(",") for cell in cells]
-    assert [line.partition(" = ")[0] for line in lines] == [f"  q(word_{query})·k(word_{key})" for query, key in pairs]
+    assert [line.partition(" = ")[0] for line in lines] == [f"  Q(word_{query})·K(word_{key})" for query, key in pairs]
     assert (ran.returncode, ran.stderr) == (0, "")
 
 
@@ -48,7 +48,7 @@ def test_what_is_no_cell_is_an_error(cell: str, message: str, run: Run) -> None:
 def test_equal_tokens_are_chosen_and_named_by_their_number(run: Run) -> None:
     shown = run("compute", *SENTENCE, "--cell", "the#2,cat").stdout
     assert "cell  query the#2, key cat" in shown
-    assert "q(the#2)·k(cat) = " in shown
+    assert "Q(the#2)·K(cat) = " in shown
     error = run("compute", *SENTENCE, "--cell", "the,cat").stderr
     assert "--cell: 'the' stands 2 times; say which one: the#1 is the first" in error
 
@@ -56,7 +56,7 @@ def test_equal_tokens_are_chosen_and_named_by_their_number(run: Run) -> None:
 def test_the_number_of_an_equal_token_is_part_of_its_label_in_latex(run: Run) -> None:
     shown = run("compute", *SENTENCE, "--cell", "the#2,cat", "-f", "latex").stdout
     assert r"\quad query the\#2, key cat" in shown
-    assert r"q(\text{the\#2})\cdot k(\text{cat})" in shown
+    assert r"Q(\text{the\#2})\cdot K(\text{cat})" in shown
 
 
 def test_a_warning_names_equal_tokens_by_their_number(run: Run) -> None:

@@ -89,7 +89,7 @@ def test_csv_and_tables_have_the_part_alone(run: Run) -> None:
 
 
 CELL = ("compute", "t.yaml", "--cell", "word_1,word_3")
-LINES = ("q(word_1)·k(word_3) = 2·2 + 0·4 + 2·3 = 10", "10/√3 = 5.7735")
+LINES = ("Q(word_1)·K(word_3) = 2·2 + 0·4 + 2·3 = 10", "10/√3 = 5.7735")
 
 
 @pytest.mark.usefixtures("tutorial")
@@ -99,7 +99,7 @@ def test_a_cell_without_explain_is_its_worked_lines_alone(run: Run) -> None:
     for line in (
         *LINES,
         "1/1.3349 = 0.7491",
-        "c(word_1) = 0.2361·[1 1 0] + 0.0074·[0 1 1] + 0.7491·[1 2 1] + 0.0074·[0 0 0] = [0.9852 1.7417 0.7565]",
+        "C(word_1) = 0.2361·[1 1 0] + 0.0074·[0 1 1] + 0.7491·[1 2 1] + 0.0074·[0 0 0] = [0.9852 1.7417 0.7565]",
     ):
         assert f"\n  {line}\n" in shown
     assert "─" not in shown, "no table"
@@ -122,6 +122,6 @@ def test_the_head_of_the_cell_can_be_chosen(run: Run) -> None:
 )
 def test_a_long_sum_has_as_many_terms_as_asked_for(terms: tuple[str, ...], gap: str, run: Run) -> None:
     words = ("--seed", "1", "--token-count", "2", "--dim", "20", "--score", "dot", "--cell", "0,1")
-    (line,) = re.findall(r"q\(token_1\)·k\(token_2\).*", run("compute", *words, *terms).stdout)
+    (line,) = re.findall(r"Q\(token_1\)·K\(token_2\).*", run("compute", *words, *terms).stdout)
     assert line.count("·") == 1 + (20 - int(gap.split()[1]) if gap else 20)
     assert gap in line

@@ -29,7 +29,7 @@ def sharp_softmax(restored_registry: None) -> None:
     """A normalizer whose parameter is not called `temperature`, registered for one test."""
 
     @attncli.normalizer(
-        formula="aᵢⱼ = exp(β sᵢⱼ) / Σⱼ exp(β sᵢⱼ)",
+        formula="Aᵢⱼ = exp(β Sᵢⱼ) / Σⱼ exp(β Sᵢⱼ)",
         shapes="scores[n m] -> [n m]",
         source="this test",
         example={"scores": [[0, 0]], "sharpness": 2, "gives": [[0.5, 0.5]]},
@@ -65,7 +65,7 @@ def test_a_position_of_ones_own_may_compute_with_the_number_of_heads(normalize: 
     """In blocks too it gets the number of all heads, and not of those that a block happens to have."""
 
     @attncli.position(
-        formula="−|pᵢ − j| / (h + 1)", shapes=PAIRS, source="this test", example=EXAMPLE, acts_on="scores"
+        formula="−|posᵢ − j| / (h + 1)", shapes=PAIRS, source="this test", example=EXAMPLE, acts_on="scores"
     )
     def slower(query_positions: np.ndarray, key_positions: np.ndarray, heads: int | None = None) -> np.ndarray:
         """Each head falls more slowly with the distance than the one before."""
@@ -81,7 +81,7 @@ def test_a_position_of_ones_own_may_compute_with_the_number_of_heads(normalize: 
 
 @pytest.mark.usefixtures("restored_registry")
 def test_a_position_of_ones_own_need_not_take_the_number_of_heads() -> None:
-    @attncli.position(formula="−(pᵢ − j)²", shapes=PAIRS, source="this test", example=EXAMPLE, acts_on="scores")
+    @attncli.position(formula="−(posᵢ − j)²", shapes=PAIRS, source="this test", example=EXAMPLE, acts_on="scores")
     def squared(query_positions: np.ndarray, key_positions: np.ndarray) -> np.ndarray:
         """The squared distance, negative."""
         return -((query_positions[..., :, None] - key_positions) ** 2)
@@ -127,11 +127,11 @@ FAILURES: dict[str, tuple[dict[str, Any], str]] = {
 @pytest.mark.parametrize(("functions", "message"), FAILURES.values(), ids=FAILURES)
 def test_every_function_of_an_operator_of_ones_own_that_fails_is_named(functions: dict[str, Any], message: str) -> None:
     @attncli.score(
-        formula="sᵢⱼ = qᵢ·kⱼ",
+        formula="Sᵢⱼ = Qᵢ·Kⱼ",
         shapes="query[n d], key[m d] -> [n m]",
         source="this test",
         example={"query": [[1]], "key": [[2]], "gives": [[2]]},
-        inner=(Quantity("products", "P", "qᵢ·kⱼ", ("n", "m")),),
+        inner=(Quantity("products", "P", "Qᵢ·Kⱼ", ("n", "m")),),
         **functions,
     )
     def mine(query: np.ndarray, key: np.ndarray, *, tap: Tap = no_tap) -> np.ndarray:

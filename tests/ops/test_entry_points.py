@@ -30,7 +30,7 @@ def doubled_by_hand(write, query, key, result, *, times):
 
 
 @score(
-    formula="sᵢⱼ = t qᵢ·kⱼ",
+    formula="Sᵢⱼ = t Qᵢ·Kⱼ",
     shapes="query[n d], key[m d] -> [n m]",
     source="my own",
     example={"query": [[1, 2]], "key": [[3, 4]], "times": 2, "gives": [[22]]},
@@ -48,7 +48,7 @@ def exponentials(scores, running_max, *, sharpness, out=None):
 
 
 @normalizer(
-    formula="aᵢⱼ = exp(β sᵢⱼ) / Σⱼ exp(β sᵢⱼ)",
+    formula="Aᵢⱼ = exp(β Sᵢⱼ) / Σⱼ exp(β Sᵢⱼ)",
     shapes="scores[n m] -> [n m]",
     source="my own",
     example={"scores": [[0, 0]], "gives": [[0.5, 0.5]]},
@@ -62,7 +62,7 @@ def sharp(scores, *, sharpness: Annotated[float, Range(above=0)] = 1.5):
 
 
 @position(
-    formula="bᵢⱼ = −r √|pᵢ − j|",
+    formula="Bᵢⱼ = −r √|posᵢ − j|",
     shapes="query_positions[n], key_positions[m] -> [n m]",
     source="my own",
     example={"query_positions": [0], "key_positions": [0, 4], "rate": 0.5, "gives": [[0, -1]]},
@@ -80,7 +80,7 @@ import attncli
 
 
 @attncli.mask(
-    formula="visible where (pᵢ − j) mod step = 0",
+    formula="visible where (posᵢ − j) mod step = 0",
     shapes="query_positions[n], key_positions[m] -> [n m]",
     source="my own",
     example={"query_positions": [0], "key_positions": [0, 1, 2], "step": 2, "gives": [[True, False, True]]},
@@ -167,14 +167,14 @@ def test_operators_of_a_package_are_listed_last_and_shown(run: Run) -> None:
         assert re.search(rf"^ {name} ", listed, re.MULTILINE)
     assert listed.index(" euclidean ") < listed.index(" multiple ") < listed.index("normalizers")
     shown = attn(run, "show", "strided")
-    assert "visible where (pᵢ − j) mod step = 0" in shown
+    assert "visible where (posᵢ − j) mod step = 0" in shown
     assert "step: integer = 2" in shown
 
 
 @pytest.mark.slow
 def test_operators_of_a_package_work_in_a_file_and_are_explained(run: Run) -> None:
     explained = attn(run, "compute", "own.yaml", "--explain")
-    assert "sᵢⱼ = t qᵢ·kⱼ" in explained
+    assert "Sᵢⱼ = t Qᵢ·Kⱼ" in explained
     assert "times = 3" in explained
     assert "sharpness = 0.5" in explained
     assert "rate = 2" in explained

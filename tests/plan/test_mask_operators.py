@@ -20,7 +20,7 @@ def strided(restored_registry: None) -> None:
     """A mask without key bounds and without a sign, with the name of a key: only `mask` may apply it."""
 
     @attncli.mask(
-        formula="visible where (pᵢ − j) mod step = 0",
+        formula="visible where (posᵢ − j) mod step = 0",
         shapes="query_positions[n], key_positions[m] -> [n m]",
         source="this test",
         example={

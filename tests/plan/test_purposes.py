@@ -56,11 +56,11 @@ def test_every_operator_and_every_array_inside_it_has_a_sentence(kind):
 @pytest.mark.usefixtures("restored_registry")
 def test_an_array_inside_an_operator_of_your_own_may_lack_a_sentence():
     @score(
-        formula="sᵢⱼ = qᵢ·kⱼ",
+        formula="Sᵢⱼ = Qᵢ·Kⱼ",
         shapes="query[n d], key[m d] -> [n m]",
         source="this test",
         example={"query": [[1]], "key": [[2]], "gives": [[2]]},
-        inner=(Quantity("similarities", "P", "qᵢ·kⱼ", ("n", "m")),),
+        inner=(Quantity("similarities", "P", "Qᵢ·Kⱼ", ("n", "m")),),
     )
     def mine(query, key, *, tap=no_tap):
         """The dot product."""

@@ -287,7 +287,7 @@ def test_alibi_adds_its_slope_times_the_distance() -> None:
 
 
 def test_relative_keys_are_scored_as_keys_are() -> None:
-    """Shaw et al. eq. 4: the key of each pair is kⱼ + a for its distance, here one pair at a time."""
+    """Shaw et al. eq. 4: the key of each pair is Kⱼ + a for its distance, here one pair at a time."""
     table = normal(5, D)
     result = attention(QUERY, KEY, position={"shaw": {"table": table}}, select=("scores",))
     for i in range(N):

@@ -10,6 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import attncli
+from attncli.base.axes import LEGEND
 from attncli.engine.run import run
 from attncli.io import examples
 from attncli.ops import operators
@@ -142,13 +143,24 @@ def test_every_line_of_huge_and_tiny_numbers_holds(
     check(attncli.attention(x, x, value, score=score, normalize=normalize), decimals)
 
 
+@pytest.mark.parametrize("name", PROBLEMS)
+def test_a_row_has_the_symbol_of_its_array_and_not_the_letter_of_an_axis(name: str) -> None:
+    result = run(problem(**PROBLEMS[name]))
+    symbols = {step.symbol for step in result.trace.steps}
+    names = {
+        found for line in lines(result) for found in re.findall(r"(\w+\u0302?\w*)\((?:query|key|token)_\d+\)", line)
+    }
+    assert names - {"query", "key", "value", "output"} <= symbols
+    assert not names & set(LEGEND)
+
+
 @pytest.mark.parametrize("part", PARTS)
 def test_the_last_number_of_a_step_s_lines_is_in_its_table(part: examples.Part) -> None:
     """But for the sum of the weights, which is 1."""
     result = run(part.problem)
     for cell in corners(result):
         for section in explained(result, cells=(cell,)):
-            worked = [line for line in section.arithmetic if not line.startswith("Σⱼ aᵢⱼ")]
+            worked = [line for line in section.arithmetic if not line.startswith("Σⱼ Aᵢⱼ")]
             if not worked or not section.grids or section.grids[0].signs is not None:
                 continue
             cells = {
@@ -164,16 +176,16 @@ def test_small_weights_are_written_as_in_their_table() -> None:
     shown = by_name(attncli.attention([[1.0]], x, [[1.0], [2.0]], score="dot"), cells=(Cell(0, 1),))
     (weights,) = shown["weights"].grids
     assert weights.cell_texts(4) == [["1.0000", "0.0000"]]
-    assert shown["weights"].arithmetic[-1] == "Σⱼ aᵢⱼ = 1.0000 + 0.0000 = 1.0000"
-    assert shown["context"].arithmetic == ("c(query_1) = 1.0000·[1] + 0.0000·[2] = [1.0000]",)
+    assert shown["weights"].arithmetic[-1] == "Σⱼ Aᵢⱼ = 1.0000 + 0.0000 = 1.0000"
+    assert shown["context"].arithmetic == ("C(query_1) = 1.0000·[1] + 0.0000·[2] = [1.0000]",)
 
 
 def test_of_a_wide_result_the_first_number_is_worked_out_and_all_of_them_when_asked_for() -> None:
     x = RANDOM.normal(size=(2, 9))
     result = attncli.attention(x, x, score="dot", normalize="none")
     short, whole = (by_name(result, max_terms=limit)["context"].arithmetic for limit in (12, None))
-    assert re.match(r"c\(query_\d\)\[e1\] = \S+·\S+ \+ \S+·\S+ = \S+$", short[0])
-    assert re.match(r"c\(query_\d\) = \S+·\[(\S+ ){8}\S+\] \+ \S+·\[(\S+ ){8}\S+\] = \[(\S+ ){8}\S+\]$", whole[0])
+    assert re.match(r"C\(query_\d\)\[e1\] = \S+·\S+ \+ \S+·\S+ = \S+$", short[0])
+    assert re.match(r"C\(query_\d\) = \S+·\[(\S+ ){8}\S+\] \+ \S+·\[(\S+ ){8}\S+\] = \[(\S+ ){8}\S+\]$", whole[0])
 
 
 @pytest.mark.parametrize(("limit", "omitted"), [(12, 88), (3, 97), (100, 0), (None, 0)])
@@ -199,14 +211,14 @@ def test_the_number_of_an_earlier_step_is_that_step_s_number() -> None:
     [
         ({"position": "alibi", "heads": 2}, "slopes", ["slope of head 1 = 2^(−8·2/2) = 0.0039"]),
         ({"position": "alibi", "heads": 2}, "position_bias", ["−0.0039·|1 − 0| = −0.0039"]),
-        ({"score": "gaussian"}, "scores", ["‖q(query_2) − k(key_1)‖² = (1 − 0)² + (3 − 2)² = 2", "−2/2 = −1"]),
+        ({"score": "gaussian"}, "scores", ["‖Q(query_2) − K(key_1)‖² = (1 − 0)² + (3 − 2)² = 2", "−2/2 = −1"]),
         ({"softcap": 4.0, "score": "dot"}, "capped_scores", ["4·tanh(6/4) = 3.6206"]),
         ({"qk_norm": "rms", "score": "dot"}, "normalized_query",
          ["mean(u²) = (1·1 + 3·3)/2 = 5", "rms(u) = √5 = 2.2361", "u/rms(u) = [1 3]/2.2361 = [0.4472 1.3416]"]),
         ({"position": "rope", "score": "dot"}, "rotated_query",
          ["angle of pair 0 = 1·10000^(−0/2) = 1", "1·cos(1) − 3·sin(1) = −1.9841", "3·cos(1) + 1·sin(1) = 2.4624"]),
         ({"normalize": "entmax", "score": "dot"}, "weights",
-         ["α − 1 = 1.5 − 1 = 0.5", "μ = 0.5·11/1 = 5.5", "D = (0.5·11 − 5.5)² = 0", "τ = 5.5 − √((1 − 0)/1) = 4.5",
+         ["α − 1 = 1.5 − 1 = 0.5", "μ = 0.5·11/1 = 5.5", "δ = (0.5·11 − 5.5)² = 0", "τ = 5.5 − √((1 − 0)/1) = 4.5",
           "max(0.5·6 − 4.5, 0)² = 0"]),
         ({"normalize": "relu", "score": "dot"}, "weights", ["max(6, 0) = 6"]),
         ({"normalize": "none", "score": "dot"}, "weights", ["the weight is the score: 6"]),

@@ -122,7 +122,7 @@ def test_equal_labels_are_numbered_for_people_and_not_for_programs() -> None:
     assert shown["cell"].formula == "query the#2, key cat"
     assert shown["scores"].grids[0].rows == ("the#2",)
     assert shown["scores"].grids[0].columns == ("the#1", "cat", "the#2")
-    assert shown["scores"].arithmetic[0].startswith("q(the#2)·k(cat) = ")
+    assert shown["scores"].arithmetic[0].startswith("Q(the#2)·K(cat) = ")
     (weights,) = (s for s in sections(View(result)) if s.title == "weights")
     assert weights.grids[0].columns == ("the#1", "cat", "the#2")
     assert result_object(View(result))["key_tokens"] == ["the", "cat", "the"]
@@ -150,7 +150,7 @@ HIDDEN = {"mask": np.array([[1, 1, 1], [0, 0, 0], [1, 1, 1]])}
 LINES: dict[str, tuple[dict[str, Any], tuple[Cell, ...], str, list[str]]] = {
     "a projection that cells share": ({"w_q": W}, (Cell(0, 0), Cell(0, 1)), "query", ["query(token_1)"]),
     "scores, which name their cell": ({}, (Cell(0, 1), Cell(1, 2)), "scores",
-                                      ["q(token_1)·k(token_2)", "q(token_2)·k(token_3)"]),
+                                      ["Q(token_1)·K(token_2)", "Q(token_2)·K(token_3)"]),
     "several cells": ({}, (Cell(0, 0), Cell(1, 1)), "weights",
                       ["query token_1, key token_1:", "query token_2, key token_2:"]),
     "cells of one row": ({}, (Cell(0, 0), Cell(0, 1)), "weights", ["key token_1:", "key token_2:"]),

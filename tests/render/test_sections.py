@@ -90,24 +90,24 @@ def test_the_explanation_of_the_tutorial() -> None:
     assert shown["1. query"].arithmetic == ("query(word_1) = 1·[2 0 2] + 0·[2 0 0] + 0·[2 1 2] = [2 0 2]",)
     assert shown["1. query"].shapes == "Xₒ [n x] 1 × 3, W_Q [x d] 3 × 3 → [n d] 1 × 3"
     assert shown["5. scores"].arithmetic == (
-        "q(word_1)·k(word_1) = 2·2 + 0·2 + 2·2 = 8",
+        "Q(word_1)·K(word_1) = 2·2 + 0·2 + 2·2 = 8",
         "8/√3 = 4.6188",
     )
     assert shown["7. weights"].arithmetic == (
         "exp(4.6188 − 5.7735) = 0.3152",
         "Σⱼ exp = 0.31515 + 0.00986 + 1 + 0.00986 = 1.3349",
         "0.3152/1.3349 = 0.2361",
-        "Σⱼ aᵢⱼ = 0.2361 + 0.0074 + 0.7491 + 0.0074 = 1.0000",
+        "Σⱼ Aᵢⱼ = 0.2361 + 0.0074 + 0.7491 + 0.0074 = 1.0000",
     )
     assert shown["8. context"].arithmetic == (
-        "c(word_1) = 0.2361·[1 1 0] + 0.0074·[0 1 1] + 0.7491·[1 2 1] + 0.0074·[0 0 0] = [0.9852 1.7417 0.7565]",
+        "C(word_1) = 0.2361·[1 1 0] + 0.0074·[0 1 1] + 0.7491·[1 2 1] + 0.0074·[0 0 0] = [0.9852 1.7417 0.7565]",
     )
     assert shown["8. context"].remarks == ("output = context: one head, no w_o",)
 
 
 def test_another_cell_may_be_worked_out() -> None:
     shown = {section.title: section for section in sections(View(tutorial(), explain=True, cells=(Cell(0, 1),)))}
-    assert shown["5. scores"].arithmetic[0] == "q(word_1)·k(word_2) = 2·0 + 0·2 + 2·1 = 2"
+    assert shown["5. scores"].arithmetic[0] == "Q(word_1)·K(word_2) = 2·0 + 0·2 + 2·1 = 2"
 
 
 def test_steps_that_do_nothing_are_not_shown() -> None:
@@ -144,5 +144,5 @@ def test_an_option_that_does_not_take_part_is_not_shown() -> None:
     result = attncli.attention([[1.0]], [[1.0], [2.0]], position="alibi")
     shown = {section.title: section for section in sections(View(result, explain=True))}
     assert [section.shapes for title, section in shown.items() if title.endswith("position_bias")] == [
-        "p [n] 1, j [m] 2, λ [h] 1 → [n m] 1 × 2"
+        "pos [n] 1, j [m] 2, λ [h] 1 → [n m] 1 × 2"
     ]

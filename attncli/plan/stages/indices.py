@@ -115,8 +115,8 @@ def _add_query_positions(builder: PlanBuilder) -> None:
         builder.add(
             Node(
                 "query_positions",
-                "p",
-                f"pᵢ = i − {count} + {ends.symbol}{end}",
+                "pos",
+                f"posᵢ = i − {count} + {ends.symbol}{end}",
                 (*ends.axes, *rows.axes),
                 "align",
                 indices.query_positions_at_end,
@@ -131,8 +131,8 @@ def _add_query_positions(builder: PlanBuilder) -> None:
     builder.add(
         Node(
             "query_positions",
-            "p",
-            f"pᵢ = {shifted}{end}",
+            "pos",
+            f"posᵢ = {shifted}{end}",
             rows.axes,
             "align",
             indices.query_positions,

@@ -72,7 +72,7 @@ def _add_sequence(builder: PlanBuilder, name: str, symbol: str, letters: Letters
     positions_node = builder.add(
         Node(
             f"{name}_positions",
-            f"p_{symbol}",
+            f"pos_{symbol}",
             "counted from 0, after any cache",
             (rows,),
             "index",

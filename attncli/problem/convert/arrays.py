@@ -9,6 +9,7 @@ from attncli.base.dtypes import BFLOAT16
 from attncli.base.errors import AttnError, ErrorPath
 from attncli.base.lazy_numpy import Array, np
 from attncli.base.text import json_excerpt, one_line, shorten
+from attncli.problem.convert.foreign_arrays import is_bfloat16_tensor, is_foreign_array, to_numpy
 from attncli.problem.convert.nested_lists import is_array_with_axes, nested_lists_to_array, to_lists
 from attncli.problem.origins import ArrayOrigin
 
@@ -54,7 +55,7 @@ def to_array(value: Any, path: ErrorPath, noun: str = MATRIX) -> LabelledArray:
     if isinstance(value, str):
         message = f"{shorten(repr(value))} is neither an array nor a generator"
         raise AttnError(message, where=path, hint=FILE_HINT)
-    if hasattr(value, "__array__") or hasattr(value, "to_numpy"):
+    if is_foreign_array(value):
         return _foreign_array(value, path, noun)
     if isinstance(value, Mapping):
         return _labelled_rows(value, path, noun)
@@ -79,20 +80,16 @@ def _labelled_rows(value: Mapping[Any, Any], path: ErrorPath, noun: str) -> Labe
 
 
 def _foreign_array(value: Any, path: ErrorPath, noun: str) -> LabelledArray:
-    """An array of NumPy's, or of another library that NumPy can read; without a copy where the type stays."""
+    """An array of NumPy's or of another library; without a copy where the type stays."""
     if type(value) is not np.ndarray and isinstance(value, np.ma.MaskedArray) and np.ma.is_masked(value):
         raise AttnError("has masked cells", where=path, hint=MASKED_HINT, subject=value)
     labels, columns = _labels_of_frame(value, "index"), _labels_of_frame(value, "columns")
-    is_bfloat16 = not isinstance(value, np.ndarray) and str(getattr(value, "dtype", "")) == f"torch.{BFLOAT16}"
     try:
-        if hasattr(value, "__array__"):
-            array = np.asarray(value.float() if is_bfloat16 else value)
-        else:
-            array = np.asarray(value.to_numpy())
-    except (TypeError, RuntimeError) as error:  # a tensor of a type that NumPy does not have, or one with gradients
+        array = to_numpy(value)
+    except (TypeError, RuntimeError, BufferError) as error:  # of a type that NumPy does not have, or without numbers
         raise AttnError(f"can't be read ({one_line(str(error))})", where=path, subject=value) from None
     name = array.dtype.type.__name__  # longdouble by that name on every machine
-    if is_bfloat16 or name == BFLOAT16:  # a tensor, or a type that another package has registered
+    if is_bfloat16_tensor(value) or name == BFLOAT16:  # a tensor, or a type that another package has registered
         return LabelledArray(array.astype(np.float32), labels, BFLOAT16, columns=columns)
     if array.dtype.kind in "iu":  # in float64 products of integers don't wrap
         return LabelledArray(array.astype(np.float64), labels, columns=columns)

@@ -8,6 +8,8 @@ from attncli.base.errors import AttnError, ErrorPath
 from attncli.base.lazy_numpy import Array, np
 from attncli.base.number_words import number_hint, number_of_text
 from attncli.base.text import json_excerpt
+from attncli.base.typed_numbers import TypedNumber
+from attncli.problem.convert.foreign_arrays import to_numpy
 
 Index = tuple[int, ...]  # of a row or a cell, counted from 1
 ConvertCell = Callable[[Any, Any, Index, ErrorPath], Any]
@@ -93,7 +95,7 @@ def to_lists(value: Any) -> Any:
     """The cells of an array or tensor of any library as lists; any other value as it is."""
     if isinstance(value, type) or not (hasattr(value, "tolist") or hasattr(value, "__array__")):
         return value
-    return value.tolist() if hasattr(value, "tolist") else np.asarray(value).tolist()
+    return value.tolist() if hasattr(value, "tolist") else to_numpy(value).tolist()
 
 
 def _depth(rows: list[Any]) -> int:
@@ -103,8 +105,8 @@ def _depth(rows: list[Any]) -> int:
 
 def _to_number(cell: Any, row: Any, index: Index, path: ErrorPath) -> float:
     """A cell as a float, also one written as `1/2`; what is no number, or is beyond all floats, is refused."""
-    number = _scalar_of_array_library(cell) if hasattr(cell, "dtype") and not isinstance(cell, type) else cell
-    if type(number) is int or type(number) is float:
+    number = to_python_number(cell)
+    if type(number) in (int, float, TypedNumber):
         try:
             return float(number)
         except OverflowError:
@@ -126,13 +128,15 @@ def _number_of_text(cell: str, row: Any, index: Index, path: ErrorPath) -> float
         raise error.at(*_cell_path(index, path)) from None
 
 
-def _scalar_of_array_library(cell: Any) -> Any:
-    """A scalar of NumPy's, or a tensor without axes, as a number of Python's; other cells stay as they are."""
-    kind = getattr(cell.dtype, "kind", None)
-    if kind in ("i", "u", "f") and cell is not np.ma.masked:
-        return float(cell) if kind == "f" else int(cell)
-    has_number = kind is None and hasattr(cell, "tolist")  # a tensor's type has no kind
-    return cell.tolist() if has_number else cell
+def to_python_number(value: Any) -> Any:
+    """A scalar of NumPy's, or a tensor without axes, as a number of Python's; any other value as it is."""
+    if not hasattr(value, "dtype") or isinstance(value, type) or is_array_with_axes(value):
+        return value
+    kind = getattr(value.dtype, "kind", None)
+    if kind in ("i", "u", "f") and value is not np.ma.masked:
+        return float(value) if kind == "f" else int(value)
+    has_number = kind is None and hasattr(value, "tolist")  # a tensor's type has no kind
+    return value.tolist() if has_number else value
 
 
 def _to_boolean(cell: Any, row: Any, index: Index, path: ErrorPath) -> bool:

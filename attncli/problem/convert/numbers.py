@@ -7,7 +7,7 @@ from attncli.base.errors import AttnError, ErrorPath, UnknownNameError
 from attncli.base.lazy_numpy import Array, np
 from attncli.base.number_words import non_finite, number_of_text
 from attncli.base.text import repr_excerpt
-from attncli.problem.convert.nested_lists import to_lists
+from attncli.problem.convert.nested_lists import to_lists, to_python_number
 
 UNLIMITED = float("inf")
 MAX_COUNT = 2**53  # so many keys no machine has; up to it floating-point numbers count exactly
@@ -19,20 +19,22 @@ def is_number(value: Any) -> bool:
 
 
 def to_word(value: Any, words: tuple[str, ...], path: ErrorPath) -> str:
-    """One of some words; a type of NumPy's is its name.
+    """One of some words; a type of NumPy's or PyTorch's is its name.
 
     >>> to_word(np.dtype("float32"), ("float32", "float64"), ("dtype",))
     'float32'
     """
-    word = value if isinstance(value, str) else _name_of_numpy_type(value)
+    word = value if isinstance(value, str) else _name_of_type(value)
     if word not in words:
         name = repr_excerpt(value) if word is None else word
         raise UnknownNameError("word", name, words, where=path, subject=value)
     return word
 
 
-def _name_of_numpy_type(value: Any) -> str | None:
+def _name_of_type(value: Any) -> str | None:
     """The name of a dtype or scalar type, `longdouble` by that name on every machine; None for any other value."""
+    if (type(value).__module__, type(value).__name__) == ("torch", "dtype"):
+        return str(value).removeprefix("torch.")
     scalar_type = value.type if isinstance(value, np.dtype) else value
     is_numpy_type = isinstance(scalar_type, type) and issubclass(scalar_type, np.generic)
     return scalar_type.__name__ if is_numpy_type else None
@@ -51,11 +53,12 @@ def to_integer(value: Any, path: ErrorPath, least: float | None) -> int:
     >>> to_integer(2.0, ("heads",), least=1)
     2
     """
-    if not is_number(value) or not _to_float(value).is_integer():
+    number = to_python_number(value)
+    if not is_number(number) or not _to_float(number).is_integer():
         raise AttnError(f"{repr_excerpt(value)} is not a whole number", where=path, subject=value)
-    if least is not None and value < least:
+    if least is not None and number < least:
         raise AttnError(f"{repr_excerpt(value)} is out of range", where=path, hint=f"expected {least:g} or more")
-    return int(value)
+    return int(number)
 
 
 def to_finite(value: Any, path: ErrorPath) -> float:
@@ -64,7 +67,7 @@ def to_finite(value: Any, path: ErrorPath) -> float:
     >>> to_finite("1/sqrt(4)", ("scale",))
     0.5
     """
-    number = _from_word(value, path) if isinstance(value, str) else value
+    number = _from_word(value, path) if isinstance(value, str) else to_python_number(value)
     if not is_number(number) or not abs(_to_float(number)) < float("inf"):
         raise AttnError(f"{repr_excerpt(value)} is not a finite number", where=path, subject=value)
     return float(number)
@@ -76,10 +79,9 @@ def to_number(value: Any, path: ErrorPath) -> float:
     >>> to_number("inf", ("mask", "window", "left"))
     inf
     """
-    if isinstance(value, str):
-        value = _from_word(value, path)
-    if is_number(value) and abs(_to_float(value)) == UNLIMITED:
-        return _to_float(value)
+    number = _from_word(value, path) if isinstance(value, str) else to_python_number(value)
+    if is_number(number) and abs(_to_float(number)) == UNLIMITED:
+        return _to_float(number)
     return to_finite(value, path)
 
 
@@ -159,7 +161,8 @@ def _to_window_side(side: Any, path: ErrorPath, subject: Any) -> float:
     if isinstance(side, str):
         infinity = non_finite(side)
         side = side if infinity is None else infinity
-    number = _to_float(side) if is_number(side) else -UNLIMITED
+    converted = to_python_number(side)
+    number = _to_float(converted) if is_number(converted) else -UNLIMITED
     if number == -1 or number >= MAX_COUNT:
         return UNLIMITED
     if not number.is_integer() or number < 0:

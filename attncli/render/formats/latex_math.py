@@ -38,8 +38,8 @@ _MATH_SIGNS = {
 def latex_line(line: str) -> str:
     r"""A formula or a line of arithmetic as text with math mode in it; needs the package amsmath.
 
-    >>> print(latex_line("sᵢⱼ = qᵢ·kⱼ / √d, where j ≤ 3"))
-    $s_{ij} = q_{i}\cdot k_{j} / \sqrt{d}$, where $j \le 3$
+    >>> print(latex_line("Sᵢⱼ = Qᵢ·Kⱼ / √d, where j ≤ 3"))
+    $S_{ij} = Q_{i}\cdot K_{j} / \sqrt{d}$, where $j \le 3$
     >>> print(latex_line("0.5·[2 −1] = [1 −0.5]"))
     $0.5\cdot\begin{pmatrix}2 & -1\end{pmatrix} = \begin{pmatrix}1 & -0.5\end{pmatrix}$
     """

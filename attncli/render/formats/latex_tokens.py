@@ -84,13 +84,18 @@ def text_flags(tokens: Sequence[Token]) -> list[bool]:
 
 
 def _phrases(tokens: Sequence[Token]) -> list[tuple[int, int]]:
-    """Where words outside brackets begin and end, the blanks at their ends included; the article is one of them."""
+    """Where words outside brackets begin and end, the blanks at their ends included; the article is one of them.
+
+    A word with a script is none.
+    """
 
     def is_part(index: int) -> bool:
         token = tokens[index]
         around = [at for at in (index - 2, index + 2) if 0 <= at < len(tokens)]
         is_article = token.text == "a" and len(around) == 2 and all(tokens[at].is_word for at in around)
-        return token.depth == 0 and (token.is_word or token.kind == "blank" or is_article)
+        is_symbol = index + 1 < len(tokens) and tokens[index + 1].kind in SCRIPT_MARKS  # posᵢ
+        is_text = (token.is_word and not is_symbol) or token.kind == "blank" or is_article
+        return token.depth == 0 and is_text
 
     phrases = []
     for is_phrase, run in groupby(range(len(tokens)), is_part):

@@ -111,7 +111,7 @@ GLOSSARY = (
     ),
     GlossaryTerm(
         "dot products",
-        "qᵢ·kⱼ, the products of the features of a query and of a key, added: large where both point the same way.",
+        "Qᵢ·Kⱼ, the products of the features of a query and of a key, added: large where both point the same way.",
         ("dot product", "QKᵀ", "QKT", "query key product"),
         "Q[n d], Kᵀ[d m] -> [n m]",
         "QKᵀ",

@@ -20,7 +20,7 @@ def near(restored_registry: None) -> None:
     """A mask of one's own, with a parameter that may be infinite and one that may not."""
 
     @mask(
-        formula="visible where |j − pᵢ| ≤ most, and j ≥ first",
+        formula="visible where |j − posᵢ| ≤ most, and j ≥ first",
         shapes="query_positions[n], key_positions[m] -> [n m]",
         source="none",
         example={"query_positions": [0], "key_positions": [0, 1], "gives": [[True, False]]},

@@ -22,7 +22,7 @@ from attncli.render.view import View
 
 EVIL = "a|b_c*[x]<y>&%$#{}~^\\"
 GRID = Grid(np.array([[0.25, -np.inf]]), (EVIL,), ("one", "two"), corner="n\\m", slice_label="head 0")
-SECTION = Section("weights", (GRID,), "A", formula="aᵢⱼ = x", arithmetic=("1 + 1 = 2",), remarks=("a_remark",))
+SECTION = Section("weights", (GRID,), "A", formula="Aᵢⱼ = x", arithmetic=("1 + 1 = 2",), remarks=("a_remark",))
 
 
 def is_balanced(text: str) -> bool:
@@ -36,7 +36,7 @@ def test_a_latex_table_is_balanced_and_reads_no_command_in_a_label() -> None:
     text = latex.render_sections([SECTION], 4, heading="scaled_dot → softmax")
     assert text.count(r"\begin{tabular}{lrr}") == text.count(r"\end{tabular}") == 1
     assert r"\section*{scaled\_dot $\to$ softmax}" in text
-    assert r"\paragraph{weights} $A$\quad $a_{ij} = x$" in text
+    assert r"\paragraph{weights} $A$\quad $A_{ij} = x$" in text
     assert (
         r"a\textbar{}b\_c{*}{[}x]\textless{}y\textgreater{}\&\%\$\#\{\}"
         r"\textasciitilde{}\textasciicircum{}\textbackslash{} & $0.25$ & $-\infty$ \\"
@@ -82,21 +82,23 @@ LABEL = f"{LABEL_START}a_b = [1 2]{LABEL_END}"
 @pytest.mark.parametrize(
     ("line", "expected"),
     [
-        ("sᵢⱼ = qᵢ·kⱼ / √d", r"$s_{ij} = q_{i}\cdot k_{j} / \sqrt{d}$"),
-        ("aᵢⱼ = exp(sᵢⱼ/T) / Σⱼ exp(sᵢⱼ/T)", r"$a_{ij} = \exp(s_{ij}/T) / \sum_{j} \exp(s_{ij}/T)$"),
-        ("[sᵢⱼ − τᵢ]₊^(1/(α−1))", r"$[s_{ij} - \tau_{i}]_{+}^{1/(\alpha-1)}$"),
-        ("visible where j ≤ pᵢ", r"visible where $j \le p_{i}$"),
+        ("Sᵢⱼ = Qᵢ·Kⱼ / √d", r"$S_{ij} = Q_{i}\cdot K_{j} / \sqrt{d}$"),
+        ("Aᵢⱼ = exp(Sᵢⱼ/T) / Σⱼ exp(Sᵢⱼ/T)", r"$A_{ij} = \exp(S_{ij}/T) / \sum_{j} \exp(S_{ij}/T)$"),
+        ("[Sᵢⱼ − τᵢ]₊^(1/(α−1))", r"$[S_{ij} - \tau_{i}]_{+}^{1/(\alpha-1)}$"),
+        ("visible where j ≤ posᵢ", r"visible where $j \le \text{pos}_{i}$"),
         ("l = gain √(6 / (rows + columns))", r"$l = \text{gain}\ \sqrt{6 / (\text{rows} + \text{columns})}$"),
-        ("table[bucket(j − pᵢ), h]", r"$\operatorname{table}[\operatorname{bucket}(j - p_{i}), h]$"),
+        ("visible where posᵢ − left ≤ j", r"visible where $\text{pos}_{i} - \text{left} \le j$"),
+        ("−λₕ |posᵢ − j|", r"$-\lambda_{h} |\text{pos}_{i} - j|$"),
+        ("table[bucket(j − posᵢ), h]", r"$\operatorname{table}[\operatorname{bucket}(j - \text{pos}_{i}), h]$"),
         ("QKᵀ", r"$QK^{\top}$"),
         ("Q̂ᵣ", r"$\hat{Q}_{r}$"),
         ("M_causal", r"$M_{\text{causal}}$"),
-        ("−‖qᵢ − kⱼ‖² / 2σ²", r"$-\|q_{i} - k_{j}\|^{2} / 2\sigma^{2}$"),
+        ("−‖Qᵢ − Kⱼ‖² / 2σ²", r"$-\|Q_{i} - K_{j}\|^{2} / 2\sigma^{2}$"),
         ("0.5·[2 −1] = [1 −∞]",
          r"$0.5\cdot\begin{pmatrix}2 & -1\end{pmatrix} = \begin{pmatrix}1 & -\infty\end{pmatrix}$"),
         ("1.2e−07/√(4 + 1e+20)", r"$1.2\times 10^{-7}/\sqrt{4 + 1\times 10^{20}}$"),
         ("2·1e−05²", r"$2\cdot(1\times 10^{-5})^{2}$"),
-        (f"q({LABEL})·k({LABEL}) = 2", r"$q(\text{a\_b = {[}1 2]})\cdot k(\text{a\_b = {[}1 2]}) = 2$"),
+        (f"Q({LABEL})·K({LABEL}) = 2", r"$Q(\text{a\_b = {[}1 2]})\cdot K(\text{a\_b = {[}1 2]}) = 2$"),
         (f"key 3 ≤ position 4 of {LABEL}: visible",
          r"key $3 \le \text{position}\ 4$ of a\_b = {[}1 2]: visible"),
         ("n queries, m keys", "$n$ queries, $m$ keys"),
@@ -128,7 +130,7 @@ def test_every_formula_of_the_registry_has_a_latex_form() -> None:
 
 @given(st.text(alphabet=st.sampled_from("ab1 ᵢ²√^_(){}[]|‖·−=,:Σθ…\\$%&猫e")) | st.text())
 def test_any_line_and_any_label_is_balanced_ascii(text: str) -> None:
-    for line in (latex_line(text), latex_line(f"q({LABEL_START}{text}{LABEL_END}) = 1"), latex_label(text)):
+    for line in (latex_line(text), latex_line(f"Q({LABEL_START}{text}{LABEL_END}) = 1"), latex_label(text)):
         assert line.isascii()
         assert is_balanced(line), line
 

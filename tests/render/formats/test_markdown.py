@@ -16,7 +16,7 @@ from attncli.render.section import Section
 
 EVIL = "a|b_c*[x]<y>&%$#{}~^\\"
 GRID = Grid(np.array([[0.25, -np.inf]]), (EVIL,), ("one", "two"), corner="n\\m", slice_label="head 0")
-SECTION = Section("weights", (GRID,), formula="aᵢⱼ = x", arithmetic=("1 + 1 = 2",), remarks=("a_remark",))
+SECTION = Section("weights", (GRID,), formula="Aᵢⱼ = x", arithmetic=("1 + 1 = 2",), remarks=("a_remark",))
 
 
 def test_a_markdown_table_has_a_cell_for_every_number() -> None:

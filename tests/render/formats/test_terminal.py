@@ -149,7 +149,7 @@ def test_marked_rows_and_columns_are_never_left_out() -> None:
 def test_a_narrow_screen_has_every_number_of_a_usual_one_in_several_tables(width: int, decimals: int) -> None:
     values = np.random.default_rng(0).normal(size=(3, 2))
     grid = Grid(values, ("the first query", "q2", "q3"), numbered(2, "a_long_heading_"), corner="n\\m")
-    section = Section("title", (grid,), formula="aᵢⱼ = exp(sᵢⱼ/T) / Σⱼ exp(sᵢⱼ/T)", remarks=("a remark of words",))
+    section = Section("title", (grid,), formula="Aᵢⱼ = exp(Sᵢⱼ/T) / Σⱼ exp(Sᵢⱼ/T)", remarks=("a remark of words",))
     text = render_sections([section], TextTarget(width), decimals)
     for number in values.ravel():
         assert f"{number:.{decimals}f}" in text

@@ -5,7 +5,7 @@ import pytest
 from attncli.render.formats.text_page import TextPage
 from attncli.render.target import TextTarget
 
-LINE = "  c(word_1) = 0.2361·[1 1 0] + 0.0074·[0 1 1] = [0.2361 0.2435 0.0074]"
+LINE = "  C(word_1) = 0.2361·[1 1 0] + 0.0074·[0 1 1] = [0.2361 0.2435 0.0074]"
 
 
 def lines_of(page: TextPage) -> list[str]:
@@ -18,7 +18,7 @@ def test_the_parts_of_a_wrapped_line_are_indented_and_keep_vectors_together(enco
     page.print_lines([LINE])
     sign = "·" if encoding == "utf-8" else "*"
     assert lines_of(page) == [
-        f"  c(word_1) = 0.2361{sign}[1 1 0] +",
+        f"  C(word_1) = 0.2361{sign}[1 1 0] +",
         f"    0.0074{sign}[0 1 1] =",
         "    [0.2361 0.2435 0.0074]",
     ]

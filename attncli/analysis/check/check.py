@@ -1,0 +1,68 @@
+"""A check: a problem computed, and each quantity of which numbers are expected compared with them."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from attncli.analysis.check.comparison import Comparison
+from attncli.analysis.check.expected import ExpectedNumbers, Target, expected_numbers
+from attncli.analysis.check.follows import follows_from
+from attncli.analysis.check.options import CheckOptions
+from attncli.analysis.check.readings import Part
+from attncli.analysis.check.reference import compute_reference
+from attncli.analysis.check.report import CheckReport
+from attncli.base.axes import AXIS_NOUNS
+from attncli.base.errors import AttnError
+from attncli.plan.build import plan_of
+from attncli.plan.graph import Plan
+from attncli.problem.spec import ProblemSpec
+
+DEFAULT = CheckOptions()
+
+
+def check(problem: ProblemSpec, expected: Mapping[str, Any], options: CheckOptions = DEFAULT) -> CheckReport:
+    """Compare what is expected of a problem with what is computed.
+
+    `expected` has, by the names of results or steps, arrays or tensors, nested lists, or nested mappings from labels
+    to numbers; numbers may be TypedNumbers. Raises UnknownNameError where a problem has no result of a name, AttnError
+    where numbers do not fit the result.
+    """
+    quantities = read_expected(problem, expected, options)
+    reference = compute_reference(problem, list(quantities), options)
+    comparison = Comparison(problem, reference, quantities, options)
+    compared = [comparison.compare(name) for name in quantities]
+    results = tuple(follows_from(comparison, compared, result) for result in compared)
+    return CheckReport(reference.trace, results, reference.name)
+
+
+def read_expected(
+    problem: ProblemSpec, expected: Mapping[str, Any], options: CheckOptions
+) -> Mapping[str, ExpectedNumbers]:
+    """The expected numbers on the axes of their steps, by name in the order of the computation."""
+    plan = plan_of(problem)
+    order = {node.name: position for position, node in enumerate(plan.nodes)}
+    names = sorted(expected, key=lambda name: order[plan.resolve(name)])
+    part = part_of(plan, options)
+    return {
+        name: expected_numbers(expected[name], Target(problem, plan, name, part), ("expected", name)) for name in names
+    }
+
+
+def part_of(plan: Plan, options: CheckOptions) -> Part:
+    """The head and the batch item that alone are checked, by the letters of their axes.
+
+    Raises AttnError where the problem has none of that number.
+    """
+    part = dict[str, int]()
+    for letter, position in (("h", options.head), ("b", options.batch)):
+        if position is None:
+            continue
+        axis = plan["weights"].axis(letter)
+        count = 1 if axis is None else axis.length
+        if not 0 <= position < count:
+            noun = AXIS_NOUNS[letter]
+            raise AttnError(f"there is no {noun} {position}", where=noun.split()[0], hint=f"expected 0 to {count - 1}")
+        if axis is not None:
+            part[letter] = position
+    if "h" in part:
+        part["g"] = part["h"] * plan.axis_length("g") // plan.axis_length("h")
+    return part

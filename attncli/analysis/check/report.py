@@ -1,0 +1,87 @@
+"""CheckReport: what a check found, quantity by quantity in the order of the computation, as data."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from attncli.base.lazy_numpy import Array
+from attncli.trace.steps import Trace
+
+
+@dataclass(frozen=True)
+class WorstCell:
+    """The cell whose error is largest beside its tolerance: its position and labels, and both numbers."""
+
+    position: tuple[int, ...]
+    labels: tuple[str, ...]
+    expected: float
+    computed: float
+
+
+@dataclass(frozen=True)
+class QuantityCheck:
+    """One quantity: how many of its numbers are expected, how many of them differ, and how far.
+
+    `differs` is true where a number differs; it has the axes of the step in the trace, those cells of which nothing is
+    expected are false. `expected` has NaN there (see `is_given`). Errors are of all cells that are expected.
+    """
+
+    name: str
+    count: int
+    differ: int
+    digits: int  # to how many significant digits all numbers agree
+    tolerance: float  # the largest difference that is allowed in any cell
+    tolerance_reason: str  # in a sentence: what the numbers are held to
+    max_abs: float
+    max_rel: float
+    max_ulp: float  # in units in the last place of `ulp_dtype`
+    ulp_dtype: str
+    correlation: float | None  # None where one of both does not vary
+    cosine: float | None
+    worst: WorstCell | None  # None where nothing differs
+    expected: Array
+    computed: Array
+    is_given: Array
+    differs: Array
+    remarks: tuple[str, ...] = ()  # which shapes were matched, which part was checked
+    follows: bool | None = None  # whether numbers that differ follow from those expected before them; None if unknown
+
+    @property
+    def agrees(self) -> bool:
+        """Whether no number differs."""
+        return self.differ == 0
+
+
+@dataclass(frozen=True)
+class Explanation:
+    """Slips that explain the numbers together, and a sentence that says what was done instead."""
+
+    slips: tuple[str, ...]
+    sentence: str
+
+
+@dataclass(frozen=True)
+class CheckReport:
+    """What a check found: the quantities in the order of the computation, and the slips that would explain them."""
+
+    trace: Trace  # of our own computation, in the precision of the reference
+    results: tuple[QuantityCheck, ...]
+    reference: str  # in which type ours was computed: "float64", "longdouble", "50 digits"
+    explanations: tuple[Explanation, ...] = ()
+    tried_count: int = 0  # how many slips and pairs of slips were tried
+    untried: tuple[str, ...] = ()  # sentences: which were not, and why
+    unnoticed: tuple[Explanation, ...] | None = None  # slips that would not be noticed; None where it was not asked
+
+    @property
+    def agrees(self) -> bool:
+        """Whether no number differs."""
+        return all(result.agrees for result in self.results)
+
+    @property
+    def first_difference(self) -> str | None:
+        """The name of the first quantity that differs, in the order of the computation."""
+        return next((result.name for result in self.results if not result.agrees), None)
+
+    @property
+    def differing(self) -> Sequence[QuantityCheck]:
+        """The quantities of which numbers differ."""
+        return [result for result in self.results if not result.agrees]
