@@ -60,6 +60,16 @@ INPUTS = """## Formats that are read
 By the suffix; without one of these, by the content, as that of a pipe and of `-` (standard input).
 """
 
+CHECK_JSON = """## JSON of a check
+
+`attn check --json` writes one object; of several problems one whose `checks` has an object for each.
+"""
+
+SLIP_NAMES = """## Slips
+
+What `attn check` tries where numbers differ, one by one and in pairs; in the order in which explanations are named.
+"""
+
 OUTPUTS = """## Formats that are written
 
 By the suffix of `--output`, or by the name after `--format`.
