@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from typing import Any
 
 from attncli.base.lazy_numpy import Array, np
 
@@ -42,6 +43,25 @@ class Precision:
         """The distance of 1 to the next number of this type."""
         return 2.0**-7 if self.name == BFLOAT16 else float(np.finfo(self.name).eps)
 
+    def units(self, x: Array) -> Array:
+        """The unit in the last place of each number: its distance to the next one of this type; NaN of infinities.
+
+        >>> Precision("float16").units(np.array([1.0, 3.0, 0.0])).tolist()
+        [0.0009765625, 0.001953125, 5.960464477539063e-08]
+        """
+        wide = np.asarray(x, np.result_type(np.asarray(x).dtype, np.float64))
+        exponents = np.frexp(wide)[1]  # |x| is in [½, 1) times 2 to this power
+        units = np.ldexp(wide.dtype.type(self.epsilon), exponents - 1)
+        return np.where(np.isfinite(wide), np.where(wide == 0, 0, units).clip(self.smallest), np.nan)
+
+    @property
+    def smallest(self) -> Any:
+        """The smallest number above 0."""
+        if self.name == BFLOAT16:
+            return 2.0**-133
+        smallest = np.finfo(self.name).smallest_subnormal
+        return smallest if self.name == "longdouble" else float(smallest)
+
     def round(self, x: Array) -> Array:
         """The array rounded to this type: to the nearest number, ties to even."""
         if x.dtype.kind != "f":
@@ -78,6 +98,15 @@ def to_bfloat16(x: Array) -> Array:
     rounded = bits + 0x7FFF + ((bits >> 16) & 1)
     high_bits = np.where(np.isnan(single), np.uint32(0x7FC00000), rounded & np.uint32(0xFFFF0000))
     return high_bits.astype(np.uint32).view(np.float32)
+
+
+def coarsest(names: Iterable[str]) -> str:
+    """The type with the fewest digits.
+
+    >>> coarsest(["float32", "float16", "bfloat16"])
+    'bfloat16'
+    """
+    return max(names, key=lambda name: Precision(name).epsilon)
 
 
 def common_dtype(names: Iterable[str]) -> str:

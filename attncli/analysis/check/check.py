@@ -3,17 +3,18 @@
 from collections.abc import Mapping
 from typing import Any
 
+from attncli.analysis.check.comparison import Comparison
+from attncli.analysis.check.expected import ExpectedNumbers, Target, expected_numbers
+from attncli.analysis.check.follows import follows_from
 from attncli.analysis.check.options import CheckOptions
-from attncli.analysis.check.report import CheckReport, QuantityCheck, WorstCell
-from attncli.base.axes import format_lengths
-from attncli.base.dtypes import Precision
+from attncli.analysis.check.readings import Part
+from attncli.analysis.check.reference import compute_reference
+from attncli.analysis.check.report import CheckReport
+from attncli.base.axes import AXIS_NOUNS
 from attncli.base.errors import AttnError
-from attncli.base.lazy_numpy import Array, np
-from attncli.engine.run import run
 from attncli.plan.build import plan_of
-from attncli.problem.convert.arrays import to_array
+from attncli.plan.graph import Plan
 from attncli.problem.spec import ProblemSpec
-from attncli.trace.steps import Trace
 
 DEFAULT = CheckOptions()
 
@@ -25,49 +26,43 @@ def check(problem: ProblemSpec, expected: Mapping[str, Any], options: CheckOptio
     to numbers; numbers may be TypedNumbers. Raises UnknownNameError where a problem has no result of a name, AttnError
     where numbers do not fit the result.
     """
+    quantities = read_expected(problem, expected, options)
+    reference = compute_reference(problem, list(quantities), options)
+    comparison = Comparison(problem, reference, quantities, options)
+    compared = [comparison.compare(name) for name in quantities]
+    results = tuple(follows_from(comparison, compared, result) for result in compared)
+    return CheckReport(reference.trace, results, reference.name)
+
+
+def read_expected(
+    problem: ProblemSpec, expected: Mapping[str, Any], options: CheckOptions
+) -> Mapping[str, ExpectedNumbers]:
+    """The expected numbers on the axes of their steps, by name in the order of the computation."""
     plan = plan_of(problem)
-    for name in expected:
-        plan.resolve(name)
     order = {node.name: position for position, node in enumerate(plan.nodes)}
     names = sorted(expected, key=lambda name: order[plan.resolve(name)])
-    trace = run(problem, names, options=options.run).trace
-    results = tuple(_compare(trace, name, expected[name]) for name in names)
-    return CheckReport(trace, results, problem.precision.name)
+    part = part_of(plan, options)
+    return {
+        name: expected_numbers(expected[name], Target(problem, plan, name, part), ("expected", name)) for name in names
+    }
 
 
-def _compare(trace: Trace, name: str, value: Any) -> QuantityCheck:
-    """One quantity compared."""
-    step = trace[name]
-    computed: Array = step.value
-    numbers = to_array(value, ("expected", name)).array
-    if numbers.shape != computed.shape:
-        sizes = map(format_lengths, (numbers.shape, computed.shape))
-        raise AttnError("{} numbers are expected and {} computed".format(*sizes), where=f"expected, {name}")
-    epsilon = Precision(trace.problem.precision.name).epsilon
-    error = abs(numbers - computed)
-    allowed = 4 * epsilon * abs(computed).max(axis=-1, keepdims=True)
-    differs = ~(error <= allowed) & (numbers != computed)
-    worst = None
-    if differs.any():
-        position = tuple(map(int, np.unravel_index(np.argmax(np.where(differs, error, 0)), error.shape)))
-        labels = tuple(trace.labels_of(step, axis - error.ndim)[at] for axis, at in enumerate(position))
-        worst = WorstCell(position, labels, float(numbers[position]), float(computed[position]))
-    return QuantityCheck(
-        name=name,
-        count=numbers.size,
-        differ=int(differs.sum()),
-        digits=0,
-        tolerance=float(allowed.max()),
-        tolerance_reason="four units in the last place of the largest number of its row",
-        max_abs=float(error.max()),
-        max_rel=float((error / np.maximum(abs(computed), 1e-300)).max()),
-        max_ulp=float((error / np.maximum(np.spacing(abs(computed)), 1e-300)).max()),
-        ulp_dtype=trace.problem.precision.name,
-        correlation=None,
-        cosine=None,
-        worst=worst,
-        expected=numbers,
-        computed=computed,
-        is_given=np.ones(computed.shape, dtype=bool),
-        differs=differs,
-    )
+def part_of(plan: Plan, options: CheckOptions) -> Part:
+    """The head and the batch item that alone are checked, by the letters of their axes.
+
+    Raises AttnError where the problem has none of that number.
+    """
+    part = dict[str, int]()
+    for letter, position in (("h", options.head), ("b", options.batch)):
+        if position is None:
+            continue
+        axis = plan["weights"].axis(letter)
+        count = 1 if axis is None else axis.length
+        if not 0 <= position < count:
+            noun = AXIS_NOUNS[letter]
+            raise AttnError(f"there is no {noun} {position}", where=noun.split()[0], hint=f"expected 0 to {count - 1}")
+        if axis is not None:
+            part[letter] = position
+    if "h" in part:
+        part["g"] = part["h"] * plan.axis_length("g") // plan.axis_length("h")
+    return part

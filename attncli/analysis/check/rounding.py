@@ -1,0 +1,151 @@
+"""The rounding error of a formula: computed step by step in a type, and once more in a wider one."""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
+from math import prod, sqrt
+from typing import Any
+
+from attncli.base.dtypes import HALF, Precision
+from attncli.base.lazy_numpy import Array, np
+from attncli.engine.dense import DenseEngine
+from attncli.engine.options import BlockSizes
+from attncli.ops.records import Operator
+from attncli.plan.build import plan_of
+from attncli.plan.graph import Plan
+from attncli.problem.labels import number_equal_labels
+from attncli.problem.spec import FIELDS, ProblemSpec
+
+SAMPLED_CELLS = BlockSizes().dense_cells  # scores of the queries that a larger problem's error is measured on
+SLOW_PRODUCTS = 2**24  # so many products take longdouble, which no processor has fast, a tenth of a second
+FLOAT64, EXTENDED = "float64", "longdouble"
+
+
+RUNS = 4  # with numbers that are moved at random, besides the one without: of one run the largest error is chance
+
+
+@dataclass(frozen=True)
+class StepwisePrecision(Precision):
+    """A type that each step computes in and is rounded to, as kernels do: float32 is not widened.
+
+    With a stream every number, where it is rounded, is moved at random by up to a unit in its last place, by two of
+    types that steps do not accumulate more exactly than they round: a kernel may scale queries, keys or their
+    products, and add in another order.
+    """
+
+    stream: "np.random.Generator | None" = None
+
+    @property
+    def widened_name(self) -> str:
+        """The type that a step computes in."""
+        return self.accumulation_dtype
+
+    def round(self, x: Array) -> Array:
+        """The array rounded to this type, and moved."""
+        rounded = super().round(x)
+        if self.stream is None or rounded.dtype.kind != "f":
+            return rounded
+        units = 1 if self.name in HALF else 2
+        moves = self.stream.uniform(-units, units, rounded.shape) * self.epsilon
+        return super().round((rounded * (1 + moves)).astype(rounded.dtype))
+
+
+@dataclass(frozen=True)
+class RoundingError:
+    """The largest rounding error of each quantity, by name, and how it was measured, in words."""
+
+    errors: Mapping[str, float]
+    remark: str = ""
+
+
+def in_type(problem: ProblemSpec, dtype: str) -> ProblemSpec:
+    """The same problem computed in another type, its numbers rounded to its own type first."""
+    own = problem.precision
+    values: dict[str, Any] = {}
+    for name in FIELDS:
+        value = getattr(problem, name)
+        if isinstance(value, np.ndarray):
+            values[name] = own.round(value)
+        elif isinstance(value, Operator) and value.arrays:
+            arrays = {parameter: own.round(array) for parameter, array in value.arrays.items()}
+            values[name] = replace(value, given={**value.given, **arrays})
+    with np.errstate(over="ignore"):
+        return replace(problem, **values, dtype=dtype)
+
+
+def evaluate_names(plan: Plan, problem: ProblemSpec, names: Iterable[str], precision: Precision) -> dict[str, Array]:
+    """The values of results or steps, and of those that they need, by the dense engine, which computes in a type."""
+    resolved = {plan.resolve(name) for name in names}
+    outer = {plan.by_name[name].tapped_from or name for name in resolved}
+    needed = plan.needed_for(outer)
+    engine = DenseEngine(plan, problem, precision)
+    engine.run(node for node in plan.nodes if node.name in needed)
+    return engine.values
+
+
+def rounding_error(problem: ProblemSpec, plan: Plan, names: Iterable[str], dtype: str) -> RoundingError:
+    """The largest error of results or steps where a formula is computed step by step in a type.
+
+    `problem` has the numbers that the right computation begins with, and the plan is its own. That of a large problem
+    is measured on some of its queries. See `measure` for the rest.
+    """
+    remark = ""
+    if prod(plan["weights"].shape) > SAMPLED_CELLS:
+        rows = _sampled_rows(plan)
+        problem, remark = with_rows(problem, rows), f"measured on {len(rows)} of the queries"
+    if problem.scale is None and problem.score.record.unscaled is not None:
+        problem = replace(problem, scale=1 / sqrt(problem.lengths["d"]))  # a step of its own, which rounds
+    error = measure(problem, plan_of(problem), names, dtype)
+    return replace(error, remark=" and ".join(filter(None, (remark, error.remark))))
+
+
+def measure(problem: ProblemSpec, plan: Plan, names: Iterable[str], dtype: str) -> RoundingError:
+    """The largest error of results or steps of any plan, on all queries, in several runs.
+
+    The error of float64 is measured in longdouble, or where that is slow, as that of float32, in proportion to the
+    units of both; so is that of longdouble itself. What overflows in the type has no error.
+    """
+    wider, scale, remark = "float64" if dtype not in (FLOAT64, EXTENDED) else EXTENDED, 1.0, ""
+    if wider == EXTENDED and (dtype == EXTENDED or not _has_fast_longdouble(plan)):
+        scale = Precision(dtype).epsilon / Precision("float32").epsilon
+        remark = "measured in float32, in proportion"
+        problem, dtype, wider = in_type(replace(problem, dtype="float32"), "float32"), "float32", FLOAT64
+    resolved = {name: plan.resolve(name) for name in names}
+    exact = evaluate_names(plan, problem, resolved.values(), Precision(wider))
+    stream = np.random.default_rng(0)
+    errors = dict.fromkeys(resolved, 0.0)
+    for precision in (StepwisePrecision(dtype), *[StepwisePrecision(dtype, stream)] * RUNS):
+        stepwise = evaluate_names(plan, problem, resolved.values(), precision)
+        for name, step in resolved.items():
+            errors[name] = max(errors[name], scale * _largest_error(stepwise[step], exact[step]))
+    return RoundingError(errors, remark)
+
+
+def _largest_error(stepwise: Array, exact: Array) -> float:
+    """The largest difference of numbers that are finite in both."""
+    with np.errstate(all="ignore"):
+        error = abs(stepwise.astype(exact.dtype) - exact) if exact.dtype.kind == "f" else np.zeros(1)
+    return float(np.max(error, initial=0, where=np.isfinite(error)))
+
+
+def _has_fast_longdouble(plan: Plan) -> bool:
+    """Whether longdouble is wider than float64 here, and the plan small enough for it."""
+    products = sum(
+        prod(node.shape) * max((plan.by_name[name].shape[-1:] or (1,))[0] for name in node.inputs.values())
+        for node in plan.nodes
+        if not node.is_input and node.inputs and not node.is_exact
+    )
+    return Precision(EXTENDED).epsilon < Precision(FLOAT64).epsilon and products < SLOW_PRODUCTS
+
+
+def _sampled_rows(plan: Plan) -> list[int]:
+    """The positions of some of the queries of a plan, the first and the last among them."""
+    *before, queries, keys = plan["weights"].shape
+    count = min(max(SAMPLED_CELLS // (prod(before) * keys), 2), queries)
+    rows: list[int] = np.unique(np.linspace(0, queries - 1, count).round().astype(int)).tolist()
+    return rows
+
+
+def with_rows(problem: ProblemSpec, rows: Iterable[int]) -> ProblemSpec:
+    """The problem with some of the queries that it computes, by their positions among those."""
+    every, selected = number_equal_labels(problem.query_labels), problem.selected_queries
+    return replace(problem, only=tuple(every[row if selected is None else selected[row]] for row in rows))

@@ -1,0 +1,160 @@
+"""Slips of masks: forgotten, inverted, transposed, or applied at the wrong place or with the wrong number."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+
+from attncli.analysis.slips.plan_edit import with_changed_value, with_function, with_nodes
+from attncli.analysis.slips.records import Computation, Variant, plan_slip
+from attncli.base.lazy_numpy import Array, np
+from attncli.engine.dense import DenseEngine
+from attncli.ops import structural
+from attncli.plan.graph import Node, Plan
+
+FINITE_FILL = -1e9  # the number that is often written for −∞
+
+
+def rules_of(case: Computation) -> dict[str, Node]:
+    """The rules that hide keys, by the names that the plan has for them; a bias without −∞ is none."""
+    visible, bias = case.plan.by_name.get("visible"), case.problem.bias
+    if visible is None:
+        return {}
+    hides_by_bias = bias is not None and bool(np.isneginf(bias).any())
+    return {
+        name: case.plan.by_name[source] for name, source in visible.inputs.items() if name != "bias" or hides_by_bias
+    }
+
+
+def without_rules(plan: Plan, names: Sequence[str]) -> Plan:
+    """The plan without some of its mask rules; where none is left every key is visible."""
+    visible, masked = plan.by_name["visible"], plan.by_name["masked_scores"]
+    inputs = {name: source for name, source in visible.inputs.items() if name not in names}
+    if inputs:
+        return with_nodes(plan, replace(visible, inputs=inputs))
+    everywhere = {"x": masked.inputs["scores"]}
+    return with_nodes(plan, replace(masked, function=structural.identity, inputs=everywhere))
+
+
+def base_name(rule: str) -> str:
+    """The name of the mask of a rule, of which a plan may have two."""
+    return rule.removesuffix("_2")
+
+
+def hides_later_keys(window: Node | None) -> bool:
+    """Whether a window alone hides the keys after a query."""
+    return window is not None and bool(window.options["right"] <= 0)
+
+
+@plan_slip("there is a mask, or padding")
+def no_mask(case: Computation) -> Iterator[Variant]:
+    """The mask is forgotten: every key is visible."""
+    rules = rules_of(case)
+    for name in rules:
+        if base_name(name) in ("causal", "window", "bias"):
+            continue  # they have slips of their own
+        yield Variant(without_rules(case.plan, [name]), f"The mask is forgotten: {name} hides no key.")
+    if len(rules) > 1:
+        yield Variant(without_rules(case.plan, list(rules)), "All masks are forgotten: every key is visible.")
+
+
+@plan_slip("the attention is causal")
+def no_causal(case: Computation) -> Iterator[Variant]:
+    """The causal mask is forgotten: queries see the keys after them."""
+    rules = rules_of(case)
+    if "causal" in rules and not hides_later_keys(rules.get("window")):
+        yield Variant(without_rules(case.plan, ["causal"]))
+
+
+@plan_slip("there is a window")
+def no_window(case: Computation) -> Iterator[Variant]:
+    """The window is forgotten: queries see keys outside it."""
+    if "window" in rules_of(case):
+        yield Variant(without_rules(case.plan, ["window"]))
+
+
+@plan_slip("there is a mask")
+def mask_inverted(case: Computation) -> Iterator[Variant]:
+    """The mask is inverted: the keys that it should hide are visible, and the others are hidden."""
+    for name, rule in rules_of(case).items():
+        if base_name(name) == "window":
+            continue
+        inverted = "mask" if name == "mask" and "mask" in case.plan.by_name else rule.name
+        sentence = f"The mask {name} is inverted: the keys that it should hide are visible, and the others are hidden."
+        yield Variant(with_changed_value(case.plan, inverted, np.logical_not), sentence)
+
+
+@plan_slip("there is a mask, and there are as many queries as keys", needs_all_queries=True)
+def mask_transposed(case: Computation) -> Iterator[Variant]:
+    """The mask is transposed: it hides queries where it should hide keys."""
+    queries, keys = (axis.length for axis in case.plan["weights"].axes[-2:])
+    for name, rule in rules_of(case).items():
+        if queries == keys > 1 and rule.shape[-1] == keys and base_name(name) != "window":
+            sentence = f"The mask {name} is transposed: it hides queries where it should hide keys."
+            yield Variant(with_changed_value(case.plan, rule.name, _transpose), sentence)
+
+
+@plan_slip("there is a mask")
+def mask_after_softmax(case: Computation) -> Iterator[Variant]:
+    """The mask is applied after the softmax: weights become 0, and the others of their row no longer sum to 1."""
+    if rules_of(case):
+        masked = case.plan.by_name["masked_scores"]
+        everywhere = {"x": masked.inputs["scores"]}
+        plan = with_nodes(case.plan, replace(masked, function=structural.identity, inputs=everywhere))
+        yield Variant(with_changed_value(plan, "weights", _hide_weights, {"visible": "visible"}))
+
+
+@plan_slip("there is a mask")
+def masked_with_zero(case: Computation) -> Iterator[Variant]:
+    """Masked scores are set to 0 instead of −∞, and take part in the softmax with exp(0) = 1."""
+    if rules_of(case):
+        yield Variant(with_function(case.plan, "masked_scores", _fill, fill=0.0))
+
+
+@plan_slip("the masks hide all keys from a query")
+def masked_with_finite(case: Computation) -> Iterator[Variant]:
+    """Masked scores are a large negative number instead of −∞: where no key is visible the weights are uniform."""
+    if has_empty_rows(case):
+        yield Variant(with_function(case.plan, "masked_scores", _fill, fill=FINITE_FILL))
+        sentence = "A large negative number is added to masked scores: where no key is visible nothing is masked."
+        yield Variant(with_function(case.plan, "masked_scores", _add_fill), sentence)
+
+
+@plan_slip("the masks hide all keys from a query")
+def empty_rows_nan(case: Computation) -> Iterator[Variant]:
+    """Where no key is visible the weights are NaN, from 0 divided by 0, instead of 0."""
+    if has_empty_rows(case):
+        yield Variant(with_changed_value(case.plan, "weights", _nan_where_empty, {"visible": "visible"}))
+
+
+def has_empty_rows(case: Computation) -> bool:
+    """Whether the masks hide all keys from a query."""
+    if not rules_of(case):
+        return False
+    engine = DenseEngine(case.plan, case.problem, case.problem.precision)
+    needed = case.plan.needed_for(["visible"])
+    engine.run(node for node in case.plan.nodes if node.name in needed)
+    return not bool(engine.values["visible"].any(axis=-1).all())
+
+
+def _fill(scores: Array, visible: Array, *, fill: float) -> Array:
+    """The scores where they are visible, another number elsewhere."""
+    return np.where(visible, scores, fill)
+
+
+def _add_fill(scores: Array, visible: Array) -> Array:
+    """The scores, with a large negative number added where they are hidden."""
+    return scores + np.where(visible, 0, FINITE_FILL)
+
+
+def _transpose(rule: Array) -> Array:
+    """Rows in place of columns."""
+    return rule.swapaxes(-1, -2)
+
+
+def _hide_weights(weights: Array, visible: Array) -> Array:
+    """The weights, 0 where the key is hidden."""
+    return np.where(visible, weights, 0)
+
+
+def _nan_where_empty(weights: Array, visible: Array) -> Array:
+    """The weights, NaN in a row of which no key is visible."""
+    return np.where(visible.any(axis=-1, keepdims=True), weights, np.nan)

@@ -1,0 +1,74 @@
+"""Slips of the scale of the scores: forgotten, applied twice, or another one."""
+
+from collections.abc import Iterator
+from dataclasses import replace
+from math import sqrt
+
+from attncli.analysis.slips.records import Computation, Variant, problem_slip
+from attncli.ops.records import Operator, format_value
+from attncli.ops.registry import look_up
+from attncli.problem.spec import ProblemSpec
+
+A_ROOT = "the scores are dot products divided by √d, and d is not 1"
+
+
+def own_scale(problem: ProblemSpec) -> float | None:
+    """What the scores are multiplied by: the problem's scale or 1/√d; None where there is neither."""
+    features = problem.lengths.get("d")
+    if problem.scale is not None or problem.score.record.unscaled is None or features is None:
+        return problem.scale
+    return 1 / sqrt(features)
+
+
+def _with_scale(case: Computation, scale: float) -> Iterator[Variant]:
+    """The problem with another scale, unless it has that one."""
+    if scale != own_scale(case.problem):
+        yield Variant(replace(case.problem, scale=scale))
+
+
+def _divides_by_root(problem: ProblemSpec) -> bool:
+    """Whether the scores are those of a score that is divided by √d."""
+    return problem.score.record.unscaled is not None and problem.lengths.get("d", 1) > 1
+
+
+@problem_slip("the scores are scaled, and not by 1")
+def no_scale(case: Computation) -> Iterator[Variant]:
+    """The scores are not scaled: the products of queries and keys are not divided by √d."""
+    problem, record = case.problem, case.problem.score.record
+    if own_scale(problem) in (None, 1):
+        return
+    if problem.scale is None and record.unscaled is not None:
+        yield Variant(replace(problem, score=Operator(look_up("score", record.unscaled), problem.score.given)))
+    else:
+        sentence = f"The scores are not multiplied by the scale, {format_value(problem.scale)}."
+        yield Variant(replace(problem, scale=1.0), sentence)
+
+
+@problem_slip(A_ROOT)
+def scale_by_d(case: Computation) -> Iterator[Variant]:
+    """The scores are divided by d, the number of features, instead of its root √d."""
+    if _divides_by_root(case.problem):
+        yield from _with_scale(case, 1 / case.problem.lengths["d"])
+
+
+@problem_slip("the scores are scaled, and not by 1")
+def scaled_twice(case: Computation) -> Iterator[Variant]:
+    """The scores are scaled twice, as when the queries are divided by √d and the scores again."""
+    scale = own_scale(case.problem)
+    if scale not in (None, 1):
+        yield from _with_scale(case, scale * scale)
+
+
+@problem_slip(A_ROOT)
+def scale_inverted(case: Computation) -> Iterator[Variant]:
+    """The scores are multiplied by √d instead of divided by it."""
+    if _divides_by_root(case.problem):
+        yield from _with_scale(case, sqrt(case.problem.lengths["d"]))
+
+
+@problem_slip("there are several heads, and the scores are divided by √d")
+def scale_by_model_width(case: Computation) -> Iterator[Variant]:
+    """The scores are divided by the root of the features of all heads together instead of those of one head."""
+    heads = case.problem.layout.heads
+    if heads > 1 and _divides_by_root(case.problem):
+        yield from _with_scale(case, 1 / sqrt(heads * case.problem.lengths["d"]))

@@ -1,0 +1,79 @@
+"""Slips of the scores: their queries and keys, their limit, and what is added to them."""
+
+from collections.abc import Iterator
+from dataclasses import replace
+
+from attncli.analysis.slips.masks import rules_of
+from attncli.analysis.slips.plan_edit import with_changed_value, with_inputs, with_nodes
+from attncli.analysis.slips.records import Computation, Variant, plan_slip, problem_slip
+from attncli.analysis.slips.scale import own_scale
+from attncli.ops import elementwise, structural
+from attncli.plan.graph import Node
+
+
+@plan_slip("there are as many queries as keys, of the same width", needs_all_queries=True)
+def query_key_swapped(case: Computation) -> Iterator[Variant]:
+    """Queries and keys are swapped: the table of scores is K Qᵀ, with a row for each key."""
+    score = _score_node(case)
+    if score is None or not {"query", "key"} <= set(score.inputs):
+        return
+    query, key = score.inputs["query"], score.inputs["key"]
+    if query != key and case.plan[query].shape == case.plan[key].shape:
+        yield Variant(with_inputs(case.plan, score.name, query=key, key=query))
+
+
+@plan_slip("the queries and the keys are projected, by matrices of one shape")
+def query_key_weights_swapped(case: Computation) -> Iterator[Variant]:
+    """The projections of queries and keys are swapped: queries are made with W_K, keys with W_Q."""
+    query, key = (case.plan.by_name.get(role) for role in ("query", "key"))
+    if query is None or key is None or query.function is not structural.project or key.function is not query.function:
+        return
+    own = [{name: node.inputs[name] for name in "wb" if name in node.inputs} for node in (query, key)]
+    shapes = [{name: case.plan[source].shape for name, source in inputs.items()} for inputs in own]
+    if shapes[0] == shapes[1]:
+        swapped = [
+            replace(node, inputs={"x": node.inputs["x"], **inputs})
+            for node, inputs in zip((query, key), reversed(own), strict=True)
+        ]
+        yield Variant(with_nodes(case.plan, *swapped))
+
+
+@problem_slip("there is a softcap")
+def no_softcap(case: Computation) -> Iterator[Variant]:
+    """The softcap is forgotten: the scores are not limited."""
+    if case.problem.softcap is not None:
+        yield Variant(replace(case.problem, softcap=None))
+
+
+@plan_slip("there is a softcap and a mask")
+def softcap_after_mask(case: Computation) -> Iterator[Variant]:
+    """The softcap is applied after the mask: a masked score becomes −softcap instead of −∞, and takes part."""
+    capped, masked = (case.plan.by_name.get(name) for name in ("capped_scores", "masked_scores"))
+    if capped is not None and masked is not None and rules_of(case):
+        inputs = {"x": capped.inputs["scores"]}
+        plan = with_nodes(case.plan, replace(capped, function=structural.identity, inputs=inputs, options={}))
+        yield Variant(with_changed_value(plan, masked.name, elementwise.softcap, options=capped.options))
+
+
+@problem_slip("there is a bias")
+def no_bias(case: Computation) -> Iterator[Variant]:
+    """The bias is forgotten: nothing is added to the scores."""
+    if case.problem.bias is not None:
+        yield Variant(replace(case.problem, bias=None))
+
+
+@plan_slip("there is a bias, of positions or the user's own, and the scores are scaled, not by 1")
+def bias_scaled(case: Computation) -> Iterator[Variant]:
+    """The bias is added before the scores are scaled, and so it is scaled with them."""
+    scale, plan = own_scale(case.problem), case.plan
+    biases = [name for name in ("position_bias", "bias") if name in plan.by_name]
+    if scale in (None, 1) or not biases or _score_node(case) is None:
+        return
+    for name in biases:
+        plan = with_changed_value(plan, name, elementwise.scale, options={"scale": scale})
+    yield Variant(plan)
+
+
+def _score_node(case: Computation) -> Node | None:
+    """The node of the score, if the scores are computed."""
+    return next((node for node in case.plan.nodes if node.stage == "score" and node.tapped_from is None), None)

@@ -1,0 +1,158 @@
+"""Slips of the softmax: over the wrong axis, with other sums, without its maximum, sink or temperature."""
+
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from math import log
+from typing import Any
+
+from attncli.analysis.slips.plan_edit import Function, with_function
+from attncli.analysis.slips.records import Computation, Variant, plan_slip, problem_slip
+from attncli.base.dtypes import HALF, Precision
+from attncli.base.lazy_numpy import Array, np
+from attncli.ops.failures import failures_named
+from attncli.ops.normalizers import finite_max, softmax
+from attncli.ops.records import Operator, Tap, no_tap
+from attncli.plan.graph import Node
+
+
+@plan_slip("there are several queries or keys", needs_all_queries=True)
+def softmax_over_queries(case: Computation) -> Iterator[Variant]:
+    """The softmax is over the queries instead of the keys: each column of the weights sums to 1, not each row."""
+    yield from _over_other_axis(case, -2)
+
+
+@plan_slip("there are several heads")
+def softmax_over_heads(case: Computation) -> Iterator[Variant]:
+    """The softmax is over the heads instead of the keys."""
+    node = _normalizer_node(case)
+    if node is not None and len(node.axes) > 2 and node.axes[-3].letter == "h" and node.axes[-3].length > 1:
+        yield from _over_other_axis(case, -3)
+
+
+@plan_slip("there are several queries and weights are a softmax", needs_all_queries=True)
+def softmax_over_table(case: Computation) -> Iterator[Variant]:
+    """The exponentials are divided by the sum of the whole table instead of their row's."""
+    node = _softmax_node(case)
+    if node is not None and node.axes[-2].length > 1:
+        yield Variant(with_function(case.plan, node.name, _softmax_over_table))
+
+
+@plan_slip("there are as many queries as keys and weights are a softmax", needs_all_queries=True)
+def sum_without_keepdims(case: Computation) -> Iterator[Variant]:
+    """The sums of the rows are not kept as a column (keepdims): column j is divided by the sum of row j."""
+    node = _softmax_node(case)
+    if node is not None and node.axes[-2].length == node.axes[-1].length > 1:
+        yield Variant(with_function(case.plan, node.name, _softmax_of_other_rows, keeps_max=True))
+        sentence = "The maxima and sums of the rows are not kept as columns (keepdims): column j has those of row j."
+        yield Variant(with_function(case.plan, node.name, _softmax_of_other_rows, keeps_max=False), sentence)
+
+
+@plan_slip("there are as many queries as keys, and several", needs_all_queries=True)
+def weights_transposed(case: Computation) -> Iterator[Variant]:
+    """The values are summed with the transposed weights: Aᵀ V instead of A V."""
+    context, weights = case.plan.by_name.get("context"), case.plan["weights"]
+    if context is not None and "weights" in context.inputs and weights.shape[-1] == weights.shape[-2] > 1:
+        yield Variant(with_function(case.plan, "context", _with_transposed_weights(context)))
+
+
+@plan_slip("weights are a softmax")
+def no_maximum(case: Computation) -> Iterator[Variant]:
+    """The maximum of the row is not subtracted before the exponentials, which overflow or vanish in their type."""
+    node = _softmax_node(case)
+    if node is None:
+        return
+    for dtype in (case.dtype, "float32") if case.dtype in HALF else (case.dtype,):
+        sentence = f"The maximum of the row is not subtracted, and exponentials overflow or vanish in {dtype}."
+        yield Variant(with_function(case.plan, node.name, _softmax_without_maximum, dtype=dtype), sentence)
+
+
+@plan_slip("weights are a softmax")
+def powers_of_two(case: Computation) -> Iterator[Variant]:
+    """The weights are powers of 2 instead of e: exp2 without the factor log₂ e."""
+    node = _softmax_node(case)
+    if node is not None:
+        temperature = node.options.get("temperature", 1.0) / log(2)
+        yield Variant(with_function(case.plan, node.name, softmax, temperature=temperature))
+
+
+@problem_slip("the softmax has a temperature, and that is not 1")
+def no_temperature(case: Computation) -> Iterator[Variant]:
+    """The temperature is forgotten: the softmax is that of temperature 1."""
+    normalize = case.problem.normalize
+    if normalize.parameters.get("temperature", 1) != 1:
+        given = {name: value for name, value in normalize.given.items() if name != "temperature"}
+        yield Variant(replace(case.problem, normalize=Operator(normalize.record, given)))
+
+
+@problem_slip("there is a sink")
+def no_sink(case: Computation) -> Iterator[Variant]:
+    """The sink is forgotten: the weights of the keys sum to 1."""
+    if case.problem.sink is not None:
+        yield Variant(replace(case.problem, sink=None))
+
+
+def _normalizer_node(case: Computation) -> Node | None:
+    """The node of the normalizer, if the weights are computed."""
+    return next((node for node in case.plan.nodes if node.stage == "normalize" and node.tapped_from is None), None)
+
+
+def _softmax_node(case: Computation) -> Node | None:
+    """The node of the normalizer where that is the softmax."""
+    node = _normalizer_node(case)
+    return node if node is not None and node.function is softmax else None
+
+
+def _over_other_axis(case: Computation, axis: int) -> Iterator[Variant]:
+    """The plan whose normalizer works along another axis than that of the keys."""
+    node = _normalizer_node(case)
+    if node is None or node.record is None or node.shape[axis] == node.shape[-1] == 1:
+        return
+    record, function = node.record, node.record.function
+
+    def exchanged(array: Array) -> Array:
+        return array.swapaxes(axis, -1)
+
+    def normalize(scores: Array, *, tap: Tap = no_tap, **options: Any) -> Array:
+        taps = {} if tap is no_tap else {"tap": lambda name, value: exchanged(tap(name, exchanged(value)))}
+        with failures_named(record, "function"):
+            return exchanged(np.asarray(function(exchanged(scores), **options, **taps)))
+
+    yield Variant(with_function(case.plan, node.name, normalize))
+
+
+def _with_transposed_weights(context: Node) -> Function:
+    """The function of a context, of the transposed weights."""
+    assert context.function is not None
+    function: Callable[..., Array] = context.function
+    record = context.record
+
+    def attend(*, weights: Array, **others: Any) -> Array:
+        if record is None:
+            return function(weights=weights.swapaxes(-1, -2), **others)
+        with failures_named(record, "function"):
+            return function(weights=weights.swapaxes(-1, -2), **others)
+
+    return attend
+
+
+def _softmax_over_table(scores: Array, *, temperature: float = 1.0) -> Array:
+    """Exponentials divided by the sum over queries and keys."""
+    exponentials = np.exp((scores - finite_max(scores).max(axis=-2, keepdims=True)) / temperature)
+    total: Array = exponentials / exponentials.sum(axis=(-2, -1), keepdims=True)
+    return total
+
+
+def _softmax_of_other_rows(scores: Array, *, keeps_max: bool, temperature: float = 1.0) -> Array:
+    """Exponentials divided by a sum that stands along the columns, the maximum subtracted by row or along them too."""
+    largest = finite_max(scores)
+    exponentials = np.exp((scores - (largest if keeps_max else largest.swapaxes(-1, -2))) / temperature)
+    quotients: Array = exponentials / exponentials.sum(axis=-1, keepdims=True).swapaxes(-1, -2)
+    return quotients
+
+
+def _softmax_without_maximum(scores: Array, *, dtype: str, temperature: float = 1.0) -> Array:
+    """Exponentials, rounded to a type, divided by their sum in that type."""
+    precision = Precision(dtype)
+    exponentials = precision.round(np.exp(precision.widen(precision.round(scores)) / temperature))
+    total = precision.round(exponentials.sum(axis=-1, keepdims=True))
+    return precision.round(exponentials / total)

@@ -1,0 +1,152 @@
+"""Expected numbers of every form get the axes of the step that they are expected of."""
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from attncli.analysis.check.check import check, part_of
+from attncli.analysis.check.expected import ExpectedNumbers, Target, expected_numbers
+from attncli.analysis.check.options import CheckOptions
+from attncli.base.errors import AttnError
+from attncli.base.typed_numbers import TypedNumber
+from attncli.plan.build import plan_of
+from attncli.problem.convert.arrays import LabelledArray
+from attncli.problem.spec import ProblemSpec
+from tests.arrays import normal
+from tests.problems import problem
+
+WORDS = problem(embeddings=normal(3, 4), tokens=["the", "cat", "sat"])
+HEADS = problem(query=normal(2, 3, 5, 4), key=normal(2, 3, 7, 4))
+NAN = np.nan
+
+
+def read(spec: ProblemSpec, name: str, value: Any, **part: int) -> ExpectedNumbers:
+    plan = plan_of(spec)
+    return expected_numbers(value, Target(spec, plan, name, part_of(plan, CheckOptions(**part))), ("expected", name))
+
+
+def test_some_cells_are_expected_by_their_labels() -> None:
+    numbers = read(WORDS, "weights", {"the": {"sat": TypedNumber("0.75")}, "sat": {"the": 1, "cat": 0.5}})
+    np.testing.assert_array_equal(numbers.array, [[NAN, NAN, 0.75], [NAN] * 3, [1, 0.5, NAN]])
+    np.testing.assert_array_equal(numbers.is_given, ~np.isnan(numbers.array))
+    assert not numbers.is_whole
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        {"cat": [4, 5, 6]},
+        {1: {0: 4, "cat": 5, -1: 6}},
+        {"cat": np.array([4.0, 5, 6])},
+        {"cat": {"the": np.float64(4), "cat": np.array(5.0), "sat": "6/1"}},
+        [[None] * 3, [4, 5, 6], [None] * 3],
+        LabelledArray(np.array([[4.0, 5, 6]]), ("cat",)),
+    ],
+    ids=str,
+)
+def test_a_row_is_expected(value: Any) -> None:
+    np.testing.assert_array_equal(read(WORDS, "scores", value).array, [[NAN] * 3, [4, 5, 6], [NAN] * 3])
+
+
+def test_features_have_the_labels_that_tables_show() -> None:
+    assert read(WORDS, "output", {"cat": {"e2": 7}}).array[1].tolist()[1] == 7
+
+
+def test_rows_with_labels_are_put_where_the_labels_are() -> None:
+    rows = LabelledArray(np.arange(9.0).reshape(3, 3), ("sat", "the", "cat"))
+    assert read(WORDS, "weights", rows).array[:, 0].tolist() == [3, 6, 0]
+
+
+def test_of_equal_labels_one_is_said_by_its_number() -> None:
+    twice = problem(embeddings=normal(3, 4), tokens=["the", "cat", "the"])
+    assert read(twice, "weights", {"the#2": [1, 2, 3]}).array[2].tolist() == [1, 2, 3]
+    with pytest.raises(AttnError, match="unknown query 'the'; did you mean 'the#[12]'"):
+        read(twice, "weights", {"the": [1, 2, 3]})
+
+
+def test_batch_items_and_heads_are_said_by_their_number() -> None:
+    numbers = read(HEADS, "weights", {"batch item 1": {"head 2": {"query_5": {"key_7": 0.5}}}})
+    assert np.argwhere(numbers.is_given).tolist() == [[1, 2, 4, 6]]
+
+
+def test_the_axis_of_one_batch_item_or_head_may_be_left_out() -> None:
+    one = problem(query=normal(1, 1, 5, 4), key=normal(1, 1, 7, 4))
+    for value in ({"query_1": {"key_1": 2}}, {"head 0": {"query_1": {"key_1": 2}}}):
+        assert read(one, "weights", value).array[0, 0, 0, 0] == 2
+
+
+def test_the_head_and_the_batch_item_that_are_checked_may_be_left_out() -> None:
+    numbers = read(HEADS, "weights", {"query_1": {"key_1": 2}}, head=1, batch=1)
+    assert np.argwhere(numbers.is_given).tolist() == [[1, 1, 0, 0]]
+
+
+TABLES = np.arange(2 * 3 * 5 * 7.0).reshape(2, 3, 5, 7)
+
+
+@pytest.mark.parametrize(
+    "given",
+    [TABLES, TABLES[1], TABLES[:, 2], TABLES[1, 2], TABLES[1:, 2:], TABLES[1:, 2]],
+    ids=lambda x: str(x.shape),
+)
+def test_of_a_part_that_is_checked_the_whole_or_the_part_is_given(given: np.ndarray) -> None:
+    numbers = read(HEADS, "weights", given, head=2, batch=1)
+    np.testing.assert_array_equal(numbers.array[1, 2], TABLES[1, 2])
+    assert numbers.is_given.sum() == 35
+
+
+def test_of_selected_queries_the_whole_or_the_part_is_given() -> None:
+    some = problem(embeddings=normal(3, 4), tokens=["the", "cat", "sat"], only=["sat", "the"])
+    whole = np.arange(9.0).reshape(3, 3)
+    for given in (whole, whole[[2, 0]], {"the": whole[0], "cat": whole[1], "sat": whole[2]}):
+        np.testing.assert_array_equal(read(some, "weights", given).array, whole[[2, 0]])
+
+
+def test_what_is_expected_of_other_queries_is_said_not_to_be_compared() -> None:
+    some = problem(embeddings=normal(3, 4), tokens=["the", "cat", "sat"], only=["sat"])
+    numbers = read(some, "weights", {"the": [1, 2, 3]})
+    assert not numbers.is_given.any()
+    assert numbers.remarks == ("what is expected of the is not compared: it is not computed",)
+
+
+def test_numbers_of_a_library_have_a_type_and_typed_ones_digits() -> None:
+    single = read(WORDS, "weights", np.ones((3, 3), np.float32))
+    assert (single.dtype, single.half_units) == ("float32", None)
+    typed = read(WORDS, "weights", {"the": {"cat": TypedNumber("0.50"), "sat": TypedNumber("0.123")}})
+    assert typed.half_units is not None
+    np.testing.assert_allclose(typed.half_units[0], [NAN, 0.005, 0.0005])
+    assert typed.dtype is None
+
+
+@pytest.mark.parametrize(
+    ("value", "message"),
+    [
+        ({"dog": [1, 2, 3]}, "expected, weights: unknown query 'dog'; expected one of the, cat, sat"),
+        ({"cat": {"teh": 1}}, "expected, weights, cat: unknown key 'teh'; did you mean 'the'?"),
+        ({"cat": [1, 2]}, r"expected, weights, cat: 2 numbers are expected and 3 computed; expected \[m\]"),
+        ({"cat": {"the": [1, 2]}}, "expected, weights, cat, the: 2 numbers are expected and 1 computed"),
+        ({"cat": {"the": {"sat": 1}}}, r"expected, weights, cat, the: is nested deeper than its axes; expected \[n m\]"),
+        ({}, "expected, weights: is empty"),
+        ([[1, 2], [3]], "expected, weights, row 2: 1 numbers where the other rows have 2"),
+        ("cat", "expected, weights"),
+        ([["cat"]], "expected, weights, row 1, number 1: \"cat\" is not a number"),
+        (normal(2, 3), r"expected, weights: 2 × 3 numbers are expected and 3 × 3 computed; expected \[n m\]"),
+        ({5: [1, 2, 3]}, "expected, weights: there is no position 5; positions go from 0 to 2"),
+    ],
+    ids=str,
+)  # fmt: skip
+def test_an_error_names_the_word_and_what_was_expected(value: Any, message: str) -> None:
+    with pytest.raises(AttnError, match=message):
+        read(WORDS, "weights", value)
+
+
+def test_the_average_of_heads_is_no_head() -> None:
+    with pytest.raises(AttnError, match="give those of every head, not of their average"):
+        read(HEADS, "weights", normal(2, 5, 7))
+
+
+def test_an_unknown_head_is_named() -> None:
+    with pytest.raises(AttnError, match="unknown head 'query_1'; expected one of head 0, head 1, head 2"):
+        read(HEADS, "weights", {"batch item 0": {"query_1": {"key_1": 1}}})
+    with pytest.raises(AttnError, match="head: there is no head 3; expected 0 to 2"):
+        check(HEADS, {"weights": normal(2, 3, 5, 7)}, CheckOptions(head=3))
