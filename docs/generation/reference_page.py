@@ -7,6 +7,7 @@ from typing import Any
 
 import typer
 
+from attncli.analysis.slips import SLIPS
 from attncli.base.axes import LEGEND
 from attncli.base.exit_status import EXIT_STATUSES
 from attncli.base.text import sentence
@@ -67,7 +68,7 @@ CHECK_JSON = """## JSON of a check
 
 SLIP_NAMES = """## Slips
 
-What `attn check` tries where numbers differ, one by one and in pairs; in the order in which explanations are named.
+What `attn check` tries where numbers differ, one by one and in pairs, in this order; `attn show NAME` says the same.
 """
 
 OUTPUTS = """## Formats that are written
@@ -85,7 +86,9 @@ def generate() -> str:
     parts += [FORMS, _table(("written", "what it is"), forms)]
     parts += [RESULT_NAMES, _table(("result", "what it is"), [(f"`{name}`", PURPOSES[name]) for name in RESULTS])]
     parts += [_table(("step", "axes", "what it is for"), _steps())]
-    parts += ["## Operators", *(part for plural, kind in kind_of_plural().items() for part in _operators(plural, kind))]
+    plurals = {plural: kind for plural, kind in kind_of_plural().items() if kind in kinds()}
+    parts += ["## Operators", *(part for plural, kind in plurals.items() for part in _operators(plural, kind))]
+    parts += [SLIP_NAMES, _table(("name", "what is done", "it can be made where"), _slips())]
     parts += [INPUTS, _table(("suffix", "format", "an array", "a problem"), _input_formats())]
     parts += [OUTPUTS, _table(("suffix", "`--format`", "what it is"), _output_formats())]
     parts += ["## Commands", *_commands()]
@@ -124,7 +127,10 @@ def _value_of(field: Field) -> str:
 def _steps() -> Iterator[Sequence[str]]:
     """The rows of the steps that are neither keys nor results, with the axes that they have in the first plan."""
     plurals = {
-        record.summary: plural for plural, kind in kind_of_plural().items() for record in operators(kind).values()
+        record.summary: plural
+        for plural, kind in kind_of_plural().items()
+        if kind in kinds()
+        for record in operators(kind).values()
     }
     for name, (step, *_) in every_step().items():
         if name not in RESULTS and name not in FIELDS and "." not in name:  # a point: a parameter of an operator
@@ -149,6 +155,12 @@ def _operator(record: OperatorRecord) -> Sequence[str]:
     """The row of an operator."""
     parameters = "<br>".join(f"`{parameter}`" for parameter in record.parameters)
     return f"`{record.name}`", record.summary, f"`{' '.join(record.formula.split())}`", parameters, record.source
+
+
+def _slips() -> Iterator[Sequence[str]]:
+    """The rows of the slips."""
+    for slip in SLIPS.values():
+        yield f"`{slip.name}`", slip.sentence, slip.applies_where
 
 
 def _input_formats() -> Iterator[Sequence[str]]:
