@@ -4,6 +4,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from attncli.api import Problem, attention, load
+    from attncli.api_check import Report, check
     from attncli.base.errors import AttnError
     from attncli.ops.decorators import context, generator, mask, norm, normalizer, position, score
     from attncli.ops.records import Quantity, Range
@@ -22,9 +23,11 @@ __all__ = [
     "Problem",
     "Quantity",
     "Range",
+    "Report",
     "Result",
     "__version__",
     "attention",
+    "check",
     "context",
     "generator",
     "load",
@@ -46,8 +49,10 @@ _MODULES = {
     "Problem": "attncli.api",
     "Quantity": "attncli.ops.records",
     "Range": "attncli.ops.records",
+    "Report": "attncli.api_check",
     "Result": "attncli.trace.result",
     "attention": "attncli.api",
+    "check": "attncli.api_check",
     "context": "attncli.ops.decorators",
     "generator": "attncli.ops.decorators",
     "load": "attncli.api",

@@ -42,7 +42,7 @@ def compare(name: str, expected: Array, computed: Array, precision: Precision = 
     """
     if expected.shape != computed.shape:
         sizes = map(format_lengths, (expected.shape, computed.shape))
-        raise AttnError("{} numbers are expected and {} computed".format(*sizes), where=f"expected, {name}")
+        raise AttnError("{} numbers are expected and {} computed".format(*sizes), where=("expected", name))
     decimals = max((_decimals(float(number)) for number in expected.ravel()), default=0)
     printed = 0.5 * 10.0**-decimals * (1 + EXACT) if decimals else EXACT * np.maximum(1, abs(expected))
     allowed = np.maximum(printed, precision.epsilon * abs(expected))

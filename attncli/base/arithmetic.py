@@ -40,7 +40,9 @@ class ArithmeticWriter:
         The index of the cell's head, counted from 0.
     max_terms : int, optional
         The longest sum or vector that is written whole; None for no limit. Of a result of more than half as many
-        numbers the first is worked out.
+        numbers one is worked out.
+    feature : int, optional
+        The index of the one that is worked out of a long result, counted from 0.
     dtype : str, optional
         The type that results are rounded to.
     has_exponents : bool, optional
@@ -69,6 +71,7 @@ class ArithmeticWriter:
     dtype: str = "float64"
     has_exponents: bool = False
     symbols: Mapping[str, str] = field(default_factory=dict)
+    feature: int = 0
 
     def __call__(self, value: Any) -> str:
         """A number, or a vector in brackets.
@@ -92,7 +95,7 @@ class ArithmeticWriter:
         name : str, optional
             What the result is called.
         letter : str, optional
-            The letter of a vector's axis. A long vector's first number alone is worked out: `C(cat)[e1]`.
+            The letter of a vector's axis. Of a long vector one number is worked out: `C(cat)[e1]`.
 
         Returns
         -------
@@ -112,7 +115,8 @@ class ArithmeticWriter:
         value = number(result)
         assert isinstance(value, Number)
         if value.is_vector and self.is_long(len(value.entries)):
-            name, term, value = name and f"{name}[{letter}1]", term.entry(0), Number(value.entries[:1])
+            at = min(self.feature, len(value.entries) - 1)
+            name, term, value = name and f"{name}[{letter}{at + 1}]", term.entry(at), Number(value.entries[at : at + 1])
         text = self._written(term, value)
         return f"{name} = {text}" if name else text
 
@@ -146,7 +150,7 @@ class ArithmeticWriter:
         return self.symbols.get(name) or SYMBOLS.get(name, name)
 
     def is_long(self, features: int) -> bool:
-        """Whether of a vector of so many features only the first is worked out."""
+        """Whether of a vector of so many features only one is worked out."""
         return self.max_terms is not None and features > max(self.max_terms // 2, 1)
 
     @property

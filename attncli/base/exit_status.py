@@ -9,7 +9,8 @@ INTERRUPTED = 130  # what shells give to a process that SIGINT ended
 
 EXIT_STATUSES: Mapping[int, str] = {
     DONE: "Done, warnings or not.",
-    DIFFERS: "`attn demo` found numbers that differ from those that are expected; everything else was done.",
-    FAILED: "It can't be done as asked: a wrong option or input. Standard output is empty, and no file is touched.",
+    DIFFERS: "`attn check` or `attn demo` found numbers that differ from those expected; everything else was done.",
+    FAILED: "It can't be done as asked: a wrong option or input. Standard output is empty, and no file is touched; "
+    "of a suite that is checked, some of it can't be done, and the other verdicts are written.",
     INTERRUPTED: "Ctrl-C ended it; a signal of another number N ends it with 128 + N.",
 }

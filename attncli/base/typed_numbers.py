@@ -22,10 +22,15 @@ class TypedNumber(float):
         return number
 
     @cached_property
-    def half_unit(self) -> float | None:
-        """Half a unit of the last digit typed; None where a text has no digits to go by: `1/2`, NaN, infinities."""
+    def decimal(self) -> Decimal | None:
+        """The number with exactly the digits typed; None where a text has no digits to go by: `1/2`, `.nan`."""
         try:
-            exponent = Decimal(self.text).as_tuple().exponent
+            return Decimal(self.text)
         except InvalidOperation:
             return None
+
+    @cached_property
+    def half_unit(self) -> float | None:
+        """Half a unit of the last digit typed; None where a text has no digits to go by: `1/2`, NaN, infinities."""
+        exponent = None if self.decimal is None else self.decimal.as_tuple().exponent
         return float(Decimal(5).scaleb(exponent - 1)) if isinstance(exponent, int) else None

@@ -32,6 +32,18 @@ COMMANDS = {
         ),
         has_problem=True,
     ),
+    "check": CommandRef(
+        f"{_HERE}.check:check",
+        "Check numbers that are expected: whether they agree, where not, and why.",
+        (
+            "attn check problem.yaml",
+            "attn check problem.yaml --against output=mine.npy --slips",
+            "attn check --query q.npy --key k.npy --value v.npy --against output=mine.npy",
+            "attn check problem.yaml --against weights='.5 .5; .2 .8'",
+            "attn check problem.yaml folder --junit report.xml",
+        ),
+        has_problem=True,
+    ),
     "demo": CommandRef(
         f"{_HERE}.demo:demo",
         "Walk through a worked example and compare it with the numbers expected.",

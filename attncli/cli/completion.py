@@ -35,6 +35,11 @@ def complete_selection(context: typer.Context, incomplete: str) -> list[tuple[st
     return [(text, purposes[name]) for text, name in _last_of_list(incomplete, purposes)]
 
 
+def complete_expected(context: typer.Context, incomplete: str) -> list[tuple[str, str]]:
+    """`NAME=` for the results and steps that begin so; what follows the sign is a file, which the shell completes."""
+    return [] if "=" in incomplete else [(f"{name}=", text) for name, text in complete_selection(context, incomplete)]
+
+
 def complete_queries(context: typer.Context, incomplete: str) -> list[str]:
     """The labels of queries that begin as the last label of a list does."""
     problem = _problem(context)
@@ -77,7 +82,8 @@ def _problem(context: typer.Context) -> "ProblemSpec | None":
     from attncli.io.assemble import assemble
     from attncli.io.inputs import Inputs
 
-    file = context.params.get("problem") or next(iter(context.args), None)
+    files = context.params.get("problems") or [context.params.get("problem") or next(iter(context.args), None)]
+    file = files[0]
     keys = {name: value for name, value in context.params.items() if name in FIELDS and value not in (None, [], ())}
     texts = [file, *(value for value in keys.values() if isinstance(value, str))]
     if (file is None and not keys) or any(text is not None and _is_stream(text) for text in texts):

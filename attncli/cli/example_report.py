@@ -7,10 +7,12 @@ from typing import TYPE_CHECKING
 from attncli.base.errors import AttnError
 from attncli.cli.cells import parse_cells
 from attncli.cli.output_options import OutputOptions
+from attncli.problem.results import EXPECTED
 
 if TYPE_CHECKING:
     from attncli.analysis.compare import Comparison
     from attncli.io.examples import Example, Part
+    from attncli.io.expected import Expected
     from attncli.render.reports.example import ExampleReport
     from attncli.render.reports.part import PartReport
     from attncli.render.view import Cell
@@ -69,12 +71,15 @@ def _make_part(example: "Example", part: "Part", decimals: int, *, explain: bool
     """One part, computed and compared."""
     from attncli.engine.run import run
     from attncli.io.examples import FROM_KEY
+    from attncli.io.expected import read_expected
+    from attncli.plan.build import plan_of
     from attncli.problem.results import OUTPUT
     from attncli.render.reports.part import PartReport
     from attncli.render.view import DECIMALS, View
     from attncli.trace.result import Result
 
-    names = _names(example, part)
+    expected = read_expected(part.expected, plan_of(part.problem).names)
+    names = list(dict.fromkeys([*_names(example, part), *expected.by_name]))
     computed = run(part.problem, names, every_step=explain or part.cell is not None)
     result = Result(computed.trace, part.show)
     precision = () if decimals == DECIMALS else (f"--precision {decimals}",)
@@ -89,7 +94,7 @@ def _make_part(example: "Example", part: "Part", decimals: int, *, explain: bool
         about=part.about,
         command=" ".join((*words, "--explain") if explain else words),
         view=View(result, explain, decimals, cells if explain else ()),
-        comparisons=_compare(part, result.trace),
+        comparisons=_compare(part, expected, result.trace),
         worked=View(every_name, False, decimals, cells) if has_worked_lines else None,
         worked_command=" ".join(cell_words) if has_worked_lines else "",
         numpy=part.numpy,
@@ -104,7 +109,6 @@ def _names(example: "Example", part: "Part") -> list[str]:
     plan = plan_of(part.problem)
     names_by_place = {
         (part.place, "show"): part.show,
-        (part.place, "expected"): part.expected,
         (part.place, "numpy"): part.numpy,
         (example.file, "together"): example.together,
         (example.file, "curve"): [] if example.curve is None else [example.curve],
@@ -128,13 +132,16 @@ def _cells(part: "Part") -> "tuple[Cell, ...]":
         raise
 
 
-def _compare(part: "Part", trace: "Trace") -> "list[Comparison]":
+def _compare(part: "Part", expected: "Expected", trace: "Trace") -> "list[Comparison]":
     """The comparisons of a part; raises AttnError where a shape is not the expected one."""
     from attncli.analysis.compare import compare
+    from attncli.problem.convert.nested_lists import nested_lists_to_array
 
-    try:
-        return [
-            compare(name, value, trace[name].value, part.problem.precision) for name, value in part.expected.items()
-        ]
-    except AttnError as error:
-        raise error.at(part.place) from None
+    comparisons = []
+    for name, expectation in expected.by_name.items():
+        try:
+            numbers = nested_lists_to_array(expectation.value, (EXPECTED, name))
+            comparisons.append(compare(name, numbers, trace[name].value, part.problem.precision))
+        except AttnError as error:
+            raise expectation.locate(error) from None
+    return comparisons

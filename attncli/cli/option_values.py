@@ -20,18 +20,36 @@ def read_problem_options(problem: str | None, keys: Mapping[str, Any], inputs: "
     be read.
     """
     from attncli.io.origin import Origin, RawValue
-    from attncli.io.paths import STDIN
     from attncli.io.problem_files import read_document
 
     texts = {name: text for name, text in keys.items() if text not in (None, [], ())}
-    stdin_count = sum(text == STDIN for text in (problem, *texts.values()))
-    if stdin_count > 1:
-        raise AttnError("is named twice, and can be read once", where="standard input", hint="use - once")
+    check_stdin(problem, *texts.values())
     if problem is not None and is_part_of_list(problem):
         raise AttnError(f"{problem!r} is no problem file", hint=QUOTE_HINT)
     document = read_document(problem, inputs) if problem is not None else {}
     origin = Origin(options=True, inputs=inputs)
     return document | {name: RawValue(_parse_option(FIELDS[name], text), origin) for name, text in texts.items()}
+
+
+def check_stdin(*texts: Any) -> None:
+    """Raise AttnError where more than one of the values of arguments and options is standard input."""
+    from attncli.io.paths import STDIN
+
+    if sum(text == STDIN for text in texts) > 1:
+        raise AttnError("is named twice, and can be read once", where="standard input", hint="use - once")
+
+
+def parse_tolerance(text: str | None, option: str) -> float | None:
+    """The number of an option that is not negative; None where it is not given. Raises AttnError for others."""
+    from attncli.io.parse.typed_matrix import read_number
+    from attncli.problem.convert.numbers import to_finite
+
+    if text is None:
+        return None
+    number = to_finite(read_number(text, (option,)), (option,))
+    if number < 0:
+        raise AttnError(f"{number:g} is out of range", where=option, hint="expected 0 or more")
+    return number
 
 
 def _parse_option(field: Field, text: Any) -> Any:

@@ -137,7 +137,7 @@ def compute_view(problem: "ProblemSpec", options: "OutputOptions", allocator: An
         raise UnknownNameError("executor", options.executor, EXECUTORS, where="--executor")
     _check_selection(options.selection, problem)
     cells = parse_cells(options.cell or (), problem)
-    positions, expanded_axes = _parse_positions(options, problem.layout)
+    positions, expanded_axes = parse_positions(options, problem.layout)
     caller_bytes = check_result_space(problem, options, list(positions))
     with ProgressBar("attending") as progress:
         allocate = in_memory if allocator is None else allocator.allocate
@@ -158,7 +158,7 @@ def _check_selection(names: Iterable[str], problem: "ProblemSpec") -> None:
             raise error.at("--select") from None
 
 
-def _parse_positions(options: "OutputOptions", layout: "Layout") -> tuple[dict[str, int], frozenset[str]]:
+def parse_positions(options: "OutputOptions", layout: "Layout") -> tuple[dict[str, int], frozenset[str]]:
     """The position on each axis that an option gives, and the axes whose option is `all`."""
     axes = {"b": (options.batch, "--batch", layout.batch or 1), "h": (options.head, "--head", layout.heads)}
     parsed = {

@@ -22,6 +22,13 @@ def output_file(output: str | None, option: str = "--output") -> str | None:
     return None if output == STDOUT else output
 
 
+def named_file(file: str, option: str) -> str:
+    """The file that an option names, which can't be standard output; raises AttnError."""
+    if output_file(file, option) is None:
+        raise AttnError("standard output has the report", where=option, hint="name a file")
+    return file
+
+
 def format_of_output(file: str) -> OutputFormat:
     """The format that a file's suffix picks; pipes, devices and open files need none, and get that of a terminal.
 
@@ -65,13 +72,16 @@ def write_new_file(text: str, output: str, option: str) -> bool:
     return True
 
 
-def check_is_no_input(file: str | None, inputs: "Inputs") -> None:
-    """Raise AttnError where the output (None: standard output) is a file that was read, under whatever name."""
+def check_is_no_input(file: str | None, inputs: "Inputs", option: str = "--output") -> None:
+    """Raise AttnError where the output (None: standard output) is a file that was read, under whatever name.
+
+    `option` is that which names the output.
+    """
     from attncli.io.paths import path_of
 
     with suppress(OSError):  # a new file, or a standard output without a descriptor, is no input
         name = inputs.name_of(os.fstat(sys.stdout.fileno()) if file is None else path_of(file).stat())
         if name is not None:
-            where = "standard output" if file is None else f"--output {file}"
+            where = "standard output" if file is None else f"{option} {file}"
             hint = "an input is never overwritten: name another file"
             raise AttnError(f"is the input {name}", where=where, hint=hint)

@@ -1,41 +1,26 @@
 """Worked examples: problem files in parts, each with the names of results to show and their expected numbers."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass
 from importlib import resources
 from pathlib import Path
 from typing import Any
 
-from attncli.base.errors import AttnError, UnknownNameError
-from attncli.base.lazy_numpy import Array
+from attncli.base.errors import UnknownNameError
 from attncli.io import formats
 from attncli.io.assemble import assemble, check_keys
 from attncli.io.inputs import Inputs
-from attncli.io.origin import Origin, RawValue
+from attncli.io.origin import RawValue
 from attncli.io.parse import example_keys
 from attncli.io.part_options import options_of_keys, select_option
+from attncli.io.parts import FilePart, file_parts
 from attncli.io.paths import STDIN, is_there
-from attncli.io.problem_files import EXAMPLE_KEYS, Document, ExampleKeys, ShownKeys, parse_document, read_document
-from attncli.problem.build import check_name
-from attncli.problem.convert.nested_lists import nested_lists_to_array
+from attncli.io.problem_files import EXAMPLE_KEYS, Document, ExampleKeys, parse_document, read_document
 from attncli.problem.results import DEFAULT_SELECTION
-from attncli.problem.spec import FIELDS, ProblemSpec
+from attncli.problem.spec import ProblemSpec
 
 FROM_KEY = "key_to_query"  # das → the: what is translated to what
 ARROWS = ("query_to_key", FROM_KEY)  # sat → cat: who looks where
-
-
-@dataclass(frozen=True, kw_only=True)
-class PartKeys(ShownKeys):
-    """The keys of a part that are not keys of its problem, with their values in the file."""
-
-    title: Any = None
-    about: Any = None
-    expected: Any = None
-
-
-PART_KEYS = tuple(key.name for key in fields(PartKeys))
-SHOWN_KEYS = tuple(key.name for key in fields(ShownKeys))
 
 
 @dataclass(frozen=True)
@@ -47,7 +32,7 @@ class Part:
     place: str  # the file and the title or the number, as an error names them
     problem: ProblemSpec
     show: tuple[str, ...]
-    expected: Mapping[str, Array]
+    expected: RawValue  # as the file has it: attncli.io.expected reads it
     cell: str | None  # the query and the key whose arithmetic is shown
     numpy: Mapping[str, str]  # lines of NumPy, by the name of the result that they compute
     arrows: str | None  # one of ARROWS
@@ -116,11 +101,6 @@ def _example(document: Document, file: str) -> Example:
     """The example in a document; without `parts` it is one part."""
     check_keys(document)
     keys = ExampleKeys(**{key: raw.value for key, raw in document.items() if key in EXAMPLE_KEYS})
-    base = {key: raw for key, raw in document.items() if key in FIELDS}
-    shown = {key: getattr(keys, key) for key in SHOWN_KEYS}
-    own_parts = example_keys.to_parts(keys.parts, (file, "parts"))
-    parts = [{"expected": keys.expected}] if own_parts is None else own_parts
-    places = [file] if own_parts is None else [_place(part, number, file) for number, part in enumerate(parts, 1)]
     return Example(
         file=file,
         title=example_keys.to_text(keys.title) or file,
@@ -132,53 +112,28 @@ def _example(document: Document, file: str) -> Example:
         precision=example_keys.to_whole_number(
             keys.precision, (file, "precision"), "write how many decimals are shown"
         ),
-        parts=[_part(base, shown | dict(part), place) for part, place in zip(parts, places, strict=True)],
+        parts=[_part(part) for part in file_parts(document, file)],
         together=example_keys.to_names(keys.together, (file, "together")),
         curve=example_keys.to_word(keys.curve, "name of a result", (file, "curve"), "write one, such as output"),
     )
 
 
-def _place(part: Mapping[str, Any], number: int, file: str) -> str:
-    """The file and a part of it, by its title or its number, as errors name them."""
-    title = example_keys.to_text(part.get("title"))
-    return f"{file}, part {repr(title) if title else number}"
-
-
-def _part(base: Document, part: Mapping[str, Any], place: str) -> Part:
-    """A part, whose problem has the keys of the file, replaced by those of the part."""
-    keys = PartKeys(**{key: value for key, value in part.items() if key in PART_KEYS})
-    origin = replace(_origin_of(base), name=place)
-    own = {key: value for key, value in part.items() if key not in PART_KEYS}
-    for key in own:
-        check_name(str(key), where=place, others=PART_KEYS)
+def _part(part: FilePart) -> Part:
+    """A part with its problem and what is shown of it."""
+    keys, place = part.keys, part.place
     numpy = example_keys.to_values_by_name(keys.numpy, (place, "numpy"), "a line of NumPy that computes it")
-    expected = example_keys.to_values_by_name(keys.expected, (place, "expected"), "its numbers")
     return Part(
         title=example_keys.to_text(keys.title),
         about=example_keys.to_text(keys.about),
         place=place,
-        problem=assemble(base | {key: RawValue(value, origin) for key, value in own.items()}),
+        problem=assemble(part.problem),
         show=example_keys.to_names(keys.show, (place, "show")) or DEFAULT_SELECTION,
-        expected={key: _expected(value, key, origin) for key, value in expected.items()},
+        expected=part.expected,
         cell=example_keys.to_word(keys.cell, "cell", (place, "cell"), "expected QUERY,KEY, such as word_1,word_3"),
         numpy={str(name): example_keys.to_text(lines) for name, lines in numpy.items()},
         arrows=example_keys.to_choice(keys.arrows, "direction", ARROWS, (place, "arrows")),
-        problem_options=tuple(options_of_keys(own)),
+        problem_options=tuple(options_of_keys(part.own)),
     )
-
-
-def _expected(value: Any, key: str, origin: Origin) -> Array:
-    """The expected numbers of one result."""
-    try:
-        return nested_lists_to_array(value, ("expected", key))
-    except AttnError as error:
-        error.path = origin.path(*error.path, subject=error.subject)
-        raise
-
-
-def _origin_of(base: Document) -> Origin:
-    """The origin of the document's values."""
-    return next((raw.origin for raw in base.values()), Origin())
 
 
 def _folder() -> Any:

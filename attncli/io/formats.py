@@ -17,7 +17,8 @@ if TYPE_CHECKING:
     from attncli.io.readers.descriptions import ArrayDescription
     from attncli.problem.convert.arrays import LabelledArray
 
-Content = Literal["array", "problem", "list"]  # a list: of the arrays that are there, with their shapes
+# A list: of the arrays that are there, with their shapes. Expected: numbers of results, with the digits typed.
+Content = Literal["array", "problem", "list", "expected"]
 
 
 @dataclass(frozen=True)
@@ -27,8 +28,9 @@ class InputFormat:
     `read_array(input, entry)` returns the LabelledArray of an Input, or of an entry of it ("" where none is named).
     `read_problem(input)` returns the values of a problem by the names of their fields, and the first line of each
     list and mapping in them by the object's id. `list_arrays(input)` describes the arrays, where it can without reading
-    their numbers. A format without one of them can't hold that content. `first_bytes` matches the beginning of an
-    input whose name has no suffix of any format.
+    their numbers. `read_expected(input)` returns all that it holds, for comparison with results: lists or mappings of
+    TypedNumbers, an array, or the entries by their names, unread. A format without one of them can't hold that
+    content. `first_bytes` matches the beginning of an input whose name has no suffix of any format.
     """
 
     name: str
@@ -38,10 +40,17 @@ class InputFormat:
     list_arrays: str | None = None
     first_bytes: re.Pattern[bytes] | None = None
     is_table: bool = False
+    read_expected: str | None = None
 
     def reference(self, content: Content) -> str | None:
         """The function that reads a content, as "module:function"; None where the format can't hold it."""
-        return {"array": self.read_array, "problem": self.read_problem, "list": self.list_arrays}[content]
+        references: Mapping[Content, str | None] = {
+            "array": self.read_array,
+            "problem": self.read_problem,
+            "list": self.list_arrays,
+            "expected": self.read_expected,
+        }
+        return references[content]
 
     def reader(self, content: Content) -> Callable[..., Any] | None:
         """The function that reads a content, or None where the format can't hold it."""
@@ -54,7 +63,15 @@ class InputFormat:
 
 _READERS = "attncli.io.readers"
 _LIST_TABLE = f"{_READERS}.tables:list_table"
-TABLE = InputFormat("table", (".csv",), f"{_READERS}.tables:read_table_file", list_arrays=_LIST_TABLE, is_table=True)
+_TYPED_TABLE = f"{_READERS}.tables:read_typed_table"
+TABLE = InputFormat(
+    "table",
+    (".csv",),
+    f"{_READERS}.tables:read_table_file",
+    list_arrays=_LIST_TABLE,
+    is_table=True,
+    read_expected=_TYPED_TABLE,
+)
 YAML = InputFormat(
     "YAML",
     (".yaml", ".yml"),
@@ -62,6 +79,7 @@ YAML = InputFormat(
     f"{_READERS}.documents:read_yaml_problem",
     f"{_READERS}.documents:list_yaml",
     re.compile(rb"(?:[ \t\r]*(?:#[^\n]*)?\n)*[ \t\r]*(?:[\[{]|-\s|---|%|[^\n,;\t#]*:(?:\s|\Z)|\Z)"),
+    read_expected=f"{_READERS}.documents:read_typed_yaml",
 )
 INPUT_FORMATS: list[InputFormat] = [
     TABLE,
@@ -71,9 +89,15 @@ INPUT_FORMATS: list[InputFormat] = [
         f"{_READERS}.tables:read_tab_table_file",
         list_arrays=f"{_READERS}.tables:list_tab_table",
         is_table=True,
+        read_expected=f"{_READERS}.tables:read_typed_tab_table",
     ),
     InputFormat(
-        "table of text", (".txt",), f"{_READERS}.tables:read_table_file", list_arrays=_LIST_TABLE, is_table=True
+        "table of text",
+        (".txt",),
+        f"{_READERS}.tables:read_table_file",
+        list_arrays=_LIST_TABLE,
+        is_table=True,
+        read_expected=_TYPED_TABLE,
     ),
     InputFormat(
         "JSON",
@@ -82,6 +106,7 @@ INPUT_FORMATS: list[InputFormat] = [
         f"{_READERS}.documents:read_json_problem",
         f"{_READERS}.documents:list_json",
         re.compile(rb"\s*[\[{]"),
+        read_expected=f"{_READERS}.documents:read_typed_json",
     ),
     YAML,
     InputFormat(
@@ -90,6 +115,7 @@ INPUT_FORMATS: list[InputFormat] = [
         f"{_READERS}.npy:read_npy",
         list_arrays=f"{_READERS}.npy:list_npy",
         first_bytes=re.compile(rb"\x93NUMPY"),
+        read_expected=f"{_READERS}.npy:read_npy_array",
     ),
     InputFormat(
         "NumPy archive",
@@ -98,6 +124,7 @@ INPUT_FORMATS: list[InputFormat] = [
         f"{_READERS}.npz:read_npz_problem",
         f"{_READERS}.npz:list_npz",
         re.compile(rb"PK(\x03\x04|\x05\x06)"),
+        read_expected=f"{_READERS}.npz:npz_entries",
     ),
     InputFormat(
         "safetensors",
@@ -106,10 +133,11 @@ INPUT_FORMATS: list[InputFormat] = [
         f"{_READERS}.safetensors:read_safetensors_problem",
         f"{_READERS}.safetensors:list_safetensors",
         re.compile(rb"(?s).{5}\0{3}\{"),  # the length of the header in eight bytes, and the header
+        read_expected=f"{_READERS}.safetensors:safetensors_entries",
     ),
 ]
 # Text that no pattern matches: numbers are a table, and a problem is YAML, whose reader says what is missing.
-_OTHER_TEXT: Mapping[Content, InputFormat] = {"array": TABLE, "problem": YAML, "list": TABLE}
+_OTHER_TEXT: Mapping[Content, InputFormat] = {"array": TABLE, "problem": YAML, "list": TABLE, "expected": TABLE}
 _BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 
 
@@ -126,6 +154,14 @@ def read_problem(source: Input) -> tuple[Mapping[str, Any], Mapping[int, int]]:
     """
     problem: tuple[Mapping[str, Any], Mapping[int, int]] = _read(source, "problem", (source,))
     return problem
+
+
+def read_expected(source: Input) -> Any:
+    """All that an input holds, for comparison with results: see `InputFormat`.
+
+    Raises AttnError where it is damaged, or has no format that holds numbers.
+    """
+    return _read(source, "expected", (source,))
 
 
 def list_arrays(source: Input) -> "Sequence[ArrayDescription]":

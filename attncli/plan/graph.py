@@ -1,7 +1,7 @@
 """The graph of a computation: nodes with names, functions, named inputs and axes with lengths, and no numbers."""
 
 import math
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, NamedTuple
@@ -161,15 +161,26 @@ class Plan:
             pending += [*outer.inputs.values(), *(taps if outer is node else taps[: taps.index(node.name)])]
         return frozenset(needed)
 
+    @cached_property
+    def names(self) -> Sequence[str]:
+        """Every name that `resolve` knows: of results, of nodes, and of nodes in older versions."""
+        names = dict.fromkeys((*RESULTS, *self.results, *self.by_name, *RENAMED_STEPS))
+        return [name for name in names if self._find(name) is not None]
+
     def resolve(self, name: str) -> str:
         """The name of a node, by its name, by the name of a result, or by its name in an older version.
 
         Raises UnknownNameError, which suggests the nearest name.
         """
-        for candidate in (name, self.results.get(name, ""), RENAMED_STEPS.get(name, "")):
-            if candidate in self.by_name:
-                return candidate
+        found = self._find(name)
+        if found is not None:
+            return found
         raise UnknownNameError("result", name, [*RESULTS, *(n for n in self.by_name if n not in RESULTS)])
+
+    def _find(self, name: str) -> str | None:
+        """The name of the node that a name stands for; None where there is none."""
+        candidates = (name, self.results.get(name, ""), RENAMED_STEPS.get(name, ""))
+        return next((candidate for candidate in candidates if candidate in self.by_name), None)
 
     def __str__(self) -> str:
         """A line for each node: its name, the lengths of its axes, the call that computes it, and its result names."""

@@ -12,6 +12,7 @@ RESULTS = (
     "present_key",
     "present_value",
 )
+EXPECTED = "expected"  # the key of a file under which stand the numbers that are expected of results
 OUTPUT = "output"  # the answer: what an error proposes to select alone
 DEFAULT_SELECTION = ("scores", "weights", OUTPUT)
 

@@ -73,6 +73,7 @@ def _writer(view: View, step: Step, at: AxisPositions) -> ArithmeticWriter:
         column=column,
         head=at.get("h", 0),
         max_terms=view.max_terms,
+        feature=view.feature,
         dtype=trace.precision.name,
         has_exponents=table.dtype.kind == "f" and needs_exponents(table, view.decimals),
         symbols=symbols_of(step.node, trace.plan.by_name),

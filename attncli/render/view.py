@@ -33,7 +33,7 @@ class View:
     arithmetic is shown; without them an explanation chooses one. `positions` has the one position that is shown on an
     axis, by the letter of the axis (b batch items, h heads); `expanded_axes` has the axes of which an explanation shows
     all positions. `remark` stands below the selected results. `max_terms` is the longest sum that
-    is written whole; None for no limit.
+    is written whole; None for no limit. Of a longer vector the number at `feature` is worked out.
     """
 
     result: Result
@@ -44,6 +44,7 @@ class View:
     expanded_axes: frozenset[str] = frozenset()
     remark: str = ""
     max_terms: int | None = MAX_TERMS
+    feature: int = 0
 
     @property
     def steps(self) -> Sequence[Step]:

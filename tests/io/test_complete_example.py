@@ -10,6 +10,7 @@ from attncli.io.assemble import assemble
 from attncli.io.complete_example import example_values
 from attncli.io.problem_files import parse_document
 from attncli.io.writers.problem_text import problem_folder, problem_json, problem_yaml
+from attncli.problem.convert.nested_lists import nested_lists_to_array
 
 EXAMPLE = """\
 title: "Two ways: a \\"drawn\\" one"
@@ -64,9 +65,11 @@ def test_the_parts_of_a_completed_example_are_the_same_problems(write: str, tmp_
     assert [part.title for part in after.parts] == [part.title for part in before.parts]
     for part, part_before in zip(after.parts, before.parts, strict=True):
         assert part.show == part_before.show
-        assert part.expected.keys() == part_before.expected.keys()
-        for name, array in part.expected.items():
-            np.testing.assert_array_equal(array, part_before.expected[name])
+        expected, expected_before = part.expected.value, part_before.expected.value
+        assert expected.keys() == expected_before.keys()
+        for name, numbers in expected.items():
+            arrays = [nested_lists_to_array(value, ()) for value in (numbers, expected_before[name])]
+            np.testing.assert_array_equal(*arrays)
         for name in ("embeddings", "w_q", "w_k", "w_v"):
             np.testing.assert_array_equal(getattr(part.problem, name), getattr(part_before.problem, name))
         assert part.problem.causal == part_before.problem.causal

@@ -29,12 +29,18 @@ def test_an_example_of_the_package_is_complete(name: str) -> None:
     assert example.about.strip().endswith((".", ")"))
     assert example.topic
     assert example.teaches
-    assert any(part.expected for part in example.parts)
+    assert any(part.expected.value for part in example.parts)
 
 
 def test_a_file_without_parts_is_one_part(tmp_path: Path) -> None:
     example = load_example(tmp_path, "expected: {weights: [[1, 0], [0, 1]]}\n")
-    assert [part.expected["weights"].tolist() for part in example.parts] == [[[1, 0], [0, 1]]]
+    assert [part.expected.value for part in example.parts] == [{"weights": [[1, 0], [0, 1]]}]
+
+
+def test_what_a_part_does_not_say_is_expected_of_it_as_of_the_file(tmp_path: Path) -> None:
+    text = "expected: {weights: [[1, 0], [0, 1]]}\nparts: [{title: a}, {title: b, expected: {output: [[1, 2]]}}]\n"
+    expected = [part.expected.value for part in load_example(tmp_path, text).parts]
+    assert expected == [{"weights": [[1, 0], [0, 1]]}, {"output": [[1, 2]]}]
 
 
 def test_a_parts_keys_become_options(tmp_path: Path) -> None:
@@ -64,19 +70,16 @@ def test_a_labelled_row_of_a_part_is_no_operator(tmp_path: Path) -> None:
     [
         ("parts: 3\n", "parts: is no list of parts; expected - title"),
         ("parts: [x]\n", "parts: is no list of parts"),
-        ("parts:\n  - {title: a, expected: 3}\n", "part 'a', expected: has no names; write NAME: its numbers"),
         ("parts:\n  - {title: a, show: [[weights]]}\n", "part 'a', show: is no list of names of results; write one"),
         ("show: []\n", "show: is no list of names of results; write one, such as [weights, output]"),
         ("together: [[output]]\n", "together: is no list of names of results; write one"),
         ("together: 0\n", "together: is no list of names of results; write one"),
         ("curve: 0\n", "curve: is no name of a result; write one, such as output"),
-        ("expected: 0\n", "expected: has no names; write NAME: its numbers"),
         ("numpy: 0\n", "numpy: has no names; write NAME: a line of NumPy that computes it"),
         ("haeds: 3\n", "unknown key 'haeds'; did you mean 'heads'?"),
         ("curve: [output]\n", "curve: is no name of a result; write one, such as output"),
         ("curve: {}\n", "curve: is no name of a result; write one, such as output"),
         ("together: {}\n", "together: is no list of names of results; write one, such as [weights, output]"),
-        ("expected: []\n", "expected: has no names; write NAME: its numbers"),
         ("show: 0\n", "show: is no list of names of results; write one, such as [weights, output]"),
         ("numpy: []\n", "numpy: has no names; write NAME: a line of NumPy that computes it"),
         ("precision: high\n", "precision: is no whole number; write how many decimals are shown"),
@@ -95,7 +98,6 @@ def test_a_labelled_row_of_a_part_is_no_operator(tmp_path: Path) -> None:
         ("parts:\n  - {title: a, 3: 3}\n", "part 'a': unknown key '3'"),
         ("hedas: 2\n", "e.yaml: unknown key 'hedas'; did you mean 'heads'?"),
         ("expcted: {weights: [[1, 0], [0, 1]]}\n", "e.yaml: unknown key 'expcted'; did you mean 'expected'?"),
-        ("parts:\n  - {title: a, expected: {weights: [[yes]]}}\n", "line 3, expected, weights, row 1, number 1"),
     ],
 )
 def test_an_error_in_an_example_has_its_part_and_key(text: str, message: str, tmp_path: Path) -> None:

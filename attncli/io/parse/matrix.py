@@ -8,6 +8,7 @@ from typing import Any
 from attncli.base.errors import AttnError, ErrorPath, did_you_mean
 from attncli.base.text import shorten
 from attncli.io import formats
+from attncli.io.inputs import Input
 from attncli.io.origin import Origin
 from attncli.io.parse import grammar
 from attncli.io.parse.forms import forms_hint
@@ -47,15 +48,24 @@ def read_text_array(text: str, path: ErrorPath, origin: Origin, kind: str | None
 
 def _read_file(text: str, path: ErrorPath, origin: Origin, kind: str | None) -> LabelledArray:
     """The array in a file or stream, or in an entry of it: `words.csv`, `weights.json#w_q`, `-`."""
+    source, entry = open_file(text, path, origin, kind)
+    array = formats.read_array(source, entry)
+    lines = array.origin.lines if array.origin is not None else ()
+    mark = "#" if text.endswith(f"#{entry}") else ""
+    return replace(array, origin=ArrayOrigin(f"{source.name}{mark}{entry}", lines))
+
+
+def open_file(text: str, path: ErrorPath, origin: Origin, kind: str | None) -> tuple[Input, str]:
+    """The file or stream that a text names, and the entry with its slices; `path` and `kind` as in `read_text_array`.
+
+    Raises AttnError where there is none, with the nearest name.
+    """
     if text[:1] in ("", "#"):
         raise AttnError(f"{text!r} names no file", where=origin.path(*path), hint=_EMPTY_HINT)
     name, entry = locate(text, origin.folder)
     file = origin.folder / path_of(name)
     if name == STDIN or formats.format_of_suffix(file) is not None or os.path.lexists(file):
-        source = origin.inputs.open(name, origin.folder)
-        array = formats.read_array(source, entry)
-        lines = array.origin.lines if array.origin is not None else ()
-        return replace(array, origin=ArrayOrigin(source.name + text[len(name) :], lines))
+        return origin.inputs.open(name, origin.folder), entry
     nearest = nearest_file(file)
     if file.suffix and nearest is None:
         hint = f"expected {formats.expected('array')}"

@@ -1,11 +1,13 @@
 """Matrices as people type them: `1 0; 0 1`, `1,0;0,1`, and `1/2, sqrt(3)` for one row."""
 
 import re
+from collections.abc import Callable
 from typing import Any
 
 from attncli.base.errors import AttnError, ErrorPath
 from attncli.base.number_words import number_hint, number_of_text
 from attncli.base.text import shorten
+from attncli.base.typed_numbers import TypedNumber
 from attncli.io.readers.scalars import scalar
 from attncli.problem.convert.numbers import is_number
 
@@ -13,33 +15,7 @@ _IN_BRACKETS = re.compile(r"\[([^\[\],]*|[^\[\]]*;[^\[\]]*)\]")  # `[1 0; 0 1]`,
 _END_OF_ROW = re.compile(r"[;\n]")
 _SEPARATOR = re.compile(r"\s*,\s*|\s+")
 
-
-def read_typed_matrix(text: str, path: ErrorPath) -> Any:
-    """The rows of a text, each a list of cells; one cell alone as it is; None where the text is no matrix.
-
-    `;` or the end of a line ends a row, commas or blanks separate its cells: numbers, or the booleans `true` and
-    `false`. A text whose first cell is one of them is a matrix. Raises AttnError where another cell is none, or is
-    empty.
-
-    >>> read_typed_matrix("1 0; 0 1", ()), read_typed_matrix("1/2, -2", ()), read_typed_matrix("words.csv", ())
-    ([[1, 0], [0, 1]], [[0.5, -2]], None)
-    """
-    brackets = _IN_BRACKETS.fullmatch(text.strip())
-    if text[:1] in ("[", "{") and not brackets:  # nested lists, which may be long
-        return None
-    lines = _END_OF_ROW.split(brackets[1] if brackets else text)
-    rows = [_SEPARATOR.split(_without_inner_blanks(line).strip()) for line in lines]
-    if len(rows) > 1 and rows[-1] == [""]:  # the last row may be ended too
-        del rows[-1]
-    if not _is_cell(read_number(rows[0][0], path)):
-        return None
-    if len(rows) == len(rows[0]) == 1 and not brackets:
-        return read_number(text, path)
-    return [
-        [_cell(cell, (*path, *place, f"number {column}")) for column, cell in enumerate(cells, 1)]
-        for row, cells in enumerate(rows, 1)
-        for place in ([f"row {row}"] if len(rows) > 1 else [],)
-    ]
+ReadCell = Callable[[str, ErrorPath], Any]
 
 
 def read_number(text: str, path: ErrorPath) -> Any:
@@ -54,6 +30,44 @@ def read_number(text: str, path: ErrorPath) -> Any:
     except AttnError as error:
         raise error.at(*path) from None
     return value if number is None else number
+
+
+def read_digits(text: str, path: ErrorPath) -> Any:
+    """What `read_number` reads, where it is a number with the digits that were typed.
+
+    >>> read_digits("0.50", ()).text, read_digits("1/2", ())
+    ('0.50', 0.5)
+    """
+    value = read_number(text, path)
+    return TypedNumber(text.strip(), value) if is_number(value) else value
+
+
+def read_typed_matrix(text: str, path: ErrorPath, read_cell: ReadCell = read_number) -> Any:
+    """The rows of a text, each a list of cells; one cell alone as it is; None where the text is no matrix.
+
+    `;` or the end of a line ends a row, commas or blanks separate its cells, which `read_cell` reads: numbers, or the
+    booleans `true` and `false`. A text whose first cell is one of them is a matrix. Raises AttnError where another cell
+    is none, or is empty.
+
+    >>> read_typed_matrix("1 0; 0 1", ()), read_typed_matrix("1/2, -2", ()), read_typed_matrix("words.csv", ())
+    ([[1, 0], [0, 1]], [[0.5, -2]], None)
+    """
+    brackets = _IN_BRACKETS.fullmatch(text.strip())
+    if text[:1] in ("[", "{") and not brackets:  # nested lists, which may be long
+        return None
+    lines = _END_OF_ROW.split(brackets[1] if brackets else text)
+    rows = [_SEPARATOR.split(_without_inner_blanks(line).strip()) for line in lines]
+    if len(rows) > 1 and rows[-1] == [""]:  # the last row may be ended too
+        del rows[-1]
+    if not _is_cell(read_cell(rows[0][0], path)):
+        return None
+    if len(rows) == len(rows[0]) == 1 and not brackets:
+        return read_cell(text, path)
+    return [
+        [_cell(cell, (*path, *place, f"number {column}"), read_cell) for column, cell in enumerate(cells, 1)]
+        for row, cells in enumerate(rows, 1)
+        for place in ([f"row {row}"] if len(rows) > 1 else [],)
+    ]
 
 
 def _without_inner_blanks(line: str) -> str:
@@ -71,9 +85,9 @@ def _is_cell(value: Any) -> bool:
     return is_number(value) or isinstance(value, bool)
 
 
-def _cell(cell: str, path: ErrorPath) -> Any:
+def _cell(cell: str, path: ErrorPath, read_cell: ReadCell) -> Any:
     """The number or the boolean in a cell; raises AttnError where it is neither."""
-    value = read_number(cell, path)
+    value = read_cell(cell, path)
     if _is_cell(value):
         return value
     problem = f"{shorten(repr(cell))} is not a number" if cell else "is empty"

@@ -9,6 +9,7 @@ from attncli.base.errors import AttnError, ErrorPath
 from attncli.base.lazy_numpy import Array, np
 from attncli.base.number_words import non_finite, number_hint
 from attncli.base.text import shorten
+from attncli.base.typed_numbers import TypedNumber
 
 NUMBER = re.compile(r"\s*[-+]?(\.[0-9]+|[0-9]+(\.[0-9]*)?)([eE][-+]?[0-9]+)?\s*\Z")
 MALFORMED_NUMBER = re.compile(r"\s*[-+]?[0-9.,'’_\s]*[0-9][0-9.,'’_\s]*%?\s*\Z")
@@ -82,6 +83,25 @@ def read(text: str, name: str, delimiter: str | None = None) -> Table:
     labels = tuple(cells[0] for _, cells in body) if has_labels else None
     columns = tuple(cell.strip() for cell in header[1][-len(numbers[0]) :]) if header else None
     return Table(np.array(numbers, dtype=np.float64), labels, columns, tuple(line for line, _ in body))
+
+
+def typed_rows(
+    text: str, name: str, delimiter: str | None = None
+) -> tuple[list[list[TypedNumber]], tuple[str, ...] | None]:
+    r"""The numbers of a table with the digits that were typed, and its labels; raises AttnError as `read` does.
+
+    >>> rows, labels = typed_rows("cat,0.10,2\ndog,0.30,4\n", "words.csv")
+    >>> rows[0][0].text, labels
+    ('0.10', ('cat', 'dog'))
+    """
+    table = read(text, name, delimiter)
+    width = table.numbers.shape[1]
+    cells = {line: cells[-width:] for line, cells in _rows(text, name, delimiter)}
+    rows = [
+        [TypedNumber(cell.strip(), number) for cell, number in zip(cells[line], numbers, strict=True)]
+        for line, numbers in zip(table.lines, table.numbers.tolist(), strict=True)
+    ]
+    return rows, table.labels
 
 
 def _rows(text: str, name: str, delimiter: str | None) -> Iterator[Row]:

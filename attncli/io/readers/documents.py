@@ -13,10 +13,12 @@ from attncli.io.readers.entries import hint_to_name_one
 from attncli.io.readers.slices import split_entry, take_labelled
 from attncli.problem.convert.arrays import LabelledArray, is_row, to_array
 from attncli.problem.convert.nested_lists import nested_lists_to_array
+from attncli.problem.results import EXPECTED
 from attncli.problem.spec import FIELDS
 
 # The keys whose values are text as it is written, also where it looks like a number.
 TEXT_KEYS = frozenset(name for name, field in FIELDS.items() if field.kind in ("labels", "text"))
+TYPED_KEYS = frozenset({EXPECTED})  # the keys whose numbers know the digits that were typed
 NO_ARRAY_HINT = "expected lists of numbers"
 Lines = Mapping[int, int]  # the first line of each list and mapping, by the object's id
 
@@ -33,12 +35,22 @@ def read_json_array(source: Input, entry: str) -> LabelledArray:
 
 def read_yaml_problem(source: Input) -> tuple[Mapping[str, Any], Lines]:
     """The values of a problem in a YAML text, and their lines."""
-    return _values(*_read_yaml(source.text(), source.name, TEXT_KEYS), source.name)
+    return _values(*_read_yaml(source.text(), source.name, TEXT_KEYS, TYPED_KEYS), source.name)
 
 
 def read_json_problem(source: Input) -> tuple[Mapping[str, Any], Lines]:
     """The values of a problem in a JSON text."""
-    return _values(json.read(source.text(), source.name, TEXT_KEYS), {}, source.name)
+    return _values(json.read(source.text(), source.name, TEXT_KEYS, TYPED_KEYS), {}, source.name)
+
+
+def read_typed_yaml(source: Input) -> Any:
+    """The value of a YAML text, whose numbers know the digits that were typed."""
+    return _read_yaml(source.text(), source.name, typed_keys=None)[0]
+
+
+def read_typed_json(source: Input) -> Any:
+    """The value of a JSON text, whose numbers know the digits that were typed."""
+    return json.read(source.text(), source.name, typed_keys=None)
 
 
 def list_yaml(source: Input) -> list[ArrayDescription]:
@@ -115,8 +127,10 @@ def _array(value: Any, key: str, origin: Origin) -> LabelledArray:
         raise
 
 
-def _read_yaml(text: str, name: str, text_keys: Container[str] = ()) -> tuple[Any, Lines]:
+def _read_yaml(
+    text: str, name: str, text_keys: Container[str] = (), typed_keys: Container[str] | None = ()
+) -> tuple[Any, Lines]:
     """The value of a YAML text and its lines."""
     from attncli.io.readers import yaml  # noqa: PLC0415 - a problem may be JSON, or all options
 
-    return yaml.read(text, name, text_keys)
+    return yaml.read(text, name, text_keys, typed_keys)

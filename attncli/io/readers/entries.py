@@ -2,17 +2,20 @@
 
 from collections.abc import Iterable, Mapping
 from itertools import islice
-from typing import Any, Protocol
+from typing import Any, Protocol, runtime_checkable
 
 from attncli.base.errors import AttnError, UnknownNameError
 from attncli.io.inputs import Input
 from attncli.io.readers.slices import WHOLE, Index, split_entry
 from attncli.problem.convert.arrays import LabelledArray
+from attncli.problem.results import EXPECTED, RESULTS
 from attncli.problem.spec import FIELDS
 
 MAX_ENTRIES = 3  # that an error names
+_QUERIES = {"query", "embeddings"}  # keys of which one gives the queries
 
 
+@runtime_checkable
 class Entry(Protocol):
     """One entry, which is not read yet."""
 
@@ -49,13 +52,31 @@ def hint_to_name_one(name: str, entries: Iterable[str]) -> str:
 
 
 def read_entries(entries: Mapping[str, Entry], source: Input) -> tuple[Mapping[str, Any], Mapping[int, int]]:
-    """The values of the entries; raises AttnError where none has a field's name, before any of them is read."""
+    """The values of the entries; those with names of results are what is expected.
+
+    Raises AttnError where none has a field's name, before any of them is read.
+    """
     if entries and not set(entries) & set(FIELDS):  # a model's checkpoint, for example
         hint = f"name the entry where it belongs, as in --w-q '{source.name}#{next(iter(entries))}'"
         raise AttnError("has no entry with the name of a key", where=source.name, hint=hint)
     source.limit.check(sum(entry.size_in_memory for entry in entries.values()), source.name)
     values = {key: entry.read() for key, entry in entries.items()}
-    return {key: _plain_value(value, FIELDS[key].kind if key in FIELDS else "") for key, value in values.items()}, {}
+    expected = {key: values.pop(key) for key in expected_entries(entries)}
+    plain = {key: _plain_value(value, FIELDS[key].kind if key in FIELDS else "") for key, value in values.items()}
+    return plain | ({EXPECTED: expected} if expected else {}), {}
+
+
+def expected_entries(names: Iterable[str]) -> list[str]:
+    """The names of results among those of the entries of a problem: a kernel's inputs and what it made of them.
+
+    Scores and weights may be given in place of what makes them; beside queries they are results.
+
+    >>> expected_entries(["query", "key", "weights", "output"]), expected_entries(["weights", "value"])
+    (['weights', 'output'], [])
+    """
+    names = list(names)
+    has_queries = not _QUERIES.isdisjoint(names)
+    return [name for name in names if name in RESULTS and (has_queries or name not in FIELDS)]
 
 
 def _plain_value(value: Any, kind: str) -> Any:

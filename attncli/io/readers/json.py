@@ -8,14 +8,16 @@ from typing import Any
 
 from attncli.base.errors import AttnError
 from attncli.base.text import shorten
+from attncli.base.typed_numbers import TypedNumber
 
 _LARGE = re.compile(r"[0-9][eE]\+?[0-9]{3}|[0-9]{300}")  # a number that may be beyond all floats
 
 
-def read(text: str, name: str, text_keys: Container[str] = ()) -> Any:
+def read(text: str, name: str, text_keys: Container[str] = (), typed_keys: Container[str] | None = ()) -> Any:
     """The value of a JSON text; raises AttnError that names the line.
 
     Numbers under a key in `text_keys`, and in the list under it, keep their spelling: `1.50` is the text `1.50`.
+    Numbers anywhere under a key in `typed_keys` (None: all of the text) are TypedNumbers, which know their digits.
     """
     try:
         value = json.loads(text, object_pairs_hook=_unique_keys)
@@ -23,7 +25,10 @@ def read(text: str, name: str, text_keys: Container[str] = ()) -> Any:
             json.loads(text, parse_float=_check_number, parse_int=_check_number)
         if _has_number(value, text_keys):
             texts = json.loads(text, parse_float=str, parse_int=str, parse_constant=str)
-            return _with_texts(value, texts, text_keys)
+            value = _with_values_of(texts, value, text_keys)
+        if typed_keys is None or _has_key(value, typed_keys):
+            typed = json.loads(text, parse_float=TypedNumber, parse_int=TypedNumber)
+            return typed if typed_keys is None else _with_values_of(typed, value, typed_keys)
         return value
     except json.JSONDecodeError as error:
         raise AttnError(f"is not JSON: {error.msg}", where=(name, f"line {error.lineno}")) from None
@@ -90,15 +95,21 @@ def _has_number(value: Any, text_keys: Container[str]) -> bool:
     )
 
 
-def _with_texts(value: Any, texts: Any, text_keys: Container[str]) -> Any:
-    """A value with everything that is under one of the keys as in `texts`, where numbers are text."""
+def _has_key(value: Any, keys: Container[str]) -> bool:
+    """Whether a mapping, or a mapping in a list in it, has one of the keys."""
+    if isinstance(value, list):
+        return any(isinstance(entry, dict) and _has_key(entry, keys) for entry in value)
+    return isinstance(value, dict) and any(key in keys or _has_key(entry, keys) for key, entry in value.items())
+
+
+def _with_values_of(other: Any, value: Any, keys: Container[str]) -> Any:
+    """A value with everything that is under one of the keys as in another reading of the same text."""
     if isinstance(value, list) and any(isinstance(entry, dict) for entry in value):
-        return [_with_texts(*pair, text_keys) for pair in zip(value, texts, strict=True)]
+        return [_with_values_of(*pair, keys) for pair in zip(other, value, strict=True)]
     if not isinstance(value, dict):
         return value
     return {
-        key: texts[key] if key in text_keys else _with_texts(entry, texts[key], text_keys)
-        for key, entry in value.items()
+        key: other[key] if key in keys else _with_values_of(other[key], entry, keys) for key, entry in value.items()
     }
 
 

@@ -25,6 +25,11 @@ def read_npy(source: Input, entry: str) -> LabelledArray:
     return to_labelled(take(_npy(source), index, source.name), source.name, source.limit)
 
 
+def read_npy_array(source: Input) -> LabelledArray:
+    """The array in an `.npy` file."""
+    return read_npy(source, "")
+
+
 def list_npy(source: Input) -> list[ArrayDescription]:
     """The description of the array, by its header; raises AttnError as `read_npy` does."""
     shape, _, dtype, _ = _checked_header(source)

@@ -12,7 +12,7 @@ from attncli.base.text import one_line
 from attncli.io.inputs import Input, read_stream
 from attncli.io.paths import opening
 from attncli.io.readers.descriptions import ArrayDescription
-from attncli.io.readers.entries import read_entries, read_entry
+from attncli.io.readers.entries import Entry, read_entries, read_entry
 from attncli.io.readers.npy import NPY, byte_count, check_length, read_header, to_labelled
 from attncli.io.readers.slices import WHOLE, Index, take
 from attncli.problem.convert.arrays import LabelledArray
@@ -26,6 +26,11 @@ def read_npz(source: Input, entry: str) -> LabelledArray:
 def read_npz_problem(source: Input) -> tuple[Mapping[str, Any], Mapping[int, int]]:
     """The entries of an archive as values of a problem; there are no lines."""
     return read_entries(_npz(source), source)
+
+
+def npz_entries(source: Input) -> Mapping[str, Entry]:
+    """The entries of an archive, none of which is read yet."""
+    return _npz(source)
 
 
 def list_npz(source: Input) -> list[ArrayDescription]:

@@ -12,7 +12,7 @@ from attncli.base.lazy_numpy import np
 from attncli.io.inputs import Input
 from attncli.io.paths import opening
 from attncli.io.readers.descriptions import ArrayDescription
-from attncli.io.readers.entries import read_entries, read_entry
+from attncli.io.readers.entries import Entry, read_entries, read_entry
 from attncli.io.readers.npy import byte_count, map_array, to_labelled
 from attncli.io.readers.slices import WHOLE, Index, take
 from attncli.problem.convert.arrays import LabelledArray
@@ -39,6 +39,11 @@ def read_safetensors(source: Input, entry: str) -> LabelledArray:
 def read_safetensors_problem(source: Input) -> tuple[Mapping[str, Any], Mapping[int, int]]:
     """The tensors of a file as values of a problem; there are no lines."""
     return read_entries(_safetensors(source), source)
+
+
+def safetensors_entries(source: Input) -> Mapping[str, Entry]:
+    """The tensors of a file, none of which is read yet."""
+    return _safetensors(source)
 
 
 def list_safetensors(source: Input) -> list[ArrayDescription]:

@@ -1,5 +1,7 @@
 """Tables in text files, `.csv`, `.tsv` and `.txt`, as arrays with labels."""
 
+from typing import Any
+
 from attncli.base.errors import AttnError
 from attncli.io.inputs import Input
 from attncli.io.readers.descriptions import ArrayDescription, describe_array
@@ -29,6 +31,25 @@ def list_table(source: Input) -> list[ArrayDescription]:
 def list_tab_table(source: Input) -> list[ArrayDescription]:
     """The description of the table whose cells are separated by tabs."""
     return [describe_array("", _read(source, "", "\t"))]
+
+
+def read_typed_table(source: Input) -> Any:
+    """The rows of a table, by their labels where each has one of its own; the numbers know the digits typed."""
+    return _read_typed(source, None)
+
+
+def read_typed_tab_table(source: Input) -> Any:
+    """The rows of a table whose cells are separated by tabs, as `read_typed_table` returns them."""
+    return _read_typed(source, "\t")
+
+
+def _read_typed(source: Input, delimiter: str | None) -> Any:
+    """Every number with its text: however large a table is, it is read cell by cell."""
+    from attncli.io.readers import csv  # noqa: PLC0415 - only expected numbers are read so
+
+    text = source.text()
+    rows, labels = csv.typed_rows(text, source.name, delimiter)
+    return rows if labels is None or len(set(labels)) < len(labels) else dict(zip(labels, rows, strict=True))
 
 
 def _read(source: Input, entry: str, delimiter: str | None) -> LabelledArray:

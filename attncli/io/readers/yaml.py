@@ -11,6 +11,7 @@ from typing import Any
 import yaml
 
 from attncli.base.errors import AttnError
+from attncli.base.typed_numbers import TypedNumber
 from attncli.io.readers.scalars import scalar
 
 MAX_DEPTH = 40
@@ -23,13 +24,16 @@ STRING = "tag:yaml.org,2002:str"
 _TAGS = {STRING: str, "tag:yaml.org,2002:float": float, "tag:yaml.org,2002:int": int}
 
 
-def read(text: str, name: str, text_keys: Container[str] = ()) -> tuple[Any, dict[int, int]]:
+def read(
+    text: str, name: str, text_keys: Container[str] = (), typed_keys: Container[str] | None = ()
+) -> tuple[Any, dict[int, int]]:
     """The value of a YAML text, and the line of each list and mapping in it by the object's identity.
 
     Scalars under a key in `text_keys`, and in the list under it, keep their spelling: `010` is the text `010`.
+    Numbers anywhere under a key in `typed_keys` (None: all of the text) are TypedNumbers, which know their digits.
     Raises AttnError that names the file and line.
     """
-    builder = _Builder(name, text_keys)
+    builder = _Builder(name, text_keys, typed_keys)
     try:
         for event in yaml.parse(text, Loader=_LOADER):
             builder.add_event(event)
@@ -66,9 +70,11 @@ def _unreadable(error: yaml.YAMLError, text: str, name: str) -> AttnError:
 class _Builder:
     """Builds a value event by event, with an explicit stack instead of recursion."""
 
-    def __init__(self, name: str, text_keys: Container[str]) -> None:
+    def __init__(self, name: str, text_keys: Container[str], typed_keys: Container[str] | None) -> None:
         self.name = name
         self._text_keys = text_keys
+        self._typed_keys = () if typed_keys is None else typed_keys
+        self._typed_depth = 0 if typed_keys is None else MAX_DEPTH  # of the containers whose numbers are typed
         self.result: Any = None
         self.lines: dict[int, int] = {}
         self._containers: list[Any] = []
@@ -109,6 +115,8 @@ class _Builder:
             self._fail(f"has the tag {event.tag}", event, "leave the tag out")
         self.lines[id(container)] = event.start_mark.line + 1
         self._are_texts.append(self._is_text())
+        if self._keys and self._keys[-1] in self._typed_keys:
+            self._typed_depth = min(self._typed_depth, len(self._containers))
         self._put(container, event)
         self._containers.append(container)
         self._keys.append(_NO_KEY)
@@ -117,6 +125,8 @@ class _Builder:
     def _leave(self) -> None:
         """End the innermost list or mapping; an alias may refer to it from here on."""
         container = self._containers.pop()
+        if len(self._containers) == self._typed_depth:
+            self._typed_depth = MAX_DEPTH
         self._are_texts.pop()
         self._keys.pop()
         anchor, before = self._container_anchors.pop()
@@ -177,7 +187,7 @@ class _Builder:
         value = self._plain(text, event)
         if isinstance(value, (str, bool)) or value is None:
             self._fail(f"{text!r} is not what its tag says", event)
-        return _TAGS[event.tag](value)
+        return value if isinstance(value, TypedNumber) else _TAGS[event.tag](value)
 
     def _is_missing(self, text: str) -> bool:
         """Whether a scalar among texts is no value: an empty one, or `null` in place of all of them."""
@@ -186,9 +196,11 @@ class _Builder:
     def _plain(self, text: str, event: Any) -> Any:
         """The value of a scalar without quotes."""
         try:
-            return scalar(text)
+            value = scalar(text)
         except AttnError as error:
             self._fail(error.message, event)
+        is_typed = len(self._containers) > self._typed_depth and type(value) in (int, float)
+        return TypedNumber(text, value) if is_typed else value
 
     def _fail(self, message: str, event: Any, hint: str | None = None) -> Any:
         """Raise AttnError at the line of an event."""

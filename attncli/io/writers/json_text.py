@@ -7,6 +7,7 @@ from typing import Any
 
 from attncli.base.lazy_numpy import Array, np
 from attncli.base.number_rows import format_rows
+from attncli.base.typed_numbers import TypedNumber
 
 NON_FINITE = {"nan": '"NaN"', "inf": '"Infinity"', "-inf": '"-Infinity"'}
 
@@ -68,6 +69,10 @@ def _array(array: Array, indent: str, format_finite: Callable[[Any], str] | None
 
 
 def _scalar(value: Any, ascii_only: bool) -> str:
-    """A number or a string; a string also for a number that JSON can't hold."""
+    """A number or a string; a string also for a number that JSON can't hold. The digits of a number are those typed."""
     is_non_finite = isinstance(value, float) and not math.isfinite(value)
-    return NON_FINITE[str(value)] if is_non_finite else json.dumps(value, ensure_ascii=ascii_only)
+    if is_non_finite:
+        return NON_FINITE[str(float(value))]
+    if isinstance(value, TypedNumber) and value.decimal is not None:
+        return str(value.decimal)
+    return json.dumps(value, ensure_ascii=ascii_only)

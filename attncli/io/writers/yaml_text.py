@@ -9,6 +9,7 @@ import yaml
 
 from attncli.base.lazy_numpy import np
 from attncli.base.number_rows import format_rows
+from attncli.base.typed_numbers import TypedNumber
 from attncli.io.readers.scalars import is_word
 from attncli.io.readers.yaml import STRING
 
@@ -47,10 +48,17 @@ def _represent_longdouble(dumper: Any, value: Any) -> Any:
     return dumper.represent_scalar("tag:yaml.org,2002:float", str(value))
 
 
+def _represent_typed_number(dumper: Any, number: TypedNumber) -> Any:
+    """A number with the digits that were typed."""
+    kind = "int" if number.text.lstrip("+-").isdecimal() else "float"
+    return dumper.represent_scalar(f"tag:yaml.org,2002:{kind}", number.text)
+
+
 _Dumper.add_representer(str, _represent_text)
 _Dumper.add_representer(_Paragraph, _represent_paragraph)
 _Dumper.add_representer(list, _represent_list)
 _Dumper.add_representer(np.longdouble, _represent_longdouble)
+_Dumper.add_representer(TypedNumber, _represent_typed_number)
 
 
 def yaml_text(value: Mapping[str, Any], format_finite: Callable[[Any], str] = str) -> Iterator[str]:

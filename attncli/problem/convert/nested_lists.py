@@ -8,6 +8,7 @@ from attncli.base.errors import AttnError, ErrorPath
 from attncli.base.lazy_numpy import Array, np
 from attncli.base.number_words import number_hint, number_of_text
 from attncli.base.text import json_excerpt
+from attncli.base.typed_numbers import TypedNumber
 from attncli.problem.convert.foreign_arrays import to_numpy
 
 Index = tuple[int, ...]  # of a row or a cell, counted from 1
@@ -105,7 +106,7 @@ def _depth(rows: list[Any]) -> int:
 def _to_number(cell: Any, row: Any, index: Index, path: ErrorPath) -> float:
     """A cell as a float, also one written as `1/2`; what is no number, or is beyond all floats, is refused."""
     number = to_python_number(cell)
-    if type(number) is int or type(number) is float:
+    if type(number) in (int, float, TypedNumber):
         try:
             return float(number)
         except OverflowError:

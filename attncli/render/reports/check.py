@@ -1,18 +1,79 @@
-"""The report of a check as text: each quantity, the first that differs, and what would explain it."""
+"""The report of a check as text: each quantity in order, what explains the differences, and the verdict at the end."""
 
-from attncli.analysis.check.report import CheckReport
+from collections.abc import Iterable, Iterator
+
+from attncli.analysis.check.report import CheckReport, Explanation
+from attncli.base.text import join_words
 from attncli.render.formats.text_page import TextPage
-from attncli.render.target import TextTarget
+from attncli.render.reports.quantity import AGREES, DIFFERS, print_quantity
+from attncli.render.target import TEXT_FILE, TextTarget
+from attncli.render.view import DECIMALS
 
 
-def render_check(report: CheckReport, target: TextTarget, *, decimals: int = 4) -> str:
-    """The report as text for a target."""
+def render_check(report: CheckReport, target: TextTarget = TEXT_FILE, *, decimals: int = DECIMALS) -> str:
+    """The report as text for a target; its last line is the verdict.
+
+    Worked lines have at least so many decimals, and more where the error of a number is behind them.
+    """
     page = TextPage(target)
     for result in report.results:
-        if result.agrees:
-            page.print(f"{result.name} agrees: {result.count} numbers")
-        else:
-            page.print(f"{result.name} differs in {result.differ} of {result.count} numbers")
-    if report.first_difference is not None:
-        page.print(f"The first to differ is {report.first_difference}.")
+        print_quantity(page, report, result, decimals)
+    page.skip_line()
+    page.print_lines(_tolerances(report), "dim")
+    _print_slips(page, report)
+    page.print((f"{verdict(report)}.", AGREES if report.agrees else DIFFERS))
     return page.text
+
+
+def verdict(report: CheckReport) -> str:
+    """The result of a check in one line: how many numbers differ, the first step that does, the slips that explain it.
+
+    `3 of 28 numbers differ; the first step that differs is weights; explained by no_scale`
+    """
+    count, differ = (sum(getattr(result, name) for result in report.results) for name in ("count", "differ"))
+    if report.agrees:
+        return f"All {count} numbers agree" if count != 1 else "The number agrees"
+    parts = [
+        f"{differ} of {count} numbers {'differs' if differ == 1 else 'differ'}",
+        f"the first step that differs is {report.first_difference}",
+    ]
+    if report.explanations:
+        parts.append(f"explained by {' or '.join(map(_names, report.explanations))}")
+    return "; ".join(parts)
+
+
+def _tolerances(report: CheckReport) -> Iterator[str]:
+    """What the numbers are held to, once for all quantities of the same reason, and how ours were computed."""
+    names: dict[str, list[str]] = {}
+    for result in report.results:
+        names.setdefault(result.tolerance_reason, []).append(result.name)
+    for reason, quantities in names.items():
+        of = "" if len(names) == 1 else f" of {join_words(quantities)}"
+        yield f"The numbers{of} are held to {reason}."
+    yield f"Ours are computed in {report.reference}."
+
+
+def _print_slips(page: TextPage, report: CheckReport) -> None:
+    """Print the slips that explain the numbers, or that none does, and those that would not be noticed."""
+    if report.explanations:
+        page.print(("Explained by:", "bold"))
+        page.print_pairs(_pairs(report.explanations), "cyan")
+    if report.tried_count:
+        result = "were tried" if report.explanations else "were tried, and none explains the numbers"
+        page.print((f"{report.tried_count} slips and pairs of slips {result}.", "dim"))
+    page.print_lines(report.untried, "dim")
+    if report.unnoticed:
+        page.print(("These slips would not be noticed with these inputs, at this tolerance:", "bold"))
+        page.print_pairs(_pairs(report.unnoticed), "cyan")
+    elif report.unnoticed is not None:
+        page.print("Every slip that applies to this problem would be noticed.")
+
+
+def _pairs(explanations: Iterable[Explanation]) -> list[tuple[str, str]]:
+    """The names and the sentence of each explanation."""
+    return [(_names(explanation), explanation.sentence) for explanation in explanations]
+
+
+def _names(explanation: Explanation) -> str:
+    """`no_scale`, and of a pair of slips both: `no_scale + no_mask`."""
+    return " + ".join(explanation.slips)

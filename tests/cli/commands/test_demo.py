@@ -40,7 +40,8 @@ def test_the_tutorial_has_72_lines_of_80_columns_with_every_published_number(run
     lines = shown.splitlines()
     assert len(lines) <= 72
     assert max(map(len, lines)) <= 80
-    expected = [part.expected["output"] for part in examples.load("tutorial").parts if part.expected]
+    parts = examples.load("tutorial").parts
+    expected = [part.expected.value["output"] for part in parts if part.expected.value]
     assert sum(map(np.size, expected)) == 15
     for row in np.concatenate(expected):
         assert " ".join(f"{number:.8f}" for number in row) in re.sub(r" +", " ", shown)
@@ -64,9 +65,9 @@ def test_the_lines_of_numpy_of_the_tutorial_compute_what_it_shows(run: Run, monk
     np.testing.assert_array_equal(names["words"], first.problem.embeddings)
     for name in ("w_q", "w_k", "w_v"):
         np.testing.assert_array_equal(names[name.upper()], getattr(first.problem, name))
-    np.testing.assert_allclose(names["attention"], second.expected["output"][0], atol=5e-9)
+    np.testing.assert_allclose(names["attention"], second.expected.value["output"][0], atol=5e-9)
     exec(last, names)
-    np.testing.assert_allclose(names["attention"], third.expected["output"], atol=5e-9)
+    np.testing.assert_allclose(names["attention"], third.expected.value["output"], atol=5e-9)
 
 
 @pytest.mark.parametrize("name", examples.names())

@@ -1,0 +1,154 @@
+"""Where numbers differ: in one row, column or head, past a position, on the diagonal, in a half of the features."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from attncli.base.lazy_numpy import Array, np
+
+MAX_LISTED = 5  # positions along an axis that are named one by one
+NEARLY_ALL = 0.95  # of the positions along an axis: so many are no part of it
+MIN_COVERAGE = 0.4  # of a region of many cells: in one with fewer differences they are scattered
+
+
+@dataclass(frozen=True)
+class AxisPart:
+    """The positions along one axis that have differences, where others have none.
+
+    `axis` is counted from the end. Positions in a range stand next to each other, or are every second one; others are
+    few, and named one by one.
+    """
+
+    axis: int
+    positions: Sequence[int]
+    size: int
+
+
+@dataclass(frozen=True)
+class Band:
+    """The cells whose distance from the diagonal (key position − query position − `offset`) is `low` to `high`.
+
+    None is no limit. The `offset` is 0 for the diagonal that begins at the first query and key, otherwise of the one
+    that ends at the last query and key.
+    """
+
+    low: int | None
+    high: int | None
+    offset: int = 0
+
+
+@dataclass(frozen=True)
+class ErrorPattern:
+    """The smallest region that has a name and all differences: a part of some axes, or a band along the diagonal.
+
+    Without either it is everything. `coverage` is the share of the expected numbers of the region that differ, where
+    an index of the last two axes is counted once for all heads and batch items.
+    """
+
+    parts: tuple[AxisPart, ...]
+    band: Band | None
+    coverage: float
+
+
+def find_pattern(differs: Array, is_given: Array, query_positions: Sequence[int] | None = None) -> ErrorPattern:
+    """The pattern of the cells that differ among those that are given, both boolean and of the same shape [… r c].
+
+    With `query_positions` the last two axes are queries, at these positions, and keys; only then there is a diagonal.
+    At least one cell differs.
+
+    >>> import numpy
+    >>> upper = numpy.triu(numpy.ones((5, 5), dtype=bool), 1)
+    >>> find_pattern(upper, numpy.ones_like(upper), range(5))
+    ErrorPattern(parts=(), band=Band(low=1, high=None, offset=0), coverage=1.0)
+    """
+    parts = tuple(_parts(differs, is_given))
+    table, given = (_table(array) for array in (differs, is_given))
+    region = np.ix_(*(_positions(parts, axis, table.shape[axis]) for axis in (-2, -1)))
+    coverage = _share(table, given[region])
+    if query_positions is None or any(part.axis in (-2, -1) and len(part.positions) == 1 for part in parts):
+        return ErrorPattern(_worth_naming(parts, coverage), None, coverage)
+    bands = [
+        (_share(table, given & _cells(band, query_positions, table.shape[-1])), band)
+        for band in _bands(table, query_positions)
+    ]
+    best, band = max(bands, key=lambda found: found[0], default=(0.0, None))
+    if band is not None and best >= MIN_COVERAGE and best > coverage:
+        leading = tuple(part for part in parts if part.axis < -2)
+        return ErrorPattern(leading, band, best)
+    return ErrorPattern(_worth_naming(parts, coverage), None, coverage)
+
+
+def _worth_naming(parts: tuple[AxisPart, ...], coverage: float) -> tuple[AxisPart, ...]:
+    """The parts, without those of many rows or columns in which few numbers differ: there they are by chance."""
+    return tuple(
+        part for part in parts if part.axis < -2 or coverage >= MIN_COVERAGE or len(part.positions) <= MAX_LISTED
+    )
+
+
+def _parts(differs: Array, is_given: Array) -> Iterator[AxisPart]:
+    """The part of each axis that has differences, where it is not the whole axis, and can be named."""
+    for axis in range(-differs.ndim, 0):
+        others = tuple(other for other in range(-differs.ndim, 0) if other != axis)
+        positions = _named_positions(*(np.asarray(array.any(axis=others)) for array in (differs, is_given)))
+        if positions is not None:
+            yield AxisPart(axis, positions, differs.shape[axis])
+
+
+def _named_positions(has_difference: Array, has_given: Array) -> Sequence[int] | None:
+    """The positions that have differences, as few as can be named; None where that is all, or no simple part."""
+    size = len(has_difference)
+    found = np.flatnonzero(has_difference)
+    if len(found) == has_given.sum():
+        return None
+    first, last = int(found[0]), int(found[-1])
+    if len(found) > 2:
+        for positions in (range(first, last + 1), range(first, size, 2)):
+            inside = np.zeros(size, dtype=bool)
+            inside[positions] = True
+            if np.array_equal(has_difference, has_given & inside):
+                return positions if len(found) < NEARLY_ALL * has_given.sum() else None
+    return tuple(map(int, found)) if len(found) <= MAX_LISTED else None
+
+
+def _table(array: Array) -> Array:
+    """Whether any cell of the axes before the last two is true, as a table of two axes."""
+    array = array[None] if array.ndim == 1 else array
+    return np.asarray(array.any(axis=tuple(range(array.ndim - 2))))
+
+
+def _positions(parts: Sequence[AxisPart], axis: int, size: int) -> Sequence[int]:
+    """The positions of a part along an axis, or all."""
+    return next((part.positions for part in parts if part.axis == axis), range(size))
+
+
+def _bands(table: Array, query_positions: Sequence[int]) -> Iterator[Band]:
+    """The bands along the diagonals that have all differences of a table, from the smallest."""
+    positions = np.asarray(query_positions)
+    rows = np.flatnonzero(table.any(axis=1))
+    found = table[rows]
+    first, last = found.argmax(axis=1), table.shape[1] - 1 - found[:, ::-1].argmax(axis=1)
+    for offset in dict.fromkeys((0, table.shape[1] - 1 - int(positions.max(initial=0)))):
+        nearest = positions[rows] + offset
+        low, high = int((first - nearest).min()), int((last - nearest).max())
+        if low == high and len(rows) > 1:
+            yield Band(low, high, offset)
+        if low >= 0:
+            yield Band(min(low, 1), None, offset)
+        if high <= 0:
+            yield Band(None, max(high, -1), offset)
+
+
+def _cells(band: Band, query_positions: Sequence[int], key_count: int) -> Array:
+    """The cells [n m] of a band."""
+    diagonal = np.asarray(query_positions)[:, None] + band.offset
+    keys = np.arange(key_count)
+    cells = np.ones((len(diagonal), key_count), dtype=bool)
+    if band.low is not None:
+        cells &= keys >= diagonal + band.low
+    if band.high is not None:
+        cells &= keys <= diagonal + band.high
+    return cells
+
+
+def _share(table: Array, region: Array) -> float:
+    """The share of the cells of a region that differ, if it has all that do."""
+    return int(table.sum()) / max(int(region.sum()), 1)

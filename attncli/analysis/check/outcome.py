@@ -1,0 +1,31 @@
+"""CheckOutcome: what became of one problem of a suite: its report, or why it could not be checked."""
+
+from dataclasses import dataclass
+
+from attncli.analysis.check.report import CheckReport
+from attncli.base.errors import AttnError
+
+
+@dataclass(frozen=True)
+class CheckOutcome:
+    """A problem that was to be checked: a file, or one part of it, by its title or its number.
+
+    It has a report or an error. `file` is empty where all of the problem was given as options, `part` where the file
+    is one problem.
+    """
+
+    file: str
+    part: str
+    report: CheckReport | None
+    error: AttnError | None
+    seconds: float
+
+    @property
+    def name(self) -> str:
+        """The file and the part, as errors name them."""
+        return ", ".join(filter(None, (self.file, self.part and f"part {self.part}"))) or "the problem"
+
+    @property
+    def agrees(self) -> bool:
+        """Whether it was checked and no number differs."""
+        return self.report is not None and self.report.agrees

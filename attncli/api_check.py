@@ -1,0 +1,191 @@
+"""A check from Python: `check(problem, against={…})`, and the report that it returns."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from attncli.analysis.check.check import check as check_problem
+from attncli.analysis.check.options import CheckOptions
+from attncli.analysis.check.report import CheckReport, Explanation, QuantityCheck
+from attncli.api import Problem
+from attncli.base.errors import AttnError
+from attncli.base.text import repr_excerpt
+from attncli.engine.options import RunOptions
+from attncli.problem.convert.numbers import to_finite, to_integer
+from attncli.render.reports.check import render_check, verdict
+from attncli.render.target import TextTarget
+
+__all__ = ["Report", "check"]
+
+WIDTH = 80  # of the text of a report: no terminal is asked
+
+
+class Report:
+    """What a check found, as `check` returns it; `print(report)` shows what `attn check` does.
+
+    A report is true where all numbers agree, so that `assert check(…)` means what it says; `raise_for_difference` says
+    also what is wrong.
+
+    >>> import attncli
+    >>> scores = {"scores": [[1.7, 0.2, 0.8]], "weights": [[0.5898, 0.1316, 0.2786]]}
+    >>> problem = attncli.Problem(query=[[1.7, 0.2, 0.8]], key=[[1, 0, 0], [0, 1, 0], [0, 0, 1]], score="dot")
+    >>> report = attncli.check(problem, against=scores)
+    >>> report
+    Report(3 of 6 numbers differ; the first step that differs is weights)
+    >>> report.first_difference, [result.differ for result in report.results]
+    ('weights', [0, 3])
+    """
+
+    def __init__(self, data: CheckReport) -> None:
+        self._data = data
+
+    @property
+    def agrees(self) -> bool:
+        """Whether no number differs."""
+        return self._data.agrees
+
+    @property
+    def results(self) -> Sequence[QuantityCheck]:
+        """What was found of each quantity, in the order of the computation.
+
+        Each has a `name`, `count` and `differ` (how many numbers are expected, how many of them differ), `digits`,
+        `tolerance` and `tolerance_reason`, the largest errors `max_abs`, `max_rel` and `max_ulp`, `correlation` and
+        `cosine`, the `worst` cell (its `position`, `labels`, `expected` and `computed`), and the arrays `expected`,
+        `computed` and `differs`.
+        """
+        return self._data.results
+
+    @property
+    def first_difference(self) -> str | None:
+        """The name of the first step that differs, in the order of the computation; None where all agree."""
+        return self._data.first_difference
+
+    @property
+    def explained_by(self) -> Sequence[Explanation]:
+        """The slips that explain the numbers, the simplest first: each has `slips`, their names, and a `sentence`."""
+        return self._data.explanations
+
+    @property
+    def unnoticed(self) -> Sequence[Explanation] | None:
+        """The slips that these inputs can't tell from the right computation; None without `slips=True`."""
+        return self._data.unnoticed
+
+    def raise_for_difference(self) -> None:
+        """Raise AssertionError, whose message is the report, where a number differs; do nothing otherwise."""
+        __tracebackhide__ = True  # pytest shows the line of the test
+        if not self.agrees:
+            raise AssertionError(f"{verdict(self._data)}.\n\n{self}")
+
+    def __bool__(self) -> bool:
+        return self.agrees
+
+    def __str__(self) -> str:
+        return render_check(self._data, TextTarget(WIDTH)).rstrip("\n")
+
+    def __repr__(self) -> str:
+        return f"Report({verdict(self._data)})"
+
+
+def check(
+    problem: Problem | None = None,
+    *,
+    against: Mapping[str, Any],
+    rtol: float | None = None,
+    atol: float | None = None,
+    ulp: float | None = None,
+    reference: bool = False,
+    slips: bool = False,
+    head: int | None = None,
+    batch: int | None = None,
+    executor: str = "threads",
+    **keys: Any,
+) -> Report:
+    """Compare numbers of somebody else's attention with ours: where they first differ, and which slip explains it.
+
+    Parameters
+    ----------
+    problem : Problem, optional
+        What is computed. In its place the keys of a problem may be given as keywords: `query=q, key=k, causal=True`.
+    against : mapping
+        The expected numbers, by the names of results or steps: `output`, `weights`, `scores` … An array, a tensor (also
+        on a GPU, or with gradients), nested lists, or mappings from labels to numbers where only some are expected.
+        [n e] and [1 h n e], [b n h·e] and [b h n e] are the same numbers.
+    rtol, atol, ulp : float ≥ 0, optional
+        A tolerance in place of the derived one: numbers agree where they differ by at most `atol + rtol · |expected|`,
+        or by `ulp` units in the last place of their type. The derived one is twice the error of the same formula
+        computed step by step in the type of the numbers, at least four units in the last place of the largest number
+        of the row; numbers in Python lists are held to half a unit of their last digit.
+    reference : bool, optional
+        Whether ours is computed in more digits than float64 has.
+    slips : bool, optional
+        Whether to look for slips that would go unnoticed on these inputs at this tolerance.
+    head, batch : int ≥ 0, optional
+        The one head, and the one batch item, that is checked.
+    executor : str, optional
+        What computes a large problem: "threads", "serial" or the address of a Dask scheduler.
+    **keys
+        The keys of a problem, in place of `problem`.
+
+    Returns
+    -------
+    Report
+        Its `raise_for_difference()` makes it an assertion.
+
+    Raises
+    ------
+    AttnError
+        Where there is no result of a name, numbers do not fit it, or a key or a tolerance is wrong.
+
+    References
+    ----------
+    The rule of the derived tolerance: Dao 2023 (FlashAttention-2), in the tests of its code
+
+    Examples
+    --------
+    >>> query, key = [[2, 0]], [[1, 0], [0, 1]]
+    >>> check(query=query, key=key, score="dot", against={"weights": [[0.8808, 0.1192]]}).raise_for_difference()
+    >>> check(query=query, key=key, score="dot", against={"weights": [[0.8808, 0.1129]]}).agrees
+    False
+    """
+    spec = _problem(problem, keys).spec
+    if not isinstance(against, Mapping) or not against:
+        hint = "give the expected numbers by the names of results: against={'output': …}"
+        raise AttnError(f"{repr_excerpt(against)} has no names", where="against", hint=hint)
+    options = CheckOptions(
+        rtol=_tolerance(rtol, "rtol"),
+        atol=_tolerance(atol, "atol"),
+        ulp=_tolerance(ulp, "ulp"),
+        many_digits=reference,
+        head=None if head is None else to_integer(head, ("head",), 0),
+        batch=None if batch is None else to_integer(batch, ("batch",), 0),
+        finds_unnoticed=slips,
+        run=RunOptions(executor),
+    )
+    try:
+        return Report(check_problem(spec, against, options))
+    except AttnError as error:
+        if error.path[:1] == ("expected",):
+            error.path = ("against", *error.path[1:])
+        raise
+
+
+def _tolerance(value: float | None, name: str) -> float | None:
+    """A tolerance as a number from 0; None where it is not given. Raises AttnError for any other value."""
+    number = None if value is None else to_finite(value, (name,))
+    if number is not None and number < 0:
+        raise AttnError(f"{number:g} is out of range", where=name, hint="expected 0 or more")
+    return number
+
+
+def _problem(problem: object, keys: Mapping[str, Any]) -> Problem:
+    """The problem that is given, or that of the keys; raises AttnError where both are given, or something else."""
+    if problem is None:
+        return Problem(**keys)
+    if not isinstance(problem, Problem):
+        hint = "attncli.load reads a file, attncli.Problem takes arrays"
+        raise AttnError(f"{repr_excerpt(problem)} is no Problem", where="problem", hint=hint)
+    if keys:
+        hint = "make one problem of both"
+        raise AttnError(
+            f"a Problem has its keys already; {', '.join(keys)} would change it", where="problem", hint=hint
+        )
+    return problem

@@ -1,0 +1,155 @@
+"""The problems of `attn check`, each read and checked: one that can't be does not hide the others."""
+
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+from attncli.base.errors import AttnError
+from attncli.cli.checking import check_expected
+from attncli.cli.option_values import read_problem_options
+from attncli.cli.output import parse_positions
+from attncli.cli.output_options import OutputOptions
+from attncli.cli.progress import ProgressBar
+from attncli.cli.warnings import unread_keys, write_warnings
+
+if TYPE_CHECKING:
+    from attncli.analysis.check.options import CheckOptions
+    from attncli.analysis.check.outcome import CheckOutcome
+    from attncli.analysis.check.report import CheckReport
+    from attncli.io.expected import Expected
+    from attncli.io.inputs import Inputs
+    from attncli.io.parts import FilePart
+
+NOTHING_EXPECTED = "write expected: {output: …} in the file, or give --against output=FILE"
+
+
+@dataclass(frozen=True)
+class CheckRequest:
+    """What is checked, and how: the keys given as options, what is expected in place of that of the files."""
+
+    keys: Mapping[str, Any]
+    against: Sequence[str]
+    options: "CheckOptions"
+    head: str | None
+    batch: str | None
+    inputs: "Inputs"
+    strict: bool
+
+
+@dataclass(frozen=True)
+class Suite:
+    """The files that are checked (None: a problem of options alone).
+
+    `is_several` is whether several were named, or a folder; `left_out` are files of folders that expect nothing.
+    """
+
+    files: Sequence[str | None]
+    is_several: bool = False
+    left_out: Sequence[str] = ()
+
+
+def find_suite(problems: Sequence[str], request: CheckRequest) -> Suite:
+    """The files that are named, and in place of a folder those in it; none: the problem of the options.
+
+    With `--against` every file of a folder is checked, without it those in which something is expected. Raises
+    AttnError where a folder has none, or can't be read.
+    """
+    from attncli.io import formats
+    from attncli.io.paths import is_there, path_of
+    from attncli.io.problem_folders import files_of_problems
+
+    folders = [name for name in problems if is_there(path_of(name)) and path_of(name).is_dir()]
+    if not folders:
+        return Suite(list(problems) or [None], is_several=len(problems) > 1)
+    files: list[str | None] = []
+    left_out: list[str] = []
+    for name in problems:
+        if name not in folders:
+            files.append(name)
+            continue
+        found = files_of_problems(name)
+        expecting = [file for file in found if request.against or _may_expect(file, request.inputs)]
+        if not expecting:
+            hint = f"expected a file ({formats.expected('problem')}) with the key expected"
+            raise AttnError("has no problem of which something is expected", where=name, hint=hint)
+        files += expecting
+        left_out += [file for file in found if file not in expecting]
+    return Suite(files, True, left_out)
+
+
+def _may_expect(file: str, inputs: "Inputs") -> bool:
+    """Whether something is expected in a file; also where it can't be read, which is said when it is checked."""
+    from attncli.io.problem_folders import expects_something
+
+    try:
+        return expects_something(file, inputs)
+    except AttnError:
+        return True
+
+
+def outcomes_of_file(file: str | None, request: CheckRequest) -> "Iterator[CheckOutcome]":
+    """The outcome of each part of a problem file (None: a problem of options alone) of which something is expected.
+
+    An error is an outcome too.
+    """
+    from attncli.analysis.check.outcome import CheckOutcome
+    from attncli.io.parts import file_parts
+
+    start = time.monotonic()
+    try:
+        document = read_problem_options(file, request.keys, request.inputs)
+        parts = file_parts(document, file or "")
+        if not request.against:
+            parts = [part for part in parts if part.expected.value is not None]
+        if not parts:
+            raise AttnError("nothing is expected", where=file, hint=NOTHING_EXPECTED)
+    except AttnError as error:
+        yield CheckOutcome(file or "", "", None, error, time.monotonic() - start)
+        return
+    for part in parts:
+        report, reason = _check(part, request)
+        yield CheckOutcome(file or "", part.name, report, reason, time.monotonic() - start)
+        start = time.monotonic()
+
+
+def _check(part: "FilePart", request: CheckRequest) -> "tuple[CheckReport | None, AttnError | None]":
+    """The report of a part, or why there is none."""
+    try:
+        return _report(part, request), None
+    except AttnError as error:
+        return None, error
+    except MemoryError:
+        return None, AttnError("there is not enough memory", where=part.place, hint="check some queries with --only")
+
+
+def _report(part: "FilePart", request: CheckRequest) -> "CheckReport":
+    """The report of a part; its warnings are written."""
+    from attncli.io.assemble import assemble
+    from attncli.plan.build import plan_of
+    from attncli.plan.unread import keys_unread_by_plan
+
+    problem = assemble(part.problem)
+    expected = _expected(part, plan_of(problem).names, request)
+    positions, _ = parse_positions(OutputOptions(head=request.head, batch=request.batch), problem.layout)
+    options = replace(request.options, head=positions.get("h"), batch=positions.get("b"))
+    warnings = unread_keys(part.problem, keys_unread_by_plan(problem))
+    warnings += [f"{name} is no result, and is not checked" for name in expected.left_out]
+    write_warnings(warnings, strict=request.strict)
+    with ProgressBar("checking") as progress:
+        options = replace(options, run=replace(options.run, progress=progress))
+        report = check_expected(problem, expected, options, part.place)
+    write_warnings(report.trace.notes, strict=request.strict)
+    return report
+
+
+def _expected(part: "FilePart", names: Sequence[str], request: CheckRequest) -> "Expected":
+    """What is expected of the results: the options in place of the file."""
+    from attncli.io.expected import read_against, read_expected
+
+    if request.against:
+        return read_against(request.against, request.inputs, names)
+    expected = read_expected(part.expected, names)
+    if not expected.by_name:
+        raise AttnError("nothing is expected", where=part.place, hint=NOTHING_EXPECTED)
+    return expected

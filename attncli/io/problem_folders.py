@@ -1,0 +1,44 @@
+"""The problem files of a folder: those in which something is expected."""
+
+import os
+from collections.abc import Iterator
+from pathlib import Path
+
+from attncli.base.errors import AttnError
+from attncli.io import formats
+from attncli.io.inputs import Inputs
+from attncli.io.paths import opening
+from attncli.io.readers.entries import expected_entries
+from attncli.problem.results import EXPECTED
+
+_KEYS = {EXPECTED, "parts"}  # a file with one of them may expect something
+
+
+def files_of_problems(folder: str) -> list[str]:
+    """The files in a folder, and in the folders in it, whose suffix a problem may have, sorted; hidden ones left out.
+
+    Raises AttnError where a folder can't be read.
+    """
+    return sorted(_files(folder))
+
+
+def _files(folder: str) -> Iterator[str]:
+    """The same, in the order of the system."""
+
+    def fail(error: OSError) -> None:
+        raise AttnError(f"can't be read ({error.strerror})", where=str(error.filename)) from None
+
+    for parent, folders, names in os.walk(folder, onerror=fail):
+        folders[:] = [name for name in folders if not name.startswith(".")]
+        paths = (Path(parent) / name for name in names if not name.startswith("."))
+        yield from (str(path) for path in paths if path.suffix.lower() in formats.suffixes("problem"))
+
+
+def expects_something(file: str, inputs: Inputs) -> bool:
+    """Whether a file has the key `expected`, parts, or, an archive, entries with the names of results.
+
+    Raises AttnError where it can't be read.
+    """
+    with opening(file):
+        names = [array.name for array in formats.list_arrays(inputs.open(file))]
+    return not _KEYS.isdisjoint(names) or bool(expected_entries(names))

@@ -1,0 +1,81 @@
+"""The arithmetic of one cell of a checked quantity, from the steps behind it."""
+
+from collections.abc import Sequence
+
+from attncli.analysis.check.cell_trace import has_every_step, trace_of_query
+from attncli.base.lazy_numpy import Array, np
+from attncli.ops import masks, structural
+from attncli.render.focus import AxisPositions, add_dependent_axes
+from attncli.render.mask_signs import VISIBLE_STEP
+from attncli.render.view import View
+from attncli.render.worked_lines import worked_lines
+from attncli.trace.result import Result
+from attncli.trace.steps import Step, Trace
+
+_KEY_LETTERS = ("m", "k", "p", "m+1")
+Position = tuple[int, ...]
+
+
+def cell_arithmetic(trace: Trace, name: str, position: Sequence[int], decimals: int) -> tuple[str, ...]:
+    """The worked lines of a cell of the quantity `name`, at its position on every axis; nothing where a step has none.
+
+    Of a large problem, of which the trace does not have all steps, the query of the cell is computed again.
+    """
+    if not has_every_step(trace):
+        queries = [index for letter, index in zip(trace[name].axes, position, strict=True) if letter == "n"]
+        position = tuple(0 if letter == "n" else at for letter, at in zip(trace[name].axes, position, strict=True))
+        trace = trace_of_query(trace, *(queries or [0]))
+    step, position = _source_of(trace, trace[name], tuple(position))
+    if step.function is masks.apply_mask:  # what is not hidden is the score itself
+        return _lines(trace, trace[VISIBLE_STEP], position, decimals) + _lines(trace, step, position, decimals)
+    return _lines(trace, step if step.tapped_from is None else trace[step.tapped_from], position, decimals)
+
+
+def _lines(trace: Trace, step: Step, position: Position, decimals: int) -> tuple[str, ...]:
+    """The worked lines of one cell of a step; a mask may have fewer axes than the position."""
+    at = dict(zip(step.axes[::-1], position[::-1], strict=False))
+    view = View(Result(trace, ()), decimals=decimals, feature=position[-1])
+    return worked_lines(view, step, [_cell(trace, at)])
+
+
+def _cell(trace: Trace, at: AxisPositions) -> AxisPositions:
+    """The position of a cell on the axes of queries, keys and heads; the first one where the step has none of them."""
+    cell: AxisPositions = dict.fromkeys(trace["weights"].axes, 0) | {
+        letter: index for letter, index in at.items() if letter in ("b", "h", "n", "q")
+    }
+    if "g" in at:
+        cell["h"] = at["g"] * trace.plan.axis_length("h") // max(trace.plan.axis_length("g"), 1)
+    key = next((at[letter] for letter in _KEY_LETTERS if letter in at), 0)
+    cell["m"] = key + len(trace.labels["p"]) if "k" in at else key
+    return add_dependent_axes(trace, cell)
+
+
+def _source_of(trace: Trace, step: Step, position: Position) -> tuple[Step, Position]:
+    """The step that computes the number of a cell, which those after it only move, and the position there."""
+    while (source := _moved_from(trace, step, position)) is not None:
+        step, position = source
+    return step, position
+
+
+def _moved_from(trace: Trace, step: Step, position: Position) -> tuple[Step, Position] | None:
+    """The step and the position that a number was moved from; None where the step computes it.
+
+    The function of the step is applied to the numbers of the cells in place of their values, and tells where each
+    comes from.
+    """
+    moves = step.function is not None and step.function.__module__ == structural.__name__ and step.stage != "project"
+    if step.function is None or not (moves or step.is_identity or step.function is masks.apply_mask):
+        return None
+    cells: dict[str, Array] = {}
+    first = 0
+    for argument, source in step.inputs.items():
+        value = trace[source].value
+        is_mask = value.dtype.kind == "b" and not moves
+        cells[argument] = value if is_mask else np.arange(first, first + value.size, dtype=float).reshape(value.shape)
+        first += 0 if is_mask else value.size
+    cell = float(step.function(**cells, **step.options)[position])
+    for argument, numbers in cells.items():
+        if numbers.size and numbers.dtype.kind == "f" and numbers.flat[0] <= cell <= numbers.flat[-1]:
+            found = np.unravel_index(int(cell - numbers.flat[0]), numbers.shape)
+            return trace[step.inputs[argument]], tuple(map(int, found))
+    return None  # −∞ in place of a score that is hidden

@@ -1,0 +1,52 @@
+"""Several checks as text: a line for each problem, and how many of them agree."""
+
+from collections.abc import Sequence
+
+from attncli.analysis.check.outcome import CheckOutcome
+from attncli.analysis.check.report import CheckReport
+from attncli.base.text import join_words
+from attncli.render.formats.text_page import TextPage
+from attncli.render.target import TextTarget
+
+AGREES, DIFFERS = "bold green", "bold red"  # styles
+
+
+def render_line(outcome: CheckOutcome, target: TextTarget) -> str:
+    """Whether the numbers of a problem agree, in a line; nothing for one that could not be checked."""
+    page = TextPage(target)
+    if outcome.report is not None:
+        sign = ("✓", AGREES) if outcome.agrees else ("✗", DIFFERS)
+        page.print(sign, f" {outcome.name}: {verdict(outcome.report)}")
+    return page.text
+
+
+def render_title(outcome: CheckOutcome, target: TextTarget) -> str:
+    """The name of a problem, as the title of its report."""
+    page = TextPage(target)
+    page.print((outcome.name, "bold"))
+    return page.text
+
+
+def verdict(report: CheckReport) -> str:
+    """The result of a check in one line."""
+    count, differ = (sum(getattr(result, name) for result in report.results) for name in ("count", "differ"))
+    if report.agrees:
+        return f"all {count} numbers agree"
+    return f"{differ} of {count} numbers differ, first in {report.first_difference}"
+
+
+def render_summary(outcomes: Sequence[CheckOutcome], left_out: Sequence[str], target: TextTarget) -> str:
+    """How many of the problems agree, differ, and can't be checked, and the files of folders that expect nothing."""
+    agree = sum(outcome.agrees for outcome in outcomes)
+    failed = sum(outcome.report is None for outcome in outcomes)
+    differ = len(outcomes) - agree - failed
+    parts = [f"{agree} of {len(outcomes)} agree"]
+    if differ:
+        parts.append(f"{differ} {'differs' if differ == 1 else 'differ'}")
+    if failed:
+        parts.append(f"{failed} can't be checked")
+    page = TextPage(target)
+    page.print((f"{', '.join(parts)}.", AGREES if agree == len(outcomes) else DIFFERS))
+    if left_out:
+        page.print((f"Nothing is expected in {join_words(left_out)}.", "dim"))
+    return page.text

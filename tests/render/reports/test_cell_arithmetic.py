@@ -1,0 +1,54 @@
+"""The arithmetic of a cell ends in the number of that cell, whatever step and whatever problem."""
+
+from collections.abc import Iterator
+
+import numpy as np
+import pytest
+
+from attncli.base.numerals import Style
+from attncli.engine.options import BlockSizes, RunOptions
+from attncli.engine.run import run
+from attncli.render.reports.cell_arithmetic import cell_arithmetic
+from attncli.trace.steps import Step, Trace
+from tests.arrays import normal
+from tests.problems import PROBLEMS, dense_trace, problem
+
+DECIMALS = 4
+WORKED = ("dot_products", "scores", "masked_scores", "exponentials", "weights", "context", "output")
+
+
+def cells(trace: Trace) -> Iterator[tuple[Step, tuple[int, ...]]]:
+    """Three cells of each step that has arithmetic, anywhere in its table."""
+    random = np.random.default_rng(5)
+    for step in trace.computed:
+        if step.name in WORKED:
+            yield from ((step, tuple(map(int, random.integers(step.value.shape)))) for _ in range(3))
+
+
+@pytest.mark.parametrize("keys", PROBLEMS.values(), ids=PROBLEMS)
+def test_the_lines_have_the_number_of_the_cell(keys: dict[str, object]) -> None:
+    trace = dense_trace(problem(**keys))
+    for step, position in cells(trace):
+        number = float(step.value[position])
+        texts = {
+            write(number)
+            for style in (Style(DECIMALS), Style(DECIMALS, has_exponents=True))
+            for write in (style.text, style.padded)
+        }
+        lines = " ".join(cell_arithmetic(trace, step.name, position, DECIMALS))
+        assert any(text in lines for text in texts), (step.name, position, lines)
+
+
+def test_the_feature_of_the_cell_is_worked_out_of_a_long_vector() -> None:
+    trace = dense_trace(problem(query=normal(3, 4), key=normal(5, 4), value=normal(5, 23)))
+    (line,) = cell_arithmetic(trace, "output", (1, 16), DECIMALS)
+    assert line.startswith("c(query_2)[e17] = ")
+
+
+def test_of_a_problem_in_blocks_the_query_of_the_cell_is_computed_again() -> None:
+    spec = problem(query=normal(2, 7, 4), key=normal(2, 5, 4), value=normal(2, 5, 3), causal=True, only=[6, 2, 3])
+    in_blocks = run(spec, ("output",), options=RunOptions(sizes=BlockSizes(dense_cells=1))).trace
+    assert "scores" not in in_blocks.by_name
+    for name, position in (("output", (1, 2, 0)), ("context", (0, 1, 1))):
+        expected = cell_arithmetic(dense_trace(spec), name, position, DECIMALS)
+        assert cell_arithmetic(in_blocks, name, position, DECIMALS) == expected

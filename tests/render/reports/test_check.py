@@ -1,0 +1,208 @@
+"""The report of a check as people read it: in a terminal of 80 columns, in a log in ASCII, for any size."""
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pytest
+
+from attncli.analysis.check.check import check
+from attncli.analysis.check.report import CheckReport, Explanation
+from attncli.problem.spec import ProblemSpec
+from attncli.render.reports.check import render_check, verdict
+from attncli.render.target import TextTarget
+from tests.arrays import normal
+from tests.problems import dense_trace, problem
+
+TERMINAL, LOG = TextTarget(80), TextTarget(None, encoding="ascii")
+WORDS = problem(embeddings=[[1.0, 0.0, 1.0], [0.0, 1.0, 0.0], [1.0, 1.0, 0.0]], tokens=["the", "cat", "sat"])
+HEADS = problem(query=normal(1, 4, 11, 3), key=normal(1, 4, 11, 3), value=normal(1, 4, 11, 5), causal=True)
+SLIP = Explanation(("no_causal",), "the causal mask is forgotten")
+
+
+def expected(spec: ProblemSpec, *names: str) -> dict[str, np.ndarray]:
+    """Our own numbers, to be changed."""
+    trace = dense_trace(spec)
+    return {name: np.array(trace[name].value) for name in names}
+
+
+def wrong_weights() -> CheckReport:
+    """Two weights of one row differ, the scores before them agree."""
+    numbers = expected(WORDS, "scores", "weights")
+    numbers["weights"][0, 1:] += [0.002, -0.002]
+    return check(WORDS, numbers)
+
+
+def lines(report: CheckReport, target: TextTarget = TERMINAL) -> list[str]:
+    """The lines of a report."""
+    return render_check(report, target).splitlines()
+
+
+def test_each_quantity_has_a_line_in_the_order_of_the_computation_and_the_last_line_is_the_verdict() -> None:
+    shown = lines(wrong_weights())
+    assert [line for line in shown if line.startswith(("✓", "✗"))] == [
+        "✓ scores: 9 numbers agree exactly",
+        "✗ weights: 2 of 9 numbers differ",
+    ]
+    assert shown[-1] == "2 of 18 numbers differ; the first step that differs is weights."
+
+
+def test_the_worst_cell_has_its_labels_both_numbers_and_its_arithmetic() -> None:
+    shown = lines(wrong_weights())
+    at = next(number for number, line in enumerate(shown) if "worst at" in line)
+    assert shown[at] == "    worst at query the, key cat: expected 0.169943, computed 0.167943"
+    assert shown[at + 1 : at + 4] == [
+        "      exp(0 − 1.1547) = 0.3152",
+        "      Σⱼ exp = 1 + 0.31515 + 0.56138 = 1.8765",
+        "      0.31515/1.87654 = 0.1679",
+    ]
+
+
+def test_the_arithmetic_has_the_decimals_that_show_the_error() -> None:
+    numbers = expected(WORDS, "weights")
+    numbers["weights"][1, 1] += 2e-9
+    text = render_check(check(WORDS, numbers), TERMINAL)
+    assert "expected 0.39041394761, computed\n      0.39041394561" in text
+    assert "= 0.3904139456" in text
+
+
+def test_where_the_errors_are_is_said_and_drawn_with_labels() -> None:
+    shown = lines(wrong_weights())
+    at = shown.index("    where: query the, keys cat and sat")
+    assert shown[at + 1 : at + 5] == [
+        "    queries down, keys across, one sign a number: # differs, . agrees",
+        "             the  cat  sat",
+        "        the    .    #    #",
+        "        cat    .    .    .",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("change", "place"),
+    [
+        (lambda x: x[0, 2], "head 2"),
+        (lambda x: x[..., 4:, :], "queries from query_5 on"),
+        (lambda x: x[..., :4, :], "queries up to query_4"),
+        (lambda x: x[..., 3:6, :], "queries from query_4 to query_6"),
+        (lambda x: x[:, 1::2], "heads 1 and 3"),
+        (lambda x: x[..., 6], "key_7"),
+        (lambda x: x[..., ::2], "every second of the keys, from key_1 on"),
+        (lambda x: x, "everywhere"),
+    ],
+)
+def test_parts_of_the_axes_are_named(change: Any, place: str) -> None:
+    numbers = expected(HEADS, "scores")
+    change(numbers["scores"])[...] += 1
+    assert f"    where: {place}" in lines(check(HEADS, numbers))
+
+
+@pytest.mark.parametrize(
+    ("low", "high", "place"),
+    [
+        (1, 99, "above the diagonal"),
+        (0, 99, "on and above the diagonal"),
+        (-99, -1, "below the diagonal"),
+        (0, 0, "the diagonal"),
+        (2, 2, "the line 2 keys above the diagonal"),
+        (-1, -1, "the line 1 key below the diagonal"),
+    ],
+)
+def test_bands_along_the_diagonal_are_named(low: int, high: int, place: str) -> None:
+    numbers = expected(HEADS, "scores")
+    rows, columns = np.ogrid[:11, :11]
+    numbers["scores"] += (columns - rows >= low) & (columns - rows <= high)
+    assert f"    where: {place}" in lines(check(HEADS, numbers))
+
+
+def test_halves_of_the_features_are_named() -> None:
+    spec = problem(query=normal(3, 4), key=normal(5, 4), value=normal(5, 6))
+    numbers = expected(spec, "output")
+    numbers["output"][:, 3:] += 1
+    assert "    where: the last half of the value features, from e4 on" in lines(check(spec, numbers))
+
+
+def test_a_few_cells_are_named_one_by_one() -> None:
+    numbers = expected(WORDS, "scores")
+    numbers["scores"][[0, 1], [2, 0]] += 1
+    assert "    where: (the, sat) and (cat, the)" in lines(check(WORDS, numbers))
+
+
+def test_of_twelve_quantities_the_one_that_differs_is_easy_to_find() -> None:
+    names = ["query", "key", "value", "scores", "weights", "context", "output"]
+    numbers = expected(WORDS, *names)
+    numbers["context"][2, 0] += 0.5
+    shown = lines(check(WORDS, numbers))
+    assert [line.partition(":")[0] for line in shown if line.startswith(("✓", "✗"))] == [
+        *(f"✓ {name}" for name in names[:5]),
+        "✗ context",
+        "✓ output",
+    ]
+    assert shown[-1] == "1 of 63 numbers differs; the first step that differs is context."
+
+
+def test_a_large_table_is_drawn_in_80_columns_with_its_scale() -> None:
+    spec = problem(query=normal(4, 600, 3), key=normal(4, 500, 3), heads=1)
+    numbers = expected(spec, "weights")
+    numbers["weights"][2, :, 128:] += 1
+    shown = lines(check(spec, numbers))
+    assert max(map(len, shown)) <= 80
+    assert len(shown) < 40
+    assert "    where: batch item 2, keys from key_129 on" in shown
+    assert any("one sign for 38 × 9" in line for line in shown)
+
+
+def test_a_log_in_ascii_has_every_sign() -> None:
+    text = render_check(wrong_weights(), LOG)
+    assert text.isascii()
+    assert "\\u" not in text
+    assert "not ok weights: 2 of 9 numbers differ" in text
+
+
+@pytest.mark.parametrize("target", [TERMINAL, TextTarget(40), LOG])
+def test_no_line_is_wider_than_a_terminal(target: TextTarget) -> None:
+    shown = lines(wrong_weights(), target)
+    assert target.width is None or max(map(len, shown)) <= target.width
+
+
+def test_the_slips_that_explain_the_numbers_are_named_and_those_tried_counted() -> None:
+    report = replace(wrong_weights(), explanations=(SLIP,), tried_count=154)
+    shown = lines(report)
+    assert " no_causal  the causal mask is forgotten" in shown
+    assert "154 slips and pairs of slips were tried." in shown
+    assert verdict(report).endswith("; explained by no_causal")
+    none = lines(replace(wrong_weights(), tried_count=154, untried=("rope_base needs all queries.",)))
+    assert "154 slips and pairs of slips were tried, and none explains the numbers." in none
+    assert "rope_base needs all queries." in none
+
+
+def test_slips_that_would_not_be_noticed_are_named_also_where_everything_agrees() -> None:
+    report = check(WORDS, expected(WORDS, "scores"))
+    assert " no_causal  the causal mask is forgotten" in lines(replace(report, unnoticed=(SLIP,)))
+    assert "Every slip that applies to this problem would be noticed." in lines(replace(report, unnoticed=()))
+    assert "noticed" not in render_check(report, TERMINAL)
+
+
+@pytest.mark.parametrize(
+    ("follows", "end"),
+    [(True, ", as they must with those expected above"), (False, ", and not because of those above"), (None, "")],
+)
+def test_what_follows_from_an_earlier_difference_is_said(follows: bool | None, end: str) -> None:
+    numbers = expected(WORDS, "weights", "output")
+    numbers["weights"][0, 1] += 0.002
+    numbers["output"][0, 0] += 0.5
+    first, later = check(WORDS, numbers).results
+    shown = lines(replace(check(WORDS, numbers), results=(first, replace(later, follows=follows))))
+    assert f"✗ output: 1 of 9 numbers differs{end}" in shown
+    assert "✗ weights: 1 of 9 numbers differs" in shown
+
+
+def test_what_the_numbers_are_held_to_stands_once() -> None:
+    text = " ".join(lines(wrong_weights()))
+    assert text.count("are held to four units in the last place") == 1
+    assert "Ours are computed in float64." in text
+
+
+def test_one_number_has_the_singular() -> None:
+    spec = problem(query=[[1.0]], key=[[1.0]])
+    assert lines(check(spec, {"output": [[1.0]]}))[-1] == "The number agrees."
+    assert lines(check(spec, {"output": [[2.0]]}))[0] == "✗ output: 1 of 1 numbers differs"

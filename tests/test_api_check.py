@@ -1,0 +1,89 @@
+"""A check from Python: its report, and an assertion whose message is the report."""
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+import attncli
+from tests.arrays import normal
+
+QUERY, KEY, VALUE = normal(5, 4), normal(7, 4), normal(7, 3)
+
+
+def right_and_wrong() -> tuple[attncli.Problem, np.ndarray, np.ndarray]:
+    """A problem, its weights, and weights of which two differ."""
+    problem = attncli.Problem(query=QUERY, key=KEY, value=VALUE)
+    weights = problem.compute("weights").weights
+    wrong = weights.copy()
+    wrong[3, :2] += 0.25
+    return problem, weights, wrong
+
+
+def test_numbers_that_agree_are_no_assertion() -> None:
+    problem, weights, _ = right_and_wrong()
+    report = attncli.check(problem, against={"weights": weights})
+    report.raise_for_difference()
+    assert report
+    assert (report.agrees, report.first_difference, report.unnoticed) == (True, None, None)
+    assert repr(report) == "Report(All 35 numbers agree)"
+
+
+def test_the_message_of_the_assertion_is_the_report_after_the_verdict() -> None:
+    problem, _, wrong = right_and_wrong()
+    report = attncli.check(problem, against={"weights": wrong})
+    assert not report
+    assert report.results[0].differ == 2
+    with pytest.raises(AssertionError) as caught:
+        report.raise_for_difference()
+    first, *_ = str(caught.value).splitlines()
+    assert first.startswith("2 of 35 numbers differ; the first step that differs is weights")
+    assert str(report) in str(caught.value)
+    assert "worst at query_4, key_" in str(report)
+    assert max(map(len, str(report).splitlines())) <= 80
+
+
+def test_the_keys_of_a_problem_stand_in_its_place() -> None:
+    problem, weights, wrong = right_and_wrong()
+    keys = {"query": QUERY, "key": KEY, "value": VALUE}
+    assert attncli.check(**keys, against={"weights": weights})
+    assert str(attncli.check(**keys, against={"weights": wrong})) == str(
+        attncli.check(problem, against={"weights": wrong})
+    )
+
+
+def test_a_tolerance_replaces_the_derived_one() -> None:
+    problem, weights, _ = right_and_wrong()
+    off = {"weights": weights + 1e-3}
+    assert not attncli.check(problem, against=off)
+    assert attncli.check(problem, against=off, atol=0.002)
+    assert attncli.check(problem, against=off, ulp=1e15)
+    assert not attncli.check(problem, against=off, rtol=1e-6)
+
+
+def test_one_head_may_be_checked_alone() -> None:
+    problem = attncli.Problem(query=normal(1, 3, 5, 4), key=normal(1, 3, 7, 4))
+    scores = problem.compute("scores").scores.copy()
+    scores[0, 2] = 0
+    assert not attncli.check(problem, against={"scores": scores})
+    assert attncli.check(problem, against={"scores": scores}, head=1)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ({"against": {"outputs": [[1.0]]}}, "unknown result 'outputs'; did you mean 'output'"),
+        ({"against": {}}, "against: {} has no names; give the expected numbers by the names of results"),
+        ({"against": [[1.0]]}, r"against: \[\[1.0\]\] has no names"),
+        ({"against": {"output": [[1.0, 2.0]]}}, "against, output: 1 × 2 numbers are expected and 5 × 3 computed"),
+        ({"rtol": -1}, "rtol: -1 is out of range; expected 0 or more"),
+        ({"ulp": "many"}, "ulp: 'many' is not a finite number"),
+        ({"head": 0.5}, "head: 0.5 is not a whole number"),
+        ({"causal": True}, "problem: a Problem has its keys already; causal would change it"),
+        ({"problem": "p.yaml"}, "problem: 'p.yaml' is no Problem; attncli.load reads a file"),
+    ],
+)
+def test_what_can_not_be_checked_is_an_error(arguments: dict[str, Any], message: str) -> None:
+    problem, weights, _ = right_and_wrong()
+    with pytest.raises(attncli.AttnError, match=message):
+        attncli.check(**{"problem": problem, "against": {"weights": weights}, **arguments})
