@@ -23,7 +23,7 @@ class SearchLimits:
 
     seconds: float = 10.0
     part_cells: int = 2**16
-    whole_cells: int = 2**23
+    whole_cells: int = 2**22
     clock: Callable[[], float] = time.monotonic
 
 
