@@ -13,6 +13,7 @@ from attncli.base.lazy_numpy import Array, np
 
 # No rounding error of a formula is as large as so many units of the largest number, or as this part of it.
 LOOSE_UNITS, LOOSE_PART = 512, 0.5
+FEW_NUMBERS = 4  # fewer for each slip are near the rough numbers of half precision by chance
 
 
 @dataclass(frozen=True)
@@ -36,7 +37,7 @@ class Judge:
         if not _agree(quantities, values, loose):
             return False
         if Precision(own).epsilon > Precision().epsilon:  # half precision has its error around the exact numbers
-            if not self._is_as_rough(quantities, values, rows):
+            if not self._is_as_rough(quantities, values, rows, len(attempt.slips)):
                 return False
             attempt = replace(attempt, problem=replace(attempt.problem, dtype=FLOAT64))
             computed = evaluate_names(attempt.plan, attempt.problem, quantities, Precision())
@@ -47,11 +48,16 @@ class Judge:
         )
 
     def _is_as_rough(
-        self, quantities: Mapping[str, ExpectedNumbers], values: Mapping[str, Array], rows: Sequence[int] | None
+        self,
+        quantities: Mapping[str, ExpectedNumbers],
+        values: Mapping[str, Array],
+        rows: Sequence[int] | None,
+        slip_count: int,
     ) -> bool:
         """Whether the expected numbers differ from ours in most cells in which those of an attempt do.
 
-        A few wrong numbers among exact ones are within the error of half precision, but were not computed in it.
+        A few wrong numbers among exact ones are within the error of half precision, but were not computed in it; and a
+        few numbers in all are near those of some attempt by chance.
         """
         changed = both = 0
         for name, ours in self._part(self._ours(), rows).items():
@@ -62,7 +68,7 @@ class Judge:
             ]
             changed += int(differ[0].sum())
             both += int((differ[0] & differ[1]).sum())
-        return 2 * both >= changed
+        return changed >= FEW_NUMBERS * slip_count and 2 * both >= changed
 
     def _is_explained(self, name: str, numbers: ExpectedNumbers, computed: Array, dtype: str, attempt: Attempt) -> bool:
         """Whether the numbers of one quantity are those of an attempt, within its rounding error in a type.
