@@ -6,7 +6,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from attncli.analysis.check.check import check
+from attncli.analysis.check.check import check as check_problem
+from attncli.analysis.check.options import CheckOptions
 from attncli.analysis.check.report import CheckReport, Explanation
 from attncli.problem.spec import ProblemSpec
 from attncli.render.reports.check import render_check, verdict
@@ -24,6 +25,11 @@ def expected(spec: ProblemSpec, *names: str) -> dict[str, np.ndarray]:
     """Our own numbers, to be changed."""
     trace = dense_trace(spec)
     return {name: np.array(trace[name].value) for name in names}
+
+
+def check(spec: ProblemSpec, numbers: dict[str, np.ndarray]) -> CheckReport:
+    """The check of a problem; no slips are looked for."""
+    return check_problem(spec, numbers, CheckOptions(tries_slips=False))
 
 
 def wrong_weights() -> CheckReport:
@@ -145,6 +151,15 @@ def test_of_twelve_quantities_the_one_that_differs_is_easy_to_find() -> None:
         "✓ output",
     ]
     assert shown[-1] == "1 of 63 numbers differs; the first step that differs is context."
+
+
+def test_where_nearly_all_numbers_differ_there_is_nothing_to_draw() -> None:
+    numbers = expected(HEADS, "scores")
+    numbers["scores"] += 1
+    numbers["scores"][0, 0, 0, 0] -= 1
+    shown = lines(check(HEADS, numbers))
+    assert "    where: nearly everywhere" in shown
+    assert not any("###" in line for line in shown)
 
 
 def test_a_large_table_is_drawn_in_80_columns_with_its_scale() -> None:
