@@ -66,7 +66,7 @@ def _errors(result: QuantityCheck) -> Iterator[str]:
     """The largest errors, and how alike both arrays are."""
     units = f", {_short(result.max_ulp)} units in the last place of {result.ulp_dtype}"
     yield (
-        f"largest error {_short(result.max_abs)} (allowed {_short(result.tolerance)}), "
+        f"largest error {_short(result.max_abs)}, "
         f"relative {_short(result.max_rel)}{units if result.max_ulp < MAX_UNITS else ''}"
     )
     likeness = {"correlation": result.correlation, "cosine": result.cosine}
@@ -80,7 +80,8 @@ def _worst_cell(trace: Trace, result: QuantityCheck, adjective: str) -> Iterator
         expected, computed = _distinct(result.worst.expected, result.worst.computed)
         place = describe_cell(trace, trace[result.name], result.worst.position)
         at = "worst at" if result.differ > 1 else "at"
-        yield f"{at} {place}: {adjective or 'expected'} {expected}, computed {computed}"
+        allowed = f"{result.worst.allowed:.1g}"
+        yield f"{at} {place}: {adjective or 'expected'} {expected} ± {allowed}, computed {computed}"
 
 
 def _arithmetic(trace: Trace, result: QuantityCheck, decimals: int) -> tuple[str, ...]:
