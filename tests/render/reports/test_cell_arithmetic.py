@@ -45,6 +45,23 @@ def test_the_feature_of_the_cell_is_worked_out_of_a_long_vector() -> None:
     assert line.startswith("C(query_2)[e17] = ")
 
 
+@pytest.mark.parametrize("position", ["rope", "rope:interleaved=true", "rope:dims=14"])
+@pytest.mark.parametrize("feature", [0, 1, 9, 13])
+def test_the_pair_of_the_cell_is_turned_of_a_long_vector(position: str, feature: int) -> None:
+    trace = dense_trace(problem(query=normal(3, 16), key=normal(5, 16), position=position))
+    angle, *turned = cell_arithmetic(trace, "rotated_query", (2, feature), DECIMALS)
+    assert any(
+        line.endswith(Style(DECIMALS).padded(float(trace["rotated_query"].value[2, feature]))) for line in turned
+    )
+    assert angle.startswith("angle of pair ")
+
+
+def test_the_sine_or_cosine_of_the_cell_is_worked_out_of_a_long_vector() -> None:
+    trace = dense_trace(problem(embeddings=normal(3, 16), position="sinusoidal"))
+    lines = cell_arithmetic(trace, "embeddings_position_vectors", (2, 5), DECIMALS)
+    assert [line.partition(" = ")[0] for line in lines] == ["P[x5]", "P[x6]"]
+
+
 def test_of_a_problem_in_blocks_the_query_of_the_cell_is_computed_again() -> None:
     spec = problem(query=normal(2, 7, 4), key=normal(2, 5, 4), value=normal(2, 5, 3), causal=True, only=[6, 2, 3])
     in_blocks = run(spec, ("output",), options=RunOptions(sizes=BlockSizes(dense_cells=1))).trace
