@@ -42,7 +42,7 @@ def test_the_lines_have_the_number_of_the_cell(keys: dict[str, object]) -> None:
 def test_the_feature_of_the_cell_is_worked_out_of_a_long_vector() -> None:
     trace = dense_trace(problem(query=normal(3, 4), key=normal(5, 4), value=normal(5, 23)))
     (line,) = cell_arithmetic(trace, "output", (1, 16), DECIMALS)
-    assert line.startswith("c(query_2)[e17] = ")
+    assert line.startswith("C(query_2)[e17] = ")
 
 
 def test_of_a_problem_in_blocks_the_query_of_the_cell_is_computed_again() -> None:
