@@ -34,13 +34,12 @@ COMMANDS = {
     ),
     "check": CommandRef(
         f"{_HERE}.check:check",
-        "Check numbers that are expected: whether they agree, where not, and why.",
+        "Check expected numbers: do they agree, where do they first differ, and why.",
         (
             "attn check problem.yaml",
-            "attn check problem.yaml --against output=mine.npy --slips",
-            "attn check --query q.npy --key k.npy --value v.npy --against output=mine.npy",
-            "attn check problem.yaml --against weights='.5 .5; .2 .8'",
-            "attn check problem.yaml folder --junit report.xml",
+            "attn check problem.yaml --against weights='.01 .99; .00 1.00'",
+            "attn check --query q.npy --key k.npy --against output=mine.npy --slips",
+            "attn check problem.yaml cases --junit report.xml",
         ),
         has_problem=True,
     ),

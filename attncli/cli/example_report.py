@@ -6,17 +6,15 @@ from typing import TYPE_CHECKING
 
 from attncli.base.errors import AttnError
 from attncli.cli.cells import parse_cells
+from attncli.cli.checking import check_expected
 from attncli.cli.output_options import OutputOptions
-from attncli.problem.results import EXPECTED
 
 if TYPE_CHECKING:
-    from attncli.analysis.compare import Comparison
+    from attncli.analysis.check.report import CheckReport
     from attncli.io.examples import Example, Part
-    from attncli.io.expected import Expected
     from attncli.render.reports.example import ExampleReport
     from attncli.render.reports.part import PartReport
     from attncli.render.view import Cell
-    from attncli.trace.steps import Trace
 
 
 @dataclass(frozen=True)
@@ -71,15 +69,11 @@ def _make_part(example: "Example", part: "Part", decimals: int, *, explain: bool
     """One part, computed and compared."""
     from attncli.engine.run import run
     from attncli.io.examples import FROM_KEY
-    from attncli.io.expected import read_expected
-    from attncli.plan.build import plan_of
     from attncli.render.reports.part import PartReport
     from attncli.render.view import DECIMALS, View
     from attncli.trace.result import Result
 
-    expected = read_expected(part.expected, plan_of(part.problem).names)
-    names = list(dict.fromkeys([*_names(example, part), *expected.by_name]))
-    computed = run(part.problem, names, every_step=explain or part.cell is not None)
+    computed = run(part.problem, _names(example, part), every_step=explain or part.cell is not None)
     result = Result(computed.trace, part.show)
     precision = () if decimals == DECIMALS else (f"--precision {decimals}",)
     command = f"attn compute {shlex.quote(example.file)}"
@@ -93,7 +87,7 @@ def _make_part(example: "Example", part: "Part", decimals: int, *, explain: bool
         about=part.about,
         command=" ".join((*words, "--explain") if explain else words),
         view=View(result, explain, decimals, cells if explain else ()),
-        comparisons=_compare(part, expected, result.trace),
+        check=_check(part),
         worked=View(every_name, False, decimals, cells) if has_worked_lines else None,
         worked_command=" ".join(cell_words) if has_worked_lines else "",
         numpy=part.numpy,
@@ -102,7 +96,7 @@ def _make_part(example: "Example", part: "Part", decimals: int, *, explain: bool
 
 
 def _names(example: "Example", part: "Part") -> list[str]:
-    """The names of the results of a part that are shown or compared; raises AttnError where one is unknown."""
+    """The names of the results of a part that are shown; raises AttnError where one is unknown."""
     from attncli.plan.build import plan_of
 
     plan = plan_of(part.problem)
@@ -131,16 +125,11 @@ def _cells(part: "Part") -> "tuple[Cell, ...]":
         raise
 
 
-def _compare(part: "Part", expected: "Expected", trace: "Trace") -> "list[Comparison]":
-    """The comparisons of a part; raises AttnError where a shape is not the expected one."""
-    from attncli.analysis.compare import compare
-    from attncli.problem.convert.nested_lists import nested_lists_to_array
+def _check(part: "Part") -> "CheckReport | None":
+    """The check of what is expected of a part; None where that is nothing. Raises AttnError where it can't be made."""
+    from attncli.analysis.check.options import CheckOptions
+    from attncli.io.expected import read_expected
+    from attncli.plan.build import plan_of
 
-    comparisons = []
-    for name, expectation in expected.by_name.items():
-        try:
-            numbers = nested_lists_to_array(expectation.value, (EXPECTED, name))
-            comparisons.append(compare(name, numbers, trace[name].value, part.problem.precision))
-        except AttnError as error:
-            raise expectation.locate(error) from None
-    return comparisons
+    expected = read_expected(part.expected, plan_of(part.problem).names)
+    return check_expected(part.problem, expected, CheckOptions(), part.place) if expected.by_name else None

@@ -150,7 +150,7 @@ def rope(
     array([[-0.4161,  0.9093,  0.    ,  0.    ]])
     """
     rotated_count = x.shape[-1] if dims is None else dims
-    angles = _angles(positions, rotated_count, base, scaling, offset, frequencies)
+    angles = _angles(positions, rotated_count, base, scaling, offset, frequencies, np.result_type(x, np.float64))
     cosine, sine = np.cos(angles), np.sin(angles)
     one, other = pair_slices(angles.shape[-1], interleaved)
     first, second = x[..., one], x[..., other]
@@ -160,15 +160,18 @@ def rope(
     return rotated
 
 
-def rope_frequencies(dims: int, base: float) -> Array:
+def rope_frequencies(dims: int, base: float, dtype: Any = None) -> Array:
     """The angle of each pair from one position to the next: base^(−2f/dims) radians, f = 0 … dims/2 − 1.
+
+    They are of `dtype`, by default float64.
 
     Examples
     --------
     >>> rope_frequencies(4, 10000.0)
     array([1.  , 0.01])
     """
-    frequencies: Array = base ** (-np.arange(0, dims, 2) / dims)
+    dtype = np.dtype(np.float64) if dtype is None else dtype
+    frequencies: Array = base ** (-np.arange(0, dims, 2) / dtype.type(dims))
     return frequencies
 
 
@@ -188,12 +191,10 @@ def pair_slices(count: int, interleaved: bool) -> tuple[slice, slice]:
 
 
 def _angles(
-    positions: Array, dims: int, base: float, scaling: float, offset: float, frequencies: Array | None
+    positions: Array, dims: int, base: float, scaling: float, offset: float, frequencies: Array | None, dtype: Any
 ) -> Array:
-    """Position times frequency, [… n f]; in double precision: far positions have large angles."""
-    if frequencies is None:
-        frequencies = rope_frequencies(dims, base)
-    wide = frequencies.astype(np.result_type(frequencies, np.float64))
+    """Position times frequency, [… n f]; in double precision or wider: far positions have large angles."""
+    wide = rope_frequencies(dims, base, dtype) if frequencies is None else frequencies.astype(dtype)
     angles: Array = ((positions + offset) / scaling)[..., None] * wide
     return angles
 
@@ -249,8 +250,8 @@ def sinusoidal(positions: Array, features: int, *, base: Positive = 10000.0, off
     array([[0.    , 1.    , 0.    , 1.    ],
            [0.8415, 0.5403, 0.01  , 1.    ]])
     """
-    angles = _angles(positions, features, base, 1.0, offset, None)
-    table = np.empty((*positions.shape, features))
+    angles = _angles(positions, features, base, 1.0, offset, None, np.result_type(positions, np.float64))
+    table = np.empty((*positions.shape, features), dtype=angles.dtype)
     table[..., 0::2] = np.sin(angles)
     table[..., 1::2] = np.cos(angles)[..., : features // 2]
     return table

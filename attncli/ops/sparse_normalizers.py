@@ -3,7 +3,6 @@
 A score of −∞ marks a masked key: its weight is exactly 0. A row in which every key is masked becomes zeros.
 """
 
-import math
 from typing import Annotated, Any
 
 from attncli.base.arithmetic import ArithmeticWriter
@@ -162,7 +161,8 @@ def _entmax_by_bisection(x: Array, alpha: float) -> Array:
             return np.exp(logarithms)
 
     low = np.zeros_like(x[..., :1])
-    high = np.full_like(low, -math.expm1((1 - alpha) * math.log(x.shape[-1])))
+    keys = np.result_type(x, np.float64).type(x.shape[-1])
+    high = np.full_like(low, -np.expm1((1 - alpha) * np.log(keys)))
     while True:
         middle = (low + high) / 2
         if not np.any((low < middle) & (middle < high)):

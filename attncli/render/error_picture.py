@@ -60,7 +60,7 @@ def draw_errors(differs: Array, is_given: Array, columns: int, rows: int = MAX_R
     >>> import numpy
     >>> every = numpy.ones((4, 6), dtype=bool)
     >>> draw_errors(numpy.triu(every, 1), every, columns=3, rows=2)
-    ErrorPicture(lines=('+##', '.++'), rows_per_sign=2, columns_per_sign=2)
+    ErrorPicture(lines=('+##', '.+#'), rows_per_sign=2, columns_per_sign=2)
     """
     differ, given = (np.count_nonzero(_slices(array), axis=0) for array in (differs, is_given))
     scale = [-(-size // limit) for size, limit in zip(differ.shape, (rows, columns), strict=True)]

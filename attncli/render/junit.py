@@ -5,8 +5,7 @@ from html import escape
 
 from attncli.analysis.check.outcome import CheckOutcome
 from attncli.base.text import escape_control
-from attncli.render.reports.check import render_check
-from attncli.render.reports.check_suite import verdict
+from attncli.render.reports.check import render_check, verdict
 from attncli.render.target import TEXT_FILE
 
 SUITE = "attn check"

@@ -6,6 +6,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+import attncli
 from attncli.base.arithmetic import MAX_TERMS
 from attncli.cli.command_table import COMMANDS
 from attncli.ops import operators
@@ -69,9 +70,12 @@ def test_a_help_has_every_example_of_its_command(command: str, run: Run) -> None
 
 @pytest.mark.parametrize("example", [example for ref in COMMANDS.values() for example in ref.examples])
 def test_the_examples_run_as_they_are(example: str, run: Run, tmp_path: Path) -> None:
-    write_file(tmp_path, "embeddings: [[1, 2], [3, 4]]\n", "problem.yaml")
+    write_file(tmp_path, "embeddings: [[1, 2], [3, 4]]\nexpected: {value: [[1, 2], [3, 4]]}\n", "problem.yaml")
+    (tmp_path / "cases").mkdir()
+    write_file(tmp_path, "embeddings: [[1, 2], [3, 4]]\nexpected: {query: [[1, 2], [3, 4]]}\n", "cases/one.yaml")
     for name in ("q.npy", "k.npy", "v.npy"):
         np.save(tmp_path / name, np.eye(3, 4))
+    np.save(tmp_path / "mine.npy", attncli.attention(np.eye(3, 4), np.eye(3, 4)).output)
     program, *words = shlex.split(example)
     ran = run(*words)
     assert (program, ran.returncode, ran.stderr) == ("attn", 0, "")

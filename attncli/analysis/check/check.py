@@ -1,6 +1,7 @@
 """A check: a problem computed, and each quantity of which numbers are expected compared with them."""
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 from attncli.analysis.check.comparison import Comparison
@@ -10,6 +11,7 @@ from attncli.analysis.check.options import CheckOptions
 from attncli.analysis.check.readings import Part
 from attncli.analysis.check.reference import compute_reference
 from attncli.analysis.check.report import CheckReport
+from attncli.analysis.check.slip_search import explanations, find_explanations, find_unnoticed
 from attncli.base.axes import AXIS_NOUNS
 from attncli.base.errors import AttnError
 from attncli.plan.build import plan_of
@@ -31,7 +33,21 @@ def check(problem: ProblemSpec, expected: Mapping[str, Any], options: CheckOptio
     comparison = Comparison(problem, reference, quantities, options)
     compared = [comparison.compare(name) for name in quantities]
     results = tuple(follows_from(comparison, compared, result) for result in compared)
-    return CheckReport(reference.trace, results, reference.name)
+    report = CheckReport(reference.trace, results, reference.name)
+    if options.tries_slips and not report.agrees:
+        found = find_explanations(comparison, results)
+        report = replace(
+            report,
+            explanations=explanations(found.explanations),
+            tried_count=found.tried_count,
+            pair_count=found.pair_count,
+            untried=found.untried,
+        )
+    if options.finds_unnoticed:
+        missed = find_unnoticed(comparison)
+        untried = tuple(dict.fromkeys((*report.untried, *missed.untried)))
+        report = replace(report, unnoticed=explanations(missed.explanations), untried=untried)
+    return report
 
 
 def read_expected(

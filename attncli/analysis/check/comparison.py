@@ -57,11 +57,13 @@ class Comparison:
     def tolerance(self, name: str) -> Tolerance:
         """The tolerance of a quantity: that of the user, otherwise the derived one."""
         dtype = self.dtype_of(name)
-        precision = Precision(dtype)
         rounding = self._rounding_errors[dtype] if self.needs_rounding_error(name) else None
-        return chosen_tolerance(self.options, precision) or derived_tolerance(
-            self.quantities[name], precision, rounding, name
-        )
+        return self.derived_tolerance(name, Precision(dtype), rounding)
+
+    def derived_tolerance(self, name: str, precision: Precision, rounding: RoundingError | None) -> Tolerance:
+        """The tolerance of a quantity for a type and a rounding error in it, unless the user has chosen one."""
+        chosen = chosen_tolerance(self.options, precision)
+        return chosen or derived_tolerance(self.quantities[name], precision, rounding, name)
 
     def compare(self, name: str) -> QuantityCheck:
         """One quantity compared."""

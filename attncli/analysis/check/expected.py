@@ -1,6 +1,6 @@
 """Expected numbers of every form, as an array with the axes of the step that they are expected of."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
@@ -46,6 +46,14 @@ class ExpectedNumbers:
     def has_every_digit(self) -> bool:
         """Whether any number that is expected has every digit, and is held to rounding."""
         return self.half_units is None or bool(np.isnan(self.half_units[self.is_given]).any())
+
+    def take(self, positions: Sequence[int], axis: int) -> "ExpectedNumbers":
+        """Those at some positions along an axis."""
+        taken = (None if x is None else x.take(positions, axis) for x in (self.array, self.is_given, self.half_units))
+        array, is_given, half_units = taken
+        assert array is not None
+        assert is_given is not None
+        return ExpectedNumbers(array, is_given, half_units, self.dtype, self.remarks)
 
 
 @dataclass(frozen=True)

@@ -26,9 +26,11 @@ def follows_from(comparison: Comparison, results: Sequence[QuantityCheck], resul
     name = plan.resolve(result.name)
     needed = plan.needed_for([name]) - {name}
     before = {
-        plan.resolve(other.name): other
+        step: other
         for other in results[: results.index(result)]
-        if plan.resolve(other.name) in needed and comparison.quantities[other.name].is_whole
+        if (step := plan.resolve(other.name)) in needed
+        and comparison.quantities[other.name].is_whole
+        and plan.by_name[step].tapped_from is None  # nothing is computed from inner quantities
     }
     if result.agrees or not before or any(step not in trace.by_name for step in needed):
         return result

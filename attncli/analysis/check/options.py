@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 
+from attncli.base.errors import AttnError
 from attncli.engine.options import RunOptions
 from attncli.engine.run import LOCAL
 
@@ -14,7 +15,7 @@ class CheckOptions:
     `atol + rtol · |expected|`, or by no more than `ulp` units in the last place of the type; without them the
     tolerance is derived. `head` and `batch` check one head and one batch item. Slips are tried where numbers differ,
     as long as `seconds` last; `finds_unnoticed` also looks for slips that these inputs can't tell from the right
-    computation.
+    computation. Raises AttnError where a tolerance is no number from 0.
     """
 
     rtol: float | None = None
@@ -27,3 +28,9 @@ class CheckOptions:
     tries_slips: bool = True
     seconds: float = 10.0
     run: RunOptions = LOCAL
+
+    def __post_init__(self) -> None:
+        for name in ("rtol", "atol", "ulp"):
+            value = getattr(self, name)
+            if value is not None and not 0 <= value < float("inf"):
+                raise AttnError(f"{value:g} is out of range", where=name, hint="expected a number from 0")

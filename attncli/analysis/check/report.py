@@ -67,9 +67,10 @@ class CheckReport:
     results: tuple[QuantityCheck, ...]
     reference: str  # in which type ours was computed: "float64", "longdouble", "50 digits"
     explanations: tuple[Explanation, ...] = ()
-    tried_count: int = 0  # how many slips and pairs of slips were tried
+    tried_count: int = 0  # how many variants of slips and of pairs of slips were tried
     untried: tuple[str, ...] = ()  # sentences: which were not, and why
     unnoticed: tuple[Explanation, ...] | None = None  # slips that would not be noticed; None where it was not asked
+    pair_count: int = 0  # how many of those that were tried are pairs
 
     @property
     def agrees(self) -> bool:

@@ -5,6 +5,7 @@ from dataclasses import dataclass, replace
 from math import prod, sqrt
 from typing import Any
 
+from attncli.analysis.slips.limits import part_of
 from attncli.base.dtypes import HALF, Precision
 from attncli.base.lazy_numpy import Array, np
 from attncli.engine.dense import DenseEngine
@@ -12,7 +13,6 @@ from attncli.engine.options import BlockSizes
 from attncli.ops.records import Operator
 from attncli.plan.build import plan_of
 from attncli.plan.graph import Plan
-from attncli.problem.labels import number_equal_labels
 from attncli.problem.spec import FIELDS, ProblemSpec
 
 SAMPLED_CELLS = BlockSizes().dense_cells  # scores of the queries that a larger problem's error is measured on
@@ -91,11 +91,29 @@ def rounding_error(problem: ProblemSpec, plan: Plan, names: Iterable[str], dtype
     remark = ""
     if prod(plan["weights"].shape) > SAMPLED_CELLS:
         rows = _sampled_rows(plan)
-        problem, remark = with_rows(problem, rows), f"measured on {len(rows)} of the queries"
-    if problem.scale is None and problem.score.record.unscaled is not None:
-        problem = replace(problem, scale=1 / sqrt(problem.lengths["d"]))  # a step of its own, which rounds
-    error = measure(problem, plan_of(problem), names, dtype)
-    return replace(error, remark=" and ".join(filter(None, (remark, error.remark))))
+        problem, remark = part_of(problem, rows), f"measured on {len(rows)} of the queries"
+    scaled = _with_scaling_step(problem)
+    has_step = {name: _has_step(plan_of(scaled), name) for name in names}
+    found = [
+        measure(spec, plan_of(spec), [name for name in has_step if has_step[name] == is_scaled], dtype)
+        for spec, is_scaled in ((scaled, True), (problem, False))
+        if is_scaled in has_step.values()
+    ]
+    errors = {name: error for one in found for name, error in one.errors.items()}
+    remarks = dict.fromkeys((remark, *(one.remark for one in found)))
+    return RoundingError(errors, " and ".join(filter(None, remarks)))
+
+
+def _with_scaling_step(problem: ProblemSpec) -> ProblemSpec:
+    """The problem in which the products of queries and keys are rounded before they are scaled, as kernels do."""
+    if problem.scale is not None or problem.score.record.unscaled is None:
+        return problem
+    return replace(problem, scale=1 / sqrt(problem.lengths["d"]))
+
+
+def _has_step(plan: Plan, name: str) -> bool:
+    """Whether a plan has a result or step of a name."""
+    return name in plan.by_name or name in plan.results
 
 
 def measure(problem: ProblemSpec, plan: Plan, names: Iterable[str], dtype: str) -> RoundingError:
@@ -143,9 +161,3 @@ def _sampled_rows(plan: Plan) -> list[int]:
     count = min(max(SAMPLED_CELLS // (prod(before) * keys), 2), queries)
     rows: list[int] = np.unique(np.linspace(0, queries - 1, count).round().astype(int)).tolist()
     return rows
-
-
-def with_rows(problem: ProblemSpec, rows: Iterable[int]) -> ProblemSpec:
-    """The problem with some of the queries that it computes, by their positions among those."""
-    every, selected = number_equal_labels(problem.query_labels), problem.selected_queries
-    return replace(problem, only=tuple(every[row if selected is None else selected[row]] for row in rows))

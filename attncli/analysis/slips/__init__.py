@@ -17,6 +17,18 @@ from attncli.analysis.slips import (  # noqa: F401 - imported to be registered
 
 # isort: on
 from attncli.analysis.slips.attempts import Attempt, attempts, run_attempt
+from attncli.analysis.slips.limits import SearchLimits
 from attncli.analysis.slips.records import SLIPS, Slip
+from attncli.analysis.slips.search import SearchResult, explain, unnoticed
 
-__all__ = ["SLIPS", "Attempt", "Slip", "attempts", "run_attempt"]
+__all__ = [
+    "SLIPS",
+    "Attempt",
+    "SearchLimits",
+    "SearchResult",
+    "Slip",
+    "attempts",
+    "explain",
+    "run_attempt",
+    "unnoticed",
+]

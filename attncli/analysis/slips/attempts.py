@@ -1,7 +1,7 @@
 """Attempts: a problem and a plan with one slip or several in it, and their results."""
 
 from collections.abc import Hashable, Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from attncli.analysis.slips.records import SLIPS, Computation, Slip
 from attncli.base.lazy_numpy import Array
@@ -63,20 +63,32 @@ class KnownValues:
 class Attempt:
     """A computation with slips in it, in the order in which they were made; without any it is our own.
 
-    `problem` and `plan` are what an engine runs. `dtype` is the type of the numbers that are checked.
+    `problem` and `plan` are what an engine runs, `sentences` say what is done wrong, by each slip. `dtype` is the type
+    of the numbers that are checked; `problem` may be computed in another.
     """
 
     slips: tuple[str, ...]
-    sentence: str
+    sentences: tuple[str, ...]
     problem: ProblemSpec
     plan: Plan
     dtype: str = "float64"
     known: KnownValues = field(default_factory=KnownValues, compare=False, repr=False)
 
+    @property
+    def sentence(self) -> str:
+        """What is done wrong."""
+        return " ".join(self.sentences)
+
+    def compute_known_values(self) -> None:
+        """Compute all steps of the attempt, for those that are made from it to start from."""
+        engine = DenseEngine(self.plan, self.problem, self.problem.precision)
+        engine.run(self.plan.nodes)
+        self.known.keep(engine)
+
 
 def own_attempt(problem: ProblemSpec, dtype: str | None = None) -> Attempt:
     """Our own computation, with no slip; `dtype` is the type of the numbers that are checked, if it is another."""
-    return Attempt((), "", problem, build_plan(problem), dtype or problem.precision.name)
+    return Attempt((), (), problem, build_plan(problem), dtype or problem.precision.name)
 
 
 def attempts(problem: ProblemSpec, dtype: str | None = None) -> Iterator[Attempt]:
@@ -110,9 +122,21 @@ def with_slip(attempt: Attempt, slip: Slip) -> Iterator[Attempt]:
             changed_problem, changed_plan = variant.changed, build_plan(variant.changed)
         if _results(attempt, changed_problem, changed_plan) == _results(attempt, problem, plan):
             continue
-        sentence = f"{attempt.sentence} {variant.sentence or slip.sentence}".lstrip()
-        slips = (*attempt.slips, slip.name)
-        yield Attempt(slips, sentence, changed_problem, changed_plan, attempt.dtype, attempt.known)
+        yield replace(
+            attempt,
+            slips=(*attempt.slips, slip.name),
+            sentences=(*attempt.sentences, variant.sentence or slip.sentence),
+            problem=changed_problem,
+            plan=changed_plan,
+        )
+
+
+def same_slips(own: Attempt, attempt: Attempt) -> Attempt:
+    """The slips of an attempt made in other queries of its problem, as far as they can be made there."""
+    for name, sentence in zip(attempt.slips, attempt.sentences, strict=True):
+        made = (changed for changed in with_slip(own, SLIPS[name]) if changed.sentences[-1] == sentence)
+        own = next(made, own)
+    return own
 
 
 def _results(attempt: Attempt, problem: ProblemSpec, plan: Plan) -> Mapping[str, int]:
@@ -129,5 +153,11 @@ def run_attempt(attempt: Attempt, names: Iterable[str]) -> Mapping[str, Array]:
     needed = plan.needed_for(nodes.values())
     engine = DenseEngine(plan, attempt.problem, attempt.problem.precision)
     engine.values.update({n: value for n, value in attempt.known.of(attempt.problem, plan).items() if n in needed})
-    engine.run([node for node in plan.nodes if node.name in needed and node.name not in engine.values])
+    to_compute = [node for node in plan.nodes if node.name in needed and node.name not in engine.values]
+    last_reader = {source: node.name for node in to_compute for source in node.inputs.values()}
+    for node in to_compute:
+        engine.run([node])
+        for source in node.inputs.values():  # values that nothing reads any more are given up: they may be large
+            if last_reader[source] == node.name and source not in nodes.values():
+                engine.values.pop(source, None)
     return {name: engine.values[node] for name, node in nodes.items()}

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from dataclasses import replace
 
-from attncli.analysis.slips.plan_edit import with_nodes
+from attncli.analysis.slips.plan_edit import new_name, with_nodes
 from attncli.analysis.slips.records import Computation, Variant, plan_slip
 from attncli.base.lazy_numpy import Array, np
 from attncli.plan.graph import Node
@@ -37,7 +37,8 @@ def _with_keys(case: Computation, first: int, end: int) -> Iterator[Variant]:
     ]
     if readers:
         inputs, options = {"scores": scores.name}, {"first": first, "end": end}
-        visible = Node("scores_of_cache", scores.symbol, "", scores.axes, "mask", _hide_other_keys, inputs, options)
+        name = new_name(case.plan, "scores_of_cache")
+        visible = Node(name, scores.symbol, "", scores.axes, "mask", _hide_other_keys, inputs, options)
         changed = [replace(node, inputs={**node.inputs, "scores": visible.name}) for node in readers]
         yield Variant(with_nodes(case.plan, visible, *changed))
 

@@ -5,7 +5,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import replace
 
 from attncli.analysis.slips.masks import base_name, hides_later_keys, rules_of
-from attncli.analysis.slips.plan_edit import with_nodes
+from attncli.analysis.slips.plan_edit import new_name, with_nodes
 from attncli.analysis.slips.records import Computation, Variant, plan_slip
 from attncli.ops import indices
 from attncli.plan.build import build_plan
@@ -45,7 +45,7 @@ def causal_off_by_one(case: Computation) -> Iterator[Variant]:
             continue
         shifted = replace(
             case.plan.by_name[causal.inputs[POSITIONS]],
-            name="causal_query_positions",
+            name=new_name(case.plan, "causal_query_positions"),
             function=indices.query_positions,
             inputs={"rows": causal.inputs[POSITIONS]},
             options={"first": shift},
@@ -104,7 +104,7 @@ def _aligned(case: Computation, nodes: Mapping[str, Node], sentence: str) -> Ite
     positions = nodes.get(POSITIONS)
     if not rules or own is None or positions is None or _computes_same(own, positions):
         return
-    aligned = replace(positions, name="mask_query_positions")
+    aligned = replace(positions, name=new_name(case.plan, "mask_query_positions"))
     changed = [replace(rule, inputs={**rule.inputs, POSITIONS: aligned.name}) for rule in rules]
     others = [node for name, node in nodes.items() if name != POSITIONS]
     yield Variant(with_nodes(case.plan, *others, aligned, *changed), sentence)

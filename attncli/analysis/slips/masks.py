@@ -2,12 +2,12 @@
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from typing import Any
 
-from attncli.analysis.slips.plan_edit import with_changed_value, with_function, with_nodes
+from attncli.analysis.slips.plan_edit import Function, before_changes, with_changed_value, with_nodes
 from attncli.analysis.slips.records import Computation, Variant, plan_slip
 from attncli.base.lazy_numpy import Array, np
 from attncli.engine.dense import DenseEngine
-from attncli.ops import structural
 from attncli.plan.graph import Node, Plan
 
 FINITE_FILL = -1e9  # the number that is often written for −∞
@@ -20,18 +20,20 @@ def rules_of(case: Computation) -> dict[str, Node]:
         return {}
     hides_by_bias = bias is not None and bool(np.isneginf(bias).any())
     return {
-        name: case.plan.by_name[source] for name, source in visible.inputs.items() if name != "bias" or hides_by_bias
+        name: before_changes(case.plan, source)
+        for name, source in visible.inputs.items()
+        if name != "bias" or hides_by_bias
     }
 
 
 def without_rules(plan: Plan, names: Sequence[str]) -> Plan:
     """The plan without some of its mask rules; where none is left every key is visible."""
-    visible, masked = plan.by_name["visible"], plan.by_name["masked_scores"]
+    visible = plan.by_name["visible"]
     inputs = {name: source for name, source in visible.inputs.items() if name not in names}
     if inputs:
         return with_nodes(plan, replace(visible, inputs=inputs))
-    everywhere = {"x": masked.inputs["scores"]}
-    return with_nodes(plan, replace(masked, function=structural.identity, inputs=everywhere))
+    options = {"shape": (1,) * (len(visible.axes) - 1) + visible.shape[-1:]}
+    return with_nodes(plan, replace(visible, function=_every_key, inputs={}, options=options))
 
 
 def base_name(rule: str) -> str:
@@ -96,9 +98,7 @@ def mask_transposed(case: Computation) -> Iterator[Variant]:
 def mask_after_softmax(case: Computation) -> Iterator[Variant]:
     """The mask is applied after the softmax: weights become 0, and the others of their row no longer sum to 1."""
     if rules_of(case):
-        masked = case.plan.by_name["masked_scores"]
-        everywhere = {"x": masked.inputs["scores"]}
-        plan = with_nodes(case.plan, replace(masked, function=structural.identity, inputs=everywhere))
+        plan = _with_masked_scores(case.plan, _leave)
         yield Variant(with_changed_value(plan, "weights", _hide_weights, {"visible": "visible"}))
 
 
@@ -106,16 +106,16 @@ def mask_after_softmax(case: Computation) -> Iterator[Variant]:
 def masked_with_zero(case: Computation) -> Iterator[Variant]:
     """Masked scores are set to 0 instead of −∞, and take part in the softmax with exp(0) = 1."""
     if rules_of(case):
-        yield Variant(with_function(case.plan, "masked_scores", _fill, fill=0.0))
+        yield Variant(_with_masked_scores(case.plan, _fill, fill=0.0))
 
 
 @plan_slip("the masks hide all keys from a query")
 def masked_with_finite(case: Computation) -> Iterator[Variant]:
     """Masked scores are a large negative number instead of −∞: where no key is visible the weights are uniform."""
     if has_empty_rows(case):
-        yield Variant(with_function(case.plan, "masked_scores", _fill, fill=FINITE_FILL))
+        yield Variant(_with_masked_scores(case.plan, _fill, fill=FINITE_FILL))
         sentence = "A large negative number is added to masked scores: where no key is visible nothing is masked."
-        yield Variant(with_function(case.plan, "masked_scores", _add_fill), sentence)
+        yield Variant(_with_masked_scores(case.plan, _add_fill), sentence)
 
 
 @plan_slip("the masks hide all keys from a query")
@@ -133,6 +133,22 @@ def has_empty_rows(case: Computation) -> bool:
     needed = case.plan.needed_for(["visible"])
     engine.run(node for node in case.plan.nodes if node.name in needed)
     return not bool(engine.values["visible"].any(axis=-1).all())
+
+
+def _with_masked_scores(plan: Plan, function: Function, **options: Any) -> Plan:
+    """The plan in which the masked scores are another function of the scores and of what is visible."""
+    masked = before_changes(plan, "masked_scores")
+    return with_nodes(plan, replace(masked, function=function, options=options))
+
+
+def _every_key(*, shape: tuple[int, ...]) -> Array:
+    """Every key is visible."""
+    return np.ones(shape, dtype=bool)
+
+
+def _leave(scores: Array, visible: Array) -> Array:
+    """The scores, also those that should be hidden."""
+    return np.broadcast_to(scores, np.broadcast_shapes(scores.shape, visible.shape))
 
 
 def _fill(scores: Array, visible: Array, *, fill: float) -> Array:

@@ -28,7 +28,7 @@ def with_changed_value(
     Whatever reads the node reads the changed value; the node as it was has another name.
     """
     node = plan.by_name[name]
-    before = _new_name(plan, f"{name}_before")
+    before = new_name(plan, f"{name}_before")
     changed = replace(
         node,
         function=_on_first_argument(function),
@@ -41,6 +41,14 @@ def with_changed_value(
     renamed = {other.name: replace(other, tapped_from=before) for other in plan.nodes if other.tapped_from == name}
     by_name = {**plan.by_name, **renamed, before: replace(node, name=before), name: changed}
     return Plan(_ordered(by_name), plan.results)
+
+
+def before_changes(plan: Plan, name: str) -> Node:
+    """The node as it was before its value was changed by `with_changed_value`, however often."""
+    node = plan.by_name[name]
+    while getattr(node.function, "is_change", False):
+        node = plan.by_name[node.inputs["x"]]
+    return node
 
 
 def with_function(plan: Plan, name: str, function: Function, **options: Any) -> Plan:
@@ -61,22 +69,23 @@ def with_inputs(plan: Plan, name: str, **inputs: str) -> Plan:
     return with_nodes(plan, replace(node, inputs={**node.inputs, **inputs}))
 
 
-def _on_first_argument(function: Function) -> Function:
-    """A function of the argument `x`, which is passed on by its position."""
-
-    def changed(x: Array, **others: Any) -> Array:
-        return function(x, **others)
-
-    return changed
-
-
-def _new_name(plan: Plan, name: str) -> str:
+def new_name(plan: Plan, name: str) -> str:
     """The name, or the name and a number where a node has it."""
     number, free = 1, name
     while free in plan.by_name:
         number += 1
         free = f"{name}_{number}"
     return free
+
+
+def _on_first_argument(function: Function) -> Function:
+    """A function of the argument `x`, which is passed on by its position."""
+
+    def changed(x: Array, **others: Any) -> Array:
+        return function(x, **others)
+
+    changed.is_change = True  # type: ignore[attr-defined] # functions take attributes, as records hang on operators
+    return changed
 
 
 def _ordered(by_name: Mapping[str, Node]) -> tuple[Node, ...]:

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
 
-from attncli.analysis.slips.plan_edit import with_changed_value, with_inputs, with_nodes
+from attncli.analysis.slips.plan_edit import new_name, with_changed_value, with_inputs, with_nodes
 from attncli.analysis.slips.records import Computation, Variant, plan_slip, problem_slip
 from attncli.base.lazy_numpy import Array
 from attncli.ops import indices, structural
@@ -99,15 +99,6 @@ def rope_without_cache(case: Computation) -> Iterator[Variant]:
         yield Variant(changed.plan, what)
 
 
-@plan_slip(ROPE)
-def rope_on_query_only(case: Computation) -> Iterator[Variant]:
-    """Rope turns the queries, but not the keys."""
-    rotated = case.plan.by_name.get("rotated_key")
-    if _rope(case.problem) and rotated is not None:
-        unchanged = replace(rotated, function=structural.identity, inputs={"x": rotated.inputs["x"]}, options={})
-        yield Variant(with_nodes(case.plan, unchanged))
-
-
 @plan_slip("there is rope, and values have features that it can turn")
 def rope_on_value(case: Computation) -> Iterator[Variant]:
     """Rope turns the values too, not only queries and keys."""
@@ -119,6 +110,15 @@ def rope_on_value(case: Computation) -> Iterator[Variant]:
     if count % 2 == 0 and count <= value.shape[-1]:
         inputs = {argument: source for argument, source in rotated.inputs.items() if argument != "x"}
         yield Variant(with_changed_value(case.plan, value.name, rope, inputs, rotated.options))
+
+
+@plan_slip(ROPE)
+def rope_on_query_only(case: Computation) -> Iterator[Variant]:
+    """Rope turns the queries, but not the keys."""
+    rotated = case.plan.by_name.get("rotated_key")
+    if _rope(case.problem) and rotated is not None:
+        unchanged = replace(rotated, function=structural.identity, inputs={"x": rotated.inputs["x"]}, options={})
+        yield Variant(with_nodes(case.plan, unchanged))
 
 
 @problem_slip("positions are added to the embeddings")
@@ -190,7 +190,7 @@ def _with_shifted_positions(case: Computation, name: str, shift: int) -> Plan:
     positions = case.plan.by_name[rotated.inputs["positions"]]
     shifted = replace(
         positions,
-        name=f"{name}_positions",
+        name=new_name(case.plan, f"{name}_positions"),
         function=indices.query_positions,
         inputs={"rows": positions.name},
         options={"first": shift},

@@ -151,8 +151,9 @@ def _softmax_of_other_rows(scores: Array, *, keeps_max: bool, temperature: float
 
 
 def _softmax_without_maximum(scores: Array, *, dtype: str, temperature: float = 1.0) -> Array:
-    """Exponentials, rounded to a type, divided by their sum in that type."""
+    """Exponentials, rounded to a type, divided by their sum in that type; a row without visible keys stays 0."""
     precision = Precision(dtype)
     exponentials = precision.round(np.exp(precision.widen(precision.round(scores)) / temperature))
     total = precision.round(exponentials.sum(axis=-1, keepdims=True))
-    return precision.round(exponentials / total)
+    is_empty = (scores == -np.inf).all(axis=-1, keepdims=True)
+    return precision.round(np.where(is_empty, 0, exponentials / total).astype(exponentials.dtype))

@@ -19,30 +19,24 @@ from attncli.cli.warnings import Strict
 def check(
     problems: Annotated[
         list[str] | None,
-        typer.Argument(metavar="PROBLEM", help="Files of problems, folders of such files, or - for standard input."),
+        typer.Argument(metavar="PROBLEM", help="Problem files, folders of them, or -."),
     ] = None,
     *,
     against: Annotated[
         list[str] | None,
         typer.Option(
-            metavar="NAME=VALUE|FILE",
-            help="What is expected, in place of the key expected; may be given several times.",
+            metavar="NAME=VALUE",
+            help="What is expected: weights='.6 .4', output=o.npy, or an archive.",
             autocompletion=complete_expected,
         ),
     ] = None,
-    rtol: Annotated[
-        str | None, typer.Option(metavar="X", help="Relative tolerance, in place of that of the type and the digits.")
-    ] = None,
-    atol: Annotated[str | None, typer.Option(metavar="X", help="Absolute tolerance, in its place too.")] = None,
+    rtol: Annotated[str | None, typer.Option(metavar="X", help="Relative tolerance, in place of that derived.")] = None,
+    atol: Annotated[str | None, typer.Option(metavar="X", help="Absolute tolerance, in place of that derived.")] = None,
     ulp: Annotated[
-        str | None, typer.Option(metavar="N", help="Tolerance in units in the last place, in its place too.")
+        str | None, typer.Option(metavar="N", help="Tolerance in units in the last place of the type.")
     ] = None,
-    slips: Annotated[
-        bool, typer.Option("--slips", help="Name the slips that would not be noticed on these inputs.")
-    ] = False,
-    reference: Annotated[
-        bool, typer.Option("--reference", help="Compute ours with more digits than float64 has.")
-    ] = False,
+    slips: Annotated[bool, typer.Option("--slips", help="Name the slips that would go unnoticed here.")] = False,
+    reference: Annotated[bool, typer.Option("--reference", help="Compute ours with more digits than float64.")] = False,
     head: Annotated[str | None, typer.Option(metavar="N", help="Check one head, counted from 0.")] = None,
     batch: Annotated[
         str | None, typer.Option(metavar="N", hidden=True, help="Check one batch item, counted from 0.")
@@ -52,7 +46,7 @@ def check(
     ] = None,
     json: Annotated[bool, typer.Option("--json", help="Write the report as JSON.")] = False,
     junit: Annotated[
-        str | None, typer.Option(metavar="FILE", help="Also write the verdicts as JUnit's XML, which CI servers read.")
+        str | None, typer.Option(metavar="FILE", help="Also write the verdicts as JUnit's XML, for CI.")
     ] = None,
     max_size: MaxSize = None,
     strict: Strict = False,

@@ -1,5 +1,6 @@
-"""`attn list`: the operators of every kind, or of one."""
+"""`attn list`: the operators of every kind and the slips that a check tries, or one of these lists."""
 
+from collections.abc import Iterator
 from typing import Annotated
 
 import typer
@@ -11,6 +12,7 @@ from attncli.ops import broken_packages, kinds, operators
 
 # Where the plural of a kind is not its name and an s.
 _IRREGULAR_PLURALS = {"normalize": "normalizers", "qk_norm": "norms"}
+SLIP = "slip"  # the kind of what is listed and is no operator
 
 
 def kind_of_plural() -> dict[str, str]:
@@ -18,26 +20,41 @@ def kind_of_plural() -> dict[str, str]:
     return {_IRREGULAR_PLURALS.get(kind, f"{kind}s"): kind for kind in kinds()}
 
 
+def _listed_kinds() -> dict[str, str]:
+    """The kinds of everything that is listed by their plurals: operators, and slips."""
+    return kind_of_plural() | {f"{SLIP}s": SLIP}
+
+
 def _complete_kind(incomplete: str) -> list[str]:
     """The plurals that begin so."""
-    return [plural for plural in kind_of_plural() if plural.startswith(incomplete)]
+    return [plural for plural in _listed_kinds() if plural.startswith(incomplete)]
 
 
 def list_operators(
     kind: Annotated[
         str | None,
-        typer.Argument(metavar="KIND", help=f"One of {', '.join(kind_of_plural())}.", autocompletion=_complete_kind),
+        typer.Argument(metavar="KIND", help=f"One of {', '.join(_listed_kinds())}.", autocompletion=_complete_kind),
     ] = None,
     *,
     strict: Strict = False,
 ) -> None:
-    """Write the name and summary of every operator, or of those of one kind (its plural or its name)."""
+    """Write the name and summary of every operator and slip, or of those of one kind (its plural or its name)."""
     from attncli.render.reports.catalogue import render_list
 
-    plurals = kind_of_plural()
-    if kind is not None and plurals.get(kind, kind) not in kinds():
+    plurals = _listed_kinds()
+    if kind is not None and plurals.get(kind, kind) not in plurals.values():
         raise UnknownNameError("kind", kind, plurals)
     titles = plurals if kind is None else {kind: plurals.get(kind, kind)}
-    groups = [(title, list(operators(name).values())) for title, name in titles.items()]
+    groups = [(title, list(_summaries(name))) for title, name in titles.items()]
     write_warnings(broken_packages(), strict=strict)
     streams.write_output(render_list(groups, streams.output_target()))
+
+
+def _summaries(kind: str) -> Iterator[tuple[str, str]]:
+    """The name and the summary of everything of one kind."""
+    if kind == SLIP:
+        from attncli.analysis.slips import SLIPS
+
+        yield from ((slip.name, slip.sentence) for slip in SLIPS.values())
+    else:
+        yield from ((record.name, record.summary) for record in operators(kind).values())

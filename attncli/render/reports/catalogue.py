@@ -9,12 +9,12 @@ from attncli.render.formats.text_page import TextPage
 from attncli.render.target import TextTarget
 
 
-def render_list(groups: Iterable[tuple[str, Sequence[OperatorRecord]]], target: TextTarget) -> str:
-    """The name and the summary of each operator, under the title of its group."""
+def render_list(groups: Iterable[tuple[str, Sequence[tuple[str, str]]]], target: TextTarget) -> str:
+    """The name and the summary of each operator or slip, under the title of its group."""
     page = TextPage(target)
-    for title, records in groups:
+    for title, summaries in groups:
         page.print((title, "bold"))
-        page.print_pairs([(record.name, record.summary) for record in records], "cyan")
+        page.print_pairs(summaries, "cyan")
         page.skip_line()
     return page.text.rstrip("\n") + "\n"
 

@@ -20,7 +20,8 @@ def render_check(report: CheckReport, target: TextTarget = TEXT_FILE, *, decimal
         print_quantity(page, report, result, decimals)
     page.skip_line()
     page.print_lines(_tolerances(report), "dim")
-    _print_slips(page, report)
+    print_explanations(page, report)
+    _print_unnoticed(page, report)
     page.print((f"{verdict(report)}.", AGREES if report.agrees else DIFFERS))
     return page.text
 
@@ -53,8 +54,8 @@ def _tolerances(report: CheckReport) -> Iterator[str]:
     yield f"Ours are computed in {report.reference}."
 
 
-def _print_slips(page: TextPage, report: CheckReport) -> None:
-    """Print the slips that explain the numbers, or that none does, and those that would not be noticed."""
+def print_explanations(page: TextPage, report: CheckReport) -> None:
+    """Print the slips that explain the numbers that differ, or that none does; nothing where none was tried."""
     if report.explanations:
         page.print(("Explained by:", "bold"))
         page.print_pairs(_pairs(report.explanations), "cyan")
@@ -62,6 +63,10 @@ def _print_slips(page: TextPage, report: CheckReport) -> None:
         result = "were tried" if report.explanations else "were tried, and none explains the numbers"
         page.print((f"{report.tried_count} slips and pairs of slips {result}.", "dim"))
     page.print_lines(report.untried, "dim")
+
+
+def _print_unnoticed(page: TextPage, report: CheckReport) -> None:
+    """Print the slips that would not be noticed with these inputs, where they were looked for."""
     if report.unnoticed:
         page.print(("These slips would not be noticed with these inputs, at this tolerance:", "bold"))
         page.print_pairs(_pairs(report.unnoticed), "cyan")

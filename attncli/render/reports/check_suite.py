@@ -3,12 +3,11 @@
 from collections.abc import Sequence
 
 from attncli.analysis.check.outcome import CheckOutcome
-from attncli.analysis.check.report import CheckReport
 from attncli.base.text import join_words
 from attncli.render.formats.text_page import TextPage
+from attncli.render.reports.check import verdict
+from attncli.render.reports.quantity import AGREES, DIFFERS
 from attncli.render.target import TextTarget
-
-AGREES, DIFFERS = "bold green", "bold red"  # styles
 
 
 def render_line(outcome: CheckOutcome, target: TextTarget) -> str:
@@ -16,7 +15,8 @@ def render_line(outcome: CheckOutcome, target: TextTarget) -> str:
     page = TextPage(target)
     if outcome.report is not None:
         sign = ("✓", AGREES) if outcome.agrees else ("✗", DIFFERS)
-        page.print(sign, f" {outcome.name}: {verdict(outcome.report)}")
+        text = verdict(outcome.report)
+        page.print(sign, f" {outcome.name}: {text[0].lower()}{text[1:]}")
     return page.text
 
 
@@ -25,14 +25,6 @@ def render_title(outcome: CheckOutcome, target: TextTarget) -> str:
     page = TextPage(target)
     page.print((outcome.name, "bold"))
     return page.text
-
-
-def verdict(report: CheckReport) -> str:
-    """The result of a check in one line."""
-    count, differ = (sum(getattr(result, name) for result in report.results) for name in ("count", "differ"))
-    if report.agrees:
-        return f"all {count} numbers agree"
-    return f"{differ} of {count} numbers differ, first in {report.first_difference}"
 
 
 def render_summary(outcomes: Sequence[CheckOutcome], left_out: Sequence[str], target: TextTarget) -> str:

@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from attncli.analysis.compare import Comparison
+from attncli.analysis.check.report import CheckReport
 from attncli.render.formats.text_page import TextPage
 from attncli.render.reports.part import (
     USUAL_WIDTH,
@@ -34,14 +34,14 @@ class ExampleReport:
     curve: str | None = None  # the result of every part that is plotted at the end
 
     @property
-    def comparisons(self) -> list[Comparison]:
-        """The comparisons of all parts, in order."""
-        return [comparison for part in self.parts for comparison in part.comparisons]
+    def checks(self) -> list[CheckReport]:
+        """The checks of all parts of which numbers are expected, in order."""
+        return [part.check for part in self.parts if part.check is not None]
 
     @property
     def differs(self) -> bool:
         """Whether any number is not the expected one."""
-        return any(comparison.differences for comparison in self.comparisons)
+        return not all(check.agrees for check in self.checks)
 
     @property
     def adjective(self) -> str:
@@ -89,7 +89,7 @@ def _print_end(page: TextPage, report: ExampleReport) -> None:
         page.skip_line()
         for row in curve_lines(report.parts, report.curve, page.target.width or USUAL_WIDTH):
             page.print(row, is_wrapped=False)
-    line = verdict(report.comparisons, report.adjective)
+    line = verdict(report.checks, report.adjective)
     if line is not None:
         page.skip_line()
         page.print(line)

@@ -5,13 +5,14 @@ from dataclasses import dataclass, field, replace
 
 from rich.cells import cell_len
 
-from attncli.analysis.compare import Comparison
+from attncli.analysis.check.report import CheckReport
 from attncli.render.formats.blocks import side_by_side
 from attncli.render.formats.terminal import print_section
 from attncli.render.formats.text_page import TextPage
 from attncli.render.largest_weights import arrows
+from attncli.render.reports.check import print_explanations
+from attncli.render.reports.quantity import print_quantity
 from attncli.render.reports.row_tables import join_row_tables
-from attncli.render.reports.verdict import difference_lines
 from attncli.render.section import Section
 from attncli.render.sections import sections
 from attncli.render.view import View
@@ -28,7 +29,7 @@ class PartReport:
     about: str
     command: str  # `attn compute …`, which shows the same tables
     view: View
-    comparisons: Sequence[Comparison] = ()
+    check: CheckReport | None = None  # of its numbers with those expected; None where none are
     worked: View | None = None  # the view of the cell whose arithmetic is shown
     worked_command: str = ""  # which shows the same arithmetic
     numpy: Mapping[str, str] = field(default_factory=dict)  # lines of NumPy, by the name of the result
@@ -58,8 +59,10 @@ def print_part(page: TextPage, part: PartReport, number: str, adjective: str, el
         _print_arrows(page, part.view.result.trace, from_key=part.arrows_from_key)
     print_command(page, part.worked_command)
     _print_steps(page, part)
-    for comparison in part.comparisons:
-        page.print_lines(difference_lines(comparison, adjective), "bold red")
+    if part.check is not None:
+        for result in part.check.differing:
+            print_quantity(page, part.check, result, part.view.decimals, adjective)
+        print_explanations(page, part.check)
 
 
 def print_paragraph(page: TextPage, text: str) -> None:

@@ -15,18 +15,25 @@ AGREES, DIFFERS = "bold green", "bold red"
 USUAL_WIDTH = 80
 INDENTATION = "    "
 SIGNIFICANT = 3  # digits of errors and tolerances
+MAX_UNITS = 1e6  # in the last place that say something: a larger error has nothing to do with rounding
 MIN_DIGITS, MAX_DIGITS = 6, 17  # of the two numbers of the worst cell; 17 tell any numbers of eight bytes apart
 
 
-def print_quantity(page: TextPage, report: CheckReport, result: QuantityCheck, decimals: int) -> None:
-    """Print a line for a quantity that agrees; for one that differs its errors, its worst cell and a picture too."""
+def print_quantity(
+    page: TextPage, report: CheckReport, result: QuantityCheck, decimals: int, adjective: str = ""
+) -> None:
+    """Print a line for a quantity that agrees; for one that differs its errors, its worst cell and a picture too.
+
+    The `adjective` says whose the numbers are: `published`; without it they are expected.
+    """
     trace = report.trace
     if result.agrees:
         page.print((f"✓ {result.name}", AGREES), f": {_agreement(result)}")
     else:
-        page.print((f"✗ {result.name}", DIFFERS), f": {_count(result)}{_consequence(report, result)}")
+        source = f" from those {adjective}" if adjective else ""
+        page.print((f"✗ {result.name}", DIFFERS), f": {_count(result)}{source}{_consequence(report, result)}")
         page.print_lines(INDENTATION + line for line in _errors(result))
-        page.print_lines(INDENTATION + line for line in _worst_cell(trace, result))
+        page.print_lines(INDENTATION + line for line in _worst_cell(trace, result, adjective))
         page.print_lines((INDENTATION + "  " + line for line in _arithmetic(trace, result, decimals)), "cyan")
         pattern = find_pattern(result.differs, result.is_given, _query_positions(trace, result.name))
         page.print_lines(INDENTATION + line for line in _place(trace, result, pattern))
@@ -57,21 +64,23 @@ def _consequence(report: CheckReport, result: QuantityCheck) -> str:
 
 def _errors(result: QuantityCheck) -> Iterator[str]:
     """The largest errors, and how alike both arrays are."""
+    units = f", {_short(result.max_ulp)} units in the last place of {result.ulp_dtype}"
     yield (
         f"largest error {_short(result.max_abs)} (allowed {_short(result.tolerance)}), "
-        f"relative {_short(result.max_rel)}, {_short(result.max_ulp)} units in the last place of {result.ulp_dtype}"
+        f"relative {_short(result.max_rel)}{units if result.max_ulp < MAX_UNITS else ''}"
     )
     likeness = {"correlation": result.correlation, "cosine": result.cosine}
     if found := [f"{name} {number:.6f}" for name, number in likeness.items() if number is not None]:
         yield ", ".join(found)
 
 
-def _worst_cell(trace: Trace, result: QuantityCheck) -> Iterator[str]:
+def _worst_cell(trace: Trace, result: QuantityCheck, adjective: str) -> Iterator[str]:
     """The worst cell and both of its numbers."""
     if result.worst is not None:
         expected, computed = _distinct(result.worst.expected, result.worst.computed)
         place = describe_cell(trace, trace[result.name], result.worst.position)
-        yield f"worst at {place}: expected {expected}, computed {computed}"
+        at = "worst at" if result.differ > 1 else "at"
+        yield f"{at} {place}: {adjective or 'expected'} {expected}, computed {computed}"
 
 
 def _arithmetic(trace: Trace, result: QuantityCheck, decimals: int) -> tuple[str, ...]:
@@ -103,12 +112,12 @@ def _query_positions(trace: Trace, name: str) -> list[int] | None:
 
 
 def _print_picture(page: TextPage, trace: Trace, result: QuantityCheck, pattern: ErrorPattern) -> None:
-    """Print the picture of the errors, in the heads that have any; nothing where all of its signs are the same."""
+    """Print the picture of the errors, in the heads that have any; nothing of one number, or where it has one sign."""
     step = trace[result.name]
     width = (page.target.width or USUAL_WIDTH) - 2 * len(INDENTATION)
     differs, is_given = (_in_parts(array, pattern) for array in (result.differs, result.is_given))
     picture = draw_errors(differs, is_given, columns=max(width - MAX_LABEL_WIDTH - 1, 1))
-    if len(set("".join(picture.lines))) < 2:
+    if result.differ == 1 or len(set("".join(picture.lines))) == 1:
         return
     rows = trace.numbered_labels_of(step, -2) or (step.symbol,)
     axes = ", ".join(map(plural, step.axes[-2:-1])) + " down, " + plural(step.axes[-1]) + " across"

@@ -1,34 +1,27 @@
-"""What is said of expected numbers: which of them differ, and whether all agree."""
+"""The verdict on expected numbers: how many of them differ, or that all agree, and whose they are."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 
-from attncli.analysis.compare import Comparison
+from attncli.analysis.check.report import CheckReport
 from attncli.render.formats.text_page import Part
+from attncli.render.reports.quantity import AGREES, DIFFERS
 
-MAX_DIFFERENCES = 5  # the number of differences that are printed for each result
 PUBLISHED, EXPECTED = "published", "expected"  # numbers that somebody published, and our own
+NARROW_TYPES = ("float16", "bfloat16", "float32")  # which may have fewer digits than were printed
 
 
-def difference_lines(comparison: Comparison, adjective: str) -> Iterator[str]:
-    """How many numbers of a result differ, and the first of them; nothing where none does."""
-    name, differences = comparison.name, comparison.differences
-    if not differences:
-        return
-    yield f"✗ {name}: {len(differences)} of {comparison.count} numbers differ from those {adjective}"
-    for difference in differences[:MAX_DIFFERENCES]:
-        index = "".join(f"[{position}]" for position in difference.position)
-        yield f"    {name}{index}: {adjective} {difference.expected!r}, computed {difference.computed!r}"
-
-
-def verdict(comparisons: Sequence[Comparison], adjective: str) -> Part | None:
-    """How many numbers differ, or that all agree, and the style of that line; None where none was expected."""
-    count = sum(comparison.count for comparison in comparisons)
-    difference_count = sum(len(comparison.differences) for comparison in comparisons)
+def verdict(checks: Sequence[CheckReport], adjective: str) -> Part | None:
+    """How many numbers differ, or that all agree, and the style of that line; None where none is expected."""
+    results = [result for check in checks for result in check.results]
+    count, differ = (sum(getattr(result, name) for result in results) for name in ("count", "differ"))
     if not count:
         return None
-    if difference_count:
-        return f"{difference_count} of {count} numbers differ from the {adjective} ones.", "bold red"
-    has_every_digit = all(comparison.has_every_digit for comparison in comparisons)
-    digits = "to every printed digit" if has_every_digit else "to the digits that their type has"
+    if differ:
+        return (
+            f"{differ} of {count} numbers {'differs' if differ == 1 else 'differ'} from the {adjective} ones.",
+            DIFFERS,
+        )
+    is_narrow = any(result.ulp_dtype in NARROW_TYPES for result in results)
+    digits = "to the digits that their type has" if is_narrow else "to every printed digit"
     subject = f"All {count} {adjective} numbers agree" if count > 1 else f"The {adjective} number agrees"
-    return f"{subject}, {digits}.", "bold green"
+    return f"{subject}, {digits}.", AGREES

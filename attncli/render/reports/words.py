@@ -1,9 +1,10 @@
-"""What a word means: an entry of the catalogue, a key, a step, a result, a parameter, an axis, a word of the field."""
+"""What a word means: an entry of the catalogue, a key, a step, a parameter, an axis, a slip, a word of the field."""
 
 import textwrap
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
+from attncli.analysis.slips import SLIPS, Slip
 from attncli.base.axes import LEGEND, legend
 from attncli.base.text import one_line, sentence
 from attncli.base.transliteration import transliterate
@@ -52,6 +53,7 @@ def every_meaning() -> Iterator[Meaning]:
     records = [record for kind in kinds() for record in operators(kind).values()]
     yield from map(_of_record, records)
     yield from map(_of_key, FIELDS.values())
+    yield from map(_of_slip, SLIPS.values())
     yield from map(_of_term, GLOSSARY)
     yield from (_of_step(name, steps) for name, steps in every_step().items())
     yield from _of_inner_quantities(records)
@@ -109,6 +111,16 @@ def _of_key(field: Field) -> Meaning:
     if field.letters:
         facts += [("shape", f"[{' '.join(field.letters)}]"), ("", legend(field.letters))]
     return Meaning((field.name,), "key", sentence(field.help), tuple(facts))
+
+
+def _of_slip(slip: Slip) -> Meaning:
+    """A mistake that `attn check` looks for."""
+    facts = (
+        ("made where", slip.applies_where),
+        ("found by", "attn check, where it explains numbers that differ"),
+        ("", "attn check --slips, where it would not be noticed"),
+    )
+    return Meaning((slip.name,), "slip", slip.sentence, facts)
 
 
 def _of_term(term: GlossaryTerm) -> Meaning:

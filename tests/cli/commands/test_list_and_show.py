@@ -2,15 +2,17 @@
 
 import pytest
 
+from attncli.analysis.slips import SLIPS
 from attncli.ops import kinds, operators
 from tests.cli.running import Run
 
 EVERY = [(kind, name) for kind in kinds() for name in operators(kind)]
 
 
-def test_the_list_has_every_operator_with_its_summary(run: Run) -> None:
+def test_the_list_has_every_operator_and_every_slip_with_its_summary(run: Run) -> None:
     lines = [line.split(None, 1) for line in run("list").stdout.splitlines() if line.startswith(" ")]
     expected = [(name, operators(kind)[name].summary) for kind, name in EVERY]
+    expected += [(slip.name, slip.sentence) for slip in SLIPS.values()]
     assert [tuple(line) for line in lines] == expected
 
 
@@ -18,6 +20,19 @@ def test_the_list_has_every_operator_with_its_summary(run: Run) -> None:
 def test_one_kind_is_listed_by_its_plural(plural: str, kind: str, run: Run) -> None:
     shown = [line.split()[0] for line in run("list", plural).stdout.splitlines()]
     assert shown == [plural, *operators(kind)]
+
+
+@pytest.mark.parametrize("word", ["slips", "slip"])
+def test_slips_are_listed_by_their_plural_and_their_name(word: str, run: Run) -> None:
+    assert [line.split()[0] for line in run("list", word).stdout.splitlines()] == [word, *SLIPS]
+
+
+@pytest.mark.parametrize("word", ["mask_inverted", "mask-inverted", "Mask_Inverted"])
+def test_show_says_what_a_slip_is_and_where_it_is_made(word: str, run: Run) -> None:
+    slip, shown = SLIPS["mask_inverted"], run("show", word).stdout
+    assert shown.startswith("mask_inverted  (slip)\n")
+    assert slip.sentence in shown
+    assert f"made where  {slip.applies_where}" in shown
 
 
 @pytest.mark.parametrize("kind", kinds())
@@ -40,7 +55,9 @@ def test_show_has_every_field_of_the_record(kind: str, run: Run) -> None:
         ("attn compute --mask w", ["window"]),
         ("attn compute --mask bi", []),
         ("attn show ent", ["entmax"]),
-        ("attn show masked_", ["masked_scores"]),
+        ("attn show masked_s", ["masked_scores"]),
+        ("attn show mask_inv", ["mask_inverted"]),
+        ("attn list sl", ["slips"]),
         ("attn show gq", ["gqa"]),
         ("attn list n", ["normalizers", "norms"]),
         ("attn demo tut", ["tutorial"]),

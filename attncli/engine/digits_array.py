@@ -1,0 +1,287 @@
+"""Arrays of numbers of many digits, with which the functions of operators compute as with arrays of NumPy."""
+
+import math
+from collections.abc import Callable, Mapping
+from functools import cache, cached_property
+from typing import Any
+
+from numpy.lib.mixins import NDArrayOperatorsMixin
+
+from attncli.base.errors import AttnError
+from attncli.base.lazy_numpy import Array, np
+from attncli.engine.digits_functions import elementwise_functions, predicates
+
+COSTLY = 5  # products that one exponential, logarithm or root takes as long as
+CHEAP = frozenset({"add", "subtract", "multiply", "divide", "negative", "absolute", "square", "maximum", "minimum"})
+
+
+class DigitsError(AttnError):
+    """Numbers of many digits can't be computed: digits would be lost, or it would take long."""
+
+
+class Digits:
+    """How many digits numbers have, in the place of an array's `dtype`, and how many operations they may take."""
+
+    kind = "f"
+    itemsize = 16  # as wide as the widest of NumPy's: nothing is widened to another type
+
+    def __init__(self, count: int, max_operations: int) -> None:
+        self.count = count
+        self.max_operations = max_operations
+        self._operations = 0
+
+    def spend(self, operations: int) -> None:
+        """Count operations before they are done; raises DigitsError where there are too many."""
+        self._operations += operations
+        if self._operations > self.max_operations:
+            raise DigitsError(f"it would take long: more than {self.max_operations} operations")
+
+    @property
+    def dtype(self) -> Any:
+        """The type of the arrays of NumPy that hold such numbers: `np.dtype(x.dtype)` finds it here."""
+        return np.dtype(object)
+
+    @property
+    def context(self) -> Any:
+        """Mpmath's context, which computes with so many digits."""
+        return _context(self.count)
+
+    @cached_property
+    def functions(self) -> Mapping[str, Callable[..., Any]]:
+        """The elementwise functions, by the names of NumPy's."""
+        return elementwise_functions(self.context)
+
+    @cached_property
+    def predicates(self) -> Mapping[str, Callable[..., Any]]:
+        """Comparisons and tests, by the names of NumPy's."""
+        return predicates(self.context)
+
+    def type(self, number: Any) -> "DigitsArray":
+        """A number without axes."""
+        return self.array(number)
+
+    def array(self, value: Any) -> "DigitsArray":
+        """An array of NumPy's or a number, each number of it exactly."""
+        if isinstance(value, DigitsArray):
+            return value
+        array = np.asarray(value)
+        self.spend(array.size)
+        if array.dtype.kind == "f" and array.dtype.itemsize > 8:  # mpmath takes numbers of double precision
+            high = array.astype(np.float64)
+            rest = np.where(np.isfinite(high), array - high, 0).astype(np.float64)
+            wide: DigitsArray = self.array(high) + self.array(rest)
+            return wide
+        convert = np.frompyfunc(self.context.mpf, 1, 1)
+        with np.errstate(all="ignore"):  # mpmath raises the flag of NaN in passing
+            return DigitsArray(np.asarray(convert(array.astype(object)), dtype=object), self)
+
+    def operand(self, value: Any) -> Array:
+        """What an elementwise function computes with, of any of its arguments."""
+        if isinstance(value, DigitsArray):
+            return value.numbers
+        if type(value) is not float:  # a literal of the code, such as 0.5, is what it says
+            _check_exact(np.asarray(value))
+        return self.array(value).numbers
+
+    def result(self, value: Any) -> Any:
+        """What a function of NumPy has made of numbers of many digits: an array of them, or whatever else it is."""
+        is_object = isinstance(value, self.context.mpf) or getattr(getattr(value, "dtype", None), "kind", "") == "O"
+        if not is_object or isinstance(value, DigitsArray):
+            return value
+        array = np.asarray(value, dtype=object)
+        others = [number for number in array.flat if not isinstance(number, self.context.mpf)]
+        for number in others:
+            _check_exact(np.asarray(number))
+        return self.array(array) if others else DigitsArray(array, self)
+
+
+@cache
+def _context(count: int) -> Any:
+    """A context of mpmath of its own, so that nobody else's number of digits changes."""
+    import mpmath  # noqa: PLC0415 - an optional package
+
+    context = mpmath.MPContext()
+    context.dps = count
+    return context
+
+
+def _check_exact(array: Array) -> None:
+    """Raise DigitsError where floating-point numbers are not whole: they were computed in double precision."""
+    if array.dtype.kind == "f" and not (np.isnan(array) | (array == np.floor(array))).all():
+        raise DigitsError("it computes in double precision")
+
+
+class DigitsArray(NDArrayOperatorsMixin):
+    """An array of numbers of many digits, which NumPy's functions and operators take as they do an `ndarray`.
+
+    What compares is a boolean array of NumPy's. Raises DigitsError where a function is not among
+    `elementwise_functions`, or is given numbers that were computed in double precision.
+    """
+
+    def __init__(self, numbers: Array, digits: Digits) -> None:
+        self.numbers = numbers
+        self.dtype = digits
+
+    def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, **options: Any) -> Any:
+        out = options.pop("out", (None,))[0]
+        operands = [self.dtype.operand(x) for x in inputs]
+        if method != "__call__" or options:
+            raise DigitsError(f"{ufunc.__name__}.{method} is not available with many digits")
+        self._spend(ufunc, operands)
+        if ufunc is np.matmul:
+            value: Any = np.matmul(*operands)
+        elif ufunc.__name__ in self.dtype.predicates:
+            value = np.asarray(
+                np.frompyfunc(self.dtype.predicates[ufunc.__name__], ufunc.nin, 1)(*operands), dtype=bool
+            )
+        elif ufunc.__name__ in self.dtype.functions:
+            value = np.frompyfunc(self.dtype.functions[ufunc.__name__], ufunc.nin, 1)(*operands)
+        else:
+            raise DigitsError(f"{ufunc.__name__} is not available with many digits")
+        if out is None:
+            return self.dtype.result(value)
+        out[...] = value
+        return out
+
+    def _spend(self, ufunc: Any, operands: list[Array]) -> None:
+        """Count the operations of a function before it is called."""
+        if ufunc is np.matmul:
+            one, other = operands
+            self.dtype.spend(one.size * (other.shape[-1] if other.ndim > 1 else 1))
+        else:
+            size = math.prod(np.broadcast_shapes(*(x.shape for x in operands)))
+            self.dtype.spend(size * (1 if ufunc.__name__ in CHEAP else COSTLY))
+
+    def __array_function__(self, function: Any, _types: Any, args: Any, options: Any) -> Any:
+        if function is np.result_type:
+            return self.dtype
+        if function is np.isneginf:
+            return args[0] == -np.inf
+        arguments, keywords = _without_digits(args), _without_digits(options)
+        if "dtype" in keywords:
+            raise DigitsError(f"{function.__name__} is not available with many digits and a dtype")
+        return self.dtype.result(function(*arguments, **keywords))
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> Array:
+        return np.array(self.numbers, dtype=object if dtype is None else dtype, copy=copy)
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """The lengths of its axes."""
+        return self.numbers.shape
+
+    @property
+    def ndim(self) -> int:
+        """How many axes it has."""
+        return self.numbers.ndim
+
+    @property
+    def size(self) -> int:
+        """How many numbers it has."""
+        return self.numbers.size
+
+    @property
+    def mT(self) -> "DigitsArray":  # noqa: N802 - NumPy's name
+        """The matrices transposed."""
+        return self.swapaxes(-2, -1)
+
+    def astype(self, dtype: Any, **_options: Any) -> Any:
+        """Booleans where these are asked for; else the array itself: digits are never dropped."""
+        return (self != 0) if dtype is bool else self
+
+    def copy(self) -> "DigitsArray":
+        """A copy."""
+        return DigitsArray(self.numbers.copy(), self.dtype)
+
+    def reshape(self, *shape: Any) -> "DigitsArray":
+        """The same numbers in another shape."""
+        return DigitsArray(self.numbers.reshape(*shape), self.dtype)
+
+    def swapaxes(self, one: int, other: int) -> "DigitsArray":
+        """Two axes exchanged."""
+        return DigitsArray(self.numbers.swapaxes(one, other), self.dtype)
+
+    def squeeze(self, axis: Any = None) -> "DigitsArray":
+        """Without axes of length 1."""
+        return DigitsArray(self.numbers.squeeze(axis), self.dtype)
+
+    def sum(self, axis: Any = None, *, keepdims: bool = False) -> Any:
+        """The sums along an axis."""
+        return self.dtype.result(self.numbers.sum(axis=axis, keepdims=keepdims))
+
+    def cumsum(self, axis: int) -> Any:
+        """The running sums along an axis."""
+        return self.dtype.result(self.numbers.cumsum(axis=axis))
+
+    def mean(self, axis: int, *, keepdims: bool = False) -> Any:
+        """The means along an axis."""
+        return self.sum(axis=axis, keepdims=keepdims) / self.shape[axis]
+
+    def max(self, axis: int, *, keepdims: bool = False, **initial: Any) -> Any:
+        """The largest numbers along an axis; NaN where there is one."""
+        return self._reduce("maximum", axis, keepdims=keepdims, **initial)
+
+    def min(self, axis: int, *, keepdims: bool = False, **initial: Any) -> Any:
+        """The smallest numbers along an axis; NaN where there is one."""
+        return self._reduce("minimum", axis, keepdims=keepdims, **initial)
+
+    def argmax(self, axis: int) -> Any:
+        """The positions of the largest numbers along an axis; of equal ones the first."""
+        return self.numbers.argmax(axis=axis)
+
+    def any(self, axis: Any = None, *, keepdims: bool = False) -> Any:
+        """Whether a number along an axis is not 0."""
+        return (self != 0).any(axis=axis, keepdims=keepdims)
+
+    def _reduce(self, name: str, axis: int, *, keepdims: bool, **initial: Any) -> Any:
+        """A function of two numbers applied along an axis."""
+        function: Any = np.frompyfunc(self.dtype.functions[name], 2, 1)
+        initial = {key: self.dtype.context.mpf(value) for key, value in initial.items()}
+        return self.dtype.result(function.reduce(self.numbers, axis=axis, keepdims=keepdims, **initial))
+
+    def __getitem__(self, index: Any) -> Any:
+        return self.dtype.result(self.numbers[_as_indices(index)])
+
+    def __setitem__(self, index: Any, value: Any) -> None:
+        self.numbers[_as_indices(index)] = self.dtype.operand(value)
+
+    def __len__(self) -> int:
+        return len(self.numbers)
+
+    def __bool__(self) -> bool:
+        return bool(self != 0)
+
+    def rounded(self, dtype: str) -> Array:
+        """The numbers, each rounded once to float64, or to longdouble (as the sum of two numbers of float64)."""
+        high = _to_float64(self.numbers)
+        if dtype == "float64":
+            return high
+        is_finite = np.isfinite(high)
+        rest = np.where(is_finite, self.numbers, 0) - np.where(is_finite, high, 0)
+        return high.astype(np.longdouble) + _to_float64(rest)
+
+
+def _to_float64(numbers: Array) -> Array:
+    """Numbers of many digits, each rounded to the nearest of float64."""
+    with np.errstate(all="ignore"):  # mpmath raises the flags of NaN and of an overflow in passing
+        return np.asarray(np.frompyfunc(float, 1, 1)(numbers), dtype=np.float64)
+
+
+def _without_digits(value: Any) -> Any:
+    """The arguments of a function of NumPy's, with arrays of NumPy's that hold the numbers."""
+    if isinstance(value, DigitsArray):
+        return value.numbers
+    if isinstance(value, (list, tuple)):
+        return type(value)(map(_without_digits, value))
+    if isinstance(value, dict):
+        return {name: _without_digits(item) for name, item in value.items()}
+    if isinstance(value, np.ndarray):
+        _check_exact(value)
+    return value
+
+
+def _as_indices(index: Any) -> Any:
+    """An index whose numbers of many digits are whole numbers of NumPy's."""
+    if isinstance(index, tuple):
+        return tuple(map(_as_indices, index))
+    return index.numbers.astype(np.int64) if isinstance(index, DigitsArray) else index

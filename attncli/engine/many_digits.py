@@ -1,0 +1,113 @@
+"""A small problem computed with many digits: a plan's functions on numbers of mpmath, rounded once at the end."""
+
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager, nullcontext
+from dataclasses import replace
+from importlib.util import find_spec
+from typing import Any
+
+from attncli.base.errors import AttnError
+from attncli.base.lazy_numpy import Array, np
+from attncli.engine.digits_array import Digits, DigitsArray
+from attncli.engine.evaluate import evaluate_input
+from attncli.ops import elementwise
+from attncli.ops.failures import failures_named
+from attncli.plan.graph import Node, Plan
+from attncli.problem.spec import ProblemSpec
+
+DIGITS = 50
+INSTALL = "pip install 'attncli[reference]'"
+MAX_OPERATIONS = 2**19  # so many take two to three seconds
+
+
+def has_many_digits() -> bool:
+    """Whether the package mpmath is there, which computes with many digits."""
+    return find_spec("mpmath") is not None
+
+
+def run_with_digits(
+    plan: Plan, problem: ProblemSpec, names: Iterable[str], *, digits: int = DIGITS, dtype: str = "float64"
+) -> Mapping[str, Array]:
+    """The values of nodes or results, computed with so many decimal digits and rounded once, to float64 or longdouble.
+
+    What the problem gives is first rounded to its own type, as elsewhere. Raises AttnError where the package mpmath is
+    missing, where the problem has more than MAX_OPERATIONS, and where an operator, which it names, can't compute with
+    many digits.
+    """
+    names = list(names)
+    if not has_many_digits():
+        raise AttnError("many digits need the package mpmath", hint=f"install it: {INSTALL}")
+    values = compute_with_digits(plan, problem, names, Digits(digits, MAX_OPERATIONS))
+    return {
+        name: value.rounded(dtype) if isinstance(value, DigitsArray) else value
+        for name, value in ((name, values[plan.resolve(name)]) for name in names)
+    }
+
+
+def compute_with_digits(
+    plan: Plan, problem: ProblemSpec, names: Iterable[str], digits: Digits
+) -> Mapping[str, Array | DigitsArray]:
+    """The values of the nodes that are needed, by name: booleans and indices of NumPy's, other numbers of many digits.
+
+    Raises AttnError as `run_with_digits` does.
+    """
+    needed, values = plan.needed_for(names), dict[str, Any]()
+    for node in plan.nodes:
+        if node.name not in needed or node.tapped_from is not None:
+            continue
+        if node.is_input:
+            array = evaluate_input(node, problem, problem.precision)
+            with _errors_named(node, digits):
+                values[node.name] = digits.array(array) if array.dtype.kind == "f" else array
+        else:
+            values[node.name] = evaluate_with_digits(_with_exact_scale(node, problem, digits), values, digits)
+    return values
+
+
+def evaluate_with_digits(node: Node, values: dict[str, Any], digits: Digits) -> Any:
+    """The value of a computed node, from those of its inputs by name; its inner quantities are put among them.
+
+    Raises AttnError, which names the operator, where it can't be computed with many digits.
+    """
+    assert node.function is not None
+    record = node.record
+    arguments: dict[str, Any] = {name: values[source] for name, source in node.inputs.items()}
+    options: dict[str, Any] = dict(node.options)
+    if not node.is_exact and not node.is_boolean:
+        options = {name: digits.array(value) if type(value) is float else value for name, value in options.items()}
+    if record is not None and record.acts_on == "embeddings":  # it computes with the positions themselves
+        arguments = {name: digits.array(value) for name, value in arguments.items()}
+    if node.taps:
+        options["tap"] = lambda name, value: values.setdefault(node.taps[name], value)
+    with _errors_named(node, digits):
+        return _result(node, node.function(**arguments, **options), digits)
+
+
+@contextmanager
+def _errors_named(node: Node, digits: Digits) -> Iterator[None]:
+    """A block that evaluates a node; raises AttnError, which names it, where that fails."""
+    record = node.record
+    where = f"{record.kind} {record.name}" if record is not None else f"step {node.name}"
+    try:
+        with np.errstate(all="ignore"), nullcontext() if record is None else failures_named(record, "function"):
+            yield
+    except AttnError as error:
+        raise AttnError(f"can't be computed with {digits.count} digits ({error.message})", where=where) from error
+
+
+def _with_exact_scale(node: Node, problem: ProblemSpec, digits: Digits) -> Node:
+    """The node; where it divides by √d, which a plan has in double precision, with that scale in many digits."""
+    if node.function is not elementwise.scale or problem.scale is not None:
+        return node
+    return replace(node, options={"scale": 1 / np.sqrt(digits.type(problem.lengths["d"]))})
+
+
+def _result(node: Node, value: Any, digits: Digits) -> Any:
+    """The result of a function; raises DigitsError where it has digits of double precision alone.
+
+    What an exact node makes, such as random numbers, is as if it were given.
+    """
+    result = digits.result(value)
+    if isinstance(result, np.ndarray) and result.dtype.kind == "f":
+        return digits.array(result if node.is_exact else digits.operand(result))
+    return result

@@ -1,0 +1,89 @@
+"""A computation with a slip in it is judged at its own rounding error, in the type of the expected numbers."""
+
+import numpy as np
+import pytest
+
+from attncli.analysis.check.check import read_expected
+from attncli.analysis.check.comparison import Comparison
+from attncli.analysis.check.judge import Judge
+from attncli.analysis.check.options import CheckOptions
+from attncli.analysis.check.reference import compute_reference
+from attncli.analysis.check.rounding import in_type
+from attncli.analysis.slips.attempts import Attempt, attempts
+from attncli.analysis.slips.limits import part_of
+from attncli.base.dtypes import Precision
+from attncli.base.typed_numbers import TypedNumber
+from attncli.problem.spec import ProblemSpec
+from tests.arrays import normal
+from tests.problems import problem
+
+OPTIONS = CheckOptions()
+QUERY, KEY, VALUE = normal(3, 5, 16), normal(3, 7, 16), normal(3, 7, 11)
+
+
+def judge(spec: ProblemSpec, expected: dict) -> Judge:
+    quantities = read_expected(spec, expected, OPTIONS)
+    return Judge(Comparison(spec, compute_reference(spec, list(quantities), OPTIONS), quantities, OPTIONS))
+
+
+def attempt(spec: ProblemSpec, name: str) -> Attempt:
+    wide = in_type(spec, "float64")
+    return next(found for found in attempts(wide, spec.precision.name) if found.slips == (name,))
+
+
+def without_scale(dtype: str) -> np.ndarray:
+    """The output of a kernel that forgets the scale, accumulated exactly and rounded at its end."""
+    query, key, value = (Precision(dtype).round(x).astype(float) for x in (QUERY, KEY, VALUE))
+    scores = query @ key.swapaxes(-1, -2)
+    weights = np.exp(scores - scores.max(axis=-1, keepdims=True))
+    return Precision(dtype).round(weights / weights.sum(axis=-1, keepdims=True) @ value)
+
+
+@pytest.mark.parametrize("dtype", ["bfloat16", "float16", "float32", "float64"])
+def test_the_slip_that_was_made_is_accepted_and_others_are_not(dtype: str) -> None:
+    spec = problem(query=QUERY, key=KEY, value=VALUE, dtype=dtype)
+    judged = judge(spec, {"output": without_scale(dtype)})
+    accepted = {found.slips for found in attempts(in_type(spec, "float64"), dtype) if judged.accepts(found)}
+    assert accepted == {("no_scale",)}
+
+
+def test_what_is_computed_in_half_precision_is_accepted_where_single_is_expected() -> None:
+    spec = problem(query=QUERY, key=KEY, value=VALUE, dtype="float32")
+    half = [Precision("float16").round(x).astype(float) for x in (QUERY, KEY, VALUE)]
+    scores = half[0] @ half[1].swapaxes(-1, -2) / 4
+    weights = np.exp(scores) / np.exp(scores).sum(axis=-1, keepdims=True)
+    judged = judge(spec, {"output": (weights @ half[2]).astype(np.float32)})
+    assert judged.accepts(attempt(spec, "half_precision"))
+    assert not judged.agrees_with_ours(attempt(spec, "half_precision"))
+
+
+def test_every_quantity_has_to_be_explained() -> None:
+    spec = problem(query=QUERY[0], key=KEY[0], value=VALUE[0])
+    wrong = judge(spec, {"output": without_scale("float64")[0], "scores": QUERY[0] @ KEY[0].T / 4})
+    right = judge(spec, {"output": without_scale("float64")[0], "scores": QUERY[0] @ KEY[0].T})
+    assert not wrong.accepts(attempt(spec, "no_scale"))
+    assert right.accepts(attempt(spec, "no_scale"))
+
+
+def test_numbers_typed_by_hand_are_explained_to_the_digits_typed() -> None:
+    spec = problem(query=QUERY[0], key=KEY[0], value=VALUE[0])
+    expected = {"query_2": {"e3": TypedNumber(f"{without_scale('float64')[0, 1, 2]:.3f}")}}
+    judged = judge(spec, {"output": expected})
+    assert judged.accepts(attempt(spec, "no_scale"))
+
+
+def test_some_of_the_queries_are_judged_alone() -> None:
+    spec = problem(query=QUERY, key=KEY, value=VALUE)
+    expected = without_scale("float64")
+    expected[:, 0] = 0
+    judged = judge(spec, {"output": expected})
+    assert not judged.accepts(attempt(spec, "no_scale"), None)
+    assert judged.accepts(attempt(part_of(spec, [1, 4]), "no_scale"), [1, 4])
+
+
+def test_a_slip_goes_unnoticed_where_its_numbers_agree_with_ours() -> None:
+    spec = problem(query=QUERY, key=np.ones((3, 7, 16)), value=VALUE, bias=normal(5, 7))
+    judged = judge(spec, {"output": np.zeros((3, 5, 11))})
+    assert judged.agrees_with_ours(attempt(spec, "no_scale"))
+    assert not judged.agrees_with_ours(attempt(spec, "no_bias"))
+    assert not judged.accepts(attempt(spec, "no_scale"))

@@ -1,0 +1,50 @@
+"""The rounding error of a formula is that of its steps in a type."""
+
+import numpy as np
+import pytest
+
+from attncli.analysis.check.rounding import in_type, measure, rounding_error
+from attncli.base.dtypes import Precision
+from attncli.plan.build import plan_of
+from tests.arrays import normal
+from tests.problems import PROBLEMS, dense_trace, problem
+
+SPEC = problem(query=normal(5, 16), key=normal(7, 16))
+
+
+@pytest.mark.parametrize("dtype", ["bfloat16", "float16", "float32", "float64", "longdouble"])
+def test_the_error_is_of_the_size_of_the_units_of_the_type(dtype: str) -> None:
+    error = rounding_error(SPEC, plan_of(SPEC), ["output"], dtype).errors["output"]
+    assert 0.1 < error / Precision(dtype).epsilon < 20
+
+
+def test_what_is_exact_has_no_error_but_that_of_numbers_moved() -> None:
+    error = rounding_error(SPEC, plan_of(SPEC), ["query"], "float64").errors["query"]
+    assert error <= 3 * np.finfo(float).eps * abs(normal(5, 16)).max()
+
+
+def test_the_error_is_the_same_each_time() -> None:
+    errors = [rounding_error(SPEC, plan_of(SPEC), ["output"], "float32") for _ in range(2)]
+    assert errors[0] == errors[1]
+
+
+def test_what_overflows_has_no_error() -> None:
+    spec = problem(query=[[300.0], [1.0]], key=[[300.0], [1.0]], score="dot")
+    error = measure(spec, plan_of(spec), ["scores"], "float16").errors["scores"]
+    assert error <= 1
+
+
+def test_where_longdouble_is_slow_the_error_of_float64_is_that_of_float32_in_proportion() -> None:
+    spec = problem(query=normal(256, 512), key=normal(256, 512))
+    error = rounding_error(spec, plan_of(spec), ["output"], "float64")
+    assert error.remark == "measured in float32, in proportion"
+    assert error.errors["output"] < 1e-13
+
+
+@pytest.mark.parametrize("name", PROBLEMS)
+def test_numbers_are_rounded_to_the_type_of_a_problem_before_it_is_computed_in_a_wider_one(name: str) -> None:
+    spec = problem(**{**PROBLEMS[name], "dtype": "bfloat16"})
+    wide = dense_trace(in_type(spec, "float64"))
+    for step in dense_trace(spec).steps:
+        if step.node.is_input and step.value.dtype.kind == "f":
+            np.testing.assert_array_equal(wide[step.name].value, step.value)

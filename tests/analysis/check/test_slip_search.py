@@ -1,0 +1,82 @@
+"""A check names the slips that explain the numbers that differ, and those that would go unnoticed."""
+
+import numpy as np
+import pytest
+
+from attncli.analysis.check.check import check
+from attncli.analysis.check.options import CheckOptions
+from attncli.analysis.check.report import CheckReport
+from attncli.base.dtypes import Precision
+from tests.arrays import normal
+from tests.problems import problem
+
+QUERY, KEY, VALUE = normal(2, 3, 11, 16), normal(2, 3, 11, 16), normal(2, 3, 11, 7)
+MANY = CheckOptions(seconds=120)
+LARGE_QUERY, LARGE_KEY, LARGE_VALUE = (normal(1, 2, 600, 8, seed=seed) for seed in range(3))
+
+
+def kernel(query, key, value, visible=True, scale=None):
+    """Attention by another program, accumulated exactly."""
+    scores = query @ key.swapaxes(-1, -2) * (1 / np.sqrt(query.shape[-1]) if scale is None else scale)
+    scores = np.where(visible, scores, -np.inf)
+    weights = np.exp(scores - scores.max(axis=-1, keepdims=True))
+    return weights / weights.sum(axis=-1, keepdims=True) @ value
+
+
+def names(report: CheckReport) -> list[tuple[str, ...]]:
+    return [explanation.slips for explanation in report.explanations]
+
+
+@pytest.mark.parametrize("dtype", ["float64", "float32", "float16", "bfloat16"])
+def test_a_slip_is_named_in_every_type(dtype: str) -> None:
+    query, key, value = (Precision(dtype).round(x).astype(float) for x in (QUERY, KEY, VALUE))
+    spec = problem(query=query, key=key, value=value, causal=True, dtype=dtype)
+    report = check(spec, {"output": Precision(dtype).round(kernel(query, key, value))}, MANY)
+    assert ("no_causal",) in names(report)
+    assert report.tried_count > 10
+    assert check(spec, {"output": Precision(dtype).round(kernel(query, key, value, np.tri(11, dtype=bool)))}).agrees
+
+
+def test_two_slips_are_named_together() -> None:
+    spec = problem(query=QUERY, key=KEY, value=VALUE, causal=True)
+    report = check(spec, {"output": kernel(QUERY, KEY, VALUE, scale=1)}, MANY)
+    assert sorted(map(sorted, names(report))) == [["no_causal", "no_scale"]]
+    assert 0 < report.pair_count < report.tried_count
+
+
+def test_nothing_is_tried_where_the_numbers_agree_or_nobody_asks() -> None:
+    spec = problem(query=QUERY, key=KEY, value=VALUE)
+    right, wrong = kernel(QUERY, KEY, VALUE), kernel(QUERY, KEY, VALUE, scale=1)
+    assert check(spec, {"output": right}).tried_count == 0
+    assert check(spec, {"output": wrong}, CheckOptions(tries_slips=False)).tried_count == 0
+
+
+def test_numbers_that_no_slip_gives_are_explained_by_none() -> None:
+    spec = problem(query=QUERY[0, 0, :3], key=KEY[0, 0, :3], value=VALUE[0, 0, :3])
+    report = check(spec, {"output": normal(3, 7)}, MANY)
+    assert names(report) == []
+    assert report.tried_count > 100
+
+
+def test_a_slip_in_a_large_problem_is_found_on_some_queries_and_held_to_all() -> None:
+    spec = problem(query=LARGE_QUERY, key=LARGE_KEY, value=LARGE_VALUE, causal=True, dtype="float32")
+    single = [np.asarray(x, np.float32).astype(float) for x in (LARGE_QUERY, LARGE_KEY, LARGE_VALUE)]
+    wrong = kernel(*single, np.tri(600, dtype=bool), scale=1).astype(np.float32)
+    assert names(check(spec, {"output": wrong}, MANY)) == [("no_scale",)]
+    wrong[0, 1, 300] += 1
+    assert names(check(spec, {"output": wrong}, CheckOptions(seconds=1))) == []
+
+
+def test_one_key_can_not_tell_how_scores_are_made() -> None:
+    spec = problem(query=normal(3, 4), key=normal(1, 4), value=normal(1, 7), bias=[[0.5]])
+    report = check(spec, {"output": np.tile(normal(1, 7), (3, 1))}, CheckOptions(finds_unnoticed=True))
+    assert report.agrees
+    assert report.unnoticed is not None
+    assert {"no_scale", "no_bias"} <= {name for found in report.unnoticed for name in found.slips}
+
+
+def test_random_inputs_can_tell() -> None:
+    spec = problem(query=QUERY, key=KEY, value=VALUE)
+    report = check(spec, {"output": kernel(QUERY, KEY, VALUE)}, CheckOptions(finds_unnoticed=True, seconds=120))
+    assert "no_scale" not in {name for found in report.unnoticed or () for name in found.slips}
+    assert check(spec, {"output": kernel(QUERY, KEY, VALUE)}).unnoticed is None

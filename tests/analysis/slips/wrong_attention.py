@@ -1,0 +1,280 @@
+"""Attention in plain NumPy with mistakes in it, each written by hand; nothing here is the program's code.
+
+`attention(keys, mistake=detail, …)` takes the keys of a problem without batch items, features of all heads side by side.
+"""
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+Keys = Mapping[str, Any]
+
+
+def attention(keys: Keys, **mistakes: Any) -> dict[str, np.ndarray]:
+    """The scores and weights [h n m] and the output [n o], computed with these mistakes."""
+    heads = keys.get("heads", 1)
+    groups = keys.get("kv_heads", heads)
+    query, key, value = projected(keys, mistakes)
+    query, key, value = split(query, heads, mistakes), split(key, groups, mistakes), split(value, groups, mistakes)
+    if "qk_norm" in keys and "no_qk_norm" not in mistakes:
+        query, key = (x / np.linalg.norm(x, axis=-1, keepdims=True) for x in (query, key))
+    past = len(keys["past_key"]) if "past_key" in keys else 0
+    query, key, value = rotated(keys, mistakes, query, key, value, past)
+    if past:
+        key = np.concatenate([split(keys["past_key"], groups, {}), key], axis=1)
+        value = np.concatenate([split(keys["past_value"], groups, {}), value], axis=1)
+    of_head = [h % groups if "kv_heads_tiled" in mistakes else h // (heads // groups) for h in range(heads)]
+    key, value = key[of_head], value[of_head]
+    if mistakes.get("key_as_value") == "rotated":
+        value = key
+    if "query_key_swapped" in mistakes:
+        query, key = key, query
+
+    scores = scaled(np.einsum("hnd,hmd->hnm", query, key), keys, mistakes, heads)
+    if "scores_rounded" in mistakes:
+        scores = np.round(scores, mistakes["scores_rounded"])
+    capped = biased(scores, keys, mistakes, past)
+    visible = visibility(keys, mistakes, scores.shape, past)
+    weights = normalized(capped, visible, keys, mistakes)
+    if "weights_rounded" in mistakes:
+        weights = np.round(weights, mistakes["weights_rounded"])
+    used = weights.transpose(0, 2, 1) if "weights_transposed" in mistakes else weights
+    context = np.einsum("hnm,hme->hne", used, value)
+    count = context.shape[1]
+    if "heads_not_transposed" in mistakes:
+        output = context.reshape(count, -1)
+    else:
+        output = np.concatenate(list(context), axis=-1)
+    if "w_o" in keys and "no_output_projection" not in mistakes:
+        output = output @ matrix("w_o", keys, mistakes) + vector("b_o", keys, mistakes)
+    return {"scores": scores, "weights": weights, "output": output}
+
+
+def matrix(name: str, keys: Keys, mistakes: Keys) -> np.ndarray:
+    transposed = mistakes.get("projections_transposed", ())
+    return keys[name].T if name in transposed else keys[name]
+
+
+def vector(name: str, keys: Keys, mistakes: Keys) -> Any:
+    return 0 if name in mistakes.get("no_projection_bias", ()) else keys.get(name, 0)
+
+
+def projected(keys: Keys, mistakes: Keys) -> list[np.ndarray]:
+    """Queries, keys and values, given or made of embeddings."""
+    if "embeddings" not in keys:
+        value = keys["key"] if "key_as_value" in mistakes else keys["value"]
+        return [keys["query"], keys["key"], value]
+    x = keys["embeddings"]
+    if str(keys.get("position", "")).startswith("sinusoidal") and "no_position" not in mistakes:
+        first = mistakes.get("position_offset", 0)
+        x = x + np.array([sinusoid(first + row, x.shape[1]) for row in range(len(x))])
+    made_with = {"q": "q", "k": "k", "v": "v"}
+    if "query_key_weights_swapped" in mistakes:
+        made_with |= {"q": "k", "k": "q"}
+    if "query_as_key" in mistakes:
+        made_with["k"] = "q"
+    if mistakes.get("key_as_value") == "given":
+        made_with["v"] = "k"
+    return [x @ matrix(f"w_{w}", keys, mistakes) + vector(f"b_{w}", keys, mistakes) for w in made_with.values()]
+
+
+def sinusoid(position: int, width: int) -> list[float]:
+    angles = [position / 10000 ** (2 * (i // 2) / width) for i in range(width)]
+    return [np.cos(a) if i % 2 else np.sin(a) for i, a in enumerate(angles)]
+
+
+def split(x: np.ndarray, heads: int, mistakes: Keys) -> np.ndarray:
+    """[n h·d] to [h n d]."""
+    rows, features = x.shape
+    width = features // heads
+    if "heads_split_not_transposed" in mistakes:
+        return x.reshape(heads, rows, width)
+    if "heads_interleaved" in mistakes:
+        return np.stack([x[:, h::heads] for h in range(heads)])
+    return np.stack([x[:, h * width : (h + 1) * width] for h in range(heads)])
+
+
+def rotated(
+    keys: Keys, mistakes: Keys, query: np.ndarray, key: np.ndarray, value: np.ndarray, past: int
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Queries, keys and values after rope."""
+    rope = keys.get("position")
+    if not (isinstance(rope, dict) and "rope" in rope) or "no_position" in mistakes:
+        return query, key, value
+    count, new = query.shape[1], key.shape[1]
+    first = past + new - count if keys.get("align") == "bottom_right" else past
+    query_first, key_first = first + mistakes.get("rope_offset", 0), past
+    if "rope_offset" in mistakes and mistakes["rope_offset"] is None:
+        query_first = 0
+    for name in mistakes.get("rope_without_cache", ()):
+        if name == "query":
+            query_first = 0
+        else:
+            key_first = 0
+    turn = {"query": query_first, "key": key_first}
+    settings = {**{"base": 10000.0, "interleaved": False, "scaling": 1.0}, **(rope["rope"] or {})}
+    if "rope_interleaved" in mistakes or "rope_half_split" in mistakes:
+        settings["interleaved"] = "rope_interleaved" in mistakes
+    if "rope_base" in mistakes:
+        settings["base"] = mistakes["rope_base"]
+    if "no_rope_scaling" in mistakes:
+        settings["scaling"] = 1.0
+    sign = -1 if "rope_reversed" in mistakes else 1
+    query = np.stack([turned(x, turn["query"], sign, **settings) for x in query])
+    if "rope_on_query_only" not in mistakes:
+        key = np.stack([turned(x, turn["key"], sign, **settings) for x in key])
+    if "rope_on_value" in mistakes:
+        value = np.stack([turned(x, turn["key"], sign, **settings) for x in value])
+    return query, key, value
+
+
+def turned(x: np.ndarray, first: int, sign: int, base: float, interleaved: bool, scaling: float) -> np.ndarray:
+    """The rows [n d] turned as complex numbers."""
+    half = x.shape[1] // 2
+    angles = np.array([[(first + row) / scaling / base ** (f / half) for f in range(half)] for row in range(len(x))])
+    pairs = (x[:, 0::2] + 1j * x[:, 1::2]) if interleaved else (x[:, :half] + 1j * x[:, half:])
+    pairs = pairs * np.exp(sign * 1j * angles)
+    if interleaved:
+        return np.stack([pairs.real, pairs.imag], axis=-1).reshape(x.shape)
+    return np.concatenate([pairs.real, pairs.imag], axis=1)
+
+
+def scaled(products: np.ndarray, keys: Keys, mistakes: Keys, heads: int) -> np.ndarray:
+    """The products of queries and keys [h n m], divided by √d or multiplied by a scale."""
+    width = keys["query"].shape[1] // heads if "query" in keys else keys["w_q"].shape[1] // heads
+    if "no_scale" in mistakes:
+        return products
+    if "scale_by_d" in mistakes:
+        return products / width
+    if "scale_inverted" in mistakes:
+        return products * np.sqrt(width)
+    if "scale_by_model_width" in mistakes:
+        return products / np.sqrt(width * heads)
+    scale = keys.get("scale", 1 / np.sqrt(width))
+    return products * scale * (scale if "scaled_twice" in mistakes else 1)
+
+
+def biased(scores: np.ndarray, keys: Keys, mistakes: Keys, past: int) -> np.ndarray:
+    """The scores limited by the softcap, and with what is added to them."""
+    heads, queries, count = scores.shape
+    cap = keys.get("softcap")
+    if cap is not None and not {"no_softcap", "softcap_after_mask"} & set(mistakes):
+        scores = cap * np.tanh(scores / cap)
+    added = np.zeros(scores.shape)
+    if keys.get("position") == "alibi" and "no_position" not in mistakes:
+        power = 2 ** int(np.floor(np.log2(heads)))
+        slopes = [2 ** (-8 * (h + 1) / power) for h in range(power)]
+        slopes += [2 ** (-4 * (2 * h + 1) / power) for h in range(heads - power)]
+        if "alibi_slopes" in mistakes:
+            slopes = [2 ** (-8 * (h + 1) / heads) for h in range(heads)]
+        for h in range(heads):
+            for i in range(queries):
+                for j in range(count):
+                    distance = -abs(i + past - j)
+                    added[h, i, j] += slopes[h] * (-distance if "alibi_sign" in mistakes else distance)
+    if "bias" in keys and "no_bias" not in mistakes:
+        added = added + np.where(np.isinf(keys["bias"]), 0, keys["bias"])
+    if "bias_scaled" in mistakes:
+        added = added * keys.get("scale", 1 / np.sqrt(keys["query"].shape[1] // heads))
+    return scores + added
+
+
+def visibility(keys: Keys, mistakes: Keys, shape: tuple[int, ...], past: int) -> np.ndarray:
+    """Which keys each query may attend to [h n m], rule by rule."""
+    _, queries, count = shape
+    first = count - queries if keys.get("align") == "bottom_right" else past
+    if "causal_bottom_right" in mistakes:
+        first = count - queries
+    if "causal_top_left" in mistakes:
+        first = mistakes["causal_top_left"]
+    here = np.arange(queries)[:, None] + first
+    there = np.arange(count)[None, :]
+    rules = {}
+    if "mask" in keys:
+        rules["mask"] = np.broadcast_to(keys["mask"], (queries, count))
+    if "key_mask" in keys:
+        rules["key_mask"] = np.broadcast_to(keys["key_mask"], (queries, count))
+    if "bias" in keys and "no_bias" not in mistakes:
+        rules["bias"] = ~np.isinf(keys["bias"])
+    if keys.get("causal"):
+        rules["causal"] = there <= here + mistakes.get("causal_off_by_one", 0)
+    if "window" in keys and "no_window" not in mistakes:
+        left, right = keys["window"]
+        wider = {**dict.fromkeys(mistakes.get("window_too_wide", ()), 1)}
+        wider |= dict.fromkeys(mistakes.get("window_too_narrow", ()), -1)
+        left, right = left + wider.get("left", 0), right + wider.get("right", 0)
+        rules["window"] = (here - left <= there) & (there <= here + right)
+    if "no_causal" in mistakes:
+        del rules["causal"]
+    for name in mistakes.get("no_mask", ()):
+        del rules[name]
+    if "mask_inverted" in mistakes:
+        rules[mistakes["mask_inverted"]] = ~rules[mistakes["mask_inverted"]]
+    if "mask_transposed" in mistakes:
+        rules[mistakes["mask_transposed"]] = rules[mistakes["mask_transposed"]].T
+    if "stale_cache" in mistakes:
+        rules["cache"] = there < past
+    if "no_cache" in mistakes:
+        rules["cache"] = there >= past
+    visible = np.ones(shape, dtype=bool)
+    for rule in rules.values():
+        visible = visible & rule
+    return visible
+
+
+def normalized(scores: np.ndarray, visible: np.ndarray, keys: Keys, mistakes: Keys) -> np.ndarray:
+    """The weights [h n m], row by row."""
+    hidden = -np.inf
+    if "masked_with_zero" in mistakes:
+        masked = scores * visible
+    elif mistakes.get("masked_with_finite") == "added":
+        masked = scores - 1e9 * ~visible
+    elif "masked_with_finite" in mistakes:
+        masked = np.where(visible, scores, -1e9)
+    elif "mask_after_softmax" in mistakes:
+        masked = scores
+    else:
+        masked = np.where(visible, scores, hidden)
+    if "softcap_after_mask" in mistakes:
+        masked = keys["softcap"] * np.tanh(masked / keys["softcap"])
+    temperature = 1.0 if "no_temperature" in mistakes else float(str(keys.get("normalize", "=1")).partition("=")[2])
+    masked = masked / temperature
+    sink = keys.get("sink") if "no_sink" not in mistakes else None
+    if {"softmax_over_queries", "softmax_over_heads"} & set(mistakes):
+        axis = 1 if "softmax_over_queries" in mistakes else 0
+        powers = np.exp(masked)
+        return powers / powers.sum(axis=axis, keepdims=True)
+    weights = np.zeros(scores.shape)
+    for h, table in enumerate(masked):
+        logit = None if sink is None else sink[h]
+        weights[h] = table_weights(table, logit, mistakes)
+    if "mask_after_softmax" in mistakes:
+        weights = weights * visible
+    return weights
+
+
+def table_weights(table: np.ndarray, sink: float | None, mistakes: Keys) -> np.ndarray:
+    """The weights of one head [n m]."""
+    base = 2.0 if "powers_of_two" in mistakes else np.e
+    if "no_maximum" in mistakes:
+        powers = np.exp(table.astype(mistakes["no_maximum"]))
+        with np.errstate(invalid="ignore"):
+            return powers / powers.sum(axis=1, keepdims=True)
+    if "softmax_over_table" in mistakes:
+        return base**table / (base**table).sum()
+    if mistakes.get("sum_without_keepdims") == "sum":
+        powers = np.exp(table - table.max(axis=1, keepdims=True))
+        return powers / powers.sum(axis=1)
+    if mistakes.get("sum_without_keepdims") == "maximum":
+        powers = np.exp(table - table.max(axis=1))
+        return powers / powers.sum(axis=1)
+    rows = []
+    for row in table:
+        if np.isneginf(row).all() and sink is None:
+            rows.append(np.full(len(row), np.nan if "empty_rows_nan" in mistakes else 0.0))
+            continue
+        largest = max(row.max(), -np.inf if sink is None else sink)
+        powers = base ** (row - largest)
+        rows.append(powers / (powers.sum() + (0 if sink is None else base ** (sink - largest))))
+    return np.array(rows)
