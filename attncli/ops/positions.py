@@ -51,7 +51,7 @@ def rope_by_hand(
     one, other = pair_slices(count, interleaved)
     lines = []
     features = range(2 * count)
-    pairs = range(count)
+    pairs: Sequence[int] = range(count)
     if write.is_long(2 * count):  # a feature behind those that turn is in no pair
         pairs = [pair for pair in pairs if write.feature in (features[one][pair], features[other][pair])] or [0]
     for pair in pairs:
