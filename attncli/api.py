@@ -83,17 +83,19 @@ class Problem:
         """Compute the problem; the result has the names in `select` as attributes.
 
         Names are those of results (`scores` [b h n m], `weights` [b h n m], `context` [b h n e], `output` [b n h·e or
-        o]) and of any other step. A small problem keeps every step in `result.trace`. A large one is computed in blocks
-        by the `executor` ("threads", "serial" or the address of a Dask scheduler) and keeps what is selected, unless
-        `every_step` is true.
+        o]) and of any other step; without `select` scores, weights and output, as far as the problem computes them. A
+        small problem keeps every step in `result.trace`. A large one is computed in blocks by the `executor`
+        ("threads", "serial" or the address of a Dask scheduler) and keeps what is selected, unless `every_step` is
+        true.
 
-        Raises AttnError where a name is unknown, or there is no such executor.
+        Raises AttnError where a name is unknown or its result is not computed, or there is no such executor.
 
         >>> result = Problem(query=[[1, 0]], key=[[1, 0], [0, 1]], score="dot").compute("scores")
         >>> result.scores.tolist()
         [[1.0, 0.0]]
         """
-        return run(self._spec, _selected_names(select), every_step=every_step, options=RunOptions(executor))
+        names = None if select is DEFAULT_SELECTION else _selected_names(select)
+        return run(self._spec, names, every_step=every_step, options=RunOptions(executor))
 
 
 def attention(

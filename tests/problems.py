@@ -11,7 +11,7 @@ import attncli
 from attncli.engine.run import run
 from attncli.io.origin import Origin, RawValue
 from attncli.io.problem_files import Document
-from attncli.problem.spec import ProblemSpec
+from attncli.problem.spec import FIELDS, ProblemSpec
 from attncli.trace.steps import Trace
 from tests.arrays import bias, booleans, normal
 
@@ -23,7 +23,7 @@ def problem(**keys: Any) -> ProblemSpec:
 
 def dense_trace(spec: ProblemSpec) -> Trace:
     """Every step of a problem of any size, by the dense engine."""
-    return run(spec, ("output",), every_step=True).trace
+    return run(spec, every_step=True).trace
 
 
 NO_ORIGIN = Origin()
@@ -39,6 +39,22 @@ def write_file(folder: Path, text: str, name: str = "p.yaml") -> str:
     path = folder / name
     path.write_text(text, encoding="utf-8")
     return str(path)
+
+
+def with_table(name: str, **keys: Any) -> dict[str, Any]:
+    """The keys of the same problem that begins with the scores or the weights that it computes."""
+    every_query = {key: value for key, value in keys.items() if key != "only"}
+    trace = dense_trace(problem(**every_query))
+    unread = ("scores",) if name == "scores" else ("scores", "weights")
+    position = trace.problem.position
+    makes_table = position is not None and position.record.acts_on != "embeddings"
+    is_read_later = makes_table and name == "scores" and position.record.acts_on == "scores"
+    kept = {key: value for key, value in keys.items() if FIELDS[key].last_result not in unread}
+    if makes_table and not is_read_later:
+        del kept["position"]
+    if not kept.keys() & {"value", "embeddings"}:
+        kept["value"] = trace["value"].value
+    return {**kept, name: trace[name].value}
 
 
 # Batch items, query heads per key head, key heads, queries, new keys, cached keys, features of keys and of values;
@@ -156,6 +172,36 @@ PROBLEMS: Mapping[str, Mapping[str, Any]] = {
         "qk_norm": "rms:eps=0.01",
     },
     "bfloat16": {**HEAD_AXIS, "causal": True, "dtype": "bfloat16", "context": "max"},
+    "given scores, a bias and a mask": {
+        "scores": normal(B, H, N, K),
+        "value": normal(B, G, K, E),
+        "softcap": 3.0,
+        "bias": bias(B, 1, N, K),
+        "causal": True,
+        "position": "alibi",
+        "key_lengths": [0, 6],
+        "sink": normal(H),
+        "only": [4, 1],
+    },
+    "given scores, embeddings and a cache": {
+        "embeddings": normal(K, 13),
+        "scores": normal(H, N, M),
+        "w_v": normal(13, G * E),
+        "past_value": normal(P, G * E),
+        **GROUPS,
+        "w_o": normal(66, 3),
+        "position": "sinusoidal",
+        "window": (2, 1),
+        "align": "bottom_right",
+        "dtype": "float32",
+    },
+    "given scores alone": {"scores": bias(B, N, K), "normalize": "sparsemax"},
+    "given weights": {
+        "weights": np.maximum(normal(B, H, N, K), 0),
+        "value": normal(B, K, G * E),
+        **GROUPS,
+        "only": [1],
+    },
     "an attentional context": {
         **HEAD_AXIS,
         "context": {"attentional": {"w": normal(E + D, 17)}},

@@ -14,6 +14,7 @@ from attncli.io.problem_files import Document
 from attncli.ops.initializers import randint, stream
 from attncli.ops.normalizers import softmax
 from attncli.ops.registry import is_operator, look_up
+from attncli.problem.given_tables import TABLES
 from attncli.problem.spec import FIELDS, OPERATOR_FIELDS, ProblemSpec
 
 EMBEDDINGS, MATRICES = "randint:low=0,high=3", "randint:low=-1,high=2"
@@ -59,10 +60,11 @@ def choose(document: Document) -> Document:
 def _missing(document: Document) -> Document:
     """The keys that make a problem one to do by hand where they are missing, also arrays that its operators need."""
     sequences = [document[key].value for key in SEQUENCES if key in document]
+    has_table = not document.keys().isdisjoint(TABLES)
     missing: dict[str, Any] = dict(DEFAULTS)
-    if not sequences and "sentence" not in document:
+    if not sequences and not has_table and "sentence" not in document:
         missing["embeddings"] = EMBEDDINGS
-    if all(map(_is_drawn, sequences)):  # otherwise they have sizes of their own
+    if all(map(_is_drawn, sequences)) and not has_table:  # otherwise they have sizes of their own
         heads = document["heads"].value if "heads" in document else 1
         missing |= {} if "vocabulary" in document else {"dim": heads if type(heads) is int and heads > 1 else FEATURES}
         missing |= {} if document.keys() & {"sentence", "tokens"} else {"token_count": TOKENS}
@@ -89,6 +91,8 @@ def _count_rows_of_equal_weights(problem: ProblemSpec) -> float:
     """
     if not _has_different_tokens(problem):
         return math.inf
+    if "weights" in problem.not_computed:
+        return 0
     scores = run(problem, "masked_scores").masked_scores
     rows = [softmax(row[row > -np.inf]) for row in scores.reshape(-1, scores.shape[-1]) if (row > -np.inf).sum() > 1]
     if any(weights.min() < MIN_WEIGHT for weights in rows):
@@ -98,6 +102,8 @@ def _count_rows_of_equal_weights(problem: ProblemSpec) -> float:
 
 def _check_root(problem: ProblemSpec) -> None:
     """Raise AttnError where the scores are divided by the root of a number of features that is no square."""
+    if "scores" in problem.not_computed:
+        return
     count = problem.lengths["d"]
     is_divided = problem.score.record.unscaled is not None and problem.scale is None
     if is_divided and math.isqrt(count) ** 2 != count:

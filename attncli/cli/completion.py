@@ -31,6 +31,7 @@ def complete_selection(context: typer.Context, incomplete: str) -> list[tuple[st
     problem = _problem(context)
     if problem is not None:
         plan = plan_of(problem)
+        purposes = {name: purpose for name, purpose in purposes.items() if name in plan.results}
         purposes |= {node.name: purpose_of(plan, node) for node in plan.nodes if node.name not in purposes}
     return [(text, purposes[name]) for text, name in _last_of_list(incomplete, purposes)]
 

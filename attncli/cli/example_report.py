@@ -69,7 +69,6 @@ def _make_part(example: "Example", part: "Part", decimals: int, *, explain: bool
     """One part, computed and compared."""
     from attncli.engine.run import run
     from attncli.io.examples import FROM_KEY
-    from attncli.problem.results import OUTPUT
     from attncli.render.reports.part import PartReport
     from attncli.render.view import DECIMALS, View
     from attncli.trace.result import Result
@@ -82,7 +81,7 @@ def _make_part(example: "Example", part: "Part", decimals: int, *, explain: bool
     cell_words = (command, *part.problem_options, *precision, f"--cell {shlex.quote(part.cell or '')}")
     cells = _cells(part)
     has_worked_lines = cells and not explain
-    every_name = Result(computed.trace, (*part.show, *part.numpy, OUTPUT))
+    every_name = Result(computed.trace, (*part.show, *part.numpy, part.problem.default_selection[-1]))
     return PartReport(
         title=part.title,
         about=part.about,

@@ -13,7 +13,7 @@ from attncli.cli.output_options import ALL
 from attncli.cli.output_space import check_result_space
 from attncli.cli.progress import ProgressBar
 from attncli.cli.warnings import unread_options, write_warnings
-from attncli.problem.results import DEFAULT_SELECTION, OUTPUT
+from attncli.problem.results import OUTPUT
 
 if TYPE_CHECKING:
     from attncli.cli.output_options import OutputOptions
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 def compute_and_write(problem: "ProblemSpec", options: "OutputOptions") -> None:
     """Compute a problem and write the result; raises AttnError where an option is out of range."""
     output_format = options.output_format  # an unknown format is an error before any work
-    _check_number_of_arrays(options, output_format)
+    _check_number_of_arrays(problem, options, output_format)
     write_warnings(unread_options(options.unread), strict=options.strict)
     if options.file is None:
         view = _view_for_reader(problem, options)
@@ -46,12 +46,13 @@ def _view_for_reader(problem: "ProblemSpec", options: "OutputOptions") -> "View"
     is_selection = options.select is None and not options.explain and not options.works_out_cells
     if not is_selection or options.output_format.is_lossless or not is_large(plan_of(problem)):
         return compute_view(problem, options)
-    left_out = [name for name in DEFAULT_SELECTION if name != OUTPUT]
-    size = format_lengths(plan_of(problem)["weights"].shape)
-    remark = (
-        f"{' and '.join(left_out)}, {size} numbers each, are left out: "
-        f"--select {','.join(DEFAULT_SELECTION)} shows them, -o FILE writes them"
-    )
+    names, size = problem.default_selection, format_lengths(plan_of(problem)["weights"].shape)
+    left_out = [name for name in names if name != OUTPUT]
+    if OUTPUT not in names:
+        message = f"{' and '.join(left_out)} have {size} numbers each, and there are no values to compute an output of"
+        raise AttnError(message, hint=f"--select {','.join(names)} shows them, -o FILE writes them")
+    numbers = f"{size} numbers each, are" if len(left_out) > 1 else f"{size} numbers, are"
+    remark = f"{' and '.join(left_out)}, {numbers} left out: --select {','.join(names)} shows them, -o FILE writes them"
     return replace(compute_view(problem, replace(options, select=OUTPUT)), remark=remark)
 
 
@@ -86,7 +87,7 @@ def _compute_to_file(
     from attncli.render.target import TEXT_FILE
 
     with atomic_write(file) as stream:
-        allocator = output_format.make_file_allocator(stream) if options.is_one_whole_result else None
+        allocator = output_format.make_file_allocator(stream) if options.is_one_whole_result(problem) else None
         view = compute_view(problem, options, allocator)
         write_warnings(view.result.trace.notes, strict=options.strict)
         if allocator is not None and allocator.is_used:
@@ -102,12 +103,15 @@ def _compute_to_file(
                 stream.write(chunk.encode("utf-8", "surrogateescape"))
 
 
-def _check_number_of_arrays(options: "OutputOptions", output_format: "OutputFormat") -> None:
+def _check_number_of_arrays(problem: "ProblemSpec", options: "OutputOptions", output_format: "OutputFormat") -> None:
     """Raise AttnError where several arrays are to be written in a format that holds one."""
-    if not output_format.holds_one_array or (len(options.selection) == 1 and not options.explain):
+    if not output_format.holds_one_array:
         return
-    arrays = "--explain writes every step" if options.explain else f"selected are {', '.join(options.selection)}"
-    hint = "select one, such as --select output, or name a .npz file"
+    selection = options.selection(problem)
+    if len(selection) == 1 and not options.explain:
+        return
+    arrays = "--explain writes every step" if options.explain else f"selected are {', '.join(selection)}"
+    hint = f"select one, such as --select {problem.default_selection[-1]}, or name a .npz file"
     suffix = output_format.suffixes[0]
     raise AttnError(f"a {suffix} file holds one array; {arrays}", where=f"--output {options.file}", hint=hint)
 
@@ -135,7 +139,8 @@ def compute_view(problem: "ProblemSpec", options: "OutputOptions", allocator: An
     decimals, max_terms = options.decimals, options.max_terms
     if not is_executor(options.executor):
         raise UnknownNameError("executor", options.executor, EXECUTORS, where="--executor")
-    _check_selection(options.selection, problem)
+    selection = options.selection(problem)
+    _check_selection(selection, problem)
     cells = parse_cells(options.cell or (), problem)
     positions, expanded_axes = parse_positions(options, problem.layout)
     caller_bytes = check_result_space(problem, options, list(positions))
@@ -143,18 +148,18 @@ def compute_view(problem: "ProblemSpec", options: "OutputOptions", allocator: An
         allocate = in_memory if allocator is None else allocator.allocate
         every_step = options.explain or options.works_out_cells
         run_options = RunOptions(options.executor, allocate, progress, blas_is_limited=True, caller_bytes=caller_bytes)
-        result = run(problem, options.selection, every_step=every_step, options=run_options)
+        result = run(problem, selection, every_step=every_step, options=run_options)
     return View(result, options.explain, decimals, cells, positions, expanded_axes, max_terms=max_terms)
 
 
 def _check_selection(names: Iterable[str], problem: "ProblemSpec") -> None:
-    """Raise UnknownNameError where a name is no result of a problem."""
+    """Raise AttnError where a name is no result of a problem, or of one that the problem does not compute."""
     from attncli.plan.build import plan_of
 
     for name in names:
         try:
             plan_of(problem).resolve(name)
-        except UnknownNameError as error:
+        except AttnError as error:
             raise error.at("--select") from None
 
 

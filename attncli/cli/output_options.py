@@ -4,7 +4,7 @@ import inspect
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, fields
 from functools import wraps
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -15,6 +15,9 @@ from attncli.cli.warnings import Strict
 from attncli.engine.options import REMOTE, SERIAL, THREADS
 from attncli.problem.results import DEFAULT_SELECTION
 from attncli.render.formats import DEFAULT_FORMAT, JSON, OutputFormat, find_format, format_choices
+
+if TYPE_CHECKING:
+    from attncli.problem.spec import ProblemSpec
 
 MAX_DECIMALS = 17  # more than any number of eight bytes has
 ALL = "all"  # the value of --head and --batch for every one
@@ -104,11 +107,10 @@ class OutputOptions:
     ] = THREADS
     strict: Strict = False
 
-    @property
-    def selection(self) -> tuple[str, ...]:
-        """The names of the results, without duplicates; raises AttnError where one is empty."""
+    def selection(self, problem: "ProblemSpec") -> tuple[str, ...]:
+        """The names of the results of a problem, without duplicates; raises AttnError where one is empty."""
         if self.select is None:
-            return DEFAULT_SELECTION
+            return problem.default_selection
         names = [name.strip() for name in self.select.split(",")]
         if not all(names):
             hint = f"expected names between commas, such as {','.join(DEFAULT_SELECTION)}"
@@ -143,10 +145,9 @@ class OutputOptions:
         """Whether the worked lines of cells are shown, in place of results."""
         return bool(self.cell) and not self.explain and not self.output_format.is_lossless
 
-    @property
-    def is_one_whole_result(self) -> bool:
-        """Whether one result is written, all batch items and heads of it."""
-        return len(self.selection) == 1 and {self.head, self.batch} <= {None, ALL}
+    def is_one_whole_result(self, problem: "ProblemSpec") -> bool:
+        """Whether one result of a problem is written, all batch items and heads of it."""
+        return len(self.selection(problem)) == 1 and {self.head, self.batch} <= {None, ALL}
 
     def check_plan(self) -> None:
         """Raise AttnError where an option would have no effect with --plan, which has no numbers to show."""

@@ -33,8 +33,10 @@ def check_result_space(problem: "ProblemSpec", options: "OutputOptions", cut_axe
     from attncli.render.output_size import SizeEstimator
 
     estimator = SizeEstimator(plan, problem.precision, cut_axes, options.decimals)
-    names = _written_names(plan, options)
-    smaller = {f"select {OUTPUT} alone": estimator.sizes([OUTPUT], row)}
+    names = _written_names(problem, plan, options)
+    smaller = {}
+    if OUTPUT in plan.results:
+        smaller[f"select {OUTPUT} alone"] = estimator.sizes([OUTPUT], row)
     if not row.is_binary and options.file is not None:
         smaller[f"name a {BINARY} file"] = estimator.sizes(names, format_of_file(f"{OUTPUT}{BINARY}"))
     shortage = _shortage(options.file, estimator.sizes(names, row), smaller)
@@ -83,11 +85,11 @@ def _has_whole_inputs(problem: "ProblemSpec") -> bool:
     return all(bool((np.trunc(sample) == sample).all()) for sample in samples)
 
 
-def _written_names(plan: "Plan", options: "OutputOptions") -> Sequence[str]:
+def _written_names(problem: "ProblemSpec", plan: "Plan", options: "OutputOptions") -> Sequence[str]:
     """The names of the results that are written with all their numbers."""
     if options.explain:
         from attncli.render.view import explained_names
 
-        names = explained_names(plan, options.selection)
+        names = explained_names(problem, plan, options.selection(problem))
         return [node.name for node in plan.nodes if node.name in names and not node.is_input]
-    return [] if options.works_out_cells else options.selection
+    return [] if options.works_out_cells else options.selection(problem)

@@ -27,9 +27,14 @@ class PlanParts:
     repeats: Mapping[str, str]  # a repeated array: the node that it repeats
 
 
+def last_of_blocks(plan: Plan) -> str:
+    """The name of the node at which blocks end: the context, or without values the weights."""
+    return plan.results.get("context", plan.results["weights"])
+
+
 def split_plan(plan: Plan, select: Collection[str]) -> PlanParts:
     """Split a plan; of the repeated keys and values only those in `select` are computed whole, before the blocks."""
-    context = plan.results["context"]
+    context = plan.results.get("context", "")
     block_names, after_names = set[str](), set[str]()
     for node in plan.nodes:
         sources = set(node.inputs.values())
@@ -37,7 +42,11 @@ def split_plan(plan: Plan, select: Collection[str]) -> PlanParts:
             continue
         if context in sources or sources & after_names:
             after_names.add(node.name)
-        elif ("n" in node.letters and {"m", "m+1"} & set(node.letters)) or sources & block_names:
+        elif (
+            ("n" in node.letters and {"m", "m+1"} & set(node.letters))
+            or sources & block_names
+            or node.name == context  # where the weights are given it reads no other node of blocks
+        ):
             block_names.add(node.name)
     block_names |= {node.name for node in plan.nodes if node.tapped_from in block_names}
     repeats = {
@@ -59,7 +68,8 @@ def split_plan(plan: Plan, select: Collection[str]) -> PlanParts:
 class BlockPlan:
     """The nodes from queries and keys to scores, those from scores to the context, and the arrays that they read.
 
-    `score_nodes` end with the node of the name `scores`, which the normalizer (or the sink before it) reads.
+    `score_nodes` end with the node of the name `scores`, which the normalizer (or the sink before it) reads; there are
+    none where the normalizer reads given scores, or weights are given.
     """
 
     inputs: Mapping[str, BlockInput]
@@ -110,12 +120,12 @@ def make_block_plan(
     plan: Plan, parts: PlanParts, values: Mapping[str, Array], lengths: Lengths, precision: Precision
 ) -> BlockPlan:
     """The block plan, with the arrays that its nodes read; `values` has those of the nodes before the blocks."""
-    scores = plan.results["masked_scores"]
+    scores = plan.results.get("masked_scores", "")
     nodes = [node for node in parts.in_blocks if node.tapped_from is None]
     names = {node.name for node in nodes}
     inputs = {}
     for name in dict.fromkeys(source for node in nodes for source in node.inputs.values() if source not in names):
         node = plan.by_name[parts.repeats.get(name, name)]
         inputs[name] = BlockInput(name, values[node.name], node.letters, node.is_lookup)
-    end = 1 + next(at for at, node in enumerate(nodes) if node.name == scores)
+    end = next((at for at, node in enumerate(nodes, 1) if node.name == scores), 0)  # 0 where the scores are given
     return BlockPlan(inputs, nodes[:end], nodes[end:], scores, lengths, precision)

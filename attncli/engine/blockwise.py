@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from math import prod
 
 from attncli.base.lazy_numpy import Array, np
-from attncli.engine.block_plan import BlockPlan, make_block_plan, split_plan
+from attncli.engine.block_plan import BlockPlan, last_of_blocks, make_block_plan, split_plan
 from attncli.engine.block_task import CONTEXT, WEIGHTS, BlockResult, BlockTask
 from attncli.engine.blocks import ALL, Block, Lengths, make_blocks
 from attncli.engine.dense import DenseEngine
@@ -20,7 +20,10 @@ from attncli.trace.steps import Step
 
 
 def run_blockwise(plan: Plan, problem: ProblemSpec, select: Sequence[str], options: RunOptions) -> Sequence[Step]:
-    """The steps before the blocks, the context and the selected steps of the tables, and those after the context."""
+    """The steps before the blocks, the context and the selected steps of the tables, and those after the context.
+
+    Without values there is no context: blocks end with the weights.
+    """
     names = [plan.resolve(name) for name in select]
     parts = split_plan(plan, names)
     engine = DenseEngine(plan, problem, problem.precision)
@@ -29,8 +32,9 @@ def run_blockwise(plan: Plan, problem: ProblemSpec, select: Sequence[str], optio
     lengths = Lengths(layout.batch or 1, layout.heads, layout.kv_heads, *table.shape[-2:])
     block_plan = make_block_plan(plan, parts, engine.values, lengths, problem.precision)
     in_blocks = {node.name: node for node in parts.in_blocks}
-    selected = [in_blocks[name] for name in dict.fromkeys((*names, CONTEXT)) if name in in_blocks]
-    buffers = ResultBuffers(block_plan, selected, options.allocate)
+    last = last_of_blocks(plan)
+    selected = [in_blocks[name] for name in dict.fromkeys((*names, last)) if name in in_blocks]
+    buffers = ResultBuffers(block_plan, selected, last, options.allocate)
     _fill(buffers, problem, options, any(node.stage == "mask" for node in block_plan.score_nodes), parts.in_blocks)
     engine.values |= buffers.values
     engine.notes |= buffers.notes(problem.numbered_query_labels)
@@ -51,7 +55,7 @@ def _fill(
 ) -> None:
     """Compute every block and keep its results."""
     names = list(buffers.values)
-    if names == [CONTEXT] and can_tile(problem.normalize, problem.context):
+    if names == [CONTEXT] and can_tile(problem):
         work = _tile_work(buffers.plan, problem, options.sizes, is_masked)
     else:
         work = _row_work(buffers, options.sizes, nodes)
@@ -92,17 +96,21 @@ def _even_rows(queries: int, most: int) -> int:
 
 
 class ResultBuffers:
-    """Arrays of the selected results, which blocks fill, and which queries attend to anything."""
+    """Arrays of the selected results, which blocks fill, and which queries attend to anything.
 
-    def __init__(self, plan: BlockPlan, nodes: Sequence[Node], allocate: Allocate) -> None:
+    `last` names the result at which blocks end, which is among `nodes`.
+    """
+
+    def __init__(self, plan: BlockPlan, nodes: Sequence[Node], last: str, allocate: Allocate) -> None:
         self.plan = plan
+        self.last = last
         self.nodes = {node.name: node for node in nodes}
         self.values: dict[str, Array] = {}
         for name, node in self.nodes.items():
             allocate_value = allocate if "m" in node.letters else in_memory
             dtype = np.dtype(bool if node.is_boolean else plan.precision.numpy_name)
             self.values[name] = allocate_value(name, node.shape, dtype)
-        self.attends = np.zeros(self.values[CONTEXT].shape[:-1], dtype=bool)
+        self.attends = np.zeros(self.values[last].shape[:-1], dtype=bool)
 
     @property
     def every_key(self) -> bool:
@@ -121,9 +129,12 @@ class ResultBuffers:
                 table[(*index[:-1], slice(end, None))] = 0
                 index = (*index[:-1], slice(first, end))
             table[index] = self.plan.precision.round(value)
-        self.attends[block.index(self.nodes[CONTEXT].letters[:-1])] = result.attends
+        self.attends[block.index(self.nodes[self.last].letters[:-1])] = result.attends
 
     def notes(self, labels: Sequence[str]) -> Mapping[str, tuple[str, ...]]:
         """The warning on queries that attend to nothing: on the weights, else on the context."""
-        empty = empty_rows_warning(~self.attends, self.nodes[CONTEXT].letters[:-1], labels)
+        if WEIGHTS in self.plan.inputs:  # they are given, and have the warning
+            return {}
+        axes = self.nodes[self.last].letters[:-1]
+        empty = empty_rows_warning(~self.attends, axes, labels, has_output=self.last == CONTEXT)
         return {WEIGHTS if WEIGHTS in self.values else CONTEXT: empty}

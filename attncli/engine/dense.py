@@ -7,6 +7,7 @@ from attncli.base.errors import AttnError
 from attncli.base.lazy_numpy import Array, np
 from attncli.engine.evaluate import evaluate, evaluate_input
 from attncli.plan.graph import Node, Plan
+from attncli.problem.results import OUTPUT
 from attncli.problem.spec import ProblemSpec
 from attncli.trace.diagnostics import empty_rows_warning
 from attncli.trace.steps import Step
@@ -27,7 +28,7 @@ class DenseEngine:
         for node in nodes:
             if node.is_input:
                 self.values[node.name] = evaluate_input(node, self.problem, self.precision)
-                self.notes[node.name] = node.notes
+                self.notes[node.name] = (*node.notes, *self._empty_rows(node))
             elif node.tapped_from is None:
                 self._compute(node)
 
@@ -40,11 +41,17 @@ class DenseEngine:
                 hint = "compute some of the queries with only"
                 raise AttnError(f"there is not enough memory for {node.name}", hint=hint) from None
         self.values[node.name] = value
-        if node.name == self.plan.results["weights"]:
-            empty = ~(value != 0).any(axis=-1)
-            if empty.any():  # to number the labels of many queries takes time
-                labels = self.problem.numbered_query_labels
-                self.notes[node.name] = empty_rows_warning(empty, node.letters[:-1], labels)
+        self.notes[node.name] = self._empty_rows(node)
+
+    def _empty_rows(self, node: Node) -> tuple[str, ...]:
+        """The warning on queries that attend to nothing, of the weights."""
+        if node.name != self.plan.results["weights"]:
+            return ()
+        empty = ~(self.values[node.name] != 0).any(axis=-1)
+        if not empty.any():  # to number the labels of many queries takes time
+            return ()
+        labels, has_output = self.problem.numbered_query_labels, OUTPUT in self.plan.results
+        return empty_rows_warning(empty, node.letters[:-1], labels, has_output=has_output)
 
     def steps(self) -> Sequence[Step]:
         """The steps that were evaluated, in the order of the plan."""

@@ -50,6 +50,8 @@ def check_memory(
 
 def _smaller_run(problem: ProblemSpec, plan: Plan) -> str:
     """What to select instead: the output alone where that fits, otherwise some of the queries."""
+    if OUTPUT not in plan.results:
+        return FEWER_QUERIES
     need = memory_need(problem, plan, (OUTPUT,), RunOptions(), is_dense=False).total
     if missing_memory(need) is None:
         return f"select {OUTPUT} alone, without every step ({format_bytes(need)}), or {FEWER_QUERIES}"
@@ -65,7 +67,7 @@ def memory_need(
     """
     kept, tables = plan.nodes, list[Node]()
     if not is_dense:
-        from attncli.engine.block_plan import split_plan  # noqa: PLC0415 - small problems are computed whole
+        from attncli.engine.block_plan import last_of_blocks, split_plan  # noqa: PLC0415 - small problems are computed whole
 
         names = [plan.resolve(name) for name in select]
         parts = split_plan(plan, names)
@@ -74,7 +76,7 @@ def memory_need(
         tables = [
             n
             for n in parts.in_blocks
-            if n.name in (*names, plan.results["context"]) and not (in_file and "m" in n.letters)
+            if n.name in (*names, last_of_blocks(plan)) and not (in_file and "m" in n.letters)
         ]
     sizes = {node.name: _new_bytes(node, plan, problem) for node in (*kept, *tables)}
     return MemoryNeed(sizes, max((_wider_bytes(node, plan, problem.precision) for node in kept), default=0))

@@ -5,6 +5,7 @@ from dataclasses import replace
 
 from attncli.base.errors import AttnError
 from attncli.base.lazy_numpy import Array, np
+from attncli.engine.block_plan import last_of_blocks
 from attncli.engine.dense import DenseEngine
 from attncli.engine.evaluate import apply_input_function, input_array
 from attncli.engine.trace_back import cause_of, cells_not_finite, computing_node, is_before_mask
@@ -56,14 +57,14 @@ def _first_nonfinite(trace: Trace, step: Step) -> Cell | None:
     """The first cell of a step that is not finite, and that no mask hides as far as the mask is kept.
 
     Of a table that was computed in blocks only those rows are read whose context is not finite: it may be a file that
-    is larger than memory.
+    is larger than memory. Without values the weights, which are in memory then, are in place of the context.
     """
     if not (_is_of_blocks(trace, step) and "m" in step.axes):
         found = cells_not_finite(trace.plan, step.node, step.value)
         if is_before_mask(trace.plan, step.node):
             found = found & trace["visible"].value
         return Cell(step.name, _first(found)) if found.any() else None
-    context, leading = trace["context"], step.node.axes[: step.axes.index("n") + 1]
+    context, leading = trace[last_of_blocks(trace.plan)], step.node.axes[: step.axes.index("n") + 1]
     rows = cells_not_finite(trace.plan, context.node, context.value).any(axis=-1)
     for at in np.argwhere(rows):
         index_of = dict(zip(context.axes, map(int, at), strict=False))
@@ -98,7 +99,7 @@ def _problem_of_query(problem: ProblemSpec, row: int) -> ProblemSpec:
 
     Its label could be that of another query, or a number: here queries are labelled by their positions.
     """
-    selected, count = problem.selected_queries, int(problem.query_source.shape[-2])
+    selected, count = problem.selected_queries, problem.query_count
     position = row if selected is None else selected[row]
     return replace(problem, only=(str(position),), query_tokens=tuple(map(str, range(count))))
 

@@ -8,7 +8,6 @@ from attncli.engine.dense import DenseEngine
 from attncli.engine.options import BlockSizes, RunOptions
 from attncli.plan.build import plan_of
 from attncli.plan.graph import Plan
-from attncli.problem.results import DEFAULT_SELECTION
 from attncli.problem.spec import ProblemSpec
 from attncli.trace.result import Result
 from attncli.trace.steps import Step, Trace
@@ -19,18 +18,20 @@ ALWAYS_FITS = 2**20  # numbers of all steps together: so many are computed witho
 
 def run(
     problem: ProblemSpec,
-    select: Iterable[str] = DEFAULT_SELECTION,
+    select: Iterable[str] | None = None,
     *,
     every_step: bool = False,
     options: RunOptions = LOCAL,
 ) -> Result:
-    """Compute the selected results of a problem.
+    """Compute the selected results of a problem, without a selection its default ones.
 
     With `every_step` all steps are kept, whatever the size of the problem; without it a large one is computed in
     blocks, and of its tables of scores and weights the selected ones are kept. Raises UnknownNameError where `select`
-    has a name that is no result, AttnError where it needs more memory than there is or an executor can't be reached.
+    has a name that is no result, AttnError where the problem does not compute it, more memory is needed than there is,
+    or an executor can't be reached.
     """
-    select = (select,) if isinstance(select, str) else tuple(select)
+    names = problem.default_selection if select is None else select
+    select = (names,) if isinstance(names, str) else tuple(names)
     plan = plan_of(problem)
     for name in select:
         plan.resolve(name)  # raises before anything is computed

@@ -18,6 +18,7 @@ from attncli.ops.records import Operator, OperatorRecord
 from attncli.ops.registry import record_of
 from attncli.ops.rules import Factorization, OnlineNormalizer
 from attncli.plan.graph import Node
+from attncli.problem.spec import ProblemSpec
 
 EXP_LIMIT = 30.0  # exponentials of numbers up to this absolute value neither overflow nor vanish,
 MAX_VALUE = 1e15  # nor do their products with values up to this one
@@ -60,9 +61,10 @@ class TilePlan:
         return record.online
 
 
-def can_tile(normalize: Operator, context: Operator) -> bool:
-    """Whether both the normalizer and the context can accumulate keys tile by tile."""
-    return normalize.record.online is not None and context.record.is_weighted_sum
+def can_tile(problem: ProblemSpec) -> bool:
+    """Whether scores are computed, and both the normalizer and the context can accumulate keys tile by tile."""
+    is_linear = problem.normalize.record.online is not None and problem.context.record.is_weighted_sum
+    return is_linear and problem.given_table is None
 
 
 def make_tile_plan(plan: BlockPlan, normalize: Operator, keys: int, sizes: BlockSizes) -> tuple[BlockPlan, TilePlan]:

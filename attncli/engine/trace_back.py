@@ -10,11 +10,12 @@ from attncli.trace.steps import Trace
 
 
 def cells_not_finite(plan: Plan, node: Node, value: Array) -> Array:
-    """Where a value is NaN or infinite; in the user's bias, and in scores after masks, −∞ is a hidden key."""
+    """Where a value is NaN or infinite; in the user's bias or scores, and in scores after masks, −∞ is a hidden key."""
     if value.dtype.kind != "f":
         return np.zeros(value.shape, dtype=bool)
     found: Array = ~np.isfinite(value)
     is_masked = node.role == "scores" and "visible" in plan.by_name and not is_before_mask(plan, node)
+    is_masked = is_masked or (node.role == "scores" and plan.by_name["scores"].is_input)  # they may be masked already
     may_hide = is_masked or node.source in (("bias",), ("sink",))
     return found & (value != -np.inf) if may_hide else found
 

@@ -9,7 +9,7 @@ from attncli.io.inputs import Inputs
 from attncli.io.origin import PYTHON, RawValue
 from attncli.io.parse.problem_keys import read_value
 from attncli.io.problem_files import EXAMPLE_KEYS, read_document
-from attncli.problem.build import LABELLED_ARRAYS, build, check_name
+from attncli.problem.build import LABELLED_AXES, build, check_name
 from attncli.problem.convert.fields import labels_of_value
 from attncli.problem.origins import ArrayOrigin
 from attncli.problem.spec import FIELDS, ProblemSpec
@@ -68,10 +68,10 @@ def _path(error: AttnError, values: Mapping[str, Any], given: Mapping[str, RawVa
 
 def _prefer_labels_of_options(values: dict[str, Any], given: Mapping[str, RawValue]) -> None:
     """Replace labels of a file by those of an array that is given as an option."""
-    for name, owners in LABELLED_ARRAYS.items():
-        for owner in owners:
+    for name, axes in LABELLED_AXES.items():
+        for owner, axis in axes:
             if owner not in given or not given[owner].origin.options or (name in given and given[name].origin.options):
                 continue
-            labels = labels_of_value(values[owner])
+            labels = labels_of_value(values[owner])[axis]
             if labels:
                 values[name] = labels

@@ -16,7 +16,6 @@ from attncli.io.part_options import options_of_keys, select_option
 from attncli.io.parts import FilePart, file_parts
 from attncli.io.paths import STDIN, is_there
 from attncli.io.problem_files import EXAMPLE_KEYS, Document, ExampleKeys, parse_document, read_document
-from attncli.problem.results import DEFAULT_SELECTION
 from attncli.problem.spec import ProblemSpec
 
 FROM_KEY = "key_to_query"  # das → the: what is translated to what
@@ -41,7 +40,7 @@ class Part:
     @property
     def options(self) -> str:
         """The options of `attn compute FILE` that show the same results."""
-        return " ".join((*self.problem_options, *select_option(self.show)))
+        return " ".join((*self.problem_options, *select_option(self.show, self.problem.default_selection)))
 
 
 @dataclass(frozen=True)
@@ -122,12 +121,13 @@ def _part(part: FilePart) -> Part:
     """A part with its problem and what is shown of it."""
     keys, place = part.keys, part.place
     numpy = example_keys.to_values_by_name(keys.numpy, (place, "numpy"), "a line of NumPy that computes it")
+    problem = assemble(part.problem)
     return Part(
         title=example_keys.to_text(keys.title),
         about=example_keys.to_text(keys.about),
         place=place,
-        problem=assemble(part.problem),
-        show=example_keys.to_names(keys.show, (place, "show")) or DEFAULT_SELECTION,
+        problem=problem,
+        show=example_keys.to_names(keys.show, (place, "show")) or problem.default_selection,
         expected=part.expected,
         cell=example_keys.to_word(keys.cell, "cell", (place, "cell"), "expected QUERY,KEY, such as word_1,word_3"),
         numpy={str(name): example_keys.to_text(lines) for name, lines in numpy.items()},

@@ -19,13 +19,13 @@ def options_of_keys(keys: Mapping[str, Any]) -> list[str]:
     return [_option(FIELDS[key], value) for key, value in keys.items()]
 
 
-def select_option(show: Sequence[str]) -> list[str]:
-    """The option that selects the results of a part; none where they are those of the default.
+def select_option(show: Sequence[str], default: Sequence[str] = DEFAULT_SELECTION) -> list[str]:
+    """The option that selects the results of a part; none where they are those that its problem has by default.
 
     >>> select_option(["weights", "output"])
     ['--select weights,output']
     """
-    return [] if tuple(show) == DEFAULT_SELECTION else [f"--select {shlex.quote(','.join(show))}"]
+    return [] if tuple(show) == tuple(default) else [f"--select {shlex.quote(','.join(show))}"]
 
 
 def _option(field: Field, value: Any) -> str:

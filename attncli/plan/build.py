@@ -4,31 +4,30 @@ project ─ positions ─ split heads ─ qk_norm ─ rotate ─ cache ─ repea
 mask ─ NORMALIZE ─ CONTEXT ─ merge heads ─ w_o
 """
 
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from typing import Any
 
 from attncli.ops.records import Operator
 from attncli.plan.builder import PlanBuilder
 from attncli.plan.graph import Plan
-from attncli.plan.stages import heads, indices, masks, output, projections, scores
+from attncli.plan.stages import given_tables, heads, indices, masks, output, projections, scores
 from attncli.problem.spec import FIELDS, ProblemSpec
 
-STAGES: Sequence[Callable[[PlanBuilder], None]] = (
-    projections.project,
-    indices.add_indices,
-    heads.split_heads,
-    heads.normalize_heads,
-    heads.rotate,
-    heads.concatenate_cache,
-    heads.repeat_kv_heads,
-    scores.score,
-    scores.softcap,
-    scores.add_biases,
-    masks.apply_masks,
-    output.normalize,
-    output.attend,
-    output.merge_heads,
-)
+# The stages in order, by the result that they compute: those of a result that is given, or not computed, are left out.
+STAGES: Mapping[str, Sequence[Callable[[PlanBuilder], None]]] = {
+    "inputs": (
+        projections.project,
+        indices.add_indices,
+        heads.split_heads,
+        heads.normalize_heads,
+        heads.rotate,
+        heads.concatenate_cache,
+        heads.repeat_kv_heads,
+    ),
+    "scores": (scores.score,),
+    "weights": (scores.softcap, scores.add_biases, masks.apply_masks, output.normalize),
+    "output": (output.attend, output.merge_heads),
+}
 
 # Plans by signature: problems that differ in numbers and labels alone, as the layers of a model do, have the same.
 _PLANS: dict[Hashable, Plan] = {}
@@ -50,8 +49,11 @@ def plan_of(problem: ProblemSpec) -> Plan:
 def build_plan(problem: ProblemSpec) -> Plan:
     """The plan of a problem, from the lengths of its axes and its operators; no number of it is read."""
     builder = PlanBuilder(problem)
-    for stage in STAGES:
-        stage(builder)
+    for result, stages in STAGES.items():
+        if result == problem.given_table:
+            given_tables.add_given_table(builder)
+        for stage in stages if result not in problem.not_computed else ():
+            stage(builder)
     return builder.plan()
 
 

@@ -10,6 +10,7 @@ from attncli.ops.records import Operator, OperatorRecord
 from attncli.plan.formulas import formula_in_plan
 from attncli.plan.graph import GIVEN, Axes, Axis, Node, Plan
 from attncli.problem.spec import ProblemSpec
+from attncli.problem.unread import is_read
 
 STAGE_KEYS = ("position", "score", "normalize", "context")  # the keys whose operators may read derived arrays
 
@@ -29,12 +30,15 @@ class PlanBuilder:
         self.results: dict[str, str] = {}
 
         selected = problem.selected_queries
-        self.query_count = int(problem.query_source.shape[-2]) if selected is None else len(selected)
+        self.query_count = problem.query_count if selected is None else len(selected)
         self.key_count = problem.past_count + problem.new_key_count
         lengths = {"b": self.layout.batch or 1, "h": self.layout.heads}
         # The axes before the queries in the table of scores, and those of the table.
         self.score_axes: Axes = tuple(Axis(letter, lengths[letter]) for letter in self.layout.score_axes)
         self.table_axes: Axes = (*self.score_axes, Axis("n", self.query_count), Axis("m", self.key_count))
+        # What there is of queries, keys and values: given scores or weights are in place of queries and keys.
+        roles = ["query", "key"] if problem.given_table is None else []
+        self.roles = roles if "output" in problem.not_computed else [*roles, "value"]
         # The letter of the queries that are given: n, or q where `only` selects some of them.
         self.query_letter = "n" if selected is None else "q"
 
@@ -134,10 +138,13 @@ class PlanBuilder:
             )
         )
 
+    def reads(self, key: str) -> bool:
+        """Whether a key is given, and a result that the problem computes reads it."""
+        return getattr(self.problem, key) is not None and is_read(self.problem, key)
+
     def operators(self) -> Sequence[tuple[str, Operator]]:
-        """The operators that the problem names, each with its key."""
-        by_key = ((key, getattr(self.problem, key)) for key in STAGE_KEYS)
-        return [(key, operator) for key, operator in by_key if operator is not None]
+        """The operators that the problem names and that are read, each with its key."""
+        return [(key, getattr(self.problem, key)) for key in STAGE_KEYS if self.reads(key)]
 
 
 def _parameters_in_force(node: Node, record: OperatorRecord) -> dict[str, Any]:

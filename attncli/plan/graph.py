@@ -7,12 +7,13 @@ from functools import cached_property
 from typing import Any, NamedTuple
 
 from attncli.base.axes import Letters
-from attncli.base.errors import UnknownNameError
+from attncli.base.errors import AttnError, UnknownNameError
 from attncli.base.lazy_numpy import Array
 from attncli.ops.records import OperatorRecord, StructuralRecord, format_value
 from attncli.ops.registry import record_of
 from attncli.ops.structural import identity
-from attncli.problem.results import RENAMED_STEPS, RESULTS
+from attncli.problem.given_tables import TABLES
+from attncli.problem.results import OUTPUT, RENAMED_STEPS, RESULTS
 
 GIVEN = "given"  # the stage, and the formula, of what the user gave
 LOOK_UP = "look_up"  # the stage of embeddings that the words of a sentence have in a vocabulary
@@ -170,17 +171,27 @@ class Plan:
     def resolve(self, name: str) -> str:
         """The name of a node, by its name, by the name of a result, or by its name in an older version.
 
-        Raises UnknownNameError, which suggests the nearest name.
+        Raises UnknownNameError, which suggests the nearest name, and AttnError for a result that the problem lacks.
         """
         found = self._find(name)
         if found is not None:
             return found
+        if name in RESULTS:
+            raise self._missing_result(name)
         raise UnknownNameError("result", name, [*RESULTS, *(n for n in self.by_name if n not in RESULTS)])
 
     def _find(self, name: str) -> str | None:
         """The name of the node that a name stands for; None where there is none."""
         candidates = (name, self.results.get(name, ""), RENAMED_STEPS.get(name, ""))
         return next((candidate for candidate in candidates if candidate in self.by_name), None)
+
+    def _missing_result(self, name: str) -> AttnError:
+        """The error of a result that the plan has not: what is given in its place, or what is missing."""
+        table = next((table for table in TABLES if table in self.by_name and self.by_name[table].is_input), None)
+        if OUTPUT in self.results or name == "present_key":
+            hint = f"give query and key in place of {table}"
+            return AttnError(f"{name} is not computed: {table} are given", hint=hint)
+        return AttnError(f"{name} is not computed: there are no values", hint="give value")
 
     def __str__(self) -> str:
         """A line for each node: its name, the lengths of its axes, the call that computes it, and its result names."""

@@ -8,11 +8,12 @@ from typing import Any
 from attncli.base.dtypes import common_dtype
 from attncli.base.errors import AttnError, UnknownNameError
 from attncli.problem import random_fill
-from attncli.problem.convert.arrays import LabelledArray
+from attncli.problem.convert.arrays import AxisLabels, LabelledArray
 from attncli.problem.convert.fields import to_field, to_unicode_labels
 from attncli.problem.layout import layout_of
 from attncli.problem.origins import ArrayOrigin
 from attncli.problem.spec import DEFAULTS, FIELDS, ProblemSpec
+from attncli.problem.unread import unread_keys
 from attncli.problem.validate.inputs import check_inputs
 from attncli.problem.validate.labels import check_labels
 from attncli.problem.validate.lengths import bind_lengths
@@ -21,8 +22,12 @@ from attncli.problem.validate.operators import check_operators
 from attncli.problem.weights import has_weights, transpose_weights
 
 NO_ORIGINS: Mapping[str, ArrayOrigin] = MappingProxyType({})
-# The arrays whose rows the labels of a field name; the labels of the first that has some are used.
-LABELLED_ARRAYS = {"tokens": ("embeddings", "key"), "query_tokens": ("query_embeddings", "query")}
+# The arrays whose rows (0) or columns (1) the labels of a field name; the labels of the first that has some are used.
+LABELLED_AXES = {
+    "tokens": (("embeddings", 0), ("key", 0), ("value", 0), ("scores", 1), ("weights", 1)),
+    "query_tokens": (("query_embeddings", 0), ("query", 0), ("scores", 0), ("weights", 0)),
+}
+NO_LABELS: AxisLabels = (None, None)
 # What to give in place of arrays of other programs whose nearest key here means something else.
 NAMES_ELSEWHERE = {
     "attention_mask": "give key_mask",
@@ -47,10 +52,11 @@ def build(values: Mapping[str, Any], origins: Mapping[str, ArrayOrigin] = NO_ORI
     ((2, 2), 2, ('key_1', 'key_2'))
     """
     converted, labels, dtypes = _convert(values)
-    for name, owners in LABELLED_ARRAYS.items():
-        row_labels = [labels[owner] for owner in owners if owner in labels]
-        if row_labels:
-            converted.setdefault(name, row_labels[0])
+    for name, axes in LABELLED_AXES.items():
+        found = [(owner, names) for owner, axis in axes if (names := labels.get(owner, NO_LABELS)[axis])]
+        if found:
+            owner, names = found[0]
+            converted.setdefault(name, to_unicode_labels(names, (owner,)))
     if dtypes:
         converted.setdefault("dtype", common_dtype(dtypes))
     _embed_sentence(converted)
@@ -81,10 +87,10 @@ def check_name(name: str, where: str | None = None, others: Sequence[str] = ()) 
         raise error
 
 
-def _convert(values: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, tuple[str, ...]], list[str]]:
+def _convert(values: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, AxisLabels], list[str]]:
     """The converted values, the labels that came with arrays, and the floating types of the arrays."""
     converted: dict[str, Any] = {}
-    labels: dict[str, tuple[str, ...]] = {}
+    labels: dict[str, AxisLabels] = {}
     dtypes: list[str] = []
     for name, value in values.items():
         check_name(name)
@@ -92,8 +98,7 @@ def _convert(values: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, tuple
             continue
         field_value = to_field(FIELDS[name], value)
         if isinstance(field_value, LabelledArray):
-            if field_value.labels:
-                labels[name] = to_unicode_labels(field_value.labels, (name,))
+            labels[name] = field_value.axis_labels
             if field_value.dtype and FIELDS[name].decides_dtype:
                 dtypes.append(field_value.dtype)
             field_value = field_value.array
@@ -126,7 +131,7 @@ def _complete(converted: Mapping[str, Any], origins: Mapping[str, ArrayOrigin] =
     """The problem of converted values, weights as they are stored: generators make their arrays, and all is checked."""
     in_out = transpose_weights(converted) if converted.get("weight_layout") == "out_in" else converted
     filled = random_fill.fill(in_out)
-    unread = dict(filled.unread)
+    unread = {**filled.unread, **unread_keys(filled.values)}
     if "weight_layout" in converted and not has_weights(filled.values):
         unread["weight_layout"] = "there is no weight matrix"
     return _check(replace(filled, values={**DEFAULTS, **filled.values}, unread=unread), origins)

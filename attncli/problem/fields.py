@@ -36,6 +36,9 @@ ValueKind = Literal[
 # another, or in place of one.
 TemplateUse = Literal["active", "optional", "together"]
 
+# The results that a problem may not compute, in order; "" of a key that every problem reads.
+LastResult = Literal["", "scores", "weights", "output"]
+
 
 @dataclass(frozen=True)
 class Field:
@@ -57,6 +60,7 @@ class Field:
     is_mask: bool = False  # its value is that of the mask operator of the same name
     is_common: bool = False  # used most: the short help lists it
     decides_dtype: bool = True  # an array whose floating type takes part in that of the computation
+    last_result: LastResult = ""  # the last result that it is read for: where that is not computed, nothing reads it
 
     @property
     def allowed_axis_counts(self) -> tuple[int, ...]:

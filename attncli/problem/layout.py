@@ -6,6 +6,8 @@ from typing import Any
 
 from attncli.base.axes import Letters
 from attncli.base.errors import AttnError
+from attncli.base.lazy_numpy import Array
+from attncli.problem.given_tables import VALUE_SOURCES, given_table
 
 SEQUENCES = ("query", "key", "value", "embeddings", "query_embeddings")
 
@@ -58,8 +60,12 @@ def layout_of(values: Mapping[str, Any]) -> Layout:
     """The layout that the shapes of the inputs and the numbers of heads imply.
 
     The inputs are all [n d], all [b n h·d] or all [b h n d]. Raises AttnError where they are not, or where `heads`
-    and `kv_heads` contradict them.
+    and `kv_heads` contradict them. Given scores or weights are [n m], [b n m] ([h n m] where `heads` is more than 1), or
+    [b h n m].
     """
+    table = given_table(values)
+    if table is not None:
+        return _layout_of_table(values, table)
     arrays = {name: array for name in SEQUENCES if (array := values[name]) is not None}
     (first, array), *others = arrays.items()
     for name, other in others:
@@ -71,13 +77,56 @@ def layout_of(values: Mapping[str, Any]) -> Layout:
     if has_input_head_axis:
         heads = _heads_of_array(values, "heads", "query")
         kv_heads = _heads_of_array(values, "kv_heads", "key")
+    _check_kv_heads(values, heads, kv_heads, "key")
+    return Layout(array.shape[0] if array.ndim > 2 else None, heads, kv_heads, has_input_head_axis)
+
+
+def _check_kv_heads(values: Mapping[str, Any], heads: int, kv_heads: int, owner: str) -> None:
+    """Raise AttnError where query heads can't share the key heads of an array, or those of `kv_heads`, evenly."""
     if heads % kv_heads:
         raise AttnError(
             f"{heads} query head{'s' if heads > 1 else ''} can't share {kv_heads} key heads evenly",
-            where="kv_heads" if values["kv_heads"] else "key",
+            where="kv_heads" if values["kv_heads"] else owner,
             hint=f"choose a divisor of {heads}" if heads > 1 else "give heads, the number of query heads",
         )
-    return Layout(array.shape[0] if array.ndim > 2 else None, heads, kv_heads, has_input_head_axis)
+
+
+def table_axes(table: Array, heads: int | None) -> Letters:
+    """The axes of given scores or weights; the first of three is that of heads where there are several.
+
+    >>> import numpy as np
+    >>> table_axes(np.zeros((2, 3, 4)), None), table_axes(np.zeros((2, 3, 4)), 2)
+    (('b', 'n', 'm'), ('h', 'n', 'm'))
+    """
+    if table.ndim == 3 and (heads or 1) == 1:
+        return ("b", "n", "m")
+    return ("b", "h", "n", "m")[-table.ndim :]
+
+
+def _layout_of_table(values: Mapping[str, Any], name: str) -> Layout:
+    """The layout that the axes of given scores or weights imply, and those of the values where there are some."""
+    table, axes = values[name], table_axes(values[name], values["heads"])
+    source = next((key for key in VALUE_SOURCES if values[key] is not None), None)
+    array = table if source is None else values[source]
+    has_batch = "b" in axes if source is None else array.ndim > 2
+    has_input_head_axis = array.ndim == 4
+    count = int(table.shape[axes.index("h")]) if "h" in axes else None
+    heads = values["heads"] or count or 1
+    if count not in (None, heads):
+        raise AttnError(f"heads is {heads}; {name} has {count} heads in [{' '.join(axes)}]", where="heads")
+    letters = {"b": has_batch, "h": heads > 1 or has_input_head_axis, "n": True, "m": True}
+    expected = tuple(letter for letter, is_there in letters.items() if is_there)
+    if axes != expected:
+        owner = f"; {source} has {array.ndim}" if source is not None else ""
+        owner += f"; heads is {heads}" if values["heads"] else ""
+        hint = f"expected [{' '.join(expected)}]"
+        hint += "; give heads where the first axis is that of heads" if axes[0] == "b" and not has_batch else ""
+        raise AttnError(f"has {table.ndim} axes{owner}", where=name, hint=hint)
+    kv_heads = values["kv_heads"] or heads
+    if has_input_head_axis and source is not None:
+        kv_heads = _heads_of_array(values, "kv_heads", source)
+    _check_kv_heads(values, heads, kv_heads, source or name)
+    return Layout(table.shape[0] if has_batch else None, heads, kv_heads, has_input_head_axis)
 
 
 def _heads_of_array(values: Mapping[str, Any], name: str, owner: str) -> int:

@@ -14,6 +14,7 @@ from attncli.ops.initializers import Stream, stream
 from attncli.ops.records import Operator
 from attncli.problem.convert.operators import PendingRandom
 from attncli.problem.fields import RANDOM
+from attncli.problem.given_tables import TABLES, VALUE_SOURCES, given_table
 from attncli.problem.spec import FIELDS, OPERATOR_FIELDS
 
 # The arrays that may be drawn, in the order in which the stream is used: that of the fields. Then come the array
@@ -80,15 +81,20 @@ def _missing(values: Mapping[str, Any]) -> dict[str, Operator]:
     """The generators of missing arrays by `init`: embeddings whose sizes are given, and projections."""
     has_sizes = values.get("token_count") is not None or values.get("dim") is not None
     is_sentence_drawn = values.get("sentence") is not None and values.get("embeddings") is None
-    has_sequence = any(values.get(name) is not None for name in ("embeddings", "key", "query"))
+    has_table = given_table(values) is not None
+    sequences = VALUE_SOURCES if has_table else ("embeddings", "key", "query")
+    has_sequence = any(values.get(name) is not None for name in sequences)
+    if has_table and values.get("dim") is None and not (has_sequence or is_sentence_drawn):
+        return {}  # a table needs no values
     init = values.get("init")
     if init is None and has_sizes and (is_sentence_drawn or not has_sequence):
         init = Operator(look_up("generator", DEFAULT_GENERATOR))
     if init is None:
         return {}
     names = [] if has_sequence and not is_sentence_drawn else ["embeddings"]
-    names += [] if values.get("query") is not None else ["w_q"]
-    names += [] if values.get("key") is not None else ["w_k", "w_v"]
+    names += [] if has_table or values.get("query") is not None else ["w_q"]
+    names += [] if has_table or values.get("key") is not None else ["w_k"]
+    names += [] if values.get("value" if has_table else "key") is not None else ["w_v"]
     names += ["w_o"] if (values.get("heads") or 1) > 1 else []
     return {name: init for name in names if values.get(name) is None}
 
@@ -105,8 +111,17 @@ class _Filler:
 
     def make(self, name: str, generator: Operator, letters: Letters) -> Array:
         """One array of the problem."""
-        shape = tuple(self._size(letter, (name,)) for letter in letters)
+        leading = self._leading_sizes() if name in TABLES else ()
+        shape = (*leading, *(self._size(letter, (name,)) for letter in letters))
         return self._generate((name,), generator, shape, is_weight=FIELDS[name].is_weight)
+
+    def _leading_sizes(self) -> tuple[int, ...]:
+        """The lengths of the axes before the queries of a table: batch items and heads, where the values have them."""
+        shapes = (x.shape for name in VALUE_SOURCES if (x := self.filled.get(name)) is not None)
+        shape: tuple[int, ...] = next(shapes, ())
+        heads = (self.filled.get("heads") or shape[1],) if len(shape) > 3 else ()
+        heads = heads or ((self._heads[0],) if self._heads[0] > 1 else ())
+        return (*shape[:-2][:1], *heads)
 
     def embed_sentence(self, generator: Operator) -> None:
         """Draw the vector of each different word of the sentence, and set its tokens and embeddings by them."""

@@ -21,9 +21,11 @@ from attncli.problem.fields import (
     Field,
     problem_field,
 )
+from attncli.problem.given_tables import given_table, reasons_not_computed
 from attncli.problem.labels import find_label, number_equal_labels, numbered_labels
 from attncli.problem.layout import Layout
 from attncli.problem.origins import ArrayOrigin
+from attncli.problem.results import DEFAULT_SELECTION
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -52,6 +54,7 @@ class ProblemSpec:
         letters="n y",
         axis_counts=(2, 3),
         is_random_fill=True,
+        last_result="scores",
         example="[[1, 0, 0, 1], [0, 1, 1, 0]]",
     )
     tokens: tuple[str, ...] | None = problem_field(
@@ -88,6 +91,7 @@ class ProblemSpec:
         axis_counts=(2, 3, 4),
         is_random_fill=True,
         is_common=True,
+        last_result="scores",
         example="[[1, 0, 0, 1], [0, 1, 1, 0]]",
     )
     key: Array | None = problem_field(
@@ -98,6 +102,7 @@ class ProblemSpec:
         axis_counts=(2, 3, 4),
         is_random_fill=True,
         is_common=True,
+        last_result="scores",
         example="[[1, 0, 0, 1], [0, 1, 1, 0], [1, 1, 0, 0]]",
     )
     value: Array | None = problem_field(
@@ -111,6 +116,24 @@ class ProblemSpec:
         example="[[1, 0], [0, 1], [2, 2]]",
         template="together",
     )
+    scores: Array | None = problem_field(
+        "matrix",
+        INPUTS,
+        "scores in place of what makes them, before softcap; [n m], [b n m], or with heads [h n m], [b h n m]",
+        letters="n m",
+        axis_counts=(2, 3, 4),
+        is_random_fill=True,
+        example="[[1.7, 0.2, 0.8]]",
+    )
+    weights: Array | None = problem_field(
+        "matrix",
+        INPUTS,
+        "weights in place of what makes them; [n m], [b n m], or with heads [h n m], [b h n m]",
+        letters="n m",
+        axis_counts=(2, 3, 4),
+        is_random_fill=True,
+        example="[[0.5, 0.5, 0], [0, 0.5, 0.5]]",
+    )
     w_q: Array | None = problem_field(
         "matrix",
         PROJECTIONS,
@@ -119,6 +142,7 @@ class ProblemSpec:
         is_weight=True,
         is_random_fill=True,
         is_common=True,
+        last_result="scores",
         example="identity",
     )
     w_k: Array | None = problem_field(
@@ -129,6 +153,7 @@ class ProblemSpec:
         is_weight=True,
         is_random_fill=True,
         is_common=True,
+        last_result="scores",
         example="identity",
     )
     w_v: Array | None = problem_field(
@@ -139,6 +164,7 @@ class ProblemSpec:
         is_weight=True,
         is_random_fill=True,
         is_common=True,
+        last_result="output",
         example="identity",
     )
     w_o: Array | None = problem_field(
@@ -148,19 +174,44 @@ class ProblemSpec:
         letters="h·e o",
         is_weight=True,
         is_random_fill=True,
+        last_result="output",
         example="identity",
     )
     b_q: Array | None = problem_field(
-        "vector", PROJECTIONS, "query bias", letters="d", is_random_fill=True, example="[1, 0, 0, 0]"
+        "vector",
+        PROJECTIONS,
+        "query bias",
+        letters="d",
+        is_random_fill=True,
+        last_result="scores",
+        example="[1, 0, 0, 0]",
     )
     b_k: Array | None = problem_field(
-        "vector", PROJECTIONS, "key bias", letters="c", is_random_fill=True, example="[0, 1, 0, 0]"
+        "vector",
+        PROJECTIONS,
+        "key bias",
+        letters="c",
+        is_random_fill=True,
+        last_result="scores",
+        example="[0, 1, 0, 0]",
     )
     b_v: Array | None = problem_field(
-        "vector", PROJECTIONS, "value bias", letters="e", is_random_fill=True, example="[0, 0, 1, 0]"
+        "vector",
+        PROJECTIONS,
+        "value bias",
+        letters="e",
+        is_random_fill=True,
+        last_result="output",
+        example="[0, 0, 1, 0]",
     )
     b_o: Array | None = problem_field(
-        "vector", PROJECTIONS, "output bias", letters="o", is_random_fill=True, example="[0, 0, 0, 1]"
+        "vector",
+        PROJECTIONS,
+        "output bias",
+        letters="o",
+        is_random_fill=True,
+        last_result="output",
+        example="[0, 0, 0, 1]",
     )
     weight_layout: str = problem_field(
         "word",
@@ -183,10 +234,11 @@ class ProblemSpec:
         PROJECTIONS,
         "key and value heads, each for several query heads",
         least=1,
+        last_result="output",
         example="1",
     )
     qk_norm: Operator | None = problem_field(
-        "qk_norm", PROJECTIONS, "brings queries and keys of each head to one size", example="l2"
+        "qk_norm", PROJECTIONS, "brings queries and keys of each head to one size", last_result="scores", example="l2"
     )
     sink: Array | None = problem_field(
         "vector",
@@ -194,6 +246,7 @@ class ProblemSpec:
         "a score for each head that takes part in the softmax like that of one more key, and is then dropped",
         letters="h",
         decides_dtype=False,
+        last_result="weights",
         example="[0]",
     )
     score: Operator = problem_field(
@@ -202,17 +255,23 @@ class ProblemSpec:
         "how well each key answers each query",
         default=Operator(look_up("score", "scaled_dot")),
         is_common=True,
+        last_result="scores",
         example="scaled_dot",
         template="active",
     )
     scale: float | None = problem_field(
-        "number", STAGES, "number multiplied into the score instead of the score's own", example="1/sqrt(2)"
+        "number",
+        STAGES,
+        "number multiplied into the score instead of the score's own",
+        last_result="scores",
+        example="1/sqrt(2)",
     )
     softcap: float | None = problem_field(
         "number",
         STAGES,
         "squeezes scores between -softcap and softcap, before bias and masks",
         above=0,
+        last_result="weights",
         example="30",
     )
     position: Operator | None = problem_field(
@@ -228,6 +287,7 @@ class ProblemSpec:
         "from scores to weights",
         default=Operator(look_up("normalize", "softmax")),
         is_common=True,
+        last_result="weights",
         example="softmax",
         template="active",
     )
@@ -236,6 +296,7 @@ class ProblemSpec:
         STAGES,
         "from weights and values to the answer",
         default=Operator(look_up("context", "weighted_sum")),
+        last_result="output",
         example="weighted_sum",
         template="active",
     )
@@ -248,6 +309,7 @@ class ProblemSpec:
         decides_dtype=False,
         is_mask=True,
         is_common=True,
+        last_result="weights",
         example="[[1, 0, 1], [1, 1, 0], [1, 1, 1]]",
     )
     bias: Array | None = problem_field(
@@ -258,6 +320,7 @@ class ProblemSpec:
         axis_counts=(1, 2, 3, 4),
         decides_dtype=False,
         is_mask=True,
+        last_result="weights",
         example="[[0, 0, -1], [0, 0, 0], [1/2, 0, 0]]",
     )
     causal: bool = problem_field(
@@ -267,6 +330,7 @@ class ProblemSpec:
         default=False,
         is_mask=True,
         is_common=True,
+        last_result="weights",
         example="true",
     )
     window: tuple[float, float] | None = problem_field(
@@ -275,6 +339,7 @@ class ProblemSpec:
         "keys visible left and right of a query; inf or -1: all",
         is_mask=True,
         is_common=True,
+        last_result="weights",
         example="[1, 0]",
     )
     key_lengths: Array | None = problem_field(
@@ -284,6 +349,7 @@ class ProblemSpec:
         letters="b",
         decides_dtype=False,
         is_mask=True,
+        last_result="weights",
         example="[2]",
     )
     key_mask: Array | None = problem_field(
@@ -294,6 +360,7 @@ class ProblemSpec:
         axis_counts=(1, 2),
         decides_dtype=False,
         is_mask=True,
+        last_result="weights",
         example="[1, 1, 0]",
     )
     align: str = problem_field(
@@ -310,6 +377,7 @@ class ProblemSpec:
         "keys that come before key",
         letters="p c",
         axis_counts=(2, 3, 4),
+        last_result="scores",
         example="[[1, 0, 0, 0]]",
         template="together",
     )
@@ -385,14 +453,37 @@ class ProblemSpec:
         return Precision(self.dtype or "float64")
 
     @property
+    def given_table(self) -> str | None:
+        """The table that is given in place of what makes it, "scores" or "weights"; None where scores are computed."""
+        return given_table(vars(self))
+
+    @cached_property
+    def not_computed(self) -> Mapping[str, str]:
+        """Why the problem does not compute scores, weights or output, for each of them that it does not compute."""
+        return reasons_not_computed(vars(self))
+
+    @property
+    def default_selection(self) -> tuple[str, ...]:
+        """The names of the results that are selected where none is named: scores, weights and output."""
+        return tuple(name for name in DEFAULT_SELECTION if name == self.given_table or name not in self.not_computed)
+
+    @property
     def is_self_attention(self) -> bool:
-        """Whether queries and keys come from one sequence."""
+        """Whether queries and keys come from one sequence; a square table is read as that of the embeddings."""
+        if self.given_table is not None:
+            return self.embeddings is not None and self.query_count == self.new_key_count
         return self.query is None and self.query_embeddings is None
 
     @property
     def query_source(self) -> Array:
-        """The array whose rows become queries: `query`, `query_embeddings` or `embeddings`."""
-        return next(x for x in (self.query, self.query_embeddings, self.embeddings) if x is not None)
+        """The array whose rows are the queries: the given table, `query`, `query_embeddings` or `embeddings`."""
+        arrays = (self.weights, self.scores, self.query, self.query_embeddings, self.embeddings)
+        return next(x for x in arrays if x is not None)
+
+    @property
+    def query_count(self) -> int:
+        """The number of queries, also of those that `only` leaves out."""
+        return int(self.query_source.shape[-2])
 
     @property
     def past_count(self) -> int:
@@ -407,7 +498,7 @@ class ProblemSpec:
     @property
     def new_key_letter(self) -> str:
         """The letter of the keys that are given or projected: `m`, or `k` where others are cached."""
-        return new_key_letter(self.past_key)
+        return new_key_letter(self.past_value)
 
     @property
     def key_labels(self) -> tuple[str, ...]:
@@ -423,7 +514,7 @@ class ProblemSpec:
         """The label of each query, also of those that `only` leaves out."""
         if self.query_tokens:
             return self.query_tokens
-        count = int(self.query_source.shape[-2])
+        count = self.query_count
         if self.is_self_attention or (self.query_embeddings is None and self.tokens and count == self.new_key_count):
             return self.key_labels[self.past_count :]
         return numbered_labels("query", count)
@@ -449,9 +540,9 @@ class ProblemSpec:
         return [index for label in self.only for index in find_label(label, labels, where="only")]
 
 
-def new_key_letter(past_key: Array | None) -> str:
+def new_key_letter(past_value: Array | None) -> str:
     """The letter of the keys that are given or projected: `m`, or `k` where others are cached."""
-    return "m" if past_key is None else "k"
+    return "m" if past_value is None else "k"
 
 
 FIELDS: Mapping[str, Field] = {f.name: Field(name=f.name, **f.metadata) for f in fields(ProblemSpec) if f.metadata}

@@ -25,7 +25,7 @@ from attncli.render.step_text import (
 )
 from attncli.render.view import Cell, View
 from attncli.render.worked_lines import worked_lines
-from attncli.trace.steps import Step, Trace
+from attncli.trace.steps import STEPS_OF_EVERY_PROBLEM, Step, Trace
 
 _PLURALS = {"query": "queries", "key": "keys", "value": "values"}
 
@@ -55,8 +55,8 @@ def explain(view: View) -> Iterator[Section]:
 
 
 def _is_input(step: Step) -> bool:
-    """Whether a step is an array that was given, but for queries, keys and values: they are steps of every problem."""
-    return step.stage == GIVEN and step.name not in _PLURALS
+    """Whether a step is an array that was given and that no problem computes: a parameter, a mask, a sequence."""
+    return step.stage == GIVEN and step.name not in STEPS_OF_EVERY_PROBLEM
 
 
 def worked_cells(view: View, worked: Sequence[AxisPositions]) -> Section:

@@ -7,6 +7,7 @@ from attncli.io.writers.problem_text import plain_value
 from attncli.ops.records import Operator
 from attncli.plan.unread import asks_where_queries_stand, keys_unread_by_plan
 from attncli.problem.spec import ProblemSpec
+from attncli.problem.unread import is_read
 from attncli.problem.weights import has_weights, stored_values
 from attncli.trace.steps import Trace
 
@@ -33,6 +34,7 @@ def _keys_not_in_force(trace: Trace) -> set[str]:
     problem = trace.problem
     values = stored_values(problem)
     ignored = {*keys_unread_by_plan(problem), *(name for name, value in values.items() if value is False)}
+    ignored |= {name for name in values if not is_read(problem, name)}
     if not has_weights(values):
         ignored.add("weight_layout")
     if not any(generator.record.is_drawn for generator in problem.generators.values()):

@@ -5,16 +5,17 @@ from dataclasses import dataclass, field
 
 from attncli.base.arithmetic import MAX_TERMS
 from attncli.plan.graph import Plan
-from attncli.problem.results import DEFAULT_SELECTION, PIPELINE_STAGES
+from attncli.problem.results import PIPELINE_STAGES
+from attncli.problem.spec import ProblemSpec
 from attncli.trace.result import Result
 from attncli.trace.steps import Step
 
 DECIMALS = 4
 
 
-def explained_names(plan: Plan, selection: Sequence[str]) -> frozenset[str]:
+def explained_names(problem: ProblemSpec, plan: Plan, selection: Sequence[str]) -> frozenset[str]:
     """The names of the nodes that results are computed from, and of the default results those of every node."""
-    return frozenset(plan.by_name) if selection == DEFAULT_SELECTION else plan.needed_for(selection)
+    return frozenset(plan.by_name) if selection == problem.default_selection else plan.needed_for(selection)
 
 
 @dataclass(frozen=True)
@@ -53,7 +54,7 @@ class View:
         Programs read them; an explanation for people leaves out what says nothing.
         """
         trace = self.result.trace
-        names = explained_names(trace.plan, self.result.select)
+        names = explained_names(trace.problem, trace.plan, self.result.select)
         return [step for step in trace.computed if step.name in names]
 
     @property
@@ -64,4 +65,5 @@ class View:
     @property
     def heading(self) -> str:
         """The stages of the pipeline: `scaled_dot → softmax → weighted_sum`."""
-        return " → ".join(self.result.trace.pipeline[stage] for stage in PIPELINE_STAGES)
+        pipeline = self.result.trace.pipeline
+        return " → ".join(pipeline[stage] for stage in PIPELINE_STAGES if stage in pipeline)

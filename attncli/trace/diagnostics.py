@@ -58,14 +58,15 @@ def _cell_text(trace: Trace, cell: Cell) -> str:
     return f"{cell.name}[{', '.join(labels)}]" if labels else cell.name
 
 
-def empty_rows_warning(empty: Array, axes: Letters, labels: Sequence[str]) -> tuple[str, ...]:
+def empty_rows_warning(empty: Array, axes: Letters, labels: Sequence[str], *, has_output: bool) -> tuple[str, ...]:
     """A warning that names the queries that attend to nothing.
 
     `empty` [… n] is true for those; it has an axis for each letter, and `labels` name the entries of its last.
     """
     if not empty.any():
         return ()
-    return (f"nothing is attended by {'; '.join(_name_rows(empty, axes, labels))}: weights 0, output 0",)
+    results = "weights 0, output 0" if has_output else "weights 0"
+    return (f"nothing is attended by {'; '.join(_name_rows(empty, axes, labels))}: {results}",)
 
 
 def _name_rows(empty: Array, axes: Letters, labels: Sequence[str]) -> Iterator[str]:

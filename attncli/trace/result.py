@@ -3,7 +3,6 @@
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from attncli.problem.results import DEFAULT_SELECTION
 from attncli.trace.steps import Trace
 
 
@@ -22,9 +21,10 @@ class Result:
     Result(weights (1, 2), output (1, 2))
     """
 
-    def __init__(self, trace: Trace, select: Iterable[str] = DEFAULT_SELECTION) -> None:
+    def __init__(self, trace: Trace, select: Iterable[str] | None = None) -> None:
         self.trace = trace
-        self.select = (select,) if isinstance(select, str) else tuple(select)
+        names = trace.problem.default_selection if select is None else select
+        self.select = (names,) if isinstance(names, str) else tuple(names)
         for name in self.select:
             trace[name]  # raises here, not at the first use of the name
 

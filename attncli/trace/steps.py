@@ -11,9 +11,14 @@ from attncli.base.errors import UnknownNameError
 from attncli.base.lazy_numpy import Array
 from attncli.ops.records import OperatorRecord
 from attncli.plan.graph import GIVEN, Node, Plan
+from attncli.problem.given_tables import TABLES
 from attncli.problem.labels import number_equal_labels
 from attncli.problem.results import PIPELINE_STAGES, RESULT_KEYS
 from attncli.problem.spec import ProblemSpec
+from attncli.problem.unread import is_read
+
+# Steps of the computation that may be given: they are steps also then, and no inputs.
+STEPS_OF_EVERY_PROBLEM = ("query", "key", "value", *TABLES)
 
 
 @dataclass(frozen=True)
@@ -100,10 +105,11 @@ class Trace:
 
     @property
     def pipeline(self) -> Mapping[str, str]:
-        """The operators of the three stages, and the position where there is one, by their keys."""
-        pipeline = {key: str(getattr(self.problem, key)) for key in PIPELINE_STAGES}
+        """The operators of the three stages, and the position where there is one, by their keys, as far as they act."""
+        pipeline = {key: str(getattr(self.problem, key)) for key in PIPELINE_STAGES if is_read(self.problem, key)}
         position = self.problem.position
-        return pipeline if position is None else {**pipeline, "position": position.in_force}
+        acts = position is not None and is_read(self.problem, "position")
+        return {**pipeline, "position": position.in_force} if position is not None and acts else pipeline
 
     @property
     def selected_queries(self) -> Sequence[int] | None:
@@ -133,7 +139,7 @@ class Trace:
     @property
     def given(self) -> Sequence[Step]:
         """The steps of the inputs as the user gave them, or of their selected rows."""
-        return [step for step in self.steps if step.stage == GIVEN and step.name not in ("query", "key", "value")]
+        return [step for step in self.steps if step.stage == GIVEN and step.name not in STEPS_OF_EVERY_PROBLEM]
 
     @property
     def computed(self) -> Sequence[Step]:

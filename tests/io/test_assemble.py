@@ -73,11 +73,13 @@ SENTENCE_KEYS = """
 sentence: the cat
 vocabulary: {the: [1, 2], cat: [3, 4]}
 """
+SCORES_KEYS = "scores: [[1, 2]]\nvalue: [[1], [2]]\n"
+WEIGHTS_KEYS = "weights: [[1, 2]]\nvalue: [[1], [2]]\n"
 
 
 def test_every_key_is_read(tmp_path: Path) -> None:
     read = set()
-    for text in (EVERY_KEY, OTHER_KEYS, SENTENCE_KEYS):
+    for text in (EVERY_KEY, OTHER_KEYS, SENTENCE_KEYS, SCORES_KEYS, WEIGHTS_KEYS):
         name = write_file(tmp_path, text)
         read |= set(read_document(name))
         assert attncli.load(name).compute().output.ndim == 2

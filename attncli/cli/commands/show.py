@@ -25,7 +25,8 @@ def _complete_word(incomplete: str) -> list[tuple[str, str]]:
 
     records = (record for kind in kinds() for record in operators(kind).values())
     words = {name: term.text for term in GLOSSARY for name in (term.name, *term.aliases) if " " not in name}
-    words |= {slip.name: slip.sentence for slip in SLIPS.values()} | PURPOSES
+    words |= {slip.name: slip.sentence for slip in SLIPS.values()}
+    words |= PURPOSES
     words |= {field.name: field.help for field in FIELDS.values()} | {record.name: record.summary for record in records}
     return [(word, text) for word, text in words.items() if word.startswith(incomplete)]
 

@@ -54,11 +54,13 @@ def take(array: Array, index: Index, where: str) -> Array:
 
 
 def take_labelled(labelled: LabelledArray, index: Index, where: str) -> LabelledArray:
-    """The part of an array with labels, which are those of the rows that are left, and the lines of these rows."""
+    """The part of a table with labels: those of the rows and columns that are left, and the lines of these rows."""
     if not index:
         return labelled
     rows = slice(None) if index[0] is ... else index[0]
-    part = replace(labelled, array=take(labelled.array, index, where))
+    columns = index[-1] if len(index) == labelled.array.ndim and index[-1] is not ... else slice(None)
+    names = labelled.columns[columns] if labelled.columns is not None and isinstance(columns, slice) else None
+    part = replace(labelled, array=take(labelled.array, index, where), columns=names)
     if isinstance(rows, int):  # one row, which is no row of a table any more
         return replace(part, labels=None, origin=None)
     lines = () if labelled.origin is None else labelled.origin.lines

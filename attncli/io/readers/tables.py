@@ -1,6 +1,6 @@
 """Tables in text files, `.csv`, `.tsv` and `.txt`, as arrays with labels."""
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from attncli.base.errors import AttnError
 from attncli.io.inputs import Input
@@ -8,6 +8,9 @@ from attncli.io.readers.descriptions import ArrayDescription, describe_array
 from attncli.io.readers.slices import split_entry, take_labelled
 from attncli.problem.convert.arrays import LabelledArray
 from attncli.problem.origins import ArrayOrigin
+
+if TYPE_CHECKING:
+    from attncli.io.readers.csv import Table
 
 
 def read_table_file(source: Input, entry: str) -> LabelledArray:
@@ -64,5 +67,13 @@ def _read(source: Input, entry: str, delimiter: str | None) -> LabelledArray:
         from attncli.io.readers import csv  # noqa: PLC0415 - large tables do not need it
 
         table = csv.read(source.text(), source.name, delimiter)
-    whole = LabelledArray(table.numbers, table.labels, origin=ArrayOrigin(source.name, table.lines or ()))
+    origin = ArrayOrigin(source.name, table.lines or ())
+    whole = LabelledArray(table.numbers, table.labels, origin=origin, columns=_names_of_columns(table))
     return take_labelled(whole, index, source.name)
+
+
+def _names_of_columns(table: "Table") -> tuple[str, ...] | None:
+    """The names in the header of a table; None where it only counts the columns, as in `,0,1,2`, or one has no name."""
+    names = table.columns
+    is_counted = names == tuple(map(str, range(table.numbers.shape[1])))
+    return names if names is not None and all(names) and not is_counted else None

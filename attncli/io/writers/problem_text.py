@@ -15,6 +15,7 @@ from attncli.io.writers.yaml_text import yaml_text
 from attncli.ops.records import Operator
 from attncli.problem.fields import RANDOM, Field
 from attncli.problem.spec import DEFAULTS, FIELDS, ProblemSpec
+from attncli.problem.unread import is_read
 from attncli.problem.weights import stored_values
 
 SAMPLE_SIZE = 1000  # numbers that an array's size as text is estimated by
@@ -90,7 +91,8 @@ def values_to_write(problem: ProblemSpec) -> dict[str, Any]:
     if not problem.is_self_attention:
         labels["query_tokens"] = problem.query_labels
     for name, value in {**stored_values(problem), **labels}.items():
-        is_set = isinstance(value, Operator) or (value is not None and value is not DEFAULTS[name])
+        is_operator = isinstance(value, Operator) and is_read(problem, name)
+        is_set = is_operator or (value is not None and value is not DEFAULTS[name])
         if is_set and not _is_replaced_by_arrays(FIELDS[name]):
             values[name] = value
     return values

@@ -10,7 +10,8 @@ def split_heads(builder: PlanBuilder) -> None:
     layout = builder.layout
     if not layout.splits_heads:
         return
-    for role, count in (("query", layout.heads), ("key", layout.kv_heads), ("value", layout.kv_heads)):
+    for role in builder.roles:
+        count = layout.heads if role == "query" else layout.kv_heads
         letter = "h" if role == "query" else layout.with_kv_heads(("h",))[0]
         _split(builder, builder.current[role], f"{role}_heads", Axis(letter, count), role)
 
@@ -38,7 +39,7 @@ def _split(builder: PlanBuilder, source: str, name: str, heads: Axis, role: str 
 def normalize_heads(builder: PlanBuilder) -> None:
     """Normalize the queries and keys of each head by `qk_norm`."""
     norm = builder.problem.qk_norm
-    if norm is None:
+    if norm is None or not builder.reads("qk_norm"):
         return
     for role in ("query", "key"):
         source = builder.current_node(role)
@@ -60,7 +61,7 @@ def normalize_heads(builder: PlanBuilder) -> None:
 def rotate(builder: PlanBuilder) -> None:
     """Apply a position scheme that acts on queries and keys; cached keys have their positions already."""
     position = builder.problem.position
-    if position is None or position.record.acts_on != "query_and_key":
+    if position is None or position.record.acts_on != "query_and_key" or not builder.reads("position"):
         return
     arrays = builder.add_arrays("position", position)
     keys = "new_key_positions" if builder.problem.past_count else "key_positions"
@@ -83,13 +84,18 @@ def rotate(builder: PlanBuilder) -> None:
 
 def concatenate_cache(builder: PlanBuilder) -> None:
     """Put cached keys and values before the new ones; `present_key` and `present_value` are the cache afterwards."""
-    for role in ("key", "value"):
+    for role in _kv_roles(builder):
         new = builder.current_node(role)
         builder.results[f"present_{role}"] = role
         if getattr(builder.problem, f"past_{role}") is not None:
             _concatenate(builder, role, new)
         elif new.name not in (role, f"{role}_heads"):
             _add_present(builder, role, new)
+
+
+def _kv_roles(builder: PlanBuilder) -> list[str]:
+    """The roles of keys and values that the problem has."""
+    return [role for role in builder.roles if role != "query"]
 
 
 def _concatenate(builder: PlanBuilder, role: str, new: Node) -> None:
@@ -163,7 +169,7 @@ def repeat_kv_heads(builder: PlanBuilder) -> None:
     layout = builder.layout
     if layout.kv_heads == layout.heads:
         return
-    for role in ("key", "value"):
+    for role in _kv_roles(builder):
         source = builder.current_node(role)
         builder.add(
             Node(

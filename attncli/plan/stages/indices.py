@@ -11,15 +11,16 @@ def add_indices(builder: PlanBuilder) -> None:
     """Add the indices that the masks and operators of this problem read, and the derived arrays of the operators."""
     problem = builder.problem
     read = {name for _, operator in mask_rules(problem) for name in operator.record.shapes.arrays}
-    if problem.bias is not None:
+    if builder.reads("bias"):
         read |= {"query_rows", "key_positions"}
     read |= {name for _, operator in builder.operators() for name in operator.record.shapes.arrays}
-    if problem.position is not None and problem.position.record.acts_on == "query_and_key":
+    position = dict(builder.operators()).get("position")
+    if position is not None and position.record.acts_on == "query_and_key":
         read |= {"query_positions", "key_positions"}
-    if problem.key_lengths is not None:
+    if builder.reads("key_lengths"):
         _add_key_lengths(builder)
         read.add("key_positions")
-    if problem.key_mask is not None:
+    if builder.reads("key_mask"):
         _add_key_mask(builder)
     if read & {"key_positions", "query_positions", "query_rows"}:
         _add_key_positions(builder)
@@ -106,7 +107,7 @@ def _add_count(builder: PlanBuilder, name: str, symbol: str, formula: str, lette
 def _add_query_positions(builder: PlanBuilder) -> None:
     """Add the position of each query among the keys, by `align`."""
     problem, rows = builder.problem, builder.nodes["query_rows"]
-    count, keys = int(problem.query_source.shape[-2]), builder.key_count
+    count, keys = problem.query_count, builder.key_count
     at_end = problem.align == "bottom_right"
     end = ": the last query stands at the last real key" if at_end else ""
     ends = _real_key_ends(builder) if at_end else None

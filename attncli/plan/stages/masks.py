@@ -8,6 +8,7 @@ from attncli.ops.registry import look_up
 from attncli.plan.builder import PlanBuilder
 from attncli.plan.graph import GIVEN, Axes, Axis, Node
 from attncli.problem.spec import FIELDS, ProblemSpec
+from attncli.problem.unread import is_read
 from attncli.problem.validate.masks import table_letters
 
 
@@ -17,7 +18,7 @@ def mask_rules(problem: ProblemSpec) -> Iterator[tuple[str, Operator]]:
     The value of a key is the mask's table or lengths, which the plan adds as inputs, or its parameters in order.
     """
     for name, field in FIELDS.items():
-        value = getattr(problem, name) if field.is_mask else None
+        value = getattr(problem, name) if field.is_mask and is_read(problem, name) else None
         if isinstance(value, Operator):
             yield value.record.name, value
         elif value is not None and value is not False:

@@ -11,16 +11,20 @@ from attncli.plan.graph import GIVEN, LOOK_UP, Axes, Axis, Node
 
 
 def project(builder: PlanBuilder) -> None:
-    """Queries, keys and values: given, or projected from the sequences."""
+    """Queries, keys and values, as far as the problem has them: given, or projected from the sequences."""
     _add_sequences(builder)
     layout, rows = builder.layout, builder.problem.new_key_letter
     query_axes, key_axes = layout.input_axes, layout.with_kv_heads(layout.input_axes)
     # The key's features are `d` where they must be as many as the query's.
     features = builder.problem.score.record.shapes.arrays.get("key", ("m", "c"))[-1]
-    _add_projected(builder, "query", "Q", (*query_axes, "n", "d"), builder.current.get("selected_rows", ""))
-    sequence = builder.current.get("embeddings", "")
-    _add_projected(builder, "key", "K", (*key_axes, rows, features), sequence)
-    _add_projected(builder, "value", "V", (*key_axes, rows, "e"), sequence)
+    axes_of_role = {
+        "query": (*query_axes, "n", "d"),
+        "key": (*key_axes, rows, features),
+        "value": (*key_axes, rows, "e"),
+    }
+    for role in builder.roles:
+        sequence = "selected_rows" if role == "query" else "embeddings"
+        _add_projected(builder, role, role[0].upper(), axes_of_role[role], builder.current.get(sequence, ""))
 
 
 def _add_sequences(builder: PlanBuilder) -> None:
@@ -28,11 +32,12 @@ def _add_sequences(builder: PlanBuilder) -> None:
     problem, batch = builder.problem, builder.layout.batch_axes
     selected = problem.selected_queries
     if problem.embeddings is not None:
-        rows = "n" if problem.is_self_attention and selected is None else problem.new_key_letter
+        are_queries = problem.is_self_attention and selected is None and "query" in builder.roles
+        rows = "n" if are_queries else problem.new_key_letter
         _add_sequence(builder, "embeddings", "X", (*batch, rows, "x"))
     if problem.query_embeddings is not None:
         _add_sequence(builder, "query_embeddings", "Y", (*batch, builder.query_letter, "y"))
-    if problem.query is not None:
+    if problem.query is not None or "query" not in builder.roles:
         return
     name = "embeddings" if problem.query_embeddings is None else "query_embeddings"
     builder.current["selected_rows"] = builder.current[name]

@@ -20,9 +20,12 @@ FILE_HINT = "give an array; attncli.load reads a problem from files"
 MASKED_HINT = "fill them with .filled(), and give mask or key_lengths for keys that are not there"
 
 
+AxisLabels = tuple[tuple[str, ...] | None, tuple[str, ...] | None]  # of the rows, and of the columns
+
+
 @dataclass(frozen=True)
 class LabelledArray:
-    """An array, the labels of its rows where it has them, and its floating type by the names of `base.dtypes`.
+    """An array, the labels of its rows and columns where it has them, and its floating type by `base.dtypes`' names.
 
     `dtype` is None for text, integers and booleans: their type is that of the other arrays. `origin` is where it was
     read.
@@ -32,6 +35,12 @@ class LabelledArray:
     labels: tuple[str, ...] | None = None
     dtype: str | None = None
     origin: ArrayOrigin | None = None
+    columns: tuple[str, ...] | None = None
+
+    @property
+    def axis_labels(self) -> AxisLabels:
+        """The labels of the rows, and those of the columns."""
+        return self.labels, self.columns
 
 
 def to_array(value: Any, path: ErrorPath, noun: str = MATRIX) -> LabelledArray:
@@ -74,25 +83,25 @@ def _foreign_array(value: Any, path: ErrorPath, noun: str) -> LabelledArray:
     """An array of NumPy's or of another library; without a copy where the type stays."""
     if type(value) is not np.ndarray and isinstance(value, np.ma.MaskedArray) and np.ma.is_masked(value):
         raise AttnError("has masked cells", where=path, hint=MASKED_HINT, subject=value)
-    labels = _row_labels(value)
+    labels, columns = _labels_of_frame(value, "index"), _labels_of_frame(value, "columns")
     try:
         array = to_numpy(value)
     except (TypeError, RuntimeError, BufferError) as error:  # of a type that NumPy does not have, or without numbers
         raise AttnError(f"can't be read ({one_line(str(error))})", where=path, subject=value) from None
     name = array.dtype.type.__name__  # longdouble by that name on every machine
     if is_bfloat16_tensor(value) or name == BFLOAT16:  # a tensor, or a type that another package has registered
-        return LabelledArray(array.astype(np.float32), labels, BFLOAT16)
+        return LabelledArray(array.astype(np.float32), labels, BFLOAT16, columns=columns)
     if array.dtype.kind in "iu":  # in float64 products of integers don't wrap
-        return LabelledArray(array.astype(np.float64), labels)
+        return LabelledArray(array.astype(np.float64), labels, columns=columns)
     if array.dtype.kind not in "bf":
         hint = "make numbers of its objects with .astype(float)" if array.dtype.kind == "O" else None
         raise AttnError(f"{json_excerpt(value)} is no {noun}", where=path, hint=hint, subject=value)
-    return LabelledArray(array, labels, name if array.dtype.kind == "f" else None)
+    return LabelledArray(array, labels, name if array.dtype.kind == "f" else None, columns=columns)
 
 
-def _row_labels(value: Any) -> tuple[str, ...] | None:
-    """The index of a data frame where its entries are words; None for numbers, which only count the rows."""
-    index = getattr(value, "index", None)
+def _labels_of_frame(value: Any, axis: str) -> tuple[str, ...] | None:
+    """The "index" or the "columns" of a data frame where its entries are words; None for numbers, which only count."""
+    index = getattr(value, axis, None)
     if index is None or not hasattr(value, "to_numpy") or not hasattr(index, "tolist"):
         return None
     entries = index.tolist()

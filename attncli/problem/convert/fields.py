@@ -8,7 +8,7 @@ from attncli.base.errors import AttnError, ErrorPath, did_you_mean
 from attncli.base.lazy_numpy import Array
 from attncli.base.text import json_excerpt, repr_excerpt, shorten
 from attncli.ops.records import Operator
-from attncli.problem.convert.arrays import LIST_OF_NUMBERS, MATRIX, LabelledArray
+from attncli.problem.convert.arrays import LIST_OF_NUMBERS, MATRIX, AxisLabels, LabelledArray
 from attncli.problem.convert.nested_lists import is_array_with_axes, to_lists
 from attncli.problem.convert.numbers import (
     is_number,
@@ -164,13 +164,13 @@ def to_unicode_labels(labels: Iterable[str], path: ErrorPath, subject: Any = Non
     return checked
 
 
-def labels_of_value(value: Any) -> tuple[str, ...] | None:
-    """The row labels of an array that is not converted yet; None where it has none."""
+def labels_of_value(value: Any) -> AxisLabels:
+    """The labels of the rows and columns of an array that is not converted yet; None where it has none."""
     if isinstance(value, LabelledArray):
-        return value.labels
+        return value.axis_labels
     if isinstance(value, Mapping) and not chooses_operator("generator", value):
-        return tuple(str(label) for label in value)
-    return None
+        return tuple(str(label) for label in value), None
+    return None, None
 
 
 def _to_text(field: Field, value: Any) -> str:

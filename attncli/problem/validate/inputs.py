@@ -1,9 +1,11 @@
 """Checks that there are keys and queries, and that every value that is given is used."""
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from typing import Any
 
 from attncli.base.errors import AttnError
+from attncli.problem.given_tables import TABLES, VALUE_SOURCES, given_table
+from attncli.problem.spec import FIELDS
 
 # The fields that are not used where `query` is given, or `key`.
 REPLACED_BY = {
@@ -20,6 +22,10 @@ REPLACED_BY = {
 def check_inputs(values: Mapping[str, Any]) -> None:
     """Raise AttnError where there are no keys or no queries, or where a value would not be used."""
     given = {name for name, value in values.items() if value is not None}
+    table = given_table(values)
+    if table is not None:
+        _check_inputs_beside_table(table, given)
+        return
     if not given & {"embeddings", "key"}:
         raise AttnError(
             "there is nothing to attend to",
@@ -30,14 +36,7 @@ def check_inputs(values: Mapping[str, Any]) -> None:
     if "key" not in given and "value" in given:
         message, hint = "value is given and key is not", "give key too, or w_v in place of value"
         raise AttnError(message, hint=hint, keys=("value",))
-    for name, replacement in REPLACED_BY.items():
-        if name in given and replacement in given:
-            raise AttnError(
-                f"{replacement} is given already projected, so {name} would not be used",
-                where=name,
-                hint=f"leave out {name}, or give embeddings in place of {replacement}",
-                keys=(name, replacement),
-            )
+    _check_projected(given, REPLACED_BY)
     if ("past_key" in given) != ("past_value" in given):
         missing = "past_key" if "past_value" in given else "past_value"
         hint = "give past_key and past_value together"
@@ -49,3 +48,44 @@ def check_inputs(values: Mapping[str, Any]) -> None:
             hint="leave out one or the other",
             keys=("embeddings", "query", "key"),
         )
+
+
+def _check_projected(given: Collection[str], replaced_by: Mapping[str, str]) -> None:
+    """Raise AttnError where an array would not be used, because what is made of it is given."""
+    for name, replacement in replaced_by.items():
+        if name in given and replacement in given:
+            raise AttnError(
+                f"{replacement} is given already projected, so {name} would not be used",
+                where=name,
+                hint=f"leave out {name}, or give embeddings in place of {replacement}",
+                keys=(name, replacement),
+            )
+
+
+def _check_inputs_beside_table(table: str, given: set[str]) -> None:
+    """Raise AttnError where an array would not be used beside given scores or weights, or there is nothing to compute.
+
+    Operators, numbers and masks that make the table are no error: nothing reads them, as a warning says.
+    """
+    if given.issuperset(TABLES):
+        message = "scores and weights are both given, and weights are made of scores"
+        raise AttnError(message, where="weights", hint="leave out one of them", keys=TABLES)
+    for name in given:
+        field = FIELDS[name]
+        if field.kind in ("matrix", "vector") and field.last_result == "scores":
+            message = f"{table} are given in place of what makes them, so {name} would not be used"
+            hint = f"leave out {name} or {table}; numbers to compare with stand under expected"
+            raise AttnError(message, where=name, hint=hint, keys=(name, table))
+    _check_projected(given, {"w_v": "value", "b_v": "value"})
+    if given.issuperset(VALUE_SOURCES):
+        raise AttnError(
+            f"{table} and value are given, so embeddings would not be used",
+            where="embeddings",
+            hint="leave out embeddings or value",
+            keys=("embeddings", "value", table),
+        )
+    has_values = not given.isdisjoint(VALUE_SOURCES)
+    if not has_values and "past_value" in given:
+        raise AttnError("the values after the cached ones are missing", where="past_value", hint="give value")
+    if not has_values and table == "weights":
+        raise AttnError("weights are given, and there are no values to weigh", where="weights", hint="give value")

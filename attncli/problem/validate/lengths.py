@@ -6,6 +6,7 @@ from typing import Any
 from attncli.base.axes import Length, Letters, bind_axes
 from attncli.base.errors import AttnError
 from attncli.ops.records import Operator
+from attncli.problem.given_tables import TABLES, given_table
 from attncli.problem.layout import Layout
 from attncli.problem.spec import FIELDS, new_key_letter
 
@@ -20,7 +21,7 @@ def bind_lengths(values: Mapping[str, Any], layout: Layout) -> Lengths:
     lengths = _bind_inputs(values, layout)
     _check_sizes(values, layout, lengths)
     head_lengths = _lengths_of_one_head(values, layout, lengths)
-    if values["past_key"] is not None:
+    if values["past_value"] is not None:
         _bind_cache(values, layout, lengths, head_lengths)
     _bind_output(values, layout, head_lengths)
     if values["sink"] is not None:
@@ -29,11 +30,16 @@ def bind_lengths(values: Mapping[str, Any], layout: Layout) -> Lengths:
 
 
 def _bind_inputs(values: Mapping[str, Any], layout: Layout) -> Lengths:
-    """Bind queries [n d], keys [m c] and values [m e] as they are given; with a cache the new keys are [k c]."""
+    """Bind queries [n d], keys [m c] and values [m e] as they are given; with a cache the new keys are [k c].
+
+    Given scores and weights are [n m], also with a cache.
+    """
     lengths: Lengths = {}
-    query_features, rows = "x" if values["query_embeddings"] is None else "y", new_key_letter(values["past_key"])
+    query_features, rows = "x" if values["query_embeddings"] is None else "y", new_key_letter(values["past_value"])
     query_axes, key_axes = layout.input_axes, layout.with_kv_heads(layout.input_axes)
+    tables = [(name, (*layout.score_axes, "n", "m")) for name in TABLES]
     for name, letters in (
+        *tables,
         ("embeddings", (*layout.batch_axes, rows, "x")),
         ("query_embeddings", (*layout.batch_axes, "n", "y")),
         ("query", (*query_axes, "n", "d")),
@@ -45,11 +51,14 @@ def _bind_inputs(values: Mapping[str, Any], layout: Layout) -> Lengths:
     ):
         if values[name] is not None:
             _bind_array(values, lengths, name, letters)
-    for letter, source in (("d", query_features), ("c", "x"), ("e", "c" if values["key"] is not None else "x")):
-        if letter not in lengths:
+    sources = {"e": "c" if values["key"] is not None else "x"}
+    if given_table(values) is None:
+        sources = {"d": query_features, "c": "x", **sources}
+    for letter, source in sources.items():
+        if letter not in lengths and source in lengths:
             lengths[letter] = lengths[source]
     for name, letter in (("b_q", "d"), ("b_k", "c"), ("b_v", "e")):
-        if values[name] is not None:
+        if values[name] is not None and letter in lengths:
             _bind_array(values, lengths, name, (letter,))
     if "n" not in lengths:
         lengths["n"] = lengths[rows]
@@ -96,6 +105,8 @@ def _lengths_of_one_head(values: Mapping[str, Any], layout: Layout, lengths: Len
     if not layout.splits_heads:
         return head_lengths
     for letter, rows, field in (("d", "queries", "heads"), ("c", "keys", "kv_heads"), ("e", "values", "kv_heads")):
+        if letter not in lengths:
+            continue
         count, features = getattr(layout, field), lengths[letter]
         if features.size % count:
             raise AttnError(
@@ -112,6 +123,8 @@ def _bind_cache(values: Mapping[str, Any], layout: Layout, lengths: Lengths, hea
     """Bind the cache, which is shaped like the keys as they are given, or has a head axis; then m = p + k."""
     for name, letter in (("past_key", "c"), ("past_value", "e")):
         array = values[name]
+        if array is None:  # scores are given in place of keys
+            continue
         if 0 in array.shape[:-2] or array.shape[-1] == 0:
             raise AttnError("has no numbers", where=name)
         has_head_axis = layout.has_input_head_axis or array.ndim == len(layout.batch_axes) + 3
@@ -122,12 +135,14 @@ def _bind_cache(values: Mapping[str, Any], layout: Layout, lengths: Lengths, hea
         bind_axes(bound, name, (*leading, "p", letter), array.shape)
         head_lengths["p"] = bound["p"]
     past_length, new_length = head_lengths["p"], head_lengths["k"]
-    head_lengths["m"] = Length(past_length.size + new_length.size, f"{past_length.owner}, {new_length.owner}")
+    length = Length(past_length.size + new_length.size, f"{past_length.owner}, {new_length.owner}")
+    if head_lengths.setdefault("m", length).size != length.size:
+        raise AttnError(f"{head_lengths['m'].owner}; {length.owner}", keys=(head_lengths["m"].key, "past_value"))
 
 
 def _bind_output(values: Mapping[str, Any], layout: Layout, head_lengths: Lengths) -> None:
     """Bind the output weights and their bias to the features of the merged heads."""
-    features = _context_features(values["context"], head_lengths["e"])
+    features = _context_features(values["context"], head_lengths["e"]) if "e" in head_lengths else None
     if features is None:
         return
     if layout.heads > 1:

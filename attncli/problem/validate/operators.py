@@ -4,27 +4,33 @@ import re
 
 from attncli.base.axes import bind_axes
 from attncli.base.errors import AttnError
+from attncli.base.lazy_numpy import Array, np
 from attncli.ops.failures import failures_named
 from attncli.ops.records import Operator, Parameter
 from attncli.ops.registry import operators
 from attncli.ops.rules import OperatorUse
 from attncli.problem.spec import OPERATOR_FIELDS, ProblemSpec
+from attncli.problem.unread import is_read
 from attncli.problem.validate.lengths import Lengths
 
 PER_HEAD_FIELDS = ("score", "context")  # the operators whose arrays may have a head axis
 
 
 def check_operators(spec: ProblemSpec, lengths: Lengths) -> None:
-    """Raise AttnError where an operator lacks a parameter, or does not fit what it is applied to."""
+    """Raise AttnError where an operator lacks a parameter, or does not fit what it is applied to.
+
+    An operator that nothing reads, because scores or weights are given, is not checked.
+    """
     values = {name: getattr(spec, name) for name in OPERATOR_FIELDS}
-    by_field = {name: value for name, value in values.items() if isinstance(value, Operator)}
+    by_field = {name: value for name, value in values.items() if isinstance(value, Operator) and is_read(spec, name)}
     for name, operator in by_field.items():
         _check_operator(name, operator, lengths, spec)
-    _check_distribution(spec)
-    if spec.position is not None:
-        _check_position(spec, spec.position)
-    if isinstance(spec.mask, Operator):
-        _check_mask(spec, spec.mask)
+    if "context" in by_field:
+        _check_distribution(spec)
+    if "position" in by_field:
+        _check_position(spec, by_field["position"])
+    if "mask" in by_field:
+        _check_mask(spec, by_field["mask"])
     for name, operator in by_field.items():
         if operator.record.check is not None:
             try:
@@ -39,6 +45,10 @@ def _check_operator(name: str, operator: Operator, lengths: Lengths, spec: Probl
     record = operator.record
     for parameter in record.parameters:
         _check_parameter(name, operator, parameter)
+    for argument, plural in (("query", "queries"), ("key", "keys")):
+        if spec.given_table is not None and argument in record.shapes.arrays:
+            message = f"{record.name} reads the {plural}, and {spec.given_table} are given in place of them"
+            raise AttnError(message, where=name, hint=f"leave out {spec.given_table}, or choose another {name}")
     bound = dict(lengths)
     for argument, letter in (("query", "d"), ("key", "c"), ("value", "e")):
         letters = record.shapes.arrays.get(argument)
@@ -78,6 +88,9 @@ def _check_distribution(spec: ProblemSpec) -> None:
     context, normalizer = spec.context.record, spec.normalize.record
     if not context.needs_distribution:
         return
+    if spec.weights is not None:
+        _check_probabilities(context.name, spec.weights)
+        return
     if not normalizer.is_distribution:
         *names, last = (name for name, record in operators("normalize").items() if record.is_distribution)
         raise AttnError(
@@ -89,6 +102,17 @@ def _check_distribution(spec: ProblemSpec) -> None:
         raise AttnError(f"{context.name} draws one key; with a sink there may be none", where="sink")
 
 
+def _check_probabilities(context: str, weights: Array) -> None:
+    """The weights of each query are probabilities, or all 0 where it attends to nothing."""
+    totals = weights.sum(axis=-1, dtype=np.float64)
+    are_probabilities = (weights >= 0).all(axis=-1) & (np.isclose(totals, 1, rtol=0, atol=1e-2) | (totals == 0))
+    if not are_probabilities.all():
+        at = np.argwhere(~are_probabilities)[0]
+        message = f"{context} draws with the weights as probabilities; these are none"
+        hint = "give numbers from 0 that add to 1 in each row"
+        raise AttnError(message, where=("weights", f"row {at[-1] + 1}"), hint=hint)
+
+
 def _check_position(spec: ProblemSpec, position: Operator) -> None:
     """The problem has what its position scheme acts on: embeddings, or a score that is a dot product."""
     record, score = position.record, spec.score.record
@@ -97,6 +121,8 @@ def _check_position(spec: ProblemSpec, position: Operator) -> None:
             if getattr(spec, name) is not None:
                 message = f"{record.name} is added to embeddings, and {name} is given already projected"
                 raise AttnError(message, where="position", hint="give embeddings")
+        if spec.embeddings is None and spec.query_embeddings is None:
+            raise AttnError(f"{record.name} is added to embeddings, and there are none", where="position")
     if record.acts_on == "products" and "dot" not in (score.name, score.unscaled):
         message = f"{record.name} adds keys to a dot product; the score is {score.name}"
         raise AttnError(message, where="position", hint="score with dot or scaled_dot")
@@ -114,6 +140,6 @@ def _check_mask(spec: ProblemSpec, mask: Operator) -> None:
 
 def _positions(spec: ProblemSpec) -> range:
     """The positions of the longest sequence, counted from the first key."""
-    sequences = (spec.embeddings, spec.query_embeddings, spec.query, spec.key)
+    sequences = (spec.embeddings, spec.query_embeddings, spec.query, spec.key, spec.query_source)
     first = spec.past_count
     return range(first, first + max(x.shape[-2] for x in sequences if x is not None))

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 
 from rich.cells import cell_len
 
+from attncli.base.axes import format_lengths
 from attncli.io.readers.descriptions import ArrayDescription
 from attncli.render.target import TextTarget
 
@@ -11,7 +12,11 @@ from attncli.render.target import TextTarget
 def render_array_list(arrays: Sequence[ArrayDescription], target: TextTarget) -> str:
     """A line for each array: its name, its shape and its type, in columns."""
     rows = [
-        (target.text(array.name), "" if array.shape is None else _shape(array.shape), target.text(array.type))
+        (
+            target.text(array.name),
+            "" if array.shape is None else target.text(_shape(array.shape)),
+            target.text(array.type),
+        )
         for array in arrays
     ]
     widths = [max((cell_len(row[column]) for row in rows), default=0) for column in (0, 1)]
@@ -26,5 +31,5 @@ def _padded(cells: Sequence[str], widths: Sequence[int]) -> list[str]:
 
 
 def _shape(shape: tuple[int, ...]) -> str:
-    """The lengths of the axes: `3 x 4`, which every encoding has."""
-    return " x ".join(map(str, shape)) or "one number"
+    """The lengths of the axes: `3 × 4`."""
+    return format_lengths(shape) or "one number"

@@ -120,12 +120,12 @@ def files(tmp_path: Path) -> Path:
 
 
 LISTED = {
-    "x.npy": "3 x 4  float32\n",
-    "x.npz": "w_q     2 x 3       float64\ncausal  one number  bool\ntokens  2           str32\n",
-    "x.csv": "2 x 2  float64, 2 labels: cat, dog\n",
-    "x.yaml": "embeddings  1 x 2  float64\nscore              gaussian:sigma=2\ntokens             cat\n",
-    "x.json": "2 x 2  float64\n",
-    "wide.json": "名前  1 x 2  float64\nbias  1 x 2  float64\n",
+    "x.npy": "3 × 4  float32\n",
+    "x.npz": "w_q     2 × 3       float64\ncausal  one number  bool\ntokens  2           str32\n",
+    "x.csv": "2 × 2  float64, 2 labels: cat, dog\n",
+    "x.yaml": "embeddings  1 × 2  float64\nscore              gaussian:sigma=2\ntokens             cat\n",
+    "x.json": "2 × 2  float64\n",
+    "wide.json": "名前  1 × 2  float64\nbias  1 × 2  float64\n",
 }
 
 
@@ -139,12 +139,12 @@ def test_a_file_is_listed(name: str, listed: str, run: Run) -> None:
 def test_safetensors_are_listed(run: Run, tmp_path: Path) -> None:
     save_file = pytest.importorskip("safetensors.numpy").save_file
     save_file({"layer.0.weight": np.zeros((2, 3), dtype=np.float16)}, tmp_path / "m.safetensors")
-    assert run("show", "m.safetensors").stdout == "layer.0.weight  2 x 3  F16\n"
+    assert run("show", "m.safetensors").stdout == "layer.0.weight  2 × 3  F16\n"
 
 
 def test_no_numbers_are_read_to_list_them(run: Run, files: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delattr(npy, "map_array")
-    assert run("show", "x.npy").stdout == "3 x 4  float32\n"
+    assert run("show", "x.npy").stdout == "3 × 4  float32\n"
 
 
 @pytest.mark.parametrize("name", ["x.npy", "x.npz"])

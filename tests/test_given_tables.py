@@ -1,0 +1,36 @@
+"""Scores or weights that are given lead to the results of the problem that computes them."""
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from attncli.engine.run import run
+from tests.problems import PROBLEMS, dense_trace, problem, with_table
+
+COMPUTED = {
+    name: keys
+    for name, keys in PROBLEMS.items()
+    if keys.keys().isdisjoint(("scores", "weights")) and "attentional" not in keys.get("context", "")
+}
+
+
+@pytest.mark.parametrize("table", ["scores", "weights"])
+@pytest.mark.parametrize("keys", COMPUTED.values(), ids=[name.replace(" ", "_") for name in COMPUTED])
+def test_given_tables_have_the_results_of_the_problem_that_computes_them(table: str, keys: dict[str, Any]) -> None:
+    whole, begun = run(problem(**keys)).trace, run(problem(**with_table(table, **keys))).trace
+    for name in begun.plan.results:
+        # Equal but where BLAS computes the scores of one selected query in another order than those of all.
+        np.testing.assert_allclose(begun[name].value, whole[name].value, rtol=1e-12, atol=1e-12, err_msg=name)
+        assert begun[name].axes == whole[name].axes
+    assert begun.problem.unread == {}
+    assert begun.labels["m"] == whole.labels["m"] or "embeddings" not in keys
+    assert [note for note in begun.notes if "attended" in note] == [note for note in whole.notes if "attended" in note]
+
+
+def test_given_scores_alone_have_the_weights_of_the_problem() -> None:
+    keys = PROBLEMS["one head, a softcap and a bias"]
+    whole = dense_trace(problem(**keys))
+    spec = problem(scores=whole["scores"].value, softcap=keys["softcap"], bias=keys["bias"])
+    assert spec.default_selection == ("scores", "weights")
+    np.testing.assert_array_equal(run(spec).weights, whole["weights"].value)
