@@ -1,5 +1,6 @@
 """Position schemes that act on vectors: added to embeddings, or rotating queries and keys; counted from 0."""
 
+from collections.abc import Sequence
 from typing import Annotated, Any
 
 from attncli.base.arithmetic import ArithmeticWriter
