@@ -33,7 +33,7 @@ def check(problem: ProblemSpec, expected: Mapping[str, Any], options: CheckOptio
     comparison = Comparison(problem, reference, quantities, options)
     compared = [comparison.compare(name) for name in quantities]
     results = tuple(follows_from(comparison, compared, result) for result in compared)
-    report = CheckReport(reference.trace, results, reference.name)
+    report = CheckReport(reference.trace, results, reference.name, reference_remark=reference.remark)
     if options.tries_slips and not report.agrees:
         found = find_explanations(comparison, results)
         report = replace(

@@ -188,10 +188,33 @@ def test_a_large_problem_has_its_error_measured_on_some_of_its_queries() -> None
     assert "(measured on 327 of the queries)" in result.tolerance_reason
 
 
-def test_the_reference_is_computed_in_longdouble_where_it_is_asked_for() -> None:
-    report = check(SOFTMAX, {"weights": typed(".6136 .1369 .2495")}, CheckOptions(many_digits=True))
+REFERENCE = CheckOptions(many_digits=True, tries_slips=False)
+
+
+def test_the_reference_is_computed_in_50_digits_and_rounded_once() -> None:
+    mpmath = pytest.importorskip("mpmath")
+    spec = problem(query=[[1.0, 1e17, -1e17]], key=[[0.1, 1.0, 1.0], [0.3, 1.0, 1.0]], score="dot")
+    with mpmath.workdps(50):
+        exact = [float(mpmath.mpf(0.1)), float(mpmath.mpf(0.3))]
+    report = check(spec, {"scores": [exact]}, REFERENCE)
+    assert (report.reference, report.reference_remark) == ("50 digits", "")
     assert report.agrees
-    assert report.trace["weights"].value.dtype == np.longdouble or report.reference == "50 digits"
+    assert not check(spec, {"scores": [exact]}, WITHOUT_SLIPS).agrees
+
+
+def test_where_50_digits_are_too_many_ours_is_computed_in_longdouble_and_it_is_said(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    spec = problem(query=normal(5, 4), key=normal(7, 4))
+    weights = {"weights": dense_trace(spec)["weights"].value}
+    large = check(spec, weights, replace(REFERENCE, run=SMALL_BLOCKS))
+    monkeypatch.setattr("attncli.engine.many_digits.has_many_digits", lambda: False)
+    missing = check(spec, weights, REFERENCE)
+    for report in (large, missing):
+        assert report.agrees
+        assert report.trace["weights"].value.dtype == np.longdouble
+    assert large.reference_remark == "50 digits: the problem is too large"
+    assert "50 digits: many digits need the package mpmath; install it" in missing.reference_remark
 
 
 def follows(expected: Any) -> dict[str, bool | None]:
