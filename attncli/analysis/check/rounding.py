@@ -108,8 +108,9 @@ def rounding_error(problem: ProblemSpec, plan: Plan, names: Iterable[str], dtype
 
 def _with_scaling_step(problem: ProblemSpec) -> ProblemSpec:
     """The problem in which the products of queries and keys are rounded before they are scaled, as kernels do."""
-    if problem.scale is not None or problem.score.record.unscaled is None or "d" not in problem.lengths:
-        return problem  # no scale, or scores or weights are given in place of what makes them
+    is_given = "scores" in problem.not_computed
+    if is_given or problem.scale is not None or problem.score.record.unscaled is None:
+        return problem
     return replace(problem, scale=1 / sqrt(problem.lengths["d"]))
 
 
