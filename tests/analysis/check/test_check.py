@@ -92,6 +92,8 @@ def test_a_published_row_of_keys_that_is_wrong_is_the_first_to_differ_and_what_f
     report = check(spec, expected, WITHOUT_SLIPS)
     assert report.first_difference == "key"
     assert [result.differ for result in report.results] == [1, 0]
+    remark = "what is expected of scores agrees with ours, and does not follow from these numbers"
+    assert report.results[0].remarks == (remark,)
     worst = report.results[0].worst
     assert worst is not None
     assert (worst.position, worst.expected, worst.computed) == ((1, 1), 0, 4)
@@ -243,3 +245,12 @@ def test_the_output_follows_from_weights_that_are_wrong() -> None:
 def test_what_follows_from_inner_quantities_is_unknown_since_nothing_reads_them() -> None:
     found = follows({"exponentials": typed("1.0 0.5 0.4"), "weights": typed(".53 .26 .21")})
     assert found == {"exponentials": None, "weights": None}
+
+
+def test_masks_that_are_expected_lead_to_other_scores_or_not() -> None:
+    spec = problem(query=normal(3, 4), key=normal(3, 4), causal=True)
+    trace = dense_trace(spec)
+    every = np.ones((3, 3), dtype=bool)
+    found = results(spec, {"visible": every, "masked_scores": trace["scores"].value, "weights": trace["weights"].value})
+    assert (found["masked_scores"].follows, found["weights"].agrees) == (True, True)
+    assert found["visible"].remarks[0].startswith("what is expected of weights agrees with ours")
