@@ -34,6 +34,9 @@ class Judge:
         if not _agree(quantities, values, loose):
             return False
         if Precision(own).epsilon > Precision().epsilon:  # half precision has its error around the exact numbers
+            precision = Precision(own)
+            if not all(_is_of_type(numbers, precision) for numbers in quantities.values()):
+                return False
             if not self._is_as_rough(quantities, values, attempt):
                 return False
             attempt = replace(attempt, problem=replace(attempt.problem, dtype=FLOAT64))
@@ -119,6 +122,14 @@ class Judge:
     def _has_error(self, name: str, dtype: str) -> bool:
         """Whether the tolerance of a quantity depends on the computation."""
         return self.comparison.needs_rounding_error(name) or dtype != self.comparison.dtype_of(name)
+
+
+def _is_of_type(numbers: ExpectedNumbers, precision: Precision) -> bool:
+    """Whether numbers that were typed are those of a type, to the digits typed; what has every digit may be wider."""
+    if numbers.half_units is None:
+        return True
+    error = abs(precision.round(numbers.array) - numbers.array)
+    return not (error > numbers.half_units).any()
 
 
 def _to_floats(values: Mapping[str, Array]) -> Mapping[str, Array]:

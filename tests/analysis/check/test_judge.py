@@ -67,6 +67,16 @@ def test_one_wrong_number_was_not_computed_in_half_precision() -> None:
     assert not judge(spec, {"output": expected}).accepts(attempt(spec, "half_precision"))
 
 
+@pytest.mark.parametrize(("shift", "accepted"), [(0.0, True), (2e-5, False)])
+def test_numbers_typed_with_digits_that_no_half_precision_number_has_were_not_computed_in_it(
+    shift: float, accepted: bool
+) -> None:
+    spec = problem(query=QUERY[0], key=KEY[0], value=VALUE[0])
+    numbers = Precision("float16").round(run(spec, "weights").weights).astype(float) + shift
+    judged = judge(spec, {"weights": [[TypedNumber(f"{number:.6f}") for number in row] for row in numbers]})
+    assert judged.accepts(attempt(spec, "half_precision")) == accepted
+
+
 def test_every_quantity_has_to_be_explained() -> None:
     spec = problem(query=QUERY[0], key=KEY[0], value=VALUE[0])
     wrong = judge(spec, {"output": without_scale("float64")[0], "scores": QUERY[0] @ KEY[0].T / 4})
