@@ -3,12 +3,15 @@
 from collections.abc import Iterator
 from dataclasses import replace
 
-from attncli.analysis.slips.plan_edit import with_changed_value
+from attncli.analysis.slips.plan_edit import with_changed_value, with_function
 from attncli.analysis.slips.records import Computation, Variant, plan_slip, problem_slip
+from attncli.analysis.slips.softmax import softmax_node
 from attncli.base.dtypes import HALF
 from attncli.base.lazy_numpy import Array, np
+from attncli.ops.normalizers import finite_max, safe_divide
 
 DECIMALS = (4, 3, 2, 1)
+LARGEST_POWER = 80.0  # whose exponential float32 holds
 
 
 @plan_slip("there are weights")
@@ -21,6 +24,16 @@ def weights_rounded(case: Computation) -> Iterator[Variant]:
 def scores_rounded(case: Computation) -> Iterator[Variant]:
     """The scores are rounded before the softmax."""
     yield from _rounded(case, "scores")
+
+
+@plan_slip("weights are a softmax")
+def exponentials_rounded(case: Computation) -> Iterator[Variant]:
+    """The exponentials of the scores are rounded before they are divided by their sum."""
+    node = softmax_node(case)
+    if node is not None:
+        for decimals in DECIMALS:
+            sentence = f"The exponentials of the scores are rounded to {_count(decimals)} before they are divided."
+            yield Variant(with_function(case.plan, node.name, _softmax_of_rounded, decimals=decimals), sentence)
 
 
 @problem_slip("the numbers are of a wider type than float16 and bfloat16")
@@ -37,9 +50,20 @@ def _rounded(case: Computation, name: str) -> Iterator[Variant]:
     if name not in case.plan.by_name:
         return
     for decimals in DECIMALS:
-        plural = "" if decimals == 1 else "s"
-        sentence = f"The {name} are rounded to {decimals} decimal{plural} before they are used."
+        sentence = f"The {name} are rounded to {_count(decimals)} before they are used."
         yield Variant(with_changed_value(case.plan, name, _round, options={"decimals": decimals}), sentence)
+
+
+def _count(decimals: int) -> str:
+    """So many decimals, in words."""
+    return f"{decimals} decimal{'' if decimals == 1 else 's'}"
+
+
+def _softmax_of_rounded(scores: Array, *, decimals: int, temperature: float = 1.0) -> Array:
+    """Exponentials, of which no maximum is subtracted where they do not overflow, rounded and divided by their sum."""
+    powers = scores / temperature
+    exponentials = np.round(np.exp(powers - np.maximum(finite_max(powers) - LARGEST_POWER, 0)), decimals)
+    return safe_divide(exponentials, exponentials.sum(axis=-1, keepdims=True))
 
 
 def _round(x: Array, *, decimals: int) -> Array:
