@@ -1,5 +1,6 @@
 """Position schemes that act on vectors: added to embeddings, or rotating queries and keys; counted from 0."""
 
+from collections.abc import Sequence
 from typing import Annotated, Any
 
 from attncli.base.arithmetic import ArithmeticWriter
@@ -51,7 +52,7 @@ def rope_by_hand(
     one, other = pair_slices(count, interleaved)
     lines = []
     features = range(2 * count)
-    pairs = range(count)
+    pairs: Sequence[int] = range(count)
     if write.is_long(2 * count):  # a feature behind those that turn is in no pair
         pairs = [pair for pair in pairs if write.feature in (features[one][pair], features[other][pair])] or [0]
     for pair in pairs:
