@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from attncli.base.lazy_numpy import Array, np
 
-MAX_LISTED = 5  # positions along an axis that are named one by one
+MAX_LISTED = 5  # positions along an axis that are named one by one, and cells that may lie on one side by chance
 NEARLY_ALL = 0.95  # of the positions along an axis: so many are no part of it
 GAIN = 0.02  # in coverage, for which a smaller region is named
 MIN_COVERAGE = 0.4  # of a region of many cells: in one with fewer differences they are scattered
@@ -71,8 +71,8 @@ def find_pattern(differs: Array, is_given: Array, query_positions: Sequence[int]
     counts = np.count_nonzero(_tables(_in_slices(is_given, leading)), axis=0)
     table = np.asarray(_tables(differs).any(axis=0))
     positions = None if any(len(part.positions) == 1 for part in inner) else query_positions
-    bands = [] if positions is None else list(_bands(table, positions))
     count = int(np.count_nonzero(differs))
+    bands = [] if positions is None or count <= MAX_LISTED else list(_bands(table, positions))
     best = ErrorPattern(leading, None, count / int(counts.sum()))
     for own, band in _regions(inner, bands):
         coverage = count / _count_in(counts, own, band, positions)
