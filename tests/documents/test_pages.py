@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from attncli.io.examples import PART_KEYS
+from attncli.io.parts import PART_KEYS
 from attncli.io.problem_files import EXAMPLE_KEYS
 from attncli.io.readers import yaml
 from attncli.ops.registry import ENTRY_POINTS
