@@ -7,6 +7,7 @@ from typing import Any
 
 import typer
 
+from attncli.analysis.slips import SLIPS
 from attncli.base.axes import LEGEND
 from attncli.base.exit_status import EXIT_STATUSES
 from attncli.base.text import sentence
@@ -25,6 +26,8 @@ from attncli.problem.results import DEFAULT_SELECTION, RESULTS
 from attncli.problem.spec import DEFAULTS, FIELDS
 from attncli.render.formats import FORMATS
 from attncli.render.reports.glossary import GLOSSARY, GlossaryTerm
+
+from .check_json import OBJECT, RESULT, SUITE
 
 PAGE = Path(__file__).parent.parent / "reference.md"
 
@@ -60,6 +63,20 @@ INPUTS = """## Formats that are read
 By the suffix; without one of these, by the content, as that of a pipe and of `-` (standard input).
 """
 
+CHECK_JSON = """## JSON of a check
+
+`attn check --json` writes one object. What JSON can't hold is `"NaN"`, `"Infinity"` or `"-Infinity"`.
+"""
+
+CHECK_RESULTS = "Each of `results`:"
+
+CHECK_SUITE = "Of several problems:"
+
+SLIP_NAMES = """## Slips
+
+What `attn check` tries where numbers differ, one by one and in pairs, in this order; `attn show NAME` says the same.
+"""
+
 OUTPUTS = """## Formats that are written
 
 By the suffix of `--output`, or by the name after `--format`.
@@ -75,10 +92,14 @@ def generate() -> str:
     parts += [FORMS, _table(("written", "what it is"), forms)]
     parts += [RESULT_NAMES, _table(("result", "what it is"), [(f"`{name}`", PURPOSES[name]) for name in RESULTS])]
     parts += [_table(("step", "axes", "what it is for"), _steps())]
-    parts += ["## Operators", *(part for plural, kind in kind_of_plural().items() for part in _operators(plural, kind))]
+    plurals = {plural: kind for plural, kind in kind_of_plural().items() if kind in kinds()}
+    parts += ["## Operators", *(part for plural, kind in plurals.items() for part in _operators(plural, kind))]
+    parts += [SLIP_NAMES, _table(("name", "what is done", "it can be made where"), _slips())]
     parts += [INPUTS, _table(("suffix", "format", "an array", "a problem"), _input_formats())]
     parts += [OUTPUTS, _table(("suffix", "`--format`", "what it is"), _output_formats())]
     parts += ["## Commands", *_commands()]
+    for head, keys in ((CHECK_JSON, OBJECT), (CHECK_RESULTS, RESULT), (CHECK_SUITE, SUITE)):
+        parts += [head, _table(("key", "what it is"), [(f"`{key}`", meaning) for key, meaning in keys.items()])]
     parts += ["## Words", _table(("word", "also", "meaning", "source"), map(_term, GLOSSARY))]
     parts += ["## Exit statuses", _table(("status", "meaning"), [(str(n), text) for n, text in EXIT_STATUSES.items()])]
     return "\n".join(f"{part.rstrip()}\n" for part in parts)
@@ -114,7 +135,10 @@ def _value_of(field: Field) -> str:
 def _steps() -> Iterator[Sequence[str]]:
     """The rows of the steps that are neither keys nor results, with the axes that they have in the first plan."""
     plurals = {
-        record.summary: plural for plural, kind in kind_of_plural().items() for record in operators(kind).values()
+        record.summary: plural
+        for plural, kind in kind_of_plural().items()
+        if kind in kinds()
+        for record in operators(kind).values()
     }
     for name, (step, *_) in every_step().items():
         if name not in RESULTS and name not in FIELDS and "." not in name:  # a point: a parameter of an operator
@@ -139,6 +163,12 @@ def _operator(record: OperatorRecord) -> Sequence[str]:
     """The row of an operator."""
     parameters = "<br>".join(f"`{parameter}`" for parameter in record.parameters)
     return f"`{record.name}`", record.summary, f"`{' '.join(record.formula.split())}`", parameters, record.source
+
+
+def _slips() -> Iterator[Sequence[str]]:
+    """The rows of the slips."""
+    for slip in SLIPS.values():
+        yield f"`{slip.name}`", slip.sentence, slip.applies_where
 
 
 def _input_formats() -> Iterator[Sequence[str]]:

@@ -1,5 +1,6 @@
 """The documents are true: pages are generated, files, names and links exist, and code runs."""
 
+import json
 import re
 import subprocess
 import sys
@@ -14,7 +15,8 @@ from attncli.io.readers import yaml
 from attncli.ops.registry import ENTRY_POINTS
 from attncli.plan.builder import PlanBuilder
 from attncli.problem.spec import FIELDS
-from docs.generation import api_page, console_blocks, reference_page
+from docs.generation import api_page, check_json, console_blocks, reference_page
+from tests.cli.running import run_in_process
 from tests.documents.reading import DOCUMENTS, PACKAGE, README, ROOT, indented_blocks
 
 
@@ -25,6 +27,16 @@ def test_the_readme_has_at_most_150_lines() -> None:
 @pytest.mark.parametrize("page", [api_page, reference_page])
 def test_a_page_is_generated_from_docstrings_and_records(page: Any) -> None:
     assert page.PAGE.read_text(encoding="utf-8") == page.generate(), "python docs/generate.py writes it anew"
+
+
+def test_the_reference_has_every_key_of_the_json_of_a_check() -> None:
+    one, several = (
+        json.loads(run_in_process("check", *files, "--json", folder=ROOT).stdout)
+        for files in (["samples/answer.yaml"], ["samples/published"])
+    )
+    assert list(one) == list(check_json.OBJECT)
+    assert all(list(result) == list(check_json.RESULT) for result in one["results"])
+    assert list(several) == list(check_json.SUITE)
 
 
 def test_the_architecture_names_every_package() -> None:

@@ -1,5 +1,6 @@
 """The samples compute, the picture shows what its command prints, and the wheel has the examples."""
 
+import json
 import re
 import subprocess
 import sys
@@ -47,6 +48,14 @@ def test_every_sample_computes(sample: Path) -> None:
 @pytest.mark.parametrize("sample", [s for s in SAMPLES if s.stem in examples.names()], ids=lambda path: path.name)
 def test_a_sample_with_the_name_of_a_demo_is_that_demo(sample: Path) -> None:
     assert sample.read_text(encoding="utf-8") == examples.text(sample.stem)
+
+
+@pytest.mark.parametrize(
+    ("sample", "step"), [("attention_by_numbers", "weights"), ("illustrated", "key"), ("two_by_two", "output")]
+)
+def test_a_published_example_that_is_wrong_is_pinned_to_its_step(sample: str, step: str) -> None:
+    ran = run_in_process("check", f"samples/published/{sample}.yaml", "--json", folder=ROOT)
+    assert (ran.returncode, json.loads(ran.stdout)["first_difference"]) == (1, step)
 
 
 @pytest.mark.parametrize("sample", ["tutorial", "tutorial_csv", "tutorial_seed"])

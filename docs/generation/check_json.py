@@ -1,0 +1,45 @@
+"""The keys of the object that `attn check --json` writes, and what each is; a test holds them to the object."""
+
+from attncli.render.check_object import FORMAT
+
+OBJECT = {
+    "format": f"`{FORMAT}`",
+    "version": "the version of the program",
+    "problem": "the file; null where options alone say what the problem is",
+    "part": "the title or number of the part of a worked example; otherwise null",
+    "agrees": "whether no number differs",
+    "results": "an object for each result or step, in the order of the computation",
+    "first_difference": "the name of the first of them that differs, or null",
+    "reference": "in which type ours are computed: `float64`, `longdouble`, `50 digits`",
+    "explained_by": "slips that explain the numbers, the simplest first: `slips`, their names, and a `sentence`",
+    "tried": "how many slips and pairs of slips were tried",
+    "untried": "sentences: which were not, and why",
+    "unnoticed": "with `--slips`: the names of slips that would not be noticed; otherwise null",
+}
+
+RESULT = {
+    "name": "that of the result or step",
+    "agrees": "whether no number of it differs",
+    "count": "how many numbers are expected",
+    "differ": "how many of them differ",
+    "digits": "to how many significant digits all agree",
+    "tolerance": "the largest difference that is allowed in any cell",
+    "tolerance_reason": "what the numbers are held to",
+    "max_abs": "the largest absolute error",
+    "max_rel": "the largest relative error",
+    "max_ulp": "the largest error in units in the last place of `ulp_dtype`",
+    "ulp_dtype": "the type of these units",
+    "correlation": "that of both arrays; null where one of them does not vary",
+    "cosine": "that of the angle between both arrays; null where one of them is 0",
+    "worst": "the cell whose error is largest beside its tolerance: its `labels`, `position`, `expected`, `computed`",
+    "follows": "whether what differs follows from the numbers expected before it; null where that is not known",
+    "remarks": "sentences: which shapes were matched, which part was checked",
+}
+
+SUITE = {
+    "format": f"`{FORMAT}`",
+    "version": "the version of the program",
+    "agrees": "whether all agree",
+    "checks": "an object for each problem as above, or one with its `error`",
+    "left_out": "the files of folders in which nothing is expected",
+}
