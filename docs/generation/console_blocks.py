@@ -15,6 +15,8 @@ ROOT = Path(__file__).parent.parent.parent
 FENCE = re.compile(r"^```(\w*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 _COMMAND = re.compile(r"^\$ ((?:.*\\\n)*.*)\n", re.MULTILINE)  # a line that ends in a backslash goes on in the next one
 _DEMO = re.compile(r"^(?=\$ attn demo)", re.MULTILINE)  # prints commands of its own: it is the last one of a block
+# Rounding errors, which differ between processors.
+_ROUNDING = re.compile(r"to \d+ digits; largest error \S+, allowed \S+|\(allowed \S+e-\d+\)")
 _STYLE_VARIABLES = ("NO_COLOR", "FORCE_COLOR", "COLUMNS")
 
 
@@ -47,6 +49,15 @@ def with_outputs(text: str) -> str:
     """The document with what each command prints now, run one after the other in a new folder beside samples/."""
     with new_folder() as folder:
         return FENCE.sub(lambda match: _with_outputs(match, folder), text)
+
+
+def without_rounding(text: str) -> str:
+    """A text in which the errors that rounding makes have no numbers.
+
+    >>> without_rounding("✓ output: 12 numbers agree to 6 digits; largest error 1.95e-07, allowed 2.58e-06")
+    '✓ output: 12 numbers agree …'
+    """
+    return _ROUNDING.sub("…", text)
 
 
 @contextmanager
