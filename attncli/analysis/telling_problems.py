@@ -77,13 +77,10 @@ def choose(document: Document) -> TellingProblem:
 def _no_draw(hidden: Sequence[Explanation]) -> AttnError:
     """The error where none of the draws will do: in the best of them these slips would go unnoticed."""
     hint = "take more tokens or features, another seed, or a wider dtype"
-    names = list(dict.fromkeys(explanation.slips[0] for explanation in hidden))
-    if not names:
+    if not hidden:
         return AttnError(f"in {MAX_DRAWS} draws the output is never finite", where=OPTION, hint=hint)
-    others = f" and {len(names) - MAX_NAMES} others" if len(names) > MAX_NAMES else ""
-    message = (
-        f"in each of {MAX_DRAWS} draws a slip would go unnoticed, in the best {', '.join(names[:MAX_NAMES])}{others}"
-    )
+    names = ", ".join(dict.fromkeys(explanation.slips[0] for explanation in hidden))
+    message = f"in each of {MAX_DRAWS} draws a slip would go unnoticed, in the best of them {names}"
     return AttnError(message, where=OPTION, hint=hint)
 
 
