@@ -23,7 +23,7 @@ def problem(**keys: Any) -> ProblemSpec:
 
 def dense_trace(spec: ProblemSpec) -> Trace:
     """Every step of a problem of any size, by the dense engine."""
-    return run(spec, every_step=True).trace
+    return run(spec, spec.default_selection[-1], every_step=True).trace
 
 
 NO_ORIGIN = Origin()

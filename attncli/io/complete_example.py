@@ -6,11 +6,14 @@ from typing import Any
 
 from attncli.base.lazy_numpy import np
 from attncli.io.assemble import assemble
+from attncli.io.expected import read_expected
 from attncli.io.origin import Origin, RawValue
+from attncli.io.parse.expected_value import read_expected_value
 from attncli.io.problem_files import EXAMPLE_KEYS, Document
 from attncli.io.writers.problem_text import ExampleValues, plain_values, values_to_write
 from attncli.ops.records import Operator
 from attncli.problem.convert.arrays import LabelledArray
+from attncli.problem.results import EXPECTED
 from attncli.problem.spec import FIELDS, ProblemSpec
 
 
@@ -21,7 +24,7 @@ def example_values(document: Document, problem: ProblemSpec) -> ExampleValues:
     draws, looks up or reads from a file is not drawn, looked up or read again. Raises AttnError where the problem of a
     part is none.
     """
-    values = {key: _plain(raw.value) for key, raw in document.items() if key in EXAMPLE_KEYS}
+    values = {key: _value(key, raw) for key, raw in document.items() if key in EXAMPLE_KEYS}
     parts = values.get("parts")
     if isinstance(parts, list) and all(isinstance(part, Mapping) for part in parts):
         base = {key: raw for key, raw in document.items() if key in FIELDS}
@@ -39,8 +42,24 @@ def _complete_part(base: Document, part: Mapping[str, Any], problem: ProblemSpec
     differences = plain_values(_differences(problem, assemble(base | own))) if own else {}
     completed: dict[str, Any] = {}
     for key, value in part.items():
-        completed |= differences if key in own else {key: value}
+        completed |= differences if key in own else {key: _value(key, RawValue(value, origin))}
     return completed
+
+
+def _value(key: str, raw: RawValue) -> Any:
+    """The value of a key of an example; what is expected has numbers in place of files, which it may not be beside."""
+    value = raw.value
+    if key != EXPECTED:
+        return _plain(value)
+    if isinstance(value, str):
+        return {name: _plain(found.value) for name, found in read_expected(raw, None).by_name.items()}
+    if not isinstance(value, Mapping):
+        return value
+    read = {
+        name: part if isinstance(part, list) else read_expected_value(part, name, key, raw.origin)
+        for name, part in value.items()
+    }
+    return {name: _plain(part) for name, part in read.items()}
 
 
 def _differences(problem: ProblemSpec, other: ProblemSpec) -> dict[str, Any]:

@@ -45,11 +45,11 @@ class Expected:
 NOTHING = Expected({})
 
 
-def read_expected(raw: RawValue, known: Collection[str]) -> Expected:
-    """What a key `expected` says of a problem whose results have the `known` names; NOTHING where it is None.
+def read_expected(raw: RawValue, known: Collection[str] | None) -> Expected:
+    """What a key `expected` says of a problem whose results have the `known` names (None: any).
 
-    It is a mapping from names to numbers or files, or one file that has several names. Raises UnknownNameError for
-    other names, AttnError for what is neither, or can't be read.
+    NOTHING where the key is not given. It is a mapping from names to numbers or files, or one file that has several
+    names. Raises UnknownNameError for other names, AttnError for what is neither, or can't be read.
     """
     if raw.value is None:
         return NOTHING
@@ -58,7 +58,7 @@ def read_expected(raw: RawValue, known: Collection[str]) -> Expected:
     if not isinstance(raw.value, Mapping):
         raise AttnError("has no names", where=raw.origin.path(EXPECTED), hint="write NAME: its numbers")
     for name in raw.value:
-        _check_name(name, known, raw.origin.path(EXPECTED))
+        _check_name(name, raw.value if known is None else known, raw.origin.path(EXPECTED))
     return _read_values(raw.value, EXPECTED, raw.origin)
 
 
@@ -98,7 +98,7 @@ def _read_values(values: Mapping[str, Any], key: str, origin: Origin) -> Expecte
     )
 
 
-def _read_file(text: str, key: str, origin: Origin, known: Collection[str]) -> Expected:
+def _read_file(text: str, key: str, origin: Origin, known: Collection[str] | None) -> Expected:
     """The results in a file of several; entries that are no result, and not nearly one, are left out.
 
     Raises AttnError where the file has one array without a name, UnknownNameError where it has no result.
@@ -111,6 +111,7 @@ def _read_file(text: str, key: str, origin: Origin, known: Collection[str]) -> E
         message = f"{text} is one array without a name"
         raise AttnError(message, where=origin.path(key), hint=f"say which result it is, such as {example}")
     values = _results_in_json(content) if str(content.get("format")).startswith(RESULT_FORMAT) else content
+    known = values if known is None else known
     unknown = [name for name in values if name not in known]
     for name in unknown:
         if len(unknown) == len(values) or did_you_mean(name, known):

@@ -40,6 +40,7 @@ class InputFormat:
     list_arrays: str | None = None
     first_bytes: re.Pattern[bytes] | None = None
     is_table: bool = False
+    is_archive: bool = False
     read_expected: str | None = None
 
     def reference(self, content: Content) -> str | None:
@@ -124,6 +125,7 @@ INPUT_FORMATS: list[InputFormat] = [
         f"{_READERS}.npz:read_npz_problem",
         f"{_READERS}.npz:list_npz",
         re.compile(rb"PK(\x03\x04|\x05\x06)"),
+        is_archive=True,
         read_expected=f"{_READERS}.npz:npz_entries",
     ),
     InputFormat(
@@ -133,6 +135,7 @@ INPUT_FORMATS: list[InputFormat] = [
         f"{_READERS}.safetensors:read_safetensors_problem",
         f"{_READERS}.safetensors:list_safetensors",
         re.compile(rb"(?s).{5}\0{3}\{"),  # the length of the header in eight bytes, and the header
+        is_archive=True,
         read_expected=f"{_READERS}.safetensors:safetensors_entries",
     ),
 ]

@@ -7,9 +7,9 @@ from pathlib import Path
 from attncli.base.errors import AttnError
 from attncli.io import formats
 from attncli.io.inputs import Inputs
-from attncli.io.paths import opening
 from attncli.io.readers.entries import expected_entries
 from attncli.problem.results import EXPECTED
+from attncli.problem.spec import FIELDS
 
 _KEYS = {EXPECTED, "parts"}  # a file with one of them may expect something
 
@@ -35,10 +35,12 @@ def _files(folder: str) -> Iterator[str]:
 
 
 def expects_something(file: str, inputs: Inputs) -> bool:
-    """Whether a file has the key `expected`, parts, or, an archive, entries with the names of results.
+    """Whether a file is a problem with the key `expected`, with parts, or, an archive, with entries of results.
 
     Raises AttnError where it can't be read.
     """
-    with opening(file):
-        names = [array.name for array in formats.list_arrays(inputs.open(file))]
-    return not _KEYS.isdisjoint(names) or bool(expected_entries(names))
+    source = inputs.open(file)
+    names = {array.name for array in formats.list_arrays(source)}
+    if formats.formats_of(source, "list")[-1].is_archive:
+        return bool(expected_entries(names)) and not names.isdisjoint(FIELDS)
+    return not _KEYS.isdisjoint(names)

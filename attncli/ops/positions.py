@@ -1,5 +1,6 @@
 """Position schemes that act on vectors: added to embeddings, or rotating queries and keys; counted from 0."""
 
+from collections.abc import Sequence
 from typing import Annotated, Any
 
 from attncli.base.arithmetic import ArithmeticWriter
@@ -46,11 +47,15 @@ def rope_by_hand(
     offset: float = 0.0,
     frequencies: Array | None = None,
 ) -> list[str]:
-    """The angle of each pair of one vector [d], and its rotation; of a long vector that of the first pair."""
+    """The angle of each pair of one vector [d], and its rotation; of a long vector that of one pair."""
     count = (x.shape[-1] if dims is None else dims) // 2 if frequencies is None else len(frequencies)
     one, other = pair_slices(count, interleaved)
     lines = []
-    for pair in range(1 if write.is_long(2 * count) else count):
+    features = range(2 * count)
+    pairs: Sequence[int] = range(count)
+    if write.is_long(2 * count):  # a feature behind those that turn is in no pair
+        pairs = [pair for pair in pairs if write.feature in (features[one][pair], features[other][pair])] or [0]
+    for pair in pairs:
         frequency: Term = _frequency(base, pair, 2 * count) if frequencies is None else number(frequencies[pair])
         position = _shifted(positions, offset)
         angle = write.computed(
@@ -202,9 +207,10 @@ def _angles(
 def sinusoidal_by_hand(
     write: ArithmeticWriter, positions: Any, result: Any, *, features: int, base: float = 10000.0, offset: float = 0.0
 ) -> list[str]:
-    """The sine or cosine in each feature of one position; of a long vector the first two."""
+    """The sine or cosine in each feature of one position; of a long vector two of them."""
     lines = []
-    for feature in range(min(features, 2) if write.is_long(features) else features):
+    first = write.feature - write.feature % 2
+    for feature in range(features)[first : first + 2] if write.is_long(features) else range(features):
         angle = _shifted(positions, offset) / parameter(base) ** (number(feature - feature % 2) / features)
         lines.append(write.equation((cos if feature % 2 else sin)(angle), result[feature], name=f"P[x{feature + 1}]"))
     return lines

@@ -59,9 +59,9 @@ class Layout:
 def layout_of(values: Mapping[str, Any]) -> Layout:
     """The layout that the shapes of the inputs and the numbers of heads imply.
 
-    The inputs are all [n d], all [b n h·d] or all [b h n d]. Raises AttnError where they are not, or where `heads`
-    and `kv_heads` contradict them. Given scores or weights are [n m], [b n m] ([h n m] where `heads` is more than 1), or
-    [b h n m].
+    The inputs are all [n d], all [b n h·d] or all [b h n d]; given scores or weights are [n m], [b n m] ([h n m] where
+    `heads` is more than 1) or [b h n m]. Raises AttnError where they are not, or where `heads` and `kv_heads`
+    contradict them.
     """
     table = given_table(values)
     if table is not None:

@@ -1,6 +1,7 @@
 """A worked example that is written again with a complete problem: what it shows and what it expects stays."""
 
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -8,7 +9,7 @@ import pytest
 from attncli.io import examples
 from attncli.io.assemble import assemble
 from attncli.io.complete_example import example_values
-from attncli.io.problem_files import parse_document
+from attncli.io.problem_files import parse_document, read_document
 from attncli.io.writers.problem_text import problem_folder, problem_json, problem_yaml
 from attncli.problem.convert.nested_lists import nested_lists_to_array
 
@@ -97,3 +98,22 @@ def test_every_example_of_the_package_can_be_written_again(name: str) -> None:
     problem = assemble(document)
     again = parse_document("".join(problem_yaml(problem, example_values(document, problem))), "again.yaml")
     assert again.keys() >= document.keys() - {"sentence", "vocabulary", "seed", "generator", "init"}
+
+
+@pytest.mark.parametrize("write", [problem_yaml, problem_json])
+def test_what_is_expected_keeps_its_digits_and_files_are_read(write: Any, tmp_path: Path) -> None:
+    (tmp_path / "o.csv").write_text("0.10,nan\n")
+    np.savez(tmp_path / "r.npz", output=[[0.5]])
+    expected = "{weights: {token_1: {token_1: 0.50}}, output: o.csv, scores: [[1e3, 010]]}"
+    (tmp_path / "p.yaml").write_text(
+        f"embeddings: [[1]]\nexpected: {expected}\nparts: [{{}}, {{expected: r.npz}}, {{expected: 3}}]\n"
+    )
+    document = read_document(str(tmp_path / "p.yaml"))
+    spec = assemble(document)
+    written = "".join(write(spec, example_values(document, spec)))
+    again = parse_document(written, f"p.{write.__name__.removeprefix('problem_')}")
+    found = again["expected"].value
+    assert found["weights"]["token_1"]["token_1"].text == "0.50"
+    assert found["output"][0][0].text == "0.10"
+    assert [number.half_unit for number in found["scores"][0]] == [500, 0.5]
+    assert [part.get("expected") for part in again["parts"].value] == [None, {"output": [[0.5]]}, 3]

@@ -74,7 +74,8 @@ class Comparison:
         if found.worst is not None:
             position = tuple(map(int, np.unravel_index(found.worst, computed.shape)))
             labels = [self.trace.numbered_labels_of(step, axis - computed.ndim)[at] for axis, at in enumerate(position)]
-            worst = WorstCell(position, tuple(labels), float(numbers.array[position]), float(computed[position]))
+            both = float(numbers.array[position]), float(computed[position])
+            worst = WorstCell(position, tuple(labels), *both, found.worst_allowed)
         return QuantityCheck(
             name=name,
             count=found.count,

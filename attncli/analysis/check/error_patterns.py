@@ -40,13 +40,17 @@ class Band:
 class ErrorPattern:
     """The smallest region that has a name and all differences: a part of some axes, or a band along the diagonal.
 
-    Without either it is everything. `coverage` is the share of the expected numbers of the region that differ, where
-    an index of the last two axes is counted once for all heads and batch items.
+    Without either it is everything. `coverage` is the share of the expected numbers of the region that differ.
     """
 
     parts: tuple[AxisPart, ...]
     band: Band | None
     coverage: float
+
+    @property
+    def is_everything(self) -> bool:
+        """Whether no smaller region has all differences."""
+        return not self.parts and self.band is None
 
 
 def find_pattern(differs: Array, is_given: Array, query_positions: Sequence[int] | None = None) -> ErrorPattern:
@@ -60,28 +64,40 @@ def find_pattern(differs: Array, is_given: Array, query_positions: Sequence[int]
     >>> find_pattern(upper, numpy.ones_like(upper), range(5))
     ErrorPattern(parts=(), band=Band(low=1, high=None, offset=0), coverage=1.0)
     """
-    parts = tuple(_parts(differs, is_given))
-    table, given = (_table(array) for array in (differs, is_given))
-    region = np.ix_(*(_positions(parts, axis, table.shape[axis]) for axis in (-2, -1)))
-    coverage = _share(table, given[region])
-    if query_positions is None or any(part.axis in (-2, -1) and len(part.positions) == 1 for part in parts):
-        return ErrorPattern(_worth_naming(parts, coverage), None, coverage)
-    bands = [
-        (_share(table, given & _cells(band, query_positions, table.shape[-1])), band)
-        for band in _bands(table, query_positions)
-    ]
-    best, band = max(bands, key=lambda found: found[0], default=(0.0, None))
-    if band is not None and best >= MIN_COVERAGE and best > coverage:
-        leading = tuple(part for part in parts if part.axis < -2)
-        return ErrorPattern(leading, band, best)
-    return ErrorPattern(_worth_naming(parts, coverage), None, coverage)
+    parts = list(_parts(differs, is_given))
+    leading = tuple(part for part in parts if part.axis < -2)
+    table = np.asarray(_tables(differs).any(axis=0))
+    counts = np.count_nonzero(_tables(_in_slices(is_given, leading)), axis=0)
+    count = int(np.count_nonzero(differs))
+    inner = [part for part in parts if part.axis >= -2]
+    coverage = count / _count_in(counts, inner)
+    if query_positions is not None and not any(len(part.positions) == 1 for part in inner):
+        bands = [
+            (count / counts[_cells(band, query_positions, table.shape[-1])].sum(), band)
+            for band in _bands(table, query_positions)
+        ]
+        best, band = max(bands, key=lambda found: found[0], default=(0.0, None))
+        if best > max(coverage, MIN_COVERAGE):
+            return ErrorPattern(leading, band, float(best))
+    if coverage < MIN_COVERAGE:  # many rows or columns with few differences: they have them by chance
+        inner = [part for part in inner if len(part.positions) <= MAX_LISTED]
+        coverage = count / _count_in(counts, inner)
+    return ErrorPattern((*leading, *inner), None, coverage)
 
 
-def _worth_naming(parts: tuple[AxisPart, ...], coverage: float) -> tuple[AxisPart, ...]:
-    """The parts, without those of many rows or columns in which few numbers differ: there they are by chance."""
-    return tuple(
-        part for part in parts if part.axis < -2 or coverage >= MIN_COVERAGE or len(part.positions) <= MAX_LISTED
+def _in_slices(array: Array, leading: Sequence[AxisPart]) -> Array:
+    """The slices of an array at the positions of parts of the axes before the last two."""
+    for part in leading:
+        array = array.take(part.positions, axis=part.axis)
+    return array
+
+
+def _count_in(counts: Array, inner: Sequence[AxisPart]) -> int:
+    """The sum of the counts of a table in parts of its rows and columns."""
+    positions = (
+        {part.axis: part.positions for part in inner}.get(axis, range(counts.shape[axis])) for axis in (-2, -1)
     )
+    return int(counts[np.ix_(*positions)].sum())
 
 
 def _parts(differs: Array, is_given: Array) -> Iterator[AxisPart]:
@@ -109,15 +125,10 @@ def _named_positions(has_difference: Array, has_given: Array) -> Sequence[int] |
     return tuple(map(int, found)) if len(found) <= MAX_LISTED else None
 
 
-def _table(array: Array) -> Array:
-    """Whether any cell of the axes before the last two is true, as a table of two axes."""
-    array = array[None] if array.ndim == 1 else array
-    return np.asarray(array.any(axis=tuple(range(array.ndim - 2))))
-
-
-def _positions(parts: Sequence[AxisPart], axis: int, size: int) -> Sequence[int]:
-    """The positions of a part along an axis, or all."""
-    return next((part.positions for part in parts if part.axis == axis), range(size))
+def _tables(array: Array) -> Array:
+    """The tables of the last two axes of an array, on one axis before them."""
+    rows = array.shape[-2] if array.ndim > 1 else 1
+    return array.reshape(-1, rows, array.shape[-1])
 
 
 def _bands(table: Array, query_positions: Sequence[int]) -> Iterator[Band]:
@@ -147,8 +158,3 @@ def _cells(band: Band, query_positions: Sequence[int], key_count: int) -> Array:
     if band.high is not None:
         cells &= keys <= diagonal + band.high
     return cells
-
-
-def _share(table: Array, region: Array) -> float:
-    """The share of the cells of a region that differ, if it has all that do."""
-    return int(table.sum()) / max(int(region.sum()), 1)

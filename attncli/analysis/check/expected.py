@@ -301,12 +301,14 @@ def _typed_array(value: Any, path: ErrorPath) -> tuple[Array, list[Any]]:
 
 
 def _plain_cells(value: Any, typed: list[Any]) -> Any:
-    """Nested lists with plain numbers in place of typed ones; the cells themselves are appended to `typed`."""
+    """Nested lists with NaN in place of None; the cells themselves are appended to `typed`.
+
+    A list without None stays the same object, by which errors find its line.
+    """
     if is_array_with_axes(value):
         value = to_lists(value)
     if isinstance(value, (list, tuple)):
-        return [_plain_cells(cell, typed) for cell in value]
+        cells = [_plain_cells(cell, typed) for cell in value]
+        return value if all(cell is old for cell, old in zip(cells, value, strict=True)) else cells
     typed.append(value)
-    if value is None:
-        return np.nan
-    return float(value) if isinstance(value, TypedNumber) else value
+    return np.nan if value is None else value

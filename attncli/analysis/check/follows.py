@@ -39,11 +39,13 @@ def follows_from(comparison: Comparison, results: Sequence[QuantityCheck], resul
     numbers, tolerance = comparison.quantities[result.name], comparison.tolerance(result.name)
     given = {step: comparison.quantities[other.name].array for step, other in before.items()}
     computed = recompute(trace, plan, given, name)
+    computed = computed if computed.dtype.kind == "f" else computed.astype(np.float64)
     spread = np.zeros(computed.shape)
     stream = np.random.default_rng(0)
     for _ in range(DRAWS):
         moved = {step: _moved(comparison, other, stream) for step, other in before.items()}
-        spread = np.fmax(spread, abs(recompute(trace, plan, moved, name) - computed))
+        with np.errstate(invalid="ignore"):  # ∞ − ∞
+            spread = np.fmax(spread, abs(recompute(trace, plan, moved, name) - computed))
     typed = np.where(np.isfinite(spread), 2 * spread, 0)
     typed = typed if numbers.half_units is None else typed + np.nan_to_num(numbers.half_units)
     found = statistics(Arrays(numbers.array, computed, numbers.is_given, typed), tolerance)

@@ -9,12 +9,13 @@ from attncli.trace.steps import Trace
 
 @dataclass(frozen=True)
 class WorstCell:
-    """The cell whose error is largest beside its tolerance: its position and labels, and both numbers."""
+    """The cell whose error is largest beside its tolerance: its position and labels, both numbers, what is allowed."""
 
     position: tuple[int, ...]
     labels: tuple[str, ...]
     expected: float
     computed: float
+    allowed: float  # by how much both may differ
 
 
 @dataclass(frozen=True)

@@ -51,9 +51,10 @@ class StepwisePrecision(Precision):
 
 @dataclass(frozen=True)
 class RoundingError:
-    """The largest rounding error of each quantity, by name, and how it was measured, in words."""
+    """The largest rounding error of each quantity, by name, the typical one, and how they were measured, in words."""
 
     errors: Mapping[str, float]
+    typical: Mapping[str, float]  # that of half of the numbers is less
     remark: str = ""
 
 
@@ -100,13 +101,15 @@ def rounding_error(problem: ProblemSpec, plan: Plan, names: Iterable[str], dtype
         if is_scaled in has_step.values()
     ]
     errors = {name: error for one in found for name, error in one.errors.items()}
+    typical = {name: error for one in found for name, error in one.typical.items()}
     remarks = dict.fromkeys((remark, *(one.remark for one in found)))
-    return RoundingError(errors, " and ".join(filter(None, remarks)))
+    return RoundingError(errors, typical, " and ".join(filter(None, remarks)))
 
 
 def _with_scaling_step(problem: ProblemSpec) -> ProblemSpec:
     """The problem in which the products of queries and keys are rounded before they are scaled, as kernels do."""
-    if problem.scale is not None or problem.score.record.unscaled is None:
+    is_given = "scores" in problem.not_computed
+    if is_given or problem.scale is not None or problem.score.record.unscaled is None:
         return problem
     return replace(problem, scale=1 / sqrt(problem.lengths["d"]))
 
@@ -130,19 +133,28 @@ def measure(problem: ProblemSpec, plan: Plan, names: Iterable[str], dtype: str) 
     resolved = {name: plan.resolve(name) for name in names}
     exact = evaluate_names(plan, problem, resolved.values(), Precision(wider))
     stream = np.random.default_rng(0)
-    errors = dict.fromkeys(resolved, 0.0)
+    errors, typical = dict.fromkeys(resolved, 0.0), dict.fromkeys(resolved, 0.0)
     for precision in (StepwisePrecision(dtype), *[StepwisePrecision(dtype, stream)] * RUNS):
         stepwise = evaluate_names(plan, problem, resolved.values(), precision)
         for name, step in resolved.items():
-            errors[name] = max(errors[name], scale * _largest_error(stepwise[step], exact[step]))
-    return RoundingError(errors, remark)
+            error = _finite_errors(stepwise[step], exact[step])
+            errors[name] = max(errors[name], scale * float(np.max(error, initial=0)))
+            typical[name] = max(typical[name], scale * median(error))
+    return RoundingError(errors, typical, remark)
 
 
-def _largest_error(stepwise: Array, exact: Array) -> float:
-    """The largest difference of numbers that are finite in both."""
+def _finite_errors(stepwise: Array, exact: Array) -> Array:
+    """The differences of numbers that are finite in both; none where they count or are booleans."""
+    if exact.dtype.kind != "f":
+        return np.zeros(0)
     with np.errstate(all="ignore"):
-        error = abs(stepwise.astype(exact.dtype) - exact) if exact.dtype.kind == "f" else np.zeros(1)
-    return float(np.max(error, initial=0, where=np.isfinite(error)))
+        error: Array = abs(stepwise.astype(exact.dtype) - exact)
+    return error[np.isfinite(error)]
+
+
+def median(numbers: Array) -> float:
+    """The median; 0 where there is none."""
+    return float(np.median(numbers)) if numbers.size else 0.0
 
 
 def _has_fast_longdouble(plan: Plan) -> bool:

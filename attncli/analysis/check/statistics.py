@@ -37,7 +37,10 @@ class Arrays:
 
 @dataclass(frozen=True)
 class Statistics:
-    """How expected numbers differ from computed ones; `worst` is the index of the cell in the flattened array."""
+    """How expected numbers differ from computed ones.
+
+    `worst` is the index of the worst cell in the flattened array, `worst_allowed` the difference that is allowed there.
+    """
 
     count: int
     differ: int
@@ -49,6 +52,7 @@ class Statistics:
     correlation: float | None
     cosine: float | None
     worst: int | None
+    worst_allowed: float
     differs: Array
 
 
@@ -61,7 +65,7 @@ def statistics(arrays: Arrays, tolerance: Tolerance) -> Statistics:
     table = differs.reshape(-1, arrays.computed.shape[-1] if arrays.computed.ndim else 1)
     sums = _Sums()
     largest = {"tolerance": 0.0, "abs": 0.0, "rel": 0.0, "ulp": 0.0}
-    digits, worst, worst_ratio, count = math.inf, None, 0.0, 0
+    digits, worst, worst_ratio, worst_allowed, count = math.inf, None, 0.0, 0.0, 0
     for rows, part in arrays.chunks():
         allowed = tolerance.allowed(part.expected, part.computed, part.half_units)
         differ = part.is_given & ~tolerance.agrees(part.expected, part.computed, allowed)
@@ -80,8 +84,9 @@ def statistics(arrays: Arrays, tolerance: Tolerance) -> Statistics:
         largest = {name: max(old, float(np.max(found[name], initial=0))) for name, old in largest.items()}
         digits = min(digits, _digits(part, error, tolerance))
         if differ.any() and (worst is None or float(ratio.max()) > worst_ratio):
-            worst = rows.start * table.shape[1] + _worst(ratio, error, differ)
-            worst_ratio = float(ratio.max())
+            at = _worst(ratio, error, differ)
+            worst = rows.start * table.shape[1] + at
+            worst_ratio, worst_allowed = float(ratio.max()), float(allowed.flat[at])
         sums.add(part.expected[is_finite], part.computed[is_finite])
     return Statistics(
         count=count,
@@ -94,6 +99,7 @@ def statistics(arrays: Arrays, tolerance: Tolerance) -> Statistics:
         correlation=sums.correlation,
         cosine=sums.cosine,
         worst=worst,
+        worst_allowed=worst_allowed,
         differs=differs,
     )
 

@@ -11,13 +11,13 @@ from attncli.base.lazy_numpy import Array, np
 DECIMALS = (4, 3, 2, 1)
 
 
-@plan_slip("weights are computed")
+@plan_slip("there are weights")
 def weights_rounded(case: Computation) -> Iterator[Variant]:
     """The weights are rounded before the values are summed with them."""
     yield from _rounded(case, "weights")
 
 
-@plan_slip("scores are computed")
+@plan_slip("there are scores")
 def scores_rounded(case: Computation) -> Iterator[Variant]:
     """The scores are rounded before the softmax."""
     yield from _rounded(case, "scores")
@@ -34,8 +34,7 @@ def half_precision(case: Computation) -> Iterator[Variant]:
 
 def _rounded(case: Computation, name: str) -> Iterator[Variant]:
     """The plan with a step rounded to so many decimals."""
-    node = case.plan.by_name.get(name)
-    if node is None or node.is_input:
+    if name not in case.plan.by_name:
         return
     for decimals in DECIMALS:
         plural = "" if decimals == 1 else "s"

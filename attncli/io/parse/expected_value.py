@@ -15,7 +15,7 @@ from attncli.io.parse.typed_matrix import read_digits, read_typed_matrix
 from attncli.io.paths import is_there
 from attncli.io.readers.entries import Entry, hint_to_name_one
 from attncli.io.readers.slices import WHOLE, Index, split_entry, take, take_labelled
-from attncli.problem.convert.arrays import LabelledArray
+from attncli.problem.convert.arrays import LabelledArray, is_row
 from attncli.problem.convert.numbers import is_number
 
 
@@ -85,9 +85,10 @@ def _part(value: Any, index: Index, where: str) -> Any:
         return take_labelled(value, index, where)
     if index == WHOLE:
         return value
-    if not isinstance(value, list):
+    rows = list(value.values()) if isinstance(value, Mapping) and all(map(is_row, value.values())) else value
+    if not isinstance(rows, list):
         raise AttnError("is no list of rows, and can't be sliced", where=where)
-    return take(np.array(value, dtype=object), index, where).tolist()
+    return take(np.array(rows, dtype=object), index, where).tolist()
 
 
 def _with_numbers(value: Any) -> Any:

@@ -45,12 +45,12 @@ def read_json_problem(source: Input) -> tuple[Mapping[str, Any], Lines]:
 
 def read_typed_yaml(source: Input) -> Any:
     """The value of a YAML text, whose numbers know the digits that were typed."""
-    return _read_yaml(source.text(), source.name, typed_keys=None)[0]
+    return _filled(_read_yaml(source.text(), source.name, typed_keys=None)[0], source.name)
 
 
 def read_typed_json(source: Input) -> Any:
     """The value of a JSON text, whose numbers know the digits that were typed."""
-    return json.read(source.text(), source.name, typed_keys=None)
+    return _filled(json.read(source.text(), source.name, typed_keys=None), source.name)
 
 
 def list_yaml(source: Input) -> list[ArrayDescription]:
@@ -65,17 +65,21 @@ def list_json(source: Input) -> list[ArrayDescription]:
 
 def _describe(value: Any, name: str) -> list[ArrayDescription]:
     """The descriptions of the entries of a mapping, or that of an array alone."""
-    if value is None:
-        raise AttnError("is empty", where=name)
-    if isinstance(value, Mapping):
+    if isinstance(_filled(value, name), Mapping):
         return [describe_value(str(key), entry) for key, entry in value.items()]
     return [describe_value("", value)]
 
 
-def _values(value: Any, lines: Lines, name: str) -> tuple[Mapping[str, Any], Lines]:
-    """The mapping that a document is."""
+def _filled(value: Any, name: str) -> Any:
+    """The value of a document; raises AttnError where it is empty."""
     if value is None:
         raise AttnError("is empty", where=name)
+    return value
+
+
+def _values(value: Any, lines: Lines, name: str) -> tuple[Mapping[str, Any], Lines]:
+    """The mapping that a document is."""
+    value = _filled(value, name)
     if not isinstance(value, Mapping):
         hint = "expected keys such as embeddings: and w_q:; a matrix alone is given as --embeddings"
         raise AttnError("is no problem", where=name, hint=hint)
@@ -84,10 +88,8 @@ def _values(value: Any, lines: Lines, name: str) -> tuple[Mapping[str, Any], Lin
 
 def _array_in_document(value: Any, lines: Lines, name: str, entry: str) -> LabelledArray:
     """The array in a document: all of it, its one entry, the entry named, or a row for each key; or a part of it."""
-    if value is None:
-        raise AttnError("is empty", where=name)
     entry, index = split_entry(entry, value if isinstance(value, Mapping) else (), name)
-    return take_labelled(_whole_array_in_document(value, lines, name, entry), index, name)
+    return take_labelled(_whole_array_in_document(_filled(value, name), lines, name, entry), index, name)
 
 
 def _whole_array_in_document(value: Any, lines: Lines, name: str, entry: str) -> LabelledArray:

@@ -29,7 +29,7 @@ def json_text(
     }
     """
     inner = indent + "  "
-    if isinstance(value, Mapping):
+    if isinstance(value, Mapping) and value:
         for number, (key, entry) in enumerate(value.items()):
             yield f"{',' if number else '{'}\n{inner}{_scalar(key, ascii_only)}: "
             yield from json_text(entry, inner, ascii_only=ascii_only, format_finite=format_finite)

@@ -49,7 +49,9 @@ def _represent_longdouble(dumper: Any, value: Any) -> Any:
 
 
 def _represent_typed_number(dumper: Any, number: TypedNumber) -> Any:
-    """A number with the digits that were typed."""
+    """A number with the digits that were typed, where it has any."""
+    if number.half_unit is None:
+        return dumper.represent_float(float(number))
     kind = "int" if number.text.lstrip("+-").isdecimal() else "float"
     return dumper.represent_scalar(f"tag:yaml.org,2002:{kind}", number.text)
 

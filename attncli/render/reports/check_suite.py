@@ -9,6 +9,8 @@ from attncli.render.reports.check import verdict
 from attncli.render.reports.quantity import AGREES, DIFFERS
 from attncli.render.target import TextTarget
 
+MAX_NAMED = 5  # files, of those in which nothing is expected
+
 
 def render_line(outcome: CheckOutcome, target: TextTarget) -> str:
     """Whether the numbers of a problem agree, in a line; nothing for one that could not be checked."""
@@ -40,5 +42,7 @@ def render_summary(outcomes: Sequence[CheckOutcome], left_out: Sequence[str], ta
     page = TextPage(target)
     page.print((f"{', '.join(parts)}.", AGREES if agree == len(outcomes) else DIFFERS))
     if left_out:
-        page.print((f"Nothing is expected in {join_words(left_out)}.", "dim"))
+        named, others = left_out[:MAX_NAMED], left_out[MAX_NAMED:]
+        counted = [f"{len(others)} other file{'s' if len(others) > 1 else ''}"] if others else []
+        page.print((f"Nothing is expected in {join_words([*named, *counted])}.", "dim"))
     return page.text

@@ -8,7 +8,7 @@ from attncli.base.lazy_numpy import Array, np
 from attncli.render.error_picture import MAX_LABEL_WIDTH, draw_errors
 from attncli.render.formats.text_page import TextPage
 from attncli.render.reports.cell_arithmetic import cell_arithmetic
-from attncli.render.reports.error_words import FEW, cells_in_words, describe_cell, describe_pattern, plural
+from attncli.render.reports.error_words import FEW, NEARLY_ALL, cells_in_words, describe_cell, describe_pattern, plural
 from attncli.trace.steps import Trace
 
 AGREES, DIFFERS = "bold green", "bold red"
@@ -66,7 +66,7 @@ def _errors(result: QuantityCheck) -> Iterator[str]:
     """The largest errors, and how alike both arrays are."""
     units = f", {_short(result.max_ulp)} units in the last place of {result.ulp_dtype}"
     yield (
-        f"largest error {_short(result.max_abs)} (allowed {_short(result.tolerance)}), "
+        f"largest error {_short(result.max_abs)}, "
         f"relative {_short(result.max_rel)}{units if result.max_ulp < MAX_UNITS else ''}"
     )
     likeness = {"correlation": result.correlation, "cosine": result.cosine}
@@ -80,7 +80,8 @@ def _worst_cell(trace: Trace, result: QuantityCheck, adjective: str) -> Iterator
         expected, computed = _distinct(result.worst.expected, result.worst.computed)
         place = describe_cell(trace, trace[result.name], result.worst.position)
         at = "worst at" if result.differ > 1 else "at"
-        yield f"{at} {place}: {adjective or 'expected'} {expected}, computed {computed}"
+        allowed = f"{result.worst.allowed:.1g}"
+        yield f"{at} {place}: {adjective or 'expected'} {expected} ± {allowed}, computed {computed}"
 
 
 def _arithmetic(trace: Trace, result: QuantityCheck, decimals: int) -> tuple[str, ...]:
@@ -112,12 +113,14 @@ def _query_positions(trace: Trace, name: str) -> list[int] | None:
 
 
 def _print_picture(page: TextPage, trace: Trace, result: QuantityCheck, pattern: ErrorPattern) -> None:
-    """Print the picture of the errors, in the heads that have any; nothing of one number, or where it has one sign."""
+    """Print the picture of the errors in the heads that have any; nothing of one number, or where nearly all differ."""
+    if result.differ == 1 or (pattern.is_everything and pattern.coverage >= NEARLY_ALL):
+        return
     step = trace[result.name]
     width = (page.target.width or USUAL_WIDTH) - 2 * len(INDENTATION)
     differs, is_given = (_in_parts(array, pattern) for array in (result.differs, result.is_given))
     picture = draw_errors(differs, is_given, columns=max(width - MAX_LABEL_WIDTH - 1, 1))
-    if result.differ == 1 or len(set("".join(picture.lines))) == 1:
+    if len(set("".join(picture.lines))) == 1:
         return
     rows = trace.numbered_labels_of(step, -2) or (step.symbol,)
     axes = ", ".join(map(plural, step.axes[-2:-1])) + " down, " + plural(step.axes[-1]) + " across"

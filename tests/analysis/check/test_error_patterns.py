@@ -80,7 +80,14 @@ def test_what_is_not_expected_is_no_part_of_the_pattern() -> None:
 def test_scattered_differences_have_no_name() -> None:
     found = pattern(lambda h, i, j: (i * 5 + j * 7 + h) % 23 == 0, queries=range(ROWS))
     assert (found.parts, found.band) == ((), None)
-    assert 0 < found.coverage < 0.5
+    assert 0 < found.coverage < 0.1
+
+
+def test_the_coverage_is_the_share_of_all_numbers_of_the_region() -> None:
+    found = pattern(lambda h, i, j: (h + i + j > 0) & (i >= 0), queries=range(ROWS))
+    assert found == ErrorPattern((), None, 1 - 1 / (HEADS * ROWS * COLUMNS))
+    found = pattern(lambda h, i, j: (h == 3) & (i + j > 0))
+    assert found == ErrorPattern((AxisPart(-3, (3,), HEADS),), None, 1 - 1 / (ROWS * COLUMNS))
 
 
 def test_numbers_of_one_axis_have_a_pattern_too() -> None:

@@ -13,6 +13,7 @@ from attncli.analysis.slips.attempts import Attempt, attempts
 from attncli.analysis.slips.limits import part_of
 from attncli.base.dtypes import Precision
 from attncli.base.typed_numbers import TypedNumber
+from attncli.engine.run import run
 from attncli.problem.spec import ProblemSpec
 from tests.arrays import normal
 from tests.problems import problem
@@ -55,6 +56,13 @@ def test_what_is_computed_in_half_precision_is_accepted_where_single_is_expected
     judged = judge(spec, {"output": (weights @ half[2]).astype(np.float32)})
     assert judged.accepts(attempt(spec, "half_precision"))
     assert not judged.agrees_with_ours(attempt(spec, "half_precision"))
+
+
+def test_one_wrong_number_was_not_computed_in_half_precision() -> None:
+    spec = problem(query=QUERY, key=KEY, value=VALUE)
+    expected = run(spec, "output").output.copy()
+    expected[0, 1, 2] += 1e-3
+    assert not judge(spec, {"output": expected}).accepts(attempt(spec, "half_precision"))
 
 
 def test_every_quantity_has_to_be_explained() -> None:

@@ -80,3 +80,11 @@ def test_random_inputs_can_tell() -> None:
     report = check(spec, {"output": kernel(QUERY, KEY, VALUE)}, CheckOptions(finds_unnoticed=True, seconds=120))
     assert "no_scale" not in {name for found in report.unnoticed or () for name in found.slips}
     assert check(spec, {"output": kernel(QUERY, KEY, VALUE)}).unnoticed is None
+
+
+def test_a_mask_that_is_expected_is_explained_too() -> None:
+    spec = problem(query=QUERY[0, 0], key=KEY[0, 0], value=VALUE[0, 0], mask=np.tri(11, dtype=bool))
+    inverted = ~np.tri(11, dtype=bool)
+    expected = {"visible": inverted, "masked_scores": np.where(inverted, QUERY[0, 0] @ KEY[0, 0].T / 4, -np.inf)}
+    assert ("mask_inverted",) in names(check(spec, expected, MANY))
+    assert check(spec, {"visible": np.tri(11, dtype=bool)}).agrees

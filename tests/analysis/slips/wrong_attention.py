@@ -1,6 +1,6 @@
 """Attention in plain NumPy with mistakes in it, each written by hand; nothing here is the program's code.
 
-`attention(keys, mistake=detail, …)` takes the keys of a problem without batch items, features of all heads side by side.
+`attention(keys, mistake=detail, …)` takes the keys of a problem without batch items, the heads side by side.
 """
 
 from collections.abc import Mapping
@@ -104,16 +104,13 @@ def rotated(
         return query, key, value
     count, new = query.shape[1], key.shape[1]
     first = past + new - count if keys.get("align") == "bottom_right" else past
-    query_first, key_first = first + mistakes.get("rope_offset", 0), past
-    if "rope_offset" in mistakes and mistakes["rope_offset"] is None:
-        query_first = 0
-    for name in mistakes.get("rope_without_cache", ()):
-        if name == "query":
-            query_first = 0
-        else:
-            key_first = 0
-    turn = {"query": query_first, "key": key_first}
-    settings = {**{"base": 10000.0, "interleaved": False, "scaling": 1.0}, **(rope["rope"] or {})}
+    turn = {"query": first, "key": past}
+    if mistakes.get("rope_offset") == "restart":
+        turn["query"] = 0
+    else:
+        turn["query"] += mistakes.get("rope_offset", 0)
+    turn |= dict.fromkeys(mistakes.get("rope_without_cache", ()), 0)
+    settings = {"base": 10000.0, "interleaved": False, "scaling": 1.0, **rope["rope"]}
     if "rope_interleaved" in mistakes or "rope_half_split" in mistakes:
         settings["interleaved"] = "rope_interleaved" in mistakes
     if "rope_base" in mistakes:
@@ -200,11 +197,25 @@ def visibility(keys: Keys, mistakes: Keys, shape: tuple[int, ...], past: int) ->
     if keys.get("causal"):
         rules["causal"] = there <= here + mistakes.get("causal_off_by_one", 0)
     if "window" in keys and "no_window" not in mistakes:
-        left, right = keys["window"]
-        wider = {**dict.fromkeys(mistakes.get("window_too_wide", ()), 1)}
-        wider |= dict.fromkeys(mistakes.get("window_too_narrow", ()), -1)
-        left, right = left + wider.get("left", 0), right + wider.get("right", 0)
+        left, right = window(keys["window"], mistakes)
         rules["window"] = (here - left <= there) & (there <= here + right)
+    if {"stale_cache", "no_cache"} & set(mistakes):
+        rules["cache"] = there < past if "stale_cache" in mistakes else there >= past
+    visible = np.ones(shape, dtype=bool)
+    for rule in with_wrong_rules(rules, mistakes).values():
+        visible = visible & rule
+    return visible
+
+
+def window(sides: tuple[float, float], mistakes: Keys) -> list[float]:
+    """The sides of the window."""
+    wider = dict.fromkeys(mistakes.get("window_too_wide", ()), 1)
+    wider |= dict.fromkeys(mistakes.get("window_too_narrow", ()), -1)
+    return [length + wider.get(side, 0) for side, length in zip(("left", "right"), sides, strict=True)]
+
+
+def with_wrong_rules(rules: dict[str, np.ndarray], mistakes: Keys) -> dict[str, np.ndarray]:
+    """The rules, some of them forgotten, inverted or transposed."""
     if "no_causal" in mistakes:
         del rules["causal"]
     for name in mistakes.get("no_mask", ()):
@@ -213,14 +224,7 @@ def visibility(keys: Keys, mistakes: Keys, shape: tuple[int, ...], past: int) ->
         rules[mistakes["mask_inverted"]] = ~rules[mistakes["mask_inverted"]]
     if "mask_transposed" in mistakes:
         rules[mistakes["mask_transposed"]] = rules[mistakes["mask_transposed"]].T
-    if "stale_cache" in mistakes:
-        rules["cache"] = there < past
-    if "no_cache" in mistakes:
-        rules["cache"] = there >= past
-    visible = np.ones(shape, dtype=bool)
-    for rule in rules.values():
-        visible = visible & rule
-    return visible
+    return rules
 
 
 def normalized(scores: np.ndarray, visible: np.ndarray, keys: Keys, mistakes: Keys) -> np.ndarray:
@@ -258,8 +262,8 @@ def table_weights(table: np.ndarray, sink: float | None, mistakes: Keys) -> np.n
     """The weights of one head [n m]."""
     base = 2.0 if "powers_of_two" in mistakes else np.e
     if "no_maximum" in mistakes:
-        powers = np.exp(table.astype(mistakes["no_maximum"]))
-        with np.errstate(invalid="ignore"):
+        with np.errstate(over="ignore", invalid="ignore"):
+            powers = np.exp(table.astype(mistakes["no_maximum"]))
             return powers / powers.sum(axis=1, keepdims=True)
     if "softmax_over_table" in mistakes:
         return base**table / (base**table).sum()

@@ -93,7 +93,7 @@ def test_a_number_that_differs_is_named_and_the_exit_status_is_1(run: Run, tmp_p
     ran = run("demo", "wrong.yaml")
     assert ran.returncode == 1
     assert "✗ output: 1 of 3 numbers differs from those published" in ran.stdout
-    assert "at query word_1, e1: published 0.98522024, computed 0.9852202489" in ran.stdout
+    assert "at query word_1, e1: published 0.98522024 ± 5e-09, computed 0.9852202489" in ran.stdout
     assert ran.stdout.endswith("1 of 15 numbers differs from the published ones.\n")
 
 

@@ -50,3 +50,16 @@ def test_an_error_has_its_file_and_line(text: str, message: str) -> None:
 )
 def test_an_excerpt_of_a_value_is_short(value: object, text: str) -> None:
     assert json_excerpt(value) == text
+
+
+def test_numbers_under_a_typed_key_know_their_digits() -> None:
+    text = '{"a": [0.10], "expected": {"w": [[0.10, 1e3], ["NaN", 2]]}, "parts": [{"expected": {"o": [0.50]}}]}'
+    value = json.read(text, "p.json", typed_keys={"expected"})
+    (first, second), part = value["expected"]["w"], value["parts"][0]["expected"]["o"]
+    assert [number.text for number in [*first, second[1], *part]] == ["0.10", "1e3", "2", "0.50"]
+    assert (first, second, part, value["a"]) == ([0.1, 1000], ["NaN", 2], [0.5], [0.1])
+    assert type(value["a"][0]) is float
+
+
+def test_so_do_all_numbers_of_a_text_without_keys() -> None:
+    assert json.read("[[0.10]]", "p.json", typed_keys=None)[0][0].text == "0.10"

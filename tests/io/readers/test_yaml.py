@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 
 from attncli.base.errors import AttnError
+from attncli.base.typed_numbers import TypedNumber
 from attncli.io.readers import yaml
 
 SCALARS: dict[str, Any] = {
@@ -112,3 +113,30 @@ def test_aliases_of_aliases_are_bounded() -> None:
 
 def test_an_empty_text_is_nothing() -> None:
     assert yaml.read("# nothing\n", "p.yaml") == (None, {})
+
+
+def typed_texts(value: Any) -> Any:
+    """The same lists and mappings, with the text of each number that knows its digits."""
+    if isinstance(value, dict):
+        return {key: typed_texts(part) for key, part in value.items()}
+    if isinstance(value, list):
+        return [typed_texts(part) for part in value]
+    return value.text if isinstance(value, TypedNumber) else value
+
+
+def test_numbers_under_a_typed_key_know_their_digits() -> None:
+    text = "a: [0.10]\nexpected: {w: [[0.10, 1e3, !!float 2.50], [.inf, cat, true]], o: {cat: {b: 010}}}\nb: [0.10]\n"
+    value, _ = yaml.read(text, "p.yaml", typed_keys={"expected"})
+    assert typed_texts(value) == {
+        "a": [0.1],
+        "expected": {"w": [["0.10", "1e3", "2.50"], [".inf", "cat", True]], "o": {"cat": {"b": "010"}}},
+        "b": [0.1],
+    }
+    assert value["expected"]["w"][0] == [0.1, 1000, 2.5]
+    assert value["expected"]["o"]["cat"]["b"] == 10
+
+
+def test_so_do_those_of_each_part_and_all_numbers_of_a_text_without_keys() -> None:
+    value, _ = yaml.read("parts:\n- {expected: {w: [0.10]}, scale: 0.10}\n", "p.yaml", typed_keys={"expected"})
+    assert typed_texts(value) == {"parts": [{"expected": {"w": ["0.10"]}, "scale": 0.1}]}
+    assert typed_texts(yaml.read("[[0.10, 2]]", "p.yaml", typed_keys=None)[0]) == [["0.10", "2"]]

@@ -25,7 +25,10 @@ def cells(trace: Trace) -> Iterator[tuple[Step, tuple[int, ...]]]:
             yield from ((step, tuple(map(int, random.integers(step.value.shape)))) for _ in range(3))
 
 
-@pytest.mark.parametrize("keys", PROBLEMS.values(), ids=PROBLEMS)
+COMPUTED = {name: keys for name, keys in PROBLEMS.items() if not keys.keys() & {"scores", "weights"}}
+
+
+@pytest.mark.parametrize("keys", COMPUTED.values(), ids=COMPUTED)
 def test_the_lines_have_the_number_of_the_cell(keys: dict[str, object]) -> None:
     trace = dense_trace(problem(**keys))
     for step, position in cells(trace):
@@ -43,6 +46,23 @@ def test_the_feature_of_the_cell_is_worked_out_of_a_long_vector() -> None:
     trace = dense_trace(problem(query=normal(3, 4), key=normal(5, 4), value=normal(5, 23)))
     (line,) = cell_arithmetic(trace, "output", (1, 16), DECIMALS)
     assert line.startswith("C(query_2)[e17] = ")
+
+
+@pytest.mark.parametrize("position", ["rope", "rope:interleaved=true", "rope:dims=14"])
+@pytest.mark.parametrize("feature", [0, 1, 9, 13])
+def test_the_pair_of_the_cell_is_turned_of_a_long_vector(position: str, feature: int) -> None:
+    trace = dense_trace(problem(query=normal(3, 16), key=normal(5, 16), position=position))
+    angle, *turned = cell_arithmetic(trace, "rotated_query", (2, feature), DECIMALS)
+    assert any(
+        line.endswith(Style(DECIMALS).padded(float(trace["rotated_query"].value[2, feature]))) for line in turned
+    )
+    assert angle.startswith("angle of pair ")
+
+
+def test_the_sine_or_cosine_of_the_cell_is_worked_out_of_a_long_vector() -> None:
+    trace = dense_trace(problem(embeddings=normal(3, 16), position="sinusoidal"))
+    lines = cell_arithmetic(trace, "embeddings_position_vectors", (2, 5), DECIMALS)
+    assert [line.partition(" = ")[0] for line in lines] == ["P[x5]", "P[x6]"]
 
 
 def test_of_a_problem_in_blocks_the_query_of_the_cell_is_computed_again() -> None:

@@ -1,13 +1,17 @@
 """The report of a check as people read it: in a terminal of 80 columns, in a log in ASCII, for any size."""
 
+import re
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
 import pytest
 
-from attncli.analysis.check.check import check
+from attncli.analysis.check.check import check as check_problem
+from attncli.analysis.check.options import CheckOptions
 from attncli.analysis.check.report import CheckReport, Explanation
+from attncli.base.typed_numbers import TypedNumber
 from attncli.problem.spec import ProblemSpec
 from attncli.render.reports.check import render_check, verdict
 from attncli.render.target import TextTarget
@@ -24,6 +28,11 @@ def expected(spec: ProblemSpec, *names: str) -> dict[str, np.ndarray]:
     """Our own numbers, to be changed."""
     trace = dense_trace(spec)
     return {name: np.array(trace[name].value) for name in names}
+
+
+def check(spec: ProblemSpec, numbers: Mapping[str, Any]) -> CheckReport:
+    """The check of a problem; no slips are looked for."""
+    return check_problem(spec, numbers, CheckOptions(tries_slips=False))
 
 
 def wrong_weights() -> CheckReport:
@@ -50,7 +59,9 @@ def test_each_quantity_has_a_line_in_the_order_of_the_computation_and_the_last_l
 def test_the_worst_cell_has_its_labels_both_numbers_and_its_arithmetic() -> None:
     shown = lines(wrong_weights())
     at = next(number for number, line in enumerate(shown) if "worst at" in line)
-    assert shown[at] == "    worst at query the, key cat: expected 0.169943, computed 0.167943"
+    place, numbers = shown[at].split(": ")
+    assert place == "    worst at query the, key cat"
+    assert re.fullmatch(r"expected 0\.169943 ± \de-1[56], computed 0\.167943", numbers)
     assert shown[at + 1 : at + 4] == [
         "      exp(0 − 1.1547) = 0.3152",
         "      Σⱼ exp = 1 + 0.31515 + 0.56138 = 1.8765",
@@ -62,15 +73,22 @@ def test_the_arithmetic_has_the_decimals_that_show_the_error() -> None:
     numbers = expected(WORDS, "weights")
     numbers["weights"][1, 1] += 2e-9
     text = render_check(check(WORDS, numbers), TERMINAL)
-    assert "    at query cat, key cat: expected 0.39041394761, computed 0.39041394561" in text
+    assert "    at query cat, key cat: expected 0.39041394761 ± " in text
     assert "= 0.3904139456" in text
 
 
 def test_units_in_the_last_place_are_left_out_of_an_error_that_is_no_rounding() -> None:
     numbers = expected(WORDS, "weights")
     numbers["weights"][1, 1] += 64 * 2**-54
-    assert any("64 units in the last place of float64" in line for line in lines(check(WORDS, numbers)))
-    assert not any("units in the last place of float64" in line for line in lines(wrong_weights()))
+    assert ", 64 units in the last place of float64" in render_check(check(WORDS, numbers), LOG)
+    assert "place of float64" not in render_check(wrong_weights(), LOG)
+
+
+def test_what_is_allowed_is_that_of_the_worst_cell() -> None:
+    """The first row was typed with one decimal, the second with four."""
+    spec = problem(query=[[0.0], [1.0]], key=[[1.0], [2.0]])
+    numbers = {"weights": {"query_1": {"key_1": TypedNumber("0.5")}, "query_2": {"key_1": TypedNumber("0.2700")}}}
+    assert "    at query_2, key_1: expected 0.27 ± 5e-05, computed 0.268941" in lines(check(spec, numbers))
 
 
 def test_where_the_errors_are_is_said_and_drawn_with_labels() -> None:
@@ -145,6 +163,15 @@ def test_of_twelve_quantities_the_one_that_differs_is_easy_to_find() -> None:
         "✓ output",
     ]
     assert shown[-1] == "1 of 63 numbers differs; the first step that differs is context."
+
+
+def test_where_nearly_all_numbers_differ_there_is_nothing_to_draw() -> None:
+    numbers = expected(HEADS, "scores")
+    numbers["scores"] += 1
+    numbers["scores"][0, 0, 0, 0] -= 1
+    shown = lines(check(HEADS, numbers))
+    assert "    where: nearly everywhere" in shown
+    assert not any("###" in line for line in shown)
 
 
 def test_a_large_table_is_drawn_in_80_columns_with_its_scale() -> None:

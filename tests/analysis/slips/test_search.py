@@ -1,0 +1,224 @@
+"""The search for slips: which explain numbers, and which would go unnoticed."""
+
+from collections.abc import Mapping
+from itertools import count
+from typing import Any
+
+import numpy as np
+import pytest
+
+import attncli
+from attncli.analysis.slips import Attempt, SearchLimits, explain, run_attempt, unnoticed
+from attncli.analysis.slips.attempts import own_attempt
+from attncli.analysis.slips.limits import Rows
+from attncli.analysis.slips.search import Judge
+from attncli.ops import registry
+from attncli.problem.spec import ProblemSpec
+from tests.analysis.slips.wrong_attention import attention
+from tests.analysis.slips.wrong_cases import Case, cases, given, projected, rope, square
+from tests.arrays import normal
+from tests.problems import problem
+
+Expected = Mapping[str, np.ndarray]
+
+
+def numbers(expected: Expected) -> Judge:
+    """Accepts the attempts that compute these numbers."""
+
+    def accepts(attempt: Attempt, rows: Rows) -> bool:
+        results = run_attempt(attempt, expected)
+        return all(are_close(results[name], x, rows) for name, x in expected.items())
+
+    return accepts
+
+
+def are_close(found: np.ndarray, expected: np.ndarray, rows: Rows) -> bool:
+    part = expected if rows is None else expected[..., list(rows), :]
+    return np.allclose(found.ravel(), part.ravel(), rtol=1e-9, atol=1e-12, equal_nan=True)
+
+
+def ours(spec: ProblemSpec, *names: str) -> Judge:
+    """Accepts the attempts that compute what is right."""
+    return numbers(run_attempt(own_attempt(spec), names or ("weights", "output")))
+
+
+def slips_of(attempts: tuple[Attempt, ...]) -> set[tuple[str, ...]]:
+    return {attempt.slips for attempt in attempts}
+
+
+def names_of(attempts: tuple[Attempt, ...]) -> set[str]:
+    return {attempt.slips[0] for attempt in attempts}
+
+
+# Slips that are the same: 1/√d twice is 1/d; of square projections of one sequence the swapped ones give (QKᵀ)ᵀ.
+ALIKE = ({"scale_by_d", "scaled_twice"}, {"query_key_swapped", "query_key_weights_swapped"})
+
+
+@pytest.mark.parametrize("case", cases(0), ids=str)
+def test_a_mistake_is_explained_by_its_slip_alone(case: Case) -> None:
+    spec, wrong = problem(**case.keys), attention(case.keys, **{case.slip: case.mistake})
+    expected = {"output": wrong["output"]}
+    if ours(spec, "output")(own_attempt(spec), None) and numbers(expected)(own_attempt(spec), None):
+        expected = {"scores": wrong["scores"]}  # a bias of the keys changes no weight
+    found = explain(spec, numbers(expected))
+    others = next((names for names in ALIKE if case.slip in names), {case.slip})
+    assert (case.slip,) in slips_of(found.explanations)
+    assert slips_of(found.explanations) <= {(name,) for name in others}
+    assert found.pair_count == 0
+
+
+PAIRS = [
+    ({**given(0), "causal": True}, {"no_scale": True, "causal_off_by_one": -1}),
+    ({**given(0), "bias": normal(5, 11), "mask": normal(5, 11) > -1}, {"no_bias": True, "mask_inverted": "mask"}),
+    ({**given(0, heads=6, kv_heads=2), **rope()}, {"rope_base": 500_000.0, "kv_heads_tiled": True}),
+    ({**square(0), "window": (2, 1)}, {"window_too_wide": ("left",), "weights_rounded": 2}),
+    (projected(0), {"projections_transposed": ("w_q", "w_k", "w_v", "w_o"), "no_scale": True}),
+]
+
+
+@pytest.mark.parametrize(("keys", "mistakes"), PAIRS, ids=["+".join(mistakes) for _, mistakes in PAIRS])
+def test_two_mistakes_are_explained_by_two_slips(keys: Mapping[str, Any], mistakes: Mapping[str, Any]) -> None:
+    found = explain(problem(**keys), numbers({"output": attention(keys, **mistakes)["output"]}))
+    assert {frozenset(slips) for slips in slips_of(found.explanations)} == {frozenset(mistakes)}
+    (explanation,) = found.explanations
+    assert explanation.sentence.count(".") >= 2
+    assert found.pair_count > 0
+
+
+def test_numbers_that_no_slip_explains_have_no_explanation() -> None:
+    found = explain(problem(**given(0)), numbers({"output": normal(5, 12)}))
+    assert found.explanations == ()
+    assert found.tried_count > found.pair_count > 100
+    assert found.untried == ()
+
+
+def test_a_search_ends_when_its_time_is_over_and_says_so() -> None:
+    limits = SearchLimits(seconds=20, clock=count().__next__)  # a second at each look
+    found = explain(problem(**given(0)), numbers({"output": normal(5, 12)}), limits)
+    assert found.tried_count == 20
+    assert found.pair_count == 0
+    (sentence,) = found.untried[:1]
+    assert "no time left" in sentence
+
+
+A_PART = SearchLimits(part_cells=1)  # of a few queries
+LONG = {**given(0, 23, 23), "causal": True}
+
+
+@pytest.mark.parametrize(
+    "limits", [A_PART, SearchLimits(part_cells=1, whole_cells=200)], ids=["once", "piece by piece"]
+)
+def test_what_explains_a_part_of_the_queries_is_confirmed_on_all(limits: SearchLimits) -> None:
+    wrong = attention(LONG, no_scale=True)["output"]
+    (found,) = explain(problem(**LONG), numbers({"output": wrong}), limits).explanations
+    assert found.slips == ("no_scale",)
+    wrong[13] += 1  # which is not in the part
+    assert explain(problem(**LONG), numbers({"output": wrong}), limits).explanations == ()
+
+
+def test_the_queries_that_tell_most_are_in_the_part() -> None:
+    seen: list[Rows] = []
+
+    def accepts(_: Attempt, rows: Rows) -> bool:
+        seen.append(rows)
+        return False
+
+    explain(problem(**LONG), accepts, A_PART, rows=[17])
+    assert seen[0] is not None
+    assert {0, 17, 22} <= set(seen[0])
+
+
+def test_a_query_without_visible_keys_that_is_not_in_the_part_is_found_by_the_queries_that_differ() -> None:
+    mask = np.ones((23, 23), dtype=bool)
+    mask[13] = False
+    keys = {**LONG, "mask": mask}
+    wrong = attention(keys, masked_with_finite="replaced")["output"]
+    found = explain(problem(**keys), numbers({"output": wrong}), A_PART, rows=[13])
+    assert slips_of(found.explanations) == {("masked_with_finite",)}
+
+
+def test_slips_that_need_all_queries_are_tried_on_the_whole_where_it_is_small_enough() -> None:
+    expected = numbers({"output": attention(LONG, weights_transposed=True)["output"]})
+    assert slips_of(explain(problem(**LONG), expected, A_PART).explanations) == {("weights_transposed",)}
+    found = explain(problem(**LONG), expected, SearchLimits(part_cells=1, whole_cells=1))
+    assert found.explanations == ()
+    assert "weights_transposed" in found.untried[0]
+    assert "they need all of them" in found.untried[0]
+
+
+def test_of_selected_queries_a_part_is_taken_by_their_positions_among_those_selected() -> None:
+    spec = problem(**LONG, only=[str(row) for row in range(22, 1, -1)], tokens=[str(22 - row) for row in range(23)])
+    expected = run_attempt(own_attempt(spec), ["output"])["output"]
+    accepted: list[bool] = []
+
+    def judge(attempt: Attempt, rows: Rows) -> bool:
+        accepted.append(numbers({"output": expected})(own_attempt(attempt.problem), rows))
+        return False
+
+    unnoticed(spec, judge, A_PART)
+    assert np.mean(accepted) > 0.5  # all but those of a problem that is changed
+
+
+def test_an_operator_that_refuses_what_a_slip_gives_it_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(registry, "_RECORDS", {kind: dict(records) for kind, records in registry._RECORDS.items()})
+
+    @attncli.normalizer(
+        formula="aᵢⱼ = sᵢⱼ", shapes="scores[n m] -> [n m]", source="none", example={"scores": [[1]], "gives": [[1]]}
+    )
+    def refuses_five_columns(scores: np.ndarray) -> np.ndarray:
+        """The scores, if there are not five of them."""
+        if scores.shape[-1] == 5:
+            raise ValueError("five columns")
+        return scores
+
+    spec = problem(**given(0), normalize="refuses_five_columns")
+    found = explain(spec, numbers({"output": normal(5, 12)}))
+    assert any("softmax_over_queries" in sentence and "five columns" in sentence for sentence in found.untried)
+    assert found.pair_count > 0
+
+
+UNNOTICED = {
+    "constant inputs": (
+        {"query": np.ones((5, 4)), "key": np.ones((5, 4)), "value": np.ones((5, 4)), "causal": True, "heads": 2},
+        {"no_scale", "scaled_twice", "no_causal", "query_key_swapped", "heads_not_transposed"},
+        {"weights_rounded", "mask_after_softmax"},
+    ),
+    "one key": (
+        {"query": normal(5, 4), "key": normal(1, 4), "value": normal(1, 4, seed=1)},
+        {"no_scale", "powers_of_two", "weights_rounded"},
+        {"softmax_over_queries", "key_as_value"},
+    ),
+    "a window wider than the sequence": (
+        {**square(0), "window": (30, 30)},
+        {"window_too_wide", "window_too_narrow", "no_window"},
+        {"no_scale", "weights_transposed"},
+    ),
+    "scores far below what a type holds": (given(0), {"no_maximum"}, {"no_scale", "key_as_value"}),
+    "as many queries as keys": (
+        {**square(0), "causal": True},
+        {"no_maximum"},
+        {"no_causal", "causal_off_by_one", "causal_bottom_right"},
+    ),
+}
+
+
+@pytest.mark.parametrize(("keys", "unseen", "seen"), UNNOTICED.values(), ids=UNNOTICED)
+def test_inputs_that_can_not_tell_let_slips_go_unnoticed(
+    keys: Mapping[str, Any], unseen: set[str], seen: set[str]
+) -> None:
+    spec = problem(**keys)
+    names = names_of(unnoticed(spec, ours(spec, "output")).explanations)
+    assert unseen <= names
+    assert not seen & names
+
+
+def test_on_random_inputs_with_different_sizes_slips_do_not_go_unnoticed() -> None:
+    spec = problem(**given(0, heads=6, kv_heads=2), **rope(), causal=True, align="bottom_right")
+    assert names_of(unnoticed(spec, ours(spec)).explanations) <= {"no_maximum"}
+
+
+def test_what_goes_unnoticed_on_a_part_is_looked_for_in_all_queries() -> None:
+    spec = problem(**LONG, window=(21, 0))  # the last query alone does not see the first key
+    found = unnoticed(spec, ours(spec, "output"), SearchLimits(part_cells=1))
+    assert "no_window" not in names_of(found.explanations)
+    assert "window_too_wide" not in names_of(found.explanations)

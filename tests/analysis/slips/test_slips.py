@@ -1,0 +1,141 @@
+"""Slips: each of them computes what a NumPy attention with that mistake does."""
+
+from collections.abc import Mapping
+
+import numpy as np
+import pytest
+
+from attncli.analysis.slips import SLIPS, Attempt, Slip, attempts, run_attempt
+from attncli.analysis.slips.attempts import own_attempt, with_slip
+from attncli.problem.spec import ProblemSpec
+from tests.analysis.slips.wrong_attention import attention
+from tests.analysis.slips.wrong_cases import Case, cases, given
+from tests.arrays import normal
+from tests.problems import PROBLEMS, problem
+
+NAMES = ("scores", "weights", "output")
+
+
+def variants(spec: ProblemSpec, slip: str) -> list[Attempt]:
+    return list(with_slip(own_attempt(spec), SLIPS[slip]))
+
+
+def by_heads(results: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
+    """Tables of one head with the axis of heads that several heads have."""
+    return {name: x if name == "output" or x.ndim == 3 else x[None] for name, x in results.items()}
+
+
+@pytest.mark.parametrize("case", [case for seed in (0, 10, 20) for case in cases(seed)], ids=str)
+def test_a_slip_computes_what_the_mistake_made_by_hand_does(case: Case) -> None:
+    attempt = variants(problem(**case.keys), case.slip)[case.variant]
+    wrong = attention(case.keys, **{case.slip: case.mistake})
+    found = by_heads(run_attempt(attempt, NAMES))
+    for name in NAMES:
+        np.testing.assert_allclose(found[name], wrong[name], rtol=1e-9, atol=1e-12, err_msg=name)
+
+
+@pytest.mark.parametrize(("variant", "digits"), [(0, 10), (1, 7)], ids=["float16", "bfloat16"])
+def test_half_precision_rounds_every_step(variant: int, digits: int) -> None:
+    def rounded(x: np.ndarray) -> np.ndarray:
+        """So many binary digits after the first, ties to even; the numbers are neither small nor large."""
+        exponent = np.floor(np.log2(abs(x), where=x != 0, out=np.zeros(x.shape)))
+        return np.round(x / 2**exponent * 2**digits) / 2**digits * 2**exponent
+
+    keys = given(0, heads=1)
+    query, key, value = (rounded(keys[name]) for name in ("query", "key", "value"))
+    scores = rounded(query @ key.T / 2)
+    powers = np.exp(scores)
+    output = rounded(rounded(powers / powers.sum(axis=1, keepdims=True)) @ value)
+    attempt = variants(problem(**keys), "half_precision")[variant]
+    np.testing.assert_allclose(run_attempt(attempt, NAMES)["output"], output, rtol=2.0**-digits)
+
+
+@pytest.mark.parametrize(("dtype", "score"), [("float16", 12.0), ("bfloat16", 89.0), ("float32", 89.0)])
+def test_exponentials_without_the_maximum_overflow_in_the_type_that_is_checked(dtype: str, score: float) -> None:
+    spec = problem(query=[[1.0]], key=[[1.0], [score]], value=[[2.0], [3.0]])
+    first, *wider = with_slip(own_attempt(spec, dtype), SLIPS["no_maximum"])
+    np.testing.assert_array_equal(run_attempt(first, ["weights"])["weights"], [[0, np.nan]])
+    for attempt in wider:  # in float32, where the type is a half one
+        is_overflow = score > 88.8
+        assert np.isnan(run_attempt(attempt, ["weights"])["weights"]).any() == is_overflow
+
+
+def test_a_slip_is_not_made_where_it_changes_no_step() -> None:
+    names = {attempt.slips[0] for attempt in attempts(problem(query=normal(3, 1), key=normal(3, 1), causal=True))}
+    scales = {"no_scale", "scale_by_d", "scaled_twice", "scale_inverted", "scale_by_model_width"}
+    assert not names & scales  # √1 = 1
+    assert not names & {"causal_bottom_right", "causal_top_left"}  # as many queries as keys
+    assert not names & {"kv_heads_tiled", "softmax_over_heads", "rope_base", "no_mask", "stale_cache"}
+    assert {"no_causal", "mask_inverted", "softmax_over_queries", "weights_rounded"} <= names
+
+
+@pytest.mark.parametrize("slip", SLIPS.values(), ids=SLIPS)
+def test_a_slip_says_in_words_what_it_is_and_where_it_can_be_made(slip: Slip) -> None:
+    assert slip.sentence[0].isupper()
+    assert slip.sentence.endswith(".")
+    assert not slip.applies_where.endswith(".")
+
+
+def test_every_slip_has_a_mistake_made_by_hand() -> None:
+    assert {case.slip for case in cases(0)} | {"half_precision"} == set(SLIPS)
+
+
+@pytest.mark.parametrize("case", cases(0), ids=str)
+def test_every_variant_of_a_slip_has_a_sentence_of_its_own_and_other_numbers(case: Case) -> None:
+    spec = problem(**case.keys)
+    found = variants(spec, case.slip)
+    assert len({attempt.sentence for attempt in found}) == len(found)
+    ours = run_attempt(own_attempt(spec), NAMES)
+    changed = run_attempt(found[case.variant], NAMES)
+    assert any(not np.allclose(ours[name], changed[name], rtol=1e-9, atol=1e-12) for name in NAMES)
+
+
+EVERYTHING = {
+    **given(0, 5, 5, heads=6, kv_heads=2),
+    "past_key": normal(3, 8),
+    "past_value": normal(3, 8, seed=1),
+    "position": "rope",
+    "qk_norm": "l2",
+    "softcap": 2.0,
+    "sink": normal(6),
+    "bias": np.where(np.eye(5, 8) > 0, -np.inf, normal(5, 8)),
+    "mask": np.arange(8) > 0,
+    "key_mask": np.arange(8) > 1,
+    "causal": True,
+    "window": (4, 1),
+    "normalize": "softmax:temperature=2",
+}
+slow = pytest.mark.slow
+
+
+@pytest.mark.parametrize(
+    "keys",
+    [
+        pytest.param(PROBLEMS["one head, a softcap and a bias"], id="a few keys"),
+        pytest.param(EVERYTHING, id="nearly all keys", marks=slow),
+        *(pytest.param(keys, id=name, marks=slow) for name, keys in PROBLEMS.items()),
+    ],
+)
+def test_any_two_slips_can_be_made_together(keys: Mapping[str, object]) -> None:
+    own = own_attempt(problem(**keys))
+    own.compute_known_values()
+    ours = run_attempt(own, NAMES)
+    slips = sorted(SLIPS.values(), key=lambda slip: not slip.changes_problem)
+    for at, first in enumerate(slips):
+        for attempt in with_slip(own, first):
+            for second in slips[at + 1 :]:
+                for both in with_slip(attempt, second):
+                    results = run_attempt(both, NAMES)
+                    assert {name: x.shape for name, x in results.items()} == {
+                        name: x.shape for name, x in ours.items()
+                    }, both
+
+
+def test_an_attempt_starts_from_what_is_known_and_has_the_same_numbers(spec: ProblemSpec) -> None:
+    own = own_attempt(spec)
+    own.compute_known_values()
+    for attempt, alone in zip(
+        (attempt for slip in SLIPS.values() for attempt in with_slip(own, slip)), attempts(spec), strict=True
+    ):
+        for name, value in run_attempt(attempt, NAMES).items():
+            np.testing.assert_array_equal(value, run_attempt(alone, NAMES)[name], err_msg=str(attempt.slips))

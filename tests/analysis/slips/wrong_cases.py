@@ -1,0 +1,167 @@
+"""Problems with a slip in them: the slip, which of its variants, the problem's keys, and the mistake made by hand."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from tests.arrays import bias, booleans, normal
+
+# Tokens, features of an embedding, heads, key heads, queries, keys, cached keys, features of keys and of values.
+T, X, H, G, N, M, P, D, E = 7, 12, 3, 1, 5, 11, 2, 4, 4
+
+
+@dataclass(frozen=True)
+class Case:
+    """`wrong_attention.attention(keys, **mistake)` is what the `variant`-th variant of the slip computes."""
+
+    slip: str
+    keys: Mapping[str, Any]
+    mistake: Any = True
+    variant: int = 0
+
+    def __str__(self) -> str:
+        return f"{self.slip} {self.variant}: {' '.join(self.keys)}"
+
+
+def given(seed: int, queries: int = N, keys: int = M, heads: int = H, kv_heads: int | None = None) -> dict[str, Any]:
+    """Queries, keys and values of several heads side by side."""
+    groups = kv_heads or heads
+    sizes = {"query": (queries, heads * D), "key": (keys, groups * D), "value": (keys, groups * E)}
+    arrays: dict[str, Any] = {name: normal(*shape, seed=seed + at) for at, (name, shape) in enumerate(sizes.items())}
+    counts = {"heads": heads} if heads > 1 else {}
+    return arrays | counts | ({"kv_heads": groups} if groups < heads else {})
+
+
+def square(seed: int) -> dict[str, Any]:
+    """As many queries as keys."""
+    return given(seed, T, T)
+
+
+def projected(seed: int) -> dict[str, Any]:
+    """Embeddings and square projections with biases."""
+    weights = {f"w_{letter}": normal(X, X, seed=seed + at) / 2 for at, letter in enumerate("qkvo")}
+    biases = {f"b_{letter}": normal(X, seed=seed + at) for at, letter in enumerate("qkvo")}
+    return {"embeddings": normal(T, X, seed=seed), "heads": H, **weights, **biases}
+
+
+def cached(seed: int) -> dict[str, Any]:
+    """Queries, keys and values after a cache."""
+    past = {"past_key": normal(P, H * D, seed=seed + 5), "past_value": normal(P, H * E, seed=seed + 6)}
+    return {**given(seed, N, N), **past}
+
+
+def rope(**parameters: Any) -> dict[str, Any]:
+    """The key `position` with rope."""
+    return {"position": {"rope": parameters}}
+
+
+def empty_row(rows: int, columns: int) -> np.ndarray:
+    """A mask that hides every key from the second query."""
+    mask = booleans(rows, columns) | (np.arange(columns) == 0)
+    mask[1] = False
+    return mask
+
+
+def cases(seed: int) -> list[Case]:
+    """A case for each variant of each slip; the numbers depend on the seed."""
+    plain, self_attending, tokens, with_cache = given(seed), square(seed), projected(seed), cached(seed)
+    masked = {**plain, "mask": booleans(N, M) | (np.arange(M) == 0)}
+    biased = {**plain, "bias": bias(N, M)}
+    turned = {**self_attending, **rope()}
+    at_end = {**plain, "causal": True, "align": "bottom_right"}
+    windowed = {**self_attending, "window": (2, 1)}
+    names = ("w_q", "w_k", "w_v", "w_o")
+    return [
+        Case("no_scale", plain),
+        Case("no_scale", {**plain, "scale": 0.3}),
+        Case("scale_by_d", plain),
+        Case("scaled_twice", plain),
+        Case("scaled_twice", {**plain, "scale": 0.3}),
+        Case("scale_inverted", plain),
+        Case("scale_by_model_width", plain),
+        Case("softmax_over_queries", plain),
+        Case("softmax_over_heads", plain),
+        Case("softmax_over_table", plain),
+        Case("sum_without_keepdims", self_attending, "sum"),
+        Case("sum_without_keepdims", self_attending, "maximum", 1),
+        Case("weights_transposed", self_attending),
+        Case("no_maximum", {**plain, "scale": 300.0}, "float64"),
+        Case("powers_of_two", plain),
+        Case("no_temperature", {**plain, "normalize": "softmax:temperature=2.5"}),
+        Case("no_sink", {**plain, "sink": normal(H)}),
+        Case("projections_transposed", tokens, names),
+        *(Case("projections_transposed", tokens, (name,), at) for at, name in enumerate(names, 1)),
+        Case("no_projection_bias", tokens, ("b_q", "b_k", "b_v", "b_o")),
+        *(Case("no_projection_bias", tokens, (f"b_{letter}",), at) for at, letter in enumerate("qkvo", 1)),
+        Case("no_output_projection", tokens),
+        Case("query_key_swapped", self_attending),
+        Case("query_key_weights_swapped", tokens),
+        Case("query_as_key", tokens),
+        Case("key_as_value", tokens, "given"),
+        Case("key_as_value", plain, "given"),
+        Case("key_as_value", turned, "rotated", 1),
+        Case("mask_inverted", masked, "mask"),
+        Case("mask_inverted", {**plain, "key_mask": np.arange(M) % 3 > 0}, "key_mask"),
+        Case("mask_inverted", {**at_end}, "causal"),
+        Case("mask_transposed", {**self_attending, "mask": booleans(T, T) | np.eye(T, dtype=bool)}, "mask"),
+        Case("mask_transposed", {**self_attending, "causal": True}, "causal"),
+        Case("no_mask", masked, ("mask",)),
+        Case("no_mask", {**masked, "causal": True}, ("mask", "causal"), 1),
+        Case("no_mask", {**plain, "key_mask": np.arange(M) % 3 > 0}, ("key_mask",)),
+        Case("no_causal", {**self_attending, "causal": True}),
+        Case("no_window", windowed),
+        Case("causal_top_left", at_end, 0),
+        Case("causal_top_left", {**with_cache, "causal": True}, 0),
+        Case("causal_bottom_right", {**plain, "causal": True}),
+        Case("causal_off_by_one", {**self_attending, "causal": True}, -1),
+        Case("causal_off_by_one", {**self_attending, "causal": True}, 1, 1),
+        Case("mask_after_softmax", masked),
+        Case("masked_with_zero", masked),
+        Case("masked_with_finite", {**plain, "mask": empty_row(N, M)}, "replaced"),
+        Case("masked_with_finite", {**plain, "mask": empty_row(N, M)}, "added", 1),
+        Case("empty_rows_nan", {**plain, "mask": empty_row(N, M)}),
+        Case("softcap_after_mask", {**masked, "softcap": 2.0}),
+        Case("no_softcap", {**masked, "softcap": 2.0}),
+        Case("window_too_wide", windowed, ("left",)),
+        Case("window_too_wide", windowed, ("right",), 1),
+        Case("window_too_wide", windowed, ("left", "right"), 2),
+        Case("window_too_wide", {**windowed, "causal": True}, ("left",)),
+        Case("window_too_narrow", windowed, ("left",)),
+        Case("window_too_narrow", windowed, ("right",), 1),
+        Case("window_too_narrow", windowed, ("left", "right"), 2),
+        Case("no_bias", biased),
+        Case("bias_scaled", biased),
+        Case("bias_scaled", {**plain, "position": "alibi"}),
+        Case("kv_heads_tiled", given(seed, heads=6, kv_heads=2)),
+        Case("heads_not_transposed", plain),
+        Case("heads_split_not_transposed", plain),
+        Case("heads_interleaved", plain),
+        Case("no_qk_norm", {**plain, "qk_norm": "l2"}),
+        Case("rope_interleaved", turned),
+        Case("rope_half_split", {**self_attending, **rope(interleaved=True)}),
+        Case("rope_base", turned, 500_000.0),
+        Case("rope_base", turned, 1_000_000.0, 1),
+        Case("rope_base", {**self_attending, **rope(base=500_000.0)}, 10_000.0),
+        Case("no_rope_scaling", {**self_attending, **rope(scaling=4.0)}),
+        Case("rope_reversed", turned),
+        Case("rope_offset", turned, 1),
+        Case("rope_offset", turned, -1, 1),
+        Case("rope_offset", {**plain, **rope(), "align": "bottom_right"}, "restart", 2),
+        Case("rope_without_cache", {**with_cache, **rope()}, ("query", "key")),
+        Case("rope_without_cache", {**with_cache, **rope()}, ("query",), 1),
+        Case("rope_without_cache", {**with_cache, **rope()}, ("key",), 2),
+        Case("rope_on_value", turned),
+        Case("rope_on_query_only", turned),
+        Case("no_position", turned),
+        Case("no_position", {**plain, "position": "alibi"}),
+        Case("no_position", {**tokens, "position": "sinusoidal"}),
+        Case("position_offset", {**tokens, "position": "sinusoidal"}, 1),
+        Case("alibi_sign", {**plain, "position": "alibi"}),
+        Case("alibi_slopes", {**plain, "position": "alibi"}),
+        Case("stale_cache", with_cache),
+        Case("no_cache", with_cache),
+        *(Case("weights_rounded", plain, decimals, 4 - decimals) for decimals in (4, 3, 2, 1)),
+        *(Case("scores_rounded", plain, decimals, 4 - decimals) for decimals in (4, 3, 2, 1)),
+    ]

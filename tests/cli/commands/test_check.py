@@ -1,0 +1,237 @@
+"""`attn check`: verdicts of files, folders, parts and options, where numbers are given, JUnit, JSON, exit statuses."""
+
+import json
+from pathlib import Path
+from xml.etree import ElementTree
+
+import numpy as np
+import pytest
+
+import attncli
+from tests.cli.running import Ran, Run
+
+INPUTS = "tokens: [the, cat, sat]\nembeddings: [[1, 0], [0, 1], [1, 1]]\ncausal: true\n"
+# Softmax over the keys up to the query's own of scores 0, 1/√2 or √2, by hand: e^0.7071 = 2.0281, e^1.4142 = 4.1133.
+WEIGHTS = "[[1, 0, 0], [0.3302, 0.6698, 0], [0.2483, 0.2483, 0.5035]]"
+AGREES = f"{INPUTS}expected: {{weights: {WEIGHTS}}}\n"
+DIFFERS = f"{INPUTS}expected: {{weights: {{cat: {{the: 0.50}}}}, output: {{the: [1.00, 0.00]}}}}\n"
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """The folder of the run, with problems, and results that agree and that differ."""
+    cases = tmp_path / "cases"
+    (cases / "more").mkdir(parents=True)
+    files = {"p.yaml": INPUTS, "agrees.yaml": AGREES, "differs.yaml": DIFFERS, "broken.yaml": "embeddings: [[1\n"}
+    files |= {"cases/a.yaml": AGREES, "cases/more/b.yaml": DIFFERS, "cases/inputs.yaml": INPUTS}
+    for name, text in files.items():
+        (tmp_path / name).write_text(text)
+    result = attncli.load(tmp_path / "p.yaml").compute(select=("weights", "output"))
+    np.save(tmp_path / "output.npy", result.output)
+    np.savez(tmp_path / "results.npz", weights=result.weights, output=result.output)
+    np.savez(tmp_path / "wrong.npz", weights=np.eye(3), output=result.output)
+    return tmp_path
+
+
+def verdict(ran: Ran) -> str:
+    """The last line of a report."""
+    return ran.stdout.splitlines()[-1]
+
+
+@pytest.mark.parametrize(
+    ("words", "status", "last"),
+    [
+        (("agrees.yaml",), 0, "All 9 numbers agree."),
+        (("differs.yaml",), 1, "1 of 3 numbers differs; the first step that differs is weights"),
+        (("p.yaml", "--against", "output=output.npy"), 0, "All 6 numbers agree."),
+        (("p.yaml", "--against", "results.npz"), 0, "All 15 numbers agree."),
+        (("p.yaml", "--against", "output=results.npz#output"), 0, "All 6 numbers agree."),
+        (("p.yaml", "--against", "wrong.npz"), 1, "5 of 15 numbers differ; the first step that differs is weights"),
+        (("p.yaml", "--against", "weights={cat: {the: .33}}", "--against", "output=output.npy"), 0, "All 7 numbers"),
+        (("differs.yaml", "--against", "output=output.npy"), 0, "All 6 numbers agree."),
+        (("differs.yaml", "--atol", "0.2"), 0, "All 3 numbers agree."),
+        (("differs.yaml", "--rtol", "1/2"), 0, "All 3 numbers agree."),
+        (("agrees.yaml", "--rtol", "1e-9"), 1, "5 of 9 numbers differ"),
+        (("agrees.yaml", "--no-causal"), 1, "6 of 9 numbers differ"),
+        (("agrees.yaml", "--only", "cat", "--against", "weights=.3302 .6698 0"), 0, "All 3 numbers agree."),
+        (("--embeddings", "1 0; 0 1; 1 1", "--causal", "--against", "results.npz"), 0, "All 15 numbers agree."),
+    ],
+)
+def test_one_problem_has_a_verdict_and_an_exit_status(
+    words: tuple[str, ...], status: int, last: str, run: Run, folder: Path
+) -> None:
+    ran = run("check", *words)
+    assert (ran.returncode, ran.stderr) == (status, "")
+    assert verdict(ran).startswith(last)
+
+
+@pytest.mark.parametrize(
+    ("words", "text"),
+    [
+        (("-",), AGREES),
+        (("p.yaml", "--against", "weights=-"), WEIGHTS),
+        (("p.yaml", "--against", "-"), f"weights: {WEIGHTS}\n"),
+    ],
+)
+def test_standard_input_may_be_the_problem_or_what_is_expected(
+    words: tuple[str, ...], text: str, run: Run, folder: Path
+) -> None:
+    ran = run("check", *words, input=text)
+    assert (ran.returncode, verdict(ran)) == (0, "All 9 numbers agree.")
+
+
+def test_what_attn_compute_writes_agrees(run: Run, folder: Path) -> None:
+    (folder / "r.json").write_text(run("compute", "p.yaml", "--json", "--explain").stdout)
+    (folder / "o.csv").write_text(run("compute", "p.yaml", "--format", "csv", "--select", "output").stdout)
+    for words in (("--against", "r.json"), ("--against", "output=r.json"), ("--against", "output=o.csv")):
+        assert run("check", "p.yaml", *words).returncode == 0
+
+
+def test_a_dump_of_inputs_and_results_is_a_problem_with_what_is_expected(run: Run, folder: Path) -> None:
+    rows = np.eye(3, 4, dtype=np.float32)
+    output = np.float32(attncli.attention(rows, rows, causal=True).output)
+    np.savez(folder / "dump.npz", query=rows, key=rows, value=rows, output=output, causal=True)
+    assert verdict(run("check", "dump.npz")) == "All 12 numbers agree."
+    assert run("compute", "dump.npz", "--select", "output").returncode == 0
+
+
+def test_several_problems_have_a_line_each_and_a_summary(run: Run, folder: Path) -> None:
+    ran = run("check", "agrees.yaml", "differs.yaml")
+    first, second, last = ran.stdout.splitlines()
+    assert first == "✓ agrees.yaml: all 9 numbers agree"
+    assert second.startswith("✗ differs.yaml: 1 of 3 numbers differs; the first step that differs is weights")
+    assert last == "1 of 2 agree, 1 differs."
+    assert (ran.returncode, ran.stderr) == (1, "")
+
+
+def test_one_that_cannot_be_read_does_not_hide_the_others(run: Run, folder: Path) -> None:
+    ran = run("check", "broken.yaml", "agrees.yaml", "none.yaml", "p.yaml")
+    assert ran.stdout.splitlines() == ["✓ agrees.yaml: all 9 numbers agree", "1 of 4 agree, 3 can't be checked."]
+    starts = ["attn: broken.yaml, line 2: is not YAML", "attn: none.yaml: there is no such file"]
+    starts += ["attn: p.yaml: nothing is expected; write expected: {output: …} in the file, or give --against out"]
+    assert [line.startswith(start) for line, start in zip(ran.stderr.splitlines(), starts, strict=True)] == [True] * 3
+    assert ran.returncode == 2
+
+
+def test_a_folder_is_a_suite_of_the_files_that_expect_something(run: Run, folder: Path) -> None:
+    ran = run("check", "cases")
+    assert [line.partition(":")[0] for line in ran.stdout.splitlines()] == [
+        "✓ cases/a.yaml",
+        "✗ cases/more/b.yaml",
+        "1 of 2 agree, 1 differs.",
+        "Nothing is expected in cases/inputs.yaml.",
+    ]
+    assert run("check", "cases", "--against", "results.npz").stdout.endswith("3 of 3 agree.\n")
+
+
+def test_each_part_of_a_file_has_a_report(run: Run, folder: Path) -> None:
+    parts = (
+        f"parts:\n- title: causal\n  expected: {{weights: {WEIGHTS}}}\n- causal: false\n- expected: {{output: [[1]]}}\n"
+    )
+    (folder / "parts.yaml").write_text(INPUTS + parts)
+    ran = run("check", "parts.yaml")
+    assert ran.stdout.startswith("parts.yaml, part causal\n✓ weights: 9 numbers agree")
+    assert verdict(ran) == "1 of 2 agree, 1 can't be checked."
+    assert ran.stderr.startswith("attn: parts.yaml, part 3, line 8, expected, output: 1 × 1 numbers are expected")
+    assert ran.returncode == 2
+
+
+def test_json_has_one_object(run: Run, folder: Path) -> None:
+    found = json.loads(run("check", "differs.yaml", "--json").stdout)
+    assert (found["format"], found["problem"], found["agrees"]) == ("attn.check/1", "differs.yaml", False)
+    assert found["first_difference"] == "weights"
+    weights, output = found["results"]
+    assert (weights["name"], weights["count"], weights["differ"]) == ("weights", 1, 1)
+    assert (weights["worst"]["labels"], weights["worst"]["expected"]) == (["cat", "the"], 0.5)
+    assert weights["worst"]["computed"] == pytest.approx(0.3302, abs=5e-5)
+    assert (output["differ"], output["worst"]) == (0, None)
+    keys = {"name", "count", "differ", "digits", "tolerance", "max_abs", "max_rel", "max_ulp", "correlation", "cosine"}
+    assert keys | {"worst"} <= weights.keys()
+    assert {"explained_by", "unnoticed"} <= found.keys()
+
+
+def test_json_of_several_has_a_list_and_its_errors(run: Run, folder: Path) -> None:
+    ran = run("check", "agrees.yaml", "broken.yaml", "cases", "--json")
+    found = json.loads(ran.stdout)
+    assert (found["format"], found["agrees"], found["left_out"]) == ("attn.check/1", False, ["cases/inputs.yaml"])
+    assert [(check["problem"], check["agrees"]) for check in found["checks"]] == [
+        ("agrees.yaml", True),
+        ("broken.yaml", False),
+        ("cases/a.yaml", True),
+        ("cases/more/b.yaml", False),
+    ]
+    assert found["checks"][1]["error"].startswith("broken.yaml, line 2: is not YAML")
+    assert ran.returncode == 2
+    assert ran.stderr.startswith("attn: broken.yaml")
+
+
+def test_the_file_of_junit_has_a_test_for_each_problem(run: Run, folder: Path) -> None:
+    assert run("check", "agrees.yaml", "differs.yaml", "broken.yaml", "--junit", "report.xml").returncode == 2
+    root = ElementTree.parse(folder / "report.xml").getroot()
+    (suite,) = root
+    assert (root.tag, suite.tag) == ("testsuites", "testsuite")
+    assert [suite.get(name) for name in ("tests", "failures", "errors", "skipped")] == ["3", "1", "1", "0"]
+    agrees, differs, broken = suite
+    assert [case.get("classname") for case in suite] == ["agrees.yaml", "differs.yaml", "broken.yaml"]
+    assert len(agrees) == 0
+    assert str(differs[0].text).startswith("✗ weights: 1 of 1 numbers differ")
+    assert str(differs[0].get("message")).startswith("1 of 3 numbers differs")
+    assert str(broken[0].get("message")).startswith("broken.yaml, line 2: is not YAML")
+    assert [case[0].tag for case in (differs, broken)] == ["failure", "error"]
+
+
+def test_the_file_of_junit_is_written_of_one_problem_that_cannot_be_read(run: Run, folder: Path) -> None:
+    ran = run("check", "broken.yaml", "--junit", "report.xml")
+    assert (ran.returncode, ran.stdout) == (2, "")
+    assert ElementTree.parse(folder / "report.xml").getroot().get("errors") == "1"
+
+
+@pytest.mark.parametrize("name", ["p.yaml", "output.npy"])
+def test_the_file_of_junit_is_no_input(name: str, run: Run, folder: Path) -> None:
+    before = (folder / name).read_bytes()
+    ran = run("check", "p.yaml", "--against", "output=output.npy", "--junit", name)
+    assert (ran.returncode, ran.stdout) == (2, "")
+    assert ran.stderr.startswith(f"attn: --junit {name}: is the input {name}")
+    assert (folder / name).read_bytes() == before
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        ((), "nothing is expected; write expected: {output: …} in the file, or give --against output=FILE"),
+        (("p.yaml",), "p.yaml: nothing is expected"),
+        (("none.yaml", "--against", "output=output.npy"), "none.yaml: there is no such file"),
+        (("p.yaml", "--against", "output=weights.npy"), "weights.npy: there is no such file"),
+        (("p.yaml", "--against", "output=results.npz#weights"), "--against, output: 3 × 3 numbers are expected"),
+        (("p.yaml", "--against", "output={dog: [1, 2]}"), "--against, output: unknown query 'dog'; expected one of th"),
+        (("p.yaml", "--against", "ouput=1"), "--against: unknown result 'ouput'; did you mean 'output'?"),
+        (("-", "--against", "output=-"), "standard input: is named twice"),
+        (("agrees.yaml", "--rtol", "-1"), "--rtol: -1 is out of range; expected 0 or more"),
+        (("agrees.yaml", "--atol", "nan"), "--atol: nan is not a finite number"),
+        (("agrees.yaml", "--ulp", "few"), "--ulp: 'few' is not a finite number"),
+        (("agrees.yaml", "--head", "3"), "--head: there is no head 3"),
+        (("agrees.yaml", "--precision", "18"), "--precision: 18 digits can't be shown"),
+        (("agrees.yaml", "--junit", "-"), "--junit: standard output has the report; name a file"),
+        (("agrees.yaml", "--junit", "no/such/folder.xml"), "no/such/folder.xml: can't be written"),
+        (("agrees.yaml", "--junit", ""), "--junit: the name is empty"),
+        (("agrees.yaml", "--seed", "1", "--strict"), "--strict"),
+        (("empty",), "empty: has no problem of which something is expected"),
+    ],
+)
+def test_what_cannot_be_done_is_one_line(words: tuple[str, ...], message: str, run: Run, folder: Path) -> None:
+    (folder / "empty").mkdir()
+    ran = run("check", *words)
+    assert (ran.returncode, ran.stdout) == (2, "")
+    assert ran.stderr.startswith(f"attn: {message}")
+    assert len(ran.stderr.splitlines()) == 1
+
+
+def test_entries_that_are_no_results_are_warned_of(run: Run, folder: Path) -> None:
+    np.savez(folder / "more.npz", output=np.load(folder / "output.npy"), lse=np.zeros(3))
+    ran = run("check", "p.yaml", "--against", "more.npz")
+    assert (ran.returncode, ran.stderr) == (0, "attn: warning: more.npz#lse is no result, and is not checked\n")
+
+
+def test_an_error_names_the_line_of_what_is_expected(run: Run, folder: Path) -> None:
+    (folder / "row.yaml").write_text(f"{INPUTS}expected:\n  weights:\n  - [1, 0, 0]\n  - [1, x, 0]\n  - [1, 0, 0]\n")
+    assert run("check", "row.yaml").stderr.startswith("attn: row.yaml, line 7, expected, weights, row 2, number 2: ")
