@@ -304,8 +304,8 @@ GLOSSARY = (
     ),
     GlossaryTerm(
         "correlation",
-        "How much two tables rise and fall together, from −1 to 1: it is 1 where one is the other, scaled or shifted. A "
-        "large error with a correlation near 1 hints at a factor or a constant.",
+        "How much two tables rise and fall together, from −1 to 1: it is 1 where one is the other, scaled or shifted. "
+        "A large error with a correlation near 1 hints at a factor or a constant.",
         ("pearson correlation",),
         see=("cosine", "check"),
     ),
