@@ -6,32 +6,33 @@ from dataclasses import replace
 from attncli.analysis.slips.plan_edit import with_changed_value, with_function
 from attncli.analysis.slips.records import Computation, Variant, plan_slip, problem_slip
 from attncli.analysis.slips.softmax import softmax_node
-from attncli.base.dtypes import HALF
+from attncli.base.dtypes import HALF, Precision
 from attncli.base.lazy_numpy import Array, np
 from attncli.ops.normalizers import finite_max, safe_divide
 
 DECIMALS = (4, 3, 2, 1)
+LARGE = 8  # the size of scores and of their exponentials
 LARGEST_POWER = 80.0  # whose exponential float32 holds
 
 
-@plan_slip("there are weights")
+@plan_slip("there are weights, in a type that holds so many decimals")
 def weights_rounded(case: Computation) -> Iterator[Variant]:
     """The weights are rounded before the values are summed with them."""
-    yield from _rounded(case, "weights")
+    yield from _rounded(case, "weights", size=1)
 
 
-@plan_slip("there are scores")
+@plan_slip("there are scores, in a type that holds so many decimals")
 def scores_rounded(case: Computation) -> Iterator[Variant]:
     """The scores are rounded before the softmax."""
-    yield from _rounded(case, "scores")
+    yield from _rounded(case, "scores", size=LARGE)
 
 
-@plan_slip("weights are a softmax")
+@plan_slip("weights are a softmax, in a type that holds so many decimals")
 def exponentials_rounded(case: Computation) -> Iterator[Variant]:
     """The exponentials of the scores are rounded before they are divided by their sum."""
     node = softmax_node(case)
     if node is not None:
-        for decimals in DECIMALS:
+        for decimals in _decimals(case, LARGE):
             sentence = f"The exponentials of the scores are rounded to {_count(decimals)} before they are divided."
             yield Variant(with_function(case.plan, node.name, _softmax_of_rounded, decimals=decimals), sentence)
 
@@ -45,13 +46,18 @@ def half_precision(case: Computation) -> Iterator[Variant]:
         yield Variant(replace(case.problem, dtype=dtype), f"Every step is rounded to {dtype}.")
 
 
-def _rounded(case: Computation, name: str) -> Iterator[Variant]:
-    """The plan with a step rounded to so many decimals."""
+def _rounded(case: Computation, name: str, size: int) -> Iterator[Variant]:
+    """The plan with a step, whose numbers have a size, rounded to so many decimals."""
     if name not in case.plan.by_name:
         return
-    for decimals in DECIMALS:
+    for decimals in _decimals(case, size):
         sentence = f"The {name} are rounded to {_count(decimals)} before they are used."
         yield Variant(with_changed_value(case.plan, name, _round, options={"decimals": decimals}), sentence)
+
+
+def _decimals(case: Computation, size: int) -> list[int]:
+    """The numbers of decimals to round to, without those to which the type rounds numbers of a size anyhow."""
+    return [decimals for decimals in DECIMALS if 0.5 * 10.0**-decimals >= size * Precision(case.dtype).epsilon]
 
 
 def _count(decimals: int) -> str:
