@@ -20,7 +20,6 @@ SLOW_PRODUCTS = 2**24  # so many products take longdouble, which no processor ha
 FLOAT64, EXTENDED = "float64", "longdouble"
 
 
-MOVED_UNITS = dict.fromkeys(HALF, 0.5)
 RUNS = 4  # with numbers that are moved at random, besides the one without: of one run the largest error is chance
 
 
@@ -28,8 +27,8 @@ RUNS = 4  # with numbers that are moved at random, besides the one without: of o
 class StepwisePrecision(Precision):
     """A type that each step computes in and is rounded to, as kernels do: float32 is not widened.
 
-    With a stream every number, where it is rounded, is moved at random by up to half a unit in its last place, by two
-    units of types that steps do not accumulate more exactly than they round: a kernel may scale queries, keys or their
+    With a stream every number, where it is rounded, is moved at random by up to a unit in its last place, by two of
+    types that steps do not accumulate more exactly than they round: a kernel may scale queries, keys or their
     products, and add in another order.
     """
 
@@ -45,7 +44,8 @@ class StepwisePrecision(Precision):
         rounded = super().round(x)
         if self.stream is None or rounded.dtype.kind != "f":
             return rounded
-        moves = self.stream.uniform(-1, 1, rounded.shape) * MOVED_UNITS.get(self.name, 2) * self.epsilon
+        units = 1 if self.name in HALF else 2
+        moves = self.stream.uniform(-units, units, rounded.shape) * self.epsilon
         return super().round((rounded * (1 + moves)).astype(rounded.dtype))
 
 
