@@ -4,24 +4,21 @@ import math
 from dataclasses import replace
 from typing import Any
 
+from attncli.analysis.missing_keys import SEQUENCES, MissingKeys, with_missing
 from attncli.base.errors import AttnError
 from attncli.base.lazy_numpy import np
 from attncli.engine.run import run
 from attncli.io.assemble import assemble
-from attncli.io.origin import Origin, RawValue
-from attncli.io.parse.problem_keys import read_value
 from attncli.io.problem_files import Document
 from attncli.ops.initializers import randint, stream
 from attncli.ops.normalizers import softmax
-from attncli.ops.registry import is_operator, look_up
-from attncli.problem.given_tables import TABLES
-from attncli.problem.spec import FIELDS, OPERATOR_FIELDS, ProblemSpec
+from attncli.problem.spec import ProblemSpec
 
 EMBEDDINGS, MATRICES = "randint:low=0,high=3", "randint:low=-1,high=2"
 # NumPy never changes the numbers of the legacy stream: a seed draws the same problem with every version.
-DEFAULTS = {"seed": 1, "generator": "legacy", "init": MATRICES}
-TOKENS, FEATURES = 3, 4  # √4 = 2; where there are several heads each has one feature: √1 = 1
-SEQUENCES = ("embeddings", "query", "key")  # one of them is given, or embeddings are drawn
+DEFAULTS = {"seed": 1, "generator": "legacy"}
+# √4 = 2; where there are several heads each has one feature: √1 = 1
+MISSING = MissingKeys(EMBEDDINGS, MATRICES, DEFAULTS, tokens=3, features=4, features_per_head=1)
 MIN_WEIGHT = 0.02  # the least weight of a visible key
 MAX_DRAWS = 1000
 OPTION = "--by-hand"
@@ -35,7 +32,7 @@ def choose(document: Document) -> Document:
     that of the document. Raises AttnError where nothing is drawn, where the scores are divided by a √d that is no whole
     number, or where a weight is lost in each of MAX_DRAWS draws.
     """
-    document = document | _missing(document)
+    document = with_missing(document, MISSING)
     problem = assemble(document)
     if not any(generator.record.is_drawn for generator in problem.generators.values()):
         raise AttnError("every array is given, so nothing is drawn", where=OPTION, hint="leave out some of them")
@@ -55,27 +52,6 @@ def choose(document: Document) -> Document:
         message = f"in {MAX_DRAWS} draws there is always a weight below {MIN_WEIGHT}, or a token twice"
         raise AttnError(message, where=OPTION, hint="take fewer tokens or features, or another seed")
     return best
-
-
-def _missing(document: Document) -> Document:
-    """The keys that make a problem one to do by hand where they are missing, also arrays that its operators need."""
-    sequences = [document[key].value for key in SEQUENCES if key in document]
-    has_table = not document.keys().isdisjoint(TABLES)
-    missing: dict[str, Any] = dict(DEFAULTS)
-    if not sequences and not has_table and "sentence" not in document:
-        missing["embeddings"] = EMBEDDINGS
-    if all(map(_is_drawn, sequences)) and not has_table:  # otherwise they have sizes of their own
-        heads = document["heads"].value if "heads" in document else 1
-        missing |= {} if "vocabulary" in document else {"dim": heads if type(heads) is int and heads > 1 else FEATURES}
-        missing |= {} if document.keys() & {"sentence", "tokens"} else {"token_count": TOKENS}
-    operators = {key: _with_arrays(key, document[key]) for key in OPERATOR_FIELDS if key in document}
-    values = {key: RawValue(value, Origin()) for key, value in missing.items() if key not in document}
-    return values | operators
-
-
-def _is_drawn(value: Any) -> bool:
-    """Whether the value of a sequence is a generator."""
-    return isinstance(value, str) and is_operator("generator", value.partition(":")[0])
 
 
 def _has_different_tokens(problem: ProblemSpec) -> bool:
@@ -109,15 +85,3 @@ def _check_root(problem: ProblemSpec) -> None:
     if is_divided and math.isqrt(count) ** 2 != count:
         message = f"each head has {count} features, and √{count} is no whole number"
         raise AttnError(message, where=OPTION, hint="give 1, 4 or 9 for each head with --dim or --d-k, or a --scale")
-
-
-def _with_arrays(key: str, raw: RawValue) -> RawValue:
-    """The value of a key that names an operator, with its missing arrays drawn; other values stay as they are."""
-    value = read_value(FIELDS[key], raw)
-    name, given = next(iter(value.items())) if isinstance(value, dict) and len(value) == 1 else (value, {})
-    kind = "mask" if FIELDS[key].kind == "boolean_matrix" else FIELDS[key].kind
-    if not isinstance(name, str) or not isinstance(given, dict) or not is_operator(kind, name):
-        return raw
-    parameters = look_up(kind, name).parameters
-    drawn = {p.name: MATRICES for p in parameters if p.kind == "array" and p.required and p.name not in given}
-    return replace(raw, value={name: {**given, **drawn}}) if drawn else raw

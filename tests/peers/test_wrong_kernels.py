@@ -129,7 +129,7 @@ WRONG = [
         lambda x: {"causal": True, "softcap": 2.0},
     ),
     WrongKernel(
-        "no_sink", lambda x: sdpa(x.query, x.key, x.value), lambda x: {"sink": torch.zeros(H, dtype=x.query.dtype)}
+        "no_sink", lambda x: sdpa(x.query, x.key, x.value), lambda x: {"sink": torch.full((H,), 3.0).to(x.query.dtype)}
     ),
     WrongKernel("half_precision", lambda x: in_type(x, torch.float16), types=("float32", "float64")),
     WrongKernel("half_precision", lambda x: in_type(x, torch.bfloat16), types=("float32", "float64")),

@@ -5,22 +5,22 @@ from dataclasses import replace
 
 from attncli.analysis.slips.plan_edit import with_changed_value
 from attncli.analysis.slips.records import Computation, Variant, plan_slip, problem_slip
-from attncli.base.dtypes import HALF
+from attncli.base.dtypes import HALF, Precision
 from attncli.base.lazy_numpy import Array, np
 
 DECIMALS = (4, 3, 2, 1)
 
 
-@plan_slip("there are weights")
+@plan_slip("there are weights, in a type that holds so many decimals")
 def weights_rounded(case: Computation) -> Iterator[Variant]:
     """The weights are rounded before the values are summed with them."""
-    yield from _rounded(case, "weights")
+    yield from _rounded(case, "weights", size=1)
 
 
-@plan_slip("there are scores")
+@plan_slip("there are scores, in a type that holds so many decimals")
 def scores_rounded(case: Computation) -> Iterator[Variant]:
     """The scores are rounded before the softmax."""
-    yield from _rounded(case, "scores")
+    yield from _rounded(case, "scores", size=8)
 
 
 @problem_slip("the numbers are of a wider type than float16 and bfloat16")
@@ -32,11 +32,13 @@ def half_precision(case: Computation) -> Iterator[Variant]:
         yield Variant(replace(case.problem, dtype=dtype), f"Every step is rounded to {dtype}.")
 
 
-def _rounded(case: Computation, name: str) -> Iterator[Variant]:
-    """The plan with a step rounded to so many decimals."""
+def _rounded(case: Computation, name: str, size: int) -> Iterator[Variant]:
+    """The plan with a step rounded to so many decimals, unless the type rounds numbers of that size as coarsely."""
     if name not in case.plan.by_name:
         return
     for decimals in DECIMALS:
+        if 0.5 * 10.0**-decimals < size * Precision(case.dtype).epsilon:
+            continue
         plural = "" if decimals == 1 else "s"
         sentence = f"The {name} are rounded to {decimals} decimal{plural} before they are used."
         yield Variant(with_changed_value(case.plan, name, _round, options={"decimals": decimals}), sentence)

@@ -2,17 +2,19 @@
 
 from collections.abc import Callable, Iterator
 from dataclasses import replace
-from math import log
+from math import inf, log
 from typing import Any
 
 from attncli.analysis.slips.plan_edit import Function, with_function
 from attncli.analysis.slips.records import Computation, Variant, plan_slip, problem_slip
+from attncli.analysis.slips.scale import own_scale
 from attncli.base.dtypes import HALF, Precision
 from attncli.base.lazy_numpy import Array, np
 from attncli.ops.failures import failures_named
 from attncli.ops.normalizers import finite_max, softmax
 from attncli.ops.records import Operator, Tap, no_tap
 from attncli.plan.graph import Node
+from attncli.problem.spec import ProblemSpec
 
 
 @plan_slip("there are several queries or keys", needs_all_queries=True)
@@ -21,7 +23,7 @@ def softmax_over_queries(case: Computation) -> Iterator[Variant]:
     yield from _over_other_axis(case, -2)
 
 
-@plan_slip("there are several heads")
+@plan_slip("there are several heads", needs_all_heads=True)
 def softmax_over_heads(case: Computation) -> Iterator[Variant]:
     """The softmax is over the heads instead of the keys."""
     node = _normalizer_node(case)
@@ -55,13 +57,17 @@ def weights_transposed(case: Computation) -> Iterator[Variant]:
         yield Variant(with_function(case.plan, "context", _with_transposed_weights(context)))
 
 
-@plan_slip("weights are a softmax")
+@plan_slip("weights are a softmax, and no softcap or norm keeps the scores small")
 def no_maximum(case: Computation) -> Iterator[Variant]:
     """The maximum of the row is not subtracted before the exponentials, which overflow or vanish in their type."""
     node = _softmax_node(case)
     if node is None:
         return
+    temperature = node.options.get("temperature", 1.0)
     for dtype in (case.dtype, "float32") if case.dtype in HALF else (case.dtype,):
+        overflows_at = float(np.log(np.finfo(Precision(dtype).numpy_name).max)) * temperature
+        if _largest_score(case.problem) < overflows_at:
+            continue
         sentence = f"The maximum of the row is not subtracted, and exponentials overflow or vanish in {dtype}."
         yield Variant(with_function(case.plan, node.name, _softmax_without_maximum, dtype=dtype), sentence)
 
@@ -148,6 +154,19 @@ def _softmax_of_other_rows(scores: Array, *, keeps_max: bool, temperature: float
     exponentials = np.exp((scores - (largest if keeps_max else largest.swapaxes(-1, -2))) / temperature)
     quotients: Array = exponentials / exponentials.sum(axis=-1, keepdims=True).swapaxes(-1, -2)
     return quotients
+
+
+def _largest_score(problem: ProblemSpec) -> float:
+    """What no score exceeds, whatever the inputs are: the softcap, or √d and its like after a norm; or infinity."""
+    position, norm = problem.position, problem.qk_norm
+    if problem.bias is not None or (position is not None and position.record.acts_on != "query_and_key"):
+        return inf
+    if problem.softcap is not None:
+        return problem.softcap
+    scale = own_scale(problem)
+    if norm is None or not norm.record.is_built_in or problem.score.record.unscaled is None or scale is None:
+        return inf
+    return problem.lengths.get("d", inf) * abs(scale)  # a normalized vector of d features is no longer than √d
 
 
 def _softmax_without_maximum(scores: Array, *, dtype: str, temperature: float = 1.0) -> Array:

@@ -1,10 +1,12 @@
 """`attn generate`: a complete problem, its numbers drawn from a seed, for `attn compute` and for changing by hand."""
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
+from attncli.base.errors import AttnError
 from attncli.cli import streams
 from attncli.cli.option_values import read_problem_options
 from attncli.cli.options import MaxSize, make_inputs, with_problem_options
@@ -35,6 +37,13 @@ def generate(
             help="Draw a problem to do by hand: small whole numbers, a whole root of the features, no tiny weights.",
         ),
     ] = False,
+    telling: Annotated[
+        bool,
+        typer.Option(
+            "--telling",
+            help="Draw inputs on which every slip that applies shows in a check of the output, in --dtype.",
+        ),
+    ] = False,
     max_size: MaxSize = None,
     strict: Strict = False,
     **keys: Any,
@@ -50,6 +59,14 @@ def generate(
     file = output_file(output)
     inputs = make_inputs(max_size)
     document = read_problem_options(problem, keys, inputs)
+    warnings: Sequence[str] = ()
+    if by_hand and telling:
+        raise AttnError("are two ways to choose the numbers", where="--by-hand and --telling", hint="give one of them")
+    if telling:
+        from attncli.analysis import telling_problems
+
+        chosen = telling_problems.choose(document)
+        document, warnings = chosen.document, chosen.warnings
     if by_hand:
         from attncli.analysis import hand_problems
 
@@ -57,7 +74,7 @@ def generate(
     complete = assemble(document)
     example = example_values(document, complete)
     check_is_no_input(file, inputs)
-    write_warnings(unread_keys(document, complete.unread), strict=strict)
+    write_warnings([*unread_keys(document, complete.unread), *warnings], strict=strict)
     check_free_space(file, problem_sizes(complete))
     if file is None:
         streams.write_output(map(streams.output_target().escaped, problem_yaml(complete, example)))

@@ -57,7 +57,8 @@ def _tolerances(report: CheckReport) -> Iterator[str]:
     for reason, quantities in names.items():
         of = "" if len(names) == 1 else f" of {join_words(quantities)}"
         yield f"The numbers{of} are held to {reason}."
-    yield f"Ours are computed in {report.reference}."
+    why = f" ({report.reference_remark})" if report.reference_remark else ""
+    yield f"Ours are computed in {report.reference}{why}."
 
 
 def print_explanations(page: TextPage, report: CheckReport) -> None:

@@ -74,3 +74,19 @@ def test_a_worked_example_stays_one(run: Run, tutorial: str) -> None:
     demo, again = run("demo", tutorial).stdout, run("demo", "g.yaml").stdout
     assert again.splitlines()[-1] == demo.splitlines()[-1]
     assert again.splitlines()[0] == demo.splitlines()[0]
+
+
+def test_a_check_of_a_telling_problem_would_notice_every_slip(run: Run) -> None:
+    options = ["--token-count", "8", "--dim", "16", "--heads", "2", "--causal", "--dtype", "float32"]
+    ran = run("generate", "--telling", *options, "-o", "p.yaml")
+    assert (ran.returncode, ran.stdout, ran.stderr) == (0, "", "")
+    run("compute", "p.yaml", "--select", "output", "-o", "output.npy")
+    checked = run("check", "p.yaml", "--against", "output=output.npy", "--slips")
+    assert checked.returncode == 0
+    assert "Every slip that applies to this problem would be noticed." in checked.stdout
+
+
+def test_a_problem_is_not_both_telling_and_to_do_by_hand(run: Run) -> None:
+    ran = run("generate", "--telling", "--by-hand")
+    expected = "attn: --by-hand and --telling: are two ways to choose the numbers; give one of them\n"
+    assert (ran.returncode, ran.stdout, ran.stderr) == (2, "", expected)

@@ -1,0 +1,110 @@
+"""Problems whose inputs tell: every slip that can be made in them shows in a check of the output."""
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+import pytest
+
+from attncli.analysis import telling_problems
+from attncli.analysis.check.check import check
+from attncli.analysis.check.options import CheckOptions
+from attncli.analysis.telling_problems import TellingProblem
+from attncli.base.errors import AttnError
+from attncli.engine.run import run
+from attncli.io.assemble import assemble
+from tests.problems import raw_values
+
+
+def choose(**keys: Any) -> TellingProblem:
+    return telling_problems.choose(raw_values(**keys))
+
+
+def unnoticed_slips(problem: TellingProblem) -> set[str]:
+    """The slips that a check of the output would not notice."""
+    spec = assemble(problem.document)
+    options = CheckOptions(finds_unnoticed=True, tries_slips=False)
+    return {slip.slips[0] for slip in check(spec, {"output": run(spec, "output").output}, options).unnoticed or ()}
+
+
+PROBLEMS: Mapping[str, Mapping[str, Any]] = {
+    "nothing": {},
+    "heads, causal": {"heads": 2, "causal": True, "token_count": 8, "dim": 16},
+    "grouped heads, a window": {"heads": 4, "kv_heads": 2, "causal": True, "window": [2, 0]},
+    "queries, keys and values": {"query": "normal", "key": "normal", "value": "normal", "token_count": 5, "dim": 8},
+    "two sequences": {"embeddings": "normal", "query_embeddings": "normal", "token_count": 5, "dim": 8},
+    "rope": {"position": "rope", "heads": 2, "causal": True},
+    "alibi": {"position": "alibi", "heads": 2},
+    "a mask with an empty row": {"mask": [[0] * 8, *np.tri(7, 8, 1).tolist()]},
+    "a softcap": {"softcap": 5.0, "causal": True},
+    "a norm": {"qk_norm": "rms"},
+    "a sink and a temperature": {"sink": [0.5], "normalize": {"softmax": {"temperature": 2}}},
+    "stored the other way": {"weight_layout": "out_in", "heads": 2},
+}
+
+
+@pytest.mark.parametrize("dtype", ["float32", "bfloat16"])
+@pytest.mark.parametrize("keys", PROBLEMS.values(), ids=PROBLEMS)
+def test_every_slip_shows(keys: Mapping[str, Any], dtype: str) -> None:
+    problem = choose(**keys, dtype=dtype)
+    assert not problem.warnings
+    assert not unnoticed_slips(problem)
+
+
+@pytest.mark.parametrize("dtype", ["float16", "float64"])
+def test_every_slip_shows_in_other_types(dtype: str) -> None:
+    assert not unnoticed_slips(choose(heads=2, causal=True, dtype=dtype))
+
+
+def test_a_problem_that_is_drawn_plainly_would_not_do() -> None:
+    plain = TellingProblem(raw_values(init="normal", seed=1, token_count=8, dim=8, dtype="float32"), ())
+    assert "no_maximum" in unnoticed_slips(plain)
+
+
+@pytest.mark.parametrize(("dtype", "kernel"), [("float16", "float32"), ("float32", "float32"), ("float64", "float64")])
+def test_exponentials_overflow_without_the_maximum_and_the_output_is_finite(dtype: str, kernel: str) -> None:
+    result = run(assemble(choose(causal=True, dtype=dtype).document), ("scores", "output"))
+    with np.errstate(over="ignore"):
+        assert np.isinf(np.exp(result.scores.astype(kernel))).any()
+    assert np.isfinite(result.output).all()
+
+
+def test_the_other_queries_attend_to_several_keys() -> None:
+    weights = run(assemble(choose(dtype="float32", token_count=8, dim=16).document), "weights").weights
+    entropy = -(weights * np.log(np.maximum(weights, 1e-30))).sum(axis=-1)
+    assert np.sort(entropy)[1] > 0.5  # but for the one query whose exponentials overflow
+    assert entropy.max() < np.log(8) - 0.01
+
+
+def test_what_the_user_gives_stays() -> None:
+    document = choose(embeddings=[[1, 0, 2], [0, 1, 0], [2, 2, 1]], w_v="identity", init="normal", seed=7).document
+    assert document["embeddings"].value == [[1, 0, 2], [0, 1, 0], [2, 2, 1]]
+    assert (document["w_v"].value, document["init"].value) == ("identity", "normal")
+
+
+def test_the_same_seed_gives_the_same_problem() -> None:
+    one, other = (assemble(choose(seed=5, causal=True).document) for _ in range(2))
+    np.testing.assert_array_equal(one.embeddings, other.embeddings)
+
+
+def test_a_slip_that_changes_no_number_is_named() -> None:
+    problem = choose(window=[20, 0], token_count=4, dim=4)
+    sentence = "window_too_wide would go unnoticed, because it changes no number of this problem: "
+    assert any(warning.startswith(sentence) for warning in problem.warnings)
+    assert unnoticed_slips(problem) == {"window_too_wide", "window_too_narrow"}
+
+
+def test_what_nothing_shows_is_an_error_that_names_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(telling_problems, "MAX_DRAWS", 2)
+    with pytest.raises(AttnError) as caught:
+        choose(scale=1e-9, causal=True, dtype="bfloat16")
+    assert str(caught.value) == (
+        "--telling: in each of 2 draws a slip would go unnoticed, in the best of them scaled_twice, powers_of_two, "
+        "projections_transposed; take more tokens or features, another seed, or a wider dtype"
+    )
+
+
+def test_without_anything_to_draw_there_is_nothing_to_choose() -> None:
+    expected = "--telling: every array is given, so nothing is drawn; leave out some of them"
+    with pytest.raises(AttnError, match=expected):
+        choose(query=[[1.0]], key=[[1.0]])
