@@ -30,7 +30,7 @@ class Report:
     >>> problem = attncli.Problem(query=[[1.7, 0.2, 0.8]], key=[[1, 0, 0], [0, 1, 0], [0, 0, 1]], score="dot")
     >>> report = attncli.check(problem, against=scores)
     >>> report
-    Report(3 of 6 numbers differ; the first step that differs is weights)
+    Report(3 of 6 numbers differ; the first step that differs is weights...)
     >>> report.first_difference, [result.differ for result in report.results]
     ('weights', [0, 3])
     """

@@ -16,7 +16,7 @@ FENCE = re.compile(r"^```(\w*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 _COMMAND = re.compile(r"^\$ ((?:.*\\\n)*.*)\n", re.MULTILINE)  # a line that ends in a backslash goes on in the next one
 _DEMO = re.compile(r"^(?=\$ attn demo)", re.MULTILINE)  # prints commands of its own: it is the last one of a block
 # Rounding errors, which differ between processors.
-_ROUNDING = re.compile(r"to \d+ digits; largest error \S+, allowed \S+|\(allowed \S+e-\d+\)")
+_ROUNDING = re.compile(r"to \d+ digits; largest error \S+, allowed \S+|± \S+e-\d+")
 _STYLE_VARIABLES = ("NO_COLOR", "FORCE_COLOR", "COLUMNS")
 
 

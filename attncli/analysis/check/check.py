@@ -6,7 +6,7 @@ from typing import Any
 
 from attncli.analysis.check.comparison import Comparison
 from attncli.analysis.check.expected import ExpectedNumbers, Target, expected_numbers
-from attncli.analysis.check.follows import follows_from
+from attncli.analysis.check.follows import with_relations
 from attncli.analysis.check.options import CheckOptions
 from attncli.analysis.check.readings import Part
 from attncli.analysis.check.reference import compute_reference
@@ -32,8 +32,8 @@ def check(problem: ProblemSpec, expected: Mapping[str, Any], options: CheckOptio
     reference = compute_reference(problem, list(quantities), options)
     comparison = Comparison(problem, reference, quantities, options)
     compared = [comparison.compare(name) for name in quantities]
-    results = tuple(follows_from(comparison, compared, result) for result in compared)
-    report = CheckReport(reference.trace, results, reference.name)
+    results = with_relations(comparison, compared)
+    report = CheckReport(reference.trace, results, reference.name, reference_remark=reference.remark)
     if options.tries_slips and not report.agrees:
         found = find_explanations(comparison, results)
         report = replace(

@@ -5,8 +5,9 @@ from dataclasses import dataclass
 
 from attncli.base.lazy_numpy import Array, np
 
-MAX_LISTED = 5  # positions along an axis that are named one by one
+MAX_LISTED = 5  # positions along an axis that are named one by one, and cells that may lie on one side by chance
 NEARLY_ALL = 0.95  # of the positions along an axis: so many are no part of it
+GAIN = 0.02  # in coverage, for which a smaller region is named
 MIN_COVERAGE = 0.4  # of a region of many cells: in one with fewer differences they are scattered
 
 
@@ -66,23 +67,26 @@ def find_pattern(differs: Array, is_given: Array, query_positions: Sequence[int]
     """
     parts = list(_parts(differs, is_given))
     leading = tuple(part for part in parts if part.axis < -2)
-    table = np.asarray(_tables(differs).any(axis=0))
+    inner = tuple(part for part in parts if part.axis >= -2)
     counts = np.count_nonzero(_tables(_in_slices(is_given, leading)), axis=0)
+    table = np.asarray(_tables(differs).any(axis=0))
+    positions = None if any(len(part.positions) == 1 for part in inner) else query_positions
     count = int(np.count_nonzero(differs))
-    inner = [part for part in parts if part.axis >= -2]
-    coverage = count / _count_in(counts, inner)
-    if query_positions is not None and not any(len(part.positions) == 1 for part in inner):
-        bands = [
-            (count / counts[_cells(band, query_positions, table.shape[-1])].sum(), band)
-            for band in _bands(table, query_positions)
-        ]
-        best, band = max(bands, key=lambda found: found[0], default=(0.0, None))
-        if best > max(coverage, MIN_COVERAGE):
-            return ErrorPattern(leading, band, float(best))
-    if coverage < MIN_COVERAGE:  # many rows or columns with few differences: they have them by chance
-        inner = [part for part in inner if len(part.positions) <= MAX_LISTED]
-        coverage = count / _count_in(counts, inner)
-    return ErrorPattern((*leading, *inner), None, coverage)
+    bands = [] if positions is None or count <= MAX_LISTED else list(_bands(table, positions))
+    best = ErrorPattern(leading, None, count / int(counts.sum()))
+    for own, band in _regions(inner, bands):
+        coverage = count / _count_in(counts, own, band, positions)
+        is_short = band is None and all(len(part.positions) <= MAX_LISTED for part in own)
+        if coverage > best.coverage + GAIN and (is_short or coverage >= MIN_COVERAGE):
+            best = ErrorPattern((*leading, *own), band, coverage)
+    return best
+
+
+def _regions(inner: tuple[AxisPart, ...], bands: Sequence[Band]) -> Iterator[tuple[tuple[AxisPart, ...], Band | None]]:
+    """Parts of rows and columns with or without a band, from the simplest region to the smallest."""
+    for parts in [(), *((part,) for part in inner), inner]:
+        for band in (None, *bands):
+            yield parts, band
 
 
 def _in_slices(array: Array, leading: Sequence[AxisPart]) -> Array:
@@ -92,8 +96,12 @@ def _in_slices(array: Array, leading: Sequence[AxisPart]) -> Array:
     return array
 
 
-def _count_in(counts: Array, inner: Sequence[AxisPart]) -> int:
-    """The sum of the counts of a table in parts of its rows and columns."""
+def _count_in(
+    counts: Array, inner: Sequence[AxisPart], band: Band | None, query_positions: Sequence[int] | None
+) -> int:
+    """The sum of the counts of a table in parts of its rows and columns, and in a band."""
+    if band is not None and query_positions is not None:
+        counts = np.where(_cells(band, query_positions, counts.shape[1]), counts, 0)
     positions = (
         {part.axis: part.positions for part in inner}.get(axis, range(counts.shape[axis])) for axis in (-2, -1)
     )

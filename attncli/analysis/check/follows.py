@@ -1,4 +1,4 @@
-"""Whether expected numbers follow from those that are expected before them: where a wrong worked example goes wrong."""
+"""Whether expected numbers follow from those expected before them, or lead to nothing: where an example goes wrong."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -8,63 +8,98 @@ from attncli.analysis.check.report import QuantityCheck
 from attncli.analysis.check.statistics import Arrays, statistics
 from attncli.base.dtypes import Precision
 from attncli.base.lazy_numpy import Array, np
+from attncli.base.text import join_words
 from attncli.engine.evaluate import evaluate
-from attncli.plan.graph import Plan
 from attncli.trace.steps import Trace
 
 DRAWS = 8  # of numbers within half a unit of the digits typed, to see how far what follows from them moves
 
 
-def follows_from(comparison: Comparison, results: Sequence[QuantityCheck], result: QuantityCheck) -> QuantityCheck:
-    """A quantity, with whether its numbers follow from those expected before it, where it differs and they do.
+def with_relations(comparison: Comparison, results: Sequence[QuantityCheck]) -> tuple[QuantityCheck, ...]:
+    """The quantities; those that differ with whether they follow from what is expected before them, or lead to nothing.
 
-    They follow where they agree with what is computed from the expected numbers, those that have digits typed moved by
-    up to half a unit of the last. Unknown where no quantity before it is expected whole, or the problem is computed in
-    blocks, so that no steps are kept.
+    Both are unknown where a problem is computed in blocks, so that no steps are kept.
     """
-    trace, plan = comparison.trace, comparison.trace.plan
-    name = plan.resolve(result.name)
-    needed = plan.needed_for([name]) - {name}
-    before = {
-        step: other
-        for other in results[: results.index(result)]
-        if (step := plan.resolve(other.name)) in needed
-        and comparison.quantities[other.name].is_whole
-        and plan.by_name[step].tapped_from is None  # nothing is computed from inner quantities
-    }
-    if result.agrees or not before or any(step not in trace.by_name for step in needed):
-        return result
-    if all(other.agrees for other in before.values()):
-        return replace(result, follows=False)
-    numbers, tolerance = comparison.quantities[result.name], comparison.tolerance(result.name)
-    given = {step: comparison.quantities[other.name].array for step, other in before.items()}
-    computed = recompute(trace, plan, given, name)
-    computed = computed if computed.dtype.kind == "f" else computed.astype(np.float64)
-    spread = np.zeros(computed.shape)
-    stream = np.random.default_rng(0)
+    plan = comparison.trace.plan
+    if any(node.name not in comparison.trace.by_name for node in plan.nodes):
+        return tuple(results)
+    related = []
+    for at, result in enumerate(results):
+        if result.agrees:
+            related.append(result)
+            continue
+        unaffected = [other.name for other in results[at + 1 :] if _is_unaffected(comparison, result, other)]
+        remark = (
+            f"what is expected of {join_words(unaffected)} agrees with ours, and does not follow from these numbers"
+        )
+        remarks = (*result.remarks, remark) if unaffected else result.remarks
+        related.append(replace(result, follows=_follows(comparison, results[:at], result), remarks=remarks))
+    return tuple(related)
+
+
+def _follows(comparison: Comparison, before: Sequence[QuantityCheck], result: QuantityCheck) -> bool | None:
+    """Whether the numbers of a quantity follow from those expected before it.
+
+    They do where they agree with what is computed from the expected numbers, those that have digits typed moved by up
+    to half a unit of the last. None where no quantity before it is expected whole.
+    """
+    name = comparison.trace.plan.resolve(result.name)
+    read = {step: other for other in before if (step := _replaceable_step(comparison, other, name)) is not None}
+    if not read:
+        return None
+    if all(other.agrees for other in read.values()):
+        return False
+    numbers = comparison.quantities[result.name]
+    given = {step: comparison.quantities[other.name].array for step, other in read.items()}
+    computed = recompute(comparison.trace, given, name)
+    spread, stream = np.zeros(computed.shape), np.random.default_rng(0)
     for _ in range(DRAWS):
-        moved = {step: _moved(comparison, other, stream) for step, other in before.items()}
+        moved = {step: _moved(comparison, other, stream) for step, other in read.items()}
         with np.errstate(invalid="ignore"):  # ∞ − ∞
-            spread = np.fmax(spread, abs(recompute(trace, plan, moved, name) - computed))
+            spread = np.fmax(spread, abs(recompute(comparison.trace, moved, name) - computed))
     typed = np.where(np.isfinite(spread), 2 * spread, 0)
     typed = typed if numbers.half_units is None else typed + np.nan_to_num(numbers.half_units)
-    found = statistics(Arrays(numbers.array, computed, numbers.is_given, typed), tolerance)
-    return replace(result, follows=found.differ == 0)
+    found = statistics(Arrays(numbers.array, computed, numbers.is_given, typed), comparison.tolerance(result.name))
+    return found.differ == 0
+
+
+def _is_unaffected(comparison: Comparison, result: QuantityCheck, other: QuantityCheck) -> bool:
+    """Whether a later quantity agrees with ours, and would not if it had been computed from the expected numbers."""
+    name = comparison.trace.plan.resolve(other.name)
+    step = _replaceable_step(comparison, result, name)
+    if step is None or not other.agrees:
+        return False
+    computed = recompute(comparison.trace, {step: comparison.quantities[result.name].array}, name)
+    numbers = comparison.quantities[other.name]
+    arrays = Arrays(numbers.array, computed, numbers.is_given, numbers.half_units)
+    return statistics(arrays, comparison.tolerance(other.name)).differ > 0
+
+
+def _replaceable_step(comparison: Comparison, result: QuantityCheck, name: str) -> str | None:
+    """The step of a quantity that is expected whole, where another one is computed from it; else None."""
+    plan = comparison.trace.plan
+    step = plan.resolve(result.name)
+    is_read = step != name and step in plan.needed_for([name])
+    is_inner = plan.by_name[step].tapped_from is not None  # nothing is computed from inner quantities
+    return step if is_read and not is_inner and comparison.quantities[result.name].is_whole else None
 
 
 def _moved(comparison: Comparison, result: QuantityCheck, stream: "np.random.Generator") -> Array:
-    """Expected numbers moved by up to half a unit of the last digit typed, or by the error of their type."""
+    """Expected numbers moved by up to half a unit of the last digit typed, or by a unit of their type."""
     numbers = comparison.quantities[result.name]
     expected = numbers.array
+    if result.computed.dtype.kind != "f":  # masks and positions are exact
+        return expected
     if numbers.half_units is None:
         allowed = Precision(comparison.dtype_of(result.name)).units(expected)
     else:
-        allowed = np.nan_to_num(numbers.half_units)
+        allowed = numbers.half_units
     return expected + np.nan_to_num(allowed) * stream.uniform(-1, 1, expected.shape)
 
 
-def recompute(trace: Trace, plan: Plan, given: Mapping[str, Array], name: str) -> Array:
+def recompute(trace: Trace, given: Mapping[str, Array], name: str) -> Array:
     """The value of a step where steps before it have other values; those between them are computed anew."""
+    plan = trace.plan
     values = {step.name: step.value for step in trace.steps}
     needed, changed = plan.needed_for([plan.by_name[name].tapped_from or name]), set(given)
     values |= {step: x.astype(values[step].dtype) for step, x in given.items()}
@@ -75,4 +110,5 @@ def recompute(trace: Trace, plan: Plan, given: Mapping[str, Array], name: str) -
             with np.errstate(all="ignore"):
                 values[node.name] = evaluate(node, values, trace.precision, values.__setitem__)
             changed |= {node.name, *node.taps.values()}
-    return values[name]
+    value = values[name]
+    return value if value.dtype.kind == "f" else value.astype(np.float64)

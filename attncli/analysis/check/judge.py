@@ -1,13 +1,13 @@
 """Judge: whether a computation with slips in it gives the expected numbers, or ours."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 from attncli.analysis.check.comparison import Comparison
 from attncli.analysis.check.expected import ExpectedNumbers
 from attncli.analysis.check.rounding import FLOAT64, evaluate_names, measure
 from attncli.analysis.check.tolerance import FACTOR, Tolerance
-from attncli.analysis.slips.attempts import Attempt, run_attempt
+from attncli.analysis.slips import Attempt, Part, run_attempt
 from attncli.base.dtypes import Precision, coarsest
 from attncli.base.lazy_numpy import Array, np
 
@@ -22,12 +22,9 @@ class Judge:
 
     comparison: Comparison
 
-    def accepts(self, attempt: Attempt, rows: Sequence[int] | None = None) -> bool:
-        """Whether an attempt gives all expected numbers, within its own rounding error in their type.
-
-        `rows` are the positions of the queries that it computes, among those of the comparison; None for all.
-        """
-        quantities = self._part(self.comparison.quantities, rows)
+    def accepts(self, attempt: Attempt) -> bool:
+        """Whether an attempt gives all expected numbers of its part, within its own rounding error in their type."""
+        quantities = self._part(self.comparison.quantities, attempt.part)
         values = _to_floats(run_attempt(attempt, quantities))
         if values.keys() != quantities.keys():
             return False
@@ -37,7 +34,10 @@ class Judge:
         if not _agree(quantities, values, loose):
             return False
         if Precision(own).epsilon > Precision().epsilon:  # half precision has its error around the exact numbers
-            if not self._is_as_rough(quantities, values, rows, len(attempt.slips)):
+            precision = Precision(own)
+            if not all(_is_of_type(numbers, precision) for numbers in quantities.values()):
+                return False
+            if not self._is_as_rough(quantities, values, attempt):
                 return False
             attempt = replace(attempt, problem=replace(attempt.problem, dtype=FLOAT64))
             computed = evaluate_names(attempt.plan, attempt.problem, quantities, Precision())
@@ -48,11 +48,7 @@ class Judge:
         )
 
     def _is_as_rough(
-        self,
-        quantities: Mapping[str, ExpectedNumbers],
-        values: Mapping[str, Array],
-        rows: Sequence[int] | None,
-        slip_count: int,
+        self, quantities: Mapping[str, ExpectedNumbers], values: Mapping[str, Array], attempt: Attempt
     ) -> bool:
         """Whether the expected numbers differ from ours in most cells in which those of an attempt do.
 
@@ -60,7 +56,7 @@ class Judge:
         few numbers in all are near those of some attempt by chance.
         """
         changed = both = 0
-        for name, ours in self._part(self._ours(), rows).items():
+        for name, ours in self._part(self._ours(), attempt.part).items():
             numbers, tolerance = quantities[name], self.comparison.tolerance(name)
             differ = [
                 numbers.is_given & ~tolerance.agrees(x, ours.array, tolerance.allowed(x, ours.array, ours.half_units))
@@ -68,7 +64,7 @@ class Judge:
             ]
             changed += int(differ[0].sum())
             both += int((differ[0] & differ[1]).sum())
-        return changed >= FEW_NUMBERS * slip_count and 2 * both >= changed
+        return changed >= FEW_NUMBERS * len(attempt.slips) and 2 * both >= changed
 
     def _is_explained(self, name: str, numbers: ExpectedNumbers, computed: Array, dtype: str, attempt: Attempt) -> bool:
         """Whether the numbers of one quantity are those of an attempt, within its rounding error in a type.
@@ -96,24 +92,22 @@ class Judge:
             for name, numbers in self.comparison.quantities.items()
         }
 
-    def agrees_with_ours(self, attempt: Attempt, rows: Sequence[int] | None = None) -> bool:
+    def agrees_with_ours(self, attempt: Attempt) -> bool:
         """Whether an attempt gives our numbers, within the tolerance of each quantity, where one is expected."""
-        quantities = self._part(self._ours(), rows)
+        quantities = self._part(self._ours(), attempt.part)
         values = _to_floats(run_attempt(attempt, quantities))
         tolerances = {name: self.comparison.tolerance(name) for name in quantities}
         return values.keys() == quantities.keys() and _agree(quantities, values, tolerances)
 
-    def _part(
-        self, quantities: Mapping[str, ExpectedNumbers], rows: Sequence[int] | None
-    ) -> Mapping[str, ExpectedNumbers]:
-        """The numbers of some queries alone where they are tried alone."""
-        if rows is None:
-            return quantities
-        letters = {name: self.comparison.trace.plan[name].letters for name in quantities}
-        return {
-            name: numbers.take(rows, letters[name].index("n")) if "n" in letters[name] else numbers
-            for name, numbers in quantities.items()
-        }
+    def _part(self, quantities: Mapping[str, ExpectedNumbers], part: Part) -> Mapping[str, ExpectedNumbers]:
+        """The numbers of some queries, one batch item or one key head where they are tried alone."""
+        parts = dict(quantities)
+        for name in quantities:
+            for axis, letter in enumerate(self.comparison.trace.plan[name].letters):
+                positions = part.positions(letter)
+                if positions is not None:
+                    parts[name] = parts[name].take(positions, axis)
+        return parts
 
     def _loose(self, name: str, dtype: str, computed: Array) -> Tolerance:
         """A tolerance that no rounding error exceeds, found without computing it."""
@@ -128,6 +122,14 @@ class Judge:
     def _has_error(self, name: str, dtype: str) -> bool:
         """Whether the tolerance of a quantity depends on the computation."""
         return self.comparison.needs_rounding_error(name) or dtype != self.comparison.dtype_of(name)
+
+
+def _is_of_type(numbers: ExpectedNumbers, precision: Precision) -> bool:
+    """Whether numbers that were typed are those of a type, to the digits typed; what has every digit may be wider."""
+    if numbers.half_units is None:
+        return True
+    error = abs(precision.round(numbers.array) - numbers.array)
+    return not (error > numbers.half_units).any()
 
 
 def _to_floats(values: Mapping[str, Array]) -> Mapping[str, Array]:

@@ -6,7 +6,9 @@ from dataclasses import dataclass, replace
 from attncli.analysis.check.options import CheckOptions
 from attncli.analysis.check.rounding import EXTENDED, FLOAT64, in_type
 from attncli.base.dtypes import Precision
+from attncli.base.errors import AttnError
 from attncli.base.lazy_numpy import Array
+from attncli.engine.many_digits import DIGITS, run_with_digits
 from attncli.engine.run import run
 from attncli.problem.spec import ProblemSpec
 from attncli.trace.steps import Trace
@@ -14,10 +16,11 @@ from attncli.trace.steps import Trace
 
 @dataclass(frozen=True)
 class Reference:
-    """Our own computation: its trace, and in what it was computed, as the report names it."""
+    """Our own computation: its trace, in what it was computed, as the report names it, and why not in more digits."""
 
     trace: Trace
     name: str
+    remark: str = ""
 
     def value(self, name: str) -> Array:
         """The numbers of a result or step."""
@@ -27,13 +30,30 @@ class Reference:
 def compute_reference(problem: ProblemSpec, names: Sequence[str], options: CheckOptions) -> Reference:
     """Compute results or steps of a problem, whose numbers are rounded to its own type first.
 
-    Raises AttnError where there is not enough memory.
+    With `many_digits` they are computed in 50 digits, or, where that can't be done, in longdouble. Raises AttnError
+    where there is not enough memory.
     """
     is_extended = options.many_digits or problem.precision.name == EXTENDED
     dtype = EXTENDED if is_extended else FLOAT64
     problem = in_type(problem, dtype)
-    trace = run(problem, names, options=options.run).trace
-    return Reference(replace(trace, problem=problem), _name(dtype))
+    trace = replace(run(problem, names, options=options.run).trace, problem=problem)
+    if not options.many_digits:
+        return Reference(trace, _name(dtype))
+    try:
+        return Reference(_in_many_digits(trace), f"{DIGITS} digits")
+    except AttnError as error:
+        return Reference(trace, _name(dtype), f"{DIGITS} digits: {error}")
+
+
+def _in_many_digits(trace: Trace) -> Trace:
+    """The trace with every step computed in many digits and rounded once.
+
+    Raises AttnError where the problem is too large for that, an operator can't be computed so, or mpmath is missing.
+    """
+    if any(node.name not in trace.by_name for node in trace.plan.nodes):
+        raise AttnError("the problem is too large")
+    values = run_with_digits(trace.plan, trace.problem, [step.name for step in trace.steps], dtype=EXTENDED)
+    return replace(trace, steps=tuple(replace(step, value=values[step.name]) for step in trace.steps))
 
 
 def _name(dtype: str) -> str:

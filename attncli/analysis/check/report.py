@@ -71,6 +71,7 @@ class CheckReport:
     tried_count: int = 0  # how many variants of slips and of pairs of slips were tried
     untried: tuple[str, ...] = ()  # sentences: which were not, and why
     unnoticed: tuple[Explanation, ...] | None = None  # slips that would not be noticed; None where it was not asked
+    reference_remark: str = ""  # why ours was not computed in 50 digits, where that was asked for
     pair_count: int = 0  # how many of those that were tried are pairs
 
     @property

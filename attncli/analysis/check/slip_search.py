@@ -6,7 +6,7 @@ from attncli.analysis.check.comparison import Comparison
 from attncli.analysis.check.judge import Judge
 from attncli.analysis.check.report import Explanation, QuantityCheck
 from attncli.analysis.check.rounding import FLOAT64, in_type
-from attncli.analysis.slips import Attempt, SearchLimits, SearchResult, explain, unnoticed
+from attncli.analysis.slips import Attempt, SearchLimits, SearchResult, Telling, explain, unnoticed
 from attncli.base.dtypes import Precision, coarsest
 from attncli.base.lazy_numpy import np
 from attncli.problem.spec import ProblemSpec
@@ -20,7 +20,7 @@ def find_explanations(comparison: Comparison, results: Sequence[QuantityCheck]) 
         judge.accepts,
         _limits(comparison),
         dtype=_dtype(comparison),
-        rows=_telling_rows(comparison, results),
+        telling=_telling(comparison, results),
     )
 
 
@@ -53,13 +53,14 @@ def _dtype(comparison: Comparison) -> str:
     return coarsest(map(comparison.dtype_of, comparison.quantities))
 
 
-def _telling_rows(comparison: Comparison, results: Sequence[QuantityCheck]) -> Sequence[int]:
-    """The positions of the queries whose numbers differ, in the first quantity that has any."""
+def _telling(comparison: Comparison, results: Sequence[QuantityCheck]) -> Telling:
+    """The queries whose numbers differ, and the batch item and head of the worst, in the first quantity with any."""
     plan = comparison.trace.plan
     for result in results:
         letters = plan[result.name].letters
-        if not result.agrees and "n" in letters:
+        if result.worst is not None and "n" in letters:
+            place = dict(zip(letters, result.worst.position, strict=True))
             others = tuple(axis for axis, letter in enumerate(letters) if letter != "n")
             rows: list[int] = np.flatnonzero(result.differs.any(axis=others)).tolist()
-            return rows
-    return ()
+            return Telling(rows, place.get("b", 0), place.get("h", 0))
+    return Telling()

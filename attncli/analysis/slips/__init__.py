@@ -18,15 +18,18 @@ from attncli.analysis.slips import (  # noqa: F401 - imported to be registered
 # isort: on
 from attncli.analysis.slips.attempts import Attempt, attempts, run_attempt
 from attncli.analysis.slips.limits import SearchLimits
+from attncli.analysis.slips.parts import Part, Telling
 from attncli.analysis.slips.records import SLIPS, Slip
 from attncli.analysis.slips.search import SearchResult, explain, unnoticed
 
 __all__ = [
     "SLIPS",
     "Attempt",
+    "Part",
     "SearchLimits",
     "SearchResult",
     "Slip",
+    "Telling",
     "attempts",
     "explain",
     "run_attempt",

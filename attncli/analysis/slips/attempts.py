@@ -3,6 +3,7 @@
 from collections.abc import Hashable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 
+from attncli.analysis.slips.parts import ALL, Part, problem_part
 from attncli.analysis.slips.records import SLIPS, Computation, Slip
 from attncli.base.lazy_numpy import Array
 from attncli.engine.dense import DenseEngine
@@ -64,7 +65,8 @@ class Attempt:
     """A computation with slips in it, in the order in which they were made; without any it is our own.
 
     `problem` and `plan` are what an engine runs, `sentences` say what is done wrong, by each slip. `dtype` is the type
-    of the numbers that are checked; `problem` may be computed in another.
+    of the numbers that are checked; `problem` may be computed in another. `part` says which queries, batch items and
+    heads of the problem that is checked are computed.
     """
 
     slips: tuple[str, ...]
@@ -72,6 +74,7 @@ class Attempt:
     problem: ProblemSpec
     plan: Plan
     dtype: str = "float64"
+    part: Part = ALL
     known: KnownValues = field(default_factory=KnownValues, compare=False, repr=False)
 
     @property
@@ -86,9 +89,10 @@ class Attempt:
         self.known.keep(engine)
 
 
-def own_attempt(problem: ProblemSpec, dtype: str | None = None) -> Attempt:
-    """Our own computation, with no slip; `dtype` is the type of the numbers that are checked, if it is another."""
-    return Attempt((), (), problem, build_plan(problem), dtype or problem.precision.name)
+def own_attempt(problem: ProblemSpec, dtype: str | None = None, part: Part = ALL) -> Attempt:
+    """Our own computation of a part of a problem, with no slip; `dtype` is the type that is checked, if another."""
+    own = problem_part(problem, part)
+    return Attempt((), (), own, build_plan(own), dtype or problem.precision.name, part)
 
 
 def attempts(problem: ProblemSpec, dtype: str | None = None) -> Iterator[Attempt]:

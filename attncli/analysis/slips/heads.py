@@ -10,7 +10,7 @@ from attncli.ops import structural
 from attncli.plan.graph import Plan
 
 
-@plan_slip("there are several key heads, and fewer than query heads")
+@plan_slip("there are several key heads, and fewer than query heads", needs_all_heads=True)
 def kv_heads_tiled(case: Computation) -> Iterator[Variant]:
     """The key heads are tiled (0 1 0 1) instead of repeated (0 0 1 1): query head h reads key head h mod g."""
     repeated = [node for node in case.plan.nodes if node.function is structural.repeat_kv]
@@ -18,7 +18,11 @@ def kv_heads_tiled(case: Computation) -> Iterator[Variant]:
         yield Variant(_with_functions(case.plan, structural.repeat_kv, _tile))
 
 
-@plan_slip("heads are side by side in the features, and there are several queries", needs_all_queries=True)
+@plan_slip(
+    "heads are side by side in the features, and there are several queries",
+    needs_all_queries=True,
+    needs_all_heads=True,
+)
 def heads_not_transposed(case: Computation) -> Iterator[Variant]:
     """The heads are merged in the wrong order: [heads, queries, features] is reshaped, with no transpose."""
     merged = case.plan.by_name.get("merged")

@@ -16,9 +16,10 @@ MIN_ROWS, MAX_ROWS = 4, 64
 class SearchLimits:
     """How long a search may last, and how many scores an attempt may compute, of all heads and batch items together.
 
-    A problem of more than `part_cells` scores is tried on some of its queries, and what explains those on all of them,
-    `whole_cells` at a time; a slip that needs all queries is tried where there are no more scores than that. `clock`
-    gives seconds.
+    A problem of more than `part_cells` scores is tried on a part: some of its queries and, where the heads are not
+    merged and projected, one key head with its query heads of one batch item. What explains it is confirmed on the
+    whole, `whole_cells` scores at a time; a slip that needs all queries is tried where there are no more than that.
+    `clock` gives seconds.
     """
 
     seconds: float = 10.0
@@ -32,23 +33,27 @@ def cell_count(problem: ProblemSpec) -> int:
     return math.prod(plan_of(problem)["weights"].shape)
 
 
-def part_rows(problem: ProblemSpec, limits: SearchLimits, telling: Sequence[int] = ()) -> Rows:
+def query_count(problem: ProblemSpec) -> int:
+    """How many queries are computed."""
+    return plan_of(problem)["weights"].shape[-2]
+
+
+def some_rows(problem: ProblemSpec, limits: SearchLimits, telling: Sequence[int] = ()) -> Rows:
     """The positions of some queries among those that are computed: the first, the last, others spread between them.
 
     None where the problem is small enough for all. Some of the queries in `telling` are among them.
     """
-    cells = cell_count(problem)
-    if cells <= limits.part_cells:
+    cells, queries = cell_count(problem), query_count(problem)
+    count = max(MIN_ROWS, min(MAX_ROWS, limits.part_cells * queries // cells))
+    if cells <= limits.part_cells or queries <= count:
         return None
-    queries = plan_of(problem)["weights"].shape[-2]
-    count = min(queries, max(MIN_ROWS, min(MAX_ROWS, limits.part_cells * queries // cells)))
     own = _spread(telling, count // 2)
     return sorted({*own, *_spread(range(queries), count - len(own))})
 
 
-def all_parts(problem: ProblemSpec, limits: SearchLimits) -> Iterator[Sequence[int]]:
+def all_rows(problem: ProblemSpec, limits: SearchLimits) -> Iterator[Sequence[int]]:
     """The positions of all queries that are computed, so many at a time that they have about `whole_cells` scores."""
-    queries = plan_of(problem)["weights"].shape[-2]
+    queries = query_count(problem)
     count = max(limits.whole_cells * queries // cell_count(problem), 1)
     for first in range(0, queries, count):
         yield range(first, min(first + count, queries))

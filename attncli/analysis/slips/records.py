@@ -36,7 +36,8 @@ class Slip:
     """One mistake: its name, what is done wrong, where it can be made, and how it changes a problem or a plan.
 
     `change` yields nothing where the mistake can't be made, and several variants where there are several. Where
-    `needs_all_queries` is set, the result of a query depends on the others, and no part of them can be computed alone.
+    `needs_all_queries` is set, the result of a query depends on the others, and no part of them can be computed alone;
+    where `needs_all_heads` is, that of a head does.
     """
 
     name: str
@@ -45,27 +46,31 @@ class Slip:
     change: Change
     changes_problem: bool
     needs_all_queries: bool = False
+    needs_all_heads: bool = False
 
 
 _SLIPS: dict[str, Slip] = {}
 SLIPS: Mapping[str, Slip] = MappingProxyType(_SLIPS)
 
 
-def problem_slip(applies_where: str) -> Callable[[Change], Change]:
+def problem_slip(applies_where: str, *, needs_all_heads: bool = False) -> Callable[[Change], Change]:
     """A decorator: the function yields changed problems; its name and docstring are the slip's name and sentence."""
-    return _register(applies_where, changes_problem=True, needs_all_queries=False)
+    return _register(applies_where, changes_problem=True, needs_all_heads=needs_all_heads)
 
 
-def plan_slip(applies_where: str, *, needs_all_queries: bool = False) -> Callable[[Change], Change]:
+def plan_slip(
+    applies_where: str, *, needs_all_queries: bool = False, needs_all_heads: bool = False
+) -> Callable[[Change], Change]:
     """A decorator: the function yields changed plans; its name and docstring are the slip's name and sentence."""
-    return _register(applies_where, changes_problem=False, needs_all_queries=needs_all_queries)
+    needs = {"needs_all_queries": needs_all_queries, "needs_all_heads": needs_all_heads}
+    return _register(applies_where, changes_problem=False, **needs)
 
 
-def _register(applies_where: str, *, changes_problem: bool, needs_all_queries: bool) -> Callable[[Change], Change]:
+def _register(applies_where: str, *, changes_problem: bool, **needs: bool) -> Callable[[Change], Change]:
     def register(change: Change) -> Change:
         name, sentence = change.__name__, (change.__doc__ or "").partition("\n")[0]
         assert name not in _SLIPS, name
-        _SLIPS[name] = Slip(name, sentence, applies_where, change, changes_problem, needs_all_queries)
+        _SLIPS[name] = Slip(name, sentence, applies_where, change, changes_problem, **needs)
         return change
 
     return register

@@ -66,7 +66,7 @@ def scale_inverted(case: Computation) -> Iterator[Variant]:
         yield from _with_scale(case, sqrt(case.problem.lengths["d"]))
 
 
-@problem_slip("there are several heads, and the scores are divided by √d")
+@problem_slip("there are several heads, and the scores are divided by √d", needs_all_heads=True)
 def scale_by_model_width(case: Computation) -> Iterator[Variant]:
     """The scores are divided by the root of the features of all heads together instead of those of one head."""
     heads = case.problem.layout.heads

@@ -4,14 +4,15 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from attncli.analysis.slips.attempts import Attempt, own_attempt, same_slips, with_slip
-from attncli.analysis.slips.limits import Rows, SearchLimits, all_parts, cell_count, part_of, part_rows
+from attncli.analysis.slips.limits import SearchLimits, cell_count
+from attncli.analysis.slips.parts import ALL, NOTHING_TELLS, Telling, all_parts, first_part
 from attncli.analysis.slips.records import SLIPS, Slip
 from attncli.base.errors import AttnError
 from attncli.problem.spec import ProblemSpec
 
-# Whether what is expected, or computed by us, agrees with an attempt; `rows` are the positions of its queries among
-# those that are computed, None where it computes them all.
-Judge = Callable[[Attempt, Rows], bool]
+# Whether what is expected, or computed by us, agrees with an attempt, which has a part of the problem's queries,
+# batch items and heads, or all.
+Judge = Callable[[Attempt], bool]
 DEFAULT_LIMITS = SearchLimits()
 
 
@@ -31,15 +32,15 @@ def explain(
     limits: SearchLimits = DEFAULT_LIMITS,
     *,
     dtype: str | None = None,
-    rows: Sequence[int] = (),
+    telling: Telling = NOTHING_TELLS,
 ) -> SearchResult:
     """The slips that explain numbers: single ones or, where none does, pairs; the first variant of each.
 
-    `accepts(attempt, rows)` says whether the numbers are those of an attempt. `dtype` is the type of the numbers, where
-    the problem is computed in a wider one; `rows` are positions of queries whose numbers tell most, those that differ.
-    A large problem is tried on some of its queries, and what explains those on all of them.
+    `accepts(attempt)` says whether the numbers are those of an attempt. `dtype` is the type of the numbers, where the
+    problem is computed in a wider one; `telling` says where numbers differ. A large problem is tried on a part, and
+    what explains that on the whole.
     """
-    search = _Search(problem, accepts, limits, dtype, rows)
+    search = _Search(problem, accepts, limits, dtype, telling)
     found = search.first_of_each(search.singles())
     singles = search.tried_count
     if not found:
@@ -52,54 +53,88 @@ def unnoticed(
 ) -> SearchResult:
     """Every variant of every slip that can be made in a problem and changes no number of it that is compared.
 
-    `agrees(attempt, rows)` says whether an attempt agrees with the right computation.
+    `agrees(attempt)` says whether an attempt agrees with the right computation.
     """
-    search = _Search(problem, agrees, limits, dtype, ())
+    search = _Search(problem, agrees, limits, dtype, NOTHING_TELLS)
     found = tuple(search.accepted(search.singles()))
     return SearchResult(found, search.tried_count, untried=tuple(search.untried))
+
+
+@dataclass(frozen=True)
+class _Needs:
+    """Whether all queries and all heads are needed to compute any of them."""
+
+    all_queries: bool
+    all_heads: bool
+
+
+def _needs_of(slips: Iterable[Slip]) -> _Needs:
+    """What some slips need together."""
+    slips = list(slips)
+    return _Needs(any(slip.needs_all_queries for slip in slips), any(slip.needs_all_heads for slip in slips))
 
 
 class _Search:
     """One search: what was tried, and what was not."""
 
     def __init__(
-        self, problem: ProblemSpec, accepts: Judge, limits: SearchLimits, dtype: str | None, telling: Sequence[int]
+        self, problem: ProblemSpec, accepts: Judge, limits: SearchLimits, dtype: str | None, telling: Telling
     ) -> None:
-        self.problem, self.accepts, self.limits = problem, accepts, limits
+        self.problem, self.accepts, self.limits, self.telling = problem, accepts, limits, telling
         self.end = limits.clock() + limits.seconds
         self.dtype = dtype or problem.precision.name
-        self.rows = part_rows(problem, limits, telling)
-        self.own = own_attempt(part_of(problem, self.rows), self.dtype)
-        self.own.compute_known_values()
+        self.starts: dict[_Needs, Attempt] = {}
         self.tried_count = 0
         self.untried: list[str] = []
 
     def singles(self) -> Iterator[Attempt]:
-        """Each variant of each slip; those that need all queries on the whole problem, where it is small enough."""
-        needs_whole = []
-        for slip in SLIPS.values():
-            if slip.needs_all_queries and self.own.problem.only is not None:
-                needs_whole.append(slip)
-            else:
-                yield from self._made(self.own, slip)
-        if not needs_whole:
-            return
-        whole = own_attempt(replace(self.problem, only=None), self.dtype)
-        if self.problem.only is None and cell_count(self.problem) <= self.limits.whole_cells:
-            for slip in needs_whole:
-                yield from self._made(whole, slip)
-            return
-        names = [slip.name for slip in needs_whole if next(self._made(whole, slip), None) is not None]
-        if names:
-            self.untried.append(f"{', '.join(names)}: only some of the queries are computed, and they need all of them")
+        """Each variant of each slip; those that need all queries last, as they take longest in a large problem."""
+        too_large = []
+        for slip in sorted(SLIPS.values(), key=lambda slip: self._takes_long([slip])):
+            start = self._start([slip])
+            if start is not None:
+                yield from self._made(start, slip)
+            elif self._can_be_made(slip):
+                too_large.append(slip.name)
+        if too_large:
+            self.untried.append(f"{', '.join(too_large)}: too many numbers, or not all of the queries, are computed")
 
     def pairs(self) -> Iterator[Attempt]:
         """Each variant of two slips together; those that change the problem are made before those that change plans."""
         slips = sorted(SLIPS.values(), key=lambda slip: not slip.changes_problem)
         for at, slip in enumerate(slips):
-            for first in self._made(self.own, slip):
-                for second in slips[at + 1 :]:
+            firsts: dict[_Needs, list[Attempt]] = {}
+            for second in slips[at + 1 :]:
+                needs = _needs_of([slip, second])
+                if needs not in firsts:
+                    start = None if self._takes_long([slip, second]) else self._start([slip, second])
+                    firsts[needs] = [] if start is None else list(self._made(start, slip))
+                for first in firsts[needs]:
                     yield from self._made(first, second)
+
+    def _start(self, slips: Sequence[Slip]) -> Attempt | None:
+        """Our own computation that slips are made in; None where they need all of too many queries."""
+        needs = _needs_of(slips)
+        if needs.all_queries and self.problem.only is not None:
+            return None
+        if needs not in self.starts:
+            part = first_part(self.problem, self.limits, self.telling, **vars(needs))
+            own = own_attempt(self.problem, self.dtype, part)
+            if needs.all_queries and cell_count(own.problem) > self.limits.whole_cells:
+                return None
+            own.compute_known_values()
+            self.starts[needs] = own
+        return self.starts[needs]
+
+    def _takes_long(self, slips: Sequence[Slip]) -> bool:
+        """Whether slips are tried on more than a part of the queries."""
+        needs = _needs_of(slips)
+        return needs.all_queries and cell_count(self.problem) > self.limits.part_cells
+
+    def _can_be_made(self, slip: Slip) -> bool:
+        """Whether a slip that is not tried could be made with all queries."""
+        whole = own_attempt(replace(self.problem, only=None), self.dtype)
+        return next(self._made(whole, slip), None) is not None
 
     def first_of_each(self, attempts: Iterable[Attempt]) -> list[Attempt]:
         """The first accepted one of the attempts with the same slips."""
@@ -133,16 +168,18 @@ class _Search:
             self.untried.append(f"{slip.name}: {error}")
 
     def _is_accepted(self, attempt: Attempt) -> bool:
-        """Whether an attempt is accepted and, if it computes a part of the queries, also on all the others."""
-        if self.rows is None or attempt.problem.only is None:
-            return self.accepts(attempt, None)
-        if not self.accepts(attempt, self.rows):
+        """Whether an attempt is accepted and, where it computes a part, also in all the other parts."""
+        if not self.accepts(attempt):
             return False
-        for rows in all_parts(self.problem, self.limits):
+        if attempt.part == ALL:
+            return True
+        needs = _needs_of(SLIPS[name] for name in attempt.slips)
+        for part in all_parts(self.problem, self.limits, **vars(needs)):
             if self._time_is_over:
-                remark = f"{' with '.join(attempt.slips)} was tried on queries up to {rows[0]}: there was no time left"
-                self.untried.append(remark)
+                self.untried.append(
+                    f"{' with '.join(attempt.slips)} was not tried on all numbers: there was no time left"
+                )
                 return True
-            if not self.accepts(same_slips(own_attempt(part_of(self.problem, rows), self.dtype), attempt), rows):
+            if not self.accepts(same_slips(own_attempt(self.problem, self.dtype, part), attempt)):
                 return False
         return True

@@ -23,7 +23,7 @@ def softmax_over_queries(case: Computation) -> Iterator[Variant]:
     yield from _over_other_axis(case, -2)
 
 
-@plan_slip("there are several heads")
+@plan_slip("there are several heads", needs_all_heads=True)
 def softmax_over_heads(case: Computation) -> Iterator[Variant]:
     """The softmax is over the heads instead of the keys."""
     node = _normalizer_node(case)

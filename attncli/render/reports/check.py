@@ -5,9 +5,11 @@ from collections.abc import Iterable, Iterator
 from attncli.analysis.check.report import CheckReport, Explanation
 from attncli.base.text import join_words
 from attncli.render.formats.text_page import TextPage
-from attncli.render.reports.quantity import AGREES, DIFFERS, print_quantity
+from attncli.render.reports.quantity import AGREES, DIFFERS, count_of_differences, print_quantity
 from attncli.render.target import TEXT_FILE, TextTarget
 from attncli.render.view import DECIMALS
+
+MAX_NAMED = 2  # explanations that the verdict names: the report has all
 
 
 def render_check(report: CheckReport, target: TextTarget = TEXT_FILE, *, decimals: int = DECIMALS) -> str:
@@ -35,12 +37,16 @@ def verdict(report: CheckReport) -> str:
     if report.agrees:
         return f"All {count} numbers agree" if count != 1 else "The number agrees"
     parts = [
-        f"{differ} of {count} numbers {'differs' if differ == 1 else 'differ'}",
+        count_of_differences(differ, count),
         f"the first step that differs is {report.first_difference}",
     ]
-    if report.explanations:
-        parts.append(f"explained by {' or '.join(map(_names, report.explanations))}")
-    return "; ".join(parts)
+    names = [_names(explanation) for explanation in report.explanations]
+    if names:
+        others = len(names) - MAX_NAMED
+        more = [f"{others} other{'s' if others > 1 else ''}"] if others > 0 else []
+        parts.append(f"explained by {' or '.join([*names[:MAX_NAMED], *more])}")
+    text = "; ".join(parts)
+    return text[0].upper() + text[1:]
 
 
 def _tolerances(report: CheckReport) -> Iterator[str]:
@@ -51,7 +57,8 @@ def _tolerances(report: CheckReport) -> Iterator[str]:
     for reason, quantities in names.items():
         of = "" if len(names) == 1 else f" of {join_words(quantities)}"
         yield f"The numbers{of} are held to {reason}."
-    yield f"Ours are computed in {report.reference}."
+    why = f" ({report.reference_remark})" if report.reference_remark else ""
+    yield f"Ours are computed in {report.reference}{why}."
 
 
 def print_explanations(page: TextPage, report: CheckReport) -> None:

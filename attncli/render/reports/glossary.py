@@ -272,4 +272,41 @@ GLOSSARY = (
         see=("softmax", "scores"),
         source="Dao et al. 2022; Milakov & Gimelshein 2018",
     ),
+    GlossaryTerm(
+        "check",
+        "Whether expected numbers, under the key expected of a file or behind the option --against, agree with those "
+        "that are computed, and which step differs first.",
+        ("expected", "against", "verdict"),
+        see=("slip", "tolerance"),
+    ),
+    GlossaryTerm(
+        "slip",
+        "A mistake that people make: no scale, an inverted mask. A check tries them where numbers differ, and names "
+        "those that give the expected ones.",
+        ("slips", "mistake"),
+        see=("no_scale", "mask_inverted", "check"),
+    ),
+    GlossaryTerm(
+        "tolerance",
+        "How far an expected number may be from ours: twice the error of the same formula computed step by step in the "
+        "type of the numbers, or half a unit of the last digit that was typed.",
+        ("rtol", "atol"),
+        see=("unit in the last place", "check"),
+        source="Dao et al. 2022, the tests of its code",
+    ),
+    GlossaryTerm(
+        "unit in the last place",
+        "The distance from a number to the next one that its type has: errors in these units can be compared between "
+        "types.",
+        ("ulp", "units in the last place"),
+        see=("tolerance", "dtype"),
+        source="Goldberg 1991",
+    ),
+    GlossaryTerm(
+        "correlation",
+        "How much two tables rise and fall together, from −1 to 1: it is 1 where one is the other, scaled or shifted. "
+        "A large error with a correlation near 1 hints at a factor or a constant.",
+        ("pearson correlation",),
+        see=("cosine", "check"),
+    ),
 )

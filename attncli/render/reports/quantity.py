@@ -31,7 +31,10 @@ def print_quantity(
         page.print((f"✓ {result.name}", AGREES), f": {_agreement(result)}")
     else:
         source = f" from those {adjective}" if adjective else ""
-        page.print((f"✗ {result.name}", DIFFERS), f": {_count(result)}{source}{_consequence(report, result)}")
+        page.print(
+            (f"✗ {result.name}", DIFFERS),
+            f": {count_of_differences(result.differ, result.count)}{source}{_consequence(report, result)}",
+        )
         page.print_lines(INDENTATION + line for line in _errors(result))
         page.print_lines(INDENTATION + line for line in _worst_cell(trace, result, adjective))
         page.print_lines((INDENTATION + "  " + line for line in _arithmetic(trace, result, decimals)), "cyan")
@@ -50,9 +53,10 @@ def _agreement(result: QuantityCheck) -> str:
     return f"{numbers}{digits}; largest error {_short(result.max_abs)}, allowed {_short(result.tolerance)}"
 
 
-def _count(result: QuantityCheck) -> str:
-    """`3 of 16 numbers differ`."""
-    return f"{result.differ} of {result.count} numbers {'differs' if result.differ == 1 else 'differ'}"
+def count_of_differences(differ: int, count: int) -> str:
+    """`3 of 16 numbers differ`, `1 of 16 numbers differs`, `the number differs`."""
+    numbers = "the number" if count == 1 else f"{differ} of {count} numbers"
+    return f"{numbers} {'differs' if differ == 1 else 'differ'}"
 
 
 def _consequence(report: CheckReport, result: QuantityCheck) -> str:
@@ -70,7 +74,8 @@ def _errors(result: QuantityCheck) -> Iterator[str]:
         f"relative {_short(result.max_rel)}{units if result.max_ulp < MAX_UNITS else ''}"
     )
     likeness = {"correlation": result.correlation, "cosine": result.cosine}
-    if found := [f"{name} {number:.6f}" for name, number in likeness.items() if number is not None]:
+    found = [f"{name} {number:.6f}" for name, number in likeness.items() if number is not None]
+    if found and result.count > 1:
         yield ", ".join(found)
 
 

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from attncli.analysis.check.report import CheckReport
 from attncli.render.formats.text_page import Part
-from attncli.render.reports.quantity import AGREES, DIFFERS
+from attncli.render.reports.quantity import AGREES, DIFFERS, count_of_differences
 
 PUBLISHED, EXPECTED = "published", "expected"  # numbers that somebody published, and our own
 NARROW_TYPES = ("float16", "bfloat16", "float32")  # which may have fewer digits than were printed
@@ -17,10 +17,8 @@ def verdict(checks: Sequence[CheckReport], adjective: str) -> Part | None:
     if not count:
         return None
     if differ:
-        return (
-            f"{differ} of {count} numbers {'differs' if differ == 1 else 'differ'} from the {adjective} ones.",
-            DIFFERS,
-        )
+        text = count_of_differences(differ, count)
+        return f"{text[0].upper()}{text[1:]} from the {adjective} {'one' if count == 1 else 'ones'}.", DIFFERS
     is_narrow = any(result.ulp_dtype in NARROW_TYPES for result in results)
     digits = "to the digits that their type has" if is_narrow else "to every printed digit"
     subject = f"All {count} {adjective} numbers agree" if count > 1 else f"The {adjective} number agrees"

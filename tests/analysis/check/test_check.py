@@ -92,6 +92,8 @@ def test_a_published_row_of_keys_that_is_wrong_is_the_first_to_differ_and_what_f
     report = check(spec, expected, WITHOUT_SLIPS)
     assert report.first_difference == "key"
     assert [result.differ for result in report.results] == [1, 0]
+    remark = "what is expected of scores agrees with ours, and does not follow from these numbers"
+    assert report.results[0].remarks == (remark,)
     worst = report.results[0].worst
     assert worst is not None
     assert (worst.position, worst.expected, worst.computed) == ((1, 1), 0, 4)
@@ -188,10 +190,33 @@ def test_a_large_problem_has_its_error_measured_on_some_of_its_queries() -> None
     assert "(measured on 327 of the queries)" in result.tolerance_reason
 
 
-def test_the_reference_is_computed_in_longdouble_where_it_is_asked_for() -> None:
-    report = check(SOFTMAX, {"weights": typed(".6136 .1369 .2495")}, CheckOptions(many_digits=True))
+REFERENCE = CheckOptions(many_digits=True, tries_slips=False)
+
+
+def test_the_reference_is_computed_in_50_digits_and_rounded_once() -> None:
+    mpmath = pytest.importorskip("mpmath")
+    spec = problem(query=[[1.0, 1e17, -1e17]], key=[[0.1, 1.0, 1.0], [0.3, 1.0, 1.0]], score="dot")
+    with mpmath.workdps(50):
+        exact = [float(mpmath.mpf(0.1)), float(mpmath.mpf(0.3))]
+    report = check(spec, {"scores": [exact]}, REFERENCE)
+    assert (report.reference, report.reference_remark) == ("50 digits", "")
     assert report.agrees
-    assert report.trace["weights"].value.dtype == np.longdouble or report.reference == "50 digits"
+    assert not check(spec, {"scores": [exact]}, WITHOUT_SLIPS).agrees
+
+
+def test_where_50_digits_are_too_many_ours_is_computed_in_longdouble_and_it_is_said(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    spec = problem(query=normal(5, 4), key=normal(7, 4))
+    weights = {"weights": dense_trace(spec)["weights"].value}
+    large = check(spec, weights, replace(REFERENCE, run=SMALL_BLOCKS))
+    monkeypatch.setattr("attncli.engine.many_digits.has_many_digits", lambda: False)
+    missing = check(spec, weights, REFERENCE)
+    for report in (large, missing):
+        assert report.agrees
+        assert report.trace["weights"].value.dtype == np.longdouble
+    assert large.reference_remark == "50 digits: the problem is too large"
+    assert "50 digits: many digits need the package mpmath; install it" in missing.reference_remark
 
 
 def follows(expected: Any) -> dict[str, bool | None]:
@@ -220,3 +245,12 @@ def test_the_output_follows_from_weights_that_are_wrong() -> None:
 def test_what_follows_from_inner_quantities_is_unknown_since_nothing_reads_them() -> None:
     found = follows({"exponentials": typed("1.0 0.5 0.4"), "weights": typed(".53 .26 .21")})
     assert found == {"exponentials": None, "weights": None}
+
+
+def test_masks_that_are_expected_lead_to_other_scores_or_not() -> None:
+    spec = problem(query=normal(3, 4), key=normal(3, 4), causal=True)
+    trace = dense_trace(spec)
+    every = np.ones((3, 3), dtype=bool)
+    found = results(spec, {"visible": every, "masked_scores": trace["scores"].value, "weights": trace["weights"].value})
+    assert (found["masked_scores"].follows, found["weights"].agrees) == (True, True)
+    assert found["visible"].remarks[0].startswith("what is expected of weights agrees with ours")

@@ -66,6 +66,11 @@ def test_a_band_may_be_that_of_one_head() -> None:
     assert found == ErrorPattern((AxisPart(-3, (5,), HEADS),), Band(1, None), 1.0)
 
 
+def test_a_band_may_begin_at_a_query() -> None:
+    found = pattern(lambda h, i, j: (i >= 5) & (j <= i) & (h >= 0), queries=range(ROWS))
+    assert found == ErrorPattern((AxisPart(-2, range(5, ROWS), ROWS),), Band(None, 0), 1.0)
+
+
 def test_the_positions_of_selected_queries_count_for_the_diagonal() -> None:
     found = pattern(lambda h, i, j: j > i + 2, queries=range(2, ROWS + 2))
     assert found.band == Band(1, None)

@@ -1,5 +1,7 @@
 """A computation with a slip in it is judged at its own rounding error, in the type of the expected numbers."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -10,7 +12,7 @@ from attncli.analysis.check.options import CheckOptions
 from attncli.analysis.check.reference import compute_reference
 from attncli.analysis.check.rounding import in_type
 from attncli.analysis.slips.attempts import Attempt, attempts
-from attncli.analysis.slips.limits import part_of
+from attncli.analysis.slips.parts import Part, problem_part
 from attncli.base.dtypes import Precision
 from attncli.base.typed_numbers import TypedNumber
 from attncli.engine.run import run
@@ -65,6 +67,16 @@ def test_one_wrong_number_was_not_computed_in_half_precision() -> None:
     assert not judge(spec, {"output": expected}).accepts(attempt(spec, "half_precision"))
 
 
+@pytest.mark.parametrize(("shift", "accepted"), [(0.0, True), (2e-5, False)])
+def test_numbers_typed_with_digits_that_no_half_precision_number_has_were_not_computed_in_it(
+    shift: float, accepted: bool
+) -> None:
+    spec = problem(query=QUERY[0], key=KEY[0], value=VALUE[0])
+    numbers = Precision("float16").round(run(spec, "weights").weights).astype(float) + shift
+    judged = judge(spec, {"weights": [[TypedNumber(f"{number:.6f}") for number in row] for row in numbers]})
+    assert judged.accepts(attempt(spec, "half_precision")) == accepted
+
+
 def test_every_quantity_has_to_be_explained() -> None:
     spec = problem(query=QUERY[0], key=KEY[0], value=VALUE[0])
     wrong = judge(spec, {"output": without_scale("float64")[0], "scores": QUERY[0] @ KEY[0].T / 4})
@@ -85,8 +97,9 @@ def test_some_of_the_queries_are_judged_alone() -> None:
     expected = without_scale("float64")
     expected[:, 0] = 0
     judged = judge(spec, {"output": expected})
-    assert not judged.accepts(attempt(spec, "no_scale"), None)
-    assert judged.accepts(attempt(part_of(spec, [1, 4]), "no_scale"), [1, 4])
+    assert not judged.accepts(attempt(spec, "no_scale"))
+    part = Part(rows=[1, 4])
+    assert judged.accepts(replace(attempt(problem_part(spec, part), "no_scale"), part=part))
 
 
 def test_a_slip_goes_unnoticed_where_its_numbers_agree_with_ours() -> None:

@@ -1,6 +1,7 @@
 """The search for slips: which explain numbers, and which would go unnoticed."""
 
 from collections.abc import Mapping
+from dataclasses import replace
 from itertools import count
 from typing import Any
 
@@ -8,9 +9,8 @@ import numpy as np
 import pytest
 
 import attncli
-from attncli.analysis.slips import Attempt, SearchLimits, explain, run_attempt, unnoticed
+from attncli.analysis.slips import Attempt, Part, SearchLimits, Telling, explain, run_attempt, unnoticed
 from attncli.analysis.slips.attempts import own_attempt
-from attncli.analysis.slips.limits import Rows
 from attncli.analysis.slips.search import Judge
 from attncli.ops import registry
 from attncli.problem.spec import ProblemSpec
@@ -25,16 +25,15 @@ Expected = Mapping[str, np.ndarray]
 def numbers(expected: Expected) -> Judge:
     """Accepts the attempts that compute these numbers."""
 
-    def accepts(attempt: Attempt, rows: Rows) -> bool:
+    def accepts(attempt: Attempt) -> bool:
         results = run_attempt(attempt, expected)
-        return all(are_close(results[name], x, rows) for name, x in expected.items())
+        parts = {name: attempt.part.take(x, attempt.plan[name].letters) for name, x in expected.items()}
+        return all(
+            np.allclose(results[name].ravel(), x.ravel(), rtol=1e-9, atol=1e-12, equal_nan=True)
+            for name, x in parts.items()
+        )
 
     return accepts
-
-
-def are_close(found: np.ndarray, expected: np.ndarray, rows: Rows) -> bool:
-    part = expected if rows is None else expected[..., list(rows), :]
-    return np.allclose(found.ravel(), part.ravel(), rtol=1e-9, atol=1e-12, equal_nan=True)
 
 
 def ours(spec: ProblemSpec, *names: str) -> Judge:
@@ -58,7 +57,7 @@ ALIKE = ({"scale_by_d", "scaled_twice"}, {"query_key_swapped", "query_key_weight
 def test_a_mistake_is_explained_by_its_slip_alone(case: Case) -> None:
     spec, wrong = problem(**case.keys), attention(case.keys, **{case.slip: case.mistake})
     expected = {"output": wrong["output"]}
-    if ours(spec, "output")(own_attempt(spec), None) and numbers(expected)(own_attempt(spec), None):
+    if numbers(expected)(own_attempt(spec)):
         expected = {"scores": wrong["scores"]}  # a bias of the keys changes no weight
     found = explain(spec, numbers(expected))
     others = next((names for names in ALIKE if case.slip in names), {case.slip})
@@ -117,15 +116,15 @@ def test_what_explains_a_part_of_the_queries_is_confirmed_on_all(limits: SearchL
 
 
 def test_the_queries_that_tell_most_are_in_the_part() -> None:
-    seen: list[Rows] = []
+    seen: list[Part] = []
 
-    def accepts(_: Attempt, rows: Rows) -> bool:
-        seen.append(rows)
+    def accepts(attempt: Attempt) -> bool:
+        seen.append(attempt.part)
         return False
 
-    explain(problem(**LONG), accepts, A_PART, rows=[17])
-    assert seen[0] is not None
-    assert {0, 17, 22} <= set(seen[0])
+    explain(problem(**LONG), accepts, A_PART, telling=Telling(rows=[17]))
+    assert seen[0].rows is not None
+    assert {0, 17, 22} <= set(seen[0].rows)
 
 
 def test_a_query_without_visible_keys_that_is_not_in_the_part_is_found_by_the_queries_that_differ() -> None:
@@ -133,7 +132,7 @@ def test_a_query_without_visible_keys_that_is_not_in_the_part_is_found_by_the_qu
     mask[13] = False
     keys = {**LONG, "mask": mask}
     wrong = attention(keys, masked_with_finite="replaced")["output"]
-    found = explain(problem(**keys), numbers({"output": wrong}), A_PART, rows=[13])
+    found = explain(problem(**keys), numbers({"output": wrong}), A_PART, telling=Telling(rows=[13]))
     assert slips_of(found.explanations) == {("masked_with_finite",)}
 
 
@@ -143,7 +142,7 @@ def test_slips_that_need_all_queries_are_tried_on_the_whole_where_it_is_small_en
     found = explain(problem(**LONG), expected, SearchLimits(part_cells=1, whole_cells=1))
     assert found.explanations == ()
     assert "weights_transposed" in found.untried[0]
-    assert "they need all of them" in found.untried[0]
+    assert "not all of the queries" in found.untried[0]
 
 
 def test_of_selected_queries_a_part_is_taken_by_their_positions_among_those_selected() -> None:
@@ -151,8 +150,9 @@ def test_of_selected_queries_a_part_is_taken_by_their_positions_among_those_sele
     expected = run_attempt(own_attempt(spec), ["output"])["output"]
     accepted: list[bool] = []
 
-    def judge(attempt: Attempt, rows: Rows) -> bool:
-        accepted.append(numbers({"output": expected})(own_attempt(attempt.problem), rows))
+    def judge(attempt: Attempt) -> bool:
+        own = replace(own_attempt(attempt.problem), part=attempt.part)
+        accepted.append(numbers({"output": expected})(own))
         return False
 
     unnoticed(spec, judge, A_PART)
