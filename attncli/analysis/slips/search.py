@@ -155,7 +155,7 @@ class _Search:
         return list(first.values())
 
     def is_confirmed(self, attempt: Attempt) -> bool:
-        """Whether an attempt that is accepted in a part is so in all of them; as far as there is time, as long again."""
+        """Whether an attempt that is accepted in a part is so in all of them; what there is no time for is taken for it."""
         if attempt.part == ALL:
             return True
         needs = _needs_of(SLIPS[name] for name in attempt.slips)
