@@ -38,14 +38,20 @@ def explain(
 
     `accepts(attempt)` says whether the numbers are those of an attempt. `dtype` is the type of the numbers, where the
     problem is computed in a wider one; `telling` says where numbers differ. A large problem is tried on a part, and
-    what explains that on the whole.
+    what explains that on the whole. Half precision, whose error is large enough to explain much, is named where nothing
+    else explains the numbers.
     """
     search = _Search(problem, accepts, limits, dtype, telling)
-    found = search.first_of_each(search.accepted(search.singles()))
+    found = _without_rough(search.first_of_each(search.accepted(search.singles())), problem)
     singles = search.tried_count
     if not found:
         found = search.first_of_each(search.accepted(search.pairs()))
     return SearchResult(tuple(found), search.tried_count, search.tried_count - singles, tuple(search.untried))
+
+
+def _without_rough(found: list[Attempt], problem: ProblemSpec) -> list[Attempt]:
+    """The attempts in the problem's own type; where there are none, those in rougher ones."""
+    return [attempt for attempt in found if attempt.problem.dtype == problem.dtype] or found
 
 
 def unnoticed(
@@ -155,7 +161,7 @@ class _Search:
         return list(first.values())
 
     def is_confirmed(self, attempt: Attempt) -> bool:
-        """Whether an attempt that is accepted in a part is so in all of them; what there is no time for is taken for it."""
+        """Whether an attempt that is accepted in a part is so in all; where the time ends before, it is taken to be."""
         if attempt.part == ALL:
             return True
         needs = _needs_of(SLIPS[name] for name in attempt.slips)
