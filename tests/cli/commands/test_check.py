@@ -104,7 +104,7 @@ def test_several_problems_have_a_line_each_and_a_summary(run: Run, folder: Path)
     ran = run("check", "agrees.yaml", "differs.yaml")
     first, second, last = ran.stdout.splitlines()
     assert first == "✓ agrees.yaml: all 9 numbers agree"
-    assert second.startswith("✗ differs.yaml: 1 of 3 numbers differs; the first step that differs is weights")
+    assert second.startswith("✗ differs.yaml: 1 of 3 numbers differs, first in weights")
     assert last == "1 of 2 agree, 1 differs."
     assert (ran.returncode, ran.stderr) == (1, "")
 
