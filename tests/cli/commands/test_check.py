@@ -80,6 +80,11 @@ def test_standard_input_may_be_the_problem_or_what_is_expected(
     assert (ran.returncode, verdict(ran)) == (0, "All 9 numbers agree.")
 
 
+def test_standard_input_has_its_name_in_a_suite_and_in_errors(run: Run, folder: Path) -> None:
+    assert run("check", "-", "agrees.yaml", input=AGREES).stdout.startswith("✓ standard input: all 9 numbers agree\n")
+    assert run("check", "-", input=INPUTS).stderr.startswith("attn: standard input: nothing is expected")
+
+
 def test_what_attn_compute_writes_agrees(run: Run, folder: Path) -> None:
     (folder / "r.json").write_text(run("compute", "p.yaml", "--json", "--explain").stdout)
     (folder / "o.csv").write_text(run("compute", "p.yaml", "--format", "csv", "--select", "output").stdout)
