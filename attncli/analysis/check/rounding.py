@@ -5,8 +5,8 @@ from dataclasses import dataclass, replace
 from math import prod, sqrt
 from typing import Any
 
-from attncli.analysis.slips.limits import part_of
 from attncli.analysis.check.angle_error import with_moved_angles
+from attncli.analysis.slips.limits import part_of
 from attncli.base.dtypes import HALF, Precision
 from attncli.base.lazy_numpy import Array, np
 from attncli.engine.dense import DenseEngine
