@@ -33,7 +33,7 @@ OPTION, RESULT = "--telling", "output"
 
 @dataclass(frozen=True)
 class TellingProblem:
-    """The keys of a problem, and the slips that nothing that was drawn shows, because they change none of its numbers."""
+    """The keys of a problem, and the slips that no draw shows, because they change none of its numbers."""
 
     document: Document
     never_shown: tuple[Explanation, ...]
