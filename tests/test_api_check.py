@@ -87,3 +87,20 @@ def test_what_can_not_be_checked_is_an_error(arguments: dict[str, Any], message:
     problem, weights, _ = right_and_wrong()
     with pytest.raises(attncli.AttnError, match=message):
         attncli.check(**{"problem": problem, "against": {"weights": weights}, **arguments})
+
+
+def test_the_slip_that_explains_the_numbers_is_named() -> None:
+    unscaled = attncli.attention(QUERY, KEY, VALUE, score="dot", select="output").output
+    report = attncli.check(query=QUERY, key=KEY, value=VALUE, against={"output": unscaled})
+    assert report.explained_by[0].slips == ("no_scale",)
+    assert repr(report).endswith("explained by no_scale)")
+    assert "The scores are not scaled" in str(report)
+
+
+def test_slips_that_these_inputs_can_not_tell_are_named_where_it_is_asked() -> None:
+    """Where all keys are the same every weight is 1/7, with any scale."""
+    keys = {"query": QUERY, "key": np.ones((7, 4)), "value": VALUE}
+    output = attncli.attention(**keys).output
+    unnoticed = attncli.check(**keys, against={"output": output}, slips=True).unnoticed
+    assert unnoticed is not None
+    assert ("no_scale",) in [explanation.slips for explanation in unnoticed]

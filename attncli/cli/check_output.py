@@ -19,12 +19,17 @@ def run_suite(suite: Suite, request: CheckRequest, junit: str | None, *, has_lin
     Errors are written at once; so is, where the suite `has_lines`, a line for each problem.
     """
     from attncli.io.writers.atomic import atomic_write
+    from attncli.render.reports.check_suite import render_line
 
     with nullcontext() if junit is None else atomic_write(junit) as stream:  # opened first: it may not be writable
         outcomes = []
         for file in suite.files:
             for outcome in outcomes_of_file(file, request):
-                _write_verdict(outcome, request.inputs, has_lines=has_lines)
+                if outcome.error is not None:
+                    streams.write_error(_error_text(outcome, suite))
+                elif has_lines:
+                    check_is_no_input(None, request.inputs)
+                    streams.write_output(render_line(outcome, streams.output_target()))
                 outcomes.append(outcome)
         if stream is not None:
             from attncli.render.junit import junit_xml
@@ -34,15 +39,10 @@ def run_suite(suite: Suite, request: CheckRequest, junit: str | None, *, has_lin
     return outcomes
 
 
-def _write_verdict(outcome: "CheckOutcome", inputs: "Inputs", *, has_lines: bool) -> None:
-    """Write the error of a problem that can't be checked, or the line of one that was."""
-    from attncli.render.reports.check_suite import render_line
-
-    if outcome.error is not None:
-        streams.write_error(str(outcome.error))
-    elif has_lines:
-        check_is_no_input(None, inputs)
-        streams.write_output(render_line(outcome, streams.output_target()))
+def _error_text(outcome: "CheckOutcome", suite: Suite) -> str:
+    """Why a problem can't be checked; of several also which one, where the error is that of an option."""
+    text = str(outcome.error)
+    return f"{outcome.file}: {text}" if suite.is_several and outcome.file not in text else text
 
 
 def write_reports(

@@ -1,7 +1,7 @@
 """The problems of `attn check`, each read and checked: one that can't be does not hide the others."""
 
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
@@ -135,12 +135,18 @@ def _report(part: "FilePart", request: CheckRequest) -> "CheckReport":
     options = replace(request.options, head=positions.get("h"), batch=positions.get("b"))
     warnings = unread_keys(part.problem, keys_unread_by_plan(problem))
     warnings += [f"{name} is no result, and is not checked" for name in expected.left_out]
-    write_warnings(warnings, strict=request.strict)
+    _write_warnings(warnings, part, request)
     with ProgressBar("checking") as progress:
         options = replace(options, run=replace(options.run, progress=progress))
         report = check_expected(problem, expected, options, part.place)
-    write_warnings(report.trace.notes, strict=request.strict)
+    _write_warnings(report.trace.notes, part, request)
     return report
+
+
+def _write_warnings(warnings: Iterable[str], part: "FilePart", request: CheckRequest) -> None:
+    """Write the warnings on a part, with its file where it has one: a suite has others."""
+    place = f"{part.place}: " if part.place else ""
+    write_warnings([f"{place}{warning}" for warning in warnings], strict=request.strict)
 
 
 def _expected(part: "FilePart", names: Sequence[str], request: CheckRequest) -> "Expected":

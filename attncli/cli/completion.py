@@ -38,7 +38,11 @@ def complete_selection(context: typer.Context, incomplete: str) -> list[tuple[st
 
 def complete_expected(context: typer.Context, incomplete: str) -> list[tuple[str, str]]:
     """`NAME=` for the results and steps that begin so; what follows the sign is a file, which the shell completes."""
-    return [] if "=" in incomplete else [(f"{name}=", text) for name, text in complete_selection(context, incomplete)]
+    return (
+        []
+        if {"=", ","} & {*incomplete}
+        else [(f"{name}=", text) for name, text in complete_selection(context, incomplete)]
+    )
 
 
 def complete_queries(context: typer.Context, incomplete: str) -> list[str]:

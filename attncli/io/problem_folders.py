@@ -8,7 +8,7 @@ from attncli.base.errors import AttnError
 from attncli.io import formats
 from attncli.io.inputs import Inputs
 from attncli.io.readers.entries import expected_entries
-from attncli.problem.results import EXPECTED
+from attncli.problem.results import EXPECTED, RESULTS
 from attncli.problem.spec import FIELDS
 
 _KEYS = {EXPECTED, "parts"}  # a file with one of them may expect something
@@ -37,10 +37,10 @@ def _files(folder: str) -> Iterator[str]:
 def expects_something(file: str, inputs: Inputs) -> bool:
     """Whether a file is a problem with the key `expected`, with parts, or, an archive, with entries of results.
 
-    Raises AttnError where it can't be read.
+    An archive of results alone is none: it may be what another file expects. Raises AttnError where it can't be read.
     """
     source = inputs.open(file)
     names = {array.name for array in formats.list_arrays(source)}
     if formats.formats_of(source, "list")[-1].is_archive:
-        return bool(expected_entries(names)) and not names.isdisjoint(FIELDS)
+        return bool(expected_entries(names)) and not names.isdisjoint(FIELDS.keys() - RESULTS)
     return not _KEYS.isdisjoint(names)

@@ -120,3 +120,12 @@ def test_a_computed_number_is_that_of_the_lines_after_it() -> None:
     norm = WRITE.computed("‖x‖", sqrt(products([1, 2], [1, 2])))
     assert norm.line == "‖x‖ = √(1·1 + 2·2) = 2.2361"
     assert WRITE.equation(number([1, 2]) / norm, [1 / 5**0.5, 2 / 5**0.5]) == "[1 2]/2.2361 = [0.4472 0.8944]"
+
+
+@pytest.mark.parametrize(
+    ("feature", "line"), [(0, "C[e1] = 0.5·1 = 0.5"), (6, "C[e7] = 0.5·7 = 3.5"), (99, "C[e7] = 0.5·7 = 3.5")]
+)
+def test_one_number_of_a_long_vector_is_worked_out(feature: int, line: str) -> None:
+    vector = np.arange(1.0, 8.0)
+    write = ArithmeticWriter(4, "q", ["k"], 0, 0, feature=feature)
+    assert write.equation(number(0.5) * vector, vector / 2, name="C", letter="e") == line

@@ -49,6 +49,11 @@ OFFERED = {
     "attn compute --embeddings w.csv --only ": ["cat", "dog"],
     "attn compute --sentence a,b --dim 2 --seed 1 --cell ": ["a", "b"],
     "attn generate p.yaml --only d": ["dog"],
+    "attn check p.yaml --only d": ["dog"],
+    "attn check p.yaml w.yaml --against exp": ["exponentials="],
+    "attn check --against ou": ["output="],
+    "attn check --against output=p": [],
+    "attn check --against weights,ou": [],
     "attn compute --kv": ["--kv-heads"],  # which the short help leaves out
 }
 

@@ -37,7 +37,14 @@ def test_a_text_expects_something_by_its_keys(text: str, expects: bool, tmp_path
 
 @pytest.mark.parametrize(
     ("names", "expects"),
-    [(("query", "output"), True), (("query", "weights"), True), (("query", "key"), False), (("output",), False)],
+    [
+        (("query", "output"), True),
+        (("query", "weights"), True),
+        (("weights", "value", "output"), True),
+        (("query", "key"), False),
+        (("output",), False),
+        (("scores", "weights", "output"), False),
+    ],
 )
 def test_an_archive_expects_its_entries_of_results(names: tuple[str, ...], expects: bool, tmp_path: Path) -> None:
     np.savez(tmp_path / "p.npz", **dict.fromkeys(names, np.eye(2)))

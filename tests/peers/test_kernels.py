@@ -156,3 +156,26 @@ def test_softcap_alibi_and_a_window_agree(dtype: str) -> None:
         output = flex(query, key, value, score_mod=score)
     keys = {"query": query, "key": key, "value": value, "softcap": cap, "position": "alibi", "window": (3, 0)}
     attncli.check(**keys, against={"output": output}).raise_for_difference()
+
+
+def turned(x: Any, cosine: Any, sine: Any) -> Any:
+    """Rope in halves, as transformers has it: each product and the sum rounded to the type."""
+    one, other = x.chunk(2, dim=-1)
+    return x * cosine + torch.cat((-other, one), dim=-1) * sine
+
+
+@every_type
+@pytest.mark.parametrize("queries", [7, 300])
+def test_rope_agrees_whose_angles_are_computed_in_single_precision(dtype: str, queries: int) -> None:
+    """In float32, as models have it, in double precision for float64: far positions multiply the angles' error."""
+    wide, d = torch.promote_types(getattr(torch, dtype), torch.float32), 32
+    frequencies = 1 / (10000 ** (torch.arange(0, d, 2, dtype=wide) / d))
+    angles = torch.outer(torch.arange(queries, dtype=wide), frequencies).repeat(1, 2)
+    cosine, sine = (x.to(getattr(torch, dtype)) for x in (angles.cos(), angles.sin()))
+    for seed in range(4):
+        stream = torch.Generator().manual_seed(seed)
+        shape = (1, 2, queries, d)
+        query, key, value = (torch.randn(shape, generator=stream, dtype=wide).to(cosine.dtype) for _ in range(3))
+        output = sdpa(turned(query, cosine, sine), turned(key, cosine, sine), value, is_causal=True)
+        keys = {"query": query, "key": key, "value": value, "position": "rope", "causal": True}
+        attncli.check(**keys, against={"output": output}).raise_for_difference()

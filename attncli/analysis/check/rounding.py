@@ -5,6 +5,7 @@ from dataclasses import dataclass, replace
 from math import prod, sqrt
 from typing import Any
 
+from attncli.analysis.check.angle_error import with_moved_angles
 from attncli.analysis.slips.limits import part_of
 from attncli.base.dtypes import HALF, Precision
 from attncli.base.lazy_numpy import Array, np
@@ -135,7 +136,8 @@ def measure(problem: ProblemSpec, plan: Plan, names: Iterable[str], dtype: str) 
     stream = np.random.default_rng(0)
     errors, typical = dict.fromkeys(resolved, 0.0), dict.fromkeys(resolved, 0.0)
     for precision in (StepwisePrecision(dtype), *[StepwisePrecision(dtype, stream)] * RUNS):
-        stepwise = evaluate_names(plan, problem, resolved.values(), precision)
+        moved = with_moved_angles(plan, precision, precision.stream)
+        stepwise = evaluate_names(moved, problem, resolved.values(), precision)
         for name, step in resolved.items():
             error = _finite_errors(stepwise[step], exact[step])
             errors[name] = max(errors[name], scale * float(np.max(error, initial=0)))

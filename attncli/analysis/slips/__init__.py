@@ -11,6 +11,7 @@ from attncli.analysis.slips import (  # noqa: F401 - imported to be registered
     projections,
     heads,
     positions,
+    rope,
     cache,
     rounding,
 )

@@ -34,7 +34,7 @@ def softmax_over_heads(case: Computation) -> Iterator[Variant]:
 @plan_slip("there are several queries and weights are a softmax", needs_all_queries=True)
 def softmax_over_table(case: Computation) -> Iterator[Variant]:
     """The exponentials are divided by the sum of the whole table instead of their row's."""
-    node = _softmax_node(case)
+    node = softmax_node(case)
     if node is not None and node.axes[-2].length > 1:
         yield Variant(with_function(case.plan, node.name, _softmax_over_table))
 
@@ -42,7 +42,7 @@ def softmax_over_table(case: Computation) -> Iterator[Variant]:
 @plan_slip("there are as many queries as keys and weights are a softmax", needs_all_queries=True)
 def sum_without_keepdims(case: Computation) -> Iterator[Variant]:
     """The sums of the rows are not kept as a column (keepdims): column j is divided by the sum of row j."""
-    node = _softmax_node(case)
+    node = softmax_node(case)
     if node is not None and node.axes[-2].length == node.axes[-1].length > 1:
         yield Variant(with_function(case.plan, node.name, _softmax_of_other_rows, keeps_max=True))
         sentence = "The maxima and sums of the rows are not kept as columns (keepdims): column j has those of row j."
@@ -60,7 +60,7 @@ def weights_transposed(case: Computation) -> Iterator[Variant]:
 @plan_slip("weights are a softmax, and no softcap or norm keeps the scores small")
 def no_maximum(case: Computation) -> Iterator[Variant]:
     """The maximum of the row is not subtracted before the exponentials, which overflow or vanish in their type."""
-    node = _softmax_node(case)
+    node = softmax_node(case)
     if node is None:
         return
     temperature = node.options.get("temperature", 1.0)
@@ -75,7 +75,7 @@ def no_maximum(case: Computation) -> Iterator[Variant]:
 @plan_slip("weights are a softmax")
 def powers_of_two(case: Computation) -> Iterator[Variant]:
     """The weights are powers of 2 instead of e: exp2 without the factor log₂ e."""
-    node = _softmax_node(case)
+    node = softmax_node(case)
     if node is not None:
         temperature = node.options.get("temperature", 1.0) / log(2)
         yield Variant(with_function(case.plan, node.name, softmax, temperature=temperature))
@@ -102,7 +102,7 @@ def _normalizer_node(case: Computation) -> Node | None:
     return next((node for node in case.plan.nodes if node.stage == "normalize" and node.tapped_from is None), None)
 
 
-def _softmax_node(case: Computation) -> Node | None:
+def softmax_node(case: Computation) -> Node | None:
     """The node of the normalizer where that is the softmax."""
     node = _normalizer_node(case)
     return node if node is not None and node.function is softmax else None

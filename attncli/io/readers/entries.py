@@ -71,8 +71,8 @@ def expected_entries(names: Iterable[str]) -> list[str]:
 
     Scores and weights may be given in place of what makes them; beside queries they are results.
 
-    >>> expected_entries(["query", "key", "weights", "output"])
-    ['weights', 'output']
+    >>> expected_entries(["query", "key", "weights", "output"]), expected_entries(["weights", "value", "output"])
+    (['weights', 'output'], ['output'])
     """
     names = list(names)
     has_queries = not _QUERIES.isdisjoint(names)

@@ -118,6 +118,8 @@ def rotated(
     if "no_rope_scaling" in mistakes:
         settings["scaling"] = 1.0
     sign = -1 if "rope_reversed" in mistakes else 1
+    if "rope_mixed_pairs" in mistakes:
+        return mixed(query, turn["query"]), mixed(key, turn["key"]), value
     query = np.stack([turned(x, turn["query"], sign, **settings) for x in query])
     if "rope_on_query_only" not in mistakes:
         key = np.stack([turned(x, turn["key"], sign, **settings) for x in key])
@@ -135,6 +137,19 @@ def turned(x: np.ndarray, first: int, sign: int, base: float, interleaved: bool,
     if interleaved:
         return np.stack([pairs.real, pairs.imag], axis=-1).reshape(x.shape)
     return np.concatenate([pairs.real, pairs.imag], axis=1)
+
+
+def mixed(x: np.ndarray, first: int) -> np.ndarray:
+    """Features f and f + d/2 of [h n d], turned by the angles that neighbouring features should have."""
+    heads, rows, width = x.shape
+    result = np.zeros(x.shape)
+    for h in range(heads):
+        for row in range(rows):
+            for f in range(width):
+                angle = (first + row) / 10000 ** (2 * (f // 2) / width)
+                sign, partner = (-1, f + width // 2) if f < width // 2 else (1, f - width // 2)
+                result[h, row, f] = x[h, row, f] * np.cos(angle) + sign * x[h, row, partner] * np.sin(angle)
+    return result
 
 
 def scaled(products: np.ndarray, keys: Keys, mistakes: Keys, heads: int) -> np.ndarray:
@@ -265,6 +280,9 @@ def table_weights(table: np.ndarray, sink: float | None, mistakes: Keys) -> np.n
         with np.errstate(over="ignore", invalid="ignore"):
             powers = np.exp(table.astype(mistakes["no_maximum"]))
             return powers / powers.sum(axis=1, keepdims=True)
+    if "exponentials_rounded" in mistakes:
+        powers = np.round(np.exp(table), mistakes["exponentials_rounded"])
+        return powers / powers.sum(axis=1, keepdims=True)
     if "softmax_over_table" in mistakes:
         return base**table / (base**table).sum()
     if mistakes.get("sum_without_keepdims") == "sum":

@@ -141,6 +141,7 @@ def cases(seed: int) -> list[Case]:
         Case("no_qk_norm", {**plain, "qk_norm": "l2"}),
         Case("rope_interleaved", turned),
         Case("rope_half_split", {**self_attending, **rope(interleaved=True)}),
+        Case("rope_mixed_pairs", turned),
         Case("rope_base", turned, 500_000.0),
         Case("rope_base", turned, 1_000_000.0, 1),
         Case("rope_base", {**self_attending, **rope(base=500_000.0)}, 10_000.0),
@@ -163,5 +164,6 @@ def cases(seed: int) -> list[Case]:
         Case("stale_cache", with_cache),
         Case("no_cache", with_cache),
         *(Case("weights_rounded", plain, decimals, 4 - decimals) for decimals in (4, 3, 2, 1)),
+        *(Case("exponentials_rounded", plain, decimals, 4 - decimals) for decimals in (4, 3, 2, 1)),
         *(Case("scores_rounded", plain, decimals, 4 - decimals) for decimals in (4, 3, 2, 1)),
     ]

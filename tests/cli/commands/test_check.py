@@ -95,6 +95,11 @@ def test_a_dump_of_inputs_and_results_is_a_problem_with_what_is_expected(run: Ru
     assert run("compute", "dump.npz", "--select", "output").returncode == 0
 
 
+def test_a_dump_of_weights_without_queries_is_a_problem_that_begins_with_them(run: Run, folder: Path) -> None:
+    np.savez(folder / "dump.npz", weights=[[0.5, 0.5]], value=np.eye(2), output=[[0.5, 0.5]])
+    assert verdict(run("check", "dump.npz")) == "All 2 numbers agree."
+
+
 def test_several_problems_have_a_line_each_and_a_summary(run: Run, folder: Path) -> None:
     ran = run("check", "agrees.yaml", "differs.yaml")
     first, second, last = ran.stdout.splitlines()
@@ -229,7 +234,32 @@ def test_what_cannot_be_done_is_one_line(words: tuple[str, ...], message: str, r
 def test_entries_that_are_no_results_are_warned_of(run: Run, folder: Path) -> None:
     np.savez(folder / "more.npz", output=np.load(folder / "output.npy"), lse=np.zeros(3))
     ran = run("check", "p.yaml", "--against", "more.npz")
-    assert (ran.returncode, ran.stderr) == (0, "attn: warning: more.npz#lse is no result, and is not checked\n")
+    assert (ran.returncode, ran.stderr) == (0, "attn: warning: p.yaml: more.npz#lse is no result, and is not checked\n")
+
+
+def test_an_error_of_an_option_names_the_file_of_a_suite(run: Run, folder: Path) -> None:
+    ran = run("check", "agrees.yaml", "p.yaml", "--against", "output=1 2")
+    assert [line.partition(": --against, output: ")[0] for line in ran.stderr.splitlines()] == [
+        "attn: agrees.yaml",
+        "attn: p.yaml",
+    ]
+
+
+def test_a_warning_names_the_file_and_is_an_error_where_that_is_asked_for(run: Run, folder: Path) -> None:
+    (folder / "empty_row.yaml").write_text(
+        f"{INPUTS}mask: [[0, 0, 0], [1, 1, 1], [1, 1, 1]]\nexpected: {{output: [[0, 0]]}}\n"
+    )
+    ran = run("check", "agrees.yaml", "empty_row.yaml", "--against", "output={the: [0, 0]}")
+    assert ran.stderr.startswith("attn: warning: empty_row.yaml: ")
+    ran = run("check", "agrees.yaml", "empty_row.yaml", "--against", "output={the: [0, 0]}", "--strict")
+    assert ran.stderr.startswith("attn: --strict: empty_row.yaml: ")
+    assert ran.stdout.splitlines()[-1] == "0 of 2 agree, 1 differs, 1 can't be checked."
+
+
+def test_a_file_of_what_is_expected_is_relative_to_the_problem(run: Run, folder: Path) -> None:
+    (folder / "output.npy").rename(folder / "cases" / "o.npy")
+    (folder / "cases" / "c.yaml").write_text(f"{INPUTS}expected: {{output: o.npy}}\n")
+    assert verdict(run("check", "cases/c.yaml")) == "All 6 numbers agree."
 
 
 def test_an_error_names_the_line_of_what_is_expected(run: Run, folder: Path) -> None:
