@@ -94,16 +94,19 @@ def outcomes_of_file(file: str | None, request: CheckRequest) -> "Iterator[Check
     An error is an outcome too.
     """
     from attncli.analysis.check.outcome import CheckOutcome
+    from attncli.io.inputs import STDIN_NAME
     from attncli.io.parts import file_parts
+    from attncli.io.paths import STDIN
 
     start = time.monotonic()
+    name = STDIN_NAME if file == STDIN else file or ""
     try:
         document = read_problem_options(file, request.keys, request.inputs)
-        parts = file_parts(document, file or "")
+        parts = file_parts(document, name)
         if not request.against:
             parts = [part for part in parts if part.expected.value is not None]
         if not parts:
-            raise AttnError("nothing is expected", where=file, hint=NOTHING_EXPECTED)
+            raise AttnError("nothing is expected", where=name, hint=NOTHING_EXPECTED)
     except AttnError as error:
         yield CheckOutcome(file or "", "", None, error, time.monotonic() - start)
         return

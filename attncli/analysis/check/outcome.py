@@ -4,14 +4,16 @@ from dataclasses import dataclass
 
 from attncli.analysis.check.report import CheckReport
 from attncli.base.errors import AttnError
+from attncli.io.inputs import STDIN_NAME
+from attncli.io.paths import STDIN
 
 
 @dataclass(frozen=True)
 class CheckOutcome:
     """A problem that was to be checked: a file, or one part of it, by its title or its number.
 
-    It has a report or an error. `file` is empty where all of the problem was given as options, `part` where the file
-    is one problem.
+    It has a report or an error. `file` is as it was named, empty where all of the problem was given as options; `part`
+    is empty where the file is one problem.
     """
 
     file: str
@@ -23,7 +25,8 @@ class CheckOutcome:
     @property
     def name(self) -> str:
         """The file and the part, as errors name them."""
-        return ", ".join(filter(None, (self.file, self.part and f"part {self.part}"))) or "the problem"
+        file = STDIN_NAME if self.file == STDIN else self.file
+        return ", ".join(filter(None, (file, self.part and f"part {self.part}"))) or "the problem"
 
     @property
     def agrees(self) -> bool:

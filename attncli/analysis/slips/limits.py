@@ -14,12 +14,12 @@ MIN_ROWS, MAX_ROWS = 4, 64
 
 @dataclass(frozen=True)
 class SearchLimits:
-    """How long a search may last, and how many scores an attempt may compute, of all heads and batch items together.
+    """How long slips are tried, and how many scores an attempt may compute, of all heads and batch items together.
 
     A problem of more than `part_cells` scores is tried on a part: some of its queries and, where the heads are not
-    merged and projected, one key head with its query heads of one batch item. What explains it is confirmed on the
-    whole, `whole_cells` scores at a time; a slip that needs all queries is tried where there are no more than that.
-    `clock` gives seconds.
+    merged and projected, one key head with its query heads of one batch item. A slip that needs all queries is tried
+    where these have no more than `whole_cells` scores. What explains the part is confirmed on the whole, `whole_cells`
+    scores at a time, for as long again. `clock` gives seconds.
     """
 
     seconds: float = 10.0

@@ -38,14 +38,20 @@ def explain(
 
     `accepts(attempt)` says whether the numbers are those of an attempt. `dtype` is the type of the numbers, where the
     problem is computed in a wider one; `telling` says where numbers differ. A large problem is tried on a part, and
-    what explains that on the whole.
+    what explains that on the whole. Half precision, whose error is large enough to explain much, is named where nothing
+    else explains the numbers.
     """
     search = _Search(problem, accepts, limits, dtype, telling)
-    found = search.first_of_each(search.singles())
+    found = _without_rough(search.first_of_each(search.accepted(search.singles())), problem)
     singles = search.tried_count
     if not found:
-        found = search.first_of_each(search.pairs())
+        found = search.first_of_each(search.accepted(search.pairs()))
     return SearchResult(tuple(found), search.tried_count, search.tried_count - singles, tuple(search.untried))
+
+
+def _without_rough(found: list[Attempt], problem: ProblemSpec) -> list[Attempt]:
+    """The attempts in the problem's own type; where there are none, those in rougher ones."""
+    return [attempt for attempt in found if attempt.problem.dtype == problem.dtype] or found
 
 
 def unnoticed(
@@ -56,8 +62,8 @@ def unnoticed(
     `agrees(attempt)` says whether an attempt agrees with the right computation.
     """
     search = _Search(problem, agrees, limits, dtype, NOTHING_TELLS)
-    found = tuple(search.accepted(search.singles()))
-    return SearchResult(found, search.tried_count, untried=tuple(search.untried))
+    found = [attempt for attempt in list(search.accepted(search.singles())) if search.is_confirmed(attempt)]
+    return SearchResult(tuple(found), search.tried_count, untried=tuple(search.untried))
 
 
 @dataclass(frozen=True)
@@ -136,29 +142,44 @@ class _Search:
         whole = own_attempt(replace(self.problem, only=None), self.dtype)
         return next(self._made(whole, slip), None) is not None
 
-    def first_of_each(self, attempts: Iterable[Attempt]) -> list[Attempt]:
-        """The first accepted one of the attempts with the same slips."""
-        first: dict[tuple[str, ...], Attempt] = {}
-        for attempt in self.accepted(attempts):
-            first.setdefault(attempt.slips, attempt)
-        return list(first.values())
-
     def accepted(self, attempts: Iterable[Attempt]) -> Iterator[Attempt]:
         """The attempts that are accepted, as long as there is time."""
         for attempt in attempts:
-            if self._time_is_over:
-                self.untried.append(f"{' with '.join(attempt.slips)}, and those after it: there was no time left")
+            if self.limits.clock() > self.end:
+                self.untried.append(f"{_names(attempt)}, and those after it: there was no time left")
                 return
             self.tried_count += 1
-            try:
-                if self._is_accepted(attempt):
-                    yield attempt
-            except AttnError as error:  # an operator of another package may refuse what a slip gives it
-                self.untried.append(f"{' with '.join(attempt.slips)}: {error}")
+            if self._is_accepted(attempt):
+                yield attempt
 
-    @property
-    def _time_is_over(self) -> bool:
-        return self.limits.clock() > self.end
+    def first_of_each(self, accepted: Iterable[Attempt]) -> list[Attempt]:
+        """The first confirmed one of the attempts with the same slips."""
+        first: dict[tuple[str, ...], Attempt] = {}
+        for attempt in list(accepted):  # all are tried before one is confirmed, which takes longer
+            if attempt.slips not in first and self.is_confirmed(attempt):
+                first[attempt.slips] = attempt
+        return list(first.values())
+
+    def is_confirmed(self, attempt: Attempt) -> bool:
+        """Whether an attempt that is accepted in a part is so in all; where the time ends before, it is taken to be."""
+        if attempt.part == ALL:
+            return True
+        needs = _needs_of(SLIPS[name] for name in attempt.slips)
+        for part in all_parts(self.problem, self.limits, **vars(needs)):
+            if self.limits.clock() > self.end + self.limits.seconds:
+                self.untried.append(f"{_names(attempt)} was not tried on all numbers: there was no time left")
+                return True
+            if not self._is_accepted(same_slips(own_attempt(self.problem, self.dtype, part), attempt)):
+                return False
+        return True
+
+    def _is_accepted(self, attempt: Attempt) -> bool:
+        """Whether an attempt is accepted; not where it can't be computed."""
+        try:
+            return self.accepts(attempt)
+        except AttnError as error:  # an operator of another package may refuse what a slip gives it
+            self.untried.append(f"{_names(attempt)}: {error}")
+            return False
 
     def _made(self, start: Attempt, slip: Slip) -> Iterator[Attempt]:
         """The variants of a slip in an attempt."""
@@ -167,19 +188,7 @@ class _Search:
         except AttnError as error:  # an operator of another package may refuse what a slip gives it
             self.untried.append(f"{slip.name}: {error}")
 
-    def _is_accepted(self, attempt: Attempt) -> bool:
-        """Whether an attempt is accepted and, where it computes a part, also in all the other parts."""
-        if not self.accepts(attempt):
-            return False
-        if attempt.part == ALL:
-            return True
-        needs = _needs_of(SLIPS[name] for name in attempt.slips)
-        for part in all_parts(self.problem, self.limits, **vars(needs)):
-            if self._time_is_over:
-                self.untried.append(
-                    f"{' with '.join(attempt.slips)} was not tried on all numbers: there was no time left"
-                )
-                return True
-            if not self.accepts(same_slips(own_attempt(self.problem, self.dtype, part), attempt)):
-                return False
-        return True
+
+def _names(attempt: Attempt) -> str:
+    """The slips of an attempt: `no_scale with no_mask`."""
+    return " with ".join(attempt.slips)

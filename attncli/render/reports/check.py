@@ -1,11 +1,12 @@
 """The report of a check as text: each quantity in order, what explains the differences, and the verdict at the end."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 
-from attncli.analysis.check.report import CheckReport, Explanation
+from attncli.analysis.check.report import CheckReport
 from attncli.base.text import join_words
 from attncli.render.formats.text_page import TextPage
 from attncli.render.reports.quantity import AGREES, DIFFERS, count_of_differences, print_quantity
+from attncli.render.reports.slip_lines import slip_lines, slip_names
 from attncli.render.target import TEXT_FILE, TextTarget
 from attncli.render.view import DECIMALS
 
@@ -40,13 +41,22 @@ def verdict(report: CheckReport) -> str:
         count_of_differences(differ, count),
         f"the first step that differs is {report.first_difference}",
     ]
-    names = [_names(explanation) for explanation in report.explanations]
+    names = list(dict.fromkeys(map(slip_names, report.explanations)))
     if names:
         others = len(names) - MAX_NAMED
         more = [f"{others} other{'s' if others > 1 else ''}"] if others > 0 else []
         parts.append(f"explained by {' or '.join([*names[:MAX_NAMED], *more])}")
     text = "; ".join(parts)
     return text[0].upper() + text[1:]
+
+
+def short_verdict(report: CheckReport) -> str:
+    """The verdict in a part of a line: `3 of 28 numbers differ, first in weights (no_scale)`."""
+    count, differ = (sum(getattr(result, name) for result in report.results) for name in ("count", "differ"))
+    if report.agrees:
+        return f"all {count} numbers agree" if count != 1 else "the number agrees"
+    slip = f" ({slip_names(report.explanations[0])})" if report.explanations else ""
+    return f"{count_of_differences(differ, count)}, first in {report.first_difference}{slip}"
 
 
 def _tolerances(report: CheckReport) -> Iterator[str]:
@@ -65,10 +75,13 @@ def print_explanations(page: TextPage, report: CheckReport) -> None:
     """Print the slips that explain the numbers that differ, or that none does; nothing where none was tried."""
     if report.explanations:
         page.print(("Explained by:", "bold"))
-        page.print_pairs(_pairs(report.explanations), "cyan")
+        page.print_pairs(slip_lines(report.explanations), "cyan")
     if report.tried_count:
+        singles, pairs = report.tried_count - report.pair_count, report.pair_count
+        tried = f"{singles} slip{'s' if singles != 1 else ''}"
+        tried += f" and {pairs} {'pairs of them' if pairs > 1 else 'pair of them'}" if pairs else ""
         result = "were tried" if report.explanations else "were tried, and none explains the numbers"
-        page.print((f"{report.tried_count} slips and pairs of slips {result}.", "dim"))
+        page.print((f"{tried} {result}.", "dim"))
     page.print_lines(report.untried, "dim")
 
 
@@ -76,16 +89,6 @@ def _print_unnoticed(page: TextPage, report: CheckReport) -> None:
     """Print the slips that would not be noticed with these inputs, where they were looked for."""
     if report.unnoticed:
         page.print(("These slips would not be noticed with these inputs, at this tolerance:", "bold"))
-        page.print_pairs(_pairs(report.unnoticed), "cyan")
+        page.print_pairs(slip_lines(report.unnoticed), "cyan")
     elif report.unnoticed is not None:
         page.print("Every slip that applies to this problem would be noticed.")
-
-
-def _pairs(explanations: Iterable[Explanation]) -> list[tuple[str, str]]:
-    """The names and the sentence of each explanation."""
-    return [(_names(explanation), explanation.sentence) for explanation in explanations]
-
-
-def _names(explanation: Explanation) -> str:
-    """`no_scale`, and of a pair of slips both: `no_scale + no_mask`."""
-    return " + ".join(explanation.slips)

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from attncli.analysis.check.outcome import CheckOutcome
 from attncli.base.text import join_words
 from attncli.render.formats.text_page import TextPage
-from attncli.render.reports.check import verdict
+from attncli.render.reports.check import short_verdict
 from attncli.render.reports.quantity import AGREES, DIFFERS
 from attncli.render.target import TextTarget
 
@@ -17,8 +17,7 @@ def render_line(outcome: CheckOutcome, target: TextTarget) -> str:
     page = TextPage(target)
     if outcome.report is not None:
         sign = ("✓", AGREES) if outcome.agrees else ("✗", DIFFERS)
-        text = verdict(outcome.report)
-        page.print(sign, f" {outcome.name}: {text[0].lower()}{text[1:]}")
+        page.print(sign, f" {outcome.name}: {short_verdict(outcome.report)}")
     return page.text
 
 

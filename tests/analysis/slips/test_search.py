@@ -91,6 +91,14 @@ def test_numbers_that_no_slip_explains_have_no_explanation() -> None:
     assert found.untried == ()
 
 
+def test_half_precision_is_named_where_nothing_else_explains_the_numbers() -> None:
+    def accepts(*names: str) -> set[tuple[str, ...]]:
+        return slips_of(explain(problem(**given(0)), lambda attempt: attempt.slips[0] in names).explanations)
+
+    assert accepts("no_scale", "half_precision") == {("no_scale",)}
+    assert accepts("half_precision") == {("half_precision",)}
+
+
 def test_a_search_ends_when_its_time_is_over_and_says_so() -> None:
     limits = SearchLimits(seconds=20, clock=count().__next__)  # a second at each look
     found = explain(problem(**given(0)), numbers({"output": normal(5, 12)}), limits)

@@ -80,6 +80,11 @@ def test_standard_input_may_be_the_problem_or_what_is_expected(
     assert (ran.returncode, verdict(ran)) == (0, "All 9 numbers agree.")
 
 
+def test_standard_input_has_its_name_in_a_suite_and_in_errors(run: Run, folder: Path) -> None:
+    assert run("check", "-", "agrees.yaml", input=AGREES).stdout.startswith("✓ standard input: all 9 numbers agree\n")
+    assert run("check", "-", input=INPUTS).stderr.startswith("attn: standard input: nothing is expected")
+
+
 def test_what_attn_compute_writes_agrees(run: Run, folder: Path) -> None:
     (folder / "r.json").write_text(run("compute", "p.yaml", "--json", "--explain").stdout)
     (folder / "o.csv").write_text(run("compute", "p.yaml", "--format", "csv", "--select", "output").stdout)
@@ -104,7 +109,7 @@ def test_several_problems_have_a_line_each_and_a_summary(run: Run, folder: Path)
     ran = run("check", "agrees.yaml", "differs.yaml")
     first, second, last = ran.stdout.splitlines()
     assert first == "✓ agrees.yaml: all 9 numbers agree"
-    assert second.startswith("✗ differs.yaml: 1 of 3 numbers differs; the first step that differs is weights")
+    assert second.startswith("✗ differs.yaml: 1 of 3 numbers differs, first in weights")
     assert last == "1 of 2 agree, 1 differs."
     assert (ran.returncode, ran.stderr) == (1, "")
 

@@ -13,7 +13,7 @@ from attncli.analysis.check.options import CheckOptions
 from attncli.analysis.check.report import CheckReport, Explanation
 from attncli.base.typed_numbers import TypedNumber
 from attncli.problem.spec import ProblemSpec
-from attncli.render.reports.check import render_check, verdict
+from attncli.render.reports.check import render_check, short_verdict, verdict
 from attncli.render.target import TextTarget
 from tests.arrays import normal
 from tests.problems import dense_trace, problem
@@ -200,16 +200,26 @@ def test_no_line_is_wider_than_a_terminal(target: TextTarget) -> None:
 
 
 def test_the_slips_that_explain_the_numbers_are_named_and_those_tried_counted() -> None:
-    report = replace(wrong_weights(), explanations=(SLIP,), tried_count=154)
+    report = replace(wrong_weights(), explanations=(SLIP,), tried_count=154, pair_count=120)
     shown = lines(report)
     assert " no_causal  the causal mask is forgotten" in shown
-    assert "154 slips and pairs of slips were tried." in shown
+    assert "34 slips and 120 pairs of them were tried." in shown
     assert verdict(report).endswith("; explained by no_causal")
-    many = verdict(replace(report, explanations=(SLIP,) * 4))
-    assert many.endswith("; explained by no_causal or no_causal or 2 others")
-    none = lines(replace(wrong_weights(), tried_count=154, untried=("rope_base needs all queries.",)))
-    assert "154 slips and pairs of slips were tried, and none explains the numbers." in none
+    assert short_verdict(report) == "2 of 18 numbers differ, first in weights (no_causal)"
+    none = lines(replace(wrong_weights(), tried_count=34, untried=("rope_base needs all queries.",)))
+    assert "34 slips were tried, and none explains the numbers." in none
     assert "rope_base needs all queries." in none
+
+
+def test_the_verdict_names_two_explanations_and_counts_the_others() -> None:
+    slips = tuple(Explanation((name,), "is wrong") for name in ("a", "b", "b", "c", "d"))
+    assert verdict(replace(wrong_weights(), explanations=slips)).endswith("; explained by a or b or 2 others")
+
+
+def test_variants_of_a_slip_are_one_line() -> None:
+    slips = tuple(Explanation(("rounded",), f"The weights are rounded to {n} decimals.") for n in (4, 3, 2))
+    shown = lines(replace(wrong_weights(), unnoticed=slips))
+    assert " rounded  The weights are rounded to 4, 3 or 2 decimals." in shown
 
 
 def test_slips_that_would_not_be_noticed_are_named_also_where_everything_agrees() -> None:
