@@ -33,11 +33,15 @@ class Judge:
         loose = {name: self._loose(name, dtypes[name], values[name]) for name in quantities}
         if not _agree(quantities, values, loose):
             return False
-        if Precision(own).epsilon > Precision().epsilon:  # half precision has its error around the exact numbers
+        is_rough = Precision(own).epsilon > Precision().epsilon
+        least = FEW_NUMBERS * len(attempt.slips) if is_rough else 1
+        if any(self._has_error(name, dtypes[name]) for name in quantities) and not self._changes_what_differs(
+            quantities, values, attempt.part, least
+        ):
+            return False
+        if is_rough:  # half precision has its error around the exact numbers
             precision = Precision(own)
             if not all(_is_of_type(numbers, precision) for numbers in quantities.values()):
-                return False
-            if not self._is_as_rough(quantities, values, attempt):
                 return False
             attempt = replace(attempt, problem=replace(attempt.problem, dtype=FLOAT64))
             computed = evaluate_names(attempt.plan, attempt.problem, quantities, Precision())
@@ -47,16 +51,16 @@ class Judge:
             for name, numbers in quantities.items()
         )
 
-    def _is_as_rough(
-        self, quantities: Mapping[str, ExpectedNumbers], values: Mapping[str, Array], attempt: Attempt
+    def _changes_what_differs(
+        self, quantities: Mapping[str, ExpectedNumbers], values: Mapping[str, Array], part: Part, least: int
     ) -> bool:
-        """Whether the expected numbers differ from ours in most cells in which those of an attempt do.
+        """Whether an attempt changes so many of our numbers, and the expected ones differ in most of these.
 
-        A few wrong numbers among exact ones are within the error of half precision, but were not computed in it; and a
-        few numbers in all are near those of some attempt by chance.
+        Where its own rounding error is large, as that of half precision or of rounded weights in a half type, a few
+        wrong numbers among exact ones are within it, but were not made by it.
         """
         changed = both = 0
-        for name, ours in self._part(self._ours(), attempt.part).items():
+        for name, ours in self._part(self._ours(), part).items():
             numbers, tolerance = quantities[name], self.comparison.tolerance(name)
             differ = [
                 numbers.is_given & ~tolerance.agrees(x, ours.array, tolerance.allowed(x, ours.array, ours.half_units))
@@ -64,7 +68,7 @@ class Judge:
             ]
             changed += int(differ[0].sum())
             both += int((differ[0] & differ[1]).sum())
-        return changed >= FEW_NUMBERS * len(attempt.slips) and 2 * both >= changed
+        return changed >= least and 2 * both >= changed
 
     def _is_explained(self, name: str, numbers: ExpectedNumbers, computed: Array, dtype: str, attempt: Attempt) -> bool:
         """Whether the numbers of one quantity are those of an attempt, within its rounding error in a type.
@@ -125,11 +129,10 @@ class Judge:
 
 
 def _is_of_type(numbers: ExpectedNumbers, precision: Precision) -> bool:
-    """Whether numbers that were typed are those of a type, to the digits typed; what has every digit may be wider."""
-    if numbers.half_units is None:
-        return True
-    error = abs(precision.round(numbers.array) - numbers.array)
-    return not (error > numbers.half_units).any()
+    """Whether numbers are those of a type, to the digits typed: whatever ends in a step of the type has none between."""
+    with np.errstate(all="ignore"):
+        error = abs(precision.round(numbers.array) - numbers.array)
+    return not (error > (0 if numbers.half_units is None else numbers.half_units)).any()
 
 
 def _to_floats(values: Mapping[str, Array]) -> Mapping[str, Array]:

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from dataclasses import replace
+from typing import Any
 
 from attncli.analysis.slips.plan_edit import with_changed_value, with_function
 from attncli.analysis.slips.records import Computation, Variant, plan_slip, problem_slip
@@ -9,6 +10,7 @@ from attncli.analysis.slips.softmax import softmax_node
 from attncli.base.dtypes import HALF, Precision
 from attncli.base.lazy_numpy import Array, np
 from attncli.ops.normalizers import finite_max, safe_divide
+from attncli.problem.spec import FIELDS
 
 DECIMALS = (4, 3, 2, 1)
 LARGE = 8  # the size of scores and of their exponentials
@@ -37,6 +39,17 @@ def exponentials_rounded(case: Computation) -> Iterator[Variant]:
             yield Variant(with_function(case.plan, node.name, _softmax_of_rounded, decimals=decimals), sentence)
 
 
+@problem_slip("the numbers are of a wider type than float16 and bfloat16, and the inputs are none of these")
+def inputs_rounded(case: Computation) -> Iterator[Variant]:
+    """The inputs are rounded to half precision, as tensor cores take them, and what follows is not."""
+    arrays = {name: x for name in FIELDS if (x := getattr(case.problem, name)) is not None and _is_floating(x)}
+    for dtype in HALF if case.dtype not in HALF and case.problem.dtype not in HALF else ():
+        with np.errstate(over="ignore"):
+            rounded: dict[str, Any] = {name: Precision(dtype).round(x).astype(x.dtype) for name, x in arrays.items()}
+        if any((rounded[name] != x).any() for name, x in arrays.items()):
+            yield Variant(replace(case.problem, **rounded), f"The inputs are rounded to {dtype}; what follows is not.")
+
+
 @problem_slip("the numbers are of a wider type than float16 and bfloat16")
 def half_precision(case: Computation) -> Iterator[Variant]:
     """Every step is computed in half precision."""
@@ -44,6 +57,11 @@ def half_precision(case: Computation) -> Iterator[Variant]:
         return
     for dtype in HALF:
         yield Variant(replace(case.problem, dtype=dtype), f"Every step is rounded to {dtype}.")
+
+
+def _is_floating(value: Any) -> bool:
+    """Whether a value of a problem is an array of floating-point numbers."""
+    return isinstance(value, np.ndarray) and value.dtype.kind == "f"
 
 
 def _rounded(case: Computation, name: str, size: int) -> Iterator[Variant]:

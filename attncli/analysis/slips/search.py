@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 
 from attncli.analysis.slips.attempts import Attempt, own_attempt, same_slips, with_slip
 from attncli.analysis.slips.limits import SearchLimits, cell_count
-from attncli.analysis.slips.parts import ALL, NOTHING_TELLS, Telling, all_parts, first_part
+from attncli.analysis.slips.parts import ALL, NOTHING_TELLS, Part, Telling, all_parts, first_part
 from attncli.analysis.slips.records import SLIPS, Slip
 from attncli.base.errors import AttnError
 from attncli.problem.spec import ProblemSpec
@@ -90,6 +90,8 @@ class _Search:
         self.end = limits.clock() + limits.seconds
         self.dtype = dtype or problem.precision.name
         self.starts: dict[_Needs, Attempt] = {}
+        self.refuting: dict[_Needs, list[Part]] = {}  # parts of the whole on which an attempt was refused
+        self.only_alone: list[str] = []  # slips that take so long that they are tried in no pair
         self.tried_count = 0
         self.untried: list[str] = []
 
@@ -99,7 +101,10 @@ class _Search:
         for slip in sorted(SLIPS.values(), key=lambda slip: self._takes_long([slip])):
             start = self._start([slip])
             if start is not None:
-                yield from self._made(start, slip)
+                made = list(self._made(start, slip))
+                if made and self._takes_long([slip]):
+                    self.only_alone.append(slip.name)
+                yield from made
             elif self._can_be_made(slip):
                 too_large.append(slip.name)
         if too_large:
@@ -108,6 +113,8 @@ class _Search:
     def pairs(self) -> Iterator[Attempt]:
         """Each variant of two slips together; those that change the problem are made before those that change plans."""
         slips = sorted(SLIPS.values(), key=lambda slip: not slip.changes_problem)
+        if self.only_alone:
+            self.untried.append(f"pairs with {', '.join(self.only_alone)}: these need too many queries")
         for at, slip in enumerate(slips):
             firsts: dict[_Needs, list[Attempt]] = {}
             for second in slips[at + 1 :]:
@@ -165,13 +172,21 @@ class _Search:
         if attempt.part == ALL:
             return True
         needs = _needs_of(SLIPS[name] for name in attempt.slips)
+        refuting = self.refuting.setdefault(needs, [])
+        if any(self._is_refused(attempt, part) for part in refuting):  # what refutes one slip does most that are like it
+            return False
         for part in all_parts(self.problem, self.limits, **vars(needs)):
             if self.limits.clock() > self.end + self.limits.seconds:
                 self.untried.append(f"{_names(attempt)} was not tried on all numbers: there was no time left")
                 return True
-            if not self._is_accepted(same_slips(own_attempt(self.problem, self.dtype, part), attempt)):
+            if self._is_refused(attempt, part):
+                refuting.append(part)
                 return False
         return True
+
+    def _is_refused(self, attempt: Attempt, part: Part) -> bool:
+        """Whether the same slips are not accepted in another part."""
+        return not self._is_accepted(same_slips(own_attempt(self.problem, self.dtype, part), attempt))
 
     def _is_accepted(self, attempt: Attempt) -> bool:
         """Whether an attempt is accepted; not where it can't be computed."""

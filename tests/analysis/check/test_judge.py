@@ -11,7 +11,7 @@ from attncli.analysis.check.judge import Judge
 from attncli.analysis.check.options import CheckOptions
 from attncli.analysis.check.reference import compute_reference
 from attncli.analysis.check.rounding import in_type
-from attncli.analysis.slips.attempts import Attempt, attempts
+from attncli.analysis.slips.attempts import Attempt, attempts, own_attempt
 from attncli.analysis.slips.parts import Part, problem_part
 from attncli.base.dtypes import Precision
 from attncli.base.typed_numbers import TypedNumber
@@ -55,9 +55,22 @@ def test_what_is_computed_in_half_precision_is_accepted_where_single_is_expected
     half = [Precision("float16").round(x).astype(float) for x in (QUERY, KEY, VALUE)]
     scores = half[0] @ half[1].swapaxes(-1, -2) / 4
     weights = np.exp(scores) / np.exp(scores).sum(axis=-1, keepdims=True)
-    judged = judge(spec, {"output": (weights @ half[2]).astype(np.float32)})
+    output = (weights @ half[2]).astype(np.float32)
+    judged = judge(spec, {"output": output.astype(np.float16).astype(np.float32)})
     assert judged.accepts(attempt(spec, "half_precision"))
     assert not judged.agrees_with_ours(attempt(spec, "half_precision"))
+    assert not judge(spec, {"output": output}).accepts(attempt(spec, "half_precision"))  # they are no half numbers
+    assert judge(spec, {"output": output}).accepts(attempt(spec, "inputs_rounded"))
+
+
+def test_what_changes_other_numbers_than_those_that_differ_explains_nothing() -> None:
+    spec = problem(query=QUERY, key=KEY, value=VALUE, dtype="float16")
+    expected = run(spec, "output").output.copy()
+    expected[0, 1] += 0.02  # as much as rounded weights, whose error in float16 is as large, may be off
+    judged = judge(spec, {"output": expected})
+    exact = in_type(spec, "float64")
+    assert [found.slips for found in attempts(exact, "float16") if judged.accepts(found)] == []
+    assert not judged.accepts(own_attempt(exact, "float16"))
 
 
 def test_one_wrong_number_was_not_computed_in_half_precision() -> None:

@@ -8,7 +8,7 @@ import pytest
 from attncli.analysis.slips import SLIPS, Attempt, Slip, attempts, run_attempt
 from attncli.analysis.slips.attempts import own_attempt, with_slip
 from attncli.problem.spec import ProblemSpec
-from tests.analysis.slips.wrong_attention import attention
+from tests.analysis.slips.wrong_attention import attention, in_digits
 from tests.analysis.slips.wrong_cases import Case, cases, given
 from tests.arrays import normal
 from tests.problems import PROBLEMS, problem
@@ -37,9 +37,7 @@ def test_a_slip_computes_what_the_mistake_made_by_hand_does(case: Case) -> None:
 @pytest.mark.parametrize(("variant", "digits"), [(0, 10), (1, 7)], ids=["float16", "bfloat16"])
 def test_half_precision_rounds_every_step(variant: int, digits: int) -> None:
     def rounded(x: np.ndarray) -> np.ndarray:
-        """So many binary digits after the first, ties to even; the numbers are neither small nor large."""
-        exponent = np.floor(np.log2(abs(x), where=x != 0, out=np.zeros(x.shape)))
-        return np.round(x / 2**exponent * 2**digits) / 2**digits * 2**exponent
+        return in_digits(x, digits)
 
     keys = given(0, heads=1)
     query, key, value = (rounded(keys[name]) for name in ("query", "key", "value"))

@@ -13,6 +13,9 @@ Keys = Mapping[str, Any]
 
 def attention(keys: Keys, **mistakes: Any) -> dict[str, np.ndarray]:
     """The scores and weights [h n m] and the output [n o], computed with these mistakes."""
+    if "inputs_rounded" in mistakes:
+        arrays = {name: x for name, x in keys.items() if isinstance(x, np.ndarray) and x.dtype.kind == "f"}
+        keys = {**keys, **{name: in_digits(x, mistakes["inputs_rounded"]) for name, x in arrays.items()}}
     heads = keys.get("heads", 1)
     groups = keys.get("kv_heads", heads)
     query, key, value = projected(keys, mistakes)
@@ -52,6 +55,12 @@ def attention(keys: Keys, **mistakes: Any) -> dict[str, np.ndarray]:
     if "w_o" in keys and "no_output_projection" not in mistakes:
         output = output @ matrix("w_o", keys, mistakes) + vector("b_o", keys, mistakes)
     return {"scores": scores, "weights": weights, "output": output}
+
+
+def in_digits(x: np.ndarray, digits: int) -> np.ndarray:
+    """So many binary digits after the first, ties to even; the numbers are neither small nor large."""
+    exponent = np.floor(np.log2(abs(x), where=x != 0, out=np.zeros(x.shape)))
+    return np.round(x / 2**exponent * 2**digits) / 2**digits * 2**exponent
 
 
 def matrix(name: str, keys: Keys, mistakes: Keys) -> np.ndarray:

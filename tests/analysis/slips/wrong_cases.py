@@ -179,6 +179,8 @@ def cases(seed: int) -> list[Case]:
         Case("alibi_slopes", {**plain, "position": "alibi"}),
         Case("stale_cache", with_cache),
         Case("no_cache", with_cache),
+        *(Case("inputs_rounded", plain, digits, at) for at, digits in enumerate((10, 7))),
+        Case("inputs_rounded", {**tokens, "normalize": "softmax:temperature=2.5"}, 7, 1),
         *(Case("weights_rounded", plain, decimals, 4 - decimals) for decimals in (4, 3, 2, 1)),
         *(Case("exponentials_rounded", plain, decimals, 4 - decimals) for decimals in (4, 3, 2, 1)),
         *(Case("scores_rounded", plain, decimals, 4 - decimals) for decimals in (4, 3, 2, 1)),
