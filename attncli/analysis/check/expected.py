@@ -15,7 +15,7 @@ from attncli.base.typed_numbers import TypedNumber
 from attncli.engine.run import labels
 from attncli.plan.graph import Axes, Plan
 from attncli.problem.convert.arrays import LabelledArray, to_array
-from attncli.problem.convert.nested_lists import is_array_with_axes, nested_lists_to_array, to_lists
+from attncli.problem.convert.nested_lists import MAX_AXES, is_array_with_axes, nested_lists_to_array, to_lists
 from attncli.problem.labels import find_label
 from attncli.problem.spec import ProblemSpec
 from attncli.trace.steps import Step, Trace
@@ -316,15 +316,17 @@ def _typed_array(value: Any, path: ErrorPath) -> tuple[Array, list[Any]]:
     return (array.reshape(()) if is_number else array), numbers
 
 
-def _plain_cells(value: Any, typed: list[Any]) -> Any:
+def _plain_cells(value: Any, typed: list[Any], axes: int = MAX_AXES) -> Any:
     """Nested lists with NaN in place of None; the cells themselves are appended to `typed`.
 
-    A list without None stays the same object, by which errors find its line.
+    A list without None stays the same object, by which errors find its line; so do lists nested too deep.
     """
     if is_array_with_axes(value):
         value = to_lists(value)
     if isinstance(value, (list, tuple)):
-        cells = [_plain_cells(cell, typed) for cell in value]
+        if axes == 0:
+            return value
+        cells = [_plain_cells(cell, typed, axes - 1) for cell in value]
         return value if all(cell is old for cell, old in zip(cells, value, strict=True)) else cells
     typed.append(value)
     return np.nan if value is None else value

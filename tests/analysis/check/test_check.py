@@ -10,7 +10,7 @@ from attncli.analysis.check.check import check
 from attncli.analysis.check.options import CheckOptions
 from attncli.analysis.check.report import CheckReport, QuantityCheck
 from attncli.base.dtypes import Precision
-from attncli.base.errors import AttnError, UnknownNameError
+from attncli.base.errors import UnknownNameError
 from attncli.base.typed_numbers import TypedNumber
 from attncli.engine.options import BlockSizes, RunOptions
 from tests.arrays import normal
@@ -177,11 +177,16 @@ def test_a_tolerance_that_is_given_replaces_the_derived_one(options: dict[str, f
     assert result.tolerance_reason.endswith("as given")
 
 
-@pytest.mark.parametrize("name", ["rtol", "atol", "ulp"])
-@pytest.mark.parametrize("value", [-1.0, float("nan"), float("inf")])
-def test_a_tolerance_is_a_number_from_0(name: str, value: float) -> None:
-    with pytest.raises(AttnError, match=f"{name}: -?(1|nan|inf) is out of range; expected a number from 0"):
-        CheckOptions(**{name: value})
+@pytest.mark.filterwarnings("error")
+@pytest.mark.parametrize("options", [{}, {"rtol": 1e-3}, {"ulp": 3}])
+@pytest.mark.parametrize("expected", [1e308, -np.inf, np.nan])
+def test_numbers_that_overflow_give_no_warning_and_finite_tolerances(
+    expected: float, options: dict[str, float]
+) -> None:
+    result = results(UNIT, {"weights": np.full((1, 2), expected)}, **options)["weights"]
+    assert result.differ == 2
+    assert result.worst is not None
+    assert np.isfinite([result.tolerance, result.worst.allowed]).all()
 
 
 SMALL_BLOCKS = RunOptions(executor="serial", sizes=BlockSizes(dense_cells=8, rows=4, masked_rows=4))

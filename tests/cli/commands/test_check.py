@@ -237,6 +237,7 @@ def test_the_file_of_junit_is_no_input(name: str, run: Run, folder: Path) -> Non
         (("agrees.yaml", "--rtol", "-1"), "--rtol: -1 is out of range; expected 0 or more"),
         (("agrees.yaml", "--atol", "nan"), "--atol: nan is not a finite number"),
         (("agrees.yaml", "--ulp", "few"), "--ulp: 'few' is not a finite number"),
+        (("agrees.yaml", "--ulp", ""), "--ulp: '' is not a finite number"),
         (("agrees.yaml", "--head", "3"), "--head: there is no head 3"),
         (("agrees.yaml", "--precision", "18"), "--precision: 18 digits can't be shown"),
         (("agrees.yaml", "--junit", "-"), "--junit: standard output has the report; name a file"),
