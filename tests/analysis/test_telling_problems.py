@@ -87,7 +87,8 @@ def test_the_other_queries_attend_to_several_keys() -> None:
     assert entropy.max() < np.log(8) - 0.01
 
 
-def test_what_the_user_gives_stays() -> None:
+def test_what_the_user_gives_stays(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(telling_problems, "ENOUGH_DRAWS", 1)
     document = choose(embeddings=[[1, 0, 2], [0, 1, 0], [2, 2, 1]], w_v="identity", init="normal", seed=7).document
     assert document["embeddings"].value == [[1, 0, 2], [0, 1, 0], [2, 2, 1]]
     assert (document["w_v"].value, document["init"].value) == ("identity", "normal")
@@ -98,7 +99,8 @@ def test_the_same_seed_gives_the_same_problem() -> None:
     np.testing.assert_array_equal(one.embeddings, other.embeddings)
 
 
-def test_a_slip_that_changes_no_number_is_named() -> None:
+def test_a_slip_that_changes_no_number_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(telling_problems, "ENOUGH_DRAWS", 2)
     problem = choose(window=[20, 0], token_count=4, dim=4)
     sentence = "window_too_wide would go unnoticed, because it changes no number of this problem: "
     assert any(warning.startswith(sentence) for warning in problem.warnings)
