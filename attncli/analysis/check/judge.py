@@ -129,7 +129,7 @@ class Judge:
 
 
 def _is_of_type(numbers: ExpectedNumbers, precision: Precision) -> bool:
-    """Whether numbers are those of a type, to the digits typed: whatever ends in a step of the type has none between."""
+    """Whether numbers are those of a type, to the digits typed, as what ends in a step of the type is."""
     with np.errstate(all="ignore"):
         error = abs(precision.round(numbers.array) - numbers.array)
     return not (error > (0 if numbers.half_units is None else numbers.half_units)).any()

@@ -173,7 +173,9 @@ class _Search:
             return True
         needs = _needs_of(SLIPS[name] for name in attempt.slips)
         refuting = self.refuting.setdefault(needs, [])
-        if any(self._is_refused(attempt, part) for part in refuting):  # what refutes one slip does most that are like it
+        if any(
+            self._is_refused(attempt, part) for part in refuting
+        ):  # what refutes one slip does most that are like it
             return False
         for part in all_parts(self.problem, self.limits, **vars(needs)):
             if self.limits.clock() > self.end + self.limits.seconds:

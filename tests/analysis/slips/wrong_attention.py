@@ -170,21 +170,18 @@ def mixed(x: np.ndarray, first: int) -> np.ndarray:
 def scaled(products: np.ndarray, keys: Keys, mistakes: Keys, heads: int) -> np.ndarray:
     """The products of queries and keys [h n m], divided by √d or multiplied by a scale."""
     width = keys["query"].shape[1] // heads if "query" in keys else keys["w_q"].shape[1] // heads
-    if "no_scale" in mistakes:
-        return products
-    if "scale_by_d" in mistakes:
-        return products / width
-    if "scale_inverted" in mistakes:
-        return products * np.sqrt(width)
-    if mistakes.get("scaled_anyway") == "instead":
-        return products / np.sqrt(width)
-    if mistakes.get("scaled_anyway") == "too":
-        return products * keys["scale"] / np.sqrt(width)
-    if keys.get("score") == "dot":
-        return products
-    if "scale_by_model_width" in mistakes:
-        return products / np.sqrt(width * heads)
-    scale = keys.get("scale", 1 / np.sqrt(width))
+    root = np.sqrt(width)
+    factors = {
+        "no_scale": 1,
+        "scale_by_d": 1 / width,
+        "scale_inverted": root,
+        "scale_by_model_width": 1 / np.sqrt(width * heads),
+        "scaled_anyway": (keys["scale"] if mistakes.get("scaled_anyway") == "too" else 1) / root,
+    }
+    for name, factor in factors.items():
+        if name in mistakes:
+            return products * factor
+    scale = 1 if keys.get("score") == "dot" else keys.get("scale", 1 / root)
     return products * scale * (scale if "scaled_twice" in mistakes else 1)
 
 
