@@ -155,7 +155,31 @@ def test_slips_that_need_all_queries_are_tried_on_the_whole_where_it_is_small_en
     found = explain(problem(**LONG), expected, SearchLimits(part_cells=1, whole_cells=1))
     assert found.explanations == ()
     assert "weights_transposed" in found.untried[0]
-    assert "not all of the queries" in found.untried[0]
+    assert "need all queries, and these are too many" in found.untried[0]
+
+
+def test_it_is_said_which_slips_were_tried_alone_but_not_in_pairs() -> None:
+    found = explain(problem(**LONG), lambda attempt: False, A_PART)
+    assert found.pair_count > 0
+    (sentence,) = found.untried
+    assert sentence.startswith("pairs with ")
+    assert "weights_transposed" in sentence
+    assert "no_scale" not in sentence
+
+
+def test_what_refutes_one_slip_refutes_a_pair_with_it_also_where_the_time_is_over() -> None:
+    wrong = attention(LONG, no_scale=True)["output"]
+    wrong[13] += 1  # which is not in the part
+    pairs: list[Attempt] = []
+
+    def accepts(attempt: Attempt) -> bool:
+        is_accepted = numbers({"output": wrong})(attempt)
+        pairs.extend([attempt] if is_accepted and len(attempt.slips) > 1 else [])
+        return is_accepted
+
+    limits = SearchLimits(part_cells=1, clock=lambda: 1e9 if pairs else 0.0)
+    assert explain(problem(**LONG), accepts, limits).explanations == ()
+    assert pairs
 
 
 def test_of_selected_queries_a_part_is_taken_by_their_positions_among_those_selected() -> None:

@@ -9,7 +9,7 @@ from attncli.analysis.slips import SLIPS, Attempt, Slip, attempts, run_attempt
 from attncli.analysis.slips.attempts import own_attempt, with_slip
 from attncli.problem.spec import ProblemSpec
 from tests.analysis.slips.wrong_attention import attention, in_digits
-from tests.analysis.slips.wrong_cases import Case, cases, given
+from tests.analysis.slips.wrong_cases import Case, T, cases, given
 from tests.arrays import normal
 from tests.problems import PROBLEMS, problem
 
@@ -56,6 +56,23 @@ def test_exponentials_without_the_maximum_overflow_in_the_type_that_is_checked(d
     for attempt in wider:  # in float32, where the type is a half one
         is_overflow = score > 88.8
         assert np.isnan(run_attempt(attempt, ["weights"])["weights"]).any() == is_overflow
+
+
+def test_steps_computed_in_half_precision_are_not_rounded_to_decimals_too() -> None:
+    for half in variants(problem(**given(0)), "half_precision"):
+        slips = [slip for name, slip in SLIPS.items() if name.endswith("_rounded")]
+        assert [made.slips for slip in slips for made in with_slip(half, slip)] == []
+
+
+def test_what_changes_nothing_that_is_visible_or_added_is_no_slip() -> None:
+    plain = given(0, T, T)
+    for slip, keys in {
+        "causal_added": {**plain, "mask": np.tri(T, dtype=bool)},
+        "bias_twice": {**plain, "bias": np.where(np.tri(T), 0, -np.inf)},
+        "bias_scaled": {**plain, "bias": np.where(np.tri(T), 0, -np.inf)},
+        "inputs_rounded": {name: np.round(x) if isinstance(x, np.ndarray) else x for name, x in plain.items()},
+    }.items():
+        assert variants(problem(**keys), slip) == [], slip
 
 
 def test_a_slip_is_not_made_where_it_changes_no_step() -> None:
