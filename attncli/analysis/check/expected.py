@@ -136,7 +136,9 @@ class _Collector:
         """Add what is expected behind some positions: a mapping by labels, an array, lists, a number, None."""
         if value is None:
             return
-        if isinstance(value, LabelledArray) and value.labels is not None:
+        if hasattr(value, "to_numpy"):
+            value = to_array(value, path)  # a data frame has labels
+        if isinstance(value, LabelledArray):
             value = self._by_label(value, index)
         if isinstance(value, Mapping):
             self._add_mapping(value, index, path)
@@ -144,20 +146,36 @@ class _Collector:
             self._add_block(value, index, path)
 
     def _by_label(self, value: LabelledArray, index: Index) -> Any:
-        """The rows of an array by their labels; the array itself where it has the rows of the step in their order."""
-        rows = [
-            at for at, axis in enumerate(self.target.axes) if axis.letter not in COUNTED_FROM_0 and at >= len(index)
-        ]
-        assert value.labels is not None
-        plain = LabelledArray(value.array, dtype=value.dtype)
-        if not rows or value.array.ndim != 2 or self.target.labels(rows[0]) == value.labels:
-            return plain
-        own = [label.partition("#")[0] for label in self.target.labels(rows[0])]
-        if own == list(value.labels):
-            return plain
+        """The numbers of a table, by the labels of rows and columns where they are not those of the step in order."""
+        at = [axis for axis in range(len(index), len(self.target.axes)) if not self._is_counted(axis)]
+        is_typed = value.array.dtype == object  # of TypedNumbers
+        if len(at) != 2 or value.array.ndim != 2:
+            labels = columns = None
+        else:
+            labels, columns = map(self._other_labels, value.axis_labels, at)
+        if columns is not None and not {*columns} & {*self.target.labels(at[1])}:
+            columns = None  # a header of other words
+        if labels is None and columns is None:
+            return value.array.tolist() if is_typed else LabelledArray(value.array, dtype=value.dtype)
+
+        def part(x: Any) -> Any:
+            return (x.tolist() if isinstance(x, np.ndarray) else x) if is_typed else LabelledArray(x, dtype=value.dtype)
+
+        known = self.target.labels(at[0])
+        rows = labels or (known if len(known) == len(value.array) else range(len(value.array)))
         return {
-            label: LabelledArray(row, dtype=value.dtype) for label, row in zip(value.labels, value.array, strict=True)
+            label: part(row) if columns is None else dict(zip(columns, map(part, row), strict=True))
+            for label, row in zip(rows, value.array, strict=True)
         }
+
+    def _is_counted(self, axis: int) -> bool:
+        """Whether an axis of the step is that of batch items or heads."""
+        return self.target.axes[axis].letter in COUNTED_FROM_0
+
+    def _other_labels(self, labels: tuple[str, ...] | None, axis: int) -> tuple[str, ...] | None:
+        """Labels that are not those of an axis of the step in their order; None where they are, or there are none."""
+        known = self.target.labels(axis)
+        return None if labels in (None, known, tuple(label.partition("#")[0] for label in known)) else labels
 
     def _add_mapping(self, value: Mapping[Any, Any], index: Index, path: ErrorPath) -> None:
         """Add what is expected of each label along the next axis, which an axis of one head need not be."""
