@@ -15,7 +15,9 @@ _KEYS = {EXPECTED, "parts"}  # a file with one of them may expect something
 
 
 def files_of_problems(folder: str) -> list[str]:
-    """The files in a folder, and in the folders in it, whose suffix a problem may have, sorted; hidden ones left out.
+    """The files in a folder, and in the folders in it, whose suffix a problem may have, sorted.
+
+    Hidden ones are left out, and what is no file, such as a pipe, which would be waited for; not links to nothing.
 
     Raises AttnError where a folder can't be read.
     """
@@ -31,7 +33,8 @@ def _files(folder: str) -> Iterator[str]:
     for parent, folders, names in os.walk(folder, onerror=fail):
         folders[:] = [name for name in folders if not name.startswith(".")]
         paths = (Path(parent) / name for name in names if not name.startswith("."))
-        yield from (str(path) for path in paths if path.suffix.lower() in formats.suffixes("problem"))
+        found = (path for path in paths if path.suffix.lower() in formats.suffixes("problem"))
+        yield from (str(path) for path in found if path.is_file() or not path.exists())
 
 
 def expects_something(file: str, inputs: Inputs) -> bool:
