@@ -5,13 +5,14 @@ from dataclasses import replace
 from typing import Any
 
 from attncli.analysis.check.comparison import Comparison
-from attncli.analysis.check.expected import ExpectedNumbers, Target, expected_numbers
+from attncli.analysis.check.expected import ExpectedNumbers, expected_numbers
 from attncli.analysis.check.follows import with_relations
 from attncli.analysis.check.options import CheckOptions
 from attncli.analysis.check.readings import Part
 from attncli.analysis.check.reference import compute_reference
 from attncli.analysis.check.report import CheckReport
 from attncli.analysis.check.slip_search import explanations, find_explanations, find_unnoticed
+from attncli.analysis.check.target import Target
 from attncli.base.axes import AXIS_NOUNS
 from attncli.base.errors import AttnError
 from attncli.plan.build import plan_of

@@ -10,7 +10,7 @@ from attncli.analysis.check.check import check
 from attncli.analysis.check.options import CheckOptions
 from attncli.analysis.check.report import CheckReport, QuantityCheck
 from attncli.base.dtypes import Precision
-from attncli.base.errors import UnknownNameError
+from attncli.base.errors import AttnError, UnknownNameError
 from attncli.base.typed_numbers import TypedNumber
 from attncli.engine.options import BlockSizes, RunOptions
 from tests.arrays import normal
