@@ -73,7 +73,9 @@ def _agreement(report: CheckReport) -> str:
 
 def _unnoticed(report: CheckReport) -> str:
     """Which slips would not be noticed, in a part of a line."""
-    return f"{_names(report.unnoticed)} would not be noticed" if report.unnoticed else "every slip would be noticed"
+    if report.unnoticed:
+        return f"{_names(report.unnoticed)} would not be noticed"
+    return f"every slip {'that was tried ' if report.untried else ''}would be noticed"
 
 
 def _names(explanations: Sequence[Explanation]) -> str:
@@ -121,4 +123,5 @@ def _print_unnoticed(page: TextPage, report: CheckReport) -> None:
         page.print(("These slips would not be noticed with these inputs, at this tolerance:", "bold"))
         page.print_pairs(slip_lines(report.unnoticed), "cyan")
     elif report.unnoticed is not None:
-        page.print("Every slip that applies to this problem would be noticed.")
+        which = "was tried" if report.untried else "applies to this problem"
+        page.print(f"Every slip that {which} would be noticed.")

@@ -318,4 +318,6 @@ def test_in_a_suite_slips_that_would_go_unnoticed_are_named_of_every_problem(run
         "Nothing is expected in p.yaml, cases/inputs.yaml and cases/results.yaml.",
     ]
     assert ran.returncode == 1
-    assert verdict(run("check", "p.yaml", "cases/inputs.yaml", "--slips")).startswith("Nothing is expected in p.yaml and")
+    assert verdict(run("check", "p.yaml", "cases/inputs.yaml", "--slips")).startswith(
+        "Nothing is expected in p.yaml and"
+    )
