@@ -4,12 +4,14 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from attncli.analysis.check.check import check as check_problem
+from attncli.analysis.check.check_expected import check_expected
 from attncli.analysis.check.options import CheckOptions
 from attncli.analysis.check.report import CheckReport, Explanation, QuantityCheck
 from attncli.api import Problem
 from attncli.base.errors import AttnError
 from attncli.base.text import repr_excerpt
 from attncli.engine.options import RunOptions
+from attncli.io.expected import Expected
 from attncli.problem.convert.numbers import to_finite, to_integer
 from attncli.render.reports.check import render_check, verdict
 from attncli.render.target import TextTarget
@@ -88,7 +90,7 @@ class Report:
 def check(
     problem: Problem | None = None,
     *,
-    against: Mapping[str, Any],
+    against: Mapping[str, Any] | None = None,
     rtol: float | None = None,
     atol: float | None = None,
     ulp: float | None = None,
@@ -105,10 +107,11 @@ def check(
     ----------
     problem : Problem, optional
         What is computed. In its place the keys of a problem may be given as keywords: `query=q, key=k, causal=True`.
-    against : mapping
+    against : mapping, optional
         The expected numbers, by the names of results or steps: `output`, `weights`, `scores` … An array, a tensor (also
         on a GPU, or with gradients), nested lists, or mappings from labels to numbers where only some are expected.
-        [n e] and [1 h n e], [b n h·e] and [b h n e] are the same numbers.
+        [n e] and [1 h n e], [b n h·e] and [b h n e] are the same numbers. Without it those of the key `expected` in the
+        file that the problem was loaded from.
     rtol, atol, ulp : float ≥ 0, optional
         A tolerance in place of the derived one: numbers agree where they differ by at most `atol + rtol · |expected|`,
         or by `ulp` units in the last place of their type. The derived one is twice the error of the same formula
@@ -146,8 +149,8 @@ def check(
     >>> check(query=query, key=key, score="dot", against={"weights": [[0.8808, 0.1129]]}).agrees
     False
     """
-    spec = _problem(problem, keys).spec
-    if not isinstance(against, Mapping) or not against:
+    problem = _problem(problem, keys)
+    if against is not None and (not isinstance(against, Mapping) or not against):
         hint = "give the expected numbers by the names of results: against={'output': …}"
         raise AttnError(f"{repr_excerpt(against)} has no names", where="against", hint=hint)
     options = CheckOptions(
@@ -160,8 +163,10 @@ def check(
         finds_unnoticed=slips,
         run=RunOptions(executor),
     )
+    if against is None:
+        return Report(check_expected(problem.spec, _expected(problem), options, ""))
     try:
-        return Report(check_problem(spec, against, options))
+        return Report(check_problem(problem.spec, against, options))
     except AttnError as error:
         if error.path[:1] == ("expected",):
             error.path = ("against", *error.path[1:])
@@ -174,6 +179,15 @@ def _tolerance(value: float | None, name: str) -> float | None:
     if number is not None and number < 0:
         raise AttnError(f"{number:g} is out of range", where=name, hint="expected 0 or more")
     return number
+
+
+def _expected(problem: Problem) -> Expected:
+    """What the file of a problem expects; raises AttnError where that is nothing."""
+    expected = problem.expected
+    if not expected.by_name:
+        hint = "give the expected numbers by the names of results: against={'output': …}, or load a file with expected"
+        raise AttnError("nothing is expected", where="against", hint=hint)
+    return expected
 
 
 def _problem(problem: object, keys: Mapping[str, Any]) -> Problem:
