@@ -12,7 +12,7 @@ from attncli.base.errors import AttnError
 from attncli.base.text import repr_excerpt
 from attncli.engine.options import RunOptions
 from attncli.io.expected import Expected
-from attncli.problem.convert.numbers import to_finite, to_integer
+from attncli.problem.convert.numbers import to_integer, to_number_from
 from attncli.render.reports.check import render_check, verdict
 from attncli.render.target import TextTarget
 
@@ -153,6 +153,9 @@ def check(
     if against is not None and (not isinstance(against, Mapping) or not against):
         hint = "give the expected numbers by the names of results: against={'output': …}"
         raise AttnError(f"{repr_excerpt(against)} has no names", where="against", hint=hint)
+    for name in against or ():
+        if not isinstance(name, str):
+            raise AttnError(f"{repr_excerpt(name)} is no name of a result", where="against")
     options = CheckOptions(
         rtol=_tolerance(rtol, "rtol"),
         atol=_tolerance(atol, "atol"),
@@ -175,10 +178,7 @@ def check(
 
 def _tolerance(value: float | None, name: str) -> float | None:
     """A tolerance as a number from 0; None where it is not given. Raises AttnError for any other value."""
-    number = None if value is None else to_finite(value, (name,))
-    if number is not None and number < 0:
-        raise AttnError(f"{number:g} is out of range", where=name, hint="expected 0 or more")
-    return number
+    return None if value is None else to_number_from(value, (name,), 0)
 
 
 def _expected(problem: Problem) -> Expected:

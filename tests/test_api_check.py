@@ -70,6 +70,10 @@ def test_one_head_may_be_checked_alone() -> None:
     assert attncli.check(problem, against={"scores": scores}, head=1)
 
 
+NESTED: list[Any] = []
+NESTED.append(NESTED)
+
+
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
@@ -77,6 +81,8 @@ def test_one_head_may_be_checked_alone() -> None:
         ({"against": {}}, "against: {} has no names; give the expected numbers by the names of results"),
         ({"against": None}, "against: nothing is expected; give the expected numbers by the names of results"),
         ({"against": [[1.0]]}, r"against: \[\[1.0\]\] has no names"),
+        ({"against": {1: [[1.0]]}}, "against: 1 is no name of a result"),
+        ({"against": {"output": NESTED}}, "against, output: lists are nested too deep"),
         ({"against": {"output": [[1.0, 2.0]]}}, "against, output: 1 × 2 numbers are expected and 5 × 3 computed"),
         ({"rtol": -1}, "rtol: -1 is out of range; expected 0 or more"),
         ({"ulp": "many"}, "ulp: 'many' is not a finite number"),

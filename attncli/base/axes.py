@@ -84,6 +84,22 @@ def format_lengths(lengths: Iterable[int]) -> str:
     return " × ".join(map(str, lengths))
 
 
+def count_entries(letters: Iterable[str], lengths: Iterable[int]) -> str:
+    """The lengths of axes with the nouns of their entries.
+
+    >>> count_entries("nm", (1, 4)), count_entries(["h", "n", "e"], (2, 3, 1))
+    ('1 query × 4 keys', '2 heads × 3 queries × 1 value feature')
+    """
+    return " × ".join(map(_count, letters, lengths))
+
+
+def _count(letter: str, length: int) -> str:
+    """`3 queries`, `1 head`."""
+    noun = AXIS_NOUNS.get(letter, "")
+    plural = f"{noun}s" if letter in COUNTED_FROM_0 else LEGEND.get(letter, "features")
+    return f"{length} {plural if length != 1 else noun or plural.removesuffix('s')}"
+
+
 def bind_axes(
     lengths: dict[str, Length],
     path: str | ErrorPath,

@@ -29,7 +29,7 @@ def run_suite(suite: Suite, request: CheckRequest, junit: str | None, *, has_lin
                     streams.write_error(_error_text(outcome, suite))
                 elif has_lines:
                     check_is_no_input(None, request.inputs)
-                    streams.write_output(render_line(outcome, streams.output_target()))
+                    streams.write_while_read(render_line(outcome, streams.output_target()))
                 outcomes.append(outcome)
         if stream is not None:
             from attncli.render.junit import junit_xml
@@ -56,7 +56,7 @@ def write_reports(
     if not is_several and outcomes[0].error is not None:
         return
     check_is_no_input(None, inputs)
-    streams.write_output(_json(outcomes, suite, is_several) if is_json else _text(outcomes, suite, decimals))
+    streams.write_while_read(_json(outcomes, suite, is_several) if is_json else _text(outcomes, suite, decimals))
 
 
 def _json(outcomes: "Sequence[CheckOutcome]", suite: Suite, is_several: bool) -> Iterator[str]:

@@ -42,14 +42,12 @@ def check_stdin(*texts: Any) -> None:
 def parse_tolerance(text: str | None, option: str) -> float | None:
     """The number of an option that is not negative; None where it is not given. Raises AttnError for others."""
     from attncli.io.parse.typed_matrix import read_number
-    from attncli.problem.convert.numbers import to_finite
+    from attncli.problem.convert.numbers import is_number, to_number_from
 
     if text is None:
         return None
-    number = to_finite(read_number(text, (option,)), (option,))
-    if number < 0:
-        raise AttnError(f"{number:g} is out of range", where=option, hint="expected 0 or more")
-    return number
+    value = read_number(text, (option,))
+    return to_number_from(value if is_number(value) else text, (option,), 0)
 
 
 def _parse_option(field: Field, text: Any) -> Any:

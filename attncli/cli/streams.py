@@ -48,6 +48,17 @@ def write_output(contents: str | Iterable[str]) -> None:
     sys.stdout.flush()
 
 
+def write_while_read(contents: str | Iterable[str]) -> None:
+    """Write to standard output as `write_output` does, and nowhere once its reader has closed it.
+
+    For what goes on all the same: the exit status and other files count too.
+    """
+    try:
+        write_output(contents)
+    except BrokenPipeError:
+        discard(sys.stdout)
+
+
 def write_error(message: str) -> None:
     """Write an error, a warning or a notice as a line on standard error; where that fails, nobody can be told."""
     try:

@@ -13,10 +13,10 @@ from attncli.io.origin import Origin, RawValue
 from attncli.io.parse.expected_value import read_expected_value
 from attncli.io.parse.matrix import open_file
 from attncli.io.paths import is_there
+from attncli.io.readers.result_object import results_of
 from attncli.problem.results import EXPECTED, OUTPUT
 
 AGAINST = "against"  # the option in place of the key
-RESULT_FORMAT = "attn.result/"  # how the `format` of a result in JSON begins
 _NAME = re.compile(r"\s*[A-Za-z_]\w*\s*")
 
 
@@ -74,6 +74,9 @@ def read_against(texts: Sequence[str], inputs: Inputs, known: Collection[str]) -
         if equals and _NAME.fullmatch(name) and not is_there(Path(text)):
             _check_name(name.strip(), known, origin.path(AGAINST))
             read = _read_values({name.strip(): value}, AGAINST, origin)
+        elif text.strip() in known and not is_there(Path(text)):
+            hint = f"write {text}='.6 .4' or {text}=FILE"
+            raise AttnError("has no numbers", where=origin.path(AGAINST, text), hint=hint)
         else:
             read = _read_file(text, AGAINST, origin, known)
         for twice in read.by_name.keys() & found.by_name.keys():
@@ -104,26 +107,18 @@ def _read_file(text: str, key: str, origin: Origin, known: Collection[str] | Non
     Raises AttnError where the file has one array without a name, UnknownNameError where it has no result.
     """
     source, entry = open_file(text, (key,), origin, None)
-    content = formats.read_expected(source)
+    content = results_of(formats.read_expected(source))
     is_table = formats.formats_of(source, "expected")[-1].is_table
     if entry or is_table or not isinstance(content, Mapping):
         example = f"--against {OUTPUT}={text}" if key == AGAINST else f"{EXPECTED}: {{{OUTPUT}: {text}}}"
         message = f"{text} is one array without a name"
         raise AttnError(message, where=origin.path(key), hint=f"say which result it is, such as {example}")
-    values = _results_in_json(content) if str(content.get("format")).startswith(RESULT_FORMAT) else content
-    known = values if known is None else known
-    unknown = [name for name in values if name not in known]
+    known = content if known is None else known
+    unknown = [name for name in content if name not in known]
     for name in unknown:
-        if len(unknown) == len(values) or did_you_mean(name, known):
+        if len(unknown) == len(content) or did_you_mean(name, known):
             raise UnknownNameError("result", name, known, where=source.name)
-    if not values:
+    if not content:
         raise AttnError("has no results", where=source.name)
-    read = _read_values({name: value for name, value in values.items() if name in known}, key, origin)
+    read = _read_values({name: value for name, value in content.items() if name in known}, key, origin)
     return Expected(read.by_name, tuple(f"{source.name}#{name}" for name in unknown))
-
-
-def _results_in_json(content: Mapping[str, Any]) -> Mapping[str, Any]:
-    """The results and the steps in what `attn compute --json` writes: lists that are no labels."""
-    arrays = {name: value for name, value in content.items() if isinstance(value, list) and name != "steps"}
-    results = {name: value for name, value in arrays.items() if not all(isinstance(label, str) for label in value)}
-    return results | {step["name"]: step["value"] for step in content.get("steps", ())}

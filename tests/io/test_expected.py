@@ -69,6 +69,12 @@ def test_options_say_it_by_names_or_name_a_file(
     assert (list(found.by_name), list(found.left_out)) == (names, left_out)
 
 
+@pytest.mark.parametrize("option", ["result.json", "query=result.json", "query=result.json#query"])
+def test_numbers_that_attn_has_written_have_every_digit(option: str, folder: Path) -> None:
+    value = read_against([option], Inputs(), NAMES).by_name["query"].value
+    assert value.array.tolist() == [[2]]
+
+
 def test_a_file_whose_name_has_an_equals_sign_is_a_file(folder: Path) -> None:
     (folder / "weights=1.yaml").write_text("output: [[1]]\n")
     assert list(read_against(["weights=1.yaml"], Inputs(), NAMES).by_name) == ["output"]
@@ -90,6 +96,8 @@ def test_an_empty_stream_is_an_error(folder: Path) -> None:
         (["misspelt.npz"], "misspelt.npz: unknown result 'ouput'; did you mean 'output'?"),
         (["none.npz"], "none.npz: unknown result 'lse'; expected one of query, scores, weights, output"),
         (["results.npz", "weights=1"], "--against, weights: is given twice; give it once"),
+        (["weights"], "--against, weights: has no numbers; write weights='.6 .4' or weights=FILE"),
+        (["weights="], "--against, weights: '' names no file; give a file, or numbers"),
         (["weights=1 x"], "--against, weights, number 2: 'x' is not a number"),
     ],
 )

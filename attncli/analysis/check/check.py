@@ -26,9 +26,13 @@ def check(problem: ProblemSpec, expected: Mapping[str, Any], options: CheckOptio
 
     `expected` has, by the names of results or steps, arrays or tensors, nested lists, or nested mappings from labels
     to numbers; numbers may be TypedNumbers. Raises UnknownNameError where a problem has no result of a name, AttnError
-    where numbers do not fit the result.
+    where numbers do not fit the result, or where none is expected of what is computed.
     """
     quantities = read_expected(problem, expected, options)
+    if not any(numbers.is_given.any() for numbers in quantities.values()):
+        remarks = [remark for numbers in quantities.values() for remark in numbers.remarks]
+        path = ("expected", *list(quantities)[:1])
+        raise AttnError("has no number to compare", where=path, hint=next(iter(remarks), None))
     reference = compute_reference(problem, list(quantities), options)
     comparison = Comparison(problem, reference, quantities, options)
     compared = [comparison.compare(name) for name in quantities]

@@ -7,7 +7,7 @@ from typing import Any
 
 from attncli.analysis.check.digits import typed_digits
 from attncli.analysis.check.readings import Part, Reading, find_reading, place, readings_of
-from attncli.base.axes import AXIS_NOUNS, COUNTED_FROM_0, format_lengths
+from attncli.base.axes import AXIS_NOUNS, COUNTED_FROM_0, count_entries, format_lengths
 from attncli.base.dtypes import coarsest
 from attncli.base.errors import AttnError, ErrorPath, UnknownNameError
 from attncli.base.lazy_numpy import Array, np
@@ -15,7 +15,7 @@ from attncli.base.typed_numbers import TypedNumber
 from attncli.engine.run import labels
 from attncli.plan.graph import Axes, Plan
 from attncli.problem.convert.arrays import LabelledArray, to_array
-from attncli.problem.convert.nested_lists import is_array_with_axes, nested_lists_to_array, to_lists
+from attncli.problem.convert.nested_lists import MAX_AXES, is_array_with_axes, nested_lists_to_array, to_lists
 from attncli.problem.labels import find_label
 from attncli.problem.spec import ProblemSpec
 from attncli.trace.steps import Step, Trace
@@ -102,6 +102,11 @@ class Target:
         try:
             found = find_label(text, known, where=path)
         except UnknownNameError:
+            same = [label for label in known if label.rpartition("#")[0] == text]
+            if same:
+                raise AttnError(
+                    f"{text!r} stands {len(same)} times", where=path, hint=f"say {' or '.join(same)}"
+                ) from None
             raise UnknownNameError(noun, text, known, where=path) from None
         if selected is None:
             return found[0]
@@ -128,7 +133,9 @@ class _Collector:
     remarks: dict[str, None] = field(default_factory=dict)  # in order, each once
 
     def add(self, value: Any, index: Index, path: ErrorPath) -> None:
-        """Add what is expected behind some positions: a mapping by labels, an array, lists, or a number."""
+        """Add what is expected behind some positions: a mapping by labels, an array, lists, a number, None."""
+        if value is None:
+            return
         if isinstance(value, LabelledArray) and value.labels is not None:
             value = self._by_label(value, index)
         if isinstance(value, Mapping):
@@ -162,8 +169,8 @@ class _Collector:
             raise AttnError("is nested deeper than its axes", where=path, hint=f"expected [{letters}]", subject=value)
         letter, length = axes[at]
         known = self.target.labels(at)
-        is_only = length == 1 or letter in self.target.part
-        if letter in COUNTED_FROM_0 and is_only and not {str(key) for key in value} <= set(known):
+        may_be_left_out = letter in COUNTED_FROM_0 and (length == 1 or letter in self.target.part)
+        if may_be_left_out and _depth(value) < len(axes) - at and not {str(key) for key in value} <= set(known):
             self._add_mapping(value, (*index, self.target.part.get(letter, 0)), path)
             return
         for key, child in value.items():
@@ -196,13 +203,22 @@ class _Collector:
     def _shape_error(self, shape: tuple[int, ...], axes: Axes, path: ErrorPath, value: Any) -> AttnError:
         """The error that an array has other lengths than what is computed."""
         lengths, letters = [axis.length for axis in axes], [axis.letter for axis in axes]
-        hint = f"expected [{' '.join(letters)}]" if letters else "expected one number"
+        hint = f"expected {count_entries(letters, lengths) or 'one number'}"
         without_heads = [length for letter, length in zip(letters, lengths, strict=True) if letter != "h"]
         if "h" in letters and [n for n in shape if n != 1] == [n for n in without_heads if n != 1]:
             hint = "give those of every head, not of their average, or check one head"
         expected, computed = format_lengths(shape) or "1", format_lengths(lengths) or "1"
-        message = f"{expected} numbers are expected and {computed} computed"
+        message = f"{expected} {'number is' if expected == '1' else 'numbers are'} expected and {computed} computed"
         return AttnError(message, where=path, hint=hint, subject=value)
+
+
+def _depth(value: Any) -> int:
+    """How many axes mappings, lists and arrays in one another have: as many as the deepest."""
+    if isinstance(value, Mapping):
+        return 1 + max(map(_depth, value.values()), default=0)
+    if isinstance(value, (list, tuple)):
+        return 1 + (_depth(value[0]) if value else 0)
+    return np.ndim(value.array if isinstance(value, LabelledArray) else value)
 
 
 def expected_numbers(value: Any, target: Target, path: ErrorPath) -> ExpectedNumbers:
@@ -300,15 +316,17 @@ def _typed_array(value: Any, path: ErrorPath) -> tuple[Array, list[Any]]:
     return (array.reshape(()) if is_number else array), numbers
 
 
-def _plain_cells(value: Any, typed: list[Any]) -> Any:
+def _plain_cells(value: Any, typed: list[Any], axes: int = MAX_AXES) -> Any:
     """Nested lists with NaN in place of None; the cells themselves are appended to `typed`.
 
-    A list without None stays the same object, by which errors find its line.
+    A list without None stays the same object, by which errors find its line; so do lists nested too deep.
     """
     if is_array_with_axes(value):
         value = to_lists(value)
     if isinstance(value, (list, tuple)):
-        cells = [_plain_cells(cell, typed) for cell in value]
+        if axes == 0:
+            return value
+        cells = [_plain_cells(cell, typed, axes - 1) for cell in value]
         return value if all(cell is old for cell, old in zip(cells, value, strict=True)) else cells
     typed.append(value)
     return np.nan if value is None else value

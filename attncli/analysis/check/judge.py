@@ -5,6 +5,7 @@ from dataclasses import dataclass, replace
 
 from attncli.analysis.check.comparison import Comparison
 from attncli.analysis.check.expected import ExpectedNumbers
+from attncli.analysis.check.report import FEW_NUMBERS
 from attncli.analysis.check.rounding import FLOAT64, evaluate_names, measure, median
 from attncli.analysis.check.tolerance import FACTOR, Tolerance
 from attncli.analysis.slips import Attempt, Part, run_attempt
@@ -13,7 +14,6 @@ from attncli.base.lazy_numpy import Array, np
 
 # No rounding error of a formula is as large as so many units of the largest number, or as this part of it.
 LOOSE_UNITS, LOOSE_PART = 512, 0.5
-FEW_NUMBERS = 4  # fewer for each slip are near the rough numbers of half precision by chance
 ROUGH_PART = 1 / 4  # of the typical error of half precision: smaller errors are not those of a computation in it
 ALONG = 0.9  # the cosine of errors with our numbers from which these are scaled, not rounded
 

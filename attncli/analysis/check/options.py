@@ -2,7 +2,6 @@
 
 from dataclasses import dataclass
 
-from attncli.base.errors import AttnError
 from attncli.engine.options import RunOptions
 from attncli.engine.run import LOCAL
 
@@ -11,11 +10,11 @@ from attncli.engine.run import LOCAL
 class CheckOptions:
     """How expected numbers are checked.
 
-    Where one of `rtol`, `atol` and `ulp` is given, two numbers agree where they differ by no more than
-    `atol + rtol · |expected|`, or by no more than `ulp` units in the last place of the type; without them the
-    tolerance is derived. `head` and `batch` check one head and one batch item. Slips are tried where numbers differ,
-    as long as `seconds` last; `finds_unnoticed` also looks for slips that these inputs can't tell from the right
-    computation. Raises AttnError where a tolerance is no number from 0.
+    Where one of `rtol`, `atol` and `ulp`, finite numbers from 0, is given, two numbers agree where they differ by no
+    more than `atol + rtol · |expected|`, or by no more than `ulp` units in the last place of the type; without them the
+    tolerance is derived. `head` and `batch` check one head and one batch item. Slips are tried where numbers differ, as
+    long as `seconds` last; `finds_unnoticed` also looks for slips that these inputs can't tell from the right
+    computation.
     """
 
     rtol: float | None = None
@@ -28,9 +27,3 @@ class CheckOptions:
     tries_slips: bool = True
     seconds: float = 10.0
     run: RunOptions = LOCAL
-
-    def __post_init__(self) -> None:
-        for name in ("rtol", "atol", "ulp"):
-            value = getattr(self, name)
-            if value is not None and not 0 <= value < float("inf"):
-                raise AttnError(f"{value:g} is out of range", where=name, hint="expected a number from 0")

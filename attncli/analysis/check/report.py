@@ -6,6 +6,8 @@ from dataclasses import dataclass
 from attncli.base.lazy_numpy import Array
 from attncli.trace.steps import Trace
 
+FEW_NUMBERS = 4  # fewer for each slip are near its numbers by chance
+
 
 @dataclass(frozen=True)
 class WorstCell:
@@ -83,6 +85,12 @@ class CheckReport:
     def first_difference(self) -> str | None:
         """The name of the first quantity that differs, in the order of the computation."""
         return next((result.name for result in self.results if not result.agrees), None)
+
+    @property
+    def may_be_chance(self) -> bool:
+        """Whether so few numbers are expected that slips may explain them by chance."""
+        count = sum(result.count for result in self.results)
+        return any(count < FEW_NUMBERS * len(explanation.slips) for explanation in self.explanations)
 
     @property
     def differing(self) -> Sequence[QuantityCheck]:

@@ -124,7 +124,7 @@ def _digits(part: Arrays, error: Array, tolerance: Tolerance) -> float:
     resolution = np.maximum(error, typed).max(axis=-1)[rows]
     size = size[rows].astype(np.float64)
     resolution = np.maximum(resolution.astype(np.float64), tolerance.precision.epsilon / 2 * size)
-    with np.errstate(divide="ignore"):
+    with np.errstate(divide="ignore", over="ignore"):
         digits = np.floor(np.log10(size)) + 1 - np.log10(2 * resolution)
     return float(max(np.floor(digits.min() + 1e-6), 0))  # half a unit has all its digits, also after rounding
 
@@ -143,12 +143,12 @@ class _Sums:
         if not expected.size:
             return
         both = np.stack([expected.astype(np.float64), computed.astype(np.float64)])
-        if not self.count:
-            self.shift = both.mean(axis=1)
-        shifted = both - self.shift[:, None]
-        self.count += expected.size
-        self.total += shifted.sum(axis=1)
-        with np.errstate(over="ignore"):
+        with np.errstate(over="ignore", invalid="ignore"):  # sums that overflow have no correlation
+            if not self.count:
+                self.shift = both.mean(axis=1)
+            shifted = both - self.shift[:, None]
+            self.count += expected.size
+            self.total += shifted.sum(axis=1)
             self.sums += np.stack([shifted @ shifted.T, both @ both.T])
 
     @property
@@ -156,7 +156,9 @@ class _Sums:
         """The correlation; None where one of both does not vary."""
         if not self.count:
             return None
-        return _normalized(self.sums[0] - np.outer(self.total, self.total) / self.count, self.sums[1])
+        with np.errstate(over="ignore", invalid="ignore"):
+            products = self.sums[0] - np.outer(self.total, self.total) / self.count
+        return _normalized(products, self.sums[1])
 
     @property
     def cosine(self) -> float | None:

@@ -33,7 +33,8 @@ class Tolerance:
             if self.relative is not None:
                 by_size = self.absolute + self.relative * abs(expected)
                 by_units = self.units * self.precision.units(expected) if self.units else np.zeros(1)
-                return np.broadcast_to(np.fmax(by_size, by_units), expected.shape)
+                allowed = np.fmax(by_size, by_units)
+                return np.where(np.isfinite(expected), allowed, self.absolute)
             largest = np.where(np.isfinite(computed), abs(computed), 0).max(axis=-1, keepdims=True, initial=0)
             allowed = np.maximum(self.error, UNITS * self.precision.units(largest))
             typed = 0 if half_units is None else np.nan_to_num(half_units)

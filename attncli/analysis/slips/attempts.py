@@ -154,7 +154,7 @@ def run_attempt(attempt: Attempt, names: Iterable[str]) -> Mapping[str, Array]:
     plan = attempt.plan
     resolved = {name: plan.results.get(name, name) if name not in plan.by_name else name for name in names}
     nodes = {name: node for name, node in resolved.items() if node in plan.by_name}
-    needed = plan.needed_for(nodes.values())
+    needed = plan.needed_for(plan.by_name[node].tapped_from or node for node in nodes.values())
     engine = DenseEngine(plan, attempt.problem, attempt.problem.precision)
     engine.values.update({n: value for n, value in attempt.known.of(attempt.problem, plan).items() if n in needed})
     to_compute = [node for node in plan.nodes if node.name in needed and node.name not in engine.values]

@@ -4,9 +4,9 @@ import math
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 
-from attncli.analysis.slips.masks import base_name, hides_later_keys, rules_of
+from attncli.analysis.slips.masks import base_name, hides_later_keys, rules_of, visible_keys
 from attncli.analysis.slips.plan_edit import new_name, with_nodes
-from attncli.analysis.slips.records import Computation, Variant, plan_slip
+from attncli.analysis.slips.records import Computation, Variant, plan_slip, problem_slip
 from attncli.ops import indices
 from attncli.plan.build import build_plan
 from attncli.plan.graph import Node
@@ -31,6 +31,26 @@ def causal_bottom_right(case: Computation) -> Iterator[Variant]:
         sentence = "The causal mask is aligned bottom right, with the last key of all, also where that is padding."
         first = case.problem.past_count + case.problem.new_key_count - len(case.problem.query_labels)
         yield from _aligned(case, _positions_from(case, first), sentence)
+
+
+@problem_slip("the attention is not causal, and a causal mask would hide keys")
+def causal_added(case: Computation) -> Iterator[Variant]:
+    """A causal mask is applied, although the problem has none: queries do not see the keys after them."""
+    problem = case.problem
+    if "causal" in rules_of(case) or "masked_scores" not in case.plan.results:
+        return
+    yield from _made_causal(case, problem.align, "")
+    for align, what in (("top_left", "top left"), ("bottom_right", "bottom right")):
+        if align != problem.align and problem.position is None:  # which depends on where the queries stand, too
+            sentence = f"A causal mask is applied, aligned {what}, although the problem has none."
+            yield from _made_causal(case, align, sentence)
+
+
+def _made_causal(case: Computation, align: str, sentence: str) -> Iterator[Variant]:
+    """The problem with a causal mask, if that hides keys that are visible."""
+    causal = replace(case.problem, causal=True, align=align)
+    if (visible_keys(causal, build_plan(causal)) != visible_keys(case.problem, case.plan)).any():
+        yield Variant(causal, sentence)
 
 
 @plan_slip("the attention is causal")

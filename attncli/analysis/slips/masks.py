@@ -9,6 +9,7 @@ from attncli.analysis.slips.records import Computation, Variant, plan_slip
 from attncli.base.lazy_numpy import Array, np
 from attncli.engine.dense import DenseEngine
 from attncli.plan.graph import Node, Plan
+from attncli.problem.spec import ProblemSpec
 
 FINITE_FILL = -1e9  # the number that is often written for −∞
 
@@ -127,12 +128,17 @@ def empty_rows_nan(case: Computation) -> Iterator[Variant]:
 
 def has_empty_rows(case: Computation) -> bool:
     """Whether the masks hide all keys from a query."""
-    if not rules_of(case):
-        return False
-    engine = DenseEngine(case.plan, case.problem, case.problem.precision)
-    needed = case.plan.needed_for(["visible"])
-    engine.run(node for node in case.plan.nodes if node.name in needed)
-    return not bool(engine.values["visible"].any(axis=-1).all())
+    return bool(rules_of(case)) and not bool(visible_keys(case.problem, case.plan).any(axis=-1).all())
+
+
+def visible_keys(problem: ProblemSpec, plan: Plan) -> Array:
+    """Which keys the masks of a plan leave visible; one True where it has none."""
+    if "visible" not in plan.by_name:
+        return np.ones((1, 1), dtype=bool)
+    engine = DenseEngine(plan, problem, problem.precision)
+    needed = plan.needed_for(["visible"])
+    engine.run(node for node in plan.nodes if node.name in needed)
+    return engine.values["visible"]
 
 
 def _with_masked_scores(plan: Plan, function: Function, **options: Any) -> Plan:

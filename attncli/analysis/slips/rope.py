@@ -122,6 +122,34 @@ def rope_on_query_only(case: Computation) -> Iterator[Variant]:
         yield Variant(with_nodes(case.plan, unchanged))
 
 
+@plan_slip(ROPE)
+def rope_twice(case: Computation) -> Iterator[Variant]:
+    """Rope turns queries and keys twice, as when a kernel rotates what is rotated already."""
+    plan = case.plan
+    if not _rope(case.problem):
+        return
+    turned = [plan.by_name[name] for name in ("rotated_query", "rotated_key") if name in plan.by_name]
+    for rotated in turned:
+        if "positions" in rotated.inputs:  # it is turned at all
+            inputs = {argument: source for argument, source in rotated.inputs.items() if argument != "x"}
+            plan = with_changed_value(plan, rotated.name, rope, inputs, rotated.options)
+    if turned:
+        yield Variant(plan)
+    past = next((name for name in ("past_key_heads", "past_key") if name in case.plan.by_name), None)
+    if turned and past is not None and case.problem.past_count > 1:  # position 0 is not turned
+        position = case.problem.position
+        assert position is not None
+        options = {**position.options, **position.arrays}
+        sentence = "Rope turns the cached keys once more, which are rotated already."
+        yield Variant(with_changed_value(case.plan, past, _rope_from_0, options=options), sentence)
+
+
+def _rope_from_0(x: Array, **options: Any) -> Array:
+    """Rows turned as those of positions 0, 1, 2 and so on."""
+    rotated: Array = rope(x, positions=np.arange(x.shape[-2]), **options)
+    return rotated
+
+
 def _rope(problem: ProblemSpec) -> dict[str, Any]:
     """The parameters of rope; none where the position scheme is another one."""
     position = problem.position

@@ -66,6 +66,22 @@ def scale_inverted(case: Computation) -> Iterator[Variant]:
         yield from _with_scale(case, sqrt(case.problem.lengths["d"]))
 
 
+@problem_slip("the scores are dot products that are not divided by √d, and d is not 1")
+def scaled_anyway(case: Computation) -> Iterator[Variant]:
+    """The scores are divided by √d, although the problem does not scale them."""
+    problem, root = case.problem, 1 / sqrt(case.problem.lengths.get("d", 1))
+    if "dot" not in (problem.score.record.name, problem.score.record.unscaled) or "scores" in problem.not_computed:
+        return
+    scale = own_scale(problem)
+    if scale in (None, 1):
+        yield from _with_scale(case, root)
+    elif problem.scale is not None:
+        for other, what in ((root, "instead of multiplied by"), (scale * root, "and multiplied by")):
+            for variant in _with_scale(case, other):
+                sentence = f"The scores are divided by √d {what} the scale, {format_value(scale)}."
+                yield replace(variant, sentence=sentence)
+
+
 @problem_slip("there are several heads, and the scores are divided by √d", needs_all_heads=True)
 def scale_by_model_width(case: Computation) -> Iterator[Variant]:
     """The scores are divided by the root of the features of all heads together instead of those of one head."""

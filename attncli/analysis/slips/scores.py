@@ -7,6 +7,7 @@ from attncli.analysis.slips.masks import rules_of
 from attncli.analysis.slips.plan_edit import with_changed_value, with_inputs, with_nodes
 from attncli.analysis.slips.records import Computation, Variant, plan_slip, problem_slip
 from attncli.analysis.slips.scale import own_scale
+from attncli.base.lazy_numpy import np
 from attncli.ops import elementwise, structural
 from attncli.plan.graph import Node
 
@@ -66,12 +67,27 @@ def no_bias(case: Computation) -> Iterator[Variant]:
 def bias_scaled(case: Computation) -> Iterator[Variant]:
     """The bias is added before the scores are scaled, and so it is scaled with them."""
     scale, plan = own_scale(case.problem), case.plan
-    biases = [name for name in ("position_bias", "bias") if name in plan.by_name]
+    biases = _biases(case)
     if scale in (None, 1) or not biases or _score_node(case) is None:
         return
     for name in biases:
         plan = with_changed_value(plan, name, elementwise.scale, options={"scale": scale})
     yield Variant(plan)
+
+
+@plan_slip("there is a bias, of positions or the user's own")
+def bias_twice(case: Computation) -> Iterator[Variant]:
+    """The bias is added twice, as when it is in the mask that is handed to a kernel, too."""
+    for name in _biases(case):
+        sentence = f"The {'bias of positions' if name == 'position_bias' else name} is added twice."
+        yield Variant(with_changed_value(case.plan, name, elementwise.scale, options={"scale": 2.0}), sentence)
+
+
+def _biases(case: Computation) -> list[str]:
+    """The nodes of what is added to the scores; a bias of 0 and −∞ alone is a mask, and adds nothing."""
+    bias = case.problem.bias
+    adds = bias is not None and bool((np.isfinite(bias) & (bias != 0)).any())
+    return [name for name in ("position_bias", *(["bias"] if adds else [])) if name in case.plan.by_name]
 
 
 def _score_node(case: Computation) -> Node | None:

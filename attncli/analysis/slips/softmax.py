@@ -5,7 +5,7 @@ from dataclasses import replace
 from math import inf, log
 from typing import Any
 
-from attncli.analysis.slips.plan_edit import Function, with_function
+from attncli.analysis.slips.plan_edit import Function, with_changed_value, with_function
 from attncli.analysis.slips.records import Computation, Variant, plan_slip, problem_slip
 from attncli.analysis.slips.scale import own_scale
 from attncli.base.dtypes import HALF, Precision
@@ -29,6 +29,14 @@ def softmax_over_heads(case: Computation) -> Iterator[Variant]:
     node = _normalizer_node(case)
     if node is not None and len(node.axes) > 2 and node.axes[-3].letter == "h" and node.axes[-3].length > 1:
         yield from _over_other_axis(case, -3)
+
+
+@plan_slip("weights are a softmax, of several keys")
+def softmax_twice(case: Computation) -> Iterator[Variant]:
+    """The softmax is taken twice, the second time of the weights."""
+    node = softmax_node(case)
+    if node is not None and node.shape[-1] > 1:
+        yield Variant(with_changed_value(case.plan, node.name, softmax))
 
 
 @plan_slip("there are several queries and weights are a softmax", needs_all_queries=True)

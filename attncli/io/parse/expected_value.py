@@ -14,6 +14,7 @@ from attncli.io.parse.matrix import open_file
 from attncli.io.parse.typed_matrix import read_digits, read_typed_matrix
 from attncli.io.paths import is_there
 from attncli.io.readers.entries import Entry, hint_to_name_one
+from attncli.io.readers.result_object import results_of
 from attncli.io.readers.slices import WHOLE, Index, split_entry, take, take_labelled
 from attncli.problem.convert.arrays import LabelledArray, is_row
 from attncli.problem.convert.numbers import is_number
@@ -45,7 +46,7 @@ def _read_text(text: str, name: str, key: str, origin: Origin) -> Any:
     if text[:1] in ("[", "{"):
         return _read_inline(text, path)
     source, entry = open_file(text, (key, name), origin, None)
-    return _select(formats.read_expected(source), entry, name, source)
+    return _select(results_of(formats.read_expected(source)), entry, name, source)
 
 
 def _read_inline(text: str, path: ErrorPath) -> Any:

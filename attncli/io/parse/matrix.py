@@ -19,8 +19,6 @@ from attncli.problem.convert.arrays import LabelledArray
 from attncli.problem.convert.operators import named_masks
 from attncli.problem.origins import ArrayOrigin
 
-_EMPTY_HINT = "give a file, numbers in brackets, or a generator"
-
 
 def read_text_array(text: str, path: ErrorPath, origin: Origin, kind: str | None = "generator") -> Any:
     """The value of a text in place of an array, as `attncli.problem.build.build` converts it.
@@ -61,7 +59,8 @@ def open_file(text: str, path: ErrorPath, origin: Origin, kind: str | None) -> t
     Raises AttnError where there is none, with the nearest name.
     """
     if text[:1] in ("", "#"):
-        raise AttnError(f"{text!r} names no file", where=origin.path(*path), hint=_EMPTY_HINT)
+        hint = "give a file, or numbers" if kind is None else "give a file, numbers in brackets, or a generator"
+        raise AttnError(f"{text!r} names no file", where=origin.path(*path), hint=hint)
     name, entry = locate(text, origin.folder)
     file = origin.folder / path_of(name)
     if name == STDIN or formats.format_of_suffix(file) is not None or os.path.lexists(file):

@@ -102,6 +102,14 @@ def to_number_above(value: Any, path: ErrorPath, limit: float) -> float:
     return number
 
 
+def to_number_from(value: Any, path: ErrorPath, least: float) -> float:
+    """A finite number that is no less than a limit."""
+    number = to_finite(value, path)
+    if number < least:
+        raise AttnError(f"{number:g} is out of range", where=path, hint=f"expected {least:g} or more")
+    return number
+
+
 def _to_float(value: Any) -> float:
     """A number as a float; an integer beyond all floats is infinite."""
     try:

@@ -63,7 +63,8 @@ def _tolerances(report: CheckReport) -> Iterator[str]:
     """What the numbers are held to, once for all quantities of the same reason, and how ours were computed."""
     names: dict[str, list[str]] = {}
     for result in report.results:
-        names.setdefault(result.tolerance_reason, []).append(result.name)
+        if result.count:
+            names.setdefault(result.tolerance_reason, []).append(result.name)
     for reason, quantities in names.items():
         of = "" if len(names) == 1 else f" of {join_words(quantities)}"
         yield f"The numbers{of} are held to {reason}."
@@ -76,6 +77,8 @@ def print_explanations(page: TextPage, report: CheckReport) -> None:
     if report.explanations:
         page.print(("Explained by:", "bold"))
         page.print_pairs(slip_lines(report.explanations), "cyan")
+        if report.may_be_chance:
+            page.print("So few numbers may be explained by chance; more of them would tell.")
     if report.tried_count:
         singles, pairs = report.tried_count - report.pair_count, report.pair_count
         tried = f"{singles} slip{'s' if singles != 1 else ''}"

@@ -28,9 +28,10 @@ def print_quantity(
     """
     trace = report.trace
     if result.agrees:
-        page.print((f"✓ {result.name}", AGREES), f": {_agreement(result)}")
+        mark = (f"✓ {result.name}", AGREES) if result.count else f"  {result.name}"
+        page.print(mark, f": {_agreement(result)}")
     else:
-        source = f" from those {adjective}" if adjective else ""
+        source = f" from {'that' if result.count == 1 else 'those'} {adjective}" if adjective else ""
         page.print(
             (f"✗ {result.name}", DIFFERS),
             f": {count_of_differences(result.differ, result.count)}{source}{_consequence(report, result)}",
@@ -46,6 +47,8 @@ def print_quantity(
 
 def _agreement(result: QuantityCheck) -> str:
     """How many numbers agree, to how many digits, and what difference was allowed."""
+    if not result.count:
+        return "no number is compared"
     numbers = "1 number agrees" if result.count == 1 else f"{result.count} numbers agree"
     if result.max_abs == 0:
         return f"{numbers} exactly"
@@ -68,11 +71,12 @@ def _consequence(report: CheckReport, result: QuantityCheck) -> str:
 
 def _errors(result: QuantityCheck) -> Iterator[str]:
     """The largest errors, and how alike both arrays are."""
+    if np.isinf(result.max_abs):
+        yield "largest error infinite: NaN or an infinity stands on one side alone"
+        return
+    relative = f", relative {_short(result.max_rel)}" if result.max_rel else ""  # none where ours is 0
     units = f", {_short(result.max_ulp)} units in the last place of {result.ulp_dtype}"
-    yield (
-        f"largest error {_short(result.max_abs)}, "
-        f"relative {_short(result.max_rel)}{units if result.max_ulp < MAX_UNITS else ''}"
-    )
+    yield f"largest error {_short(result.max_abs)}{relative}{units if result.max_ulp < MAX_UNITS else ''}"
     likeness = {"correlation": result.correlation, "cosine": result.cosine}
     found = [f"{name} {number:.6f}" for name, number in likeness.items() if number is not None]
     if found and result.count > 1:
@@ -85,8 +89,8 @@ def _worst_cell(trace: Trace, result: QuantityCheck, adjective: str) -> Iterator
         expected, computed = _distinct(result.worst.expected, result.worst.computed)
         place = describe_cell(trace, trace[result.name], result.worst.position)
         at = "worst at" if result.differ > 1 else "at"
-        allowed = f"{result.worst.allowed:.1g}"
-        yield f"{at} {place}: {adjective or 'expected'} {expected} ± {allowed}, computed {computed}"
+        allowed = f" ± {result.worst.allowed:.1g}" if np.isfinite(result.worst.expected) else ""
+        yield f"{at} {place}: {adjective or 'expected'} {expected}{allowed}, computed {computed}"
 
 
 def _arithmetic(trace: Trace, result: QuantityCheck, decimals: int) -> tuple[str, ...]:

@@ -41,6 +41,7 @@ def test_some_cells_are_expected_by_their_labels() -> None:
         {"cat": np.array([4.0, 5, 6])},
         {"cat": {"the": np.float64(4), "cat": np.array(5.0), "sat": "6/1"}},
         [[None] * 3, [4, 5, 6], [None] * 3],
+        {"the": None, "cat": [4, 5, 6]},
         LabelledArray(np.array([[4.0, 5, 6]]), ("cat",)),
     ],
     ids=str,
@@ -61,8 +62,10 @@ def test_rows_with_labels_are_put_where_the_labels_are() -> None:
 def test_of_equal_labels_one_is_said_by_its_number() -> None:
     twice = problem(embeddings=normal(3, 4), tokens=["the", "cat", "the"])
     assert read(twice, "weights", {"the#2": [1, 2, 3]}).array[2].tolist() == [1, 2, 3]
-    with pytest.raises(AttnError, match=r"unknown query 'the'; did you mean 'the#[12]'"):
+    with pytest.raises(AttnError, match="expected, weights: 'the' stands 2 times; say the#1 or the#2"):
         read(twice, "weights", {"the": [1, 2, 3]})
+    with pytest.raises(AttnError, match="unknown query 'the#3'; did you mean"):
+        read(twice, "weights", {"the#3": [1, 2, 3]})
 
 
 def test_batch_items_and_heads_are_said_by_their_number() -> None:
@@ -77,8 +80,16 @@ def test_the_axis_of_one_batch_item_or_head_may_be_left_out() -> None:
 
 
 def test_the_head_and_the_batch_item_that_are_checked_may_be_left_out() -> None:
-    numbers = read(HEADS, "weights", {"query_1": {"key_1": 2}}, head=1, batch=1)
-    assert np.argwhere(numbers.is_given).tolist() == [[1, 1, 0, 0]]
+    row = {"query_1": {"key_1": 2}}
+    for value in (
+        row,
+        {1: row},
+        {0: {2: row, 1: row}, 1: {2: row, 1: row}},
+        {"head 1": row},
+        {1: {"query_1": [2] * 7}},
+    ):
+        numbers = read(HEADS, "weights", value, head=1, batch=1)
+        assert np.argwhere(numbers.is_given)[0].tolist() == [1, 1, 0, 0]
 
 
 TABLES = np.arange(2 * 3 * 5 * 7.0).reshape(2, 3, 5, 7)
@@ -123,14 +134,15 @@ def test_numbers_of_a_library_have_a_type_and_typed_ones_digits() -> None:
     [
         ({"dog": [1, 2, 3]}, "expected, weights: unknown query 'dog'; expected one of the, cat, sat"),
         ({"cat": {"teh": 1}}, "expected, weights, cat: unknown key 'teh'; did you mean 'the'?"),
-        ({"cat": [1, 2]}, r"expected, weights, cat: 2 numbers are expected and 3 computed; expected \[m\]"),
+        ({"cat": [1, 2]}, r"expected, weights, cat: 2 numbers are expected and 3 computed; expected 3 keys"),
+        ({"cat": 1}, "expected, weights, cat: 1 number is expected and 3 computed; expected 3 keys"),
         ({"cat": {"the": [1, 2]}}, "expected, weights, cat, the: 2 numbers are expected and 1 computed"),
         ({"cat": {"the": {"sat": 1}}}, r"weights, cat, the: is nested deeper than its axes; expected \[n m\]"),
         ({}, "expected, weights: is empty"),
         ([[1, 2], [3]], "expected, weights, row 2: 1 numbers where the other rows have 2"),
         ("cat", "expected, weights"),
         ([["cat"]], 'expected, weights, row 1, number 1: "cat" is not a number'),
-        (normal(2, 3), r"expected, weights: 2 × 3 numbers are expected and 3 × 3 computed; expected \[n m\]"),
+        (normal(2, 3), "weights: 2 × 3 numbers are expected and 3 × 3 computed; expected 3 queries × 3 keys"),
         ({5: [1, 2, 3]}, "expected, weights: there is no position 5; positions go from 0 to 2"),
     ],
     ids=str,

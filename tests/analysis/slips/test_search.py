@@ -49,8 +49,13 @@ def names_of(attempts: tuple[Attempt, ...]) -> set[str]:
     return {attempt.slips[0] for attempt in attempts}
 
 
-# Slips that are the same: 1/√d twice is 1/d; of square projections of one sequence the swapped ones give (QKᵀ)ᵀ.
-ALIKE = ({"scale_by_d", "scaled_twice"}, {"query_key_swapped", "query_key_weights_swapped"})
+# Slips that are the same: 1/√d twice is 1/d; of square projections of one sequence the swapped ones give (QKᵀ)ᵀ; a
+# window without its one later key is causal.
+ALIKE = (
+    {"scale_by_d", "scaled_twice"},
+    {"query_key_swapped", "query_key_weights_swapped"},
+    {"window_too_narrow", "causal_added"},
+)
 
 
 @pytest.mark.parametrize("case", cases(0), ids=str)

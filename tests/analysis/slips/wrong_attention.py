@@ -22,7 +22,10 @@ def attention(keys: Keys, **mistakes: Any) -> dict[str, np.ndarray]:
     past = len(keys["past_key"]) if "past_key" in keys else 0
     query, key, value = rotated(keys, mistakes, query, key, value, past)
     if past:
-        key = np.concatenate([split(keys["past_key"], groups, {}), key], axis=1)
+        past_key = split(keys["past_key"], groups, {})
+        if mistakes.get("rope_twice") == "cached":
+            past_key = np.stack([turned(x, 0, 1, 10000.0, False, 1.0) for x in past_key])
+        key = np.concatenate([past_key, key], axis=1)
         value = np.concatenate([split(keys["past_value"], groups, {}), value], axis=1)
     of_head = [h % groups if "kv_heads_tiled" in mistakes else h // (heads // groups) for h in range(heads)]
     key, value = key[of_head], value[of_head]
@@ -123,6 +126,9 @@ def rotated(
     query = np.stack([turned(x, turn["query"], sign, **settings) for x in query])
     if "rope_on_query_only" not in mistakes:
         key = np.stack([turned(x, turn["key"], sign, **settings) for x in key])
+    if mistakes.get("rope_twice") == "new":
+        query = np.stack([turned(x, turn["query"], sign, **settings) for x in query])
+        key = np.stack([turned(x, turn["key"], sign, **settings) for x in key])
     if "rope_on_value" in mistakes:
         value = np.stack([turned(x, turn["key"], sign, **settings) for x in value])
     return query, key, value
@@ -161,6 +167,12 @@ def scaled(products: np.ndarray, keys: Keys, mistakes: Keys, heads: int) -> np.n
         return products / width
     if "scale_inverted" in mistakes:
         return products * np.sqrt(width)
+    if mistakes.get("scaled_anyway") == "instead":
+        return products / np.sqrt(width)
+    if mistakes.get("scaled_anyway") == "too":
+        return products * keys["scale"] / np.sqrt(width)
+    if keys.get("score") == "dot":
+        return products
     if "scale_by_model_width" in mistakes:
         return products / np.sqrt(width * heads)
     scale = keys.get("scale", 1 / np.sqrt(width))
@@ -189,6 +201,8 @@ def biased(scores: np.ndarray, keys: Keys, mistakes: Keys, past: int) -> np.ndar
         added = added + np.where(np.isinf(keys["bias"]), 0, keys["bias"])
     if "bias_scaled" in mistakes:
         added = added * keys.get("scale", 1 / np.sqrt(keys["query"].shape[1] // heads))
+    if "bias_twice" in mistakes:
+        added = 2 * added
     return scores + added
 
 
@@ -198,6 +212,10 @@ def visibility(keys: Keys, mistakes: Keys, shape: tuple[int, ...], past: int) ->
     first = count - queries if keys.get("align") == "bottom_right" else past
     if "causal_bottom_right" in mistakes:
         first = count - queries
+    if mistakes.get("causal_added") == "bottom right":
+        first = count - queries
+    if mistakes.get("causal_added") == "top left":
+        first = past
     if "causal_top_left" in mistakes:
         first = mistakes["causal_top_left"]
     here = np.arange(queries)[:, None] + first
@@ -209,7 +227,7 @@ def visibility(keys: Keys, mistakes: Keys, shape: tuple[int, ...], past: int) ->
         rules["key_mask"] = np.broadcast_to(keys["key_mask"], (queries, count))
     if "bias" in keys and "no_bias" not in mistakes:
         rules["bias"] = ~np.isinf(keys["bias"])
-    if keys.get("causal"):
+    if keys.get("causal") or "causal_added" in mistakes:
         rules["causal"] = there <= here + mistakes.get("causal_off_by_one", 0)
     if "window" in keys and "no_window" not in mistakes:
         left, right = window(keys["window"], mistakes)
@@ -270,6 +288,8 @@ def normalized(scores: np.ndarray, visible: np.ndarray, keys: Keys, mistakes: Ke
         weights[h] = table_weights(table, logit, mistakes)
     if "mask_after_softmax" in mistakes:
         weights = weights * visible
+    if "softmax_twice" in mistakes:
+        weights = np.exp(weights) / np.exp(weights).sum(axis=2, keepdims=True)
     return weights
 
 

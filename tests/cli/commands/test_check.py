@@ -1,6 +1,9 @@
 """`attn check`: verdicts of files, folders, parts and options, where numbers are given, JUnit, JSON, exit statuses."""
 
 import json
+import os
+import subprocess
+import sys
 from pathlib import Path
 from xml.etree import ElementTree
 
@@ -196,6 +199,19 @@ def test_the_file_of_junit_is_written_of_one_problem_that_cannot_be_read(run: Ru
     assert ElementTree.parse(folder / "report.xml").getroot().get("errors") == "1"
 
 
+@pytest.mark.parametrize("words", [("agrees.yaml", "differs.yaml"), ("differs.yaml",), ("differs.yaml", "--json")])
+def test_a_reader_that_stops_changes_neither_the_verdict_nor_the_file_of_junit(
+    words: tuple[str, ...], folder: Path
+) -> None:
+    reader, writer = os.pipe()
+    os.close(reader)
+    command = [sys.executable, "-m", "attncli", "check", *words, "--junit", "report.xml"]
+    ran = subprocess.run(command, cwd=folder, stdout=writer, stderr=subprocess.PIPE, timeout=60, check=False)
+    os.close(writer)
+    assert (ran.returncode, ran.stderr) == (1, b"")
+    assert ElementTree.parse(folder / "report.xml").getroot().get("failures") == "1"
+
+
 @pytest.mark.parametrize("name", ["p.yaml", "output.npy"])
 def test_the_file_of_junit_is_no_input(name: str, run: Run, folder: Path) -> None:
     before = (folder / name).read_bytes()
@@ -215,10 +231,13 @@ def test_the_file_of_junit_is_no_input(name: str, run: Run, folder: Path) -> Non
         (("p.yaml", "--against", "output=results.npz#weights"), "--against, output: 3 × 3 numbers are expected"),
         (("p.yaml", "--against", "output={dog: [1, 2]}"), "--against, output: unknown query 'dog'; expected one of th"),
         (("p.yaml", "--against", "ouput=1"), "--against: unknown result 'ouput'; did you mean 'output'?"),
+        (("p.yaml", "--against", "output={the: null}"), "--against, output: has no number to compare"),
+        (("differs.yaml", "--only", "sat"), "differs.yaml, expected, weights: has no number to compare; what is ex"),
         (("-", "--against", "output=-"), "standard input: is named twice"),
         (("agrees.yaml", "--rtol", "-1"), "--rtol: -1 is out of range; expected 0 or more"),
         (("agrees.yaml", "--atol", "nan"), "--atol: nan is not a finite number"),
         (("agrees.yaml", "--ulp", "few"), "--ulp: 'few' is not a finite number"),
+        (("agrees.yaml", "--ulp", ""), "--ulp: '' is not a finite number"),
         (("agrees.yaml", "--head", "3"), "--head: there is no head 3"),
         (("agrees.yaml", "--precision", "18"), "--precision: 18 digits can't be shown"),
         (("agrees.yaml", "--junit", "-"), "--junit: standard output has the report; name a file"),

@@ -14,7 +14,7 @@ from attncli.io.parse.expected_value import read_expected_value
 from attncli.problem.convert.arrays import LabelledArray
 
 YAML = "weights: [[0.10, 1e-3]]\nother: [[3]]\nnamed: {cat: [0.10, 2.0]}\n"
-JSON = '{"format": "attn.result/1", "weights": [[0.10, 1e-3]]}'
+JSON = '{"format": "mine", "weights": [[0.10, 1e-3]]}'
 
 
 @pytest.fixture

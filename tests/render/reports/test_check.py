@@ -256,3 +256,30 @@ def test_one_number_has_the_singular() -> None:
     assert shown[0] == "✗ output: the number differs"
     assert shown[-1] == "The number differs; the first step that differs is output."
     assert not any("cosine" in line for line in shown)
+
+
+def test_few_numbers_may_be_explained_by_chance() -> None:
+    spec = problem(query=[[1.0], [2.0]], key=[[1.0], [2.0]])
+    few, more = (check(spec, {"weights": given}) for given in ({0: [0.5, 0.5]}, [[0.5, 0.5], [0.5, 0.5]]))
+    for report, is_said in ((few, True), (more, False)):
+        shown = lines(replace(report, explanations=(SLIP,), tried_count=2))
+        assert ("So few numbers may be explained by chance; more of them would tell." in shown) == is_said
+    assert replace(more, explanations=(Explanation(("a", "b"), "is wrong"),)).may_be_chance
+
+
+@pytest.mark.parametrize("wrong", [np.nan, np.inf])
+def test_numbers_that_are_not_finite_have_neither_an_error_nor_what_is_allowed(wrong: float) -> None:
+    shown = lines(check(WORDS, {"weights": {0: {1: wrong}}}))
+    assert shown[1] == "    largest error infinite: NaN or an infinity stands on one side alone"
+    assert shown[2].startswith(f"    at query the, key cat: expected {wrong}, computed 0")
+
+
+def test_where_ours_is_0_there_is_no_relative_error() -> None:
+    spec = problem(query=[[0.0]], key=[[1.0]])
+    assert lines(check(spec, {"scores": [[2.0]]}))[1] == "    largest error 2"
+
+
+def test_a_quantity_without_numbers_agrees_with_nothing() -> None:
+    shown = lines(check(WORDS, {"weights": None, "output": expected(WORDS, "output")["output"]}))
+    assert shown[0] == "  weights: no number is compared"
+    assert not any("of weights" in line for line in shown)
