@@ -68,10 +68,11 @@ class Judge:
             changed += int(differ[0].sum())
             both += int((differ[0] & differ[1]).sum())
             found = numbers.is_given & np.isfinite(ours.array) & np.isfinite(values[name]) & np.isfinite(numbers.array)
-            exact, rough, own = (x[found] for x in (ours.array, values[name], numbers.array))
-            if median(abs(own - exact)) < ROUGH_PART * median(abs(rough - exact)):
+            rough, errors = (x[found] - ours.array[found] for x in (values[name], numbers.array))
+            if median(abs(errors)) < ROUGH_PART * median(abs(rough)):
                 return False
-            if exact.size > FEW_NUMBERS and _is_along(own - exact, exact):
+            wrong = differ[1][found]
+            if wrong.sum() > FEW_NUMBERS and _is_along(errors[wrong], ours.array[found][wrong]):
                 return False
         return changed >= FEW_NUMBERS * len(attempt.slips) and 2 * both >= changed
 
