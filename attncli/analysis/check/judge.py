@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from attncli.analysis.check.comparison import Comparison
 from attncli.analysis.check.expected import ExpectedNumbers
 from attncli.analysis.check.report import FEW_NUMBERS
-from attncli.analysis.check.rounding import FLOAT64, evaluate_names, measure
+from attncli.analysis.check.rounding import FLOAT64, evaluate_names, measure, median
 from attncli.analysis.check.tolerance import FACTOR, Tolerance
 from attncli.analysis.slips import Attempt, Part, run_attempt
 from attncli.base.dtypes import Precision, coarsest
@@ -14,6 +14,8 @@ from attncli.base.lazy_numpy import Array, np
 
 # No rounding error of a formula is as large as so many units of the largest number, or as this part of it.
 LOOSE_UNITS, LOOSE_PART = 512, 0.5
+ROUGH_PART = 1 / 4  # of the typical error of half precision: smaller errors are not those of a computation in it
+ALONG = 0.9  # the cosine of errors with our numbers from which these are scaled, not rounded
 
 
 @dataclass(frozen=True)
@@ -43,6 +45,8 @@ class Judge:
             precision = Precision(own)
             if not all(_is_of_type(numbers, precision) for numbers in quantities.values()):
                 return False
+            if not self._has_rough_errors(quantities, values, attempt.part):
+                return False
             attempt = replace(attempt, problem=replace(attempt.problem, dtype=FLOAT64))
             computed = evaluate_names(attempt.plan, attempt.problem, quantities, Precision())
             values = _to_floats({name: computed[attempt.plan.resolve(name)] for name in quantities})
@@ -69,6 +73,25 @@ class Judge:
             changed += int(differ[0].sum())
             both += int((differ[0] & differ[1]).sum())
         return changed >= least and 2 * both >= changed
+
+    def _has_rough_errors(
+        self, quantities: Mapping[str, ExpectedNumbers], values: Mapping[str, Array], part: Part
+    ) -> bool:
+        """Whether the errors of the expected numbers may be those of half precision.
+
+        They are not much smaller than those of an attempt, nor are the numbers all a little too large.
+        """
+        for name, ours in self._part(self._ours(), part).items():
+            numbers, tolerance = quantities[name], self.comparison.tolerance(name)
+            found = numbers.is_given & np.isfinite(ours.array) & np.isfinite(values[name]) & np.isfinite(numbers.array)
+            rough, errors = (x[found] - ours.array[found] for x in (values[name], numbers.array))
+            if median(abs(errors)) < ROUGH_PART * median(abs(rough)):
+                return False
+            allowed = tolerance.allowed(numbers.array, ours.array, ours.half_units)
+            wrong = ~tolerance.agrees(numbers.array, ours.array, allowed)[found]
+            if wrong.sum() > FEW_NUMBERS and _is_along(errors[wrong], ours.array[found][wrong]):
+                return False
+        return True
 
     def _is_explained(self, name: str, numbers: ExpectedNumbers, computed: Array, dtype: str, attempt: Attempt) -> bool:
         """Whether the numbers of one quantity are those of an attempt, within its rounding error in a type.
@@ -133,6 +156,13 @@ def _is_of_type(numbers: ExpectedNumbers, precision: Precision) -> bool:
     with np.errstate(all="ignore"):
         error = abs(precision.round(numbers.array) - numbers.array)
     return not (error > (0 if numbers.half_units is None else numbers.half_units)).any()
+
+
+def _is_along(errors: Array, numbers: Array) -> bool:
+    """Whether errors are nearly a multiple of the numbers: these are scaled, not rounded."""
+    with np.errstate(all="ignore"):
+        squares = float(errors @ errors) * float(numbers @ numbers)
+    return float(errors @ numbers) ** 2 > ALONG**2 * squares
 
 
 def _to_floats(values: Mapping[str, Array]) -> Mapping[str, Array]:
