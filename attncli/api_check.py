@@ -11,13 +11,13 @@ from attncli.api import Problem
 from attncli.base.errors import AttnError
 from attncli.base.text import repr_excerpt
 from attncli.engine.options import RunOptions
-from attncli.io.expected import Expected
 from attncli.problem.convert.numbers import to_integer, to_number_from
 from attncli.render.reports.check import render_check, verdict
 from attncli.render.target import TextTarget
 
 __all__ = ["Report", "check"]
 
+HOW_EXPECTED = "give the expected numbers by the names of results: against={'output': …}"
 WIDTH = 80  # of the text of a report: no terminal is asked
 
 
@@ -120,7 +120,8 @@ def check(
     reference : bool, optional
         Whether ours is computed in more digits than float64 has.
     slips : bool, optional
-        Whether to look for slips that would go unnoticed on these inputs at this tolerance.
+        Whether to look for slips that would go unnoticed on these inputs at this tolerance; `against` may then be left
+        out.
     head, batch : int ≥ 0, optional
         The one head, and the one batch item, that is checked.
     executor : str, optional
@@ -150,12 +151,8 @@ def check(
     False
     """
     problem = _problem(problem, keys)
-    if against is not None and (not isinstance(against, Mapping) or not against):
-        hint = "give the expected numbers by the names of results: against={'output': …}"
-        raise AttnError(f"{repr_excerpt(against)} has no names", where="against", hint=hint)
-    for name in against or ():
-        if not isinstance(name, str):
-            raise AttnError(f"{repr_excerpt(name)} is no name of a result", where="against")
+    if against is not None:
+        _check_names(against)
     options = CheckOptions(
         rtol=_tolerance(rtol, "rtol"),
         atol=_tolerance(atol, "atol"),
@@ -167,7 +164,10 @@ def check(
         run=RunOptions(executor),
     )
     if against is None:
-        return Report(check_expected(problem.spec, _expected(problem), options, ""))
+        expected = problem.expected
+        if not expected.by_name and not slips:
+            raise AttnError("nothing is expected", where="against", hint=HOW_EXPECTED)
+        return Report(check_expected(problem.spec, expected, options, ""))
     try:
         return Report(check_problem(problem.spec, against, options))
     except AttnError as error:
@@ -176,18 +176,18 @@ def check(
         raise
 
 
+def _check_names(against: object) -> None:
+    """Raise AttnError where expected numbers are not given by names of results."""
+    if not isinstance(against, Mapping) or not against:
+        raise AttnError(f"{repr_excerpt(against)} has no names", where="against", hint=HOW_EXPECTED)
+    for name in against:
+        if not isinstance(name, str):
+            raise AttnError(f"{repr_excerpt(name)} is no name of a result", where="against")
+
+
 def _tolerance(value: float | None, name: str) -> float | None:
     """A tolerance as a number from 0; None where it is not given. Raises AttnError for any other value."""
     return None if value is None else to_number_from(value, (name,), 0)
-
-
-def _expected(problem: Problem) -> Expected:
-    """What the file of a problem expects; raises AttnError where that is nothing."""
-    expected = problem.expected
-    if not expected.by_name:
-        hint = "give the expected numbers by the names of results: against={'output': …}, or load a file with expected"
-        raise AttnError("nothing is expected", where="against", hint=hint)
-    return expected
 
 
 def _problem(problem: object, keys: Mapping[str, Any]) -> Problem:

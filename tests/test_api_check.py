@@ -131,3 +131,10 @@ def test_what_a_file_expects_wrongly_is_named_by_its_line(tmp_path: Path) -> Non
     path.write_text("query: [[2, 0]]\nkey: [[1, 0], [0, 1]]\nexpected: {weights: [[1, 2, 3]]}\n")
     with pytest.raises(attncli.AttnError, match=r"problem.yaml, line 3, expected, weights: "):
         attncli.check(attncli.load(path))
+
+
+def test_whether_inputs_can_tell_is_asked_without_expected_numbers() -> None:
+    report = attncli.check(query=QUERY, key=np.ones((7, 4)), value=VALUE, slips=True)
+    assert report.unnoticed is not None
+    assert ("no_scale",) in [explanation.slips for explanation in report.unnoticed]
+    assert repr(report).startswith("Report(Nothing is expected; no_scale or")

@@ -82,6 +82,8 @@ def _hint_of_missing(name: Path, path: Path | None) -> str | None:
     """What is there in place of a missing file."""
     if path is None:
         return None
+    if path.is_symlink():
+        return f"it is a link to {str(path.readlink())!r}"
     if not path.parent.is_dir():
         return f"there is no folder {name.parent}"
     nearest = nearest_file(path)

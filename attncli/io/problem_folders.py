@@ -1,4 +1,4 @@
-"""The problem files of a folder: those in which something is expected."""
+"""The problem files of a folder, and those in which something is expected."""
 
 import os
 from collections.abc import Iterator
@@ -6,16 +6,19 @@ from pathlib import Path
 
 from attncli.base.errors import AttnError
 from attncli.io import formats
-from attncli.io.inputs import Inputs
+from attncli.io.inputs import Input, Inputs
 from attncli.io.readers.entries import expected_entries
 from attncli.problem.results import EXPECTED, RESULTS
 from attncli.problem.spec import FIELDS
 
 _KEYS = {EXPECTED, "parts"}  # a file with one of them may expect something
+_INPUTS = FIELDS.keys() - RESULTS
 
 
 def files_of_problems(folder: str) -> list[str]:
-    """The files in a folder, and in the folders in it, whose suffix a problem may have, sorted; hidden ones left out.
+    """The files in a folder, and in the folders in it, whose suffix a problem may have, sorted.
+
+    Hidden ones are left out, and what is no file, such as a pipe, which would be waited for; not links to nothing.
 
     Raises AttnError where a folder can't be read.
     """
@@ -31,7 +34,8 @@ def _files(folder: str) -> Iterator[str]:
     for parent, folders, names in os.walk(folder, onerror=fail):
         folders[:] = [name for name in folders if not name.startswith(".")]
         paths = (Path(parent) / name for name in names if not name.startswith("."))
-        yield from (str(path) for path in paths if path.suffix.lower() in formats.suffixes("problem"))
+        found = (path for path in paths if path.suffix.lower() in formats.suffixes("problem"))
+        yield from (str(path) for path in found if path.is_file() or not path.exists())
 
 
 def expects_something(file: str, inputs: Inputs) -> bool:
@@ -40,7 +44,17 @@ def expects_something(file: str, inputs: Inputs) -> bool:
     An archive of results alone is none: it may be what another file expects. Raises AttnError where it can't be read.
     """
     source = inputs.open(file)
-    names = {array.name for array in formats.list_arrays(source)}
+    names = _names(source)
     if formats.formats_of(source, "list")[-1].is_archive:
-        return bool(expected_entries(names)) and not names.isdisjoint(FIELDS.keys() - RESULTS)
+        return bool(expected_entries(names)) and not names.isdisjoint(_INPUTS)
     return not _KEYS.isdisjoint(names)
+
+
+def is_problem(file: str, inputs: Inputs) -> bool:
+    """Whether a file has a key of a problem that is no result, or parts. Raises AttnError where it can't be read."""
+    return not _names(inputs.open(file)).isdisjoint({*_INPUTS, *_KEYS})
+
+
+def _names(source: Input) -> set[str]:
+    """The names of the keys or entries of a file."""
+    return {array.name for array in formats.list_arrays(source)}

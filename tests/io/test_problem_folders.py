@@ -1,5 +1,6 @@
 """Folders of problems: the files in them, and whether something is expected in one."""
 
+import os
 from pathlib import Path
 
 import numpy as np
@@ -16,8 +17,16 @@ def test_the_files_are_sorted_also_those_in_folders_and_hidden_ones_are_left_out
     for name in ("b.yaml", "a.json", "in/c.npz", "in/deep/d.safetensors", "x.csv", "x.npy", ".e.yaml", ".git/f.yaml"):
         (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / name).touch()
+    os.mkfifo(tmp_path / "pipe.yaml")
+    (tmp_path / "link.yaml").symlink_to("nowhere.yaml")
     found = [Path(file).relative_to(tmp_path).as_posix() for file in files_of_problems(str(tmp_path))]
-    assert found == ["a.json", "b.yaml", "in/c.npz", "in/deep/d.safetensors"]
+    assert found == ["a.json", "b.yaml", "in/c.npz", "in/deep/d.safetensors", "link.yaml"]
+
+
+def test_a_link_to_nothing_says_so(tmp_path: Path) -> None:
+    (tmp_path / "link.yaml").symlink_to("nowhere.yaml")
+    with pytest.raises(AttnError, match=r"there is no such file; it is a link to 'nowhere\.yaml'"):
+        expects_something(str(tmp_path / "link.yaml"), Inputs())
 
 
 @pytest.mark.parametrize(

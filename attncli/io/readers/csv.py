@@ -85,13 +85,11 @@ def read(text: str, name: str, delimiter: str | None = None) -> Table:
     return Table(np.array(numbers, dtype=np.float64), labels, columns, tuple(line for line, _ in body))
 
 
-def typed_rows(
-    text: str, name: str, delimiter: str | None = None
-) -> tuple[list[list[TypedNumber]], tuple[str, ...] | None]:
-    r"""The numbers of a table with the digits that were typed, and its labels; raises AttnError as `read` does.
+def typed_rows(text: str, name: str, delimiter: str | None = None) -> tuple[list[list[TypedNumber]], Table]:
+    r"""The numbers of a table with the digits that were typed, and the table; raises AttnError as `read` does.
 
-    >>> rows, labels = typed_rows("cat,0.10,2\ndog,0.30,4\n", "words.csv")
-    >>> rows[0][0].text, labels
+    >>> rows, table = typed_rows("cat,0.10,2\ndog,0.30,4\n", "words.csv")
+    >>> rows[0][0].text, table.labels
     ('0.10', ('cat', 'dog'))
     """
     table = read(text, name, delimiter)
@@ -101,7 +99,7 @@ def typed_rows(
         [TypedNumber(cell.strip(), number) for cell, number in zip(cells[line], numbers, strict=True)]
         for line, numbers in zip(table.lines, table.numbers.tolist(), strict=True)
     ]
-    return rows, table.labels
+    return rows, table
 
 
 def _rows(text: str, name: str, delimiter: str | None) -> Iterator[Row]:

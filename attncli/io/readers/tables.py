@@ -3,6 +3,7 @@
 from typing import TYPE_CHECKING, Any
 
 from attncli.base.errors import AttnError
+from attncli.base.lazy_numpy import np
 from attncli.io.inputs import Input
 from attncli.io.readers.descriptions import ArrayDescription, describe_array
 from attncli.io.readers.slices import split_entry, take_labelled
@@ -37,7 +38,10 @@ def list_tab_table(source: Input) -> list[ArrayDescription]:
 
 
 def read_typed_table(source: Input) -> Any:
-    """The rows of a table, by their labels where each has one of its own; the numbers know the digits typed."""
+    """The rows of a table, by their labels where each has one of its own; the numbers know the digits typed.
+
+    Where the columns have names it is an array of objects with labels.
+    """
     return _read_typed(source, None)
 
 
@@ -51,8 +55,12 @@ def _read_typed(source: Input, delimiter: str | None) -> Any:
     from attncli.io.readers import csv  # noqa: PLC0415 - only expected numbers are read so
 
     text = source.text()
-    rows, labels = csv.typed_rows(text, source.name, delimiter)
-    return rows if labels is None or len(set(labels)) < len(labels) else dict(zip(labels, rows, strict=True))
+    rows, table = csv.typed_rows(text, source.name, delimiter)
+    labels = None if table.labels is None or len(set(table.labels)) < len(table.labels) else table.labels
+    columns = _names_of_columns(table)
+    if columns is not None:
+        return LabelledArray(np.array(rows, dtype=object), labels, columns=columns)
+    return rows if labels is None else dict(zip(labels, rows, strict=True))
 
 
 def _read(source: Input, entry: str, delimiter: str | None) -> LabelledArray:

@@ -17,7 +17,7 @@ def render_line(outcome: CheckOutcome, target: TextTarget) -> str:
     page = TextPage(target)
     if outcome.report is not None:
         sign = ("✓", AGREES) if outcome.agrees else ("✗", DIFFERS)
-        page.print(sign, f" {outcome.name}: {short_verdict(outcome.report)}")
+        page.print(sign if outcome.has_verdict else " ", f" {outcome.name}: {short_verdict(outcome.report)}")
     return page.text
 
 
@@ -30,18 +30,21 @@ def render_title(outcome: CheckOutcome, target: TextTarget) -> str:
 
 def render_summary(outcomes: Sequence[CheckOutcome], left_out: Sequence[str], target: TextTarget) -> str:
     """How many of the problems agree, differ, and can't be checked, and the files of folders that expect nothing."""
-    agree = sum(outcome.agrees for outcome in outcomes)
-    failed = sum(outcome.report is None for outcome in outcomes)
-    differ = len(outcomes) - agree - failed
-    parts = [f"{agree} of {len(outcomes)} agree"]
+    compared = [outcome for outcome in outcomes if outcome.has_verdict]
+    agree = sum(outcome.agrees for outcome in compared)
+    failed = sum(outcome.report is None for outcome in compared)
+    differ = len(compared) - agree - failed
+    parts = [f"{agree} of {len(compared)} agree"] if compared else []
     if differ:
         parts.append(f"{differ} {'differs' if differ == 1 else 'differ'}")
     if failed:
         parts.append(f"{failed} can't be checked")
     page = TextPage(target)
-    page.print((f"{', '.join(parts)}.", AGREES if agree == len(outcomes) else DIFFERS))
-    if left_out:
-        named, others = left_out[:MAX_NAMED], left_out[MAX_NAMED:]
+    if parts:
+        page.print((f"{', '.join(parts)}.", AGREES if agree == len(compared) else DIFFERS))
+    without = [*(outcome.name for outcome in outcomes if not outcome.has_verdict), *left_out]
+    if without:
+        named, others = without[:MAX_NAMED], without[MAX_NAMED:]
         counted = [f"{len(others)} other file{'s' if len(others) > 1 else ''}"] if others else []
         page.print((f"Nothing is expected in {join_words([*named, *counted])}.", "dim"))
     return page.text

@@ -6,8 +6,9 @@ import numpy as np
 import pytest
 
 from attncli.analysis.check.check import check, part_of
-from attncli.analysis.check.expected import ExpectedNumbers, Target, expected_numbers
+from attncli.analysis.check.expected import ExpectedNumbers, expected_numbers
 from attncli.analysis.check.options import CheckOptions
+from attncli.analysis.check.target import Target
 from attncli.base.errors import AttnError
 from attncli.base.typed_numbers import TypedNumber
 from attncli.plan.build import plan_of
@@ -57,6 +58,44 @@ def test_features_have_the_labels_that_tables_show() -> None:
 def test_rows_with_labels_are_put_where_the_labels_are() -> None:
     rows = LabelledArray(np.arange(9.0).reshape(3, 3), ("sat", "the", "cat"))
     assert read(WORDS, "weights", rows).array[:, 0].tolist() == [3, 6, 0]
+
+
+@pytest.mark.parametrize("is_typed", [True, False])
+@pytest.mark.parametrize(
+    ("cells", "labels", "columns"),
+    [
+        ([[9, 8, 7], [6, 5, 4], [3, 2, 1]], ("sat", "cat", "the"), ("sat", "cat", "the")),
+        ([[3, 2, 1], [6, 5, 4], [9, 8, 7]], None, ("sat", "cat", "the")),
+        ([[1, 2, 3], [4, 5, 6], [7, 8, 9]], ("the", "cat", "sat"), ("the", "cat", "sat")),
+        ([[1, 2, 3], [4, 5, 6], [7, 8, 9]], None, ("x", "y", "z")),
+    ],
+    ids=str,
+)
+def test_the_columns_of_a_table_have_labels_too(
+    is_typed: bool, cells: list[list[float]], labels: tuple[str, ...] | None, columns: tuple[str, ...]
+) -> None:
+    array = np.array([[TypedNumber(f"{cell}.0") for cell in row] for row in cells], dtype=object)
+    table = LabelledArray(array if is_typed else array.astype(np.float64), labels, columns=columns)
+    numbers = read(WORDS, "weights", table)
+    assert numbers.array.tolist() == [[1, 2, 3], [4, 5, 6], [7, 8, 9]]
+    assert (numbers.half_units is not None) == is_typed
+
+
+def test_a_table_may_have_some_of_the_columns_and_no_other() -> None:
+    one = LabelledArray(np.array([[5.0]]), ("the",), columns=("sat",))
+    assert np.argwhere(read(WORDS, "weights", one).is_given).tolist() == [[0, 2]]
+    with pytest.raises(AttnError, match="expected, weights, the: unknown key 'dog'; expected one of the, cat, sat"):
+        read(WORDS, "weights", LabelledArray(np.eye(3), columns=("dog", "cat", "the")))
+
+
+def test_a_data_frame_has_labels() -> None:
+    class Frame:
+        index, columns = np.array(["cat"]), np.array(["sat"])
+
+        def to_numpy(self) -> np.ndarray:
+            return np.array([[5.0]])
+
+    assert np.argwhere(read(WORDS, "weights", Frame()).is_given).tolist() == [[1, 2]]
 
 
 def test_of_equal_labels_one_is_said_by_its_number() -> None:
@@ -162,3 +201,11 @@ def test_an_unknown_head_is_named() -> None:
         read(HEADS, "weights", {"batch item 0": {"query_1": {"key_1": 1}}})
     with pytest.raises(AttnError, match="head: there is no head 3; expected 0 to 2"):
         check(HEADS, {"weights": normal(2, 3, 5, 7)}, CheckOptions(head=3))
+
+
+def test_mappings_without_end_are_an_error() -> None:
+    endless: dict[int, Any] = {}
+    endless[0] = endless
+    heads = problem(query=normal(1, 1, 3, 4), key=normal(1, 1, 3, 4))
+    with pytest.raises(AttnError, match="is nested deeper than its axes"):
+        read(heads, "weights", endless)

@@ -20,7 +20,7 @@ JSON = '{"format": "mine", "weights": [[0.10, 1e-3]]}'
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
     """A folder of files that hold the same numbers in different ways."""
-    texts = {"w.yaml": YAML, "w.json": JSON, "w.csv": "0.10,1e-3\n", "named.csv": ",a,b\ncat,0.10,1e-3\ndog,2,3.0\n"}
+    texts = {"w.yaml": YAML, "w.json": JSON, "w.csv": "0.10,1e-3\n", "named.csv": "cat,0.10,1e-3\ndog,2,3.0\n"}
     texts |= {"w.tsv": "0.10\t1e-3\n", "twice.csv": "cat,0.10,1e-3\ncat,2,3.0\n", "list.yaml": "[[0.10, 1e-3]]"}
     texts["labels.yaml"] = "cat: {dog: 0.10}\n"
     for name, text in texts.items():

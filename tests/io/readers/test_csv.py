@@ -126,6 +126,6 @@ def test_an_error_shows_the_beginning_of_a_long_cell(cell: str) -> None:
 
 
 def test_a_table_may_be_read_with_the_digits_that_were_typed() -> None:
-    rows, labels = csv.typed_rows("# computed by hand\n,x,y\ncat, 0.10 ,1e-3\n\ndog,nan,-2\n", "w.csv")
+    rows, table = csv.typed_rows("# computed by hand\n,x,y\ncat, 0.10 ,1e-3\n\ndog,nan,-2\n", "w.csv")
     assert [[number.text for number in row] for row in rows] == [["0.10", "1e-3"], ["nan", "-2"]]
-    assert (rows[0], labels) == ([0.1, 0.001], ("cat", "dog"))
+    assert (rows[0], table.labels, table.columns) == ([0.1, 0.001], ("cat", "dog"), ("x", "y"))
