@@ -11,13 +11,13 @@ from attncli.api import Problem
 from attncli.base.errors import AttnError
 from attncli.base.text import repr_excerpt
 from attncli.engine.options import RunOptions
+from attncli.io.expected import Expected
 from attncli.problem.convert.numbers import to_integer, to_number_from
 from attncli.render.reports.check import render_check, verdict
 from attncli.render.target import TextTarget
 
 __all__ = ["Report", "check"]
 
-HOW_EXPECTED = "give the expected numbers by the names of results: against={'output': …}"
 WIDTH = 80  # of the text of a report: no terminal is asked
 
 
@@ -164,10 +164,7 @@ def check(
         run=RunOptions(executor),
     )
     if against is None:
-        expected = problem.expected
-        if not expected.by_name and not slips:
-            raise AttnError("nothing is expected", where="against", hint=HOW_EXPECTED)
-        return Report(check_expected(problem.spec, expected, options, ""))
+        return Report(check_expected(problem.spec, _expected(problem, is_needed=not slips), options, ""))
     try:
         return Report(check_problem(problem.spec, against, options))
     except AttnError as error:
@@ -179,7 +176,8 @@ def check(
 def _check_names(against: object) -> None:
     """Raise AttnError where expected numbers are not given by names of results."""
     if not isinstance(against, Mapping) or not against:
-        raise AttnError(f"{repr_excerpt(against)} has no names", where="against", hint=HOW_EXPECTED)
+        hint = "give the expected numbers by the names of results: against={'output': …}"
+        raise AttnError(f"{repr_excerpt(against)} has no names", where="against", hint=hint)
     for name in against:
         if not isinstance(name, str):
             raise AttnError(f"{repr_excerpt(name)} is no name of a result", where="against")
@@ -188,6 +186,15 @@ def _check_names(against: object) -> None:
 def _tolerance(value: float | None, name: str) -> float | None:
     """A tolerance as a number from 0; None where it is not given. Raises AttnError for any other value."""
     return None if value is None else to_number_from(value, (name,), 0)
+
+
+def _expected(problem: Problem, *, is_needed: bool) -> Expected:
+    """What the file of a problem expects; raises AttnError where that is nothing, and it is needed."""
+    expected = problem.expected
+    if is_needed and not expected.by_name:
+        hint = "give the expected numbers by the names of results: against={'output': …}, or load a file with expected"
+        raise AttnError("nothing is expected", where="against", hint=hint)
+    return expected
 
 
 def _problem(problem: object, keys: Mapping[str, Any]) -> Problem:

@@ -114,6 +114,13 @@ def test_slips_that_these_inputs_can_not_tell_are_named_where_it_is_asked() -> N
     assert ("no_scale",) in [explanation.slips for explanation in unnoticed]
 
 
+def test_whether_inputs_can_tell_is_asked_without_expected_numbers() -> None:
+    report = attncli.check(query=QUERY, key=np.ones((7, 4)), value=VALUE, slips=True)
+    assert report.unnoticed is not None
+    assert ("no_scale",) in [explanation.slips for explanation in report.unnoticed]
+    assert repr(report).startswith("Report(Nothing is expected; no_scale or")
+
+
 @pytest.mark.parametrize(("typed", "differ"), [("0.8808", 0), ("0.8880", 1)])
 def test_a_file_says_itself_what_is_expected(tmp_path: Path, typed: str, differ: int) -> None:
     np.save(tmp_path / "o.npy", attncli.attention([[2, 0]], [[1, 0], [0, 1]], score="dot").output)
@@ -131,10 +138,3 @@ def test_what_a_file_expects_wrongly_is_named_by_its_line(tmp_path: Path) -> Non
     path.write_text("query: [[2, 0]]\nkey: [[1, 0], [0, 1]]\nexpected: {weights: [[1, 2, 3]]}\n")
     with pytest.raises(attncli.AttnError, match=r"problem.yaml, line 3, expected, weights: "):
         attncli.check(attncli.load(path))
-
-
-def test_whether_inputs_can_tell_is_asked_without_expected_numbers() -> None:
-    report = attncli.check(query=QUERY, key=np.ones((7, 4)), value=VALUE, slips=True)
-    assert report.unnoticed is not None
-    assert ("no_scale",) in [explanation.slips for explanation in report.unnoticed]
-    assert repr(report).startswith("Report(Nothing is expected; no_scale or")
