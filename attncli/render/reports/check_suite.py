@@ -3,10 +3,12 @@
 from collections.abc import Sequence
 
 from attncli.analysis.check.outcome import CheckOutcome
+from attncli.analysis.check.report import CheckReport
 from attncli.base.text import join_words
 from attncli.render.formats.text_page import TextPage
 from attncli.render.reports.check import short_verdict
 from attncli.render.reports.quantity import AGREES, DIFFERS
+from attncli.render.reports.slip_lines import slip_names
 from attncli.render.target import TextTarget
 
 MAX_NAMED = 5  # files, of those in which nothing is expected
@@ -17,8 +19,16 @@ def render_line(outcome: CheckOutcome, target: TextTarget) -> str:
     page = TextPage(target)
     if outcome.report is not None:
         sign = ("✓", AGREES) if outcome.agrees else ("✗", DIFFERS)
-        page.print(sign, f" {outcome.name}: {short_verdict(outcome.report)}")
+        page.print(sign, f" {outcome.name}: {short_verdict(outcome.report)}{_unnoticed(outcome.report)}")
     return page.text
+
+
+def _unnoticed(report: CheckReport) -> str:
+    """The slips that would not be noticed, where they were looked for."""
+    if report.unnoticed is None:
+        return ""
+    names = list(dict.fromkeys(map(slip_names, report.unnoticed)))
+    return f"; {join_words(names)} would not be noticed" if names else "; every slip would be noticed"
 
 
 def render_title(outcome: CheckOutcome, target: TextTarget) -> str:

@@ -117,6 +117,13 @@ def test_several_problems_have_a_line_each_and_a_summary(run: Run, folder: Path)
     assert (ran.returncode, ran.stderr) == (1, "")
 
 
+def test_the_lines_of_several_have_the_slips_that_would_not_be_noticed(run: Run, folder: Path) -> None:
+    line, *_ = run("check", "agrees.yaml", "agrees.yaml", "--slips").stdout.splitlines()
+    assert line.startswith("✓ agrees.yaml: all 9 numbers agree; ")
+    assert "no_maximum" in line
+    assert line.endswith(" would not be noticed")
+
+
 def test_one_that_cannot_be_read_does_not_hide_the_others(run: Run, folder: Path) -> None:
     ran = run("check", "broken.yaml", "agrees.yaml", "none.yaml", "p.yaml")
     assert ran.stdout.splitlines() == ["✓ agrees.yaml: all 9 numbers agree", "1 of 4 agree, 3 can't be checked."]
