@@ -88,7 +88,7 @@ class Report:
 def check(
     problem: Problem | None = None,
     *,
-    against: Mapping[str, Any],
+    against: Mapping[str, Any] | None = None,
     rtol: float | None = None,
     atol: float | None = None,
     ulp: float | None = None,
@@ -117,7 +117,8 @@ def check(
     reference : bool, optional
         Whether ours is computed in more digits than float64 has.
     slips : bool, optional
-        Whether to look for slips that would go unnoticed on these inputs at this tolerance.
+        Whether to look for slips that would go unnoticed on these inputs at this tolerance; `against` may then be left
+        out.
     head, batch : int ≥ 0, optional
         The one head, and the one batch item, that is checked.
     executor : str, optional
@@ -147,12 +148,8 @@ def check(
     False
     """
     spec = _problem(problem, keys).spec
-    if not isinstance(against, Mapping) or not against:
-        hint = "give the expected numbers by the names of results: against={'output': …}"
-        raise AttnError(f"{repr_excerpt(against)} has no names", where="against", hint=hint)
-    for name in against:
-        if not isinstance(name, str):
-            raise AttnError(f"{repr_excerpt(name)} is no name of a result", where="against")
+    if against is not None or not slips:
+        _check_names(against)
     options = CheckOptions(
         rtol=_tolerance(rtol, "rtol"),
         atol=_tolerance(atol, "atol"),
@@ -164,11 +161,21 @@ def check(
         run=RunOptions(executor),
     )
     try:
-        return Report(check_problem(spec, against, options))
+        return Report(check_problem(spec, against or {}, options))
     except AttnError as error:
         if error.path[:1] == ("expected",):
             error.path = ("against", *error.path[1:])
         raise
+
+
+def _check_names(against: object) -> None:
+    """Raise AttnError where expected numbers are not given by names of results."""
+    if not isinstance(against, Mapping) or not against:
+        hint = "give the expected numbers by the names of results: against={'output': …}"
+        raise AttnError(f"{repr_excerpt(against)} has no names", where="against", hint=hint)
+    for name in against:
+        if not isinstance(name, str):
+            raise AttnError(f"{repr_excerpt(name)} is no name of a result", where="against")
 
 
 def _tolerance(value: float | None, name: str) -> float | None:

@@ -110,3 +110,10 @@ def test_slips_that_these_inputs_can_not_tell_are_named_where_it_is_asked() -> N
     unnoticed = attncli.check(**keys, against={"output": output}, slips=True).unnoticed
     assert unnoticed is not None
     assert ("no_scale",) in [explanation.slips for explanation in unnoticed]
+
+
+def test_whether_inputs_can_tell_is_asked_without_expected_numbers() -> None:
+    report = attncli.check(query=QUERY, key=np.ones((7, 4)), value=VALUE, slips=True)
+    assert report.unnoticed is not None
+    assert ("no_scale",) in [explanation.slips for explanation in report.unnoticed]
+    assert repr(report).startswith("Report(Nothing is expected; no_scale or")

@@ -36,6 +36,11 @@ class CheckRequest:
     inputs: "Inputs"
     strict: bool
 
+    @property
+    def needs_expected(self) -> bool:
+        """Whether files must say what is expected: it is not given as an option, and not only slips are looked for."""
+        return not self.against and not self.options.finds_unnoticed
+
 
 @dataclass(frozen=True)
 class Suite:
@@ -52,8 +57,8 @@ class Suite:
 def find_suite(problems: Sequence[str], request: CheckRequest) -> Suite:
     """The files that are named, and in place of a folder those in it; none: the problem of the options.
 
-    With `--against` every file of a folder is checked, without it those in which something is expected. Raises
-    AttnError where a folder has none, or can't be read.
+    With `--against` every file of a folder is checked, with `--slips` every problem, otherwise those in which something
+    is expected. Raises AttnError where a folder has none, or can't be read.
     """
     from attncli.io import formats
     from attncli.io.paths import is_there, path_of
@@ -69,21 +74,21 @@ def find_suite(problems: Sequence[str], request: CheckRequest) -> Suite:
             files.append(name)
             continue
         found = files_of_problems(name)
-        expecting = [file for file in found if request.against or _may_expect(file, request.inputs)]
-        if not expecting:
+        checked = [file for file in found if request.against or _is_checked(file, request)]
+        if not checked:
             hint = f"expected a file ({formats.expected('problem')}) with the key expected"
             raise AttnError("has no problem of which something is expected", where=name, hint=hint)
-        files += expecting
-        left_out += [file for file in found if file not in expecting]
+        files += checked
+        left_out += [file for file in found if file not in checked]
     return Suite(files, True, left_out)
 
 
-def _may_expect(file: str, inputs: "Inputs") -> bool:
-    """Whether something is expected in a file; also where it can't be read, which is said when it is checked."""
-    from attncli.io.problem_folders import expects_something
+def _is_checked(file: str, request: CheckRequest) -> bool:
+    """Whether a file of a folder is checked; also where it can't be read, which is said when it is checked."""
+    from attncli.io.problem_folders import expects_something, is_problem
 
     try:
-        return expects_something(file, inputs)
+        return (expects_something if request.needs_expected else is_problem)(file, request.inputs)
     except AttnError:
         return True
 
@@ -91,7 +96,7 @@ def _may_expect(file: str, inputs: "Inputs") -> bool:
 def outcomes_of_file(file: str | None, request: CheckRequest) -> "Iterator[CheckOutcome]":
     """The outcome of each part of a problem file (None: a problem of options alone) of which something is expected.
 
-    An error is an outcome too.
+    Where slips are looked for nothing need be. An error is an outcome too.
     """
     from attncli.analysis.check.outcome import CheckOutcome
     from attncli.io.inputs import STDIN_NAME
@@ -103,7 +108,7 @@ def outcomes_of_file(file: str | None, request: CheckRequest) -> "Iterator[Check
     try:
         document = read_problem_options(file, request.keys, request.inputs)
         parts = file_parts(document, name)
-        if not request.against:
+        if request.needs_expected:
             parts = [part for part in parts if part.expected.value is not None]
         if not parts:
             raise AttnError("nothing is expected", where=name, hint=NOTHING_EXPECTED)
@@ -159,6 +164,6 @@ def _expected(part: "FilePart", names: Sequence[str], request: CheckRequest) -> 
     if request.against:
         return read_against(request.against, request.inputs, names)
     expected = read_expected(part.expected, names)
-    if not expected.by_name:
+    if not expected.by_name and request.needs_expected:
         raise AttnError("nothing is expected", where=part.place, hint=NOTHING_EXPECTED)
     return expected

@@ -1,4 +1,4 @@
-"""The problem files of a folder: those in which something is expected."""
+"""The problem files of a folder, and those in which something is expected."""
 
 import os
 from collections.abc import Iterator
@@ -6,12 +6,13 @@ from pathlib import Path
 
 from attncli.base.errors import AttnError
 from attncli.io import formats
-from attncli.io.inputs import Inputs
+from attncli.io.inputs import Input, Inputs
 from attncli.io.readers.entries import expected_entries
 from attncli.problem.results import EXPECTED, RESULTS
 from attncli.problem.spec import FIELDS
 
 _KEYS = {EXPECTED, "parts"}  # a file with one of them may expect something
+_INPUTS = FIELDS.keys() - RESULTS
 
 
 def files_of_problems(folder: str) -> list[str]:
@@ -43,7 +44,17 @@ def expects_something(file: str, inputs: Inputs) -> bool:
     An archive of results alone is none: it may be what another file expects. Raises AttnError where it can't be read.
     """
     source = inputs.open(file)
-    names = {array.name for array in formats.list_arrays(source)}
+    names = _names(source)
     if formats.formats_of(source, "list")[-1].is_archive:
-        return bool(expected_entries(names)) and not names.isdisjoint(FIELDS.keys() - RESULTS)
+        return bool(expected_entries(names)) and not names.isdisjoint(_INPUTS)
     return not _KEYS.isdisjoint(names)
+
+
+def is_problem(file: str, inputs: Inputs) -> bool:
+    """Whether a file has a key of a problem that is no result, or parts. Raises AttnError where it can't be read."""
+    return not _names(inputs.open(file)).isdisjoint({*_INPUTS, *_KEYS})
+
+
+def _names(source: Input) -> set[str]:
+    """The names of the keys or entries of a file."""
+    return {array.name for array in formats.list_arrays(source)}

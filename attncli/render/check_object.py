@@ -31,7 +31,8 @@ def suite_object(outcomes: Sequence[CheckOutcome], left_out: Sequence[str] = ())
 
 def _outcome(outcome: CheckOutcome) -> dict[str, Any]:
     """The problem and its report, or its error."""
-    place = {"problem": outcome.file or None, "part": outcome.part or None, "agrees": outcome.agrees}
+    agrees = outcome.agrees if outcome.has_verdict else None
+    place = {"problem": outcome.file or None, "part": outcome.part or None, "agrees": agrees}
     return place | (_report(outcome.report) if outcome.report is not None else {"error": str(outcome.error)})
 
 

@@ -7,7 +7,7 @@ OBJECT = {
     "version": "the version of the program",
     "problem": "the file; null where options alone say what the problem is",
     "part": "the title or number of the part of a worked example; otherwise null",
-    "agrees": "whether no number differs",
+    "agrees": "whether no number differs; null where nothing is expected and slips are looked for (`--slips`)",
     "results": "an object for each result or step, in the order of the computation",
     "first_difference": "the name of the first of them that differs, or null",
     "reference": "in which type ours are computed: `float64`, `longdouble`, `50 digits`",
@@ -39,7 +39,7 @@ RESULT = {
 SUITE = {
     "format": f"`{FORMAT}`",
     "version": "the version of the program",
-    "agrees": "whether all agree",
+    "agrees": "whether all agree of which something is expected",
     "checks": "an object for each problem as above, or one with its `error`",
     "left_out": "the files of folders in which nothing is expected",
 }

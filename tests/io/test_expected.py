@@ -75,6 +75,12 @@ def test_numbers_that_attn_has_written_have_every_digit(option: str, folder: Pat
     assert value.array.tolist() == [[2]]
 
 
+@pytest.mark.parametrize("steps", ["3", "[1]", "[{}]", '[{"name": [1], "value": [1]}]', '[{"name": "query"}]'])
+def test_steps_that_somebody_has_changed_to_what_is_none_are_left_out(steps: str, folder: Path) -> None:
+    (folder / "changed.json").write_text(f'{{"format": "attn.result/1", "output": [[1]], "steps": {steps}}}')
+    assert list(read_against(["changed.json"], Inputs(), NAMES).by_name) == ["output"]
+
+
 def test_a_file_whose_name_has_an_equals_sign_is_a_file(folder: Path) -> None:
     (folder / "weights=1.yaml").write_text("output: [[1]]\n")
     assert list(read_against(["weights=1.yaml"], Inputs(), NAMES).by_name) == ["output"]

@@ -5,15 +5,17 @@ from dataclasses import replace
 from typing import Any
 
 from attncli.analysis.check.comparison import Comparison
-from attncli.analysis.check.expected import ExpectedNumbers, Target, expected_numbers
+from attncli.analysis.check.expected import ExpectedNumbers, expected_numbers
 from attncli.analysis.check.follows import with_relations
 from attncli.analysis.check.options import CheckOptions
 from attncli.analysis.check.readings import Part
 from attncli.analysis.check.reference import compute_reference
 from attncli.analysis.check.report import CheckReport
 from attncli.analysis.check.slip_search import explanations, find_explanations, find_unnoticed
+from attncli.analysis.check.target import Target
 from attncli.base.axes import AXIS_NOUNS
 from attncli.base.errors import AttnError
+from attncli.base.lazy_numpy import np
 from attncli.plan.build import plan_of
 from attncli.plan.graph import Plan
 from attncli.problem.spec import ProblemSpec
@@ -27,7 +29,11 @@ def check(problem: ProblemSpec, expected: Mapping[str, Any], options: CheckOptio
     `expected` has, by the names of results or steps, arrays or tensors, nested lists, or nested mappings from labels
     to numbers; numbers may be TypedNumbers. Raises UnknownNameError where a problem has no result of a name, AttnError
     where numbers do not fit the result, or where none is expected of what is computed.
+
+    Where nothing at all is expected, and slips that would go unnoticed are looked for, the report has these alone.
     """
+    if not expected and options.finds_unnoticed:
+        return check_inputs(problem, options)
     quantities = read_expected(problem, expected, options)
     if not any(numbers.is_given.any() for numbers in quantities.values()):
         remarks = [remark for numbers in quantities.values() for remark in numbers.remarks]
@@ -52,6 +58,25 @@ def check(problem: ProblemSpec, expected: Mapping[str, Any], options: CheckOptio
         untried = tuple(dict.fromkeys((*report.untried, *missed.untried)))
         report = replace(report, unnoticed=explanations(missed.explanations), untried=untried)
     return report
+
+
+def check_inputs(problem: ProblemSpec, options: CheckOptions = DEFAULT) -> CheckReport:
+    """The slips that these inputs can't tell from the right computation in the last result; no number is expected."""
+    name = problem.default_selection[-1]
+    # Slips are compared with our numbers: of those that are expected only their type and their places count.
+    quantities = read_expected(problem, {name: np.zeros(plan_of(problem)[name].shape)}, options)
+    reference = compute_reference(problem, [name], options)
+    comparison = Comparison(problem, reference, quantities, options)
+    missed = find_unnoticed(comparison)
+    return CheckReport(
+        reference.trace,
+        (),
+        reference.name,
+        untried=missed.untried,
+        unnoticed=explanations(missed.explanations),
+        reference_remark=reference.remark,
+        input_remark=f"Slips are looked for in {name}, held to {comparison.tolerance(name).reason}.",
+    )
 
 
 def read_expected(

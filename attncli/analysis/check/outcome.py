@@ -32,3 +32,8 @@ class CheckOutcome:
     def agrees(self) -> bool:
         """Whether it was checked and no number differs."""
         return self.report is not None and self.report.agrees
+
+    @property
+    def has_verdict(self) -> bool:
+        """Whether numbers were to be compared; they were not where only slips were looked for."""
+        return self.report is None or self.report.has_verdict

@@ -75,6 +75,22 @@ class CheckReport:
     unnoticed: tuple[Explanation, ...] | None = None  # slips that would not be noticed; None where it was not asked
     reference_remark: str = ""  # why ours was not computed in 50 digits, where that was asked for
     pair_count: int = 0  # how many of those that were tried are pairs
+    input_remark: str = ""  # where nothing is expected: in which result slips were looked for, in a sentence
+
+    @property
+    def has_verdict(self) -> bool:
+        """Whether any number was compared; otherwise only slips that would go unnoticed were looked for."""
+        return bool(self.results)
+
+    @property
+    def count(self) -> int:
+        """How many numbers are expected."""
+        return sum(result.count for result in self.results)
+
+    @property
+    def differ(self) -> int:
+        """How many of them differ."""
+        return sum(result.differ for result in self.results)
 
     @property
     def agrees(self) -> bool:
@@ -89,8 +105,7 @@ class CheckReport:
     @property
     def may_be_chance(self) -> bool:
         """Whether so few numbers are expected that slips may explain them by chance."""
-        count = sum(result.count for result in self.results)
-        return any(count < FEW_NUMBERS * len(explanation.slips) for explanation in self.explanations)
+        return any(self.count < FEW_NUMBERS * len(explanation.slips) for explanation in self.explanations)
 
     @property
     def differing(self) -> Sequence[QuantityCheck]:

@@ -12,13 +12,18 @@ RESULT_FORMAT = "attn.result/"  # how the `format` of such a file begins
 def results_of(content: Any) -> Any:
     """The results and the steps of an object that `attn compute` wrote, by name; any other content as it is.
 
-    They are lists that are no labels. Numbers of arrays have every digit: `0.5` is 0.5, not 0.5 to one decimal.
+    They are lists that are no labels. Numbers of arrays have every digit: `0.5` is 0.5, not 0.5 to one decimal. Steps
+    that somebody has changed to what is none are left out.
     """
     if not isinstance(content, Mapping) or not str(content.get("format")).startswith(RESULT_FORMAT):
         return content
     lists = {name: value for name, value in content.items() if isinstance(value, list) and name != "steps"}
     results = {name: value for name, value in lists.items() if not all(isinstance(label, str) for label in value)}
-    results |= {step["name"]: step["value"] for step in content.get("steps", ())}
+    steps = content.get("steps")
+    for step in steps if isinstance(steps, list) else ():
+        match step:
+            case {"name": str(name), "value": list(value)}:
+                results[name] = value
     return {name: _array(value) for name, value in results.items()}
 
 

@@ -1,8 +1,8 @@
 """The report of a check as text: each quantity in order, what explains the differences, and the verdict at the end."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
-from attncli.analysis.check.report import CheckReport
+from attncli.analysis.check.report import CheckReport, Explanation
 from attncli.base.text import join_words
 from attncli.render.formats.text_page import TextPage
 from attncli.render.reports.quantity import AGREES, DIFFERS, count_of_differences, print_quantity
@@ -21,11 +21,13 @@ def render_check(report: CheckReport, target: TextTarget = TEXT_FILE, *, decimal
     page = TextPage(target)
     for result in report.results:
         print_quantity(page, report, result, decimals)
-    page.skip_line()
+    if report.results:
+        page.skip_line()
     page.print_lines(_tolerances(report), "dim")
     print_explanations(page, report)
     _print_unnoticed(page, report)
-    page.print((f"{verdict(report)}.", AGREES if report.agrees else DIFFERS))
+    style = (AGREES if report.agrees else DIFFERS) if report.has_verdict else ""
+    page.print((f"{verdict(report)}.", style))
     return page.text
 
 
@@ -34,33 +36,60 @@ def verdict(report: CheckReport) -> str:
 
     `3 of 28 numbers differ; the first step that differs is weights; explained by no_scale`
     """
-    count, differ = (sum(getattr(result, name) for result in report.results) for name in ("count", "differ"))
-    if report.agrees:
-        return f"All {count} numbers agree" if count != 1 else "The number agrees"
-    parts = [
-        count_of_differences(differ, count),
-        f"the first step that differs is {report.first_difference}",
-    ]
-    names = list(dict.fromkeys(map(slip_names, report.explanations)))
-    if names:
-        others = len(names) - MAX_NAMED
-        more = [f"{others} other{'s' if others > 1 else ''}"] if others > 0 else []
-        parts.append(f"explained by {' or '.join([*names[:MAX_NAMED], *more])}")
-    text = "; ".join(parts)
+    if not report.has_verdict:
+        text = f"nothing is expected; {_unnoticed(report)}"
+    elif report.agrees:
+        text = _agreement(report)
+    else:
+        parts = [
+            count_of_differences(report.differ, report.count),
+            f"the first step that differs is {report.first_difference}",
+        ]
+        if report.explanations:
+            parts.append(f"explained by {_names(report.explanations)}")
+        text = "; ".join(parts)
     return text[0].upper() + text[1:]
 
 
 def short_verdict(report: CheckReport) -> str:
-    """The verdict in a part of a line: `3 of 28 numbers differ, first in weights (no_scale)`."""
-    count, differ = (sum(getattr(result, name) for result in report.results) for name in ("count", "differ"))
-    if report.agrees:
-        return f"all {count} numbers agree" if count != 1 else "the number agrees"
-    slip = f" ({slip_names(report.explanations[0])})" if report.explanations else ""
-    return f"{count_of_differences(differ, count)}, first in {report.first_difference}{slip}"
+    """The verdict in a part of a line: `3 of 28 numbers differ, first in weights (no_scale)`.
+
+    Where slips were looked for that would not be noticed, they are counted.
+    """
+    if not report.has_verdict:
+        text = "nothing is expected"
+    elif report.agrees:
+        text = _agreement(report)
+    else:
+        slip = f" ({slip_names(report.explanations[0])})" if report.explanations else ""
+        text = f"{count_of_differences(report.differ, report.count)}, first in {report.first_difference}{slip}"
+    return text if report.unnoticed is None else f"{text}; {_unnoticed(report)}"
+
+
+def _agreement(report: CheckReport) -> str:
+    """How many numbers agree, where all do."""
+    return f"all {report.count} numbers agree" if report.count != 1 else "the number agrees"
+
+
+def _unnoticed(report: CheckReport) -> str:
+    """Which slips would not be noticed, in a part of a line."""
+    if report.unnoticed:
+        return f"{_names(report.unnoticed)} would not be noticed"
+    return f"every slip {'that was tried ' if report.untried else ''}would be noticed"
+
+
+def _names(explanations: Sequence[Explanation]) -> str:
+    """The slips of some explanations: `no_scale or scale_by_d or 2 others`."""
+    names = list(dict.fromkeys(map(slip_names, explanations)))
+    others = len(names) - MAX_NAMED
+    more = [f"{others} other{'s' if others > 1 else ''}"] if others > 0 else []
+    return " or ".join([*names[:MAX_NAMED], *more])
 
 
 def _tolerances(report: CheckReport) -> Iterator[str]:
     """What the numbers are held to, once for all quantities of the same reason, and how ours were computed."""
+    if report.input_remark:
+        yield report.input_remark
     names: dict[str, list[str]] = {}
     for result in report.results:
         if result.count:
@@ -94,4 +123,5 @@ def _print_unnoticed(page: TextPage, report: CheckReport) -> None:
         page.print(("These slips would not be noticed with these inputs, at this tolerance:", "bold"))
         page.print_pairs(slip_lines(report.unnoticed), "cyan")
     elif report.unnoticed is not None:
-        page.print("Every slip that applies to this problem would be noticed.")
+        which = "was tried" if report.untried else "applies to this problem"
+        page.print(f"Every slip that {which} would be noticed.")

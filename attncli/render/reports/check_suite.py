@@ -3,12 +3,10 @@
 from collections.abc import Sequence
 
 from attncli.analysis.check.outcome import CheckOutcome
-from attncli.analysis.check.report import CheckReport
 from attncli.base.text import join_words
 from attncli.render.formats.text_page import TextPage
 from attncli.render.reports.check import short_verdict
 from attncli.render.reports.quantity import AGREES, DIFFERS
-from attncli.render.reports.slip_lines import slip_names
 from attncli.render.target import TextTarget
 
 MAX_NAMED = 5  # files, of those in which nothing is expected
@@ -19,16 +17,8 @@ def render_line(outcome: CheckOutcome, target: TextTarget) -> str:
     page = TextPage(target)
     if outcome.report is not None:
         sign = ("✓", AGREES) if outcome.agrees else ("✗", DIFFERS)
-        page.print(sign, f" {outcome.name}: {short_verdict(outcome.report)}{_unnoticed(outcome.report)}")
+        page.print(sign if outcome.has_verdict else " ", f" {outcome.name}: {short_verdict(outcome.report)}")
     return page.text
-
-
-def _unnoticed(report: CheckReport) -> str:
-    """The slips that would not be noticed, where they were looked for."""
-    if report.unnoticed is None:
-        return ""
-    names = list(dict.fromkeys(map(slip_names, report.unnoticed)))
-    return f"; {join_words(names)} would not be noticed" if names else "; every slip would be noticed"
 
 
 def render_title(outcome: CheckOutcome, target: TextTarget) -> str:
@@ -40,18 +30,21 @@ def render_title(outcome: CheckOutcome, target: TextTarget) -> str:
 
 def render_summary(outcomes: Sequence[CheckOutcome], left_out: Sequence[str], target: TextTarget) -> str:
     """How many of the problems agree, differ, and can't be checked, and the files of folders that expect nothing."""
-    agree = sum(outcome.agrees for outcome in outcomes)
-    failed = sum(outcome.report is None for outcome in outcomes)
-    differ = len(outcomes) - agree - failed
-    parts = [f"{agree} of {len(outcomes)} agree"]
+    compared = [outcome for outcome in outcomes if outcome.has_verdict]
+    agree = sum(outcome.agrees for outcome in compared)
+    failed = sum(outcome.report is None for outcome in compared)
+    differ = len(compared) - agree - failed
+    parts = [f"{agree} of {len(compared)} agree"] if compared else []
     if differ:
         parts.append(f"{differ} {'differs' if differ == 1 else 'differ'}")
     if failed:
         parts.append(f"{failed} can't be checked")
     page = TextPage(target)
-    page.print((f"{', '.join(parts)}.", AGREES if agree == len(outcomes) else DIFFERS))
-    if left_out:
-        named, others = left_out[:MAX_NAMED], left_out[MAX_NAMED:]
+    if parts:
+        page.print((f"{', '.join(parts)}.", AGREES if agree == len(compared) else DIFFERS))
+    without = [*(outcome.name for outcome in outcomes if not outcome.has_verdict), *left_out]
+    if without:
+        named, others = without[:MAX_NAMED], without[MAX_NAMED:]
         counted = [f"{len(others)} other file{'s' if len(others) > 1 else ''}"] if others else []
         page.print((f"Nothing is expected in {join_words([*named, *counted])}.", "dim"))
     return page.text

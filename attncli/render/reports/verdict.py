@@ -12,14 +12,13 @@ NARROW_TYPES = ("float16", "bfloat16", "float32")  # which may have fewer digits
 
 def verdict(checks: Sequence[CheckReport], adjective: str) -> Part | None:
     """How many numbers differ, or that all agree, and the style of that line; None where none is expected."""
-    results = [result for check in checks for result in check.results]
-    count, differ = (sum(getattr(result, name) for result in results) for name in ("count", "differ"))
+    count, differ = sum(check.count for check in checks), sum(check.differ for check in checks)
     if not count:
         return None
     if differ:
         text = count_of_differences(differ, count)
         return f"{text[0].upper()}{text[1:]} from the {adjective} {'one' if count == 1 else 'ones'}.", DIFFERS
-    is_narrow = any(result.ulp_dtype in NARROW_TYPES for result in results)
+    is_narrow = any(result.ulp_dtype in NARROW_TYPES for check in checks for result in check.results)
     digits = "to the digits that their type has" if is_narrow else "to every printed digit"
     subject = f"All {count} {adjective} numbers agree" if count > 1 else f"The {adjective} number agrees"
     return f"{subject}, {digits}.", AGREES

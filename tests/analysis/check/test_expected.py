@@ -6,8 +6,9 @@ import numpy as np
 import pytest
 
 from attncli.analysis.check.check import check, part_of
-from attncli.analysis.check.expected import ExpectedNumbers, Target, expected_numbers
+from attncli.analysis.check.expected import ExpectedNumbers, expected_numbers
 from attncli.analysis.check.options import CheckOptions
+from attncli.analysis.check.target import Target
 from attncli.base.errors import AttnError
 from attncli.base.typed_numbers import TypedNumber
 from attncli.plan.build import plan_of
@@ -200,3 +201,11 @@ def test_an_unknown_head_is_named() -> None:
         read(HEADS, "weights", {"batch item 0": {"query_1": {"key_1": 1}}})
     with pytest.raises(AttnError, match="head: there is no head 3; expected 0 to 2"):
         check(HEADS, {"weights": normal(2, 3, 5, 7)}, CheckOptions(head=3))
+
+
+def test_mappings_without_end_are_an_error() -> None:
+    endless: dict[int, Any] = {}
+    endless[0] = endless
+    heads = problem(query=normal(1, 1, 3, 4), key=normal(1, 1, 3, 4))
+    with pytest.raises(AttnError, match="is nested deeper than its axes"):
+        read(heads, "weights", endless)

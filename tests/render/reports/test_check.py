@@ -226,6 +226,9 @@ def test_slips_that_would_not_be_noticed_are_named_also_where_everything_agrees(
     report = check(WORDS, expected(WORDS, "scores"))
     assert " no_causal  the causal mask is forgotten" in lines(replace(report, unnoticed=(SLIP,)))
     assert "Every slip that applies to this problem would be noticed." in lines(replace(report, unnoticed=()))
+    some = replace(report, unnoticed=(), untried=("no_scale: there was no time left",))
+    assert "Every slip that was tried would be noticed." in lines(some)
+    assert short_verdict(some).endswith("; every slip that was tried would be noticed")
     assert "noticed" not in render_check(report, TERMINAL)
 
 
