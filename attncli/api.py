@@ -9,7 +9,12 @@ from attncli.base.text import repr_excerpt
 from attncli.engine.options import RunOptions
 from attncli.engine.run import run
 from attncli.io import assemble
-from attncli.problem.results import DEFAULT_SELECTION
+from attncli.io.expected import Expected, read_expected
+from attncli.io.inputs import Inputs
+from attncli.io.origin import PYTHON, RawValue
+from attncli.io.problem_files import read_document
+from attncli.plan.build import plan_of
+from attncli.problem.results import DEFAULT_SELECTION, EXPECTED
 from attncli.problem.spec import FIELDS, ProblemSpec
 from attncli.problem.weights import stored_values
 from attncli.trace.result import Result
@@ -39,6 +44,7 @@ class Problem:
     """
 
     _spec: ProblemSpec
+    _expected: RawValue = RawValue(None, PYTHON)
 
     def __init__(self, **keys: Any) -> None:
         vars(self)["_spec"] = assemble.from_keywords(keys)
@@ -54,6 +60,14 @@ class Problem:
     def spec(self) -> ProblemSpec:
         """The data of the problem, as plans and engines read it: every weight matrix as `x @ W` takes it."""
         return self._spec
+
+    @property
+    def expected(self) -> Expected:
+        """What the file that the problem was loaded from expects of its results; nothing where it has no `expected`.
+
+        Raises AttnError where there is no result of a name, or a file can't be read.
+        """
+        return read_expected(self._expected, plan_of(self._spec).names)
 
     def __getattr__(self, name: str) -> Any:
         if name.startswith("_"):
@@ -141,7 +155,11 @@ def load(path: str | Path, *, max_size: int | str | None = None) -> Problem:
         ...
     attncli.base.errors.AttnError: missing.yaml: there is no such file
     """
-    return Problem.from_spec(assemble.load(path, max_size))
+    document = read_document(str(path), Inputs(max_size))
+    problem = Problem.from_spec(assemble.assemble(document))
+    if EXPECTED in document:
+        vars(problem)["_expected"] = document[EXPECTED]
+    return problem
 
 
 def _selected_names(select: Any) -> tuple[str, ...]:

@@ -4,12 +4,14 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from attncli.analysis.check.check import check as check_problem
+from attncli.analysis.check.check_expected import check_expected
 from attncli.analysis.check.options import CheckOptions
 from attncli.analysis.check.report import CheckReport, Explanation, QuantityCheck
 from attncli.api import Problem
 from attncli.base.errors import AttnError
 from attncli.base.text import repr_excerpt
 from attncli.engine.options import RunOptions
+from attncli.io.expected import Expected
 from attncli.problem.convert.numbers import to_integer, to_number_from
 from attncli.render.reports.check import render_check, verdict
 from attncli.render.target import TextTarget
@@ -105,10 +107,11 @@ def check(
     ----------
     problem : Problem, optional
         What is computed. In its place the keys of a problem may be given as keywords: `query=q, key=k, causal=True`.
-    against : mapping
+    against : mapping, optional
         The expected numbers, by the names of results or steps: `output`, `weights`, `scores` … An array, a tensor (also
         on a GPU, or with gradients), nested lists, or mappings from labels to numbers where only some are expected.
-        [n e] and [1 h n e], [b n h·e] and [b h n e] are the same numbers.
+        [n e] and [1 h n e], [b n h·e] and [b h n e] are the same numbers. Without it those of the key `expected` in the
+        file that the problem was loaded from.
     rtol, atol, ulp : float ≥ 0, optional
         A tolerance in place of the derived one: numbers agree where they differ by at most `atol + rtol · |expected|`,
         or by `ulp` units in the last place of their type. The derived one is twice the error of the same formula
@@ -147,8 +150,8 @@ def check(
     >>> check(query=query, key=key, score="dot", against={"weights": [[0.8808, 0.1129]]}).agrees
     False
     """
-    spec = _problem(problem, keys).spec
-    if against is not None or not slips:
+    problem = _problem(problem, keys)
+    if against is not None:
         _check_names(against)
     options = CheckOptions(
         rtol=_tolerance(rtol, "rtol"),
@@ -160,8 +163,10 @@ def check(
         finds_unnoticed=slips,
         run=RunOptions(executor),
     )
+    if against is None:
+        return Report(check_expected(problem.spec, _expected(problem, is_needed=not slips), options, ""))
     try:
-        return Report(check_problem(spec, against or {}, options))
+        return Report(check_problem(problem.spec, against, options))
     except AttnError as error:
         if error.path[:1] == ("expected",):
             error.path = ("against", *error.path[1:])
@@ -181,6 +186,15 @@ def _check_names(against: object) -> None:
 def _tolerance(value: float | None, name: str) -> float | None:
     """A tolerance as a number from 0; None where it is not given. Raises AttnError for any other value."""
     return None if value is None else to_number_from(value, (name,), 0)
+
+
+def _expected(problem: Problem, *, is_needed: bool) -> Expected:
+    """What the file of a problem expects; raises AttnError where that is nothing, and it is needed."""
+    expected = problem.expected
+    if is_needed and not expected.by_name:
+        hint = "give the expected numbers by the names of results: against={'output': …}, or load a file with expected"
+        raise AttnError("nothing is expected", where="against", hint=hint)
+    return expected
 
 
 def _problem(problem: object, keys: Mapping[str, Any]) -> Problem:

@@ -1,5 +1,6 @@
 """A check from Python: its report, and an assertion whose message is the report."""
 
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -78,6 +79,7 @@ NESTED.append(NESTED)
     [
         ({"against": {"outputs": [[1.0]]}}, "unknown result 'outputs'; did you mean 'output'"),
         ({"against": {}}, "against: {} has no names; give the expected numbers by the names of results"),
+        ({"against": None}, "against: nothing is expected; give the expected numbers by the names of results"),
         ({"against": [[1.0]]}, r"against: \[\[1.0\]\] has no names"),
         ({"against": {1: [[1.0]]}}, "against: 1 is no name of a result"),
         ({"against": {"output": NESTED}}, "against, output: lists are nested too deep"),
@@ -117,3 +119,22 @@ def test_whether_inputs_can_tell_is_asked_without_expected_numbers() -> None:
     assert report.unnoticed is not None
     assert ("no_scale",) in [explanation.slips for explanation in report.unnoticed]
     assert repr(report).startswith("Report(Nothing is expected; no_scale or")
+
+
+@pytest.mark.parametrize(("typed", "differ"), [("0.8808", 0), ("0.8880", 1)])
+def test_a_file_says_itself_what_is_expected(tmp_path: Path, typed: str, differ: int) -> None:
+    np.save(tmp_path / "o.npy", attncli.attention([[2, 0]], [[1, 0], [0, 1]], score="dot").output)
+    path = tmp_path / "problem.yaml"
+    path.write_text(
+        "query: [[2, 0]]\nkey: [[1, 0], [0, 1]]\nscore: dot\n"
+        f"expected: {{weights: {{query_1: {{key_1: {typed}}}}}, output: o.npy}}\n"
+    )
+    report = attncli.check(attncli.load(path))
+    assert [(result.name, result.differ) for result in report.results] == [("weights", differ), ("output", 0)]
+
+
+def test_what_a_file_expects_wrongly_is_named_by_its_line(tmp_path: Path) -> None:
+    path = tmp_path / "problem.yaml"
+    path.write_text("query: [[2, 0]]\nkey: [[1, 0], [0, 1]]\nexpected: {weights: [[1, 2, 3]]}\n")
+    with pytest.raises(attncli.AttnError, match=r"problem.yaml, line 3, expected, weights: "):
+        attncli.check(attncli.load(path))

@@ -180,6 +180,11 @@ def term_part(term: Term, style: Style, binding: int, *, is_first: bool = False)
 
 def _write_sum(operands: Sequence[Term], style: Style, is_first: bool) -> str:
     texts = [term_part(operand, style, SUM, is_first=is_first and not at) for at, operand in enumerate(operands)]
+    if style.max_terms is not None and len(texts) > style.max_terms:  # what hidden keys add says nothing
+        shown = [text for operand, text in zip(operands, texts, strict=True) if any(operand.value(None))]
+        zeros = len(texts) - len(shown)
+        if shown and zeros:
+            return " + ".join([*elide(shown, "… {} more …", style.max_terms), f"… {zeros} zeros …"])
     return " + ".join(elide(texts, "… {} more …", style.max_terms))
 
 

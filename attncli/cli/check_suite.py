@@ -6,7 +6,6 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from attncli.base.errors import AttnError
-from attncli.cli.checking import check_expected
 from attncli.cli.option_values import read_problem_options
 from attncli.cli.output import parse_positions
 from attncli.cli.output_options import OutputOptions
@@ -133,6 +132,7 @@ def _check(part: "FilePart", request: CheckRequest) -> "tuple[CheckReport | None
 
 def _report(part: "FilePart", request: CheckRequest) -> "CheckReport":
     """The report of a part; its warnings are written."""
+    from attncli.analysis.check.check_expected import check_expected
     from attncli.io.assemble import assemble
     from attncli.plan.build import plan_of
     from attncli.plan.unread import keys_unread_by_plan

@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING
 
 from attncli.base.errors import AttnError
 from attncli.cli.cells import parse_cells
-from attncli.cli.checking import check_expected
 from attncli.cli.output_options import OutputOptions
 
 if TYPE_CHECKING:
@@ -127,6 +126,7 @@ def _cells(part: "Part") -> "tuple[Cell, ...]":
 
 def _check(part: "Part") -> "CheckReport | None":
     """The check of what is expected of a part; None where that is nothing. Raises AttnError where it can't be made."""
+    from attncli.analysis.check.check_expected import check_expected
     from attncli.analysis.check.options import CheckOptions
     from attncli.io.expected import read_expected
     from attncli.plan.build import plan_of

@@ -1,23 +1,16 @@
 """A problem from files, options or keywords of Python: texts are read, and `problem.build` makes the problem."""
 
 from collections.abc import Mapping
-from pathlib import Path
 from typing import Any
 
 from attncli.base.errors import AttnError
-from attncli.io.inputs import Inputs
 from attncli.io.origin import PYTHON, RawValue
 from attncli.io.parse.problem_keys import read_value
-from attncli.io.problem_files import EXAMPLE_KEYS, read_document
+from attncli.io.problem_files import EXAMPLE_KEYS
 from attncli.problem.build import LABELLED_AXES, build, check_name
 from attncli.problem.convert.fields import labels_of_value
 from attncli.problem.origins import ArrayOrigin
 from attncli.problem.spec import FIELDS, ProblemSpec
-
-
-def load(path: str | Path, max_size: int | str | None = None) -> ProblemSpec:
-    """The problem in a file; raises AttnError that names the line and the key that are wrong."""
-    return assemble(read_document(str(path), Inputs(max_size)))
 
 
 def from_keywords(values: Mapping[str, Any]) -> ProblemSpec:

@@ -107,6 +107,12 @@ def test_a_slip_that_changes_no_number_is_named(monkeypatch: pytest.MonkeyPatch)
     assert unnoticed_slips(problem) == {"window_too_wide", "window_too_narrow"}
 
 
+def test_a_maximum_that_only_rounding_shows_is_no_reason_to_draw_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(telling_problems, "ENOUGH_DRAWS", 2)
+    problem = choose(score="cosine", token_count=8, dim=8)
+    assert [warning.split()[0] for warning in problem.warnings] == ["no_maximum"]
+
+
 def test_what_nothing_shows_is_an_error_that_names_it(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(telling_problems, "MAX_DRAWS", 2)
     with pytest.raises(AttnError) as caught:

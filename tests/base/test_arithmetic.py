@@ -77,6 +77,13 @@ def test_the_middle_of_a_long_sum_is_counted() -> None:
     assert total([1] * 13).text(style) == "1 + 1 + 1 + 1 + 1 + 1 + … 1 more … + 1 + 1 + 1 + 1 + 1 + 1"
 
 
+def test_of_a_long_sum_what_is_not_0_is_written() -> None:
+    weighted = [number(weight) * 2 for weight in (0, 0, 0, 0.5, 0.25)]
+    assert total(weighted).text(Style(4, max_terms=4)) == "0.5·2 + 0.25·2 + … 3 zeros …"
+    assert total(weighted).text(Style(4, max_terms=5)).count("0·2") == 3
+    assert total([0] * 5).text(Style(4, max_terms=4)) == "0 + 0 + … 1 more … + 0 + 0"
+
+
 THIRD = 1 / 3
 
 

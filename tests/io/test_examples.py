@@ -4,8 +4,9 @@ from pathlib import Path
 
 import pytest
 
+from attncli.api import load
 from attncli.base.errors import AttnError
-from attncli.io import assemble, examples
+from attncli.io import examples
 
 BASE = "embeddings: [[1, 0], [0, 1]]\n"
 
@@ -128,4 +129,4 @@ def test_what_is_shown_of_every_part_stands_at_the_top_of_the_file(tmp_path: Pat
 def test_a_file_that_is_computed_may_have_every_key_of_an_example(tmp_path: Path) -> None:
     text = "title: t\ntopic: t\nteaches: t\npaper: t\nprecision: 3\ncurve: output\ntogether: [output]\ncell: '*'\n"
     assert load_example(tmp_path, text).precision == 3
-    assert assemble.load(tmp_path / "e.yaml").embeddings is not None
+    assert load(tmp_path / "e.yaml").embeddings is not None

@@ -8,8 +8,8 @@ import pytest
 import yaml
 
 from attncli import __version__
+from attncli.api import load
 from attncli.engine.run import run as run_problem
-from attncli.io.assemble import load
 from attncli.problem.spec import FIELDS
 from attncli.render.problem_object import problem_object
 from tests.cli.running import run_in_process
@@ -34,7 +34,7 @@ def json_of(folder: Path, *words: str) -> dict[str, Any]:
 @pytest.mark.parametrize("path", SAMPLES, ids=lambda path: path.stem)
 def test_every_key_of_a_sample_is_named_and_no_other(path: Path) -> None:
     given = set(yaml.safe_load(path.read_text(encoding="utf-8"))) & set(FIELDS)
-    described = problem_object(run_problem(load(path)).trace)
+    described = problem_object(run_problem(load(path).spec).trace)
     implied = {key for key, any_of in IMPLIED.items() if given & any_of}
     assert given | ALWAYS <= set(described)
     assert set(described) <= given | ALWAYS | implied | {"weight_layout", "w_q", "w_k", "w_v", "tokens"}

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from attncli.analysis.check.comparison import Comparison
 from attncli.analysis.check.expected import ExpectedNumbers
 from attncli.analysis.check.report import FEW_NUMBERS
-from attncli.analysis.check.rounding import FLOAT64, evaluate_names, measure
+from attncli.analysis.check.rounding import FLOAT64, evaluate_names, measure, median
 from attncli.analysis.check.tolerance import FACTOR, Tolerance
 from attncli.analysis.slips import Attempt, Part, run_attempt
 from attncli.base.dtypes import Precision, as_floats, coarsest
@@ -14,6 +14,8 @@ from attncli.base.lazy_numpy import Array, np
 
 # No rounding error of a formula is as large as so many units of the largest number, or as this part of it.
 LOOSE_UNITS, LOOSE_PART = 512, 0.5
+ROUGH_PART = 1 / 4  # of the typical error of half precision: smaller errors are not those of a computation in it
+ALONG = 0.9  # the cosine of errors with our numbers from which these are scaled, not rounded
 
 
 @dataclass(frozen=True)
@@ -53,7 +55,8 @@ class Judge:
         """Whether the expected numbers differ from ours in most cells in which those of an attempt do.
 
         A few wrong numbers among exact ones are within the error of half precision, but were not computed in it; and a
-        few numbers in all are near those of some attempt by chance.
+        few numbers in all are near those of some attempt by chance. Nor were numbers that are all a little too large,
+        or whose errors are much smaller.
         """
         changed = both = 0
         for name, ours in self._part(self._ours(), attempt.part).items():
@@ -64,6 +67,13 @@ class Judge:
             ]
             changed += int(differ[0].sum())
             both += int((differ[0] & differ[1]).sum())
+            found = numbers.is_given & np.isfinite(ours.array) & np.isfinite(values[name]) & np.isfinite(numbers.array)
+            rough, errors = (x[found] - ours.array[found] for x in (values[name], numbers.array))
+            if median(abs(errors)) < ROUGH_PART * median(abs(rough)):
+                return False
+            wrong = differ[1][found]
+            if wrong.sum() > FEW_NUMBERS and _is_along(errors[wrong], ours.array[found][wrong]):
+                return False
         return changed >= FEW_NUMBERS * len(attempt.slips) and 2 * both >= changed
 
     def _is_explained(self, name: str, numbers: ExpectedNumbers, computed: Array, dtype: str, attempt: Attempt) -> bool:
@@ -130,6 +140,13 @@ def _is_of_type(numbers: ExpectedNumbers, precision: Precision) -> bool:
         return True
     error = abs(precision.round(numbers.array) - numbers.array)
     return not (error > numbers.half_units).any()
+
+
+def _is_along(errors: Array, numbers: Array) -> bool:
+    """Whether errors are nearly a multiple of the numbers: these are scaled, not rounded."""
+    with np.errstate(all="ignore"):
+        squares = float(errors @ errors) * float(numbers @ numbers)
+    return float(errors @ numbers) ** 2 > ALONG**2 * squares
 
 
 def _to_floats(values: Mapping[str, Array]) -> Mapping[str, Array]:

@@ -67,6 +67,19 @@ def test_one_wrong_number_was_not_computed_in_half_precision() -> None:
     assert not judge(spec, {"output": expected}).accepts(attempt(spec, "half_precision"))
 
 
+@pytest.mark.parametrize(
+    "errors",
+    [2e-5 * np.sign(normal(3, 5, 11)), 1e-3, 1e-2, [[0], [0], [1e-2], [1e-2], [1e-2]]],
+    ids=["too small", "in proportion", "in proportion and large", "in proportion for some queries"],
+)
+def test_errors_that_are_too_small_or_in_proportion_are_not_those_of_half_precision(errors: object) -> None:
+    spec = problem(query=QUERY, key=KEY, value=VALUE, dtype="float32")
+    ours = run(replace(spec, dtype="float64"), "output").output
+    judged = judge(spec, {"output": (ours * (1 + np.asarray(errors))).astype(np.float32)})
+    for variant in attempts(spec, "float32"):
+        assert variant.slips != ("half_precision",) or not judged.accepts(variant)
+
+
 @pytest.mark.parametrize(("shift", "accepted"), [(0.0, True), (2e-5, False)])
 def test_numbers_typed_with_digits_that_no_half_precision_number_has_were_not_computed_in_it(
     shift: float, accepted: bool
