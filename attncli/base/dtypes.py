@@ -100,6 +100,11 @@ def to_bfloat16(x: Array) -> Array:
     return high_bits.astype(np.uint32).view(np.float32)
 
 
+def as_floats(x: Array) -> Array:
+    """An array of floating-point numbers as it is, one of booleans or integers as float64."""
+    return x if x.dtype.kind == "f" else x.astype(np.float64)
+
+
 def coarsest(names: Iterable[str]) -> str:
     """The type with the fewest digits.
 

@@ -75,6 +75,7 @@ def _text(outcomes: "Sequence[CheckOutcome]", suite: Suite, decimals: int) -> It
     from attncli.render.reports.check_suite import render_summary, render_title
 
     target = streams.output_target()
+    has_summary = suite.is_several or len(outcomes) > 1
     if not suite.is_several:
         for outcome in outcomes:
             if outcome.report is None:
@@ -82,7 +83,7 @@ def _text(outcomes: "Sequence[CheckOutcome]", suite: Suite, decimals: int) -> It
             if outcome.part:
                 yield render_title(outcome, target)
             yield render_check(outcome.report, target, decimals=decimals)
-            if outcome.part:
+            if has_summary:
                 yield "\n"
-    if suite.is_several or len(outcomes) > 1:
+    if has_summary:
         yield render_summary(outcomes, suite.left_out, target)

@@ -166,21 +166,21 @@ class Plan:
     def names(self) -> Sequence[str]:
         """Every name that `resolve` knows: of results, of nodes, and of nodes in older versions."""
         names = dict.fromkeys((*RESULTS, *self.results, *self.by_name, *RENAMED_STEPS))
-        return [name for name in names if self._find(name) is not None]
+        return [name for name in names if self.find(name) is not None]
 
     def resolve(self, name: str) -> str:
         """The name of a node, by its name, by the name of a result, or by its name in an older version.
 
         Raises UnknownNameError, which suggests the nearest name, and AttnError for a result that the problem lacks.
         """
-        found = self._find(name)
+        found = self.find(name)
         if found is not None:
             return found
         if name in RESULTS:
             raise self._missing_result(name)
         raise UnknownNameError("result", name, [*RESULTS, *(n for n in self.by_name if n not in RESULTS)])
 
-    def _find(self, name: str) -> str | None:
+    def find(self, name: str) -> str | None:
         """The name of the node that a name stands for; None where there is none."""
         candidates = (name, self.results.get(name, ""), RENAMED_STEPS.get(name, ""))
         return next((candidate for candidate in candidates if candidate in self.by_name), None)

@@ -3,6 +3,7 @@
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
+from attncli.analysis.check.error_patterns import tables
 from attncli.base.lazy_numpy import Array, np
 
 ALL, SOME, NONE, NOT_EXPECTED = "#+. "  # signs that every encoding has
@@ -62,17 +63,11 @@ def draw_errors(differs: Array, is_given: Array, columns: int, rows: int = MAX_R
     >>> draw_errors(numpy.triu(every, 1), every, columns=3, rows=2)
     ErrorPicture(lines=('+##', '.+#'), rows_per_sign=2, columns_per_sign=2)
     """
-    differ, given = (np.count_nonzero(_slices(array), axis=0) for array in (differs, is_given))
+    differ, given = (np.count_nonzero(tables(array), axis=0) for array in (differs, is_given))
     scale = [-(-size // limit) for size, limit in zip(differ.shape, (rows, columns), strict=True)]
     differ, given = (_block_sums(counts, scale) for counts in (differ, given))
     signs = np.select([given == 0, differ == 0, differ == given], [NOT_EXPECTED, NONE, ALL], SOME)
     return ErrorPicture(tuple(map("".join, signs)), *scale)
-
-
-def _slices(array: Array) -> Array:
-    """The tables of an array, on one axis before the last two."""
-    rows = array.shape[-2] if array.ndim > 1 else 1
-    return array.reshape(-1, rows, array.shape[-1])
 
 
 def _block_sums(counts: Array, scale: Sequence[int]) -> Array:

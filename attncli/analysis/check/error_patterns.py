@@ -68,8 +68,8 @@ def find_pattern(differs: Array, is_given: Array, query_positions: Sequence[int]
     parts = list(_parts(differs, is_given))
     leading = tuple(part for part in parts if part.axis < -2)
     inner = tuple(part for part in parts if part.axis >= -2)
-    counts = np.count_nonzero(_tables(_in_slices(is_given, leading)), axis=0)
-    table = np.asarray(_tables(differs).any(axis=0))
+    counts = np.count_nonzero(tables(_in_slices(is_given, leading)), axis=0)
+    table = np.asarray(tables(differs).any(axis=0))
     positions = None if any(len(part.positions) == 1 for part in inner) else query_positions
     count = int(np.count_nonzero(differs))
     bands = [] if positions is None or count <= MAX_LISTED else list(_bands(table, positions))
@@ -133,7 +133,7 @@ def _named_positions(has_difference: Array, has_given: Array) -> Sequence[int] |
     return tuple(map(int, found)) if len(found) <= MAX_LISTED else None
 
 
-def _tables(array: Array) -> Array:
+def tables(array: Array) -> Array:
     """The tables of the last two axes of an array, on one axis before them."""
     rows = array.shape[-2] if array.ndim > 1 else 1
     return array.reshape(-1, rows, array.shape[-1])

@@ -9,7 +9,7 @@ from attncli.analysis.check.blocks import Block, Collector
 from attncli.analysis.check.digits import typed_digits
 from attncli.analysis.check.readings import place
 from attncli.analysis.check.target import Target
-from attncli.base.dtypes import coarsest
+from attncli.base.dtypes import as_floats, coarsest
 from attncli.base.errors import ErrorPath
 from attncli.base.lazy_numpy import Array, np
 
@@ -66,7 +66,7 @@ def expected_numbers(value: Any, target: Target, path: ErrorPath) -> ExpectedNum
     is_given = _Placed(target, False)
     rest = iter(digits.half_units if digits is not None else ())
     for block in blocks:
-        array = block.array if block.array.dtype.kind == "f" else block.array.astype(np.float64)
+        array = as_floats(block.array)
         numbers.put(block, array)
         if block.typed is None:
             is_given.put(block, np.broadcast_to(True, array.shape))

@@ -6,7 +6,7 @@ from dataclasses import replace
 from attncli.analysis.check.comparison import Comparison
 from attncli.analysis.check.report import QuantityCheck
 from attncli.analysis.check.statistics import Arrays, statistics
-from attncli.base.dtypes import Precision
+from attncli.base.dtypes import Precision, as_floats
 from attncli.base.lazy_numpy import Array, np
 from attncli.base.text import join_words
 from attncli.engine.evaluate import evaluate
@@ -110,5 +110,4 @@ def recompute(trace: Trace, given: Mapping[str, Array], name: str) -> Array:
             with np.errstate(all="ignore"):
                 values[node.name] = evaluate(node, values, trace.precision, values.__setitem__)
             changed |= {node.name, *node.taps.values()}
-    value = values[name]
-    return value if value.dtype.kind == "f" else value.astype(np.float64)
+    return as_floats(values[name])

@@ -9,7 +9,7 @@ from attncli.analysis.check.report import FEW_NUMBERS
 from attncli.analysis.check.rounding import FLOAT64, evaluate_names, measure, median
 from attncli.analysis.check.tolerance import FACTOR, Tolerance
 from attncli.analysis.slips import Attempt, Part, run_attempt
-from attncli.base.dtypes import Precision, coarsest
+from attncli.base.dtypes import Precision, as_floats, coarsest
 from attncli.base.lazy_numpy import Array, np
 
 # No rounding error of a formula is as large as so many units of the largest number, or as this part of it.
@@ -115,7 +115,7 @@ class Judge:
     def _ours(self) -> Mapping[str, ExpectedNumbers]:
         """Our numbers in place of the expected ones."""
         return {
-            name: replace(numbers, array=_to_float(self.comparison.reference.value(name)))
+            name: replace(numbers, array=as_floats(self.comparison.reference.value(name)))
             for name, numbers in self.comparison.quantities.items()
         }
 
@@ -167,12 +167,7 @@ def _is_along(errors: Array, numbers: Array) -> bool:
 
 def _to_floats(values: Mapping[str, Array]) -> Mapping[str, Array]:
     """The values of steps, those of masks and counts as floating-point numbers."""
-    return {name: _to_float(x) for name, x in values.items()}
-
-
-def _to_float(x: Array) -> Array:
-    """An array as floating-point numbers."""
-    return x if x.dtype.kind == "f" else x.astype(np.float64)
+    return {name: as_floats(x) for name, x in values.items()}
 
 
 def _agree(

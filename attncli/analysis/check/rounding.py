@@ -95,7 +95,7 @@ def rounding_error(problem: ProblemSpec, plan: Plan, names: Iterable[str], dtype
         rows = _sampled_rows(plan)
         problem, remark = part_of(problem, rows), f"measured on {len(rows)} of the queries"
     scaled = _with_scaling_step(problem)
-    has_step = {name: _has_step(plan_of(scaled), name) for name in names}
+    has_step = {name: plan_of(scaled).find(name) is not None for name in names}
     found = [
         measure(spec, plan_of(spec), [name for name in has_step if has_step[name] == is_scaled], dtype)
         for spec, is_scaled in ((scaled, True), (problem, False))
@@ -113,11 +113,6 @@ def _with_scaling_step(problem: ProblemSpec) -> ProblemSpec:
     if is_given or problem.scale is not None or problem.score.record.unscaled is None:
         return problem
     return replace(problem, scale=1 / sqrt(problem.lengths["d"]))
-
-
-def _has_step(plan: Plan, name: str) -> bool:
-    """Whether a plan has a result or step of a name."""
-    return name in plan.by_name or name in plan.results
 
 
 def measure(problem: ProblemSpec, plan: Plan, names: Iterable[str], dtype: str) -> RoundingError:

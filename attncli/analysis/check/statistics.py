@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from attncli.analysis.check.tolerance import Tolerance
+from attncli.base.dtypes import as_floats
 from attncli.base.lazy_numpy import Array, np
 
 CHUNK_CELLS = 2**20  # numbers that are compared at a time, so that large arrays need no copies of their size
@@ -31,8 +32,7 @@ class Arrays:
             assert expected is not None
             assert computed is not None
             assert is_given is not None
-            computed = computed if computed.dtype.kind == "f" else computed.astype(np.float64)
-            yield part, Arrays(expected, computed, is_given, half_units)
+            yield part, Arrays(expected, as_floats(computed), is_given, half_units)
 
 
 @dataclass(frozen=True)

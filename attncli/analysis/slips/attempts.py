@@ -152,8 +152,7 @@ def _results(attempt: Attempt, problem: ProblemSpec, plan: Plan) -> Mapping[str,
 def run_attempt(attempt: Attempt, names: Iterable[str]) -> Mapping[str, Array]:
     """The values of results and steps in an attempt; those that it does not compute are missing."""
     plan = attempt.plan
-    resolved = {name: plan.results.get(name, name) if name not in plan.by_name else name for name in names}
-    nodes = {name: node for name, node in resolved.items() if node in plan.by_name}
+    nodes = {name: found for name in names if (found := plan.find(name)) is not None}
     needed = plan.needed_for(plan.by_name[node].tapped_from or node for node in nodes.values())
     engine = DenseEngine(plan, attempt.problem, attempt.problem.precision)
     engine.values.update({n: value for n, value in attempt.known.of(attempt.problem, plan).items() if n in needed})

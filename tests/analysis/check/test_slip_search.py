@@ -97,3 +97,11 @@ def test_inner_quantities_alone_are_explained_too(name: str) -> None:
     report = check(spec, expected, CheckOptions(seconds=120, finds_unnoticed=True))
     assert (report.agrees, report.explanations) == (False, ())
     assert report.tried_count
+
+
+def test_a_step_may_have_its_name_of_an_older_version() -> None:
+    spec = problem(query=normal(5, 4), key=normal(7, 4), position="rope")
+    of_pairs = dense_trace(problem(query=normal(5, 4), key=normal(7, 4), position="rope:interleaved=true"))
+    expected = of_pairs["rotated_query"].value
+    found = [names(check(spec, {name: expected}, MANY)) for name in ("rotated_query", "turned_query")]
+    assert found == [[("rope_interleaved",)]] * 2

@@ -149,6 +149,11 @@ def test_each_part_of_a_file_has_a_report(run: Run, folder: Path) -> None:
     assert ran.returncode == 2
 
 
+def test_of_one_part_alone_the_verdict_is_the_last_line(run: Run, folder: Path) -> None:
+    (folder / "part.yaml").write_text(f"{INPUTS}parts:\n- expected: {{weights: {WEIGHTS}}}\n- causal: false\n")
+    assert verdict(run("check", "part.yaml")) == "All 9 numbers agree."
+
+
 def test_json_has_one_object(run: Run, folder: Path) -> None:
     found = json.loads(run("check", "differs.yaml", "--json").stdout)
     assert (found["format"], found["problem"], found["agrees"]) == ("attn.check/1", "differs.yaml", False)
