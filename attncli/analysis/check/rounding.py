@@ -55,6 +55,7 @@ class RoundingError:
     """The largest rounding error of each quantity, by name, the typical one, and how they were measured, in words."""
 
     errors: Mapping[str, float]
+    relative: Mapping[str, float]  # the largest error as a part of the largest number of its row
     typical: Mapping[str, float]  # that of half of the numbers is less
     remark: str = ""
 
@@ -101,10 +102,12 @@ def rounding_error(problem: ProblemSpec, plan: Plan, names: Iterable[str], dtype
         for spec, is_scaled in ((scaled, True), (problem, False))
         if is_scaled in has_step.values()
     ]
-    errors = {name: error for one in found for name, error in one.errors.items()}
-    typical = {name: error for one in found for name, error in one.typical.items()}
+    errors, relative, typical = (
+        {name: error for one in found for name, error in getattr(one, measured).items()}
+        for measured in ("errors", "relative", "typical")
+    )
     remarks = dict.fromkeys((remark, *(one.remark for one in found)))
-    return RoundingError(errors, typical, " and ".join(filter(None, remarks)))
+    return RoundingError(errors, relative, typical, " and ".join(filter(None, remarks)))
 
 
 def _with_scaling_step(problem: ProblemSpec) -> ProblemSpec:
@@ -129,24 +132,41 @@ def measure(problem: ProblemSpec, plan: Plan, names: Iterable[str], dtype: str) 
     resolved = {name: plan.resolve(name) for name in names}
     exact = evaluate_names(plan, problem, resolved.values(), Precision(wider))
     stream = np.random.default_rng(0)
-    errors, typical = dict.fromkeys(resolved, 0.0), dict.fromkeys(resolved, 0.0)
+    errors, relative, typical = (dict.fromkeys(resolved, 0.0) for _ in range(3))
     for precision in (StepwisePrecision(dtype), *[StepwisePrecision(dtype, stream)] * RUNS):
         moved = with_moved_angles(plan, precision, precision.stream)
         stepwise = evaluate_names(moved, problem, resolved.values(), precision)
         for name, step in resolved.items():
-            error = _finite_errors(stepwise[step], exact[step])
-            errors[name] = max(errors[name], scale * float(np.max(error, initial=0)))
-            typical[name] = max(typical[name], scale * median(error))
-    return RoundingError(errors, typical, remark)
+            error = _errors(stepwise[step], exact[step])
+            errors[name] = max(errors[name], scale * float(np.max(error, initial=0, where=np.isfinite(error))))
+            relative[name] = max(relative[name], scale * _largest_in_rows(error, exact[step]))
+            typical[name] = max(typical[name], scale * median(error[np.isfinite(error)]))
+    return RoundingError(errors, relative, typical, remark)
 
 
-def _finite_errors(stepwise: Array, exact: Array) -> Array:
-    """The differences of numbers that are finite in both; none where they count or are booleans."""
+def _errors(stepwise: Array, exact: Array) -> Array:
+    """The differences of two arrays, finite where the numbers of both are; none where they count or are booleans."""
     if exact.dtype.kind != "f":
-        return np.zeros(0)
+        return np.zeros(exact.shape)
     with np.errstate(all="ignore"):
         error: Array = abs(stepwise.astype(exact.dtype) - exact)
-    return error[np.isfinite(error)]
+        return error
+
+
+def _largest_in_rows(error: Array, exact: Array) -> float:
+    """The largest error as a part of the largest number of its row, of rows with numbers other than 0."""
+    if not exact.ndim or not exact.shape[-1]:
+        return np.inf
+    errors = np.max(error, axis=-1, initial=0, where=np.isfinite(error))
+    largest = largest_of_rows(exact)[..., 0]
+    return float(np.max(errors / np.where(largest > 0, largest, 1), initial=0, where=largest > 0))
+
+
+def largest_of_rows(x: Array) -> Array:
+    """The largest absolute number of each row [… 1], of those that are finite."""
+    with np.errstate(all="ignore"):
+        largest: Array = np.where(np.isfinite(x), abs(x), 0).max(axis=-1, keepdims=True, initial=0)
+        return largest
 
 
 def median(numbers: Array) -> float:

@@ -1,10 +1,11 @@
 """Tolerance: by how much an expected number may differ from ours, and why, in a sentence."""
 
+import math
 from dataclasses import dataclass
 
 from attncli.analysis.check.expected import ExpectedNumbers
 from attncli.analysis.check.options import CheckOptions
-from attncli.analysis.check.rounding import RoundingError
+from attncli.analysis.check.rounding import RoundingError, largest_of_rows
 from attncli.base.dtypes import Precision
 from attncli.base.lazy_numpy import Array, np
 
@@ -16,13 +17,15 @@ FACTOR = 2  # how much larger the error of another program may be than that of o
 class Tolerance:
     """The largest difference that is allowed, by the type of the numbers.
 
-    A row is allowed `error`, and no less than UNITS units of the type for its largest number; half a unit of the last
-    digit typed is added. A number that is ours rounded to the type always agrees.
+    A row is allowed `error`, but no more than `error_of_row` times its largest number, and no less than UNITS units of
+    the type for that number; half a unit of the last digit typed is added. A number that is ours rounded to the type
+    always agrees.
     """
 
     precision: Precision
     reason: str
     error: float = 0.0
+    error_of_row: float = math.inf
     relative: float | None = None  # of the expected number: given by the user, as the two that follow
     absolute: float = 0.0
     units: float = 0.0
@@ -35,8 +38,9 @@ class Tolerance:
                 by_units = self.units * self.precision.units(expected) if self.units else np.zeros(1)
                 allowed = np.fmax(by_size, by_units)
                 return np.where(np.isfinite(expected), allowed, self.absolute)
-            largest = np.where(np.isfinite(computed), abs(computed), 0).max(axis=-1, keepdims=True, initial=0)
-            allowed = np.maximum(self.error, UNITS * self.precision.units(largest))
+            largest = largest_of_rows(computed)
+            error = np.where(largest > 0, np.fmin(self.error, self.error_of_row * largest), self.error)
+            allowed = np.maximum(error, UNITS * self.precision.units(largest))
             typed = 0 if half_units is None else np.nan_to_num(half_units)
             return np.broadcast_to(allowed + typed, expected.shape)
 
@@ -71,15 +75,16 @@ def derived_tolerance(
     `rounding` is None where only the digits count.
     """
     error = FACTOR * rounding.errors[name] if rounding is not None else 0.0
+    error_of_row = FACTOR * rounding.relative[name] if rounding is not None else math.inf
     reason = f"twice the error of the formula computed step by step in {precision.name}"
     reason += f" ({rounding.remark})" if rounding is not None and rounding.remark else ""
     reason += f", and no less than {UNITS} units in the last place of the largest number of its row"
     digits = "half a unit of the last digit typed"
     if expected.half_units is None:
-        return Tolerance(precision, reason, error)
+        return Tolerance(precision, reason, error, error_of_row)
     if rounding is None:
         return Tolerance(precision, digits)
     several = (
         f"{digits}; of numbers with every digit {reason}" if expected.has_every_digit else f"{digits}, and {reason}"
     )
-    return Tolerance(precision, several, error)
+    return Tolerance(precision, several, error, error_of_row)
