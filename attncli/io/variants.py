@@ -45,7 +45,7 @@ def make_variants(
     varied: Mapping[str, Sequence[VariedValue]],
     conventions: Sequence[str] = (),
 ) -> tuple[Variant, ...]:
-    """A variant for each combination of a document, a convention, and a value of each varied key; the last varies fastest.
+    """A variant for each document, convention and combination of values of the varied keys; the last varies fastest.
 
     Where that is one variant alone, the problem without its changes comes first, named `as given`. Raises AttnError,
     which names the variant, where one is no problem, or where there are none, or more than MAX_VARIANTS.

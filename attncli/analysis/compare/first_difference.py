@@ -45,7 +45,7 @@ def _differs(before: Array, after: Array) -> Array:
     """Which numbers differ; one without axes is a row of its own."""
     if before.ndim:
         return changed(before, after)
-    return changed(before[None], after[None])[0]
+    return changed(before[None], after[None]).reshape(())
 
 
 def _is_step_of_its_own(name: str, first: Trace, second: Trace) -> bool:

@@ -43,10 +43,9 @@ def reordered(first: Array, second: Array) -> Array:
     order = np.lexsort((other_ranks, ranks), axis=-1)
     others = np.take_along_axis(other_ranks, order, axis=-1)
     # Keys in the order of the first, ties in that of the second: an earlier key that ranks higher was below before.
-    is_inverted = (np.maximum.accumulate(others, axis=-1) > others).any(axis=-1)
-    has_nan = np.isnan(first).any(axis=-1) | np.isnan(second).any(axis=-1)
-    result: Array = is_inverted & ~has_nan
-    return result
+    is_inverted = np.maximum.accumulate(others, axis=-1) > others
+    is_number = ~(np.isnan(first) | np.isnan(second))
+    return np.asarray(is_inverted.any(axis=-1) & is_number.all(axis=-1))
 
 
 def _ranks(weights: Array) -> Array:
