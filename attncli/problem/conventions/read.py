@@ -18,8 +18,8 @@ def read_words(convention: Convention, given: Mapping[str, Any]) -> tuple[dict[s
 
     >>> from attncli.problem.conventions import find_convention
     >>> values, use = read_words(find_convention("flash"), {"causal": True})
-    >>> values, str(use)
-    ({'causal': True, 'align': 'bottom_right'}, 'as flash (causal: bottom right, the last query stands at the last real key)')
+    >>> values["align"], use.changes
+    ('bottom_right', ('causal: bottom right, the last query stands at the last real key',))
     """
     words = {key: value for key, value in given.items() if key in ATTN.words and not _is_default(key, value)}
     readings = {key: reading for key, value in words.items() if (reading := convention.reading(key, value)) is not None}
