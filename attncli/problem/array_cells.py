@@ -1,4 +1,4 @@
-"""The cells of an array by the labels and positions that tables print: `cat`, `the#2`, `x1`, `head 0`, `0`, `-1`, `*`."""
+"""The cells of an array by the labels and positions that tables print: `the#2`, `x1`, `head 0`, `0`, `-1`, `*`."""
 
 import re
 from collections.abc import Sequence
@@ -74,8 +74,8 @@ def counted_axis(name: str, size: int, letters: Sequence[str]) -> CellAxis:
 def find_cells(array: CellArray, index: Sequence[str]) -> Cells:
     """The index of the cells that a label or a position on each axis names, or `*` for every entry.
 
-    A label has precedence over a position; of a matrix that is stored out_in, labels may be in the order in which tables
-    print them. Raises AttnError where there are too few or too many, an axis has no such entry, or several.
+    A label has precedence over a position; of a matrix that is stored out_in, labels may be in the order in which
+    tables print them. Raises AttnError where there are too few or too many, an axis has no such entry, or several.
     """
     if len(index) != len(array.axes):
         count = len(array.axes)

@@ -70,7 +70,7 @@ def build(values: Mapping[str, Any], origins: Mapping[str, ArrayOrigin] = NO_ORI
 def replace_values(spec: ProblemSpec, values: Mapping[str, Any]) -> ProblemSpec:
     """The problem with other values of some fields, weights in_out, converted and checked as `build` does it.
 
-    Arrays that were drawn stay as they were drawn, and everything else of the problem stays. Raises AttnError as `build`.
+    Arrays that were drawn stay as they were drawn, and everything else stays. Raises AttnError as `build`.
     """
     kept = {name: getattr(spec, name) for name in FIELDS}
     converted, _, _ = _convert(values)

@@ -144,7 +144,7 @@ def _printed_letter(spec: ProblemSpec, letter: str) -> str:
 
 
 def _letters_of_field(layout: Layout, field: Field, count: int) -> Letters:
-    """The letters of the axes of a field's array: its own, as far as it has them, after those of batch items and heads."""
+    """The letters of the axes of a field's array: those of batch items and heads, and its own as far as it has them."""
     extra = count - len(field.letters)
     leading = ("b", "h") if extra == 2 else ("h",) if layout.batch is None else ("b",)
     return (*leading[: max(extra, 0)], *field.letters[-count:])
