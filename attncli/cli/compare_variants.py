@@ -1,11 +1,10 @@
 """The variants of `attn compare`, from its words, and the warnings on them."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from attncli.base.errors import AttnError
 from attncli.cli.option_values import check_stdin, read_problem_options
-from attncli.cli.warnings import unread_options
 from attncli.problem.fields import option_name
 
 if TYPE_CHECKING:
@@ -32,7 +31,7 @@ def read_variants(
     varied = read_varied(vary, Origin(options=True, option=VARY, inputs=inputs))
     for key in varied:
         if keys.get(key) not in (None, [], ()):
-            raise AttnError(f"{key} is given and varied", where=option_name(key), hint=f"leave out one of them")
+            raise AttnError(f"{key} is given and varied", where=option_name(key), hint="leave out one of them")
     return make_variants(_documents(problems, keys, inputs), varied, conventions)
 
 
