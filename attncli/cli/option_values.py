@@ -29,7 +29,9 @@ def read_problem_options(problem: str | None, keys: Mapping[str, Any], inputs: "
         raise AttnError(f"{problem!r} is no problem file", hint=QUOTE_HINT)
     document = read_document(problem, inputs) if problem is not None else {}
     origin = Origin(options=True, inputs=inputs)
-    return document | {name: RawValue(read_option(FIELDS[name], text, (option_name(name),)), origin) for name, text in texts.items()}
+    return document | {
+        name: RawValue(read_option(FIELDS[name], text, (option_name(name),)), origin) for name, text in texts.items()
+    }
 
 
 def check_stdin(*texts: Any) -> None:

@@ -39,17 +39,22 @@ class OutputFormat:
     # "module:function" that writes a comparison of variants as text: `render(comparison: Comparison, target:
     # TextTarget, decimals: int) -> Iterable[str]`; None where the format has none.
     comparison: str | None = None
+    compares_cells: bool = False  # a comparison has a row for each query and key, and so each result a number for them
 
     def render(self, view: "View", target: "TextTarget") -> Iterable[str]:
         """The view as text for a target, in chunks; only of a text format."""
         text: Iterable[str] = import_object(self.function)(view, target)
         return text
 
-    def render_comparison(self, comparison: "Comparison", target: "TextTarget", decimals: int) -> Iterable[str]:
-        """A comparison of variants as text for a target, in chunks; raises AttnError where the format has none."""
+    def check_compares(self) -> None:
+        """Raise AttnError where no comparison can be written in this format."""
         if self.comparison is None:
-            names = ", ".join(row.name for row in FORMATS if row.comparison is not None and row.is_choice)
-            raise AttnError(f"no comparison can be written as {self.name}", where="--format", hint=f"expected {names}")
+            names = [row.name for row in FORMATS if row.comparison is not None and row.is_choice]
+            raise AttnError(f"no comparison is written as {self.name}", hint=f"expected one of {', '.join(names)}")
+
+    def render_comparison(self, comparison: "Comparison", target: "TextTarget", decimals: int) -> Iterable[str]:
+        """A comparison of variants as text for a target, in chunks; only of a format that has one."""
+        assert self.comparison is not None
         text: Iterable[str] = import_object(self.comparison)(comparison, target, decimals)
         return text
 
@@ -79,9 +84,16 @@ FORMATS: tuple[OutputFormat, ...] = (
     OutputFormat(
         "yaml", (".yaml", ".yml"), f"{_HERE}.yaml:render", is_object=True, comparison=f"{_HERE}.yaml:render_comparison"
     ),
-    OutputFormat("csv", (".csv",), f"{_HERE}.csv:render", comparison=f"{_HERE}.comparison_csv:render"),
     OutputFormat(
-        "tsv", (".tsv",), f"{_HERE}.csv:render_tsv", is_choice=False, comparison=f"{_HERE}.comparison_csv:render_tsv"
+        "csv", (".csv",), f"{_HERE}.csv:render", comparison=f"{_HERE}.comparison_csv:render", compares_cells=True
+    ),
+    OutputFormat(
+        "tsv",
+        (".tsv",),
+        f"{_HERE}.csv:render_tsv",
+        is_choice=False,
+        comparison=f"{_HERE}.comparison_csv:render_tsv",
+        compares_cells=True,
     ),
     OutputFormat("markdown", (".md",), f"{_HERE}.markdown:render", is_lossless=False, memory_per_number=50),
     OutputFormat("latex", (".tex",), f"{_HERE}.latex:render", is_lossless=False, memory_per_number=50),

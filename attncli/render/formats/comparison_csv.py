@@ -58,8 +58,8 @@ def _entry_columns(comparison: Comparison) -> tuple[str, ...]:
     }
     columns = {name: tuple(COLUMNS.get(axis, FEATURE) for axis in _entry_axes(step)) for name, step in steps.items()}
     first, *others = columns
-    for name in columns:
-        if len(set(columns[name])) < len(columns[name]):
+    for name, own in columns.items():
+        if len(set(own)) < len(own):
             message = f"{name} has the axes [{' '.join(steps[name].axes)}], and two columns can't both be {FEATURE}"
             raise AttnError(message, where="--select", hint="select results of queries, or name a .json file")
     for name in others:
