@@ -7,15 +7,22 @@ from attncli.render.focus import add_dependent_axes, worked_positions
 from attncli.render.mask_signs import VISIBLE_STEP, sign_grids
 from attncli.render.section import Section
 from attncli.render.selection import selected_grids
+from attncli.render.statistics import statistics_section
 from attncli.render.view import View
 from attncli.render.worked_lines import worked_lines
 
 
 def sections(view: View) -> Iterator[Section]:
-    """A section for each step to explain, for each step that the chosen cells are computed in, or for each result."""
+    """A section for each step to explain, for each step that the chosen cells are computed in, or for each result.
+
+    The statistics of the weights come last.
+    """
     if view.explain:
-        return explain(view)
-    return _worked_cells(view) if view.cells else _selection(view)
+        yield from explain(view)
+    else:
+        yield from _worked_cells(view) if view.cells else _selection(view)
+    if view.statistics is not None:
+        yield statistics_section(view, view.statistics)
 
 
 def _selection(view: View) -> Iterator[Section]:

@@ -15,8 +15,13 @@ def selected_value(view: View, step: Step) -> Array:
 
     The output, whose heads are merged, has no axis of heads: `--head` leaves it as it is.
     """
+    return step.value[selected_index(view, step)]
+
+
+def selected_index(view: View, step: Step) -> tuple[slice, ...]:
+    """The part of each axis of a step that a view selects."""
     positions = _positions(view)
-    return step.value[tuple(_slice(letter, size, positions) for letter, size in _axes(step))]
+    return tuple(_slice(letter, size, positions) for letter, size in _axes(step))
 
 
 def selected_labels(view: View, step: Step, axis: int) -> tuple[str, ...]:

@@ -3,6 +3,7 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
+from attncli.analysis.row_statistics import RowStatistics
 from attncli.base.arithmetic import MAX_TERMS
 from attncli.plan.graph import Plan
 from attncli.problem.results import PIPELINE_STAGES
@@ -34,7 +35,8 @@ class View:
     arithmetic is shown; without them an explanation chooses one. `positions` has the one position that is shown on an
     axis, by the letter of the axis (b batch items, h heads); `expanded_axes` has the axes of which an explanation shows
     all positions. `remark` stands below the selected results. `max_terms` is the longest sum that
-    is written whole; None for no limit. Of a longer vector the number at `feature` is worked out.
+    is written whole; None for no limit. Of a longer vector the number at `feature` is worked out. `statistics`
+    are those of the weights, where they are shown.
     """
 
     result: Result
@@ -46,6 +48,7 @@ class View:
     remark: str = ""
     max_terms: int | None = MAX_TERMS
     feature: int = 0
+    statistics: RowStatistics | None = None
 
     @property
     def steps(self) -> Sequence[Step]:
