@@ -132,13 +132,12 @@ def compute_view(problem: "ProblemSpec", options: "OutputOptions", allocator: An
 
     Raises AttnError where an option is out of range, or its name is unknown.
     """
-    from attncli.analysis.row_statistics import row_statistics
     from attncli.engine.options import EXECUTORS, RunOptions, in_memory, is_executor
     from attncli.engine.run import run
     from attncli.render.view import View
     from attncli.trace.result import Result
 
-    decimals, max_terms = options.decimals, options.max_terms
+    decimals, max_terms, shows_statistics = options.decimals, options.max_terms, options.shows_statistics
     if not is_executor(options.executor):
         raise UnknownNameError("executor", options.executor, EXECUTORS, where="--executor")
     selection = options.selection(problem)
@@ -150,12 +149,18 @@ def compute_view(problem: "ProblemSpec", options: "OutputOptions", allocator: An
         allocate = in_memory if allocator is None else allocator.allocate
         every_step = options.explain or options.works_out_cells
         run_options = RunOptions(options.executor, allocate, progress, blas_is_limited=True, caller_bytes=caller_bytes)
-        computed = (*selection, WEIGHTS) if options.shows_statistics else selection
+        computed = (*selection, WEIGHTS) if shows_statistics else selection
         trace = run(problem, computed, every_step=every_step, options=run_options).trace
-    statistics = row_statistics(trace[WEIGHTS].value, trace.precision) if options.shows_statistics else None
     result = Result(trace, selection)
     return View(
-        result, options.explain, decimals, cells, positions, expanded_axes, max_terms=max_terms, statistics=statistics
+        result,
+        options.explain,
+        decimals,
+        cells,
+        positions,
+        expanded_axes,
+        max_terms=max_terms,
+        statistics=shows_statistics,
     )
 
 

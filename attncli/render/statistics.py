@@ -1,16 +1,19 @@
 """The statistics of rows of weights as a section, and as an object of names and arrays."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
-from attncli.analysis.row_statistics import NO_KEY, RowStatistics
+from attncli.analysis.row_statistics import NO_KEY, RowStatistics, row_statistics
 from attncli.base.lazy_numpy import Array, np
 from attncli.problem.results import WEIGHTS
+from attncli.render.change_marks import mark_grids
 from attncli.render.focus import add_dependent_axes
 from attncli.render.grid import Grid, leading_slices
 from attncli.render.section import Section
 from attncli.render.selection import selected_index
 from attncli.render.view import View
+from attncli.trace.steps import Trace
 
 TITLE = "statistics"
 # The columns of a table of statistics: the name in JSON, and the heading for readers, whose words `attn show` explains.
@@ -27,16 +30,28 @@ LEGEND = (
 NO_DISTRIBUTION = "NaN: the weights are no distribution, one is negative or their sum is not 1"
 
 
-def statistics_section(view: View, statistics: RowStatistics) -> Section:
+def statistics_section(view: View) -> Section:
     """The statistics of what is shown of the weights of a view: a table for each batch item and head."""
+    made = _grids(view)
+    if view.before is not None and WEIGHTS in view.before.trace:
+        made = mark_grids(made, _grids(replace(view, result=view.before)))
+    found = tuple(made)
+    return Section(TITLE, found, remarks=statistics_remarks(found))
+
+
+def _grids(view: View) -> Iterator[Grid]:
+    """The tables of the statistics of a view."""
     trace, step = view.result.trace, view.result.trace[WEIGHTS]
+    statistics = statistics_of(trace)
     rows, columns = (trace.numbered_labels_of(step, axis) for axis in (-2, -1))
-    positions = add_dependent_axes(trace, dict(view.positions))
-    made = tuple(
-        statistics_grid(statistics, ((query, (*index, at)) for at, query in enumerate(rows)), columns, "query", label)
-        for index, label in leading_slices(trace, step, positions)
-    )
-    return Section(TITLE, made, remarks=statistics_remarks(made))
+    for index, label in leading_slices(trace, step, add_dependent_axes(trace, dict(view.positions))):
+        queries = ((query, (*index, at)) for at, query in enumerate(rows))
+        yield statistics_grid(statistics, queries, columns, "query", label)
+
+
+def statistics_of(trace: Trace) -> RowStatistics:
+    """The statistics of the weights of a trace."""
+    return row_statistics(trace[WEIGHTS].value, trace.precision)
 
 
 def statistics_grid(
@@ -65,11 +80,11 @@ def statistics_remarks(grids: Iterable[Grid]) -> tuple[str, ...]:
     return (*LEGEND, NO_DISTRIBUTION) if lacks_entropy else LEGEND
 
 
-def statistics_object(view: View, statistics: RowStatistics) -> dict[str, Any]:
+def statistics_object(view: View) -> dict[str, Any]:
     """What is shown of the statistics, an array [… n] each; `largest_key` has labels, None in a row without weights."""
     trace, step = view.result.trace, view.result.trace[WEIGHTS]
     index = selected_index(view, step)[:-1]
-    return object_of_statistics(statistics, trace.numbered_labels_of(step, -1), index)
+    return object_of_statistics(statistics_of(trace), trace.numbered_labels_of(step, -1), index)
 
 
 def object_of_statistics(

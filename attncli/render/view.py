@@ -3,7 +3,6 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
-from attncli.analysis.row_statistics import RowStatistics
 from attncli.base.arithmetic import MAX_TERMS
 from attncli.plan.graph import Plan
 from attncli.problem.results import PIPELINE_STAGES
@@ -35,8 +34,9 @@ class View:
     arithmetic is shown; without them an explanation chooses one. `positions` has the one position that is shown on an
     axis, by the letter of the axis (b batch items, h heads); `expanded_axes` has the axes of which an explanation shows
     all positions. `remark` stands below the selected results. `max_terms` is the longest sum that
-    is written whole; None for no limit. Of a longer vector the number at `feature` is worked out. `statistics`
-    are those of the weights, where they are shown.
+    is written whole; None for no limit. Of a longer vector the number at `feature` is worked out. `before` is an
+    earlier result: formats for readers mark the numbers that changed since. `statistics` adds those of the weights,
+    which the result must have.
     """
 
     result: Result
@@ -48,7 +48,8 @@ class View:
     remark: str = ""
     max_terms: int | None = MAX_TERMS
     feature: int = 0
-    statistics: RowStatistics | None = None
+    before: Result | None = None
+    statistics: bool = False
 
     @property
     def steps(self) -> Sequence[Step]:
