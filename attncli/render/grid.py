@@ -8,8 +8,8 @@ from itertools import product
 from attncli.base.axes import AXIS_NOUNS
 from attncli.base.lazy_numpy import Array, np
 from attncli.render.aligned_numbers import align_columns, align_numbers
-from attncli.render.focus import AxisPositions
 from attncli.render.marks import Mark, marked_cells
+from attncli.trace.positions import AxisPositions
 from attncli.trace.steps import Step, Trace
 
 

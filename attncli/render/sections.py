@@ -5,7 +5,7 @@ from dataclasses import replace
 
 from attncli.render.change_marks import mark_grids
 from attncli.render.explanation import explain, is_left_out, worked_cells
-from attncli.render.focus import add_dependent_axes, worked_positions
+from attncli.render.focus import worked_positions
 from attncli.render.grid import Grid
 from attncli.render.mask_signs import VISIBLE_STEP, sign_grids
 from attncli.render.section import Section
@@ -13,6 +13,7 @@ from attncli.render.selection import selected_grids
 from attncli.render.statistics import statistics_section
 from attncli.render.view import View
 from attncli.render.worked_lines import worked_lines
+from attncli.trace.positions import add_dependent_axes
 
 
 def sections(view: View) -> Iterator[Section]:

@@ -8,11 +8,10 @@ from attncli.analysis.row_statistics import NO_KEY, RowStatistics, row_statistic
 from attncli.base.lazy_numpy import Array, np
 from attncli.problem.results import WEIGHTS
 from attncli.render.change_marks import mark_grids
-from attncli.render.focus import add_dependent_axes
 from attncli.render.grid import Grid, leading_slices
 from attncli.render.section import Section
-from attncli.render.selection import selected_index
 from attncli.render.view import View
+from attncli.trace.positions import add_dependent_axes, slices_at
 from attncli.trace.steps import Trace
 
 TITLE = "statistics"
@@ -83,7 +82,7 @@ def statistics_remarks(grids: Iterable[Grid]) -> tuple[str, ...]:
 def statistics_object(view: View) -> dict[str, Any]:
     """What is shown of the statistics, an array [… n] each; `largest_key` has labels, None in a row without weights."""
     trace, step = view.result.trace, view.result.trace[WEIGHTS]
-    index = selected_index(view, step)[:-1]
+    index = slices_at(trace, step, view.positions)[:-1]
     return object_of_statistics(statistics_of(trace), trace.numbered_labels_of(step, -1), index)
 
 
