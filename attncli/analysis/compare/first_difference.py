@@ -1,13 +1,14 @@
 """The first step, in the order computed, in which two variants differ."""
 
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 
 from attncli.analysis.changes import changed
 from attncli.analysis.compare.cells import cell_of_index, labels_of_cell, shape_difference
 from attncli.analysis.compare.report import FirstDifference
 from attncli.base.lazy_numpy import Array, np
 from attncli.trace.positions import value_at
-from attncli.trace.steps import Trace
+from attncli.trace.steps import Step, Trace
 
 
 def first_difference(
@@ -15,29 +16,26 @@ def first_difference(
 ) -> FirstDifference:
     """The first step in which the traces of two variants, `pair` in their comparison, differ by more than rounding.
 
-    A step that one of them alone has counts where a step after it differs; indices and inner quantities of operators
-    do not. The traces are compared at some positions on batch and heads.
+    A step that one of them alone has is compared with what stands in its place in the other: that which has the role of
+    scores, say, before it. The traces are compared at some positions on batch and heads.
     """
     is_partial = any(len(trace.steps) < len(trace.plan.nodes) for trace in (first, second))
-    only_in = None
-    for name in _names_in_order(first, second):
-        steps = first.by_name.get(name), second.by_name.get(name)
-        if steps[0] is None or steps[1] is None:
-            if only_in is None and _is_step_of_its_own(name, first, second):
-                at = pair[0] if steps[1] is None else pair[1]
-                only_in = FirstDifference(pair, name, only_in=at, is_partial=is_partial)
+    other_shape = None  # a step that one alone has, and that the numbers in its place can't be compared with
+    for steps, only_in in _steps_in_order(first, second):
+        found = FirstDifference(pair, steps[only_in or 0].name, None if only_in is None else pair[only_in])
+        found = replace(found, is_partial=is_partial)
+        if shape_difference(*steps):
+            if only_in is None:
+                return other_shape or found
+            other_shape = other_shape or found
             continue
-        if shape_difference(steps[0], steps[1]):
-            return only_in or FirstDifference(pair, name, is_partial=is_partial)
         before, after = value_at(first, steps[0], positions), value_at(second, steps[1], positions)
         differs = _differs(before, after)
         if differs.any():
-            if only_in is not None:
-                return only_in
             index = np.unravel_index(int(np.argmax(differs)), differs.shape)
             cell = cell_of_index(first, steps[0], index, positions)
             labels, numbers = labels_of_cell(first, steps[0], cell), (float(before[index]), float(after[index]))
-            return FirstDifference(pair, name, None, cell, labels, numbers, is_partial)
+            return other_shape or replace(found, position=cell, labels=labels, numbers=numbers)
     return FirstDifference(pair, None, is_partial=is_partial)
 
 
@@ -48,11 +46,24 @@ def _differs(before: Array, after: Array) -> Array:
     return changed(before[None], after[None]).reshape(())
 
 
-def _is_step_of_its_own(name: str, first: Trace, second: Trace) -> bool:
-    """Whether a step that one trace alone has says where they part, and the other trace would have kept it."""
-    trace, other = (first, second) if name in first.by_name else (second, first)
-    step = trace.by_name[name]
-    return name not in other.plan.by_name and step.tapped_from is None and step.value.dtype.kind != "i"
+def _steps_in_order(first: Trace, second: Trace) -> Iterator[tuple[tuple[Step, Step], int | None]]:
+    """The steps that are compared, in order: those of one name, or of one role, and which trace alone (0, 1) has it."""
+    traces = first, second
+    in_role: tuple[dict[str, Step], dict[str, Step]] = {}, {}  # the last step of each role so far
+    for name in _names_in_order(first, second):
+        own = [trace.by_name.get(name) for trace in traces]
+        for step, roles in zip(own, in_role, strict=True):
+            if step is not None and step.node.role is not None:
+                roles[step.node.role] = step
+        if own[0] is not None and own[1] is not None:
+            yield (own[0], own[1]), None
+            continue
+        only_in = 0 if own[1] is None else 1
+        step = own[only_in]
+        assert step is not None
+        counterpart = in_role[1 - only_in].get(step.node.role or "")
+        if counterpart is not None:
+            yield ((step, counterpart) if only_in == 0 else (counterpart, step)), only_in
 
 
 def _names_in_order(first: Trace, second: Trace) -> Iterator[str]:

@@ -50,8 +50,9 @@ class Difference:
 class FirstDifference:
     """The first step in which two variants differ, and a cell of it, with both numbers; `step` is None where none does.
 
-    `numbers` are None where one of them lacks the step (`only_in` is the position of the one that has it), or where the
-    shapes differ. `is_partial` is true of a large problem, of which only the steps that were kept are compared.
+    `only_in` is the position of the variant that has the step where the other has none of that name: there the number
+    is that of what stands in its place, such as scores that are not masked. `numbers` are None where the shapes differ.
+    `is_partial` is true of a large problem, of which only the steps that were kept are compared.
     """
 
     variants: tuple[int, int]
