@@ -33,11 +33,11 @@ def blocks(text: str, language: str) -> list[str]:
     return [block for word, block in FENCE.findall(text) if word == language]
 
 
-def documents_with_commands() -> dict[str, str]:
-    """The text of the README and of each document of docs/ that has console blocks, by its path."""
+def documents_with_outputs() -> dict[str, str]:
+    """The text of the README and of each document of docs/ that has commands or Python sessions, by its path."""
     paths = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
     texts = {str(path.relative_to(ROOT)): path.read_text(encoding="utf-8") for path in paths}
-    return {path: text for path, text in texts.items() if blocks(text, "console")}
+    return {path: text for path, text in texts.items() if blocks(text, "console") or blocks(text, "pycon")}
 
 
 def commands(text: str) -> list[Command]:
