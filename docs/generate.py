@@ -8,7 +8,7 @@ document alone. It also draws the README's picture. Read the difference before y
 
 import sys
 
-from generation import api_page, console_blocks, picture, python_sessions, reference_page
+from generation import api_page, console_blocks, picture, reference_page
 
 from attncli.io import examples
 
@@ -23,8 +23,7 @@ def main(arguments: list[str]) -> None:
     if arguments[:1] == ["--outputs"]:
         documents = console_blocks.documents_with_outputs()
         for path in arguments[1:] or documents:
-            text = python_sessions.with_outputs(console_blocks.with_outputs(documents[path]))
-            (console_blocks.ROOT / path).write_text(text, encoding="utf-8")
+            (console_blocks.ROOT / path).write_text(console_blocks.with_outputs(documents[path]), encoding="utf-8")
         picture.PICTURE.write_text(picture.draw(), encoding="utf-8")
 
 

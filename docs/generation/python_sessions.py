@@ -6,21 +6,33 @@ import io
 import re
 from contextlib import chdir, redirect_stdout
 from importlib.util import find_spec
+from pathlib import Path
 from typing import Any
-
-from .console_blocks import FENCE, new_folder
 
 _IMPORT = re.compile(r"^(?:>>> )?(?:import|from) (\w+)", re.MULTILINE)
 
 
-def with_outputs(text: str) -> str:
-    """The document with what its statements print now, run one after the other in a new folder beside samples/.
+class PythonSession:
+    """The names that the statements of a document have made so far, and the folder in which they run."""
 
-    A block that imports a package which is not installed stays as it is.
-    """
-    names: dict[str, Any] = {"__name__": "__main__"}
-    with new_folder() as folder, chdir(folder):
-        return FENCE.sub(lambda match: _with_outputs(match, names), text)
+    def __init__(self, folder: Path) -> None:
+        self._names: dict[str, Any] = {"__name__": "__main__"}
+        self._folder = folder
+
+    def with_outputs(self, block: str) -> str:
+        """A block with what its statements print now; as it is where a package that it imports is not installed."""
+        if not can_run(block):
+            return block
+        statements = [example.source for example in doctest.DocTestParser().get_examples(block)]
+        with chdir(self._folder):
+            return "".join(_with_prompt(statement) + self._printed(statement) for statement in statements)
+
+    def _printed(self, statement: str) -> str:
+        """What a statement prints, or what its value shows."""
+        printed = io.StringIO()
+        with redirect_stdout(printed):
+            exec(compile(statement, "<document>", "single"), self._names)
+        return printed.getvalue()
 
 
 def can_run(block: str) -> bool:
@@ -32,25 +44,9 @@ def can_run(block: str) -> bool:
     return all(find_spec(package) for package in _IMPORT.findall(block))
 
 
-def _with_outputs(match: re.Match[str], names: dict[str, Any]) -> str:
-    """A block between fences; a session with what it prints now."""
-    if match[1] != "pycon" or not can_run(match[2]):
-        return match[0]
-    statements = (example.source for example in doctest.DocTestParser().get_examples(match[2]))
-    return "```pycon\n" + "".join(_with_prompt(source) + _printed(source, names) for source in statements) + "```"
-
-
 def _with_prompt(statement: str) -> str:
     """A statement as it is typed; one with a body ends with an empty line."""
     (node,) = ast.parse(statement).body
     lines = [*statement.splitlines(), *([""] if hasattr(node, "body") else [])]
     prompts = [">>>", *["..."] * (len(lines) - 1)]
     return "".join(f"{prompt} {line}".rstrip() + "\n" for prompt, line in zip(prompts, lines, strict=True))
-
-
-def _printed(statement: str, names: dict[str, Any]) -> str:
-    """What a statement prints, or what its value shows."""
-    printed = io.StringIO()
-    with redirect_stdout(printed):
-        exec(compile(statement, "<document>", "single"), names)
-    return printed.getvalue()
