@@ -37,7 +37,8 @@ class View:
     all positions. `remark` stands below the selected results. `max_terms` is the longest sum that
     is written whole; None for no limit. Of a longer vector the number at `feature` is worked out. `before` is an
     earlier result: formats for readers mark the numbers that changed since. Where `edited_cells` made the change, tables
-    before and after are shown together, of the default results every step that changed.
+    before and after are shown together, of the default results every step that changed. `statistics` adds those of the
+    weights, which the result must have.
     """
 
     result: Result
@@ -51,6 +52,7 @@ class View:
     feature: int = 0
     before: Result | None = None
     edited_cells: tuple[EditedCell, ...] = ()
+    statistics: bool = False
 
     @property
     def steps(self) -> Sequence[Step]:
