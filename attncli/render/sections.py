@@ -34,14 +34,14 @@ def _selection(view: View) -> Iterator[Section]:
     trace = view.result.trace
     for name in view.result.select:
         is_last = name == view.result.select[-1]
-        step_grids = _selected_grids(view, name)
+        step_grids = result_grids(view, name)
         if view.before is not None and name in view.before.trace:
-            step_grids = mark_grids(step_grids, _selected_grids(replace(view, result=view.before), name))
+            step_grids = mark_grids(step_grids, result_grids(replace(view, result=view.before), name))
         remarks = (view.remark,) if is_last and view.remark else ()
         yield Section(name, tuple(step_grids), formula=trace.same_as(name), remarks=remarks)
 
 
-def _selected_grids(view: View, name: str) -> Iterator[Grid]:
+def result_grids(view: View, name: str) -> Iterator[Grid]:
     """The tables of what is selected of a result; those of a mask are of signs."""
     trace = view.result.trace
     step = trace[name]
