@@ -37,6 +37,8 @@ def compare(
             first_differences.append(first_difference(pair, other.result.trace, one.result.trace, options.positions))
         is_baseline = options.all_pairs or position == 0
         computed.append(one if is_baseline else _with_selected_steps(one))
+        if options.progress is not None:
+            options.progress(position + 1, len(variants))
     return Comparison(
         tuple(computed),
         names,

@@ -11,7 +11,7 @@ from attncli.render.change_marks import mark_grid
 from attncli.render.compare.labels import table_title
 from attncli.render.grid import Grid
 from attncli.render.section import Section
-from attncli.render.sections import result_grids
+from attncli.render.selected_tables import selected_tables
 from attncli.render.view import View
 
 Labels = Sequence[str]
@@ -55,7 +55,7 @@ def _sections(comparison: Comparison, name: str, groups: Sequence[Sequence[int]]
 
 def _grids(comparison: Comparison, name: str, position: int) -> Iterator[Grid]:
     """The tables of a result of one variant."""
-    return result_grids(View(comparison.variants[position].result, positions=comparison.positions), name)
+    return selected_tables(View(comparison.variants[position].result, positions=comparison.positions), name)
 
 
 def _joined(*parts: str) -> str:
