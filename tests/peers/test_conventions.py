@@ -1,76 +1,56 @@
-"""What docs/conventions.md says of PyTorch and ONNX is what the installed packages do."""
+"""Each convention that is marked as run gives what its framework gives, when both get the same words."""
 
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 import pytest
 
-from attncli import attention
-from tests.arrays import normal
+from attncli import Problem, attention
+from attncli.problem.conventions import CONVENTIONS
+from tests.arrays import booleans, normal
+from tests.peers.frameworks import FRAMEWORKS, Words
 
 pytestmark = pytest.mark.peer
 
-QUERY, KEY, VALUE = normal(2, 5), normal(3, 5), normal(3, 7)
+# One query may attend to nothing where true attends, another one where true hides.
+MASK = np.vstack([booleans(3, 7), np.ones((1, 7), bool), np.zeros((1, 7), bool)])
+KEY_MASK = np.array([[True, True, False, True, False, True, True], [False, True, True, False, True, False, False]])
+CACHE = {"past_key": normal(2, 6, 2, 3, seed=2), "past_value": normal(2, 6, 2, 3, seed=3)}
 
 
-def sdpa(**options: Any) -> Any:
-    """The answer of scaled_dot_product_attention to the queries, keys and values of this file."""
-    torch = pytest.importorskip("torch")
-    arrays = [torch.from_numpy(array)[None, None] for array in (QUERY, KEY, VALUE)]
-    return torch.nn.functional.scaled_dot_product_attention(*arrays, **options)[0, 0].numpy()
+@dataclass(frozen=True)
+class Case:
+    """Words besides the arrays, the lengths, and how many key heads there are."""
+
+    words: Words = field(default_factory=dict)
+    n: int = 5
+    m: int = 7
 
 
-def test_causal_of_pytorch_counts_from_the_first_key() -> None:
-    assert np.allclose(sdpa(is_causal=True), attention(QUERY, KEY, VALUE, causal=True).output)
-
-
-def test_causal_lower_right_of_pytorch_is_bottom_right() -> None:
-    bias = pytest.importorskip("torch.nn.attention.bias")
-    expected = attention(QUERY, KEY, VALUE, causal=True, align="bottom_right").output
-    assert np.allclose(sdpa(attn_mask=bias.causal_lower_right(2, 3)), expected)
-
-
-def test_true_attends_in_pytorch_and_a_query_without_keys_gives_0() -> None:
-    torch = pytest.importorskip("torch")
-    mask = np.array([[True, False, True], [False, False, False]])
-    assert np.allclose(sdpa(attn_mask=torch.from_numpy(mask)), attention(QUERY, KEY, VALUE, mask=mask).output)
-
-
-def layer_of_pytorch() -> Any:
-    """A layer of nn.MultiheadAttention with 2 heads of 3 features, in float64."""
-    torch = pytest.importorskip("torch")
-    return torch.nn.MultiheadAttention(6, 2, batch_first=True, dtype=torch.float64)
-
-
-def test_true_hides_in_multihead_attention_whose_packed_weights_are_three_of_out_in() -> None:
-    torch = pytest.importorskip("torch")
-    layer, x, hidden = layer_of_pytorch(), normal(4, 6), np.array([False, False, True, False])
-    tensor = torch.from_numpy(x)[None]
-    with torch.no_grad():
-        expected, _ = layer(tensor, tensor, tensor, key_padding_mask=torch.from_numpy(hidden)[None])
-    w_q, w_k, w_v = np.split(layer.in_proj_weight.detach().numpy(), 3)
-    projected = [x @ w.T for w in (w_q, w_k, w_v)]
-    result = attention(*projected, heads=2, key_mask=~hidden).output
-    assert np.allclose(result @ layer.out_proj.weight.detach().numpy().T, expected[0].numpy())
-
-
-def test_multihead_attention_gives_nan_for_a_query_without_keys() -> None:
-    torch = pytest.importorskip("torch")
-    tensor = torch.from_numpy(normal(3, 6))[None]
-    _, weights = layer_of_pytorch()(
-        tensor, tensor, tensor, attn_mask=torch.tensor([[True] * 3, [False] * 3, [False] * 3])
-    )
-    assert weights[0].isnan().any(dim=-1).tolist() == [True, False, False]
-
-
-def test_the_window_of_onnx_counts_keys_beside_the_query_s_own() -> None:
-    onnx = pytest.importorskip("onnx")
-    schema = onnx.defs.get_schema("Attention", 25)
-    assert {"left_window_size", "right_window_size", "softcap", "is_causal", "scale"} <= set(schema.attributes)
-    assert "p - left_window_size <= j <= p + right_window_size" in schema.doc
-
-
-@pytest.mark.parametrize("words", ["offset = nonpad_kv_seqlen - q_sequence_length", "zero output row, not `NaN`"])
-def test_the_specification_of_onnx_says_what_the_page_says(words: str) -> None:
-    onnx = pytest.importorskip("onnx")
-    assert words in " ".join(onnx.defs.get_schema("Attention", 25).doc.split())
+CASES = {
+    "the arrays alone": Case(),
+    "mask": Case({"mask": MASK}),
+    "key_mask": Case({"key_mask": KEY_MASK}),
+    "bias": Case({"bias": normal(5, 7)}),
+    "bias that hides": Case({"bias": np.where(booleans(5, 7), normal(5, 7), -np.inf)}),
+    "causal, fewer queries than keys": Case({"causal": True}),
+    "causal, more queries than keys": Case({"causal": True}, n=7, m=5),
+    "causal and mask": Case({"causal": True, "mask": MASK}),
+    "causal and bias": Case({"causal": True, "bias": normal(5, 7)}),
+    "cache": Case(CACHE),
+    "cache and causal": Case({"causal": True, **CACHE}, n=2),
+    "window": Case({"window": (2, 2)}),
+    "window, more queries than keys": Case({"window": (2, 2)}, n=7, m=3),
+    "window to the left": Case({"window": (3, 1)}),
+    "window without a limit on one side": Case({"window": (-1, 1)}),
+    "window and causal": Case({"window": (2, 2), "causal": True}),
+    "scale": Case({"scale": 0.5}),
+    "softcap": Case({"softcap": 0.5}),
+    "softcap and mask": Case({"softcap": 0.5, "mask": MASK}),
+    "kv_heads": Case({"kv_heads": 2}),
+    "key_lengths": Case({"key_lengths": np.array([2, 7], np.int32)}),
+    "key_lengths and causal": Case({"key_lengths": np.array([2, 7], np.int32), "causal": True}),
+    "key_lengths and window": Case({"key_lengths": np.array([2, 7], np.int32), "window": (1, 1)}),
+    "sink": Case({"sink": normal(6)}),
+}
