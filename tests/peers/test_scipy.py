@@ -1,8 +1,9 @@
-"""SciPy computes the same distances, softmax and sigmoid."""
+"""SciPy computes the same distances, softmax, sigmoid and entropy."""
 
 import numpy as np
 import pytest
 
+from attncli.analysis.row_statistics import row_statistics
 from attncli.ops import operators
 from tests.arrays import normal
 
@@ -10,6 +11,7 @@ pytestmark = pytest.mark.peer
 
 distance = pytest.importorskip("scipy.spatial.distance")
 special = pytest.importorskip("scipy.special")
+stats = pytest.importorskip("scipy.stats")
 
 N, M, D = 3, 5, 7
 
@@ -31,3 +33,11 @@ def test_softmax_and_sigmoid_are_those_of_scipy() -> None:
     normalizers = operators("normalize")
     np.testing.assert_allclose(normalizers["softmax"].function(scores), special.softmax(scores, axis=-1), rtol=1e-14)
     np.testing.assert_allclose(normalizers["sigmoid"].function(scores), special.expit(scores), rtol=1e-14)
+
+
+def test_entropies_of_weights_are_those_of_scipy() -> None:
+    weights = special.softmax(normal(5, 11) * 4, axis=-1)
+    weights[2] = np.eye(11)[3]
+    statistics = row_statistics(weights)
+    np.testing.assert_allclose(statistics.entropy, stats.entropy(weights, axis=-1), rtol=1e-13, atol=1e-15)
+    np.testing.assert_allclose(statistics.effective_keys, np.exp(stats.entropy(weights, axis=-1)), rtol=1e-13)
