@@ -9,10 +9,9 @@ from unittest.mock import patch
 import numpy as np
 import pytest
 
-from tests.arrays import normal
+from tests.peers.convention_cases import Case, Words, of_a_layer, projected, projected_with_values_like_keys
 from tests.peers.onnx_operator import by_onnx
 
-Words = dict[str, Any]
 DOUBLE, SINGLE = 1e-12, 3e-6
 
 
@@ -21,28 +20,8 @@ class Framework:
     """A framework that runs here: the function that calls it, the arrays it takes, and how exactly it computes."""
 
     run: Callable[[Words], np.ndarray]
-    arrays: Callable[..., Words]  # of n queries and m keys
+    arrays: Callable[[Case], Words]
     tolerance: float
-
-
-def projected(n: int, m: int, kv_heads: int = 6, value_features: int = 11) -> Words:
-    """Query, key and value [b h n d] of 6 heads, or fewer for keys and values."""
-    return {
-        "query": normal(2, 6, n, 3),
-        "key": normal(2, kv_heads, m, 3),
-        "value": normal(2, kv_heads, m, value_features, seed=1),
-    }
-
-
-def projected_with_values_like_keys(n: int, m: int, kv_heads: int = 6) -> Words:
-    """The same, with as many features in values as in keys."""
-    return projected(n, m, kv_heads, value_features=3)
-
-
-def of_a_layer(n: int, m: int) -> Words:
-    """Two sequences [b n x] and the matrices of 2 heads, all square, so that either layout can be read."""
-    matrices = {name: normal(6, 6, seed=seed) for seed, name in enumerate(("w_q", "w_k", "w_v", "w_o"))}
-    return {"query_embeddings": normal(2, n, 6), "embeddings": normal(2, m, 6), "heads": 2, **matrices}
 
 
 def with_cache(words: Words) -> Words:
@@ -74,7 +53,7 @@ def by_torch_sdpa(words: Words) -> np.ndarray:
 
 
 def by_torch_mha(words: Words) -> np.ndarray:
-    """What torch.nn.MultiheadAttention computes as it is made; with causal, the triangle that its hint stands for."""
+    """What torch.nn.MultiheadAttention computes; `causal` is the triangle that its hint stands for."""
     torch = pytest.importorskip("torch")
     tensors = {name: torch.from_numpy(value) for name, value in words.items() if isinstance(value, np.ndarray)}
     query, key = tensors.pop("query_embeddings"), tensors.pop("embeddings")
@@ -83,9 +62,9 @@ def by_torch_mha(words: Words) -> np.ndarray:
     layer.load_state_dict({"in_proj_weight": packed, "out_proj.weight": tensors.pop("w_o")})
     options = {"attn_mask": tensors.pop("mask", tensors.pop("bias", None))}
     options["key_padding_mask"] = tensors.pop("key_mask", None)
-    if words.get("causal"):  # where weights are not needed, the hint takes the place of the mask
+    if words.get("causal"):  # it refuses the hint without a mask
         triangle = torch.ones(query.shape[1], key.shape[1], dtype=torch.bool).triu(1)
-        options |= {"attn_mask": triangle, "is_causal": True, "need_weights": False}
+        options |= {"attn_mask": triangle, "is_causal": True}
     assert not tensors
     assert all(name in ("heads", "causal") for name, value in words.items() if not isinstance(value, np.ndarray))
     with torch.no_grad():

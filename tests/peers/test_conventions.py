@@ -1,56 +1,81 @@
 """Each convention that is marked as run gives what its framework gives, when both get the same words."""
 
-from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 import pytest
 
-from attncli import Problem, attention
+from attncli.engine.run import run
+from attncli.io.assemble import from_keywords
 from attncli.problem.conventions import CONVENTIONS
-from tests.arrays import booleans, normal
-from tests.peers.frameworks import FRAMEWORKS, Words
+from tests.arrays import normal
+from tests.peers.convention_cases import CASES, Words
+from tests.peers.frameworks import FRAMEWORKS, by_torch_sdpa
 
 pytestmark = pytest.mark.peer
 
-# One query may attend to nothing where true attends, another one where true hides.
-MASK = np.vstack([booleans(3, 7), np.ones((1, 7), bool), np.zeros((1, 7), bool)])
-KEY_MASK = np.array([[True, True, False, True, False, True, True], [False, True, True, False, True, False, False]])
-CACHE = {"past_key": normal(2, 6, 2, 3, seed=2), "past_value": normal(2, 6, 2, 3, seed=3)}
+
+def takes(convention: str, name: str) -> bool:
+    """Whether the framework has every word of the case, and takes them together."""
+    record, case = CONVENTIONS[convention], CASES[name]
+    words = case.words.keys() | ({"past_key"} if case.past else set())
+    return words <= record.words.keys() and all(len(words & set(group)) < 2 for group in record.exclusive)
 
 
-@dataclass(frozen=True)
-class Case:
-    """Words besides the arrays, the lengths, and how many key heads there are."""
+RUN = [
+    (convention, name)
+    for convention in FRAMEWORKS
+    if convention in CONVENTIONS
+    for name in CASES
+    if takes(convention, name)
+]
 
-    words: Words = field(default_factory=dict)
-    n: int = 5
-    m: int = 7
+
+@pytest.mark.parametrize(("convention", "name"), RUN)
+def test_a_convention_gives_what_its_framework_gives(convention: str, name: str) -> None:
+    framework, case = FRAMEWORKS[convention], CASES[name]
+    words = {**framework.arrays(case), **case.words}
+    close = {"rtol": framework.tolerance, "atol": framework.tolerance}
+    np.testing.assert_allclose(output(words, convention), framework.run(dict(words)), **close)
 
 
-CASES = {
-    "the arrays alone": Case(),
-    "mask": Case({"mask": MASK}),
-    "key_mask": Case({"key_mask": KEY_MASK}),
-    "bias": Case({"bias": normal(5, 7)}),
-    "bias that hides": Case({"bias": np.where(booleans(5, 7), normal(5, 7), -np.inf)}),
-    "causal, fewer queries than keys": Case({"causal": True}),
-    "causal, more queries than keys": Case({"causal": True}, n=7, m=5),
-    "causal and mask": Case({"causal": True, "mask": MASK}),
-    "causal and bias": Case({"causal": True, "bias": normal(5, 7)}),
-    "cache": Case(CACHE),
-    "cache and causal": Case({"causal": True, **CACHE}, n=2),
-    "window": Case({"window": (2, 2)}),
-    "window, more queries than keys": Case({"window": (2, 2)}, n=7, m=3),
-    "window to the left": Case({"window": (3, 1)}),
-    "window without a limit on one side": Case({"window": (-1, 1)}),
-    "window and causal": Case({"window": (2, 2), "causal": True}),
-    "scale": Case({"scale": 0.5}),
-    "softcap": Case({"softcap": 0.5}),
-    "softcap and mask": Case({"softcap": 0.5, "mask": MASK}),
-    "kv_heads": Case({"kv_heads": 2}),
-    "key_lengths": Case({"key_lengths": np.array([2, 7], np.int32)}),
-    "key_lengths and causal": Case({"key_lengths": np.array([2, 7], np.int32), "causal": True}),
-    "key_lengths and window": Case({"key_lengths": np.array([2, 7], np.int32), "window": (1, 1)}),
-    "sink": Case({"sink": normal(6)}),
-}
+def output(words: Words, convention: str) -> Any:
+    """What attn computes of the words, read as the convention reads them."""
+    return run(from_keywords(words, convention), ("output",)).output
+
+
+def test_the_conventions_with_cases_are_those_that_are_marked_as_run() -> None:
+    assert FRAMEWORKS.keys() | {"attn"} == {name for name, record in CONVENTIONS.items() if record.is_run}
+
+
+@pytest.mark.parametrize("convention", FRAMEWORKS)
+def test_every_word_of_a_convention_is_in_a_case_that_is_run(convention: str) -> None:
+    cases = [CASES[name] for found, name in RUN if found == convention]
+    words = {word for case in cases for word in {**FRAMEWORKS[convention].arrays(case), **case.words}}
+    assert CONVENTIONS[convention].words.keys() <= words
+
+
+def test_causal_lower_right_of_pytorch_is_bottom_right() -> None:
+    torch, bias = pytest.importorskip("torch"), pytest.importorskip("torch.nn.attention.bias")
+    words = {"query": normal(1, 1, 2, 5), "key": normal(1, 1, 3, 5), "value": normal(1, 1, 3, 7)}
+    arrays = [torch.from_numpy(array) for array in words.values()]
+    expected = torch.nn.functional.scaled_dot_product_attention(*arrays, attn_mask=bias.causal_lower_right(2, 3))
+    words |= {"causal": True, "align": "bottom_right"}
+    np.testing.assert_allclose(output(words, "torch-sdpa"), expected, rtol=1e-12)
+
+
+def test_the_hint_of_multihead_attention_takes_the_place_of_its_mask_and_counts_from_the_first_key() -> None:
+    torch = pytest.importorskip("torch")
+    layer = torch.nn.MultiheadAttention(6, 2, bias=False, batch_first=True, dtype=torch.float64)
+    query, key, nothing_hidden = torch.randn(1, 3, 6).double(), torch.randn(1, 5, 6).double(), torch.zeros(3, 5).bool()
+    triangle = torch.ones(3, 5, dtype=torch.bool).triu(1)
+    with torch.no_grad():
+        hinted, _ = layer(query, key, key, attn_mask=nothing_hidden, is_causal=True, need_weights=False)
+        expected, _ = layer(query, key, key, attn_mask=triangle)
+    np.testing.assert_allclose(hinted, expected, rtol=1e-12)
+
+
+@pytest.mark.parametrize("words", ["offset = nonpad_kv_seqlen - q_sequence_length", "zero output row, not `NaN`"])
+def test_the_specification_of_onnx_says_what_the_page_says(words: str) -> None:
+    onnx = pytest.importorskip("onnx")
+    assert words in " ".join(onnx.defs.get_schema("Attention", 25).doc.split())
