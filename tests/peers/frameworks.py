@@ -132,7 +132,7 @@ def by_mlx(words: Words) -> np.ndarray:
     mask = "causal" if words.pop("causal", False) else words.pop("mask", words.pop("bias", None))
     scale, sinks = words.pop("scale", arrays[0].shape[-1] ** -0.5), words.pop("sink", None)
     assert not words
-    return np.asarray(mx.fast.scaled_dot_product_attention(*arrays, scale=scale, mask=mask, sinks=sinks))
+    return np.asarray(mx.fast.scaled_dot_product_attention(*arrays, scale=scale, mask=mask, sinks=sinks, stream=mx.cpu))
 
 
 FRAMEWORKS: Mapping[str, Framework] = {
