@@ -195,6 +195,20 @@ PROBLEMS: Mapping[str, Mapping[str, Any]] = {
         "align": "bottom_right",
         "dtype": "float32",
     },
+    "rows without keys are uniform": {
+        **HEAD_AXIS,
+        "key_lengths": [0, 5],
+        "mask": booleans(H, N, K),
+        "empty_rows": "uniform",
+    },
+    "rows without keys are NaN": {
+        **HEAD_AXIS,
+        **CACHE,
+        "window": (-1, 1),
+        "key_mask": np.arange(M) >= [[6], [2]],
+        "align": "first_key",
+        "empty_rows": "nan",
+    },
     "given scores alone": {"scores": bias(B, N, K), "normalize": "sparsemax"},
     "given weights": {
         "weights": np.maximum(normal(B, H, N, K), 0),

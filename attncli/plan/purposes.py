@@ -62,7 +62,6 @@ PURPOSES: Mapping[str, str] = {
     # the output
     "sink": "A score for each head that takes part in the softmax like that of one more key, and is then dropped.",
     "scores_and_sink": "The sink is one more column, which may take weight away from every key.",
-    "normalized_scores": "How much of each key's value a query takes; 0 of every key where all are hidden.",
     "weights": "How much of each key's value a query takes.",
     "context": "What each query gathers: the values, mixed by its weights.",
     "merged": "What the heads have found, side by side again in one vector for each query.",

@@ -1,6 +1,7 @@
 """The use of a convention: what it has made of the words of one problem."""
 
 from dataclasses import dataclass
+from typing import Any
 
 
 @dataclass(frozen=True)
@@ -17,4 +18,13 @@ class ConventionUse:
     remarks: tuple[str, ...] = ()
 
     def __str__(self) -> str:
-        return f"as {self.name}: {'; '.join(self.changes)}" if self.changes else f"as {self.name}"
+        return f"as {self.name} ({'; '.join(self.changes)})" if self.changes else f"as {self.name}"
+
+    def as_object(self) -> dict[str, Any]:
+        """Its fields as JSON has them."""
+        return {
+            "name": self.name,
+            "version": self.version,
+            "changes": list(self.changes),
+            "remarks": list(self.remarks),
+        }

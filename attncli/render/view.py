@@ -66,6 +66,7 @@ class View:
 
     @property
     def heading(self) -> str:
-        """The stages of the pipeline: `scaled_dot → softmax → weighted_sum`."""
-        pipeline = self.result.trace.pipeline
-        return " → ".join(pipeline[stage] for stage in PIPELINE_STAGES if stage in pipeline)
+        """The stages, and what a convention has read otherwise: `scaled_dot → softmax → weighted_sum, as flash`."""
+        trace = self.result.trace
+        stages = " → ".join(trace.pipeline[stage] for stage in PIPELINE_STAGES if stage in trace.pipeline)
+        return stages if trace.problem.convention is None else f"{stages}, {trace.problem.convention}"

@@ -18,8 +18,8 @@ def read_words(convention: Convention, given: Mapping[str, Any]) -> tuple[dict[s
 
     >>> from attncli.problem.conventions import find_convention
     >>> values, use = read_words(find_convention("flash"), {"causal": True})
-    >>> values, str(use)
-    ({'causal': True, 'align': 'bottom_right'}, 'as flash: causal bottom right')
+    >>> values["align"], use.changes
+    ('bottom_right', ('causal: bottom right, the last query stands at the last real key',))
     """
     words = {key: value for key, value in given.items() if key in ATTN.words and not _is_default(key, value)}
     readings = {key: reading for key, value in words.items() if (reading := convention.reading(key, value)) is not None}
@@ -35,7 +35,7 @@ def read_words(convention: Convention, given: Mapping[str, Any]) -> tuple[dict[s
             changed.setdefault(reading, []).append(key)
     in_force = {**convention.defaults, **in_force}
     added = {name: to_field(FIELDS[name], value) for name, value in in_force.items() if name not in given}
-    changes = tuple(f"{', '.join(keys)} {reading.text}" for reading, keys in changed.items())
+    changes = tuple(f"{', '.join(keys)}: {reading.text}" for reading, keys in changed.items())
     remarks = tuple(_remarks(convention, words))
     return {**values, **added}, ConventionUse(convention.name, convention.version, changes, remarks)
 

@@ -22,8 +22,8 @@ REAL_KEYS = Reading("1 is a real key")
 PADDING = Reading("1 is padding", change=inverted)
 ADDED = Reading("added to the scores")
 SCALE = Reading("in place of 1/√d")
-TOP_LEFT = Reading("top left: query i attends to keys 0 … i")
-BOTTOM_RIGHT = Reading("bottom right: the last query stands at the last real key", keys={"align": "bottom_right"})
+TOP_LEFT = Reading("top left, query i attends to keys 0 … i")
+BOTTOM_RIGHT = Reading("bottom right, the last query stands at the last real key", keys={"align": "bottom_right"})
 GROUPED = Reading("query head h reads key head h // (heads / kv_heads)")
 NO_OFFSET = Reading(
     "put before the keys by the caller; causal counts from the first of them", keys={"align": "first_key"}
