@@ -14,12 +14,13 @@ class Reading:
     """What a framework makes of one word, in a sentence; where attn reads it otherwise, what that is in attn's keys.
 
     `change` makes of the word's converted value the one that attn reads so. `keys` are in force where the word is
-    given, unless they are given themselves.
+    given, unless they are given themselves. `limit` says why the framework does not take a value, "" where it does.
     """
 
     text: str
     change: Callable[[Any], Any] | None = None
     keys: Mapping[str, Any] = field(default_factory=dict)
+    limit: Callable[[Any], str] | None = None
 
 
 @dataclass(frozen=True, eq=False)
