@@ -45,7 +45,8 @@ CASES = {
     "window of two numbers": Case({"window": (3, 1)}),
     "window without a limit on one side": Case({"window": (-1, 1)}),
     "window and causal": Case({"window": (2, 2), "causal": True}),
-    "scale": Case({"scale": 0.5}),
+    "scale": Case({"scale": 0.25}),  # whose square root is no rounded number
+    "score": Case({"score": "dot"}),
     "softcap": Case({"softcap": 0.5}),
     "softcap and mask": Case({"softcap": 0.5, "mask": MASK}),
     "fewer key heads": Case({"kv_heads": 2}, kv_heads=2),
@@ -58,15 +59,7 @@ CASES = {
 
 def projected(case: Case, value_features: int = 11) -> Words:
     """Query, key, value and cache [b h n d] of 6 query heads."""
-    features = {"key": 3, "value": value_features}
-    lengths = {"": case.m, "past_": case.past}
-    made = {
-        f"{past}{name}": normal(2, case.kv_heads, length, count, seed=3)
-        for name, count in features.items()
-        for past, length in lengths.items()
-        if length
-    }
-    return {"query": normal(2, 6, case.n, 3), **made}
+    return {"query": normal(2, 6, case.n, 3), **_keys_and_values(case, (2, case.kv_heads), value_features)}
 
 
 def projected_with_values_like_keys(case: Case) -> Words:
@@ -74,7 +67,26 @@ def projected_with_values_like_keys(case: Case) -> Words:
     return projected(case, value_features=3)
 
 
+def of_one_head(case: Case) -> Words:
+    """Query, key, value and cache [b n d], without an axis of heads."""
+    return {"query": normal(2, case.n, 3), **_keys_and_values(case, (2,), 11)}
+
+
 def of_a_layer(case: Case) -> Words:
-    """Two sequences [b n x] and the matrices of 2 heads, all square, so that either layout can be read."""
+    """Two sequences [b n x], a cache, and the matrices of 2 heads, all square, so that either layout can be read."""
     matrices = {name: normal(6, 6, seed=seed) for seed, name in enumerate(("w_q", "w_k", "w_v", "w_o"))}
-    return {"query_embeddings": normal(2, case.n, 6), "embeddings": normal(2, case.m, 6), "heads": 2, **matrices}
+    sequences = {"query_embeddings": normal(2, case.n, 6), "embeddings": normal(2, case.m, 6)}
+    return {**sequences, "heads": 2, **matrices, **_cache(case, (2,), {"key": 6, "value": 6})}
+
+
+def _keys_and_values(case: Case, leading: tuple[int, ...], value_features: int) -> Words:
+    """Keys of 3 features, and values, with the cache before them where there is one."""
+    features = {"key": 3, "value": value_features}
+    made = {name: normal(*leading, case.m, count) for name, count in features.items()}
+    return {**made, **_cache(case, leading, features)}
+
+
+def _cache(case: Case, leading: tuple[int, ...], features: dict[str, int]) -> Words:
+    """The cache of keys and values, where there is one."""
+    made = {f"past_{name}": normal(*leading, case.past, count, seed=1) for name, count in features.items()}
+    return made if case.past else {}

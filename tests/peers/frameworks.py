@@ -9,10 +9,17 @@ from unittest.mock import patch
 import numpy as np
 import pytest
 
-from tests.peers.convention_cases import Case, Words, of_a_layer, projected, projected_with_values_like_keys
+from tests.peers.convention_cases import (
+    Case,
+    Words,
+    of_a_layer,
+    of_one_head,
+    projected,
+    projected_with_values_like_keys,
+)
 from tests.peers.onnx_operator import by_onnx
 
-DOUBLE, SINGLE = 1e-12, 3e-6
+DOUBLE, SINGLE = 1e-12, 1e-5  # numbers of float64, and of float32
 
 
 @dataclass(frozen=True)
@@ -33,12 +40,18 @@ def with_cache(words: Words) -> Words:
     return found
 
 
+def with_key_mask_as_mask(words: Words) -> Words:
+    """The words where a mask of keys [b m] is one of queries and keys [b 1 1 m], as a caller has to make it."""
+    found = dict(words)
+    if "key_mask" in found:
+        found["mask"] = found.pop("key_mask")[:, None, None]
+    return found
+
+
 def by_torch_sdpa(words: Words) -> np.ndarray:
     """What torch.nn.functional.scaled_dot_product_attention computes."""
     torch = pytest.importorskip("torch")
-    words = with_cache(words)
-    if "key_mask" in words:
-        words["mask"] = words.pop("key_mask")[:, None, None]
+    words = with_key_mask_as_mask(with_cache(words))
     arrays = [torch.from_numpy(words.pop(name)) for name in ("query", "key", "value")]
     options = {
         "attn_mask": words.pop("mask", words.pop("bias", None)),
@@ -86,7 +99,7 @@ def by_onnx_attention(words: Words) -> np.ndarray:
 def by_jax(words: Words) -> np.ndarray:
     """What jax.nn.dot_product_attention computes."""
     jax = pytest.importorskip("jax")
-    words = with_cache(words)
+    words = with_key_mask_as_mask(with_cache(words))
     words.pop("kv_heads", None)  # the shape of key has it
     names = {"causal": "is_causal", "window": "local_window_size", "key_lengths": "key_value_seq_lengths"}
     arrays = [np.swapaxes(words.pop(name), 1, 2) for name in ("query", "key", "value")]
@@ -115,6 +128,20 @@ def by_keras(words: Words) -> np.ndarray:
     return np.asarray(layer(query, key, **options).detach())
 
 
+def by_keras_attention(words: Words) -> np.ndarray:
+    """What keras.layers.Attention computes, in float32, its default."""
+    keras = import_keras()
+    arrays = [words.pop(name).astype(np.float32) for name in ("query", "value", "key")]
+    scale = words.pop("scale", None)
+    layer = keras.layers.Attention(use_scale=scale is not None, score_mode=words.pop("score", "dot"))
+    layer.build([array.shape for array in arrays])
+    if scale is not None:
+        layer.set_weights([np.float32(scale)])
+    mask, causal = [None, words.pop("key_mask", None)], words.pop("causal", False)
+    assert not words
+    return np.asarray(layer(arrays, mask=mask, use_causal_mask=causal).detach())
+
+
 def import_keras() -> Any:
     """Keras on PyTorch, whatever the environment says."""
     pytest.importorskip("torch")
@@ -125,7 +152,7 @@ def import_keras() -> Any:
 def by_mlx(words: Words) -> np.ndarray:
     """What mlx.core.fast.scaled_dot_product_attention computes; its scale has no default, and is 1/√d here."""
     mx = pytest.importorskip("mlx.core")
-    words = with_cache(words)
+    words = with_key_mask_as_mask(with_cache(words))
     words = {name: mx.array(value) if isinstance(value, np.ndarray) else value for name, value in words.items()}
     arrays = [words.pop(name) for name in ("query", "key", "value")]
     words.pop("kv_heads", None)  # the shape of key has it
@@ -139,7 +166,8 @@ FRAMEWORKS: Mapping[str, Framework] = {
     "torch-sdpa": Framework(by_torch_sdpa, projected, DOUBLE),
     "torch-mha": Framework(by_torch_mha, of_a_layer, DOUBLE),
     "onnx": Framework(by_onnx_attention, projected, DOUBLE),
-    "keras": Framework(by_keras, of_a_layer, DOUBLE),
+    "keras": Framework(by_keras, of_a_layer, SINGLE),
+    "keras-attention": Framework(by_keras_attention, of_one_head, SINGLE),
     "jax": Framework(by_jax, projected_with_values_like_keys, SINGLE),
     "mlx": Framework(by_mlx, projected, SINGLE),
 }

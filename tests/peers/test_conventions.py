@@ -10,31 +10,35 @@ from attncli.io.assemble import from_keywords
 from attncli.problem.conventions import CONVENTIONS
 from tests.arrays import normal
 from tests.peers.convention_cases import CASES, Words
-from tests.peers.frameworks import FRAMEWORKS, by_torch_sdpa
+from tests.peers.frameworks import FRAMEWORKS
 
 pytestmark = pytest.mark.peer
 
 
+def words_of(convention: str, name: str) -> Words:
+    """The words of a case, with the arrays that the framework gets besides."""
+    return {**FRAMEWORKS[convention].arrays(CASES[name]), **CASES[name].words}
+
+
+def keys_of(convention: str) -> set[str]:
+    """The keys of the words that a framework has."""
+    return {word.split()[0] for word in CONVENTIONS[convention].words}
+
+
 def takes(convention: str, name: str) -> bool:
-    """Whether the framework has every word of the case, and takes them together."""
-    record, case = CONVENTIONS[convention], CASES[name]
-    words = case.words.keys() | ({"past_key"} if case.past else set())
-    return words <= record.words.keys() and all(len(words & set(group)) < 2 for group in record.exclusive)
+    """Whether the framework has every word of the case, with that value, and takes them together."""
+    if not CASES[name].words.keys() <= keys_of(convention):
+        return False
+    use = from_keywords(words_of(convention, name), convention).convention
+    return use is not None and not use.remarks
 
 
-RUN = [
-    (convention, name)
-    for convention in FRAMEWORKS
-    if convention in CONVENTIONS
-    for name in CASES
-    if takes(convention, name)
-]
+RUN = [(convention, name) for convention in FRAMEWORKS for name in CASES if takes(convention, name)]
 
 
 @pytest.mark.parametrize(("convention", "name"), RUN)
 def test_a_convention_gives_what_its_framework_gives(convention: str, name: str) -> None:
-    framework, case = FRAMEWORKS[convention], CASES[name]
-    words = {**framework.arrays(case), **case.words}
+    framework, words = FRAMEWORKS[convention], words_of(convention, name)
     close = {"rtol": framework.tolerance, "atol": framework.tolerance}
     np.testing.assert_allclose(output(words, convention), framework.run(dict(words)), **close)
 
@@ -50,9 +54,8 @@ def test_the_conventions_with_cases_are_those_that_are_marked_as_run() -> None:
 
 @pytest.mark.parametrize("convention", FRAMEWORKS)
 def test_every_word_of_a_convention_is_in_a_case_that_is_run(convention: str) -> None:
-    cases = [CASES[name] for found, name in RUN if found == convention]
-    words = {word for case in cases for word in {**FRAMEWORKS[convention].arrays(case), **case.words}}
-    assert CONVENTIONS[convention].words.keys() <= words
+    words = {word for found, name in RUN if found == convention for word in words_of(convention, name)}
+    assert keys_of(convention) <= words
 
 
 def test_causal_lower_right_of_pytorch_is_bottom_right() -> None:
