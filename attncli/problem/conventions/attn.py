@@ -6,9 +6,9 @@ from attncli.problem.conventions.records import Convention, Reading, register
 ATTN = register(
     Convention(
         name="attn",
-        title="attn itself",
-        version="0.5",
-        source="docs/reference.md",
+        title="attn, without a convention",
+        version="",
+        source="attn list, attn show",
         is_run=True,
         words={
             "past_key": Reading("the cache comes first, and queries after it"),

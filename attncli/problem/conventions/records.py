@@ -33,7 +33,7 @@ class Convention:
 
     name: str
     title: str
-    version: str  # that was run, or whose documentation was read
+    version: str  # that was run, or whose documentation was read; "" of this program
     source: str
     is_run: bool  # tests compare it with the framework itself; otherwise it is from the documentation
     words: Mapping[str, Reading]
@@ -43,6 +43,8 @@ class Convention:
     @property
     def evidence(self) -> str:
         """How what it says is known."""
+        if not self.version:
+            return "as this program computes"
         return f"run, version {self.version}" if self.is_run else f"from its documentation, version {self.version}"
 
     def reading(self, key: str, value: Any) -> Reading | None:
