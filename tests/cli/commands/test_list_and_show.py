@@ -54,7 +54,7 @@ def test_show_has_every_field_of_the_record(kind: str, run: Run) -> None:
         ("attn compute --mask ca", ["causal"]),
         ("attn compute --mask w", ["window"]),
         ("attn compute --mask bi", []),
-        ("attn show ent", ["entmax"]),
+        ("attn show entm", ["entmax"]),
         ("attn show masked_s", ["masked_scores"]),
         ("attn show mask_inv", ["mask_inverted"]),
         ("attn list sl", ["slips"]),
