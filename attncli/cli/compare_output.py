@@ -10,6 +10,7 @@ from attncli.cli.output import parse_positions
 from attncli.cli.progress import ProgressBar
 from attncli.cli.warnings import write_warnings
 from attncli.problem.results import OUTPUT
+from attncli.render.formats import FORMATS, OutputFormat
 
 if TYPE_CHECKING:
     from attncli.analysis.compare.report import Comparison
@@ -24,7 +25,7 @@ def compare_and_write(variants: "Sequence[Variant]", options: "OutputOptions", *
     from attncli.render.target import TEXT_FILE
 
     output_format = options.output_format  # an unknown format is an error before any work
-    output_format.check_compares()
+    _check_format(output_format, options)
     decimals = options.decimals
     if options.file is None:
         comparison = _compare(variants, options, all_pairs)
@@ -35,6 +36,15 @@ def compare_and_write(variants: "Sequence[Variant]", options: "OutputOptions", *
         chunks = output_format.render_comparison(comparison, TEXT_FILE, decimals)
         for chunk in streams.buffer_chunks(chunks):
             stream.write(chunk.encode("utf-8", "surrogateescape"))
+
+
+def _check_format(output_format: "OutputFormat", options: "OutputOptions") -> None:
+    """Raise AttnError where the format can hold no comparison."""
+    if output_format.comparison is None:
+        where = f"--output {options.file}" if options.format is None else f"--format {options.format}"
+        names = [row.name for row in FORMATS if row.comparison is not None and row.is_choice]
+        message, hint = f"no comparison is written as {output_format.name}", f"expected one of {', '.join(names)}"
+        raise AttnError(message, where=where, hint=hint)
 
 
 def _compare(variants: "Sequence[Variant]", options: "OutputOptions", all_pairs: bool) -> "Comparison":

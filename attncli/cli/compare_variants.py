@@ -14,7 +14,6 @@ if TYPE_CHECKING:
     from attncli.io.inputs import Inputs
     from attncli.io.variants import NamedDocument, Variant
 
-VARY = "--vary"
 MAX_NAMES = 3  # variants that a warning names
 
 
@@ -40,7 +39,7 @@ def read_variants(options: VariantOptions, inputs: "Inputs") -> "Sequence[Varian
     from attncli.io.varied_values import read_varied
 
     check_stdin(*options.problems, *(text.partition("=")[2] for text in options.vary), *options.keys.values())
-    varied = read_varied(options.vary, Origin(options=True, option=VARY, inputs=inputs))
+    varied = read_varied(options.vary, Origin(inputs=inputs))
     for key in varied:
         if options.keys.get(key) not in (None, [], ()):
             raise AttnError(f"{key} is given and varied", where=option_name(key), hint="leave out one of them")
@@ -76,7 +75,7 @@ def unread_of_variants(variants: "Sequence[Variant]", keys: Mapping[str, Any]) -
     for variant in variants:
         for key, reason in keys_unread_by_plan(variant.problem).items():
             if key in variant.keys or keys.get(key) not in (None, [], ()):
-                option = f"{VARY} {key}" if key in variant.keys else option_name(key)
+                option = f"--vary {key}" if key in variant.keys else option_name(key)
                 found.append((f"{option} has no effect: {reason}", variant.name))
     return _said_once(found, len(variants))
 

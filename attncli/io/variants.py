@@ -9,14 +9,13 @@ from typing import Any
 from attncli.base.errors import AttnError
 from attncli.io.assemble import assemble
 from attncli.io.problem_files import Document
-from attncli.io.varied_values import VariedValue
+from attncli.io.varied_values import MAX_VARIANTS, VariedValue
 from attncli.ops.records import format_value
 from attncli.problem.edits import Edit, apply_edits
 from attncli.problem.spec import ProblemSpec
 
 AS_GIVEN = "as given"  # the name of the problem that nothing changes
 FILE, CONVENTION, EDITS = "file", "as", "set"  # what is varied besides the keys of a problem
-MAX_VARIANTS = 10_000  # nobody reads more of them, and all of their results are in memory
 
 
 @dataclass(frozen=True)

@@ -46,12 +46,6 @@ class OutputFormat:
         text: Iterable[str] = import_object(self.function)(view, target)
         return text
 
-    def check_compares(self) -> None:
-        """Raise AttnError where no comparison can be written in this format."""
-        if self.comparison is None:
-            names = [row.name for row in FORMATS if row.comparison is not None and row.is_choice]
-            raise AttnError(f"no comparison is written as {self.name}", hint=f"expected one of {', '.join(names)}")
-
     def render_comparison(self, comparison: "Comparison", target: "TextTarget", decimals: int) -> Iterable[str]:
         """A comparison of variants as text for a target, in chunks; only of a format that has one."""
         assert self.comparison is not None
