@@ -1,6 +1,6 @@
 """Conventions: the record of each framework's reading of the words of a problem, and the table of all by name."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Any
@@ -14,13 +14,24 @@ class Reading:
     """What a framework makes of one word, in a sentence; where attn reads it otherwise, what that is in attn's keys.
 
     `change` makes of the word's converted value the one that attn reads so. `keys` are in force where the word is
-    given, unless they are given themselves. `limit` says why the framework does not take a value, "" where it does.
+    given, unless they are given themselves: only beside one of the words in `beside`, where there are any, and never
+    beside one in `not_beside`. `limit` says why the framework does not take a value, "" where it does.
     """
 
     text: str
     change: Callable[[Any], Any] | None = None
     keys: Mapping[str, Any] = field(default_factory=dict)
+    beside: tuple[str, ...] = ()
+    not_beside: tuple[str, ...] = ()
     limit: Callable[[Any], str] | None = None
+
+    def matters(self, words: Collection[str]) -> bool:
+        """Whether its keys matter beside these words."""
+        return not self.beside or not {*self.beside}.isdisjoint(words)
+
+    def opponents(self, words: Collection[str]) -> Sequence[str]:
+        """Those of these words beside which its keys would matter, but are not in force."""
+        return [word for word in self.not_beside if word in words] if self.matters(words) else []
 
 
 @dataclass(frozen=True, eq=False)
