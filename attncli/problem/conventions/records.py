@@ -53,10 +53,11 @@ class Convention:
 
     @property
     def evidence(self) -> str:
-        """How what it says is known."""
+        """How it is known."""
         if not self.version:
             return "as this program computes"
-        return f"run, version {self.version}" if self.is_run else f"from its documentation, version {self.version}"
+        known = "tested against" if self.is_run else "from the documentation of"
+        return f"{known} version {self.version}"
 
     def reading(self, key: str, value: Any) -> Reading | None:
         """What it makes of the value of a key; None where it has no such word."""

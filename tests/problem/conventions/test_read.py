@@ -10,6 +10,7 @@ from attncli.base.errors import UnknownNameError
 from attncli.problem.build import build
 from attncli.problem.conventions import CONVENTIONS
 from attncli.problem.conventions.attn import ATTN
+from attncli.problem.edits import Edit, apply_edits
 from attncli.problem.spec import FIELDS, ProblemSpec
 
 QUERY, KEY = {"query": [[1, 0], [0, 1]]}, {"key": [[1, 0], [0, 1], [1, 1]]}
@@ -126,6 +127,20 @@ def test_what_is_read_otherwise_and_what_is_lacking_is_said(
     assert use.name == convention
     assert list(use.changes) == changes
     assert list(use.remarks) == remarks
+
+
+@pytest.mark.parametrize("key", ["mask", "key_mask"])
+def test_an_edited_mask_is_read_as_a_given_one_is(key: str) -> None:
+    tables = {"mask": ([[1, 0, 0]], [[1, 0, 1]], ("0", "2")), "key_mask": ([1, 0, 0], [1, 0, 1], ("2",))}
+    before, after, index = tables[key]
+    edited = apply_edits(read("torch-mha", **{key: before}), [Edit(key, index, 1.0, f"{key}={after}")])
+    np.testing.assert_array_equal(getattr(edited, key), getattr(read("torch-mha", **{key: after}), key))
+    assert edited.convention == read("torch-mha", **{key: after}).convention
+
+
+def test_a_number_set_in_a_mask_that_is_not_given_hides_one_key() -> None:
+    edited = apply_edits(read("torch-mha"), [Edit("mask", ("1", "2"), 1.0, "mask[1,2]=1")])
+    np.testing.assert_array_equal(edited.mask, [[True, True, True], [True, True, False]])
 
 
 def test_without_a_convention_there_is_none() -> None:
