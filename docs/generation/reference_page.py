@@ -81,8 +81,8 @@ What `attn check` tries where numbers differ, one by one and in pairs, in this o
 
 CONVENTION_NAMES = """## Conventions
 
-How frameworks read the words of a problem, for `--as`; `attn show NAME` says the same. Words that are not named are read
-as without a convention. [conventions.md](conventions.md) compares them.
+How frameworks read the words of a problem, for `--as`; `attn show NAME` says the same. Words that are not named are
+read as without a convention. [conventions.md](conventions.md) compares them.
 """
 
 OUTPUTS = """## Formats that are written
