@@ -21,15 +21,13 @@ MAX_NUMBERS = 8  # before a change of a whole row or column, that a heading has
 def section_of_edits(view: View) -> Section:
     """What was set, which of the steps that the results are computed from changed by it, and which did not."""
     steps = _steps(view)
-    names = {
-        "changed": [step.name for step in steps if has_changed(view, step)],
-        "the same": [step.name for step in steps if not has_changed(view, step)],
-    }
-    remarks = [
-        f"{what}: {', '.join(named) or 'nothing'}" for what, named in names.items() if named or what == "changed"
-    ]
+    changed_names = [step.name for step in steps if has_changed(view, step)]
+    same_names = [step.name for step in steps if not has_changed(view, step)]
+    remarks = [f"changed: {', '.join(changed_names) or 'nothing'}"]
+    remarks += [f"the same: {', '.join(same_names)}"] if same_names else []
+    remarks += [LEGEND] if changed_names else []
     edits = "; ".join(_edit_text(cell, view.decimals) for cell in view.edited_cells)
-    return Section(f"set {edits}", remarks=(*remarks, LEGEND) if names["changed"] else tuple(remarks))
+    return Section(f"set {edits}", remarks=tuple(remarks))
 
 
 def changed_steps(view: View) -> Iterator[Section]:
@@ -72,7 +70,7 @@ def has_changed(view: View, step: Step) -> bool:
 
 
 def _steps(view: View) -> Sequence[Step]:
-    """The steps that the selected results are computed from, as far as they were kept, without those that say nothing."""
+    """The kept steps that the selected results are computed from, without those that say nothing."""
     trace = view.result.trace
     needed = trace.plan.needed_for(view.result.select)
     return [step for step in trace.computed if step.name in needed and not is_left_out(trace, step)]

@@ -1,10 +1,13 @@
 """The result as one object of names and arrays, which JSON and YAML write out."""
 
+from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 from attncli import __version__
 from attncli.render.problem_object import problem_object
 from attncli.render.selection import selected_labels, selected_value
+from attncli.render.statistics import statistics_object
 from attncli.render.view import View
 from attncli.trace.steps import Step
 
@@ -13,7 +16,7 @@ FIRST_STEPS = ("query", "key", "value")
 
 
 def result_object(view: View) -> dict[str, Any]:
-    """How the result came about, the labels, the selected results as arrays, with `explain` also every step."""
+    """How the result came about, the labels, the selected results, their statistics, with `explain` also every step."""
     trace = view.result.trace
     content: dict[str, Any] = {
         "format": FORMAT,
@@ -24,11 +27,24 @@ def result_object(view: View) -> dict[str, Any]:
         "key_tokens": list(trace.labels["m"]),
     }
     content |= {name: selected_value(view, trace[name]) for name in view.result.select}
+    if view.statistics:
+        content["statistics"] = statistics_object(view)
+    if view.edited_cells and view.before is not None:
+        before = replace(view, result=view.before)
+        content["set"] = [vars(cell) for cell in view.edited_cells]
+        content["before"] = {name: selected_value(before, view.before.trace[name]) for name in _names_before(view)}
     if view.explain:
         # A script finds query, key and value first, even where positions were added to embeddings before.
         steps = sorted(view.steps, key=lambda step: step.name not in FIRST_STEPS)
         content["steps"] = [_step_object(view, step) for step in steps]
     return content
+
+
+def _names_before(view: View) -> Sequence[str]:
+    """The names of what is written of the result before edits: as of that after, as far as there was such a step."""
+    assert view.before is not None
+    trace = view.before.trace
+    return [name for name in dict.fromkeys((*view.result.select, *view.names)) if name in trace]
 
 
 def _step_object(view: View, step: Step) -> dict[str, Any]:

@@ -2,13 +2,13 @@
 
 from collections.abc import Iterator
 from dataclasses import replace
-from itertools import chain
 
 from attncli.render.before_after import changed_steps, lines_of_both, section_of_edits
 from attncli.render.explanation import explain, is_left_out, worked_cells
 from attncli.render.focus import worked_positions
 from attncli.render.section import Section
 from attncli.render.selected_tables import selected_tables
+from attncli.render.statistics import statistics_section
 from attncli.render.view import View
 from attncli.render.worked_lines import worked_lines
 
@@ -16,11 +16,14 @@ from attncli.render.worked_lines import worked_lines
 def sections(view: View) -> Iterator[Section]:
     """A section for each step to explain, for each step that the chosen cells are computed in, or for each result.
 
-    Where single numbers of the problem were set it is said first, and results are shown before and after.
+    Where single numbers of the problem were set it is said first, and results are shown before and after. The
+    statistics of the weights come last.
     """
     if view.edited_cells:
-        return chain([section_of_edits(view)], _content(view))
-    return _content(view)
+        yield section_of_edits(view)
+    yield from _content(view)
+    if view.statistics:
+        yield statistics_section(view)
 
 
 def _content(view: View) -> Iterator[Section]:

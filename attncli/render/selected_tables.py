@@ -4,15 +4,15 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from attncli.render.change_marks import mark_grids
-from attncli.render.focus import add_dependent_axes
 from attncli.render.grid import Grid
 from attncli.render.mask_signs import VISIBLE_STEP, sign_grids
 from attncli.render.selection import selected_grids
 from attncli.render.view import View
+from attncli.trace.positions import add_dependent_axes
 
 
 def selected_tables(view: View, name: str) -> Iterator[Grid]:
-    """The tables of what a view selects of a result or a step; where edits made the change, those before are with them."""
+    """The tables of what a view selects of a result or a step; where edits made the change, with those before."""
     tables = _tables(view, name)
     if view.before is None or name not in view.before.trace:
         return tables
