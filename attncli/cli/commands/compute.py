@@ -5,7 +5,15 @@ from typing import Annotated, Any
 import typer
 
 from attncli.cli.option_values import read_edits, read_problem_options
-from attncli.cli.options import As, EditTexts, MaxSize, check_convention, convention_warnings, make_inputs, with_problem_options
+from attncli.cli.options import (
+    As,
+    EditTexts,
+    MaxSize,
+    check_convention,
+    convention_warnings,
+    make_inputs,
+    with_problem_options,
+)
 from attncli.cli.output import compute_and_write, write_plan
 from attncli.cli.output_file import check_is_no_input
 from attncli.cli.output_options import OutputOptions, with_output_options
