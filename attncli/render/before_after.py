@@ -1,6 +1,6 @@
 """Results before and after edits: what was set, which steps changed by it, and the tables and worked lines of both."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from attncli.analysis.changes import changed
@@ -21,8 +21,9 @@ MAX_NUMBERS = 8  # before a change of a whole row or column, that a heading has
 def section_of_edits(view: View) -> Section:
     """What was set, which of the steps that the results are computed from changed by it, and which did not."""
     steps = _steps(view)
-    changed_names = [step.name for step in steps if has_changed(view, step)]
-    same_names = [step.name for step in steps if not has_changed(view, step)]
+    titles = _titles(view)
+    changed_names = [titles.get(step.name, step.name) for step in steps if has_changed(view, step)]
+    same_names = [titles.get(step.name, step.name) for step in steps if not has_changed(view, step)]
     remarks = [f"changed: {', '.join(changed_names) or 'nothing'}"]
     remarks += [f"the same: {', '.join(same_names)}"] if same_names else []
     remarks += [LEGEND] if changed_names else []
@@ -37,6 +38,7 @@ def changed_steps(view: View) -> Iterator[Section]:
     """
     trace = view.result.trace
     selected = {_shown_step(trace, name).name for name in view.result.select}
+    titles = _titles(view)
     is_default = tuple(view.result.select) == trace.problem.default_selection
     for step in _steps(view):
         is_new = has_changed(view, step)
@@ -50,7 +52,7 @@ def changed_steps(view: View) -> Iterator[Section]:
         if view.remark and step.name == _shown_step(trace, view.result.select[-1]).name:
             remarks.append(view.remark)
         tables = tuple(selected_tables(view, step.name))
-        yield Section(step.name, tables, step.symbol, step.formula, remarks=tuple(remarks))
+        yield Section(titles.get(step.name, step.name), tables, step.symbol, step.formula, remarks=tuple(remarks))
 
 
 def lines_of_both(before: Sequence[str], after: Sequence[str]) -> tuple[str, ...]:
@@ -82,6 +84,12 @@ def _shown_step(trace: Trace, name: str) -> Step:
     while is_left_out(trace, step) and (source := step.inputs.get("x")) in trace.by_name:
         step = trace.by_name[str(source)]
     return step
+
+
+def _titles(view: View) -> Mapping[str, str]:
+    """The selected result that a step is titled as, where nothing but that step makes it: `output` of one head."""
+    trace = view.result.trace
+    return {_shown_step(trace, name).name: name for name in view.result.select if is_left_out(trace, trace[name])}
 
 
 def _edit_text(cell: EditedCell, decimals: int) -> str:
