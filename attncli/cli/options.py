@@ -143,8 +143,8 @@ EditTexts = Annotated[
     list[str] | None,
     typer.Option(
         "--set",
-        metavar="KEY[ROW,COLUMN]=X",
-        help="Set one number, and show what changes by it: 'w_q[0,1]=3', 'embeddings[cat,x2]=1/2'.",
+        metavar="CELL=X",
+        help="Set one number, 'w_q[0,1]=3', and show what changes.",
     ),
 ]
 MaxSize = Annotated[

@@ -1,21 +1,16 @@
 """Results before and after edits: what was set, which steps changed by it, and the tables and worked lines of both."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
 
 from attncli.analysis.changes import changed
-from attncli.base.lazy_numpy import np
-from attncli.base.numerals import decimal
-from attncli.problem.edits import EditedCell
 from attncli.render.change_marks import LEGEND
+from attncli.render.edits_text import edits_text
 from attncli.render.explanation import is_left_out
 from attncli.render.section import Section
 from attncli.render.selected_tables import selected_tables
 from attncli.render.step_text import equality_remarks
 from attncli.render.view import View
 from attncli.trace.steps import Step, Trace
-
-MAX_NUMBERS = 8  # before a change of a whole row or column, that a heading has
 
 
 def section_of_edits(view: View) -> Section:
@@ -27,8 +22,7 @@ def section_of_edits(view: View) -> Section:
     remarks = [f"changed: {', '.join(changed_names) or 'nothing'}"]
     remarks += [f"the same: {', '.join(same_names)}"] if same_names else []
     remarks += [LEGEND] if changed_names else []
-    edits = "; ".join(_edit_text(cell, view.decimals) for cell in view.edited_cells)
-    return Section(f"set {edits}", remarks=tuple(remarks))
+    return Section(edits_text(view.edited_cells, view.decimals), remarks=tuple(remarks))
 
 
 def changed_steps(view: View) -> Iterator[Section]:
@@ -90,16 +84,3 @@ def _titles(view: View) -> Mapping[str, str]:
     """The selected result that a step is titled as, where nothing but that step makes it: `output` of one head."""
     trace = view.result.trace
     return {_shown_step(trace, name).name: name for name in view.result.select if is_left_out(trace, trace[name])}
-
-
-def _edit_text(cell: EditedCell, decimals: int) -> str:
-    """`w_q[0,1]: 0 → 3`, and of a whole row or column its numbers before, or how many there were."""
-    return f"{cell.cell}: {_numbers(cell.before, decimals)} → {_numbers(cell.after, decimals)}"
-
-
-def _numbers(value: Any, decimals: int) -> str:
-    """One number, or several between blanks."""
-    numbers = np.asarray(value).ravel()
-    if numbers.size > MAX_NUMBERS:
-        return f"{numbers.size} numbers"
-    return " ".join(decimal(float(number), decimals) for number in numbers)
