@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 import typer
 
 from attncli.base.errors import AttnError
-from attncli.cli.cells import EVERY
 from attncli.problem.labels import number_equal_labels
 from attncli.problem.results import RESULTS
 from attncli.problem.spec import FIELDS

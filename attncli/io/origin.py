@@ -16,7 +16,8 @@ class Origin:
     """Where a value was given: in a file (paths in it are relative to its folder), as an option, or in Python.
 
     `lines` has the first line of each list and mapping of the file, by the object's id. In Python a text names no file
-    (`opens_files` is False); elsewhere files that are named are opened through `inputs`.
+    (`opens_files` is False); elsewhere files that are named are opened through `inputs`. An option, and what
+    `overrides` a file from Python, wins over the value of the file.
     """
 
     name: str = ""
@@ -24,6 +25,7 @@ class Origin:
     options: bool = False
     lines: Mapping[int, int] = field(default_factory=dict)
     opens_files: bool = True
+    overrides: bool = False
     inputs: Inputs = field(default_factory=Inputs)
 
     def path(self, *parts: str, subject: Any = None) -> ErrorPath:
@@ -53,6 +55,7 @@ def _rows(value: Any) -> Iterator[list[Any]]:
 
 
 PYTHON = Origin(opens_files=False)
+PYTHON_OVER_FILE = Origin(opens_files=False, overrides=True)
 
 
 @dataclass(frozen=True)

@@ -7,7 +7,7 @@ from attncli.analysis.check.check import check as check_problem
 from attncli.analysis.check.check_expected import check_expected
 from attncli.analysis.check.options import CheckOptions
 from attncli.analysis.check.report import CheckReport, Explanation, QuantityCheck
-from attncli.api import Problem
+from attncli.api.problem import Problem
 from attncli.base.errors import AttnError
 from attncli.base.text import repr_excerpt
 from attncli.engine.options import RunOptions
