@@ -9,6 +9,7 @@ from attncli.base.text import join_words
 from attncli.ops import structural
 from attncli.plan.graph import GIVEN, LOOK_UP
 from attncli.plan.purposes import purpose_of
+from attncli.render.change_marks import mark_grids
 from attncli.render.focus import AxisPositions, worked_positions
 from attncli.render.grid import Grid, grids, position_label
 from attncli.render.mask_signs import VISIBLE_STEP, sign_grids
@@ -113,8 +114,10 @@ class _StepWriter:
     def section(self, step: Step, title: str, shapes: str) -> Section:
         """The section of one step, with its table or the name of the step above that has the same."""
         trace = self.view.result.trace
-        make_grids = sign_grids if step.name == VISIBLE_STEP else grids
-        step_grids = tuple(make_grids(trace, step, self.slices, self.worked))
+        step_grids = tuple(self._grids(trace, step, self.worked))
+        if self.view.before is not None and step.name in self.view.before.trace:
+            before = self.view.before.trace
+            step_grids = tuple(mark_grids(step_grids, self._grids(before, before[step.name], ())))
         is_copy = _are_copies if step.function is structural.repeat_kv else _are_equal
         same_as = next((name for name, above in self.shown.items() if is_copy(above, step_grids)), None)
         remarks = [*slice_remarks(step, self.slices, self.announced_axes)]
@@ -134,6 +137,11 @@ class _StepWriter:
             arithmetic=worked_lines(self.view, step, self.worked),
             remarks=(*remarks, *equality_remarks(trace, step), *step.notes),
         )
+
+    def _grids(self, trace: Trace, step: Step, worked: Sequence[AxisPositions]) -> Iterator[Grid]:
+        """The tables of a step of a trace, with the cells at the positions in `worked` marked."""
+        make_grids = sign_grids if step.name == VISIBLE_STEP else grids
+        return make_grids(trace, step, self.slices, worked)
 
 
 def _are_equal(above: Sequence[Grid], grids_of_step: Sequence[Grid]) -> bool:

@@ -27,6 +27,8 @@ class Grid:
     legend: str = ""  # what the signs mean
     # The (row, column) positions that an explanation works on; None where the grid has no such axis of the cell.
     marked: frozenset[Mark] = frozenset()
+    # The mark of each number that changed [rows columns], an empty text of the others; None where nothing is compared.
+    changes: Array | None = None
 
     @cached_property
     def marked_rows(self) -> frozenset[int]:
@@ -42,6 +44,10 @@ class Grid:
         """Whether a cell is marked, by itself or with its whole row or column."""
         return not self.marked.isdisjoint(((row, column), (row, None), (None, column)))
 
+    def change_mark(self, row: int, column: int) -> str:
+        """The mark of a cell whose number changed; empty of any other."""
+        return "" if self.changes is None else str(self.changes[row, column])
+
     def cell_texts(self, decimals: int) -> Sequence[Sequence[str]]:
         """The text of each cell, with at most so many decimals."""
         return align_numbers(self.values, decimals) if self.signs is None else self.signs
@@ -55,6 +61,7 @@ class Grid:
             columns=tuple(self.columns[column] for column in columns),
             signs=None if self.signs is None else [[self.signs[row][column] for column in columns] for row in rows],
             marked=self._select_marked(rows, columns),
+            changes=None if self.changes is None else self.changes[np.ix_(rows, columns)],
         )
 
     def _select_marked(self, rows: Sequence[int], columns: Sequence[int]) -> frozenset[Mark]:

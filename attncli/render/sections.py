@@ -1,9 +1,12 @@
 """The content of a view, independent of its format: a title, grids and arithmetic for each quantity, in order."""
 
 from collections.abc import Iterator
+from dataclasses import replace
 
+from attncli.render.change_marks import mark_grids
 from attncli.render.explanation import explain, is_left_out, worked_cells
 from attncli.render.focus import add_dependent_axes, worked_positions
+from attncli.render.grid import Grid
 from attncli.render.mask_signs import VISIBLE_STEP, sign_grids
 from attncli.render.section import Section
 from attncli.render.selection import selected_grids
@@ -20,13 +23,23 @@ def sections(view: View) -> Iterator[Section]:
 
 def _selection(view: View) -> Iterator[Section]:
     """The selected results."""
-    trace, positions = view.result.trace, add_dependent_axes(view.result.trace, dict(view.positions))
+    trace = view.result.trace
     for name in view.result.select:
-        step, is_last = trace[name], name == view.result.select[-1]
-        is_mask = step.name == VISIBLE_STEP
-        step_grids = sign_grids(trace, step, positions) if is_mask else selected_grids(view, step)
+        is_last = name == view.result.select[-1]
+        step_grids = _selected_grids(view, name)
+        if view.before is not None and name in view.before.trace:
+            step_grids = mark_grids(step_grids, _selected_grids(replace(view, result=view.before), name))
         remarks = (view.remark,) if is_last and view.remark else ()
         yield Section(name, tuple(step_grids), formula=trace.same_as(name), remarks=remarks)
+
+
+def _selected_grids(view: View, name: str) -> Iterator[Grid]:
+    """The tables of what is selected of a result; those of a mask are of signs."""
+    trace = view.result.trace
+    step = trace[name]
+    if step.name == VISIBLE_STEP:
+        return sign_grids(trace, step, add_dependent_axes(trace, dict(view.positions)))
+    return selected_grids(view, step)
 
 
 def _worked_cells(view: View) -> Iterator[Section]:

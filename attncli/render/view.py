@@ -34,7 +34,8 @@ class View:
     arithmetic is shown; without them an explanation chooses one. `positions` has the one position that is shown on an
     axis, by the letter of the axis (b batch items, h heads); `expanded_axes` has the axes of which an explanation shows
     all positions. `remark` stands below the selected results. `max_terms` is the longest sum that
-    is written whole; None for no limit. Of a longer vector the number at `feature` is worked out.
+    is written whole; None for no limit. Of a longer vector the number at `feature` is worked out. `before` is an
+    earlier result: formats for readers mark the numbers that changed since.
     """
 
     result: Result
@@ -46,6 +47,7 @@ class View:
     remark: str = ""
     max_terms: int | None = MAX_TERMS
     feature: int = 0
+    before: Result | None = None
 
     @property
     def steps(self) -> Sequence[Step]:

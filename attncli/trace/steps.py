@@ -136,6 +136,10 @@ class Trace:
             raise UnknownNameError("result", name, self.by_name)
         return found
 
+    def __contains__(self, name: object) -> bool:
+        """Whether there is a step of that name, or that is the result of that name, and it was kept."""
+        return isinstance(name, str) and self.plan.find(name) in self.by_name
+
     @property
     def given(self) -> Sequence[Step]:
         """The steps of the inputs as the user gave them, or of their selected rows."""

@@ -81,7 +81,11 @@ def _tabulars(grid: Grid, decimals: int) -> str:
     headings = [_label(heading, column in grid.marked_columns) for column, heading in enumerate(grid.columns)]
     labels = [_label(label, row in grid.marked_rows) for row, label in enumerate(grid.rows)]
     cells = [
-        [_cell(text, grid.is_marked(row, column)) for column, text in enumerate(line)] for row, line in enumerate(texts)
+        [
+            _cell(text, grid.is_marked(row, column)) + _text(grid.change_mark(row, column))
+            for column, text in enumerate(line)
+        ]
+        for row, line in enumerate(texts)
     ]
     rows = list(zip(labels, cells, strict=True))
     tabulars = [

@@ -30,6 +30,9 @@ MATH_COMMANDS = {
     "▷": r"\triangleright",
     "░": r"\circ",
     "□": r"\diamond",  # plain LaTeX has no square
+    "▲": r"\uparrow",
+    "▼": r"\downarrow",
+    "◆": r"\star",
 }
 _TEXT_COMMANDS = {
     **{character: f"\\{character}" for character in "&%$#_{}"},

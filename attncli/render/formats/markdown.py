@@ -36,7 +36,10 @@ def _grid_blocks(grid: Grid, decimals: int) -> list[str]:
     headings = [_bold(_escape(label), column in grid.marked_columns) for column, label in enumerate(grid.columns)]
     lines = [_row(["", *headings]), _row(["---", *["--:"] * len(grid.columns)])]
     for row, (label, texts) in enumerate(zip(grid.rows, grid.cell_texts(decimals), strict=True)):
-        cells = [_bold(text.strip(), grid.is_marked(row, column)) for column, text in enumerate(texts)]
+        cells = [
+            _bold(text.strip(), grid.is_marked(row, column)) + grid.change_mark(row, column)
+            for column, text in enumerate(texts)
+        ]
         lines.append(_row([_bold(_escape(label), row in grid.marked_rows), *cells]))
     title = [f"*{_escape(grid.slice_label)}*"] if grid.slice_label else []
     legend = [_escape(grid.legend)] if grid.legend else []

@@ -12,6 +12,7 @@ from rich.style import Style
 from rich.text import Text
 
 from attncli.base.lazy_numpy import Array, np
+from attncli.render.change_marks import LOWERED, OTHER, RAISED
 from attncli.render.formats.table_layout import COLUMN_GAP, Column, Gap, Positions, abbreviate, lay_out
 from attncli.render.grid import Grid, column_blocks
 from attncli.render.shades import MIN_SHADE, row_shades
@@ -20,6 +21,11 @@ from attncli.render.target import TextTarget
 MAX_LINES = 200  # rows, and columns, that a screen shows of a grid
 MIN_LABEL_WIDTH = 6  # to which the labels of rows are folded on a narrow screen
 PLAIN, DIM, BOLD, MARKED = Style(), Style(dim=True), Style(bold=True), Style(bold=True, reverse=True)
+CHANGED = {
+    RAISED: Style(bold=True, color="green"),
+    LOWERED: Style(bold=True, color="red"),
+    OTHER: Style(bold=True, color="yellow"),
+}
 
 
 def left_out_note(grid: Grid) -> str:
@@ -67,7 +73,7 @@ class _Labels:
 
 
 class _Styles:
-    """The styles of a grid: weights are shaded, what is marked is bold, what stands for the rest is dim."""
+    """The styles of a grid: weights are shaded, what is marked or changed is bold, what stands for the rest is dim."""
 
     def __init__(self, grid: Grid, rows: Positions) -> None:
         self.grid = grid
@@ -94,8 +100,11 @@ class _Styles:
         """The style of a cell, by its position in the grid and the shades of its row."""
         if (row, column) in self.grid.marked:
             return MARKED
+        mark = self.grid.change_mark(row, column)
+        if mark and shades is None:
+            return CHANGED[mark]
         style = PLAIN if shades is None else _shade(int(shades[column]))
-        return style + BOLD if self.grid.is_marked(row, column) else style
+        return style + BOLD if mark or self.grid.is_marked(row, column) else style
 
 
 def _block(labels: _Labels, columns: Sequence[tuple[Column, int]], styles: _Styles) -> Iterator[Segment]:

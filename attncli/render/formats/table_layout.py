@@ -92,6 +92,9 @@ def _columns(
         for at in gaps:
             cells.insert(at, gap_cell)
         made = _column(column, heading, cells)
+        if grid.changes is not None:
+            marks = ["" if isinstance(row, Gap) else grid.change_mark(row, column) for row in rows]
+            made = _with_change_marks(made, list(map(target.encodable, marks)))
         if column in grid.marked_columns:
             made = _with_brackets(made, [(row, column) in grid.marked for row in rows])
         yield made
@@ -136,12 +139,19 @@ def _label(position: int | Gap, labels: Sequence[str], marked: Collection[int]) 
     return f"{MARK}{labels[position]}" if position in marked else labels[position]
 
 
+def _with_change_marks(column: Column, marks: Sequence[str]) -> Column:
+    """A column with the mark of a change behind each number that has one, for which the other cells have a blank."""
+    width = max(map(len, marks), default=0)
+    cells = [cell + mark.ljust(width) for cell, mark in zip(column.cells, marks, strict=True)]
+    return replace(column, cells=cells, number_width=column.number_width + width)
+
+
 def _with_brackets(column: Column, are_marked: Sequence[bool]) -> Column:
     """A column with its marked cells in brackets, for the second of which the other cells have a blank."""
     if not any(are_marked):  # the column is marked as a whole
         return column
     cells = [
-        f"[{text}]" if is_marked else f"{text} "
+        f"[{text.rstrip()}]{' ' * (len(text) - len(text.rstrip()))}" if is_marked else f"{text} "
         for text, is_marked in zip(map(str.lstrip, column.cells), are_marked, strict=True)
     ]
     width = max(column.number_width + 1, *map(len, cells))
