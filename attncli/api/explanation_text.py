@@ -14,8 +14,8 @@ class ExplanationText(str):
     A prompt shows the text itself, a notebook the same with shaded tables.
 
     >>> import attncli
-    >>> result = attncli.attention([[1, 0]], [[1, 0], [0, 1]], score="dot")
-    >>> "A₁₁ = exp(1 − 1) / 1.3679 = 1 / 1.3679 = 0.7311" in result.explain()
+    >>> text = attncli.attention([[2, 0]], [[1, 0], [0, 1]], score="dot").explain((0, 0))
+    >>> "Q(query_1)·K(key_1) = 2·1 + 0·0 = 2" in text
     True
     """
 

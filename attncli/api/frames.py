@@ -27,8 +27,8 @@ def import_pandas() -> Any:
 def step_frame(trace: Trace, step: Step) -> "pandas.DataFrame":
     """The value of a step: a column for each entry of its last axis, a row for each of all others.
 
-    Several axes of rows are a MultiIndex, as of weights [b h n m]: batch item, head, query. Of one axis alone each entry
-    is a row. Labels are the tokens as they are, also where they are equal.
+    Several axes of rows are a MultiIndex, as of weights [b h n m]: batch item, head, query. Of one axis alone each
+    entry is a row. Labels are the tokens as they are, also where they are equal.
     """
     pandas = import_pandas()
     if step.value.ndim < 2:

@@ -139,7 +139,7 @@ class Problem:
 
     def explain(
         self,
-        cells: Cells = (),
+        cells: Cells = None,
         *,
         select: Iterable[str] = DEFAULT_SELECTION,
         head: Position = None,
@@ -152,9 +152,9 @@ class Problem:
         `select` names the results, as `compute` has it; the other parameters and what is raised are those of
         `Result.explain`.
 
-        >>> print(Problem(weights=[[0.5, 0.5]], value=[[1], [3]]).explain((0, 1)))  # doctest: +ELLIPSIS
-        → weighted_sum
-        ...
+        >>> text = Problem(weights=[[0.5, 0.5]], value=[[1], [3]]).explain((0, 1))
+        >>> "C(query_1) = 0.5·[1] + 0.5·[3] = [2]" in text
+        True
         """
         result = self.compute(select, every_step=True)
         return result.explain(cells, head=head, batch=batch, terms=terms, decimals=decimals)

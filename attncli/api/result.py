@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Literal
 from attncli.analysis.row_statistics import RowStatistics, row_statistics
 from attncli.api.explanation_text import ExplanationText, view_html, view_text
 from attncli.api.frames import statistics_frame, step_frame
-from attncli.api.views import Cells, Position, make_view
+from attncli.api.views import Cells, Position, ShownPart
 from attncli.base.arithmetic import MAX_TERMS
 from attncli.base.lazy_numpy import Array
 from attncli.engine.run import run
@@ -44,6 +44,8 @@ class Result(computed.Result):
     present_key: Array
     present_value: Array
 
+    _before: "Result | None" = None
+
     @property
     def statistics(self) -> RowStatistics:
         """What each row of the weights says: `support`, `entropy`, `effective_keys`, `largest`, `largest_key` [… n].
@@ -52,13 +54,13 @@ class Result(computed.Result):
 
         >>> import attncli
         >>> attncli.attention(scores=[[0, 0, -1000]], select="weights").statistics.effective_keys.tolist()
-        [[2.0]]
+        [2.0]
         """
         return row_statistics(self.trace["weights"].value)
 
     def explain(
         self,
-        cells: Cells = (),
+        cells: Cells = None,
         *,
         head: Position = None,
         batch: Position = None,
@@ -76,12 +78,11 @@ class Result(computed.Result):
 
         >>> import attncli
         >>> result = attncli.attention(scores=[[2, 0]], tokens=["cat", "sat"], select="weights")
-        >>> "A₁₂ = exp(0 − 2) / 1.1353 = 0.1353 / 1.1353 = 0.1192" in result.explain(("query_1", "sat"))
+        >>> "0.1353/1.1353 = 0.1192" in result.explain(("query_1", "sat"))
         True
         """
-        result = self._with_every_step()
-        view = make_view(result, explain=True, cells=cells, head=head, batch=batch, terms=terms, decimals=decimals)
-        return ExplanationText.of_view(view)
+        part = ShownPart(cells, head, batch, terms, decimals)
+        return ExplanationText.of_view(self._view_of_steps(part, explain=True))
 
     def work_out(
         self,
@@ -98,10 +99,15 @@ class Result(computed.Result):
 
         >>> import attncli
         >>> print(attncli.attention(weights=[[0.5, 0.5]], value=[[1], [3]]).work_out((0, 1)))
+        weighted_sum
+        <BLANKLINE>
+        cell  query query_1, key key_2
+        <BLANKLINE>
+        context  C  Cᵢ = Σⱼ Aᵢⱼ Vⱼ
+          C(query_1) = 0.5·[1] + 0.5·[3] = [2]
         """
-        result = self._with_every_step()
-        view = make_view(result, explain=False, cells=cells, head=head, batch=batch, terms=terms, decimals=decimals)
-        return ExplanationText.of_view(view)
+        part = ShownPart(cells, head, batch, terms, decimals)
+        return ExplanationText.of_view(self._view_of_steps(part, explain=False))
 
     def to_pandas(self, name: str) -> "pandas.DataFrame":
         """A selected result, or another step that was kept, as a data frame of pandas, with the tokens as its labels.
@@ -121,20 +127,46 @@ class Result(computed.Result):
             return statistics_frame(self.trace, self.trace["weights"], self.statistics)
         return step_frame(self.trace, self.trace[name])
 
-    def _with_every_step(self) -> "Result":
-        """The result with all of its steps: itself, or where they were not kept, one that is computed again."""
-        trace = self.trace
-        if all(node.name in trace.by_name for node in trace.plan.nodes):
-            return self
-        return of_computed(run(trace.problem, self.select, every_step=True))
+    def mark_changes_since(self, before: "Result") -> "Result":
+        r"""The same result, whose tables mark the numbers that changed: ▲ rose, ▼ fell, ◆ neither can be said.
+
+        A table of another shape than before has no marks; arrays are not copied.
+
+        >>> import attncli
+        >>> problem = attncli.Problem(scores=[[2, 0]])
+        >>> before, after = problem.compute("scores"), problem.replace(scores=[[2, 1]]).compute("scores")
+        >>> print(after.mark_changes_since(before))
+        softmax
+        <BLANKLINE>
+        scores
+        n\m       key_1   key_2
+        ───────────────────────
+        query_1       2      1▲
+        """
+        marked = of_computed(self)
+        marked._before = before
+        return marked
+
+    def _view_of_steps(self, part: ShownPart, *, explain: bool) -> View:
+        """The view of a part of every step; steps that were not kept, of a large problem, are computed anew."""
+        before = None if self._before is None else _with_every_step(self._before)
+        return part.view(_with_every_step(self), explain=explain, before=before)
 
     def __str__(self) -> str:
-        return view_text(View(self))
+        return view_text(View(self, before=self._before))
 
     def _repr_html_(self) -> str:
-        return view_html(View(self))
+        return view_html(View(self, before=self._before))
 
 
 def of_computed(result: computed.Result) -> Result:
     """The result of an engine as Python shows it; arrays are not copied."""
     return Result(result.trace, result.select)
+
+
+def _with_every_step(result: computed.Result) -> computed.Result:
+    """The result with all of its steps: itself, or where they were not kept, one that is computed again."""
+    trace = result.trace
+    if all(node.name in trace for node in trace.plan.nodes):
+        return result
+    return run(trace.problem, result.select, every_step=True)

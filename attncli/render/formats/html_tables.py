@@ -20,6 +20,7 @@ _TABLE = "border-collapse:collapse;margin:0.3em 0 0.8em 0"
 _CAPTION = "caption-side:top;text-align:left;font-style:italic;padding:0.2em 0"
 _LABEL = "white-space:pre;padding:0.2em 0.7em"
 _CELL = "text-align:right;font-family:monospace;white-space:pre;padding:0.2em 0.7em"
+_GAP_CELL = f'<td style="{_CELL}">…</td>'
 _MARKED = ";font-weight:bold;outline:2px solid currentColor;outline-offset:-2px"
 _FAINT = "opacity:0.65"
 _BLUE = "33,113,181"  # a shade of it lies over the background of the page, light or dark
@@ -109,8 +110,7 @@ def _table(grid: Grid, decimals: int, limits: HtmlLimits) -> str:
         lines.append(f'<caption style="{_CAPTION}">{html_text(grid.slice_label)}</caption>')
     lines += [f"<thead><tr>{corner}{''.join(headings)}</tr></thead>", "<tbody>"]
     for row in rows:
-        cells = [f'<td style="{_CELL}">…</td>'] * len(columns) if isinstance(row, Gap) else None
-        cells = cells or list(_cells(grid, row, columns, next(texts)))
+        cells = [_GAP_CELL] * len(columns) if isinstance(row, Gap) else _cells(grid, row, columns, next(texts))
         lines.append(f"<tr>{_heading(row, grid.rows, grid.marked_rows, 'row')}{''.join(cells)}</tr>")
     lines.append("</tbody></table>")
     if grid.legend:
@@ -127,17 +127,20 @@ def _heading(at: int | Gap, labels: Sequence[str], marked: frozenset[int], scope
     return f'<th scope="{scope}" style="{_LABEL};text-align:{align}{underline}"><bdi>{html_text(labels[at])}</bdi></th>'
 
 
-def _cells(grid: Grid, row: int, columns: Positions, texts: Sequence[str]) -> Iterator[str]:
-    """The cells of a row: the texts of those that are shown, weights shaded."""
+def _cells(grid: Grid, row: int, columns: Positions, texts: Sequence[str]) -> Sequence[str]:
+    """The cells of a row: the texts of those that are shown, weights shaded, changes marked."""
+    cells = []
     shades = row_shades(grid.values[row]) if grid.is_heatmap else None
     numbers = iter(texts)
     for column in columns:
         if isinstance(column, Gap):
-            yield f'<td style="{_CELL}">…</td>'
+            cells.append(_GAP_CELL)
             continue
         style = _CELL if shades is None else f"{_CELL}{_shade(shades, column)}"
         style += _MARKED if (row, column) in grid.marked else ""
-        yield f'<td style="{style}">{html_text(next(numbers))}</td>'
+        text = html_text(next(numbers) + grid.change_mark(row, column))
+        cells.append(f'<td style="{style}">{text}</td>')
+    return cells
 
 
 def _shade(shades: Array, column: int) -> str:

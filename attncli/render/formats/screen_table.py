@@ -11,7 +11,7 @@ from rich.segment import Segment
 from rich.style import Style
 from rich.text import Text
 
-from attncli.base.lazy_numpy import Array, np
+from attncli.base.lazy_numpy import Array
 from attncli.render.change_marks import LOWERED, OTHER, RAISED
 from attncli.render.formats.table_layout import COLUMN_GAP, Column, Gap, Positions, abbreviate, lay_out
 from attncli.render.grid import Grid, column_blocks
