@@ -21,9 +21,10 @@ class HasDLPack(Protocol):
 # An array, tensor or data frame, nested lists, a mapping from labels to rows, or a generator: "randint:low=0,high=3".
 Matrix = HasArray | HasDLPack | Sequence[Any] | Mapping[str, Any] | Operator | None
 Vector = Matrix | SupportsFloat
-Labels = HasArray | Sequence[str | SupportsIndex] | None
+Labels = HasArray | Sequence[str | SupportsIndex] | str | SupportsIndex | None
 Integer = SupportsIndex | SupportsFloat | None
 Number = SupportsFloat | str | None
+Window = Sequence[SupportsFloat | str] | str | None
 # "NAME", "NAME:key=value", {"NAME": {"key": value}}, or the function of an operator.
 OperatorChoice = str | Mapping[str, Any] | Operator | OperatorRecord | Callable[..., Any] | None
 
@@ -61,13 +62,13 @@ class KeysBesideVectors(TypedDict, total=False):
     mask: Matrix | OperatorChoice
     bias: Matrix
     causal: bool | None
-    window: tuple[SupportsFloat, SupportsFloat] | Sequence[SupportsFloat] | str | None
+    window: Window
     key_lengths: Vector
     key_mask: Matrix
     align: Literal["top_left", "bottom_right"] | None
     past_key: Matrix
     past_value: Matrix
-    only: Labels | SupportsIndex
+    only: Labels
     seed: Integer
     generator: Literal["pcg64", "legacy"] | None
     init: OperatorChoice
@@ -75,7 +76,7 @@ class KeysBesideVectors(TypedDict, total=False):
     dim: Integer
     d_k: Integer
     d_v: Integer
-    dtype: Any
+    dtype: Literal["float16", "bfloat16", "float32", "float64", "longdouble"] | Any  # or a type of NumPy or PyTorch
 
 
 class ProblemKeys(KeysBesideVectors, total=False):

@@ -45,9 +45,9 @@ def to_array(value: Any, path: ErrorPath, noun: str = MATRIX) -> LabelledArray:
     """Convert an array or tensor, a data frame, nested lists, or a mapping from labels to rows.
 
     Arrays of floating types and of booleans stay as they are, without a copy; integers become float64. The words in
-    the index of a data frame, or in its one column of words, are its labels. Raises AttnError, which calls what was expected
-    `noun`, where a value is none of these, has masked cells, or its numbers are complex, objects or text; files are not
-    opened.
+    the index of a data frame, or in its one column of words, are its labels. Raises AttnError, which calls what was
+    expected `noun`, where a value is none of these, has masked cells, or its numbers are complex, objects or text;
+    files are not opened.
     """
     if isinstance(value, LabelledArray):
         return value
