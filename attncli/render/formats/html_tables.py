@@ -19,7 +19,7 @@ from attncli.render.shades import MIN_SHADE, row_shades
 _TABLE = "border-collapse:collapse;margin:0.3em 0 0.8em 0"
 _CAPTION = "caption-side:top;text-align:left;font-style:italic;padding:0.2em 0"
 _LABEL = "white-space:pre;padding:0.2em 0.7em"
-_CELL = "text-align:right;font-family:monospace;white-space:pre;padding:0.2em 0.7em"
+_CELL = "text-align:right;font-family:monospace;padding:0.2em 0.7em"
 _GAP_CELL = f'<td style="{_CELL}">…</td>'
 _MARKED = ";font-weight:bold;outline:2px solid currentColor;outline-offset:-2px"
 _FAINT = "opacity:0.65"
@@ -138,7 +138,7 @@ def _cells(grid: Grid, row: int, columns: Positions, texts: Sequence[str]) -> Se
             continue
         style = _CELL if shades is None else f"{_CELL}{_shade(shades, column)}"
         style += _MARKED if (row, column) in grid.marked else ""
-        text = html_text(next(numbers) + grid.change_mark(row, column))
+        text = html_text(next(numbers).strip() + grid.change_mark(row, column))
         cells.append(f'<td style="{style}">{text}</td>')
     return cells
 
