@@ -19,8 +19,8 @@ def check_keys(document: Mapping[str, RawValue]) -> None:
         check_name(key, where=raw.origin.name or None, others=EXAMPLE_KEYS)
 
 
-def assemble(document: Mapping[str, RawValue]) -> ProblemSpec:
-    """The problem of raw values by their keys.
+def assemble(document: Mapping[str, RawValue], convention: str | None = None) -> ProblemSpec:
+    """The problem of raw values by their keys, read as the framework of a convention reads them.
 
     Raises AttnError whose path begins with the file and line, or the option, that a value was given in.
     """
@@ -33,7 +33,7 @@ def assemble(document: Mapping[str, RawValue]) -> ProblemSpec:
         key: ArrayOrigin(raw.origin.path(key)[0], is_option=True) for key, raw in given.items() if raw.origin.options
     }
     try:
-        return build(values, {**in_files, **options})
+        return build(values, {**in_files, **options}, convention)
     except AttnError as error:
         error.path = _path(error, values, given)
         raise
