@@ -65,7 +65,8 @@ class KeysBesideVectors(TypedDict, total=False):
     window: Window
     key_lengths: Vector
     key_mask: Matrix
-    align: Literal["top_left", "bottom_right"] | None
+    align: Literal["top_left", "first_key", "bottom_right"] | None
+    empty_rows: Literal["zeros", "nan", "uniform"] | None
     past_key: Matrix
     past_value: Matrix
     only: Labels

@@ -20,6 +20,7 @@ from attncli.io.origin import PYTHON, PYTHON_OVER_FILE, Origin, RawValue
 from attncli.io.problem_files import Document, read_document
 from attncli.plan.build import plan_of
 from attncli.problem.build import check_name
+from attncli.problem.conventions import find_convention
 from attncli.problem.results import DEFAULT_SELECTION, EXPECTED, OUTPUT
 from attncli.problem.spec import FIELDS, ProblemSpec
 from attncli.problem.weights import stored_values
@@ -43,6 +44,9 @@ class Problem:
     the tokens. Integers are computed in float64, floating-point arrays in their common type unless `dtype` names
     another. Arrays are not copied; a text never opens a file: `load` does. None is a key that is not given.
 
+    A `convention`, such as "torch-sdpa" or "flash", reads the keys as that framework reads them: `attn list
+    conventions`.
+
     Raises AttnError where a key is unknown, a value can't be converted or is out of range, or two of them contradict
     each other.
 
@@ -54,21 +58,24 @@ class Problem:
     """
 
     _document: Document
+    _convention: str | None
     _spec: ProblemSpec
 
-    def __init__(self, **keys: Unpack[ProblemKeys]) -> None:
-        self._fill(_raw_values(keys))
+    def __init__(self, *, convention: str | None = None, **keys: Unpack[ProblemKeys]) -> None:
+        self._fill(_raw_values(keys), convention)
 
     @classmethod
-    def _of_document(cls, document: Document) -> Self:
-        """The problem of raw values."""
+    def _of_document(cls, document: Document, convention: str | None) -> Self:
+        """The problem of raw values as a convention reads them."""
         problem = cls.__new__(cls)
-        problem._fill(document)
+        problem._fill(document, convention)
         return problem
 
-    def _fill(self, document: Document) -> None:
+    def _fill(self, document: Document, convention: str | None) -> None:
         """Build the problem; raises AttnError where it can't be."""
-        vars(self).update(_document=document, _spec=assemble(document))
+        if convention is not None:
+            find_convention(str(convention), where="convention")
+        vars(self).update(_document=document, _convention=convention, _spec=assemble(document, convention))
 
     @property
     def spec(self) -> ProblemSpec:
@@ -105,17 +112,18 @@ class Problem:
         stages = ", ".join(f"{name}={getattr(self._spec, name)}" for name in ("score", "normalize", "context"))
         return f"Problem({', '.join(shapes)}, {stages})"
 
-    def replace(self, **keys: Unpack[ProblemKeys]) -> Self:
+    def replace(self, *, convention: str | None = None, **keys: Unpack[ProblemKeys]) -> Self:
         """A new problem with other values of some keys; None takes a key away.
 
-        What is drawn from the seed, completed or taken from labels is so again for the new problem. Raises AttnError as
-        `Problem` does.
+        Without a `convention` the keys are read as before. What is drawn from the seed, completed or taken from labels
+        is so again for the new problem. Raises AttnError as `Problem` does.
 
         >>> problem = Problem(query=[[2, 0]], key=[[1, 0], [0, 1]], normalize="hardmax")
         >>> problem.replace(normalize=None, score="dot").compute().weights.round(4).tolist()
         [[0.8808, 0.1192]]
         """
-        return self._of_document(self._document | _raw_values(keys, PYTHON_OVER_FILE))
+        document = self._document | _raw_values(keys, PYTHON_OVER_FILE)
+        return self._of_document(document, self._convention if convention is None else convention)
 
     def compute(
         self, select: Iterable[str] = DEFAULT_SELECTION, *, every_step: bool = False, executor: str = "threads"
@@ -167,6 +175,7 @@ def attention(
     *,
     select: Iterable[str] = ANSWER,
     executor: str = "threads",
+    convention: str | None = None,
     **problem: Unpack[KeysBesideVectors],
 ) -> Result:
     """Attention of queries over keys and values: softmax(q kᵀ / √d) v, by default.
@@ -180,7 +189,8 @@ def attention(
     The result has the names in `select` as attributes: `output` [n e] (or [b n h·e], [b h n e]), `scores` and `weights`
     [n m] (or [b h n m]), and the name of any other step; without `select` the output, or the weights where there are no
     values. Its type is the common one of the arrays; integers are computed in float64. The `executor` ("threads",
-    "serial" or the address of a Dask scheduler) computes what is large.
+    "serial" or the address of a Dask scheduler) computes what is large. A `convention`, such as "flash", reads the keys
+    as that framework does.
 
     Raises AttnError where a key is unknown, a value can't be converted, or two of them contradict each other.
 
@@ -192,18 +202,25 @@ def attention(
     >>> attention(sentence="the cat sat", dim=4, seed=1).output.shape
     (3, 4)
     """
-    made = Problem(query=query, key=key, value=value, **problem)
+    made = Problem(convention=convention, query=query, key=key, value=value, **problem)
     names = made.spec.default_selection[-1:] if select is ANSWER else select
     return made.compute(names, executor=executor)
 
 
-def load(path: str | Path, *, max_size: int | str | None = None, **keys: Unpack[ProblemKeys]) -> Problem:
+def load(
+    path: str | Path,
+    *,
+    max_size: int | str | None = None,
+    convention: str | None = None,
+    **keys: Unpack[ProblemKeys],
+) -> Problem:
     """The problem in a file: YAML, JSON, `.npz` or `.safetensors`; `-` is standard input.
 
     Paths in the file are relative to its folder. The keywords are keys whose values win over those of the file, as
     options do on the command line; None takes a key away, and a text among them opens no file. `max_size`, in bytes or
     as a text such as "2G", is the most that is read into memory of each file, by default a quarter of the memory that
-    is free; arrays in `.npy` and `.safetensors` files are mapped and may be larger.
+    is free; arrays in `.npy` and `.safetensors` files are mapped and may be larger. A `convention`, such as "flash",
+    reads the keys as that framework does.
 
     Raises AttnError that names the line and the key that are wrong.
 
@@ -213,7 +230,7 @@ def load(path: str | Path, *, max_size: int | str | None = None, **keys: Unpack[
     attncli.base.errors.AttnError: missing.yaml: there is no such file
     """
     over_file = _raw_values(keys, PYTHON_OVER_FILE)
-    return Problem._of_document(read_document(str(path), Inputs(max_size)) | over_file)
+    return Problem._of_document(read_document(str(path), Inputs(max_size)) | over_file, convention)
 
 
 def _raw_values(keys: Mapping[str, Any], origin: Origin = PYTHON) -> Document:

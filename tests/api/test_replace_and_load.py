@@ -78,6 +78,32 @@ def test_a_new_problem_is_of_the_same_class() -> None:
     assert type(Mine(scores=[[1.0]]).replace(scale=2)) is Mine
 
 
+class TestAConvention:
+    X = np.random.default_rng(0).standard_normal((5, 2))
+
+    def test_reads_the_keys_everywhere(self, tmp_path: Path) -> None:
+        keys = {"query": self.X[:3], "key": self.X, "causal": True}
+        expected = attncli.attention(**keys, align="bottom_right").output
+        np.save(tmp_path / "x.npy", self.X)
+        path = write_file(tmp_path, "query: 'x.npy#[:3]'\nkey: x.npy\ncausal: true\n")
+        for result in (
+            attncli.attention(**keys, convention="flash"),
+            attncli.Problem(**keys, convention="flash").compute(),
+            attncli.load(path, query=self.X[:3], convention="flash").compute(),
+            attncli.Problem(**keys).replace(convention="flash").compute(),
+            attncli.Problem(**keys, convention="flash").replace(scale=None).compute(),
+        ):
+            np.testing.assert_array_equal(result.output, expected)
+        assert attncli.check(**keys, convention="flash", against={"output": expected})
+        assert attncli.check(attncli.Problem(**keys), convention="flash", against={"output": expected})
+        assert not attncli.check(**keys, against={"output": expected})
+
+    @pytest.mark.parametrize("name", ["flsh", 3])
+    def test_that_nobody_has_is_refused(self, name: Any) -> None:
+        with pytest.raises(attncli.AttnError, match=rf"^convention: unknown convention '{name}'"):
+            attncli.Problem(scores=self.X, convention=name)
+
+
 class TestAttention:
     def test_of_embeddings_and_of_a_sentence(self) -> None:
         x, w = np.eye(3), np.arange(9.0).reshape(3, 3)
