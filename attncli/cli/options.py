@@ -107,7 +107,7 @@ def _complete(kind: str, names: Iterable[str], incomplete: str) -> list[tuple[st
     return [(name, look_up(kind, name).summary) for name in names if name.startswith(incomplete)]
 
 
-def _complete_convention(incomplete: str) -> list[tuple[str, str]]:
+def complete_convention(incomplete: str) -> list[tuple[str, str]]:
     """The conventions that begin so, each with the framework that it is of."""
     from attncli.problem.conventions import CONVENTIONS
 
@@ -121,7 +121,7 @@ As = Annotated[
         metavar="CONVENTION",
         help="Read mask, causal, window … as a framework does: torch-sdpa, flash, … (attn list conventions).",
         rich_help_panel=MASKS,
-        autocompletion=_complete_convention,
+        autocompletion=complete_convention,
     ),
 ]
 

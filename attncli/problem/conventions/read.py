@@ -21,7 +21,7 @@ def read_words(convention: Convention, given: Mapping[str, Any]) -> tuple[dict[s
     >>> values["align"], use.changes
     ('bottom_right', ('causal: bottom right, the last query stands at the last real key',))
     """
-    words = {key: value for key, value in given.items() if key in ATTN.words and not _is_default(key, value)}
+    words = {key: given[key] for key in ATTN.words if key in given and not _is_default(key, given[key])}
     readings = {key: reading for key, value in words.items() if (reading := convention.reading(key, value)) is not None}
     values, in_force = dict(given), dict[str, Any]()
     changed: dict[Reading, list[str]] = {}
@@ -54,9 +54,12 @@ def _remarks(convention: Convention, words: Mapping[str, Any]) -> Iterator[str]:
     Weights are no such word: what a framework without projections is given was projected before.
     """
     for key, value in words.items():
-        if convention.reading(key, value) is None and not FIELDS[key].is_weight:
+        reading = convention.reading(key, value)
+        if reading is None and not FIELDS[key].is_weight:
             name = f"{key} {value}" if isinstance(value, Operator) else key
             yield f"{convention.name} has no {name}: read as attn reads it"
+        elif reading is not None and reading.limit is not None and (limit := reading.limit(value)):
+            yield f"{convention.name} {limit}"
     for group in convention.exclusive:
         together = [key for key in group if key in words]
         if len(together) > 1:

@@ -14,12 +14,13 @@ class Reading:
     """What a framework makes of one word, in a sentence; where attn reads it otherwise, what that is in attn's keys.
 
     `change` makes of the word's converted value the one that attn reads so. `keys` are in force where the word is
-    given, unless they are given themselves.
+    given, unless they are given themselves. `limit` says why the framework does not take a value, "" where it does.
     """
 
     text: str
     change: Callable[[Any], Any] | None = None
     keys: Mapping[str, Any] = field(default_factory=dict)
+    limit: Callable[[Any], str] | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -32,7 +33,7 @@ class Convention:
 
     name: str
     title: str
-    version: str  # that was run, or whose documentation was read
+    version: str  # that was run, or whose documentation was read; "" of this program
     source: str
     is_run: bool  # tests compare it with the framework itself; otherwise it is from the documentation
     words: Mapping[str, Reading]
@@ -42,6 +43,8 @@ class Convention:
     @property
     def evidence(self) -> str:
         """How what it says is known."""
+        if not self.version:
+            return "as this program computes"
         return f"run, version {self.version}" if self.is_run else f"from its documentation, version {self.version}"
 
     def reading(self, key: str, value: Any) -> Reading | None:
