@@ -21,13 +21,14 @@ from attncli.ops import kinds, operators
 from attncli.ops.records import OperatorRecord
 from attncli.plan.every_step import every_step
 from attncli.plan.purposes import PURPOSES
+from attncli.problem.conventions import CONVENTIONS
 from attncli.problem.fields import Field
 from attncli.problem.results import DEFAULT_SELECTION, RESULTS
 from attncli.problem.spec import DEFAULTS, FIELDS
 from attncli.render.formats import FORMATS
 from attncli.render.reports.glossary import GLOSSARY, GlossaryTerm
 
-from .check_json import OBJECT, RESULT, SUITE
+from .json_tables import JSON_TABLES
 
 PAGE = Path(__file__).parent.parent / "reference.md"
 
@@ -63,14 +64,11 @@ INPUTS = """## Formats that are read
 By the suffix; without one of these, by the content, as that of a pipe and of `-` (standard input).
 """
 
-CHECK_JSON = """## JSON of a check
+CONVENTION_NAMES = """## Conventions
 
-`attn check --json` writes one object. What JSON can't hold is `"NaN"`, `"Infinity"` or `"-Infinity"`.
+The names for `--as`. [conventions.md](conventions.md) sets them side by side; `attn show NAME` says what one makes of
+every word.
 """
-
-CHECK_RESULTS = "Each of `results`:"
-
-CHECK_SUITE = "Of several problems:"
 
 SLIP_NAMES = """## Slips
 
@@ -94,11 +92,12 @@ def generate() -> str:
     parts += [_table(("step", "axes", "what it is for"), _steps())]
     plurals = {plural: kind for plural, kind in kind_of_plural().items() if kind in kinds()}
     parts += ["## Operators", *(part for plural, kind in plurals.items() for part in _operators(plural, kind))]
+    parts += [CONVENTION_NAMES, _table(("name", "what it is", "known", "source"), _conventions())]
     parts += [SLIP_NAMES, _table(("name", "what is done", "it can be made where"), _slips())]
     parts += [INPUTS, _table(("suffix", "format", "an array", "a problem"), _input_formats())]
     parts += [OUTPUTS, _table(("suffix", "`--format`", "what it is"), _output_formats())]
     parts += ["## Commands", *_commands()]
-    for head, keys in ((CHECK_JSON, OBJECT), (CHECK_RESULTS, RESULT), (CHECK_SUITE, SUITE)):
+    for head, keys in JSON_TABLES:
         parts += [head, _table(("key", "what it is"), [(f"`{key}`", meaning) for key, meaning in keys.items()])]
     parts += ["## Words", _table(("word", "also", "meaning", "source"), map(_term, GLOSSARY))]
     parts += ["## Exit statuses", _table(("status", "meaning"), [(str(n), text) for n, text in EXIT_STATUSES.items()])]
@@ -163,6 +162,12 @@ def _operator(record: OperatorRecord) -> Sequence[str]:
     """The row of an operator."""
     parameters = "<br>".join(f"`{parameter}`" for parameter in record.parameters)
     return f"`{record.name}`", record.summary, f"`{' '.join(record.formula.split())}`", parameters, record.source
+
+
+def _conventions() -> Iterator[Sequence[str]]:
+    """The rows of the conventions."""
+    for convention in CONVENTIONS.values():
+        yield f"`{convention.name}`", convention.title, convention.evidence, convention.source
 
 
 def _slips() -> Iterator[Sequence[str]]:
