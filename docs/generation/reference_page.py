@@ -22,6 +22,7 @@ from attncli.ops.records import OperatorRecord
 from attncli.plan.every_step import every_step
 from attncli.plan.purposes import PURPOSES
 from attncli.problem.conventions import CONVENTIONS
+from attncli.problem.conventions.table import readings
 from attncli.problem.fields import Field
 from attncli.problem.results import DEFAULT_SELECTION, RESULTS
 from attncli.problem.spec import DEFAULTS, FIELDS
@@ -64,15 +65,15 @@ INPUTS = """## Formats that are read
 By the suffix; without one of these, by the content, as that of a pipe and of `-` (standard input).
 """
 
-CONVENTION_NAMES = """## Conventions
-
-The names for `--as`. [conventions.md](conventions.md) sets them side by side; `attn show NAME` says what one makes of
-every word.
-"""
-
 SLIP_NAMES = """## Slips
 
 What `attn check` tries where numbers differ, one by one and in pairs, in this order; `attn show NAME` says the same.
+"""
+
+CONVENTION_NAMES = """## Conventions
+
+How frameworks read the words of a problem, for `--as`; `attn show NAME` says the same. Words that are not named are
+read as without a convention. [conventions.md](conventions.md) compares them.
 """
 
 OUTPUTS = """## Formats that are written
@@ -92,8 +93,8 @@ def generate() -> str:
     parts += [_table(("step", "axes", "what it is for"), _steps())]
     plurals = {plural: kind for plural, kind in kind_of_plural().items() if kind in kinds()}
     parts += ["## Operators", *(part for plural, kind in plurals.items() for part in _operators(plural, kind))]
-    parts += [CONVENTION_NAMES, _table(("name", "what it is", "known", "source"), _conventions())]
     parts += [SLIP_NAMES, _table(("name", "what is done", "it can be made where"), _slips())]
+    parts += [CONVENTION_NAMES, _table(("name", "what it is", "its words", "unless given", "source"), _conventions())]
     parts += [INPUTS, _table(("suffix", "format", "an array", "a problem"), _input_formats())]
     parts += [OUTPUTS, _table(("suffix", "`--format`", "what it is"), _output_formats())]
     parts += ["## Commands", *_commands()]
@@ -164,16 +165,18 @@ def _operator(record: OperatorRecord) -> Sequence[str]:
     return f"`{record.name}`", record.summary, f"`{' '.join(record.formula.split())}`", parameters, record.source
 
 
-def _conventions() -> Iterator[Sequence[str]]:
-    """The rows of the conventions."""
-    for convention in CONVENTIONS.values():
-        yield f"`{convention.name}`", convention.title, convention.evidence, convention.source
-
-
 def _slips() -> Iterator[Sequence[str]]:
     """The rows of the slips."""
     for slip in SLIPS.values():
         yield f"`{slip.name}`", slip.sentence, slip.applies_where
+
+
+def _conventions() -> Iterator[Sequence[str]]:
+    """The rows of the conventions."""
+    for convention in CONVENTIONS.values():
+        words = "<br>".join(f"`{word}`: {text}" for word, text in readings(convention))
+        defaults = "<br>".join(f"`{key}: {value}`" for key, value in convention.defaults.items())
+        yield f"`{convention.name}`", f"{convention.title}; {convention.evidence}", words, defaults, convention.source
 
 
 def _input_formats() -> Iterator[Sequence[str]]:
