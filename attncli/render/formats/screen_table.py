@@ -13,7 +13,7 @@ from rich.text import Text
 
 from attncli.base.lazy_numpy import Array, np
 from attncli.render.change_marks import LOWERED, OTHER, RAISED
-from attncli.render.formats.table_layout import COLUMN_GAP, Column, Gap, Positions, abbreviate, lay_out
+from attncli.render.formats.table_layout import Column, Gap, Positions, abbreviate, lay_out
 from attncli.render.grid import Grid, column_blocks
 from attncli.render.target import TextTarget
 
@@ -44,22 +44,22 @@ def screen_tables(grid: Grid, decimals: int, target: TextTarget) -> Iterator[Seg
     rows = abbreviate(len(grid.rows), max_count, grid.marked_rows)
     columns = abbreviate(len(grid.columns), max_count, grid.marked_columns)
     layout = lay_out(grid, decimals, target, rows, columns)
-    label_width, available = layout.label_width, None
+    label_width, available, gap = layout.label_width, None, target.column_gap
     if target.width:
-        widest = max((column.number_width for column in layout.columns), default=0) + COLUMN_GAP
+        widest = max((column.number_width for column in layout.columns), default=0) + gap
         label_width = min(label_width, max(target.width - widest, MIN_LABEL_WIDTH))
         available = target.width - label_width
     labels = _Labels(layout.corner, layout.labels, label_width)
     widths = [
-        column.width if available is None else max(min(column.width, available - COLUMN_GAP), column.number_width)
+        column.width if available is None else max(min(column.width, available - gap), column.number_width)
         for column in layout.columns
     ]
     styles = _Styles(grid, rows)
-    for block in column_blocks([width + COLUMN_GAP for width in widths], available):
+    for block in column_blocks([width + gap for width in widths], available):
         if block.start:
             yield Segment("\n")
         block_columns = [(layout.columns[position], widths[position]) for position in block]
-        yield from _block(labels, block_columns, styles)
+        yield from _block(labels, block_columns, styles, gap)
 
 
 @dataclass(frozen=True)
@@ -106,16 +106,16 @@ class _Styles:
         return style + BOLD if mark or self.grid.is_marked(row, column) else style
 
 
-def _block(labels: _Labels, columns: Sequence[tuple[Column, int]], styles: _Styles) -> Iterator[Segment]:
-    """The labels of the rows and some columns, each with its width: the headings, a rule and the rows."""
+def _block(labels: _Labels, columns: Sequence[tuple[Column, int]], styles: _Styles, gap: int) -> Iterator[Segment]:
+    """The labels of the rows and some columns, each with its width and a gap before it: headings, a rule, the rows."""
     headings = [_fold(column.heading, width) for column, width in columns]
     for corner, *texts in zip_longest(_fold(labels.corner, labels.width), *headings, fillvalue=""):
         yield from _padded(corner, labels.width, DIM)
         for text, (column, width) in zip(texts, columns, strict=True):
-            yield Segment(" " * (COLUMN_GAP + width - cell_len(text)))
+            yield Segment(" " * (gap + width - cell_len(text)))
             yield Segment(text, styles.of_heading(column))
         yield Segment("\n")
-    yield Segment("─" * (labels.width + sum(COLUMN_GAP + width for _, width in columns)) + "\n")
+    yield Segment("─" * (labels.width + sum(gap + width for _, width in columns)) + "\n")
     for index, label in enumerate(labels.rows):
         first, *rest = _fold(label, labels.width)
         yield from _padded(first, labels.width, styles.of_label(index))
@@ -124,7 +124,7 @@ def _block(labels: _Labels, columns: Sequence[tuple[Column, int]], styles: _Styl
             text = column.cells[index]
             number = text.strip()
             at = text.index(number)
-            yield Segment(" " * (COLUMN_GAP + width - len(text) + at))
+            yield Segment(" " * (gap + width - len(text) + at))
             yield Segment(number, style)
             yield Segment(text[at + len(number) :])
         yield Segment("\n")
