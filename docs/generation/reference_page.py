@@ -29,7 +29,7 @@ from attncli.problem.spec import DEFAULTS, FIELDS
 from attncli.render.formats import FORMATS
 from attncli.render.reports.glossary import GLOSSARY, GlossaryTerm
 
-from .check_json import OBJECT, RESULT, SUITE
+from .json_tables import JSON_TABLES
 
 PAGE = Path(__file__).parent.parent / "reference.md"
 
@@ -65,15 +65,6 @@ INPUTS = """## Formats that are read
 By the suffix; without one of these, by the content, as that of a pipe and of `-` (standard input).
 """
 
-CHECK_JSON = """## JSON of a check
-
-`attn check --json` writes one object. What JSON can't hold is `"NaN"`, `"Infinity"` or `"-Infinity"`.
-"""
-
-CHECK_RESULTS = "Each of `results`:"
-
-CHECK_SUITE = "Of several problems:"
-
 SLIP_NAMES = """## Slips
 
 What `attn check` tries where numbers differ, one by one and in pairs, in this order; `attn show NAME` says the same.
@@ -107,7 +98,7 @@ def generate() -> str:
     parts += [INPUTS, _table(("suffix", "format", "an array", "a problem"), _input_formats())]
     parts += [OUTPUTS, _table(("suffix", "`--format`", "what it is"), _output_formats())]
     parts += ["## Commands", *_commands()]
-    for head, keys in ((CHECK_JSON, OBJECT), (CHECK_RESULTS, RESULT), (CHECK_SUITE, SUITE)):
+    for head, keys in JSON_TABLES:
         parts += [head, _table(("key", "what it is"), [(f"`{key}`", meaning) for key, meaning in keys.items()])]
     parts += ["## Words", _table(("word", "also", "meaning", "source"), map(_term, GLOSSARY))]
     parts += ["## Exit statuses", _table(("status", "meaning"), [(str(n), text) for n, text in EXIT_STATUSES.items()])]
