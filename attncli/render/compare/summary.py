@@ -24,9 +24,14 @@ def summary_section(comparison: Comparison) -> Section:
         for position, one in enumerate(comparison.variants)
     ]
     values = np.array(rows, dtype=np.float64)
-    shown = [at for at in range(len(columns)) if not np.isnan(values[:, at]).all()]
+    shown = [
+        at for at in range(len(columns)) if not np.isnan(values[1:, at]).all()
+    ]  # the first differs by 0 from itself
     grid = Grid(values[:, shown], labels, tuple(columns[at] for at in shown), corner=corner, aligns_columns=True)
-    return Section("summary", (grid,), remarks=tuple(_remarks(comparison)))
+    lacking = (
+        ("NaN: the weights are no distribution, or nothing can be compared",) if np.isnan(grid.values).any() else ()
+    )
+    return Section("summary", (grid,), remarks=(*_remarks(comparison), *lacking))
 
 
 def _mean(comparison: Comparison, one: VariantResult) -> float:
