@@ -79,7 +79,7 @@ def test_one_head_that_is_chosen_has_the_section() -> None:
 def test_variants_of_other_numbers_of_heads_have_their_own_tables_unmarked() -> None:
     two = (HEADS, {**HEADS, "heads": 2})
     (section,) = results(["weights"], *two)
-    assert [grid.slice_label for grid in section.grids] == ["a", "head 0, b", "head 1, b"]
+    assert [grid.slice_label for grid in section.grids] == ["a", "b, head 0", "b, head 1"]
     assert all(grid.changes is None for grid in section.grids)
     assert statistics(*two) == []
 
