@@ -105,7 +105,8 @@ def _variant(document: NamedDocument, choice: Mapping[str, Any], telling: Sequen
     values = {key: value.raw for key, value in choice.items() if isinstance(value, VariedValue)}
     try:
         problem = assemble(chosen.document | values, choice.get(CONVENTION))
-        problem = apply_edits(problem, choice.get(EDITS, ()))
+        if choice.get(EDITS):
+            problem = apply_edits(problem, choice[EDITS])
     except AttnError as error:
         raise error.at(f"variant {name}") from None
     return Variant(name, keys, problem, problem.convention.remarks if problem.convention is not None else ())
