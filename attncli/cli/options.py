@@ -149,6 +149,14 @@ def convention_warnings(problem: "ProblemSpec") -> list[str]:
     return [] if problem.convention is None else list(problem.convention.remarks)
 
 
+EditTexts = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--set",
+        metavar="CELL=X",
+        help="Set one number, 'w_q[0,1]=3', and show what changes.",
+    ),
+]
 MaxSize = Annotated[
     str | None,
     typer.Option(
