@@ -72,7 +72,8 @@ def test_files_and_conventions_vary_slowest_and_edits_fastest() -> None:
     assert [variant.problem.scale for variant in found] == [2, 2, 3, 3]
     assert found[3].keys == {"file": "b.yaml", "as": "torch-sdpa", "causal": "true", "set": edits}
     before, after = found[2].problem.w_q, found[3].problem.w_q
-    assert before is not None and after is not None
+    assert before is not None
+    assert after is not None
     assert (before.tolist(), after.tolist()) == ([[1, 0], [0, 1]], [[1, 3], [0.5, 1]])
 
 
