@@ -33,8 +33,7 @@ def statistics_section(view: View) -> Section:
     """The statistics of what is shown of the weights of a view: a table for each batch item and head."""
     made = _grids(view)
     if view.before is not None and WEIGHTS in view.before.trace:
-        before = _grids(replace(view, result=view.before))
-        made = mark_grids(made, before, are_beside=bool(view.edited_cells))
+        made = mark_grids(made, _grids(replace(view, result=view.before)), are_beside=bool(view.edited_cells))
     found = tuple(made)
     return Section(TITLE, found, remarks=statistics_remarks(found))
 
