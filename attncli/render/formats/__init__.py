@@ -41,6 +41,11 @@ class OutputFormat:
     comparison: str | None = None
     compares_cells: bool = False  # a comparison has a row for each query and key, and so each result a number for them
 
+    @property
+    def shows_before(self) -> bool:
+        """Whether it has room for an earlier result beside that of the view: an object has, and a page for readers."""
+        return self.is_object or not self.is_lossless
+
     def render(self, view: "View", target: "TextTarget") -> Iterable[str]:
         """The view as text for a target, in chunks; only of a text format."""
         text: Iterable[str] = import_object(self.function)(view, target)
@@ -89,8 +94,22 @@ FORMATS: tuple[OutputFormat, ...] = (
         comparison=f"{_HERE}.comparison_csv:render_tsv",
         compares_cells=True,
     ),
-    OutputFormat("markdown", (".md",), f"{_HERE}.markdown:render", is_lossless=False, memory_per_number=50),
-    OutputFormat("latex", (".tex",), f"{_HERE}.latex:render", is_lossless=False, memory_per_number=50),
+    OutputFormat(
+        "markdown",
+        (".md",),
+        f"{_HERE}.markdown:render",
+        is_lossless=False,
+        memory_per_number=50,
+        comparison="attncli.render.reports.compare:render_markdown",
+    ),
+    OutputFormat(
+        "latex",
+        (".tex",),
+        f"{_HERE}.latex:render",
+        is_lossless=False,
+        memory_per_number=50,
+        comparison="attncli.render.reports.compare:render_latex",
+    ),
     OutputFormat(
         "npy",
         (".npy",),
