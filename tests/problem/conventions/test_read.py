@@ -6,9 +6,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from attncli.base.errors import UnknownNameError
+from attncli.base.errors import AttnError, UnknownNameError
 from attncli.problem.build import build
-from attncli.problem.conventions import CONVENTIONS
+from attncli.problem.conventions import CONVENTIONS, find_convention
 from attncli.problem.conventions.attn import ATTN
 from attncli.problem.edits import Edit, apply_edits
 from attncli.problem.spec import FIELDS, ProblemSpec
@@ -150,6 +150,13 @@ def test_without_a_convention_there_is_none() -> None:
 def test_an_unknown_convention_is_named() -> None:
     with pytest.raises(UnknownNameError, match="unknown convention 'torch-spda'; did you mean 'torch-sdpa'"):
         read("torch-spda")
+
+
+def test_what_is_no_name_of_a_convention_is_refused() -> None:
+    with pytest.raises(
+        AttnError, match=r"convention: \[3\] is no name of a convention; expected one of attn"
+    ):
+        find_convention([3], where="convention")
 
 
 @pytest.mark.parametrize("convention", CONVENTIONS.values(), ids=lambda convention: convention.name)
