@@ -105,6 +105,8 @@ SAYINGS: list[tuple[str, Mapping[str, Any], list[str], list[str]]] = [
         ["window: sliding_window, so many keys on a side with its own"],
         ["keras takes one number for both sides of window: read as two"],
     ),
+    ("jax", {"bias": [[0, -np.inf, 0]]}, [], []),
+    ("jax", {"bias": [[-np.inf] * 3]}, [], ["jax gives NaN for a row of −∞ in bias: read as a row without keys"]),
     ("jax", {"window": [-1, 0]}, [], ["jax has no window without a limit: read as attn reads it"]),
     ("flash", {"mask": [[1, 0, 0]]}, [], ["flash has no mask: read as attn reads it"]),
     ("flash", {"position": "rope"}, [], ["flash has no position rope: read as attn reads it"]),
@@ -153,9 +155,7 @@ def test_an_unknown_convention_is_named() -> None:
 
 
 def test_what_is_no_name_of_a_convention_is_refused() -> None:
-    with pytest.raises(
-        AttnError, match=r"convention: \[3\] is no name of a convention; expected one of attn"
-    ):
+    with pytest.raises(AttnError, match=r"convention: \[3\] is no name of a convention; expected one of attn"):
         find_convention([3], where="convention")
 
 
