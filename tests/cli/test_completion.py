@@ -54,6 +54,11 @@ OFFERED = {
     "attn check --against ou": ["output="],
     "attn check --against output=p": [],
     "attn check --against weights,ou": [],
+    "attn compute p.yaml --set v": ["vocabulary["],
+    "attn compute p.yaml --set embeddings[c": ["embeddings[cat,"],
+    "attn compute p.yaml --set embeddings[cat,": [f"embeddings[cat,{column}]=" for column in ("x1", "x2", "*")],
+    "attn check p.yaml --set embeddings[cat,x1]": [],
+    "attn compute p.yaml --set scores[": [],
     "attn compute --kv": ["--kv-heads"],  # which the short help leaves out
 }
 
