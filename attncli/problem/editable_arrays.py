@@ -9,7 +9,7 @@ from attncli.ops.records import Operator
 from attncli.problem.array_axes import letters_of_field, make_cell_array
 from attncli.problem.array_cells import CellArray, counted_axis, token_axis
 from attncli.problem.build import check_name
-from attncli.problem.conventions import find_convention
+from attncli.problem.conventions.hiding_masks import hides
 from attncli.problem.convert.fields import to_field
 from attncli.problem.fields import Field, option_name
 from attncli.problem.results import RESULTS
@@ -59,8 +59,8 @@ def find_array(spec: ProblemSpec, key: str) -> CellArray:
         axes = (token_axis("word", len(rows), tuple(value)), counted_axis("column", rows.shape[-1], ("x",)))
         return CellArray(key, rows, axes)
     letters = letters_of_field(spec, field, value)
-    if field.is_boolean:
-        value = _invert(spec, name, value)
+    if hides(spec.convention, name):
+        value = np.logical_not(value)
     is_transposed = field.is_weight and spec.weight_layout == "out_in"
     return make_cell_array(spec, key, value, letters, is_transposed=is_transposed)
 
@@ -75,7 +75,8 @@ def values_with(spec: ProblemSpec, array: CellArray) -> dict[str, Any]:
     if name == EMBEDDINGS and spec.vocabulary is not None:
         return _with_vocabulary(spec, _vocabulary_of(spec, values))
     if name in FIELDS and FIELDS[name].is_boolean and not parameter:
-        return {name: _invert(spec, name, to_field(FIELDS[name], values).array)}
+        table = to_field(FIELDS[name], values).array
+        return {name: np.logical_not(table) if hides(spec.convention, name) else table}
     in_out = values.swapaxes(-1, -2) if array.is_transposed else values
     if parameter:
         operator = getattr(spec, name)
@@ -99,15 +100,6 @@ def _array_of_operator(spec: ProblemSpec, name: str, operator: Any, parameter_na
     is_transposed = parameter.is_weight and spec.weight_layout == "out_in"
     letters = (("h",) if array.ndim > len(parameter.letters) else ()) + parameter.letters
     return make_cell_array(spec, key, array, letters, is_transposed=is_transposed)
-
-
-def _invert(spec: ProblemSpec, name: str, table: Array) -> Array:
-    """A table of truth values between the user's words and those of attn, where a convention inverts it."""
-    if spec.convention is None:
-        return table
-    reading = find_convention(spec.convention.name).reading(name, table)
-    inverted: Array = table if reading is None or reading.change is None else reading.change(table)
-    return inverted
 
 
 def _check_is_read(spec: ProblemSpec, name: str) -> None:

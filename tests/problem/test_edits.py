@@ -5,12 +5,14 @@ from typing import Any
 import numpy as np
 import pytest
 
+import attncli
 from attncli import AttnError
-from attncli.io.assemble import from_keywords
 from attncli.io.parse.edit import parse_edit
+from attncli.ops.records import Operator
 from attncli.problem.build import build
-from attncli.problem.edits import EditedProblem, apply_edits, edit_problem
-from attncli.problem.spec import ProblemSpec
+from attncli.problem.editable_arrays import editable_keys, find_array
+from attncli.problem.edits import Edit, EditedProblem, apply_edits, edit_problem
+from attncli.problem.spec import FIELDS, ProblemSpec
 
 X = [[1, 0, 0], [0, 1, 0], [1, 1, 0], [0, 0, 1]]
 W = [[2, 0, 2], [2, 0, 0], [2, 1, 2]]
@@ -26,7 +28,7 @@ VOCABULARY = {
 
 
 def edited(keys: dict[str, Any], *texts: str) -> EditedProblem:
-    return edit_problem(from_keywords(keys), list(map(parse_edit, texts)))
+    return edit_problem(attncli.Problem(**keys).spec, list(map(parse_edit, texts)))
 
 
 def array_of(spec: ProblemSpec, key: str) -> np.ndarray:
@@ -173,7 +175,7 @@ def test_the_type_and_the_origin_stay(dtype: str) -> None:
 
 
 def test_nothing_is_changed_without_edits() -> None:
-    spec = from_keywords(WORDS)
+    spec = attncli.Problem(**WORDS).spec
     assert edit_problem(spec, []).after.w_q is spec.w_q
 
 
@@ -222,7 +224,7 @@ ERRORS = [
 
 @pytest.mark.parametrize(("keys", "text", "message"), ERRORS, ids=[text for _, text, _ in ERRORS])
 def test_what_can_not_be_set_is_an_error_that_says_what_to_do(keys: dict[str, Any], text: str, message: str) -> None:
-    spec = from_keywords(keys)
+    spec = attncli.Problem(**keys).spec
     with pytest.raises(AttnError) as caught:
         apply_edits(spec, [parse_edit(text)])
     assert str(caught.value).startswith(f"--set {text}")
@@ -237,3 +239,17 @@ def test_a_cell_is_set_once() -> None:
 def test_embeddings_and_the_vocabulary_are_not_set_together() -> None:
     with pytest.raises(AttnError, match="embeddings and vocabulary are both set"):
         edited(VOCABULARY, "embeddings[cat,0]=1", "vocabulary[cat,1]=1")
+
+
+def test_a_number_that_is_set_to_itself_changes_nothing(spec: ProblemSpec) -> None:
+    for key in editable_keys(spec):
+        array = find_array(spec, key)
+        number = float(array.values[(0,) * array.values.ndim])
+        after = apply_edits(spec, [Edit(key, ("0",) * array.values.ndim, number, "")])
+        for name in FIELDS:
+            np.testing.assert_equal(_plain(getattr(after, name)), _plain(getattr(spec, name)), err_msg=f"{key} {name}")
+
+
+def _plain(value: Any) -> Any:
+    """A value that can be compared: an operator by its text and its arrays."""
+    return (str(value), value.arrays) if isinstance(value, Operator) else value

@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 import pytest
 
+import attncli
 from attncli.engine.run import run
-from attncli.io.assemble import from_keywords
 from attncli.io.parse.edit import parse_edit
 from attncli.problem.edits import edit_problem
 from attncli.render.formats import find_format
@@ -26,7 +26,7 @@ STYLES = re.compile("\x1b\\[[0-9;]*m")
 
 def what_if(keys: dict[str, Any], *texts: str, select: tuple[str, ...] | None = None, **options: Any) -> View:
     """The view of a problem after edits, with the result before."""
-    edited = edit_problem(from_keywords(keys), list(map(parse_edit, texts)))
+    edited = edit_problem(attncli.Problem(**keys).spec, list(map(parse_edit, texts)))
     before = run(edited.before, [name for name in select or () if name != "visible"] if select else None)
     return View(run(edited.after, select), before=before, edited_cells=edited.cells, **options)
 
