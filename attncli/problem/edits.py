@@ -84,8 +84,9 @@ def edit_problem(spec: ProblemSpec, edits: Sequence[Edit]) -> EditedProblem:
         places[edit.key, str(at)] = edit.place
     if {VOCABULARY, EMBEDDINGS} <= arrays.keys():
         raise AttnError(f"{EMBEDDINGS} and {VOCABULARY} are both set", hint="set numbers of one of them")
-    # A number that is not finite is traced back to where it was given.
-    origins = {edit.key: ArrayOrigin(edit.place, is_option=True) for edit in edits if not isfinite(edit.value)}
+    # A number that is not finite is traced back to where it was given; a table that was not is from the first edit.
+    from_edits = (edit for edit in reversed(edits) if not isfinite(edit.value) or getattr(spec, edit.key, "") is None)
+    origins = {edit.key: ArrayOrigin(edit.place, is_option=True) for edit in from_edits}
     values: dict[str, Any] = {}
     try:
         for array in arrays.values():

@@ -84,6 +84,12 @@ def test_a_number_that_is_not_finite_is_traced_back_to_the_option(run: Run) -> N
     assert "from embeddings[cat, x1], which is inf (--set embeddings[cat,x1]=inf)" in ran.stderr
 
 
+def test_a_mask_that_is_set_where_there_is_none_is_from_the_option(run: Run) -> None:
+    result = json.loads(run("compute", "p.yaml", "--set", "mask[0,1]=0", "--set", "mask[1,1]=0", "--json").stdout)
+    assert result["problem"]["mask"] == {"option": "--set mask[0,1]=0", "shape": [3, 3]}
+    assert result["problem"]["w_q"]["file"] == "p.yaml"
+
+
 def test_a_plan_is_that_of_the_changed_problem(run: Run) -> None:
     assert "visible" in run("compute", "p.yaml", "--set", "mask[0,1]=0", "--plan").stdout
 
