@@ -73,9 +73,9 @@ def unread_of_variants(variants: "Sequence[Variant]", keys: Mapping[str, Any]) -
     found: list[tuple[str, str]] = []
     for variant in variants:
         for key, reason in keys_unread_by_plan(variant.problem).items():
-            if key in variant.keys or keys.get(key) not in (None, [], ()):
-                option = f"--vary {key}" if key in variant.keys else option_name(key)
-                found.append((f"{option} has no effect: {reason}", variant.name))
+            varied = [f"--vary {name}" for name in variant.keys if name.partition(".")[0] == key]
+            given = [option_name(key)] if keys.get(key) not in (None, [], ()) else []
+            found += [(f"{option} has no effect: {reason}", variant.name) for option in (*varied, *given)]
     return _said_once(found, len(variants))
 
 

@@ -113,9 +113,12 @@ def _variant(document: NamedDocument, choice: Mapping[str, Any], telling: Sequen
     parts = (keys[key] if key == EDITS else f"{key}={keys[key]}" for key in telling if key in keys)
     name = ", ".join(part for part in parts if part) or AS_GIVEN
     chosen: NamedDocument = choice.get(FILE, document)
-    values = {key: value.raw for key, value in choice.items() if isinstance(value, VariedValue)}
+    varied = [value for value in choice.values() if isinstance(value, VariedValue)]
+    values = chosen.document
     try:
-        problem = assemble(chosen.document | values, choice.get(CONVENTION))
+        for value in sorted(varied, key=lambda value: bool(value.key.parameter)):  # the operators before parameters
+            values = value.key.put(values, value.raw)
+        problem = assemble(values, choice.get(CONVENTION))
         if choice.get(EDITS):
             problem = apply_edits(problem, choice[EDITS])
     except AttnError as error:
