@@ -28,7 +28,12 @@ CASES = {
         "3 variants of normalize and scale",
         ("1  normalize=softmax, scale=1", "2  normalize=sum, scale=1", "3  normalize=sum, scale=2"),
     ),
-    "flags": (("causal=true", "causal=false"), ("causal=true", "causal=false"), "2 variants of causal: true, false", ()),
+    "flags": (
+        ("causal=true", "causal=false"),
+        ("causal=true", "causal=false"),
+        "2 variants of causal: true, false",
+        (),
+    ),
     "no position": (
         ("position=rope", "position=null"),
         ("position=rope", "position=null"),

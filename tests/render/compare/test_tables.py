@@ -107,3 +107,11 @@ def test_statistics_that_all_have_in_common_have_a_row_for_each_query() -> None:
     (section,) = statistics(FIRST, FIRST)
     assert section.grids[0].rows == ("cat → cat", "sat → cat")
     assert section.grids[0].changes is None
+
+
+def test_masks_are_compared_in_signs() -> None:
+    (section,) = results(["visible"], {**HEADS, "causal": True}, {**HEADS, "mask": [[1, 0], [0, 1]]}, HEADS)
+    first, second = section.grids
+    assert (first.signs, second.signs) == ([["●", "▷"], ["●", "●"]], [["●", "×"], ["×", "●"]])
+    assert second.changes is not None
+    assert second.changes.tolist() == [["", "◆"], ["◆", ""]]
