@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import product
 from typing import Any
 
@@ -16,14 +16,26 @@ from attncli.problem.spec import ProblemSpec
 
 AS_GIVEN = "as given"  # the name of the problem that nothing changes
 FILE, CONVENTION, EDITS = "file", "as", "set"  # what is varied besides the keys of a problem
+PROBLEM = "problem"  # in place of a file, in Python
 
 
 @dataclass(frozen=True)
 class NamedDocument:
-    """The values of a problem by their keys, and the name that tells it from others: a file, or a part of one."""
+    """The values of a problem by their keys, and the name that tells it from others: a file, or a part of one.
+
+    A problem of Python may have a convention and edits of its own; a variant's convention replaces the one, and its
+    edits come after the others.
+    """
 
     name: str
     document: Document
+    convention: str | None = None
+    edits: tuple[Edit, ...] = ()
+
+    def problem(self) -> ProblemSpec:
+        """The problem itself; raises AttnError where the values are none."""
+        problem = assemble(self.document, self.convention)
+        return apply_edits(problem, self.edits) if self.edits else problem
 
 
 # One of the alternatives that combinations are made of: a document, a convention's name, a value of a key, or edits.
@@ -50,16 +62,19 @@ def make_variants(
     varied: Mapping[str, Sequence[VariedValue]],
     conventions: Sequence[str] = (),
     edits: Sequence[Edit] = (),
+    *,
+    document_key: str = FILE,
 ) -> tuple[Variant, ...]:
     """A variant for each document, convention and combination of values of the varied keys; the last varies fastest.
 
     With `edits` each comes twice, before them and after them. Where that is one variant alone, the problem without its
-    changes comes first, named `as given`. Raises AttnError, which names the variant, where one is no problem, or where
-    there are none, or more than MAX_VARIANTS.
+    changes comes first, named `as given`. `document_key` is the key of several documents in the names of variants.
+    Raises AttnError, which names the variant, where one is no problem, or where there are none, or more than
+    MAX_VARIANTS.
     """
     choices: dict[str, Sequence[Choice]] = {}
     if len(documents) > 1:
-        choices[FILE] = documents
+        choices[document_key] = documents
     if conventions:
         choices[CONVENTION] = conventions
     choices |= varied
@@ -88,11 +103,16 @@ def _variant(document: NamedDocument, choice: Mapping[str, Any], telling: Sequen
     keys = {key: _text(value) for key, value in choice.items()}
     parts = (keys[key] if key == EDITS else f"{key}={keys[key]}" for key in telling)
     name = ", ".join(part for part in parts if part) or AS_GIVEN
-    chosen: NamedDocument = choice.get(FILE, document)
+    chosen = next((part for part in choice.values() if isinstance(part, NamedDocument)), document)
     values = {key: value.raw for key, value in choice.items() if isinstance(value, VariedValue)}
+    varied = replace(
+        chosen,
+        document=chosen.document | values,
+        convention=choice.get(CONVENTION, chosen.convention),
+        edits=(*chosen.edits, *choice.get(EDITS, ())),
+    )
     try:
-        problem = assemble(chosen.document | values, choice.get(CONVENTION))
-        problem = apply_edits(problem, choice.get(EDITS, ()))
+        problem = varied.problem()
     except AttnError as error:
         raise error.at(f"variant {name}") from None
     return Variant(name, keys, problem, problem.convention.remarks if problem.convention is not None else ())
