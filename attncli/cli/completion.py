@@ -44,11 +44,6 @@ def complete_expected(context: typer.Context, incomplete: str) -> list[tuple[str
     )
 
 
-def complete_vary(incomplete: str) -> list[tuple[str, str]]:
-    """`KEY=` for the keys that begin so."""
-    return [(f"{name}=", field.help) for name, field in FIELDS.items() if name.startswith(incomplete)]
-
-
 def complete_queries(context: typer.Context, incomplete: str) -> list[str]:
     """The labels of queries that begin as the last label of a list does."""
     problem = _problem(context)

@@ -87,7 +87,8 @@ def replace_values(spec: ProblemSpec, values: Mapping[str, Any]) -> ProblemSpec:
     """
     kept = {name: getattr(spec, name) for name in FIELDS}
     converted, _, _ = _convert(values)
-    return _check(random_fill.RandomFill({**kept, **converted}, spec.unread, spec.generators), spec.origins)
+    filled = random_fill.RandomFill({**kept, **converted}, spec.unread, spec.generators)
+    return replace(_check(filled, spec.origins), convention=spec.convention)
 
 
 def _origins_of_arrays(values: Mapping[str, Any]) -> dict[str, ArrayOrigin]:

@@ -24,8 +24,9 @@ DOUBLE, SINGLE = 1e-12, 1e-5  # numbers of float64, and of float32
 
 @dataclass(frozen=True)
 class Framework:
-    """A framework that runs here: the function that calls it, the arrays it takes, and how exactly it computes."""
+    """A framework that runs here: its package, the function that calls it, what it takes, how exactly it computes."""
 
+    package: str
     run: Callable[[Words], np.ndarray]
     arrays: Callable[[Case], Words]
     tolerance: float
@@ -163,11 +164,11 @@ def by_mlx(words: Words) -> np.ndarray:
 
 
 FRAMEWORKS: Mapping[str, Framework] = {
-    "torch-sdpa": Framework(by_torch_sdpa, projected, DOUBLE),
-    "torch-mha": Framework(by_torch_mha, of_a_layer, DOUBLE),
-    "onnx": Framework(by_onnx_attention, projected, DOUBLE),
-    "keras": Framework(by_keras, of_a_layer, SINGLE),
-    "keras-attention": Framework(by_keras_attention, of_one_head, SINGLE),
-    "jax": Framework(by_jax, projected_with_values_like_keys, SINGLE),
-    "mlx": Framework(by_mlx, projected, SINGLE),
+    "torch-sdpa": Framework("torch", by_torch_sdpa, projected, DOUBLE),
+    "torch-mha": Framework("torch", by_torch_mha, of_a_layer, DOUBLE),
+    "onnx": Framework("onnx", by_onnx_attention, projected, DOUBLE),
+    "keras": Framework("keras", by_keras, of_a_layer, SINGLE),
+    "keras-attention": Framework("keras", by_keras_attention, of_one_head, SINGLE),
+    "jax": Framework("jax", by_jax, projected_with_values_like_keys, SINGLE),
+    "mlx": Framework("mlx", by_mlx, projected, SINGLE),
 }

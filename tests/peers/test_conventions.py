@@ -1,5 +1,7 @@
 """Each convention that is marked as run gives what its framework gives, when both get the same words."""
 
+from importlib.metadata import version
+from importlib.util import find_spec
 from typing import Any
 
 import numpy as np
@@ -50,6 +52,14 @@ def output(words: Words, convention: str) -> Any:
 
 def test_the_conventions_with_cases_are_those_that_are_marked_as_run() -> None:
     assert FRAMEWORKS.keys() | {"attn"} == {name for name, record in CONVENTIONS.items() if record.is_run}
+
+
+@pytest.mark.parametrize("convention", FRAMEWORKS)
+def test_the_version_of_a_convention_is_the_one_that_runs(convention: str) -> None:
+    package = FRAMEWORKS[convention].package
+    if find_spec(package) is None:
+        pytest.skip(f"{package} is not installed")
+    assert version(package).startswith(f"{CONVENTIONS[convention].version}.")
 
 
 @pytest.mark.parametrize("convention", FRAMEWORKS)
