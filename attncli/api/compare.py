@@ -21,7 +21,7 @@ from attncli.api.views import Position, axis_positions
 from attncli.base.errors import AttnError
 from attncli.base.text import repr_excerpt, shorten
 from attncli.engine.options import RunOptions
-from attncli.io.variants import PROBLEM, NamedDocument, Variant, make_variants
+from attncli.io.variants import NamedDocument, Variant, make_variants
 from attncli.io.varied_values import varied_keywords
 from attncli.problem.conventions import find_convention
 from attncli.problem.labels import number_equal_labels
@@ -177,7 +177,7 @@ def compare(
     if len(documents) == 1 and not (varied or names or edits):
         hint = 'give vary={"scale": [0.5, 1]}, conventions=["torch-sdpa", "flash"], set={…}, or several problems'
         raise AttnError("there is one problem, and nothing that varies", hint=hint)
-    variants = make_variants(documents, varied, names, edits, document_key=PROBLEM)
+    variants = make_variants(documents, varied, names, edits)
     options = CompareOptions(all_pairs=all_pairs, positions=_positions(variants, head, batch), run=RunOptions(executor))
     return Comparison(compare_variants(variants, None if select is None else to_names(select), options))
 

@@ -20,7 +20,7 @@ from attncli.io.expected import Expected, read_expected
 from attncli.io.inputs import Inputs
 from attncli.io.origin import PYTHON, PYTHON_OVER_FILE, Origin, RawValue
 from attncli.io.problem_files import Document, read_document
-from attncli.io.variants import NamedDocument
+from attncli.io.variants import PROBLEM, NamedDocument
 from attncli.plan.build import plan_of
 from attncli.problem.build import check_name
 from attncli.problem.conventions import find_convention
@@ -64,7 +64,7 @@ class Problem:
     _spec: ProblemSpec
 
     def __init__(self, *, convention: str | None = None, **keys: Unpack[ProblemKeys]) -> None:
-        self._fill(NamedDocument("", _raw_values(keys), convention))
+        self._fill(NamedDocument("", _raw_values(keys), convention, noun=PROBLEM))
 
     @classmethod
     def _of_source(cls, source: NamedDocument) -> Self:
@@ -247,7 +247,7 @@ def load(
     """
     over_file = _raw_values(keys, PYTHON_OVER_FILE)
     document = read_document(str(path), Inputs(max_size)) | over_file
-    return Problem._of_source(NamedDocument(str(path), document, convention))
+    return Problem._of_source(NamedDocument(str(path), document, convention, noun=PROBLEM))
 
 
 def problem_of(problem: object, keys: Mapping[str, Any], convention: str | None = None) -> Problem:

@@ -25,13 +25,14 @@ class NamedDocument:
     """The values of a problem by their keys, and the name that tells it from others: a file, or a part of one.
 
     A problem of Python may have a convention and edits of its own; a variant's convention replaces the one, and its
-    edits come after the others.
+    edits come after the others. `noun` is the key by which variants name it, where there are several.
     """
 
     name: str
     document: Document
     convention: str | None = None
     edits: tuple[Edit, ...] = ()
+    noun: str = FILE
 
     def problem(self) -> ProblemSpec:
         """The problem itself; raises AttnError where the values are none."""
@@ -63,15 +64,12 @@ def make_variants(
     varied: Mapping[str, Sequence[VariedValue]],
     conventions: Sequence[str] = (),
     edits: Sequence[Edit] = (),
-    *,
-    document_key: str = FILE,
 ) -> tuple[Variant, ...]:
     """A variant for each document, convention and combination of values of the varied keys; the last varies fastest.
 
     With `edits` each comes twice, before them and after them. Where that is one variant alone, the problem without its
-    changes comes first, named `as given`. `document_key` is the key of several documents in the names of variants.
-    Raises AttnError, which names the variant, where one is no problem, or where there are none, or more than
-    MAX_VARIANTS.
+    changes comes first, named `as given`. Raises AttnError, which names the variant, where one is no problem, or where
+    there are none, or more than MAX_VARIANTS.
     """
     documents = [replace(document, document=convert_document(document.document)) for document in documents]
     choices = _choices(documents, varied, conventions, edits)
@@ -93,7 +91,7 @@ def _choices(
     """The alternatives that combinations are made of, by what varies, in the order in which the last varies fastest."""
     choices: dict[str, Sequence[Choice]] = {}
     if len(documents) > 1:
-        choices[document_key] = documents
+        choices[documents[0].noun] = documents
     if conventions:
         choices[CONVENTION] = conventions
     choices |= varied
