@@ -1,9 +1,9 @@
 """Writes what of the documents is generated, or with `--outputs` also what the commands in them print.
 
 `python docs/generate.py` writes docs/api.md from the docstrings, docs/reference.md from the records, and those samples
-anew that are worked examples. `--outputs` runs each command of the README and of docs/*.md, as the tests do, and puts
-what is printed now in place of what stands there; `--outputs docs/learner.md` does so in that document alone. It also
-draws the README's picture. Read the difference before you commit it.
+anew that are worked examples. `--outputs` runs each command and each Python session of the README and of docs/*.md, as
+the tests do, and puts what is printed now in place of what stands there; `--outputs docs/learner.md` does so in that
+document alone. It also draws the README's picture. Read the difference before you commit it.
 """
 
 import sys
@@ -21,7 +21,7 @@ def main(arguments: list[str]) -> None:
         if sample.stem in examples.names():
             sample.write_text(examples.text(sample.stem), encoding="utf-8")
     if arguments[:1] == ["--outputs"]:
-        documents = console_blocks.documents_with_commands()
+        documents = console_blocks.documents_with_outputs()
         for path in arguments[1:] or documents:
             (console_blocks.ROOT / path).write_text(console_blocks.with_outputs(documents[path]), encoding="utf-8")
         picture.PICTURE.write_text(picture.draw(), encoding="utf-8")

@@ -195,6 +195,12 @@ PROBLEMS: Mapping[str, Mapping[str, Any]] = {
         "align": "bottom_right",
         "dtype": "float32",
     },
+    "rows without keys are uniform": {
+        **HEAD_AXIS,
+        "key_lengths": [0, 5],
+        "mask": booleans(H, N, K),
+        "empty_rows": "uniform",
+    },
     "given scores alone": {"scores": bias(B, N, K), "normalize": "sparsemax"},
     "given weights": {
         "weights": np.maximum(normal(B, H, N, K), 0),

@@ -32,8 +32,8 @@ class RowStatistics:
 def row_statistics(weights: Array, precision: Precision | None = None) -> RowStatistics:
     """The statistics of each row of weights [… n m].
 
-    `precision` is the type to which the weights were rounded, without it that of the array. A sum is 1 where it misses 1
-    by at most 16 units in the last place of that type, and one smallest number for each weight. 0·ln 0 is 0.
+    `precision` is the type to which the weights were rounded, without it that of the array. A sum is 1 where it misses
+    it by at most 16 units in the last place of that type, and one smallest number for each weight. 0·ln 0 is 0.
 
     >>> statistics = row_statistics(np.array([[0.5, 0.5, 0.0], [0.0, 0.0, 1.0], [0.0, 0.0, 0.0]]))
     >>> statistics.support.tolist(), statistics.effective_keys.round(6).tolist(), statistics.largest_key.tolist()

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from attncli.base.errors import AttnError
 from attncli.cli.option_values import read_problem_options
+from attncli.cli.options import convention_warnings
 from attncli.cli.output import parse_positions
 from attncli.cli.output_options import OutputOptions
 from attncli.cli.progress import ProgressBar
@@ -34,6 +35,7 @@ class CheckRequest:
     batch: str | None
     inputs: "Inputs"
     strict: bool
+    convention: str | None = None
 
     @property
     def needs_expected(self) -> bool:
@@ -137,11 +139,11 @@ def _report(part: "FilePart", request: CheckRequest) -> "CheckReport":
     from attncli.plan.build import plan_of
     from attncli.plan.unread import keys_unread_by_plan
 
-    problem = assemble(part.problem)
+    problem = assemble(part.problem, request.convention)
     expected = _expected(part, plan_of(problem).names, request)
     positions, _ = parse_positions(OutputOptions(head=request.head, batch=request.batch), problem.layout)
     options = replace(request.options, head=positions.get("h"), batch=positions.get("b"))
-    warnings = unread_keys(part.problem, keys_unread_by_plan(problem))
+    warnings = [*convention_warnings(problem), *unread_keys(part.problem, keys_unread_by_plan(problem))]
     warnings += [f"{name} is no result, and is not checked" for name in expected.left_out]
     _write_warnings(warnings, part, request)
     with ProgressBar("checking") as progress:

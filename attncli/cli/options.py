@@ -12,11 +12,12 @@ from attncli.cli import streams
 from attncli.cli.completion import complete_queries
 from attncli.cli.lazy_options import HelpAll
 from attncli.ops.registry import kinds, look_up, operators, registered
-from attncli.problem.fields import QUERIES, Field, option_name
+from attncli.problem.fields import MASKS, QUERIES, Field, option_name
 from attncli.problem.spec import FIELDS
 
 if TYPE_CHECKING:
     from attncli.io.inputs import Inputs
+    from attncli.problem.spec import ProblemSpec
 
 # What the help shows as the value of an option, by the kind of its field; an operator's is _OPERATOR.
 _METAVARS = {
@@ -104,6 +105,38 @@ def _complete_mask(incomplete: str) -> list[tuple[str, str]]:
 def _complete(kind: str, names: Iterable[str], incomplete: str) -> list[tuple[str, str]]:
     """Those of the operators' names that begin with a text, each with its summary."""
     return [(name, look_up(kind, name).summary) for name in names if name.startswith(incomplete)]
+
+
+def _complete_convention(incomplete: str) -> list[tuple[str, str]]:
+    """The conventions that begin so, each with the framework that it is of."""
+    from attncli.problem.conventions import CONVENTIONS
+
+    return [(name, convention.title) for name, convention in CONVENTIONS.items() if name.startswith(incomplete)]
+
+
+As = Annotated[
+    str | None,
+    typer.Option(
+        "--as",
+        metavar="CONVENTION",
+        help="Read mask, causal, window … as a framework does: torch-sdpa, flash, … (attn list conventions).",
+        rich_help_panel=MASKS,
+        autocompletion=_complete_convention,
+    ),
+]
+
+
+def check_convention(name: str | None) -> None:
+    """Raise UnknownNameError where there is no convention of that name."""
+    if name is not None:
+        from attncli.problem.conventions import find_convention
+
+        find_convention(name, where="--as")
+
+
+def convention_warnings(problem: "ProblemSpec") -> list[str]:
+    """The warnings on words that the convention of a problem does not have."""
+    return [] if problem.convention is None else list(problem.convention.remarks)
 
 
 MaxSize = Annotated[

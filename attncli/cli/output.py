@@ -13,7 +13,7 @@ from attncli.cli.output_options import ALL
 from attncli.cli.output_space import check_result_space
 from attncli.cli.progress import ProgressBar
 from attncli.cli.warnings import unread_options, write_warnings
-from attncli.problem.results import OUTPUT
+from attncli.problem.results import OUTPUT, WEIGHTS
 
 if TYPE_CHECKING:
     from attncli.cli.output_options import OutputOptions
@@ -135,8 +135,9 @@ def compute_view(problem: "ProblemSpec", options: "OutputOptions", allocator: An
     from attncli.engine.options import EXECUTORS, RunOptions, in_memory, is_executor
     from attncli.engine.run import run
     from attncli.render.view import View
+    from attncli.trace.result import Result
 
-    decimals, max_terms = options.decimals, options.max_terms
+    decimals, max_terms, shows_statistics = options.decimals, options.max_terms, options.shows_statistics
     if not is_executor(options.executor):
         raise UnknownNameError("executor", options.executor, EXECUTORS, where="--executor")
     selection = options.selection(problem)
@@ -148,8 +149,19 @@ def compute_view(problem: "ProblemSpec", options: "OutputOptions", allocator: An
         allocate = in_memory if allocator is None else allocator.allocate
         every_step = options.explain or options.works_out_cells
         run_options = RunOptions(options.executor, allocate, progress, blas_is_limited=True, caller_bytes=caller_bytes)
-        result = run(problem, selection, every_step=every_step, options=run_options)
-    return View(result, options.explain, decimals, cells, positions, expanded_axes, max_terms=max_terms)
+        computed = (*selection, WEIGHTS) if shows_statistics else selection
+        trace = run(problem, computed, every_step=every_step, options=run_options).trace
+    result = Result(trace, selection)
+    return View(
+        result,
+        options.explain,
+        decimals,
+        cells,
+        positions,
+        expanded_axes,
+        max_terms=max_terms,
+        statistics=shows_statistics,
+    )
 
 
 def _check_selection(names: Iterable[str], problem: "ProblemSpec") -> None:

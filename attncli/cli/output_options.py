@@ -92,6 +92,10 @@ class OutputOptions:
             autocompletion=complete_selection,
         ),
     ] = None
+    stats: Annotated[
+        bool,
+        typer.Option("--stats", help="Add statistics of each query's weights: support, entropy, largest weight."),
+    ] = False
     pager: Annotated[
         bool,
         typer.Option("--pager", hidden=True, help="On a terminal, show the result page by page, with PAGER or less."),
@@ -145,6 +149,11 @@ class OutputOptions:
         """Whether the worked lines of cells are shown, in place of results."""
         return bool(self.cell) and not self.explain and not self.output_format.is_lossless
 
+    @property
+    def shows_statistics(self) -> bool:
+        """Whether the statistics of the weights are added: to tables and objects, which have room for them."""
+        return self.stats and (self.output_format.is_object or not self.output_format.is_lossless)
+
     def is_one_whole_result(self, problem: "ProblemSpec") -> bool:
         """Whether one result of a problem is written, all batch items and heads of it."""
         return len(self.selection(problem)) == 1 and {self.head, self.batch} <= {None, ALL}
@@ -164,6 +173,8 @@ class OutputOptions:
         if row.is_lossless:
             worked = f"{row.name} has no worked lines"
             reasons = {"precision": f"{row.name} has every digit", "cell": worked, "terms": worked}
+            if not row.is_object:
+                reasons["stats"] = f"{row.name} has the results alone; json has their statistics"
         elif not self.explain and not self.cell:
             reasons["terms"] = "no sum is worked out without --explain or --cell"
         if self.file is not None:

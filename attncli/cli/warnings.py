@@ -33,4 +33,9 @@ def unread_options(reasons: Mapping[str, str]) -> list[str]:
 
 def unread_keys(document: "Document", reasons: Mapping[str, str]) -> list[str]:
     """The warnings on keys that were given as options; a file may have keys that serve only some of its readers."""
-    return unread_options({name: reason for name, reason in reasons.items() if document[name].origin.options})
+    return unread_options({name: reason for name, reason in reasons.items() if _is_option(document, name)})
+
+
+def _is_option(document: "Document", name: str) -> bool:
+    """Whether a key was given as an option; a convention may have set one that was not given."""
+    return name in document and document[name].origin.options

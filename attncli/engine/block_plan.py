@@ -8,7 +8,7 @@ from typing import Any
 from attncli.base.dtypes import Precision
 from attncli.base.lazy_numpy import Array
 from attncli.engine.blocks import Block, BlockInput, Lengths
-from attncli.ops.structural import repeat_kv
+from attncli.ops.structural import fill_empty_rows, repeat_kv
 from attncli.plan.graph import Node, Plan
 
 
@@ -88,6 +88,11 @@ class BlockPlan:
     def nodes(self) -> Sequence[Node]:
         """Every computed node, in order."""
         return (*self.score_nodes, *self.context_nodes)
+
+    @property
+    def fill(self) -> Node | None:
+        """The node that fills the weights of queries that attend to nothing; None where those are 0."""
+        return next((node for node in self.context_nodes if node.function is fill_empty_rows), None)
 
     @property
     def needs_all_heads(self) -> bool:

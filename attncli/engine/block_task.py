@@ -52,8 +52,9 @@ class BlockTask:
             first, end = map(int, block_rows.key_bounds(self.plan, arrays).any_visible)
             if self.every_key or first == end:  # a query without visible keys needs its row of zeros
                 first, end = 0, self.plan.lengths.keys
-            values = block_rows.compute(self.plan, self.plan.slice_keys(arrays, first, end), (*self.names, WEIGHTS))
-            attends = (values[WEIGHTS] != 0).any(axis=-1)
+            weights = WEIGHTS if self.plan.fill is None else self.plan.fill.inputs["weights"]
+            values = block_rows.compute(self.plan, self.plan.slice_keys(arrays, first, end), (*self.names, weights))
+            attends = (values[weights] != 0).any(axis=-1)
             return BlockResult({name: values[name] for name in self.names}, attends, (first, end))
 
 

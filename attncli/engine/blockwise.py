@@ -37,7 +37,7 @@ def run_blockwise(plan: Plan, problem: ProblemSpec, select: Sequence[str], optio
     buffers = ResultBuffers(block_plan, selected, last, options.allocate)
     _fill(buffers, problem, options, any(node.stage == "mask" for node in block_plan.score_nodes), parts.in_blocks)
     engine.values |= buffers.values
-    engine.notes |= buffers.notes(problem.numbered_query_labels)
+    engine.notes |= buffers.notes(plan, problem.numbered_query_labels)
     engine.run(parts.after)
     return engine.steps()
 
@@ -114,8 +114,10 @@ class ResultBuffers:
 
     @property
     def every_key(self) -> bool:
-        """Whether a selected node has cells also for masked keys."""
-        return any({"m", "m+1"} & set(node.letters) for name, node in self.nodes.items() if name != WEIGHTS)
+        """Whether cells of masked keys are computed: of a selected node, or of rows without keys, which are filled."""
+        names = self.nodes.items()
+        selects = any({"m", "m+1"} & set(node.letters) for name, node in names if name != WEIGHTS)
+        return selects or self.plan.fill is not None
 
     def keep(self, block: Block, result: BlockResult) -> None:
         """Copy the results of a block to its part of the arrays; weights outside its visible keys are 0."""
@@ -131,10 +133,10 @@ class ResultBuffers:
             table[index] = self.plan.precision.round(value)
         self.attends[block.index(self.nodes[self.last].letters[:-1])] = result.attends
 
-    def notes(self, labels: Sequence[str]) -> Mapping[str, tuple[str, ...]]:
+    def notes(self, plan: Plan, labels: Sequence[str]) -> Mapping[str, tuple[str, ...]]:
         """The warning on queries that attend to nothing: on the weights, else on the context."""
         if WEIGHTS in self.plan.inputs:  # they are given, and have the warning
             return {}
         axes = self.nodes[self.last].letters[:-1]
-        empty = empty_rows_warning(~self.attends, axes, labels, has_output=self.last == CONTEXT)
+        empty = empty_rows_warning(plan, ~self.attends, axes, labels)
         return {WEIGHTS if WEIGHTS in self.values else CONTEXT: empty}

@@ -6,8 +6,7 @@ from attncli.base.dtypes import Precision
 from attncli.base.errors import AttnError
 from attncli.base.lazy_numpy import Array, np
 from attncli.engine.evaluate import evaluate, evaluate_input
-from attncli.plan.graph import Node, Plan
-from attncli.problem.results import OUTPUT
+from attncli.plan.graph import Node, Plan, attending_weights
 from attncli.problem.spec import ProblemSpec
 from attncli.trace.diagnostics import empty_rows_warning
 from attncli.trace.steps import Step
@@ -47,11 +46,10 @@ class DenseEngine:
         """The warning on queries that attend to nothing, of the weights."""
         if node.name != self.plan.results["weights"]:
             return ()
-        empty = ~(self.values[node.name] != 0).any(axis=-1)
+        empty = ~(self.values[attending_weights(self.plan)] != 0).any(axis=-1)
         if not empty.any():  # to number the labels of many queries takes time
             return ()
-        labels, has_output = self.problem.numbered_query_labels, OUTPUT in self.plan.results
-        return empty_rows_warning(empty, node.letters[:-1], labels, has_output=has_output)
+        return empty_rows_warning(self.plan, empty, node.letters[:-1], self.problem.numbered_query_labels)
 
     def steps(self) -> Sequence[Step]:
         """The steps that were evaluated, in the order of the plan."""

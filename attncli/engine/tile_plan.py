@@ -48,6 +48,7 @@ class TilePlan:
     value: str
     values_are_finite: bool
     sink: str | None
+    fill: str | None  # of the context of queries that attend to nothing: nan, or uniform for the mean of all values
     ones: Array  # [keys 1]: numerators times ones are their sums
     product: str | None = None
     exp2_factor: float | None = None
@@ -88,6 +89,7 @@ def make_tile_plan(plan: BlockPlan, normalize: Operator, keys: int, sizes: Block
         query=score.inputs["query"],
         value=value.name,
         values_are_finite=is_finite,
+        fill=None if plan.fill is None else plan.fill.options["fill"],
         sink=next((node.inputs["sink"] for node in plan.context_nodes if "sink" in node.inputs), None),
         ones=np.ones((keys, 1), dtype),
     )

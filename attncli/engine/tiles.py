@@ -46,7 +46,12 @@ def compute(plan: BlockPlan, tiles: TilePlan, arrays: Values) -> Generator[None,
         scores, visible = _scores(tiles, accumulator, part, is_masked, plan.scores)
         accumulator.add(scores, visible, part[tiles.value])
         yield
-    return accumulator.result()
+    context, attends = accumulator.result()
+    if tiles.fill is not None and not attends.all():
+        value = arrays[tiles.value]
+        filled = np.nan if tiles.fill == "nan" else value.mean(axis=-2, keepdims=True)
+        context = np.where(attends[..., None], context, filled)
+    return context, attends
 
 
 def key_tiles(bounds: KeyBounds, keys: int, min_unmasked: int) -> Iterator[tuple[int, int, bool]]:

@@ -13,11 +13,11 @@ from attncli.problem.origins import ArrayOrigin
 from attncli.problem.spec import FIELDS, ProblemSpec
 
 
-def from_keywords(values: Mapping[str, Any]) -> ProblemSpec:
+def from_keywords(values: Mapping[str, Any], convention: str | None = None) -> ProblemSpec:
     """The problem of keywords of Python, in which a text names no file."""
     for name in values:
         check_name(name)
-    return assemble({name: RawValue(value, PYTHON) for name, value in values.items()})
+    return assemble({name: RawValue(value, PYTHON) for name, value in values.items()}, convention)
 
 
 def check_keys(document: Mapping[str, RawValue]) -> None:
@@ -26,8 +26,8 @@ def check_keys(document: Mapping[str, RawValue]) -> None:
         check_name(key, where=raw.origin.name or None, others=EXAMPLE_KEYS)
 
 
-def assemble(document: Mapping[str, RawValue]) -> ProblemSpec:
-    """The problem of raw values by their keys.
+def assemble(document: Mapping[str, RawValue], convention: str | None = None) -> ProblemSpec:
+    """The problem of raw values by their keys, read as the framework of a convention reads them.
 
     Raises AttnError whose path begins with the file and line, or the option, that a value was given in.
     """
@@ -40,7 +40,7 @@ def assemble(document: Mapping[str, RawValue]) -> ProblemSpec:
         key: ArrayOrigin(raw.origin.path(key)[0], is_option=True) for key, raw in given.items() if raw.origin.options
     }
     try:
-        return build(values, {**in_files, **options})
+        return build(values, {**in_files, **options}, convention)
     except AttnError as error:
         error.path = _path(error, values, given)
         raise

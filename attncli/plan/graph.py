@@ -11,7 +11,7 @@ from attncli.base.errors import AttnError, UnknownNameError
 from attncli.base.lazy_numpy import Array
 from attncli.ops.records import OperatorRecord, StructuralRecord, format_value
 from attncli.ops.registry import record_of
-from attncli.ops.structural import identity
+from attncli.ops.structural import fill_empty_rows, identity
 from attncli.problem.given_tables import TABLES
 from attncli.problem.results import OUTPUT, RENAMED_STEPS, RESULTS
 
@@ -209,3 +209,14 @@ class Plan:
             + (f"  (also {', '.join(results[name])})" if name in results else "")
             for name, axes, call in rows
         )
+
+
+def fills_empty_rows(plan: Plan) -> bool:
+    """Whether queries that may attend to nothing get other weights than 0."""
+    return plan.by_name[plan.results["weights"]].function is fill_empty_rows
+
+
+def attending_weights(plan: Plan) -> str:
+    """The name of the weights that are all 0 where a query attends to nothing: before such rows are filled."""
+    name = plan.results["weights"]
+    return plan.by_name[name].inputs["weights"] if fills_empty_rows(plan) else name

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 
 from attncli.plan.build import plan_of
-from attncli.plan.graph import Plan
+from attncli.plan.graph import Plan, fills_empty_rows
 from attncli.problem.spec import DEFAULTS, ProblemSpec
 
 
@@ -14,11 +14,23 @@ def keys_unread_by_plan(problem: ProblemSpec) -> Mapping[str, str]:
     >>> keys_unread_by_plan(build({"embeddings": [[1, 2]], "seed": 1, "align": "bottom_right"}))
     {'seed': 'no array is drawn', 'align': 'no mask and no position asks where the queries stand'}
     """
-    if problem.align == DEFAULTS["align"] or asks_where_queries_stand(plan_of(problem)):
-        return problem.unread
-    return {**problem.unread, "align": "no mask and no position asks where the queries stand"}
+    plan, unread = plan_of(problem), dict(problem.unread)
+    if problem.align != DEFAULTS["align"] and not asks_where_queries_stand(plan):
+        unread["align"] = "no mask and no position asks where the queries stand"
+    if problem.empty_rows != DEFAULTS["empty_rows"] and not fills_empty_rows(plan):
+        unread.setdefault("empty_rows", _why_no_row_is_filled(problem))
+    return unread
 
 
 def asks_where_queries_stand(plan: Plan) -> bool:
     """Whether a mask or a position of a plan depends on where the queries stand among the keys."""
     return any(node.stage == "align" for node in plan.nodes)
+
+
+def _why_no_row_is_filled(problem: ProblemSpec) -> str:
+    """Why no query gets the weights that `empty_rows` says."""
+    if problem.sink is not None:
+        return "the sink takes the weight of a query without keys"
+    if not problem.normalize.record.is_distribution:
+        return f"the weights of {problem.normalize.record.name} need not sum to 1, and are 0 without keys"
+    return "there is no mask"

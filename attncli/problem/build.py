@@ -35,17 +35,22 @@ NAMES_ELSEWHERE = {
 }
 
 
-def build(values: Mapping[str, Any], origins: Mapping[str, ArrayOrigin] = NO_ORIGINS) -> ProblemSpec:
+def build(
+    values: Mapping[str, Any],
+    origins: Mapping[str, ArrayOrigin] = NO_ORIGINS,
+    convention: str | None = None,
+) -> ProblemSpec:
     """Make a problem of values by the names of its fields; None means that a field is not given.
 
-    `origins` has where fields were given; arrays that were read from files of their own know theirs.
+    `origins` has where fields were given; arrays that were read from files of their own know theirs. The values are
+    read as the framework of a `convention` reads them, without one as attn does.
 
     Each value is converted by its field's kind: arrays, tensors, data frames, nested lists and generators to arrays,
     names of operators with their parameters to Operators. Then labels, types and embeddings are completed,
     generators make their arrays, weights are transposed to in_out, and everything is checked against everything else.
 
     Raises AttnError whose path begins with a field's name, where a value can't be converted, is out of range, or
-    contradicts another.
+    contradicts another; UnknownNameError where there is no convention of that name.
 
     >>> spec = build({"query": [[1, 0]], "key": [[1, 0], [0, 1]], "score": {"gaussian": {"sigma": 2}}})
     >>> spec.key.shape, spec.lengths["m"], spec.key_labels
@@ -60,11 +65,18 @@ def build(values: Mapping[str, Any], origins: Mapping[str, ArrayOrigin] = NO_ORI
     if dtypes:
         converted.setdefault("dtype", common_dtype(dtypes))
     _embed_sentence(converted)
+    use = None
+    if convention is not None:
+        from attncli.problem.conventions import find_convention  # noqa: PLC0415 - most problems are read without one
+        from attncli.problem.conventions.read import read_words  # noqa: PLC0415 - the same
+
+        converted, use = read_words(find_convention(convention), converted)
     try:
-        return _complete(converted, {**origins, **_origins_of_arrays(values)})
+        spec = _complete(converted, {**origins, **_origins_of_arrays(values)})
     except AttnError as error:
         error.hint = error.hint or _layout_hint(converted)
         raise
+    return spec if use is None else replace(spec, convention=use)
 
 
 def _origins_of_arrays(values: Mapping[str, Any]) -> dict[str, ArrayOrigin]:

@@ -13,8 +13,9 @@ RESULTS = (
     "present_value",
 )
 EXPECTED = "expected"  # the key of a file under which stand the numbers that are expected of results
+WEIGHTS = "weights"  # the result that statistics are of
 OUTPUT = "output"  # the answer: what an error proposes to select alone
-DEFAULT_SELECTION = ("scores", "weights", OUTPUT)
+DEFAULT_SELECTION = ("scores", WEIGHTS, OUTPUT)
 
 # What is missing where a result is the one before it.
 RESULT_KEYS: Mapping[str, str] = {

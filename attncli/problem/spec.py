@@ -9,6 +9,7 @@ from attncli.base.dtypes import NAMES, Precision
 from attncli.base.lazy_numpy import Array
 from attncli.ops import kinds, look_up
 from attncli.ops.records import Operator
+from attncli.problem.convention_use import ConventionUse
 from attncli.problem.fields import (
     CACHE,
     INPUTS,
@@ -366,10 +367,19 @@ class ProblemSpec:
     align: str = problem_field(
         "word",
         MASKS,
-        "where queries stand among the keys: from the first (after the cache), or up to the last real key",
+        "where queries stand among the keys: from the first (after the cache, or with it), or up to the last real key",
         default="top_left",
-        words=("top_left", "bottom_right"),
+        words=("top_left", "first_key", "bottom_right"),
         example="bottom_right",
+    )
+    empty_rows: str = problem_field(
+        "word",
+        MASKS,
+        "the weights of a query that may attend to nothing, where those of others sum to 1",
+        default="zeros",
+        words=("zeros", "nan", "uniform"),
+        last_result="weights",
+        example="nan",
     )
     past_key: Array | None = problem_field(
         "matrix",
@@ -439,6 +449,8 @@ class ProblemSpec:
     generators: Mapping[str, Operator] = field(repr=False, compare=False)
     # Why nothing reads a key, for each key that was given and that nothing reads.
     unread: Mapping[str, str] = field(repr=False, compare=False)
+    # What a convention has made of the words that were given; None where they were read as attn reads them.
+    convention: ConventionUse | None = field(default=None, repr=False, compare=False)
 
     def origin_of(self, name: str) -> ArrayOrigin | None:
         """Where the array of a field was given, embeddings that stand in a vocabulary with it; None in Python."""

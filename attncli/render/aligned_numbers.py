@@ -26,6 +26,17 @@ def align_numbers(values: Array, max_decimals: int) -> list[list[str]]:
     return [[_format_number(number, decimals) for number in row] for row in values]
 
 
+def align_columns(values: Array, max_decimals: int) -> list[list[str]]:
+    """The text of each number of a table [rows columns] whose columns are quantities with decimals of their own.
+
+    >>> import numpy
+    >>> align_columns(numpy.array([[2, 0.5], [3, 10.25]]), 4)
+    [['2', '0.50'], ['3', '10.25']]
+    """
+    columns = [align_numbers(column[:, None], max_decimals) for column in values.T]
+    return [[column[row][0] for column in columns] for row in range(len(values))]
+
+
 def needs_exponents(values: Array, max_decimals: int) -> bool:
     """Whether a table's numbers, of eight bytes or more, are so large or so small that powers of ten are written.
 

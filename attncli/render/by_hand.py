@@ -13,8 +13,8 @@ from attncli.ops.records import ByHand, OperatorRecord
 from attncli.ops.registry import record_of
 from attncli.plan.formulas import symbols_of
 from attncli.render.aligned_numbers import needs_exponents
-from attncli.render.focus import AxisPositions
 from attncli.render.view import View
+from attncli.trace.positions import AxisPositions
 from attncli.trace.steps import Step, Trace
 
 LEADING = set(COUNTED_FROM_0)

@@ -10,7 +10,7 @@ from attncli.ops import structural
 from attncli.plan.graph import GIVEN, LOOK_UP
 from attncli.plan.purposes import purpose_of
 from attncli.render.change_marks import mark_grids
-from attncli.render.focus import AxisPositions, worked_positions
+from attncli.render.focus import worked_positions
 from attncli.render.grid import Grid, grids, position_label
 from attncli.render.mask_signs import VISIBLE_STEP, sign_grids
 from attncli.render.section import Section
@@ -26,6 +26,7 @@ from attncli.render.step_text import (
 )
 from attncli.render.view import Cell, View
 from attncli.render.worked_lines import worked_lines
+from attncli.trace.positions import AxisPositions
 from attncli.trace.steps import STEPS_OF_EVERY_PROBLEM, Step, Trace
 
 _PLURALS = {"query": "queries", "key": "keys", "value": "values"}

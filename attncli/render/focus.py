@@ -5,9 +5,7 @@ from itertools import product
 
 from attncli.base.lazy_numpy import Array, np
 from attncli.render.view import DECIMALS, View
-from attncli.trace.steps import Trace
-
-AxisPositions = dict[str, int]  # the position on each axis, by the letter of the axis
+from attncli.trace.positions import AxisPositions, add_dependent_axes
 
 
 def worked_positions(view: View) -> Sequence[AxisPositions]:
@@ -63,19 +61,3 @@ def _teaching_cells(weights: Array) -> Iterator[tuple[int, ...]]:
         ascending = np.unique(numbers[np.isfinite(numbers) & (numbers != 0) & (numbers != 1)])
         if len(ascending) > 1:
             yield (*row, int(np.argmax(numbers == ascending[-2])))
-
-
-def add_dependent_axes(trace: Trace, positions: AxisPositions) -> AxisPositions:
-    """The positions, with those that follow from them.
-
-    A query head h has its key head g; a key m is either the cached key p or the new key k, and it is m + 1 behind a
-    sink.
-    """
-    completed = dict(positions)
-    if "h" in positions:
-        completed["g"] = positions["h"] * trace.plan.axis_length("g") // max(trace.plan.axis_length("h"), 1)
-    if "m" in positions:
-        key, past_count = positions["m"], len(trace.labels["p"])
-        completed["m+1"] = key
-        completed["p" if key < past_count else "k"] = key if key < past_count else key - past_count
-    return completed

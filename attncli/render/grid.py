@@ -7,9 +7,9 @@ from itertools import product
 
 from attncli.base.axes import AXIS_NOUNS
 from attncli.base.lazy_numpy import Array, np
-from attncli.render.aligned_numbers import align_numbers
-from attncli.render.focus import AxisPositions
+from attncli.render.aligned_numbers import align_columns, align_numbers
 from attncli.render.marks import Mark, marked_cells
+from attncli.trace.positions import AxisPositions
 from attncli.trace.steps import Step, Trace
 
 
@@ -24,6 +24,7 @@ class Grid:
     slice_label: str = ""  # which slice of a larger quantity it is: `batch item 0, head 1`
     is_heatmap: bool = False  # whether a terminal shades the cells: the larger, the darker
     signs: Sequence[Sequence[str]] | None = None  # the text of the cells in place of their numbers
+    aligns_columns: bool = False  # whether the numbers of each column have decimals of their own
     legend: str = ""  # what the signs mean
     # The (row, column) positions that an explanation works on; None where the grid has no such axis of the cell.
     marked: frozenset[Mark] = frozenset()
@@ -50,7 +51,9 @@ class Grid:
 
     def cell_texts(self, decimals: int) -> Sequence[Sequence[str]]:
         """The text of each cell, with at most so many decimals."""
-        return align_numbers(self.values, decimals) if self.signs is None else self.signs
+        if self.signs is not None:
+            return self.signs
+        return (align_columns if self.aligns_columns else align_numbers)(self.values, decimals)
 
     def select(self, rows: Sequence[int], columns: Sequence[int]) -> "Grid":
         """The grid of some of its rows and columns, by position."""

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from attncli.ops import positions, structural
 from attncli.plan.graph import Node
-from attncli.render.focus import AxisPositions
+from attncli.trace.positions import AxisPositions
 from attncli.trace.steps import Step, Trace
 
 Mark = tuple[int | None, int | None]  # a row and a column of a table; None for every one

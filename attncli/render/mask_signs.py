@@ -6,9 +6,9 @@ from dataclasses import dataclass, replace
 from attncli.base.lazy_numpy import Array, np
 from attncli.ops.records import OperatorRecord
 from attncli.ops.rules import MaskSign
-from attncli.render.focus import AxisPositions
 from attncli.render.grid import Grid, leading_slices
 from attncli.render.marks import marked_cells
+from attncli.trace.positions import AxisPositions
 from attncli.trace.steps import Step, Trace
 
 VISIBLE_STEP = "visible"  # the step that is shown as a table of signs, one for each mask that it reads

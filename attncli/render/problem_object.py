@@ -5,6 +5,7 @@ from typing import Any
 
 from attncli.io.writers.problem_text import plain_value
 from attncli.ops.records import Operator
+from attncli.plan.graph import fills_empty_rows
 from attncli.plan.unread import asks_where_queries_stand, keys_unread_by_plan
 from attncli.problem.spec import ProblemSpec
 from attncli.problem.unread import is_read
@@ -18,11 +19,14 @@ def problem_object(trace: Trace) -> dict[str, Any]:
     An array is `{"file": …, "shape": …}`, with "option" in place of "file" where an option has its numbers, and
     "generator" where it was drawn or made by rule; its shape is that in which it is stored. An operator is
     `NAME:key=value`, or `{NAME: {key: value}}` where an array is among its parameters. Shapes are lists of lengths.
+    Where the words were read by a convention, "convention" has its name and version, the `changes` that it made (the
+    other keys have them already), and the `remarks` on words that it does not have.
     """
     problem = trace.problem
     values = stored_values(problem) | {"dtype": problem.precision.name}
     ignored = _keys_not_in_force(trace)
-    return {
+    use = {} if problem.convention is None else {"convention": problem.convention.as_object()}
+    return use | {
         name: _description(problem, name, value)
         for name, value in values.items()
         if value is not None and name not in ignored
@@ -41,6 +45,8 @@ def _keys_not_in_force(trace: Trace) -> set[str]:
         ignored.add("generator")
     if not asks_where_queries_stand(trace.plan):
         ignored.add("align")
+    if not fills_empty_rows(trace.plan):
+        ignored.add("empty_rows")
     if problem.sentence is not None:
         ignored |= {"tokens", "embeddings"} - set(problem.origins)
     return ignored

@@ -5,6 +5,7 @@ from typing import Any
 from attncli import __version__
 from attncli.render.problem_object import problem_object
 from attncli.render.selection import selected_labels, selected_value
+from attncli.render.statistics import statistics_object
 from attncli.render.view import View
 from attncli.trace.steps import Step
 
@@ -13,7 +14,7 @@ FIRST_STEPS = ("query", "key", "value")
 
 
 def result_object(view: View) -> dict[str, Any]:
-    """How the result came about, the labels, the selected results as arrays, with `explain` also every step."""
+    """How the result came about, the labels, the selected results, their statistics, with `explain` also every step."""
     trace = view.result.trace
     content: dict[str, Any] = {
         "format": FORMAT,
@@ -24,6 +25,8 @@ def result_object(view: View) -> dict[str, Any]:
         "key_tokens": list(trace.labels["m"]),
     }
     content |= {name: selected_value(view, trace[name]) for name in view.result.select}
+    if view.statistics:
+        content["statistics"] = statistics_object(view)
     if view.explain:
         # A script finds query, key and value first, even where positions were added to embeddings before.
         steps = sorted(view.steps, key=lambda step: step.name not in FIRST_STEPS)

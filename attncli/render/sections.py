@@ -5,20 +5,28 @@ from dataclasses import replace
 
 from attncli.render.change_marks import mark_grids
 from attncli.render.explanation import explain, is_left_out, worked_cells
-from attncli.render.focus import add_dependent_axes, worked_positions
+from attncli.render.focus import worked_positions
 from attncli.render.grid import Grid
 from attncli.render.mask_signs import VISIBLE_STEP, sign_grids
 from attncli.render.section import Section
 from attncli.render.selection import selected_grids
+from attncli.render.statistics import statistics_section
 from attncli.render.view import View
 from attncli.render.worked_lines import worked_lines
+from attncli.trace.positions import add_dependent_axes
 
 
 def sections(view: View) -> Iterator[Section]:
-    """A section for each step to explain, for each step that the chosen cells are computed in, or for each result."""
+    """A section for each step to explain, for each step that the chosen cells are computed in, or for each result.
+
+    The statistics of the weights come last.
+    """
     if view.explain:
-        return explain(view)
-    return _worked_cells(view) if view.cells else _selection(view)
+        yield from explain(view)
+    else:
+        yield from _worked_cells(view) if view.cells else _selection(view)
+    if view.statistics:
+        yield statistics_section(view)
 
 
 def _selection(view: View) -> Iterator[Section]:

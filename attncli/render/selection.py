@@ -4,9 +4,9 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from attncli.base.lazy_numpy import Array
-from attncli.render.focus import AxisPositions, add_dependent_axes
 from attncli.render.grid import Grid, grids
 from attncli.render.view import View
+from attncli.trace.positions import AxisPositions, add_dependent_axes, slice_at, value_at
 from attncli.trace.steps import Step
 
 
@@ -15,14 +15,13 @@ def selected_value(view: View, step: Step) -> Array:
 
     The output, whose heads are merged, has no axis of heads: `--head` leaves it as it is.
     """
-    positions = _positions(view)
-    return step.value[tuple(_slice(letter, size, positions) for letter, size in _axes(step))]
+    return value_at(view.result.trace, step, view.positions)
 
 
 def selected_labels(view: View, step: Step, axis: int) -> tuple[str, ...]:
     """The labels along an axis (counted from the end) of what is selected of a step."""
     labels = view.result.trace.labels_of(step, axis)
-    return labels[_slice(step.axes[axis], len(labels), _positions(view))] if labels else labels
+    return labels[slice_at(step.axes[axis], len(labels), _positions(view))] if labels else labels
 
 
 def selected_grids(view: View, step: Step) -> Iterator[Grid]:
@@ -33,7 +32,7 @@ def selected_grids(view: View, step: Step) -> Iterator[Grid]:
         if not cuts_grid:
             yield grid
             continue
-        slices = [_slice(letter, size, positions) for letter, size in _axes(step)[-2:]]
+        slices = [slice_at(letter, size, positions) for letter, size in _axes(step)[-2:]]
         rows, columns = slices if len(slices) == 2 else (slice(None), *slices)
         yield grid.select(range(len(grid.rows))[rows], range(len(grid.columns))[columns])
 
@@ -53,10 +52,3 @@ def _axes(step: Step) -> list[tuple[str, int]]:
 def _positions(view: View) -> AxisPositions:
     """The positions of the view, of key heads too."""
     return add_dependent_axes(view.result.trace, dict(view.positions))
-
-
-def _slice(letter: str, size: int, positions: AxisPositions) -> slice:
-    """The selected part of an axis; of one of length 1, which broadcasts, all of it."""
-    if letter not in positions or size == 1:
-        return slice(None)
-    return slice(positions[letter], positions[letter] + 1)

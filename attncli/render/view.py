@@ -35,7 +35,8 @@ class View:
     axis, by the letter of the axis (b batch items, h heads); `expanded_axes` has the axes of which an explanation shows
     all positions. `remark` stands below the selected results. `max_terms` is the longest sum that
     is written whole; None for no limit. Of a longer vector the number at `feature` is worked out. `before` is an
-    earlier result: formats for readers mark the numbers that changed since.
+    earlier result: formats for readers mark the numbers that changed since. `statistics` adds those of the weights,
+    which the result must have.
     """
 
     result: Result
@@ -48,6 +49,7 @@ class View:
     max_terms: int | None = MAX_TERMS
     feature: int = 0
     before: Result | None = None
+    statistics: bool = False
 
     @property
     def steps(self) -> Sequence[Step]:
@@ -66,6 +68,7 @@ class View:
 
     @property
     def heading(self) -> str:
-        """The stages of the pipeline: `scaled_dot → softmax → weighted_sum`."""
-        pipeline = self.result.trace.pipeline
-        return " → ".join(pipeline[stage] for stage in PIPELINE_STAGES if stage in pipeline)
+        """The stages, and what a convention has read otherwise: `scaled_dot → softmax → weighted_sum, as flash`."""
+        trace = self.result.trace
+        stages = " → ".join(trace.pipeline[stage] for stage in PIPELINE_STAGES if stage in trace.pipeline)
+        return stages if trace.problem.convention is None else f"{stages}, {trace.problem.convention}"

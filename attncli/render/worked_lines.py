@@ -4,10 +4,10 @@ from collections.abc import Hashable, Iterator, Sequence
 
 from attncli.base.lazy_numpy import np
 from attncli.render import by_hand
-from attncli.render.focus import AxisPositions
 from attncli.render.grid import position_label
 from attncli.render.mask_signs import VISIBLE_STEP
 from attncli.render.view import View
+from attncli.trace.positions import AxisPositions
 from attncli.trace.steps import Step, Trace
 
 EVERY_KEY_IS_HIDDEN = "every key is hidden: all weights are 0"

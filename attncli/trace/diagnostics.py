@@ -6,6 +6,8 @@ from typing import NamedTuple
 
 from attncli.base.axes import AXIS_NOUNS, Letters
 from attncli.base.lazy_numpy import Array, np
+from attncli.plan.graph import Plan, fills_empty_rows
+from attncli.problem.results import OUTPUT
 from attncli.trace.steps import Trace
 
 MAX_NAMES = 5  # queries, and batch items or heads, that a warning names
@@ -58,14 +60,19 @@ def _cell_text(trace: Trace, cell: Cell) -> str:
     return f"{cell.name}[{', '.join(labels)}]" if labels else cell.name
 
 
-def empty_rows_warning(empty: Array, axes: Letters, labels: Sequence[str], *, has_output: bool) -> tuple[str, ...]:
-    """A warning that names the queries that attend to nothing.
+def empty_rows_warning(plan: Plan, empty: Array, axes: Letters, labels: Sequence[str]) -> tuple[str, ...]:
+    """A warning that names the queries that attend to nothing, and says what they get.
 
     `empty` [… n] is true for those; it has an axis for each letter, and `labels` name the entries of its last.
     """
     if not empty.any():
         return ()
-    results = "weights 0, output 0" if has_output else "weights 0"
+    fill = plan["weights"].options.get("fill") if fills_empty_rows(plan) else None
+    if fill == "uniform":
+        results = f"weights 1/{plan['weights'].shape[-1]}"
+    else:
+        number = "0" if fill is None else "NaN"
+        results = f"weights {number}, output {number}" if OUTPUT in plan.results else f"weights {number}"
     return (f"nothing is attended by {'; '.join(_name_rows(empty, axes, labels))}: {results}",)
 
 

@@ -1,4 +1,4 @@
-"""Console blocks of documents: their commands, what is printed below them, and the same with what is printed now."""
+"""Documents with what their commands and Python sessions print: what is shown there, and what is printed now."""
 
 import os
 import re
@@ -10,6 +10,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+
+from .python_sessions import PythonSession
 
 ROOT = Path(__file__).parent.parent.parent
 FENCE = re.compile(r"^```(\w*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
@@ -33,22 +35,30 @@ def blocks(text: str, language: str) -> list[str]:
     return [block for word, block in FENCE.findall(text) if word == language]
 
 
-def documents_with_commands() -> dict[str, str]:
-    """The text of the README and of each document of docs/ that has console blocks, by its path."""
+def documents_with_outputs() -> dict[str, str]:
+    """The text of the README and of each document of docs/ that has commands or Python sessions, by its path."""
     paths = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
     texts = {str(path.relative_to(ROOT)): path.read_text(encoding="utf-8") for path in paths}
-    return {path: text for path, text in texts.items() if blocks(text, "console")}
+    return {path: text for path, text in texts.items() if blocks(text, "console") or blocks(text, "pycon")}
 
 
 def commands(text: str) -> list[Command]:
     """The commands of a document in their order."""
-    return [command for block in blocks(text, "console") for command in _commands_of_block(block)]
+    return [command for block in blocks(text, "console") for command in commands_of_block(block)]
+
+
+def commands_of_block(block: str) -> list[Command]:
+    """The commands of one block."""
+    before, *demo = _DEMO.split(block, maxsplit=1)
+    parts = [*_COMMAND.split(before)[1:], *(part for text in demo for part in _COMMAND.split(text, maxsplit=1)[1:])]
+    return [Command(text, output) for text, output in zip(parts[::2], parts[1::2], strict=True)]
 
 
 def with_outputs(text: str) -> str:
-    """The document with what each command prints now, run one after the other in a new folder beside samples/."""
+    """The document with what each command and statement prints now, one after the other, in a folder with samples/."""
     with new_folder() as folder:
-        return FENCE.sub(lambda match: _with_outputs(match, folder), text)
+        session = PythonSession(folder)
+        return FENCE.sub(lambda match: _with_outputs(match, folder, session), text)
 
 
 def without_rounding(text: str) -> str:
@@ -79,16 +89,11 @@ def run(command: str, folder: Path, input: str = "") -> str:
     ).stdout  # fmt: skip
 
 
-def _commands_of_block(block: str) -> list[Command]:
-    """The commands of one block."""
-    before, *demo = _DEMO.split(block, maxsplit=1)
-    parts = [*_COMMAND.split(before)[1:], *(part for text in demo for part in _COMMAND.split(text, maxsplit=1)[1:])]
-    return [Command(text, output) for text, output in zip(parts[::2], parts[1::2], strict=True)]
-
-
-def _with_outputs(match: re.Match[str], folder: Path) -> str:
-    """A block between fences; one of commands with what they print now."""
-    if match[1] != "console":
-        return match[0]
-    lines = [f"$ {command.text}\n{run(command.text, folder)}" for command in _commands_of_block(match[2])]
-    return f"```console\n{''.join(lines)}```"
+def _with_outputs(match: re.Match[str], folder: Path, session: PythonSession) -> str:
+    """A block between fences; one of commands or a session with what they print now."""
+    language, block = match.groups()
+    if language == "pycon":
+        block = session.with_outputs(block)
+    elif language == "console":
+        block = "".join(f"$ {command.text}\n{run(command.text, folder)}" for command in commands_of_block(block))
+    return f"```{language}\n{block}```"

@@ -10,12 +10,13 @@ import pytest
 from attncli.cli.command_table import COMMANDS
 from attncli.io import examples
 from docs.generation import console_blocks
-from docs.generation.console_blocks import without_rounding
+from docs.generation.console_blocks import commands_of_block, without_rounding
+from docs.generation.python_sessions import PythonSession
 from tests.cli.running import run_in_process
 from tests.documents.reading import DOCUMENTS, ROOT, indented_blocks, printed
 
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
-WITH_COMMANDS = [document for document, text in DOCUMENTS.items() if console_blocks.blocks(text, "console")]
+WITH_COMMANDS = list(console_blocks.documents_with_outputs())
 
 
 @pytest.mark.slow
@@ -34,10 +35,14 @@ def test_every_small_command_of_a_document_prints_in_this_process_what_it_shows(
     if "| jq " in text and shutil.which("jq") is None:
         pytest.skip("jq is not installed")
     with console_blocks.new_folder() as folder:
-        for command in console_blocks.commands(text):
-            if "large" not in command.text:
-                shown = without_rounding(printed(command.text, folder))
-                assert shown == without_rounding(command.output), command.text
+        session = PythonSession(folder)
+        for language, block in console_blocks.FENCE.findall(text):
+            if language == "pycon":
+                assert session.with_outputs(block) == block
+            for command in commands_of_block(block) if language == "console" else ():
+                if "large" not in command.text:
+                    shown = without_rounding(printed(command.text, folder))
+                    assert shown == without_rounding(command.output), command.text
 
 
 def test_every_command_is_in_a_guide() -> None:

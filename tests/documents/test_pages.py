@@ -16,6 +16,7 @@ from attncli.ops.registry import ENTRY_POINTS
 from attncli.plan.builder import PlanBuilder
 from attncli.problem.spec import FIELDS
 from docs.generation import api_page, check_json, console_blocks, reference_page
+from docs.generation.python_sessions import can_run
 from tests.cli.running import run_in_process
 from tests.documents.reading import DOCUMENTS, PACKAGE, README, ROOT, indented_blocks
 
@@ -76,7 +77,7 @@ def test_the_entry_point_of_the_architecture_is_that_of_operators() -> None:
 
 @pytest.mark.parametrize("document", DOCUMENTS)
 def test_the_python_of_a_document_runs(document: str) -> None:
-    blocks = console_blocks.blocks(DOCUMENTS[document], "python")
+    blocks = filter(can_run, console_blocks.blocks(DOCUMENTS[document], "python"))
     lines = [line for block in blocks for line in block.splitlines() if "tcp://host" not in line]  # that is a cluster
     with console_blocks.new_folder() as folder:
         subprocess.run([sys.executable, "-c", "\n".join(lines)], cwd=folder, check=True, capture_output=True)

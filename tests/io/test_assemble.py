@@ -66,6 +66,7 @@ past_value: [[3]]
 sink: 0.5
 key_lengths: 3
 key_mask: [1, 1, 1]
+empty_rows: nan
 heads: 1
 kv_heads: 1
 """

@@ -1,7 +1,7 @@
 """The data of a comparison: the variants, the differences between them, and the steps at which they part."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from attncli.analysis.row_statistics import RowStatistics
 from attncli.io.variants import Variant
@@ -10,7 +10,10 @@ from attncli.trace.result import Result
 
 @dataclass(frozen=True)
 class VariantResult:
-    """A variant, computed; `statistics` are those of its weights, None where it computes none."""
+    """A variant, computed; `statistics` are those of its weights, None where they were not computed or not kept.
+
+    `result.select` has the selected names that the variant computes: others may compute more.
+    """
 
     variant: Variant
     result: Result
@@ -21,11 +24,12 @@ class VariantResult:
 class Difference:
     """How much a result of two variants differs; `variants` has their positions, the first one is the baseline.
 
-    `max_abs` is the largest difference of two numbers, at `position`, whose labels are `labels`. Of weights that are
-    distributions `total_variation` and `kl` (the baseline's divergence from the other, where finite, in nats) are the
-    largest of a row, `infinite_kl_count` is the number of rows in which it is infinite, and `reordered_count` that of
-    rows in which the order of keys by weight changes; None of other results. `reason` says why nothing can be compared:
-    the shapes differ; then every number is None.
+    `max_abs` is the largest difference of two numbers, at `position`, whose labels are `labels`, where they are
+    `numbers`; it is NaN where one of them alone is NaN. Of weights, `row_count` is the number of rows, and
+    `reordered_count` that of rows in which the order of keys by weight changes. Of rows that are distributions in both,
+    `total_variation` and `kl` (the baseline's divergence from the other, where finite, in nats) are the largest of a
+    row, and `infinite_kl_count` is the number of rows in which it is infinite. None of other results. `reason` says why
+    nothing can be compared: the shapes differ, or one of them lacks the result; then every number is None.
     """
 
     variants: tuple[int, int]
@@ -33,6 +37,7 @@ class Difference:
     max_abs: float | None = None
     position: tuple[int, ...] | None = None
     labels: tuple[str, ...] = ()
+    numbers: tuple[float, float] | None = None
     total_variation: float | None = None
     kl: float | None = None
     infinite_kl_count: int | None = None
@@ -45,8 +50,9 @@ class Difference:
 class FirstDifference:
     """The first step in which two variants differ, and a cell of it, with both numbers; `step` is None where none does.
 
-    `numbers` are None where one of them lacks the step (`only_in` is the position of the one that has it), or where the
-    shapes differ.
+    `only_in` is the position of the variant that has the step where the other has none of that name: there the number
+    is that of what stands in its place, such as scores that are not masked. `numbers` are None where the shapes differ.
+    `is_partial` is true of a large problem, of which only the steps that were kept are compared.
     """
 
     variants: tuple[int, int]
@@ -55,14 +61,22 @@ class FirstDifference:
     position: tuple[int, ...] | None = None
     labels: tuple[str, ...] = ()
     numbers: tuple[float, float] | None = None
+    is_partial: bool = False
 
 
 @dataclass(frozen=True)
 class Comparison:
-    """Variants, computed, and each compared with the first (or every two, where that was asked for)."""
+    """Variants, computed, and each compared with the first (or every two, where that was asked for).
+
+    `shared_keys` are the keys that are varied and have one value in all variants, as text. `positions` has the one
+    position that is compared on an axis, by the letter of the axis (b batch items, h heads). `remarks` are what holds
+    of several variants, and is said once.
+    """
 
     variants: tuple[VariantResult, ...]
     select: tuple[str, ...]
     differences: tuple[Difference, ...]
     first_differences: tuple[FirstDifference, ...]
-    shared_keys: Mapping[str, str]  # the keys that are varied and have one value in all variants
+    shared_keys: Mapping[str, str]
+    positions: Mapping[str, int] = field(default_factory=dict)
+    remarks: tuple[str, ...] = ()

@@ -9,7 +9,7 @@ from attncli.cli.check_output import run_suite, write_reports
 from attncli.cli.check_suite import CheckRequest, find_suite
 from attncli.cli.completion import complete_expected
 from attncli.cli.option_values import check_stdin, parse_tolerance
-from attncli.cli.options import MaxSize, make_inputs, with_problem_options
+from attncli.cli.options import As, MaxSize, check_convention, make_inputs, with_problem_options
 from attncli.cli.output_file import named_file
 from attncli.cli.output_options import OutputOptions
 from attncli.cli.warnings import Strict
@@ -48,6 +48,7 @@ def check(
     junit: Annotated[
         str | None, typer.Option(metavar="FILE", help="Also write the verdicts as JUnit's XML, for CI.")
     ] = None,
+    convention: As = None,
     max_size: MaxSize = None,
     strict: Strict = False,
     **keys: Any,
@@ -59,6 +60,7 @@ def check(
     decimals = OutputOptions(precision=precision).decimals
     junit = None if junit is None else named_file(junit, "--junit")
     check_stdin(*(problems or ()), *(text.partition("=")[2] or text for text in against or ()), *keys.values())
+    check_convention(convention)
     inputs = make_inputs(max_size)
     options = CheckOptions(
         rtol=parse_tolerance(rtol, "--rtol"),
@@ -68,7 +70,7 @@ def check(
         finds_unnoticed=slips,
         run=RunOptions(blas_is_limited=True),
     )
-    request = CheckRequest(keys, against or (), options, head, batch, inputs, strict)
+    request = CheckRequest(keys, against or (), options, head, batch, inputs, strict, convention)
     suite = find_suite(problems or (), request)
     outcomes = run_suite(suite, request, junit, has_lines=suite.is_several and not json)
     write_reports(outcomes, suite, inputs, decimals, is_json=json)

@@ -5,7 +5,7 @@ from typing import Annotated, Any
 import typer
 
 from attncli.cli.option_values import read_problem_options
-from attncli.cli.options import MaxSize, make_inputs, with_problem_options
+from attncli.cli.options import As, MaxSize, check_convention, convention_warnings, make_inputs, with_problem_options
 from attncli.cli.output import compute_and_write, write_plan
 from attncli.cli.output_file import check_is_no_input
 from attncli.cli.output_options import OutputOptions, with_output_options
@@ -19,6 +19,7 @@ def compute(
         str | None, typer.Argument(metavar="PROBLEM", help="A YAML or JSON file, or - for standard input.")
     ] = None,
     *,
+    convention: As = None,
     max_size: MaxSize = None,
     output_options: OutputOptions,
     **keys: Any,
@@ -27,11 +28,13 @@ def compute(
     from attncli.io.assemble import assemble
     from attncli.plan.unread import keys_unread_by_plan
 
+    check_convention(convention)
     inputs = make_inputs(max_size)
     document = read_problem_options(problem, keys, inputs)
-    spec = assemble(document)
+    spec = assemble(document, convention)
     check_is_no_input(output_options.file, inputs)
-    write_warnings(unread_keys(document, keys_unread_by_plan(spec)), strict=output_options.strict)
+    warnings = [*convention_warnings(spec), *unread_keys(document, keys_unread_by_plan(spec))]
+    write_warnings(warnings, strict=output_options.strict)
     if output_options.plan:
         write_plan(spec, output_options)
     else:

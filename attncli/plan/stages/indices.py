@@ -126,7 +126,7 @@ def _add_query_positions(builder: PlanBuilder) -> None:
             )
         )
         return
-    first = keys - count if at_end else problem.past_count
+    first = {"top_left": problem.past_count, "first_key": 0, "bottom_right": keys - count}[problem.align]
     shifted = f"i − {-first}" if first < 0 else f"i + {first}" if first else "i"
     builder.add(
         Node(

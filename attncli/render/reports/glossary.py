@@ -309,4 +309,44 @@ GLOSSARY = (
         ("pearson correlation",),
         see=("cosine", "check"),
     ),
+    GlossaryTerm(
+        "support",
+        "The keys that have a weight in the row of a query: those whose weight is not 0. Softmax gives one to every "
+        "visible key, sparsemax and entmax to some.",
+        ("support size",),
+        see=("sparsemax", "entmax", "effective keys", "weights"),
+        source="Martins & Astudillo 2016, section 2",
+    ),
+    GlossaryTerm(
+        "entropy",
+        "How evenly a row of weights is spread: −Σⱼ Aᵢⱼ ln Aᵢⱼ, in nats. It is 0 where one key has all the weight and "
+        "ln m where m keys have equal weights; rows that are no distribution have none.",
+        ("entropy of the weights", "nats"),
+        see=("effective keys", "support", "temperature", "saturation"),
+        source="Shannon 1948, section 6",
+    ),
+    GlossaryTerm(
+        "effective keys",
+        "The exponential of a row's entropy: so many keys of equal weight have the same entropy. It is between 1 and "
+        "the support.",
+        ("effective number of keys", "perplexity"),
+        see=("entropy", "support"),
+        source="Hill 1973",
+    ),
+    GlossaryTerm(
+        "total variation",
+        "How far two rows of weights are apart: ½ Σⱼ |Aᵢⱼ − Bᵢⱼ|, the weight that has to move to others; "
+        "0 where the rows are equal and 1 where no key has weight in both.",
+        ("total variation distance",),
+        see=("KL divergence", "weights"),
+        source="Levin & Peres 2017, proposition 4.2",
+    ),
+    GlossaryTerm(
+        "KL divergence",
+        "How much a row of weights A differs from another, B: Σⱼ Aᵢⱼ ln(Aᵢⱼ / Bᵢⱼ), in nats. It is infinite where A "
+        "has weight on a key to which B gives none; attn compare shows that of the first variant from the others.",
+        ("kullback-leibler divergence", "relative entropy", "kl"),
+        see=("total variation", "entropy"),
+        source="Kullback & Leibler 1951",
+    ),
 )

@@ -1,0 +1,91 @@
+"""Variants computed and compared: each with the first, or every two."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from attncli.analysis.compare.difference import difference
+from attncli.analysis.compare.first_difference import first_difference
+from attncli.analysis.compare.options import CompareOptions
+from attncli.analysis.compare.report import Comparison, Difference, FirstDifference, VariantResult
+from attncli.analysis.row_statistics import row_statistics
+from attncli.base.errors import AttnError
+from attncli.engine.run import run
+from attncli.io.variants import Variant, shared_keys
+from attncli.plan.build import plan_of
+from attncli.trace.result import Result
+
+DEFAULT = CompareOptions()
+
+
+def compare(
+    variants: Sequence[Variant], select: Sequence[str] | None = None, options: CompareOptions = DEFAULT
+) -> Comparison:
+    """Compute the variants and compare the selected results, without a selection the default ones of each.
+
+    Raises AttnError, which names the variant, where one of them can't be computed; UnknownNameError where no variant
+    has a result or a step of a name.
+    """
+    names = _selected_names(variants, select)
+    computed: list[VariantResult] = []
+    differences: list[Difference] = []
+    first_differences: list[FirstDifference] = []
+    for position, variant in enumerate(variants):
+        one = _compute(variant, names, options)
+        for baseline in range(position if options.all_pairs else min(position, 1)):
+            other, pair = computed[baseline], (baseline, position)
+            differences += [difference(name, pair, other, one, options.positions) for name in names]
+            first_differences.append(first_difference(pair, other.result.trace, one.result.trace, options.positions))
+        is_baseline = options.all_pairs or position == 0
+        computed.append(one if is_baseline else _with_selected_steps(one))
+    return Comparison(
+        tuple(computed),
+        names,
+        tuple(sorted(differences, key=lambda found: found.variants)),
+        tuple(sorted(first_differences, key=lambda found: found.variants)),
+        shared_keys(variants),
+        options.positions,
+        _remarks(computed),
+    )
+
+
+def _selected_names(variants: Sequence[Variant], select: Sequence[str] | None) -> tuple[str, ...]:
+    """The selected names that one variant or more computes; raises AttnError for a name that none has."""
+    if select is None:
+        return tuple(dict.fromkeys(name for variant in variants for name in variant.problem.default_selection))
+    for name in select:
+        if all(plan_of(variant.problem).find(name) is None for variant in variants):
+            plan_of(variants[0].problem).resolve(name)
+    return tuple(dict.fromkeys(select))
+
+
+def _compute(variant: Variant, names: Sequence[str], options: CompareOptions) -> VariantResult:
+    """The result of a variant, every step of it where it is small, and the statistics of its weights."""
+    plan = plan_of(variant.problem)
+    try:
+        result = run(variant.problem, [name for name in names if plan.find(name) is not None], options=options.run)
+    except AttnError as error:
+        raise error.at(f"variant {variant.name}") from None
+    weights = result.trace.by_name.get(plan.results.get("weights", ""))
+    statistics = None if weights is None else row_statistics(weights.value, result.trace.precision)
+    return VariantResult(variant, result, statistics)
+
+
+def _with_selected_steps(one: VariantResult) -> VariantResult:
+    """The same without the steps that are neither selected nor have a warning: nothing reads them any more."""
+    trace = one.result.trace
+    kept = {trace[name].name for name in one.result.select}
+    steps = tuple(step for step in trace.steps if step.name in kept or step.notes)
+    return replace(one, result=Result(replace(trace, steps=steps), one.result.select))
+
+
+def _remarks(computed: Sequence[VariantResult]) -> tuple[str, ...]:
+    """What holds of several variants: labels that differ where the lengths agree."""
+    first = computed[0].result.trace.labels
+    has_other_labels = any(
+        len(first[letter]) == len(labels) and first[letter] != labels
+        for one in computed[1:]
+        for letter, labels in one.result.trace.labels.items()
+        if letter in ("n", "m")
+    )
+    named = f"tokens differ: numbers are compared by position, and named as in {computed[0].variant.name}"
+    return (named,) if has_other_labels else ()

@@ -1,0 +1,20 @@
+"""CompareOptions: which variants are compared with which, and on which heads and batch items."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from attncli.engine.options import RunOptions
+from attncli.engine.run import LOCAL
+
+
+@dataclass(frozen=True)
+class CompareOptions:
+    """How variants are compared.
+
+    Each is compared with the first, and with `all_pairs` every two. `positions` has the one position that is compared
+    on an axis, by the letter of the axis (b batch items, h heads).
+    """
+
+    all_pairs: bool = False
+    positions: Mapping[str, int] = field(default_factory=dict)
+    run: RunOptions = LOCAL

@@ -1,0 +1,35 @@
+"""Readings that several conventions have."""
+
+from collections.abc import Mapping
+
+from attncli.base.lazy_numpy import Array, np
+from attncli.problem.conventions.records import Reading
+from attncli.problem.spec import FIELDS
+
+
+def inverted(mask: Array) -> Array:
+    """True where a mask is false.
+
+    >>> inverted(np.array([True, False]))
+    array([False,  True])
+    """
+    return np.logical_not(mask)
+
+
+ATTENDS = Reading("1 or true attends")
+HIDES = Reading("1 or true hides", change=inverted)
+REAL_KEYS = Reading("1 is a real key")
+PADDING = Reading("1 is padding", change=inverted)
+ADDED = Reading("added to the scores")
+SCALE = Reading("in place of 1/√d")
+TOP_LEFT = Reading("top left, query i attends to keys 0 … i")
+BOTTOM_RIGHT = Reading("bottom right, the last query stands at the last real key", keys={"align": "bottom_right"})
+GROUPED = Reading("query head h reads key head h // (heads / kv_heads)")
+NO_OFFSET = Reading(
+    "put before the keys by the caller; causal counts from the first of them", keys={"align": "first_key"}
+)
+WEIGHTS = tuple(name for name, field in FIELDS.items() if field.is_weight)
+OUT_IN: Mapping[str, Reading] = dict.fromkeys(
+    WEIGHTS,
+    Reading("stored out_in, x @ W.T", keys={"weight_layout": "out_in"}),
+)

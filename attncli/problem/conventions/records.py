@@ -1,0 +1,68 @@
+"""Conventions: the record of each framework's reading of the words of a problem, and the table of all by name."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from types import MappingProxyType
+from typing import Any
+
+from attncli.base.errors import UnknownNameError
+from attncli.ops.records import Operator
+
+
+@dataclass(frozen=True, eq=False)
+class Reading:
+    """What a framework makes of one word, in a sentence; where attn reads it otherwise, what that is in attn's keys.
+
+    `change` makes of the word's converted value the one that attn reads so. `keys` are in force where the word is
+    given, unless they are given themselves.
+    """
+
+    text: str
+    change: Callable[[Any], Any] | None = None
+    keys: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, eq=False)
+class Convention:
+    """How one framework reads the words of a problem.
+
+    `words` has what it makes of each word that it has: a key, or one operator of a key, `position alibi`. `defaults`
+    are keys in force unless they are given. Of the words in one group of `exclusive` it takes one.
+    """
+
+    name: str
+    title: str
+    version: str  # that was run, or whose documentation was read
+    source: str
+    is_run: bool  # tests compare it with the framework itself; otherwise it is from the documentation
+    words: Mapping[str, Reading]
+    defaults: Mapping[str, Any] = field(default_factory=dict)
+    exclusive: tuple[tuple[str, ...], ...] = ()
+
+    @property
+    def evidence(self) -> str:
+        """How what it says is known."""
+        return f"run, version {self.version}" if self.is_run else f"from its documentation, version {self.version}"
+
+    def reading(self, key: str, value: Any) -> Reading | None:
+        """What it makes of the value of a key; None where it has no such word."""
+        operator = f"{key} {value.record.name}" if isinstance(value, Operator) else key
+        return self.words.get(operator, self.words.get(key))
+
+
+_CONVENTIONS: dict[str, Convention] = {}
+CONVENTIONS: Mapping[str, Convention] = MappingProxyType(_CONVENTIONS)
+
+
+def register(convention: Convention) -> Convention:
+    """Add a convention to the table."""
+    assert convention.name not in _CONVENTIONS, convention.name
+    _CONVENTIONS[convention.name] = convention
+    return convention
+
+
+def find_convention(name: str, where: str | None = None) -> Convention:
+    """The convention of that name; raises UnknownNameError, which suggests the nearest one."""
+    if name not in CONVENTIONS:
+        raise UnknownNameError("convention", name, CONVENTIONS, where=where)
+    return CONVENTIONS[name]

@@ -1,0 +1,95 @@
+"""The statistics of rows of weights as a section, and as an object of names and arrays."""
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+from attncli.analysis.row_statistics import NO_KEY, RowStatistics, row_statistics
+from attncli.base.lazy_numpy import Array, np
+from attncli.problem.results import WEIGHTS
+from attncli.render.change_marks import mark_grids
+from attncli.render.grid import Grid, leading_slices
+from attncli.render.section import Section
+from attncli.render.view import View
+from attncli.trace.positions import add_dependent_axes, slices_at
+from attncli.trace.steps import Trace
+
+TITLE = "statistics"
+# The columns of a table of statistics: the name in JSON, and the heading for readers, whose words `attn show` explains.
+COLUMNS: Mapping[str, str] = {
+    "support": "support",
+    "entropy": "entropy",
+    "effective_keys": "effective keys",
+    "largest": "largest weight",
+}
+LEGEND = (
+    "support: the keys with a weight; → leads to the key of the largest weight",
+    "effective keys: exp(entropy), as many keys of equal weight have that entropy, in nats",
+)
+NO_DISTRIBUTION = "NaN: the weights are no distribution, one is negative or their sum is not 1"
+
+
+def statistics_section(view: View) -> Section:
+    """The statistics of what is shown of the weights of a view: a table for each batch item and head."""
+    made = _grids(view)
+    if view.before is not None and WEIGHTS in view.before.trace:
+        made = mark_grids(made, _grids(replace(view, result=view.before)))
+    found = tuple(made)
+    return Section(TITLE, found, remarks=statistics_remarks(found))
+
+
+def _grids(view: View) -> Iterator[Grid]:
+    """The tables of the statistics of a view."""
+    trace, step = view.result.trace, view.result.trace[WEIGHTS]
+    statistics = statistics_of(trace)
+    rows, columns = (trace.numbered_labels_of(step, axis) for axis in (-2, -1))
+    for index, label in leading_slices(trace, step, add_dependent_axes(trace, dict(view.positions))):
+        queries = ((query, (*index, at)) for at, query in enumerate(rows))
+        yield statistics_grid(statistics, queries, columns, "query", label)
+
+
+def statistics_of(trace: Trace) -> RowStatistics:
+    """The statistics of the weights of a trace."""
+    return row_statistics(trace[WEIGHTS].value, trace.precision)
+
+
+def statistics_grid(
+    statistics: RowStatistics,
+    rows: Iterable[tuple[str, tuple[int, ...]]],
+    keys: Sequence[str],
+    noun: str,
+    slice_label: str = "",
+) -> Grid:
+    """The table of some rows, each by its label and its position on the axes [… n]; `noun` is what a row is.
+
+    Behind the label an arrow leads to the key of the row's largest weight, among the labels `keys`.
+    """
+    labels, values = [], []
+    for label, at in rows:
+        key = int(statistics.largest_key[at])
+        labels.append(label if key == NO_KEY else f"{label} → {keys[key]}")
+        values.append([getattr(statistics, name)[at] for name in COLUMNS])
+    table = np.array(values).reshape(len(labels), len(COLUMNS))
+    return Grid(table, tuple(labels), tuple(COLUMNS.values()), f"{noun} → key", slice_label, aligns_columns=True)
+
+
+def statistics_remarks(grids: Iterable[Grid]) -> tuple[str, ...]:
+    """What the columns of tables of statistics mean, and the numbers that they lack."""
+    lacks_entropy = any(np.isnan(grid.values).any() for grid in grids)
+    return (*LEGEND, NO_DISTRIBUTION) if lacks_entropy else LEGEND
+
+
+def statistics_object(view: View) -> dict[str, Any]:
+    """What is shown of the statistics, an array [… n] each; `largest_key` has labels, None in a row without weights."""
+    trace, step = view.result.trace, view.result.trace[WEIGHTS]
+    index = slices_at(trace, step, view.positions)[:-1]
+    return object_of_statistics(statistics_of(trace), trace.numbered_labels_of(step, -1), index)
+
+
+def object_of_statistics(
+    statistics: RowStatistics, keys: Sequence[str], index: tuple[slice, ...] = ()
+) -> dict[str, Any]:
+    """The statistics at an index of the axes [… n], an array each; the positions of keys as their labels `keys`."""
+    labels = np.array([*keys, None], dtype=object)  # the last one stands for NO_KEY
+    arrays: Iterator[tuple[str, Array]] = ((name, getattr(statistics, name)[index]) for name in COLUMNS)
+    return {**dict(arrays), "largest_key": labels[statistics.largest_key[index]].tolist()}

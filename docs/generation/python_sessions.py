@@ -1,0 +1,52 @@
+"""Python sessions in documents (`pycon` blocks): the same with what each statement prints now."""
+
+import ast
+import doctest
+import io
+import re
+from contextlib import chdir, redirect_stdout
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+
+_IMPORT = re.compile(r"^(?:>>> )?(?:import|from) (\w+)", re.MULTILINE)
+
+
+class PythonSession:
+    """The names that the statements of a document have made so far, and the folder in which they run."""
+
+    def __init__(self, folder: Path) -> None:
+        self._names: dict[str, Any] = {"__name__": "__main__"}
+        self._folder = folder
+
+    def with_outputs(self, block: str) -> str:
+        """A block with what its statements print now; as it is where a package that it imports is not installed."""
+        if not can_run(block):
+            return block
+        statements = [example.source for example in doctest.DocTestParser().get_examples(block)]
+        with chdir(self._folder):
+            return "".join(_with_prompt(statement) + self._printed(statement) for statement in statements)
+
+    def _printed(self, statement: str) -> str:
+        """What a statement prints, or what its value shows."""
+        printed = io.StringIO()
+        with redirect_stdout(printed):
+            exec(compile(statement, "<document>", "single"), self._names)
+        return printed.getvalue()
+
+
+def can_run(block: str) -> bool:
+    """Whether every package that a block of Python imports is installed.
+
+    >>> can_run("import json"), can_run(">>> from no_such_package import anything")
+    (True, False)
+    """
+    return all(find_spec(package) for package in _IMPORT.findall(block))
+
+
+def _with_prompt(statement: str) -> str:
+    """A statement as it is typed; one with a body ends with an empty line."""
+    (node,) = ast.parse(statement).body
+    lines = [*statement.splitlines(), *([""] if hasattr(node, "body") else [])]
+    prompts = [">>>", *["..."] * (len(lines) - 1)]
+    return "".join(f"{prompt} {line}".rstrip() + "\n" for prompt, line in zip(prompts, lines, strict=True))

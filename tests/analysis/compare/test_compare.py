@@ -1,0 +1,177 @@
+"""A comparison: what differs between variants, by how much, where, and from which step on."""
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import pytest
+
+from attncli.analysis.compare.compare import compare
+from attncli.analysis.compare.options import CompareOptions
+from attncli.analysis.compare.report import Comparison, Difference, FirstDifference
+from attncli.base.errors import AttnError, UnknownNameError
+from attncli.io.variants import Variant
+from tests.arrays import normal
+from tests.problems import problem
+
+SCORES = [[0, 0], [math.log(3), 0]]  # softmax: ½ ½, ¾ ¼
+WEIGHTS = {"weights": [[0.5, 0.5], [0.75, 0.25]], "value": [[4.0], [8.0]]}
+SELF = {"embeddings": [[1.0, 0], [0, 2], [1, 1]], "tokens": ["the", "cat", "sat"]}
+
+
+def variants(*keys: dict[str, Any]) -> list[Variant]:
+    """A variant for each problem, named by its letter."""
+    return [Variant(name, {}, problem(**one)) for name, one in zip("abcdef", keys, strict=False)]
+
+
+def compared(*keys: dict[str, Any], select: Sequence[str] | None = None, **options: Any) -> Comparison:
+    """The comparison of these problems."""
+    return compare(variants(*keys), select, CompareOptions(**options))
+
+
+def difference(name: str, *keys: dict[str, Any], **options: Any) -> Difference:
+    """The difference of one result of two problems."""
+    (found,) = compared(*keys, select=[name], **options).differences
+    return found
+
+
+def first(*keys: dict[str, Any], **options: Any) -> FirstDifference:
+    """The first step in which two problems differ."""
+    (found,) = compared(*keys, **options).first_differences
+    return found
+
+
+def test_the_largest_difference_has_its_place_and_both_numbers() -> None:
+    found = difference("weights", WEIGHTS, {**WEIGHTS, "weights": [[0.25, 0.75], [1, 0]], "tokens": ["cat", "sat"]})
+    assert (found.max_abs, found.position, found.numbers) == (0.25, (0, 0), (0.5, 0.25))
+    assert found.labels == ("query_1", "key_1")
+    assert found.total_variation == 0.25
+    assert found.kl == pytest.approx(0.5 * math.log(2) + 0.5 * math.log(2 / 3))  # of the second row it is infinite
+    assert (found.infinite_kl_count, found.reordered_count, found.row_count) == (1, 0, 2)
+
+
+def test_a_nan_on_one_side_is_the_largest_difference_and_infinities_of_one_sign_are_equal() -> None:
+    nan, inf = math.nan, math.inf
+    assert difference("scores", {"scores": [[1, inf, 2]]}, {"scores": [[5, inf, 2]]}).max_abs == 4
+    assert difference("scores", {"scores": [[1, nan]]}, {"scores": [[1, nan]]}).max_abs == 0
+    found = difference("scores", {"scores": [[1, 2, nan]]}, {"scores": [[9, nan, nan]]})
+    assert math.isnan(found.max_abs or 0)
+    assert found.position == (0, 1)
+
+
+def test_rows_that_are_no_distribution_have_neither_total_variation_nor_divergence() -> None:
+    found = difference(
+        "weights", {**WEIGHTS, "weights": [[0, 0], [2, 1]]}, {**WEIGHTS, "weights": [[0.5, 0.5], [1, 2]]}
+    )
+    assert (found.total_variation, found.kl, found.infinite_kl_count) == (None, None, None)
+    assert (found.reordered_count, found.row_count) == (1, 2)
+
+
+def test_results_other_than_weights_have_the_largest_difference_alone() -> None:
+    found = difference("output", WEIGHTS, {**WEIGHTS, "value": [[4], [10]]})
+    assert (found.max_abs, found.labels, found.numbers) == (1, ("query_1", "e1"), (6, 7))
+    assert (found.total_variation, found.reordered_count, found.row_count) == (None, None, None)
+
+
+def test_what_can_not_be_compared_has_a_reason() -> None:
+    wide = {"weights": [[1, 0, 0]], "value": [[1], [2], [3]]}
+    assert difference("weights", WEIGHTS, wide).reason == "the shapes differ: 2 × 2 and 1 × 3"
+    assert difference("output", WEIGHTS, {"scores": SCORES}).reason == "not computed by b"
+    assert difference("weights", {"scores": [SCORES]}, {"scores": [SCORES], "heads": 1}).reason == ""
+    heads = {"scores": [SCORES, SCORES], "heads": 2}
+    assert difference("weights", {"scores": [SCORES, SCORES]}, heads).reason == "the axes differ: [b n m] and [h n m]"
+
+
+def test_without_a_selection_each_result_of_a_variant_is_compared() -> None:
+    comparison = compared(WEIGHTS, {"scores": SCORES, "value": [[4.0], [8.0]]})
+    assert comparison.select == ("weights", "output", "scores")
+    assert [one.result.select for one in comparison.variants] == [
+        ("weights", "output"),
+        ("weights", "output", "scores"),
+    ]
+    assert [bool(found.reason) for found in comparison.differences] == [False, False, True]
+
+
+def test_each_variant_is_compared_with_the_first_or_every_two() -> None:
+    keys = [{**SELF, "scale": scale} for scale in (1, 2, 4)]
+    assert [found.variants for found in compared(*keys, select=["weights"]).differences] == [(0, 1), (0, 2)]
+    pairs = [found.variants for found in compared(*keys, select=["weights"], all_pairs=True).first_differences]
+    assert pairs == [(0, 1), (0, 2), (1, 2)]
+
+
+def test_one_head_alone_is_compared_where_a_position_is_chosen() -> None:
+    scores = normal(2, 3, 5, 7)
+    other = scores.copy()
+    other[1, 0, 4, 6] += 8
+    other[1, 2, 3, 1] += 2
+    keys = [{"scores": scores}, {"scores": other}]
+    assert difference("scores", *keys).position == (1, 0, 4, 6)
+    found = difference("scores", *keys, positions={"h": 2})
+    assert (found.position, found.labels[:2]) == ((1, 2, 3, 1), ("batch item 1", "head 2"))
+    assert difference("scores", *keys, positions={"b": 0}).max_abs == 0
+    assert first(*keys, select=["weights"], positions={"b": 0}).step is None
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "step", "only_in", "labels"),
+    [
+        (SELF, {**SELF, "scale": 1}, "scores", None, ("the", "the")),
+        (SELF, {**SELF, "normalize": "sparsemax"}, "weights", None, ("the", "the")),
+        (SELF, {**SELF, "causal": True}, "masked_scores", 1, ("the", "cat")),
+        ({**SELF, "causal": True}, SELF, "masked_scores", 0, ("the", "cat")),
+        (SELF, {**SELF, "position": "rope"}, "rotated_query", 1, ("cat", "d1")),
+        (SELF, {**SELF, "softcap": 1}, "capped_scores", 1, ("the", "the")),
+        (SELF, {**SELF, "embeddings": [[1, 0], [0, 2], [1, 3]]}, "embeddings", None, ("sat", "x2")),
+        (SELF, {**SELF, "embeddings": [[1, 0], [0, 2]], "tokens": ["the", "cat"]}, "embeddings", None, ()),
+        (SELF, {**SELF, "heads": 2}, "query_heads", 1, ()),
+        (SELF, {**SELF, "tokens": ["a", "b", "c"]}, None, None, ()),
+        (SELF, {**SELF, "w_q": [[1, 0], [0, 1]]}, None, None, ()),  # a step more, and no number differs
+        (SELF, {**SELF, "score": "dot", "scale": 1 / math.sqrt(2)}, None, None, ()),
+    ],
+)
+def test_variants_part_at_the_first_step_whose_numbers_differ(
+    before: dict[str, Any], after: dict[str, Any], step: str | None, only_in: int | None, labels: tuple[str, ...]
+) -> None:
+    found = first(before, after)
+    assert (found.step, found.only_in, found.labels) == (step, only_in, labels)
+    assert (found.numbers is None) == (not labels)
+
+
+def test_of_a_large_problem_the_kept_steps_are_compared() -> None:
+    query, key = normal(363, 2), normal(367, 2)
+    keys = [{"query": query, "key": key, "scale": scale} for scale in (1, 2)]
+    found = first(*keys, select=["output"])
+    assert (found.step, found.is_partial) == ("context", True)
+    assert first(SELF, {**SELF, "scale": 2}).is_partial is False
+
+
+def test_variants_behind_the_first_keep_what_is_selected_and_their_warnings() -> None:
+    masked = {**SELF, "mask": [[1, 1, 1], [0, 0, 0], [1, 1, 1]]}
+    comparison = compared(SELF, masked, select=["scores"])
+    (step,) = [step.name for step in comparison.variants[1].result.trace.steps if step.notes]
+    assert step == "weights"
+    assert [len(one.result.trace.steps) for one in comparison.variants][1] == 2
+    assert comparison.variants[1].statistics is not None
+
+
+def test_tokens_that_differ_are_said_once() -> None:
+    other = {**SELF, "tokens": ["das", "die", "der"]}
+    assert compared(SELF, other, other).remarks == (
+        "tokens differ: numbers are compared by position, and named as in a",
+    )
+    assert compared(SELF, SELF).remarks == ()
+
+
+def test_an_error_names_the_variant() -> None:
+    with pytest.raises(UnknownNameError, match="unknown result 'wieghts'; did you mean 'weights'"):
+        compared(SELF, SELF, select=["wieghts"])
+    with pytest.raises(AttnError, match="output is not computed: there are no values"):
+        compared({"scores": SCORES}, {"scores": SCORES}, select=["output"])
+
+
+def test_statistics_are_those_of_the_weights() -> None:
+    (one, _) = compared(WEIGHTS, WEIGHTS, select=["output"]).variants
+    assert one.statistics is not None
+    assert one.statistics.support.tolist() == [2, 2]
+    np.testing.assert_allclose(one.statistics.entropy[0], math.log(2))
