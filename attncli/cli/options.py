@@ -139,6 +139,14 @@ def convention_warnings(problem: "ProblemSpec") -> list[str]:
     return [] if problem.convention is None else list(problem.convention.remarks)
 
 
+EditTexts = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--set",
+        metavar="KEY[ROW,COLUMN]=X",
+        help="Set one number, and show what changes by it: 'w_q[0,1]=3', 'embeddings[cat,x2]=1/2'.",
+    ),
+]
 MaxSize = Annotated[
     str | None,
     typer.Option(

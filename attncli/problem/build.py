@@ -79,6 +79,17 @@ def build(
     return spec if use is None else replace(spec, convention=use)
 
 
+def replace_values(spec: ProblemSpec, values: Mapping[str, Any]) -> ProblemSpec:
+    """The problem with other values of some fields, weights in_out, converted and checked as `build` does it.
+
+    Arrays that were drawn stay as they were drawn, and everything else stays. Raises AttnError as `build`.
+    """
+    kept = {name: getattr(spec, name) for name in FIELDS}
+    converted, _, _ = _convert(values)
+    checked = _check(random_fill.RandomFill({**kept, **converted}, spec.unread, spec.generators), spec.origins)
+    return replace(checked, convention=spec.convention)
+
+
 def _origins_of_arrays(values: Mapping[str, Any]) -> dict[str, ArrayOrigin]:
     """Where the arrays that were read from files of their own are from, also those of operators: `score.w1`."""
     arrays = dict(values)

@@ -59,6 +59,7 @@ class Field:
     is_random_fill: bool = False  # an array that may be drawn from the seed
     is_mask: bool = False  # its value is that of the mask operator of the same name
     is_common: bool = False  # used most: the short help lists it
+    neutral: float | None = None  # of a table: the number that changes nothing, which a missing table has everywhere
     decides_dtype: bool = True  # an array whose floating type takes part in that of the computation
     last_result: LastResult = ""  # the last result that it is read for: where that is not computed, nothing reads it
 

@@ -8,7 +8,7 @@ from attncli.base.lazy_numpy import Array, np
 from attncli.render.grid import Grid
 
 RAISED, LOWERED, OTHER = "▲", "▼", "◆"
-LEGEND = f"{RAISED} rose   {LOWERED} fell   {OTHER} neither can be said"
+LEGEND = f"{RAISED} rose   {LOWERED} fell   {OTHER} changed otherwise"
 
 
 def change_marks(before: Array, after: Array) -> Array:
@@ -27,9 +27,15 @@ def change_marks(before: Array, after: Array) -> Array:
     return marks
 
 
-def mark_grids(grids: Iterable[Grid], before: Iterable[Grid]) -> Iterator[Grid]:
-    """Each table, with what changed since the table before in its place marked."""
-    return (mark_grid(*pair) for pair in zip(grids, before, strict=False))
+def mark_grids(grids: Iterable[Grid], before: Iterable[Grid], *, are_beside: bool = False) -> Iterator[Grid]:
+    """Each table, with what changed since the table before in its place marked.
+
+    Where they `are_beside` each other the table before is shown with each in which anything changed.
+    """
+    for grid, grid_before in zip(grids, before, strict=False):
+        marked = mark_grid(grid, grid_before)
+        has_changed = marked.changes is not None and bool((marked.changes != "").any())
+        yield replace(marked, before=grid_before) if are_beside and has_changed else marked
 
 
 def mark_grid(grid: Grid, before: Grid) -> Grid:

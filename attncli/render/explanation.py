@@ -118,7 +118,10 @@ class _StepWriter:
         step_grids = tuple(self._grids(trace, step, self.worked))
         if self.view.before is not None and step.name in self.view.before.trace:
             before = self.view.before.trace
-            step_grids = tuple(mark_grids(step_grids, self._grids(before, before[step.name], ())))
+            are_beside = bool(self.view.edited_cells)
+            worked = self.worked if are_beside else ()  # the axes of an earlier result may be shorter
+            grids_before = self._grids(before, before[step.name], worked)
+            step_grids = tuple(mark_grids(step_grids, grids_before, are_beside=are_beside))
         is_copy = _are_copies if step.function is structural.repeat_kv else _are_equal
         same_as = next((name for name, above in self.shown.items() if is_copy(above, step_grids)), None)
         remarks = [*slice_remarks(step, self.slices, self.announced_axes)]
@@ -158,7 +161,10 @@ def _are_copies(above: Sequence[Grid], grids_of_step: Sequence[Grid]) -> bool:
 def _is_equal(above: Grid, grid: Grid) -> bool:
     """Whether a grid has the same numbers in rows of the same labels; a table of one number or of signs has not."""
     has_numbers = above.signs is None and grid.signs is None and grid.values.size > 1
-    return has_numbers and above.rows == grid.rows and np.array_equal(above.values, grid.values)
+    is_same = has_numbers and above.rows == grid.rows and np.array_equal(above.values, grid.values)
+    if above.before is None or grid.before is None:
+        return is_same and above.before is grid.before
+    return is_same and _is_equal(above.before, grid.before)
 
 
 def _unprojected(steps: Sequence[Step], step: Step) -> Sequence[Step]:

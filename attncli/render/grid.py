@@ -30,6 +30,7 @@ class Grid:
     marked: frozenset[Mark] = frozenset()
     # The mark of each number that changed [rows columns], an empty text of the others; None where nothing is compared.
     changes: Array | None = None
+    before: "Grid | None" = None  # the table before a change, of the same rows and columns, which is shown with it
 
     @cached_property
     def marked_rows(self) -> frozenset[int]:
@@ -44,6 +45,16 @@ class Grid:
     def is_marked(self, row: int, column: int) -> bool:
         """Whether a cell is marked, by itself or with its whole row or column."""
         return not self.marked.isdisjoint(((row, column), (row, None), (None, column)))
+
+    @property
+    def before_and_after(self) -> "tuple[Grid, ...]":
+        """The table before a change and this one, with that in their labels; this one alone where nothing changed."""
+        if self.before is None:
+            return (self,)
+        both = (("before", self.before), ("after", replace(self, before=None)))
+        return tuple(
+            replace(grid, slice_label=", ".join(filter(None, (self.slice_label, when)))) for when, grid in both
+        )
 
     def change_mark(self, row: int, column: int) -> str:
         """The mark of a cell whose number changed; empty of any other."""
@@ -65,6 +76,7 @@ class Grid:
             signs=None if self.signs is None else [[self.signs[row][column] for column in columns] for row in rows],
             marked=self._select_marked(rows, columns),
             changes=None if self.changes is None else self.changes[np.ix_(rows, columns)],
+            before=None if self.before is None else self.before.select(rows, columns),
         )
 
     def _select_marked(self, rows: Sequence[int], columns: Sequence[int]) -> frozenset[Mark]:

@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 
 from attncli.base.arithmetic import MAX_TERMS
 from attncli.plan.graph import Plan
+from attncli.problem.edits import EditedCell
 from attncli.problem.results import PIPELINE_STAGES
 from attncli.problem.spec import ProblemSpec
 from attncli.trace.result import Result
@@ -35,8 +36,9 @@ class View:
     axis, by the letter of the axis (b batch items, h heads); `expanded_axes` has the axes of which an explanation shows
     all positions. `remark` stands below the selected results. `max_terms` is the longest sum that
     is written whole; None for no limit. Of a longer vector the number at `feature` is worked out. `before` is an
-    earlier result: formats for readers mark the numbers that changed since. `statistics` adds those of the weights,
-    which the result must have.
+    earlier result: formats for readers mark the numbers that changed since. Where `edited_cells` made the change,
+    tables before and after are shown together, of the default results every step that changed. `statistics` adds those
+    of the weights, which the result must have.
     """
 
     result: Result
@@ -49,6 +51,7 @@ class View:
     max_terms: int | None = MAX_TERMS
     feature: int = 0
     before: Result | None = None
+    edited_cells: tuple[EditedCell, ...] = ()
     statistics: bool = False
 
     @property

@@ -36,6 +36,11 @@ class OutputFormat:
     # large result is computed in the file itself; afterwards its `is_used` is true where the file holds the result.
     file_allocator: str | None = None
 
+    @property
+    def shows_before(self) -> bool:
+        """Whether it has room for an earlier result beside that of the view: an object has, and a page for readers."""
+        return self.is_object or not self.is_lossless
+
     def render(self, view: "View", target: "TextTarget") -> Iterable[str]:
         """The view as text for a target, in chunks; only of a text format."""
         text: Iterable[str] = import_object(self.function)(view, target)

@@ -14,7 +14,6 @@ from attncli.render.sections import sections
 from attncli.render.target import TextTarget
 from attncli.render.view import View
 from attncli.trace.result import Result
-from attncli.trace.steps import Trace
 
 PACKAGES = "% needs \\usepackage{amsmath,booktabs}"
 PAGE_WIDTH, PAGE_ROWS = 66, 40  # characters and rows of a table that the text of a page has room for, at 10 points
@@ -24,8 +23,9 @@ GAP = "\n\n\\smallskip\n\n"  # between tabulars, and above and below them: their
 
 def render(view: View, _target: TextTarget) -> list[str]:
     """The heading and the sections of a view."""
-    result = Result(_with_marked_labels(view.result.trace), view.result.select)
-    return [render_sections(sections(replace(view, result=result)), view.decimals, view.heading)]
+    before = None if view.before is None else _with_marked_labels(view.before)
+    marked = replace(view, result=_with_marked_labels(view.result), before=before)
+    return [render_sections(sections(marked), view.decimals, view.heading)]
 
 
 def render_sections(parts: Iterable[Section], decimals: int, heading: str = "") -> str:
@@ -41,7 +41,8 @@ def render_sections(parts: Iterable[Section], decimals: int, heading: str = "") 
         if section.purpose:
             blocks.append(f"\\nopagebreak\\noindent {_text(section.purpose)}")
         if section.grids:
-            blocks.append(f"\\nopagebreak{GAP}" + GAP.join(_tabulars(grid, decimals) for grid in section.grids))
+            tables = (part for grid in section.grids for part in grid.before_and_after)
+            blocks.append(f"\\nopagebreak{GAP}" + GAP.join(_tabulars(table, decimals) for table in tables))
         if section.arithmetic:
             lines = "\\\\\n".join(map(_line, section.arithmetic))
             blocks.append(f"\\begin{{quote}}\\raggedright\n{lines}\n\\end{{quote}}")
@@ -56,13 +57,13 @@ def _line(line: str) -> str:
     return latex_line(re.sub(f"{LABEL_END}(#[0-9]+)", rf"\1{LABEL_END}", line))
 
 
-def _with_marked_labels(trace: Trace) -> Trace:
-    """The trace with its labels between marks, so that arithmetic with labels in it can be read."""
+def _with_marked_labels(result: Result) -> Result:
+    """The result with its labels between marks, so that arithmetic with labels in it can be read."""
     labels = {
         letter: tuple(f"{LABEL_START}{escape_control(label)}{LABEL_END}" for label in labels)
-        for letter, labels in trace.labels.items()
+        for letter, labels in result.trace.labels.items()
     }
-    return replace(trace, labels=labels)
+    return Result(replace(result.trace, labels=labels), result.select)
 
 
 def _text(text: str) -> str:

@@ -24,7 +24,8 @@ def render_sections(parts: Iterable[Section], decimals: int, heading: str = "") 
             blocks.append(_escape(section.purpose))
         if section.formula:
             blocks.append(f"`{section.formula}`" + (f" — {_escape(section.shapes)}" if section.shapes else ""))
-        blocks += [block for grid in section.grids for block in _grid_blocks(grid, decimals)]
+        tables = (table for grid in section.grids for table in grid.before_and_after)
+        blocks += [block for table in tables for block in _grid_blocks(table, decimals)]
         if section.arithmetic:
             blocks.append("\n".join(["```", *map(escape_control, section.arithmetic), "```"]))
         blocks += [_escape(remark) for remark in section.remarks]

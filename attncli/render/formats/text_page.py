@@ -9,12 +9,14 @@ from rich.segment import Segments
 from rich.table import Table
 from rich.text import Text
 
+from attncli.render.formats.blocks import side_by_side
 from attncli.render.formats.screen_table import left_out_note, screen_tables
 from attncli.render.formats.text_table import text_table
 from attncli.render.grid import Grid
 from attncli.render.target import TextTarget
 
 UNLIMITED_WIDTH = 1_000_000
+PAGE_WIDTH = 80
 MIN_TEXT_WIDTH = 24  # of the second of two columns, and of a line whose other parts are indented
 CONTINUATION = "  "  # the indentation of the parts of a wrapped line after the first
 NO_BREAK = "\ue002"  # in place of a blank where no line ends; nothing else has this character of private use
@@ -45,6 +47,11 @@ class TextPage:
     def text(self) -> str:
         """Everything that was printed, without blanks at the ends of lines."""
         return self.target.encodable("\n".join(line.rstrip() for line in self._file.getvalue().split("\n")))
+
+    @property
+    def page_width(self) -> int:
+        """The width of the target; for what stands side by side in a pipe or a file that of a page."""
+        return self.target.width or PAGE_WIDTH
 
     def skip_line(self) -> None:
         """Print an empty line."""
@@ -77,7 +84,13 @@ class TextPage:
         self._file.writelines(f"{line}\n" for line in lines)
 
     def print_grid(self, grid: Grid, decimals: int) -> None:
-        """Print a grid under the label of its slice, and the legend of its signs."""
+        """Print a grid under the label of its slice, and the legend of its signs; one before a change beside it.
+
+        Both are one below the other where the target, or without a width a page, is too narrow.
+        """
+        if grid.before is not None:
+            self.write(side_by_side([self._block(part, decimals) for part in grid.before_and_after], self.page_width))
+            return
         if grid.slice_label:
             self.print((grid.slice_label, "italic"))
         if self.target.width is None and not self.target.has_styles:
@@ -88,6 +101,12 @@ class TextPage:
                 self.print((f"  {note}", "dim"))
         if grid.legend:
             self.print((f"  {grid.legend}", "dim"))
+
+    def _block(self, grid: Grid, decimals: int) -> list[str]:
+        """The lines of a grid, printed on a page of its own."""
+        page = TextPage(self.target)
+        page.print_grid(grid, decimals)
+        return page.text.rstrip("\n").split("\n")
 
     def print_pairs(self, pairs: Iterable[tuple[str, str]], style: str = "") -> None:
         """Print a table of two columns without rules, the first one in a style and the second one wrapped.

@@ -1,0 +1,97 @@
+"""Results before and after edits: what was set, which steps changed by it, and the tables and worked lines of both."""
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from attncli.analysis.changes import changed
+from attncli.base.lazy_numpy import np
+from attncli.base.numerals import decimal
+from attncli.problem.edits import EditedCell
+from attncli.render.change_marks import LEGEND
+from attncli.render.explanation import is_left_out
+from attncli.render.section import Section
+from attncli.render.selected_tables import selected_tables
+from attncli.render.step_text import equality_remarks
+from attncli.render.view import View
+from attncli.trace.steps import Step, Trace
+
+MAX_NUMBERS = 8  # before a change of a whole row or column, that a heading has
+
+
+def section_of_edits(view: View) -> Section:
+    """What was set, which of the steps that the results are computed from changed by it, and which did not."""
+    steps = _steps(view)
+    changed_names = [step.name for step in steps if has_changed(view, step)]
+    same_names = [step.name for step in steps if not has_changed(view, step)]
+    remarks = [f"changed: {', '.join(changed_names) or 'nothing'}"]
+    remarks += [f"the same: {', '.join(same_names)}"] if same_names else []
+    remarks += [LEGEND] if changed_names else []
+    edits = "; ".join(_edit_text(cell, view.decimals) for cell in view.edited_cells)
+    return Section(f"set {edits}", remarks=tuple(remarks))
+
+
+def changed_steps(view: View) -> Iterator[Section]:
+    """A section for each step that changed, and for each selected result: its tables before and after.
+
+    Of the default results every step that they are computed from is among them, of others they alone.
+    """
+    trace = view.result.trace
+    selected = {_shown_step(trace, name).name for name in view.result.select}
+    is_default = tuple(view.result.select) == trace.problem.default_selection
+    for step in _steps(view):
+        is_new = has_changed(view, step)
+        if step.name not in selected and not (is_default and is_new):
+            continue
+        remarks = list(equality_remarks(trace, step))
+        if not is_new:
+            remarks.insert(0, "the same before and after")
+        elif view.before is not None and step.name not in view.before.trace:
+            remarks.insert(0, "before there was no such step")
+        if view.remark and step.name == _shown_step(trace, view.result.select[-1]).name:
+            remarks.append(view.remark)
+        tables = tuple(selected_tables(view, step.name))
+        yield Section(step.name, tables, step.symbol, step.formula, remarks=tuple(remarks))
+
+
+def lines_of_both(before: Sequence[str], after: Sequence[str]) -> tuple[str, ...]:
+    """The worked lines of a step before and after a change, or once where they are the same."""
+    if tuple(before) == tuple(after) or not before:
+        return tuple(after)
+    return ("before:", *before, "after:", *after)
+
+
+def has_changed(view: View, step: Step) -> bool:
+    """Whether a step has other numbers than before, or was not there."""
+    assert view.before is not None
+    if step.name not in view.before.trace:
+        return True
+    before = view.before.trace[step.name].value
+    return before.shape != step.value.shape or bool(changed(before, step.value).any())
+
+
+def _steps(view: View) -> Sequence[Step]:
+    """The kept steps that the selected results are computed from, without those that say nothing."""
+    trace = view.result.trace
+    needed = trace.plan.needed_for(view.result.select)
+    return [step for step in trace.computed if step.name in needed and not is_left_out(trace, step)]
+
+
+def _shown_step(trace: Trace, name: str) -> Step:
+    """The step of a result; where that is the step before it unchanged, that one, as far as it was kept."""
+    step = trace[name]
+    while is_left_out(trace, step) and (source := step.inputs.get("x")) in trace.by_name:
+        step = trace.by_name[str(source)]
+    return step
+
+
+def _edit_text(cell: EditedCell, decimals: int) -> str:
+    """`w_q[0,1]: 0 → 3`, and of a whole row or column its numbers before, or how many there were."""
+    return f"{cell.cell}: {_numbers(cell.before, decimals)} → {_numbers(cell.after, decimals)}"
+
+
+def _numbers(value: Any, decimals: int) -> str:
+    """One number, or several between blanks."""
+    numbers = np.asarray(value).ravel()
+    if numbers.size > MAX_NUMBERS:
+        return f"{numbers.size} numbers"
+    return " ".join(decimal(float(number), decimals) for number in numbers)
