@@ -1,6 +1,6 @@
 """Events of files: a signal each time that something changes in a folder, from the package watchfiles."""
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Generator, Iterable
 from importlib.util import find_spec
 from pathlib import Path
 from queue import SimpleQueue
@@ -16,7 +16,7 @@ MAX_DELAY = 400  # milliseconds after which changes that go on are passed on
 INTERVAL = 300
 
 # Yields after each change in one of the folders, and after INTERVAL without one; ends where a folder is gone.
-Events = Callable[[Iterable[Path]], Iterator[None]]
+Events = Callable[[Iterable[Path]], Generator[None, None, None]]
 
 _Queue = SimpleQueue[Exception | None]
 
@@ -28,7 +28,7 @@ def find_events(option: str) -> Events:
     return _events
 
 
-def _events(folders: Iterable[Path]) -> Iterator[None]:
+def _events(folders: Iterable[Path]) -> Generator[None, None, None]:
     """Events of folders; raises AttnError where the system can't watch them.
 
     A thread waits for them: watchfiles drops the exception of a signal that comes while it waits in the main thread.

@@ -66,11 +66,13 @@ def check_reader() -> None:
 
     Where the system can't say so, nothing is raised until the next writing.
     """
+    events = []
     with suppress(AttributeError, OSError):  # a system without poll, an output without a descriptor
         poll = select.poll()
         poll.register(sys.stdout.fileno(), 0)  # without a mask only errors are events
-        if any(event & select.POLLERR for _, event in poll.poll(0)):
-            raise BrokenPipeError
+        events = poll.poll(0)
+    if any(event & select.POLLERR for _, event in events):
+        raise BrokenPipeError
 
 
 def write_error(message: str) -> None:

@@ -14,14 +14,14 @@ from attncli.io.paths import path_of
 from attncli.io.watched_inputs import FileVersion, WatchedInputs, file_version
 
 if TYPE_CHECKING:
-    from attncli.problem.spec import ProblemSpec
+    from attncli.problem.edits import EditedProblem
     from attncli.trace.result import Result
 
 MAX_NAMES = 4  # files that a line names
 
 Versions = Mapping[str, FileVersion]
-Read = Callable[[WatchedInputs], "ProblemSpec"]
-Write = Callable[["ProblemSpec", "Result | None"], "Result"]  # computes too; the second is the result before
+Read = Callable[[WatchedInputs], "EditedProblem"]
+Write = Callable[["EditedProblem", "Result | None"], "Result"]  # computes too, and marks what changed since a result
 
 
 def watch(read: Read, write: Write, max_size: str | None, option_texts: Mapping[str, str], events: Events) -> NoReturn:

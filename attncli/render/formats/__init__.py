@@ -31,6 +31,7 @@ class OutputFormat:
     is_lossless: bool = True  # programs read every number back; otherwise numbers are rounded for a reader
     holds_one_array: bool = False
     memory_per_number: int = 0  # bytes that writing takes for each number, where it can't be done a few rows at a time
+    divider: str | None = ""  # the line between two results on standard output; None: each is on one line
     is_choice: bool = True  # whether `--format` offers it; a format that it does not offer is picked by suffix
     # "module:class" whose instance, made from the stream of the file, is given as `RunOptions.allocate`, so that a
     # large result is computed in the file itself; afterwards its `is_used` is true where the file holds the result.
@@ -59,8 +60,8 @@ _HERE = "attncli.render.formats"
 
 FORMATS: tuple[OutputFormat, ...] = (
     OutputFormat(DEFAULT_FORMAT, (".txt",), f"{_HERE}.terminal:render", is_lossless=False, memory_per_number=70),
-    OutputFormat(JSON, (".json",), f"{_HERE}.json:render", is_object=True),
-    OutputFormat("yaml", (".yaml", ".yml"), f"{_HERE}.yaml:render", is_object=True),
+    OutputFormat(JSON, (".json",), f"{_HERE}.json:render", is_object=True, divider=None),
+    OutputFormat("yaml", (".yaml", ".yml"), f"{_HERE}.yaml:render", is_object=True, divider="---"),
     OutputFormat("csv", (".csv",), f"{_HERE}.csv:render"),
     OutputFormat("tsv", (".tsv",), f"{_HERE}.csv:render_tsv", is_choice=False),
     OutputFormat("markdown", (".md",), f"{_HERE}.markdown:render", is_lossless=False, memory_per_number=50),
