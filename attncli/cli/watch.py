@@ -57,7 +57,7 @@ def watch(read: Read, write: Write, max_size: str | None, option_texts: Mapping[
             error, versions = raised, {**versions, **inputs.versions}
         else:
             changes = "computed" if result is None else change_summary(result, after)
-            streams.write_error(f"{datetime.now():%H:%M:%S} {_list_files(saved)} saved: {changes}")
+            streams.write_error(f"{datetime.now():%H:%M:%S} {_list_files(saved)} saved, {changes}")
             result, versions = after, inputs.versions
 
 

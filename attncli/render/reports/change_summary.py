@@ -16,23 +16,23 @@ def change_summary(before: Result, after: Result) -> str:
     >>> from attncli import attention
     >>> before = attention([[1.0]], [[1.0], [1.0]], [[0.0], [1.0]])
     >>> change_summary(before, attention([[1.0]], [[1.0], [1.0]], [[0.0], [3.0]]))
-    'output: 1 of 1 number changed'
+    'changed: output 1 of 1'
     """
-    return ", ".join(_changes(before, after)) or "no number changed"
+    changes = list(_changes(before, after))
+    return f"changed: {', '.join(changes)}" if changes else "no number changed"
 
 
 def _changes(before: Result, after: Result) -> Iterator[str]:
-    """What is to be said of each selected result that changed."""
+    """Each selected result that changed, and how many of its numbers, or its shape."""
     for name in after.select:
         value = after.trace[name].value
         old = before.trace[name].value if name in before.trace else None
         if old is None:
             yield f"{name} is new"
         elif old.shape != value.shape:
-            yield f"{name} has the shape {format_lengths(value.shape)}, before {format_lengths(old.shape)}"
+            yield f"{name} is {format_lengths(value.shape)} (was {format_lengths(old.shape)})"
         elif count := count_changes(old, value):
-            noun = "number" if value.size == 1 else "numbers"
-            yield f"{name}: {count} of {value.size} {noun} changed"
+            yield f"{name} {count} of {value.size}"
 
 
 def count_changes(before: Array, after: Array) -> int:
