@@ -98,7 +98,7 @@ class OutputOptions:
     ] = False
     watch: Annotated[
         bool,
-        typer.Option("--watch", help="Compute again whenever the file, or one that it names, is saved; Ctrl-C ends."),
+        typer.Option("--watch", help="Compute again whenever a file of the problem is saved."),
     ] = False
     pager: Annotated[
         bool,
