@@ -201,6 +201,14 @@ PROBLEMS: Mapping[str, Mapping[str, Any]] = {
         "mask": booleans(H, N, K),
         "empty_rows": "uniform",
     },
+    "rows without keys are NaN": {
+        **HEAD_AXIS,
+        **CACHE,
+        "window": (-1, 1),
+        "key_mask": np.arange(M) >= [[6], [2]],
+        "align": "first_key",
+        "empty_rows": "nan",
+    },
     "given scores alone": {"scores": bias(B, N, K), "normalize": "sparsemax"},
     "given weights": {
         "weights": np.maximum(normal(B, H, N, K), 0),

@@ -43,6 +43,18 @@ COMMANDS = {
         ),
         has_problem=True,
     ),
+    "compare": CommandRef(
+        f"{_HERE}.compare:compare",
+        "Compare variants of a problem: their tables side by side, and how far they differ.",
+        (
+            "attn compare problem.yaml --vary normalize=softmax --vary normalize=sparsemax",
+            "attn compare problem.yaml --vary scale=0.5,1,2 --vary heads=1,2",
+            "attn compare --sentence 'the cat sat' --dim 4 --vary seed=1..100 --format csv",
+            "attn compare before.yaml after.yaml --select weights",
+            "attn compare problem.yaml --as torch-sdpa --as flash",
+        ),
+        has_problem=True,
+    ),
     "demo": CommandRef(
         f"{_HERE}.demo:demo",
         "Walk through a worked example and compare it with the numbers expected.",

@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING
 import typer
 
 from attncli.base.errors import AttnError
-from attncli.cli.cells import EVERY
-from attncli.problem.labels import number_equal_labels
+from attncli.problem.labels import EVERY, number_equal_labels
 from attncli.problem.results import RESULTS
 from attncli.problem.spec import FIELDS
 

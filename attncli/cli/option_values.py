@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any
 
 from attncli.base.errors import AttnError
 from attncli.cli.unquoted import QUOTE_HINT, is_part_of_list
-from attncli.problem.fields import Field, option_name
+from attncli.problem.fields import option_name
 from attncli.problem.spec import FIELDS
 
 if TYPE_CHECKING:
@@ -21,6 +21,7 @@ def read_problem_options(problem: str | None, keys: Mapping[str, Any], inputs: "
     be read.
     """
     from attncli.io.origin import Origin, RawValue
+    from attncli.io.parse.option_value import read_option
     from attncli.io.problem_files import read_document
 
     texts = {name: text for name, text in keys.items() if text not in (None, [], ())}
@@ -29,7 +30,9 @@ def read_problem_options(problem: str | None, keys: Mapping[str, Any], inputs: "
         raise AttnError(f"{problem!r} is no problem file", hint=QUOTE_HINT)
     document = read_document(problem, inputs) if problem is not None else {}
     origin = Origin(options=True, inputs=inputs)
-    return document | {name: RawValue(_parse_option(FIELDS[name], text), origin) for name, text in texts.items()}
+    return document | {
+        name: RawValue(read_option(FIELDS[name], text, (option_name(name),)), origin) for name, text in texts.items()
+    }
 
 
 def check_stdin(*texts: Any) -> None:
@@ -58,15 +61,3 @@ def parse_tolerance(text: str | None, option: str) -> float | None:
         return None
     value = read_number(text, (option,))
     return to_number_from(value if is_number(value) else text, (option,), 0)
-
-
-def _parse_option(field: Field, text: Any) -> Any:
-    """The value of an option as a problem file would hold it."""
-    from attncli.io.parse import grammar
-
-    if field.kind == "labels":
-        return [label.strip() for part in text for label in part.split(",")]
-    if field.kind in ("integer", "number"):
-        value = grammar.inline(text, (option_name(field.name),))
-        return text if value is None else value  # `--seed ''` is no number, and not the lack of one
-    return text

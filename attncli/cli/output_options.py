@@ -1,7 +1,7 @@
 """The options of `attn compute` that describe no problem: what is shown of a result, how, and where."""
 
 import inspect
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, fields
 from functools import wraps
 from typing import TYPE_CHECKING, Annotated, Any
@@ -94,7 +94,7 @@ class OutputOptions:
     ] = None
     stats: Annotated[
         bool,
-        typer.Option("--stats", help="Add statistics of each query's weights: support, entropy, largest weight."),
+        typer.Option("--stats", help="Add the entropy and largest weight of each query."),
     ] = False
     watch: Annotated[
         bool,
@@ -117,8 +117,14 @@ class OutputOptions:
 
     def selection(self, problem: "ProblemSpec") -> tuple[str, ...]:
         """The names of the results of a problem, without duplicates; raises AttnError where one is empty."""
+        names = self.selected_names
+        return problem.default_selection if names is None else names
+
+    @property
+    def selected_names(self) -> tuple[str, ...] | None:
+        """The names of `--select`, without duplicates, None without it; raises AttnError where one is empty."""
         if self.select is None:
-            return problem.default_selection
+            return None
         names = [name.strip() for name in self.select.split(",")]
         if not all(names):
             hint = f"expected names between commas, such as {','.join(DEFAULT_SELECTION)}"
@@ -213,11 +219,21 @@ class OutputOptions:
 
 def with_output_options(command: Callable[..., None]) -> Callable[..., None]:
     """Give a command the output options in place of its parameter `output_options`, where they arrive as one object."""
+    return _with_options(command, [field.name for field in fields(OutputOptions)])
+
+
+def with_some_output_options(*names: str) -> Callable[[Callable[..., None]], Callable[..., None]]:
+    """Give a command some of the output options, by their names in OutputOptions, likewise."""
+    return lambda command: _with_options(command, names)
+
+
+def _with_options(command: Callable[..., None], names: Sequence[str]) -> Callable[..., None]:
+    """The command with the output options of those names in place of its parameter `output_options`."""
     options = [
         parameter.replace(kind=inspect.Parameter.KEYWORD_ONLY)
-        for parameter in inspect.signature(OutputOptions).parameters.values()
+        for name, parameter in inspect.signature(OutputOptions).parameters.items()
+        if name in names
     ]
-    names = [option.name for option in options]
 
     @wraps(command)
     def run(*args: Any, **values: Any) -> None:

@@ -8,6 +8,7 @@ from attncli.base.lazy_numpy import Array, np
 from attncli.engine.block_plan import last_of_blocks
 from attncli.engine.dense import DenseEngine
 from attncli.engine.evaluate import apply_input_function, input_array
+from attncli.engine.filled_rows import problem_of_queries, rows_of_nan
 from attncli.engine.trace_back import cause_of, cells_not_finite, computing_node, is_before_mask
 from attncli.plan.build import plan_of
 from attncli.plan.graph import Node
@@ -54,7 +55,7 @@ def _traced_warning(trace: Trace, cell: Cell) -> str | None:
 
 
 def _first_nonfinite(trace: Trace, step: Step) -> Cell | None:
-    """The first cell of a step that is not finite, and that no mask hides as far as the mask is kept.
+    """The first cell of a step that is not finite, neither by choice nor where a mask hides it, as far as it is kept.
 
     Of a table that was computed in blocks only those rows are read whose context is not finite: it may be a file that
     is larger than memory. Without values the weights, which are in memory then, are in place of the context.
@@ -63,9 +64,11 @@ def _first_nonfinite(trace: Trace, step: Step) -> Cell | None:
         found = cells_not_finite(trace.plan, step.node, step.value)
         if is_before_mask(trace.plan, step.node):
             found = found & trace["visible"].value
+        found = found & ~rows_of_nan(trace, step, found) if found.any() else found
         return Cell(step.name, _first(found)) if found.any() else None
     context, leading = trace[last_of_blocks(trace.plan)], step.node.axes[: step.axes.index("n") + 1]
-    rows = cells_not_finite(trace.plan, context.node, context.value).any(axis=-1)
+    cells = cells_not_finite(trace.plan, context.node, context.value)
+    rows = (cells & ~rows_of_nan(trace, context, cells)).any(axis=-1)
     for at in np.argwhere(rows):
         index_of = dict(zip(context.axes, map(int, at), strict=False))
         row = tuple(index_of[letter] if length > 1 else 0 for letter, length in leading)
@@ -94,19 +97,9 @@ def _is_of_blocks(trace: Trace, step: Step) -> bool:
     return False
 
 
-def _problem_of_query(problem: ProblemSpec, row: int) -> ProblemSpec:
-    """The problem with one query alone, of those that were computed.
-
-    Its label could be that of another query, or a number: here queries are labelled by their positions.
-    """
-    selected, count = problem.selected_queries, problem.query_count
-    position = row if selected is None else selected[row]
-    return replace(problem, only=(str(position),), query_tokens=tuple(map(str, range(count))))
-
-
 def _trace_of_query(trace: Trace, row: int) -> Trace:
     """Every step of a problem of one query by the dense engine, with the labels of the trace that has it as a row."""
-    problem = _problem_of_query(trace.problem, row)
+    problem = problem_of_queries(trace.problem, [row])
     engine = DenseEngine(plan_of(problem), problem, problem.precision)
     engine.run(engine.plan.nodes)
     labels = {**trace.labels, "n": trace.numbered_labels["n"][row : row + 1]}

@@ -15,15 +15,19 @@ from attncli.problem.origins import ArrayOrigin
 class Origin:
     """Where a value was given: in a file (paths in it are relative to its folder), as an option, or in Python.
 
+    `option` is the option that names the key (`--vary`); it is empty where the key has an option of its own.
     `lines` has the first line of each list and mapping of the file, by the object's id. In Python a text names no file
-    (`opens_files` is False); elsewhere files that are named are opened through `inputs`.
+    (`opens_files` is False); elsewhere files that are named are opened through `inputs`. An option, and what
+    `overrides` a file from Python, wins over the value of the file.
     """
 
     name: str = ""
     folder: Path = Path()
     options: bool = False
+    option: str = ""
     lines: Mapping[int, int] = field(default_factory=dict)
     opens_files: bool = True
+    overrides: bool = False
     inputs: Inputs = field(default_factory=Inputs)
 
     def path(self, *parts: str, subject: Any = None) -> ErrorPath:
@@ -32,7 +36,8 @@ class Origin:
         `subject` is the list or mapping whose first line is named.
         """
         if self.options:
-            return (option_name(parts[0]), *parts[1:])
+            name = f"{self.option} {parts[0]}" if self.option else option_name(parts[0])
+            return (name, *parts[1:])
         line = self.lines.get(id(subject))
         return (*((self.name,) if self.name else ()), *((f"line {line}",) if line else ()), *parts)
 
@@ -53,6 +58,7 @@ def _rows(value: Any) -> Iterator[list[Any]]:
 
 
 PYTHON = Origin(opens_files=False)
+PYTHON_OVER_FILE = Origin(opens_files=False, overrides=True)
 
 
 @dataclass(frozen=True)

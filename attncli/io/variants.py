@@ -2,19 +2,21 @@
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import product
 from typing import Any
 
 from attncli.base.errors import AttnError
 from attncli.io.assemble import assemble
+from attncli.io.converted_values import convert_document
 from attncli.io.problem_files import Document
-from attncli.io.varied_values import VariedValue
+from attncli.io.varied_values import MAX_VARIANTS, VARY, VariedValue
+from attncli.ops.records import format_value
+from attncli.problem.edits import Edit, apply_edits
 from attncli.problem.spec import ProblemSpec
 
 AS_GIVEN = "as given"  # the name of the problem that nothing changes
-FILE, CONVENTION = "file", "as"  # what is varied besides the keys of a problem
-MAX_VARIANTS = 10_000  # nobody reads more of them, and all of their results are in memory
+FILE, CONVENTION, EDITS = "file", "as", "set"  # what is varied besides the keys of a problem
 
 
 @dataclass(frozen=True)
@@ -23,6 +25,10 @@ class NamedDocument:
 
     name: str
     document: Document
+
+
+# One of the alternatives that combinations are made of: a document, a convention's name, a value of a key, or edits.
+Choice = NamedDocument | str | VariedValue | tuple[Edit, ...]
 
 
 @dataclass(frozen=True)
@@ -44,30 +50,44 @@ def make_variants(
     documents: Sequence[NamedDocument],
     varied: Mapping[str, Sequence[VariedValue]],
     conventions: Sequence[str] = (),
+    edits: Sequence[Edit] = (),
 ) -> tuple[Variant, ...]:
     """A variant for each document, convention and combination of values of the varied keys; the last varies fastest.
 
-    Where that is one variant alone, the problem without its changes comes first, named `as given`. Raises AttnError,
-    which names the variant, where one is no problem, or where there are none, or more than MAX_VARIANTS.
+    With `edits` each comes twice, before them and after them. Where that is one variant alone, the problem without its
+    changes comes first, named `as given`. Raises AttnError, which names the variant, where one is no problem, or where
+    there are none, or more than MAX_VARIANTS.
     """
-    choices: dict[str, Sequence[Any]] = {}
+    documents = [replace(document, document=convert_document(document.document)) for document in documents]
+    choices = _choices(documents, varied, conventions, edits)
+    count = math.prod(map(len, choices.values()))
+    if count > MAX_VARIANTS:
+        raise AttnError(f"there are {count:,} variants", hint=f"at most {MAX_VARIANTS:,} are compared: vary less")
+    telling = [key for key, values in choices.items() if len(values) > 1] or list(choices)
+    combinations = (dict(zip(choices, values, strict=True)) for values in product(*choices.values()))
+    as_given = [_variant(documents[0], {}, ())] if count == 1 else []
+    return (*as_given, *(_variant(documents[0], combination, telling) for combination in combinations))
+
+
+def _choices(
+    documents: Sequence[NamedDocument],
+    varied: Mapping[str, Sequence[VariedValue]],
+    conventions: Sequence[str],
+    edits: Sequence[Edit],
+) -> dict[str, Sequence[Choice]]:
+    """The alternatives that combinations are made of, by what varies, in the order in which the last varies fastest."""
+    choices: dict[str, Sequence[Choice]] = {}
     if len(documents) > 1:
         choices[FILE] = documents
     if conventions:
         choices[CONVENTION] = conventions
     choices |= varied
-    count = math.prod(map(len, choices.values()))
-    if count > MAX_VARIANTS:
-        raise AttnError(f"there are {count:,} variants", hint=f"at most {MAX_VARIANTS:,} are compared: vary less")
+    if edits:
+        choices[EDITS] = ((), tuple(edits))
     if not choices:
-        raise AttnError("there is one problem and nothing is varied", hint="give --vary KEY=VALUE, or a second file")
-    variants = [_variant(documents[0], {}, ())] if count == 1 else []
-    telling = [key for key, values in choices.items() if len(values) > 1] or list(choices)
-    variants += [
-        _variant(documents[0], dict(zip(choices, values, strict=True)), telling)
-        for values in product(*choices.values())
-    ]
-    return tuple(variants)
+        hint = f"give {VARY} KEY=VALUE, --as CONVENTION, or a second file"
+        raise AttnError("there is one problem, and nothing that varies", hint=hint)
+    return choices
 
 
 def shared_keys(variants: Sequence[Variant]) -> Mapping[str, str]:
@@ -77,20 +97,26 @@ def shared_keys(variants: Sequence[Variant]) -> Mapping[str, str]:
 
 
 def _variant(document: NamedDocument, choice: Mapping[str, Any], telling: Sequence[str]) -> Variant:
-    """The variant of one choice of each key, named by the keys that tell variants apart."""
+    """The variant of one choice for each key, named by the keys that tell variants apart."""
     keys = {key: _text(value) for key, value in choice.items()}
-    name = ", ".join(f"{key}={keys[key]}" for key in telling) or AS_GIVEN
-    document = choice.get(FILE, document)
+    parts = (keys[key] if key == EDITS else f"{key}={keys[key]}" for key in telling)
+    name = ", ".join(part for part in parts if part) or AS_GIVEN
+    chosen: NamedDocument = choice.get(FILE, document)
     values = {key: value.raw for key, value in choice.items() if isinstance(value, VariedValue)}
     try:
-        problem = assemble(document.document | values)
+        problem = assemble(chosen.document | values, choice.get(CONVENTION))
+        problem = apply_edits(problem, choice.get(EDITS, ()))
     except AttnError as error:
         raise error.at(f"variant {name}") from None
-    return Variant(name, keys, problem)
+    return Variant(name, keys, problem, problem.convention.remarks if problem.convention is not None else ())
 
 
-def _text(value: Any) -> str:
-    """The text of a choice: of a value of a key, of a document, or of a convention."""
-    if isinstance(value, VariedValue):
-        return value.text
-    return value.name if isinstance(value, NamedDocument) else str(value)
+def _text(choice: Choice) -> str:
+    """The text of a choice: of a value, a document, a convention, or of edits, none of which are no text."""
+    if isinstance(choice, VariedValue):
+        return choice.text
+    if isinstance(choice, NamedDocument):
+        return choice.name
+    return (
+        choice if isinstance(choice, str) else ", ".join(f"{edit.cell}={format_value(edit.value)}" for edit in choice)
+    )

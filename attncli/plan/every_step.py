@@ -57,6 +57,7 @@ _PROBLEMS: tuple[Mapping[str, Any], ...] = (
     _PROJECTED,
     {"sentence": "a b c", "vocabulary": {"a": [0, 1], "b": [1, 0], "c": [1, 1]}},
     {**_PROJECTED, **{f"b_{name}": _zeros(4) for name in "qkv"}, **_RULES, "softcap": 2.0, "score": "dot"},
+    {**_PROJECTED, "causal": True, "empty_rows": "uniform"},
     {**_PROJECTED, **_HEADS, "w_o": _zeros(4, 4), "b_o": _zeros(4), "sink": _zeros(2)},
     {**_GROUPS, "normalize": "softmax1"},
     {**_PROJECTED, **_CACHE, "align": "bottom_right", "key_lengths": [4]},

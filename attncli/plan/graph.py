@@ -211,12 +211,13 @@ class Plan:
         )
 
 
-def fills_empty_rows(plan: Plan) -> bool:
-    """Whether queries that may attend to nothing get other weights than 0."""
-    return plan.by_name[plan.results["weights"]].function is fill_empty_rows
+def fill_of(plan: Plan) -> str | None:
+    """What queries that may attend to nothing get, nan or uniform; None where their weights are 0."""
+    weights = plan.by_name[plan.results["weights"]]
+    return weights.options["fill"] if weights.function is fill_empty_rows else None
 
 
 def attending_weights(plan: Plan) -> str:
     """The name of the weights that are all 0 where a query attends to nothing: before such rows are filled."""
     name = plan.results["weights"]
-    return plan.by_name[name].inputs["weights"] if fills_empty_rows(plan) else name
+    return plan.by_name[name].inputs["weights"] if fill_of(plan) is not None else name

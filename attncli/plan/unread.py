@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 
 from attncli.plan.build import plan_of
-from attncli.plan.graph import Plan, fills_empty_rows
+from attncli.plan.graph import Plan, fill_of
 from attncli.problem.spec import DEFAULTS, ProblemSpec
 
 
@@ -17,7 +17,7 @@ def keys_unread_by_plan(problem: ProblemSpec) -> Mapping[str, str]:
     plan, unread = plan_of(problem), dict(problem.unread)
     if problem.align != DEFAULTS["align"] and not asks_where_queries_stand(plan):
         unread["align"] = "no mask and no position asks where the queries stand"
-    if problem.empty_rows != DEFAULTS["empty_rows"] and not fills_empty_rows(plan):
+    if problem.empty_rows != DEFAULTS["empty_rows"] and fill_of(plan) is None:
         unread.setdefault("empty_rows", _why_no_row_is_filled(problem))
     return unread
 

@@ -6,8 +6,9 @@ from typing import Any
 from attncli import __version__
 from attncli.analysis.compare.report import Comparison, Difference, FirstDifference, VariantResult
 from attncli.analysis.row_statistics import RowStatistics
-from attncli.base.lazy_numpy import Array, np
+from attncli.problem.results import WEIGHTS
 from attncli.render.selection import selected_value
+from attncli.render.statistics import object_of_statistics
 from attncli.render.view import View
 from attncli.trace.positions import slices_at
 from attncli.trace.steps import Trace
@@ -46,13 +47,10 @@ def _variant(one: VariantResult, comparison: Comparison) -> dict[str, Any]:
 
 
 def _statistics(statistics: RowStatistics, trace: Trace, comparison: Comparison) -> dict[str, Any]:
-    """The statistics of rows of weights, an array [… n] each; the labels of their largest keys, None where none is."""
-    index = slices_at(trace, trace["weights"], comparison.positions)[:-1]
-    keys = np.array([*trace.labels["m"], None], dtype=object)  # the last one is at NO_KEY
-    arrays: dict[str, Array] = {
-        name: getattr(statistics, name)[index] for name in ("support", "entropy", "effective_keys", "largest")
-    }
-    return {**arrays, "largest_key": keys[statistics.largest_key[index]].tolist()}
+    """The statistics of the rows that are compared."""
+    step = trace[WEIGHTS]
+    index = slices_at(trace, step, comparison.positions)[:-1]
+    return object_of_statistics(statistics, trace.numbered_labels_of(step, -1), index)
 
 
 def _difference(difference: Difference, names: Sequence[str]) -> dict[str, Any]:

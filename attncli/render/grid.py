@@ -120,15 +120,21 @@ def leading_slices(
 
     An axis that broadcasts is not in the label: the slice is that of all heads.
     """
-    positions, letters = positions or {}, step.axes[:-2]
+    yield from slices_of_axes(trace, list(zip(step.axes, step.value.shape, strict=True))[:-2], positions)
+
+
+def slices_of_axes(
+    trace: Trace, axes: Sequence[tuple[str, int]], positions: Mapping[str, int] | None = None
+) -> Iterator[tuple[tuple[int, ...], str]]:
+    """Each index on some axes, letters and lengths, and its label; an axis in `positions` has that one."""
+    positions = positions or {}
     choices = [
         [min(positions[letter], size - 1)] if letter in positions else range(size)  # an axis of length 1 broadcasts
-        for letter, size in zip(letters, step.value.shape, strict=False)
+        for letter, size in axes
     ]
-    sizes = zip(letters, step.value.shape, strict=False)
-    broadcast = {letter for letter, size in sizes if size == 1 < trace.plan.axis_length(letter)}
+    broadcast = {letter for letter, size in axes if size == 1 < trace.plan.axis_length(letter)}
     for index in product(*choices):
-        pairs = [pair for pair in zip(letters, index, strict=True) if pair[0] not in broadcast]
+        pairs = [(letter, at) for (letter, _), at in zip(axes, index, strict=True) if letter not in broadcast]
         yield index, ", ".join(position_label(trace, *pair) for pair in pairs)
 
 

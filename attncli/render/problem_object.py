@@ -5,7 +5,7 @@ from typing import Any
 
 from attncli.io.writers.problem_text import plain_value
 from attncli.ops.records import Operator
-from attncli.plan.graph import fills_empty_rows
+from attncli.plan.graph import fill_of
 from attncli.plan.unread import asks_where_queries_stand, keys_unread_by_plan
 from attncli.problem.spec import ProblemSpec
 from attncli.problem.unread import is_read
@@ -45,7 +45,7 @@ def _keys_not_in_force(trace: Trace) -> set[str]:
         ignored.add("generator")
     if not asks_where_queries_stand(trace.plan):
         ignored.add("align")
-    if not fills_empty_rows(trace.plan):
+    if fill_of(trace.plan) is None:
         ignored.add("empty_rows")
     if problem.sentence is not None:
         ignored |= {"tokens", "embeddings"} - set(problem.origins)

@@ -33,6 +33,7 @@ def result_object(view: View) -> dict[str, Any]:
         before = replace(view, result=view.before)
         content["set"] = [vars(cell) for cell in view.edited_cells]
         content["before"] = {name: selected_value(before, view.before.trace[name]) for name in _names_before(view)}
+        content["before"] |= {"statistics": statistics_object(before)} if view.statistics else {}
     if view.explain:
         # A script finds query, key and value first, even where positions were added to embeddings before.
         steps = sorted(view.steps, key=lambda step: step.name not in FIRST_STEPS)

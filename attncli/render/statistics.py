@@ -1,7 +1,7 @@
 """The statistics of rows of weights as a section, and as an object of names and arrays."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 from attncli.analysis.row_statistics import NO_KEY, RowStatistics, row_statistics
@@ -20,10 +20,10 @@ COLUMNS: Mapping[str, str] = {
     "support": "support",
     "entropy": "entropy",
     "effective_keys": "effective keys",
-    "largest": "largest weight",
+    "largest": "largest",
 }
 LEGEND = (
-    "support: the keys with a weight; → leads to the key of the largest weight",
+    "support: the keys with a weight; largest: the largest weight, and → the key that has it",
     "effective keys: exp(entropy), as many keys of equal weight have that entropy, in nats",
 )
 NO_DISTRIBUTION = "NaN: the weights are no distribution, one is negative or their sum is not 1"
@@ -33,7 +33,7 @@ def statistics_section(view: View) -> Section:
     """The statistics of what is shown of the weights of a view: a table for each batch item and head."""
     made = _grids(view)
     if view.before is not None and WEIGHTS in view.before.trace:
-        made = mark_grids(made, _grids(replace(view, result=view.before)))
+        made = mark_grids(made, _grids(replace(view, result=view.before)), are_beside=bool(view.edited_cells))
     found = tuple(made)
     return Section(TITLE, found, remarks=statistics_remarks(found))
 
@@ -44,8 +44,8 @@ def _grids(view: View) -> Iterator[Grid]:
     statistics = statistics_of(trace)
     rows, columns = (trace.numbered_labels_of(step, axis) for axis in (-2, -1))
     for index, label in leading_slices(trace, step, add_dependent_axes(trace, dict(view.positions))):
-        queries = ((query, (*index, at)) for at, query in enumerate(rows))
-        yield statistics_grid(statistics, queries, columns, "query", label)
+        found = [statistics_row(query, statistics, (*index, at), columns) for at, query in enumerate(rows)]
+        yield statistics_grid(found, "query", label)
 
 
 def statistics_of(trace: Trace) -> RowStatistics:
@@ -53,24 +53,27 @@ def statistics_of(trace: Trace) -> RowStatistics:
     return row_statistics(trace[WEIGHTS].value, trace.precision)
 
 
-def statistics_grid(
-    statistics: RowStatistics,
-    rows: Iterable[tuple[str, tuple[int, ...]]],
-    keys: Sequence[str],
-    noun: str,
-    slice_label: str = "",
-) -> Grid:
-    """The table of some rows, each by its label and its position on the axes [… n]; `noun` is what a row is.
+@dataclass(frozen=True)
+class StatisticsRow:
+    """A row of a table of statistics: its label, its numbers, and the key of its largest weight, if there is one."""
 
-    Behind the label an arrow leads to the key of the row's largest weight, among the labels `keys`.
-    """
-    labels, values = [], []
-    for label, at in rows:
-        key = int(statistics.largest_key[at])
-        labels.append(label if key == NO_KEY else f"{label} → {keys[key]}")
-        values.append([getattr(statistics, name)[at] for name in COLUMNS])
-    table = np.array(values).reshape(len(labels), len(COLUMNS))
-    return Grid(table, tuple(labels), tuple(COLUMNS.values()), f"{noun} → key", slice_label, aligns_columns=True)
+    label: str
+    numbers: tuple[Any, ...]
+    key: str | None
+
+
+def statistics_row(label: str, statistics: RowStatistics, at: tuple[int, ...], keys: Sequence[str]) -> StatisticsRow:
+    """The row of the query at a position on the axes [… n]; `keys` are the labels of the keys."""
+    key = int(statistics.largest_key[at])
+    numbers = tuple(getattr(statistics, name)[at] for name in COLUMNS)
+    return StatisticsRow(label, numbers, None if key == NO_KEY else keys[key])
+
+
+def statistics_grid(rows: Sequence[StatisticsRow], noun: str, slice_label: str = "") -> Grid:
+    """The table of some rows, behind whose labels an arrow leads to the key; `noun` is what a row is."""
+    labels = tuple(row.label if row.key is None else f"{row.label} → {row.key}" for row in rows)
+    values = np.array([row.numbers for row in rows]).reshape(len(rows), len(COLUMNS))
+    return Grid(values, labels, tuple(COLUMNS.values()), f"{noun} → key", slice_label, aligns_columns=True)
 
 
 def statistics_remarks(grids: Iterable[Grid]) -> tuple[str, ...]:

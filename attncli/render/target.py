@@ -13,6 +13,7 @@ class TextTarget:
     width: int | None = None
     has_styles: bool = False  # colours, bold and italic
     encoding: str = "utf-8"
+    column_gap: int = 3  # blanks between two columns of a table
 
     @property
     def has_unicode(self) -> bool:

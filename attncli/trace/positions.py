@@ -36,6 +36,12 @@ def slices_at(trace: Trace, step: Step, positions: Mapping[str, int]) -> tuple[s
     return tuple(slice_at(letter, size, completed) for letter, size in axes)
 
 
+def weight_rows_at(trace: Trace, positions: Mapping[str, int]) -> tuple[slice, ...]:
+    """The selected part of the axes [… n] of the rows of weights, whether or not the trace has kept the weights."""
+    completed = add_dependent_axes(trace, dict(positions))
+    return tuple(slice_at(letter, size, completed) for letter, size in trace.plan["weights"].axes[:-1])
+
+
 def slice_at(letter: str, size: int, positions: AxisPositions) -> slice:
     """The selected part of an axis; of one of length 1, which broadcasts, all of it."""
     if letter not in positions or size == 1:

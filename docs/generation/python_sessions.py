@@ -28,11 +28,11 @@ class PythonSession:
             return "".join(_with_prompt(statement) + self._printed(statement) for statement in statements)
 
     def _printed(self, statement: str) -> str:
-        """What a statement prints, or what its value shows."""
+        """What a statement prints, or what its value shows, without blanks at the ends of lines."""
         printed = io.StringIO()
         with redirect_stdout(printed):
             exec(compile(statement, "<document>", "single"), self._names)
-        return printed.getvalue()
+        return re.sub(r" +$", "", printed.getvalue(), flags=re.MULTILINE)
 
 
 def can_run(block: str) -> bool:

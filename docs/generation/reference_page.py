@@ -21,13 +21,15 @@ from attncli.ops import kinds, operators
 from attncli.ops.records import OperatorRecord
 from attncli.plan.every_step import every_step
 from attncli.plan.purposes import PURPOSES
+from attncli.problem.conventions import CONVENTIONS
+from attncli.problem.conventions.table import readings
 from attncli.problem.fields import Field
 from attncli.problem.results import DEFAULT_SELECTION, RESULTS
 from attncli.problem.spec import DEFAULTS, FIELDS
 from attncli.render.formats import FORMATS
 from attncli.render.reports.glossary import GLOSSARY, GlossaryTerm
 
-from .check_json import OBJECT, RESULT, SUITE
+from .json_tables import JSON_TABLES
 
 PAGE = Path(__file__).parent.parent / "reference.md"
 
@@ -63,18 +65,15 @@ INPUTS = """## Formats that are read
 By the suffix; without one of these, by the content, as that of a pipe and of `-` (standard input).
 """
 
-CHECK_JSON = """## JSON of a check
-
-`attn check --json` writes one object. What JSON can't hold is `"NaN"`, `"Infinity"` or `"-Infinity"`.
-"""
-
-CHECK_RESULTS = "Each of `results`:"
-
-CHECK_SUITE = "Of several problems:"
-
 SLIP_NAMES = """## Slips
 
 What `attn check` tries where numbers differ, one by one and in pairs, in this order; `attn show NAME` says the same.
+"""
+
+CONVENTION_NAMES = """## Conventions
+
+How frameworks read the words of a problem, for `--as`; `attn show NAME` says the same. Words that are not named are
+read as without a convention. [conventions.md](conventions.md) compares them.
 """
 
 OUTPUTS = """## Formats that are written
@@ -95,10 +94,11 @@ def generate() -> str:
     plurals = {plural: kind for plural, kind in kind_of_plural().items() if kind in kinds()}
     parts += ["## Operators", *(part for plural, kind in plurals.items() for part in _operators(plural, kind))]
     parts += [SLIP_NAMES, _table(("name", "what is done", "it can be made where"), _slips())]
+    parts += [CONVENTION_NAMES, _table(("name", "what it is", "its words", "unless given", "source"), _conventions())]
     parts += [INPUTS, _table(("suffix", "format", "an array", "a problem"), _input_formats())]
     parts += [OUTPUTS, _table(("suffix", "`--format`", "what it is"), _output_formats())]
     parts += ["## Commands", *_commands()]
-    for head, keys in ((CHECK_JSON, OBJECT), (CHECK_RESULTS, RESULT), (CHECK_SUITE, SUITE)):
+    for head, keys in JSON_TABLES:
         parts += [head, _table(("key", "what it is"), [(f"`{key}`", meaning) for key, meaning in keys.items()])]
     parts += ["## Words", _table(("word", "also", "meaning", "source"), map(_term, GLOSSARY))]
     parts += ["## Exit statuses", _table(("status", "meaning"), [(str(n), text) for n, text in EXIT_STATUSES.items()])]
@@ -169,6 +169,14 @@ def _slips() -> Iterator[Sequence[str]]:
     """The rows of the slips."""
     for slip in SLIPS.values():
         yield f"`{slip.name}`", slip.sentence, slip.applies_where
+
+
+def _conventions() -> Iterator[Sequence[str]]:
+    """The rows of the conventions."""
+    for convention in CONVENTIONS.values():
+        words = "<br>".join(f"`{word}`: {text}" for word, text in readings(convention))
+        defaults = "<br>".join(f"`{key}: {value}`" for key, value in convention.defaults.items())
+        yield f"`{convention.name}`", f"{convention.title}; {convention.evidence}", words, defaults, convention.source
 
 
 def _input_formats() -> Iterator[Sequence[str]]:

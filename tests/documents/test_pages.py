@@ -15,7 +15,7 @@ from attncli.io.readers import yaml
 from attncli.ops.registry import ENTRY_POINTS
 from attncli.plan.builder import PlanBuilder
 from attncli.problem.spec import FIELDS
-from docs.generation import api_page, check_json, console_blocks, reference_page
+from docs.generation import api_page, check_json, compare_json, console_blocks, reference_page
 from docs.generation.python_sessions import can_run
 from tests.cli.running import run_in_process
 from tests.documents.reading import DOCUMENTS, PACKAGE, README, ROOT, indented_blocks
@@ -38,6 +38,18 @@ def test_the_reference_has_every_key_of_the_json_of_a_check() -> None:
     assert list(one) == list(check_json.OBJECT)
     assert all(list(result) == list(check_json.RESULT) for result in one["results"])
     assert list(several) == list(check_json.SUITE)
+
+
+def test_the_reference_has_every_key_of_the_json_of_a_comparison() -> None:
+    words = ("samples/three_words.yaml", "--vary", "scale=1,2", "--select", "scores", "--json")
+    compared = json.loads(run_in_process("compare", *words, folder=ROOT).stdout)
+    assert list(compared) == list(compare_json.OBJECT)
+    for name, keys in {
+        "variants": compare_json.VARIANT,
+        "differences": compare_json.DIFFERENCE,
+        "first_differences": compare_json.FIRST_DIFFERENCE,
+    }.items():
+        assert all(list(item) == list(keys) for item in compared[name])
 
 
 def test_the_architecture_names_every_package() -> None:

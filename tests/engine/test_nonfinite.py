@@ -141,6 +141,36 @@ CASES: dict[str, tuple[dict[str, Any], tuple[str, ...], list[str]]] = {
         ("scores",),
         ["scores[query_1, key_1] is inf: from query[query_1, d1], given as 100000, too large for float16"],
     ),
+    "rows without keys that are to be NaN": (
+        {"key": KEY, "mask": [[0] * 5, [1] * 5, [0] * 5], "empty_rows": "nan"},
+        DEFAULT_SELECTION,
+        ["nothing is attended by query_1, query_3: weights NaN, output NaN"],
+    ),
+    "a value beside a row without keys": (
+        {
+            "key": KEY,
+            "value": with_number(VALUE, (3, 1), NAN),
+            "mask": [[0] * 5, [1] * 5, [0] * 5],
+            "empty_rows": "nan",
+        },
+        ("output",),
+        [
+            "nothing is attended by query_1, query_3: weights NaN, output NaN",
+            "output[query_2, e2] is nan: from value[key_4, e2]",
+        ],
+    ),
+    "a row without keys in one head": (
+        {
+            "query": HEADS,
+            "key": with_number(HEADS, (1, 2, 5), NAN),
+            "heads": 2,
+            "mask": [[[[0] * 3, [1] * 3, [1, 1, 0]], [[1, 0, 0]] * 3]],
+            "empty_rows": "nan",
+            "w_o": normal(8, 3),
+        },
+        ("output",),
+        ["nothing is attended by query_1 (head 0): weights NaN, output NaN"],
+    ),
     "largest scores and weights": (
         {"key": NAN_KEY, "normalize": "hardmax", "context": "argmax"},
         ("output",),

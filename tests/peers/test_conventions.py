@@ -1,73 +1,91 @@
-"""What docs/conventions.md says of PyTorch and ONNX is what the installed packages do."""
+"""Each convention that is marked as run gives what its framework gives, when both get the same words."""
 
+from importlib.metadata import version
+from importlib.util import find_spec
 from typing import Any
 
 import numpy as np
 import pytest
 
-from attncli import attention
+from attncli.engine.run import run
+from attncli.io.assemble import from_keywords
+from attncli.problem.conventions import CONVENTIONS
 from tests.arrays import normal
+from tests.peers.convention_cases import CASES, Words
+from tests.peers.frameworks import FRAMEWORKS
 
 pytestmark = pytest.mark.peer
 
-QUERY, KEY, VALUE = normal(2, 5), normal(3, 5), normal(3, 7)
+
+def words_of(convention: str, name: str) -> Words:
+    """The words of a case, with the arrays that the framework gets besides."""
+    return {**FRAMEWORKS[convention].arrays(CASES[name]), **CASES[name].words}
 
 
-def sdpa(**options: Any) -> Any:
-    """The answer of scaled_dot_product_attention to the queries, keys and values of this file."""
-    torch = pytest.importorskip("torch")
-    arrays = [torch.from_numpy(array)[None, None] for array in (QUERY, KEY, VALUE)]
-    return torch.nn.functional.scaled_dot_product_attention(*arrays, **options)[0, 0].numpy()
+def keys_of(convention: str) -> set[str]:
+    """The keys of the words that a framework has."""
+    return {word.split()[0] for word in CONVENTIONS[convention].words}
 
 
-def test_causal_of_pytorch_counts_from_the_first_key() -> None:
-    assert np.allclose(sdpa(is_causal=True), attention(QUERY, KEY, VALUE, causal=True).output)
+def takes(convention: str, name: str) -> bool:
+    """Whether the framework has every word of the case, with that value, and takes them together."""
+    if not CASES[name].words.keys() <= keys_of(convention):
+        return False
+    use = from_keywords(words_of(convention, name), convention).convention
+    return use is not None and not use.remarks
+
+
+RUN = [(convention, name) for convention in FRAMEWORKS for name in CASES if takes(convention, name)]
+
+
+@pytest.mark.parametrize(("convention", "name"), RUN)
+def test_a_convention_gives_what_its_framework_gives(convention: str, name: str) -> None:
+    framework, words = FRAMEWORKS[convention], words_of(convention, name)
+    close = {"rtol": framework.tolerance, "atol": framework.tolerance}
+    np.testing.assert_allclose(output(words, convention), framework.run(dict(words)), **close)
+
+
+def output(words: Words, convention: str) -> Any:
+    """What attn computes of the words, read as the convention reads them."""
+    return run(from_keywords(words, convention), ("output",)).output
+
+
+def test_the_conventions_with_cases_are_those_that_are_marked_as_run() -> None:
+    assert FRAMEWORKS.keys() | {"attn"} == {name for name, record in CONVENTIONS.items() if record.is_run}
+
+
+@pytest.mark.parametrize("convention", FRAMEWORKS)
+def test_the_version_of_a_convention_is_the_one_that_runs(convention: str) -> None:
+    package = FRAMEWORKS[convention].package
+    if find_spec(package) is None:
+        pytest.skip(f"{package} is not installed")
+    assert version(package).startswith(f"{CONVENTIONS[convention].version}.")
+
+
+@pytest.mark.parametrize("convention", FRAMEWORKS)
+def test_every_word_of_a_convention_is_in_a_case_that_is_run(convention: str) -> None:
+    words = {word for found, name in RUN if found == convention for word in words_of(convention, name)}
+    assert keys_of(convention) <= words
 
 
 def test_causal_lower_right_of_pytorch_is_bottom_right() -> None:
-    bias = pytest.importorskip("torch.nn.attention.bias")
-    expected = attention(QUERY, KEY, VALUE, causal=True, align="bottom_right").output
-    assert np.allclose(sdpa(attn_mask=bias.causal_lower_right(2, 3)), expected)
+    torch, bias = pytest.importorskip("torch"), pytest.importorskip("torch.nn.attention.bias")
+    words = {"query": normal(1, 1, 2, 5), "key": normal(1, 1, 3, 5), "value": normal(1, 1, 3, 7)}
+    arrays = [torch.from_numpy(array) for array in words.values()]
+    expected = torch.nn.functional.scaled_dot_product_attention(*arrays, attn_mask=bias.causal_lower_right(2, 3))
+    words |= {"causal": True, "align": "bottom_right"}
+    np.testing.assert_allclose(output(words, "torch-sdpa"), expected, rtol=1e-12)
 
 
-def test_true_attends_in_pytorch_and_a_query_without_keys_gives_0() -> None:
+def test_the_hint_of_multihead_attention_takes_the_place_of_its_mask_and_counts_from_the_first_key() -> None:
     torch = pytest.importorskip("torch")
-    mask = np.array([[True, False, True], [False, False, False]])
-    assert np.allclose(sdpa(attn_mask=torch.from_numpy(mask)), attention(QUERY, KEY, VALUE, mask=mask).output)
-
-
-def layer_of_pytorch() -> Any:
-    """A layer of nn.MultiheadAttention with 2 heads of 3 features, in float64."""
-    torch = pytest.importorskip("torch")
-    return torch.nn.MultiheadAttention(6, 2, batch_first=True, dtype=torch.float64)
-
-
-def test_true_hides_in_multihead_attention_whose_packed_weights_are_three_of_out_in() -> None:
-    torch = pytest.importorskip("torch")
-    layer, x, hidden = layer_of_pytorch(), normal(4, 6), np.array([False, False, True, False])
-    tensor = torch.from_numpy(x)[None]
+    layer = torch.nn.MultiheadAttention(6, 2, bias=False, batch_first=True, dtype=torch.float64)
+    query, key, nothing_hidden = torch.randn(1, 3, 6).double(), torch.randn(1, 5, 6).double(), torch.zeros(3, 5).bool()
+    triangle = torch.ones(3, 5, dtype=torch.bool).triu(1)
     with torch.no_grad():
-        expected, _ = layer(tensor, tensor, tensor, key_padding_mask=torch.from_numpy(hidden)[None])
-    w_q, w_k, w_v = np.split(layer.in_proj_weight.detach().numpy(), 3)
-    projected = [x @ w.T for w in (w_q, w_k, w_v)]
-    result = attention(*projected, heads=2, key_mask=~hidden).output
-    assert np.allclose(result @ layer.out_proj.weight.detach().numpy().T, expected[0].numpy())
-
-
-def test_multihead_attention_gives_nan_for_a_query_without_keys() -> None:
-    torch = pytest.importorskip("torch")
-    tensor = torch.from_numpy(normal(3, 6))[None]
-    _, weights = layer_of_pytorch()(
-        tensor, tensor, tensor, attn_mask=torch.tensor([[True] * 3, [False] * 3, [False] * 3])
-    )
-    assert weights[0].isnan().any(dim=-1).tolist() == [True, False, False]
-
-
-def test_the_window_of_onnx_counts_keys_beside_the_query_s_own() -> None:
-    onnx = pytest.importorskip("onnx")
-    schema = onnx.defs.get_schema("Attention", 25)
-    assert {"left_window_size", "right_window_size", "softcap", "is_causal", "scale"} <= set(schema.attributes)
-    assert "p - left_window_size <= j <= p + right_window_size" in schema.doc
+        hinted, _ = layer(query, key, key, attn_mask=nothing_hidden, is_causal=True, need_weights=False)
+        expected, _ = layer(query, key, key, attn_mask=triangle)
+    np.testing.assert_allclose(hinted, expected, rtol=1e-12)
 
 
 @pytest.mark.parametrize("words", ["offset = nonpad_kv_seqlen - q_sequence_length", "zero output row, not `NaN`"])

@@ -12,6 +12,7 @@ from attncli.base.errors import AttnError
 from attncli.engine.run import run
 from attncli.io.variants import Variant, shared_keys
 from attncli.plan.build import plan_of
+from attncli.problem.results import WEIGHTS
 from attncli.trace.result import Result
 
 DEFAULT = CompareOptions()
@@ -37,6 +38,8 @@ def compare(
             first_differences.append(first_difference(pair, other.result.trace, one.result.trace, options.positions))
         is_baseline = options.all_pairs or position == 0
         computed.append(one if is_baseline else _with_selected_steps(one))
+        if options.progress is not None:
+            options.progress(position + 1, len(variants))
     return Comparison(
         tuple(computed),
         names,
@@ -65,15 +68,15 @@ def _compute(variant: Variant, names: Sequence[str], options: CompareOptions) ->
         result = run(variant.problem, [name for name in names if plan.find(name) is not None], options=options.run)
     except AttnError as error:
         raise error.at(f"variant {variant.name}") from None
-    weights = result.trace.by_name.get(plan.results.get("weights", ""))
+    weights = result.trace.by_name.get(plan.results.get(WEIGHTS, ""))
     statistics = None if weights is None else row_statistics(weights.value, result.trace.precision)
     return VariantResult(variant, result, statistics)
 
 
 def _with_selected_steps(one: VariantResult) -> VariantResult:
-    """The same without the steps that are neither selected nor have a warning: nothing reads them any more."""
+    """The same without the steps that nothing reads any more: others than results, weights, and those with warnings."""
     trace = one.result.trace
-    kept = {trace[name].name for name in one.result.select}
+    kept = {trace[name].name for name in one.result.select} | {trace.plan.results.get(WEIGHTS)}
     steps = tuple(step for step in trace.steps if step.name in kept or step.notes)
     return replace(one, result=Result(replace(trace, steps=steps), one.result.select))
 

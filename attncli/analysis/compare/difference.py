@@ -8,6 +8,7 @@ from attncli.analysis.compare.cells import cell_of_index, labels_of_cell, shape_
 from attncli.analysis.compare.report import Difference, VariantResult
 from attncli.analysis.compare.row_differences import kl_divergence, reordered, total_variation
 from attncli.base.lazy_numpy import Array, np
+from attncli.problem.results import WEIGHTS
 from attncli.trace.positions import slices_at, value_at
 
 
@@ -37,7 +38,7 @@ def difference(
         labels=labels_of_cell(trace, step, cell),
         numbers=(float(before[index]), float(after[index])),
     )
-    if step.name != trace.plan.results.get("weights"):
+    if step.name != trace.plan.results.get(WEIGHTS):
         return found
     differences = _differences_of_rows(before, after, _are_distributions(first, second, positions))
     return replace(found, **differences)
@@ -63,7 +64,7 @@ def _are_distributions(first: VariantResult, second: VariantResult, positions: M
     for one in (first, second):
         assert one.statistics is not None  # the weights are there
         trace = one.result.trace
-        rows.append(~np.isnan(one.statistics.entropy[slices_at(trace, trace["weights"], positions)[:-1]]))
+        rows.append(~np.isnan(one.statistics.entropy[slices_at(trace, trace[WEIGHTS], positions)[:-1]]))
     both: Array = rows[0] & rows[1]
     return both
 

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from attncli.engine.options import RunOptions
+from attncli.engine.options import Progress, RunOptions
 from attncli.engine.run import LOCAL
 
 
@@ -12,9 +12,11 @@ class CompareOptions:
     """How variants are compared.
 
     Each is compared with the first, and with `all_pairs` every two. `positions` has the one position that is compared
-    on an axis, by the letter of the axis (b batch items, h heads).
+    on an axis, by the letter of the axis (b batch items, h heads). `progress(done, total)` is called
+    after each variant.
     """
 
     all_pairs: bool = False
     positions: Mapping[str, int] = field(default_factory=dict)
     run: RunOptions = LOCAL
+    progress: Progress | None = None

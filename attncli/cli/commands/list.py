@@ -1,4 +1,4 @@
-"""`attn list`: the operators of every kind and the slips that a check tries, or one of these lists."""
+"""`attn list`: the operators of every kind, the slips that a check tries and the conventions, or one of these lists."""
 
 from collections.abc import Iterator
 from typing import Annotated
@@ -12,7 +12,7 @@ from attncli.ops import broken_packages, kinds, operators
 
 # Where the plural of a kind is not its name and an s.
 _IRREGULAR_PLURALS = {"normalize": "normalizers", "qk_norm": "norms"}
-SLIP = "slip"  # the kind of what is listed and is no operator
+SLIP, CONVENTION = "slip", "convention"  # the kinds of what is listed and is no operator
 
 
 def kind_of_plural() -> dict[str, str]:
@@ -21,8 +21,8 @@ def kind_of_plural() -> dict[str, str]:
 
 
 def _listed_kinds() -> dict[str, str]:
-    """The kinds of everything that is listed by their plurals: operators, and slips."""
-    return kind_of_plural() | {f"{SLIP}s": SLIP}
+    """The kinds of everything that is listed by their plurals: operators, slips and conventions."""
+    return kind_of_plural() | {f"{kind}s": kind for kind in (SLIP, CONVENTION)}
 
 
 def _complete_kind(incomplete: str) -> list[str]:
@@ -38,7 +38,7 @@ def list_operators(
     *,
     strict: Strict = False,
 ) -> None:
-    """Write the name and summary of every operator and slip, or of those of one kind (its plural or its name)."""
+    """Write the name and summary of operators, slips and conventions, or those of one kind (its plural or name)."""
     from attncli.render.reports.catalogue import render_list
 
     plurals = _listed_kinds()
@@ -56,5 +56,9 @@ def _summaries(kind: str) -> Iterator[tuple[str, str]]:
         from attncli.analysis.slips import SLIPS
 
         yield from ((slip.name, slip.sentence) for slip in SLIPS.values())
+    elif kind == CONVENTION:
+        from attncli.problem.conventions import CONVENTIONS
+
+        yield from ((record.name, f"{record.title} ({record.evidence})") for record in CONVENTIONS.values())
     else:
         yield from ((record.name, record.summary) for record in operators(kind).values())

@@ -15,17 +15,19 @@ HINT = "attn list has the catalogue, attn compute --help-all every key"
 
 
 def _complete_word(incomplete: str) -> list[tuple[str, str]]:
-    """The entries, keys, steps, slips and terms that begin so, each with its meaning; symbols would take NumPy to find.
+    """The entries, keys, steps, slips, conventions and terms that begin so, each with its meaning.
 
-    Where there is none, the shell offers files.
+    Symbols would take NumPy to find. Where there is none, the shell offers files.
     """
     from attncli.analysis.slips import SLIPS
     from attncli.plan.purposes import PURPOSES
+    from attncli.problem.conventions import CONVENTIONS
     from attncli.render.reports.glossary import GLOSSARY
 
     records = (record for kind in kinds() for record in operators(kind).values())
     words = {name: term.text for term in GLOSSARY for name in (term.name, *term.aliases) if " " not in name}
     words |= {slip.name: slip.sentence for slip in SLIPS.values()}
+    words |= {convention.name: convention.title for convention in CONVENTIONS.values()}
     words |= PURPOSES
     words |= {field.name: field.help for field in FIELDS.values()} | {record.name: record.summary for record in records}
     return [(word, text) for word, text in words.items() if word.startswith(incomplete)]
@@ -36,7 +38,7 @@ def show(
         str,
         typer.Argument(
             metavar="WORD|FILE",
-            help="An entry, key, result, step, symbol, slip or word of the field: additive, QKᵀ, gqa; or a file.",
+            help="An entry, key, result, step, symbol, slip, convention or word: additive, QKᵀ, gqa, flash; or a file.",
             autocompletion=_complete_word,
         ),
     ],

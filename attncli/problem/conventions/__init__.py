@@ -6,7 +6,13 @@ from attncli.problem.conventions import (  # noqa: F401 - imported to be registe
     attn,
     torch_sdpa,
     torch_mha,
+    onnx,
     flash,
+    xformers,
+    keras,
+    keras_attention,
+    jax,
+    mlx,
 )
 
 # isort: on

@@ -1,23 +1,23 @@
 """The convention of attn itself: every word that a convention may read, as it is read without one."""
 
-from attncli.problem.conventions.readings import ADDED, ATTENDS, GROUPED, REAL_KEYS, SCALE, WEIGHTS
+from attncli.problem.conventions.readings import ADDED, ATTENDS, BESIDE_ITS_OWN, GROUPED, REAL_KEYS, SCALE, WEIGHTS
 from attncli.problem.conventions.records import Convention, Reading, register
 
 ATTN = register(
     Convention(
         name="attn",
-        title="attn itself",
-        version="0.5",
-        source="docs/reference.md",
+        title="attn, without a convention",
+        version="",
+        source="attn list, attn show",
         is_run=True,
         words={
+            "past_key": Reading("the cache comes first, and queries after it"),
             "mask": ATTENDS,
             "key_mask": REAL_KEYS,
             "bias": ADDED,
             "causal": Reading("top left after any cache: query i stands at new key i, unless align is given"),
-            "window": Reading("so many keys on either side of its own; −1: no limit"),
+            "window": Reading(f"{BESIDE_ITS_OWN}; −1: no limit"),
             "key_lengths": Reading("so many keys of each batch item are real"),
-            "past_key": Reading("the cache comes first, and queries after it"),
             "scale": SCALE,
             "softcap": Reading("before bias and masks"),
             "position": Reading("alibi is −slope · |position of the query − j|; rope rotates halves"),

@@ -24,9 +24,14 @@ ADDED = Reading("added to the scores")
 SCALE = Reading("in place of 1/√d")
 TOP_LEFT = Reading("top left, query i attends to keys 0 … i")
 BOTTOM_RIGHT = Reading("bottom right, the last query stands at the last real key", keys={"align": "bottom_right"})
+BESIDE_ITS_OWN = "so many keys on either side of its own"
 GROUPED = Reading("query head h reads key head h // (heads / kv_heads)")
+AS_MASK = Reading("as a mask [b 1 1 m], 1 is a real key")
 NO_OFFSET = Reading(
-    "put before the keys by the caller; causal counts from the first of them", keys={"align": "first_key"}
+    "put before the keys by the caller; masks count from the first of them",
+    keys={"align": "first_key"},
+    beside=("causal", "window"),
+    not_beside=("position",),
 )
 WEIGHTS = tuple(name for name, field in FIELDS.items() if field.is_weight)
 OUT_IN: Mapping[str, Reading] = dict.fromkeys(

@@ -12,5 +12,6 @@ register(
         is_run=True,
         words={"mask": HIDES, "key_mask": PADDING, "bias": ADDED, "causal": TOP_LEFT, **OUT_IN},
         defaults={"empty_rows": "nan"},
+        exclusive=(("mask", "bias", "causal"),),
     )
 )

@@ -1,7 +1,7 @@
 """The convention of PyTorch's scaled_dot_product_attention."""
 
-from attncli.problem.conventions.readings import ADDED, ATTENDS, GROUPED, NO_OFFSET, SCALE, TOP_LEFT
-from attncli.problem.conventions.records import Convention, Reading, register
+from attncli.problem.conventions.readings import ADDED, AS_MASK, ATTENDS, GROUPED, NO_OFFSET, SCALE, TOP_LEFT
+from attncli.problem.conventions.records import Convention, register
 
 register(
     Convention(
@@ -12,7 +12,7 @@ register(
         is_run=True,
         words={
             "mask": ATTENDS,
-            "key_mask": Reading("as attn_mask [b 1 1 m], 1 is a real key"),
+            "key_mask": AS_MASK,
             "bias": ADDED,
             "causal": TOP_LEFT,
             "past_key": NO_OFFSET,
@@ -20,6 +20,6 @@ register(
             "kv_heads": GROUPED,
         },
         defaults={"empty_rows": "zeros"},
-        exclusive=(("mask", "bias", "causal"),),
+        exclusive=(("mask", "key_mask", "bias", "causal"),),
     )
 )

@@ -9,6 +9,7 @@ from attncli.base.errors import AttnError, UnknownNameError
 from attncli.base.lazy_import import import_object
 
 if TYPE_CHECKING:
+    from attncli.analysis.compare.report import Comparison
     from attncli.render.target import TextTarget
     from attncli.render.view import View
 
@@ -36,6 +37,10 @@ class OutputFormat:
     # "module:class" whose instance, made from the stream of the file, is given as `RunOptions.allocate`, so that a
     # large result is computed in the file itself; afterwards its `is_used` is true where the file holds the result.
     file_allocator: str | None = None
+    # "module:function" that writes a comparison of variants as text: `render(comparison: Comparison, target:
+    # TextTarget, decimals: int) -> Iterable[str]`; None where the format has none.
+    comparison: str | None = None
+    compares_cells: bool = False  # a comparison has a row for each query and key, and so each result a number for them
 
     @property
     def shows_before(self) -> bool:
@@ -45,6 +50,12 @@ class OutputFormat:
     def render(self, view: "View", target: "TextTarget") -> Iterable[str]:
         """The view as text for a target, in chunks; only of a text format."""
         text: Iterable[str] = import_object(self.function)(view, target)
+        return text
+
+    def render_comparison(self, comparison: "Comparison", target: "TextTarget", decimals: int) -> Iterable[str]:
+        """A comparison of variants as text for a target, in chunks; only of a format that has one."""
+        assert self.comparison is not None
+        text: Iterable[str] = import_object(self.comparison)(comparison, target, decimals)
         return text
 
     def write(self, view: "View", stream: IO[bytes]) -> None:
@@ -59,13 +70,57 @@ class OutputFormat:
 _HERE = "attncli.render.formats"
 
 FORMATS: tuple[OutputFormat, ...] = (
-    OutputFormat(DEFAULT_FORMAT, (".txt",), f"{_HERE}.terminal:render", is_lossless=False, memory_per_number=70),
-    OutputFormat(JSON, (".json",), f"{_HERE}.json:render", is_object=True, divider=None),
-    OutputFormat("yaml", (".yaml", ".yml"), f"{_HERE}.yaml:render", is_object=True, divider="---"),
-    OutputFormat("csv", (".csv",), f"{_HERE}.csv:render"),
-    OutputFormat("tsv", (".tsv",), f"{_HERE}.csv:render_tsv", is_choice=False),
-    OutputFormat("markdown", (".md",), f"{_HERE}.markdown:render", is_lossless=False, memory_per_number=50),
-    OutputFormat("latex", (".tex",), f"{_HERE}.latex:render", is_lossless=False, memory_per_number=50),
+    OutputFormat(
+        DEFAULT_FORMAT,
+        (".txt",),
+        f"{_HERE}.terminal:render",
+        is_lossless=False,
+        memory_per_number=70,
+        comparison="attncli.render.reports.compare:render_comparison",
+    ),
+    OutputFormat(
+        JSON,
+        (".json",),
+        f"{_HERE}.json:render",
+        is_object=True,
+        divider=None,
+        comparison=f"{_HERE}.json:render_comparison",
+    ),
+    OutputFormat(
+        "yaml",
+        (".yaml", ".yml"),
+        f"{_HERE}.yaml:render",
+        is_object=True,
+        divider="---",
+        comparison=f"{_HERE}.yaml:render_comparison",
+    ),
+    OutputFormat(
+        "csv", (".csv",), f"{_HERE}.csv:render", comparison=f"{_HERE}.comparison_csv:render", compares_cells=True
+    ),
+    OutputFormat(
+        "tsv",
+        (".tsv",),
+        f"{_HERE}.csv:render_tsv",
+        is_choice=False,
+        comparison=f"{_HERE}.comparison_csv:render_tsv",
+        compares_cells=True,
+    ),
+    OutputFormat(
+        "markdown",
+        (".md",),
+        f"{_HERE}.markdown:render",
+        is_lossless=False,
+        memory_per_number=50,
+        comparison="attncli.render.reports.compare:render_markdown",
+    ),
+    OutputFormat(
+        "latex",
+        (".tex",),
+        f"{_HERE}.latex:render",
+        is_lossless=False,
+        memory_per_number=50,
+        comparison="attncli.render.reports.compare:render_latex",
+    ),
     OutputFormat(
         "npy",
         (".npy",),

@@ -11,10 +11,11 @@ from rich.segment import Segment
 from rich.style import Style
 from rich.text import Text
 
-from attncli.base.lazy_numpy import Array, np
+from attncli.base.lazy_numpy import Array
 from attncli.render.change_marks import LOWERED, OTHER, RAISED
-from attncli.render.formats.table_layout import COLUMN_GAP, Column, Gap, Positions, abbreviate, lay_out
+from attncli.render.formats.table_layout import Column, Gap, Positions, abbreviate, lay_out
 from attncli.render.grid import Grid, column_blocks
+from attncli.render.shades import MIN_SHADE, row_shades
 from attncli.render.target import TextTarget
 
 MAX_LINES = 200  # rows, and columns, that a screen shows of a grid
@@ -44,22 +45,22 @@ def screen_tables(grid: Grid, decimals: int, target: TextTarget) -> Iterator[Seg
     rows = abbreviate(len(grid.rows), max_count, grid.marked_rows)
     columns = abbreviate(len(grid.columns), max_count, grid.marked_columns)
     layout = lay_out(grid, decimals, target, rows, columns)
-    label_width, available = layout.label_width, None
+    label_width, available, gap = layout.label_width, None, target.column_gap
     if target.width:
-        widest = max((column.number_width for column in layout.columns), default=0) + COLUMN_GAP
+        widest = max((column.number_width for column in layout.columns), default=0) + gap
         label_width = min(label_width, max(target.width - widest, MIN_LABEL_WIDTH))
         available = target.width - label_width
     labels = _Labels(layout.corner, layout.labels, label_width)
     widths = [
-        column.width if available is None else max(min(column.width, available - COLUMN_GAP), column.number_width)
+        column.width if available is None else max(min(column.width, available - gap), column.number_width)
         for column in layout.columns
     ]
     styles = _Styles(grid, rows)
-    for block in column_blocks([width + COLUMN_GAP for width in widths], available):
+    for block in column_blocks([width + gap for width in widths], available):
         if block.start:
             yield Segment("\n")
         block_columns = [(layout.columns[position], widths[position]) for position in block]
-        yield from _block(labels, block_columns, styles)
+        yield from _block(labels, block_columns, styles, gap)
 
 
 @dataclass(frozen=True)
@@ -92,7 +93,7 @@ class _Styles:
         row = self.rows[index]
         if isinstance(row, Gap):
             return [DIM] * len(columns)
-        shades = _shades(self.grid.values[row]) if self.grid.is_heatmap else None
+        shades = row_shades(self.grid.values[row]) if self.grid.is_heatmap else None
         return [DIM if column.position is None else self._of_cell(row, column.position, shades) for column in columns]
 
     def _of_cell(self, row: int, column: int, shades: Array | None) -> Style:
@@ -106,16 +107,16 @@ class _Styles:
         return style + BOLD if mark or self.grid.is_marked(row, column) else style
 
 
-def _block(labels: _Labels, columns: Sequence[tuple[Column, int]], styles: _Styles) -> Iterator[Segment]:
-    """The labels of the rows and some columns, each with its width: the headings, a rule and the rows."""
+def _block(labels: _Labels, columns: Sequence[tuple[Column, int]], styles: _Styles, gap: int) -> Iterator[Segment]:
+    """The labels of the rows and some columns, each with its width and a gap before it: headings, a rule, the rows."""
     headings = [_fold(column.heading, width) for column, width in columns]
     for corner, *texts in zip_longest(_fold(labels.corner, labels.width), *headings, fillvalue=""):
         yield from _padded(corner, labels.width, DIM)
         for text, (column, width) in zip(texts, columns, strict=True):
-            yield Segment(" " * (COLUMN_GAP + width - cell_len(text)))
+            yield Segment(" " * (gap + width - cell_len(text)))
             yield Segment(text, styles.of_heading(column))
         yield Segment("\n")
-    yield Segment("─" * (labels.width + sum(COLUMN_GAP + width for _, width in columns)) + "\n")
+    yield Segment("─" * (labels.width + sum(gap + width for _, width in columns)) + "\n")
     for index, label in enumerate(labels.rows):
         first, *rest = _fold(label, labels.width)
         yield from _padded(first, labels.width, styles.of_label(index))
@@ -124,7 +125,7 @@ def _block(labels: _Labels, columns: Sequence[tuple[Column, int]], styles: _Styl
             text = column.cells[index]
             number = text.strip()
             at = text.index(number)
-            yield Segment(" " * (COLUMN_GAP + width - len(text) + at))
+            yield Segment(" " * (gap + width - len(text) + at))
             yield Segment(number, style)
             yield Segment(text[at + len(number) :])
         yield Segment("\n")
@@ -146,17 +147,10 @@ def _fold(text: str, width: int) -> list[str]:
     return [line.plain.rstrip() for line in Text(text).wrap(Console(width=width), width, overflow="fold")]
 
 
-def _shades(row: Array) -> Array:
-    """The shade of each weight of a row: from 0 to 100, which is the row's largest."""
-    weights = np.nan_to_num(row, posinf=0, neginf=0)
-    largest = weights.max()
-    return (weights / largest * 100 if largest > 0 else weights * 0).astype(int)
-
-
 @cache  # a table has many cells
 def _shade(percent: int) -> Style:
-    """A background from none (below 5 percent) to full blue (100, which is bold as well)."""
-    if percent < 5:
+    """A background from none (below MIN_SHADE percent) to full blue (100, which is bold as well)."""
+    if percent < MIN_SHADE:
         return PLAIN
     red, green, blue = (start + (end - start) * percent // 100 for start, end in ((210, 8), (230, 81), (245, 156)))
     text_color = "rgb(0,0,0)" if percent < 50 else "rgb(255,255,255)"

@@ -8,7 +8,6 @@ from rich.cells import cell_len
 from attncli.render.grid import Grid
 from attncli.render.target import TextTarget
 
-COLUMN_GAP = 3  # blanks between two columns
 MARK = "*"  # before the labels of marked rows and columns; the text of a marked cell stands in brackets
 
 

@@ -2,19 +2,19 @@
 
 from rich.cells import cell_len
 
-from attncli.render.formats.table_layout import COLUMN_GAP, lay_out
+from attncli.render.formats.table_layout import lay_out
 from attncli.render.grid import Grid
 from attncli.render.target import TEXT_FILE, TextTarget
 
 
 def text_table(grid: Grid, decimals: int, target: TextTarget = TEXT_FILE) -> str:
     """The row labels on the left, under the grid's corner, and every column as wide as its widest cell."""
-    layout, gap = lay_out(grid, decimals, target), " " * COLUMN_GAP
+    layout, gap = lay_out(grid, decimals, target), " " * target.column_gap
     label_width, widths = layout.label_width, [column.width for column in layout.columns]
     headings = [" " * (column.width - cell_len(column.heading)) + column.heading for column in layout.columns]
     lines = [
         gap.join([layout.corner.ljust(label_width), *headings]),
-        "─" * (label_width + sum(widths) + COLUMN_GAP * len(widths)),
+        "─" * (label_width + sum(widths) + len(gap) * len(widths)),
     ]
     margins = [" " * (column.width - column.number_width) for column in layout.columns]
     cells = [

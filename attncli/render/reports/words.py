@@ -1,4 +1,4 @@
-"""What a word means: an entry of the catalogue, a key, a step, a parameter, an axis, a slip, a word of the field."""
+"""What a word means: an entry of the catalogue, a key, step, parameter, axis, slip, convention or word of the field."""
 
 import textwrap
 from collections.abc import Iterable, Iterator
@@ -11,6 +11,8 @@ from attncli.base.transliteration import transliterate
 from attncli.ops import kinds, operators
 from attncli.ops.records import OperatorRecord
 from attncli.plan.every_step import Step, every_step
+from attncli.problem.conventions import CONVENTIONS, Convention
+from attncli.problem.conventions.table import missing_words, readings
 from attncli.problem.fields import Field, option_name
 from attncli.problem.results import RESULTS
 from attncli.problem.spec import DEFAULTS, FIELDS
@@ -54,6 +56,7 @@ def every_meaning() -> Iterator[Meaning]:
     yield from map(_of_record, records)
     yield from map(_of_key, FIELDS.values())
     yield from map(_of_slip, SLIPS.values())
+    yield from map(_of_convention, CONVENTIONS.values())
     yield from map(_of_term, GLOSSARY)
     yield from (_of_step(name, steps) for name, steps in every_step().items())
     yield from _of_inner_quantities(records)
@@ -121,6 +124,21 @@ def _of_slip(slip: Slip) -> Meaning:
         ("", "attn check --slips, where it would not be noticed"),
     )
     return Meaning((slip.name,), "slip", slip.sentence, facts)
+
+
+def _of_convention(convention: Convention) -> Meaning:
+    """How a framework reads the words of a problem."""
+    groups = [" and ".join(group) for group in convention.exclusive]
+    facts = [
+        ("known", convention.evidence),
+        ("source", convention.source),
+        *readings(convention),
+        ("unless given", "\n".join(f"{key}: {value}" for key, value in convention.defaults.items())),
+        ("not together", "\n".join(groups)),
+        ("has no", ", ".join(missing_words(convention))),
+        ("read so by", f"--as {convention.name}"),
+    ]
+    return Meaning((convention.name,), "convention", f"{convention.title}.", tuple(fact for fact in facts if fact[1]))
 
 
 def _of_term(term: GlossaryTerm) -> Meaning:

@@ -4,15 +4,17 @@ import pytest
 
 from attncli.analysis.slips import SLIPS
 from attncli.ops import kinds, operators
+from attncli.problem.conventions import CONVENTIONS, Convention
 from tests.cli.running import Run
 
 EVERY = [(kind, name) for kind in kinds() for name in operators(kind)]
 
 
-def test_the_list_has_every_operator_and_every_slip_with_its_summary(run: Run) -> None:
+def test_the_list_has_every_operator_slip_and_convention_with_its_summary(run: Run) -> None:
     lines = [line.split(None, 1) for line in run("list").stdout.splitlines() if line.startswith(" ")]
     expected = [(name, operators(kind)[name].summary) for kind, name in EVERY]
     expected += [(slip.name, slip.sentence) for slip in SLIPS.values()]
+    expected += [(record.name, f"{record.title} ({record.evidence})") for record in CONVENTIONS.values()]
     assert [tuple(line) for line in lines] == expected
 
 
@@ -25,6 +27,22 @@ def test_one_kind_is_listed_by_its_plural(plural: str, kind: str, run: Run) -> N
 @pytest.mark.parametrize("word", ["slips", "slip"])
 def test_slips_are_listed_by_their_plural_and_their_name(word: str, run: Run) -> None:
     assert [line.split()[0] for line in run("list", word).stdout.splitlines()] == [word, *SLIPS]
+
+
+@pytest.mark.parametrize("word", ["conventions", "convention"])
+def test_conventions_are_listed_by_their_plural_and_their_name(word: str, run: Run) -> None:
+    assert [line.split()[0] for line in run("list", word).stdout.splitlines()] == [word, *CONVENTIONS]
+
+
+@pytest.mark.parametrize("convention", CONVENTIONS.values(), ids=lambda convention: convention.name)
+def test_show_has_what_a_convention_makes_of_each_word(convention: Convention, run: Run) -> None:
+    shown = " ".join(run("show", convention.name).stdout.split())
+    assert shown.startswith(f"{convention.name} (convention) {convention.title}.")
+    assert convention.evidence in shown
+    assert convention.source in shown
+    for word, reading in convention.words.items():
+        assert word in shown
+        assert reading.text in shown
 
 
 @pytest.mark.parametrize("word", ["mask_inverted", "mask-inverted", "Mask_Inverted"])
@@ -54,7 +72,7 @@ def test_show_has_every_field_of_the_record(kind: str, run: Run) -> None:
         ("attn compute --mask ca", ["causal"]),
         ("attn compute --mask w", ["window"]),
         ("attn compute --mask bi", []),
-        ("attn show ent", ["entmax"]),
+        ("attn show entm", ["entmax"]),
         ("attn show masked_s", ["masked_scores"]),
         ("attn show mask_inv", ["mask_inverted"]),
         ("attn list sl", ["slips"]),

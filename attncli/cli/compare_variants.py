@@ -1,0 +1,106 @@
+"""The variants of `attn compare`, from its words, and the warnings on them."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from attncli.base.errors import AttnError
+from attncli.cli.option_values import check_stdin, read_problem_options
+from attncli.cli.options import check_convention
+from attncli.problem.fields import option_name
+
+if TYPE_CHECKING:
+    from attncli.analysis.compare.report import Comparison
+    from attncli.io.inputs import Inputs
+    from attncli.io.variants import NamedDocument, Variant
+
+MAX_NAMES = 3  # variants that a warning names
+
+
+@dataclass(frozen=True)
+class VariantOptions:
+    """The words that say what varies: files, values of keys, conventions, edits; and the keys that all have."""
+
+    problems: Sequence[str]
+    vary: Sequence[str]
+    conventions: Sequence[str]
+    edits: Sequence[str]
+    keys: Mapping[str, Any]
+
+
+def read_variants(options: VariantOptions, inputs: "Inputs") -> "Sequence[Variant]":
+    """The variants that the words describe.
+
+    Raises AttnError where a word is wrong, or a key is given as an option and varied too.
+    """
+    from attncli.io.origin import Origin
+    from attncli.io.parse.edit import parse_edit
+    from attncli.io.variants import make_variants
+    from attncli.io.varied_values import read_varied
+
+    check_stdin(*options.problems, *(text.partition("=")[2] for text in options.vary), *options.keys.values())
+    varied = read_varied(options.vary, Origin(inputs=inputs))
+    for key in varied:
+        if options.keys.get(key) not in (None, [], ()):
+            raise AttnError(f"{key} is given and varied", where=option_name(key), hint="leave out one of them")
+    for convention in options.conventions:
+        check_convention(convention)
+    edits = [parse_edit(text) for text in options.edits]
+    return make_variants(_documents(options, inputs), varied, options.conventions, edits)
+
+
+def _documents(options: VariantOptions, inputs: "Inputs") -> "Sequence[NamedDocument]":
+    """The documents of files and of their parts, with the options over them; without a file that of the options."""
+    from attncli.io.inputs import STDIN_NAME
+    from attncli.io.parts import file_parts
+    from attncli.io.paths import STDIN
+    from attncli.io.variants import NamedDocument
+
+    documents: dict[str, NamedDocument] = {}
+    for problem in options.problems or (None,):
+        name = STDIN_NAME if problem == STDIN else problem or ""
+        for part in file_parts(read_problem_options(problem, options.keys, inputs), name):
+            full_name = f"{name} {part.name}" if part.name else name
+            if full_name in documents:
+                raise AttnError("is given twice", where=full_name, hint="name each problem once")
+            documents[full_name] = NamedDocument(full_name, part.problem)
+    return list(documents.values())
+
+
+def unread_of_variants(variants: "Sequence[Variant]", keys: Mapping[str, Any]) -> list[str]:
+    """The warnings on keys that were given as options, or varied, and that nothing reads in some of the variants."""
+    from attncli.plan.unread import keys_unread_by_plan
+
+    found: list[tuple[str, str]] = []
+    for variant in variants:
+        for key, reason in keys_unread_by_plan(variant.problem).items():
+            if key in variant.keys or keys.get(key) not in (None, [], ()):
+                option = f"--vary {key}" if key in variant.keys else option_name(key)
+                found.append((f"{option} has no effect: {reason}", variant.name))
+    return _said_once(found, len(variants))
+
+
+def notes_of_variants(comparison: "Comparison") -> list[str]:
+    """The warnings on what was computed, each once, with the variants that it is of."""
+    found = [
+        (note, one.variant.name)
+        for one in comparison.variants
+        for note in (*one.variant.remarks, *one.result.trace.notes)
+    ]
+    return _said_once(found, len(comparison.variants))
+
+
+def _said_once(found: "Sequence[tuple[str, str]]", count: int) -> list[str]:
+    """Each message once, with the names of its variants where it is not that of all of them."""
+    names: dict[str, dict[str, None]] = {}
+    for message, name in found:
+        names.setdefault(message, {})[name] = None
+    return [
+        message if len(those) == count else f"{message} ({_names(list(those))})" for message, those in names.items()
+    ]
+
+
+def _names(names: Sequence[str]) -> str:
+    """The names of variants, MAX_NAMES at most."""
+    others = f" and {len(names) - MAX_NAMES} more" if len(names) > MAX_NAMES else ""
+    return "; ".join(names[:MAX_NAMES]) + others

@@ -1,0 +1,67 @@
+"""The statistics of the weights of variants: for each query a row for each variant, marked against the first one."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+
+from rich.cells import cell_len
+
+from attncli.analysis.compare.equal_variants import equal_statistics
+from attncli.analysis.compare.report import Comparison
+from attncli.base.lazy_numpy import np
+from attncli.render.change_marks import change_marks
+from attncli.render.compare.results import same_remarks
+from attncli.render.grid import Grid, slices_of_axes
+from attncli.render.section import Section
+from attncli.render.statistics import TITLE, StatisticsRow, statistics_grid, statistics_remarks, statistics_row
+from attncli.trace.positions import add_dependent_axes
+
+GAP = "  "  # between the label of a query and that of a variant
+
+
+def statistics_sections(comparison: Comparison, labels: Sequence[str]) -> Iterator[Section]:
+    """A section for each batch item and head; of variants with the same statistics the first one alone is in it.
+
+    Of variants of other numbers of queries or heads there is none.
+    """
+    groups = equal_statistics(comparison)
+    shown = [first for first, *_ in groups]
+    shapes = {comparison.variants[position].result.trace.plan["weights"].axes[:-1] for position in shown}
+    if len(shapes) != 1:
+        return
+    trace = comparison.variants[shown[0]].result.trace
+    axes = trace.plan["weights"].axes[:-2]
+    positions = add_dependent_axes(trace, dict(comparison.positions))
+    made = [
+        Section(", ".join(filter(None, (TITLE, label))), (_grid(comparison, shown, labels, index),))
+        for index, label in slices_of_axes(trace, axes, positions)
+    ]
+    remarks = statistics_remarks(grid for section in made for grid in section.grids)
+    yield from made[:-1]
+    yield from (replace(last, remarks=(*same_remarks(groups, labels), *remarks)) for last in made[-1:])
+
+
+def _grid(comparison: Comparison, shown: Sequence[int], labels: Sequence[str], index: tuple[int, ...]) -> Grid:
+    """The table of one batch item and head; with one variant a row is that of a query."""
+    queries = comparison.variants[shown[0]].result.trace.numbered_labels["n"]
+    widths = max(map(cell_len, queries), default=0), max(cell_len(labels[position]) for position in shown)
+    rows = []
+    for at, query in enumerate(queries):
+        for number, position in enumerate(shown):
+            lead = _padded("" if number else query, widths[0])
+            label = f"{lead}{GAP}{_padded(labels[position], widths[1])}" if len(shown) > 1 else query
+            rows.append(_row(comparison, position, label, (*index, at)))
+    grid = statistics_grid(rows, "query  variant" if len(shown) > 1 else "query")
+    before = np.repeat(grid.values[:: len(shown)], len(shown), axis=0)
+    return replace(grid, changes=change_marks(before, grid.values)) if len(shown) > 1 else grid
+
+
+def _row(comparison: Comparison, position: int, label: str, at: tuple[int, ...]) -> StatisticsRow:
+    """The row of a variant and a query."""
+    one = comparison.variants[position]
+    assert one.statistics is not None  # the groups have those that have some
+    return statistics_row(label, one.statistics, at, one.result.trace.numbered_labels["m"])
+
+
+def _padded(text: str, width: int) -> str:
+    """A text with blanks up to a width."""
+    return text + " " * (width - cell_len(text))
