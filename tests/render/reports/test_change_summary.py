@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from attncli.api import Problem, attention
+from attncli import Problem, attention
 from attncli.render.reports import change_summary
 from attncli.render.reports.change_summary import count_changes
 
