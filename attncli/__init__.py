@@ -3,13 +3,13 @@
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from attncli.api import Problem, attention, load
-    from attncli.api_check import Report, check
+    from attncli.api.check import Report, check
+    from attncli.api.problem import Problem, attention, load
+    from attncli.api.result import Result
     from attncli.base.errors import AttnError
     from attncli.ops.decorators import context, generator, mask, norm, normalizer, position, score
     from attncli.ops.records import Quantity, Range
     from attncli.ops.rules import DerivedInput, Factorization, KeyBounds, MaskSign, OnlineNormalizer, OperatorUse
-    from attncli.trace.result import Result
 
 __version__ = "0.3.0"
 __all__ = [
@@ -46,16 +46,16 @@ _MODULES = {
     "MaskSign": "attncli.ops.rules",
     "OnlineNormalizer": "attncli.ops.rules",
     "OperatorUse": "attncli.ops.rules",
-    "Problem": "attncli.api",
+    "Problem": "attncli.api.problem",
     "Quantity": "attncli.ops.records",
     "Range": "attncli.ops.records",
-    "Report": "attncli.api_check",
-    "Result": "attncli.trace.result",
-    "attention": "attncli.api",
-    "check": "attncli.api_check",
+    "Report": "attncli.api.check",
+    "Result": "attncli.api.result",
+    "attention": "attncli.api.problem",
+    "check": "attncli.api.check",
     "context": "attncli.ops.decorators",
     "generator": "attncli.ops.decorators",
-    "load": "attncli.api",
+    "load": "attncli.api.problem",
     "mask": "attncli.ops.decorators",
     "norm": "attncli.ops.decorators",
     "normalizer": "attncli.ops.decorators",

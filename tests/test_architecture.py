@@ -11,7 +11,7 @@ import attncli
 ROOT = Path(attncli.__file__).parent
 FILES = sorted(ROOT.rglob("*.py"))
 
-# A package imports itself and packages with a smaller number; base, ops … are folders, api and api_check are files.
+# A package imports itself and packages with a smaller number; base, ops … are folders.
 LAYERS = {
     "base": 0,
     "ops": 1,
@@ -23,10 +23,9 @@ LAYERS = {
     "analysis": 6,
     "render": 7,
     "api": 8,
-    "api_check": 9,
-    "cli": 10,
-    "__init__": 11,
-    "__main__": 12,
+    "cli": 9,
+    "__init__": 10,
+    "__main__": 11,
 }
 IMPORTS_OF_OPS = {
     "attncli",

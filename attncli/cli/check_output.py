@@ -72,7 +72,7 @@ def _json(outcomes: "Sequence[CheckOutcome]", suite: Suite, is_several: bool) ->
 def _text(outcomes: "Sequence[CheckOutcome]", suite: Suite, decimals: int) -> Iterator[str]:
     """The summary of several problems; of one file the report, or that of each of its parts, and their summary."""
     from attncli.render.reports.check import render_check
-    from attncli.render.reports.check_suite import render_summary, render_title
+    from attncli.render.reports.check_suite import render_edits, render_summary, render_title
 
     target = streams.output_target()
     has_summary = suite.is_several or len(outcomes) > 1
@@ -82,6 +82,8 @@ def _text(outcomes: "Sequence[CheckOutcome]", suite: Suite, decimals: int) -> It
                 continue
             if outcome.part:
                 yield render_title(outcome, target)
+            if outcome.before is not None:
+                yield render_edits(outcome.before, outcome.report, target, decimals)
             yield render_check(outcome.report, target, decimals=decimals)
             if has_summary:
                 yield "\n"

@@ -15,11 +15,13 @@ from attncli.cli.warnings import unread_keys, write_warnings
 
 if TYPE_CHECKING:
     from attncli.analysis.check.options import CheckOptions
-    from attncli.analysis.check.outcome import CheckOutcome
+    from attncli.analysis.check.outcome import BeforeEdits, CheckOutcome
     from attncli.analysis.check.report import CheckReport
     from attncli.io.expected import Expected
     from attncli.io.inputs import Inputs
     from attncli.io.parts import FilePart
+    from attncli.problem.edits import Edit, EditedProblem
+    from attncli.problem.spec import ProblemSpec
 
 NOTHING_EXPECTED = "write expected: {output: …} in the file, or give --against output=FILE"
 
@@ -36,6 +38,7 @@ class CheckRequest:
     inputs: "Inputs"
     strict: bool
     convention: str | None = None
+    edits: "Sequence[Edit]" = ()
 
     @property
     def needs_expected(self) -> bool:
@@ -117,29 +120,35 @@ def outcomes_of_file(file: str | None, request: CheckRequest) -> "Iterator[Check
         yield CheckOutcome(file or "", "", None, error, time.monotonic() - start)
         return
     for part in parts:
-        report, reason = _check(part, request)
-        yield CheckOutcome(file or "", part.name, report, reason, time.monotonic() - start)
+        report, before, reason = _check(part, request)
+        yield CheckOutcome(file or "", part.name, report, reason, time.monotonic() - start, before)
         start = time.monotonic()
 
 
-def _check(part: "FilePart", request: CheckRequest) -> "tuple[CheckReport | None, AttnError | None]":
-    """The report of a part, or why there is none."""
+def _check(
+    part: "FilePart", request: CheckRequest
+) -> "tuple[CheckReport | None, BeforeEdits | None, AttnError | None]":
+    """The report of a part, and that before it was edited, or why there is none."""
     try:
-        return _report(part, request), None
+        return *_reports(part, request), None
     except AttnError as error:
-        return None, error
+        return None, None, error
     except MemoryError:
-        return None, AttnError("there is not enough memory", where=part.place, hint="check some queries with --only")
+        hint = "check some queries with --only"
+        return None, None, AttnError("there is not enough memory", where=part.place, hint=hint)
 
 
-def _report(part: "FilePart", request: CheckRequest) -> "CheckReport":
-    """The report of a part; its warnings are written."""
+def _reports(part: "FilePart", request: CheckRequest) -> "tuple[CheckReport, BeforeEdits | None]":
+    """The report of a part, and that before it was edited; its warnings are written."""
     from attncli.analysis.check.check_expected import check_expected
+    from attncli.analysis.check.outcome import BeforeEdits
     from attncli.io.assemble import assemble
     from attncli.plan.build import plan_of
     from attncli.plan.unread import keys_unread_by_plan
 
-    problem = assemble(part.problem, request.convention)
+    given = assemble(part.problem, request.convention)
+    edited = _edited(given, part, request)
+    problem = edited.after
     expected = _expected(part, plan_of(problem).names, request)
     positions, _ = parse_positions(OutputOptions(head=request.head, batch=request.batch), problem.layout)
     options = replace(request.options, head=positions.get("h"), batch=positions.get("b"))
@@ -149,8 +158,20 @@ def _report(part: "FilePart", request: CheckRequest) -> "CheckReport":
     with ProgressBar("checking") as progress:
         options = replace(options, run=replace(options.run, progress=progress))
         report = check_expected(problem, expected, options, part.place)
+        without_slips = replace(options, tries_slips=False, finds_unnoticed=False)
+        before = check_expected(given, expected, without_slips, part.place) if edited.cells else None
     _write_warnings(report.trace.notes, part, request)
-    return report
+    return report, None if before is None else BeforeEdits(before, edited.cells)
+
+
+def _edited(given: "ProblemSpec", part: "FilePart", request: CheckRequest) -> "EditedProblem":
+    """The problem of a part before and after the edits; an error names the part."""
+    from attncli.problem.edits import edit_problem
+
+    try:
+        return edit_problem(given, request.edits)
+    except AttnError as error:
+        raise error.at(part.place) if part.name else error from None
 
 
 def _write_warnings(warnings: Iterable[str], part: "FilePart", request: CheckRequest) -> None:

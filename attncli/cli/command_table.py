@@ -48,7 +48,7 @@ COMMANDS = {
         "Compare variants of a problem: their tables side by side, and how far they differ.",
         (
             "attn compare problem.yaml --vary normalize=softmax --vary normalize=sparsemax",
-            "attn compare problem.yaml --vary scale=0.5,1,2 --vary causal=true --vary causal=false",
+            "attn compare problem.yaml --vary scale=0.5,1,2 --vary heads=1,2",
             "attn compare --sentence 'the cat sat' --dim 4 --vary seed=1..100 --format csv",
             "attn compare before.yaml after.yaml --select weights",
             "attn compare problem.yaml --as torch-sdpa --as flash",

@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING
 import typer
 
 from attncli.base.errors import AttnError
-from attncli.cli.cells import EVERY
-from attncli.problem.labels import number_equal_labels
+from attncli.problem.labels import EVERY, number_equal_labels
 from attncli.problem.results import RESULTS
 from attncli.problem.spec import FIELDS
 
@@ -43,11 +42,6 @@ def complete_expected(context: typer.Context, incomplete: str) -> list[tuple[str
         if {"=", ","} & {*incomplete}
         else [(f"{name}=", text) for name, text in complete_selection(context, incomplete)]
     )
-
-
-def complete_vary(incomplete: str) -> list[tuple[str, str]]:
-    """`KEY=` for the keys that begin so."""
-    return [(f"{name}=", field.help) for name, field in FIELDS.items() if name.startswith(incomplete)]
 
 
 def complete_queries(context: typer.Context, incomplete: str) -> list[str]:

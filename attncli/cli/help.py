@@ -8,6 +8,7 @@ from typing import Any
 
 from attncli.cli.command_table import CommandRef
 from attncli.io.parse import forms
+from attncli.problem.spec import FIELDS
 from attncli.render.formats.text_page import TextPage
 from attncli.render.target import TextTarget
 
@@ -38,11 +39,12 @@ def render_help(command: Any, context: Any, ref: CommandRef | None, target: Text
     if ref is None:
         names = command.list_commands(context)
         _print_section(page, "Commands", [(name, command.get_command(context, name).help) for name in names])
-    else:
-        _print_section(page, "Examples", [(example, "") for example in ref.examples])
-        value_forms = (*MATRIX_FORMS, *NAME_FORMS) if ref.has_problem else ()
-        _print_section(page, "How a MATRIX and a NAME are written", value_forms)
     shown = [p for p in parameters if p.param_type_name == "option" and (every_option or not p.hidden)]
+    if ref is not None:
+        _print_section(page, "Examples", [(example, "") for example in ref.examples])
+        has_keys = any(option.name in FIELDS for option in shown)
+        value_forms = (*MATRIX_FORMS, *NAME_FORMS) if ref.has_problem and has_keys else ()
+        _print_section(page, "How a MATRIX and a NAME are written", value_forms)
     for title, panel in _panels(shown).items():
         _print_section(page, title, [(_title_of_option(option), option.help or "") for option in panel])
     return page.text

@@ -1,6 +1,6 @@
 """The values of a problem's options, as those of a file: the keys of the problem file, and the options over them."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from attncli.base.errors import AttnError
@@ -11,6 +11,7 @@ from attncli.problem.spec import FIELDS
 if TYPE_CHECKING:
     from attncli.io.inputs import Inputs
     from attncli.io.problem_files import Document
+    from attncli.problem.edits import Edit
 
 
 def read_problem_options(problem: str | None, keys: Mapping[str, Any], inputs: "Inputs") -> "Document":
@@ -40,6 +41,15 @@ def check_stdin(*texts: Any) -> None:
 
     if sum(text == STDIN for text in texts) > 1:
         raise AttnError("is named twice, and can be read once", where="standard input", hint="use - once")
+
+
+def read_edits(texts: Sequence[str] | None) -> "list[Edit]":
+    """The edits that `--set` gives; raises AttnError where a text is none."""
+    if not texts:
+        return []
+    from attncli.io.parse.edit import parse_edit
+
+    return [parse_edit(text) for text in texts]
 
 
 def parse_tolerance(text: str | None, option: str) -> float | None:

@@ -41,6 +41,16 @@ def with_problem_options(command: Callable[..., None]) -> Callable[..., None]:
 
     It gets `--help-all` too, because its short help leaves most of them out.
     """
+    return _with_problem_options(command, are_listed=True)
+
+
+def with_unlisted_problem_options(command: Callable[..., None]) -> Callable[..., None]:
+    """Give a command the same options; its short help leaves all of them out, for it has others to list."""
+    return _with_problem_options(command, are_listed=False)
+
+
+def _with_problem_options(command: Callable[..., None], *, are_listed: bool) -> Callable[..., None]:
+    """The command with an option for every key; the short help lists those used most where `are_listed`."""
 
     @wraps(command)
     def run(*args: Any, **values: Any) -> None:
@@ -49,14 +59,14 @@ def with_problem_options(command: Callable[..., None]) -> Callable[..., None]:
 
     signature = inspect.signature(command)
     own = [p for p in signature.parameters.values() if p.kind is not inspect.Parameter.VAR_KEYWORD]
-    options = [_make_option(field) for field in FIELDS.values()]
+    options = [_make_option(field, is_listed=are_listed and field.is_common) for field in FIELDS.values()]
     options.append(inspect.Parameter("help_all", inspect.Parameter.KEYWORD_ONLY, default=False, annotation=HelpAll))
     vars(run)["__signature__"] = signature.replace(parameters=[*own, *options])  # inspect reads it there
     return run
 
 
-def _make_option(field: Field) -> inspect.Parameter:
-    """A key of a problem as a parameter of which Typer makes an option."""
+def _make_option(field: Field, *, is_listed: bool) -> inspect.Parameter:
+    """A key of a problem as a parameter of which Typer makes an option; the short help has it where `is_listed`."""
     kind: Any = {"labels": list[str], "flag": bool}.get(field.kind, str)
     name = option_name(field.name)
     is_flag = field.kind == "flag"
@@ -65,8 +75,8 @@ def _make_option(field: Field) -> inspect.Parameter:
         help=_help(field),
         metavar="|".join(field.words) if field.words else None if is_flag else _METAVARS.get(field.kind, _OPERATOR),
         rich_help_panel=field.panel,
-        hidden=not field.is_common,
-        autocompletion=_completion(field),
+        hidden=not is_listed,
+        autocompletion=field_completion(field),
         show_default=False,
     )
     annotation = Annotated[kind | None, option]
@@ -82,7 +92,7 @@ def _help(field: Field) -> str:
     return sentence(field.help + names)
 
 
-def _completion(field: Field) -> Callable[..., Any] | None:
+def field_completion(field: Field) -> Callable[..., Any] | None:
     """The function that completes a word, an operator's name, also a mask's, or queries; None for other kinds."""
     if field.panel == QUERIES:
         return complete_queries
@@ -139,6 +149,14 @@ def convention_warnings(problem: "ProblemSpec") -> list[str]:
     return [] if problem.convention is None else list(problem.convention.remarks)
 
 
+EditTexts = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--set",
+        metavar="CELL=X",
+        help="Set one number, 'w_q[0,1]=3', and show what changes.",
+    ),
+]
 MaxSize = Annotated[
     str | None,
     typer.Option(

@@ -1,7 +1,7 @@
 """Compute a problem and write its result to standard output or to a file, by the output options."""
 
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -17,6 +17,7 @@ from attncli.problem.results import OUTPUT, WEIGHTS
 
 if TYPE_CHECKING:
     from attncli.cli.output_options import OutputOptions
+    from attncli.problem.edits import EditedProblem
     from attncli.problem.layout import Layout
     from attncli.problem.spec import ProblemSpec
     from attncli.render.formats import OutputFormat
@@ -24,28 +25,32 @@ if TYPE_CHECKING:
     from attncli.render.view import View
 
 
-def compute_and_write(problem: "ProblemSpec", options: "OutputOptions") -> None:
-    """Compute a problem and write the result; raises AttnError where an option is out of range."""
+def compute_and_write(edited: "EditedProblem", options: "OutputOptions") -> None:
+    """Compute a problem, which may have been edited, and write the result, of an edited one with that before.
+
+    Raises AttnError where an option is out of range.
+    """
     output_format = options.output_format  # an unknown format is an error before any work
-    _check_number_of_arrays(problem, options, output_format)
+    _check_number_of_arrays(edited.after, options, output_format)
     write_warnings(unread_options(options.unread), strict=options.strict)
     if options.file is None:
-        view = _view_for_reader(problem, options)
+        view = _view_for_reader(edited, options)
         write_warnings(view.result.trace.notes, strict=options.strict)
         with ProgressBar("writing", is_shown=not streams.is_terminal()) as progress:
             _write_output(_render(view, output_format, streams.output_target(), progress), options)
     else:
-        _compute_to_file(problem, options, options.file, output_format)
+        _compute_to_file(edited, options, options.file, output_format)
 
 
-def _view_for_reader(problem: "ProblemSpec", options: "OutputOptions") -> "View":
+def _view_for_reader(edited: "EditedProblem", options: "OutputOptions") -> "View":
     """The view on standard output: in a format for readers the answer alone, where nothing else of many is selected."""
     from attncli.engine.run import is_large
     from attncli.plan.build import plan_of
 
+    problem = edited.after
     is_selection = options.select is None and not options.explain and not options.works_out_cells
     if not is_selection or options.output_format.is_lossless or not is_large(plan_of(problem)):
-        return compute_view(problem, options)
+        return compute_view(edited, options)
     names, size = problem.default_selection, format_lengths(plan_of(problem)["weights"].shape)
     left_out = [name for name in names if name != OUTPUT]
     if OUTPUT not in names:
@@ -53,7 +58,7 @@ def _view_for_reader(problem: "ProblemSpec", options: "OutputOptions") -> "View"
         raise AttnError(message, hint=f"--select {','.join(names)} shows them, -o FILE writes them")
     numbers = f"{size} numbers each, are" if len(left_out) > 1 else f"{size} numbers, are"
     remark = f"{' and '.join(left_out)}, {numbers} left out: --select {','.join(names)} shows them, -o FILE writes them"
-    return replace(compute_view(problem, replace(options, select=OUTPUT)), remark=remark)
+    return replace(compute_view(edited, replace(options, select=OUTPUT)), remark=remark)
 
 
 def write_plan(problem: "ProblemSpec", options: "OutputOptions") -> None:
@@ -80,15 +85,15 @@ def _write_output(contents: str | Iterable[str], options: "OutputOptions") -> No
 
 
 def _compute_to_file(
-    problem: "ProblemSpec", options: "OutputOptions", file: str, output_format: "OutputFormat"
+    edited: "EditedProblem", options: "OutputOptions", file: str, output_format: "OutputFormat"
 ) -> None:
     """Compute a problem and write the result to a file: by itself where the format can be computed in place."""
     from attncli.io.writers.atomic import atomic_write
     from attncli.render.target import TEXT_FILE
 
     with atomic_write(file) as stream:
-        allocator = output_format.make_file_allocator(stream) if options.is_one_whole_result(problem) else None
-        view = compute_view(problem, options, allocator)
+        allocator = output_format.make_file_allocator(stream) if options.is_one_whole_result(edited.after) else None
+        view = compute_view(edited, options, allocator)
         write_warnings(view.result.trace.notes, strict=options.strict)
         if allocator is not None and allocator.is_used:
             return
@@ -127,8 +132,10 @@ def _render(view: "View", output_format: "OutputFormat", target: "TextTarget", p
     return progress.count_lines(chunks, sum(math.prod(shape[:-1]) for shape in shapes))
 
 
-def compute_view(problem: "ProblemSpec", options: "OutputOptions", allocator: Any = None) -> "View":
+def compute_view(edited: "EditedProblem", options: "OutputOptions", allocator: Any = None) -> "View":
     """The view of a problem's result that the options describe; `allocator` allocates large results.
+
+    Of an edited problem it has the result before too, where the format shows it.
 
     Raises AttnError where an option is out of range, or its name is unknown.
     """
@@ -137,6 +144,7 @@ def compute_view(problem: "ProblemSpec", options: "OutputOptions", allocator: An
     from attncli.render.view import View
     from attncli.trace.result import Result
 
+    problem = edited.after
     decimals, max_terms, shows_statistics = options.decimals, options.max_terms, options.shows_statistics
     if not is_executor(options.executor):
         raise UnknownNameError("executor", options.executor, EXECUTORS, where="--executor")
@@ -145,23 +153,49 @@ def compute_view(problem: "ProblemSpec", options: "OutputOptions", allocator: An
     cells = parse_cells(options.cell or (), problem)
     positions, expanded_axes = parse_positions(options, problem.layout)
     caller_bytes = check_result_space(problem, options, list(positions))
+    computed = (*selection, WEIGHTS) if shows_statistics else selection
+    problems = [edited.before, problem] if edited.cells and options.output_format.shows_before else [problem]
     with ProgressBar("attending") as progress:
         allocate = in_memory if allocator is None else allocator.allocate
         every_step = options.explain or options.works_out_cells
+        if len(problems) > 1:
+            caller_bytes += _bytes_kept(problem, computed)
         run_options = RunOptions(options.executor, allocate, progress, blas_is_limited=True, caller_bytes=caller_bytes)
-        computed = (*selection, WEIGHTS) if shows_statistics else selection
-        trace = run(problem, computed, every_step=every_step, options=run_options).trace
-    result = Result(trace, selection)
+        *before, trace = (
+            run(one, _computed_by(one, computed), every_step=every_step, options=run_options).trace for one in problems
+        )
     return View(
-        result,
+        Result(trace, selection),
         options.explain,
         decimals,
         cells,
         positions,
         expanded_axes,
         max_terms=max_terms,
+        before=Result(before[0], _computed_by(edited.before, selection)) if before else None,
+        edited_cells=edited.cells if before else (),
         statistics=shows_statistics,
     )
+
+
+def _computed_by(problem: "ProblemSpec", names: Sequence[str]) -> Sequence[str]:
+    """Those of some names that are results of a problem: before a mask was edited there may have been none."""
+    from attncli.plan.build import plan_of
+
+    return [name for name in names if plan_of(problem).find(name) is not None]
+
+
+def _bytes_kept(problem: "ProblemSpec", names: Sequence[str]) -> int:
+    """The bytes of some results, as long as they are kept; 0 of a small problem, which always fits."""
+    from attncli.base.lazy_numpy import np
+    from attncli.engine.run import is_large
+    from attncli.plan.build import plan_of
+
+    plan = plan_of(problem)
+    if not is_large(plan):
+        return 0
+    numbers = sum(math.prod(plan[name].shape) for name in names)
+    return numbers * int(np.dtype(problem.precision.numpy_name).itemsize)
 
 
 def _check_selection(names: Iterable[str], problem: "ProblemSpec") -> None:

@@ -94,7 +94,7 @@ class OutputOptions:
     ] = None
     stats: Annotated[
         bool,
-        typer.Option("--stats", help="Add statistics of each query's weights: support, entropy, largest weight."),
+        typer.Option("--stats", help="Add the entropy and largest weight of each query."),
     ] = False
     pager: Annotated[
         bool,

@@ -4,20 +4,13 @@ from collections.abc import Mapping
 from typing import Any
 
 from attncli.base.errors import AttnError
-from attncli.io.origin import PYTHON, RawValue
+from attncli.io.origin import RawValue
 from attncli.io.parse.problem_keys import read_value
 from attncli.io.problem_files import EXAMPLE_KEYS
 from attncli.problem.build import LABELLED_AXES, build, check_name
 from attncli.problem.convert.fields import labels_of_value
 from attncli.problem.origins import ArrayOrigin
 from attncli.problem.spec import FIELDS, ProblemSpec
-
-
-def from_keywords(values: Mapping[str, Any], convention: str | None = None) -> ProblemSpec:
-    """The problem of keywords of Python, in which a text names no file."""
-    for name in values:
-        check_name(name)
-    return assemble({name: RawValue(value, PYTHON) for name, value in values.items()}, convention)
 
 
 def check_keys(document: Mapping[str, RawValue]) -> None:
@@ -34,7 +27,7 @@ def assemble(document: Mapping[str, RawValue], convention: str | None = None) ->
     check_keys(document)
     given = {key: raw for key, raw in document.items() if key in FIELDS and raw.value is not None}
     values = {key: read_value(FIELDS[key], raw) for key, raw in given.items()}
-    _prefer_labels_of_options(values, given)
+    _prefer_overriding_labels(values, given)
     in_files = {key: raw.origin.of_array(raw.value) for key, raw in given.items() if raw.origin.name}
     options = {
         key: ArrayOrigin(raw.origin.path(key)[0], is_option=True) for key, raw in given.items() if raw.origin.options
@@ -59,11 +52,12 @@ def _path(error: AttnError, values: Mapping[str, Any], given: Mapping[str, RawVa
     return (*files, *error.path) if len(files) == 1 else error.path
 
 
-def _prefer_labels_of_options(values: dict[str, Any], given: Mapping[str, RawValue]) -> None:
-    """Replace labels of a file by those of an array that is given as an option."""
+def _prefer_overriding_labels(values: dict[str, Any], given: Mapping[str, RawValue]) -> None:
+    """Replace labels of a file by those of an array that is given as an option, or over the file in Python."""
+    overriding = {key for key, raw in given.items() if raw.origin.options or raw.origin.overrides}
     for name, axes in LABELLED_AXES.items():
         for owner, axis in axes:
-            if owner not in given or not given[owner].origin.options or (name in given and given[name].origin.options):
+            if owner not in overriding or name in overriding:
                 continue
             labels = labels_of_value(values[owner])[axis]
             if labels:

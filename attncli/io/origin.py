@@ -17,7 +17,8 @@ class Origin:
 
     `option` is the option that names the key (`--vary`); it is empty where the key has an option of its own.
     `lines` has the first line of each list and mapping of the file, by the object's id. In Python a text names no file
-    (`opens_files` is False); elsewhere files that are named are opened through `inputs`.
+    (`opens_files` is False); elsewhere files that are named are opened through `inputs`. An option, and what
+    `overrides` a file from Python, wins over the value of the file.
     """
 
     name: str = ""
@@ -26,6 +27,7 @@ class Origin:
     option: str = ""
     lines: Mapping[int, int] = field(default_factory=dict)
     opens_files: bool = True
+    overrides: bool = False
     inputs: Inputs = field(default_factory=Inputs)
 
     def path(self, *parts: str, subject: Any = None) -> ErrorPath:
@@ -56,6 +58,7 @@ def _rows(value: Any) -> Iterator[list[Any]]:
 
 
 PYTHON = Origin(opens_files=False)
+PYTHON_OVER_FILE = Origin(opens_files=False, overrides=True)
 
 
 @dataclass(frozen=True)

@@ -2,14 +2,15 @@
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import product
 from typing import Any
 
 from attncli.base.errors import AttnError
 from attncli.io.assemble import assemble
+from attncli.io.converted_values import convert_document
 from attncli.io.problem_files import Document
-from attncli.io.varied_values import MAX_VARIANTS, VariedValue
+from attncli.io.varied_values import MAX_VARIANTS, VARY, VariedValue
 from attncli.ops.records import format_value
 from attncli.problem.edits import Edit, apply_edits
 from attncli.problem.spec import ProblemSpec
@@ -57,6 +58,24 @@ def make_variants(
     changes comes first, named `as given`. Raises AttnError, which names the variant, where one is no problem, or where
     there are none, or more than MAX_VARIANTS.
     """
+    documents = [replace(document, document=convert_document(document.document)) for document in documents]
+    choices = _choices(documents, varied, conventions, edits)
+    count = math.prod(map(len, choices.values()))
+    if count > MAX_VARIANTS:
+        raise AttnError(f"there are {count:,} variants", hint=f"at most {MAX_VARIANTS:,} are compared: vary less")
+    telling = [key for key, values in choices.items() if len(values) > 1] or list(choices)
+    combinations = (dict(zip(choices, values, strict=True)) for values in product(*choices.values()))
+    as_given = [_variant(documents[0], {}, ())] if count == 1 else []
+    return (*as_given, *(_variant(documents[0], combination, telling) for combination in combinations))
+
+
+def _choices(
+    documents: Sequence[NamedDocument],
+    varied: Mapping[str, Sequence[VariedValue]],
+    conventions: Sequence[str],
+    edits: Sequence[Edit],
+) -> dict[str, Sequence[Choice]]:
+    """The alternatives that combinations are made of, by what varies, in the order in which the last varies fastest."""
     choices: dict[str, Sequence[Choice]] = {}
     if len(documents) > 1:
         choices[FILE] = documents
@@ -66,15 +85,9 @@ def make_variants(
     if edits:
         choices[EDITS] = ((), tuple(edits))
     if not choices:
-        hint = "give --vary KEY=VALUE, --as CONVENTION, or a second file"
+        hint = f"give {VARY} KEY=VALUE, --as CONVENTION, or a second file"
         raise AttnError("there is one problem, and nothing that varies", hint=hint)
-    count = math.prod(map(len, choices.values()))
-    if count > MAX_VARIANTS:
-        raise AttnError(f"there are {count:,} variants", hint=f"at most {MAX_VARIANTS:,} are compared: vary less")
-    telling = [key for key, values in choices.items() if len(values) > 1] or list(choices)
-    combinations = [dict(zip(choices, values, strict=True)) for values in product(*choices.values())]
-    as_given = [_variant(documents[0], {}, ())] if count == 1 else []
-    return (*as_given, *(_variant(documents[0], combination, telling) for combination in combinations))
+    return choices
 
 
 def shared_keys(variants: Sequence[Variant]) -> Mapping[str, str]:

@@ -7,13 +7,12 @@ from typing import Any
 
 from attncli.base.errors import AttnError, ErrorPath
 from attncli.base.text import repr_excerpt, shorten
+from attncli.io.converted_values import convert_value
 from attncli.io.origin import PYTHON, Origin, RawValue
 from attncli.io.parse import grammar
 from attncli.io.parse.option_value import read_option
-from attncli.io.parse.problem_keys import read_value
 from attncli.ops.records import Operator, format_value
 from attncli.problem.build import check_name
-from attncli.problem.convert.fields import to_field
 from attncli.problem.convert.numbers import is_number
 from attncli.problem.fields import Field
 from attncli.problem.spec import FIELDS
@@ -54,7 +53,7 @@ def read_varied(texts: Iterable[str], origin: Origin) -> Varied:
         path = origin.path(key)
         for word in _words(FIELDS[key], value, path):
             raw = RawValue(_value(FIELDS[key], word, path), origin)
-            varied.setdefault(key, []).append(VariedValue(word, _converted(FIELDS[key], raw)))
+            varied.setdefault(key, []).append(VariedValue(word, convert_value(FIELDS[key], raw)))
     for key, values in varied.items():
         _check_duplicates(values, origin.path(key))
     return varied
@@ -76,7 +75,7 @@ def varied_keywords(vary: Mapping[str, Iterable[Any]]) -> Varied:
         if isinstance(values, (str, Mapping)) or not isinstance(values, Iterable):
             message = f"{repr_excerpt(values)} is no list of values"
             raise AttnError(message, where=path, hint=f"give a list, such as {{{key!r}: [{repr_excerpt(values)}]}}")
-        raw = (_converted(FIELDS[key], RawValue(value, PYTHON), "vary") for value in values)
+        raw = (convert_value(FIELDS[key], RawValue(value, PYTHON)) for value in values)
         varied[key] = [VariedValue(_text(value.value, number), value) for number, value in enumerate(raw, 1)]
         if not varied[key]:
             raise AttnError("has no values", where=path, hint="give one or more, or leave it out")
@@ -117,18 +116,6 @@ def _value(field: Field, word: str, path: ErrorPath) -> Any:
     if field.kind == "flag":
         return grammar.inline(word, path)
     return read_option(field, [word] if field.kind == "labels" else word, path)
-
-
-def _converted(field: Field, raw: RawValue, option: str = "") -> RawValue:
-    """The value with its texts read and itself converted, so that it is done once for all variants that have it."""
-    if raw.value is None:
-        return raw
-    try:
-        return replace(raw, value=to_field(field, read_value(field, raw)))
-    except AttnError as error:
-        if error.path[:1] == (field.name,):
-            error.path = (*((option,) if option else ()), *raw.origin.path(*error.path))
-        raise
 
 
 def _text(value: Any, number: int) -> str:

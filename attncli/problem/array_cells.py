@@ -53,6 +53,7 @@ class CellArray:
     axes: tuple[CellAxis, ...]
     is_transposed: bool = False  # stored out_in: tables print its axes in the other order
     is_boolean: bool = False
+    is_inverted: bool = False  # a mask in which the user's 1 hides, as the convention of the problem has it
 
     @property
     def form(self) -> str:

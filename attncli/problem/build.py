@@ -8,8 +8,9 @@ from typing import Any
 from attncli.base.dtypes import common_dtype
 from attncli.base.errors import AttnError, UnknownNameError
 from attncli.problem import random_fill
-from attncli.problem.convert.arrays import AxisLabels, LabelledArray
+from attncli.problem.convert.arrays import LabelledArray
 from attncli.problem.convert.fields import to_field, to_unicode_labels
+from attncli.problem.convert.frames import AxisLabels
 from attncli.problem.layout import layout_of
 from attncli.problem.origins import ArrayOrigin
 from attncli.problem.spec import DEFAULTS, FIELDS, ProblemSpec
@@ -86,7 +87,8 @@ def replace_values(spec: ProblemSpec, values: Mapping[str, Any]) -> ProblemSpec:
     """
     kept = {name: getattr(spec, name) for name in FIELDS}
     converted, _, _ = _convert(values)
-    return _check(random_fill.RandomFill({**kept, **converted}, spec.unread, spec.generators), spec.origins)
+    filled = random_fill.RandomFill({**kept, **converted}, spec.unread, spec.generators)
+    return replace(_check(filled, spec.origins), convention=spec.convention)
 
 
 def _origins_of_arrays(values: Mapping[str, Any]) -> dict[str, ArrayOrigin]:

@@ -1,6 +1,7 @@
 """The arrays of a problem of which single numbers can be replaced, by their keys: `w_q`, `vocabulary`, `score.w1`."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 from attncli.base.axes import Letters
@@ -9,6 +10,7 @@ from attncli.base.lazy_numpy import Array, np
 from attncli.ops.records import Operator
 from attncli.problem.array_cells import CellArray, CellAxis, axis_name, counted_axis, token_axis
 from attncli.problem.build import check_name
+from attncli.problem.conventions.hiding_masks import hides
 from attncli.problem.fields import Field, option_name
 from attncli.problem.layout import SEQUENCES, Layout
 from attncli.problem.results import RESULTS
@@ -59,11 +61,13 @@ def find_array(spec: ProblemSpec, key: str) -> CellArray:
         rows = np.stack(list(value.values()))
         axes = (token_axis("word", len(rows), tuple(value)), counted_axis("column", rows.shape[-1], ("x",)))
         return CellArray(key, rows, axes)
+    is_inverted = hides(spec.convention, name)
+    value = np.logical_not(value) if is_inverted else value
     letters = _letters_of_field(spec.layout, field, value.ndim)
     if name in SEQUENCES:
         letters = tuple(spec.new_key_letter if letter == "m" else letter for letter in letters)
     is_transposed = field.is_weight and spec.weight_layout == "out_in"
-    return _cell_array(spec, key, value, letters, is_transposed=is_transposed)
+    return replace(_cell_array(spec, key, value, letters, is_transposed=is_transposed), is_inverted=is_inverted)
 
 
 def values_with(spec: ProblemSpec, array: CellArray) -> dict[str, Any]:
@@ -75,7 +79,7 @@ def values_with(spec: ProblemSpec, array: CellArray) -> dict[str, Any]:
         return _with_vocabulary(spec, dict(zip(spec.vocabulary, values, strict=True)))
     if name == EMBEDDINGS and spec.vocabulary is not None:
         return _with_vocabulary(spec, _vocabulary_of(spec, values))
-    in_out = values.swapaxes(-1, -2) if array.is_transposed else values
+    in_out = values.swapaxes(-1, -2) if array.is_transposed else 1 - values if array.is_inverted else values
     if parameter:
         operator = getattr(spec, name)
         return {name: Operator(operator.record, {**operator.given, parameter: in_out})}

@@ -11,6 +11,7 @@ from attncli.base.memory import missing_memory
 from attncli.problem.array_cells import CellArray, Cells, find_cells
 from attncli.problem.build import replace_values
 from attncli.problem.editable_arrays import EMBEDDINGS, VOCABULARY, find_array, values_with
+from attncli.problem.origins import ArrayOrigin
 from attncli.problem.spec import ProblemSpec
 
 
@@ -86,8 +87,11 @@ def edit_problem(spec: ProblemSpec, edits: Sequence[Edit]) -> EditedProblem:
     values: dict[str, Any] = {}
     for array in arrays.values():
         values |= values_with(spec, array)
+    # A number that is not finite is traced back to where it was given.
+    origins = {edit.key: ArrayOrigin(edit.place, is_option=True) for edit in edits if not isfinite(edit.value)}
     try:
-        return EditedProblem(spec, replace_values(spec, values), tuple(cells))
+        edited = replace_values(replace(spec, origins={**spec.origins, **origins}), values)
+        return EditedProblem(spec, edited, tuple(cells))
     except AttnError as error:
         error.path = error.path[1:] if error.path[:1] in {(key,) for key in arrays} else error.path
         raise error.at(", ".join(edit.place for edit in edits)) from None

@@ -6,6 +6,8 @@ from functools import lru_cache
 
 from attncli.base.errors import AttnError, ErrorPath, UnknownNameError
 
+EVERY = "*"  # in place of a label: every query, or every key
+
 
 @lru_cache(maxsize=8)  # every step and every table reads the labels, and there may be a hundred thousand
 def numbered_labels(word: str, count: int) -> tuple[str, ...]:

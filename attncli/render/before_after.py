@@ -1,13 +1,10 @@
 """Results before and after edits: what was set, which steps changed by it, and the tables and worked lines of both."""
 
-from collections.abc import Iterator, Sequence
-from typing import Any
+from collections.abc import Iterator, Mapping, Sequence
 
 from attncli.analysis.changes import changed
-from attncli.base.lazy_numpy import np
-from attncli.base.numerals import decimal
-from attncli.problem.edits import EditedCell
 from attncli.render.change_marks import LEGEND
+from attncli.render.edits_text import edits_text
 from attncli.render.explanation import is_left_out
 from attncli.render.section import Section
 from attncli.render.selected_tables import selected_tables
@@ -15,21 +12,17 @@ from attncli.render.step_text import equality_remarks
 from attncli.render.view import View
 from attncli.trace.steps import Step, Trace
 
-MAX_NUMBERS = 8  # before a change of a whole row or column, that a heading has
-
 
 def section_of_edits(view: View) -> Section:
     """What was set, which of the steps that the results are computed from changed by it, and which did not."""
     steps = _steps(view)
-    names = {
-        "changed": [step.name for step in steps if has_changed(view, step)],
-        "the same": [step.name for step in steps if not has_changed(view, step)],
-    }
-    remarks = [
-        f"{what}: {', '.join(named) or 'nothing'}" for what, named in names.items() if named or what == "changed"
-    ]
-    edits = "; ".join(_edit_text(cell, view.decimals) for cell in view.edited_cells)
-    return Section(f"set {edits}", remarks=(*remarks, LEGEND) if names["changed"] else tuple(remarks))
+    titles = _titles(view)
+    changed_names = [titles.get(step.name, step.name) for step in steps if has_changed(view, step)]
+    same_names = [titles.get(step.name, step.name) for step in steps if not has_changed(view, step)]
+    remarks = [f"changed: {', '.join(changed_names) or 'nothing'}"]
+    remarks += [f"the same: {', '.join(same_names)}"] if same_names else []
+    remarks += [LEGEND] if changed_names else []
+    return Section(edits_text(view.edited_cells, view.decimals), remarks=tuple(remarks))
 
 
 def changed_steps(view: View) -> Iterator[Section]:
@@ -39,6 +32,7 @@ def changed_steps(view: View) -> Iterator[Section]:
     """
     trace = view.result.trace
     selected = {_shown_step(trace, name).name for name in view.result.select}
+    titles = _titles(view)
     is_default = tuple(view.result.select) == trace.problem.default_selection
     for step in _steps(view):
         is_new = has_changed(view, step)
@@ -52,7 +46,7 @@ def changed_steps(view: View) -> Iterator[Section]:
         if view.remark and step.name == _shown_step(trace, view.result.select[-1]).name:
             remarks.append(view.remark)
         tables = tuple(selected_tables(view, step.name))
-        yield Section(step.name, tables, step.symbol, step.formula, remarks=tuple(remarks))
+        yield Section(titles.get(step.name, step.name), tables, step.symbol, step.formula, remarks=tuple(remarks))
 
 
 def lines_of_both(before: Sequence[str], after: Sequence[str]) -> tuple[str, ...]:
@@ -72,7 +66,7 @@ def has_changed(view: View, step: Step) -> bool:
 
 
 def _steps(view: View) -> Sequence[Step]:
-    """The steps that the selected results are computed from, as far as they were kept, without those that say nothing."""
+    """The kept steps that the selected results are computed from, without those that say nothing."""
     trace = view.result.trace
     needed = trace.plan.needed_for(view.result.select)
     return [step for step in trace.computed if step.name in needed and not is_left_out(trace, step)]
@@ -86,14 +80,7 @@ def _shown_step(trace: Trace, name: str) -> Step:
     return step
 
 
-def _edit_text(cell: EditedCell, decimals: int) -> str:
-    """`w_q[0,1]: 0 → 3`, and of a whole row or column its numbers before, or how many there were."""
-    return f"{cell.cell}: {_numbers(cell.before, decimals)} → {_numbers(cell.after, decimals)}"
-
-
-def _numbers(value: Any, decimals: int) -> str:
-    """One number, or several between blanks."""
-    numbers = np.asarray(value).ravel()
-    if numbers.size > MAX_NUMBERS:
-        return f"{numbers.size} numbers"
-    return " ".join(decimal(float(number), decimals) for number in numbers)
+def _titles(view: View) -> Mapping[str, str]:
+    """The selected result that a step is titled as, where nothing but that step makes it: `output` of one head."""
+    trace = view.result.trace
+    return {_shown_step(trace, name).name: name for name in view.result.select if is_left_out(trace, trace[name])}

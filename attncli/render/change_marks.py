@@ -8,7 +8,7 @@ from attncli.base.lazy_numpy import Array, np
 from attncli.render.grid import Grid
 
 RAISED, LOWERED, OTHER = "▲", "▼", "◆"
-LEGEND = f"{RAISED} rose   {LOWERED} fell   {OTHER} neither can be said"
+LEGEND = f"{RAISED} rose   {LOWERED} fell   {OTHER} changed otherwise"
 
 
 def change_marks(before: Array, after: Array) -> Array:

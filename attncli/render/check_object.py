@@ -4,7 +4,7 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from attncli import __version__
-from attncli.analysis.check.outcome import CheckOutcome
+from attncli.analysis.check.outcome import BeforeEdits, CheckOutcome
 from attncli.analysis.check.report import CheckReport, Explanation, QuantityCheck
 
 FORMAT = "attn.check/1"
@@ -33,7 +33,23 @@ def _outcome(outcome: CheckOutcome) -> dict[str, Any]:
     """The problem and its report, or its error."""
     agrees = outcome.agrees if outcome.has_verdict else None
     place = {"problem": outcome.file or None, "part": outcome.part or None, "agrees": agrees}
-    return place | (_report(outcome.report) if outcome.report is not None else {"error": str(outcome.error)})
+    if outcome.report is None:
+        return place | {"error": str(outcome.error)}
+    return place | _report(outcome.report) | _before(outcome.before)
+
+
+def _before(before: BeforeEdits | None) -> dict[str, Any]:
+    """The numbers that were set, and what was found before; nothing where none were."""
+    if before is None:
+        return {}
+    return {
+        "set": [vars(cell) for cell in before.cells],
+        "before": {
+            "agrees": before.report.agrees if before.report.has_verdict else None,
+            "results": [_quantity(result) for result in before.report.results],
+            "first_difference": before.report.first_difference,
+        },
+    }
 
 
 def _report(report: CheckReport) -> dict[str, Any]:

@@ -1,5 +1,7 @@
 """The result as one object of names and arrays, which JSON and YAML write out."""
 
+from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 from attncli import __version__
@@ -27,11 +29,23 @@ def result_object(view: View) -> dict[str, Any]:
     content |= {name: selected_value(view, trace[name]) for name in view.result.select}
     if view.statistics:
         content["statistics"] = statistics_object(view)
+    if view.edited_cells and view.before is not None:
+        before = replace(view, result=view.before)
+        content["set"] = [vars(cell) for cell in view.edited_cells]
+        content["before"] = {name: selected_value(before, view.before.trace[name]) for name in _names_before(view)}
+        content["before"] |= {"statistics": statistics_object(before)} if view.statistics else {}
     if view.explain:
         # A script finds query, key and value first, even where positions were added to embeddings before.
         steps = sorted(view.steps, key=lambda step: step.name not in FIRST_STEPS)
         content["steps"] = [_step_object(view, step) for step in steps]
     return content
+
+
+def _names_before(view: View) -> Sequence[str]:
+    """The names of what is written of the result before edits: as of that after, as far as there was such a step."""
+    assert view.before is not None
+    trace = view.before.trace
+    return [name for name in dict.fromkeys((*view.result.select, *view.names)) if name in trace]
 
 
 def _step_object(view: View, step: Step) -> dict[str, Any]:

@@ -16,19 +16,23 @@ from attncli.render.worked_lines import worked_lines
 def sections(view: View) -> Iterator[Section]:
     """A section for each step to explain, for each step that the chosen cells are computed in, or for each result.
 
-    Where single numbers of the problem were set it is said first, and results are shown before and after. The statistics
-    of the weights come last.
+    Where single numbers of the problem were set it is said first, and results are shown before and after. The
+    statistics of the weights come last.
     """
     if view.edited_cells:
         yield section_of_edits(view)
-    if view.explain:
-        yield from explain(view)
-    elif view.cells:
-        yield from _worked_cells(view)
-    else:
-        yield from changed_steps(view) if view.edited_cells else _selection(view)
+    yield from _content(view)
     if view.statistics:
         yield statistics_section(view)
+
+
+def _content(view: View) -> Iterator[Section]:
+    """The sections of an explanation, of worked cells or of results."""
+    if view.explain:
+        return explain(view)
+    if view.cells:
+        return _worked_cells(view)
+    return changed_steps(view) if view.edited_cells else _selection(view)
 
 
 def _selection(view: View) -> Iterator[Section]:

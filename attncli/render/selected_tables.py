@@ -12,7 +12,7 @@ from attncli.trace.positions import add_dependent_axes
 
 
 def selected_tables(view: View, name: str) -> Iterator[Grid]:
-    """The tables of what a view selects of a result or a step; where edits made the change, those before are with them."""
+    """The tables of what a view selects of a result or a step; where edits made the change, with those before."""
     tables = _tables(view, name)
     if view.before is None or name not in view.before.trace:
         return tables

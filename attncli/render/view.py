@@ -36,9 +36,9 @@ class View:
     axis, by the letter of the axis (b batch items, h heads); `expanded_axes` has the axes of which an explanation shows
     all positions. `remark` stands below the selected results. `max_terms` is the longest sum that
     is written whole; None for no limit. Of a longer vector the number at `feature` is worked out. `before` is an
-    earlier result: formats for readers mark the numbers that changed since. Where `edited_cells` made the change, tables
-    before and after are shown together, of the default results every step that changed. `statistics` adds those of the
-    weights, which the result must have.
+    earlier result: formats for readers mark the numbers that changed since. Where `edited_cells` made the change,
+    tables before and after are shown together, of the default results every step that changed. `statistics` adds those
+    of the weights, which the result must have.
     """
 
     result: Result

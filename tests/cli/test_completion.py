@@ -54,6 +54,16 @@ OFFERED = {
     "attn check --against ou": ["output="],
     "attn check --against output=p": [],
     "attn check --against weights,ou": [],
+    "attn compare p.yaml --vary norm": ["normalize="],
+    "attn compare p.yaml --vary normalize=soft": ["normalize=softmax", "normalize=softmax1"],
+    "attn compare p.yaml --vary causal=": ["causal=true", "causal=false"],
+    "attn compare p.yaml --vary align=t": ["align=top_left"],
+    "attn compare p.yaml --vary mask=win": ["mask=window"],
+    "attn compare p.yaml --vary scale=": [],
+    "attn compare p.yaml --vary only=c": [],
+    "attn compare p.yaml --vary sead=": [],
+    "attn compare p.yaml --as torch-s": ["torch-sdpa"],
+    "attn compare p.yaml --vary scale=1 --select exp": ["exponentials"],
     "attn compute --kv": ["--kv-heads"],  # which the short help leaves out
 }
 

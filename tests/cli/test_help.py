@@ -16,6 +16,7 @@ from tests.cli.running import Run
 from tests.problems import write_file
 
 WITH_PROBLEM = [name for name, ref in COMMANDS.items() if ref.has_problem]
+LISTS_KEYS = [name for name in WITH_PROBLEM if name != "compare"]  # it has other options to list
 OPTIONS = {f"--[no-]{name}" if f.kind == "flag" else f"--{name.replace('_', '-')}": f for name, f in FIELDS.items()}
 MAX_LINES, WIDTH = 70, 80
 
@@ -31,7 +32,7 @@ def test_the_help_is_short_and_narrow(words: tuple[str, ...], env: dict[str, str
     assert not any("\x1b" in line for line in lines)
 
 
-@pytest.mark.parametrize("command", WITH_PROBLEM)
+@pytest.mark.parametrize("command", LISTS_KEYS)
 def test_it_has_the_options_used_most_and_how_values_are_written(command: str, run: Run) -> None:
     shown = run(command, "--help").stdout
     words = shown.split()
@@ -39,6 +40,13 @@ def test_it_has_the_options_used_most_and_how_values_are_written(command: str, r
         assert (option in words) == field.is_common
     for form in ("'1 0; 0 1'", "words.csv", "model.npz#w_q", "normal:std=2", "gaussian:sigma=2"):
         assert form in shown
+
+
+def test_the_help_of_compare_lists_what_varies_and_no_keys(run: Run) -> None:
+    lines = run("compare", "--help").stdout.splitlines()
+    listed = {line.split()[0] for line in lines if line.startswith("  --")}
+    assert {"--vary", "--as", "--set", "--all-pairs", "--help-all"} <= listed
+    assert {*OPTIONS}.isdisjoint(listed)
 
 
 @pytest.mark.parametrize("command", sorted({*COMMANDS} - {*WITH_PROBLEM} - {"init"}))
@@ -73,6 +81,8 @@ def test_the_examples_run_as_they_are(example: str, run: Run, tmp_path: Path) ->
     write_file(tmp_path, "embeddings: [[1, 2], [3, 4]]\nexpected: {value: [[1, 2], [3, 4]]}\n", "problem.yaml")
     (tmp_path / "cases").mkdir()
     write_file(tmp_path, "embeddings: [[1, 2], [3, 4]]\nexpected: {query: [[1, 2], [3, 4]]}\n", "cases/one.yaml")
+    for name in ("before.yaml", "after.yaml"):
+        write_file(tmp_path, "embeddings: [[1, 2], [3, 4]]\n", name)
     for name in ("q.npy", "k.npy", "v.npy"):
         np.save(tmp_path / name, np.eye(3, 4))
     np.save(tmp_path / "mine.npy", attncli.attention(np.eye(3, 4), np.eye(3, 4)).output)

@@ -8,7 +8,7 @@ import pytest
 import yaml
 
 from attncli import __version__
-from attncli.api import load
+from attncli.api.problem import load
 from attncli.engine.run import run as run_problem
 from attncli.problem.spec import FIELDS
 from attncli.render.problem_object import problem_object

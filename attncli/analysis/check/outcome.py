@@ -6,6 +6,15 @@ from attncli.analysis.check.report import CheckReport
 from attncli.base.errors import AttnError
 from attncli.io.inputs import STDIN_NAME
 from attncli.io.paths import STDIN
+from attncli.problem.edits import EditedCell
+
+
+@dataclass(frozen=True)
+class BeforeEdits:
+    """What the check of a problem found before numbers of it were set, and which were."""
+
+    report: CheckReport
+    cells: tuple[EditedCell, ...]
 
 
 @dataclass(frozen=True)
@@ -13,7 +22,7 @@ class CheckOutcome:
     """A problem that was to be checked: a file, or one part of it, by its title or its number.
 
     It has a report or an error. `file` is as it was named, empty where all of the problem was given as options; `part`
-    is empty where the file is one problem.
+    is empty where the file is one problem. `before` is there where numbers of the problem were set.
     """
 
     file: str
@@ -21,6 +30,7 @@ class CheckOutcome:
     report: CheckReport | None
     error: AttnError | None
     seconds: float
+    before: BeforeEdits | None = None
 
     @property
     def name(self) -> str:

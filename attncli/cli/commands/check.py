@@ -8,8 +8,8 @@ from attncli.base.exit_status import DIFFERS, FAILED
 from attncli.cli.check_output import run_suite, write_reports
 from attncli.cli.check_suite import CheckRequest, find_suite
 from attncli.cli.completion import complete_expected
-from attncli.cli.option_values import check_stdin, parse_tolerance
-from attncli.cli.options import As, MaxSize, check_convention, make_inputs, with_problem_options
+from attncli.cli.option_values import check_stdin, parse_tolerance, read_edits
+from attncli.cli.options import As, EditTexts, MaxSize, check_convention, make_inputs, with_problem_options
 from attncli.cli.output_file import named_file
 from attncli.cli.output_options import OutputOptions
 from attncli.cli.warnings import Strict
@@ -48,6 +48,7 @@ def check(
     junit: Annotated[
         str | None, typer.Option(metavar="FILE", help="Also write the verdicts as JUnit's XML, for CI.")
     ] = None,
+    edits: EditTexts = None,
     convention: As = None,
     max_size: MaxSize = None,
     strict: Strict = False,
@@ -70,7 +71,7 @@ def check(
         finds_unnoticed=slips,
         run=RunOptions(blas_is_limited=True),
     )
-    request = CheckRequest(keys, against or (), options, head, batch, inputs, strict, convention)
+    request = CheckRequest(keys, against or (), options, head, batch, inputs, strict, convention, read_edits(edits))
     suite = find_suite(problems or (), request)
     outcomes = run_suite(suite, request, junit, has_lines=suite.is_several and not json)
     write_reports(outcomes, suite, inputs, decimals, is_json=json)

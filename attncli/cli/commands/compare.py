@@ -6,18 +6,19 @@ import typer
 
 from attncli.cli.compare_output import compare_and_write
 from attncli.cli.compare_variants import VariantOptions, read_variants, unread_of_variants
-from attncli.cli.completion import complete_vary
-from attncli.cli.options import MaxSize, complete_convention, make_inputs, with_problem_options
+from attncli.cli.options import MaxSize, complete_convention, make_inputs, with_unlisted_problem_options
 from attncli.cli.output_file import check_is_no_input
 from attncli.cli.output_options import OutputOptions, with_some_output_options
+from attncli.cli.vary_completion import complete_vary
 from attncli.cli.warnings import write_warnings
 
 
-@with_problem_options
+@with_unlisted_problem_options
 @with_some_output_options("head", "batch", "precision", "format", "json", "output", "select", "strict")
 def compare(
     problems: Annotated[
-        list[str] | None, typer.Argument(metavar="PROBLEM", help="Problem files, or - for standard input.")
+        list[str] | None,
+        typer.Argument(metavar="PROBLEM", help="Problem files, or -; a key that is given as an option holds for all."),
     ] = None,
     *,
     vary: Annotated[

@@ -4,8 +4,16 @@ from typing import Annotated, Any
 
 import typer
 
-from attncli.cli.option_values import read_problem_options
-from attncli.cli.options import As, MaxSize, check_convention, convention_warnings, make_inputs, with_problem_options
+from attncli.cli.option_values import read_edits, read_problem_options
+from attncli.cli.options import (
+    As,
+    EditTexts,
+    MaxSize,
+    check_convention,
+    convention_warnings,
+    make_inputs,
+    with_problem_options,
+)
 from attncli.cli.output import compute_and_write, write_plan
 from attncli.cli.output_file import check_is_no_input
 from attncli.cli.output_options import OutputOptions, with_output_options
@@ -20,6 +28,7 @@ def compute(
     ] = None,
     *,
     convention: As = None,
+    edits: EditTexts = None,
     max_size: MaxSize = None,
     output_options: OutputOptions,
     **keys: Any,
@@ -27,6 +36,7 @@ def compute(
     """Assemble the problem of a file and of the options (`keys`), and write its result or its plan."""
     from attncli.io.assemble import assemble
     from attncli.plan.unread import keys_unread_by_plan
+    from attncli.problem.edits import edit_problem
 
     check_convention(convention)
     inputs = make_inputs(max_size)
@@ -35,7 +45,8 @@ def compute(
     check_is_no_input(output_options.file, inputs)
     warnings = [*convention_warnings(spec), *unread_keys(document, keys_unread_by_plan(spec))]
     write_warnings(warnings, strict=output_options.strict)
+    edited = edit_problem(spec, read_edits(edits))
     if output_options.plan:
-        write_plan(spec, output_options)
+        write_plan(edited.after, output_options)
     else:
-        compute_and_write(spec, output_options)
+        compute_and_write(edited, output_options)

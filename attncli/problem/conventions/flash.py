@@ -13,13 +13,11 @@ register(
         words={
             "causal": BOTTOM_RIGHT,
             "window": Reading(f"bottom right, {BESIDE_ITS_OWN}; −1: no limit", keys={"align": "bottom_right"}),
-            "key_lengths": Reading("cu_seqlens or cache_seqlens: the last query stands at the last real key"),
-            "past_key": Reading("the cache comes first; bottom right, so queries come after it"),
+            "key_lengths": Reading("cu_seqlens or cache_seqlens, the last query stands at the last real key"),
+            "past_key": Reading("the cache comes first, and queries after it"),
             "scale": SCALE,
             "softcap": Reading("before the masks"),
-            "position alibi": Reading(
-                "−slope · |i + m − n − j|: positions are bottom right", keys={"align": "bottom_right"}
-            ),
+            "position alibi": Reading("−slope · |i + m − n − j|, bottom right", keys={"align": "bottom_right"}),
             "kv_heads": GROUPED,
         },
         defaults={"empty_rows": "zeros"},

@@ -34,7 +34,7 @@ register(
             "key_mask": REAL_KEYS,
             "causal": TOP_LEFT,
             "window": Reading(
-                "sliding_window: so many keys on a side, its own among them", change=with_its_own, limit=_one_number
+                "sliding_window, so many keys on a side with its own", change=with_its_own, limit=_one_number
             ),
             **dict.fromkeys(WEIGHTS, Reading("in_out with heads apart, (features, heads, head features)")),
         },

@@ -18,7 +18,7 @@ register(
             "causal": BOTTOM_RIGHT,
             "scale": SCALE,
             "kv_heads": GROUPED,
-            "sink": Reading("sinks: one more key in the softmax, which is dropped"),
+            "sink": Reading("sinks, one more key in the softmax, which is dropped"),
         },
         defaults={"empty_rows": "uniform"},
         exclusive=(("mask", "key_mask", "bias", "causal"),),

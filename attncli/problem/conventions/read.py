@@ -22,22 +22,23 @@ def read_words(convention: Convention, given: Mapping[str, Any]) -> tuple[dict[s
     ('bottom_right', ('causal: bottom right, the last query stands at the last real key',))
     """
     words = {key: given[key] for key in ATTN.words if key in given and not _is_default(key, given[key])}
-    readings = {key: reading for key, value in words.items() if (reading := convention.reading(key, value)) is not None}
-    values, in_force = dict(given), dict[str, Any]()
+    values, in_force = dict(given), dict(convention.defaults)
     changed: dict[Reading, list[str]] = {}
-    for key, reading in readings.items():
-        new_keys = {name: value for name, value in reading.keys.items() if name not in given}
-        in_force |= new_keys
-        if reading.change is not None and not isinstance(given[key], Operator):  # a rule says which keys it hides
-            values[key] = reading.change(given[key])
-            changed.setdefault(reading, []).append(key)
-        elif new_keys:
-            changed.setdefault(reading, []).append(key)
-    in_force = {**convention.defaults, **in_force}
-    added = {name: to_field(FIELDS[name], value) for name, value in in_force.items() if name not in given}
-    changes = tuple(f"{', '.join(keys)}: {reading.text}" for reading, keys in changed.items())
-    remarks = tuple(_remarks(convention, words))
-    return {**values, **added}, ConventionUse(convention.name, convention.version, changes, remarks)
+    for key, value in words.items():
+        reading = convention.reading(key, value)
+        if reading is None:
+            continue
+        has_keys = reading.matters(words) and not reading.opponents(words)
+        keys = {name: new for name, new in reading.keys.items() if name not in given} if has_keys else {}
+        changes_value = reading.change is not None and not isinstance(value, Operator)  # a rule says what it hides
+        if reading.change is not None and changes_value:
+            values[key] = reading.change(value)
+        if keys or changes_value:
+            changed.setdefault(reading, []).append(_name(convention, key, value))
+        in_force |= keys
+    values |= {name: to_field(FIELDS[name], value) for name, value in in_force.items() if name not in given}
+    changes = tuple(f"{', '.join(names)}: {reading.text}" for reading, names in changed.items())
+    return values, ConventionUse(convention.name, convention.version, changes, tuple(_remarks(convention, words)))
 
 
 def _is_default(key: str, value: Any) -> bool:
@@ -48,6 +49,12 @@ def _is_default(key: str, value: Any) -> bool:
     return not hasattr(value, "shape") and bool(value == default)
 
 
+def _name(convention: Convention, key: str, value: Any) -> str:
+    """The word of a convention that a key and its value are: `position alibi`."""
+    word = f"{key} {value.record.name}" if isinstance(value, Operator) else key
+    return word if word in convention.words else key
+
+
 def _remarks(convention: Convention, words: Mapping[str, Any]) -> Iterator[str]:
     """What is read as attn reads it: words that the framework does not have, and those that it does not take together.
 
@@ -55,11 +62,15 @@ def _remarks(convention: Convention, words: Mapping[str, Any]) -> Iterator[str]:
     """
     for key, value in words.items():
         reading = convention.reading(key, value)
-        if reading is None and not FIELDS[key].is_weight:
-            name = f"{key} {value}" if isinstance(value, Operator) else key
-            yield f"{convention.name} has no {name}: read as attn reads it"
-        elif reading is not None and reading.limit is not None and (limit := reading.limit(value)):
+        if reading is None:
+            if not FIELDS[key].is_weight:
+                name = f"{key} {value}" if isinstance(value, Operator) else key
+                yield f"{convention.name} has no {name}: read as attn reads it"
+            continue
+        if reading.limit is not None and (limit := reading.limit(value)):
             yield f"{convention.name} {limit}"
+        if opponents := reading.opponents(words):
+            yield f"{convention.name} with {' and '.join(opponents)}: {key} is read as attn reads it"
     for group in convention.exclusive:
         together = [key for key in group if key in words]
         if len(together) > 1:

@@ -28,7 +28,10 @@ BESIDE_ITS_OWN = "so many keys on either side of its own"
 GROUPED = Reading("query head h reads key head h // (heads / kv_heads)")
 AS_MASK = Reading("as a mask [b 1 1 m], 1 is a real key")
 NO_OFFSET = Reading(
-    "put before the keys by the caller; causal counts from the first of them", keys={"align": "first_key"}
+    "put before the keys by the caller; masks count from the first of them",
+    keys={"align": "first_key"},
+    beside=("causal", "window"),
+    not_beside=("position",),
 )
 WEIGHTS = tuple(name for name, field in FIELDS.items() if field.is_weight)
 OUT_IN: Mapping[str, Reading] = dict.fromkeys(

@@ -1,6 +1,6 @@
 """Conventions: the record of each framework's reading of the words of a problem, and the table of all by name."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Any
@@ -14,13 +14,24 @@ class Reading:
     """What a framework makes of one word, in a sentence; where attn reads it otherwise, what that is in attn's keys.
 
     `change` makes of the word's converted value the one that attn reads so. `keys` are in force where the word is
-    given, unless they are given themselves. `limit` says why the framework does not take a value, "" where it does.
+    given, unless they are given themselves: only beside one of the words in `beside`, where there are any, and never
+    beside one in `not_beside`. `limit` says why the framework does not take a value, "" where it does.
     """
 
     text: str
     change: Callable[[Any], Any] | None = None
     keys: Mapping[str, Any] = field(default_factory=dict)
+    beside: tuple[str, ...] = ()
+    not_beside: tuple[str, ...] = ()
     limit: Callable[[Any], str] | None = None
+
+    def matters(self, words: Collection[str]) -> bool:
+        """Whether its keys matter beside these words."""
+        return not self.beside or not {*self.beside}.isdisjoint(words)
+
+    def opponents(self, words: Collection[str]) -> Sequence[str]:
+        """Those of these words beside which its keys would matter, but are not in force."""
+        return [word for word in self.not_beside if word in words] if self.matters(words) else []
 
 
 @dataclass(frozen=True, eq=False)
@@ -42,10 +53,11 @@ class Convention:
 
     @property
     def evidence(self) -> str:
-        """How what it says is known."""
+        """How it is known."""
         if not self.version:
             return "as this program computes"
-        return f"run, version {self.version}" if self.is_run else f"from its documentation, version {self.version}"
+        known = "tested against" if self.is_run else "from the documentation of"
+        return f"{known} version {self.version}"
 
     def reading(self, key: str, value: Any) -> Reading | None:
         """What it makes of the value of a key; None where it has no such word."""

@@ -13,9 +13,9 @@ register(
         words={
             "past_key": NO_OFFSET,
             "bias": ADDED,
-            "causal": Reading("LowerTriangularMask: top left; with a window bottom right"),
+            "causal": Reading("LowerTriangularMask, top left; with a window bottom right"),
             "window": Reading(
-                f"LocalAttentionFromBottomRightMask: bottom right, {BESIDE_ITS_OWN}", keys={"align": "bottom_right"}
+                f"LocalAttentionFromBottomRightMask, bottom right, {BESIDE_ITS_OWN}", keys={"align": "bottom_right"}
             ),
             "scale": SCALE,
             "kv_heads": GROUPED,

@@ -10,6 +10,7 @@ from attncli.base.errors import AttnError, ErrorPath
 from attncli.base.lazy_numpy import Array, np
 from attncli.base.text import json_excerpt, one_line, shorten
 from attncli.problem.convert.foreign_arrays import is_bfloat16_tensor, is_foreign_array, to_numpy
+from attncli.problem.convert.frames import AxisLabels, frame_labels, without_label_column
 from attncli.problem.convert.nested_lists import is_array_with_axes, nested_lists_to_array, to_lists
 from attncli.problem.origins import ArrayOrigin
 
@@ -18,9 +19,6 @@ MATRIX = "matrix"
 LIST_OF_NUMBERS = "list of numbers"
 FILE_HINT = "give an array; attncli.load reads a problem from files"
 MASKED_HINT = "fill them with .filled(), and give mask or key_lengths for keys that are not there"
-
-
-AxisLabels = tuple[tuple[str, ...] | None, tuple[str, ...] | None]  # of the rows, and of the columns
 
 
 @dataclass(frozen=True)
@@ -46,9 +44,10 @@ class LabelledArray:
 def to_array(value: Any, path: ErrorPath, noun: str = MATRIX) -> LabelledArray:
     """Convert an array or tensor, a data frame, nested lists, or a mapping from labels to rows.
 
-    Arrays of floating types and of booleans stay as they are, without a copy; integers become float64. A data frame
-    whose index has words gets them as labels. Raises AttnError, which calls what was expected `noun`, where a value is
-    none of these, has masked cells, or its numbers are complex, objects or text; files are not opened.
+    Arrays of floating types and of booleans stay as they are, without a copy; integers become float64. The words in
+    the index of a data frame, or in its one column of words, are its labels. Raises AttnError, which calls what was
+    expected `noun`, where a value is none of these, has masked cells, or its numbers are complex, objects or text;
+    files are not opened.
     """
     if isinstance(value, LabelledArray):
         return value
@@ -83,9 +82,9 @@ def _foreign_array(value: Any, path: ErrorPath, noun: str) -> LabelledArray:
     """An array of NumPy's or of another library; without a copy where the type stays."""
     if type(value) is not np.ndarray and isinstance(value, np.ma.MaskedArray) and np.ma.is_masked(value):
         raise AttnError("has masked cells", where=path, hint=MASKED_HINT, subject=value)
-    labels, columns = _labels_of_frame(value, "index"), _labels_of_frame(value, "columns")
+    labels, columns = frame_labels(value)
     try:
-        array = to_numpy(value)
+        array = to_numpy(without_label_column(value))
     except (TypeError, RuntimeError, BufferError) as error:  # of a type that NumPy does not have, or without numbers
         raise AttnError(f"can't be read ({one_line(str(error))})", where=path, subject=value) from None
     name = array.dtype.type.__name__  # longdouble by that name on every machine
@@ -97,12 +96,3 @@ def _foreign_array(value: Any, path: ErrorPath, noun: str) -> LabelledArray:
         hint = "make numbers of its objects with .astype(float)" if array.dtype.kind == "O" else None
         raise AttnError(f"{json_excerpt(value)} is no {noun}", where=path, hint=hint, subject=value)
     return LabelledArray(array, labels, name if array.dtype.kind == "f" else None, columns=columns)
-
-
-def _labels_of_frame(value: Any, axis: str) -> tuple[str, ...] | None:
-    """The "index" or the "columns" of a data frame where its entries are words; None for numbers, which only count."""
-    index = getattr(value, axis, None)
-    if index is None or not hasattr(value, "to_numpy") or not hasattr(index, "tolist"):
-        return None
-    entries = index.tolist()
-    return tuple(entries) if entries and all(isinstance(entry, str) for entry in entries) else None

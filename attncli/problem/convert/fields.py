@@ -8,7 +8,8 @@ from attncli.base.errors import AttnError, ErrorPath, did_you_mean
 from attncli.base.lazy_numpy import Array
 from attncli.base.text import json_excerpt, repr_excerpt, shorten
 from attncli.ops.records import Operator
-from attncli.problem.convert.arrays import LIST_OF_NUMBERS, MATRIX, AxisLabels, LabelledArray
+from attncli.problem.convert.arrays import LIST_OF_NUMBERS, MATRIX, LabelledArray
+from attncli.problem.convert.frames import AxisLabels, frame_labels
 from attncli.problem.convert.nested_lists import is_array_with_axes, to_lists
 from attncli.problem.convert.numbers import (
     is_number,
@@ -170,7 +171,7 @@ def labels_of_value(value: Any) -> AxisLabels:
         return value.axis_labels
     if isinstance(value, Mapping) and not chooses_operator("generator", value):
         return tuple(str(label) for label in value), None
-    return None, None
+    return frame_labels(value)
 
 
 def _to_text(field: Field, value: Any) -> str:

@@ -41,6 +41,11 @@ class OutputFormat:
     comparison: str | None = None
     compares_cells: bool = False  # a comparison has a row for each query and key, and so each result a number for them
 
+    @property
+    def shows_before(self) -> bool:
+        """Whether it has room for an earlier result beside that of the view: an object has, and a page for readers."""
+        return self.is_object or not self.is_lossless
+
     def render(self, view: "View", target: "TextTarget") -> Iterable[str]:
         """The view as text for a target, in chunks; only of a text format."""
         text: Iterable[str] = import_object(self.function)(view, target)

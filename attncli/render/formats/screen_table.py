@@ -11,10 +11,11 @@ from rich.segment import Segment
 from rich.style import Style
 from rich.text import Text
 
-from attncli.base.lazy_numpy import Array, np
+from attncli.base.lazy_numpy import Array
 from attncli.render.change_marks import LOWERED, OTHER, RAISED
 from attncli.render.formats.table_layout import Column, Gap, Positions, abbreviate, lay_out
 from attncli.render.grid import Grid, column_blocks
+from attncli.render.shades import MIN_SHADE, row_shades
 from attncli.render.target import TextTarget
 
 MAX_LINES = 200  # rows, and columns, that a screen shows of a grid
@@ -92,7 +93,7 @@ class _Styles:
         row = self.rows[index]
         if isinstance(row, Gap):
             return [DIM] * len(columns)
-        shades = _shades(self.grid.values[row]) if self.grid.is_heatmap else None
+        shades = row_shades(self.grid.values[row]) if self.grid.is_heatmap else None
         return [DIM if column.position is None else self._of_cell(row, column.position, shades) for column in columns]
 
     def _of_cell(self, row: int, column: int, shades: Array | None) -> Style:
@@ -146,17 +147,10 @@ def _fold(text: str, width: int) -> list[str]:
     return [line.plain.rstrip() for line in Text(text).wrap(Console(width=width), width, overflow="fold")]
 
 
-def _shades(row: Array) -> Array:
-    """The shade of each weight of a row: from 0 to 100, which is the row's largest."""
-    weights = np.nan_to_num(row, posinf=0, neginf=0)
-    largest = weights.max()
-    return (weights / largest * 100 if largest > 0 else weights * 0).astype(int)
-
-
 @cache  # a table has many cells
 def _shade(percent: int) -> Style:
-    """A background from none (below 5 percent) to full blue (100, which is bold as well)."""
-    if percent < 5:
+    """A background from none (below MIN_SHADE percent) to full blue (100, which is bold as well)."""
+    if percent < MIN_SHADE:
         return PLAIN
     red, green, blue = (start + (end - start) * percent // 100 for start, end in ((210, 8), (230, 81), (245, 156)))
     text_color = "rgb(0,0,0)" if percent < 50 else "rgb(255,255,255)"

@@ -2,8 +2,10 @@
 
 from collections.abc import Sequence
 
-from attncli.analysis.check.outcome import CheckOutcome
+from attncli.analysis.check.outcome import BeforeEdits, CheckOutcome
+from attncli.analysis.check.report import CheckReport
 from attncli.base.text import join_words
+from attncli.render.edits_text import edits_text
 from attncli.render.formats.text_page import TextPage
 from attncli.render.reports.check import short_verdict
 from attncli.render.reports.quantity import AGREES, DIFFERS
@@ -17,7 +19,8 @@ def render_line(outcome: CheckOutcome, target: TextTarget) -> str:
     page = TextPage(target)
     if outcome.report is not None:
         sign = ("✓", AGREES) if outcome.agrees else ("✗", DIFFERS)
-        page.print(sign if outcome.has_verdict else " ", f" {outcome.name}: {short_verdict(outcome.report)}")
+        before = "" if outcome.before is None else f"; before it was set: {short_verdict(outcome.before.report)}"
+        page.print(sign if outcome.has_verdict else " ", f" {outcome.name}: {short_verdict(outcome.report)}{before}")
     return page.text
 
 
@@ -25,6 +28,15 @@ def render_title(outcome: CheckOutcome, target: TextTarget) -> str:
     """The name of a problem, as the title of its report."""
     page = TextPage(target)
     page.print((outcome.name, "bold"))
+    return page.text
+
+
+def render_edits(before: BeforeEdits, report: CheckReport, target: TextTarget, decimals: int) -> str:
+    """Which numbers of a problem were set, and what a check of it finds before and after."""
+    page = TextPage(target)
+    page.print((edits_text(before.cells, decimals), "bold"))
+    page.print_lines([f"  before: {short_verdict(before.report)}", f"  after: {short_verdict(report)}"])
+    page.skip_line()
     return page.text
 
 

@@ -10,6 +10,7 @@ from attncli.base.errors import UnknownNameError
 from attncli.problem.build import build
 from attncli.problem.conventions import CONVENTIONS
 from attncli.problem.conventions.attn import ATTN
+from attncli.problem.edits import Edit, apply_edits
 from attncli.problem.spec import FIELDS, ProblemSpec
 
 QUERY, KEY = {"query": [[1, 0], [0, 1]]}, {"key": [[1, 0], [0, 1], [1, 1]]}
@@ -26,7 +27,10 @@ READINGS: list[tuple[str, Mapping[str, Any], Mapping[str, Any]]] = [
     ("torch-sdpa", {"mask": [[1, 0, 0]]}, {"mask": [[True, False, False]]}),
     ("torch-sdpa", {"causal": True}, {"align": "top_left", "empty_rows": "zeros"}),
     ("torch-sdpa", {"causal": True, **CACHE}, {"align": "first_key"}),
+    ("torch-sdpa", CACHE, {"align": "top_left"}),
+    ("torch-sdpa", {"causal": True, **CACHE, "position": "rope"}, {"align": "top_left"}),
     ("torch-sdpa", {"causal": True, **CACHE, "align": "bottom_right"}, {"align": "bottom_right"}),
+    ("torch-mha", {"mask": "causal"}, {"causal": False}),
     ("torch-mha", {"mask": [[1, 0, 0]]}, {"mask": [[False, True, True]], "empty_rows": "nan"}),
     ("torch-mha", {"key_mask": [0, 0, 1]}, {"key_mask": [True, True, False]}),
     ("torch-mha", {"empty_rows": "zeros"}, {"empty_rows": "zeros"}),
@@ -35,6 +39,19 @@ READINGS: list[tuple[str, Mapping[str, Any], Mapping[str, Any]]] = [
     ("flash", {"position": "alibi"}, {"align": "bottom_right"}),
     ("flash", {"position": "rope"}, {"align": "top_left"}),
     ("flash", {"causal": True, "align": "top_left"}, {"align": "top_left"}),
+    ("onnx", {"causal": True, **CACHE}, {"align": "top_left", "empty_rows": "zeros"}),
+    ("onnx", {"causal": True, "key_lengths": [2]}, {"align": "bottom_right"}),
+    ("xformers", {"causal": True}, {"align": "top_left", "empty_rows": "nan"}),
+    ("xformers", {"causal": True, "window": [1, 0]}, {"align": "bottom_right", "window": (1, 0)}),
+    ("xformers", {"window": [1, 0], **CACHE}, {"align": "bottom_right"}),
+    ("keras", {"window": [2, 0]}, {"window": (1, 0), "align": "top_left", "empty_rows": "uniform"}),
+    ("keras", {"window": [1, -1]}, {"window": (0, np.inf)}),
+    ("keras-attention", {}, {"score": "dot"}),
+    ("keras-attention", {"score": "cosine"}, {"score": "cosine"}),
+    ("jax", {"window": [2, 0]}, {"window": (2, 0), "align": "top_left", "empty_rows": "uniform"}),
+    ("jax", {"causal": True, **CACHE}, {"align": "first_key"}),
+    ("mlx", {"causal": True}, {"align": "bottom_right", "empty_rows": "uniform"}),
+    ("attn", {"causal": True, "mask": [[1, 0, 0]]}, {"align": "top_left", "mask": [[True, False, False]]}),
 ]
 
 
@@ -44,7 +61,8 @@ def test_words_are_read_as_the_framework_reads_them(
 ) -> None:
     spec = read(convention, **words)
     for key, value in expected.items():
-        np.testing.assert_array_equal(getattr(spec, key), value)
+        in_force = getattr(spec, key)
+        np.testing.assert_array_equal(str(in_force) if key == "score" else in_force, value)
 
 
 def test_weights_of_torch_mha_are_stored_out_in() -> None:
@@ -65,6 +83,29 @@ SAYINGS: list[tuple[str, Mapping[str, Any], list[str], list[str]]] = [
     ("torch-sdpa", {"softcap": 2}, [], ["torch-sdpa has no softcap: read as attn reads it"]),
     ("torch-mha", {"mask": [[1, 0, 0]]}, ["mask: 1 or true hides"], []),
     ("torch-mha", {"scale": 2}, [], ["torch-mha has no scale: read as attn reads it"]),
+    ("torch-mha", {"mask": "causal"}, [], []),
+    ("torch-sdpa", CACHE, [], []),
+    (
+        "torch-sdpa",
+        {"causal": True, **CACHE},
+        ["past_key: put before the keys by the caller; masks count from the first of them"],
+        [],
+    ),
+    (
+        "jax",
+        {"causal": True, **CACHE, "position": "rope"},
+        [],
+        ["jax with position: past_key is read as attn reads it", "jax has no position rope: read as attn reads it"],
+    ),
+    ("flash", {"position": "alibi"}, ["position alibi: −slope · |i + m − n − j|, bottom right"], []),
+    ("keras", {"window": [2, 2]}, ["window: sliding_window, so many keys on a side with its own"], []),
+    (
+        "keras",
+        {"window": [2, 1]},
+        ["window: sliding_window, so many keys on a side with its own"],
+        ["keras takes one number for both sides of window: read as two"],
+    ),
+    ("jax", {"window": [-1, 0]}, [], ["jax has no window without a limit: read as attn reads it"]),
     ("flash", {"mask": [[1, 0, 0]]}, [], ["flash has no mask: read as attn reads it"]),
     ("flash", {"position": "rope"}, [], ["flash has no position rope: read as attn reads it"]),
     ("attn", {"normalize": "sparsemax", "position": "rope", "softcap": 2, "mask": [[1, 0, 0]]}, [], []),
@@ -86,6 +127,20 @@ def test_what_is_read_otherwise_and_what_is_lacking_is_said(
     assert use.name == convention
     assert list(use.changes) == changes
     assert list(use.remarks) == remarks
+
+
+@pytest.mark.parametrize("key", ["mask", "key_mask"])
+def test_an_edited_mask_is_read_as_a_given_one_is(key: str) -> None:
+    tables = {"mask": ([[1, 0, 0]], [[1, 0, 1]], ("0", "2")), "key_mask": ([1, 0, 0], [1, 0, 1], ("2",))}
+    before, after, index = tables[key]
+    edited = apply_edits(read("torch-mha", **{key: before}), [Edit(key, index, 1.0, f"{key}={after}")])
+    np.testing.assert_array_equal(getattr(edited, key), getattr(read("torch-mha", **{key: after}), key))
+    assert edited.convention == read("torch-mha", **{key: after}).convention
+
+
+def test_a_number_set_in_a_mask_that_is_not_given_hides_one_key() -> None:
+    edited = apply_edits(read("torch-mha"), [Edit("mask", ("1", "2"), 1.0, "mask[1,2]=1")])
+    np.testing.assert_array_equal(edited.mask, [[True, True, True], [True, True, False]])
 
 
 def test_without_a_convention_there_is_none() -> None:

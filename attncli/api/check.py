@@ -1,13 +1,14 @@
 """A check from Python: `check(problem, against={…})`, and the report that it returns."""
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, Unpack
 
 from attncli.analysis.check.check import check as check_problem
 from attncli.analysis.check.check_expected import check_expected
 from attncli.analysis.check.options import CheckOptions
 from attncli.analysis.check.report import CheckReport, Explanation, QuantityCheck
-from attncli.api import Problem
+from attncli.api.keys import ProblemKeys
+from attncli.api.problem import Problem
 from attncli.base.errors import AttnError
 from attncli.base.text import repr_excerpt
 from attncli.engine.options import RunOptions
@@ -99,7 +100,8 @@ def check(
     head: int | None = None,
     batch: int | None = None,
     executor: str = "threads",
-    **keys: Any,
+    convention: str | None = None,
+    **keys: Unpack[ProblemKeys],
 ) -> Report:
     """Compare numbers of somebody else's attention with ours: where they first differ, and which slip explains it.
 
@@ -126,6 +128,8 @@ def check(
         The one head, and the one batch item, that is checked.
     executor : str, optional
         What computes a large problem: "threads", "serial" or the address of a Dask scheduler.
+    convention : str, optional
+        The framework, such as "torch-sdpa", as which the keys of the problem are read.
     **keys
         The keys of a problem, in place of `problem`.
 
@@ -150,7 +154,7 @@ def check(
     >>> check(query=query, key=key, score="dot", against={"weights": [[0.8808, 0.1129]]}).agrees
     False
     """
-    problem = _problem(problem, keys)
+    problem = _problem(problem, convention, keys)
     if against is not None:
         _check_names(against)
     options = CheckOptions(
@@ -197,16 +201,14 @@ def _expected(problem: Problem, *, is_needed: bool) -> Expected:
     return expected
 
 
-def _problem(problem: object, keys: Mapping[str, Any]) -> Problem:
+def _problem(problem: object, convention: str | None, keys: Mapping[str, Any]) -> Problem:
     """The problem that is given, or that of the keys; raises AttnError where both are given, or something else."""
     if problem is None:
-        return Problem(**keys)
+        return Problem(convention=convention, **keys)
     if not isinstance(problem, Problem):
         hint = "attncli.load reads a file, attncli.Problem takes arrays"
         raise AttnError(f"{repr_excerpt(problem)} is no Problem", where="problem", hint=hint)
     if keys:
-        hint = "make one problem of both"
-        raise AttnError(
-            f"a Problem has its keys already; {', '.join(keys)} would change it", where="problem", hint=hint
-        )
-    return problem
+        message = f"a Problem has its keys already; {', '.join(keys)} would change it"
+        raise AttnError(message, where="problem", hint=f"give problem.replace({next(iter(keys))}=...)")
+    return problem.replace(convention=convention)

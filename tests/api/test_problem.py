@@ -177,7 +177,10 @@ class TestTheValuesOfAProblemAreChecked:
             ({"heads": -1}, "heads: -1 is out of range; expected 1 or more"),
             ({"heads": 1.5}, "heads: 1.5 is not a whole number"),
             ({"heads": True}, "heads: True is not a whole number"),
-            ({"align": "nonsense"}, "align: unknown word 'nonsense'; expected one of top_left, bottom_right"),
+            (
+                {"align": "nonsense"},
+                "align: unknown word 'nonsense'; expected one of top_left, first_key, bottom_right",
+            ),
             ({"align": ["top_left"]}, "align: unknown word"),
             ({"dtype": "int8"}, "dtype: unknown word 'int8'"),
             ({"causal": 1}, "causal: 1 is neither true nor false"),

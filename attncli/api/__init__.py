@@ -1,0 +1,1 @@
+"""Attention from Python: problems, results, checks and comparisons, which show themselves."""

@@ -1,0 +1,46 @@
+"""An explanation: its text, which is shown as it is at a prompt, and as tables in a notebook."""
+
+from attncli.render.formats import html_tables, terminal
+from attncli.render.sections import sections
+from attncli.render.target import TextTarget
+from attncli.render.view import View
+
+WIDTH = 80  # of texts: no terminal is asked
+
+
+class ExplanationText(str):
+    """The worked steps of a result, as `attn compute --explain` writes them: a text of lines of at most 80 columns.
+
+    A prompt shows the text itself, a notebook the same with shaded tables.
+
+    >>> import attncli
+    >>> text = attncli.attention([[2, 0]], [[1, 0], [0, 1]], score="dot").explain((0, 0))
+    >>> "Q(query_1)·K(key_1) = 2·1 + 0·0 = 2" in text
+    True
+    """
+
+    _view: View
+
+    @classmethod
+    def of_view(cls, view: View) -> "ExplanationText":
+        """The explanation of what a view shows."""
+        explanation = cls(view_text(view))
+        explanation._view = view
+        return explanation
+
+    def __repr__(self) -> str:
+        return str(self)
+
+    def _repr_html_(self) -> str:
+        return view_html(self._view)
+
+
+def view_text(view: View) -> str:
+    """What a view shows, as text of 80 columns."""
+    return "".join(terminal.render(view, TextTarget(WIDTH))).rstrip("\n")
+
+
+def view_html(view: View) -> str:
+    """What a view shows, as tables of HTML, with the warnings of its result."""
+    notes = view.result.trace.notes
+    return html_tables.render_sections(sections(view), view.decimals, view.heading, notes)

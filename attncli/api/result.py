@@ -1,0 +1,172 @@
+"""The result of a computation from Python: its arrays, and how it explains and shows itself."""
+
+from typing import TYPE_CHECKING, Literal
+
+from attncli.analysis.row_statistics import RowStatistics, row_statistics
+from attncli.api.explanation_text import ExplanationText, view_html, view_text
+from attncli.api.frames import statistics_frame, step_frame
+from attncli.api.views import Cells, Position, ShownPart
+from attncli.base.arithmetic import MAX_TERMS
+from attncli.base.lazy_numpy import Array
+from attncli.engine.run import run
+from attncli.render.view import DECIMALS, View
+from attncli.trace import result as computed
+
+if TYPE_CHECKING:
+    import pandas
+
+STATISTICS = "statistics"
+
+
+class Result(computed.Result):
+    """The selected results of one computation, as attributes.
+
+    `result.weights` [n m] (or [b h n m]) is an array where `weights` was selected; every other name of `select`
+    likewise. `query_tokens` and `key_tokens` are the labels of the queries and keys, `trace` has the steps.
+    `print(result)` shows the tables of `attn compute`, a notebook the same with shaded weights. Raises AttributeError
+    for a result that was not selected.
+
+    >>> import attncli
+    >>> result = attncli.attention([[1.0, 0.0]], [[1.0, 0.0], [1.0, 0.0]], select=("weights", "output"))
+    >>> result.weights.tolist()
+    [[0.5, 0.5]]
+    >>> result
+    Result(weights (1, 2), output (1, 2))
+    """
+
+    # Known to type checkers and editors; an instance has those that were selected.
+    scores: Array
+    capped_scores: Array
+    masked_scores: Array
+    weights: Array
+    context: Array
+    output: Array
+    present_key: Array
+    present_value: Array
+
+    _before: "Result | None" = None
+
+    @property
+    def statistics(self) -> RowStatistics:
+        """What each row of the weights says: `support`, `entropy`, `effective_keys`, `largest`, `largest_key` [… n].
+
+        Raises AttnError where the weights of a large problem were not selected.
+
+        >>> import attncli
+        >>> attncli.attention(scores=[[0, 0, -1000]], select="weights").statistics.effective_keys.tolist()
+        [2.0]
+        """
+        return row_statistics(self.trace["weights"].value)
+
+    def explain(
+        self,
+        cells: Cells = None,
+        *,
+        head: Position = None,
+        batch: Position = None,
+        terms: int | Literal["all"] = MAX_TERMS,
+        decimals: int = DECIMALS,
+    ) -> ExplanationText:
+        """Every step from the inputs to the results, with the arithmetic of some cells: `attn compute --explain`.
+
+        `cells` are pairs of a query and a key, each a label, a position from 0, or "*" for every one: `("cat", "sat")`,
+        or a list of such pairs; without them one that teaches is chosen. `head` and `batch` are a position from 0, or
+        "all"; `terms` is the longest sum that is written whole, or "all".
+
+        The steps of a large problem are computed anew, since its result does not keep them. Raises AttnError where
+        there is no such cell, head or batch item, or memory does not suffice.
+
+        >>> import attncli
+        >>> result = attncli.attention(scores=[[2, 0]], tokens=["cat", "sat"], select="weights")
+        >>> "0.1353/1.1353 = 0.1192" in result.explain(("query_1", "sat"))
+        True
+        """
+        part = ShownPart(cells, head, batch, terms, decimals)
+        return ExplanationText.of_view(self._view_of_steps(part, explain=True))
+
+    def work_out(
+        self,
+        cells: Cells,
+        *,
+        head: Position = None,
+        batch: Position = None,
+        terms: int | Literal["all"] = MAX_TERMS,
+        decimals: int = DECIMALS,
+    ) -> ExplanationText:
+        """The arithmetic of some cells in each step, without tables: `attn compute --cell`.
+
+        The parameters and what is raised are those of `explain`.
+
+        >>> import attncli
+        >>> print(attncli.attention(weights=[[0.5, 0.5]], value=[[1], [3]]).work_out((0, 1)))
+        weighted_sum
+        <BLANKLINE>
+        cell  query query_1, key key_2
+        <BLANKLINE>
+        context  C  Cᵢ = Σⱼ Aᵢⱼ Vⱼ
+          C(query_1) = 0.5·[1] + 0.5·[3] = [2]
+        """
+        part = ShownPart(cells, head, batch, terms, decimals)
+        return ExplanationText.of_view(self._view_of_steps(part, explain=False))
+
+    def to_pandas(self, name: str) -> "pandas.DataFrame":
+        """A selected result, or another step that was kept, as a data frame of pandas, with the tokens as its labels.
+
+        `weights` [n m] have a row for each query and a column for each key; of [b h n m] the rows have a MultiIndex of
+        batch item, head and query, so that `frame.loc[0, 1]` is a head. Equal tokens stay equal. "statistics" has the
+        statistics of each row of the weights, a column each.
+
+        Raises AttnError where pandas is not installed, UnknownNameError where nothing of that name was kept.
+
+        >>> import attncli
+        >>> result = attncli.attention(weights=[[0.5, 0.5]], value=[[1], [3]], tokens=["cat", "sat"], select="weights")
+        >>> result.to_pandas("weights").loc["query_1", "sat"]  # doctest: +SKIP
+        0.5
+        """
+        if name == STATISTICS:
+            return statistics_frame(self.trace, self.trace["weights"], self.statistics)
+        return step_frame(self.trace, self.trace[name])
+
+    def mark_changes_since(self, before: "Result") -> "Result":
+        r"""The same result, whose tables mark the numbers that changed: ▲ rose, ▼ fell, ◆ neither can be said.
+
+        A table of another shape than before has no marks; arrays are not copied.
+
+        >>> import attncli
+        >>> problem = attncli.Problem(scores=[[2, 0]])
+        >>> before, after = problem.compute("scores"), problem.replace(scores=[[2, 1]]).compute("scores")
+        >>> print(after.mark_changes_since(before))
+        softmax
+        <BLANKLINE>
+        scores
+        n\m       key_1   key_2
+        ───────────────────────
+        query_1       2      1▲
+        """
+        marked = of_computed(self)
+        marked._before = before
+        return marked
+
+    def _view_of_steps(self, part: ShownPart, *, explain: bool) -> View:
+        """The view of a part of every step; steps that were not kept, of a large problem, are computed anew."""
+        before = None if self._before is None else _with_every_step(self._before)
+        return part.view(_with_every_step(self), explain=explain, before=before)
+
+    def __str__(self) -> str:
+        return view_text(View(self, before=self._before))
+
+    def _repr_html_(self) -> str:
+        return view_html(View(self, before=self._before))
+
+
+def of_computed(result: computed.Result) -> Result:
+    """The result of an engine as Python shows it; arrays are not copied."""
+    return Result(result.trace, result.select)
+
+
+def _with_every_step(result: computed.Result) -> computed.Result:
+    """The result with all of its steps: itself, or where they were not kept, one that is computed again."""
+    trace = result.trace
+    if all(node.name in trace for node in trace.plan.nodes):
+        return result
+    return run(trace.problem, result.select, every_step=True)

@@ -1,0 +1,149 @@
+"""HTML: sections with shaded tables, for notebooks and pages.
+
+Styles stand in the elements: there is no style sheet, script, name or file that another page could clash with. Colours
+of text are those of the page, so that dark themes show it too.
+"""
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from html import escape
+from itertools import islice
+
+from attncli.base.lazy_numpy import Array
+from attncli.base.text import escape_control
+from attncli.render.formats.table_layout import Gap, Positions, abbreviate
+from attncli.render.grid import Grid
+from attncli.render.section import Section
+from attncli.render.shades import MIN_SHADE, row_shades
+
+_TABLE = "border-collapse:collapse;margin:0.3em 0 0.8em 0"
+_CAPTION = "caption-side:top;text-align:left;font-style:italic;padding:0.2em 0"
+_LABEL = "white-space:pre;padding:0.2em 0.7em"
+_CELL = "text-align:right;font-family:monospace;padding:0.2em 0.7em"
+_GAP_CELL = f'<td style="{_CELL}">…</td>'
+_MARKED = ";font-weight:bold;outline:2px solid currentColor;outline-offset:-2px"
+_FAINT = "opacity:0.65"
+_BLUE = "33,113,181"  # a shade of it lies over the background of the page, light or dark
+_MAX_OPACITY = 0.55  # at which black text on white paper, and white on black, is still read with ease
+
+
+@dataclass(frozen=True)
+class HtmlLimits:
+    """How many rows and columns a table shows, and how many tables a section; the rest is left out, and counted."""
+
+    rows: int = 40
+    columns: int = 24
+    tables: int = 16
+
+
+NOTEBOOK = HtmlLimits()
+
+
+def render_sections(
+    parts: Iterable[Section], decimals: int, heading: str = "", notes: Sequence[str] = (), limits: HtmlLimits = NOTEBOOK
+) -> str:
+    r"""The sections as one element of HTML, under a heading and above notes, such as warnings; every text is escaped.
+
+    >>> render_sections([Section("weights", remarks=("a < b",))], 4)
+    '<div>\n<p><b>weights</b></p>\n<p style="opacity:0.65">a &lt; b</p>\n</div>'
+    """
+    blocks = [f"<p><b>{html_text(heading)}</b></p>"] if heading else []
+    for section in parts:
+        blocks += _section_blocks(section, decimals, limits)
+    blocks += [f"<p>⚠ {html_text(note)}</p>" for note in notes]
+    return "\n".join(["<div>", *blocks, "</div>"])
+
+
+def preformatted(text: str) -> str:
+    r"""A text of several lines as one element of HTML, in letters of one width.
+
+    >>> preformatted("a < b\nc")
+    '<pre>a &lt; b\nc</pre>'
+    """
+    return f"<pre>{_html_lines(text.splitlines())}</pre>"
+
+
+def html_text(text: str) -> str:
+    r"""A text as HTML shows it: nothing in it is markup, and control characters are escapes.
+
+    >>> html_text("<b>\n")
+    '&lt;b&gt;\\n'
+    """
+    return escape(escape_control(text))
+
+
+def _html_lines(lines: Iterable[str]) -> str:
+    """Lines of text, each escaped."""
+    return "\n".join(map(html_text, lines))
+
+
+def _section_blocks(section: Section, decimals: int, limits: HtmlLimits) -> Iterator[str]:
+    """The elements of a section: its title and formula, its purpose, its shapes, its tables, its arithmetic."""
+    formula = f" &nbsp;<code>{html_text(section.formula)}</code>" if section.formula else ""
+    yield f"<p><b>{html_text(section.heading)}</b>{formula}</p>"
+    if section.purpose:
+        yield f"<p><i>{html_text(section.purpose)}</i></p>"
+    if section.shapes:
+        yield f'<p style="{_FAINT}"><code>{html_text(section.shapes)}</code></p>'
+    for grid in islice(section.grids, limits.tables):
+        yield _table(grid, decimals, limits)
+    left_out = section.grids[limits.tables :]
+    if left_out:
+        first, last = html_text(left_out[0].slice_label), html_text(left_out[-1].slice_label)
+        yield f'<p style="{_FAINT}">… {len(left_out)} more tables: {first} to {last}</p>'
+    if section.arithmetic:
+        yield f"<pre>{_html_lines(section.arithmetic)}</pre>"
+    for remark in section.remarks:
+        yield f'<p style="{_FAINT}">{html_text(remark)}</p>'
+
+
+def _table(grid: Grid, decimals: int, limits: HtmlLimits) -> str:
+    """A grid as a table, with the label of its slice as the caption, and the legend of its signs below it."""
+    rows = abbreviate(len(grid.rows), limits.rows, grid.marked_rows)
+    columns = abbreviate(len(grid.columns), limits.columns, grid.marked_columns)
+    shown_rows, shown_columns = ([at for at in axis if not isinstance(at, Gap)] for axis in (rows, columns))
+    texts = iter(grid.select(shown_rows, shown_columns).cell_texts(decimals))
+    headings = [_heading(at, grid.columns, grid.marked_columns, "col") for at in columns]
+    corner = f'<th style="{_LABEL};{_FAINT}">{html_text(grid.corner)}</th>'
+    lines = [f'<table style="{_TABLE}">']
+    if grid.slice_label:
+        lines.append(f'<caption style="{_CAPTION}">{html_text(grid.slice_label)}</caption>')
+    lines += [f"<thead><tr>{corner}{''.join(headings)}</tr></thead>", "<tbody>"]
+    for row in rows:
+        cells = [_GAP_CELL] * len(columns) if isinstance(row, Gap) else _cells(grid, row, columns, next(texts))
+        lines.append(f"<tr>{_heading(row, grid.rows, grid.marked_rows, 'row')}{''.join(cells)}</tr>")
+    lines.append("</tbody></table>")
+    if grid.legend:
+        lines.append(f'<p style="{_FAINT}">{html_text(grid.legend)}</p>')
+    return "\n".join(lines)
+
+
+def _heading(at: int | Gap, labels: Sequence[str], marked: frozenset[int], scope: str) -> str:
+    """The heading of a row or column, its direction that of its own letters; or the count of those left out."""
+    if isinstance(at, Gap):
+        return f'<th scope="{scope}" style="{_LABEL};{_FAINT};font-weight:normal">{at}</th>'
+    underline = ";text-decoration:underline" if at in marked else ""
+    align = "right" if scope == "col" else "left"
+    return f'<th scope="{scope}" style="{_LABEL};text-align:{align}{underline}"><bdi>{html_text(labels[at])}</bdi></th>'
+
+
+def _cells(grid: Grid, row: int, columns: Positions, texts: Sequence[str]) -> Sequence[str]:
+    """The cells of a row: the texts of those that are shown, weights shaded, changes marked."""
+    cells = []
+    shades = row_shades(grid.values[row]) if grid.is_heatmap else None
+    numbers = iter(texts)
+    for column in columns:
+        if isinstance(column, Gap):
+            cells.append(_GAP_CELL)
+            continue
+        style = _CELL if shades is None else f"{_CELL}{_shade(shades, column)}"
+        style += _MARKED if (row, column) in grid.marked else ""
+        text = html_text(next(numbers).strip() + grid.change_mark(row, column))
+        cells.append(f'<td style="{style}">{text}</td>')
+    return cells
+
+
+def _shade(shades: Array, column: int) -> str:
+    """The background of a weight: none where it is small, and the more opaque the larger it is."""
+    percent = int(shades[column])
+    return "" if percent < MIN_SHADE else f";background-color:rgba({_BLUE},{percent * _MAX_OPACITY / 100:.2f})"
