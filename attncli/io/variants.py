@@ -19,6 +19,7 @@ from attncli.problem.spec import FIELDS, ProblemSpec
 AS_GIVEN = "as given"  # the name of the problem that nothing changes
 FILE, CONVENTION, EDITS = "file", "as", "set"  # what is varied besides the keys of a problem
 PROBLEM = "problem"  # in place of a file, in Python
+PART = "part"  # of a worked example
 
 
 @dataclass(frozen=True)

@@ -56,7 +56,7 @@ class VariedKey:
         return raw if self.parameter else convert_value(self.field, raw)
 
     def put(self, document: Document, raw: RawValue) -> Document:
-        """The values of a problem with this one among them; None is that of a key, or a parameter, that is not given."""
+        """The values of a problem with this one among them; None takes the key, or the parameter, out."""
         if not self.parameter:
             return {**document, self.key: raw}
         given = document.get(self.key)
