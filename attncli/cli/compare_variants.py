@@ -27,6 +27,11 @@ class VariantOptions:
     edits: Sequence[str]
     keys: Mapping[str, Any]
 
+    @property
+    def given_keys(self) -> frozenset[str]:
+        """The names of the keys that are given as options."""
+        return frozenset(name for name, value in self.keys.items() if value not in (None, [], ()))
+
 
 def read_variants(options: VariantOptions, inputs: "Inputs") -> "Sequence[Variant]":
     """The variants that the words describe.
@@ -40,7 +45,7 @@ def read_variants(options: VariantOptions, inputs: "Inputs") -> "Sequence[Varian
     check_stdin(*options.problems, *(text.partition("=")[2] for text in options.vary), *options.keys.values())
     varied = read_varied(options.vary, Origin(inputs=inputs))
     for key in varied:
-        if options.keys.get(key) not in (None, [], ()):
+        if key in options.given_keys:
             raise AttnError(f"{key} is given and varied", where=option_name(key), hint="leave out one of them")
     for convention in options.conventions:
         check_convention(convention)
@@ -74,7 +79,7 @@ def _documents(options: VariantOptions, inputs: "Inputs") -> "Sequence[NamedDocu
     return list(parts.values())
 
 
-def unread_of_variants(variants: "Sequence[Variant]", keys: Mapping[str, Any]) -> list[str]:
+def unread_of_variants(variants: "Sequence[Variant]", options: VariantOptions) -> list[str]:
     """The warnings on keys that were given as options, or varied, and that nothing reads in some of the variants."""
     from attncli.plan.unread import keys_unread_by_plan
 
@@ -82,7 +87,7 @@ def unread_of_variants(variants: "Sequence[Variant]", keys: Mapping[str, Any]) -
     for variant in variants:
         for key, reason in keys_unread_by_plan(variant.problem).items():
             varied = [f"--vary {name}" for name in variant.keys if name.partition(".")[0] == key]
-            given = [option_name(key)] if keys.get(key) not in (None, [], ()) else []
+            given = [option_name(key)] if key in options.given_keys else []
             found += [(f"{option} has no effect: {reason}", variant.name) for option in (*varied, *given)]
     return _said_once(found, len(variants))
 
