@@ -74,6 +74,12 @@ def test_a_check_reads_the_file_by_the_convention(tmp_path: Path, run: Run) -> N
     assert run("check", path, "--as", "torch-mha").returncode == 0
 
 
+def test_the_shell_completes_the_steps_that_a_convention_adds(tmp_path: Path, run: Run) -> None:
+    words = f"attn compute {write_file(tmp_path, CAUSAL)} --as jax --select normalized"
+    ran = run(env={"_ATTN_COMPLETE": "complete_bash", "COMP_WORDS": words, "COMP_CWORD": "6"})
+    assert ran.stdout.split() == ["normalized_scores"]
+
+
 def test_the_shell_completes_conventions(run: Run) -> None:
     words = "attn compute --as torch"
     ran = run(env={"_ATTN_COMPLETE": "complete_bash", "COMP_WORDS": words, "COMP_CWORD": "3"})
