@@ -9,7 +9,7 @@ import typer
 
 from attncli.base.text import sentence
 from attncli.cli import streams
-from attncli.cli.completion import complete_queries
+from attncli.cli.completion import complete_edit, complete_queries
 from attncli.cli.lazy_options import HelpAll
 from attncli.ops.registry import kinds, look_up, operators, registered
 from attncli.problem.fields import QUERIES, Field, option_name
@@ -154,6 +154,7 @@ EditTexts = Annotated[
         "--set",
         metavar="CELL=X",
         help="Set one number, 'w_q[0,1]=3', and show what changes.",
+        autocompletion=complete_edit,
     ),
 ]
 MaxSize = Annotated[
