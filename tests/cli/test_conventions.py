@@ -67,6 +67,13 @@ def test_an_unknown_convention_is_named(command: str, tmp_path: Path, run: Run) 
     assert ran.stderr == "attn: --as: unknown convention 'torch_sdpa'; did you mean 'torch-sdpa'?\n"
 
 
+def test_a_file_that_names_a_convention_is_told_of_the_option(tmp_path: Path, run: Run) -> None:
+    path = write_file(tmp_path, f"{TABLE}as: flash\n")
+    assert run("compute", path).stderr == (
+        f"attn: {path}: unknown key 'as'; give the option --as, or convention= in Python\n"
+    )
+
+
 def test_a_check_reads_the_file_by_the_convention(tmp_path: Path, run: Run) -> None:
     text = "query: [[1]]\nkey: [[0], [0], [3]]\nmask: [[0, 0, 1]]\nexpected: {weights: [[0.5, 0.5, 0]]}\n"
     path = write_file(tmp_path, text)
