@@ -51,7 +51,7 @@ def find_array(spec: ProblemSpec, key: str) -> CellArray:
         raise AttnError(f"{name} is {value}, which has no cells", hint=f"give a table by {option_name(name)}")
     _check_is_read(spec, name)
     if value is None and field.neutral is not None:
-        value = _neutral_table(spec, field.neutral)
+        value = _neutral_table(spec, field)
     if value is None:
         raise _not_given(spec, name)
     if name == VOCABULARY:
@@ -109,9 +109,11 @@ def _check_is_read(spec: ProblemSpec, name: str) -> None:
         raise AttnError(f"nothing reads {name}: {reasons.get(name) or spec.not_computed[FIELDS[name].last_result]}")
 
 
-def _neutral_table(spec: ProblemSpec, number: float) -> Array:
-    """The table [n m] of a number for each query and key, which is what no table at all is."""
-    return np.full((spec.query_count, spec.lengths["m"]), number)
+def _neutral_table(spec: ProblemSpec, field: Field) -> Array:
+    """The table of a field that changes nothing, which is what no table at all is."""
+    sizes = {"n": spec.query_count, "m": spec.lengths["m"], "b": spec.layout.batch}
+    shape = [size for letter in field.letters if (size := sizes[letter]) is not None]
+    return np.full(shape, field.neutral, dtype=np.bool_ if field.is_boolean else np.float64)
 
 
 def _vocabulary_of(spec: ProblemSpec, embeddings: Array) -> dict[str, Array]:
@@ -138,8 +140,9 @@ def _no_array(field: Field, text: str) -> AttnError:
     option = option_name(field.name)
     if field.kind == "flag":
         return AttnError(f"{field.name} is true or false", hint=f"write {option} or --no-{option.removeprefix('--')}")
-    what = {"number": "one number", "integer": "one number"}.get(field.kind, "no array of numbers")
-    return AttnError(f"{field.name} is {what}", hint=f"write {option} {text}")
+    if field.kind in ("number", "integer"):
+        return AttnError(f"{field.name} is one number", hint=f"write {option} {text}")
+    return AttnError(f"{field.name} is no array of numbers", hint=f"it is given by {option}")
 
 
 def _not_given(spec: ProblemSpec, name: str) -> AttnError:
