@@ -9,7 +9,6 @@ from attncli.ops.records import Operator
 from attncli.problem.array_axes import letters_of_field, make_cell_array
 from attncli.problem.array_cells import CellArray, counted_axis, token_axis
 from attncli.problem.build import check_name
-from attncli.problem.conventions.hiding_masks import hides
 from attncli.problem.convert.fields import to_field
 from attncli.problem.fields import Field, option_name
 from attncli.problem.results import RESULTS
@@ -59,7 +58,7 @@ def find_array(spec: ProblemSpec, key: str) -> CellArray:
         axes = (token_axis("word", len(rows), tuple(value)), counted_axis("column", rows.shape[-1], ("x",)))
         return CellArray(key, rows, axes)
     letters = letters_of_field(spec, field, value)
-    if hides(spec.convention, name):
+    if _is_inverted(spec, name):
         value = np.logical_not(value)
     is_transposed = field.is_weight and spec.weight_layout == "out_in"
     return make_cell_array(spec, key, value, letters, is_transposed=is_transposed)
@@ -76,7 +75,7 @@ def values_with(spec: ProblemSpec, array: CellArray) -> dict[str, Any]:
         return _with_vocabulary(spec, _vocabulary_of(spec, values))
     if name in FIELDS and FIELDS[name].is_boolean and not parameter:
         table = to_field(FIELDS[name], values).array
-        return {name: np.logical_not(table) if hides(spec.convention, name) else table}
+        return {name: np.logical_not(table) if _is_inverted(spec, name) else table}
     in_out = values.swapaxes(-1, -2) if array.is_transposed else values
     if parameter:
         operator = getattr(spec, name)
@@ -100,6 +99,15 @@ def _array_of_operator(spec: ProblemSpec, name: str, operator: Any, parameter_na
     is_transposed = parameter.is_weight and spec.weight_layout == "out_in"
     letters = (("h",) if array.ndim > len(parameter.letters) else ()) + parameter.letters
     return make_cell_array(spec, key, array, letters, is_transposed=is_transposed)
+
+
+def _is_inverted(spec: ProblemSpec, name: str) -> bool:
+    """Whether the user's 1 in a mask hides, by the convention of the problem."""
+    if spec.convention is None:
+        return False
+    from attncli.problem.conventions.hiding_masks import hides  # noqa: PLC0415 - most problems have no convention
+
+    return hides(spec.convention, name)
 
 
 def _check_is_read(spec: ProblemSpec, name: str) -> None:

@@ -25,9 +25,7 @@ def text(
     *problems: dict[str, Any], select: Sequence[str], keys: Sequence[dict[str, str]] = ({},) * 9, **options: Any
 ) -> str:
     """The table of these problems, named a, b …"""
-    variants = [
-        Variant(name, own, problem(**one)) for name, own, one in zip("abcdefghi", keys, problems, strict=False)
-    ]
+    variants = [Variant(name, own, problem(**one)) for name, own, one in zip("abcdefghi", keys, problems, strict=False)]
     return "".join(render(compare(variants, select, CompareOptions(**options)), TEXT_FILE, 4))
 
 
