@@ -18,14 +18,27 @@ from attncli.problem.spec import FIELDS, ProblemSpec
 
 AS_GIVEN = "as given"  # the name of the problem that nothing changes
 FILE, CONVENTION, EDITS = "file", "as", "set"  # what is varied besides the keys of a problem
+PROBLEM = "problem"  # in place of a file, in Python
 
 
 @dataclass(frozen=True)
 class NamedDocument:
-    """The values of a problem by their keys, and the name that tells it from others: a file, or a part of one."""
+    """The values of a problem by their keys, and the name that tells it from others: a file, or a part of one.
+
+    A problem of Python may have a convention and edits of its own; a variant's convention replaces the one, and its
+    edits come after the others. `noun` is the key by which variants name it, where there are several.
+    """
 
     name: str
     document: Document
+    convention: str | None = None
+    edits: tuple[Edit, ...] = ()
+    noun: str = FILE
+
+    def problem(self) -> ProblemSpec:
+        """The problem itself; raises AttnError where the values are none."""
+        problem = assemble(self.document, self.convention)
+        return apply_edits(problem, self.edits) if self.edits else problem
 
 
 # One of the alternatives that combinations are made of: a document, a convention's name, a value of a key, or edits.
@@ -89,7 +102,7 @@ def _choices(
     """The alternatives that combinations are made of, by what varies, in the order in which the last varies fastest."""
     choices: dict[str, Sequence[Choice]] = {}
     if len(documents) > 1:
-        choices[FILE] = documents
+        choices[documents[0].noun] = documents
     if conventions:
         choices[CONVENTION] = conventions
     choices |= varied
@@ -112,12 +125,16 @@ def _variant(document: NamedDocument, choice: Mapping[str, Any], telling: Sequen
     keys = {key: _text(value) for key, value in choice.items()}
     parts = (keys[key] if key == EDITS else f"{key}={keys[key]}" for key in telling if key in keys)
     name = ", ".join(part for part in parts if part) or AS_GIVEN
-    chosen: NamedDocument = choice.get(FILE, document)
+    chosen = next((part for part in choice.values() if isinstance(part, NamedDocument)), document)
     values = {key: value.raw for key, value in choice.items() if isinstance(value, VariedValue)}
+    varied = replace(
+        chosen,
+        document=chosen.document | values,
+        convention=choice.get(CONVENTION, chosen.convention),
+        edits=(*chosen.edits, *choice.get(EDITS, ())),
+    )
     try:
-        problem = assemble(chosen.document | values, choice.get(CONVENTION))
-        if choice.get(EDITS):
-            problem = apply_edits(problem, choice[EDITS])
+        problem = varied.problem()
     except AttnError as error:
         raise error.at(f"variant {name}") from None
     return Variant(name, keys, problem, problem.convention.remarks if problem.convention is not None else ())
