@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from attncli.api.check import Report, check
-    from attncli.api.compare import Comparison, compare
+    from attncli.api.compare import ComparedVariant, Comparison, compare
     from attncli.api.problem import Problem, attention, load
     from attncli.api.result import Result
     from attncli.base.errors import AttnError
@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 __version__ = "0.3.0"
 __all__ = [
     "AttnError",
+    "ComparedVariant",
     "Comparison",
     "DerivedInput",
     "Factorization",
@@ -43,6 +44,7 @@ __all__ = [
 
 _MODULES = {
     "AttnError": "attncli.base.errors",
+    "ComparedVariant": "attncli.api.compare",
     "Comparison": "attncli.api.compare",
     "DerivedInput": "attncli.ops.rules",
     "Factorization": "attncli.ops.rules",

@@ -21,12 +21,14 @@ from attncli.io.inputs import Inputs
 from attncli.io.origin import PYTHON, PYTHON_OVER_FILE, Origin, RawValue
 from attncli.io.problem_files import Document, read_document
 from attncli.io.variants import PROBLEM, NamedDocument
+from attncli.ops.records import format_value
 from attncli.plan.build import plan_of
 from attncli.problem.build import check_name
 from attncli.problem.conventions import find_convention
 from attncli.problem.results import DEFAULT_SELECTION, EXPECTED, OUTPUT
 from attncli.problem.spec import FIELDS, ProblemSpec
 from attncli.problem.weights import stored_values
+from attncli.render.formats.html_tables import pairs_table
 from attncli.render.view import DECIMALS
 
 __all__ = ["Problem", "attention", "load"]
@@ -113,6 +115,14 @@ class Problem:
         )
         stages = ", ".join(f"{name}={getattr(self._spec, name)}" for name in ("score", "normalize", "context"))
         return f"Problem({', '.join(shapes)}, {stages})"
+
+    def _repr_html_(self) -> str:
+        given = {name for name, raw in self._source.document.items() if raw.value is not None}
+        values = stored_values(self._spec)
+        pairs = [(name, _value_text(value)) for name, value in values.items() if name in given]
+        pairs += [("set", f"{edit.cell}={format_value(edit.value)}") for edit in self._source.edits]
+        heading = f"Problem, {self._spec.convention}" if self._spec.convention else "Problem"
+        return pairs_table(heading, pairs)
 
     def replace(self, *, convention: str | None = None, **keys: Unpack[ProblemKeys]) -> Self:
         """A new problem with other values of some keys; None takes a key away.
@@ -261,6 +271,15 @@ def problem_of(problem: object, keys: Mapping[str, Any], convention: str | None 
         message = f"a Problem has its keys already; {', '.join(keys)} would change it"
         raise AttnError(message, where="problem", hint=f"give problem.replace({next(iter(keys))}=...)")
     return problem if convention is None else problem.replace(convention=convention)
+
+
+def _value_text(value: Any) -> str:
+    """The value of a key in a table: of an array its lengths, of words these."""
+    if isinstance(value, Mapping):  # a vocabulary
+        return f"{len(value)} words"
+    if isinstance(value, tuple):
+        return ", ".join(map(format_value, value))
+    return " × ".join(map(str, value.shape)) if hasattr(value, "shape") else format_value(value)
 
 
 def _raw_values(keys: Mapping[str, Any], origin: Origin = PYTHON) -> Document:

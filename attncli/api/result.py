@@ -17,13 +17,17 @@ if TYPE_CHECKING:
     import pandas
 
 
+MAX_PRINTED = 20_000  # numbers of all selected results together: the text of so many takes a second
+
+
 class Result(computed.Result):
     """The selected results of one computation, as attributes.
 
     `result.weights` [n m] (or [b h n m]) is an array where `weights` was selected; every other name of `select`
     likewise. `query_tokens` and `key_tokens` are the labels of the queries and keys, `trace` has the steps.
-    `print(result)` shows the tables of `attn compute`, a notebook the same with shaded weights. Raises AttributeError
-    for a result that was not selected.
+    `print(result)` shows the tables of `attn compute` (of more than 20,000 numbers the shapes), a notebook the same
+    with shaded weights, of large tables the first and last rows and columns. Raises AttributeError for a result that
+    was not selected.
 
     >>> import attncli
     >>> result = attncli.attention([[1.0, 0.0]], [[1.0, 0.0], [1.0, 0.0]], select=("weights", "output"))
@@ -152,6 +156,8 @@ class Result(computed.Result):
         return part.view(_with_every_step(self), explain=explain, before=before)
 
     def __str__(self) -> str:
+        if sum(self.trace[name].value.size for name in self.select) > MAX_PRINTED:
+            return repr(self)
         return view_text(View(self, before=self._before))
 
     def _repr_html_(self) -> str:

@@ -120,6 +120,12 @@ def test_a_result_is_copied_and_pickled() -> None:
         np.testing.assert_array_equal(again.weights, RESULT.weights)
 
 
+def test_of_a_large_result_the_shapes_are_printed() -> None:
+    large = attncli.attention(np.ones((200, 1)), np.ones((200, 1)), select=("weights", "output"))
+    assert str(large) == repr(large) == "Result(weights (200, 200), output (200, 1))"
+    assert large._repr_html_().count("<td") == 31 * 21 + 31
+
+
 def test_a_notebook_shows_tables_and_warnings() -> None:
     html = attncli.attention(scores=[[1, 2]], mask=[[0, 0]], tokens=["<script>", "b"])._repr_html_()
     assert "<script>" not in html

@@ -31,9 +31,9 @@ _MAX_OPACITY = 0.55  # at which black text on white paper, and white on black, i
 class HtmlLimits:
     """How many rows and columns a table shows, and how many tables a section; the rest is left out, and counted."""
 
-    rows: int = 40
-    columns: int = 24
-    tables: int = 16
+    rows: int = 30
+    columns: int = 20
+    tables: int = 8
 
 
 NOTEBOOK = HtmlLimits()
@@ -61,6 +61,21 @@ def preformatted(text: str) -> str:
     '<pre>a &lt; b\nc</pre>'
     """
     return f"<pre>{_html_lines(text.splitlines())}</pre>"
+
+
+def pairs_table(heading: str, pairs: Iterable[tuple[str, str]]) -> str:
+    r"""A heading, and a table of names and texts, as one element of HTML.
+
+    >>> pairs_table("Problem", [("scale", "< 1")]).count("&lt; 1")
+    1
+    """
+    rows = (
+        f'<tr><th scope="row" style="{_LABEL};text-align:left">{html_text(name)}</th>'
+        f'<td style="{_LABEL};text-align:left">{html_text(text)}</td></tr>'
+        for name, text in pairs
+    )
+    table = f'<table style="{_TABLE}"><tbody>{"".join(rows)}</tbody></table>'
+    return f"<div>\n<p><b>{html_text(heading)}</b></p>\n{table}\n</div>"
 
 
 def html_text(text: str) -> str:
