@@ -7,13 +7,14 @@ from itertools import product
 from typing import Any
 
 from attncli.base.errors import AttnError
+from attncli.base.memory import missing_memory
 from attncli.io.assemble import assemble
 from attncli.io.converted_values import convert_document
 from attncli.io.problem_files import Document
 from attncli.io.varied_values import MAX_VARIANTS, VARY, VariedValue
 from attncli.ops.records import format_value
 from attncli.problem.edits import Edit, apply_edits
-from attncli.problem.spec import ProblemSpec
+from attncli.problem.spec import FIELDS, ProblemSpec
 
 AS_GIVEN = "as given"  # the name of the problem that nothing changes
 FILE, CONVENTION, EDITS = "file", "as", "set"  # what is varied besides the keys of a problem
@@ -77,9 +78,19 @@ def make_variants(
     if count > MAX_VARIANTS:
         raise AttnError(f"there are {count:,} variants", hint=f"at most {MAX_VARIANTS:,} are compared: vary less")
     telling = [key for key, values in choices.items() if len(values) > 1] or list(choices)
-    combinations = (dict(zip(choices, values, strict=True)) for values in product(*choices.values()))
-    as_given = [_variant(documents[0], {}, ())] if count == 1 else []
-    return (*as_given, *(_variant(documents[0], combination, telling) for combination in combinations))
+    combinations = [dict(zip(choices, values, strict=True)) for values in product(*choices.values())]
+    first, *others = combinations if count > 1 else [{}, *combinations]
+    variant = _variant(documents[0], first, telling)
+    _check_memory(variant.problem, count)
+    return (variant, *(_variant(documents[0], combination, telling) for combination in others))
+
+
+def _check_memory(problem: ProblemSpec, count: int) -> None:
+    """Raise AttnError where so many problems like the first one are more than the memory there is: each draws anew."""
+    drawn = [getattr(problem, name) for name in problem.generators if name in FIELDS and FIELDS[name].is_random_fill]
+    missing = missing_memory(count * sum(array.nbytes for array in drawn))
+    if missing is not None:
+        raise AttnError(f"to draw the numbers of {count} variants {missing}", hint="vary less, or draw fewer numbers")
 
 
 def _choices(
@@ -112,7 +123,7 @@ def shared_keys(variants: Sequence[Variant]) -> Mapping[str, str]:
 def _variant(document: NamedDocument, choice: Mapping[str, Any], telling: Sequence[str]) -> Variant:
     """The variant of one choice for each key, named by the keys that tell variants apart."""
     keys = {key: _text(value) for key, value in choice.items()}
-    parts = (keys[key] if key == EDITS else f"{key}={keys[key]}" for key in telling)
+    parts = (keys[key] if key == EDITS else f"{key}={keys[key]}" for key in telling if key in keys)
     name = ", ".join(part for part in parts if part) or AS_GIVEN
     chosen = next((part for part in choice.values() if isinstance(part, NamedDocument)), document)
     values = {key: value.raw for key, value in choice.items() if isinstance(value, VariedValue)}
