@@ -218,7 +218,7 @@ def _documents(problem: Any, keys: Mapping[str, Any]) -> Sequence[NamedDocument]
 
 def _source(problem: Any, keys: Mapping[str, Any]) -> NamedDocument:
     """The raw values of a problem, or of the keys in place of one."""
-    return problem_of(problem, keys)._source
+    return problem_of(problem, keys).source
 
 
 def _positions(variants: Sequence[Variant], head: Position, batch: Position) -> Mapping[str, int]:

@@ -12,7 +12,13 @@ import attncli
 PAGE = Path(__file__).parent.parent / "api.md"
 
 # The modules of the public names with which a reader begins, in the order of use.
-FIRST_MODULES = ("attncli.api.problem", "attncli.api.result", "attncli.api.compare", "attncli.api.check")
+FIRST_MODULES = (
+    "attncli.api.attention",
+    "attncli.api.problem",
+    "attncli.api.result",
+    "attncli.api.compare",
+    "attncli.api.check",
+)
 
 # The modules of the page beside the public names of `attncli` itself, in the order of the layers.
 MODULES = (
