@@ -98,6 +98,18 @@ class TestChangesAreMarked:
         assert "▲" not in str(result)
 
 
+def test_what_a_large_result_did_not_keep_has_to_be_selected() -> None:
+    x = np.random.default_rng(0).standard_normal((700, 2))
+    large = attncli.attention(x, x)
+    for read in (lambda: large.statistics, lambda: large.to_pandas("weights"), lambda: large.to_pandas("statistics")):
+        with pytest.raises(attncli.AttnError) as caught:
+            read()
+        assert (
+            str(caught.value)
+            == "weights: was not kept: the problem is large; select it too: select=('output', 'weights')"
+        )
+
+
 def test_statistics_are_those_of_the_weights() -> None:
     statistics = TWO_HEADS.statistics
     assert statistics.support.shape == (2, 4)
