@@ -1,6 +1,7 @@
 """A comparison from Python: what varies, what it holds, and how it shows itself."""
 
 import json
+import pickle
 from pathlib import Path
 from typing import Any
 
@@ -113,6 +114,11 @@ def test_what_can_not_be_compared_is_refused(keys: dict[str, Any], message: str)
     with pytest.raises(attncli.AttnError) as caught:
         attncli.compare(**{"problem": PROBLEM, **keys})
     assert message in str(caught.value)
+
+
+def test_a_comparison_is_pickled() -> None:
+    comparison = attncli.compare(PROBLEM, VARY, select="weights")
+    assert str(pickle.loads(pickle.dumps(comparison))) == str(comparison)
 
 
 def test_a_notebook_shows_tables_and_differences() -> None:
