@@ -182,9 +182,9 @@ def compute_view(edited: "EditedProblem", options: "OutputOptions", allocator: A
     _check_selection(selection, problem)
     cells = parse_cells(options.cell or (), problem)
     positions, expanded_axes = parse_positions(options, problem.layout)
-    caller_bytes = check_result_space(problem, options, list(positions))
     computed = (*selection, WEIGHTS) if shows_statistics else selection
     problems = [edited.before, problem] if edited.cells and options.output_format.shows_before else [problem]
+    caller_bytes = check_result_space(problem, options, list(positions), len(problems))
     with ProgressBar("attending") as progress:
         allocate = in_memory if allocator is None else allocator.allocate
         every_step = options.explain or options.works_out_cells

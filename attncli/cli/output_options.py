@@ -88,7 +88,7 @@ class OutputOptions:
         str | None,
         typer.Option(
             metavar="NAME,NAME",
-            help="Which results: scores, weights, context, output, or any step.",
+            help="Results: scores, weights, context, output, or any step.",
             autocompletion=complete_selection,
         ),
     ] = None
