@@ -4,6 +4,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from attncli.api.check import Report, check
+    from attncli.api.compare import Comparison, compare
     from attncli.api.problem import Problem, attention, load
     from attncli.api.result import Result
     from attncli.base.errors import AttnError
@@ -14,6 +15,7 @@ if TYPE_CHECKING:
 __version__ = "0.3.0"
 __all__ = [
     "AttnError",
+    "Comparison",
     "DerivedInput",
     "Factorization",
     "KeyBounds",
@@ -28,6 +30,7 @@ __all__ = [
     "__version__",
     "attention",
     "check",
+    "compare",
     "context",
     "generator",
     "load",
@@ -40,6 +43,7 @@ __all__ = [
 
 _MODULES = {
     "AttnError": "attncli.base.errors",
+    "Comparison": "attncli.api.compare",
     "DerivedInput": "attncli.ops.rules",
     "Factorization": "attncli.ops.rules",
     "KeyBounds": "attncli.ops.rules",
@@ -53,6 +57,7 @@ _MODULES = {
     "Result": "attncli.api.result",
     "attention": "attncli.api.problem",
     "check": "attncli.api.check",
+    "compare": "attncli.api.compare",
     "context": "attncli.ops.decorators",
     "generator": "attncli.ops.decorators",
     "load": "attncli.api.problem",

@@ -51,8 +51,10 @@ def _handle_ending_signals(handler: Any) -> None:
 def _raise(number: int, _frame: Any) -> NoReturn:
     """Raise the exception of a signal; further ones must not interrupt the clean-up (`timeout` sends two)."""
     _handle_ending_signals(signal.SIG_IGN)
-    if "logging" in sys.modules:  # Dask would log each of its connections that breaks
-        sys.modules["logging"].disable()
+    # Dask would log each of its connections that breaks; another thread may be importing the module just now.
+    disable_logging = getattr(sys.modules.get("logging"), "disable", None)
+    if disable_logging is not None:
+        disable_logging()
     if number == signal.SIGINT:
         raise KeyboardInterrupt
     raise EndedBySignal(number)

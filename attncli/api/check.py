@@ -8,7 +8,7 @@ from attncli.analysis.check.check_expected import check_expected
 from attncli.analysis.check.options import CheckOptions
 from attncli.analysis.check.report import CheckReport, Explanation, QuantityCheck
 from attncli.api.keys import ProblemKeys
-from attncli.api.problem import Problem
+from attncli.api.problem import Problem, problem_of
 from attncli.base.errors import AttnError
 from attncli.base.text import repr_excerpt
 from attncli.engine.options import RunOptions
@@ -154,7 +154,7 @@ def check(
     >>> check(query=query, key=key, score="dot", against={"weights": [[0.8808, 0.1129]]}).agrees
     False
     """
-    problem = _problem(problem, convention, keys)
+    problem = problem_of(problem, keys, convention)
     if against is not None:
         _check_names(against)
     options = CheckOptions(
@@ -199,16 +199,3 @@ def _expected(problem: Problem, *, is_needed: bool) -> Expected:
         hint = "give the expected numbers by the names of results: against={'output': …}, or load a file with expected"
         raise AttnError("nothing is expected", where="against", hint=hint)
     return expected
-
-
-def _problem(problem: object, convention: str | None, keys: Mapping[str, Any]) -> Problem:
-    """The problem that is given, or that of the keys; raises AttnError where both are given, or something else."""
-    if problem is None:
-        return Problem(convention=convention, **keys)
-    if not isinstance(problem, Problem):
-        hint = "attncli.load reads a file, attncli.Problem takes arrays"
-        raise AttnError(f"{repr_excerpt(problem)} is no Problem", where="problem", hint=hint)
-    if keys:
-        message = f"a Problem has its keys already; {', '.join(keys)} would change it"
-        raise AttnError(message, where="problem", hint=f"give problem.replace({next(iter(keys))}=...)")
-    return problem.replace(convention=convention)

@@ -5,13 +5,15 @@ from dataclasses import fields
 from typing import TYPE_CHECKING, Any
 
 from attncli.analysis.row_statistics import RowStatistics
-from attncli.base.axes import AXIS_NOUNS, COUNTED_FROM_0
+from attncli.base.axes import COUNTED_FROM_0
 from attncli.base.errors import AttnError
+from attncli.render.formats.comparison_csv import COLUMNS, FEATURE
 from attncli.trace.steps import Step, Trace
 
 if TYPE_CHECKING:
     import pandas
 
+STATISTICS = "statistics"  # of the rows of weights, in place of the name of a result
 INSTALL = "pip install 'attncli[pandas]'"
 
 
@@ -27,7 +29,7 @@ def import_pandas() -> Any:
 def step_frame(trace: Trace, step: Step) -> "pandas.DataFrame":
     """The value of a step: a column for each entry of its last axis, a row for each of all others.
 
-    Several axes of rows are a MultiIndex, as of weights [b h n m]: batch item, head, query. Of one axis alone each
+    Several axes of rows are a MultiIndex, as of weights [b h n m]: batch, head, query. Of one axis alone each
     entry is a row. Labels are the tokens as they are, also where they are equal.
     """
     pandas = import_pandas()
@@ -35,7 +37,7 @@ def step_frame(trace: Trace, step: Step) -> "pandas.DataFrame":
         values = step.value.reshape(-1, 1)
         index = row_index(trace, step, step.axes) if step.axes else None
         return pandas.DataFrame(values, index=index, columns=[step.name])
-    columns = pandas.Index(_entries(trace, step, -1), name=_noun(step.axes[-1]))
+    columns = pandas.Index(_entries(trace, step, -1), name=_name(step.axes[-1]))
     values = step.value.reshape(-1, step.value.shape[-1])
     return pandas.DataFrame(values, index=row_index(trace, step, step.axes[:-1]), columns=columns)
 
@@ -52,7 +54,7 @@ def row_index(trace: Trace, step: Step, letters: Sequence[str]) -> Any:
     """The index of the first axes of a step, by their letters: a MultiIndex where there are several."""
     pandas = import_pandas()
     entries = [_entries(trace, step, axis - len(step.axes)) for axis in range(len(letters))]
-    names = [_noun(letter) for letter in letters]
+    names = [_name(letter) for letter in letters]
     if len(entries) == 1:
         return pandas.Index(entries[0], name=names[0])
     return pandas.MultiIndex.from_product(entries, names=names)
@@ -64,6 +66,6 @@ def _entries(trace: Trace, step: Step, axis: int) -> Sequence[Any]:
     return range(step.value.shape[axis]) if is_counted else list(trace.labels_of(step, axis))
 
 
-def _noun(letter: str) -> str:
+def _name(letter: str) -> str:
     """The name of an axis in a data frame."""
-    return AXIS_NOUNS.get(letter, letter)
+    return COLUMNS.get(letter, FEATURE)

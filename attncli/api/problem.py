@@ -1,11 +1,14 @@
 """A problem from Python: `Problem(**keys)`, `load(path)`, and `attention(query, key, value)`, which computes one."""
 
+import dataclasses
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Literal, NoReturn, Self, Unpack
 
+from attncli.api.edits import to_edits
 from attncli.api.explanation_text import ExplanationText
 from attncli.api.keys import KeysBesideVectors, Matrix, ProblemKeys
+from attncli.api.names import to_names
 from attncli.api.result import Result, of_computed
 from attncli.api.views import Cells, Position
 from attncli.base.arithmetic import MAX_TERMS
@@ -13,11 +16,11 @@ from attncli.base.errors import AttnError
 from attncli.base.text import repr_excerpt
 from attncli.engine.options import RunOptions
 from attncli.engine.run import run
-from attncli.io.assemble import assemble
 from attncli.io.expected import Expected, read_expected
 from attncli.io.inputs import Inputs
 from attncli.io.origin import PYTHON, PYTHON_OVER_FILE, Origin, RawValue
 from attncli.io.problem_files import Document, read_document
+from attncli.io.variants import PROBLEM, NamedDocument
 from attncli.plan.build import plan_of
 from attncli.problem.build import check_name
 from attncli.problem.conventions import find_convention
@@ -57,25 +60,24 @@ class Problem:
     ((2, 2), ('key_1', 'key_2'))
     """
 
-    _document: Document
-    _convention: str | None
+    _source: NamedDocument
     _spec: ProblemSpec
 
     def __init__(self, *, convention: str | None = None, **keys: Unpack[ProblemKeys]) -> None:
-        self._fill(_raw_values(keys), convention)
+        self._fill(NamedDocument("", _raw_values(keys), convention, noun=PROBLEM))
 
     @classmethod
-    def _of_document(cls, document: Document, convention: str | None) -> Self:
-        """The problem of raw values as a convention reads them."""
+    def _of_source(cls, source: NamedDocument) -> Self:
+        """The problem of raw values, as a convention reads them, after edits."""
         problem = cls.__new__(cls)
-        problem._fill(document, convention)
+        problem._fill(source)
         return problem
 
-    def _fill(self, document: Document, convention: str | None) -> None:
+    def _fill(self, source: NamedDocument) -> None:
         """Build the problem; raises AttnError where it can't be."""
-        if convention is not None:
-            find_convention(str(convention), where="convention")
-        vars(self).update(_document=document, _convention=convention, _spec=assemble(document, convention))
+        if source.convention is not None:
+            find_convention(str(source.convention), where="convention")
+        vars(self).update(_source=source, _spec=source.problem())
 
     @property
     def spec(self) -> ProblemSpec:
@@ -88,7 +90,7 @@ class Problem:
 
         Raises AttnError where there is no result of a name, or a file can't be read.
         """
-        return read_expected(self._document.get(EXPECTED, NOT_EXPECTED), plan_of(self._spec).names)
+        return read_expected(self._source.document.get(EXPECTED, NOT_EXPECTED), plan_of(self._spec).names)
 
     def __getattr__(self, name: str) -> Any:
         if name.startswith("_"):
@@ -122,8 +124,22 @@ class Problem:
         >>> problem.replace(normalize=None, score="dot").compute().weights.round(4).tolist()
         [[0.8808, 0.1192]]
         """
-        document = self._document | _raw_values(keys, PYTHON_OVER_FILE)
-        return self._of_document(document, self._convention if convention is None else convention)
+        document = self._source.document | _raw_values(keys, PYTHON_OVER_FILE)
+        chosen = self._source.convention if convention is None else convention
+        return self._of_source(dataclasses.replace(self._source, document=document, convention=chosen))
+
+    def set(self, numbers: Mapping[str, float | str]) -> Self:
+        """A new problem with other numbers in some cells: `problem.set({"w_q[0,1]": 3})`, as `--set` does.
+
+        A cell is an array's key and a label, a position from 0 or "*" for every one on each axis, of the array as it is
+        stored; what was drawn is edited as it was drawn. Raises AttnError where there is no such cell, or the problem
+        does not allow the number.
+
+        >>> problem = Problem(key=[[1, 0], [0, 1]], query=[[1, 0]], tokens=["cat", "sat"])
+        >>> problem.set({"key[sat,0]": 5, "query[*,*]": "1/2"}).key.tolist()
+        [[1.0, 0.0], [5.0, 1.0]]
+        """
+        return self._of_source(dataclasses.replace(self._source, edits=(*self._source.edits, *to_edits(numbers))))
 
     def compute(
         self, select: Iterable[str] = DEFAULT_SELECTION, *, every_step: bool = False, executor: str = "threads"
@@ -142,7 +158,7 @@ class Problem:
         >>> result.scores.tolist()
         [[1.0, 0.0]]
         """
-        names = None if select is DEFAULT_SELECTION else _selected_names(select)
+        names = None if select is DEFAULT_SELECTION else to_names(select)
         return of_computed(run(self._spec, names, every_step=every_step, options=RunOptions(executor)))
 
     def explain(
@@ -230,7 +246,21 @@ def load(
     attncli.base.errors.AttnError: missing.yaml: there is no such file
     """
     over_file = _raw_values(keys, PYTHON_OVER_FILE)
-    return Problem._of_document(read_document(str(path), Inputs(max_size)) | over_file, convention)
+    document = read_document(str(path), Inputs(max_size)) | over_file
+    return Problem._of_source(NamedDocument(str(path), document, convention, noun=PROBLEM))
+
+
+def problem_of(problem: object, keys: Mapping[str, Any], convention: str | None = None) -> Problem:
+    """The problem that is given, or that of the keys; raises AttnError where both are given, or something else."""
+    if problem is None:
+        return Problem(convention=convention, **keys)
+    if not isinstance(problem, Problem):
+        hint = "attncli.load reads a file, attncli.Problem takes arrays"
+        raise AttnError(f"{repr_excerpt(problem)} is no Problem", where="problem", hint=hint)
+    if keys:
+        message = f"a Problem has its keys already; {', '.join(keys)} would change it"
+        raise AttnError(message, where="problem", hint=f"give problem.replace({next(iter(keys))}=...)")
+    return problem if convention is None else problem.replace(convention=convention)
 
 
 def _raw_values(keys: Mapping[str, Any], origin: Origin = PYTHON) -> Document:
@@ -238,15 +268,3 @@ def _raw_values(keys: Mapping[str, Any], origin: Origin = PYTHON) -> Document:
     for name in keys:
         check_name(name)
     return {name: RawValue(value, origin) for name, value in keys.items()}
-
-
-def _selected_names(select: Any) -> tuple[str, ...]:
-    """The names in `select`, or the one that it is; raises AttnError where it holds anything but text."""
-    try:
-        names = (select,) if isinstance(select, str) else tuple(select)
-    except TypeError:  # it can't be iterated over
-        names = (None,)
-    if not all(isinstance(name, str) for name in names):
-        message, hint = f"{repr_excerpt(select)} is no list of names", 'give names of results, such as ("weights",)'
-        raise AttnError(message, where="select", hint=hint)
-    return names

@@ -2,20 +2,19 @@
 
 from typing import TYPE_CHECKING, Literal
 
-from attncli.analysis.row_statistics import RowStatistics, row_statistics
+from attncli.analysis.row_statistics import RowStatistics
 from attncli.api.explanation_text import ExplanationText, view_html, view_text
-from attncli.api.frames import statistics_frame, step_frame
+from attncli.api.frames import STATISTICS, statistics_frame, step_frame
 from attncli.api.views import Cells, Position, ShownPart
 from attncli.base.arithmetic import MAX_TERMS
 from attncli.base.lazy_numpy import Array
 from attncli.engine.run import run
+from attncli.render.statistics import statistics_of
 from attncli.render.view import DECIMALS, View
 from attncli.trace import result as computed
 
 if TYPE_CHECKING:
     import pandas
-
-STATISTICS = "statistics"
 
 
 class Result(computed.Result):
@@ -56,7 +55,7 @@ class Result(computed.Result):
         >>> attncli.attention(scores=[[0, 0, -1000]], select="weights").statistics.effective_keys.tolist()
         [2.0]
         """
-        return row_statistics(self.trace["weights"].value)
+        return statistics_of(self.trace)
 
     def explain(
         self,
@@ -113,7 +112,7 @@ class Result(computed.Result):
         """A selected result, or another step that was kept, as a data frame of pandas, with the tokens as its labels.
 
         `weights` [n m] have a row for each query and a column for each key; of [b h n m] the rows have a MultiIndex of
-        batch item, head and query, so that `frame.loc[0, 1]` is a head. Equal tokens stay equal. "statistics" has the
+        batch, head and query, so that `frame.loc[0, 1]` is a head. Equal tokens stay equal. "statistics" has the
         statistics of each row of the weights, a column each.
 
         Raises AttnError where pandas is not installed, UnknownNameError where nothing of that name was kept.

@@ -36,7 +36,7 @@ class ShownPart:
     def view(self, result: Result, *, explain: bool, before: Result | None) -> View:
         """The view of a result; raises AttnError where it has no such cell, head or item, or a number is wrong."""
         problem = result.trace.problem
-        positions, expanded_axes = _positions(problem.layout, self.head, self.batch)
+        positions, expanded_axes = axis_positions(problem.layout, self.head, self.batch)
         decimals = to_integer(self.decimals, ("decimals",), 0)
         if decimals > MAX_DECIMALS:
             hint = f"expected 0 to {MAX_DECIMALS}"
@@ -77,7 +77,7 @@ def _is_pair(value: Any) -> bool:
     return is_pair and all(isinstance(label, (str, SupportsIndex)) for label in value)
 
 
-def _positions(layout: Layout, head: Position, batch: Position) -> tuple[dict[str, int], frozenset[str]]:
+def axis_positions(layout: Layout, head: Position, batch: Position) -> tuple[dict[str, int], frozenset[str]]:
     """The position on each axis that is chosen, and the axes of which all are shown."""
     given = {"b": (batch, "batch", layout.batch or 1), "h": (head, "head", layout.heads)}
     expanded = frozenset(letter for letter, (position, *_) in given.items() if position == ALL)

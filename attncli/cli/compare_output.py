@@ -1,12 +1,14 @@
 """Compare variants and write the comparison to standard output or to a file, by the output options."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from attncli.base.errors import AttnError
 from attncli.cli import streams
 from attncli.cli.compare_variants import notes_of_variants
 from attncli.cli.output import parse_positions
+from attncli.cli.output_space import check_free_space
 from attncli.cli.progress import ProgressBar
 from attncli.cli.warnings import write_warnings
 from attncli.problem.results import OUTPUT
@@ -17,6 +19,8 @@ if TYPE_CHECKING:
     from attncli.cli.output_options import OutputOptions
     from attncli.io.variants import Variant
     from attncli.plan.graph import Plan
+
+ALWAYS_FITS = 2**20  # bytes: so many are written without asking for the free space
 
 
 def compare_and_write(variants: "Sequence[Variant]", options: "OutputOptions", *, all_pairs: bool) -> None:
@@ -53,16 +57,14 @@ def _compare(variants: "Sequence[Variant]", options: "OutputOptions", all_pairs:
     from attncli.analysis.compare.options import CompareOptions
     from attncli.engine.options import RunOptions
 
+    positions = _positions(variants, options)
+    names, remark = _selection(variants, options)
+    _check_space(variants, names, options, positions)
     with ProgressBar("comparing") as progress:
-        compare_options = CompareOptions(
-            all_pairs=all_pairs,
-            positions=_positions(variants, options),
-            run=RunOptions(blas_is_limited=True),
-            progress=progress,
-        )
-        comparison = compare(variants, _selection(variants, options), compare_options)
+        run = RunOptions(blas_is_limited=True)
+        comparison = compare(variants, names, CompareOptions(all_pairs, positions, run, progress))
     write_warnings(notes_of_variants(comparison), strict=options.strict)
-    return comparison
+    return replace(comparison, remarks=(*comparison.remarks, remark)) if remark else comparison
 
 
 def _positions(variants: "Sequence[Variant]", options: "OutputOptions") -> "Mapping[str, int]":
@@ -76,27 +78,53 @@ def _positions(variants: "Sequence[Variant]", options: "OutputOptions") -> "Mapp
     return positions
 
 
-def _selection(variants: "Sequence[Variant]", options: "OutputOptions") -> tuple[str, ...] | None:
-    """The names of the results that are compared; None for those that each variant has by default.
+def _selection(variants: "Sequence[Variant]", options: "OutputOptions") -> tuple[tuple[str, ...], str]:
+    """The names of the results that are compared, and a remark on those that are left out.
 
-    Where a format has a row for each query and key, these are the default results that have a number for them; in a
-    format for readers of a large problem it is the output alone.
+    Without `--select` they are the default results of the variants. A format with a row for each query and key has
+    those that have a number for them, and a format for readers of large problems the output alone.
     """
+    from attncli.analysis.compare.compare import selected_names
     from attncli.engine.run import is_large
     from attncli.plan.build import plan_of
 
-    if options.selected_names is not None:
-        return options.selected_names
-    plans = [plan_of(variant.problem) for variant in variants]
-    if options.output_format.compares_cells:
-        names = dict.fromkeys(name for variant in variants for name in variant.problem.default_selection)
-        return tuple(name for name in names if all(_has_cells(plan, name) for plan in plans))
-    if not options.output_format.is_lossless and any(map(is_large, plans)) and all(OUTPUT in p.results for p in plans):
-        return (OUTPUT,)
-    return None
+    try:
+        names = selected_names(variants, options.selected_names)
+    except AttnError as error:
+        raise error.at("--select") from None
+    output_format, plans = options.output_format, [plan_of(variant.problem) for variant in variants]
+    if options.select is not None:
+        return names, ""
+    if output_format.compares_cells:
+        return tuple(name for name in names if all(_has_cells(plan, name) for plan in plans)), ""
+    if output_format.is_lossless or OUTPUT not in names or not any(map(is_large, plans)):
+        return names, ""
+    left_out = " and ".join(name for name in names if name != OUTPUT)
+    return (OUTPUT,), f"{left_out} are large and left out: --select {','.join(names)} compares them too"
 
 
 def _has_cells(plan: "Plan", name: str) -> bool:
     """Whether a result has a number for each query and key; also where the plan has no such result."""
     found = plan.find(name)
     return found is None or {"n", "m"} <= {*plan.by_name[found].letters}
+
+
+def _check_space(
+    variants: "Sequence[Variant]", names: "Sequence[str]", options: "OutputOptions", positions: "Mapping[str, int]"
+) -> None:
+    """Raise AttnError where the numbers of all variants, as short as they may be, do not fit on the disk."""
+    from attncli.plan.build import plan_of
+    from attncli.render.output_size import SizeEstimator
+
+    output_format = options.output_format
+    if not output_format.is_lossless:  # a reader gets no more than some rows of each
+        return
+    sizes: dict[str, int] = dict.fromkeys(names, 0)
+    for variant in variants:
+        plan = plan_of(variant.problem)
+        estimator = SizeEstimator(plan, variant.problem.precision, list(positions), options.decimals)
+        own = [name for name in names if plan.find(name) is not None]
+        for name, size in estimator.least_sizes(own, output_format).items():
+            sizes[name] += size
+    if sum(sizes.values()) > ALWAYS_FITS:
+        check_free_space(options.file, sizes)

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from attncli.base.errors import AttnError
-from attncli.cli.option_values import check_stdin, read_problem_options
+from attncli.cli.option_values import check_stdin, read_edits, read_problem_options
 from attncli.cli.options import check_convention
 from attncli.problem.fields import option_name
 
@@ -34,7 +34,6 @@ def read_variants(options: VariantOptions, inputs: "Inputs") -> "Sequence[Varian
     Raises AttnError where a word is wrong, or a key is given as an option and varied too.
     """
     from attncli.io.origin import Origin
-    from attncli.io.parse.edit import parse_edit
     from attncli.io.variants import make_variants
     from attncli.io.varied_values import read_varied
 
@@ -45,7 +44,7 @@ def read_variants(options: VariantOptions, inputs: "Inputs") -> "Sequence[Varian
             raise AttnError(f"{key} is given and varied", where=option_name(key), hint="leave out one of them")
     for convention in options.conventions:
         check_convention(convention)
-    edits = [parse_edit(text) for text in options.edits]
+    edits = read_edits(options.edits)
     return make_variants(_documents(options, inputs), varied, options.conventions, edits)
 
 

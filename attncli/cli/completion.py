@@ -35,6 +35,30 @@ def complete_selection(context: typer.Context, incomplete: str) -> list[tuple[st
     return [(text, purposes[name]) for text, name in _last_of_list(incomplete, purposes)]
 
 
+def complete_edit(context: typer.Context, incomplete: str) -> list[str]:
+    """The keys of arrays that begin so; after the bracket the labels of the axes, one after the other."""
+    from attncli.problem.array_cells import EVERY as EVERY_ENTRY
+    from attncli.problem.editable_arrays import editable_keys, find_array
+
+    problem = _problem(context)
+    if problem is None or "]" in incomplete:
+        return []
+    key, bracket, index = incomplete.partition("[")
+    if not bracket:
+        return [f"{name}[" for name in editable_keys(problem) if name.startswith(key)]
+    before, comma, last = index.rpartition(",")
+    axis_number = before.count(",") + 1 if comma else 0
+    try:
+        axes = find_array(problem, key).axes
+    except AttnError:  # the command says what is wrong when it is run
+        return []
+    if axis_number >= len(axes):
+        return []
+    end = "]=" if axis_number == len(axes) - 1 else ","
+    labels = [*_labels(axes[axis_number].entry_labels), EVERY_ENTRY]
+    return [f"{key}[{before}{comma}{label}{end}" for label in labels if label.startswith(last)]
+
+
 def complete_expected(context: typer.Context, incomplete: str) -> list[tuple[str, str]]:
     """`NAME=` for the results and steps that begin so; what follows the sign is a file, which the shell completes."""
     return (

@@ -9,10 +9,10 @@ import typer
 
 from attncli.base.text import sentence
 from attncli.cli import streams
-from attncli.cli.completion import complete_queries
+from attncli.cli.completion import complete_edit, complete_queries
 from attncli.cli.lazy_options import HelpAll
 from attncli.ops.registry import kinds, look_up, operators, registered
-from attncli.problem.fields import MASKS, QUERIES, Field, option_name
+from attncli.problem.fields import QUERIES, Field, option_name
 from attncli.problem.spec import FIELDS
 
 if TYPE_CHECKING:
@@ -129,8 +129,7 @@ As = Annotated[
     typer.Option(
         "--as",
         metavar="CONVENTION",
-        help="Read mask, causal, window … as a framework does: torch-sdpa, flash, … (attn list conventions).",
-        rich_help_panel=MASKS,
+        help="Read it as a framework does; see attn list conventions.",
         autocompletion=complete_convention,
     ),
 ]
@@ -155,6 +154,7 @@ EditTexts = Annotated[
         "--set",
         metavar="CELL=X",
         help="Set one number, 'w_q[0,1]=3', and show what changes.",
+        autocompletion=complete_edit,
     ),
 ]
 MaxSize = Annotated[

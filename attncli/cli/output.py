@@ -1,7 +1,7 @@
 """Compute a problem and write its result to standard output or to a file, by the output options."""
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -23,23 +23,48 @@ if TYPE_CHECKING:
     from attncli.render.formats import OutputFormat
     from attncli.render.target import TextTarget
     from attncli.render.view import View
+    from attncli.trace.result import Result
 
 
-def compute_and_write(edited: "EditedProblem", options: "OutputOptions") -> None:
+def compute_and_write(edited: "EditedProblem", options: "OutputOptions", earlier: "Result | None" = None) -> "Result":
     """Compute a problem, which may have been edited, and write the result, of an edited one with that before.
 
-    Raises AttnError where an option is out of range.
+    `earlier` is what the command wrote last, of a problem that it watches: what changed since is marked. Raises
+    AttnError where an option is out of range.
     """
     output_format = options.output_format  # an unknown format is an error before any work
     _check_number_of_arrays(edited.after, options, output_format)
     write_warnings(unread_options(options.unread), strict=options.strict)
     if options.file is None:
-        view = _view_for_reader(edited, options)
+        view = _marked(_view_for_reader(edited, options), earlier)
         write_warnings(view.result.trace.notes, strict=options.strict)
         with ProgressBar("writing", is_shown=not streams.is_terminal()) as progress:
-            _write_output(_render(view, output_format, streams.output_target(), progress), options)
+            contents = _render(view, output_format, streams.output_target(), progress)
+            _write_output(_one_of_several(contents, output_format, earlier) if options.watch else contents, options)
     else:
-        _compute_to_file(edited, options, options.file, output_format)
+        view = _compute_to_file(edited, options, options.file, output_format, earlier)
+    return view.result
+
+
+def _marked(view: "View", earlier: "Result | None") -> "View":
+    """The view with what changed since an earlier result marked.
+
+    It stays as it is where it shows a result before edits, or where the other has other heads or batch items.
+    """
+    if earlier is None or view.before is not None:
+        return view
+    is_same_layout = earlier.trace.problem.layout == view.result.trace.problem.layout
+    return replace(view, before=earlier) if is_same_layout else view
+
+
+def _one_of_several(contents: Iterable[str], output_format: "OutputFormat", earlier: "Result | None") -> Iterator[str]:
+    """A result for standard output where others follow: a line stands between two, or each is on a line of its own."""
+    if output_format.divider is None:
+        yield from (chunk.replace("\n", "") for chunk in contents)  # JSON has line breaks as blanks only
+        yield "\n"
+    else:
+        yield "" if earlier is None else f"{output_format.divider}\n"
+        yield from contents
 
 
 def _view_for_reader(edited: "EditedProblem", options: "OutputOptions") -> "View":
@@ -85,27 +110,32 @@ def _write_output(contents: str | Iterable[str], options: "OutputOptions") -> No
 
 
 def _compute_to_file(
-    edited: "EditedProblem", options: "OutputOptions", file: str, output_format: "OutputFormat"
-) -> None:
+    edited: "EditedProblem",
+    options: "OutputOptions",
+    file: str,
+    output_format: "OutputFormat",
+    earlier: "Result | None",
+) -> "View":
     """Compute a problem and write the result to a file: by itself where the format can be computed in place."""
     from attncli.io.writers.atomic import atomic_write
     from attncli.render.target import TEXT_FILE
 
     with atomic_write(file) as stream:
         allocator = output_format.make_file_allocator(stream) if options.is_one_whole_result(edited.after) else None
-        view = compute_view(edited, options, allocator)
+        view = _marked(compute_view(edited, options, allocator), earlier)
         write_warnings(view.result.trace.notes, strict=options.strict)
         if allocator is not None and allocator.is_used:
-            return
+            return view
         if output_format.is_binary:
             try:
                 output_format.write(view, stream)
             except AttnError as error:
                 raise error.at(f"--output {file}") from None
-            return
+            return view
         with ProgressBar("writing") as progress:
             for chunk in streams.buffer_chunks(_render(view, output_format, TEXT_FILE, progress)):
                 stream.write(chunk.encode("utf-8", "surrogateescape"))
+    return view
 
 
 def _check_number_of_arrays(problem: "ProblemSpec", options: "OutputOptions", output_format: "OutputFormat") -> None:
@@ -152,9 +182,9 @@ def compute_view(edited: "EditedProblem", options: "OutputOptions", allocator: A
     _check_selection(selection, problem)
     cells = parse_cells(options.cell or (), problem)
     positions, expanded_axes = parse_positions(options, problem.layout)
-    caller_bytes = check_result_space(problem, options, list(positions))
     computed = (*selection, WEIGHTS) if shows_statistics else selection
     problems = [edited.before, problem] if edited.cells and options.output_format.shows_before else [problem]
+    caller_bytes = check_result_space(problem, options, list(positions), len(problems))
     with ProgressBar("attending") as progress:
         allocate = in_memory if allocator is None else allocator.allocate
         every_step = options.explain or options.works_out_cells

@@ -88,13 +88,17 @@ class OutputOptions:
         str | None,
         typer.Option(
             metavar="NAME,NAME",
-            help="Which results: scores, weights, context, output, or any step.",
+            help="Results: scores, weights, context, output, or any step.",
             autocompletion=complete_selection,
         ),
     ] = None
     stats: Annotated[
         bool,
         typer.Option("--stats", help="Add the entropy and largest weight of each query."),
+    ] = False
+    watch: Annotated[
+        bool,
+        typer.Option("--watch", help="Compute again whenever a file of the problem is saved."),
     ] = False
     pager: Annotated[
         bool,
@@ -170,6 +174,11 @@ class OutputOptions:
             if field.name not in ("plan", "output", "strict") and getattr(self, field.name) != field.default:
                 message = f"--plan computes nothing, so --{field.name} would have no effect"
                 raise AttnError(message, hint="leave out one of them")
+
+    def check_watch(self) -> None:
+        """Raise AttnError where an option contradicts --watch, which does not wait for a reader."""
+        if self.pager:
+            raise AttnError("--pager and --watch contradict each other", hint="leave out one of them")
 
     @property
     def unread(self) -> Mapping[str, str]:

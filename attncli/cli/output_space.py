@@ -18,11 +18,13 @@ SAMPLE_SIZE = 1000  # numbers of an array by which it is taken for one of whole 
 BINARY = ".npz"
 
 
-def check_result_space(problem: "ProblemSpec", options: "OutputOptions", cut_axes: Sequence[str]) -> int:
+def check_result_space(
+    problem: "ProblemSpec", options: "OutputOptions", cut_axes: Sequence[str], result_count: int = 1
+) -> int:
     """Raise AttnError where the result does not fit on the disk; return the bytes that writing it takes in memory.
 
     Where it fits if its numbers are as short as those of the inputs, which are whole, there is a warning. `cut_axes`
-    are the letters of the axes of which one position is written.
+    are the letters of the axes of which one position is written, `result_count` the results that are written together.
     """
     from attncli.plan.build import plan_of
 
@@ -39,13 +41,18 @@ def check_result_space(problem: "ProblemSpec", options: "OutputOptions", cut_axe
         smaller[f"select {OUTPUT} alone"] = estimator.sizes([OUTPUT], row)
     if not row.is_binary and options.file is not None:
         smaller[f"name a {BINARY} file"] = estimator.sizes(names, format_of_file(f"{OUTPUT}{BINARY}"))
-    shortage = _shortage(options.file, estimator.sizes(names, row), smaller)
+    shortage = _shortage(options.file, _times(result_count, estimator.sizes(names, row)), smaller)
     if shortage is not None:
-        least = estimator.least_sizes(names, row)
+        least = _times(result_count, estimator.least_sizes(names, row))
         if _shortage(options.file, least) is not None or not _has_whole_inputs(problem):
             raise shortage
         write_warnings([str(shortage)], strict=options.strict)
-    return estimator.memory(names, row)
+    return result_count * estimator.memory(names, row)
+
+
+def _times(count: int, sizes: Mapping[str, int]) -> Mapping[str, int]:
+    """The sizes of so many results together."""
+    return {name: count * size for name, size in sizes.items()}
 
 
 def check_free_space(file: str | None, sizes: Mapping[str, int]) -> None:

@@ -2,9 +2,11 @@
 
 import io
 import os
+import select
 import shutil
 import sys
 from collections.abc import Iterable, Iterator
+from contextlib import suppress
 from pathlib import Path
 from typing import NoReturn, TextIO
 
@@ -57,6 +59,20 @@ def write_while_read(contents: str | Iterable[str]) -> None:
         write_output(contents)
     except BrokenPipeError:
         discard(sys.stdout)
+
+
+def check_reader() -> None:
+    """Raise BrokenPipeError where standard output is a pipe whose reader has closed it; for what waits between writing.
+
+    Where the system can't say so, nothing is raised until the next writing.
+    """
+    events = []
+    with suppress(AttributeError, OSError):  # a system without poll, an output without a descriptor
+        poll = select.poll()
+        poll.register(sys.stdout.fileno(), 0)  # without a mask only errors are events
+        events = poll.poll(0)
+    if any(event & select.POLLERR for _, event in events):
+        raise BrokenPipeError
 
 
 def write_error(message: str) -> None:

@@ -8,7 +8,8 @@ from typing import Any
 from attncli.base.dtypes import Precision
 from attncli.base.lazy_numpy import Array
 from attncli.engine.blocks import Block, BlockInput, Lengths
-from attncli.ops.structural import fill_empty_rows, repeat_kv
+from attncli.ops.empty_rows import fill_empty_rows
+from attncli.ops.structural import repeat_kv
 from attncli.plan.graph import Node, Plan
 
 

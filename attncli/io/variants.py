@@ -7,24 +7,38 @@ from itertools import product
 from typing import Any
 
 from attncli.base.errors import AttnError
+from attncli.base.memory import missing_memory
 from attncli.io.assemble import assemble
 from attncli.io.converted_values import convert_document
 from attncli.io.problem_files import Document
 from attncli.io.varied_values import MAX_VARIANTS, VARY, VariedValue
 from attncli.ops.records import format_value
 from attncli.problem.edits import Edit, apply_edits
-from attncli.problem.spec import ProblemSpec
+from attncli.problem.spec import FIELDS, ProblemSpec
 
 AS_GIVEN = "as given"  # the name of the problem that nothing changes
 FILE, CONVENTION, EDITS = "file", "as", "set"  # what is varied besides the keys of a problem
+PROBLEM = "problem"  # in place of a file, in Python
 
 
 @dataclass(frozen=True)
 class NamedDocument:
-    """The values of a problem by their keys, and the name that tells it from others: a file, or a part of one."""
+    """The values of a problem by their keys, and the name that tells it from others: a file, or a part of one.
+
+    A problem of Python may have a convention and edits of its own; a variant's convention replaces the one, and its
+    edits come after the others. `noun` is the key by which variants name it, where there are several.
+    """
 
     name: str
     document: Document
+    convention: str | None = None
+    edits: tuple[Edit, ...] = ()
+    noun: str = FILE
+
+    def problem(self) -> ProblemSpec:
+        """The problem itself; raises AttnError where the values are none."""
+        problem = assemble(self.document, self.convention)
+        return apply_edits(problem, self.edits) if self.edits else problem
 
 
 # One of the alternatives that combinations are made of: a document, a convention's name, a value of a key, or edits.
@@ -64,9 +78,19 @@ def make_variants(
     if count > MAX_VARIANTS:
         raise AttnError(f"there are {count:,} variants", hint=f"at most {MAX_VARIANTS:,} are compared: vary less")
     telling = [key for key, values in choices.items() if len(values) > 1] or list(choices)
-    combinations = (dict(zip(choices, values, strict=True)) for values in product(*choices.values()))
-    as_given = [_variant(documents[0], {}, ())] if count == 1 else []
-    return (*as_given, *(_variant(documents[0], combination, telling) for combination in combinations))
+    combinations = [dict(zip(choices, values, strict=True)) for values in product(*choices.values())]
+    first, *others = combinations if count > 1 else [{}, *combinations]
+    variant = _variant(documents[0], first, telling)
+    _check_memory(variant.problem, count)
+    return (variant, *(_variant(documents[0], combination, telling) for combination in others))
+
+
+def _check_memory(problem: ProblemSpec, count: int) -> None:
+    """Raise AttnError where so many problems like the first one are more than the memory there is: each draws anew."""
+    drawn = [getattr(problem, name) for name in problem.generators if name in FIELDS and FIELDS[name].is_random_fill]
+    missing = missing_memory(count * sum(array.nbytes for array in drawn))
+    if missing is not None:
+        raise AttnError(f"to draw the numbers of {count} variants {missing}", hint="vary less, or draw fewer numbers")
 
 
 def _choices(
@@ -78,7 +102,7 @@ def _choices(
     """The alternatives that combinations are made of, by what varies, in the order in which the last varies fastest."""
     choices: dict[str, Sequence[Choice]] = {}
     if len(documents) > 1:
-        choices[FILE] = documents
+        choices[documents[0].noun] = documents
     if conventions:
         choices[CONVENTION] = conventions
     choices |= varied
@@ -99,13 +123,18 @@ def shared_keys(variants: Sequence[Variant]) -> Mapping[str, str]:
 def _variant(document: NamedDocument, choice: Mapping[str, Any], telling: Sequence[str]) -> Variant:
     """The variant of one choice for each key, named by the keys that tell variants apart."""
     keys = {key: _text(value) for key, value in choice.items()}
-    parts = (keys[key] if key == EDITS else f"{key}={keys[key]}" for key in telling)
+    parts = (keys[key] if key == EDITS else f"{key}={keys[key]}" for key in telling if key in keys)
     name = ", ".join(part for part in parts if part) or AS_GIVEN
-    chosen: NamedDocument = choice.get(FILE, document)
+    chosen = next((part for part in choice.values() if isinstance(part, NamedDocument)), document)
     values = {key: value.raw for key, value in choice.items() if isinstance(value, VariedValue)}
+    varied = replace(
+        chosen,
+        document=chosen.document | values,
+        convention=choice.get(CONVENTION, chosen.convention),
+        edits=(*chosen.edits, *choice.get(EDITS, ())),
+    )
     try:
-        problem = assemble(chosen.document | values, choice.get(CONVENTION))
-        problem = apply_edits(problem, choice.get(EDITS, ()))
+        problem = varied.problem()
     except AttnError as error:
         raise error.at(f"variant {name}") from None
     return Variant(name, keys, problem, problem.convention.remarks if problem.convention is not None else ())

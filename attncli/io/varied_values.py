@@ -14,6 +14,7 @@ from attncli.io.parse.option_value import read_option
 from attncli.ops.records import Operator, format_value
 from attncli.problem.build import check_name
 from attncli.problem.convert.numbers import is_number
+from attncli.problem.convert.operators import PendingRandom
 from attncli.problem.fields import Field
 from attncli.problem.spec import FIELDS
 
@@ -122,8 +123,8 @@ def _text(value: Any, number: int) -> str:
     """The text of a converted value of Python: a number, a word or an operator; otherwise its number in the list."""
     if value is None:
         return NOT_GIVEN
-    if isinstance(value, Operator):
-        return str(value)
+    if isinstance(value, (Operator, PendingRandom)):
+        return str(value.generator if isinstance(value, PendingRandom) else value)
     if isinstance(value, tuple):  # labels, or the sides of a window
         return ",".join(map(format_value, value))
     return format_value(value) if is_number(value) or isinstance(value, (str, bool)) else f"array {number}"

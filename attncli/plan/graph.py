@@ -9,9 +9,10 @@ from typing import Any, NamedTuple
 from attncli.base.axes import Letters
 from attncli.base.errors import AttnError, UnknownNameError
 from attncli.base.lazy_numpy import Array
+from attncli.ops.empty_rows import fill_empty_rows
 from attncli.ops.records import OperatorRecord, StructuralRecord, format_value
 from attncli.ops.registry import record_of
-from attncli.ops.structural import fill_empty_rows, identity
+from attncli.ops.structural import identity
 from attncli.problem.given_tables import TABLES
 from attncli.problem.results import OUTPUT, RENAMED_STEPS, RESULTS
 

@@ -32,5 +32,5 @@ def _why_no_row_is_filled(problem: ProblemSpec) -> str:
     if problem.sink is not None:
         return "the sink takes the weight of a query without keys"
     if not problem.normalize.record.is_distribution:
-        return f"the weights of {problem.normalize.record.name} need not sum to 1, and are 0 without keys"
+        return f"weights of {problem.normalize.record.name} need not sum to 1: 0 without keys"
     return "there is no mask"

@@ -35,6 +35,15 @@ class CellAxis:
         return match is not None and match[1] in self.letters
 
     @property
+    def entry_labels(self) -> tuple[str, ...]:
+        """What each entry is called."""
+        if self.labels:
+            return self.labels
+        if self.noun:
+            return tuple(map(str, range(self.size)))
+        return tuple(f"{self.letters[0]}{number}" for number in range(1, self.size + 1))
+
+    @property
     def entries(self) -> str:
         """The entries, as a hint has them: `0 to 2, or d1 to d3`."""
         positions = f"0 to {self.size - 1}" if self.size > 1 else "0"
@@ -53,7 +62,6 @@ class CellArray:
     axes: tuple[CellAxis, ...]
     is_transposed: bool = False  # stored out_in: tables print its axes in the other order
     is_boolean: bool = False
-    is_inverted: bool = False  # a mask in which the user's 1 hides, as the convention of the problem has it
 
     @property
     def form(self) -> str:

@@ -1,26 +1,23 @@
 """The arrays of a problem of which single numbers can be replaced, by their keys: `w_q`, `vocabulary`, `score.w1`."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from typing import Any
 
-from attncli.base.axes import Letters
 from attncli.base.errors import AttnError
 from attncli.base.lazy_numpy import Array, np
 from attncli.ops.records import Operator
-from attncli.problem.array_cells import CellArray, CellAxis, axis_name, counted_axis, token_axis
+from attncli.problem.array_axes import letters_of_field, make_cell_array
+from attncli.problem.array_cells import CellArray, counted_axis, token_axis
 from attncli.problem.build import check_name
 from attncli.problem.conventions.hiding_masks import hides
+from attncli.problem.convert.fields import to_field
 from attncli.problem.fields import Field, option_name
-from attncli.problem.layout import SEQUENCES, Layout
 from attncli.problem.results import RESULTS
 from attncli.problem.sentence import embed
 from attncli.problem.spec import FIELDS, OPERATOR_FIELDS, ProblemSpec
 from attncli.problem.unread import is_read, unread_keys
 from attncli.problem.weights import stored_values
 
-BOOLEAN_KINDS = ("boolean_matrix", "booleans")
-ARRAY_KINDS = ("matrix", "vector", *BOOLEAN_KINDS, "counts", "vocabulary")
 VOCABULARY, EMBEDDINGS = "vocabulary", "embeddings"
 
 
@@ -32,12 +29,12 @@ def check_has_cells(key: str, text: str = "X") -> None:
     name, dot, _ = key.partition(".")
     if name not in RESULTS:  # some results can be given too; what a problem computes is said with what it is made of
         check_name(name)
-    if name in FIELDS and not dot and FIELDS[name].kind not in ARRAY_KINDS:
+    if name in FIELDS and not dot and not FIELDS[name].is_array:
         raise _no_array(FIELDS[name], text)
 
 
 def find_array(spec: ProblemSpec, key: str) -> CellArray:
-    """The array of a key, as it is stored; a table that is not given, and that every cell of has one effect, is made.
+    """The array of a key, as it is stored; a mask or a bias that is not given is the table that changes nothing.
 
     Raises UnknownNameError where there is no such key, AttnError where the problem does not have it, or does not read
     it, or where it is no array.
@@ -57,17 +54,15 @@ def find_array(spec: ProblemSpec, key: str) -> CellArray:
         value = _neutral_table(spec, field.neutral)
     if value is None:
         raise _not_given(spec, name)
-    if field.kind == VOCABULARY:
+    if name == VOCABULARY:
         rows = np.stack(list(value.values()))
         axes = (token_axis("word", len(rows), tuple(value)), counted_axis("column", rows.shape[-1], ("x",)))
         return CellArray(key, rows, axes)
-    is_inverted = hides(spec.convention, name)
-    value = np.logical_not(value) if is_inverted else value
-    letters = _letters_of_field(spec.layout, field, value.ndim)
-    if name in SEQUENCES:
-        letters = tuple(spec.new_key_letter if letter == "m" else letter for letter in letters)
+    letters = letters_of_field(spec, field, value)
+    if hides(spec.convention, name):
+        value = np.logical_not(value)
     is_transposed = field.is_weight and spec.weight_layout == "out_in"
-    return replace(_cell_array(spec, key, value, letters, is_transposed=is_transposed), is_inverted=is_inverted)
+    return make_cell_array(spec, key, value, letters, is_transposed=is_transposed)
 
 
 def values_with(spec: ProblemSpec, array: CellArray) -> dict[str, Any]:
@@ -79,7 +74,10 @@ def values_with(spec: ProblemSpec, array: CellArray) -> dict[str, Any]:
         return _with_vocabulary(spec, dict(zip(spec.vocabulary, values, strict=True)))
     if name == EMBEDDINGS and spec.vocabulary is not None:
         return _with_vocabulary(spec, _vocabulary_of(spec, values))
-    in_out = values.swapaxes(-1, -2) if array.is_transposed else 1 - values if array.is_inverted else values
+    if name in FIELDS and FIELDS[name].is_boolean and not parameter:
+        table = to_field(FIELDS[name], values).array
+        return {name: np.logical_not(table) if hides(spec.convention, name) else table}
+    in_out = values.swapaxes(-1, -2) if array.is_transposed else values
     if parameter:
         operator = getattr(spec, name)
         return {name: Operator(operator.record, {**operator.given, parameter: in_out})}
@@ -101,7 +99,7 @@ def _array_of_operator(spec: ProblemSpec, name: str, operator: Any, parameter_na
         raise AttnError(f"{key} is no array", hint=hint)
     is_transposed = parameter.is_weight and spec.weight_layout == "out_in"
     letters = (("h",) if array.ndim > len(parameter.letters) else ()) + parameter.letters
-    return _cell_array(spec, key, array, letters, is_transposed=is_transposed)
+    return make_cell_array(spec, key, array, letters, is_transposed=is_transposed)
 
 
 def _check_is_read(spec: ProblemSpec, name: str) -> None:
@@ -109,49 +107,6 @@ def _check_is_read(spec: ProblemSpec, name: str) -> None:
     if not is_read(spec, name):
         reasons = unread_keys({key: getattr(spec, key) for key in FIELDS})
         raise AttnError(f"nothing reads {name}: {reasons.get(name) or spec.not_computed[FIELDS[name].last_result]}")
-
-
-def _cell_array(spec: ProblemSpec, key: str, values: Array, letters: Letters, *, is_transposed: bool) -> CellArray:
-    """An array with the axes of its letters, those of a transposed one in the order in which it is stored."""
-    if is_transposed:
-        letters = (*letters[:-2], *letters[:-3:-1])
-    count = len(letters)
-    axes = tuple(
-        _axis(spec, axis_name(at, count, letter), letter, size)
-        for at, (letter, size) in enumerate(zip(letters, values.shape, strict=True))
-    )
-    is_boolean = key in FIELDS and FIELDS[key].kind in BOOLEAN_KINDS
-    return CellArray(key, values, axes, is_transposed, is_boolean)
-
-
-def _axis(spec: ProblemSpec, name: str, letter: str, size: int) -> CellAxis:
-    """An axis of a letter: of queries and keys by their labels, of others by letters and numbers."""
-    labels = {
-        "n": spec.query_labels,
-        "m": spec.key_labels,
-        "p": spec.key_labels[: spec.past_count],
-        "k": spec.key_labels[spec.past_count :],
-    }.get(letter)
-    if labels is not None:
-        return token_axis(name, size, labels)
-    return counted_axis(name, size, tuple(dict.fromkeys((_printed_letter(spec, letter), letter))))
-
-
-def _printed_letter(spec: ProblemSpec, letter: str) -> str:
-    """The letter that a plan has for an axis: that of queries for features of keys that are compared with theirs.
-
-    Without a second sequence the features that queries are projected from are those of the first.
-    """
-    if letter == "y":
-        return "x" if spec.query_embeddings is None else "y"
-    return spec.score.record.shapes.arrays.get("key", ("m", "c"))[-1] if letter == "c" else letter
-
-
-def _letters_of_field(layout: Layout, field: Field, count: int) -> Letters:
-    """The letters of the axes of a field's array: those of batch items and heads, and its own as far as it has them."""
-    extra = count - len(field.letters)
-    leading = ("b", "h") if extra == 2 else ("h",) if layout.batch is None else ("b",)
-    return (*leading[: max(extra, 0)], *field.letters[-count:])
 
 
 def _neutral_table(spec: ProblemSpec, number: float) -> Array:
@@ -203,6 +158,6 @@ def editable_keys(spec: ProblemSpec) -> Sequence[str]:
             continue
         if isinstance(value, Operator):
             keys += [f"{name}.{parameter}" for parameter in value.arrays] if name in OPERATOR_FIELDS else []
-        elif field.kind in ARRAY_KINDS:
+        elif field.is_array:
             keys.append(name)
     return keys

@@ -84,12 +84,13 @@ def edit_problem(spec: ProblemSpec, edits: Sequence[Edit]) -> EditedProblem:
         places[edit.key, str(at)] = edit.place
     if {VOCABULARY, EMBEDDINGS} <= arrays.keys():
         raise AttnError(f"{EMBEDDINGS} and {VOCABULARY} are both set", hint="set numbers of one of them")
+    # A number that is not finite is traced back to where it was given; a table that was not is from the first edit.
+    from_edits = (edit for edit in reversed(edits) if not isfinite(edit.value) or getattr(spec, edit.key, "") is None)
+    origins = {edit.key: ArrayOrigin(edit.place, is_option=True) for edit in from_edits}
     values: dict[str, Any] = {}
-    for array in arrays.values():
-        values |= values_with(spec, array)
-    # A number that is not finite is traced back to where it was given.
-    origins = {edit.key: ArrayOrigin(edit.place, is_option=True) for edit in edits if not isfinite(edit.value)}
     try:
+        for array in arrays.values():
+            values |= values_with(replace(spec, **values), array)  # an operator may have two of the arrays
         edited = replace_values(replace(spec, origins={**spec.origins, **origins}), values)
         return EditedProblem(spec, edited, tuple(cells))
     except AttnError as error:

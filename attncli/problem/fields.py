@@ -64,6 +64,16 @@ class Field:
     last_result: LastResult = ""  # the last result that it is read for: where that is not computed, nothing reads it
 
     @property
+    def is_boolean(self) -> bool:
+        """Whether its array has truth values."""
+        return self.kind in ("boolean_matrix", "booleans")
+
+    @property
+    def is_array(self) -> bool:
+        """Whether its value is an array, or a vector for each word."""
+        return self.is_boolean or self.kind in ("matrix", "vector", "counts", "vocabulary")
+
+    @property
     def allowed_axis_counts(self) -> tuple[int, ...]:
         """How many axes an array may have."""
         return self.axis_counts or (len(self.letters),)

@@ -1,11 +1,13 @@
 """Results before and after edits: what was set, which steps changed by it, and the tables and worked lines of both."""
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 
 from attncli.analysis.changes import changed
 from attncli.render.change_marks import LEGEND
 from attncli.render.edits_text import edits_text
 from attncli.render.explanation import is_left_out
+from attncli.render.grid import Grid
 from attncli.render.section import Section
 from attncli.render.selected_tables import selected_tables
 from attncli.render.step_text import equality_remarks
@@ -45,8 +47,15 @@ def changed_steps(view: View) -> Iterator[Section]:
             remarks.insert(0, "before there was no such step")
         if view.remark and step.name == _shown_step(trace, view.result.select[-1]).name:
             remarks.append(view.remark)
-        tables = tuple(selected_tables(view, step.name))
+        tables = tuple(map(_with_label, selected_tables(view, step.name)))
         yield Section(titles.get(step.name, step.name), tables, step.symbol, step.formula, remarks=tuple(remarks))
+
+
+def _with_label(table: Grid) -> Grid:
+    """A table of one of several slices, which says so where nothing in it has changed."""
+    if table.before is not None or not table.slice_label or table.changes is None:
+        return table
+    return replace(table, slice_label=f"{table.slice_label}, the same before and after")
 
 
 def lines_of_both(before: Sequence[str], after: Sequence[str]) -> tuple[str, ...]:

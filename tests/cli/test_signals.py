@@ -143,6 +143,34 @@ def test_a_signal_ends_the_process_also_in_a_finalizer(name: str, status: int) -
     assert (process.returncode, errors) == (status, "")
 
 
+LOGGING_PROGRAM = """
+import sys, time, types
+
+def wait():
+    sys.modules["logging"] = types.ModuleType("logging")  # as while a thread imports it
+    print("waiting", flush=True)
+    for _ in range(6000):
+        time.sleep(0.01)
+
+import attncli.cli
+attncli.cli.main = wait
+
+import attncli.__main__
+attncli.__main__.main()
+"""
+
+
+def test_a_signal_ends_the_process_also_while_a_thread_imports_logging() -> None:
+    process = subprocess.Popen(
+        [sys.executable, "-c", LOGGING_PROGRAM], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    )
+    assert process.stdout is not None
+    assert process.stdout.readline() == "waiting\n"
+    process.terminate()
+    _, errors = process.communicate(timeout=10)
+    assert (process.returncode, errors) == (-signal.SIGTERM, "")
+
+
 def wait_until_it_reads(process: int) -> None:
     """Until the process sleeps in a read of its standard input; where /proc does not say, a second."""
     system_call = Path(f"/proc/{process}/syscall")

@@ -34,7 +34,9 @@ def assert_has_digits(few: Any, many: Any, name: str) -> None:
         np.testing.assert_array_equal(few, many, err_msg=name)
         return
     for x, y in zip(few.numbers.flat, many.numbers.flat, strict=True):
-        assert x == y or abs(y - x) < mpmath.mpf(10) ** -23 * (1 + abs(y)), name
+        assert x == y or (mpmath.isnan(x) and mpmath.isnan(y)) or abs(y - x) < mpmath.mpf(10) ** -23 * (1 + abs(y)), (
+            name
+        )
 
 
 def given_values(record: OperatorRecord, parameters: Mapping[str, Any]) -> dict[str, Any]:

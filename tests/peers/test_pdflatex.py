@@ -10,7 +10,9 @@ import pytest
 import attncli
 from attncli.engine.run import run
 from attncli.io import examples
+from attncli.io.parse.edit import parse_edit
 from attncli.ops import kinds, operators
+from attncli.problem.edits import edit_problem
 from attncli.render.formats import latex
 from attncli.render.formats.latex_math import latex_line
 from attncli.render.target import TEXT_FILE
@@ -35,6 +37,8 @@ def explanations() -> Iterator[View]:
     yield View(attncli.attention(x, x, tokens=LABELS, causal=True), explain=True, cells=(Cell(1, 0),))
     equal = attncli.Problem(embeddings=normal(3, 4), tokens=("a_1", "b", "a_1"), heads=2, only=("a_1",)).compute()
     yield View(equal, explain=True, cells=(Cell(),), expanded_axes=frozenset("h"))
+    edited = edit_problem(attncli.Problem(embeddings=x, tokens=LABELS).spec, [parse_edit("mask[0,1]=0")])
+    yield View(run(edited.after), explain=True, before=run(edited.before), edited_cells=edited.cells)
 
 
 def document() -> str:

@@ -34,6 +34,13 @@ def test_queries_are_aligned_with_the_first_keys_or_the_last() -> None:
     assert visible(causal=True, align="bottom_right", key_lengths=6) == [list(range(last)) for last in (2, 3, 4, 5, 6)]
 
 
+def test_queries_stand_after_the_cache_or_at_the_first_of_all_keys() -> None:
+    cache = {"past_key": KEY[:2], "past_value": VALUE[:2]}
+    assert visible(causal=True, **cache) == [list(range(last)) for last in (3, 4, 5, 6, 7)]
+    assert visible(causal=True, align="first_key", **cache) == visible(causal=True)
+    assert visible(window=(0, 1), align="first_key", **cache) == [[0, 1], [1, 2], [2, 3], [3, 4], [4, 5]]
+
+
 def test_a_window_moves_with_the_query() -> None:
     assert visible(window=(1, 0)) == [[0], [0, 1], [1, 2], [2, 3], [3, 4]]
     assert visible(window=(0, 1), align="bottom_right") == [[2, 3], [3, 4], [4, 5], [5, 6], [6]]

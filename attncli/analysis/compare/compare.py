@@ -5,6 +5,7 @@ from dataclasses import replace
 
 from attncli.analysis.compare.difference import difference
 from attncli.analysis.compare.first_difference import first_difference
+from attncli.analysis.compare.memory import check_memory
 from attncli.analysis.compare.options import CompareOptions
 from attncli.analysis.compare.report import Comparison, Difference, FirstDifference, VariantResult
 from attncli.analysis.row_statistics import row_statistics
@@ -23,10 +24,11 @@ def compare(
 ) -> Comparison:
     """Compute the variants and compare the selected results, without a selection the default ones of each.
 
-    Raises AttnError, which names the variant, where one of them can't be computed; UnknownNameError where no variant
-    has a result or a step of a name.
+    Raises AttnError, which names the variant, where one of them can't be computed, or where there is not enough memory
+    for all of them; UnknownNameError where no variant has a result or a step of a name.
     """
-    names = _selected_names(variants, select)
+    names = selected_names(variants, select)
+    check_memory(variants, names, all_pairs=options.all_pairs)
     computed: list[VariantResult] = []
     differences: list[Difference] = []
     first_differences: list[FirstDifference] = []
@@ -51,8 +53,11 @@ def compare(
     )
 
 
-def _selected_names(variants: Sequence[Variant], select: Sequence[str] | None) -> tuple[str, ...]:
-    """The selected names that one variant or more computes; raises AttnError for a name that none has."""
+def selected_names(variants: Sequence[Variant], select: Sequence[str] | None) -> tuple[str, ...]:
+    """The selected names, each of which a variant computes; without a selection the default ones of all variants.
+
+    Raises UnknownNameError where no variant has a name, AttnError where none computes that result.
+    """
     if select is None:
         return tuple(dict.fromkeys(name for variant in variants for name in variant.problem.default_selection))
     for name in select:

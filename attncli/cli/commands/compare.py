@@ -6,7 +6,7 @@ import typer
 
 from attncli.cli.compare_output import compare_and_write
 from attncli.cli.compare_variants import VariantOptions, read_variants, unread_of_variants
-from attncli.cli.options import MaxSize, complete_convention, make_inputs, with_unlisted_problem_options
+from attncli.cli.options import EditTexts, MaxSize, complete_convention, make_inputs, with_unlisted_problem_options
 from attncli.cli.output_file import check_is_no_input
 from attncli.cli.output_options import OutputOptions, with_some_output_options
 from attncli.cli.vary_completion import complete_vary
@@ -38,10 +38,7 @@ def compare(
             autocompletion=complete_convention,
         ),
     ] = None,
-    edits: Annotated[
-        list[str] | None,
-        typer.Option("--set", metavar="KEY[ROW,COLUMN]=X", help="Each variant also with single numbers set."),
-    ] = None,
+    edits: EditTexts = None,
     all_pairs: Annotated[
         bool, typer.Option("--all-pairs", help="Compare every two variants, and not each with the first.")
     ] = False,

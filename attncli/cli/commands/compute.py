@@ -1,6 +1,7 @@
 """`attn compute`: scores, weights and output of a problem from a file, from options, or from both."""
 
-from typing import Annotated, Any
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -18,6 +19,11 @@ from attncli.cli.output import compute_and_write, write_plan
 from attncli.cli.output_file import check_is_no_input
 from attncli.cli.output_options import OutputOptions, with_output_options
 from attncli.cli.warnings import unread_keys, write_warnings
+from attncli.problem.fields import option_name
+
+if TYPE_CHECKING:
+    from attncli.io.inputs import Inputs
+    from attncli.problem.edits import EditedProblem
 
 
 @with_problem_options
@@ -39,14 +45,32 @@ def compute(
     from attncli.problem.edits import edit_problem
 
     check_convention(convention)
-    inputs = make_inputs(max_size)
-    document = read_problem_options(problem, keys, inputs)
-    spec = assemble(document, convention)
-    check_is_no_input(output_options.file, inputs)
-    warnings = [*convention_warnings(spec), *unread_keys(document, keys_unread_by_plan(spec))]
-    write_warnings(warnings, strict=output_options.strict)
-    edited = edit_problem(spec, read_edits(edits))
+
+    def read(inputs: "Inputs") -> "EditedProblem":
+        """Read the problem; what is read in it but has no effect is a warning."""
+        document = read_problem_options(problem, keys, inputs)
+        spec = assemble(document, convention)
+        check_is_no_input(output_options.file, inputs)
+        warnings = [*convention_warnings(spec), *unread_keys(document, keys_unread_by_plan(spec))]
+        write_warnings(warnings, strict=output_options.strict)
+        return edit_problem(spec, read_edits(edits))
+
     if output_options.plan:
-        write_plan(edited.after, output_options)
+        write_plan(read(make_inputs(max_size)).after, output_options)
+    elif output_options.watch:
+        _watch(read, output_options, max_size, keys)
     else:
-        compute_and_write(edited, output_options)
+        compute_and_write(read(make_inputs(max_size)), output_options)
+
+
+def _watch(
+    read: "Callable[[Inputs], EditedProblem]", options: OutputOptions, max_size: str | None, keys: Mapping[str, Any]
+) -> None:
+    """Compute a problem, and again whenever one of its files is saved."""
+    from attncli.cli.file_events import find_events
+    from attncli.cli.watch import watch
+
+    options.check_watch()
+    option_texts = {option_name(key): str(value) for key, value in keys.items()}
+    events = find_events("--watch")
+    watch(read, lambda edited, earlier: compute_and_write(edited, options, earlier), max_size, option_texts, events)

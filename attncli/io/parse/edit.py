@@ -25,7 +25,7 @@ def parse_edit(text: str, option: str = "--set") -> Edit:
     >>> edit.key, edit.index, edit.value
     ('embeddings', ('cat, the', 'x2'), 0.5)
     """
-    place = f"{option} {text.strip()}"
+    place = f"{option} {text.strip()}".strip()
     try:
         return _parse(text, place)
     except AttnError as error:

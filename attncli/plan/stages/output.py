@@ -2,6 +2,7 @@
 
 from attncli.base.lazy_numpy import Array
 from attncli.ops import structural
+from attncli.ops.empty_rows import fill_empty_rows
 from attncli.plan.builder import PlanBuilder
 from attncli.plan.graph import GIVEN, Axis, Node
 from attncli.plan.stages.projections import add_projection
@@ -71,7 +72,7 @@ def _fill_empty_rows(builder: PlanBuilder) -> None:
             f"{before.symbol}, {what} in rows without keys",
             axes,
             "empty_rows",
-            structural.fill_empty_rows,
+            fill_empty_rows,
             {"weights": before.name},
             {"fill": fill, "keys": keys},
             role="weights",

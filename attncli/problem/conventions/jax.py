@@ -3,7 +3,7 @@
 from math import inf
 
 from attncli.problem.conventions.readings import (
-    ADDED,
+    ADDED_BUT_NO_ROW,
     AS_MASK,
     ATTENDS,
     BESIDE_ITS_OWN,
@@ -31,7 +31,7 @@ register(
             "past_key": NO_OFFSET,
             "mask": ATTENDS,
             "key_mask": AS_MASK,
-            "bias": ADDED,
+            "bias": ADDED_BUT_NO_ROW,
             "causal": TOP_LEFT,
             "window": Reading(f"top left, {BESIDE_ITS_OWN}", limit=_limited),
             "key_lengths": Reading("so many keys of each batch item are real"),

@@ -1,6 +1,6 @@
 """The convention of MLX's scaled_dot_product_attention."""
 
-from attncli.problem.conventions.readings import ADDED, AS_MASK, ATTENDS, BOTTOM_RIGHT, GROUPED, SCALE
+from attncli.problem.conventions.readings import ADDED_BUT_NO_ROW, AS_MASK, ATTENDS, BOTTOM_RIGHT, GROUPED, SCALE
 from attncli.problem.conventions.records import Convention, Reading, register
 
 register(
@@ -14,7 +14,7 @@ register(
             "past_key": Reading("put before the keys by the caller; causal is bottom right, so queries come after it"),
             "mask": ATTENDS,
             "key_mask": AS_MASK,
-            "bias": ADDED,
+            "bias": ADDED_BUT_NO_ROW,
             "causal": BOTTOM_RIGHT,
             "scale": SCALE,
             "kv_heads": GROUPED,

@@ -16,11 +16,22 @@ def inverted(mask: Array) -> Array:
     return np.logical_not(mask)
 
 
+def row_of_infinities(bias: Array) -> str:
+    """That every number of a row of a bias is −∞, where there is such a row; "" otherwise.
+
+    >>> row_of_infinities(np.array([[0, -np.inf]]))
+    ''
+    """
+    has_row = bool(np.isneginf(bias).all(axis=-1).any())
+    return "gives NaN for a row of −∞ in bias: read as a row without keys" if has_row else ""
+
+
 ATTENDS = Reading("1 or true attends")
 HIDES = Reading("1 or true hides", change=inverted)
 REAL_KEYS = Reading("1 is a real key")
 PADDING = Reading("1 is padding", change=inverted)
 ADDED = Reading("added to the scores")
+ADDED_BUT_NO_ROW = Reading("added to the scores; a row of −∞ is NaN", limit=row_of_infinities)
 SCALE = Reading("in place of 1/√d")
 TOP_LEFT = Reading("top left, query i attends to keys 0 … i")
 BOTTOM_RIGHT = Reading("bottom right, the last query stands at the last real key", keys={"align": "bottom_right"})

@@ -5,7 +5,8 @@ from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Any
 
-from attncli.base.errors import UnknownNameError
+from attncli.base.errors import AttnError, UnknownNameError
+from attncli.base.text import repr_excerpt
 from attncli.ops.records import Operator
 
 
@@ -76,8 +77,18 @@ def register(convention: Convention) -> Convention:
     return convention
 
 
-def find_convention(name: str, where: str | None = None) -> Convention:
-    """The convention of that name; raises UnknownNameError, which suggests the nearest one."""
+def find_convention(name: Any, where: str | None = None) -> Convention:
+    """The convention of that name.
+
+    Raises UnknownNameError, which suggests the nearest one, and AttnError for what is no name.
+
+    >>> from attncli.problem.conventions import find_convention
+    >>> find_convention("torch-mha").words["mask"].text
+    '1 or true hides'
+    """
+    if not isinstance(name, str):
+        hint = f"expected one of {', '.join(CONVENTIONS)}"
+        raise AttnError(f"{repr_excerpt(name)} is no name of a convention", where=where, hint=hint)
     if name not in CONVENTIONS:
         raise UnknownNameError("convention", name, CONVENTIONS, where=where)
     return CONVENTIONS[name]

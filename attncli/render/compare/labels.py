@@ -8,6 +8,7 @@ from attncli.analysis.compare.report import Comparison
 from attncli.base.text import join_words
 from attncli.io.variants import CONVENTION
 from attncli.problem.results import PIPELINE_STAGES
+from attncli.render.view import View
 
 MAX_LABEL_WIDTH = 16  # so that a table of statistics fits 80 columns
 NAME_GAP = "  "  # between the number of a variant and its name
@@ -50,7 +51,10 @@ def varied_keys(comparison: Comparison) -> Sequence[str]:
 
 
 def heading(comparison: Comparison) -> str:
-    """The stages that the pipelines have in common, `…` for one that varies: `scaled_dot → … → weighted_sum`."""
+    """The pipeline of all variants; of several what they have in common: `scaled_dot → … → weighted_sum`."""
+    headings = {View(one.result).heading for one in comparison.variants}
+    if len(headings) == 1:
+        return headings.pop()
     pipelines = [one.result.trace.pipeline for one in comparison.variants]
     stages = [stage for stage in PIPELINE_STAGES if any(stage in pipeline for pipeline in pipelines)]
     choices = [{pipeline.get(stage) for pipeline in pipelines} for stage in stages]

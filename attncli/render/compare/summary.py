@@ -24,9 +24,9 @@ def summary_section(comparison: Comparison) -> Section:
         for position, one in enumerate(comparison.variants)
     ]
     values = np.array(rows, dtype=np.float64)
-    shown = [at for at in range(len(columns)) if not np.isnan(values[:, at]).all()]
+    shown = np.flatnonzero(~np.isnan(values[1:]).all(axis=0))  # the first one differs from itself by 0
     grid = Grid(values[:, shown], labels, tuple(columns[at] for at in shown), corner=corner, aligns_columns=True)
-    return Section("summary", (grid,), remarks=tuple(_remarks(comparison)))
+    return Section("summary", (grid,), remarks=tuple(_remarks(comparison, grid)))
 
 
 def _mean(comparison: Comparison, one: VariantResult) -> float:
@@ -52,11 +52,15 @@ def _differences(
             yield np.nan if number is None else number
 
 
-def _remarks(comparison: Comparison) -> Iterator[str]:
+def _remarks(comparison: Comparison, grid: Grid) -> Iterator[str]:
     """What the columns mean, where the variants part from the first, and what shows all numbers."""
     first = comparison.variants[0].variant.name
-    yield f"{MEAN}: the mean of all rows; {TOTAL_VARIATION}: the largest of a row, from {first}"
+    meanings = {MEAN: "the mean of all rows", TOTAL_VARIATION: f"the largest of a row, from {first}"}
+    explained = [f"{column}: {meaning}" for column, meaning in meanings.items() if column in grid.columns]
+    yield from ["; ".join(explained)] if explained else []
     yield f"{', '.join(comparison.select)}: the largest difference from {first}"
+    if np.isnan(grid.values).any():
+        yield "NaN: the weights are no distribution, or the results can't be compared"
     steps = Counter(found.step or "none" for found in comparison.first_differences if found.variants[0] == 0)
     counts = ", ".join(f"{step} ({count})" for step, count in steps.most_common())
     yield f"first step that differs from {first}: {counts}"

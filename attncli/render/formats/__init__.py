@@ -32,6 +32,7 @@ class OutputFormat:
     is_lossless: bool = True  # programs read every number back; otherwise numbers are rounded for a reader
     holds_one_array: bool = False
     memory_per_number: int = 0  # bytes that writing takes for each number, where it can't be done a few rows at a time
+    divider: str | None = ""  # the line between two results on standard output; None: each is on one line
     is_choice: bool = True  # whether `--format` offers it; a format that it does not offer is picked by suffix
     # "module:class" whose instance, made from the stream of the file, is given as `RunOptions.allocate`, so that a
     # large result is computed in the file itself; afterwards its `is_used` is true where the file holds the result.
@@ -78,10 +79,20 @@ FORMATS: tuple[OutputFormat, ...] = (
         comparison="attncli.render.reports.compare:render_comparison",
     ),
     OutputFormat(
-        JSON, (".json",), f"{_HERE}.json:render", is_object=True, comparison=f"{_HERE}.json:render_comparison"
+        JSON,
+        (".json",),
+        f"{_HERE}.json:render",
+        is_object=True,
+        divider=None,
+        comparison=f"{_HERE}.json:render_comparison",
     ),
     OutputFormat(
-        "yaml", (".yaml", ".yml"), f"{_HERE}.yaml:render", is_object=True, comparison=f"{_HERE}.yaml:render_comparison"
+        "yaml",
+        (".yaml", ".yml"),
+        f"{_HERE}.yaml:render",
+        is_object=True,
+        divider="---",
+        comparison=f"{_HERE}.yaml:render_comparison",
     ),
     OutputFormat(
         "csv", (".csv",), f"{_HERE}.csv:render", comparison=f"{_HERE}.comparison_csv:render", compares_cells=True

@@ -53,9 +53,8 @@ def _entry_columns(comparison: Comparison) -> tuple[str, ...]:
 
     Raises AttnError where results differ in that, or where one has two axes of features, such as a matrix of weights.
     """
-    steps = {
-        name: one.result.trace[name] for one in reversed(comparison.variants) for name in reversed(one.result.select)
-    }
+    traces = {name: one.result.trace for one in comparison.variants for name in one.result.select}
+    steps = {name: traces[name][name] for name in comparison.select}
     columns = {name: tuple(COLUMNS.get(axis, FEATURE) for axis in _entry_axes(step)) for name, step in steps.items()}
     first, *others = columns
     for name, own in columns.items():

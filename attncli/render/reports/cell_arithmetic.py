@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from attncli.analysis.check.cell_trace import has_every_step, trace_of_query
 from attncli.base.lazy_numpy import Array, np
 from attncli.ops import masks, structural
+from attncli.ops.empty_rows import fill_empty_rows
 from attncli.render.mask_signs import VISIBLE_STEP
 from attncli.render.view import View
 from attncli.render.worked_lines import worked_lines
@@ -63,6 +64,9 @@ def _moved_from(trace: Trace, step: Step, position: Position) -> tuple[Step, Pos
     The function of the step is applied to the numbers of the cells in place of their values, and tells where each
     comes from.
     """
+    if step.function is fill_empty_rows:
+        before = trace[step.inputs["weights"]]
+        return (before, position) if before.value[position] == step.value[position] else None
     moves = step.function is not None and step.function.__module__ == structural.__name__ and step.stage != "project"
     if step.function is None or not (moves or step.is_identity or step.function is masks.apply_mask):
         return None

@@ -146,6 +146,19 @@ GLOSSARY = (
         ("causal", "window", "key_mask", "key_lengths", "visible", "masked_scores"),
     ),
     GlossaryTerm(
+        "convention",
+        "What a framework makes of the same words: whether 1 in a mask attends or hides, where causal counts from, "
+        "what a query without keys gets. --as NAME reads a problem so; attn list conventions has the names.",
+        see=("torch-sdpa", "torch-mha", "flash", "align", "empty_rows"),
+    ),
+    GlossaryTerm(
+        "empty row",
+        "A query that may attend to nothing, because every key is hidden: weights 0 and output 0, unless empty_rows "
+        "says NaN or uniform.",
+        ("row without keys", "fully masked row"),
+        see=("empty_rows", "mask", "visible"),
+    ),
+    GlossaryTerm(
         "causal",
         "No query sees a key that stands after it, so that a model that writes from left to right can't look ahead.",
         ("causal mask", "is_causal", "autoregressive", "look-ahead mask", "triangular mask"),

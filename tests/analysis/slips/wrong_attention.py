@@ -291,7 +291,7 @@ def normalized(scores: np.ndarray, visible: np.ndarray, keys: Keys, mistakes: Ke
     weights = np.zeros(scores.shape)
     for h, table in enumerate(masked):
         logit = None if sink is None else sink[h]
-        weights[h] = table_weights(table, logit, mistakes)
+        weights[h] = table_weights(table, logit, mistakes, weights_without_keys(keys, mistakes))
     if "mask_after_softmax" in mistakes:
         weights = weights * visible
     if "softmax_twice" in mistakes:
@@ -299,7 +299,14 @@ def normalized(scores: np.ndarray, visible: np.ndarray, keys: Keys, mistakes: Ke
     return weights
 
 
-def table_weights(table: np.ndarray, sink: float | None, mistakes: Keys) -> np.ndarray:
+def weights_without_keys(keys: Keys, mistakes: Keys) -> str:
+    """What a query gets that may attend to nothing."""
+    if "empty_rows_nan" in mistakes:
+        return "nan"
+    return "zeros" if "empty_rows_zero" in mistakes else str(keys.get("empty_rows", "zeros"))
+
+
+def table_weights(table: np.ndarray, sink: float | None, mistakes: Keys, without_keys: str) -> np.ndarray:
     """The weights of one head [n m]."""
     base = 2.0 if "powers_of_two" in mistakes else np.e
     if "no_maximum" in mistakes:
@@ -320,7 +327,7 @@ def table_weights(table: np.ndarray, sink: float | None, mistakes: Keys) -> np.n
     rows = []
     for row in table:
         if np.isneginf(row).all() and sink is None:
-            rows.append(np.full(len(row), np.nan if "empty_rows_nan" in mistakes else 0.0))
+            rows.append(np.full(len(row), {"zeros": 0.0, "nan": np.nan, "uniform": 1 / len(row)}[without_keys]))
             continue
         largest = max(row.max(), -np.inf if sink is None else sink)
         powers = base ** (row - largest)

@@ -6,9 +6,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from attncli.base.errors import UnknownNameError
+from attncli.base.errors import AttnError, UnknownNameError
 from attncli.problem.build import build
-from attncli.problem.conventions import CONVENTIONS
+from attncli.problem.conventions import CONVENTIONS, find_convention
 from attncli.problem.conventions.attn import ATTN
 from attncli.problem.edits import Edit, apply_edits
 from attncli.problem.spec import FIELDS, ProblemSpec
@@ -105,6 +105,8 @@ SAYINGS: list[tuple[str, Mapping[str, Any], list[str], list[str]]] = [
         ["window: sliding_window, so many keys on a side with its own"],
         ["keras takes one number for both sides of window: read as two"],
     ),
+    ("jax", {"bias": [[0, -np.inf, 0]]}, [], []),
+    ("jax", {"bias": [[-np.inf] * 3]}, [], ["jax gives NaN for a row of −∞ in bias: read as a row without keys"]),
     ("jax", {"window": [-1, 0]}, [], ["jax has no window without a limit: read as attn reads it"]),
     ("flash", {"mask": [[1, 0, 0]]}, [], ["flash has no mask: read as attn reads it"]),
     ("flash", {"position": "rope"}, [], ["flash has no position rope: read as attn reads it"]),
@@ -150,6 +152,11 @@ def test_without_a_convention_there_is_none() -> None:
 def test_an_unknown_convention_is_named() -> None:
     with pytest.raises(UnknownNameError, match="unknown convention 'torch-spda'; did you mean 'torch-sdpa'"):
         read("torch-spda")
+
+
+def test_what_is_no_name_of_a_convention_is_refused() -> None:
+    with pytest.raises(AttnError, match=r"convention: \[3\] is no name of a convention; expected one of attn"):
+        find_convention([3], where="convention")
 
 
 @pytest.mark.parametrize("convention", CONVENTIONS.values(), ids=lambda convention: convention.name)

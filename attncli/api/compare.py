@@ -1,0 +1,232 @@
+"""A comparison from Python: `compare(problem, vary={…})`, and the comparison that it returns."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, Unpack
+
+from attncli.analysis.compare import report
+from attncli.analysis.compare.compare import compare as compare_variants
+from attncli.analysis.compare.options import CompareOptions
+from attncli.analysis.compare.report import Difference, FirstDifference, VariantResult
+from attncli.analysis.row_statistics import RowStatistics
+from attncli.api.edits import to_edits
+from attncli.api.explanation_text import WIDTH
+from attncli.api.keys import ProblemKeys
+from attncli.api.long_frames import comparison_frame
+from attncli.api.names import to_names
+from attncli.api.problem import Problem, problem_of
+from attncli.api.result import Result, of_computed
+from attncli.api.views import Position, axis_positions
+from attncli.base.errors import AttnError
+from attncli.base.text import repr_excerpt, shorten
+from attncli.engine.options import RunOptions
+from attncli.io.variants import NamedDocument, Variant, make_variants
+from attncli.io.varied_values import varied_keywords
+from attncli.problem.conventions import find_convention
+from attncli.problem.labels import number_equal_labels
+from attncli.render.compare.labels import heading
+from attncli.render.compare.sections import comparison_sections
+from attncli.render.formats import JSON, find_format, html_tables
+from attncli.render.reports.compare import render_comparison
+from attncli.render.target import TEXT_FILE, TextTarget
+from attncli.render.view import DECIMALS
+
+if TYPE_CHECKING:
+    import pandas
+
+__all__ = ["ComparedVariant", "Comparison", "compare"]
+
+MAX_REPR = 60  # characters of the names of variants
+
+
+@dataclass(frozen=True)
+class ComparedVariant:
+    """One variant: its name, the varied keys with their values as text, its result, and the statistics of its weights.
+
+    `statistics` are None where the problem computes no weights, or a large one does not keep them. `remarks` are what
+    its convention does not have.
+    """
+
+    name: str
+    keys: Mapping[str, str]
+    result: Result
+    statistics: RowStatistics | None
+    remarks: tuple[str, ...]
+
+
+class Comparison:
+    """Variants side by side, as `compare` returns them; `print(comparison)` shows what `attn compare` does.
+
+    >>> import attncli
+    >>> comparison = attncli.compare(query=[[2, 0]], key=[[1, 0], [0, 1]], vary={"scale": [1, 2]}, select="weights")
+    >>> comparison
+    Comparison(scale=1; scale=2)
+    >>> comparison.variants[1].result.weights.round(4).tolist(), round(comparison.differences[0].max_abs, 4)
+    ([[0.982, 0.018]], 0.1012)
+    """
+
+    def __init__(self, data: report.Comparison) -> None:
+        self._data = data
+
+    @cached_property
+    def variants(self) -> Sequence[ComparedVariant]:
+        """The variants, in the order in which they were made; the last varied key varies fastest."""
+        return tuple(map(_compared, self._data.variants))
+
+    @property
+    def differences(self) -> Sequence[Difference]:
+        """How much each selected result of two variants differs.
+
+        Each has `variants` (their positions, the baseline first), the `name` of the result, `max_abs` at `position`
+        with its `labels` and `numbers`, and of weights `total_variation`, `kl` (in nats), `infinite_kl_count`,
+        `reordered_count` and `row_count`; `reason` says why nothing can be compared.
+        """
+        return self._data.differences
+
+    @property
+    def first_differences(self) -> Sequence[FirstDifference]:
+        """Where two variants part: the first `step` that differs (None where none does), its `labels` and `numbers`."""
+        return self._data.first_differences
+
+    def to_pandas(self, name: str | None = None) -> "pandas.DataFrame":
+        """The comparison in long form: a row for each variant, batch item, head, query and key, as `--format csv` has.
+
+        The columns are the variant, each varied key (of keys of one number as numbers), `batch` and `head` (0 where
+        there is no such axis), `query`, `key`, and each selected result that has a number for these. The `name` of one
+        result picks it alone, of the output with `feature` in place of the key; "statistics" has a row for each query,
+        and "differences" a row for each result of two variants.
+
+        Raises AttnError where pandas is not installed, UnknownNameError where there is no such name.
+        """
+        return comparison_frame(self._data, name)
+
+    def to_json(self) -> str:
+        """The text of `attn compare --json`: the variants with their results, and the differences."""
+        return "".join(find_format(JSON).render_comparison(self._data, TEXT_FILE, DECIMALS))
+
+    def __str__(self) -> str:
+        return "".join(render_comparison(self._data, TextTarget(WIDTH))).rstrip("\n")
+
+    def __repr__(self) -> str:
+        return f"Comparison({shorten('; '.join(one.variant.name for one in self._data.variants), MAX_REPR)})"
+
+    def _repr_html_(self) -> str:
+        return html_tables.render_sections(comparison_sections(self._data, DECIMALS), DECIMALS, heading(self._data))
+
+
+def compare(
+    problem: Problem | Iterable[Problem] | Mapping[str, Problem] | None = None,
+    vary: Mapping[str, Iterable[Any]] | None = None,
+    *,
+    conventions: Iterable[str] = (),
+    set: Mapping[str, float | str] | None = None,
+    select: Iterable[str] | None = None,
+    all_pairs: bool = False,
+    head: Position = None,
+    batch: Position = None,
+    executor: str = "threads",
+    **keys: Unpack[ProblemKeys],
+) -> Comparison:
+    """Compute variants of a problem and say by how much they differ, and at which step they part.
+
+    Parameters
+    ----------
+    problem : Problem, or several in a list or a mapping from names, optional
+        What is varied. In its place the keys of a problem may be given as keywords: `query=q, key=k`.
+    vary : mapping, optional
+        The values of each varied key, as a problem takes them: `{"scale": [0.5, 1, 2], "seed": range(1, 101)}`. The
+        values of different keys are combined; None is the problem without the key.
+    conventions : names, optional
+        Frameworks, such as "torch-sdpa" and "flash", as each of which the problem is read.
+    set : mapping, optional
+        Numbers of cells, `{"w_q[0,1]": 3}`: each variant comes without these and with them.
+    select : names, optional
+        The results and steps that are compared; without it scores, weights and output.
+    all_pairs : bool, optional
+        Whether every two variants are compared, and not each with the first.
+    head, batch : int ≥ 0, optional
+        The one head, and the one batch item, that is compared.
+    executor : str, optional
+        What computes a large problem: "threads", "serial" or the address of a Dask scheduler.
+    **keys
+        The keys of a problem, in place of `problem`.
+
+    Returns
+    -------
+    Comparison
+        The first variant is the baseline; where there is one alone, the problem as it is given comes before it.
+
+    Raises
+    ------
+    AttnError
+        Where nothing varies, a key or a value is wrong, or a variant can't be computed; it names the variant.
+
+    Examples
+    --------
+    >>> scores = [[2, 1, 0]]
+    >>> comparison = compare(scores=scores, vary={"normalize": ["softmax", "sparsemax"]}, select="weights")
+    >>> [variant.statistics.support.tolist() for variant in comparison.variants]
+    [[3], [1]]
+    >>> comparison.first_differences[0].step
+    'weights'
+    """
+    varied = varied_keywords(_mapping(vary, "vary"))
+    edits = () if set is None else to_edits(set)
+    documents, names = _documents(problem, keys), _conventions(conventions)
+    if len(documents) == 1 and not (varied or names or edits):
+        hint = 'give vary={"scale": [0.5, 1]}, conventions=["torch-sdpa", "flash"], set={…}, or several problems'
+        raise AttnError("there is one problem, and nothing that varies", hint=hint)
+    variants = make_variants(documents, varied, names, edits)
+    options = CompareOptions(all_pairs=all_pairs, positions=_positions(variants, head, batch), run=RunOptions(executor))
+    return Comparison(compare_variants(variants, None if select is None else to_names(select), options))
+
+
+def _compared(one: VariantResult) -> ComparedVariant:
+    """A variant as Python shows it."""
+    variant = one.variant
+    return ComparedVariant(variant.name, variant.keys, of_computed(one.result), one.statistics, variant.remarks)
+
+
+def _mapping(vary: Any, where: str) -> Mapping[str, Iterable[Any]]:
+    """The values by the keys that vary; raises AttnError for what is no mapping."""
+    if vary is None:
+        return {}
+    if not isinstance(vary, Mapping):
+        hint = 'expected keys and lists of their values, such as {"scale": [0.5, 1, 2]}'
+        raise AttnError(f"{repr_excerpt(vary)} has no keys", where=where, hint=hint)
+    return vary
+
+
+def _conventions(names: Any) -> Sequence[str]:
+    """The names of conventions, or the one that it is; raises UnknownNameError where there is none of a name."""
+    listed = [names] if isinstance(names, str) else list(names)
+    return [find_convention(str(name), where="conventions").name for name in listed]
+
+
+def _documents(problem: Any, keys: Mapping[str, Any]) -> Sequence[NamedDocument]:
+    """The problems as documents with names, equal names with their number; those in a list without one are counted."""
+    if isinstance(problem, Mapping) and not keys:
+        return [replace(_source(one, {}), name=str(name)) for name, one in problem.items()]
+    is_one = problem is None or isinstance(problem, (Problem, str)) or not isinstance(problem, Iterable)
+    sources = [_source(one, keys) for one in ([problem] if is_one else problem)]
+    if not sources:
+        raise AttnError("there is no problem in the list", where="problem", hint="give one or more")
+    names = [source.name or str(number) for number, source in enumerate(sources, 1)]
+    return [replace(source, name=name) for source, name in zip(sources, number_equal_labels(names), strict=True)]
+
+
+def _source(problem: Any, keys: Mapping[str, Any]) -> NamedDocument:
+    """The raw values of a problem, or of the keys in place of one."""
+    return problem_of(problem, keys)._source
+
+
+def _positions(variants: Sequence[Variant], head: Position, batch: Position) -> Mapping[str, int]:
+    """The one position on an axis that is compared; raises AttnError, which names the variant that lacks it."""
+    positions: dict[str, int] = {}
+    for variant in variants:
+        try:
+            positions |= axis_positions(variant.problem.layout, head, batch)[0]
+        except AttnError as error:
+            raise error.at(f"variant {variant.name}") from None
+    return positions

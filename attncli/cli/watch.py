@@ -1,0 +1,99 @@
+"""`--watch`: a problem is computed again whenever one of its files is saved, until Ctrl-C."""
+
+from collections.abc import Callable, Mapping
+from contextlib import closing
+from datetime import datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, NoReturn
+
+from attncli.base.errors import AttnError
+from attncli.base.text import join_words
+from attncli.cli import streams
+from attncli.cli.file_events import Events
+from attncli.io.paths import path_of
+from attncli.io.watched_inputs import FileVersion, WatchedInputs, file_version
+
+if TYPE_CHECKING:
+    from attncli.problem.edits import EditedProblem
+    from attncli.trace.result import Result
+
+MAX_NAMES = 4  # files that a line names
+
+Versions = Mapping[str, FileVersion]
+Read = Callable[[WatchedInputs], "EditedProblem"]
+Write = Callable[["EditedProblem", "Result | None"], "Result"]  # computes too, and marks what changed since a result
+
+
+def watch(read: Read, write: Write, max_size: str | None, option_texts: Mapping[str, str], events: Events) -> NoReturn:
+    """Read a problem, compute it and write its result, and do so again whenever a file that was read is saved.
+
+    A mistake in a file is an error that is shown until the file is saved without it. `option_texts` has what was typed
+    behind each option. Raises AttnError where the first computation fails for another reason, or reads no file.
+    """
+    from attncli.render.reports.change_summary import change_summary
+
+    result = error = None
+    inputs = WatchedInputs(max_size)
+    try:
+        problem = read(inputs)
+        if not inputs.versions:
+            hint = "name a file, or leave out --watch"
+            raise AttnError("the problem is in no file that could be saved", where="--watch", hint=hint)
+        result = write(problem, None)
+    except AttnError as raised:
+        if not _is_mistake_in_file(raised, inputs.versions, option_texts):
+            raise
+        streams.write_error(str(raised))
+    versions: Versions = inputs.versions
+    streams.write_error(f"watching {_list_files(list(versions))}; Ctrl-C ends it")
+    while True:
+        saved = _wait_for_save(versions, events, error)
+        versions = {name: file_version(name) for name in versions}
+        inputs, error = WatchedInputs(max_size), None
+        try:
+            after = write(read(inputs), result)
+        except AttnError as raised:
+            # Files that were read before the error, and those that were not: a save of any may mend it.
+            error, versions = raised, {**versions, **inputs.versions}
+        else:
+            changes = "computed" if result is None else change_summary(result, after)
+            streams.write_error(f"{datetime.now():%H:%M:%S} {_list_files(saved)} saved, {changes}")
+            result, versions = after, inputs.versions
+
+
+def _is_mistake_in_file(error: AttnError, versions: Versions, option_texts: Mapping[str, str]) -> bool:
+    """Whether an error is about a file that is there, or about an option that names one."""
+    place = error.path[0] if error.path else ""
+    if place in versions:
+        return versions[place] is not None
+    return any(name in option_texts.get(place, "") for name in versions)
+
+
+def _wait_for_save(versions: Versions, events: Events, error: AttnError | None) -> list[str]:
+    """The names of the files that are of other versions now, as soon as there are any.
+
+    The error of the last computation is shown unless a file changes again soon: then it was being saved, and read half.
+    Raises BrokenPipeError where the reader of standard output has closed it.
+    """
+    while True:
+        with closing(events(_folders(versions))) as changes:
+            for _ in changes:
+                saved = [name for name, version in versions.items() if file_version(name) != version]
+                if saved:
+                    return saved
+                if error is not None:
+                    streams.write_error(str(error))
+                    error = None
+                streams.check_reader()
+
+
+def _folders(names: Versions) -> list[Path]:
+    """The folders of files, and of the files that links lead to, as far as they are there."""
+    paths = [path_of(name) for name in names]
+    folders = {path.parent.resolve() for path in paths} | {path.resolve().parent for path in paths}
+    return sorted(folder for folder in folders if folder.is_dir())
+
+
+def _list_files(names: list[str]) -> str:
+    """The names of files in a sentence, or their number where they are many."""
+    return join_words(names) if len(names) <= MAX_NAMES else f"{len(names)} files"

@@ -1,0 +1,77 @@
+"""How variants are called: names, values or numbers, and the title that counts them."""
+
+import pytest
+
+from attncli.render.compare.labels import heading, title, value_labels, variant_labels, variant_lines
+from tests.comparisons import Keys, comparison_of
+
+ONE: Keys = {"query": [[1.0]], "key": [[2.0]]}
+# The names of variants, how each is called, the title, and the lines below it.
+CASES = {
+    "names": (("scale=1", "scale=2"), ("scale=1", "scale=2"), "2 variants of scale: 1, 2", ()),
+    "as given": (("as given", "scale=2"), ("as given", "scale=2"), "2 variants of scale: as given, 2", ()),
+    "values": (
+        ("normalize=softmax", "normalize=entmax:alpha=1.5"),
+        ("softmax", "entmax:alpha=1.5"),
+        "2 variants of normalize: softmax, entmax:alpha=1.5",
+        (),
+    ),
+    "two keys": (
+        ("a=1, b=2", "a=2, b=2", "a=1, b=3"),
+        ("a=1, b=2", "a=2, b=2", "a=1, b=3"),
+        "3 variants of a and b",
+        ("a=1, b=2", "a=2, b=2", "a=1, b=3"),
+    ),
+    "numbers": (
+        ("normalize=softmax, scale=1", "normalize=sum, scale=1", "normalize=sum, scale=2"),
+        ("1", "2", "3"),
+        "3 variants of normalize and scale",
+        ("1  normalize=softmax, scale=1", "2  normalize=sum, scale=1", "3  normalize=sum, scale=2"),
+    ),
+    "a long value": (
+        ("score=gaussian:sigma=0.125", "score=dot"),
+        ("1", "2"),
+        "2 variants of score: gaussian:sigma=0.125, dot",
+        (),
+    ),
+    "one value in all": (("a=1, b=2", "a=1, b=3"), ("a=1, b=2", "a=1, b=3"), "2 variants of b: 2, 3", ("all: a=1",)),
+    "conventions": (
+        ("as=flash", "as=jax"),
+        ("as=flash", "as=jax"),
+        "2 variants of convention: flash, jax",
+        (),
+    ),
+}
+
+
+@pytest.mark.parametrize(("names", "labels", "first_line", "lines"), CASES.values(), ids=CASES)
+def test_variants_have_short_labels(
+    names: tuple[str, ...], labels: tuple[str, ...], first_line: str, lines: tuple[str, ...]
+) -> None:
+    comparison = comparison_of(dict.fromkeys(names, ONE))
+    found = variant_labels(comparison)
+    assert found == labels
+    assert (title(comparison), variant_lines(comparison, found)) == (first_line, lines)
+
+
+def test_many_variants_are_not_listed() -> None:
+    comparison = comparison_of({f"seed={seed}": ONE for seed in range(9)})
+    assert (title(comparison), variant_lines(comparison, variant_labels(comparison))) == ("9 variants of seed", ())
+
+
+def test_the_values_of_several_keys_are_one_label() -> None:
+    comparison = comparison_of(dict.fromkeys(("a=1, b=2", "a=1, b=3", "a=2, b=3"), ONE))
+    assert value_labels(comparison) == ("1, 2", "1, 3", "2, 3")
+
+
+@pytest.mark.parametrize(
+    ("second", "text"),
+    [
+        ({}, "scaled_dot → softmax → weighted_sum"),
+        ({"normalize": "sum"}, "scaled_dot → … → weighted_sum"),
+        ({"normalize": "sum", "score": "dot"}, "… → … → weighted_sum"),
+        ({"normalize": "softmax:temperature=2"}, "scaled_dot → … → weighted_sum"),
+    ],
+)
+def test_the_heading_has_the_stages_in_common(second: Keys, text: str) -> None:
+    assert heading(comparison_of({"a": ONE, "b": {**ONE, **second}})) == text
