@@ -49,21 +49,29 @@ def read_variants(options: VariantOptions, inputs: "Inputs") -> "Sequence[Varian
 
 
 def _documents(options: VariantOptions, inputs: "Inputs") -> "Sequence[NamedDocument]":
-    """The documents of files and of their parts, with the options over them; without a file that of the options."""
+    """The documents of files, with the options over them; without a file that of the options.
+
+    Where nothing else varies one file is compared part by part, otherwise its parts are left out, as `attn compute`
+    does. Raises AttnError where a file is named twice.
+    """
     from attncli.io.inputs import STDIN_NAME
     from attncli.io.parts import file_parts
     from attncli.io.paths import STDIN
-    from attncli.io.variants import NamedDocument
+    from attncli.io.variants import PART, NamedDocument
 
     documents: dict[str, NamedDocument] = {}
     for problem in options.problems or (None,):
         name = STDIN_NAME if problem == STDIN else problem or ""
-        for part in file_parts(read_problem_options(problem, options.keys, inputs), name):
-            full_name = f"{name} {part.name}" if part.name else name
-            if full_name in documents:
-                raise AttnError("is given twice", where=full_name, hint="name each problem once")
-            documents[full_name] = NamedDocument(full_name, part.problem)
-    return list(documents.values())
+        if name in documents:
+            raise AttnError("is given twice", where=name, hint="name each problem once")
+        documents[name] = NamedDocument(name, read_problem_options(problem, options.keys, inputs))
+    if len(documents) > 1 or options.vary or options.conventions or options.edits:
+        return list(documents.values())
+    ((name, document),) = documents.items()
+    parts: dict[str, NamedDocument] = {}  # by their own keys: others say only what is shown of the same problem
+    for part in file_parts(document.document, name):
+        parts.setdefault(repr(part.own), NamedDocument(part.name, part.problem, noun=PART))
+    return list(parts.values())
 
 
 def unread_of_variants(variants: "Sequence[Variant]", keys: Mapping[str, Any]) -> list[str]:
@@ -73,9 +81,9 @@ def unread_of_variants(variants: "Sequence[Variant]", keys: Mapping[str, Any]) -
     found: list[tuple[str, str]] = []
     for variant in variants:
         for key, reason in keys_unread_by_plan(variant.problem).items():
-            if key in variant.keys or keys.get(key) not in (None, [], ()):
-                option = f"--vary {key}" if key in variant.keys else option_name(key)
-                found.append((f"{option} has no effect: {reason}", variant.name))
+            varied = [f"--vary {name}" for name in variant.keys if name.partition(".")[0] == key]
+            given = [option_name(key)] if keys.get(key) not in (None, [], ()) else []
+            found += [(f"{option} has no effect: {reason}", variant.name) for option in (*varied, *given)]
     return _said_once(found, len(variants))
 
 

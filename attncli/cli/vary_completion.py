@@ -4,12 +4,18 @@ from collections.abc import Sequence
 
 from attncli.cli.options import field_completion
 from attncli.problem.fields import Field
-from attncli.problem.spec import FIELDS
+from attncli.problem.spec import FIELDS, OPERATOR_FIELDS
 
 
 def complete_vary(incomplete: str) -> Sequence[tuple[str, str]]:
-    """`KEY=` for the keys that begin so, or `KEY=VALUE` for the words, operators, true and false that do."""
+    """`KEY=` and `KEY.PARAMETER=` for those that begin so, or `KEY=VALUE` for words, operators, true and false."""
     key, sign, value = incomplete.partition("=")
+    owner, dot, _ = key.partition(".")
+    if not sign and dot and owner in OPERATOR_FIELDS:
+        from attncli.io.varied_keys import parameter_kinds
+
+        names = (f"{owner}.{parameter}" for parameter in parameter_kinds(owner))
+        return [(f"{name}=", f"a parameter of {owner}") for name in names if name.startswith(key)]
     if not sign:
         return [(f"{name}=", field.help) for name, field in FIELDS.items() if name.startswith(key)]
     if key not in FIELDS:

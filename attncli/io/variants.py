@@ -19,6 +19,7 @@ from attncli.problem.spec import FIELDS, ProblemSpec
 AS_GIVEN = "as given"  # the name of the problem that nothing changes
 FILE, CONVENTION, EDITS = "file", "as", "set"  # what is varied besides the keys of a problem
 PROBLEM = "problem"  # in place of a file, in Python
+PART = "part"  # of a worked example
 
 
 @dataclass(frozen=True)
@@ -126,15 +127,18 @@ def _variant(document: NamedDocument, choice: Mapping[str, Any], telling: Sequen
     parts = (keys[key] if key == EDITS else f"{key}={keys[key]}" for key in telling if key in keys)
     name = ", ".join(part for part in parts if part) or AS_GIVEN
     chosen = next((part for part in choice.values() if isinstance(part, NamedDocument)), document)
-    values = {key: value.raw for key, value in choice.items() if isinstance(value, VariedValue)}
-    varied = replace(
-        chosen,
-        document=chosen.document | values,
-        convention=choice.get(CONVENTION, chosen.convention),
-        edits=(*chosen.edits, *choice.get(EDITS, ())),
-    )
+    varied = [value for value in choice.values() if isinstance(value, VariedValue)]
     try:
-        problem = varied.problem()
+        values = chosen.document
+        for value in sorted(varied, key=lambda value: bool(value.key.parameter)):  # the operators before parameters
+            values = value.key.put(values, value.raw)
+        changed = replace(
+            chosen,
+            document=values,
+            convention=choice.get(CONVENTION, chosen.convention),
+            edits=(*chosen.edits, *choice.get(EDITS, ())),
+        )
+        problem = changed.problem()
     except AttnError as error:
         raise error.at(f"variant {name}") from None
     return Variant(name, keys, problem, problem.convention.remarks if problem.convention is not None else ())

@@ -7,19 +7,13 @@ from typing import Any
 
 from attncli.base.errors import AttnError, ErrorPath
 from attncli.base.text import repr_excerpt, shorten
-from attncli.io.converted_values import convert_value
 from attncli.io.origin import PYTHON, Origin, RawValue
-from attncli.io.parse import grammar
-from attncli.io.parse.option_value import read_option
+from attncli.io.varied_keys import NOT_GIVEN, VariedKey, varied_key
 from attncli.ops.records import Operator, format_value
-from attncli.problem.build import check_name
 from attncli.problem.convert.numbers import is_number
 from attncli.problem.convert.operators import PendingRandom
-from attncli.problem.fields import Field
-from attncli.problem.spec import FIELDS
 
 VARY = "--vary"
-NOT_GIVEN = "null"  # as in a problem file: the key is as if it were not given
 MAX_VARIANTS = 10_000  # nobody reads more of them, and all of their results are in memory
 _RANGE = re.compile(r"\s*([+-]?\d+)\s*\.\.\s*([+-]?\d+)\s*\Z")
 _HINT = "expected KEY=VALUE, such as normalize=sparsemax, scale=0.5,1,2 or seed=1..10"
@@ -29,6 +23,7 @@ _HINT = "expected KEY=VALUE, such as normalize=sparsemax, scale=0.5,1,2 or seed=
 class VariedValue:
     """One value of a varied key: its text, and the converted value; None is that of a key that is not given."""
 
+    key: VariedKey
     text: str
     raw: RawValue
 
@@ -46,17 +41,14 @@ def read_varied(texts: Iterable[str], origin: Origin) -> Varied:
     origin = replace(origin, options=True, option=VARY)
     varied: Varied = {}
     for text in texts:
-        key, sign, value = text.partition("=")
-        key = key.strip()
-        if not sign or not key:
+        name, sign, value = text.partition("=")
+        if not sign or not name.strip():
             raise AttnError(f"{shorten(repr(text))} is no KEY=VALUE", where=VARY, hint=_HINT)
-        check_name(key, where=VARY)
-        path = origin.path(key)
-        for word in _words(FIELDS[key], value, path):
-            raw = RawValue(_value(FIELDS[key], word, path), origin)
-            varied.setdefault(key, []).append(VariedValue(word, convert_value(FIELDS[key], raw)))
-    for key, values in varied.items():
-        _check_duplicates(values, origin.path(key))
+        key = varied_key(name.strip(), VARY)
+        words = _words(key, value, origin.path(str(key)))
+        varied.setdefault(str(key), []).extend(VariedValue(key, word, _read(key, word, origin)) for word in words)
+    for name, values in varied.items():
+        _check_duplicates(values, origin.path(name))
     return varied
 
 
@@ -70,36 +62,44 @@ def varied_keywords(vary: Mapping[str, Iterable[Any]]) -> Varied:
     ['softmax', 'entmax:alpha=1.5']
     """
     varied: Varied = {}
-    for key, values in vary.items():
-        check_name(key, where="vary")
-        path = ("vary", key)
+    for name, values in vary.items():
+        key, path = varied_key(name, "vary"), ("vary", name)
         if isinstance(values, (str, Mapping)) or not isinstance(values, Iterable):
             message = f"{repr_excerpt(values)} is no list of values"
-            raise AttnError(message, where=path, hint=f"give a list, such as {{{key!r}: [{repr_excerpt(values)}]}}")
-        raw = (convert_value(FIELDS[key], RawValue(value, PYTHON)) for value in values)
-        varied[key] = [VariedValue(_text(value.value, number), value) for number, value in enumerate(raw, 1)]
-        if not varied[key]:
+            raise AttnError(message, where=path, hint=f"give a list, such as {{{name!r}: [{repr_excerpt(values)}]}}")
+        converted = [key.convert(RawValue(value, PYTHON)) for value in values]
+        if not converted:
             raise AttnError("has no values", where=path, hint="give one or more, or leave it out")
-        _check_duplicates(varied[key], path)
+        varied[name] = [VariedValue(key, _text(raw.value, number), raw) for number, raw in enumerate(converted, 1)]
+        _check_duplicates(varied[name], path)
     return varied
 
 
-def _words(field: Field, text: str, path: ErrorPath) -> Iterator[str]:
+def _words(key: VariedKey, text: str, path: ErrorPath) -> Iterator[str]:
     """The words of a text: one, or of a key of one number those between commas, and the numbers of ranges."""
-    is_number_key = field.kind in ("integer", "number")
-    for part in text.split(",") if is_number_key else (text,):
+    for part in text.split(",") if key.takes_numbers else (text,):
         word = part.strip()
         if not word:
-            hint = f"{field.name}={NOT_GIVEN} is the problem without the key"
-            raise AttnError("a value is empty", where=path, hint=hint)
-        yield from _range(field, word, path) if is_number_key and ".." in word else (word,)
+            raise AttnError("a value is empty", where=path, hint=f"{key}={NOT_GIVEN} is the problem without the key")
+        yield from _range(key, word, path) if key.takes_numbers and ".." in word else (word,)
 
 
-def _range(field: Field, text: str, path: ErrorPath) -> Sequence[str]:
+def _read(key: VariedKey, word: str, origin: Origin) -> RawValue:
+    """The value of a word; where several names stand between commas the error says how they are given."""
+    try:
+        return key.read(word, origin)
+    except AttnError as error:
+        names = [name.strip() for name in word.split(",")]
+        if len(names) > 1 and all(name.isidentifier() for name in names):
+            error.hint = f"give each value once: {' '.join(f'{VARY} {key}={name}' for name in names)}"
+        raise
+
+
+def _range(key: VariedKey, text: str, path: ErrorPath) -> Sequence[str]:
     """The numbers of `1..100`, both ends included."""
     ends = _RANGE.match(text)
     if ends is None:
-        hint = f"expected two whole numbers, such as {field.name}=1..10"
+        hint = f"expected two whole numbers, such as {key}=1..10"
         raise AttnError(f"{text!r} is no range", where=path, hint=hint)
     first, last = int(ends[1]), int(ends[2])
     if last < first:
@@ -108,15 +108,6 @@ def _range(field: Field, text: str, path: ErrorPath) -> Sequence[str]:
         message = f"the range {text} has {last - first + 1:,} numbers"
         raise AttnError(message, where=path, hint=f"at most {MAX_VARIANTS:,} variants are compared")
     return [str(number) for number in range(first, last + 1)]
-
-
-def _value(field: Field, word: str, path: ErrorPath) -> Any:
-    """The value as a problem file would hold it; None for a key that is not given."""
-    if word == NOT_GIVEN:
-        return None
-    if field.kind == "flag":
-        return grammar.inline(word, path)
-    return read_option(field, [word] if field.kind == "labels" else word, path)
 
 
 def _text(value: Any, number: int) -> str:

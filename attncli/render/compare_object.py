@@ -6,11 +6,10 @@ from typing import Any
 from attncli import __version__
 from attncli.analysis.compare.report import Comparison, Difference, FirstDifference, VariantResult
 from attncli.analysis.row_statistics import RowStatistics
-from attncli.problem.results import WEIGHTS
 from attncli.render.selection import selected_value
 from attncli.render.statistics import object_of_statistics
 from attncli.render.view import View
-from attncli.trace.positions import slices_at
+from attncli.trace.positions import weight_rows_at
 from attncli.trace.steps import Trace
 
 FORMAT = "attn.compare/1"
@@ -41,16 +40,15 @@ def _variant(one: VariantResult, comparison: Comparison) -> dict[str, Any]:
     }
     content |= {name: selected_value(view, trace[name]) for name in one.result.select}
     content["statistics"] = None if one.statistics is None else _statistics(one.statistics, trace, comparison)
-    if one.variant.remarks:
-        content["remarks"] = list(one.variant.remarks)
+    if trace.problem.convention is not None:
+        content["convention"] = trace.problem.convention.as_object()
     return content
 
 
 def _statistics(statistics: RowStatistics, trace: Trace, comparison: Comparison) -> dict[str, Any]:
     """The statistics of the rows that are compared."""
-    step = trace[WEIGHTS]
-    index = slices_at(trace, step, comparison.positions)[:-1]
-    return object_of_statistics(statistics, trace.numbered_labels_of(step, -1), index)
+    index = weight_rows_at(trace, comparison.positions)
+    return object_of_statistics(statistics, trace.numbered_labels["m"], index)
 
 
 def _difference(difference: Difference, names: Sequence[str]) -> dict[str, Any]:

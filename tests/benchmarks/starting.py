@@ -32,7 +32,7 @@ app(prog_name="many")
 
 
 def rows() -> Iterator[Row]:
-    """A problem of four words; help, version and completion. The package has to be installed, not editable."""
+    """A problem of four words; a hundred variants of one; help, version and completion. The package has to be installed, not editable."""
     attn = str(Path(sys.executable).with_name("attn"))
     with TemporaryDirectory() as name:
         folder = Path(name)
@@ -44,6 +44,11 @@ def rows() -> Iterator[Row]:
         ours, theirs = [attn, "compute", problem, "--json"], bare
         title = "attn compute tutorial.yaml --json / typer and numpy"
         yield compare(title, lambda: run(ours), lambda: run(theirs), RUNS, "≤ 1.15")
+        words = ["--sentence", "the cat sat", "--dim", "4", "--json"]
+        hundred = [attn, "compare", *words, "--vary", "seed=1..100"]
+        one = [attn, "compute", *words, "--seed", "1"]
+        title = "attn compare of 100 variants / attn compute of one"
+        yield compare(title, lambda: run(hundred), lambda: run(one), RUNS, "≤ 3.00")
         for word in ("--help", "--version"):
             title = f"attn {word} / help of five commands"
             yield compare(title, lambda word=word: run([attn, word]), lambda: run([*many, "--help"]), RUNS, "≤ 1.10")

@@ -64,6 +64,7 @@ OFFERED = {
     "attn compare p.yaml --vary causal=": ["causal=true", "causal=false"],
     "attn compare p.yaml --vary align=t": ["align=top_left"],
     "attn compare p.yaml --vary mask=win": ["mask=window"],
+    "attn compare p.yaml --vary normalize.t": ["normalize.temperature="],
     "attn compare p.yaml --vary scale=": [],
     "attn compare p.yaml --vary only=c": [],
     "attn compare p.yaml --vary sead=": [],

@@ -55,6 +55,14 @@ def test_each_variant_has_its_own_values_and_what_was_varied() -> None:
     assert shared_keys(variants("scale=1")) == {}
 
 
+def test_a_parameter_is_that_of_the_operator_in_force() -> None:
+    normalizers = [str(variant.problem.normalize) for variant in variants("normalize.temperature=2,null")]
+    assert normalizers == ["softmax:temperature=2", "softmax"]
+    both = variants("score.beta=2,3", "score=cosine:beta=4", "normalize=topk:k=1", "normalize.k=2")
+    assert [str(variant.problem.score) for variant in both] == ["cosine:beta=2", "cosine:beta=3"]
+    assert {str(variant.problem.normalize) for variant in both} == {"topk:k=2"}
+
+
 def test_files_and_conventions_vary_slowest_and_edits_fastest() -> None:
     found = make_variants(
         [document("a.yaml"), document("b.yaml", scale=3)],
@@ -116,6 +124,14 @@ def test_a_vocabulary_keeps_its_words(tmp_path: Path) -> None:
         ([], "there is one problem, and nothing that varies; give --vary KEY=VALUE"),
         (["seed=1..101", "scale=1..100"], "there are 10,100 variants; at most 10,000 are compared: vary less"),
         (["heads=1,3"], "variant heads=3, --vary heads: 3 heads can't share the 2 features of the queries"),
+        (
+            ["position.base=1,2"],
+            "variant position.base=1, --vary position.base: position names no operator; give position the name of one",
+        ),
+        (
+            ["normalize=entmax", "normalize.temperature=2"],
+            "variant normalize=entmax, normalize.temperature=2, --vary normalize: unknown parameter of entmax",
+        ),
         (["w_k=1 0 0;0 1 0"], "variant w_k=1 0 0;0 1 0: w_k has 3 columns (d)"),
     ],
 )

@@ -28,6 +28,12 @@ def texts(*words: str) -> dict[str, list[str]]:
         (["normalize=softmax", "scale=1", "normalize=relu"], {"normalize": ["softmax", "relu"], "scale": ["1"]}),
         (["normalize=topk:k=2", "window=1,0"], {"normalize": ["topk:k=2"], "window": ["1,0"]}),
         (["tokens=a,b"], {"tokens": ["a,b"]}),
+        (
+            ["normalize.temperature=0.5,2", "normalize=softmax"],
+            {"normalize.temperature": ["0.5", "2"], "normalize": ["softmax"]},
+        ),
+        (["position.base=10..12"], {"position.base": ["10", "11", "12"]}),
+        (["score.w=1,0;0,1"], {"score.w": ["1,0;0,1"]}),
         (["mask=null", "mask=1 0; 1 1"], {"mask": ["null", "1 0; 1 1"]}),
     ],
 )
@@ -86,6 +92,16 @@ def test_a_file_is_read_once_relative_to_where_the_program_runs(
         (["scale=1..3.5"], "--vary scale: '1..3.5' is no range; expected two whole numbers, such as scale=1..10"),
         (["seed=5..1"], "--vary seed: the range 5..1 is empty; did you mean 1..5?"),
         (["seed=1..10001"], "--vary seed: the range 1..10001 has 10,001 numbers; at most 10,000 variants are compared"),
+        (
+            ["normalize.temprature=1"],
+            "--vary: unknown parameter of normalize 'temprature'; did you mean 'temperature'?",
+        ),
+        (["scale.a=1"], "--vary: unknown key 'scale.a'; did you mean 'scale'?"),
+        (
+            ["normalize=softmax,relu"],
+            "--vary normalize: unknown normalize 'softmax,relu'; "
+            "give each value once: --vary normalize=softmax --vary normalize=relu",
+        ),
         (["scale=1,1.0"], "--vary scale: 1.0 is given twice; give each value once"),
         (["causal=true", "causal=true"], "--vary causal: true is given twice; give each value once"),
     ],
@@ -108,6 +124,7 @@ def test_python_gives_a_list_of_values_for_each_key() -> None:
         "normalize": ["softmax", {"entmax": {"alpha": 1.5}}],
         "mask": [None, np.eye(2, dtype=bool), [[1, 1], [0, 1]]],
         "only": [["cat", "sat"]],
+        "normalize.temperature": [1, None],
     }
     found = {key: [value.text for value in values] for key, values in varied_keywords(keys).items()}
     assert found == {
@@ -117,6 +134,7 @@ def test_python_gives_a_list_of_values_for_each_key() -> None:
         "normalize": ["softmax", "entmax:alpha=1.5"],
         "mask": ["null", "array 2", "array 3"],
         "only": ["cat,sat"],
+        "normalize.temperature": ["1", "null"],
     }
 
 

@@ -3,16 +3,21 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from attncli.base.axes import format_lengths
+from attncli.base.axes import COUNTED_FROM_0, format_lengths
 from attncli.trace.positions import slices_at
 from attncli.trace.steps import Step, Trace
 
 
 def shape_difference(first: Step, second: Step) -> str:
-    """Why the numbers of two steps can't be compared one by one: their axes, or their lengths; "" where they can."""
+    """Why the numbers of two steps can't be compared one by one; "" where they can.
+
+    Their lengths differ, or one has heads where the other has batch items. Features may have other letters: the output
+    has those of values (e) without `w_o`, and its own (o) with it.
+    """
     if first.value.shape != second.value.shape:
         return f"the shapes differ: {_shape_text(first)} and {_shape_text(second)}"
-    if first.axes != second.axes:
+    axes = [[letter for letter in step.axes if letter in COUNTED_FROM_0] for step in (first, second)]
+    if axes[0] != axes[1]:
         return f"the axes differ: [{' '.join(first.axes)}] and [{' '.join(second.axes)}]"
     return ""
 

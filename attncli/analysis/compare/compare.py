@@ -79,10 +79,13 @@ def _compute(variant: Variant, names: Sequence[str], options: CompareOptions) ->
 
 
 def _with_selected_steps(one: VariantResult) -> VariantResult:
-    """The same without the steps that nothing reads any more: others than results, weights, and those with warnings."""
+    """The same without the steps that nothing reads any more.
+
+    What is kept are results, weights, masks, whose tables show which of them hides a cell, and steps with warnings.
+    """
     trace = one.result.trace
     kept = {trace[name].name for name in one.result.select} | {trace.plan.results.get(WEIGHTS)}
-    steps = tuple(step for step in trace.steps if step.name in kept or step.notes)
+    steps = tuple(step for step in trace.steps if step.name in kept or step.notes or step.value.dtype.kind == "b")
     return replace(one, result=Result(replace(trace, steps=steps), one.result.select))
 
 

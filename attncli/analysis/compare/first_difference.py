@@ -17,7 +17,8 @@ def first_difference(
     """The first step in which the traces of two variants, `pair` in their comparison, differ by more than rounding.
 
     A step that one of them alone has is compared with what stands in its place in the other: that which has the role of
-    scores, say, before it. The traces are compared at some positions on batch and heads.
+    scores, say, before it. Indices are passed over: where queries stand shows in what they see. The traces are compared
+    at some positions on batch and heads.
     """
     is_partial = any(len(trace.steps) < len(trace.plan.nodes) for trace in (first, second))
     other_shape = None  # a step that one alone has, and that the numbers in its place can't be compared with
@@ -51,10 +52,12 @@ def _steps_in_order(first: Trace, second: Trace) -> Iterator[tuple[tuple[Step, S
     traces = first, second
     in_role: tuple[dict[str, Step], dict[str, Step]] = {}, {}  # the last step of each role so far
     for name in _names_in_order(first, second):
-        own = [trace.by_name.get(name) for trace in traces]
+        own: list[Step | None] = [trace.by_name.get(name) for trace in traces]
         for step, roles in zip(own, in_role, strict=True):
             if step is not None and step.node.role is not None:
                 roles[step.node.role] = step
+        if any(step is not None and step.value.dtype.kind == "i" for step in own):
+            continue
         if own[0] is not None and own[1] is not None:
             yield (own[0], own[1]), None
             continue

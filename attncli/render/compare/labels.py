@@ -7,6 +7,7 @@ from rich.cells import cell_len
 from attncli.analysis.compare.report import Comparison
 from attncli.base.text import join_words
 from attncli.io.variants import CONVENTION
+from attncli.io.varied_keys import NOT_GIVEN
 from attncli.problem.results import PIPELINE_STAGES
 from attncli.render.view import View
 
@@ -17,16 +18,21 @@ MAX_LISTED = 8  # variants that a title or a list has; of more there is a table 
 
 
 def variant_labels(comparison: Comparison) -> tuple[str, ...]:
-    """A short label for each variant: its name, the value of the one key that varies, or a number from 1."""
+    """A short label for each variant: the word of the one key that varies, its name, or a number from 1."""
     names = tuple(one.variant.name for one in comparison.variants)
     choices = [names]
-    keys = varied_keys(comparison)
-    if len(keys) == 1:
-        choices.append(tuple(one.variant.keys.get(keys[0], one.variant.name) for one in comparison.variants))
+    if len(varied_keys(comparison)) == 1:
+        values = value_labels(comparison)
+        choices.insert(0 if all(map(_is_word, values)) else 1, values)
     for labels in choices:
         if max(map(cell_len, labels)) <= MAX_LABEL_WIDTH and len(set(labels)) == len(labels):
             return labels
     return _numbers(comparison)
+
+
+def _is_word(value: str) -> bool:
+    """Whether a value says by itself what it is, as the name of an operator does, and a number does not."""
+    return value[:1].isalpha() and value not in ("true", "false", NOT_GIVEN)
 
 
 def value_labels(comparison: Comparison) -> tuple[str, ...]:

@@ -1,6 +1,6 @@
 """The results of variants: a table for each, with what differs from the first one marked, and equal ones once."""
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from attncli.analysis.compare.equal_variants import equal_variants
@@ -37,17 +37,19 @@ def same_remarks(groups: Sequence[Sequence[int]], labels: Labels) -> tuple[str, 
 
 def _sections(comparison: Comparison, name: str, groups: Sequence[Sequence[int]], labels: Labels) -> Iterator[Section]:
     """A section for each slice of a result that differs; the remarks stand below the last one."""
-    tables = {table_title(comparison, labels, first): list(_grids(comparison, name, first)) for first, *_ in groups}
+    tables = {first: list(_grids(comparison, name, first)) for first, *_ in groups}
     slices = [tuple(grid.slice_label for grid in grids) for grids in tables.values()]
     if len(set(slices)) == 1:
         made = [
-            Section(_joined(name, label), _stacked(_marked(dict(zip(tables, grids, strict=True)))))
+            Section(_joined(name, label), _together(comparison, labels, dict(zip(tables, grids, strict=True))))
             for label, grids in zip(slices[0], zip(*tables.values(), strict=True), strict=True)
         ]
     else:  # of other numbers of heads or batch items, which have no tables in common
-        named = [
-            replace(grid, slice_label=_joined(grid.slice_label, label)) for label in tables for grid in tables[label]
-        ]
+        named = (
+            replace(grid, slice_label=_joined(labels[position], grid.slice_label))
+            for position, grids in tables.items()
+            for grid in grids
+        )
         made = [Section(name, tuple(named))]
     yield from made[:-1]
     yield from (replace(last, remarks=same_remarks(groups, labels)) for last in made[-1:])
@@ -63,28 +65,30 @@ def _joined(*parts: str) -> str:
     return ", ".join(filter(None, parts))
 
 
-def _marked(grids: Mapping[str, Grid]) -> Iterator[Grid]:
-    """One slice of a result of several variants, by their labels: what differs from the first one is marked."""
+def _together(comparison: Comparison, labels: Labels, grids: Mapping[int, Grid]) -> tuple[Grid, ...]:
+    """One slice of a result of several variants, by their positions: what differs from the first one is marked.
+
+    Tables of one row are the rows of one table.
+    """
     first = next(iter(grids.values()))
-    for label, grid in grids.items():
-        yield replace(grid if grid is first else mark_grid(grid, first), slice_label=label)
+    marked = [grid if grid is first else mark_grid(grid, first) for grid in grids.values()]
+    if all(grid.values.shape[0] == 1 and grid.columns == first.columns and grid.signs is None for grid in marked):
+        return (_stacked(marked, [labels[position] for position in grids]),)
+    titles = (table_title(comparison, labels, position) for position in grids)
+    return tuple(replace(grid, slice_label=title) for grid, title in zip(marked, titles, strict=True))
 
 
-def _stacked(grids: Iterable[Grid]) -> tuple[Grid, ...]:
-    """The tables; those of one row are the rows of one table, which have the labels of the tables."""
-    grids = tuple(grids)
+def _stacked(grids: Sequence[Grid], labels: Labels) -> Grid:
+    """Tables of one row as one, whose rows have these labels, and their own where they differ."""
     first = grids[0]
-    if any(grid.values.shape[0] != 1 or grid.columns != first.columns or grid.signs is not None for grid in grids):
-        return grids
     has_one_label = len({grid.rows for grid in grids}) == 1
+    own = (_joined(label, *grid.rows) for label, grid in zip(labels, grids, strict=True))
     changes = [np.full(grid.values.shape, "") if grid.changes is None else grid.changes for grid in grids]
-    return (
-        replace(
-            first,
-            values=np.concatenate([grid.values for grid in grids]),
-            rows=tuple(grid.slice_label if has_one_label else f"{grid.slice_label}, {grid.rows[0]}" for grid in grids),
-            corner=first.rows[0] if has_one_label else "variant",
-            slice_label="",
-            changes=np.concatenate(changes),
-        ),
+    return replace(
+        first,
+        values=np.concatenate([grid.values for grid in grids]),
+        rows=tuple(labels) if has_one_label else tuple(own),
+        corner=first.rows[0] if has_one_label else "variant",
+        slice_label="",
+        changes=np.concatenate(changes),
     )

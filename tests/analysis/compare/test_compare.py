@@ -19,6 +19,8 @@ SCORES = [[0, 0], [math.log(3), 0]]  # softmax: ½ ½, ¾ ¼
 WEIGHTS = {"weights": [[0.5, 0.5], [0.75, 0.25]], "value": [[4.0], [8.0]]}
 SELF = {"embeddings": [[1.0, 0], [0, 2], [1, 1]], "tokens": ["the", "cat", "sat"]}
 
+CACHED = {"query": [[1.0, 0]], "key": [[1.0, 0], [0, 1]], "causal": True}
+
 
 def variants(*keys: dict[str, Any]) -> list[Variant]:
     """A variant for each problem, named by its letter."""
@@ -79,6 +81,7 @@ def test_what_can_not_be_compared_has_a_reason() -> None:
     assert difference("weights", WEIGHTS, wide).reason == "the shapes differ: 2 × 2 and 1 × 3"
     assert difference("output", WEIGHTS, {"scores": SCORES}).reason == "not computed by b"
     assert difference("weights", {"scores": [SCORES]}, {"scores": [SCORES], "heads": 1}).reason == ""
+    assert difference("output", SELF, {**SELF, "w_o": [[1, 0], [0, 1]]}).max_abs == 0  # [n e] and [n o]
     heads = {"scores": [SCORES, SCORES], "heads": 2}
     assert difference("weights", {"scores": [SCORES, SCORES]}, heads).reason == "the axes differ: [b n m] and [h n m]"
 
@@ -121,6 +124,7 @@ def test_one_head_alone_is_compared_where_a_position_is_chosen() -> None:
         (SELF, {**SELF, "causal": True}, "masked_scores", 1, ("the", "cat")),
         ({**SELF, "causal": True}, SELF, "masked_scores", 0, ("the", "cat")),
         (SELF, {**SELF, "position": "rope"}, "rotated_query", 1, ("cat", "d1")),
+        ({**CACHED, "align": "bottom_right"}, CACHED, "visible_by_causal", None, ("query_1", "key_2")),
         (SELF, {**SELF, "softcap": 1}, "capped_scores", 1, ("the", "the")),
         (SELF, {**SELF, "embeddings": [[1, 0], [0, 2], [1, 3]]}, "embeddings", None, ("sat", "x2")),
         (SELF, {**SELF, "embeddings": [[1, 0], [0, 2]], "tokens": ["the", "cat"]}, "embeddings", None, ()),
@@ -146,12 +150,13 @@ def test_of_a_large_problem_the_kept_steps_are_compared() -> None:
     assert first(SELF, {**SELF, "scale": 2}).is_partial is False
 
 
-def test_variants_behind_the_first_keep_what_is_selected_and_their_warnings() -> None:
+def test_variants_behind_the_first_keep_what_is_selected_their_masks_and_their_warnings() -> None:
     masked = {**SELF, "mask": [[1, 1, 1], [0, 0, 0], [1, 1, 1]]}
     comparison = compared(SELF, masked, select=["scores"])
     (step,) = [step.name for step in comparison.variants[1].result.trace.steps if step.notes]
     assert step == "weights"
-    assert [len(one.result.trace.steps) for one in comparison.variants][1] == 2
+    kept = [step.name for step in comparison.variants[1].result.trace.steps]
+    assert kept == ["scores", "mask", "visible_by_mask", "visible", "weights"]
     assert comparison.variants[1].statistics is not None
 
 

@@ -19,7 +19,7 @@ DRAWN = ("compare", "--sentence", "the cat sat", "--dim", "4")
 def files(tmp_path: Path) -> None:
     write_file(tmp_path, PROBLEM)
     write_file(tmp_path, PROBLEM.replace("0.5", "1"), "other.yaml")
-    parts = "parts:\n- {title: wide, scale: 1}\n- {scale: 2}\n"
+    parts = "parts:\n- {title: wide, scale: 1}\n- {scale: 2}\n- {show: [output], scale: 2}\n"
     write_file(tmp_path, PROBLEM + parts, "parts.yaml")
 
 
@@ -66,9 +66,11 @@ def test_json_has_the_variants_their_statistics_and_what_differs(run: Run) -> No
         (("p.yaml", "--vary", "scale=1,2"), ["scale=1", "scale=2"]),
         (("p.yaml", "--vary", "scale=1"), ["as given", "scale=1"]),
         (("p.yaml", "other.yaml"), ["file=p.yaml", "file=other.yaml"]),
-        (("parts.yaml",), ["file=parts.yaml wide", "file=parts.yaml 2"]),
+        (("parts.yaml",), ["part=wide", "part=2"]),
+        (("parts.yaml", "p.yaml"), ["file=parts.yaml", "file=p.yaml"]),
+        (("parts.yaml", "--vary", "scale=3,4"), ["scale=3", "scale=4"]),
         (("p.yaml", "--as", "torch-sdpa", "--as", "flash"), ["as=torch-sdpa", "as=flash"]),
-        (("--query", "1 0", "--key", "1 0; 0 1", "--vary", "score=dot,"[:-1]), ["as given", "score=dot"]),
+        (("--query", "1 0", "--key", "1 0; 0 1", "--vary", "score=dot"), ["as given", "score=dot"]),
     ],
 )
 def test_files_conventions_and_values_vary(words: tuple[str, ...], expected: list[str], run: Run) -> None:

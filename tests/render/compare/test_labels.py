@@ -28,6 +28,18 @@ CASES = {
         "3 variants of normalize and scale",
         ("1  normalize=softmax, scale=1", "2  normalize=sum, scale=1", "3  normalize=sum, scale=2"),
     ),
+    "flags": (
+        ("causal=true", "causal=false"),
+        ("causal=true", "causal=false"),
+        "2 variants of causal: true, false",
+        (),
+    ),
+    "no position": (
+        ("position=rope", "position=null"),
+        ("position=rope", "position=null"),
+        "2 variants of position: rope, null",
+        (),
+    ),
     "a long value": (
         ("score=gaussian:sigma=0.125", "score=dot"),
         ("1", "2"),
@@ -37,7 +49,7 @@ CASES = {
     "one value in all": (("a=1, b=2", "a=1, b=3"), ("a=1, b=2", "a=1, b=3"), "2 variants of b: 2, 3", ("all: a=1",)),
     "conventions": (
         ("as=flash", "as=jax"),
-        ("as=flash", "as=jax"),
+        ("flash", "jax"),
         "2 variants of convention: flash, jax",
         (),
     ),

@@ -79,7 +79,7 @@ def test_one_head_that_is_chosen_has_the_section() -> None:
 def test_variants_of_other_numbers_of_heads_have_their_own_tables_unmarked() -> None:
     two = (HEADS, {**HEADS, "heads": 2})
     (section,) = results(["weights"], *two)
-    assert [grid.slice_label for grid in section.grids] == ["a", "head 0, b", "head 1, b"]
+    assert [grid.slice_label for grid in section.grids] == ["a", "b, head 0", "b, head 1"]
     assert all(grid.changes is None for grid in section.grids)
     assert statistics(*two) == []
 
@@ -107,3 +107,11 @@ def test_statistics_that_all_have_in_common_have_a_row_for_each_query() -> None:
     (section,) = statistics(FIRST, FIRST)
     assert section.grids[0].rows == ("cat → cat", "sat → cat")
     assert section.grids[0].changes is None
+
+
+def test_masks_are_compared_in_signs() -> None:
+    (section,) = results(["visible"], {**HEADS, "causal": True}, {**HEADS, "mask": [[1, 0], [0, 1]]}, HEADS)
+    first, second = section.grids
+    assert (first.signs, second.signs) == ([["●", "▷"], ["●", "●"]], [["●", "×"], ["×", "●"]])
+    assert second.changes is not None
+    assert second.changes.tolist() == [["", "◆"], ["◆", ""]]

@@ -42,7 +42,7 @@ sat  scale=1 → cat           2   0.5623           1.7548     0.750
     that has it
   effective keys: exp(entropy), as many keys of equal weight have that
     entropy, in nats
-  ▲ rose   ▼ fell   ◆ neither can be said, from scale=1
+  ▲ rose   ▼ fell   ◆ changed otherwise, from scale=1
 
 differences from scale=1
   scale=2: they part at weights[cat, cat]: 0.5 → 0.125
