@@ -10,7 +10,7 @@ from attncli.base.errors import AttnError, UnknownNameError
 from attncli.cli import streams
 from attncli.cli.cells import parse_cells
 from attncli.cli.output_options import ALL
-from attncli.cli.output_space import check_result_space
+from attncli.cli.output_space import check_result_space, check_weights_fit
 from attncli.cli.progress import ProgressBar
 from attncli.cli.warnings import unread_options, write_warnings
 from attncli.problem.results import OUTPUT, WEIGHTS
@@ -184,6 +184,8 @@ def compute_view(edited: "EditedProblem", options: "OutputOptions", allocator: A
     positions, expanded_axes = parse_positions(options, problem.layout)
     computed = (*selection, WEIGHTS) if shows_statistics else selection
     problems = [edited.before, problem] if edited.cells and options.output_format.shows_before else [problem]
+    if shows_statistics:
+        check_weights_fit(problem)
     caller_bytes = check_result_space(problem, options, list(positions), len(problems))
     with ProgressBar("attending") as progress:
         allocate = in_memory if allocator is None else allocator.allocate

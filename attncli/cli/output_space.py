@@ -1,12 +1,13 @@
 """The space that an output needs, in memory and on the disk: checked before the work."""
 
+import math
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from attncli.base.errors import AttnError
-from attncli.base.memory import format_bytes, largest_sizes
+from attncli.base.memory import format_bytes, largest_sizes, missing_memory
 from attncli.cli.warnings import write_warnings
-from attncli.problem.results import OUTPUT
+from attncli.problem.results import OUTPUT, WEIGHTS
 
 if TYPE_CHECKING:
     from attncli.cli.output_options import OutputOptions
@@ -53,6 +54,18 @@ def check_result_space(
 def _times(count: int, sizes: Mapping[str, int]) -> Mapping[str, int]:
     """The sizes of so many results together."""
     return {name: count * size for name, size in sizes.items()}
+
+
+def check_weights_fit(problem: "ProblemSpec") -> None:
+    """Raise AttnError where the weights, which their statistics are made of, are more than the memory there is."""
+    from attncli.base.lazy_numpy import np
+    from attncli.plan.build import plan_of
+
+    count = math.prod(plan_of(problem)[WEIGHTS].shape)
+    missing = missing_memory(count * np.dtype(problem.precision.numpy_name).itemsize)
+    if missing is not None:
+        hint = "leave it out, or compute some of the queries with only"
+        raise AttnError(f"statistics are made of the weights, and the run {missing}", where="--stats", hint=hint)
 
 
 def check_free_space(file: str | None, sizes: Mapping[str, int]) -> None:

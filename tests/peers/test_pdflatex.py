@@ -15,9 +15,11 @@ from attncli.ops import kinds, operators
 from attncli.problem.edits import edit_problem
 from attncli.render.formats import latex
 from attncli.render.formats.latex_math import latex_line
+from attncli.render.reports.compare import render_latex
 from attncli.render.target import TEXT_FILE
 from attncli.render.view import Cell, View
 from tests.arrays import normal
+from tests.comparisons import Keys, comparison_of
 from tests.problems import PROBLEMS, problem
 
 pytestmark = pytest.mark.peer
@@ -26,6 +28,9 @@ LABELS = (
     "[CLS]", "*", "a_b^c~d\\", "100% & $5 #1 {x}", "--help ``q'' <<a>> ?` !`", "é ü ñ ç š ő ł ß æ Å", "θ Ω ς Σ ≤ → −1",
     "猫😀я", "  two  blanks ", '"quoted"|pipe', "new\nline\ttab", "", "“curly” ‘q’ «g» – — …",
 )  # fmt: skip
+
+
+LABELLED: Keys = {"embeddings": normal(len(LABELS), 4), "tokens": LABELS}
 
 
 def explanations() -> Iterator[View]:
@@ -47,6 +52,9 @@ def document() -> str:
     texts = [text for view in views for text in latex.render(view, TEXT_FILE)]
     texts += latex.render(View(views[0].result), TEXT_FILE)
     texts += latex.render(View(views[0].result, cells=(Cell(0, 1),)), TEXT_FILE)
+    texts += latex.render(View(run(problem(**LABELLED)), statistics=True), TEXT_FILE)
+    variants: dict[str, Keys] = {"normalize=softmax": LABELLED, "normalize=sparsemax": {**LABELLED, "causal": True}}
+    texts += render_latex(comparison_of(variants))
     for kind in kinds():
         texts += [f"{latex_line(record.formula)}\n\n" for record in operators(kind).values()]
     body = "\n".join(texts)

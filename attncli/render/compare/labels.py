@@ -1,6 +1,6 @@
 """How a report calls variants: by their names, by the values of the one key that varies, or by numbers."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 from rich.cells import cell_len
 
@@ -39,7 +39,7 @@ def value_labels(comparison: Comparison) -> tuple[str, ...]:
     """The values of the varied keys of each variant, for a table with the keys in its corner: `softmax, 0.5`."""
     keys = varied_keys(comparison)
     return tuple(
-        ", ".join(one.variant.keys[key] for key in keys if key in one.variant.keys) or one.variant.name
+        ", ".join(text for key in keys if (text := one.variant.keys.get(key))) or one.variant.name
         for one in comparison.variants
     )
 
@@ -48,6 +48,14 @@ def table_title(comparison: Comparison, labels: Sequence[str], position: int) ->
     """The title of a variant's table: its label, with its name where that is a number."""
     name = comparison.variants[position].variant.name
     return f"{labels[position]}{NAME_GAP}{name}" if labels == _numbers(comparison) else labels[position]
+
+
+def row_labels(comparison: Comparison, labels: Sequence[str]) -> tuple[str, ...]:
+    """The rows of a table of all variants: the values, which the corner names, behind the numbers that are labels."""
+    values = value_labels(comparison)
+    if labels != _numbers(comparison):
+        return values
+    return tuple(f"{label}{NAME_GAP}{value}" for label, value in zip(labels, values, strict=True))
 
 
 def varied_keys(comparison: Comparison) -> Sequence[str]:
@@ -86,9 +94,17 @@ def variant_lines(comparison: Comparison, labels: Sequence[str]) -> tuple[str, .
     lines = [table_title(comparison, labels, position) for position in positions]
     if comparison.shared_keys:
         lines.append(f"all: {', '.join(f'{key}={text}' for key, text in comparison.shared_keys.items())}")
-    remarks = [
-        f"{label}: {remark}"
-        for label, one in zip(labels, comparison.variants, strict=True)
-        for remark in one.variant.remarks
-    ]
-    return (*lines, *remarks, *comparison.remarks)
+    return (*lines, *_remarks(comparison, labels), *comparison.remarks)
+
+
+def _remarks(comparison: Comparison, labels: Sequence[str]) -> Iterator[str]:
+    """What a reader should know of some variants, each remark once, behind the variants that it is of."""
+    labels_of_remark: dict[str, list[str]] = {}
+    for label, one in zip(labels, comparison.variants, strict=True):
+        for remark in one.variant.remarks:
+            labels_of_remark.setdefault(remark, []).append(label)
+    for remark, found in labels_of_remark.items():
+        if len(found) == len(labels):
+            yield f"all: {remark}"
+        else:
+            yield f"{join_words(found) if len(found) <= MAX_LISTED else f'{len(found)} variants'}: {remark}"

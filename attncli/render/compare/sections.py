@@ -15,6 +15,7 @@ from attncli.render.section import Section
 from attncli.trace.positions import value_at
 
 MAX_VARIANTS = 8  # whose tables and statistics a reader can compare; of more there is a summary
+MAX_OF_ONE_RESULT = 100  # variants that have tables where one result is selected
 MAX_NUMBERS = 5000  # of all tables together
 
 
@@ -28,13 +29,14 @@ def comparison_sections(comparison: Comparison, decimals: int) -> Iterator[Secti
     is_short = _count_numbers(comparison) <= MAX_NUMBERS
     has_few_variants = len(comparison.variants) <= MAX_VARIANTS
     tables: list[Section] = []
-    if is_short and (has_few_variants or len(comparison.select) == 1):
+    is_one_result = len(comparison.select) == 1 and len(comparison.variants) <= MAX_OF_ONE_RESULT
+    if is_short and (has_few_variants or is_one_result):
         tables += result_sections(comparison, labels)
     if is_short and has_few_variants:
         tables += statistics_sections(comparison, labels)
     yield from _with_legend(tables, labels)
     if not (is_short and has_few_variants):
-        yield summary_section(comparison)
+        yield summary_section(comparison, labels)
     if has_few_variants:
         yield from DifferenceWriter(comparison, labels, decimals).sections()
 

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from attncli.analysis.compare.report import Comparison, Difference, VariantResult
 from attncli.base.lazy_numpy import np
 from attncli.problem.results import WEIGHTS
-from attncli.render.compare.labels import value_labels, varied_keys
+from attncli.render.compare.labels import row_labels, varied_keys
 from attncli.render.grid import Grid
 from attncli.render.section import Section
 from attncli.trace.positions import weight_rows_at
@@ -14,9 +14,9 @@ from attncli.trace.positions import weight_rows_at
 MEAN, TOTAL_VARIATION = "effective keys", "total variation"
 
 
-def summary_section(comparison: Comparison) -> Section:
+def summary_section(comparison: Comparison, labels: Sequence[str]) -> Section:
     """The table of all variants, what its columns mean, at which steps the variants part, and what shows more."""
-    labels, corner = value_labels(comparison), ", ".join(varied_keys(comparison))
+    corner = ", ".join(varied_keys(comparison))
     differences = {(found.variants[1], found.name): found for found in comparison.differences if found.variants[0] == 0}
     columns = [MEAN, TOTAL_VARIATION, *comparison.select]
     rows = [
@@ -25,7 +25,13 @@ def summary_section(comparison: Comparison) -> Section:
     ]
     values = np.array(rows, dtype=np.float64)
     shown = np.flatnonzero(~np.isnan(values[1:]).all(axis=0))  # the first one differs from itself by 0
-    grid = Grid(values[:, shown], labels, tuple(columns[at] for at in shown), corner=corner, aligns_columns=True)
+    grid = Grid(
+        values[:, shown],
+        row_labels(comparison, labels),
+        tuple(columns[at] for at in shown),
+        corner=corner,
+        aligns_columns=True,
+    )
     return Section("summary", (grid,), remarks=tuple(_remarks(comparison, grid)))
 
 

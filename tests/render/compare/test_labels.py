@@ -1,8 +1,10 @@
 """How variants are called: names, values or numbers, and the title that counts them."""
 
+from dataclasses import replace
+
 import pytest
 
-from attncli.render.compare.labels import heading, title, value_labels, variant_labels, variant_lines
+from attncli.render.compare.labels import heading, row_labels, title, value_labels, variant_labels, variant_lines
 from tests.comparisons import Keys, comparison_of
 
 ONE: Keys = {"query": [[1.0]], "key": [[2.0]]}
@@ -87,3 +89,19 @@ def test_the_values_of_several_keys_are_one_label() -> None:
 )
 def test_the_heading_has_the_stages_in_common(second: Keys, text: str) -> None:
     assert heading(comparison_of({"a": ONE, "b": {**ONE, **second}})) == text
+
+
+def test_a_remark_is_said_once_of_all_its_variants() -> None:
+    remarks = {"a": ("no mask", "no sink"), "b": ("no mask",), "c": ("no mask", "no sink")}
+    comparison = comparison_of(dict.fromkeys(remarks, ONE))
+    variants = tuple(
+        replace(one, variant=replace(one.variant, remarks=remarks[one.variant.name])) for one in comparison.variants
+    )
+    lines = variant_lines(replace(comparison, variants=variants), ("a", "b", "c"))
+    assert lines == ("a", "b", "c", "all: no mask", "a and c: no sink")
+
+
+def test_numbers_stand_before_the_values_of_a_table_of_all_variants() -> None:
+    comparison = comparison_of(dict.fromkeys(("a=1, b=2", "a=1, b=3"), ONE))
+    assert row_labels(comparison, ("1", "2")) == ("1  2", "2  3")
+    assert row_labels(comparison, ("b=2", "b=3")) == ("2", "3")
