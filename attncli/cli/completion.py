@@ -110,6 +110,8 @@ def _problem(context: typer.Context) -> "ProblemSpec | None":
     from attncli.io.assemble import assemble
     from attncli.io.inputs import Inputs
 
+    convention = context.params.get("convention")
+    convention = convention if isinstance(convention, str) else None  # several ones have no plan in common
     files = context.params.get("problems") or [context.params.get("problem") or next(iter(context.args), None)]
     file = files[0]
     keys = {name: value for name, value in context.params.items() if name in FIELDS and value not in (None, [], ())}
@@ -118,7 +120,7 @@ def _problem(context: typer.Context) -> "ProblemSpec | None":
         return None
     try:
         document = read_problem_options(file, keys, Inputs(MAX_SIZE))
-        return None if _draws_much(document) else assemble(document)
+        return None if _draws_much(document) else assemble(document, convention)
     except (AttnError, OSError, MemoryError):  # the command says what is wrong when it is run
         return None
 

@@ -47,7 +47,7 @@ class OutputOptions:
         list[str] | None,
         typer.Option(
             metavar="QUERY,KEY",
-            help="Show cells worked out by hand; with --explain, which ones: labels or positions, * for every one.",
+            help="Work out cells by hand: labels or positions, * for all.",
             autocompletion=complete_cell,
         ),
     ] = None

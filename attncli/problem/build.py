@@ -29,8 +29,10 @@ LABELLED_AXES = {
     "query_tokens": (("query_embeddings", 0), ("query", 0), ("scores", 0), ("weights", 0)),
 }
 NO_LABELS: AxisLabels = (None, None)
-# What to give in place of arrays of other programs whose nearest key here means something else.
+# What to give in place of names whose nearest key here means something else.
 NAMES_ELSEWHERE = {
+    "as": "give the option --as, or convention= in Python",
+    "convention": "give the option --as, or convention= in Python",
     "attention_mask": "give key_mask",
     "key_padding_mask": "give key_mask, which is 1 where key_padding_mask is 0",
 }

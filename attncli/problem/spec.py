@@ -369,7 +369,7 @@ class ProblemSpec:
     align: str = problem_field(
         "word",
         MASKS,
-        "where queries stand among the keys: from the first (after the cache, or with it), or up to the last real key",
+        "where queries stand among the keys: after the cache, at the first key of all, or up to the last real key",
         default="top_left",
         words=("top_left", "first_key", "bottom_right"),
         example="bottom_right",

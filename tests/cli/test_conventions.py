@@ -67,11 +67,24 @@ def test_an_unknown_convention_is_named(command: str, tmp_path: Path, run: Run) 
     assert ran.stderr == "attn: --as: unknown convention 'torch_sdpa'; did you mean 'torch-sdpa'?\n"
 
 
+def test_a_file_that_names_a_convention_is_told_of_the_option(tmp_path: Path, run: Run) -> None:
+    path = write_file(tmp_path, f"{TABLE}as: flash\n")
+    assert run("compute", path).stderr == (
+        f"attn: {path}: unknown key 'as'; give the option --as, or convention= in Python\n"
+    )
+
+
 def test_a_check_reads_the_file_by_the_convention(tmp_path: Path, run: Run) -> None:
     text = "query: [[1]]\nkey: [[0], [0], [3]]\nmask: [[0, 0, 1]]\nexpected: {weights: [[0.5, 0.5, 0]]}\n"
     path = write_file(tmp_path, text)
     assert run("check", path).returncode == 1
     assert run("check", path, "--as", "torch-mha").returncode == 0
+
+
+def test_the_shell_completes_the_steps_that_a_convention_adds(tmp_path: Path, run: Run) -> None:
+    words = f"attn compute {write_file(tmp_path, CAUSAL)} --as jax --select normalized"
+    ran = run(env={"_ATTN_COMPLETE": "complete_bash", "COMP_WORDS": words, "COMP_CWORD": "6"})
+    assert ran.stdout.split() == ["normalized_scores"]
 
 
 def test_the_shell_completes_conventions(run: Run) -> None:

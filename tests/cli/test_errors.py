@@ -7,8 +7,8 @@ import pytest
 from tests.cli.running import Run
 
 WRONG = {
-    "an unknown command": ("comput", "No such command 'comput'. Did you mean 'compute'?; attn --help lists"),
-    "an unknown option": ("compute t.yaml --hedas 2", "No such option: --hedas (Possible options: --head"),
+    "an unknown command": ("comput", "No such command 'comput'. Did you mean 'compute', 'compare'?; attn --help lists"),
+    "an unknown option": ("compute t.yaml --hedas 2", "No such option: --hedas (Possible options: --as, --head"),
     "an option without its value": ("compute t.yaml --heads", "Option '--heads' requires an argument"),
     "an argument too many": ("compute t.yaml u.yaml", "unexpected extra argument"),
     "a word for a number of heads": ("compute t.yaml --heads two", "--heads: 'two' is not a whole number"),

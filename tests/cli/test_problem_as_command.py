@@ -32,7 +32,7 @@ def test_standard_input_is_computed(run: Run) -> None:
     [
         (["no.yaml"], "attn: no.yaml: there is no such file"),
         (["p.csv"], "attn: p.csv: there is no such file"),
-        (["comput"], "attn: No such command 'comput'. Did you mean 'compute'?"),
+        (["comput"], "attn: No such command 'comput'. Did you mean 'compute', 'compare'?"),
         (["tests/"], "attn: No such command 'tests/'"),
         (["."], "attn: No such command '.'"),
         (["p.yaml", "--casual"], "attn: No such option: --casual"),

@@ -116,7 +116,8 @@ PIPELINES = st.fixed_dictionaries(
                 "dtype": st.sampled_from(["float32", "float64", "float16", "longdouble"]),
                 "position": st.sampled_from(list(POSITIONS)),
                 "qk_norm": st.sampled_from(names("qk_norm")),
-                "align": st.just("bottom_right"),
+                "align": st.sampled_from(["bottom_right", "first_key"]),
+                "empty_rows": st.sampled_from(["nan", "uniform"]),
             },
         ),
     }

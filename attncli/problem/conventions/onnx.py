@@ -17,7 +17,9 @@ register(
             "causal": Reading("top left after any cache; with key_lengths bottom right"),
             "window": Reading(f"{BESIDE_ITS_OWN}; −1: no limit"),
             "key_lengths": Reading(
-                "nonpad_kv_seqlen, the last query stands at the last real key", keys={"align": "bottom_right"}
+                "nonpad_kv_seqlen, the last query stands at the last real key",
+                keys={"align": "bottom_right"},
+                beside=("causal", "window"),
             ),
             "scale": SCALE,
             "softcap": Reading("before bias and masks"),

@@ -57,7 +57,7 @@ class Convention:
         """How it is known."""
         if not self.version:
             return "as this program computes"
-        known = "tested against" if self.is_run else "from the documentation of"
+        known = "tested against" if self.is_run else "from its documentation,"
         return f"{known} version {self.version}"
 
     def reading(self, key: str, value: Any) -> Reading | None:

@@ -105,6 +105,7 @@ SAYINGS: list[tuple[str, Mapping[str, Any], list[str], list[str]]] = [
         ["window: sliding_window, so many keys on a side with its own"],
         ["keras takes one number for both sides of window: read as two"],
     ),
+    ("onnx", {"key_lengths": [2]}, [], []),
     ("jax", {"bias": [[0, -np.inf, 0]]}, [], []),
     ("jax", {"bias": [[-np.inf] * 3]}, [], ["jax gives NaN for a row of −∞ in bias: read as a row without keys"]),
     ("jax", {"window": [-1, 0]}, [], ["jax has no window without a limit: read as attn reads it"]),
