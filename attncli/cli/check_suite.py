@@ -20,7 +20,8 @@ if TYPE_CHECKING:
     from attncli.io.expected import Expected
     from attncli.io.inputs import Inputs
     from attncli.io.parts import FilePart
-    from attncli.problem.edits import Edit, EditedProblem
+    from attncli.problem.edited_problem import EditedProblem
+    from attncli.problem.edits import Edit
     from attncli.problem.spec import ProblemSpec
 
 NOTHING_EXPECTED = "write expected: {output: …} in the file, or give --against output=FILE"

@@ -17,7 +17,7 @@ from attncli.problem.results import OUTPUT, WEIGHTS
 
 if TYPE_CHECKING:
     from attncli.cli.output_options import OutputOptions
-    from attncli.problem.edits import EditedProblem
+    from attncli.problem.edited_problem import EditedProblem
     from attncli.problem.layout import Layout
     from attncli.problem.spec import ProblemSpec
     from attncli.render.formats import OutputFormat

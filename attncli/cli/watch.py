@@ -14,7 +14,7 @@ from attncli.io.paths import path_of
 from attncli.io.watched_inputs import FileVersion, WatchedInputs, file_version
 
 if TYPE_CHECKING:
-    from attncli.problem.edits import EditedProblem
+    from attncli.problem.edited_problem import EditedProblem
     from attncli.trace.result import Result
 
 MAX_NAMES = 4  # files that a line names

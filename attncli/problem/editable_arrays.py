@@ -9,7 +9,6 @@ from attncli.ops.records import Operator
 from attncli.problem.array_axes import letters_of_field, make_cell_array
 from attncli.problem.array_cells import CellArray, counted_axis, token_axis
 from attncli.problem.build import check_name
-from attncli.problem.conventions.hiding_masks import hides
 from attncli.problem.convert.fields import to_field
 from attncli.problem.fields import Field, option_name
 from attncli.problem.results import RESULTS
@@ -51,7 +50,7 @@ def find_array(spec: ProblemSpec, key: str) -> CellArray:
         raise AttnError(f"{name} is {value}, which has no cells", hint=f"give a table by {option_name(name)}")
     _check_is_read(spec, name)
     if value is None and field.neutral is not None:
-        value = _neutral_table(spec, field.neutral)
+        value = _neutral_table(spec, field)
     if value is None:
         raise _not_given(spec, name)
     if name == VOCABULARY:
@@ -59,7 +58,7 @@ def find_array(spec: ProblemSpec, key: str) -> CellArray:
         axes = (token_axis("word", len(rows), tuple(value)), counted_axis("column", rows.shape[-1], ("x",)))
         return CellArray(key, rows, axes)
     letters = letters_of_field(spec, field, value)
-    if hides(spec.convention, name):
+    if _is_inverted(spec, name):
         value = np.logical_not(value)
     is_transposed = field.is_weight and spec.weight_layout == "out_in"
     return make_cell_array(spec, key, value, letters, is_transposed=is_transposed)
@@ -76,7 +75,7 @@ def values_with(spec: ProblemSpec, array: CellArray) -> dict[str, Any]:
         return _with_vocabulary(spec, _vocabulary_of(spec, values))
     if name in FIELDS and FIELDS[name].is_boolean and not parameter:
         table = to_field(FIELDS[name], values).array
-        return {name: np.logical_not(table) if hides(spec.convention, name) else table}
+        return {name: np.logical_not(table) if _is_inverted(spec, name) else table}
     in_out = values.swapaxes(-1, -2) if array.is_transposed else values
     if parameter:
         operator = getattr(spec, name)
@@ -102,6 +101,15 @@ def _array_of_operator(spec: ProblemSpec, name: str, operator: Any, parameter_na
     return make_cell_array(spec, key, array, letters, is_transposed=is_transposed)
 
 
+def _is_inverted(spec: ProblemSpec, name: str) -> bool:
+    """Whether the user's 1 in a mask hides, by the convention of the problem."""
+    if spec.convention is None:
+        return False
+    from attncli.problem.conventions.hiding_masks import hides  # noqa: PLC0415 - most problems have no convention
+
+    return hides(spec.convention, name)
+
+
 def _check_is_read(spec: ProblemSpec, name: str) -> None:
     """Raise AttnError where nothing reads a key, because of what is given or missing."""
     if not is_read(spec, name):
@@ -109,9 +117,11 @@ def _check_is_read(spec: ProblemSpec, name: str) -> None:
         raise AttnError(f"nothing reads {name}: {reasons.get(name) or spec.not_computed[FIELDS[name].last_result]}")
 
 
-def _neutral_table(spec: ProblemSpec, number: float) -> Array:
-    """The table [n m] of a number for each query and key, which is what no table at all is."""
-    return np.full((spec.query_count, spec.lengths["m"]), number)
+def _neutral_table(spec: ProblemSpec, field: Field) -> Array:
+    """The table of a field that changes nothing, which is what no table at all is."""
+    sizes = {"n": spec.query_count, "m": spec.lengths["m"], "b": spec.layout.batch}
+    shape = [size for letter in field.letters if (size := sizes[letter]) is not None]
+    return np.full(shape, field.neutral, dtype=np.bool_ if field.is_boolean else np.float64)
 
 
 def _vocabulary_of(spec: ProblemSpec, embeddings: Array) -> dict[str, Array]:
@@ -138,8 +148,9 @@ def _no_array(field: Field, text: str) -> AttnError:
     option = option_name(field.name)
     if field.kind == "flag":
         return AttnError(f"{field.name} is true or false", hint=f"write {option} or --no-{option.removeprefix('--')}")
-    what = {"number": "one number", "integer": "one number"}.get(field.kind, "no array of numbers")
-    return AttnError(f"{field.name} is {what}", hint=f"write {option} {text}")
+    if field.kind in ("number", "integer"):
+        return AttnError(f"{field.name} is one number", hint=f"write {option} {text}")
+    return AttnError(f"{field.name} is no array of numbers", hint=f"it is given by {option}")
 
 
 def _not_given(spec: ProblemSpec, name: str) -> AttnError:

@@ -11,6 +11,7 @@ from attncli.base.memory import missing_memory
 from attncli.problem.array_cells import CellArray, Cells, find_cells
 from attncli.problem.build import replace_values
 from attncli.problem.editable_arrays import EMBEDDINGS, VOCABULARY, find_array, values_with
+from attncli.problem.edited_problem import EditedCell, EditedProblem
 from attncli.problem.origins import ArrayOrigin
 from attncli.problem.spec import ProblemSpec
 
@@ -33,24 +34,6 @@ class Edit:
         """What is replaced: `w_q[0,1]`; a label with a comma is in quotes."""
         parts = (f'"{part}"' if "," in part else part for part in self.index)
         return f"{self.key}[{','.join(parts)}]"
-
-
-@dataclass(frozen=True)
-class EditedCell:
-    """What an edit replaced: the cell as it was named, its number before, or a list of several, and that after."""
-
-    cell: str
-    before: Any
-    after: float | bool
-
-
-@dataclass(frozen=True)
-class EditedProblem:
-    """A problem, the same one after some edits, and what each of them replaced."""
-
-    before: ProblemSpec
-    after: ProblemSpec
-    cells: tuple[EditedCell, ...]
 
 
 def apply_edits(spec: ProblemSpec, edits: Sequence[Edit]) -> ProblemSpec:

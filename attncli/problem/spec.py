@@ -361,6 +361,7 @@ class ProblemSpec:
         "1 for a real key, 0 for padding, as tokenizers give it",
         letters="b m",
         axis_counts=(1, 2),
+        neutral=1,
         decides_dtype=False,
         is_mask=True,
         last_result="weights",

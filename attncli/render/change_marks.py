@@ -32,7 +32,12 @@ def mark_grids(grids: Iterable[Grid], before: Iterable[Grid], *, are_beside: boo
 
     Where they `are_beside` each other the table before is shown with each in which anything changed.
     """
-    for grid, grid_before in zip(grids, before, strict=False):
+    tables_before = iter(before)
+    for grid in grids:
+        grid_before = next(tables_before, None)
+        if grid_before is None:  # there were fewer heads or batch items
+            yield grid
+            continue
         marked = mark_grid(grid, grid_before)
         has_changed = marked.changes is not None and bool((marked.changes != "").any())
         yield replace(marked, before=grid_before) if are_beside and has_changed else marked

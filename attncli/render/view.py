@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 
 from attncli.base.arithmetic import MAX_TERMS
 from attncli.plan.graph import Plan
-from attncli.problem.edits import EditedCell
+from attncli.problem.edited_problem import EditedCell
 from attncli.problem.results import PIPELINE_STAGES
 from attncli.problem.spec import ProblemSpec
 from attncli.trace.result import Result

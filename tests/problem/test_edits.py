@@ -11,7 +11,8 @@ from attncli.io.parse.edit import parse_edit
 from attncli.ops.records import Operator
 from attncli.problem.build import build
 from attncli.problem.editable_arrays import editable_keys, find_array
-from attncli.problem.edits import Edit, EditedProblem, apply_edits, edit_problem
+from attncli.problem.edited_problem import EditedProblem
+from attncli.problem.edits import Edit, apply_edits, edit_problem
 from attncli.problem.spec import FIELDS, ProblemSpec
 
 X = [[1, 0, 0], [0, 1, 0], [1, 1, 0], [0, 0, 1]]
@@ -51,6 +52,9 @@ def array_of(spec: ProblemSpec, key: str) -> np.ndarray:
         (WORDS, 'embeddings["a, b",0]=9', (3, 0)),
         (WORDS | {"tokens": ["3", "2", "1", "0"]}, "embeddings[3,0]=9", (0, 0)),  # a label wins over a position
         (WORDS | {"tokens": ["[a]", "b]=1", "c", "d"]}, "embeddings[b]=1,0]=9", (1, 0)),
+        (WORDS | {"tokens": [" a ", "b\nc", '"', "d"]}, 'embeddings[" a ",0]=9', (0, 0)),
+        (WORDS | {"tokens": [" a ", "b\nc", '"', "d"]}, "embeddings[b\nc,0]=9", (1, 0)),
+        (WORDS | {"tokens": [" a ", "b\nc", '"', "d"]}, 'embeddings[",0]=9', (2, 0)),
         (WORDS | {"b_q": [1, 2, 3]}, "b_q[d2]=9", (1,)),
         (WORDS | {"w_k": W}, "w_k[x1,d2]=9", (0, 1)),  # compared with queries, so tables print d
         (WORDS | {"w_k": W, "score": "euclidean"}, "w_k[x1,d2]=9", (0, 1)),
@@ -122,6 +126,7 @@ def test_edits_that_only_fit_together_are_no_error() -> None:
         ({}, "mask[0,1]=0", [[True, False], [True, True]]),  # without a mask every key is visible
         ({"mask": [[1, 0], [0, 1]]}, "mask[0,1]=true", [[True, True], [False, True]]),
         ({"mask": [[1, 0]]}, "mask[all,1]=1", [[True, True]]),
+        ({}, "key_mask[1]=0", [True, False]),
         ({}, "bias[0,1]=-inf", [[0, -np.inf], [0, 0]]),
     ],
 )
@@ -184,7 +189,7 @@ ERRORS = [
     (WORDS, "wq[0,1]=3", "unknown key 'wq'; did you mean 'w_q'?"),
     (WORDS, "scale=2", "scale is one number; write --scale 2"),
     (WORDS, "causal=true", "causal is true or false; write --causal or --no-causal"),
-    (WORDS, "score[0]=dot", "score is no array of numbers; write --score dot"),
+    (WORDS, "score[0]=dot", "score is no array of numbers; it is given by --score"),
     (WORDS, "w_q=3", "names no cell of w_q; write w_q[ROW,COLUMN]=X"),
     (WORDS, "w_q[0,1]", "has no number; write KEY[ROW,COLUMN]=X"),
     (WORDS, "w_q]0[=1", "names no cell"),

@@ -7,7 +7,7 @@ import pytest
 
 import attncli
 from attncli.problem.results import DEFAULT_SELECTION
-from attncli.render.change_marks import change_marks, mark_grid
+from attncli.render.change_marks import change_marks, mark_grid, mark_grids
 from attncli.render.formats import find_format
 from attncli.render.formats.text_table import text_table
 from attncli.render.grid import Grid
@@ -73,6 +73,12 @@ def test_tables_of_other_shapes_are_not_compared() -> None:
 def compute(select: Sequence[str] = DEFAULT_SELECTION, **keys: object) -> Result:
     """The result of a problem."""
     return attncli.Problem(**keys).compute(select=select)
+
+
+def test_tables_that_were_not_there_before_are_kept() -> None:
+    first, second = table([[1, 2]]), table([[3, 4]])
+    marked = list(mark_grids([first, second], [table([[1, 3]])]))
+    assert [None if grid.changes is None else grid.changes.tolist() for grid in marked] == [[["", "▼"]], None]
 
 
 def changed_view(**more: object) -> View:

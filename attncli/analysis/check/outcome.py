@@ -6,7 +6,7 @@ from attncli.analysis.check.report import CheckReport
 from attncli.base.errors import AttnError
 from attncli.io.inputs import STDIN_NAME
 from attncli.io.paths import STDIN
-from attncli.problem.edits import EditedCell
+from attncli.problem.edited_problem import EditedCell
 
 
 @dataclass(frozen=True)

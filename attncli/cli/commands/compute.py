@@ -23,7 +23,7 @@ from attncli.problem.fields import option_name
 
 if TYPE_CHECKING:
     from attncli.io.inputs import Inputs
-    from attncli.problem.edits import EditedProblem
+    from attncli.problem.edited_problem import EditedProblem
 
 
 @with_problem_options

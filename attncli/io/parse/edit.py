@@ -1,6 +1,5 @@
 """The text of an edit, `w_q[0,1]=3`: a key, a label or position on each axis, and the new number."""
 
-import csv
 import re
 
 from attncli.base.errors import AttnError
@@ -11,6 +10,7 @@ from attncli.problem.convert.numbers import is_number
 from attncli.problem.editable_arrays import check_has_cells
 from attncli.problem.edits import Edit
 
+_PART = re.compile(r'\s*(?:"([^"]*)"|([^,]*?))\s*,')
 _CELL = re.compile(r"([^\[\]]*)\[(.*)\]", re.DOTALL)  # a label may have brackets
 FORM = "KEY[ROW,COLUMN]=X"
 EXAMPLE = "'w_q[0,1]=3'"
@@ -51,11 +51,10 @@ def _parse(text: str, place: str) -> Edit:
 
 def _split(text: str) -> tuple[str, ...]:
     """The labels and positions between commas, without the quotes around them."""
-    (parts,) = csv.reader([text], skipinitialspace=True, strict=False)
-    index = tuple(part.strip() for part in parts)
-    if not index or not all(index):
+    parts = [match[1] or match[2] for match in _PART.finditer(f"{text},")]
+    if not all(parts):
         raise AttnError("a label or position is empty", hint=f"write {FORM}, such as {EXAMPLE}")
-    return index
+    return tuple(parts)
 
 
 def _number(text: str) -> float | bool:
