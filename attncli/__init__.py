@@ -3,9 +3,10 @@
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from attncli.api.attention import attention, load
     from attncli.api.check import Report, check
-    from attncli.api.compare import Comparison, compare
-    from attncli.api.problem import Problem, attention, load
+    from attncli.api.compare import ComparedVariant, Comparison, compare
+    from attncli.api.problem import Problem
     from attncli.api.result import Result
     from attncli.base.errors import AttnError
     from attncli.ops.decorators import context, generator, mask, norm, normalizer, position, score
@@ -15,6 +16,7 @@ if TYPE_CHECKING:
 __version__ = "0.3.0"
 __all__ = [
     "AttnError",
+    "ComparedVariant",
     "Comparison",
     "DerivedInput",
     "Factorization",
@@ -43,6 +45,7 @@ __all__ = [
 
 _MODULES = {
     "AttnError": "attncli.base.errors",
+    "ComparedVariant": "attncli.api.compare",
     "Comparison": "attncli.api.compare",
     "DerivedInput": "attncli.ops.rules",
     "Factorization": "attncli.ops.rules",
@@ -55,12 +58,12 @@ _MODULES = {
     "Range": "attncli.ops.records",
     "Report": "attncli.api.check",
     "Result": "attncli.api.result",
-    "attention": "attncli.api.problem",
+    "attention": "attncli.api.attention",
     "check": "attncli.api.check",
     "compare": "attncli.api.compare",
     "context": "attncli.ops.decorators",
     "generator": "attncli.ops.decorators",
-    "load": "attncli.api.problem",
+    "load": "attncli.api.attention",
     "mask": "attncli.ops.decorators",
     "norm": "attncli.ops.decorators",
     "normalizer": "attncli.ops.decorators",

@@ -14,6 +14,7 @@ from attncli.base.text import repr_excerpt
 from attncli.engine.options import RunOptions
 from attncli.io.expected import Expected
 from attncli.problem.convert.numbers import to_integer, to_number_from
+from attncli.render.formats.html_tables import preformatted
 from attncli.render.reports.check import render_check, verdict
 from attncli.render.target import TextTarget
 
@@ -23,7 +24,7 @@ WIDTH = 80  # of the text of a report: no terminal is asked
 
 
 class Report:
-    """What a check found, as `check` returns it; `print(report)` shows what `attn check` does.
+    """What a check found, as `check` returns it; `print(report)` and a notebook show what `attn check` does.
 
     A report is true where all numbers agree, so that `assert check(…)` means what it says; `raise_for_difference` says
     also what is wrong.
@@ -86,6 +87,9 @@ class Report:
 
     def __repr__(self) -> str:
         return f"Report({verdict(self._data)})"
+
+    def _repr_html_(self) -> str:
+        return preformatted(str(self))
 
 
 def check(

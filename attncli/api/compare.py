@@ -37,6 +37,7 @@ if TYPE_CHECKING:
 
 __all__ = ["ComparedVariant", "Comparison", "compare"]
 
+CONVENTIONS = "conventions"
 MAX_REPR = 60  # characters of the names of variants
 
 
@@ -171,7 +172,7 @@ def compare(
     >>> comparison.first_differences[0].step
     'weights'
     """
-    varied = varied_keywords(_mapping(vary, "vary"))
+    varied = varied_keywords(_mapping(vary))
     edits = () if set is None else to_edits(set)
     documents, names = _documents(problem, keys), _conventions(conventions)
     if len(documents) == 1 and not (varied or names or edits):
@@ -188,37 +189,41 @@ def _compared(one: VariantResult) -> ComparedVariant:
     return ComparedVariant(variant.name, variant.keys, of_computed(one.result), one.statistics, variant.remarks)
 
 
-def _mapping(vary: Any, where: str) -> Mapping[str, Iterable[Any]]:
+def _mapping(vary: Any) -> Mapping[str, Iterable[Any]]:
     """The values by the keys that vary; raises AttnError for what is no mapping."""
     if vary is None:
         return {}
     if not isinstance(vary, Mapping):
         hint = 'expected keys and lists of their values, such as {"scale": [0.5, 1, 2]}'
-        raise AttnError(f"{repr_excerpt(vary)} has no keys", where=where, hint=hint)
+        raise AttnError(f"{repr_excerpt(vary)} has no keys", where="vary", hint=hint)
     return vary
 
 
 def _conventions(names: Any) -> Sequence[str]:
     """The names of conventions, or the one that it is; raises UnknownNameError where there is none of a name."""
-    listed = [names] if isinstance(names, str) else list(names)
-    return [find_convention(str(name), where="conventions").name for name in listed]
+    listed = to_names(names, CONVENTIONS, "torch-sdpa")
+    return [find_convention(name, where=CONVENTIONS).name for name in listed]
 
 
 def _documents(problem: Any, keys: Mapping[str, Any]) -> Sequence[NamedDocument]:
     """The problems as documents with names, equal names with their number; those in a list without one are counted."""
-    if isinstance(problem, Mapping) and not keys:
-        return [replace(_source(one, {}), name=str(name)) for name, one in problem.items()]
-    is_one = problem is None or isinstance(problem, (Problem, str)) or not isinstance(problem, Iterable)
-    sources = [_source(one, keys) for one in ([problem] if is_one else problem)]
-    if not sources:
+    if isinstance(problem, Mapping):
+        documents = [replace(_source(one, keys), name=str(name)) for name, one in problem.items()]
+    else:
+        is_one = problem is None or isinstance(problem, (Problem, str)) or not isinstance(problem, Iterable)
+        sources = [_source(one, keys) for one in ([problem] if is_one else problem)]
+        names = [source.name or str(number) for number, source in enumerate(sources, 1)]
+        documents = [
+            replace(source, name=name) for source, name in zip(sources, number_equal_labels(names), strict=True)
+        ]
+    if not documents:
         raise AttnError("there is no problem in the list", where="problem", hint="give one or more")
-    names = [source.name or str(number) for number, source in enumerate(sources, 1)]
-    return [replace(source, name=name) for source, name in zip(sources, number_equal_labels(names), strict=True)]
+    return documents
 
 
 def _source(problem: Any, keys: Mapping[str, Any]) -> NamedDocument:
     """The raw values of a problem, or of the keys in place of one."""
-    return problem_of(problem, keys)._source
+    return problem_of(problem, keys).source
 
 
 def _positions(variants: Sequence[Variant], head: Position, batch: Position) -> Mapping[str, int]:

@@ -41,6 +41,8 @@ def view_text(view: View) -> str:
 
 
 def view_html(view: View) -> str:
-    """What a view shows, as tables of HTML, with the warnings of its result."""
-    notes = view.result.trace.notes
+    """What a view shows, as tables of HTML, with the warnings of its result and what its convention does not have."""
+    trace = view.result.trace
+    convention = trace.problem.convention
+    notes = (*(convention.remarks if convention is not None else ()), *trace.notes)
     return html_tables.render_sections(sections(view), view.decimals, view.heading, notes)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from attncli.analysis.compare.report import Comparison, Difference, VariantResult
 from attncli.api.frames import STATISTICS, import_pandas
 from attncli.base.axes import COUNTED_FROM_0
-from attncli.base.errors import UnknownNameError
+from attncli.base.errors import AttnError, UnknownNameError
 from attncli.base.lazy_numpy import Array
 from attncli.problem.results import WEIGHTS
 from attncli.problem.spec import FIELDS
@@ -45,14 +45,17 @@ def _names_of_one_table(comparison: Comparison) -> Sequence[str]:
         for one in comparison.variants
         for name in one.result.select
     }
-    shared = CELL if CELL in axes.values() else next(iter(axes.values()))
-    return [name for name in comparison.select if axes[name] == shared]
+    shared = CELL if CELL in axes.values() else next(iter(axes.values()), ())
+    return [name for name in comparison.select if axes.get(name) == shared]
 
 
 def _long_frame(
     comparison: Comparison, columns_of: Callable[[VariantResult], "pandas.DataFrame | None"]
 ) -> "pandas.DataFrame":
-    """The rows of each variant one below the other, each with its name and the values of the varied keys in front."""
+    """The rows of each variant one below the other, each with its name and the values of the varied keys in front.
+
+    Raises AttnError where no variant has any.
+    """
     frames = []
     for one in comparison.variants:
         frame = columns_of(one)
@@ -61,6 +64,8 @@ def _long_frame(
             for at, (column, value) in enumerate({VARIANT: one.variant.name, **keys}.items()):
                 frame.insert(at, column, value)
             frames.append(frame)
+    if not frames:
+        raise AttnError("no variant has kept such numbers", where="to_pandas", hint="select weights, or other results")
     return import_pandas().concat(frames, ignore_index=True)
 
 

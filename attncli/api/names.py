@@ -6,13 +6,14 @@ from attncli.base.errors import AttnError
 from attncli.base.text import repr_excerpt
 
 
-def to_names(select: Any) -> tuple[str, ...]:
-    """The names of results in `select`, or the one that it is; raises AttnError where it holds anything but text."""
+def to_names(names: Any, where: str = "select", example: str = "weights") -> tuple[str, ...]:
+    """The names in a list, or the one that it is; raises AttnError at `where` if it holds anything but text."""
     try:
-        names = (select,) if isinstance(select, str) else tuple(select)
+        listed = (names,) if isinstance(names, str) else tuple(names)
     except TypeError:  # it can't be iterated over
-        names = (None,)
-    if not all(isinstance(name, str) for name in names):
-        message, hint = f"{repr_excerpt(select)} is no list of names", 'give names of results, such as ("weights",)'
-        raise AttnError(message, where="select", hint=hint)
-    return names
+        listed = (None,)
+    if not all(isinstance(name, str) for name in listed):
+        nouns = "results" if where == "select" else where
+        message, hint = f"{repr_excerpt(names)} is no list of names", f'give names of {nouns}, such as ("{example}",)'
+        raise AttnError(message, where=where, hint=hint)
+    return listed

@@ -1,13 +1,12 @@
-"""A problem from Python: `Problem(**keys)`, `load(path)`, and `attention(query, key, value)`, which computes one."""
+"""A problem from Python: `Problem(**keys)`, what it computes, and other problems that are made of it."""
 
 import dataclasses
 from collections.abc import Iterable, Mapping, Sequence
-from pathlib import Path
 from typing import Any, Literal, NoReturn, Self, Unpack
 
 from attncli.api.edits import to_edits
 from attncli.api.explanation_text import ExplanationText
-from attncli.api.keys import KeysBesideVectors, Matrix, ProblemKeys
+from attncli.api.keys import ProblemKeys
 from attncli.api.names import to_names
 from attncli.api.result import Result, of_computed
 from attncli.api.views import Cells, Position
@@ -17,21 +16,19 @@ from attncli.base.text import repr_excerpt
 from attncli.engine.options import RunOptions
 from attncli.engine.run import run
 from attncli.io.expected import Expected, read_expected
-from attncli.io.inputs import Inputs
 from attncli.io.origin import PYTHON, PYTHON_OVER_FILE, Origin, RawValue
-from attncli.io.problem_files import Document, read_document
+from attncli.io.problem_files import Document
 from attncli.io.variants import PROBLEM, NamedDocument
+from attncli.ops.records import format_value
 from attncli.plan.build import plan_of
 from attncli.problem.build import check_name
 from attncli.problem.conventions import find_convention
-from attncli.problem.results import DEFAULT_SELECTION, EXPECTED, OUTPUT
+from attncli.problem.results import DEFAULT_SELECTION, EXPECTED
 from attncli.problem.spec import FIELDS, ProblemSpec
 from attncli.problem.weights import stored_values
+from attncli.render.formats.html_tables import pairs_table
 from attncli.render.view import DECIMALS
 
-__all__ = ["Problem", "attention", "load"]
-
-ANSWER = (OUTPUT,)
 NOT_EXPECTED = RawValue(None, PYTHON)
 
 
@@ -64,10 +61,10 @@ class Problem:
     _spec: ProblemSpec
 
     def __init__(self, *, convention: str | None = None, **keys: Unpack[ProblemKeys]) -> None:
-        self._fill(NamedDocument("", _raw_values(keys), convention, noun=PROBLEM))
+        self._fill(NamedDocument("", raw_values(keys), convention, noun=PROBLEM))
 
     @classmethod
-    def _of_source(cls, source: NamedDocument) -> Self:
+    def of_source(cls, source: NamedDocument) -> Self:
         """The problem of raw values, as a convention reads them, after edits."""
         problem = cls.__new__(cls)
         problem._fill(source)
@@ -78,6 +75,11 @@ class Problem:
         if source.convention is not None:
             find_convention(str(source.convention), where="convention")
         vars(self).update(_source=source, _spec=source.problem())
+
+    @property
+    def source(self) -> NamedDocument:
+        """What the problem is made of: the values as they were given, the convention, and the edits."""
+        return self._source
 
     @property
     def spec(self) -> ProblemSpec:
@@ -114,6 +116,14 @@ class Problem:
         stages = ", ".join(f"{name}={getattr(self._spec, name)}" for name in ("score", "normalize", "context"))
         return f"Problem({', '.join(shapes)}, {stages})"
 
+    def _repr_html_(self) -> str:
+        given = {name for name, raw in self._source.document.items() if raw.value is not None}
+        values = stored_values(self._spec)
+        pairs = [(name, _value_text(value)) for name, value in values.items() if name in given]
+        pairs += [("set", f"{edit.cell}={format_value(edit.value)}") for edit in self._source.edits]
+        heading = f"Problem, {self._spec.convention}" if self._spec.convention else "Problem"
+        return pairs_table(heading, pairs)
+
     def replace(self, *, convention: str | None = None, **keys: Unpack[ProblemKeys]) -> Self:
         """A new problem with other values of some keys; None takes a key away.
 
@@ -124,9 +134,9 @@ class Problem:
         >>> problem.replace(normalize=None, score="dot").compute().weights.round(4).tolist()
         [[0.8808, 0.1192]]
         """
-        document = self._source.document | _raw_values(keys, PYTHON_OVER_FILE)
+        document = self._source.document | raw_values(keys, PYTHON_OVER_FILE)
         chosen = self._source.convention if convention is None else convention
-        return self._of_source(dataclasses.replace(self._source, document=document, convention=chosen))
+        return self.of_source(dataclasses.replace(self._source, document=document, convention=chosen))
 
     def set(self, numbers: Mapping[str, float | str]) -> Self:
         """A new problem with other numbers in some cells: `problem.set({"w_q[0,1]": 3})`, as `--set` does.
@@ -139,7 +149,7 @@ class Problem:
         >>> problem.set({"key[sat,0]": 5, "query[*,*]": "1/2"}).key.tolist()
         [[1.0, 0.0], [5.0, 1.0]]
         """
-        return self._of_source(dataclasses.replace(self._source, edits=(*self._source.edits, *to_edits(numbers))))
+        return self.of_source(dataclasses.replace(self._source, edits=(*self._source.edits, *to_edits(numbers))))
 
     def compute(
         self, select: Iterable[str] = DEFAULT_SELECTION, *, every_step: bool = False, executor: str = "threads"
@@ -184,72 +194,6 @@ class Problem:
         return result.explain(cells, head=head, batch=batch, terms=terms, decimals=decimals)
 
 
-def attention(
-    query: Matrix = None,
-    key: Matrix = None,
-    value: Matrix = None,
-    *,
-    select: Iterable[str] = ANSWER,
-    executor: str = "threads",
-    convention: str | None = None,
-    **problem: Unpack[KeysBesideVectors],
-) -> Result:
-    """Attention of queries over keys and values: softmax(q kᵀ / √d) v, by default.
-
-    `query` [n d], `key` [m d] and `value` [m e] are arrays, tensors, data frames or nested lists, projected already;
-    also [b n h·d] with `heads=h`, and [b h n d], where keys and values may have fewer heads. Without `value` the keys
-    are the values. Further keywords are the keys of a problem file: `score="cosine"`, `causal=True`, `mask` [n m] (true
-    attends). In place of queries and keys they may give what these are made of, `embeddings` [m x] with `w_q` [x d],
-    `w_k` [x d] and `w_v` [x e], or a `sentence`.
-
-    The result has the names in `select` as attributes: `output` [n e] (or [b n h·e], [b h n e]), `scores` and `weights`
-    [n m] (or [b h n m]), and the name of any other step; without `select` the output, or the weights where there are no
-    values. Its type is the common one of the arrays; integers are computed in float64. The `executor` ("threads",
-    "serial" or the address of a Dask scheduler) computes what is large. A `convention`, such as "flash", reads the keys
-    as that framework does.
-
-    Raises AttnError where a key is unknown, a value can't be converted, or two of them contradict each other.
-
-    Source: Vaswani et al. 2017, eq. 1.
-
-    >>> result = attention([[2, 0]], [[1, 0], [0, 1]], [[10], [20]], score="dot", select=("weights", "output"))
-    >>> result.weights.round(4).tolist(), result.output.round(4).tolist()
-    ([[0.8808, 0.1192]], [[11.192]])
-    >>> attention(sentence="the cat sat", dim=4, seed=1).output.shape
-    (3, 4)
-    """
-    made = Problem(convention=convention, query=query, key=key, value=value, **problem)
-    names = made.spec.default_selection[-1:] if select is ANSWER else select
-    return made.compute(names, executor=executor)
-
-
-def load(
-    path: str | Path,
-    *,
-    max_size: int | str | None = None,
-    convention: str | None = None,
-    **keys: Unpack[ProblemKeys],
-) -> Problem:
-    """The problem in a file: YAML, JSON, `.npz` or `.safetensors`; `-` is standard input.
-
-    Paths in the file are relative to its folder. The keywords are keys whose values win over those of the file, as
-    options do on the command line; None takes a key away, and a text among them opens no file. `max_size`, in bytes or
-    as a text such as "2G", is the most that is read into memory of each file, by default a quarter of the memory that
-    is free; arrays in `.npy` and `.safetensors` files are mapped and may be larger. A `convention`, such as "flash",
-    reads the keys as that framework does.
-
-    Raises AttnError that names the line and the key that are wrong.
-
-    >>> load("missing.yaml", score="cosine")
-    Traceback (most recent call last):
-        ...
-    attncli.base.errors.AttnError: missing.yaml: there is no such file
-    """
-    over_file = _raw_values(keys, PYTHON_OVER_FILE)
-    document = read_document(str(path), Inputs(max_size)) | over_file
-    return Problem._of_source(NamedDocument(str(path), document, convention, noun=PROBLEM))
-
-
 def problem_of(problem: object, keys: Mapping[str, Any], convention: str | None = None) -> Problem:
     """The problem that is given, or that of the keys; raises AttnError where both are given, or something else."""
     if problem is None:
@@ -263,7 +207,16 @@ def problem_of(problem: object, keys: Mapping[str, Any], convention: str | None 
     return problem if convention is None else problem.replace(convention=convention)
 
 
-def _raw_values(keys: Mapping[str, Any], origin: Origin = PYTHON) -> Document:
+def _value_text(value: Any) -> str:
+    """The value of a key in a table: of an array its lengths, of words these."""
+    if isinstance(value, Mapping):  # a vocabulary
+        return f"{len(value)} words"
+    if isinstance(value, tuple):
+        return ", ".join(map(format_value, value))
+    return " × ".join(map(str, value.shape)) if hasattr(value, "shape") else format_value(value)
+
+
+def raw_values(keys: Mapping[str, Any], origin: Origin = PYTHON) -> Document:
     """Keywords as raw values, in which a text names no file; raises UnknownNameError for one that is no key."""
     for name in keys:
         check_name(name)

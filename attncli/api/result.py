@@ -7,8 +7,10 @@ from attncli.api.explanation_text import ExplanationText, view_html, view_text
 from attncli.api.frames import STATISTICS, statistics_frame, step_frame
 from attncli.api.views import Cells, Position, ShownPart
 from attncli.base.arithmetic import MAX_TERMS
+from attncli.base.errors import AttnError
 from attncli.base.lazy_numpy import Array
 from attncli.engine.run import run
+from attncli.problem.results import WEIGHTS
 from attncli.render.statistics import statistics_of
 from attncli.render.view import DECIMALS, View
 from attncli.trace import result as computed
@@ -17,13 +19,17 @@ if TYPE_CHECKING:
     import pandas
 
 
+MAX_PRINTED = 20_000  # numbers of all selected results together: the text of so many takes a second
+
+
 class Result(computed.Result):
     """The selected results of one computation, as attributes.
 
     `result.weights` [n m] (or [b h n m]) is an array where `weights` was selected; every other name of `select`
     likewise. `query_tokens` and `key_tokens` are the labels of the queries and keys, `trace` has the steps.
-    `print(result)` shows the tables of `attn compute`, a notebook the same with shaded weights. Raises AttributeError
-    for a result that was not selected.
+    `print(result)` shows the tables of `attn compute` (of more than 20,000 numbers the shapes), a notebook the same
+    with shaded weights, of large tables the first and last rows and columns. Raises AttributeError for a result that
+    was not selected.
 
     >>> import attncli
     >>> result = attncli.attention([[1.0, 0.0]], [[1.0, 0.0], [1.0, 0.0]], select=("weights", "output"))
@@ -55,6 +61,7 @@ class Result(computed.Result):
         >>> attncli.attention(scores=[[0, 0, -1000]], select="weights").statistics.effective_keys.tolist()
         [2.0]
         """
+        self._check_kept(WEIGHTS)
         return statistics_of(self.trace)
 
     def explain(
@@ -115,7 +122,8 @@ class Result(computed.Result):
         batch, head and query, so that `frame.loc[0, 1]` is a head. Equal tokens stay equal. "statistics" has the
         statistics of each row of the weights, a column each.
 
-        Raises AttnError where pandas is not installed, UnknownNameError where nothing of that name was kept.
+        Raises AttnError where pandas is not installed, or a step of a large problem was not kept, UnknownNameError
+        where there is none of that name.
 
         >>> import attncli
         >>> result = attncli.attention(weights=[[0.5, 0.5]], value=[[1], [3]], tokens=["cat", "sat"], select="weights")
@@ -123,7 +131,9 @@ class Result(computed.Result):
         0.5
         """
         if name == STATISTICS:
-            return statistics_frame(self.trace, self.trace["weights"], self.statistics)
+            statistics = self.statistics
+            return statistics_frame(self.trace, self.trace[WEIGHTS], statistics)
+        self._check_kept(name)
         return step_frame(self.trace, self.trace[name])
 
     def mark_changes_since(self, before: "Result") -> "Result":
@@ -146,12 +156,20 @@ class Result(computed.Result):
         marked._before = before
         return marked
 
+    def _check_kept(self, name: str) -> None:
+        """Raise AttnError where a step of a large problem was computed, and not kept."""
+        if name not in self.trace and self.trace.plan.find(name) is not None:
+            hint = f"select it too: select={(*self.select, name)}"
+            raise AttnError("was not kept: the problem is large", where=name, hint=hint)
+
     def _view_of_steps(self, part: ShownPart, *, explain: bool) -> View:
         """The view of a part of every step; steps that were not kept, of a large problem, are computed anew."""
         before = None if self._before is None else _with_every_step(self._before)
         return part.view(_with_every_step(self), explain=explain, before=before)
 
     def __str__(self) -> str:
+        if sum(self.trace[name].value.size for name in self.select) > MAX_PRINTED:
+            return repr(self)
         return view_text(View(self, before=self._before))
 
     def _repr_html_(self) -> str:

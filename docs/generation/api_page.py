@@ -11,6 +11,15 @@ import attncli
 
 PAGE = Path(__file__).parent.parent / "api.md"
 
+# The modules of the public names with which a reader begins, in the order of use.
+FIRST_MODULES = (
+    "attncli.api.attention",
+    "attncli.api.problem",
+    "attncli.api.result",
+    "attncli.api.compare",
+    "attncli.api.check",
+)
+
 # The modules of the page beside the public names of `attncli` itself, in the order of the layers.
 MODULES = (
     "attncli.ops.scores",
@@ -41,6 +50,8 @@ MODULES = (
     "attncli.engine.options",
     "attncli.engine.run",
     "attncli.trace.steps",
+    "attncli.analysis.row_statistics",
+    "attncli.analysis.compare.report",
 )
 
 HEAD = """# API
@@ -54,16 +65,23 @@ Shapes are written with the letters of `attn show`: `query [n d]` has n queries 
 def generate() -> str:
     """The page as Markdown."""
     parts = [HEAD, "## attncli\n", inspect.getdoc(attncli) or ""]
-    for name in attncli.__all__:
-        value = getattr(attncli, name)
-        if callable(value) and value.__module__ not in MODULES:
-            parts += _entry(f"attncli.{name}", value)
+    named = {name: getattr(attncli, name) for name in attncli.__all__}
+    public = {name: value for name, value in named.items() if callable(value) and value.__module__ not in MODULES}
+    for name in sorted(public, key=lambda name: _place(public[name])):
+        parts += _entry(f"attncli.{name}", public[name])
     for name in MODULES:
         module = import_module(name)
         parts += [f"## {name}\n", inspect.getdoc(module) or ""]
         for own, value in _public(module):
             parts += _entry(own, value)
     return "\n".join(part.rstrip() + "\n" for part in parts)
+
+
+def _place(value: Any) -> tuple[int, int]:
+    """The place of a public name: by its module and the line there; what a reader does not begin with comes last."""
+    if value.__module__ not in FIRST_MODULES:
+        return len(FIRST_MODULES), 0
+    return FIRST_MODULES.index(value.__module__), inspect.getsourcelines(value)[1]
 
 
 def _public(module: ModuleType) -> Iterator[tuple[str, Any]]:
@@ -80,22 +98,34 @@ def _entry(name: str, value: Any) -> list[str]:
     parts = [f"### {name}\n", "```python\n" + _signature(name.rpartition(".")[2], value) + "\n```", _docstring(value)]
     methods: list[str] = []
     if inspect.isclass(value):
-        for own, method in vars(value).items():
-            target = method.fget if isinstance(method, property) else method
+        for own, method in _members(value).items():
+            target = method.fget if isinstance(method, property) else getattr(method, "func", method)
             if not own.startswith("_") and inspect.isfunction(target) and inspect.getdoc(target):
-                kind = "" if isinstance(method, property) else "()"
+                title = _signature(own, target, is_method=True) if target is method else own
                 first = (inspect.getdoc(target) or "").partition("\n\n")[0].replace("\n", " ")
-                methods.append(f"- `{own}{kind}`: {first}")
+                methods.append(f"- `{title}`: {first}")
     return [*parts, "\n".join(methods)] if methods else parts
 
 
-def _signature(name: str, value: Any) -> str:
-    """The name and the parameters with their defaults; types are in the source."""
+def _members(value: type) -> dict[str, Any]:
+    """The attributes that a class defines, after those of our classes that it extends."""
+    members: dict[str, Any] = {}
+    for base in value.__mro__:
+        if base.__module__.startswith("attncli"):
+            members = {**vars(base), **members}
+    return members
+
+
+def _signature(name: str, value: Any, *, is_method: bool = False) -> str:
+    """The name and the parameters with their defaults, of a method without the object; types are in the source."""
     try:
         parameters = inspect.signature(value).parameters.values()
     except ValueError:
         return name
-    bare = [p.replace(annotation=inspect.Parameter.empty, default=_default(p.default)) for p in parameters]
+    bare = [
+        p.replace(annotation=inspect.Parameter.empty, default=_default(p.default))
+        for p in list(parameters)[1 if is_method else 0 :]
+    ]
     try:
         return f"{name}{inspect.Signature(bare)}"
     except ValueError:

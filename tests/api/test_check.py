@@ -1,5 +1,6 @@
 """A check from Python: its report, and an assertion whose message is the report."""
 
+from html import unescape
 from pathlib import Path
 from typing import Any
 
@@ -42,6 +43,12 @@ def test_the_message_of_the_assertion_is_the_report_after_the_verdict() -> None:
     assert str(report) in str(caught.value)
     assert "worst at query_4, key_" in str(report)
     assert max(map(len, str(report).splitlines())) <= 80
+
+
+def test_a_notebook_shows_the_report() -> None:
+    problem, _, wrong = right_and_wrong()
+    report = attncli.check(problem, against={"weights": wrong})
+    assert unescape(report._repr_html_()) == f"<pre>{report}</pre>"
 
 
 def test_the_keys_of_a_problem_stand_in_its_place() -> None:

@@ -1,6 +1,7 @@
 """A comparison from Python: what varies, what it holds, and how it shows itself."""
 
 import json
+import pickle
 from pathlib import Path
 from typing import Any
 
@@ -99,6 +100,9 @@ def test_a_problem_keeps_its_convention_and_its_edits() -> None:
         ({"set": 3}, "set: 3 has no cells; expected cells and their numbers"),
         ({"problem": 3}, "problem: 3 is no Problem"),
         ({"problem": []}, "problem: there is no problem in the list"),
+        ({"problem": {}}, "problem: there is no problem in the list"),
+        ({"problem": {"a": PROBLEM}, "scale": 1}, "problem: a Problem has its keys already"),
+        ({"conventions": 3}, "conventions: 3 is no list of names; give names of conventions, such as"),
         ({"vary": VARY, "scale": 1}, "problem: a Problem has its keys already; scale would change it"),
         ({"vary": VARY, "head": 1}, "variant normalize=softmax, scale=0.5, head: there is no head 1"),
         ({"vary": VARY, "select": (1,)}, "select: (1,) is no list of names"),
@@ -110,6 +114,11 @@ def test_what_can_not_be_compared_is_refused(keys: dict[str, Any], message: str)
     with pytest.raises(attncli.AttnError) as caught:
         attncli.compare(**{"problem": PROBLEM, **keys})
     assert message in str(caught.value)
+
+
+def test_a_comparison_is_pickled() -> None:
+    comparison = attncli.compare(PROBLEM, VARY, select="weights")
+    assert str(pickle.loads(pickle.dumps(comparison))) == str(comparison)
 
 
 def test_a_notebook_shows_tables_and_differences() -> None:

@@ -9,6 +9,7 @@ import re
 import subprocess
 import sys
 from collections.abc import Sequence
+from html import unescape
 from inspect import Parameter
 from pathlib import Path
 from typing import Any
@@ -305,6 +306,31 @@ def test_a_problem_has_a_dir_and_a_repr() -> None:
     )
     with pytest.raises(AttributeError):
         _ = problem.no_such_name
+
+
+def test_a_notebook_shows_the_keys_of_a_problem() -> None:
+    problem = attncli.Problem(
+        embeddings=np.eye(2),
+        tokens=["<b>", "sat"],
+        w_q="normal",
+        seed=1,
+        window=(1, 0),
+        score="cosine:beta=2",
+        causal=True,
+    )
+    html = problem.set({"w_q[0,0]": 9}).replace(convention="flash", causal=True)._repr_html_()
+    cells = [unescape(cell) for cell in re.findall(">([^<>]+)</t[hd]>", html)]
+    assert dict(zip(cells[::2], cells[1::2], strict=True)) == {
+        "embeddings": "2 × 2",
+        "tokens": "<b>, sat",
+        "w_q": "2 × 2",
+        "score": "cosine:beta=2",
+        "causal": "true",
+        "window": "1, 0",
+        "seed": "1",
+        "set": "w_q[0,0]=9",
+    }
+    assert "Problem, as flash" in html
 
 
 def test_a_problem_can_not_be_changed() -> None:

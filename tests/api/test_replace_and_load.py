@@ -1,5 +1,6 @@
 """New problems from others: `problem.replace`, and `load` with keys that win over those of the file."""
 
+import pickle
 from pathlib import Path
 from typing import Any
 
@@ -69,6 +70,12 @@ def test_wrong_keys_are_refused(keys: dict[str, Any], message: str, tmp_path: Pa
         with pytest.raises(attncli.AttnError) as caught:
             change(**keys)
         assert message in str(caught.value)
+
+
+def test_a_loaded_problem_is_pickled_with_what_it_is_made_of(tmp_path: Path) -> None:
+    problem = attncli.load(write_file(tmp_path, FILE), scale=2).set({"embeddings[cat,0]": 5})
+    again = pickle.loads(pickle.dumps(problem)).replace(scale=None)
+    np.testing.assert_array_equal(again.compute().output, problem.replace(scale=None).compute().output)
 
 
 def test_a_new_problem_is_of_the_same_class() -> None:

@@ -98,6 +98,18 @@ class TestChangesAreMarked:
         assert "▲" not in str(result)
 
 
+def test_what_a_large_result_did_not_keep_has_to_be_selected() -> None:
+    x = np.random.default_rng(0).standard_normal((700, 2))
+    large = attncli.attention(x, x)
+    for read in (lambda: large.statistics, lambda: large.to_pandas("weights"), lambda: large.to_pandas("statistics")):
+        with pytest.raises(attncli.AttnError) as caught:
+            read()
+        assert (
+            str(caught.value)
+            == "weights: was not kept: the problem is large; select it too: select=('output', 'weights')"
+        )
+
+
 def test_statistics_are_those_of_the_weights() -> None:
     statistics = TWO_HEADS.statistics
     assert statistics.support.shape == (2, 4)
@@ -118,6 +130,12 @@ def test_a_result_is_copied_and_pickled() -> None:
     for again in (copy.deepcopy(RESULT), pickle.loads(pickle.dumps(RESULT))):
         assert repr(again) == "Result(scores (2, 2), weights (2, 2), output (2, 3))"
         np.testing.assert_array_equal(again.weights, RESULT.weights)
+
+
+def test_of_a_large_result_the_shapes_are_printed() -> None:
+    large = attncli.attention(np.ones((200, 1)), np.ones((200, 1)), select=("weights", "output"))
+    assert str(large) == repr(large) == "Result(weights (200, 200), output (200, 1))"
+    assert large._repr_html_().count("<td") == 31 * 21 + 31
 
 
 def test_a_notebook_shows_tables_and_warnings() -> None:

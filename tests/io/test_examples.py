@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from attncli.api.problem import load
+from attncli import load
 from attncli.base.errors import AttnError
 from attncli.io import examples
 

@@ -123,6 +123,14 @@ class TestAComparison:
             lacking.to_pandas("output")
 
 
+def test_a_large_comparison_has_no_weights_that_were_not_selected() -> None:
+    x = np.random.default_rng(0).standard_normal((700, 2))
+    comparison = attncli.compare(query=x, key=x, vary={"scale": [1, 2]}, select="output")
+    assert len(comparison.to_pandas()) == 2 * 700 * 2
+    with pytest.raises(attncli.AttnError, match="to_pandas: no variant has kept such numbers; select weights"):
+        comparison.to_pandas("statistics")
+
+
 def test_without_pandas_an_error_says_what_to_install() -> None:
     code = """
 import sys

@@ -18,7 +18,7 @@ from attncli.render.shades import MIN_SHADE, row_shades
 
 _TABLE = "border-collapse:collapse;margin:0.3em 0 0.8em 0"
 _CAPTION = "caption-side:top;text-align:left;font-style:italic;padding:0.2em 0"
-_LABEL = "white-space:pre;padding:0.2em 0.7em"
+_LABEL = "font-family:monospace;white-space:pre;padding:0.2em 0.7em"
 _CELL = "text-align:right;font-family:monospace;padding:0.2em 0.7em"
 _GAP_CELL = f'<td style="{_CELL}">…</td>'
 _MARKED = ";font-weight:bold;outline:2px solid currentColor;outline-offset:-2px"
@@ -31,9 +31,9 @@ _MAX_OPACITY = 0.55  # at which black text on white paper, and white on black, i
 class HtmlLimits:
     """How many rows and columns a table shows, and how many tables a section; the rest is left out, and counted."""
 
-    rows: int = 40
-    columns: int = 24
-    tables: int = 16
+    rows: int = 30
+    columns: int = 20
+    tables: int = 8
 
 
 NOTEBOOK = HtmlLimits()
@@ -45,7 +45,7 @@ def render_sections(
     r"""The sections as one element of HTML, under a heading and above notes, such as warnings; every text is escaped.
 
     >>> render_sections([Section("weights", remarks=("a < b",))], 4)
-    '<div>\n<p><b>weights</b></p>\n<p style="opacity:0.65">a &lt; b</p>\n</div>'
+    '<div>\n<p><b>weights</b></p>\n<p style="white-space:pre-wrap">a &lt; b</p>\n</div>'
     """
     blocks = [f"<p><b>{html_text(heading)}</b></p>"] if heading else []
     for section in parts:
@@ -61,6 +61,21 @@ def preformatted(text: str) -> str:
     '<pre>a &lt; b\nc</pre>'
     """
     return f"<pre>{_html_lines(text.splitlines())}</pre>"
+
+
+def pairs_table(heading: str, pairs: Iterable[tuple[str, str]]) -> str:
+    r"""A heading, and a table of names and texts, as one element of HTML.
+
+    >>> pairs_table("Problem", [("scale", "< 1")]).count("&lt; 1")
+    1
+    """
+    rows = (
+        f'<tr><th scope="row" style="{_LABEL};text-align:left">{html_text(name)}</th>'
+        f'<td style="{_LABEL};text-align:left">{html_text(text)}</td></tr>'
+        for name, text in pairs
+    )
+    table = f'<table style="{_TABLE}"><tbody>{"".join(rows)}</tbody></table>'
+    return f"<div>\n<p><b>{html_text(heading)}</b></p>\n{table}\n</div>"
 
 
 def html_text(text: str) -> str:
@@ -93,8 +108,9 @@ def _section_blocks(section: Section, decimals: int, limits: HtmlLimits) -> Iter
         yield f'<p style="{_FAINT}">… {len(left_out)} more tables: {first} to {last}</p>'
     if section.arithmetic:
         yield f"<pre>{_html_lines(section.arithmetic)}</pre>"
+    style = f"white-space:pre-wrap;{_FAINT}" if section.grids else "white-space:pre-wrap"
     for remark in section.remarks:
-        yield f'<p style="{_FAINT}">{html_text(remark)}</p>'
+        yield f'<p style="{style}">{html_text(remark)}</p>'
 
 
 def _table(grid: Grid, decimals: int, limits: HtmlLimits) -> str:
@@ -104,7 +120,7 @@ def _table(grid: Grid, decimals: int, limits: HtmlLimits) -> str:
     shown_rows, shown_columns = ([at for at in axis if not isinstance(at, Gap)] for axis in (rows, columns))
     texts = iter(grid.select(shown_rows, shown_columns).cell_texts(decimals))
     headings = [_heading(at, grid.columns, grid.marked_columns, "col") for at in columns]
-    corner = f'<th style="{_LABEL};{_FAINT}">{html_text(grid.corner)}</th>'
+    corner = f'<th style="{_LABEL};text-align:left;{_FAINT}">{html_text(grid.corner)}</th>'
     lines = [f'<table style="{_TABLE}">']
     if grid.slice_label:
         lines.append(f'<caption style="{_CAPTION}">{html_text(grid.slice_label)}</caption>')

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from attncli.api.problem import Problem, load
+from attncli import Problem, load
 from attncli.base.errors import AttnError
 from attncli.io.origin import Origin
 from attncli.io.parse.matrix import read_text_array

@@ -1,0 +1,82 @@
+"""Attention in one call, `attention(query, key, value)`, and the problem of a file, `load(path)`."""
+
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Unpack
+
+from attncli.api.keys import KeysBesideVectors, Matrix, ProblemKeys
+from attncli.api.problem import Problem, raw_values
+from attncli.api.result import Result
+from attncli.io.inputs import Inputs
+from attncli.io.origin import PYTHON_OVER_FILE
+from attncli.io.problem_files import read_document
+from attncli.io.variants import PROBLEM, NamedDocument
+from attncli.problem.results import OUTPUT
+
+ANSWER = (OUTPUT,)
+
+
+def attention(
+    query: Matrix = None,
+    key: Matrix = None,
+    value: Matrix = None,
+    *,
+    select: Iterable[str] = ANSWER,
+    executor: str = "threads",
+    convention: str | None = None,
+    **problem: Unpack[KeysBesideVectors],
+) -> Result:
+    """Attention of queries over keys and values: softmax(q kᵀ / √d) v, by default.
+
+    `query` [n d], `key` [m d] and `value` [m e] are arrays, tensors, data frames or nested lists, projected already;
+    also [b n h·d] with `heads=h`, and [b h n d], where keys and values may have fewer heads. Without `value` the keys
+    are the values. Further keywords are the keys of a problem file: `score="cosine"`, `causal=True`, `mask` [n m] (true
+    attends). In place of queries and keys they may give what these are made of, `embeddings` [m x] with `w_q` [x d],
+    `w_k` [x d] and `w_v` [x e], or a `sentence`.
+
+    The result has the names in `select` as attributes: `output` [n e] (or [b n h·e], [b h n e]), `scores` and `weights`
+    [n m] (or [b h n m]), and the name of any other step; without `select` the output, or the weights where there are no
+    values. Its type is the common one of the arrays; integers are computed in float64. The `executor` ("threads",
+    "serial" or the address of a Dask scheduler) computes what is large. A `convention`, such as "flash", reads the keys
+    as that framework does.
+
+    Raises AttnError where a key is unknown, a value can't be converted, or two of them contradict each other.
+
+    Source: Vaswani et al. 2017, eq. 1.
+
+    >>> result = attention([[2, 0]], [[1, 0], [0, 1]], [[10], [20]], score="dot", select=("weights", "output"))
+    >>> result.weights.round(4).tolist(), result.output.round(4).tolist()
+    ([[0.8808, 0.1192]], [[11.192]])
+    >>> attention(sentence="the cat sat", dim=4, seed=1).output.shape
+    (3, 4)
+    """
+    made = Problem(convention=convention, query=query, key=key, value=value, **problem)
+    names = made.spec.default_selection[-1:] if select is ANSWER else select
+    return made.compute(names, executor=executor)
+
+
+def load(
+    path: str | Path,
+    *,
+    max_size: int | str | None = None,
+    convention: str | None = None,
+    **keys: Unpack[ProblemKeys],
+) -> Problem:
+    """The problem in a file: YAML, JSON, `.npz` or `.safetensors`; `-` is standard input.
+
+    Paths in the file are relative to its folder. The keywords are keys whose values win over those of the file, as
+    options do on the command line; None takes a key away, and a text among them opens no file. `max_size`, in bytes or
+    as a text such as "2G", is the most that is read into memory of each file, by default a quarter of the memory that
+    is free; arrays in `.npy` and `.safetensors` files are mapped and may be larger. A `convention`, such as "flash",
+    reads the keys as that framework does.
+
+    Raises AttnError that names the line and the key that are wrong.
+
+    >>> load("missing.yaml", score="cosine")
+    Traceback (most recent call last):
+        ...
+    attncli.base.errors.AttnError: missing.yaml: there is no such file
+    """
+    over_file = raw_values(keys, PYTHON_OVER_FILE)
+    document = read_document(str(path), Inputs(max_size)) | over_file
+    return Problem.of_source(NamedDocument(str(path), document, convention, noun=PROBLEM))
