@@ -24,7 +24,7 @@ def run_suite(suite: Suite, request: CheckRequest, junit: str | None, *, has_lin
     with nullcontext() if junit is None else atomic_write(junit) as stream:  # opened first: it may not be writable
         outcomes = []
         for file in suite.files:
-            for outcome in outcomes_of_file(file, request):
+            for outcome in outcomes_of_file(file, suite, request):
                 if outcome.error is not None:
                     streams.write_error(_error_text(outcome, suite))
                 elif has_lines:

@@ -2,7 +2,7 @@
 
 import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from attncli.base.errors import AttnError
@@ -51,19 +51,22 @@ class CheckRequest:
 class Suite:
     """The files that are checked (None: a problem of options alone).
 
-    `is_several` is whether several were named, or a folder; `left_out` are files of folders that expect nothing.
+    `is_several` is whether several were named, or a folder; `left_out` are files of folders that expect nothing. Of the
+    files, `errors` has those that are folders without a problem, with what is wrong of each.
     """
 
     files: Sequence[str | None]
     is_several: bool = False
     left_out: Sequence[str] = ()
+    errors: "Mapping[str | None, AttnError]" = field(default_factory=dict)
 
 
 def find_suite(problems: Sequence[str], request: CheckRequest) -> Suite:
     """The files that are named, and in place of a folder those in it; none: the problem of the options.
 
     With `--against` every file of a folder is checked, with `--slips` every problem, otherwise those in which something
-    is expected. Raises AttnError where a folder has none, or can't be read.
+    is expected. Raises AttnError where the one folder that is named has none, or can't be read; of several names the
+    others are checked.
     """
     from attncli.io import formats
     from attncli.io.paths import is_there, path_of
@@ -74,18 +77,26 @@ def find_suite(problems: Sequence[str], request: CheckRequest) -> Suite:
         return Suite(list(problems) or [None], is_several=len(problems) > 1)
     files: list[str | None] = []
     left_out: list[str] = []
+    errors: dict[str | None, AttnError] = {}
     for name in problems:
         if name not in folders:
             files.append(name)
             continue
-        found = files_of_problems(name)
-        checked = [file for file in found if request.against or _is_checked(file, request)]
-        if not checked:
-            hint = f"expected a file ({formats.expected('problem')}) with the key expected"
-            raise AttnError("has no problem of which something is expected", where=name, hint=hint)
+        try:
+            found = files_of_problems(name)
+            checked = [file for file in found if request.against or _is_checked(file, request)]
+            if not checked:
+                hint = f"expected a file ({formats.expected('problem')}) with the key expected"
+                raise AttnError("has no problem of which something is expected", where=name, hint=hint)
+        except AttnError as error:
+            if len(problems) == 1:
+                raise
+            errors[name] = error
+            files.append(name)
+            continue
         files += checked
         left_out += [file for file in found if file not in checked]
-    return Suite(files, True, left_out)
+    return Suite(files, True, left_out, errors)
 
 
 def _is_checked(file: str, request: CheckRequest) -> bool:
@@ -98,8 +109,8 @@ def _is_checked(file: str, request: CheckRequest) -> bool:
         return True
 
 
-def outcomes_of_file(file: str | None, request: CheckRequest) -> "Iterator[CheckOutcome]":
-    """The outcome of each part of a problem file (None: a problem of options alone) of which something is expected.
+def outcomes_of_file(file: str | None, suite: Suite, request: CheckRequest) -> "Iterator[CheckOutcome]":
+    """The outcome of each part of a file of a suite (None: a problem of options alone) of which something is expected.
 
     Where slips are looked for nothing need be. An error is an outcome too.
     """
@@ -111,6 +122,8 @@ def outcomes_of_file(file: str | None, request: CheckRequest) -> "Iterator[Check
     start = time.monotonic()
     name = STDIN_NAME if file == STDIN else file or ""
     try:
+        if file in suite.errors:
+            raise suite.errors[file]
         document = read_problem_options(file, request.keys, request.inputs)
         parts = file_parts(document, name)
         if request.needs_expected:

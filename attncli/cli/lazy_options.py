@@ -48,6 +48,10 @@ class LazyOptions:
             if not context.resilient_parsing:  # that is the completion of an unfinished command line
                 self._check_repetitions(context, args)
             return super().parse_args(context, args)  # type: ignore[misc] # a command or a group is the next class
+        except typer.TyperException as error:
+            if getattr(error, "ctx", None) is None:  # of an option without its value: the parser knows no command
+                vars(error)["ctx"] = context
+            raise
         finally:
             self.parsed_args = None
 

@@ -61,6 +61,7 @@ def _report(report: CheckReport) -> dict[str, Any]:
         "explained_by": _explanations(report.explanations),
         "tried": report.tried_count,
         "untried": list(report.untried),
+        "searched": report.searched or None,
         "unnoticed": None if report.unnoticed is None else _names(report.unnoticed),
     }
 

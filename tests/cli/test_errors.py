@@ -9,7 +9,10 @@ from tests.cli.running import Run
 WRONG = {
     "an unknown command": ("comput", "No such command 'comput'. Did you mean 'compute', 'compare'?; attn --help lists"),
     "an unknown option": ("compute t.yaml --hedas 2", "No such option: --hedas (Possible options: --as, --head"),
-    "an option without its value": ("compute t.yaml --heads", "Option '--heads' requires an argument"),
+    "an option without its value": (
+        "compute t.yaml --heads",
+        "Option '--heads' requires an argument; attn compute --help lists",
+    ),
     "an argument too many": ("compute t.yaml u.yaml", "unexpected extra argument"),
     "a word for a number of heads": ("compute t.yaml --heads two", "--heads: 'two' is not a whole number"),
     "a word for a number of digits": ("compute t.yaml --precision x", "Invalid value for '--precision'"),

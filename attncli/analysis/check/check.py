@@ -75,7 +75,8 @@ def check_inputs(problem: ProblemSpec, options: CheckOptions = DEFAULT) -> Check
         untried=missed.untried,
         unnoticed=explanations(missed.explanations),
         reference_remark=reference.remark,
-        input_remark=f"Slips are looked for in {name}, held to {comparison.tolerance(name).reason}.",
+        searched=name,
+        searched_reason=comparison.tolerance(name).reason,
     )
 
 

@@ -75,7 +75,8 @@ class CheckReport:
     unnoticed: tuple[Explanation, ...] | None = None  # slips that would not be noticed; None where it was not asked
     reference_remark: str = ""  # why ours was not computed in 50 digits, where that was asked for
     pair_count: int = 0  # how many of those that were tried are pairs
-    input_remark: str = ""  # where nothing is expected: in which result slips were looked for, in a sentence
+    searched: str = ""  # where nothing is expected: the result in which slips were looked for
+    searched_reason: str = ""  # to what that result was held, in words
 
     @property
     def has_verdict(self) -> bool:

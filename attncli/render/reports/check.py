@@ -88,8 +88,8 @@ def _names(explanations: Sequence[Explanation]) -> str:
 
 def _tolerances(report: CheckReport) -> Iterator[str]:
     """What the numbers are held to, once for all quantities of the same reason, and how ours were computed."""
-    if report.input_remark:
-        yield report.input_remark
+    if report.searched:
+        yield f"Slips are looked for in {report.searched}, held to {report.searched_reason}."
     names: dict[str, list[str]] = {}
     for result in report.results:
         if result.count:

@@ -274,6 +274,15 @@ def test_an_error_of_an_option_names_the_file_of_a_suite(run: Run, folder: Path)
     ]
 
 
+def test_a_folder_without_a_problem_does_not_hide_the_others(run: Run, folder: Path) -> None:
+    (folder / "empty").mkdir()
+    ran = run("check", "empty", "agrees.yaml")
+    assert ran.returncode == 2
+    assert ran.stderr.startswith("attn: empty: has no problem of which something is expected; expected a file")
+    assert ran.stdout.splitlines()[0].startswith("✓ agrees.yaml: ")
+    assert ran.stdout.splitlines()[-1] == "1 of 2 agree, 1 can't be checked."
+
+
 def test_a_warning_names_the_file_and_is_an_error_where_that_is_asked_for(run: Run, folder: Path) -> None:
     (folder / "empty_row.yaml").write_text(
         f"{INPUTS}mask: [[0, 0, 0], [1, 1, 1], [1, 1, 1]]\nexpected: {{output: [[0, 0]]}}\n"
@@ -309,6 +318,7 @@ def test_where_nothing_is_expected_slips_that_would_go_unnoticed_may_be_asked_fo
     assert (suite.get("tests"), suite.get("skipped"), suite.get("failures")) == ("1", "1", "0")
     found = json.loads(run("check", "p.yaml", "--slips", "--json").stdout)
     assert (found["agrees"], found["results"], found["unnoticed"]) == (None, [], ["no_maximum"])
+    assert found["searched"] == "output"
 
 
 def test_in_a_suite_slips_that_would_go_unnoticed_are_named_of_every_problem(run: Run, folder: Path) -> None:
