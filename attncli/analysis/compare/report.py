@@ -68,6 +68,8 @@ class FirstDifference:
 class Comparison:
     """Variants, computed, and each compared with the first (or every two, where that was asked for).
 
+    Those with edits are compared with those before them too.
+
     `shared_keys` are the keys that are varied and have one value in all variants, as text. `positions` has the one
     position that is compared on an axis, by the letter of the axis (b batch items, h heads). `remarks` are what holds
     of several variants, and is said once.

@@ -30,14 +30,20 @@ class DifferenceWriter:
         (first,) = [found for found in self.comparison.first_differences if found.variants == pair]
         yield f"{self.labels[pair[1]]}: {self.first_difference(first)}"
         differences = [found for found in self.comparison.differences if found.variants == pair]
-        same = [found.name for found in differences if self._is_same(found)]
-        if same and len(same) < len(differences):
-            yield f"  the same: {', '.join(same)}"
-        elif same and first.step is not None:
+        same = [found for found in differences if self._is_same(found)]
+        equal = [found.name for found in same if not found.max_abs]
+        if equal and len(equal) < len(differences):
+            yield f"  the same: {', '.join(equal)}"
+        elif equal and first.step is not None:
             yield "  the results are the same"
         for found in differences:
-            if found.name not in same:
-                yield f"  {found.name}: {self.difference(found)}"
+            if found.name not in equal:
+                yield f"  {found.name}: {self._rounding(found) if found in same else self.difference(found)}"
+
+    def _rounding(self, found: Difference) -> str:
+        """The difference of a result that rounding explains: `the same but for rounding, up to 1.1921e−07`."""
+        assert found.max_abs is not None  # the results were compared
+        return f"the same but for rounding, up to {self._number(found.max_abs)}"
 
     def first_difference(self, first: FirstDifference) -> str:
         """Where two variants part: `they part at masked_scores[cat, sat]: 0.5 → −∞`."""

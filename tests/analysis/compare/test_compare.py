@@ -103,6 +103,17 @@ def test_each_variant_is_compared_with_the_first_or_every_two() -> None:
     assert pairs == [(0, 1), (0, 2), (1, 2)]
 
 
+def test_a_variant_with_edits_is_compared_with_the_one_before_them_too() -> None:
+    keys = [{**SELF, "scale": scale, "w_q": [[1, weight], [0, 1]]} for scale in (1, 2) for weight in (0, 3)]
+    varied = [{"scale": scale, "set": edits} for scale in ("1", "2") for edits in ("", "w_q[0,1]=3")]
+    made = [Variant(str(at), text, problem(**one)) for at, (text, one) in enumerate(zip(varied, keys, strict=True))]
+    comparison = compare(made, ["weights"])
+    assert [found.variants for found in comparison.differences] == [(0, 1), (0, 2), (0, 3), (2, 3)]
+    assert [found.step for found in comparison.first_differences] == ["w_q", "scores", "w_q", "w_q"]
+    own, other = (comparison.variants[at].result.weights for at in (2, 3))
+    assert comparison.differences[3].max_abs == pytest.approx(abs(own - other).max())
+
+
 def test_one_head_alone_is_compared_where_a_position_is_chosen() -> None:
     scores = normal(2, 3, 5, 7)
     other = scores.copy()

@@ -95,6 +95,16 @@ def test_results_that_are_the_same_are_named_together() -> None:
     assert section.remarks[1] == "  the results are the same"
 
 
+def test_results_that_rounding_tells_apart_are_the_same_and_how_far_apart_they_are_is_said() -> None:
+    rounded = weights_of([0.5, 0.5], [0.75, 0.25 + 2**-52])
+    (section,) = writer(FIRST, rounded).sections()
+    assert section.remarks == (
+        "b: the same in every step",
+        "  weights: the same but for rounding, up to 2.2204e−16",
+        "  output: the same but for rounding, up to 1.7764e−15",
+    )
+
+
 def test_with_all_pairs_each_variant_has_a_section_of_those_after_it() -> None:
     sections = list(writer(FIRST, SECOND, FIRST, all_pairs=True).sections())
     assert [section.title for section in sections] == ["differences from a", "differences from b"]
