@@ -27,6 +27,11 @@ class VariantOptions:
     edits: Sequence[str]
     keys: Mapping[str, Any]
 
+    @property
+    def given_keys(self) -> frozenset[str]:
+        """The names of the keys that are given as options."""
+        return frozenset(name for name, value in self.keys.items() if value not in (None, [], ()))
+
 
 def read_variants(options: VariantOptions, inputs: "Inputs") -> "Sequence[Variant]":
     """The variants that the words describe.
@@ -40,10 +45,12 @@ def read_variants(options: VariantOptions, inputs: "Inputs") -> "Sequence[Varian
     check_stdin(*options.problems, *(text.partition("=")[2] for text in options.vary), *options.keys.values())
     varied = read_varied(options.vary, Origin(inputs=inputs))
     for key in varied:
-        if options.keys.get(key) not in (None, [], ()):
+        if key in options.given_keys:
             raise AttnError(f"{key} is given and varied", where=option_name(key), hint="leave out one of them")
     for convention in options.conventions:
         check_convention(convention)
+        if options.conventions.count(convention) > 1:
+            raise AttnError(f"{convention} is given twice", where="--as", hint="give each convention once")
     edits = read_edits(options.edits)
     return make_variants(_documents(options, inputs), varied, options.conventions, edits)
 
@@ -69,12 +76,14 @@ def _documents(options: VariantOptions, inputs: "Inputs") -> "Sequence[NamedDocu
         return list(documents.values())
     ((name, document),) = documents.items()
     parts: dict[str, NamedDocument] = {}  # by their own keys: others say only what is shown of the same problem
-    for part in file_parts(document.document, name):
-        parts.setdefault(repr(part.own), NamedDocument(part.name, part.problem, noun=PART))
+    for number, part in enumerate(file_parts(document.document, name), 1):
+        is_named = part.name and all(part.name != other.name for other in parts.values())
+        part_name = part.name if is_named else str(number)
+        parts.setdefault(repr(part.own), NamedDocument(part_name, part.problem, noun=PART))
     return list(parts.values())
 
 
-def unread_of_variants(variants: "Sequence[Variant]", keys: Mapping[str, Any]) -> list[str]:
+def unread_of_variants(variants: "Sequence[Variant]", options: VariantOptions) -> list[str]:
     """The warnings on keys that were given as options, or varied, and that nothing reads in some of the variants."""
     from attncli.plan.unread import keys_unread_by_plan
 
@@ -82,7 +91,7 @@ def unread_of_variants(variants: "Sequence[Variant]", keys: Mapping[str, Any]) -
     for variant in variants:
         for key, reason in keys_unread_by_plan(variant.problem).items():
             varied = [f"--vary {name}" for name in variant.keys if name.partition(".")[0] == key]
-            given = [option_name(key)] if keys.get(key) not in (None, [], ()) else []
+            given = [option_name(key)] if key in options.given_keys else []
             found += [(f"{option} has no effect: {reason}", variant.name) for option in (*varied, *given)]
     return _said_once(found, len(variants))
 

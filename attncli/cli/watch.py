@@ -1,5 +1,6 @@
 """`--watch`: a problem is computed again whenever one of its files is saved, until Ctrl-C."""
 
+import os
 from collections.abc import Callable, Mapping
 from contextlib import closing
 from datetime import datetime
@@ -10,7 +11,7 @@ from attncli.base.errors import AttnError
 from attncli.base.text import join_words
 from attncli.cli import streams
 from attncli.cli.file_events import Events
-from attncli.io.paths import path_of
+from attncli.io.paths import is_there, path_of
 from attncli.io.watched_inputs import FileVersion, WatchedInputs, file_version
 
 if TYPE_CHECKING:
@@ -90,8 +91,9 @@ def _wait_for_save(versions: Versions, events: Events, error: AttnError | None) 
 def _folders(names: Versions) -> list[Path]:
     """The folders of files, and of the files that links lead to, as far as they are there."""
     paths = [path_of(name) for name in names]
-    folders = {path.parent.resolve() for path in paths} | {path.resolve().parent for path in paths}
-    return sorted(folder for folder in folders if folder.is_dir())
+    folders = {Path(os.path.realpath(path.parent)) for path in paths}
+    folders |= {Path(os.path.realpath(path)).parent for path in paths}
+    return sorted(folder for folder in folders if is_there(folder) and folder.is_dir())
 
 
 def _list_files(names: list[str]) -> str:

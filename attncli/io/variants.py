@@ -80,18 +80,21 @@ def make_variants(
         raise AttnError(f"there are {count:,} variants", hint=f"at most {MAX_VARIANTS:,} are compared: vary less")
     telling = [key for key, values in choices.items() if len(values) > 1] or list(choices)
     combinations = [dict(zip(choices, values, strict=True)) for values in product(*choices.values())]
-    first, *others = combinations if count > 1 else [{}, *combinations]
-    variant = _variant(documents[0], first, telling)
-    _check_memory(variant.problem, count)
-    return (variant, *(_variant(documents[0], combination, telling) for combination in others))
+    combinations = combinations if count > 1 else [{}, *combinations]
+    variants: list[Variant] = []
+    for combination in combinations:
+        variants.append(_variant(documents[0], combination, telling))
+        _check_memory(variants[-1].problem, len(combinations) - len(variants))
+    return tuple(variants)
 
 
 def _check_memory(problem: ProblemSpec, count: int) -> None:
-    """Raise AttnError where so many problems like the first one are more than the memory there is: each draws anew."""
+    """Raise AttnError where so many problems more like this one do not fit in the memory there is: each draws anew."""
     drawn = [getattr(problem, name) for name in problem.generators if name in FIELDS and FIELDS[name].is_random_fill]
     missing = missing_memory(count * sum(array.nbytes for array in drawn))
     if missing is not None:
-        raise AttnError(f"to draw the numbers of {count} variants {missing}", hint="vary less, or draw fewer numbers")
+        message, hint = f"to draw the numbers of {count} more variants {missing}", "vary less, or draw fewer numbers"
+        raise AttnError(message, hint=hint)
 
 
 def _choices(

@@ -1,5 +1,7 @@
 """The inputs of a problem that is computed again when one of them is saved: what each file was when it was read."""
 
+import os
+import stat
 from dataclasses import replace
 from pathlib import Path
 
@@ -13,11 +15,7 @@ FileVersion = tuple[int, int, int, int] | None
 
 def file_version(name: str) -> FileVersion:
     """The version of the file that is there now, through any links; None where there is none."""
-    try:
-        status = path_of(name).stat()
-    except OSError:
-        return None
-    return status.st_dev, status.st_ino, status.st_size, status.st_mtime_ns
+    return _version(_status(path_of(name)))
 
 
 class WatchedInputs(Inputs):
@@ -37,13 +35,27 @@ class WatchedInputs(Inputs):
             raise _stream_error(STDIN_NAME)
         path = folder / path_of(name)
         full_name = str(path) if folder != Path() else name
-        if path.exists() and not path.is_file() and not path.is_dir():
+        status = _status(path)
+        if status is not None and not stat.S_ISREG(status.st_mode) and not stat.S_ISDIR(status.st_mode):
             raise _stream_error(full_name)
-        # Before it is read, so that a save in between is seen; an entry that is read later is of the version since.
-        self.versions.setdefault(full_name, file_version(full_name))
+        # From before it is read, so that a save in between counts; a file that is read twice may have been saved since.
+        self.versions.setdefault(full_name, _version(status))
         source = super().open(name, folder)
-        is_small = path.stat().st_size <= source.limit.size
-        return replace(source, content=source.read()) if is_small else source
+        is_large = status is not None and status.st_size > source.limit.size
+        return source if is_large else replace(source, content=source.read())
+
+
+def _status(path: Path) -> os.stat_result | None:
+    """What the system says of a file; None where there is none, or it may not be seen."""
+    try:
+        return path.stat()
+    except OSError:
+        return None
+
+
+def _version(status: os.stat_result | None) -> FileVersion:
+    """The version of a file of which the system says this."""
+    return None if status is None else (status.st_dev, status.st_ino, status.st_size, status.st_mtime_ns)
 
 
 def _stream_error(name: str) -> AttnError:

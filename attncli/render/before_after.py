@@ -17,10 +17,9 @@ from attncli.trace.steps import Step, Trace
 
 def section_of_edits(view: View) -> Section:
     """What was set, which of the steps that the results are computed from changed by it, and which did not."""
-    steps = _steps(view)
     titles = _titles(view)
-    changed_names = [titles.get(step.name, step.name) for step in steps if has_changed(view, step)]
-    same_names = [titles.get(step.name, step.name) for step in steps if not has_changed(view, step)]
+    named = [(titles.get(step.name, step.name), has_changed(view, step)) for step in _steps(view)]
+    changed_names, same_names = ([name for name, differs in named if differs is wanted] for wanted in (True, False))
     remarks = [f"changed: {', '.join(changed_names) or 'nothing'}"]
     remarks += [f"the same: {', '.join(same_names)}"] if same_names else []
     remarks += [LEGEND] if changed_names else []
@@ -33,15 +32,15 @@ def changed_steps(view: View) -> Iterator[Section]:
     Of the default results every step that they are computed from is among them, of others they alone.
     """
     trace = view.result.trace
-    selected = {_shown_step(trace, name).name for name in view.result.select}
+    selected = _selected_steps(view)
     titles = _titles(view)
     is_default = tuple(view.result.select) == trace.problem.default_selection
     for step in _steps(view):
-        is_new = has_changed(view, step)
-        if step.name not in selected and not (is_default and is_new):
+        differs = has_changed(view, step)
+        if step.name not in selected and not (is_default and differs):
             continue
         remarks = list(equality_remarks(trace, step))
-        if not is_new:
+        if not differs:
             remarks.insert(0, "the same before and after")
         elif view.before is not None and step.name not in view.before.trace:
             remarks.insert(0, "before there was no such step")
@@ -75,10 +74,17 @@ def has_changed(view: View, step: Step) -> bool:
 
 
 def _steps(view: View) -> Sequence[Step]:
-    """The kept steps that the selected results are computed from, without those that say nothing."""
+    """The kept steps that the selected results are computed from, without those that say nothing, and the selected."""
     trace = view.result.trace
     needed = trace.plan.needed_for(view.result.select)
-    return [step for step in trace.computed if step.name in needed and not is_left_out(trace, step)]
+    shown = {step.name for step in trace.computed if step.name in needed and not is_left_out(trace, step)}
+    shown |= _selected_steps(view)
+    return [step for step in trace.steps if step.name in shown]
+
+
+def _selected_steps(view: View) -> frozenset[str]:
+    """The names of the steps that show the selected results."""
+    return frozenset(_shown_step(view.result.trace, name).name for name in view.result.select)
 
 
 def _shown_step(trace: Trace, name: str) -> Step:

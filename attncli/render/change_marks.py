@@ -1,4 +1,4 @@
-"""The marks of numbers that changed: ▲ where one rose, ▼ where it fell, ◆ where neither can be said."""
+"""The marks of numbers that changed: ▲ where one rose, ▼ where it fell, ◆ of any other change."""
 
 from collections.abc import Iterable, Iterator
 from dataclasses import replace

@@ -32,7 +32,7 @@ app(prog_name="many")
 
 
 def rows() -> Iterator[Row]:
-    """A problem of four words; a hundred variants of one; help, version and completion. The package has to be installed, not editable."""
+    """A problem of four words; a hundred variants; help, version, completion. The package must not be editable."""
     attn = str(Path(sys.executable).with_name("attn"))
     with TemporaryDirectory() as name:
         folder = Path(name)

@@ -111,3 +111,29 @@ def test_a_problem_larger_than_the_disk_is_refused(file: str, run: Run, tmp_path
 @pytest.mark.usefixtures("disk")
 def test_one_cell_takes_no_space(run: Run) -> None:
     assert run(*TOKENS, "--cell", "token_1,token_2").returncode == 0
+
+
+VARIED = ("compare", *TOKENS[1:], "--vary", "scale=1..5", "--select", "weights")
+
+
+@pytest.mark.usefixtures("memory")
+@pytest.mark.parametrize(
+    ("words", "need"),
+    [
+        (VARIED, "to compare 5 variants needs 6.4 MB"),  # 5 × 400 × 400 × 8 bytes
+        # 192 × (400 × 8 + 3 × 8 × 8) × 8 bytes
+        (("compare", *TOKENS[1:-2], "--vary", "dim=8..200"), "to draw the numbers of 192 more variants needs 5.2 MB"),
+    ],
+)
+def test_variants_that_do_not_fit_together_are_refused(words: tuple[str, ...], need: str, run: Run) -> None:
+    ran = run(*words, "--json")
+    assert (ran.returncode, ran.stdout) == (2, "")
+    assert f"{need} of memory and 3.0 MB are free; vary less" in ran.stderr
+
+
+@pytest.mark.usefixtures("disk")
+def test_a_comparison_that_the_disk_can_not_take_is_refused(run: Run, tmp_path: Path) -> None:
+    ran = run(*VARIED, "-o", "out.csv")
+    assert (ran.returncode, ran.stdout) == (2, "")
+    assert "--output out.csv: the result takes about 3.2 MB (weights 3.2 MB) and the disk has 2.0 MB left" in ran.stderr
+    assert not list(tmp_path.glob("*out*"))

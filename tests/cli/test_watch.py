@@ -302,6 +302,21 @@ def test_a_file_behind_a_link_is_watched_and_so_is_the_link(watch: Watch, save: 
     assert [json.loads(line)["output"] for line in ran.stdout.splitlines()] == [[[1.0]], [[2.0]], [[3.0]]]
 
 
+def test_a_link_to_itself_is_an_error_until_it_is_a_file(watch: Watch, save: Save, tmp_path: Path) -> None:
+    save("p.yaml", PROBLEM.format(1))()
+
+    def link_to_itself() -> None:
+        (tmp_path / "p.yaml").unlink()
+        (tmp_path / "p.yaml").symlink_to("p.yaml")
+
+    ran = watch(
+        "p.yaml", edits=[link_to_itself, nothing, (tmp_path / "p.yaml").unlink, save("p.yaml", PROBLEM.format(2))]
+    )
+    _, error, saved = lines(ran.stderr)
+    assert error.startswith("p.yaml: can't be read (")
+    assert saved == "p.yaml saved, changed: output 1 of 1"
+
+
 def test_a_save_during_the_computation_counts(watch: Watch, save: Save, monkeypatch: pytest.MonkeyPatch) -> None:
     save("p.yaml", PROBLEM.format(1))()
     edits = iter([save("p.yaml", PROBLEM.format(2))])

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from attncli.engine.run import run
-from attncli.io.assemble import from_keywords
+from attncli.problem.build import build
 from attncli.problem.conventions import CONVENTIONS
 from tests.arrays import normal
 from tests.peers.convention_cases import CASES, Words
@@ -31,7 +31,7 @@ def takes(convention: str, name: str) -> bool:
     """Whether the framework has every word of the case, with that value, and takes them together."""
     if not CASES[name].words.keys() <= keys_of(convention):
         return False
-    use = from_keywords(words_of(convention, name), convention).convention
+    use = build(words_of(convention, name), convention=convention).convention
     return use is not None and not use.remarks
 
 
@@ -47,7 +47,7 @@ def test_a_convention_gives_what_its_framework_gives(convention: str, name: str)
 
 def output(words: Words, convention: str) -> Any:
     """What attn computes of the words, read as the convention reads them."""
-    return run(from_keywords(words, convention), ("output",)).output
+    return run(build(words, convention=convention), ("output",)).output
 
 
 def test_the_conventions_with_cases_are_those_that_are_marked_as_run() -> None:

@@ -80,6 +80,16 @@ def test_a_selection_is_shown_alone() -> None:
     assert shown[1:] == ["weights"]
 
 
+@pytest.mark.parametrize(
+    ("text", "name"), [("value[b,e1]=5", "value"), ("bias[q,b]=1", "bias"), ("mask[q,b]=0", "visible_by_mask")]
+)
+def test_an_input_or_a_mask_that_is_selected_is_shown(text: str, name: str) -> None:
+    keys = KEYS | {"bias": [[0, 0]], "mask": [[1, 1]]}
+    first, section = sections(what_if(keys, text, select=(name,)))
+    assert first.remarks[0] == f"changed: {name}"
+    assert (section.title, section.grids[0].before is not None) == (name, True)
+
+
 def test_a_result_that_did_not_change_is_shown_once_and_said_to_be_the_same() -> None:
     by_title = {section.title: section for section in sections(what_if(KEYS, "value[b,e1]=5"))}
     assert "changed: value, output" in by_title["set value[b,e1]: 2 → 5"].remarks

@@ -48,8 +48,8 @@ def compare(
 ) -> None:
     """Make the variants of the problems in files and of the options (`keys`), and write how they compare."""
     inputs = make_inputs(max_size)
-    words = VariantOptions(problems or (), vary or (), convention or (), edits or (), keys)
-    variants = read_variants(words, inputs)
+    variant_options = VariantOptions(problems or (), vary or (), convention or (), edits or (), keys)
+    variants = read_variants(variant_options, inputs)
     check_is_no_input(output_options.file, inputs)
-    write_warnings(unread_of_variants(variants, keys), strict=output_options.strict)
+    write_warnings(unread_of_variants(variants, variant_options), strict=output_options.strict)
     compare_and_write(variants, output_options, all_pairs=all_pairs)

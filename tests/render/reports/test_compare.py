@@ -75,12 +75,11 @@ def test_a_pipe_has_tables_side_by_side_and_whole_sentences() -> None:
 
 
 def test_a_table_has_the_name_of_a_numbered_variant_where_it_is_wide_enough() -> None:
-    names = ("normalize=softmax, a=1", "normalize=sparsemax, a=2")
-    wide = {name: weights_of([1, 0, 0, number], tokens=("a", "b", "c", "d")) for number, name in enumerate(names)}
-    wide = {
-        name: {**keys, "value": [[1 / 3, 2, 3, 1 / 7]] * 4, "query_tokens": ["a", "b"]} for name, keys in wide.items()
+    tokens: Keys = {"tokens": ("a", "b", "c", "d"), "query_tokens": ("a", "b"), "value": [[1 / 3, 2, 3, 1 / 7]] * 4}
+    wide: dict[str, Keys] = {
+        "normalize=softmax, a=1": {**tokens, "weights": [[1, 0, 0, 0], [0, 1, 0, 0]]},
+        "normalize=sparsemax, a=2": {**tokens, "weights": [[1, 0, 0, 1], [0, 1, 0, 0]]},
     }
-    wide = {name: {**keys, "weights": [*keys["weights"], [0, 1, 0, 0]]} for name, keys in wide.items()}
     lines = shown(TextTarget(80), wide).splitlines()
     assert lines[lines.index("output") + 1].split("  ")[:2] == ["1", "normalize=softmax, a=1"]
     assert lines[lines.index("weights") + 1].split() == ["1", "2"]
