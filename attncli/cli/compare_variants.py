@@ -49,6 +49,8 @@ def read_variants(options: VariantOptions, inputs: "Inputs") -> "Sequence[Varian
             raise AttnError(f"{key} is given and varied", where=option_name(key), hint="leave out one of them")
     for convention in options.conventions:
         check_convention(convention)
+        if options.conventions.count(convention) > 1:
+            raise AttnError(f"{convention} is given twice", where="--as", hint="give each convention once")
     edits = read_edits(options.edits)
     return make_variants(_documents(options, inputs), varied, options.conventions, edits)
 
@@ -74,8 +76,10 @@ def _documents(options: VariantOptions, inputs: "Inputs") -> "Sequence[NamedDocu
         return list(documents.values())
     ((name, document),) = documents.items()
     parts: dict[str, NamedDocument] = {}  # by their own keys: others say only what is shown of the same problem
-    for part in file_parts(document.document, name):
-        parts.setdefault(repr(part.own), NamedDocument(part.name, part.problem, noun=PART))
+    for number, part in enumerate(file_parts(document.document, name), 1):
+        is_named = part.name and all(part.name != other.name for other in parts.values())
+        part_name = part.name if is_named else str(number)
+        parts.setdefault(repr(part.own), NamedDocument(part_name, part.problem, noun=PART))
     return list(parts.values())
 
 

@@ -11,6 +11,7 @@ from attncli.ops.records import Operator
 from attncli.plan.builder import PlanBuilder
 from attncli.plan.graph import Plan
 from attncli.plan.stages import given_tables, heads, indices, masks, output, projections, scores
+from attncli.problem.fields import RANDOM
 from attncli.problem.spec import FIELDS, ProblemSpec
 
 # The stages in order, by the result that they compute: those of a result that is given, or not computed, are left out.
@@ -32,7 +33,12 @@ STAGES: Mapping[str, Sequence[Callable[[PlanBuilder], None]]] = {
 # Plans by signature: problems that differ in numbers and labels alone, as the layers of a model do, have the same.
 _PLANS: dict[Hashable, Plan] = {}
 MAX_PLANS = 64
-_PLANNED_FIELDS = tuple(name for name, field in FIELDS.items() if field.kind not in ("labels", "text", "vocabulary"))
+# A plan depends on neither words nor how numbers are drawn; what is drawn counts by its shape.
+_PLANNED_FIELDS = tuple(
+    name
+    for name, field in FIELDS.items()
+    if field.kind not in ("labels", "text", "vocabulary") and field.panel != RANDOM
+)
 
 
 def plan_of(problem: ProblemSpec) -> Plan:

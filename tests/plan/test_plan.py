@@ -216,3 +216,9 @@ def test_problems_that_share_a_plan_have_their_own_results(keys: dict[str, Any])
         expected = run(spec, ("output",), every_step=True).output
         ours = run(spec, ("output",), options=RunOptions("serial", sizes=BlockSizes(dense_cells=0))).output
         np.testing.assert_allclose(ours, expected, rtol=1e-11, atol=1e-11)
+
+
+def test_problems_that_are_drawn_from_other_seeds_share_a_plan() -> None:
+    drawn = [problem(seed=seed, token_count=3, dim=dim) for seed, dim in ((1, 4), (2, 4), (1, 5))]
+    assert plan_of(drawn[0]) is plan_of(drawn[1])
+    assert plan_of(drawn[0]) != plan_of(drawn[2])

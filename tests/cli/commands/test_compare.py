@@ -19,7 +19,7 @@ DRAWN = ("compare", "--sentence", "the cat sat", "--dim", "4")
 def files(tmp_path: Path) -> None:
     write_file(tmp_path, PROBLEM)
     write_file(tmp_path, PROBLEM.replace("0.5", "1"), "other.yaml")
-    parts = "parts:\n- {title: wide, scale: 1}\n- {scale: 2}\n- {show: [output], scale: 2}\n"
+    parts = "parts:\n- {title: wide, scale: 1}\n- {scale: 2}\n- {show: [output], scale: 2}\n- {title: wide, scale: 3}\n"
     write_file(tmp_path, PROBLEM + parts, "parts.yaml")
 
 
@@ -66,7 +66,7 @@ def test_json_has_the_variants_their_statistics_and_what_differs(run: Run) -> No
         (("p.yaml", "--vary", "scale=1,2"), ["scale=1", "scale=2"]),
         (("p.yaml", "--vary", "scale=1"), ["as given", "scale=1"]),
         (("p.yaml", "other.yaml"), ["file=p.yaml", "file=other.yaml"]),
-        (("parts.yaml",), ["part=wide", "part=2"]),
+        (("parts.yaml",), ["part=wide", "part=2", "part=4"]),
         (("parts.yaml", "p.yaml"), ["file=parts.yaml", "file=p.yaml"]),
         (("parts.yaml", "--vary", "scale=3,4"), ["scale=3", "scale=4"]),
         (("p.yaml", "--as", "torch-sdpa", "--as", "flash"), ["as=torch-sdpa", "as=flash"]),
@@ -162,6 +162,7 @@ def test_a_warning_is_said_once_with_the_variants_that_it_is_of(run: Run) -> Non
         (("p.yaml", "--vary", "heads=1,2", "--head", "1"), "variant heads=1, --head: there is no head 1"),
         (("p.yaml", "p.yaml"), "p.yaml: is given twice; name each problem once"),
         (("p.yaml", "none.yaml"), "none.yaml: there is no such file"),
+        (("p.yaml", "--as", "flash", "--as", "flash"), "--as: flash is given twice; give each convention once"),
         (("p.yaml", "--as", "fash"), "--as: unknown convention 'fash'; did you mean 'flash'?"),
         (("p.yaml", "--vary", "scale=1", "--select", "wieghts"), "--select: unknown result 'wieghts'"),
         (("p.yaml", "--vary", "scale=1", "-o", "x.npz"), "--output x.npz: no comparison is written as npz"),
