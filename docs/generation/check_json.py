@@ -14,6 +14,7 @@ OBJECT = {
     "explained_by": "slips that explain the numbers, the simplest first: `slips`, their names, and a `sentence`",
     "tried": "how many slips and pairs of slips were tried",
     "untried": "sentences: which were not, and why",
+    "searched": "where nothing is expected: the result in which slips were looked for; otherwise null",
     "unnoticed": "with `--slips`: the names of slips that would not be noticed; otherwise null",
 }
 

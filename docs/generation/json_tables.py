@@ -6,7 +6,9 @@ JSON_TABLES = (
     (
         """## JSON of a check
 
-`attn check --json` writes one object. What JSON can't hold is `"NaN"`, `"Infinity"` or `"-Infinity"`.
+`attn check --json` writes one object. What JSON can't hold is `"NaN"`, `"Infinity"` or `"-Infinity"`. With
+`--set` the object also has `set` (the cells, with their numbers before and after) and `before` (`agrees`, `results` and
+`first_difference` of the problem as it was).
 """,
         check_json.OBJECT,
     ),
@@ -19,7 +21,10 @@ JSON_TABLES = (
 """,
         compare_json.OBJECT,
     ),
-    ("Each of `variants`:", compare_json.VARIANT),
+    (
+        "Each of `variants`, which have a `convention` too where one reads the problem, and `remarks` on it:",
+        compare_json.VARIANT,
+    ),
     ("Each of `differences`:", compare_json.DIFFERENCE),
     ("Each of `first_differences`:", compare_json.FIRST_DIFFERENCE),
 )

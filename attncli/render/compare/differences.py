@@ -66,7 +66,9 @@ class DifferenceWriter:
         largest = f"largest difference {self._number(found.max_abs)} at [{', '.join(found.labels)}]"
         parts = [largest if found.numbers is None else f"{largest}, {self._change(found.numbers)}"]
         if found.total_variation is not None:
-            parts.append(f"total variation up to {self._number(found.total_variation)}")
+            some = found.distribution_count != found.row_count
+            of = f" in the {found.distribution_count} of {_rows(found)} that are distributions" if some else ""
+            parts.append(f"total variation up to {self._number(found.total_variation)}{of}")
         divergences = [] if found.kl is None else [f"up to {self._number(found.kl)} nats"]
         divergences += [f"infinite in {found.infinite_kl_count} of {_rows(found)}"] if found.infinite_kl_count else []
         if divergences:

@@ -51,6 +51,7 @@ def test_the_largest_difference_has_its_place_and_both_numbers() -> None:
     assert found.total_variation == 0.25
     assert found.kl == pytest.approx(0.5 * math.log(2) + 0.5 * math.log(2 / 3))  # of the second row it is infinite
     assert (found.infinite_kl_count, found.reordered_count, found.row_count) == (1, 0, 2)
+    assert found.distribution_count == 2
 
 
 def test_a_nan_on_one_side_is_the_largest_difference_and_infinities_of_one_sign_are_equal() -> None:
@@ -67,7 +68,9 @@ def test_rows_that_are_no_distribution_have_neither_total_variation_nor_divergen
         "weights", {**WEIGHTS, "weights": [[0, 0], [2, 1]]}, {**WEIGHTS, "weights": [[0.5, 0.5], [1, 2]]}
     )
     assert (found.total_variation, found.kl, found.infinite_kl_count) == (None, None, None)
-    assert (found.reordered_count, found.row_count) == (1, 2)
+    assert (found.reordered_count, found.row_count, found.distribution_count) == (1, 2, 0)
+    some = difference("weights", WEIGHTS, {**WEIGHTS, "weights": [[2, 1], [0.5, 0.5]]})
+    assert (some.distribution_count, some.total_variation) == (1, 0.25)
 
 
 def test_results_other_than_weights_have_the_largest_difference_alone() -> None:

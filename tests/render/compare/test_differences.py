@@ -56,17 +56,18 @@ def test_the_step_at_which_two_variants_part_is_named(first: FirstDifference, te
             "largest difference NaN at [cat, e1], 1 → NaN",
         ),
         (
-            Difference((0, 1), "weights", 0.5, (0, 0), ("a", "b"), (0.5, 1.0), 0.5, 1 / 3, 0, 0, 2),
+            Difference((0, 1), "weights", 0.5, (0, 0), ("a", "b"), (0.5, 1.0), 2, 0.5, 1 / 3, 0, 0, 2),
             "largest difference 0.5 at [a, b], 0.5 → 1; total variation up to 0.5; KL divergence up to 0.3333 nats; "
             "order of keys the same",
         ),
         (
-            Difference((0, 1), "weights", 0.5, (0, 0), ("a", "b"), (0.5, 1.0), 0.5, 0.25, 1, 2, 3),
-            "largest difference 0.5 at [a, b], 0.5 → 1; total variation up to 0.5; "
+            Difference((0, 1), "weights", 0.5, (0, 0), ("a", "b"), (0.5, 1.0), 2, 0.5, 0.25, 1, 2, 3),
+            "largest difference 0.5 at [a, b], 0.5 → 1; total variation up to 0.5 in the 2 of 3 rows that are "
+            "distributions; "
             "KL divergence up to 0.25 nats, infinite in 1 of 3 rows; order of keys changes in 2 of 3 rows",
         ),
         (
-            Difference((0, 1), "weights", 2.0, (0, 0), ("a", "b"), (0.0, 2.0), None, None, None, 1, 1),
+            Difference((0, 1), "weights", 2.0, (0, 0), ("a", "b"), (0.0, 2.0), 0, None, None, None, 1, 1),
             "largest difference 2 at [a, b], 0 → 2; order of keys changes in 1 of 1 row",
         ),
     ],
