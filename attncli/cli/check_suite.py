@@ -6,9 +6,9 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from attncli.base.errors import AttnError
+from attncli.cli.axis_positions import parse_positions
 from attncli.cli.option_values import read_problem_options
 from attncli.cli.options import convention_warnings
-from attncli.cli.output import parse_positions
 from attncli.cli.output_options import OutputOptions
 from attncli.cli.progress import ProgressBar
 from attncli.cli.warnings import unread_keys, write_warnings

@@ -1,11 +1,10 @@
 """The memory that the results of variants need together, known from their plans before the work."""
 
-import math
 from collections.abc import Sequence
 
 from attncli.base.errors import AttnError
-from attncli.base.lazy_numpy import np
 from attncli.base.memory import missing_memory
+from attncli.engine.memory import array_bytes
 from attncli.engine.run import is_large
 from attncli.io.variants import Variant
 from attncli.plan.build import plan_of
@@ -32,5 +31,5 @@ def _kept_bytes(variant: Variant, names: Sequence[str], *, keeps_all: bool) -> i
     plan = plan_of(variant.problem)
     is_small = not is_large(plan)
     kept = {plan.find(name) for name in names} | ({plan.results.get(WEIGHTS)} if is_small else set())
-    count = sum(math.prod(node.shape) for node in plan.nodes if (keeps_all and is_small) or node.name in kept)
-    return count * np.dtype(variant.problem.precision.numpy_name).itemsize
+    nodes = (node for node in plan.nodes if (keeps_all and is_small) or node.name in kept)
+    return sum(array_bytes(node, variant.problem.precision) for node in nodes)
