@@ -80,8 +80,9 @@ class Comparison:
         """How much each selected result of two variants differs.
 
         Each has `variants` (their positions, the baseline first), the `name` of the result, `max_abs` at `position`
-        with its `labels` and `numbers`, and of weights `total_variation`, `kl` (in nats), `infinite_kl_count`,
-        `reordered_count` and `row_count`; `reason` says why nothing can be compared.
+        with its `labels` and `numbers`, and of weights `row_count`, `reordered_count`, and of the rows that are
+        distributions (`distribution_count`) `total_variation`, `kl` (in nats) and `infinite_kl_count`; `reason` says
+        why nothing can be compared.
         """
         return self._data.differences
 

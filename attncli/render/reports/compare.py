@@ -27,9 +27,12 @@ def render_comparison(
 ) -> Iterable[str]:
     """The comparison as text."""
     page = TextPage(target)
-    page.print((heading(comparison), "bold"))
-    for section in comparison_sections(comparison, decimals):
-        page.skip_line()
+    text = heading(comparison)
+    if text:
+        page.print((text, "bold"))
+    for position, section in enumerate(comparison_sections(comparison, decimals)):
+        if text or position:
+            page.skip_line()
         _print_section(page, section, decimals)
     return [page.text]
 
