@@ -1,6 +1,5 @@
 """Python sessions in documents (`pycon` blocks): the same with what each statement prints now."""
 
-import ast
 import doctest
 import io
 import re
@@ -45,8 +44,6 @@ def can_run(block: str) -> bool:
 
 
 def _with_prompt(statement: str) -> str:
-    """A statement as it is typed; one with a body ends with an empty line."""
-    (node,) = ast.parse(statement).body
-    lines = [*statement.splitlines(), *([""] if hasattr(node, "body") else [])]
-    prompts = [">>>", *["..."] * (len(lines) - 1)]
-    return "".join(f"{prompt} {line}".rstrip() + "\n" for prompt, line in zip(prompts, lines, strict=True))
+    """A statement as it is typed, in the form of `ruff format`: no empty line ends one that has a body."""
+    first, *others = statement.splitlines()
+    return "".join(f"{line}\n" for line in (f">>> {first}", *(f"... {line}".rstrip() for line in others)))
