@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 
 from attncli.base.errors import AttnError
 from attncli.cli import streams
+from attncli.cli.axis_positions import parse_positions
 from attncli.cli.compare_variants import notes_of_variants
-from attncli.cli.output import parse_positions
 from attncli.cli.output_space import check_free_space
 from attncli.cli.progress import ProgressBar
 from attncli.cli.warnings import write_warnings

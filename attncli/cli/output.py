@@ -1,24 +1,21 @@
 """Compute a problem and write its result to standard output or to a file, by the output options."""
 
 import math
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from attncli.base.axes import format_lengths
-from attncli.base.errors import AttnError, UnknownNameError
+from attncli.base.errors import AttnError
 from attncli.cli import streams
-from attncli.cli.cells import parse_cells
-from attncli.cli.output_options import ALL
-from attncli.cli.output_space import check_result_space, check_weights_fit
 from attncli.cli.progress import ProgressBar
+from attncli.cli.result_view import compute_view
 from attncli.cli.warnings import unread_options, write_warnings
-from attncli.problem.results import OUTPUT, WEIGHTS
+from attncli.problem.results import OUTPUT
 
 if TYPE_CHECKING:
     from attncli.cli.output_options import OutputOptions
     from attncli.problem.edited_problem import EditedProblem
-    from attncli.problem.layout import Layout
     from attncli.problem.spec import ProblemSpec
     from attncli.render.formats import OutputFormat
     from attncli.render.target import TextTarget
@@ -160,106 +157,3 @@ def _render(view: "View", output_format: "OutputFormat", target: "TextTarget", p
 
     shapes = [selected_value(view, view.result.trace[name]).shape for name in view.names]
     return progress.count_lines(chunks, sum(math.prod(shape[:-1]) for shape in shapes))
-
-
-def compute_view(edited: "EditedProblem", options: "OutputOptions", allocator: Any = None) -> "View":
-    """The view of a problem's result that the options describe; `allocator` allocates large results.
-
-    Of an edited problem it has the result before too, where the format shows it.
-
-    Raises AttnError where an option is out of range, or its name is unknown.
-    """
-    from attncli.engine.options import EXECUTORS, RunOptions, in_memory, is_executor
-    from attncli.engine.run import run
-    from attncli.render.view import View
-    from attncli.trace.result import Result
-
-    problem = edited.after
-    decimals, max_terms, shows_statistics = options.decimals, options.max_terms, options.shows_statistics
-    if not is_executor(options.executor):
-        raise UnknownNameError("executor", options.executor, EXECUTORS, where="--executor")
-    selection = options.selection(problem)
-    _check_selection(selection, problem)
-    cells = parse_cells(options.cell or (), problem)
-    positions, expanded_axes = parse_positions(options, problem.layout)
-    computed = (*selection, WEIGHTS) if shows_statistics else selection
-    problems = [edited.before, problem] if edited.cells and options.output_format.shows_before else [problem]
-    if shows_statistics:
-        check_weights_fit(problem)
-    caller_bytes = check_result_space(problem, options, list(positions), len(problems))
-    with ProgressBar("attending") as progress:
-        allocate = in_memory if allocator is None else allocator.allocate
-        every_step = options.explain or options.works_out_cells
-        if len(problems) > 1:
-            caller_bytes += _bytes_kept(problem, computed)
-        run_options = RunOptions(options.executor, allocate, progress, blas_is_limited=True, caller_bytes=caller_bytes)
-        *before, trace = (
-            run(one, _computed_by(one, computed), every_step=every_step, options=run_options).trace for one in problems
-        )
-    return View(
-        Result(trace, selection),
-        options.explain,
-        decimals,
-        cells,
-        positions,
-        expanded_axes,
-        max_terms=max_terms,
-        before=Result(before[0], _computed_by(edited.before, selection)) if before else None,
-        edited_cells=edited.cells if before else (),
-        statistics=shows_statistics,
-    )
-
-
-def _computed_by(problem: "ProblemSpec", names: Sequence[str]) -> Sequence[str]:
-    """Those of some names that are results of a problem: before a mask was edited there may have been none."""
-    from attncli.plan.build import plan_of
-
-    return [name for name in names if plan_of(problem).find(name) is not None]
-
-
-def _bytes_kept(problem: "ProblemSpec", names: Sequence[str]) -> int:
-    """The bytes of some results, as long as they are kept; 0 of a small problem, which always fits."""
-    from attncli.base.lazy_numpy import np
-    from attncli.engine.run import is_large
-    from attncli.plan.build import plan_of
-
-    plan = plan_of(problem)
-    if not is_large(plan):
-        return 0
-    numbers = sum(math.prod(plan[name].shape) for name in names)
-    return numbers * int(np.dtype(problem.precision.numpy_name).itemsize)
-
-
-def _check_selection(names: Iterable[str], problem: "ProblemSpec") -> None:
-    """Raise AttnError where a name is no result of a problem, or of one that the problem does not compute."""
-    from attncli.plan.build import plan_of
-
-    for name in names:
-        try:
-            plan_of(problem).resolve(name)
-        except AttnError as error:
-            raise error.at("--select") from None
-
-
-def parse_positions(options: "OutputOptions", layout: "Layout") -> tuple[dict[str, int], frozenset[str]]:
-    """The position on each axis that an option gives, and the axes whose option is `all`."""
-    axes = {"b": (options.batch, "--batch", layout.batch or 1), "h": (options.head, "--head", layout.heads)}
-    parsed = {
-        letter: _parse_position(text, option, count)
-        for letter, (text, option, count) in axes.items()
-        if text is not None
-    }
-    positions = {letter: at for letter, at in parsed.items() if at is not None and letter in layout.score_axes}
-    return positions, frozenset(letter for letter, at in parsed.items() if at is None)
-
-
-def _parse_position(text: str, option: str, count: int) -> int | None:
-    """The position that `--head 3` or `--batch 0` names; None for `all`."""
-    if text == ALL:
-        return None
-    if not text.isdecimal():
-        raise AttnError(f"{text!r} is no position", where=option, hint=f"expected 0 to {count - 1}, or {ALL}")
-    if int(text) >= count:
-        noun = {"--head": "head", "--batch": "batch item"}[option]
-        raise AttnError(f"there is no {noun} {text}", where=option, hint=f"expected 0 to {count - 1}, or {ALL}")
-    return int(text)

@@ -1,6 +1,5 @@
 """The space that an output needs, in memory and on the disk: checked before the work."""
 
-import math
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
@@ -58,11 +57,10 @@ def _times(count: int, sizes: Mapping[str, int]) -> Mapping[str, int]:
 
 def check_weights_fit(problem: "ProblemSpec") -> None:
     """Raise AttnError where the weights, which their statistics are made of, are more than the memory there is."""
-    from attncli.base.lazy_numpy import np
+    from attncli.engine.memory import array_bytes
     from attncli.plan.build import plan_of
 
-    count = math.prod(plan_of(problem)[WEIGHTS].shape)
-    missing = missing_memory(count * np.dtype(problem.precision.numpy_name).itemsize)
+    missing = missing_memory(array_bytes(plan_of(problem)[WEIGHTS], problem.precision))
     if missing is not None:
         hint = "leave it out, or compute some of the queries with only"
         raise AttnError(f"statistics are made of the weights, and the run {missing}", where="--stats", hint=hint)

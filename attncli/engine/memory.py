@@ -84,15 +84,15 @@ def memory_need(
 
 def _new_bytes(node: Node, plan: Plan, problem: ProblemSpec) -> int:
     """The bytes of a step's array; 0 where it is the problem's own, or a view of another step's."""
-    count, size = math.prod(node.shape), _item_size(node, problem.precision)
+    size = array_bytes(node, problem.precision)
     if node.is_input:
         dtype = input_array(node, problem).dtype
-        return 0 if dtype.kind != "f" or dtype == np.dtype(problem.precision.numpy_name) else count * size
-    if node.is_exact and count <= max(
+        return 0 if dtype.kind != "f" or dtype == np.dtype(problem.precision.numpy_name) else size
+    if node.is_exact and math.prod(node.shape) <= max(
         (math.prod(plan.by_name[name].shape) for name in node.inputs.values()), default=0
     ):
         return 0
-    return count * size
+    return size
 
 
 def _wider_bytes(node: Node, plan: Plan, precision: Precision) -> int:
@@ -106,6 +106,6 @@ def _wider_bytes(node: Node, plan: Plan, precision: Precision) -> int:
     return wide.itemsize * sum(math.prod(n.shape) for n in (node, *inputs) if not n.is_boolean)
 
 
-def _item_size(node: Node, precision: Precision) -> int:
-    """The bytes of one number of a step."""
-    return 1 if node.is_boolean else np.dtype(precision.numpy_name).itemsize
+def array_bytes(node: Node, precision: Precision) -> int:
+    """The bytes of a step's array."""
+    return math.prod(node.shape) * (1 if node.is_boolean else np.dtype(precision.numpy_name).itemsize)

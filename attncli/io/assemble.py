@@ -56,9 +56,7 @@ def _prefer_overriding_labels(values: dict[str, Any], given: Mapping[str, RawVal
     """Replace labels of a file by those of an array that is given as an option, or over the file in Python."""
     overriding = {key for key, raw in given.items() if raw.origin.options or raw.origin.overrides}
     for name, axes in LABELLED_AXES.items():
-        for owner, axis in axes:
-            if owner not in overriding or name in overriding:
-                continue
-            labels = labels_of_value(values[owner])[axis]
-            if labels:
-                values[name] = labels
+        owners = [(owner, axis) for owner, axis in axes if owner in overriding and name not in overriding]
+        found = [labels for owner, axis in owners if (labels := labels_of_value(values[owner])[axis])]
+        if found:
+            values[name] = found[0]

@@ -1,5 +1,6 @@
 """A result from Python: it explains itself, marks what changed, and shows itself."""
 
+import builtins
 import copy
 import pickle
 from pathlib import Path
@@ -136,6 +137,16 @@ def test_of_a_large_result_the_shapes_are_printed() -> None:
     large = attncli.attention(np.ones((200, 1)), np.ones((200, 1)), select=("weights", "output"))
     assert str(large) == repr(large) == "Result(weights (200, 200), output (200, 1))"
     assert large._repr_html_().count("<td") == 31 * 21 + 31
+
+
+class ZMQInteractiveShell:
+    """The shell of a notebook, as Rich knows it: by its name."""
+
+
+def test_in_a_notebook_texts_are_those_of_a_prompt(monkeypatch: pytest.MonkeyPatch) -> None:
+    at_prompt = str(RESULT), RESULT.explain(), str(attncli.compare(PROBLEM, {"scale": [1, 2]}))
+    monkeypatch.setattr(builtins, "get_ipython", ZMQInteractiveShell, raising=False)
+    assert (str(RESULT), RESULT.explain(), str(attncli.compare(PROBLEM, {"scale": [1, 2]}))) == at_prompt
 
 
 def test_a_notebook_shows_tables_and_warnings() -> None:

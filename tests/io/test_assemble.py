@@ -137,6 +137,12 @@ def test_labels_of_an_option_override_tokens_of_the_file(tmp_path: Path) -> None
     assert assemble(document | options(embeddings=table)).key_labels == ("x", "y")
 
 
+def test_of_several_options_keys_name_the_tokens_as_in_a_file(tmp_path: Path) -> None:
+    key, value = (write_file(tmp_path, text, name) for text, name in (("a,1\nb,2\n", "k.csv"), ("c,3\nd,4\n", "v.csv")))
+    keys = {"query": [[1]], "key": key, "value": value}
+    assert assemble(options(**keys)).key_labels == assemble(raw_values(Origin(), **keys)).key_labels == ("a", "b")
+
+
 @pytest.mark.parametrize(
     ("keys", "key_labels", "query_labels"),
     [

@@ -37,6 +37,7 @@ class TextPage:
             file=self._file,
             width=UNLIMITED_WIDTH,
             force_terminal=target.has_styles,
+            force_jupyter=False,  # in a notebook Rich would show each line there, and the text would be empty
             legacy_windows=False,
             markup=False,
             emoji=False,
