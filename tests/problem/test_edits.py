@@ -216,6 +216,8 @@ ERRORS = [
     (WORDS, "w_q[0,1]=1/0", "1/0 is no finite number"),
     (WORDS, "scores[0,1]=3", "scores is computed; set a number of embeddings, w_q"),
     (WORDS, "output[0,1]=3", "output is computed; set a number of embeddings, w_q"),
+    (HEADS, "value[0,0,0,0]=3", "value is not given; set a number of query, key"),  # the keys are the values
+    (WORDS, "value[0,0]=3", "value is computed; set a number of embeddings, w_q"),
     (WORDS, "b_q[0]=3", "b_q is not given; set a number of embeddings, w_q"),
     (WORDS, "mask[0,1]=2", "2 is neither 0 nor 1"),
     (WORDS | {"mask": "window:left=1,right=0"}, "mask[0,1]=1", "mask is window:left=1,right=0, which has no cells"),
