@@ -15,6 +15,7 @@ from attncli.render.view import Cell, View
 from attncli.trace.result import Result
 
 ALL = "all"
+CELL_PARAMETER = "explain((query, key))"
 MAX_DECIMALS = 17  # more than any number of eight bytes has
 
 Label = str | SupportsIndex  # of a token: its text, or its position from 0; "*" is every one
@@ -50,6 +51,7 @@ class ShownPart:
             expanded_axes=expanded_axes,
             max_terms=None if self.terms == ALL else to_integer(self.terms, ("terms",), 1),
             before=before,
+            cell_option=CELL_PARAMETER,
         )
 
 
