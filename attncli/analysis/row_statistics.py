@@ -1,6 +1,7 @@
 """What each row of weights says: its support, entropy, effective number of keys, and largest weight."""
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass, fields
 
 from attncli.base.dtypes import Precision, common_dtype
@@ -27,6 +28,11 @@ class RowStatistics:
     effective_keys: Array
     largest: Array
     largest_key: Array
+
+    def label_largest_keys(self, keys: Sequence[str]) -> Array:
+        """The label of each largest key among those of all keys [… n]; None where there is no key."""
+        labels: Array = np.array([*keys, None], dtype=object)  # the last one is at NO_KEY
+        return np.asarray(labels[self.largest_key])
 
 
 def row_statistics(weights: Array, precision: Precision | None = None) -> RowStatistics:

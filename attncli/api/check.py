@@ -7,6 +7,7 @@ from attncli.analysis.check.check import check as check_problem
 from attncli.analysis.check.check_expected import check_expected
 from attncli.analysis.check.options import CheckOptions
 from attncli.analysis.check.report import CheckReport, Explanation, QuantityCheck
+from attncli.api.explanation_text import WIDTH
 from attncli.api.keys import ProblemKeys
 from attncli.api.problem import Problem, problem_of
 from attncli.base.errors import AttnError
@@ -19,8 +20,6 @@ from attncli.render.reports.check import render_check, verdict
 from attncli.render.target import TextTarget
 
 __all__ = ["Report", "check"]
-
-WIDTH = 80  # of the text of a report: no terminal is asked
 
 
 class Report:

@@ -16,13 +16,13 @@ from attncli.api.frames import TO_PANDAS
 from attncli.api.keys import ProblemKeys
 from attncli.api.long_frames import comparison_frame
 from attncli.api.names import to_name, to_names
-from attncli.api.problem import Problem, problem_of
+from attncli.api.problem import Problem, problem_of, raw_values
 from attncli.api.result import Result, of_computed
 from attncli.api.views import Position, axis_positions
 from attncli.base.errors import AttnError
 from attncli.base.text import repr_excerpt, shorten
 from attncli.engine.options import RunOptions
-from attncli.io.variants import NamedDocument, Variant, make_variants
+from attncli.io.variants import PROBLEM, NamedDocument, Variant, make_variants
 from attncli.io.varied_values import varied_keywords
 from attncli.problem.conventions import find_convention
 from attncli.problem.labels import number_equal_labels
@@ -81,8 +81,9 @@ class Comparison:
         """How much each selected result of two variants differs.
 
         Each has `variants` (their positions, the baseline first), the `name` of the result, `max_abs` at `position`
-        with its `labels` and `numbers`, and of weights `total_variation`, `kl` (in nats), `infinite_kl_count`,
-        `reordered_count` and `row_count`; `reason` says why nothing can be compared.
+        with its `labels` and `numbers`, and of weights `row_count`, `reordered_count`, and of the rows that are
+        distributions (`distribution_count`) `total_variation`, `kl` (in nats) and `infinite_kl_count`; `reason` says
+        why nothing can be compared.
         """
         return self._data.differences
 
@@ -223,8 +224,8 @@ def _documents(problem: Any, keys: Mapping[str, Any]) -> Sequence[NamedDocument]
 
 
 def _source(problem: Any, keys: Mapping[str, Any]) -> NamedDocument:
-    """The raw values of a problem, or of the keys in place of one."""
-    return problem_of(problem, keys).source
+    """The raw values of a problem, or of the keys in place of one, which are a problem with what is varied alone."""
+    return NamedDocument("", raw_values(keys), noun=PROBLEM) if problem is None else problem_of(problem, keys).source
 
 
 def _positions(variants: Sequence[Variant], head: Position, batch: Position) -> Mapping[str, int]:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from attncli.analysis.row_statistics import RowStatistics
 from attncli.base.axes import COUNTED_FROM_0
 from attncli.base.errors import AttnError
-from attncli.render.formats.comparison_csv import COLUMNS, FEATURE
+from attncli.render.formats.comparison_csv import column_of_axis
 from attncli.trace.steps import Step, Trace
 
 if TYPE_CHECKING:
@@ -38,7 +38,7 @@ def step_frame(trace: Trace, step: Step) -> "pandas.DataFrame":
         values = step.value.reshape(-1, 1)
         index = row_index(trace, step, step.axes) if step.axes else None
         return pandas.DataFrame(values, index=index, columns=[step.name])
-    columns = pandas.Index(_entries(trace, step, -1), name=_name(step.axes[-1]))
+    columns = pandas.Index(_entries(trace, step, -1), name=column_of_axis(step.axes[-1]))
     values = step.value.reshape(-1, step.value.shape[-1])
     return pandas.DataFrame(values, index=row_index(trace, step, step.axes[:-1]), columns=columns)
 
@@ -46,8 +46,7 @@ def step_frame(trace: Trace, step: Step) -> "pandas.DataFrame":
 def statistics_frame(trace: Trace, weights: Step, statistics: RowStatistics) -> "pandas.DataFrame":
     """The statistics of the rows of weights, a column each; the key of the largest weight by its label."""
     columns = {field.name: getattr(statistics, field.name).reshape(-1) for field in fields(statistics)}
-    labels = trace.labels_of(weights, -1)
-    columns["largest_key"] = [labels[at] if at >= 0 else None for at in columns["largest_key"]]
+    columns["largest_key"] = statistics.label_largest_keys(trace.labels_of(weights, -1)).reshape(-1)
     return import_pandas().DataFrame(columns, index=row_index(trace, weights, weights.axes[:-1]))
 
 
@@ -55,7 +54,7 @@ def row_index(trace: Trace, step: Step, letters: Sequence[str]) -> Any:
     """The index of the first axes of a step, by their letters: a MultiIndex where there are several."""
     pandas = import_pandas()
     entries = [_entries(trace, step, axis - len(step.axes)) for axis in range(len(letters))]
-    names = [_name(letter) for letter in letters]
+    names = list(map(column_of_axis, letters))
     if len(entries) == 1:
         return pandas.Index(entries[0], name=names[0])
     return pandas.MultiIndex.from_product(entries, names=names)
@@ -65,8 +64,3 @@ def _entries(trace: Trace, step: Step, axis: int) -> Sequence[Any]:
     """The entries of an axis (counted from the end): tokens, or positions of heads and batch items from 0."""
     is_counted = step.axes[axis] in COUNTED_FROM_0
     return range(step.value.shape[axis]) if is_counted else list(trace.labels_of(step, axis))
-
-
-def _name(letter: str) -> str:
-    """The name of an axis in a data frame."""
-    return COLUMNS.get(letter, FEATURE)

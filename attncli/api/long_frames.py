@@ -11,7 +11,7 @@ from attncli.base.errors import AttnError, UnknownNameError
 from attncli.base.lazy_numpy import Array
 from attncli.problem.results import WEIGHTS
 from attncli.problem.spec import FIELDS
-from attncli.render.formats.comparison_csv import BATCH, COLUMNS, FEATURE, HEAD, VARIANT
+from attncli.render.formats.comparison_csv import BATCH, HEAD, VARIANT, column_of_axis
 from attncli.trace.positions import slices_at, value_at, weight_rows_at
 from attncli.trace.steps import Step, Trace
 
@@ -41,7 +41,7 @@ def comparison_frame(comparison: Comparison, name: str | None) -> "pandas.DataFr
 def _names_of_one_table(comparison: Comparison) -> Sequence[str]:
     """The selected results with a number for each query and key; without any those with the axes of the first one."""
     axes = {
-        name: tuple(_column(letter) for letter in one.result.trace[name].axes if letter not in COUNTED_FROM_0)
+        name: tuple(column_of_axis(letter) for letter in one.result.trace[name].axes if letter not in COUNTED_FROM_0)
         for one in comparison.variants
         for name in one.result.select
     }
@@ -103,16 +103,14 @@ def _statistics_columns(comparison: Comparison, one: VariantResult) -> "pandas.D
         range(size) if letter in COUNTED_FROM_0 else trace.numbered_labels[letter]
         for letter, size in zip(letters, shape, strict=True)
     ]
-    frame = _rows(letters, [entries[part] for entries, part in zip(labels, parts, strict=True)], statistics)
-    keys = [*trace.numbered_labels["m"], None]  # the last one is at NO_KEY
-    frame["largest_key"] = [keys[at] for at in frame["largest_key"]]
-    return frame
+    statistics["largest_key"] = one.statistics.label_largest_keys(trace.numbered_labels["m"])[parts]
+    return _rows(letters, [entries[part] for entries, part in zip(labels, parts, strict=True)], statistics)
 
 
 def _rows(letters: Sequence[str], labels: Sequence[Sequence[Any]], numbers: Mapping[str, Array]) -> "pandas.DataFrame":
     """A row for each combination of the labels of axes, with its numbers; batch item and head 0 where there is none."""
     pandas = import_pandas()
-    columns = [_column(letter) for letter in letters]
+    columns = list(map(column_of_axis, letters))
     frame = pandas.MultiIndex.from_product(labels, names=columns).to_frame(index=False)
     for at, column in enumerate((BATCH, HEAD)):
         if column not in columns:
@@ -120,11 +118,6 @@ def _rows(letters: Sequence[str], labels: Sequence[Sequence[Any]], numbers: Mapp
     for name, values in numbers.items():
         frame[name] = values.reshape(-1)
     return frame
-
-
-def _column(letter: str) -> str:
-    """The column of an axis."""
-    return COLUMNS.get(letter, FEATURE)
 
 
 def _entries(trace: Trace, step: Step, axis: int) -> Sequence[Any]:

@@ -11,12 +11,11 @@ from attncli.problem.labels import EVERY
 from attncli.problem.layout import Layout
 from attncli.problem.spec import ProblemSpec
 from attncli.render.cell_choice import find_cell, parse_cell
-from attncli.render.view import Cell, View
+from attncli.render.view import MAX_DECIMALS, Cell, View
 from attncli.trace.result import Result
 
 ALL = "all"
 CELL_PARAMETER = "explain((query, key))"
-MAX_DECIMALS = 17  # more than any number of eight bytes has
 
 Label = str | SupportsIndex  # of a token: its text, or its position from 0; "*" is every one
 CellLabels = str | tuple[Label, Label]  # "cat,sat", or ("cat", "sat")

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from attncli.base.errors import AttnError
 from attncli.cli.axis_positions import parse_positions
-from attncli.cli.option_values import read_problem_options
+from attncli.cli.option_values import edited_problem, read_problem_options
 from attncli.cli.options import convention_warnings
 from attncli.cli.output_options import OutputOptions
 from attncli.cli.progress import ProgressBar
@@ -180,10 +180,8 @@ def _reports(part: "FilePart", request: CheckRequest) -> "tuple[CheckReport, Bef
 
 def _edited(given: "ProblemSpec", part: "FilePart", request: CheckRequest) -> "EditedProblem":
     """The problem of a part before and after the edits; an error names the part."""
-    from attncli.problem.edits import edit_problem
-
     try:
-        return edit_problem(given, request.edits)
+        return edited_problem(given, request.edits)
     except AttnError as error:
         raise error.at(part.place) if part.name else error from None
 

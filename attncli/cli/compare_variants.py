@@ -48,11 +48,22 @@ def read_variants(options: VariantOptions, inputs: "Inputs") -> "Sequence[Varian
         if key in options.given_keys:
             raise AttnError(f"{key} is given and varied", where=option_name(key), hint="leave out one of them")
     for convention in options.conventions:
+        _check_is_one(convention)
         check_convention(convention)
         if options.conventions.count(convention) > 1:
             raise AttnError(f"{convention} is given twice", where="--as", hint="give each convention once")
     edits = read_edits(options.edits)
     return make_variants(_documents(options, inputs), varied, options.conventions, edits)
+
+
+def _check_is_one(convention: str) -> None:
+    """Raise AttnError, which says how they are given, where several names of conventions stand between commas."""
+    from attncli.problem.conventions import CONVENTIONS
+
+    names = [name.strip() for name in convention.split(",")]
+    if len(names) > 1 and CONVENTIONS.keys() >= {*names}:
+        hint = f"give each one once: {' '.join(f'--as {name}' for name in names)}"
+        raise AttnError(f"{convention!r} is several conventions", where="--as", hint=hint)
 
 
 def _documents(options: VariantOptions, inputs: "Inputs") -> "Sequence[NamedDocument]":

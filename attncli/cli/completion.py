@@ -37,7 +37,6 @@ def complete_selection(context: typer.Context, incomplete: str) -> list[tuple[st
 
 def complete_edit(context: typer.Context, incomplete: str) -> list[str]:
     """The keys of arrays that begin so; after the bracket the labels of the axes, one after the other."""
-    from attncli.problem.array_cells import EVERY as EVERY_ENTRY
     from attncli.problem.editable_arrays import editable_keys, find_array
 
     problem = _problem(context)
@@ -55,7 +54,7 @@ def complete_edit(context: typer.Context, incomplete: str) -> list[str]:
     if axis_number >= len(axes):
         return []
     end = "]=" if axis_number == len(axes) - 1 else ","
-    labels = [*_labels(axes[axis_number].entry_labels), EVERY_ENTRY]
+    labels = [*_labels(axes[axis_number].entry_labels), EVERY]
     return [f"{key}[{before}{comma}{label}{end}" for label in labels if label.startswith(last)]
 
 

@@ -11,7 +11,9 @@ from attncli.problem.spec import FIELDS
 if TYPE_CHECKING:
     from attncli.io.inputs import Inputs
     from attncli.io.problem_files import Document
+    from attncli.problem.edited_problem import EditedProblem
     from attncli.problem.edits import Edit
+    from attncli.problem.spec import ProblemSpec
 
 
 def read_problem_options(problem: str | None, keys: Mapping[str, Any], inputs: "Inputs") -> "Document":
@@ -50,6 +52,17 @@ def read_edits(texts: Sequence[str] | None) -> "list[Edit]":
     from attncli.io.parse.edit import parse_edit
 
     return [parse_edit(text) for text in texts]
+
+
+def edited_problem(problem: "ProblemSpec", edits: "Sequence[Edit]") -> "EditedProblem":
+    """A problem before and after some edits; raises AttnError where the problem does not allow one of them."""
+    if edits:
+        from attncli.problem.edits import edit_problem
+
+        return edit_problem(problem, edits)
+    from attncli.problem.edited_problem import EditedProblem
+
+    return EditedProblem(problem, problem)
 
 
 def parse_tolerance(text: str | None, option: str) -> float | None:

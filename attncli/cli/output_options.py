@@ -19,7 +19,6 @@ from attncli.render.formats import DEFAULT_FORMAT, JSON, OutputFormat, find_form
 if TYPE_CHECKING:
     from attncli.problem.spec import ProblemSpec
 
-MAX_DECIMALS = 17  # more than any number of eight bytes has
 ALL = "all"  # the value of --head and --batch for every one
 
 
@@ -134,7 +133,7 @@ class OutputOptions:
     @property
     def decimals(self) -> int:
         """The decimals of rounded numbers; raises AttnError where they are out of range."""
-        from attncli.render.view import DECIMALS
+        from attncli.render.view import DECIMALS, MAX_DECIMALS
 
         if self.precision is not None and not 0 <= self.precision <= MAX_DECIMALS:
             hint = f"expected 0 to {MAX_DECIMALS}"

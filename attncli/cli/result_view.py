@@ -71,7 +71,7 @@ def _compute(
     computed = selection
     if options.shows_statistics:
         check_weights_fit(problem)
-        computed = (*selection, WEIGHTS)
+        computed = tuple(dict.fromkeys((*selection, WEIGHTS)))
     caller_bytes = check_result_space(problem, options, list(cut_axes), len(problems))
     if len(problems) > 1:
         caller_bytes += _bytes_kept(problem, computed)
@@ -103,7 +103,8 @@ def _bytes_kept(problem: "ProblemSpec", names: Iterable[str]) -> int:
         return 0
     from attncli.engine.memory import array_bytes
 
-    return sum(array_bytes(plan[name], problem.precision) for name in names)
+    kept = {plan.resolve(name) for name in names}  # two results may be one step
+    return sum(array_bytes(plan.by_name[name], problem.precision) for name in kept)
 
 
 def _check_selection(names: Iterable[str], problem: "ProblemSpec") -> None:

@@ -80,12 +80,21 @@ def make_variants(
         raise AttnError(f"there are {count:,} variants", hint=f"at most {MAX_VARIANTS:,} are compared: vary less")
     telling = [key for key, values in choices.items() if len(values) > 1] or list(choices)
     combinations = [dict(zip(choices, values, strict=True)) for values in product(*choices.values())]
-    combinations = combinations if count > 1 else [{}, *combinations]
     variants: list[Variant] = []
     for combination in combinations:
         variants.append(_variant(documents[0], combination, telling))
         _check_memory(variants[-1].problem, len(combinations) - len(variants))
-    return tuple(variants)
+    return tuple(variants) if count > 1 else (_as_given(documents[0], variants[0]), *variants)
+
+
+def _as_given(document: NamedDocument, changed: Variant) -> Variant:
+    """The problem without its changes; where it is none without them the AttnError says what else can be compared."""
+    try:
+        return _variant(document, {}, ())
+    except AttnError as error:
+        value = ", ".join(f"{key}={text}" for key, text in changed.keys.items())
+        error.hint = f"one variant, {value}, is compared with the problem as given: give a second value in its place"
+        raise
 
 
 def _check_memory(problem: ProblemSpec, count: int) -> None:
@@ -122,6 +131,17 @@ def shared_keys(variants: Sequence[Variant]) -> Mapping[str, str]:
     """The keys that are varied and have one value in all variants, as text."""
     first = variants[0].keys
     return {key: text for key, text in first.items() if all(variant.keys.get(key) == text for variant in variants)}
+
+
+def before_edits(variants: Sequence[Variant]) -> Mapping[int, int]:
+    """The position of each variant with edits, and that of the one which differs from it in them alone."""
+    positions = {tuple(variant.keys.items()): position for position, variant in enumerate(variants)}
+    unedited = {
+        position: positions.get(tuple({**variant.keys, EDITS: ""}.items()))
+        for position, variant in enumerate(variants)
+        if variant.keys.get(EDITS)
+    }
+    return {position: before for position, before in unedited.items() if before is not None}
 
 
 def _variant(document: NamedDocument, choice: Mapping[str, Any], telling: Sequence[str]) -> Variant:

@@ -7,9 +7,8 @@ from dataclasses import dataclass
 from attncli.base.axes import AXIS_NOUNS, COUNTED_FROM_0, LEGEND
 from attncli.base.errors import AttnError
 from attncli.base.lazy_numpy import Array
-from attncli.problem.labels import find_label
+from attncli.problem.labels import EVERY, find_label
 
-EVERY = "*"
 _LABEL = re.compile(r"(\D+?) ?([0-9]+)", re.ASCII)
 
 Cells = tuple[int | slice, ...]

@@ -33,6 +33,7 @@ NO_LABELS: AxisLabels = (None, None)
 NAMES_ELSEWHERE = {
     "as": "give the option --as, or convention= in Python",
     "convention": "give the option --as, or convention= in Python",
+    "set": "give the option --set, or set= in Python",
     "attention_mask": "give key_mask",
     "key_padding_mask": "give key_mask, which is 1 where key_padding_mask is 0",
 }

@@ -17,8 +17,8 @@ class EditedCell:
 
 @dataclass(frozen=True)
 class EditedProblem:
-    """A problem, the same one after some edits, and what each of them replaced."""
+    """A problem, the same one after some edits, and what each of them replaced; without edits it is that twice."""
 
     before: ProblemSpec
     after: ProblemSpec
-    cells: tuple[EditedCell, ...]
+    cells: tuple[EditedCell, ...] = ()

@@ -6,7 +6,7 @@ from functools import lru_cache
 
 from attncli.base.errors import AttnError, ErrorPath, UnknownNameError
 
-EVERY = "*"  # in place of a label: every query, or every key
+EVERY = "*"  # in place of a label or a position: every one
 
 
 @lru_cache(maxsize=8)  # every step and every table reads the labels, and there may be a hundred thousand

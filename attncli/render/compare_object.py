@@ -60,6 +60,7 @@ def _difference(difference: Difference, names: Sequence[str]) -> dict[str, Any]:
         "labels": list(difference.labels),
         "position": None if difference.position is None else list(difference.position),
         "numbers": None if difference.numbers is None else list(difference.numbers),
+        "distribution_count": difference.distribution_count,
         "total_variation": difference.total_variation,
         "kl": difference.kl,
         "infinite_kl_count": difference.infinite_kl_count,

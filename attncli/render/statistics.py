@@ -93,6 +93,5 @@ def object_of_statistics(
     statistics: RowStatistics, keys: Sequence[str], index: tuple[slice, ...] = ()
 ) -> dict[str, Any]:
     """The statistics at an index of the axes [… n], an array each; the positions of keys as their labels `keys`."""
-    labels = np.array([*keys, None], dtype=object)  # the last one stands for NO_KEY
     arrays: Iterator[tuple[str, Array]] = ((name, getattr(statistics, name)[index]) for name in COLUMNS)
-    return {**dict(arrays), "largest_key": labels[statistics.largest_key[index]].tolist()}
+    return {**dict(arrays), "largest_key": statistics.label_largest_keys(keys)[index].tolist()}

@@ -12,6 +12,7 @@ from attncli.trace.result import Result
 from attncli.trace.steps import Step
 
 DECIMALS = 4
+MAX_DECIMALS = 17  # more than any number of eight bytes has
 CELL_OPTION = "--cell QUERY,KEY"
 
 

@@ -1,6 +1,6 @@
 """Steps: the nodes of a plan in order, each with its computed value."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -135,6 +135,10 @@ class Trace:
         if found is None:
             raise UnknownNameError("result", name, self.by_name)
         return found
+
+    def __iter__(self) -> Iterator[Step]:
+        """The steps in order."""
+        return iter(self.steps)
 
     def __contains__(self, name: object) -> bool:
         """Whether there is a step of that name, or that is the result of that name, and it was kept."""

@@ -142,3 +142,9 @@ class TestSet:
     def test_a_mask_has_truth_values(self) -> None:
         problem = attncli.Problem(scores=np.eye(2)).set({"mask[0,1]": False})
         assert problem.compute("weights").weights[0].tolist() == [1, 0]
+
+
+def test_keys_without_which_there_is_no_problem_may_be_varied() -> None:
+    comparison = attncli.compare(sentence="the cat", dim=2, init="normal", vary={"seed": range(1, 4)}, select="scores")
+    by_itself = attncli.attention(sentence="the cat", dim=2, init="normal", seed=3, select="scores")
+    np.testing.assert_array_equal(comparison.variants[-1].result.scores, by_itself.scores)

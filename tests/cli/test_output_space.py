@@ -137,3 +137,10 @@ def test_a_comparison_that_the_disk_can_not_take_is_refused(run: Run, tmp_path: 
     assert (ran.returncode, ran.stdout) == (2, "")
     assert "--output out.csv: the result takes about 3.2 MB (weights 3.2 MB) and the disk has 2.0 MB left" in ran.stderr
     assert not list(tmp_path.glob("*out*"))
+
+
+@pytest.mark.usefixtures("memory")
+@pytest.mark.parametrize(("select", "status"), [("weights", 0), ("scores,weights,output", 2)])
+def test_a_table_before_and_after_an_edit_needs_memory_once_each(select: str, status: int, run: Run) -> None:
+    ran = run(*TOKENS, "--set", "embeddings[0,0]=1", "--json", "--stats", "--select", select)
+    assert ran.returncode == status, ran.stderr

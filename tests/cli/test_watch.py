@@ -71,7 +71,7 @@ def test_a_saved_file_is_computed_again_and_what_changed_is_marked(watch: Watch,
     ran = watch("p.yaml", "--select", "weights,output", edits=[save("p.yaml", PROBLEM.format(3))])
     assert ran.returncode == 130
     first, second = ran.stdout.split("\n\ndot")
-    assert "3.0000▲" not in first
+    assert "▲" not in first
     assert re.search(r"^query_1 +3▲$", second, re.MULTILINE)
     assert re.search(r"^query_1 +1 +0$", second, re.MULTILINE)
     assert lines(ran.stderr) == ["watching p.yaml; Ctrl-C ends it", "p.yaml saved, changed: output 1 of 1"]
@@ -171,7 +171,7 @@ def test_a_file_that_disappears_is_an_error_until_it_is_back(
 def test_what_changed_is_marked_against_the_last_numbers_not_the_error(watch: Watch, save: Save) -> None:
     save("p.yaml", PROBLEM.format(3))()
     edits = [save("p.yaml", "query: ["), nothing, save("p.yaml", PROBLEM.format(1))]
-    assert "1.0000▼" in watch("p.yaml", "--explain", edits=edits).stdout.replace("1▼", "1.0000▼")
+    assert "1▼" in watch("p.yaml", "--explain", edits=edits).stdout
 
 
 def test_a_mistake_that_was_there_from_the_start_can_be_mended(watch: Watch, save: Save) -> None:

@@ -13,16 +13,31 @@ EMPTY_ROWS = {"zeros": r"\b0\b", "nan": "NaN", "uniform": "uniform weights"}
 
 def table_rows() -> dict[str, dict[str, str]]:
     """The rows of the first table that have a convention, by its name; each is the cells by the titles of columns."""
-    titles, _, *rows = [[cell.strip() for cell in line.split("|")[1:-1]] for line in first_table()]
-    found = [dict(zip(titles, row, strict=True)) for row in rows]
-    return {row["`--as`"].strip("`"): row for row in found if row["`--as`"]}
+    return {row["`--as`"].strip("`"): row for row in tables()[0] if row["`--as`"]}
 
 
-def first_table() -> list[str]:
-    """The lines of the first table."""
-    match = re.search(r"(?:^\|.*\n)+", PAGE, re.MULTILINE)
-    assert match
-    return match[0].splitlines()
+def tables() -> list[list[dict[str, str]]]:
+    """The rows of each table; each is the cells by the titles of columns, the first one ""."""
+    found = []
+    for table in re.findall(r"(?:^\|.*\n)+", PAGE, re.MULTILINE):
+        titles, _, *rows = [[cell.strip() for cell in line.split("|")[1:-1]] for line in table.splitlines()]
+        found.append([dict(zip(titles, row, strict=True)) for row in rows])
+    return found
+
+
+def test_both_tables_have_the_same_frameworks() -> None:
+    first, second = ([row[""] for row in table] for table in tables())
+    assert first == second
+
+
+def test_the_second_table_has_fewer_key_heads_where_a_convention_has_them() -> None:
+    names = {row[""]: row["`--as`"].strip("`") for row in tables()[0] if row["`--as`"]}
+    has_none = {
+        names[row[""]]: row["fewer key heads"] in ("none", "`GroupQueryAttention`")
+        for row in tables()[1]
+        if row[""] in names
+    }
+    assert has_none == {name: "kv_heads" not in record.words for name, record in CONVENTIONS.items()}
 
 
 def test_every_convention_has_a_row() -> None:

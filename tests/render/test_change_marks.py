@@ -34,6 +34,7 @@ NAN, INF = np.nan, np.inf
         (-INF, 1, "◆"),
         (INF, INF, ""),
         (-INF, INF, "◆"),
+        (-1.5e308, 1.5e308, "▲"),
     ],
 )
 def test_a_number_is_marked_by_how_it_changed(before: float, after: float, mark: str) -> None:

@@ -52,3 +52,10 @@ def test_a_result_that_no_key_makes_says_which_one_it_is(keys: dict[str, Any], s
 def test_an_unknown_result_suggests_the_nearest_name() -> None:
     with pytest.raises(AttnError, match="did you mean 'weights'"):
         attention([[1.0]], [[1.0]], select=("weigths",))
+
+
+def test_a_trace_gives_its_steps_in_order() -> None:
+    trace = attention([[1.0, 2.0]], [[3.0, 4.0]]).trace
+    names = [step.name for step in trace]
+    assert names[:2] == ["query", "key"]
+    assert names.index("scores") < names.index("weights") < names.index("context")

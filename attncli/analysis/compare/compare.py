@@ -1,4 +1,4 @@
-"""Variants computed and compared: each with the first, or every two."""
+"""Variants computed and compared: each with the first, those with edits with those before them, or every two."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -11,7 +11,7 @@ from attncli.analysis.compare.report import Comparison, Difference, FirstDiffere
 from attncli.analysis.row_statistics import row_statistics
 from attncli.base.errors import AttnError
 from attncli.engine.run import run
-from attncli.io.variants import Variant, shared_keys
+from attncli.io.variants import Variant, before_edits, shared_keys
 from attncli.plan.build import plan_of
 from attncli.problem.results import WEIGHTS
 from attncli.trace.result import Result
@@ -28,18 +28,19 @@ def compare(
     for all of them; UnknownNameError where no variant has a result or a step of a name.
     """
     names = selected_names(variants, select)
-    check_memory(variants, names, all_pairs=options.all_pairs)
+    baselines = compared_with(variants, all_pairs=options.all_pairs)
+    keep_all_steps = {baseline for those in baselines for baseline in those}
+    check_memory(variants, names, keep_all_steps)
     computed: list[VariantResult] = []
     differences: list[Difference] = []
     first_differences: list[FirstDifference] = []
     for position, variant in enumerate(variants):
         one = _compute(variant, names, options)
-        for baseline in range(position if options.all_pairs else min(position, 1)):
+        for baseline in baselines[position]:
             other, pair = computed[baseline], (baseline, position)
             differences += [difference(name, pair, other, one, options.positions) for name in names]
             first_differences.append(first_difference(pair, other.result.trace, one.result.trace, options.positions))
-        is_baseline = options.all_pairs or position == 0
-        computed.append(one if is_baseline else _with_selected_steps(one))
+        computed.append(one if position in keep_all_steps else _with_selected_steps(one))
         if options.progress is not None:
             options.progress(position + 1, len(variants))
     return Comparison(
@@ -51,6 +52,17 @@ def compare(
         options.positions,
         _remarks(computed),
     )
+
+
+def compared_with(variants: Sequence[Variant], *, all_pairs: bool) -> Sequence[Sequence[int]]:
+    """The positions of the variants with which each is compared, all before its own.
+
+    It is the first one, and of a variant with edits the one that differs in them alone; with `all_pairs` every one.
+    """
+    if all_pairs:
+        return [range(position) for position in range(len(variants))]
+    before = before_edits(variants)
+    return [sorted({0, before.get(position, 0)} - {position}) for position in range(len(variants))]
 
 
 def selected_names(variants: Sequence[Variant], select: Sequence[str] | None) -> tuple[str, ...]:

@@ -72,7 +72,8 @@ def _are_distributions(first: VariantResult, second: VariantResult, positions: M
 def _differences_of_rows(before: Array, after: Array, are_distributions: Array) -> Mapping[str, Any]:
     """The fields of a Difference that compare rows of weights, of which some are distributions in both."""
     order = reordered(before, after)
-    found: dict[str, Any] = {"row_count": order.size, "reordered_count": int(order.sum())}
+    counts = {"row_count": order.size, "reordered_count": order.sum(), "distribution_count": are_distributions.sum()}
+    found: dict[str, Any] = {name: int(count) for name, count in counts.items()}
     if are_distributions.any():
         p, q = before[are_distributions], after[are_distributions]
         divergences = kl_divergence(p, q)

@@ -3,9 +3,10 @@
 from collections.abc import Iterable
 
 from attncli.analysis.changes import changed
-from attncli.analysis.compare.report import Comparison, VariantResult
+from attncli.analysis.compare.report import Comparison
 from attncli.base.lazy_numpy import Array, np
-from attncli.trace.positions import value_at, weight_rows_at
+from attncli.problem.results import WEIGHTS
+from attncli.trace.positions import value_at
 
 Positions = tuple[int, ...]
 
@@ -16,7 +17,7 @@ def equal_variants(comparison: Comparison, name: str) -> tuple[Positions, ...]:
     Each group begins with the variant that the others are the same as. Numbers are the same as `changed` has it.
     """
     arrays = (
-        (position, [value_at(one.result.trace, one.result.trace[name], comparison.positions)])
+        (position, value_at(one.result.trace, one.result.trace[name], comparison.positions))
         for position, one in enumerate(comparison.variants)
         if name in one.result.select
     )
@@ -24,33 +25,31 @@ def equal_variants(comparison: Comparison, name: str) -> tuple[Positions, ...]:
 
 
 def equal_statistics(comparison: Comparison) -> tuple[Positions, ...]:
-    """The positions of the variants that have statistics of their weights, those with the same ones together."""
+    """The positions of the variants that have statistics of their weights, those with the same weights together."""
     arrays = (
-        (position, _statistics(comparison, one))
+        (position, _weights(comparison, position))
         for position, one in enumerate(comparison.variants)
         if one.statistics is not None
     )
     return _groups(arrays)
 
 
-def _statistics(comparison: Comparison, one: VariantResult) -> list[Array]:
-    """The statistics of a variant that tell rows of weights apart, at the positions of the comparison."""
-    trace, statistics = one.result.trace, one.statistics
-    assert statistics is not None  # the caller has looked
-    index = weight_rows_at(trace, comparison.positions)
-    return [array[index] for array in (statistics.entropy, statistics.largest, statistics.largest_key)]
+def _weights(comparison: Comparison, position: int) -> Array:
+    """The weights of a variant that has them, selected or not."""
+    trace = comparison.variants[position].result.trace
+    return value_at(trace, trace[WEIGHTS], comparison.positions)
 
 
-def _groups(variants: Iterable[tuple[int, list[Array]]]) -> tuple[Positions, ...]:
-    """The positions of variants with the same arrays, in groups."""
-    groups: list[tuple[list[Array], list[int]]] = []
-    for position, arrays in variants:
+def _groups(variants: Iterable[tuple[int, Array]]) -> tuple[Positions, ...]:
+    """The positions of variants with the same array, in groups."""
+    groups: list[tuple[Array, list[int]]] = []
+    for position, array in variants:
         for first, members in groups:
-            if all(map(_is_same, first, arrays)):
+            if _is_same(first, array):
                 members.append(position)
                 break
         else:
-            groups.append((arrays, [position]))
+            groups.append((array, [position]))
     return tuple(tuple(members) for _, members in groups)
 
 

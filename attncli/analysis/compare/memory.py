@@ -1,6 +1,6 @@
 """The memory that the results of variants need together, known from their plans before the work."""
 
-from collections.abc import Sequence
+from collections.abc import Container, Sequence
 
 from attncli.base.errors import AttnError
 from attncli.base.memory import missing_memory
@@ -11,14 +11,15 @@ from attncli.plan.build import plan_of
 from attncli.problem.results import WEIGHTS
 
 
-def check_memory(variants: Sequence[Variant], names: Sequence[str], *, all_pairs: bool) -> None:
+def check_memory(variants: Sequence[Variant], names: Sequence[str], keep_all_steps: Container[int]) -> None:
     """Raise AttnError where the steps that a comparison keeps of all variants are more than the memory there is.
 
-    Of the first, with `all_pairs` of every one, these are all steps where the problem is small; of others the selected
-    ones, and the weights of a small problem. That each of them can be computed is checked when it is.
+    Of those with which others are compared (their positions are in `keep_all_steps`) these are all steps where the
+    problem is small; of others the selected ones, and the weights of a small problem. That each of them can be computed
+    is checked when it is.
     """
     size = sum(
-        _kept_bytes(variant, names, keeps_all=all_pairs or position == 0) for position, variant in enumerate(variants)
+        _kept_bytes(variant, names, keeps_all=position in keep_all_steps) for position, variant in enumerate(variants)
     )
     missing = missing_memory(size)
     if missing is not None:

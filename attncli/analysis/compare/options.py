@@ -11,9 +11,9 @@ from attncli.engine.run import LOCAL
 class CompareOptions:
     """How variants are compared.
 
-    Each is compared with the first, and with `all_pairs` every two. `positions` has the one position that is compared
-    on an axis, by the letter of the axis (b batch items, h heads). `progress(done, total)` is called
-    after each variant.
+    Each is compared with the first, one with edits with that before them too, and with `all_pairs` every two.
+    `positions` has the one position that is compared on an axis, by the letter of the axis (b batch items, h heads).
+    `progress(done, total)` is called after each variant.
     """
 
     all_pairs: bool = False

@@ -26,10 +26,11 @@ class Difference:
 
     `max_abs` is the largest difference of two numbers, at `position`, whose labels are `labels`, where they are
     `numbers`; it is NaN where one of them alone is NaN. Of weights, `row_count` is the number of rows, and
-    `reordered_count` that of rows in which the order of keys by weight changes. Of rows that are distributions in both,
-    `total_variation` and `kl` (the baseline's divergence from the other, where finite, in nats) are the largest of a
-    row, and `infinite_kl_count` is the number of rows in which it is infinite. None of other results. `reason` says why
-    nothing can be compared: the shapes differ, or one of them lacks the result; then every number is None.
+    `reordered_count` that of rows in which the order of keys by weight changes. Of the rows that are distributions in
+    both (`distribution_count`) `total_variation` and `kl` (the baseline's divergence from the other, where finite, in
+    nats) are the largest of a row, and `infinite_kl_count` is the number of rows in which it is infinite. None of other
+    results. `reason` says why nothing can be compared: the shapes differ, or one of them lacks the result; then every
+    number is None.
     """
 
     variants: tuple[int, int]
@@ -38,6 +39,7 @@ class Difference:
     position: tuple[int, ...] | None = None
     labels: tuple[str, ...] = ()
     numbers: tuple[float, float] | None = None
+    distribution_count: int | None = None
     total_variation: float | None = None
     kl: float | None = None
     infinite_kl_count: int | None = None
@@ -67,6 +69,8 @@ class FirstDifference:
 @dataclass(frozen=True)
 class Comparison:
     """Variants, computed, and each compared with the first (or every two, where that was asked for).
+
+    Those with edits are compared with those before them too.
 
     `shared_keys` are the keys that are varied and have one value in all variants, as text. `positions` has the one
     position that is compared on an axis, by the letter of the axis (b batch items, h heads). `remarks` are what holds

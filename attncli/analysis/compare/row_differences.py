@@ -53,7 +53,7 @@ def _ranks(weights: Array) -> Array:
     order = np.argsort(weights, axis=-1, kind="stable")
     ascending = np.take_along_axis(weights, order, axis=-1)
     largest = np.where(np.isfinite(weights), abs(weights), 0).max(axis=-1, keepdims=True, initial=0)
-    with np.errstate(invalid="ignore"):
+    with np.errstate(invalid="ignore", over="ignore"):
         is_higher = np.diff(ascending, axis=-1) > ROUNDING_UNITS * np.finfo(weights.dtype).eps * largest
     ranks = np.zeros(weights.shape, np.intp)
     np.put_along_axis(ranks, order[..., 1:], np.cumsum(is_higher, axis=-1), axis=-1)

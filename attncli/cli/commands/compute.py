@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from attncli.cli.option_values import read_edits, read_problem_options
+from attncli.cli.option_values import edited_problem, read_edits, read_problem_options
 from attncli.cli.options import (
     As,
     EditTexts,
@@ -42,7 +42,6 @@ def compute(
     """Assemble the problem of a file and of the options (`keys`), and write its result or its plan."""
     from attncli.io.assemble import assemble
     from attncli.plan.unread import keys_unread_by_plan
-    from attncli.problem.edits import edit_problem
 
     check_convention(convention)
 
@@ -53,7 +52,7 @@ def compute(
         check_is_no_input(output_options.file, inputs)
         warnings = [*convention_warnings(spec), *unread_keys(document, keys_unread_by_plan(spec))]
         write_warnings(warnings, strict=output_options.strict)
-        return edit_problem(spec, read_edits(edits))
+        return edited_problem(spec, read_edits(edits))
 
     if output_options.plan:
         write_plan(read(make_inputs(max_size)).after, output_options)

@@ -30,14 +30,20 @@ class DifferenceWriter:
         (first,) = [found for found in self.comparison.first_differences if found.variants == pair]
         yield f"{self.labels[pair[1]]}: {self.first_difference(first)}"
         differences = [found for found in self.comparison.differences if found.variants == pair]
-        same = [found.name for found in differences if self._is_same(found)]
-        if same and len(same) < len(differences):
-            yield f"  the same: {', '.join(same)}"
-        elif same and first.step is not None:
+        same = [found for found in differences if self._is_same(found)]
+        equal = [found.name for found in same if not found.max_abs]
+        if equal and len(equal) < len(differences):
+            yield f"  the same: {', '.join(equal)}"
+        elif equal and first.step is not None:
             yield "  the results are the same"
         for found in differences:
-            if found.name not in same:
-                yield f"  {found.name}: {self.difference(found)}"
+            if found.name not in equal:
+                yield f"  {found.name}: {self._rounding(found) if found in same else self.difference(found)}"
+
+    def _rounding(self, found: Difference) -> str:
+        """The difference of a result that rounding explains: `the same but for rounding, up to 1.1921e−07`."""
+        assert found.max_abs is not None  # the results were compared
+        return f"the same but for rounding, up to {self._number(found.max_abs)}"
 
     def first_difference(self, first: FirstDifference) -> str:
         """Where two variants part: `they part at masked_scores[cat, sat]: 0.5 → −∞`."""
@@ -60,7 +66,9 @@ class DifferenceWriter:
         largest = f"largest difference {self._number(found.max_abs)} at [{', '.join(found.labels)}]"
         parts = [largest if found.numbers is None else f"{largest}, {self._change(found.numbers)}"]
         if found.total_variation is not None:
-            parts.append(f"total variation up to {self._number(found.total_variation)}")
+            some = found.distribution_count != found.row_count
+            of = f" in the {found.distribution_count} of {_rows(found)} that are distributions" if some else ""
+            parts.append(f"total variation up to {self._number(found.total_variation)}{of}")
         divergences = [] if found.kl is None else [f"up to {self._number(found.kl)} nats"]
         divergences += [f"infinite in {found.infinite_kl_count} of {_rows(found)}"] if found.infinite_kl_count else []
         if divergences:

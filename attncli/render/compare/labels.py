@@ -65,14 +65,21 @@ def varied_keys(comparison: Comparison) -> Sequence[str]:
 
 
 def heading(comparison: Comparison) -> str:
-    """The pipeline of all variants; of several what they have in common: `scaled_dot → … → weighted_sum`."""
-    headings = {View(one.result).heading for one in comparison.variants}
+    """The pipeline of all variants; of several what they have in common: `scaled_dot → … → weighted_sum`, or ""."""
+    headings = _headings(comparison)
     if len(headings) == 1:
         return headings.pop()
     pipelines = [one.result.trace.pipeline for one in comparison.variants]
     stages = [stage for stage in PIPELINE_STAGES if any(stage in pipeline for pipeline in pipelines)]
     choices = [{pipeline.get(stage) for pipeline in pipelines} for stage in stages]
+    if all(len(names) > 1 for names in choices):
+        return ""
     return " → ".join("…" if len(names) > 1 else str(*names) for names in choices)
+
+
+def _headings(comparison: Comparison) -> set[str]:
+    """The different headings of the variants, each by itself."""
+    return {View(one.result).heading for one in comparison.variants}
 
 
 def title(comparison: Comparison) -> str:
@@ -98,10 +105,16 @@ def variant_lines(comparison: Comparison, labels: Sequence[str]) -> tuple[str, .
 
 
 def _remarks(comparison: Comparison, labels: Sequence[str]) -> Iterator[str]:
-    """What a reader should know of some variants, each remark once, behind the variants that it is of."""
+    """What a reader should know of some variants, each remark once, behind the variants that it is of.
+
+    It is what their conventions read otherwise, where the heading does not say it, and what these do not have.
+    """
     labels_of_remark: dict[str, list[str]] = {}
+    is_in_heading = len(_headings(comparison)) == 1
     for label, one in zip(labels, comparison.variants, strict=True):
-        for remark in one.variant.remarks:
+        use = one.result.trace.problem.convention
+        changes = () if use is None or is_in_heading else use.changes
+        for remark in (*changes, *one.variant.remarks):
             labels_of_remark.setdefault(remark, []).append(label)
     for remark, found in labels_of_remark.items():
         if len(found) == len(labels):

@@ -5,9 +5,11 @@ from dataclasses import replace
 
 from rich.cells import cell_len
 
+from attncli.analysis.changes import changed
 from attncli.analysis.compare.equal_variants import equal_statistics
 from attncli.analysis.compare.report import Comparison
-from attncli.base.lazy_numpy import np
+from attncli.base.lazy_numpy import Array, np
+from attncli.problem.results import WEIGHTS
 from attncli.render.change_marks import change_marks
 from attncli.render.compare.results import same_remarks
 from attncli.render.grid import Grid, slices_of_axes
@@ -25,11 +27,11 @@ def statistics_sections(comparison: Comparison, labels: Sequence[str]) -> Iterat
     """
     groups = equal_statistics(comparison)
     shown = [first for first, *_ in groups]
-    shapes = {comparison.variants[position].result.trace.plan["weights"].axes[:-1] for position in shown}
+    shapes = {comparison.variants[position].result.trace.plan[WEIGHTS].axes[:-1] for position in shown}
     if len(shapes) != 1:
         return
     trace = comparison.variants[shown[0]].result.trace
-    axes = trace.plan["weights"].axes[:-2]
+    axes = trace.plan[WEIGHTS].axes[:-2]
     positions = add_dependent_axes(trace, dict(comparison.positions))
     made = [
         Section(", ".join(filter(None, (TITLE, label))), (_grid(comparison, shown, labels, index),))
@@ -51,8 +53,26 @@ def _grid(comparison: Comparison, shown: Sequence[int], labels: Sequence[str], i
             label = f"{lead}{GAP}{_padded(labels[position], widths[1])}" if len(shown) > 1 else query
             rows.append(_row(comparison, position, label, (*index, at)))
     grid = statistics_grid(rows, "query  variant" if len(shown) > 1 else "query")
+    if len(shown) == 1:
+        return grid
     before = np.repeat(grid.values[:: len(shown)], len(shown), axis=0)
-    return replace(grid, changes=change_marks(before, grid.values)) if len(shown) > 1 else grid
+    has_changed = np.stack([_changed_rows(comparison, shown[0], position, index) for position in shown], axis=-1)
+    return replace(grid, changes=np.where(has_changed.reshape(-1, 1), change_marks(before, grid.values), ""))
+
+
+def _changed_rows(comparison: Comparison, first: int, position: int, index: tuple[int, ...]) -> Array:
+    """Which rows of weights [n] of a variant differ from those of the first, by more than rounding in their type."""
+    before, after = (_weights_at(comparison, one, index) for one in (first, position))
+    if before.shape != after.shape:
+        return np.ones(len(after), bool)
+    return np.asarray(changed(before, after).any(axis=-1))
+
+
+def _weights_at(comparison: Comparison, position: int, index: tuple[int, ...]) -> Array:
+    """The weights [n m] of one batch item and head of a variant."""
+    trace = comparison.variants[position].result.trace
+    weights: Array = trace[WEIGHTS].value[index]
+    return weights
 
 
 def _row(comparison: Comparison, position: int, label: str, at: tuple[int, ...]) -> StatisticsRow:

@@ -32,7 +32,7 @@ def summary_section(comparison: Comparison, labels: Sequence[str]) -> Section:
         corner=corner,
         aligns_columns=True,
     )
-    return Section("summary", (grid,), remarks=tuple(_remarks(comparison, grid)))
+    return Section("summary", (grid,) if grid.columns else (), remarks=tuple(_remarks(comparison, grid)))
 
 
 def _mean(comparison: Comparison, one: VariantResult) -> float:
@@ -64,7 +64,8 @@ def _remarks(comparison: Comparison, grid: Grid) -> Iterator[str]:
     meanings = {MEAN: "the mean of all rows", TOTAL_VARIATION: f"the largest of a row, from {first}"}
     explained = [f"{column}: {meaning}" for column, meaning in meanings.items() if column in grid.columns]
     yield from ["; ".join(explained)] if explained else []
-    yield f"{', '.join(comparison.select)}: the largest difference from {first}"
+    compared = [name for name in comparison.select if name in grid.columns]
+    yield f"{', '.join(compared)}: the largest difference from {first}" if compared else "no results can be compared"
     if np.isnan(grid.values).any():
         yield "NaN: the weights are no distribution, or the results can't be compared"
     steps = Counter(found.step or "none" for found in comparison.first_differences if found.variants[0] == 0)

@@ -84,7 +84,7 @@ FORMATS: tuple[OutputFormat, ...] = (
         f"{_HERE}.json:render",
         is_object=True,
         divider=None,
-        comparison=f"{_HERE}.json:render_comparison",
+        comparison=f"{_HERE}.comparison_json:render",
     ),
     OutputFormat(
         "yaml",
@@ -92,7 +92,7 @@ FORMATS: tuple[OutputFormat, ...] = (
         f"{_HERE}.yaml:render",
         is_object=True,
         divider="---",
-        comparison=f"{_HERE}.yaml:render_comparison",
+        comparison=f"{_HERE}.comparison_yaml:render",
     ),
     OutputFormat(
         "csv", (".csv",), f"{_HERE}.csv:render", comparison=f"{_HERE}.comparison_csv:render", compares_cells=True

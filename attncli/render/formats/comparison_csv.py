@@ -20,6 +20,15 @@ COLUMNS: Mapping[str, str] = {"b": BATCH, "h": HEAD, "g": HEAD, "n": "query", "q
 )
 
 
+def column_of_axis(letter: str) -> str:
+    """The column in which the entries of an axis stand, by its letter.
+
+    >>> column_of_axis("h"), column_of_axis("e")
+    ('head', 'feature')
+    """
+    return COLUMNS.get(letter, FEATURE)
+
+
 def render(comparison: Comparison, _target: TextTarget, _decimals: int) -> Iterator[str]:
     """One comma-separated table of every variant, every digit of its numbers."""
     return _table(comparison, ",")
@@ -55,7 +64,7 @@ def _entry_columns(comparison: Comparison) -> tuple[str, ...]:
     """
     traces = {name: one.result.trace for one in comparison.variants for name in one.result.select}
     steps = {name: traces[name][name] for name in comparison.select}
-    columns = {name: tuple(COLUMNS.get(axis, FEATURE) for axis in _entry_axes(step)) for name, step in steps.items()}
+    columns = {name: tuple(map(column_of_axis, _entry_axes(step))) for name, step in steps.items()}
     first, *others = columns
     for name, own in columns.items():
         if len(set(own)) < len(own):

@@ -19,7 +19,6 @@ from attncli.render.target import TEXT_FILE, TextTarget
 from attncli.render.view import DECIMALS
 
 COLUMN_GAP = 2  # so that two tables of four columns fit 80 columns
-USUAL_WIDTH = 80  # of tables side by side, where the target has no width
 
 
 def render_comparison(
@@ -27,9 +26,12 @@ def render_comparison(
 ) -> Iterable[str]:
     """The comparison as text."""
     page = TextPage(target)
-    page.print((heading(comparison), "bold"))
-    for section in comparison_sections(comparison, decimals):
-        page.skip_line()
+    text = heading(comparison)
+    if text:
+        page.print((text, "bold"))
+    for position, section in enumerate(comparison_sections(comparison, decimals)):
+        if text or position:
+            page.skip_line()
         _print_section(page, section, decimals)
     return [page.text]
 
@@ -52,7 +54,7 @@ def _print_section(page: TextPage, section: Section, decimals: int) -> None:
         return
     page.print((section.heading, "bold"))
     blocks = [_block(page.target, grid, decimals) for grid in section.grids]
-    page.write(side_by_side(blocks, page.target.width or USUAL_WIDTH))
+    page.write(side_by_side(blocks, page.page_width))
     page.print_lines([f"  {remark}" for remark in section.remarks], "dim" if section.grids else "")
 
 

@@ -51,6 +51,7 @@ def test_the_largest_difference_has_its_place_and_both_numbers() -> None:
     assert found.total_variation == 0.25
     assert found.kl == pytest.approx(0.5 * math.log(2) + 0.5 * math.log(2 / 3))  # of the second row it is infinite
     assert (found.infinite_kl_count, found.reordered_count, found.row_count) == (1, 0, 2)
+    assert found.distribution_count == 2
 
 
 def test_a_nan_on_one_side_is_the_largest_difference_and_infinities_of_one_sign_are_equal() -> None:
@@ -67,7 +68,9 @@ def test_rows_that_are_no_distribution_have_neither_total_variation_nor_divergen
         "weights", {**WEIGHTS, "weights": [[0, 0], [2, 1]]}, {**WEIGHTS, "weights": [[0.5, 0.5], [1, 2]]}
     )
     assert (found.total_variation, found.kl, found.infinite_kl_count) == (None, None, None)
-    assert (found.reordered_count, found.row_count) == (1, 2)
+    assert (found.reordered_count, found.row_count, found.distribution_count) == (1, 2, 0)
+    some = difference("weights", WEIGHTS, {**WEIGHTS, "weights": [[2, 1], [0.5, 0.5]]})
+    assert (some.distribution_count, some.total_variation) == (1, 0.25)
 
 
 def test_results_other_than_weights_have_the_largest_difference_alone() -> None:
@@ -101,6 +104,17 @@ def test_each_variant_is_compared_with_the_first_or_every_two() -> None:
     assert [found.variants for found in compared(*keys, select=["weights"]).differences] == [(0, 1), (0, 2)]
     pairs = [found.variants for found in compared(*keys, select=["weights"], all_pairs=True).first_differences]
     assert pairs == [(0, 1), (0, 2), (1, 2)]
+
+
+def test_a_variant_with_edits_is_compared_with_the_one_before_them_too() -> None:
+    keys = [{**SELF, "scale": scale, "w_q": [[1, weight], [0, 1]]} for scale in (1, 2) for weight in (0, 3)]
+    varied = [{"scale": scale, "set": edits} for scale in ("1", "2") for edits in ("", "w_q[0,1]=3")]
+    made = [Variant(str(at), text, problem(**one)) for at, (text, one) in enumerate(zip(varied, keys, strict=True))]
+    comparison = compare(made, ["weights"])
+    assert [found.variants for found in comparison.differences] == [(0, 1), (0, 2), (0, 3), (2, 3)]
+    assert [found.step for found in comparison.first_differences] == ["w_q", "scores", "w_q", "w_q"]
+    own, other = (comparison.variants[at].result.weights for at in (2, 3))
+    assert comparison.differences[3].max_abs == pytest.approx(abs(own - other).max())
 
 
 def test_one_head_alone_is_compared_where_a_position_is_chosen() -> None:

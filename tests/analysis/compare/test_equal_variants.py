@@ -52,5 +52,10 @@ def test_one_head_of_variants_is_compared_where_one_is_chosen() -> None:
     assert equal_statistics(comparison_of({"a": one, "b": other}, positions={"h": 1})) == ((0,), (1,))
 
 
+def test_statistics_of_other_types_are_the_same_where_the_weights_are() -> None:
+    narrow, wide = ({"scores": [[0.1, 0.7, 0.3]], "dtype": dtype} for dtype in ("float32", "float64"))
+    assert equal_statistics(comparison_of({"a": narrow, "b": wide})) == ((0, 1),)
+
+
 def test_statistics_are_known_where_the_weights_are_not_selected() -> None:
     assert equal_statistics(comparison_of({"a": A, "b": B, "c": A}, ["output"])) == ((0, 2), (1,))

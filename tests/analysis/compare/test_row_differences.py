@@ -39,6 +39,7 @@ def test_kl_divergence_is_in_nats_and_infinite_where_the_other_has_no_weight() -
         ([0.2, math.nan, 0.5], [0.5, 0.3, 0.2], False),
         ([-math.inf, 1, 2], [3, 1, 2], True),
         ([1, 0, 0, 0], [0, 0, 0, 1], True),
+        ([-1.5e308, 1.5e308], [1, 0], True),
         ([1], [1], False),
         ([], [], False),
     ],

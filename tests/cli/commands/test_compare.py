@@ -163,6 +163,11 @@ def test_a_warning_is_said_once_with_the_variants_that_it_is_of(run: Run) -> Non
         (("p.yaml", "p.yaml"), "p.yaml: is given twice; name each problem once"),
         (("p.yaml", "none.yaml"), "none.yaml: there is no such file"),
         (("p.yaml", "--as", "flash", "--as", "flash"), "--as: flash is given twice; give each convention once"),
+        (
+            ("p.yaml", "--as", "flash, jax"),
+            "--as: 'flash, jax' is several conventions; give each one once: --as flash --as jax",
+        ),
+        (("p.yaml", "--vary", "set=1"), "--vary: unknown key 'set'; give the option --set, or set= in Python"),
         (("p.yaml", "--as", "fash"), "--as: unknown convention 'fash'; did you mean 'flash'?"),
         (("p.yaml", "--vary", "scale=1", "--select", "wieghts"), "--select: unknown result 'wieghts'"),
         (("p.yaml", "--vary", "scale=1", "-o", "x.npz"), "--output x.npz: no comparison is written as npz"),

@@ -56,17 +56,18 @@ def test_the_step_at_which_two_variants_part_is_named(first: FirstDifference, te
             "largest difference NaN at [cat, e1], 1 → NaN",
         ),
         (
-            Difference((0, 1), "weights", 0.5, (0, 0), ("a", "b"), (0.5, 1.0), 0.5, 1 / 3, 0, 0, 2),
+            Difference((0, 1), "weights", 0.5, (0, 0), ("a", "b"), (0.5, 1.0), 2, 0.5, 1 / 3, 0, 0, 2),
             "largest difference 0.5 at [a, b], 0.5 → 1; total variation up to 0.5; KL divergence up to 0.3333 nats; "
             "order of keys the same",
         ),
         (
-            Difference((0, 1), "weights", 0.5, (0, 0), ("a", "b"), (0.5, 1.0), 0.5, 0.25, 1, 2, 3),
-            "largest difference 0.5 at [a, b], 0.5 → 1; total variation up to 0.5; "
+            Difference((0, 1), "weights", 0.5, (0, 0), ("a", "b"), (0.5, 1.0), 2, 0.5, 0.25, 1, 2, 3),
+            "largest difference 0.5 at [a, b], 0.5 → 1; total variation up to 0.5 in the 2 of 3 rows that are "
+            "distributions; "
             "KL divergence up to 0.25 nats, infinite in 1 of 3 rows; order of keys changes in 2 of 3 rows",
         ),
         (
-            Difference((0, 1), "weights", 2.0, (0, 0), ("a", "b"), (0.0, 2.0), None, None, None, 1, 1),
+            Difference((0, 1), "weights", 2.0, (0, 0), ("a", "b"), (0.0, 2.0), 0, None, None, None, 1, 1),
             "largest difference 2 at [a, b], 0 → 2; order of keys changes in 1 of 1 row",
         ),
     ],
@@ -93,6 +94,16 @@ def test_results_that_are_the_same_are_named_together() -> None:
     assert section.remarks[1] == "  the same: weights"
     (section,) = writer({**FIRST, "value": [[4, 1], [8, 1]], "w_o": [[1], [0]]}, {**FIRST, "w_o": [[1]]}).sections()
     assert section.remarks[1] == "  the results are the same"
+
+
+def test_results_that_rounding_tells_apart_are_the_same_and_how_far_apart_they_are_is_said() -> None:
+    rounded = weights_of([0.5, 0.5], [0.75, 0.25 + 2**-52])
+    (section,) = writer(FIRST, rounded).sections()
+    assert section.remarks == (
+        "b: the same in every step",
+        "  weights: the same but for rounding, up to 2.2204e−16",
+        "  output: the same but for rounding, up to 1.7764e−15",
+    )
 
 
 def test_with_all_pairs_each_variant_has_a_section_of_those_after_it() -> None:

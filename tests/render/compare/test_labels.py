@@ -5,6 +5,7 @@ from dataclasses import replace
 import pytest
 
 from attncli.render.compare.labels import heading, row_labels, title, value_labels, variant_labels, variant_lines
+from attncli.render.reports.compare import render_comparison
 from tests.comparisons import Keys, comparison_of
 
 ONE: Keys = {"query": [[1.0]], "key": [[2.0]]}
@@ -91,6 +92,13 @@ def test_the_heading_has_the_stages_in_common(second: Keys, text: str) -> None:
     assert heading(comparison_of({"a": ONE, "b": {**ONE, **second}})) == text
 
 
+def test_where_the_stages_have_nothing_in_common_there_is_no_heading() -> None:
+    scores: Keys = {"scores": [[1.0, 2]]}
+    comparison = comparison_of({"a": scores, "b": {**scores, "normalize": "sum"}})
+    assert heading(comparison) == ""
+    assert "".join(render_comparison(comparison)).startswith("2 variants\n")
+
+
 def test_a_remark_is_said_once_of_all_its_variants() -> None:
     remarks = {"a": ("no mask", "no sink"), "b": ("no mask",), "c": ("no mask", "no sink")}
     comparison = comparison_of(dict.fromkeys(remarks, ONE))
@@ -99,6 +107,16 @@ def test_a_remark_is_said_once_of_all_its_variants() -> None:
     )
     lines = variant_lines(replace(comparison, variants=variants), ("a", "b", "c"))
     assert lines == ("a", "b", "c", "all: no mask", "a and c: no sink")
+
+
+def test_what_conventions_read_otherwise_is_said_where_the_heading_does_not() -> None:
+    masked: Keys = {**ONE, "mask": [[0]]}
+    inverted = {**masked, "convention": "torch-mha"}
+    comparison = comparison_of({"a": masked, "b": inverted, "c": inverted})
+    assert variant_lines(comparison, ("a", "b", "c"))[-1] == "b and c: mask: 1 or true hides"
+    alone = comparison_of({"b": inverted, "c": inverted})
+    assert heading(alone) == "scaled_dot → softmax → weighted_sum, as torch-mha (mask: 1 or true hides)"
+    assert variant_lines(alone, ("b", "c")) == ("b", "c")
 
 
 def test_numbers_stand_before_the_values_of_a_table_of_all_variants() -> None:

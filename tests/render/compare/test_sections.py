@@ -63,3 +63,10 @@ def test_a_summary_lacks_what_no_variant_has() -> None:
     variants: dict[str, Keys] = {f"seed={seed}": weights_of([seed, 2]) for seed in range(9)}
     (grid,) = list(comparison_sections(comparison_of(variants), 4))[-1].grids
     assert grid.columns == ("weights", "output")
+
+
+def test_a_summary_of_results_that_can_not_be_compared_has_no_column_of_them() -> None:
+    variants: dict[str, Keys] = {f"seed={seed}": weights_of(*[[0.5, 0.5]] * (1 + (seed > 0))) for seed in range(9)}
+    summary = list(comparison_sections(comparison_of(variants, ["output"]), 4))[-1]
+    assert [grid.columns for grid in summary.grids] == [("effective keys",)]
+    assert "no results can be compared" in summary.remarks

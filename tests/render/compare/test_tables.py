@@ -115,3 +115,12 @@ def test_masks_are_compared_in_signs() -> None:
     assert (first.signs, second.signs) == ([["●", "▷"], ["●", "●"]], [["●", "×"], ["×", "●"]])
     assert second.changes is not None
     assert second.changes.tolist() == [["", "◆"], ["◆", ""]]
+
+
+def test_a_statistic_is_marked_where_its_row_of_weights_changed_by_more_than_rounding_in_its_type() -> None:
+    scores = [[0.1, 0.7, 0.3], [2, 1, 0]]
+    narrow, wide = {"scores": scores, "dtype": "float32"}, {"scores": [scores[0], [0, 1, 3]], "dtype": "float64"}
+    (section,) = statistics(narrow, wide)
+    (grid,) = section.grids
+    assert grid.changes is not None
+    assert grid.changes.any(axis=-1).tolist() == [False, False, False, True]

@@ -1,0 +1,14 @@
+"""JSON of a comparison: one object of a documented, stable form, every digit of its numbers."""
+
+from collections.abc import Iterator
+
+from attncli.analysis.compare.report import Comparison
+from attncli.io.writers.json_text import json_text
+from attncli.render.compare_object import compare_object
+from attncli.render.target import TextTarget
+
+
+def render(comparison: Comparison, target: TextTarget, _decimals: int) -> Iterator[str]:
+    """The object as text; numbers that JSON can't hold are strings."""
+    yield from json_text(compare_object(comparison), ascii_only=not target.has_unicode)
+    yield "\n"
