@@ -27,7 +27,7 @@ STYLES = re.compile("\x1b\\[[0-9;]*m")
 def what_if(keys: dict[str, Any], *texts: str, select: tuple[str, ...] | None = None, **options: Any) -> View:
     """The view of a problem after edits, with the result before."""
     edited = edit_problem(attncli.Problem(**keys).spec, list(map(parse_edit, texts)))
-    before = run(edited.before, [name for name in select or () if name != "visible"] if select else None)
+    before = run(edited.before, select)
     return View(run(edited.after, select), before=before, edited_cells=edited.cells, **options)
 
 
