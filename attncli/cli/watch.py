@@ -63,10 +63,11 @@ def watch(read: Read, write: Write, max_size: str | None, option_texts: Mapping[
 
 
 def _is_mistake_in_file(error: AttnError, versions: Versions, option_texts: Mapping[str, str]) -> bool:
-    """Whether an error is about a file that is there, or about an option that names one."""
+    """Whether an error is about a file that is there, or that such a file names, or about an option that names one."""
     place = error.path[0] if error.path else ""
     if place in versions:
-        return versions[place] is not None
+        is_typed = any(place in text for text in option_texts.values())
+        return versions[place] is not None or (any(versions.values()) and not is_typed)
     return any(name in option_texts.get(place, "") for name in versions)
 
 

@@ -190,9 +190,18 @@ def test_the_wrong_numbers_of_a_file_that_an_option_names_can_be_mended(watch: W
     assert json.loads(ran.stdout)["output"] == [[1.0]]
 
 
+def test_the_name_of_a_file_that_is_not_there_can_be_mended_in_the_problem(watch: Watch, save: Save) -> None:
+    save("p.yaml", PROBLEM.format(1).replace("[[1], [0]]", "none.csv"))()
+    ran = watch("p.yaml", "--select", "output", "--json", edits=[save("p.yaml", PROBLEM.format(1))])
+    assert lines(ran.stderr)[0] == "none.csv: there is no such file"
+    assert json.loads(ran.stdout)["output"] == [[1.0]]
+
+
 @pytest.mark.parametrize(
     ("words", "error"),
     [
+        (["p.yaml", "--mask", "none.csv"], "attn: none.csv: there is no such file"),
+        (["none.yaml", "--value", "v.csv"], "attn: none.yaml: there is no such file"),
         (["none.yaml"], "attn: none.yaml: there is no such file"),
         (["p.yaml", "--select", "wieghts"], "attn: --select: unknown result 'wieghts'; did you mean 'weights'?"),
         (["p.yaml", "--heads", "x"], "attn: --heads: 'x' is not a whole number"),
@@ -208,6 +217,7 @@ def test_what_no_save_can_mend_ends_the_command(
     words: list[str], error: str, watch: Watch, save: Save, tmp_path: Path
 ) -> None:
     save("p.yaml", PROBLEM.format(1))()
+    save("v.csv", "1\n0\n")()
     os.mkfifo(tmp_path / "pipe")
     (tmp_path / "folder").mkdir()
     ran = watch(*words)
