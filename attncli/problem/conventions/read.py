@@ -79,4 +79,4 @@ def _remarks(convention: Convention, words: Mapping[str, Any]) -> Iterator[str]:
         together = [key for key in group if key in words]
         if len(together) > 1:
             names = " and ".join(together)
-            yield f"{convention.name} does not take {names} together: read as attn reads them"
+            yield f"{convention.name} does not take {names} together: attn combines them"

@@ -129,7 +129,7 @@ SAYINGS: list[tuple[str, Mapping[str, Any], list[str], list[str]]] = [
         "torch-sdpa",
         {"causal": True, "mask": [[1, 0, 0]]},
         [],
-        ["torch-sdpa does not take mask and causal together: read as attn reads them"],
+        ["torch-sdpa does not take mask and causal together: attn combines them"],
     ),
 ]
 
