@@ -5,7 +5,7 @@ from dataclasses import asdict, fields
 from typing import TYPE_CHECKING, Any
 
 from attncli.analysis.compare.report import Comparison, Difference, VariantResult
-from attncli.api.frames import STATISTICS, import_pandas
+from attncli.api.frames import STATISTICS, TO_PANDAS, import_pandas
 from attncli.base.axes import COUNTED_FROM_0
 from attncli.base.errors import AttnError, UnknownNameError
 from attncli.base.lazy_numpy import Array
@@ -29,11 +29,13 @@ def comparison_frame(comparison: Comparison, name: str | None) -> "pandas.DataFr
     Raises UnknownNameError where there is nothing of that name.
     """
     if name == DIFFERENCES:
-        return import_pandas().DataFrame([_difference(comparison, found) for found in comparison.differences])
+        steps = {found.variants: found.step for found in comparison.first_differences}
+        rows = [_difference(comparison, found, steps[found.variants]) for found in comparison.differences]
+        return import_pandas().DataFrame(rows)
     if name == STATISTICS:
         return _long_frame(comparison, lambda one: _statistics_columns(comparison, one))
     if name is not None and name not in comparison.select:
-        raise UnknownNameError("result", name, [*comparison.select, STATISTICS, DIFFERENCES], where="to_pandas")
+        raise UnknownNameError("result", name, [*comparison.select, STATISTICS, DIFFERENCES], where=TO_PANDAS)
     names = _names_of_one_table(comparison) if name is None else [name]
     return _long_frame(comparison, lambda one: _number_columns(comparison, one, names))
 
@@ -65,7 +67,7 @@ def _long_frame(
                 frame.insert(at, column, value)
             frames.append(frame)
     if not frames:
-        raise AttnError("no variant has kept such numbers", where="to_pandas", hint="select weights, or other results")
+        raise AttnError("no variant has kept such numbers", where=TO_PANDAS, hint="select weights, or other results")
     return import_pandas().concat(frames, ignore_index=True)
 
 
@@ -126,12 +128,11 @@ def _entries(trace: Trace, step: Step, axis: int) -> Sequence[Any]:
     return range(step.value.shape[axis]) if is_counted else trace.numbered_labels_of(step, axis)
 
 
-def _difference(comparison: Comparison, difference: Difference) -> dict[str, Any]:
+def _difference(comparison: Comparison, difference: Difference, first_step: str | None) -> dict[str, Any]:
     """The row of a difference: the names of both variants, the numbers of both, and the first step that differs."""
     baseline, variant = (comparison.variants[at].variant.name for at in difference.variants)
     columns = {name: value for name, value in asdict(difference).items() if name not in ("variants", "position")}
-    first = {found.variants: found.step for found in comparison.first_differences}
     columns["labels"] = ", ".join(difference.labels)
     numbers = columns.pop("numbers") or (None, None)
     both = dict(zip(("baseline_number", "variant_number"), numbers, strict=True))
-    return {"baseline": baseline, VARIANT: variant, **columns, **both, "first_difference": first[difference.variants]}
+    return {"baseline": baseline, VARIANT: variant, **columns, **both, "first_difference": first_step}
