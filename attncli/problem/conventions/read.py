@@ -21,8 +21,8 @@ def read_words(convention: Convention, given: Mapping[str, Any]) -> tuple[dict[s
     >>> values["align"], use.changes
     ('bottom_right', ('causal: bottom right, the last query stands at the last real key',))
     """
-    defaults = {**DEFAULTS, **convention.defaults}
-    words = {key: given[key] for key in ATTN.words if key in given and not _is_default(given[key], defaults[key])}
+    found, defaults = _with_rule_as_key(given), {**DEFAULTS, **convention.defaults}
+    words = {key: found[key] for key in ATTN.words if key in found and not _is_default(found[key], defaults[key])}
     values, in_force = dict(given), dict(convention.defaults)
     changed: dict[Reading, list[str]] = {}
     for key, value in words.items():
@@ -34,6 +34,8 @@ def read_words(convention: Convention, given: Mapping[str, Any]) -> tuple[dict[s
         changes_value = reading.change is not None and not isinstance(value, Operator)  # a rule says what it hides
         if reading.change is not None and changes_value:
             values[key] = reading.change(value)
+            if key not in given:
+                del values["mask"]  # which named the rule
         if keys or changes_value:
             changed.setdefault(reading, []).append(_name(convention, key, value))
         in_force |= keys
@@ -44,6 +46,16 @@ def read_words(convention: Convention, given: Mapping[str, Any]) -> tuple[dict[s
         if reading.change is not None or reading.keys.items() & in_force.items()  # a later word may win
     )
     return values, ConventionUse(convention.name, convention.version, changes, tuple(_remarks(convention, words)))
+
+
+def _with_rule_as_key(given: Mapping[str, Any]) -> Mapping[str, Any]:
+    """The values where the name of a mask is the key of that name: `mask: causal` is `causal: true`."""
+    rule = given.get("mask")
+    if not isinstance(rule, Operator) or rule.record.name in given:
+        return given
+    name, parameters = rule.record.name, tuple(rule.parameters[one.name] for one in rule.record.parameters)
+    others = {key: value for key, value in given.items() if key != "mask"}
+    return {**others, name: to_field(FIELDS[name], parameters or True)}
 
 
 def _is_default(value: Any, default: Any) -> bool:
@@ -79,4 +91,4 @@ def _remarks(convention: Convention, words: Mapping[str, Any]) -> Iterator[str]:
         together = [key for key in group if key in words]
         if len(together) > 1:
             names = " and ".join(together)
-            yield f"{convention.name} does not take {names} together: read as attn reads them"
+            yield f"{convention.name} does not take {names} together: attn combines them"

@@ -31,6 +31,9 @@ READINGS: list[tuple[str, Mapping[str, Any], Mapping[str, Any]]] = [
     ("torch-sdpa", {"causal": True, **CACHE, "position": "rope"}, {"align": "top_left"}),
     ("torch-sdpa", {"causal": True, **CACHE, "align": "bottom_right"}, {"align": "bottom_right"}),
     ("torch-mha", {"mask": "causal"}, {"causal": False}),
+    ("mlx", {"mask": "causal"}, {"causal": False, "align": "bottom_right"}),
+    ("flash", {"mask": "causal", "causal": True}, {"align": "bottom_right"}),
+    ("keras", {"mask": {"window": {"right": 0, "left": 2}}}, {"window": (1, 0), "mask": None}),
     ("torch-mha", {"mask": [[1, 0, 0]]}, {"mask": [[False, True, True]], "empty_rows": "nan"}),
     ("torch-mha", {"key_mask": [0, 0, 1]}, {"key_mask": [True, True, False]}),
     ("torch-mha", {"empty_rows": "zeros"}, {"empty_rows": "zeros"}),
@@ -97,6 +100,7 @@ SAYINGS: list[tuple[str, Mapping[str, Any], list[str], list[str]]] = [
     ("torch-mha", {"mask": [[1, 0, 0]]}, ["mask: 1 or true hides"], []),
     ("torch-mha", {"scale": 2}, [], ["torch-mha has no scale: read as attn reads it"]),
     ("torch-mha", {"mask": "causal"}, [], []),
+    ("flash", {"mask": "causal"}, ["causal: bottom right, the last query stands at the last real key"], []),
     ("torch-sdpa", CACHE, [], []),
     (
         "torch-sdpa",
@@ -129,7 +133,7 @@ SAYINGS: list[tuple[str, Mapping[str, Any], list[str], list[str]]] = [
         "torch-sdpa",
         {"causal": True, "mask": [[1, 0, 0]]},
         [],
-        ["torch-sdpa does not take mask and causal together: read as attn reads them"],
+        ["torch-sdpa does not take mask and causal together: attn combines them"],
     ),
 ]
 
