@@ -29,7 +29,9 @@ def comparison_frame(comparison: Comparison, name: str | None) -> "pandas.DataFr
     Raises UnknownNameError where there is nothing of that name.
     """
     if name == DIFFERENCES:
-        return import_pandas().DataFrame([_difference(comparison, found) for found in comparison.differences])
+        steps = {found.variants: found.step for found in comparison.first_differences}
+        rows = [_difference(comparison, found, steps[found.variants]) for found in comparison.differences]
+        return import_pandas().DataFrame(rows)
     if name == STATISTICS:
         return _long_frame(comparison, lambda one: _statistics_columns(comparison, one))
     if name is not None and name not in comparison.select:
@@ -126,12 +128,11 @@ def _entries(trace: Trace, step: Step, axis: int) -> Sequence[Any]:
     return range(step.value.shape[axis]) if is_counted else trace.numbered_labels_of(step, axis)
 
 
-def _difference(comparison: Comparison, difference: Difference) -> dict[str, Any]:
+def _difference(comparison: Comparison, difference: Difference, first_step: str | None) -> dict[str, Any]:
     """The row of a difference: the names of both variants, the numbers of both, and the first step that differs."""
     baseline, variant = (comparison.variants[at].variant.name for at in difference.variants)
     columns = {name: value for name, value in asdict(difference).items() if name not in ("variants", "position")}
-    first = {found.variants: found.step for found in comparison.first_differences}
     columns["labels"] = ", ".join(difference.labels)
     numbers = columns.pop("numbers") or (None, None)
     both = dict(zip(("baseline_number", "variant_number"), numbers, strict=True))
-    return {"baseline": baseline, VARIANT: variant, **columns, **both, "first_difference": first[difference.variants]}
+    return {"baseline": baseline, VARIANT: variant, **columns, **both, "first_difference": first_step}

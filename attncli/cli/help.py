@@ -46,7 +46,7 @@ def render_help(command: Any, context: Any, ref: CommandRef | None, target: Text
         value_forms = (*MATRIX_FORMS, *NAME_FORMS) if ref.has_problem and has_keys else ()
         _print_section(page, "How a MATRIX and a NAME are written", value_forms)
     for title, panel in _panels(shown).items():
-        _print_section(page, title, [(_title_of_option(option), option.help or "") for option in panel])
+        _print_section(page, title, [(title_of_option(option), option.help or "") for option in panel])
     return page.text
 
 
@@ -58,11 +58,11 @@ def _panels(options: Iterable[Any]) -> Mapping[str, Sequence[Any]]:
     return panels
 
 
-def _title_of_option(option: Any) -> str:
+def title_of_option(option: Any) -> str:
     """The names of an option, and its value where it takes one: `--output, -o FILE`; `--[no-]causal`."""
     if option.secondary_opts:
         return f"--[no-]{option.opts[0].removeprefix('--')}"
-    names = ", ".join(option.opts)
+    names = ", ".join(sorted(option.opts, key=len, reverse=True))  # those of --help have no order of their own
     return names if option.is_flag else f"{names} {_metavar(option)}"
 
 

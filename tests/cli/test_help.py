@@ -2,6 +2,7 @@
 
 import shlex
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -9,6 +10,7 @@ import pytest
 import attncli
 from attncli.base.arithmetic import MAX_TERMS
 from attncli.cli.command_table import COMMANDS
+from attncli.cli.help import title_of_option
 from attncli.ops import operators
 from attncli.problem.spec import FIELDS
 from attncli.render.view import DECIMALS
@@ -30,6 +32,11 @@ def test_the_help_is_short_and_narrow(words: tuple[str, ...], env: dict[str, str
     assert 5 < len(lines) <= MAX_LINES
     assert max(map(len, lines)) <= WIDTH
     assert not any("\x1b" in line for line in lines)
+
+
+@pytest.mark.parametrize("names", [["--help", "-h"], ["-h", "--help"]])
+def test_the_long_name_of_an_option_stands_first(names: list[str]) -> None:
+    assert title_of_option(SimpleNamespace(opts=names, secondary_opts=[], is_flag=True)) == "--help, -h"
 
 
 @pytest.mark.parametrize("command", LISTS_KEYS)
