@@ -7,7 +7,7 @@ from attncli.base.errors import AttnError
 from attncli.base.text import repr_excerpt
 from attncli.io.parse.edit import parse_edit
 from attncli.problem.convert.nested_lists import to_python_number
-from attncli.problem.convert.numbers import is_number
+from attncli.problem.convert.numbers import is_number, to_float
 from attncli.problem.edits import Edit
 
 OPTION = "set"
@@ -30,4 +30,4 @@ def _text(value: Any) -> str:
     number = to_python_number(value)
     if isinstance(number, bool):
         return "true" if number else "false"
-    return repr(float(number)) if is_number(number) else str(value)
+    return repr(to_float(number)) if is_number(number) else str(value)

@@ -15,7 +15,7 @@ from attncli.engine.run import run
 from attncli.problem.results import WEIGHTS
 from attncli.render.statistics import statistics_of
 from attncli.render.view import DECIMALS, View
-from attncli.trace import result as computed
+from attncli.trace.result import RunResult
 
 if TYPE_CHECKING:
     import pandas
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 MAX_PRINTED = 20_000  # numbers of all selected results together: the text of so many takes a second
 
 
-class Result(computed.Result):
+class Result(RunResult):
     """The selected results of one computation, as attributes.
 
     `result.weights` [n m] (or [b h n m]) is an array where `weights` was selected; every other name of `select`
@@ -179,7 +179,7 @@ class Result(computed.Result):
         return view_html(View(self, before=self._before))
 
 
-def of_computed(result: computed.Result) -> Result:
+def of_computed(result: RunResult) -> Result:
     """The result of an engine as Python shows it; arrays are not copied."""
     return Result(result.trace, result.select)
 
@@ -192,7 +192,7 @@ def _earlier(before: object) -> Result:
     return before
 
 
-def _with_every_step(result: computed.Result) -> computed.Result:
+def _with_every_step(result: RunResult) -> RunResult:
     """The result with all of its steps: itself, or where they were not kept, one that is computed again."""
     trace = result.trace
     if all(node.name in trace for node in trace.plan.nodes):

@@ -12,7 +12,7 @@ from attncli.problem.layout import Layout
 from attncli.problem.spec import ProblemSpec
 from attncli.render.cell_choice import find_cell, parse_cell
 from attncli.render.view import MAX_DECIMALS, Cell, View
-from attncli.trace.result import Result
+from attncli.trace.result import RunResult
 
 ALL = "all"
 CELL_PARAMETER = "explain((query, key))"
@@ -33,7 +33,7 @@ class ShownPart:
     terms: int | Literal["all"]
     decimals: int
 
-    def view(self, result: Result, *, explain: bool, before: Result | None) -> View:
+    def view(self, result: RunResult, *, explain: bool, before: RunResult | None) -> View:
         """The view of a result; raises AttnError where it has no such cell, head or item, or a number is wrong."""
         problem = result.trace.problem
         positions, expanded_axes = axis_positions(problem.layout, self.head, self.batch)

@@ -70,17 +70,17 @@ def _make_part(example: "Example", part: "Part", decimals: int, *, explain: bool
     from attncli.io.examples import FROM_KEY
     from attncli.render.reports.part import PartReport
     from attncli.render.view import DECIMALS, View
-    from attncli.trace.result import Result
+    from attncli.trace.result import RunResult
 
     computed = run(part.problem, _names(example, part), every_step=explain or part.cell is not None)
-    result = Result(computed.trace, part.show)
+    result = RunResult(computed.trace, part.show)
     precision = () if decimals == DECIMALS else (f"--precision {decimals}",)
     command = f"attn compute {shlex.quote(example.file)}"
     words = (command, *filter(None, [part.options]), *precision)
     cell_words = (command, *part.problem_options, *precision, f"--cell {shlex.quote(part.cell or '')}")
     cells = _cells(part)
     has_worked_lines = cells and not explain
-    every_name = Result(computed.trace, (*part.show, *part.numpy, part.problem.default_selection[-1]))
+    every_name = RunResult(computed.trace, (*part.show, *part.numpy, part.problem.default_selection[-1]))
     return PartReport(
         title=part.title,
         about=part.about,

@@ -20,10 +20,12 @@ if TYPE_CHECKING:
     from attncli.render.formats import OutputFormat
     from attncli.render.target import TextTarget
     from attncli.render.view import View
-    from attncli.trace.result import Result
+    from attncli.trace.result import RunResult
 
 
-def compute_and_write(edited: "EditedProblem", options: "OutputOptions", earlier: "Result | None" = None) -> "Result":
+def compute_and_write(
+    edited: "EditedProblem", options: "OutputOptions", earlier: "RunResult | None" = None
+) -> "RunResult":
     """Compute a problem, which may have been edited, and write the result, of an edited one with that before.
 
     `earlier` is what the command wrote last, of a problem that it watches: what changed since is marked. Raises
@@ -43,7 +45,7 @@ def compute_and_write(edited: "EditedProblem", options: "OutputOptions", earlier
     return view.result
 
 
-def _marked(view: "View", earlier: "Result | None") -> "View":
+def _marked(view: "View", earlier: "RunResult | None") -> "View":
     """The view with what changed since an earlier result marked.
 
     It stays as it is where it shows a result before edits, or where the other has other heads or batch items.
@@ -54,7 +56,9 @@ def _marked(view: "View", earlier: "Result | None") -> "View":
     return replace(view, before=earlier) if is_same_layout else view
 
 
-def _one_of_several(contents: Iterable[str], output_format: "OutputFormat", earlier: "Result | None") -> Iterator[str]:
+def _one_of_several(
+    contents: Iterable[str], output_format: "OutputFormat", earlier: "RunResult | None"
+) -> Iterator[str]:
     """A result for standard output where others follow: a line stands between two, or each is on a line of its own."""
     if output_format.divider is None:
         yield from (chunk.replace("\n", "") for chunk in contents)  # JSON has line breaks as blanks only
@@ -111,7 +115,7 @@ def _compute_to_file(
     options: "OutputOptions",
     file: str,
     output_format: "OutputFormat",
-    earlier: "Result | None",
+    earlier: "RunResult | None",
 ) -> "View":
     """Compute a problem and write the result to a file: by itself where the format can be computed in place."""
     from attncli.io.writers.atomic import atomic_write

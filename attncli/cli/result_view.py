@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from attncli.problem.edited_problem import EditedProblem
     from attncli.problem.spec import ProblemSpec
     from attncli.render.view import View
-    from attncli.trace.result import Result
+    from attncli.trace.result import RunResult
 
 
 def compute_view(edited: "EditedProblem", options: "OutputOptions", allocator: Any = None) -> "View":
@@ -58,14 +58,14 @@ def _compute(
     options: "OutputOptions",
     cut_axes: Collection[str],
     allocator: Any,
-) -> "Sequence[Result]":
+) -> "Sequence[RunResult]":
     """The selected results of a problem, the last one, and of that before edits, if any, which are written with it.
 
     Raises AttnError where they do not fit in memory or on the disk.
     """
     from attncli.engine.options import RunOptions, in_memory
     from attncli.engine.run import run
-    from attncli.trace.result import Result
+    from attncli.trace.result import RunResult
 
     problem = problems[-1]
     computed = selection
@@ -82,7 +82,7 @@ def _compute(
         results = [
             run(one, _computed_by(one, computed), every_step=every_step, options=run_options) for one in problems
         ]
-    return [Result(found.trace, _computed_by(one, selection)) for one, found in zip(problems, results, strict=True)]
+    return [RunResult(found.trace, _computed_by(one, selection)) for one, found in zip(problems, results, strict=True)]
 
 
 def _computed_by(problem: "ProblemSpec", names: Iterable[str]) -> tuple[str, ...]:

@@ -16,13 +16,14 @@ from attncli.io.watched_inputs import FileVersion, WatchedInputs, file_version
 
 if TYPE_CHECKING:
     from attncli.problem.edited_problem import EditedProblem
-    from attncli.trace.result import Result
+    from attncli.trace.result import RunResult
 
 MAX_NAMES = 4  # files that a line names
 
 Versions = Mapping[str, FileVersion]
 Read = Callable[[WatchedInputs], "EditedProblem"]
-Write = Callable[["EditedProblem", "Result | None"], "Result"]  # computes too, and marks what changed since a result
+# Computes too, and marks what changed since a result.
+Write = Callable[["EditedProblem", "RunResult | None"], "RunResult"]
 
 
 def watch(read: Read, write: Write, max_size: str | None, option_texts: Mapping[str, str], events: Events) -> NoReturn:

@@ -9,7 +9,7 @@ from attncli.engine.options import BlockSizes, RunOptions
 from attncli.plan.build import plan_of
 from attncli.plan.graph import Plan
 from attncli.problem.spec import ProblemSpec
-from attncli.trace.result import Result
+from attncli.trace.result import RunResult
 from attncli.trace.steps import Step, Trace
 
 LOCAL = RunOptions()
@@ -22,7 +22,7 @@ def run(
     *,
     every_step: bool = False,
     options: RunOptions = LOCAL,
-) -> Result:
+) -> RunResult:
     """Compute the selected results of a problem, without a selection its default ones.
 
     With `every_step` all steps are kept, whatever the size of the problem; without it a large one is computed in
@@ -50,10 +50,10 @@ def run(
         steps = run_blockwise(plan, problem, select, options)
     trace = Trace(problem, plan, labels(problem), tuple(steps))
     if is_dense and all(_is_finite(trace[name].value) for name in select):
-        return Result(trace, select)
+        return RunResult(trace, select)
     from attncli.engine.nonfinite import with_nonfinite_warning  # noqa: PLC0415 - most results are finite
 
-    return Result(with_nonfinite_warning(trace, select), select)
+    return RunResult(with_nonfinite_warning(trace, select), select)
 
 
 def is_large(plan: Plan, sizes: BlockSizes = LOCAL.sizes) -> bool:

@@ -29,10 +29,11 @@ LABELLED_AXES = {
     "query_tokens": (("query_embeddings", 0), ("query", 0), ("scores", 0), ("weights", 0)),
 }
 NO_LABELS: AxisLabels = (None, None)
+CONVENTION_HINT = "give the option --as; in Python convention=, and conventions= to compare"
 # What to give in place of names whose nearest key here means something else.
 NAMES_ELSEWHERE = {
-    "as": "give the option --as, or convention= in Python",
-    "convention": "give the option --as, or convention= in Python",
+    "as": CONVENTION_HINT,
+    "convention": CONVENTION_HINT,
     "set": "give the option --set, or set= in Python",
     "attention_mask": "give key_mask",
     "key_padding_mask": "give key_mask, which is 1 where key_padding_mask is 0",

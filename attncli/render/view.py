@@ -8,7 +8,7 @@ from attncli.plan.graph import Plan
 from attncli.problem.edited_problem import EditedCell
 from attncli.problem.results import PIPELINE_STAGES
 from attncli.problem.spec import ProblemSpec
-from attncli.trace.result import Result
+from attncli.trace.result import RunResult
 from attncli.trace.steps import Step
 
 DECIMALS = 4
@@ -43,7 +43,7 @@ class View:
     of the weights, which the result must have. `cell_option` is what picks other cells, as an explanation says.
     """
 
-    result: Result
+    result: RunResult
     explain: bool = False
     decimals: int = DECIMALS
     cells: tuple[Cell, ...] = ()
@@ -52,7 +52,7 @@ class View:
     remark: str = ""
     max_terms: int | None = MAX_TERMS
     feature: int = 0
-    before: Result | None = None
+    before: RunResult | None = None
     edited_cells: tuple[EditedCell, ...] = ()
     statistics: bool = False
     cell_option: str = CELL_OPTION

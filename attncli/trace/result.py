@@ -6,7 +6,7 @@ from typing import Any
 from attncli.trace.steps import Trace
 
 
-class Result:
+class RunResult:
     """The selected results of one computation, as attributes.
 
     `result.weights` is an array [… n m] where `weights` was selected; every other name of `select` likewise. `trace`
@@ -51,4 +51,4 @@ class Result:
 
     def __repr__(self) -> str:
         sizes = ", ".join(f"{name} {self.trace[name].value.shape}" for name in self.select)
-        return f"Result({sizes})"
+        return f"{type(self).__name__}({sizes})"

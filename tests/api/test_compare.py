@@ -133,6 +133,9 @@ class TestSet:
         assert changed.embeddings.tolist() == [[2, 2, 2], [0, 0.5, 1], [1, 1, 0]]
         assert PROBLEM.embeddings.tolist()[1] == [0, 2, 1]
 
+    def test_an_integer_beyond_all_floats_is_infinite_as_in_an_array(self) -> None:
+        assert PROBLEM.set({"embeddings[0,0]": 10**400}).embeddings[0, 0] == np.inf
+
     def test_edits_stay_when_other_keys_are_replaced(self) -> None:
         problem = attncli.Problem(embeddings=np.eye(2), w_q="normal", seed=1).set({"w_q[0,0]": 9})
         again = problem.replace(seed=2).set({"w_q[1,1]": 8})

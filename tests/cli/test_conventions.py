@@ -70,7 +70,7 @@ def test_an_unknown_convention_is_named(command: str, tmp_path: Path, run: Run) 
 def test_a_file_that_names_a_convention_is_told_of_the_option(tmp_path: Path, run: Run) -> None:
     path = write_file(tmp_path, f"{TABLE}as: flash\n")
     assert run("compute", path).stderr == (
-        f"attn: {path}: unknown key 'as'; give the option --as, or convention= in Python\n"
+        f"attn: {path}: unknown key 'as'; give the option --as; in Python convention=, and conventions= to compare\n"
     )
 
 

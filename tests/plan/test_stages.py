@@ -7,7 +7,7 @@ import pytest
 
 from attncli import attention, load
 from attncli.engine.run import run
-from attncli.trace.result import Result
+from attncli.trace.result import RunResult
 from tests.arrays import normal
 from tests.problems import problem
 
@@ -18,7 +18,7 @@ INFINITE = np.inf
 QUERY, KEY, VALUE = normal(N, D), normal(M, D), normal(M, 3)
 
 
-def computed(select: tuple[str, ...] = ("output",), **keys: Any) -> Result:
+def computed(select: tuple[str, ...] = ("output",), **keys: Any) -> RunResult:
     return run(problem(**keys), select)
 
 

@@ -17,7 +17,7 @@ from attncli.ops import operators
 from attncli.render.section import Section
 from attncli.render.sections import sections
 from attncli.render.view import Cell, View
-from attncli.trace.result import Result
+from attncli.trace.result import RunResult
 from tests.equations import Count, assert_equations_hold
 from tests.problems import PROBLEMS, problem
 
@@ -30,24 +30,24 @@ PARTS = [
 TUTORIAL = examples.load("tutorial").parts
 
 
-def explained(result: Result, **view: Any) -> list[Section]:
+def explained(result: RunResult, **view: Any) -> list[Section]:
     """The sections of an explanation whose sums are written whole."""
     return list(sections(View(result, **{"explain": True, "max_terms": None, **view})))
 
 
-def by_name(result: Result, **view: Any) -> dict[str, Section]:
+def by_name(result: RunResult, **view: Any) -> dict[str, Section]:
     """The sections of an explanation by the name of the step."""
     return {section.title.partition(" ")[2] or section.title: section for section in explained(result, **view)}
 
 
-def corners(result: Result) -> Iterator[Cell]:
+def corners(result: RunResult) -> Iterator[Cell]:
     """The first cell, the last one, and those beside them."""
     rows, columns = (len(result.trace.labels[letter]) for letter in "nm")
     cells = [(0, 0), (rows - 1, columns - 1), (rows - 1, 0), (rows // 2, columns // 2)]
     yield from (Cell(*cell) for cell in dict.fromkeys(cells))
 
 
-def lines(result: Result, decimals: int = 4, **view: Any) -> list[str]:
+def lines(result: RunResult, decimals: int = 4, **view: Any) -> list[str]:
     """The lines of some cells, each once."""
     found = [
         line
@@ -58,7 +58,7 @@ def lines(result: Result, decimals: int = 4, **view: Any) -> list[str]:
     return list(dict.fromkeys(found))
 
 
-def check(result: Result, decimals: int = 4) -> Count:
+def check(result: RunResult, decimals: int = 4) -> Count:
     """How many lines hold; all of them do."""
     return assert_equations_hold(lines(result, decimals), decimals, result.trace.precision.name)
 

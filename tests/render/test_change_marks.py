@@ -14,7 +14,7 @@ from attncli.render.grid import Grid
 from attncli.render.sections import sections
 from attncli.render.target import TextTarget
 from attncli.render.view import Cell, View
-from attncli.trace.result import Result
+from attncli.trace.result import RunResult
 from tests.traces import make_step, make_trace
 
 X = [[1.0, 0.0], [0.0, 1.0], [1.0, 1.0]]
@@ -71,7 +71,7 @@ def test_tables_of_other_shapes_are_not_compared() -> None:
     assert mark_grid(table([[1, 2]]), table([[1, 2, 3]])).changes is None
 
 
-def compute(select: Sequence[str] = DEFAULT_SELECTION, **keys: object) -> Result:
+def compute(select: Sequence[str] = DEFAULT_SELECTION, **keys: object) -> RunResult:
     """The result of a problem."""
     return attncli.Problem(**keys).compute(select=select)
 

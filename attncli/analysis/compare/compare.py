@@ -14,7 +14,7 @@ from attncli.engine.run import run
 from attncli.io.variants import Variant, before_edits, shared_keys
 from attncli.plan.build import plan_of
 from attncli.problem.results import WEIGHTS
-from attncli.trace.result import Result
+from attncli.trace.result import RunResult
 
 DEFAULT = CompareOptions()
 
@@ -98,7 +98,7 @@ def _with_selected_steps(one: VariantResult) -> VariantResult:
     trace = one.result.trace
     kept = {trace[name].name for name in one.result.select} | {trace.plan.results.get(WEIGHTS)}
     steps = tuple(step for step in trace.steps if step.name in kept or step.notes or step.value.dtype.kind == "b")
-    return replace(one, result=Result(replace(trace, steps=steps), one.result.select))
+    return replace(one, result=RunResult(replace(trace, steps=steps), one.result.select))
 
 
 def _remarks(computed: Sequence[VariantResult]) -> tuple[str, ...]:

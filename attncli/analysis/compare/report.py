@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 
 from attncli.analysis.row_statistics import RowStatistics
 from attncli.io.variants import Variant
-from attncli.trace.result import Result
+from attncli.trace.result import RunResult
 
 
 @dataclass(frozen=True)
@@ -16,7 +16,7 @@ class VariantResult:
     """
 
     variant: Variant
-    result: Result
+    result: RunResult
     statistics: RowStatistics | None
 
 

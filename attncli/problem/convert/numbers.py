@@ -54,7 +54,7 @@ def to_integer(value: Any, path: ErrorPath, least: float | None) -> int:
     2
     """
     number = to_python_number(value)
-    if not is_number(number) or not _to_float(number).is_integer():
+    if not is_number(number) or not to_float(number).is_integer():
         raise AttnError(f"{repr_excerpt(value)} is not a whole number", where=path, subject=value)
     if least is not None and number < least:
         raise AttnError(f"{repr_excerpt(value)} is out of range", where=path, hint=f"expected {least:g} or more")
@@ -68,7 +68,7 @@ def to_finite(value: Any, path: ErrorPath) -> float:
     0.5
     """
     number = _from_word(value, path) if isinstance(value, str) else to_python_number(value)
-    if not is_number(number) or not abs(_to_float(number)) < float("inf"):
+    if not is_number(number) or not abs(to_float(number)) < float("inf"):
         raise AttnError(f"{repr_excerpt(value)} is not a finite number", where=path, subject=value)
     return float(number)
 
@@ -80,8 +80,8 @@ def to_number(value: Any, path: ErrorPath) -> float:
     inf
     """
     number = _from_word(value, path) if isinstance(value, str) else to_python_number(value)
-    if is_number(number) and abs(_to_float(number)) == UNLIMITED:
-        return _to_float(number)
+    if is_number(number) and abs(to_float(number)) == UNLIMITED:
+        return to_float(number)
     return to_finite(value, path)
 
 
@@ -110,7 +110,7 @@ def to_number_from(value: Any, path: ErrorPath, least: float) -> float:
     return number
 
 
-def _to_float(value: Any) -> float:
+def to_float(value: Any) -> float:
     """A number as a float; an integer beyond all floats is infinite."""
     try:
         return float(value)
@@ -170,7 +170,7 @@ def _to_window_side(side: Any, path: ErrorPath, subject: Any) -> float:
         infinity = non_finite(side)
         side = side if infinity is None else infinity
     converted = to_python_number(side)
-    number = _to_float(converted) if is_number(converted) else -UNLIMITED
+    number = to_float(converted) if is_number(converted) else -UNLIMITED
     if number == -1 or number >= MAX_COUNT:
         return UNLIMITED
     if not number.is_integer() or number < 0:

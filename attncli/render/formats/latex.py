@@ -13,7 +13,7 @@ from attncli.render.section import Section
 from attncli.render.sections import sections
 from attncli.render.target import TextTarget
 from attncli.render.view import View
-from attncli.trace.result import Result
+from attncli.trace.result import RunResult
 
 PACKAGES = "% needs \\usepackage{amsmath,booktabs}"
 PAGE_WIDTH, PAGE_ROWS = 66, 40  # characters and rows of a table that the text of a page has room for, at 10 points
@@ -57,13 +57,13 @@ def _line(line: str) -> str:
     return latex_line(re.sub(f"{LABEL_END}(#[0-9]+)", rf"\1{LABEL_END}", line))
 
 
-def _with_marked_labels(result: Result) -> Result:
+def _with_marked_labels(result: RunResult) -> RunResult:
     """The result with its labels between marks, so that arithmetic with labels in it can be read."""
     labels = {
         letter: tuple(f"{LABEL_START}{escape_control(label)}{LABEL_END}" for label in labels)
         for letter, labels in result.trace.labels.items()
     }
-    return Result(replace(result.trace, labels=labels), result.select)
+    return RunResult(replace(result.trace, labels=labels), result.select)
 
 
 def _text(text: str) -> str:

@@ -10,7 +10,7 @@ from attncli.render.mask_signs import VISIBLE_STEP
 from attncli.render.view import View
 from attncli.render.worked_lines import worked_lines
 from attncli.trace.positions import AxisPositions, add_dependent_axes
-from attncli.trace.result import Result
+from attncli.trace.result import RunResult
 from attncli.trace.steps import Step, Trace
 
 _KEY_LETTERS = ("m", "k", "p", "m+1")
@@ -35,7 +35,7 @@ def cell_arithmetic(trace: Trace, name: str, position: Sequence[int], decimals: 
 def _lines(trace: Trace, step: Step, position: Position, decimals: int) -> tuple[str, ...]:
     """The worked lines of one cell of a step; a mask may have fewer axes than the position."""
     at = dict(zip(step.axes[::-1], position[::-1], strict=False))
-    view = View(Result(trace, ()), decimals=decimals, feature=position[-1])
+    view = View(RunResult(trace, ()), decimals=decimals, feature=position[-1])
     return worked_lines(view, step, [_cell(trace, at)])
 
 

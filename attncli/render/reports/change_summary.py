@@ -5,12 +5,12 @@ from collections.abc import Iterator
 from attncli.analysis.changes import changed
 from attncli.base.axes import format_lengths
 from attncli.base.lazy_numpy import Array
-from attncli.trace.result import Result
+from attncli.trace.result import RunResult
 
 MAX_NUMBERS = 2**20  # that are compared at once: comparing takes some arrays of their size
 
 
-def change_summary(before: Result, after: Result) -> str:
+def change_summary(before: RunResult, after: RunResult) -> str:
     """How many numbers of the selected results changed, by more than rounding, or of which results the shape.
 
     >>> from attncli import attention
@@ -22,7 +22,7 @@ def change_summary(before: Result, after: Result) -> str:
     return f"changed: {', '.join(changes)}" if changes else "no number changed"
 
 
-def _changes(before: Result, after: Result) -> Iterator[str]:
+def _changes(before: RunResult, after: RunResult) -> Iterator[str]:
     """Each selected result that changed, and how many of its numbers, or its shape."""
     for name in after.select:
         value = after.trace[name].value
