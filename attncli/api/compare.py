@@ -12,9 +12,10 @@ from attncli.analysis.compare.report import Difference, FirstDifference, Variant
 from attncli.analysis.row_statistics import RowStatistics
 from attncli.api.edits import to_edits
 from attncli.api.explanation_text import WIDTH
+from attncli.api.frames import TO_PANDAS
 from attncli.api.keys import ProblemKeys
 from attncli.api.long_frames import comparison_frame
-from attncli.api.names import to_names
+from attncli.api.names import to_name, to_names
 from attncli.api.problem import Problem, problem_of, raw_values
 from attncli.api.result import Result, of_computed
 from attncli.api.views import Position, axis_positions
@@ -101,7 +102,7 @@ class Comparison:
 
         Raises AttnError where pandas is not installed, UnknownNameError where there is no such name.
         """
-        return comparison_frame(self._data, name)
+        return comparison_frame(self._data, None if name is None else to_name(name, TO_PANDAS))
 
     def to_json(self) -> str:
         """The text of `attn compare --json`: the variants with their results, and the differences."""

@@ -13,6 +13,7 @@ from attncli.trace.steps import Step, Trace
 if TYPE_CHECKING:
     import pandas
 
+TO_PANDAS = "to_pandas"
 STATISTICS = "statistics"  # of the rows of weights, in place of the name of a result
 INSTALL = "pip install 'attncli[pandas]'"
 
@@ -22,7 +23,7 @@ def import_pandas() -> Any:
     try:
         import pandas  # noqa: PLC0415 - an extra, and slow to import
     except ImportError:
-        raise AttnError("needs the package pandas", where="to_pandas", hint=f"install it: {INSTALL}") from None
+        raise AttnError("needs the package pandas", where=TO_PANDAS, hint=f"install it: {INSTALL}") from None
     return pandas
 
 

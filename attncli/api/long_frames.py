@@ -5,7 +5,7 @@ from dataclasses import asdict, fields
 from typing import TYPE_CHECKING, Any
 
 from attncli.analysis.compare.report import Comparison, Difference, VariantResult
-from attncli.api.frames import STATISTICS, import_pandas
+from attncli.api.frames import STATISTICS, TO_PANDAS, import_pandas
 from attncli.base.axes import COUNTED_FROM_0
 from attncli.base.errors import AttnError, UnknownNameError
 from attncli.base.lazy_numpy import Array
@@ -35,7 +35,7 @@ def comparison_frame(comparison: Comparison, name: str | None) -> "pandas.DataFr
     if name == STATISTICS:
         return _long_frame(comparison, lambda one: _statistics_columns(comparison, one))
     if name is not None and name not in comparison.select:
-        raise UnknownNameError("result", name, [*comparison.select, STATISTICS, DIFFERENCES], where="to_pandas")
+        raise UnknownNameError("result", name, [*comparison.select, STATISTICS, DIFFERENCES], where=TO_PANDAS)
     names = _names_of_one_table(comparison) if name is None else [name]
     return _long_frame(comparison, lambda one: _number_columns(comparison, one, names))
 
@@ -67,7 +67,7 @@ def _long_frame(
                 frame.insert(at, column, value)
             frames.append(frame)
     if not frames:
-        raise AttnError("no variant has kept such numbers", where="to_pandas", hint="select weights, or other results")
+        raise AttnError("no variant has kept such numbers", where=TO_PANDAS, hint="select weights, or other results")
     return import_pandas().concat(frames, ignore_index=True)
 
 

@@ -17,3 +17,10 @@ def to_names(names: Any, where: str = "select", example: str = "weights") -> tup
         message, hint = f"{repr_excerpt(names)} is no list of names", f'give names of {nouns}, such as ("{example}",)'
         raise AttnError(message, where=where, hint=hint)
     return listed
+
+
+def to_name(name: Any, where: str) -> str:
+    """The one name that it is; raises AttnError at `where` for anything but text."""
+    if not isinstance(name, str):
+        raise AttnError(f"{repr_excerpt(name)} is no name", where=where, hint='give one, such as "weights"')
+    return name

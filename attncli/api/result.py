@@ -4,11 +4,13 @@ from typing import TYPE_CHECKING, Literal
 
 from attncli.analysis.row_statistics import RowStatistics
 from attncli.api.explanation_text import ExplanationText, view_html, view_text
-from attncli.api.frames import STATISTICS, statistics_frame, step_frame
+from attncli.api.frames import STATISTICS, TO_PANDAS, statistics_frame, step_frame
+from attncli.api.names import to_name
 from attncli.api.views import Cells, Position, ShownPart
 from attncli.base.arithmetic import MAX_TERMS
 from attncli.base.errors import AttnError
 from attncli.base.lazy_numpy import Array
+from attncli.base.text import repr_excerpt
 from attncli.engine.run import run
 from attncli.problem.results import WEIGHTS
 from attncli.render.statistics import statistics_of
@@ -130,16 +132,17 @@ class Result(computed.Result):
         >>> result.to_pandas("weights").loc["query_1", "sat"]  # doctest: +SKIP
         0.5
         """
-        if name == STATISTICS:
+        if to_name(name, TO_PANDAS) == STATISTICS:
             statistics = self.statistics
             return statistics_frame(self.trace, self.trace[WEIGHTS], statistics)
         self._check_kept(name)
         return step_frame(self.trace, self.trace[name])
 
     def mark_changes_since(self, before: "Result") -> "Result":
-        r"""The same result, whose tables mark the numbers that changed: ▲ rose, ▼ fell, ◆ neither can be said.
+        r"""The same result, whose tables mark the numbers that changed: ▲ rose, ▼ fell, ◆ changed otherwise.
 
-        A table of another shape than before has no marks; arrays are not copied.
+        A table of another shape than before has no marks; arrays are not copied. Raises AttnError where `before` is no
+        Result.
 
         >>> import attncli
         >>> problem = attncli.Problem(scores=[[2, 0]])
@@ -153,7 +156,7 @@ class Result(computed.Result):
         query_1       2      1▲
         """
         marked = of_computed(self)
-        marked._before = before
+        marked._before = _earlier(before)
         return marked
 
     def _check_kept(self, name: str) -> None:
@@ -179,6 +182,14 @@ class Result(computed.Result):
 def of_computed(result: computed.Result) -> Result:
     """The result of an engine as Python shows it; arrays are not copied."""
     return Result(result.trace, result.select)
+
+
+def _earlier(before: object) -> Result:
+    """The earlier result itself; raises AttnError for anything else."""
+    if not isinstance(before, Result):
+        hint = "give what compute or attention returned earlier"
+        raise AttnError(f"{repr_excerpt(before)} is no Result", where="before", hint=hint)
+    return before
 
 
 def _with_every_step(result: computed.Result) -> computed.Result:

@@ -15,6 +15,7 @@ from attncli.render.view import MAX_DECIMALS, Cell, View
 from attncli.trace.result import Result
 
 ALL = "all"
+CELL_PARAMETER = "explain((query, key))"
 
 Label = str | SupportsIndex  # of a token: its text, or its position from 0; "*" is every one
 CellLabels = str | tuple[Label, Label]  # "cat,sat", or ("cat", "sat")
@@ -49,6 +50,7 @@ class ShownPart:
             expanded_axes=expanded_axes,
             max_terms=None if self.terms == ALL else to_integer(self.terms, ("terms",), 1),
             before=before,
+            cell_option=CELL_PARAMETER,
         )
 
 

@@ -34,7 +34,7 @@ def number_of_text(text: str) -> float | None:
 
 
 def number_hint(word: str) -> str | None:
-    """What to write for a word that is meant as a number and is none: with a comma, hexadecimal, with `_`, in quotes.
+    """What to write for a word that is meant as a number and is none: with a comma, a sign `−`, hexadecimal, in quotes.
 
     >>> number_hint("1,5"), number_hint("0x1F"), number_hint("cat")
     ('write the decimal point as a point: 1.5', 'write it in decimal digits: 31', None)
@@ -43,6 +43,8 @@ def number_hint(word: str) -> str | None:
     """
     if DECIMAL.fullmatch(word):  # readers took it for text
         return "write it without quotes"
+    if "−" in word and DECIMAL.fullmatch(plain := word.replace("−", "-")):  # as this program prints it
+        return f"write the minus sign as a hyphen: {plain}"
     if _DECIMAL_COMMA.fullmatch(word):
         return f"write the decimal point as a point: {word.replace(',', '.')}"
     if not _NOT_DECIMAL.fullmatch(word):

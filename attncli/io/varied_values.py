@@ -85,14 +85,24 @@ def _words(key: VariedKey, text: str, path: ErrorPath) -> Iterator[str]:
 
 
 def _read(key: VariedKey, word: str, origin: Origin) -> RawValue:
-    """The value of a word; where several names stand between commas the error says how they are given."""
+    """The value of a word; where several stand between commas the error says how they are given."""
     try:
         return key.read(word, origin)
     except AttnError as error:
-        names = [name.strip() for name in word.split(",")]
-        if len(names) > 1 and all(name.isidentifier() for name in names):
-            error.hint = f"give each value once: {' '.join(f'{VARY} {key}={name}' for name in names)}"
+        error.hint = _hint_of_several(key, word) or error.hint
         raise
+
+
+def _hint_of_several(key: VariedKey, word: str) -> str | None:
+    """How several names between commas are given, or several values of a parameter; None of what is neither."""
+    names = [name.strip() for name in word.split(",")]
+    if len(names) > 1 and all(name.isidentifier() for name in names):
+        return f"give each value once: {' '.join(f'{VARY} {key}={name}' for name in names)}"
+    operator, _, rest = word.partition(":")
+    parameter, sign, values = rest.partition("=")
+    if not sign or "," not in values or "=" in values:
+        return None
+    return f"vary the parameter: {VARY} {key}={operator} {VARY} {key}.{parameter}={values}"
 
 
 def _range(key: VariedKey, text: str, path: ErrorPath) -> Sequence[str]:

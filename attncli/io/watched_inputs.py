@@ -14,7 +14,7 @@ FileVersion = tuple[int, int, int, int] | None
 
 
 def file_version(name: str) -> FileVersion:
-    """The version of the file that is there now, through any links; None where there is none."""
+    """The version of the file that is there now, through any links; None where there is none, or a folder."""
     return _version(_status(path_of(name)))
 
 
@@ -54,8 +54,10 @@ def _status(path: Path) -> os.stat_result | None:
 
 
 def _version(status: os.stat_result | None) -> FileVersion:
-    """The version of a file of which the system says this."""
-    return None if status is None else (status.st_dev, status.st_ino, status.st_size, status.st_mtime_ns)
+    """The version of a file of which the system says this; what is in a folder changes it without mending the error."""
+    if status is None or stat.S_ISDIR(status.st_mode):
+        return None
+    return status.st_dev, status.st_ino, status.st_size, status.st_mtime_ns
 
 
 def _stream_error(name: str) -> AttnError:

@@ -83,8 +83,12 @@ def find_cells(array: CellArray, index: Sequence[str]) -> Cells:
     """The index of the cells that a label or a position on each axis names, or `*` for every entry.
 
     A label has precedence over a position; of a matrix that is stored out_in, labels may be in the order in which
-    tables print them. Raises AttnError where there are too few or too many, an axis has no such entry, or several.
+    tables print them. A single batch item or head need not be named. Raises AttnError where there are too few or too
+    many, an axis has no such entry, or several.
     """
+    unnamed = array.axes[: max(len(array.axes) - len(index), 0)]
+    if all(axis.noun and axis.size == 1 for axis in unnamed):
+        index = ("0",) * len(unnamed) + tuple(index)
     if len(index) != len(array.axes):
         count = len(array.axes)
         hint = f"write {array.form}" + (", and a label that has a comma in double quotes" if len(index) > count else "")

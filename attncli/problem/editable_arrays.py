@@ -155,8 +155,10 @@ def _no_array(field: Field, text: str) -> AttnError:
 
 def _not_given(spec: ProblemSpec, name: str) -> AttnError:
     """The error for an array that the problem does not have: what has numbers that can be set."""
-    is_computed = name in RESULTS or name in ("query", "key", "value")
-    reason = "is computed" if is_computed and not spec.not_computed.get(name) else "is not given"
+    has_embeddings = spec.embeddings is not None or spec.query_embeddings is not None
+    is_projected = name in ("query", "key", "value") and has_embeddings
+    is_computed = (name in RESULTS or is_projected) and not spec.not_computed.get(name)
+    reason = "is computed" if is_computed else "is not given"
     return AttnError(f"{name} {reason}", hint=f"set a number of {', '.join(editable_keys(spec))}")
 
 

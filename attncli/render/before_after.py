@@ -22,7 +22,8 @@ def section_of_edits(view: View) -> Section:
     changed_names, same_names = ([name for name, differs in named if differs is wanted] for wanted in (True, False))
     remarks = [f"changed: {', '.join(changed_names) or 'nothing'}"]
     remarks += [f"the same: {', '.join(same_names)}"] if same_names else []
-    remarks += [LEGEND] if changed_names else []
+    has_tables = view.explain or not view.cells
+    remarks += [LEGEND] if changed_names and has_tables else []
     return Section(edits_text(view.edited_cells, view.decimals), remarks=tuple(remarks))
 
 

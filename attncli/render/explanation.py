@@ -41,7 +41,7 @@ def explain(view: View) -> Iterator[Section]:
     needed = trace.plan.needed_for(view.result.select)
     steps = [step for step in trace.steps if step.name in needed]
     yield Section("letters", formula=axis_legend(steps))
-    yield replace(worked_cells(view, worked), purpose=_purpose_of_cells(worked))
+    yield replace(worked_cells(view, worked), purpose=_purpose_of_cells(view, worked))
     writer = _StepWriter(view, worked)
     number = 0
     for step in sorted(steps, key=lambda step: not (_is_input(step) or step.stage == LOOK_UP)):
@@ -83,10 +83,10 @@ def _cell_label(trace: Trace, cell: Cell) -> str:
     )
 
 
-def _purpose_of_cells(worked: Sequence[AxisPositions]) -> str:
-    """What is done with the worked cells, and the option that picks others."""
+def _purpose_of_cells(view: View, worked: Sequence[AxisPositions]) -> str:
+    """What is done with the worked cells, and what picks others."""
     subject = "This pair is" if len(worked) == 1 else "These pairs are"
-    return f"{subject} marked in every table and worked out below it; --cell QUERY,KEY picks others."
+    return f"{subject} marked in every table and worked out below it; {view.cell_option} picks others."
 
 
 def is_left_out(trace: Trace, step: Step) -> bool:

@@ -13,6 +13,7 @@ from attncli.trace.steps import Step
 
 DECIMALS = 4
 MAX_DECIMALS = 17  # more than any number of eight bytes has
+CELL_OPTION = "--cell QUERY,KEY"
 
 
 def explained_names(problem: ProblemSpec, plan: Plan, selection: Sequence[str]) -> frozenset[str]:
@@ -39,7 +40,7 @@ class View:
     is written whole; None for no limit. Of a longer vector the number at `feature` is worked out. `before` is an
     earlier result: formats for readers mark the numbers that changed since. Where `edited_cells` made the change,
     tables before and after are shown together, of the default results every step that changed. `statistics` adds those
-    of the weights, which the result must have.
+    of the weights, which the result must have. `cell_option` is what picks other cells, as an explanation says.
     """
 
     result: Result
@@ -54,6 +55,7 @@ class View:
     before: Result | None = None
     edited_cells: tuple[EditedCell, ...] = ()
     statistics: bool = False
+    cell_option: str = CELL_OPTION
 
     @property
     def steps(self) -> Sequence[Step]:

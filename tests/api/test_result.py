@@ -34,7 +34,8 @@ TWO_HEADS = attncli.attention(np.eye(4), np.eye(4), heads=2, select="weights")
 )
 def test_a_result_shows_what_the_command_does(show: Any, options: str, tmp_path: Path) -> None:
     ran = run_in_process("compute", write_file(tmp_path, FILE), *options.split(), folder=tmp_path)
-    assert " ".join(show(RESULT).split()) == " ".join(ran.stdout.split())
+    expected = " ".join(ran.stdout.split()).replace("--cell QUERY,KEY picks", "explain((query, key)) picks")
+    assert " ".join(show(RESULT).split()) == expected
 
 
 def test_a_problem_explains_what_is_selected() -> None:
@@ -83,6 +84,12 @@ def test_what_is_not_there_is_not_explained(explain: Any, message: str) -> None:
     assert str(caught.value).startswith(message)
 
 
+@pytest.mark.parametrize("shown", [RESULT, attncli.compare(PROBLEM, {"scale": [1, 2]})], ids=repr)
+def test_a_data_frame_has_the_name_of_a_result(shown: Any) -> None:
+    with pytest.raises(attncli.AttnError, match=r'^to_pandas: 3 is no name; give one, such as "weights"$'):
+        shown.to_pandas(3)
+
+
 class TestChangesAreMarked:
     BEFORE = attncli.Problem(scores=[[2, 0]])
     AFTER = BEFORE.replace(scores=[[2, 1]])
@@ -92,6 +99,10 @@ class TestChangesAreMarked:
         assert "2      1▲" in str(self.MARKED)
         assert "0.7311▼" in self.MARKED._repr_html_()
         assert "[1▲]" in self.MARKED.explain((0, 1))
+
+    def test_since_a_result(self) -> None:
+        with pytest.raises(attncli.AttnError, match=r"^before: None is no Result"):
+            self.MARKED.mark_changes_since(None)
 
     def test_and_the_numbers_are_the_same_arrays(self) -> None:
         result = self.AFTER.compute()

@@ -34,6 +34,8 @@ HINTS = {
     "1": "write it without quotes",
     "-.5E3": "write it without quotes",
     "1,5": "write the decimal point as a point: 1.5",
+    "−1.5": "write the minus sign as a hyphen: -1.5",
+    "1−2": None,
     "1.2.3": None,
     "cat": None,
     "1__0": None,

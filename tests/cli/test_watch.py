@@ -199,6 +199,7 @@ def test_the_wrong_numbers_of_a_file_that_an_option_names_can_be_mended(watch: W
         (["p.yaml", "--pager"], "attn: --pager and --watch contradict each other; leave out one of them"),
         (["p.yaml", "--plan"], "attn: --plan computes nothing, so --watch would have no effect; leave out one of them"),
         (["-"], "attn: standard input: is a stream, which can be read once; name a file, or leave out --watch"),
+        (["folder"], "attn: folder: is a folder; name a file in it"),
         (["p.yaml", "--mask", "pipe"], "attn: pipe: is a stream, which can be read once; name a file"),
         (["--query", "1", "--key", "1"], "attn: --watch: the problem is in no file that could be saved; name a file"),
     ],
@@ -208,6 +209,7 @@ def test_what_no_save_can_mend_ends_the_command(
 ) -> None:
     save("p.yaml", PROBLEM.format(1))()
     os.mkfifo(tmp_path / "pipe")
+    (tmp_path / "folder").mkdir()
     ran = watch(*words)
     assert (ran.returncode, ran.stdout) == (2, "")
     assert ran.stderr.startswith(error)

@@ -102,6 +102,11 @@ def test_a_file_is_read_once_relative_to_where_the_program_runs(
             "--vary normalize: unknown normalize 'softmax,relu'; "
             "give each value once: --vary normalize=softmax --vary normalize=relu",
         ),
+        (
+            ["normalize=entmax:alpha=1.2,1.5"],
+            "--vary normalize: '1.5' is not key=value; "
+            "vary the parameter: --vary normalize=entmax --vary normalize.alpha=1.2,1.5",
+        ),
         (["scale=1,1.0"], "--vary scale: 1.0 is given twice; give each value once"),
         (["causal=true", "causal=true"], "--vary causal: true is given twice; give each value once"),
     ],

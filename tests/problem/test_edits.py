@@ -65,6 +65,7 @@ def array_of(spec: ProblemSpec, key: str) -> np.ndarray:
         (HEADS, "query[1,2,4,d7]=9", (1, 2, 4, 6)),
         (HEADS, "query[batch item 1,head 2,query_5,d7]=9", (1, 2, 4, 6)),
         (HEADS, "key[1,head 0,key_4,d7]=9", (1, 0, 3, 6)),
+        ({"query": np.zeros((1, 1, 2, 3)), "key": np.zeros((1, 1, 4, 3))}, "key[key_4,d2]=9", (0, 0, 3, 1)),
         (HEADS | {"sink": [1, 2, 3]}, "sink[head 1]=9", (1,)),
         (HEADS | {"bias": np.zeros((3, 5, 4))}, "bias[head 2,query_1,key_4]=9", (2, 0, 3)),
         (
@@ -127,6 +128,7 @@ def test_edits_that_only_fit_together_are_no_error() -> None:
         ({"mask": [[1, 0], [0, 1]]}, "mask[0,1]=true", [[True, True], [False, True]]),
         ({"mask": [[1, 0]]}, "mask[all,1]=1", [[True, True]]),
         ({}, "key_mask[1]=0", [True, False]),
+        ({"key_mask": [[1, 1]]}, "key_mask[token_2]=0", [[True, False]]),  # a row of a file is of a single batch item
         ({}, "bias[0,1]=-inf", [[0, -np.inf], [0, 0]]),
     ],
 )
@@ -193,6 +195,9 @@ ERRORS = [
     (WORDS, "w_q=3", "names no cell of w_q; write w_q[ROW,COLUMN]=X"),
     (WORDS, "w_q[0,1]", "has no number; write KEY[ROW,COLUMN]=X"),
     (WORDS, "w_q]0[=1", "names no cell"),
+    (WORDS, "[0,1]=3", "names no cell; write KEY[ROW,COLUMN]=X"),
+    (WORDS, "w_q[0,1]=−3", "'−3' is not a number; write the minus sign as a hyphen: -3"),
+    (WORDS, "normalize.temperature=2", "where it is one number --normalize NAME:temperature=2"),
     (WORDS, "w_q[,1]=3", "a label or position is empty"),
     (WORDS, "w_q[]=3", "a label or position is empty"),
     (WORDS, "w_q[0]=3", "w_q has 2 axes, and 1 is named; write w_q[ROW,COLUMN]"),
@@ -211,6 +216,8 @@ ERRORS = [
     (WORDS, "w_q[0,1]=1/0", "1/0 is no finite number"),
     (WORDS, "scores[0,1]=3", "scores is computed; set a number of embeddings, w_q"),
     (WORDS, "output[0,1]=3", "output is computed; set a number of embeddings, w_q"),
+    (HEADS, "value[0,0,0,0]=3", "value is not given; set a number of query, key"),  # the keys are the values
+    (WORDS, "value[0,0]=3", "value is computed; set a number of embeddings, w_q"),
     (WORDS, "b_q[0]=3", "b_q is not given; set a number of embeddings, w_q"),
     (WORDS, "mask[0,1]=2", "2 is neither 0 nor 1"),
     (WORDS | {"mask": "window:left=1,right=0"}, "mask[0,1]=1", "mask is window:left=1,right=0, which has no cells"),

@@ -129,6 +129,7 @@ def test_worked_cells_have_the_lines_of_both() -> None:
     before, after = ("Q(q)·K(b) = 1·0 = 0", "0/√1 = 0"), ("Q(q)·K(b) = 1·3 = 3", "3/√1 = 3")
     assert by_title["scores"].arithmetic == ("before:", *before, "after:", *after)
     assert by_title["context"].arithmetic[0] == "before:"
+    assert "rose" not in str(by_title["set key[b,d1]: 0 → 3"].remarks)  # there are no tables with marks
     assert "value" not in by_title
 
 

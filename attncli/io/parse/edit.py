@@ -9,6 +9,7 @@ from attncli.io.parse.typed_matrix import read_number
 from attncli.problem.convert.numbers import is_number
 from attncli.problem.editable_arrays import check_has_cells
 from attncli.problem.edits import Edit
+from attncli.problem.fields import option_name
 
 _PART = re.compile(r'\s*(?:"([^"]*)"|([^,]*?))\s*,')
 _CELL = re.compile(r"([^\[\]]*)\[(.*)\]", re.DOTALL)  # a label may have brackets
@@ -38,15 +39,23 @@ def _parse(text: str, place: str) -> Edit:
     if not equals:
         raise AttnError("has no number", hint=f"write {FORM}, such as {EXAMPLE}")
     match = _CELL.fullmatch(cell.strip())
-    if match is None:
+    if match is None or not match[1].strip():
         key = cell.strip()
         if re.fullmatch(r"[\w.]+", key):
             check_has_cells(key, number.strip())
-            raise AttnError(f"names no cell of {key}", hint=f"write {key}[ROW,COLUMN]=X, or {key}[POSITION]=X")
+            raise AttnError(f"names no cell of {key}", hint=_hint_of_cell(key, number.strip()))
         raise AttnError("names no cell", hint=f"write {FORM}, such as {EXAMPLE}")
     key = match[1].strip()
     check_has_cells(key, number.strip())
     return Edit(key, _split(match[2]), _number(number.strip()), place)
+
+
+def _hint_of_cell(key: str, number: str) -> str:
+    """How a cell of a key is written; of an operator's parameter, which may be one number, also how that is."""
+    name, dot, parameter = key.partition(".")
+    if not dot:
+        return f"write {key}[ROW,COLUMN]=X, or {key}[POSITION]=X"
+    return f"write {key}[ROW,COLUMN]=X, or where it is one number {option_name(name)} NAME:{parameter}={number or 'X'}"
 
 
 def _split(text: str) -> tuple[str, ...]:

@@ -3,7 +3,6 @@
 from math import inf
 
 from attncli.problem.conventions.readings import (
-    ADDED_BUT_NO_ROW,
     AS_MASK,
     ATTENDS,
     BESIDE_ITS_OWN,
@@ -11,6 +10,7 @@ from attncli.problem.conventions.readings import (
     NO_OFFSET,
     SCALE,
     TOP_LEFT,
+    row_of_infinities,
 )
 from attncli.problem.conventions.records import Convention, Reading, register
 
@@ -31,7 +31,10 @@ register(
             "past_key": NO_OFFSET,
             "mask": ATTENDS,
             "key_mask": AS_MASK,
-            "bias": ADDED_BUT_NO_ROW,
+            "bias": Reading(
+                "added to the scores; a row of −∞ is NaN, or uniform over those of its keys that masks hide",
+                limit=row_of_infinities,
+            ),
             "causal": TOP_LEFT,
             "window": Reading(f"top left, {BESIDE_ITS_OWN}", limit=_limited),
             "key_lengths": Reading("so many keys of each batch item are real"),

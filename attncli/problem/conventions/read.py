@@ -21,7 +21,8 @@ def read_words(convention: Convention, given: Mapping[str, Any]) -> tuple[dict[s
     >>> values["align"], use.changes
     ('bottom_right', ('causal: bottom right, the last query stands at the last real key',))
     """
-    words = {key: given[key] for key in ATTN.words if key in given and not _is_default(key, given[key])}
+    defaults = {**DEFAULTS, **convention.defaults}
+    words = {key: given[key] for key in ATTN.words if key in given and not _is_default(given[key], defaults[key])}
     values, in_force = dict(given), dict(convention.defaults)
     changed: dict[Reading, list[str]] = {}
     for key, value in words.items():
@@ -37,13 +38,16 @@ def read_words(convention: Convention, given: Mapping[str, Any]) -> tuple[dict[s
             changed.setdefault(reading, []).append(_name(convention, key, value))
         in_force |= keys
     values |= {name: to_field(FIELDS[name], value) for name, value in in_force.items() if name not in given}
-    changes = tuple(f"{', '.join(names)}: {reading.text}" for reading, names in changed.items())
+    changes = tuple(
+        f"{', '.join(names)}: {reading.text}"
+        for reading, names in changed.items()
+        if reading.change is not None or reading.keys.items() & in_force.items()  # a later word may win
+    )
     return values, ConventionUse(convention.name, convention.version, changes, tuple(_remarks(convention, words)))
 
 
-def _is_default(key: str, value: Any) -> bool:
-    """Whether a value is the one that the key has where it is not given."""
-    default = DEFAULTS[key]
+def _is_default(value: Any, default: Any) -> bool:
+    """Whether a value is the one that its key has where it is not given."""
     if isinstance(value, Operator) or isinstance(default, Operator):
         return not getattr(value, "arrays", None) and str(value) == str(default)
     return not hasattr(value, "shape") and bool(value == default)

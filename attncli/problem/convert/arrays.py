@@ -10,7 +10,7 @@ from attncli.base.errors import AttnError, ErrorPath
 from attncli.base.lazy_numpy import Array, np
 from attncli.base.text import json_excerpt, one_line, shorten
 from attncli.problem.convert.foreign_arrays import is_bfloat16_tensor, is_foreign_array, to_numpy
-from attncli.problem.convert.frames import AxisLabels, frame_labels, without_label_column
+from attncli.problem.convert.frames import AxisLabels, columns_of_words, frame_labels, without_label_column
 from attncli.problem.convert.nested_lists import is_array_with_axes, nested_lists_to_array, to_lists
 from attncli.problem.origins import ArrayOrigin
 
@@ -93,6 +93,14 @@ def _foreign_array(value: Any, path: ErrorPath, noun: str) -> LabelledArray:
     if array.dtype.kind in "iu":  # in float64 products of integers don't wrap
         return LabelledArray(array.astype(np.float64), labels, columns=columns)
     if array.dtype.kind not in "bf":
-        hint = "make numbers of its objects with .astype(float)" if array.dtype.kind == "O" else None
+        hint = _hint_of_objects(value) if array.dtype.kind == "O" else None
         raise AttnError(f"{json_excerpt(value)} is no {noun}", where=path, hint=hint, subject=value)
     return LabelledArray(array, labels, name if array.dtype.kind == "f" else None, columns=columns)
+
+
+def _hint_of_objects(value: Any) -> str:
+    """What makes numbers of an array of objects, or of a data frame with columns of words."""
+    words = columns_of_words(value)
+    if words:
+        return f"leave out its columns of words: {', '.join(words)}"
+    return "make numbers of its objects with .astype(float)"

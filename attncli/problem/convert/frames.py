@@ -32,6 +32,12 @@ def without_label_column(value: Any) -> Any:
     return np.stack([value[name].to_numpy() for name in names], axis=1)
 
 
+def columns_of_words(value: Any) -> list[str]:
+    """The names of the columns of a data frame that have words, if it is one."""
+    names = list(getattr(value, "columns", ())) if _is_frame(value) else []
+    return [str(name) for name in names if names.count(name) == 1 and _words_of_column(value[name])]
+
+
 def _is_frame(value: Any) -> bool:
     """Whether a value is a data frame, or a column of one."""
     return hasattr(value, "to_numpy") and (hasattr(value, "columns") or hasattr(value, "index"))

@@ -80,6 +80,19 @@ def test_weights_of_torch_mha_are_stored_out_in() -> None:
 SAYINGS: list[tuple[str, Mapping[str, Any], list[str], list[str]]] = [
     ("torch-sdpa", {"mask": [[1, 0, 0]]}, [], []),
     ("torch-sdpa", {"causal": False, "score": "scaled_dot"}, [], []),
+    ("keras-attention", {"score": "dot"}, [], []),
+    (
+        "keras-attention",
+        {"score": "scaled_dot"},
+        [],
+        ["keras-attention has no score scaled_dot: read as attn reads it"],
+    ),
+    (
+        "xformers",
+        {"window": [1, 0], **CACHE},
+        ["window: LocalAttentionFromBottomRightMask, bottom right, so many keys on either side of its own"],
+        [],
+    ),
     ("torch-sdpa", {"softcap": 2}, [], ["torch-sdpa has no softcap: read as attn reads it"]),
     ("torch-mha", {"mask": [[1, 0, 0]]}, ["mask: 1 or true hides"], []),
     ("torch-mha", {"scale": 2}, [], ["torch-mha has no scale: read as attn reads it"]),

@@ -85,12 +85,18 @@ def test_a_column_of_words_may_be_a_vocabulary_or_tokens() -> None:
 
 
 @pytest.mark.parametrize(
-    "frame",
-    [Frame(WORDS | {"other": ["a", "b"]} | NUMBERS), Frame(WORDS), Frame(WORDS | NUMBERS, ["a", "b"])],
+    ("frame", "columns"),
+    [
+        (Frame(WORDS | {"other": ["a", "b"]} | NUMBERS), "token, other"),
+        (Frame(WORDS), "token"),
+        (Frame(WORDS | NUMBERS, ["a", "b"]), "token"),
+    ],
     ids=["two columns of words", "words alone", "words in the index too"],
 )
-def test_other_columns_of_words_are_no_numbers(frame: Frame) -> None:
-    with pytest.raises(attncli.AttnError, match=r"^embeddings: .* is no matrix; make numbers of its objects"):
+def test_other_columns_of_words_are_no_numbers(frame: Frame, columns: str) -> None:
+    with pytest.raises(
+        attncli.AttnError, match=rf"^embeddings: .* is no matrix; leave out its columns of words: {columns}$"
+    ):
         attncli.Problem(embeddings=frame)
 
 
