@@ -57,7 +57,8 @@ def _largest(weights: Array) -> tuple[int, ...]:
 def _teaching_cells(weights: Array) -> Iterator[tuple[int, ...]]:
     """The index of the second largest weight of each row [… n m] that has two different ones, neither 0 nor 1."""
     for row in np.ndindex(weights.shape[:-1]):
-        numbers = np.round(weights[row].astype(np.float64), DECIMALS)
+        with np.errstate(over="ignore"):  # a number of so many digits is infinite here
+            numbers = np.round(weights[row].astype(np.float64), DECIMALS)
         ascending = np.unique(numbers[np.isfinite(numbers) & (numbers != 0) & (numbers != 1)])
         if len(ascending) > 1:
             yield (*row, int(np.argmax(numbers == ascending[-2])))

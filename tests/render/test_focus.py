@@ -34,6 +34,7 @@ SECOND_LARGEST = {
     "not a weight that a table shows as 0": ([[1e-9, 1, 0], [0, 0.1, 0.9]], (1, 1)),
     "the largest where no row has two": ([[0.5, 0.5], [0, 1]], (1, 1)),
     "the largest beside NaN": ([[np.nan, 0.5], [0.5, 0.5]], (1, 0)),
+    "not one beside which no decimals are left": ([[1e308, 0.5], [0.4, 0.6]], (1, 0)),
     "in the first head that has one": ([[[[1, 0]], [[0.4, 0.6]]]], (0, 1, 0, 0)),
 }
 
