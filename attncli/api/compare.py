@@ -22,7 +22,7 @@ from attncli.api.views import Position, axis_positions
 from attncli.base.errors import AttnError
 from attncli.base.text import repr_excerpt, shorten
 from attncli.engine.options import RunOptions
-from attncli.io.variants import PROBLEM, NamedDocument, Variant, make_variants
+from attncli.io.variants import PROBLEM, NamedDocument, make_variants, positions_of_variants
 from attncli.io.varied_values import varied_keywords
 from attncli.problem.conventions import find_convention
 from attncli.problem.labels import number_equal_labels
@@ -181,7 +181,8 @@ def compare(
         hint = 'give vary={"scale": [0.5, 1]}, conventions=["torch-sdpa", "flash"], set={…}, or several problems'
         raise AttnError("there is one problem, and nothing that varies", hint=hint)
     variants = make_variants(documents, varied, names, edits)
-    options = CompareOptions(all_pairs=all_pairs, positions=_positions(variants, head, batch), run=RunOptions(executor))
+    positions = positions_of_variants(variants, lambda layout: axis_positions(layout, head, batch)[0])
+    options = CompareOptions(all_pairs=all_pairs, positions=positions, run=RunOptions(executor))
     return Comparison(compare_variants(variants, None if select is None else to_names(select), options))
 
 
@@ -226,14 +227,3 @@ def _documents(problem: Any, keys: Mapping[str, Any]) -> Sequence[NamedDocument]
 def _source(problem: Any, keys: Mapping[str, Any]) -> NamedDocument:
     """The raw values of a problem, or of the keys in place of one, which are a problem with what is varied alone."""
     return NamedDocument("", raw_values(keys), noun=PROBLEM) if problem is None else problem_of(problem, keys).source
-
-
-def _positions(variants: Sequence[Variant], head: Position, batch: Position) -> Mapping[str, int]:
-    """The one position on an axis that is compared; raises AttnError, which names the variant that lacks it."""
-    positions: dict[str, int] = {}
-    for variant in variants:
-        try:
-            positions |= axis_positions(variant.problem.layout, head, batch)[0]
-        except AttnError as error:
-            raise error.at(f"variant {variant.name}") from None
-    return positions

@@ -56,8 +56,9 @@ def _compare(variants: "Sequence[Variant]", options: "OutputOptions", all_pairs:
     from attncli.analysis.compare.compare import compare
     from attncli.analysis.compare.options import CompareOptions
     from attncli.engine.options import RunOptions
+    from attncli.io.variants import positions_of_variants
 
-    positions = _positions(variants, options)
+    positions = positions_of_variants(variants, lambda layout: parse_positions(options, layout)[0])
     names, remark = _selection(variants, options)
     _check_space(variants, names, options, positions)
     with ProgressBar("comparing") as progress:
@@ -65,17 +66,6 @@ def _compare(variants: "Sequence[Variant]", options: "OutputOptions", all_pairs:
         comparison = compare(variants, names, CompareOptions(all_pairs, positions, run, progress))
     write_warnings(notes_of_variants(comparison), strict=options.strict)
     return replace(comparison, remarks=(*comparison.remarks, remark)) if remark else comparison
-
-
-def _positions(variants: "Sequence[Variant]", options: "OutputOptions") -> "Mapping[str, int]":
-    """The position on each axis that an option gives; raises AttnError, which names the variant that lacks it."""
-    positions: dict[str, int] = {}
-    for variant in variants:
-        try:
-            positions |= parse_positions(options, variant.problem.layout)[0]
-        except AttnError as error:
-            raise error.at(f"variant {variant.name}") from None
-    return positions
 
 
 def _selection(variants: "Sequence[Variant]", options: "OutputOptions") -> tuple[tuple[str, ...], str]:

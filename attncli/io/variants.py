@@ -1,7 +1,7 @@
 """Variants of a problem: the combinations of the values of its varied keys, each a problem of its own."""
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import product
 from typing import Any
@@ -14,6 +14,7 @@ from attncli.io.problem_files import Document
 from attncli.io.varied_values import MAX_VARIANTS, VARY, VariedValue
 from attncli.ops.records import format_value
 from attncli.problem.edits import Edit, apply_edits
+from attncli.problem.layout import Layout
 from attncli.problem.spec import FIELDS, ProblemSpec
 
 AS_GIVEN = "as given"  # the name of the problem that nothing changes
@@ -125,6 +126,19 @@ def _choices(
         hint = f"give {VARY} KEY=VALUE, --as CONVENTION, or a second file"
         raise AttnError("there is one problem, and nothing that varies", hint=hint)
     return choices
+
+
+def positions_of_variants(
+    variants: Sequence[Variant], choose: Callable[[Layout], Mapping[str, int]]
+) -> Mapping[str, int]:
+    """The one position on each axis that is chosen of all variants; raises AttnError, which names one that lacks it."""
+    positions: dict[str, int] = {}
+    for variant in variants:
+        try:
+            positions |= choose(variant.problem.layout)
+        except AttnError as error:
+            raise error.at(f"variant {variant.name}") from None
+    return positions
 
 
 def shared_keys(variants: Sequence[Variant]) -> Mapping[str, str]:

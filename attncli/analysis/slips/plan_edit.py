@@ -1,13 +1,29 @@
 """Changes of a plan: a node replaced, its value changed afterwards, a node added; the nodes stay in a valid order."""
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 from attncli.base.lazy_numpy import Array
 from attncli.plan.graph import Node, Plan
 
 Function = Callable[..., Array]
+
+
+@dataclass(frozen=True)
+class ValueChange:
+    """The function of a node whose value was changed afterwards: of the value before, `x`, passed by its position."""
+
+    change: Function
+
+    def __call__(self, x: Array, **others: Any) -> Array:
+        """The value after the change."""
+        return self.change(x, **others)
+
+    @property
+    def __name__(self) -> str:
+        """The name of the change, as a printed plan shows it."""
+        return self.change.__name__
 
 
 def with_nodes(plan: Plan, *nodes: Node) -> Plan:
@@ -31,7 +47,7 @@ def with_changed_value(
     before = new_name(plan, f"{name}_before")
     changed = replace(
         node,
-        function=_on_first_argument(function),
+        function=ValueChange(function),
         inputs={"x": before, **(inputs or {})},
         options=options or {},
         source=(),
@@ -46,7 +62,7 @@ def with_changed_value(
 def before_changes(plan: Plan, name: str) -> Node:
     """The node as it was before its value was changed by `with_changed_value`, however often."""
     node = plan.by_name[name]
-    while getattr(node.function, "is_change", False):
+    while isinstance(node.function, ValueChange):
         node = plan.by_name[node.inputs["x"]]
     return node
 
@@ -76,16 +92,6 @@ def new_name(plan: Plan, name: str) -> str:
         number += 1
         free = f"{name}_{number}"
     return free
-
-
-def _on_first_argument(function: Function) -> Function:
-    """A function of the argument `x`, which is passed on by its position."""
-
-    def changed(x: Array, **others: Any) -> Array:
-        return function(x, **others)
-
-    changed.is_change = True  # type: ignore[attr-defined] # functions take attributes, as records hang on operators
-    return changed
 
 
 def _ordered(by_name: Mapping[str, Node]) -> tuple[Node, ...]:
