@@ -121,6 +121,7 @@ FORMATS: tuple[OutputFormat, ...] = (
         memory_per_number=50,
         comparison="attncli.render.reports.compare:render_latex",
     ),
+    OutputFormat("html", (".html", ".htm"), f"{_HERE}.html_page:render", is_lossless=False, is_choice=False),
     OutputFormat(
         "npy",
         (".npy",),

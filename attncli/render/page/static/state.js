@@ -1,0 +1,30 @@
+/* The state of the page: what is shown, what was changed, and the values that follow; listeners are told of changes. */
+
+import { readValue } from "./values.js";
+
+/** The state of a page from its object. */
+export function makeState(page) {
+  const axes = Object.fromEntries(page.nodes.map((node) => [node.name, node.axes]));
+  const values = new Map(Object.entries(page.values).map(([name, value]) => [name, readValue(axes[name], value)]));
+  const state = {
+    page,
+    nodes: page.plans[0].nodes.map((at) => page.nodes[at]), // of the plan in force, in order
+    original: values, // the values that the program computed
+    values, // those in force
+    fixed: new Set(), // the names of steps that follow from a change and can't be computed here
+    positions: { b: 0, h: 0 }, // the batch item and the head in view
+    step: page.select[page.select.length - 1], // the step in view
+    cell: null, // [row, column] in it
+  };
+  const listeners = [];
+  return {
+    get: () => state,
+    /** Change some of the state, and tell the listeners which names of it changed. */
+    update(changes) {
+      Object.assign(state, changes);
+      for (const listener of listeners) listener(Object.keys(changes));
+    },
+    /** Call a function after each change, with the names of what changed. */
+    listen: (listener) => listeners.push(listener),
+  };
+}
