@@ -12,9 +12,11 @@ export function makeState(page) {
     original: values, // the values that the program computed
     values, // those in force
     fixed: new Set(), // the names of steps that follow from a change and can't be computed here
-    positions: { b: 0, h: 0 }, // the batch item and the head in view
+    positions: { b: 0, h: 0 }, // the batch item and the head in view, and the position on any other leading axis
     step: page.select[page.select.length - 1], // the step in view
-    cell: null, // [row, column] in it
+    cell: null, // [row, column] in it that is kept in view
+    pointed: null, // [row, column] in it that the pointer is on
+    trail: [], // the cells that led to this one: {step, cell, positions}
   };
   const listeners = [];
   return {
