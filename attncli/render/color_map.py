@@ -4,44 +4,12 @@ Rgb = tuple[int, int, int]  # red, green and blue, 0 to 255
 
 # Viridis by Nathaniel Smith, Stéfan van der Walt and Eric Firing (Matplotlib 1.5, 2015; public domain, CC0): 33 of its
 # 256 colours at equal distances. Its lightness rises evenly, so that it reads in grey and with any colour vision.
-ANCHORS: tuple[Rgb, ...] = tuple(
-    (code >> 16, code >> 8 & 255, code & 255)
-    for code in (
-        0x440154,
-        0x470D60,
-        0x48186A,
-        0x482374,
-        0x472D7B,
-        0x453781,
-        0x424086,
-        0x3E4989,
-        0x3B528B,
-        0x375B8D,
-        0x33638D,
-        0x2F6B8E,
-        0x2C728E,
-        0x297A8E,
-        0x26828E,
-        0x23898E,
-        0x21918C,
-        0x1F978B,
-        0x1F9F88,
-        0x21A685,
-        0x27AD81,
-        0x31B57B,
-        0x3DBC74,
-        0x4CC26C,
-        0x5CC863,
-        0x6ECE58,
-        0x81D34D,
-        0x95D840,
-        0xAADC32,
-        0xC0DF25,
-        0xD5E21A,
-        0xEAE51A,
-        0xFDE725,
-    )  # fmt: skip
+_COLORS = bytes.fromhex(
+    "440154 470d60 48186a 482374 472d7b 453781 424086 3e4989 3b528b 375b8d 33638d "
+    "2f6b8e 2c728e 297a8e 26828e 23898e 21918c 1f978b 1f9f88 21a685 27ad81 31b57b "
+    "3dbc74 4cc26c 5cc863 6ece58 81d34d 95d840 aadc32 c0df25 d5e21a eae51a fde725"
 )
+ANCHORS: tuple[Rgb, ...] = tuple(zip(_COLORS[::3], _COLORS[1::3], _COLORS[2::3], strict=True))
 BLACK: Rgb = (0, 0, 0)
 WHITE: Rgb = (255, 255, 255)
 
