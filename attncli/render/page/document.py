@@ -24,7 +24,7 @@ def page_document(content: dict[str, Any], title: str) -> Iterator[str]:
     before, after = static_file("page.html").replace("{{title}}", escape(title)).split("{{content}}")
     before, between = before.split("{{style}}")
     yield before
-    yield static_file("page.css")
+    yield style()
     yield between
     for chunk in json_text(content):
         yield chunk.replace("<", "\\u003c")
@@ -32,6 +32,16 @@ def page_document(content: dict[str, Any], title: str) -> Iterator[str]:
     yield before
     yield script()
     yield after
+
+
+@cache
+def style() -> str:
+    """All style sheets as one: that of the page, then those of its parts by name."""
+    names = sorted(
+        (file.name for file in resources.files("attncli.render.page").joinpath("static").iterdir()),
+        key=lambda name: (name != "page.css", name),
+    )
+    return "".join(static_file(name) for name in names if name.endswith(".css"))
 
 
 @cache
