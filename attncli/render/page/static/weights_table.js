@@ -6,7 +6,8 @@ import { strides } from "./values.js";
 /**
  * The weights of the batch item and the head in view; null where the page has no weights.
  *
- * `data` has the numbers in the order of rows, `rows` and `columns` the labels of queries and keys. `heads` says how
+ * `data` has the numbers in the order of rows, `rows` and `columns` the labels of queries and keys, `rowTokens` and
+ * `columnTokens` the same without the numbers of equal ones; empty where labels are none of tokens. `heads` says how
  * many heads there are, 0 where there is no axis of heads; with `isMean` the numbers are the mean of all heads.
  * `isSelf` says whether queries and keys are the same words in the same order.
  */
@@ -18,7 +19,8 @@ export function weightsTable(state, isMean = false, positions = state.get().posi
   const [rows, columns] = node.labels;
   const heads = node.axes.includes("h") ? page.axes.h.length : 0;
   const isSelf = rows.length === columns.length && rows.every((label, at) => label === columns[at]);
-  const table = { name, rows, columns, heads, isSelf, data: null };
+  const [rowTokens, columnTokens] = node.axes.slice(-2).map((letter) => page.axes[letter].tokens);
+  const table = { name, rows, columns, rowTokens, columnTokens, heads, isSelf, data: null };
   const value = values.get(name);
   if (value === undefined) return table;
   const chosen = isMean && heads ? Array.from({ length: heads }, (_, h) => ({ ...positions, h })) : [positions];
