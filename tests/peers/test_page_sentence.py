@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 
 import attncli
+from attncli.analysis.row_statistics import row_statistics
 from attncli.base.lazy_numpy import Array, np
 from attncli.render.color_map import color
 from tests.arrays import normal
@@ -165,8 +166,11 @@ def test_each_head_of_each_batch_item_has_a_picture(page_of: PageOf) -> None:
     assert close(shown(page, group=1), weights[1, 1, 1])
     assert pictures.nth(3).get_attribute("aria-pressed") == "true"
     row, column = np.argwhere(weights[1, 1] == weights[1, 1].max())[0]
+    entropy = row_statistics(weights[1, 1]).entropy.mean()
+    assert pictures.nth(3).locator(".picture-fact").inner_text() == f"entropy {entropy:.2f}"
     assert pictures.nth(3).get_attribute("aria-label") == (
-        f"item 1, head 1: the largest weight is {weights[1, 1].max():.3f}, query_{row + 1} to key_{column + 1}"
+        f"item 1, head 1: the largest weight is {weights[1, 1].max():.3f}, query_{row + 1} to key_{column + 1}, "
+        f"the mean entropy of a row {entropy:.2f}"
     )
 
 

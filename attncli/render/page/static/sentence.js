@@ -55,7 +55,7 @@ function radios(legend, key, choices, chosen, state) {
     });
     return make("label", {}, input, ` ${label}`);
   });
-  return make("fieldset", { class: "choices" }, make("legend", {}, legend), ...inputs);
+  return make("fieldset", { class: "choices" }, make("legend", {}, legend), make("div", {}, ...inputs));
 }
 
 /** Make the buttons of all words: one group of them, or one of queries and one of keys. */
