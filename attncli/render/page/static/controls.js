@@ -105,7 +105,8 @@ function numberField({ name, title, read, placeholder = "", note = "", slider = 
   const input = make("input", {
     type: "text", inputmode: "decimal", autocomplete: "off", id, placeholder, "aria-describedby": error.id, onchange: commit,
   });
-  const row = make("div", { class: "field" }, make("label", { for: id }, title), input, ...(slider ? [slider] : []), make("span", { class: "hint" }, note), error);
+  const beside = slider ?? make("span", { class: "hint" }, note);
+  const row = make("div", { class: "field" }, make("label", { for: id }, title), input, beside, error);
   const paint = (settings) => {
     const text = settings[name] === null ? "" : settingText(settings[name]);
     if (input.getAttribute("aria-invalid") === "true" && document.activeElement === input) return; // what is typed stays
@@ -136,7 +137,7 @@ function logOf(state) {
   const paint = () => {
     const texts = changeTexts(state);
     list.replaceChildren(...(texts.length ? texts : ["Nothing is changed."]).map((text) => make("li", {}, text)));
-    fixed.textContent = fixedText(state);
+    fixed.textContent = fixedStepsText(state);
     command.replaceChildren(...commandOf(state, texts.length > 0));
     back.disabled = changesOf(state).history.length === 0;
     reset.disabled = texts.length === 0 && JSON.stringify(changesOf(state).settings) === JSON.stringify(settingsOfPage(state.get().page));
@@ -144,7 +145,7 @@ function logOf(state) {
   return { element, paint };
 }
 
-function fixedText(state) {
+function fixedStepsText(state) {
   const names = state.get().nodes.map(({ name }) => name).filter((name) => state.get().fixed.has(name));
   return names.length ? `After this change the page can't compute ${names.join(", ")}: no number stands there.` : "";
 }
