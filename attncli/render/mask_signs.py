@@ -6,12 +6,12 @@ from dataclasses import dataclass, replace
 from attncli.base.lazy_numpy import Array, np
 from attncli.ops.records import OperatorRecord
 from attncli.ops.rules import MaskSign
+from attncli.plan.graph import Node, Plan
 from attncli.render.grid import Grid, leading_slices
 from attncli.render.marks import marked_cells
 from attncli.trace.positions import AxisPositions
 from attncli.trace.steps import Step, Trace
 
-VISIBLE_STEP = "visible"  # the step that is shown as a table of signs, one for each mask that it reads
 VISIBLE = "●"
 UNSIGNED = "□"  # of a rule whose record has no sign
 
@@ -32,10 +32,7 @@ def sign_grids(
     `step` is the step `visible` [… n m], whose inputs are the rules; a cell has the sign of the rule of the highest
     precedence that hides it, of equal ones the first. The cells at the positions in `worked` are marked.
     """
-    rules = sorted(
-        (_Rule(trace[source].value, _sign(name, trace[source].record)) for name, source in step.inputs.items()),
-        key=lambda rule: -rule.sign.precedence,
-    )
+    rules = [_Rule(trace[source].value, sign) for source, sign in signs_of_rules(trace.plan, step.node)]
     shape = (len(trace.labels["n"]), step.value.shape[-1])  # one row may serve every query
     whole = replace(step, value=np.broadcast_to(step.value, (*step.value.shape[:-2], *shape)))
     for at, heading in leading_slices(trace, step, fixed):
@@ -43,16 +40,22 @@ def sign_grids(
         signs = np.where(visible, VISIBLE, UNSIGNED)
         for rule in reversed(rules):
             signs[~_at(rule.visible, at, visible.shape)] = rule.sign.sign
-        grid = Grid(
+        yield Grid(
             values=np.broadcast_to(visible, shape).astype(np.int64),
             rows=trace.numbered_labels["n"],
             columns=trace.numbered_labels["m"],
             corner="n\\m",
             slice_label=heading,
             signs=np.broadcast_to(signs, shape).tolist(),
+            meanings=_meanings(rules),
             marked=marked_cells(trace, whole, at, worked),
         )
-        yield replace(grid, legend=_legend(grid, rules))
+
+
+def signs_of_rules(plan: Plan, node: Node) -> Sequence[tuple[str, MaskSign]]:
+    """The nodes of the rules that the node `visible` reads, each with its sign, in the order of precedence."""
+    signs = [(source, _sign(name, plan[source].record)) for name, source in node.inputs.items()]
+    return sorted(signs, key=lambda pair: -pair[1].precedence)
 
 
 def _sign(name: str, record: OperatorRecord | None) -> MaskSign:
@@ -67,12 +70,10 @@ def _at(rule: Array, at: tuple[int, ...], shape: tuple[int, ...]) -> Array:
     return np.broadcast_to(part, shape)
 
 
-def _legend(grid: Grid, rules: Sequence[_Rule]) -> str:
-    """What the signs mean and how many cells have each; rules of one sign have one count."""
-    assert grid.signs is not None
-    cells = [sign for row in grid.signs for sign in row]
+def _meanings(rules: Sequence[_Rule]) -> Mapping[str, str]:
+    """What each sign means; that of several rules means all of them."""
     meanings = {VISIBLE: "visible"}
     for rule in rules:
         known = meanings.get(rule.sign.sign)
         meanings[rule.sign.sign] = f"{known}, {rule.sign.meaning}" if known else rule.sign.meaning
-    return "   ".join(f"{sign} {meaning}: {cells.count(sign)}" for sign, meaning in meanings.items())
+    return meanings

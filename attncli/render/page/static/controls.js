@@ -105,7 +105,8 @@ function numberField({ name, title, read, placeholder = "", note = "", slider = 
   const input = make("input", {
     type: "text", inputmode: "decimal", autocomplete: "off", id, placeholder, "aria-describedby": error.id, onchange: commit,
   });
-  const row = make("div", { class: "field" }, make("label", { for: id }, title), input, ...(slider ? [slider] : []), make("span", { class: "hint" }, note), error);
+  const beside = slider ?? make("span", { class: "hint" }, note);
+  const row = make("div", { class: "field" }, make("label", { for: id }, title), input, beside, error);
   const paint = (settings) => {
     const text = settings[name] === null ? "" : settingText(settings[name]);
     if (input.getAttribute("aria-invalid") === "true" && document.activeElement === input) return; // what is typed stays

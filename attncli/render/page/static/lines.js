@@ -1,6 +1,7 @@
 /* Lines from token to token: queries on the left, keys on the right, a line's width and opacity its weight. */
 
 import { make, makeSvg } from "./elements.js";
+import { labelElement } from "./labels.js";
 import { changeSentence, sentenceTable, wordInForce } from "./sentence_state.js";
 import { largestOf, weightText, weightsOfWord } from "./weights_table.js";
 
@@ -34,15 +35,15 @@ export function drawLines(element, state) {
 function figureOf(parts, table, state) {
   const height = Math.max(table.rows.length, table.columns.length) * ROW_HEIGHT;
   parts.drawing = makeSvg("svg", { viewBox: `0 0 100 ${height}`, preserveAspectRatio: "none", height });
-  parts.rows = labelsOf(table.rows, "query", state);
-  parts.columns = labelsOf(table.columns, "key", state);
+  parts.rows = labelsOf(table.rows, table.rowTokens, "query", state);
+  parts.columns = labelsOf(table.columns, table.columnTokens, "key", state);
   const side = (title, labels) => make("div", { class: "lines-side" }, make("div", { class: "lines-title" }, title), ...labels);
   const middle = make("div", { class: "lines-middle" }, make("div", { class: "lines-title" }, "→"), parts.drawing);
   const body = make("div", { class: "lines-body" }, side("query", parts.rows), middle, side("key", parts.columns));
   return make("figure", { class: "lines", "aria-hidden": "true" }, body, parts.note);
 }
 
-function labelsOf(labels, side, state) {
+function labelsOf(labels, tokens, side, state) {
   return labels.map((label, index) => make(
     "div",
     {
@@ -50,7 +51,7 @@ function labelsOf(labels, side, state) {
       onmouseenter: () => changeSentence(state, { pointed: { side, index } }),
       onmouseleave: () => changeSentence(state, { pointed: null }),
     },
-    make("bdi", {}, label), make("span", { class: "lines-weight" }),
+    labelElement(label, tokens[index]), make("span", { class: "lines-weight" }),
   ));
 }
 

@@ -61,16 +61,18 @@ function pictureOf(place, table, largest, state) {
   const names = [...(hasItems ? [`item ${place.b}`] : []), ...(table.heads ? [`head ${place.h}`] : [])];
   const strongest = strongestOf(table);
   const weight = weightText(table.data[strongest.at], page.decimals);
+  const entropy = meanEntropy(table);
+  const spread = entropy === null ? "" : `, the mean entropy of a row ${entropy.toFixed(2)}`;
   return make(
     "button",
     {
       type: "button", class: "picture", "aria-pressed": "false",
-      "aria-label": `${names.join(", ")}: the largest weight is ${weight}, ${strongest.row} to ${strongest.column}`,
+      "aria-label": `${names.join(", ")}: the largest weight is ${weight}, ${strongest.row} to ${strongest.column}${spread}`,
       onclick: () => state.update({ positions: { ...state.get().positions, ...place } }),
     },
     make("span", { class: "picture-name" }, names.join(" · ")),
     canvasOf(table, largest, page.colors),
-    make("span", { class: "picture-largest" }, `max ${weight}`),
+    make("span", { class: "picture-fact" }, entropy === null ? `max ${weight}` : `entropy ${entropy.toFixed(2)}`),
   );
 }
 

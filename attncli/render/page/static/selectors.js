@@ -27,12 +27,12 @@ function selectorOf(letter, title, state) {
   const { length, labels } = state.get().page.axes[letter];
   const at = () => state.get().positions[letter] ?? 0;
   const options = Array.from({ length }, (_, index) => make("option", { value: index }, labels[index] ?? String(index)));
-  const list = make("select", { onchange: () => choosePosition(state, letter, Number(list.value)) }, ...options);
+  const list = make("select", { id: `select-${letter}`, onchange: () => choosePosition(state, letter, Number(list.value)) }, ...options);
   const step = (by, sign, name) => make("button", {
     type: "button", "aria-label": `${name} ${title.toLowerCase()}`, onclick: () => choosePosition(state, letter, at() + by),
   }, sign);
   const [previous, next] = [step(-1, "‹", "Previous"), step(1, "›", "Next")];
-  const field = make("div", { class: "selector" }, make("label", {}, `${title} `, list), previous, next, ` of ${length}`);
+  const field = make("div", { class: "selector" }, make("label", { for: list.id }, title), list, previous, next, ` of ${length}`);
   const paint = () => {
     list.value = String(at());
     previous.disabled = at() === 0;

@@ -1,6 +1,7 @@
 /* The sentence itself: its words, coloured by the weights between each of them and the word that is pointed at. */
 
 import { make, moveFocus } from "./elements.js";
+import { labelElement } from "./labels.js";
 import { drawLines } from "./lines.js";
 import { NO_WORD, changeSentence, sentenceTable, wordInForce } from "./sentence_state.js";
 import { largestOf, weightText, weightsOfWord } from "./weights_table.js";
@@ -54,17 +55,17 @@ function radios(legend, key, choices, chosen, state) {
     });
     return make("label", {}, input, ` ${label}`);
   });
-  return make("fieldset", { class: "choices" }, make("legend", {}, legend), ...inputs);
+  return make("fieldset", { class: "choices" }, make("legend", {}, legend), make("div", {}, ...inputs));
 }
 
 /** Make the buttons of all words: one group of them, or one of queries and one of keys. */
 function drawWords(parts, table, state) {
   const groups = table.isSelf
-    ? [["query", table.rows, "Words"]]
-    : [["query", table.rows, "Queries"], ["key", table.columns, "Keys"]];
+    ? [["query", table.rows, table.rowTokens, "Words"]]
+    : [["query", table.rows, table.rowTokens, "Queries"], ["key", table.columns, table.columnTokens, "Keys"]];
   parts.words = [];
-  const made = groups.map(([side, labels, title]) => {
-    const buttons = labels.map((label, index) => wordButton(label, { side, index }, state));
+  const made = groups.map(([side, labels, tokens, title]) => {
+    const buttons = labels.map((label, index) => wordButton(labelElement(label, tokens[index]), { side, index }, state));
     buttons[0].tabIndex = 0;
     parts.words.push(...buttons.map((button, index) => ({ button, word: { side, index } })));
     const group = make("div", {
@@ -87,7 +88,7 @@ function wordButton(label, word, state) {
       onclick: () => changeSentence(state, { pinned: isPinned() ? null : word }),
       onkeydown: (event) => { if (event.key === "Escape") changeSentence(state, { pinned: null, pointed: null }); },
     },
-    make("bdi", { class: "word-label" }, label),
+    make("span", { class: "word-label" }, label),
     make("span", { class: "word-weight" }),
   );
 }
@@ -130,15 +131,16 @@ function sentenceAbout(word, weights, table, state) {
   if (word === null) return [make("span", { class: "hint" }, "Point at a word, or walk to it with the arrow keys; a click keeps it.")];
   const { page, sentence, positions } = state.get();
   const isQuery = word.side === "query";
-  const labels = isQuery ? table.columns : table.rows;
+  const [own, ownTokens] = isQuery ? [table.rows, table.rowTokens] : [table.columns, table.columnTokens];
+  const [labels, tokens] = isQuery ? [table.columns, table.columnTokens] : [table.rows, table.rowTokens];
   const order = [...weights.keys()].filter((at) => weights[at] !== 0).sort((a, b) => Math.abs(weights[b]) - Math.abs(weights[a]) || a - b);
   const where = table.heads < 2 ? "" : sentence.isMean ? `Mean of ${table.heads} heads: ` : `Head ${positions.h}: `;
-  const subject = make("b", {}, make("bdi", {}, (isQuery ? table.rows : table.columns)[word.index]));
+  const subject = make("b", {}, labelElement(own[word.index], ownTokens[word.index]));
   if (order.length === 0) return [where, subject, isQuery ? " looks at no word." : " is looked at by no word."];
   const named = order.slice(0, order.length === MOST_NAMED + 1 ? MOST_NAMED + 1 : MOST_NAMED);
   const others = order.slice(named.length);
   const parts = named.flatMap((at, place) => [
-    place ? ", " : "", make("b", {}, make("bdi", {}, labels[at])), ` ${weightText(weights[at], page.decimals)}`,
+    place ? ", " : "", make("b", {}, labelElement(labels[at], tokens[at])), ` ${weightText(weights[at], page.decimals)}`,
   ]);
   const rest = others.reduce((sum, at) => sum + weights[at], 0);
   const tail = others.length ? `, and ${others.length} others, ${weightText(rest, page.decimals)} together` : "";

@@ -23,8 +23,9 @@ export function parametersOf(page, normalizer) {
 
 /** The formula of a node as markup, in the form that it has by the settings in force. */
 export function formulaOf(node, settings) {
-  const form = node.formulas?.find(({ setting, value }) => value === null || settings[setting] === value);
-  return form === undefined ? node.mathml : form.mathml;
+  if (node.formulas === null) return node.mathml;
+  const { setting, forms } = node.formulas;
+  return forms.find(({ value }) => value === null || value === settings[setting]).mathml;
 }
 
 /** Write the numbers in force into a formula: an element with `data-setting` has the number of that setting. */

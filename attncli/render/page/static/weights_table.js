@@ -6,7 +6,8 @@ import { strides } from "./values.js";
 /**
  * The weights of the batch item and the head in view; null where the page has no weights.
  *
- * `data` has the numbers in the order of rows, `rows` and `columns` the labels of queries and keys. `heads` says how
+ * `data` has the numbers in the order of rows, `rows` and `columns` the labels of queries and keys, `rowTokens` and
+ * `columnTokens` the same without the numbers of equal ones; empty where labels are none of tokens. `heads` says how
  * many heads there are, 0 where there is no axis of heads; with `isMean` the numbers are the mean of all heads.
  * `isSelf` says whether queries and keys are the same words in the same order.
  */
@@ -18,7 +19,8 @@ export function weightsTable(state, isMean = false, positions = state.get().posi
   const [rows, columns] = node.labels;
   const heads = node.axes.includes("h") ? page.axes.h.length : 0;
   const isSelf = rows.length === columns.length && rows.every((label, at) => label === columns[at]);
-  const table = { name, rows, columns, heads, isSelf, data: null };
+  const [rowTokens, columnTokens] = node.axes.slice(-2).map((letter) => page.axes[letter].tokens);
+  const table = { name, rows, columns, rowTokens, columnTokens, heads, isSelf, data: null };
   const value = values.get(name);
   if (value === undefined) return table;
   const chosen = isMean && heads ? Array.from({ length: heads }, (_, h) => ({ ...positions, h })) : [positions];
@@ -58,4 +60,18 @@ export function weightText(weight, decimals) {
   if (weight === 0) return "0";
   const text = weight.toFixed(Math.min(decimals, 3));
   return (/[1-9]/.test(text) ? text : text.replace("-", "")).replace("-", "−");
+}
+
+const ROUNDING = 1e-9; // by which the weights of a distribution may miss 1 in the page's numbers
+
+/** The mean entropy, in nats, of the rows that are distributions; null where none is. */
+export function meanEntropy({ data, columns }) {
+  const entropies = [];
+  for (let start = 0; start < data.length; start += columns.length) {
+    const row = data.subarray(start, start + columns.length);
+    const total = row.reduce((sum, x) => sum + x, 0);
+    const isDistribution = Math.abs(total - 1) <= ROUNDING && row.every((x) => x >= 0);
+    if (isDistribution) entropies.push(row.reduce((sum, x) => (x === 0 ? sum : sum - x * Math.log(x)), 0));
+  }
+  return entropies.length === 0 ? null : entropies.reduce((sum, x) => sum + x, 0) / entropies.length;
 }
