@@ -1,7 +1,7 @@
 /* The page: reads its object and draws its parts. */
 
+import { consoleTools } from "./console.js";
 import { drawControls } from "./controls.js";
-import { evaluatePlan } from "./engine.js";
 import { drawHeading } from "./heading.js";
 import { followAddress, goBack } from "./navigation.js";
 import { drawOverview } from "./overview.js";
@@ -15,7 +15,7 @@ import { drawStep } from "./step.js";
 const page = JSON.parse(document.getElementById("content").textContent);
 const state = makeState(page);
 const part = (name) => document.getElementById(name);
-window.attnPage = { state, evaluatePlan }; // for tests, and for whoever opens the console
+window.attnPage = consoleTools(state); // for tests, and for whoever opens the console
 followAddress(state);
 drawHeading(part("heading"), state.get());
 drawSelectors(part("selectors"), state);
