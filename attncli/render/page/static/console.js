@@ -4,9 +4,9 @@ import { arithmeticOf, sourcesOf } from "./arithmetic.js";
 import { changedCells } from "./changed.js";
 import { evaluatePlan } from "./engine.js";
 import { numberStyle, numberText } from "./numerals.js";
-import { readValue } from "./values.js";
+import { makeState } from "./state.js";
 
 /** The state of the page, and the functions that compute and explain its numbers. */
 export function consoleTools(state) {
-  return { state, evaluatePlan, sourcesOf, arithmeticOf, changedCells, numberStyle, numberText, readValue };
+  return { state, evaluatePlan, sourcesOf, arithmeticOf, changedCells, numberStyle, numberText, makeState };
 }
