@@ -11,7 +11,7 @@ import { drawStep } from "./step.js";
 const page = JSON.parse(document.getElementById("content").textContent);
 const state = makeState(page);
 const part = (name) => document.getElementById(name);
-window.attnPage = { state, evaluatePlan }; // for tests, and for whoever opens the console
+window.attnPage = { state, evaluatePlan, editCell }; // for tests, and for whoever opens the console
 followAddress(state);
 drawHeading(part("heading"), state.get());
 drawStepList(part("step-list"), state);
