@@ -1,6 +1,7 @@
 /* The page: reads its object and draws its parts. */
 
 import { consoleTools } from "./console.js";
+import { drawControls } from "./controls.js";
 import { drawHeading } from "./heading.js";
 import { followAddress, goBack } from "./navigation.js";
 import { drawOverview } from "./overview.js";
