@@ -1,8 +1,8 @@
 /* What the page offers to whoever opens the console, and to its tests. */
 
-import { editCell } from "./changes.js";
 import { arithmeticOf, sourcesOf } from "./arithmetic.js";
 import { changedCells } from "./changed.js";
+import { editCell } from "./changes.js";
 import { evaluatePlan } from "./engine.js";
 import { numberStyle, numberText } from "./numerals.js";
 import { makeState } from "./state.js";
