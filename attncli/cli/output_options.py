@@ -91,6 +91,9 @@ class OutputOptions:
             autocompletion=complete_selection,
         ),
     ] = None
+    title: Annotated[
+        str | None, typer.Option(metavar="TEXT", hidden=True, help="The title of a figure or a page.")
+    ] = None
     stats: Annotated[
         bool,
         typer.Option("--stats", help="Add the entropy and largest weight of each query."),
@@ -191,6 +194,8 @@ class OutputOptions:
                 reasons["stats"] = f"{row.name} has the results alone; json has their statistics"
         elif not self.explain and not self.cell:
             reasons["terms"] = "no sum is worked out without --explain or --cell"
+        if not row.has_title:
+            reasons["title"] = "only figures (.svg, .png, .pdf) and pages (.html) have a title"
         if self.file is not None:
             reasons["pager"] = "the result is written to a file"
         defaults = {field.name: field.default for field in fields(self)}

@@ -49,6 +49,7 @@ def compute_view(edited: "EditedProblem", options: "OutputOptions", allocator: A
         before=before[0] if before else None,
         edited_cells=edited.cells if before else (),
         statistics=options.shows_statistics,
+        title=options.title or "",
     )
 
 

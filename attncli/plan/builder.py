@@ -7,7 +7,7 @@ from typing import Any
 from attncli.base.axes import COUNTED_FROM_0, Letters
 from attncli.ops.failures import failures_named
 from attncli.ops.records import Operator, OperatorRecord
-from attncli.plan.formulas import formula_in_plan
+from attncli.plan.formulas import formula_in_plan, parameters_in_force
 from attncli.plan.graph import GIVEN, Axes, Axis, Node, Plan
 from attncli.problem.spec import ProblemSpec
 from attncli.problem.unread import is_read
@@ -61,7 +61,7 @@ class PlanBuilder:
         """
         record = node.record
         if record is not None:
-            parameters = _parameters_in_force(node, record)
+            parameters = parameters_in_force(node, record)
             taps = dict(self._add_inner(node, record, parameters))
             with failures_named(record, "formula_in_force"):
                 formula = formula_in_plan(record.formula_with(parameters), node, self.nodes)
@@ -145,10 +145,3 @@ class PlanBuilder:
     def operators(self) -> Sequence[tuple[str, Operator]]:
         """The operators that the problem names and that are read, each with its key."""
         return [(key, getattr(self.problem, key)) for key in STAGE_KEYS if self.reads(key)]
-
-
-def _parameters_in_force(node: Node, record: OperatorRecord) -> dict[str, Any]:
-    """The parameters of an operator's node: numbers and words, and True for an array that is given."""
-    names = [parameter.name for parameter in record.parameters]
-    numbers = {name: node.options[name] for name in names if node.options.get(name) is not None}
-    return {**record.defaults, **numbers} | {name: True for name in names if name in node.inputs}

@@ -2,8 +2,10 @@
 
 import re
 from collections.abc import Mapping
+from typing import Any
 
 from attncli.base.notation import RESULT_OF_KIND, SYMBOLS
+from attncli.ops.records import OperatorRecord
 from attncli.plan.graph import Node
 
 
@@ -25,3 +27,10 @@ def formula_in_plan(formula: str, node: Node, nodes: Mapping[str, Node]) -> str:
     formula = re.sub("[A-Z](?=[ᵢⱼ])", lambda letter: symbols.get(letter[0], letter[0]), formula)
     letters = dict(zip(reversed(node.record.shapes.result), reversed(node.letters), strict=False))
     return re.sub(r"(?<!\w)[a-z](?!\w)", lambda letter: letters.get(letter[0], letter[0]), formula)
+
+
+def parameters_in_force(node: Node, record: OperatorRecord) -> dict[str, Any]:
+    """The parameters of an operator's node: numbers and words, and True for an array that is given."""
+    names = [parameter.name for parameter in record.parameters]
+    numbers = {name: node.options[name] for name in names if node.options.get(name) is not None}
+    return {**record.defaults, **numbers} | {name: True for name in names if name in node.inputs}

@@ -45,7 +45,7 @@ def changed_steps(view: View) -> Iterator[Section]:
             remarks.insert(0, "the same before and after")
         elif view.before is not None and step.name not in view.before.trace:
             remarks.insert(0, "before there was no such step")
-        if view.remark and step.name == _shown_step(trace, view.result.select[-1]).name:
+        if view.remark and step.name == shown_step(trace, view.result.select[-1]).name:
             remarks.append(view.remark)
         tables = tuple(map(_with_label, selected_tables(view, step.name)))
         yield Section(titles.get(step.name, step.name), tables, step.symbol, step.formula, remarks=tuple(remarks))
@@ -85,10 +85,10 @@ def _steps(view: View) -> Sequence[Step]:
 
 def _selected_steps(view: View) -> frozenset[str]:
     """The names of the steps that show the selected results."""
-    return frozenset(_shown_step(view.result.trace, name).name for name in view.result.select)
+    return frozenset(shown_step(view.result.trace, name).name for name in view.result.select)
 
 
-def _shown_step(trace: Trace, name: str) -> Step:
+def shown_step(trace: Trace, name: str) -> Step:
     """The step of a result; where that is the step before it unchanged, that one, as far as it was kept."""
     step = trace[name]
     while is_left_out(trace, step) and (source := step.inputs.get("x")) in trace.by_name:
@@ -99,4 +99,4 @@ def _shown_step(trace: Trace, name: str) -> Step:
 def _titles(view: View) -> Mapping[str, str]:
     """The selected result that a step is titled as, where nothing but that step makes it: `output` of one head."""
     trace = view.result.trace
-    return {_shown_step(trace, name).name: name for name in view.result.select if is_left_out(trace, trace[name])}
+    return {shown_step(trace, name).name: name for name in view.result.select if is_left_out(trace, trace[name])}

@@ -1,7 +1,7 @@
 """The explanation of results: the inputs and steps that they are computed from, each with its purpose and numbers."""
 
-from collections.abc import Iterator, Sequence
-from dataclasses import replace
+from collections.abc import Collection, Iterator, Sequence
+from dataclasses import dataclass, replace
 
 from attncli.base.axes import AXIS_NOUNS
 from attncli.base.lazy_numpy import np
@@ -39,21 +39,54 @@ def explain(view: View) -> Iterator[Section]:
     """
     trace, worked = view.result.trace, worked_positions(view)
     needed = trace.plan.needed_for(view.result.select)
-    steps = [step for step in trace.steps if step.name in needed]
-    yield Section("letters", formula=axis_legend(steps))
+    yield Section("letters", formula=axis_legend(step for step in trace.steps if step.name in needed))
     yield replace(worked_cells(view, worked), purpose=_purpose_of_cells(view, worked))
     writer = _StepWriter(view, worked)
+    for entry in explained_steps(trace, needed):
+        step = entry.steps[0]
+        if entry.are_copies:
+            yield section_of_copies(trace, entry)
+        else:
+            yield writer.section(step, entry.title, shapes_of(trace, step))
+
+
+@dataclass(frozen=True)
+class ExplainedStep:
+    """An entry of an explanation: a step, or the queries, keys and values that are the sequences themselves.
+
+    `number` counts those that are computed; inputs have none.
+    """
+
+    number: int | None
+    steps: Sequence[Step]
+    are_copies: bool = False
+
+    @property
+    def title(self) -> str:
+        """The number and the names: `2. scores`."""
+        names = ", ".join(step.name for step in self.steps)
+        return names if self.number is None else f"{self.number}. {names}"
+
+
+def explained_steps(trace: Trace, names: Collection[str]) -> Iterator[ExplainedStep]:
+    """The steps of these names in the order in which they are explained, inputs first, without those left out."""
+    steps = [step for step in trace.steps if step.name in names]
     number = 0
     for step in sorted(steps, key=lambda step: not (_is_input(step) or step.stage == LOOK_UP)):
         copies = _unprojected(steps, step)
         if copies and step is copies[0]:
             number += 1
-            yield _section_of_copies(trace, number, copies)
+            yield ExplainedStep(number, copies, are_copies=True)
         elif _is_input(step):
-            yield writer.section(step, step.name, format_shape(step))
+            yield ExplainedStep(None, (step,))
         elif not is_left_out(trace, step):
             number += 1
-            yield writer.section(step, f"{number}. {step.name}", format_signature(trace, step))
+            yield ExplainedStep(number, (step,))
+
+
+def shapes_of(trace: Trace, step: Step) -> str:
+    """The shapes that stand beside a step: those of its inputs and its own, of an array that was given its own."""
+    return format_shape(step) if _is_input(step) else format_signature(trace, step)
 
 
 def _is_input(step: Step) -> bool:
@@ -173,10 +206,10 @@ def _unprojected(steps: Sequence[Step], step: Step) -> Sequence[Step]:
     return copies if step in copies else ()
 
 
-def _section_of_copies(trace: Trace, number: int, copies: Sequence[Step]) -> Section:
+def section_of_copies(trace: Trace, entry: ExplainedStep) -> Section:
     """One section for the queries, keys and values that nothing projects: `Q = K = V = X`."""
     by_source: dict[str, list[Step]] = {}
-    for step in copies:
+    for step in entry.steps:
         by_source.setdefault(step.inputs["x"], []).append(step)
     equalities = [" = ".join(step.symbol for step in (*own, trace[source])) for source, own in by_source.items()]
     roles = [
@@ -184,7 +217,7 @@ def _section_of_copies(trace: Trace, number: int, copies: Sequence[Step]) -> Sec
         for source, own in by_source.items()
     ]
     return Section(
-        title=f"{number}. {', '.join(step.name for step in copies)}",
+        title=entry.title,
         formula=", ".join(equalities),
         purpose=f"Nothing projects these vectors: {', '.join(roles)}.",
     )

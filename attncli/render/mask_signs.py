@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 from attncli.base.lazy_numpy import Array, np
 from attncli.ops.records import OperatorRecord
 from attncli.ops.rules import MaskSign
+from attncli.plan.graph import Node, Plan
 from attncli.render.grid import Grid, leading_slices
 from attncli.render.marks import marked_cells
 from attncli.trace.positions import AxisPositions
@@ -32,10 +33,7 @@ def sign_grids(
     `step` is the step `visible` [… n m], whose inputs are the rules; a cell has the sign of the rule of the highest
     precedence that hides it, of equal ones the first. The cells at the positions in `worked` are marked.
     """
-    rules = sorted(
-        (_Rule(trace[source].value, _sign(name, trace[source].record)) for name, source in step.inputs.items()),
-        key=lambda rule: -rule.sign.precedence,
-    )
+    rules = [_Rule(trace[source].value, sign) for source, sign in signs_of_rules(trace.plan, step.node)]
     shape = (len(trace.labels["n"]), step.value.shape[-1])  # one row may serve every query
     whole = replace(step, value=np.broadcast_to(step.value, (*step.value.shape[:-2], *shape)))
     for at, heading in leading_slices(trace, step, fixed):
@@ -53,6 +51,12 @@ def sign_grids(
             marked=marked_cells(trace, whole, at, worked),
         )
         yield replace(grid, legend=_legend(grid, rules))
+
+
+def signs_of_rules(plan: Plan, node: Node) -> Sequence[tuple[str, MaskSign]]:
+    """The nodes of the rules that the node `visible` reads, each with its sign, in the order of precedence."""
+    signs = [(source, _sign(name, plan[source].record)) for name, source in node.inputs.items()]
+    return sorted(signs, key=lambda pair: -pair[1].precedence)
 
 
 def _sign(name: str, record: OperatorRecord | None) -> MaskSign:

@@ -31,6 +31,7 @@ class OutputFormat:
     is_object: bool = False  # with `explain` it has the selected results under their names, and the steps beside them
     is_lossless: bool = True  # programs read every number back; otherwise numbers are rounded for a reader
     holds_one_array: bool = False
+    has_title: bool = False  # whether it shows the title of the view
     memory_per_number: int = 0  # bytes that writing takes for each number, where it can't be done a few rows at a time
     divider: str | None = ""  # the line between two results on standard output; None: each is on one line
     is_choice: bool = True  # whether `--format` offers it; a format that it does not offer is picked by suffix
@@ -121,7 +122,14 @@ FORMATS: tuple[OutputFormat, ...] = (
         memory_per_number=50,
         comparison="attncli.render.reports.compare:render_latex",
     ),
-    OutputFormat("html", (".html", ".htm"), f"{_HERE}.html_page:render", is_lossless=False, is_choice=False),
+    OutputFormat(
+        "html",
+        (".html", ".htm"),
+        f"{_HERE}.html_page:render",
+        is_lossless=False,
+        is_choice=False,
+        has_title=True,
+    ),
     OutputFormat(
         "npy",
         (".npy",),

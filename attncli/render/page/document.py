@@ -1,56 +1,75 @@
-"""The document of the page: its markup, its style sheet, its scripts and the object that they read, in one file."""
+"""The document of the page: its markup, its style sheets, its scripts and the object that they read, in one file."""
 
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping
 from functools import cache
 from html import escape
 from importlib import resources
+from importlib.resources.abc import Traversable
+from posixpath import dirname, join, normpath
 from typing import Any
 
 from attncli.io.writers.json_text import json_text
+from attncli.render.page.functions import page_functions
 
-_IMPORT = re.compile(r'^import \{[^}]*\} from "\./([\w-]+\.js)";\n', re.MULTILINE)
+FIRST_STYLE = "page.css"  # rules of the other sheets may replace its own
+_IMPORT = re.compile(r'^import \{[^}]*\} from "(\.\.?/[\w/.-]+\.js)";\n', re.MULTILINE)
 _EXPORT = re.compile(r"^export (?=(?:async )?(?:function|const|class)\b)", re.MULTILINE)
+_PLACE = re.compile(r"\{\{(\w+)\}\}")
 
 
-def page_document(content: dict[str, Any], title: str) -> Iterator[str]:
+def page_document(content: Mapping[str, Any], title: str) -> Iterator[str]:
     """The document as text, in chunks.
 
     The scripts are modules in files of their own, which import from each other; here they stand one after the other in
     one module, each behind those that it imports. `<` of the object's texts is an escape, so that none of them ends
     the element that it stands in.
     """
-    before, after = static_file("page.html").replace("{{title}}", escape(title)).split("{{content}}")
-    before, between = before.split("{{style}}")
-    yield before
-    yield static_file("page.css")
-    yield between
-    for chunk in json_text(content):
-        yield chunk.replace("<", "\\u003c")
-    before, after = after.split("{{script}}")
-    yield before
-    yield script()
-    yield after
+    parts: Mapping[str, Callable[[], Iterator[str]]] = {
+        "title": lambda: iter([escape(title)]),
+        "style": lambda: iter([style()]),
+        "content": lambda: (chunk.replace("<", "\\u003c") for chunk in json_text(content)),
+        "script": lambda: iter([script()]),
+    }
+    for number, part in enumerate(_PLACE.split(static_file("page.html"))):
+        if number % 2:
+            yield from parts[part]()
+        else:
+            yield part
+
+
+@cache
+def style() -> str:
+    """All style sheets, one after the other."""
+    names = (file.name for file in _static().iterdir() if file.name.endswith(".css"))
+    return "".join(static_file(name) for name in sorted(names, key=lambda name: (name != FIRST_STYLE, name)))
 
 
 @cache
 def script() -> str:
-    """All scripts as one module."""
+    """All scripts as one module: the functions of plans, which register themselves, then the page."""
     texts: dict[str, str] = {}
+    for name in sorted(page_functions()):
+        _add_script(f"functions/{name}.js", texts)
     _add_script("main.js", texts)
     return "".join(texts.values())
 
 
-def _add_script(name: str, texts: dict[str, str]) -> None:
-    """Add a script, behind those that it imports, by name; raises RecursionError where imports run in a circle."""
-    if name in texts:
+def _add_script(path: str, texts: dict[str, str]) -> None:
+    """Add a script, behind those that it imports, by path; raises RecursionError where imports run in a circle."""
+    if path in texts:
         return
-    text = static_file(name)
+    text = static_file(path)
     for imported in _IMPORT.findall(text):
-        _add_script(imported, texts)
-    texts[name] = _EXPORT.sub("", _IMPORT.sub("", text))
+        _add_script(normpath(join(dirname(path), imported)), texts)
+    texts[path] = _EXPORT.sub("", _IMPORT.sub("", text))
 
 
-def static_file(name: str) -> str:
-    """A file of the page's markup, style or scripts."""
-    return resources.files("attncli.render.page").joinpath("static", name).read_text(encoding="utf-8")
+def static_file(path: str) -> str:
+    """A file of the page's markup, style or scripts, by its path in their folder."""
+    return _static().joinpath(*path.split("/")).read_text(encoding="utf-8")
+
+
+def _static() -> Traversable:
+    """The folder of the page's files."""
+    return resources.files("attncli.render.page").joinpath("static")

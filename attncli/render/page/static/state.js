@@ -4,17 +4,19 @@ import { readValue } from "./values.js";
 
 /** The state of a page from its object. */
 export function makeState(page) {
-  const axes = Object.fromEntries(page.nodes.map((node) => [node.name, node.axes]));
-  const values = new Map(Object.entries(page.values).map(([name, value]) => [name, readValue(axes[name], value)]));
+  const nodes = page.plans[0].nodes.map((at) => page.nodes[at]); // of the program's plan
+  const axes = Object.fromEntries(nodes.map((node) => [node.name, node.axes]));
+  const read = (entries) => new Map(Object.entries(entries).map(([name, value]) => [name, readValue(axes[name], value)]));
+  const values = read(page.values);
   const state = {
     page,
-    nodes: page.plans[0].nodes.map((at) => page.nodes[at]), // of the plan in force, in order
-    original: values, // the values that the program computed
+    nodes, // of the plan in force, in order
+    original: new Map([...values, ...read(page.before)]), // the values that changes are marked against
     values, // those in force
     fixed: new Set(), // the names of steps that follow from a change and can't be computed here
-    positions: { b: 0, h: 0 }, // the batch item and the head in view
-    step: page.select[page.select.length - 1], // the step in view
-    cell: null, // [row, column] in it
+    positions: { ...page.start.positions }, // the batch item and the head in view
+    step: page.start.step, // the step in view
+    cell: page.start.cell, // [row, column] in it
   };
   const listeners = [];
   return {

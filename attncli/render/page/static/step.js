@@ -9,7 +9,7 @@ export function drawStep(element, state) {
     const node = nodes.find(({ name }) => name === step);
     const value = values.get(step);
     const leading = node.axes.slice(0, -2).map((letter) => positions[letter] ?? 0);
-    const [rows, columns] = page.labels[step];
+    const [rows, columns] = node.labels;
     const heading = document.createElement("h2");
     heading.textContent = `${node.name} ${node.symbol}`;
     const purpose = document.createElement("p");

@@ -1,0 +1,125 @@
+"""Attention as data fitting: values over one-dimensional keys as points, and what it makes of them as a curve."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from attncli.base.errors import AttnError
+from attncli.base.lazy_numpy import Array, np
+from attncli.problem.results import OUTPUT
+from attncli.render.curve import Series
+from attncli.render.grid import leading_slices
+from attncli.trace.positions import AxisPositions, add_dependent_axes, slices_at
+from attncli.trace.steps import Step, Trace
+
+QUERY, KEY, VALUE = "query", "key", "value"  # arguments of scores and contexts, and the names of steps
+SCORES, CONTEXT = "scores", "context"
+NEEDED = "a curve needs queries and keys of one feature, or query_tokens and tokens that are numbers"
+
+
+@dataclass(frozen=True)
+class DataFit:
+    """One feature of the values over the keys as points, and of the context over the queries as a curve."""
+
+    title: str  # the batch item, the head and the feature, where there are several
+    x_name: str  # what the horizontal axis is: `key` or `token`
+    points: Series
+    curve: Series
+
+
+def has_data_fit(trace: Trace) -> bool:
+    """Whether values and their context are curves over one axis: `data_fits` raises no error."""
+    return not _reason_for_none(trace)
+
+
+def data_fits(trace: Trace, positions: Mapping[str, int] | None = None) -> Iterator[DataFit]:
+    """A data fit for each feature of the values, in each batch item and head; those in `positions` have one position.
+
+    Points stand where the key is, a curve where the query is; where these have several features, at the numbers that
+    are their tokens. Raises AttnError where they are none, or where the context has other features than the values.
+    """
+    if reason := _reason_for_none(trace):
+        raise AttnError(reason, hint=NEEDED)
+    context, value = trace[CONTEXT], _argument(trace, CONTEXT, VALUE)
+    assert value is not None
+    name = OUTPUT if _is_output(trace, context) else CONTEXT
+    features = trace.labels_of(context, -1)
+    for index, label in leading_slices(trace, context, positions):
+        at = add_dependent_axes(trace, dict(zip(context.axes[:-2], index, strict=True)))
+        x_name, queries, keys = _places(trace, at)
+        points, curves = _table_at(trace, value, at), _table_at(trace, context, at)
+        for column, feature in enumerate(features):
+            title = ", ".join(part for part in (label, feature if len(features) > 1 else "") if part)
+            own_points = Series(VALUE, keys, points[:, column])
+            yield DataFit(title, x_name, own_points, Series(name, queries, curves[:, column]))
+
+
+def numbers_of(labels: Sequence[str]) -> Array | None:
+    """Labels as numbers [k]; None where one is no finite number.
+
+    >>> numbers_of(["1", "2.5"]), numbers_of(["one"])
+    (array([1. , 2.5]), None)
+    """
+    try:
+        numbers = np.array([float(label) for label in labels])
+    except ValueError:
+        return None
+    return numbers if np.isfinite(numbers).all() else None
+
+
+def _reason_for_none(trace: Trace) -> str:
+    """Why the values and their context are no curve; empty where they are one."""
+    value = _argument(trace, CONTEXT, VALUE)
+    if value is None:
+        return "there are no values to compute an output of"
+    features = trace[CONTEXT].value.shape[-1]
+    if features != value.value.shape[-1]:
+        return f"the context has {features} features, the values have {value.value.shape[-1]}"
+    if _points(trace) is not None or _token_numbers(trace) is not None:
+        return ""
+    vectors = [_argument(trace, SCORES, name) for name in (QUERY, KEY)]
+    lengths = [step.value.shape[-1] for step in vectors if step is not None]
+    if len(lengths) < len(vectors):
+        return "there are no queries and keys, and the tokens are no numbers"
+    return f"queries have {lengths[0]} features, keys have {lengths[1]}, and their tokens are no numbers"
+
+
+def _argument(trace: Trace, result: str, name: str) -> Step | None:
+    """The step that the function of a result reads as an argument, otherwise the step of that name, if there is one."""
+    source = trace[result].inputs.get(name, name) if result in trace else name
+    return trace.by_name.get(source)
+
+
+def _is_output(trace: Trace, context: Step) -> bool:
+    """Whether the output is the context unchanged."""
+    output = trace.by_name.get(OUTPUT)
+    return output is not None and output.is_identity and output.inputs["x"] == context.name
+
+
+def _points(trace: Trace) -> tuple[Step, Step] | None:
+    """The queries and the keys as the score reads them, where they are one number each."""
+    query, key = (_argument(trace, SCORES, name) for name in (QUERY, KEY))
+    if query is None or key is None or {query.value.shape[-1], key.value.shape[-1]} != {1}:
+        return None
+    return query, key
+
+
+def _token_numbers(trace: Trace) -> tuple[Array, Array] | None:
+    """The tokens of the queries and of the keys as numbers; None where one is none."""
+    queries, keys = (numbers_of(trace.labels[letter]) for letter in "nm")
+    return None if queries is None or keys is None else (queries, keys)
+
+
+def _places(trace: Trace, at: AxisPositions) -> tuple[str, Array, Array]:
+    """What the horizontal axis is, and where the queries and the keys stand on it."""
+    if (points := _points(trace)) is not None:
+        query, key = (_table_at(trace, step, at)[:, 0] for step in points)
+        return KEY, query, key
+    numbers = _token_numbers(trace)
+    assert numbers is not None
+    return "token", *numbers
+
+
+def _table_at(trace: Trace, step: Step, at: AxisPositions) -> Array:
+    """The table [rows columns] of a step at the positions of its other axes."""
+    value = step.value[slices_at(trace, step, at)]
+    return value.reshape(value.shape[-2:])

@@ -1,0 +1,84 @@
+"""The nodes of a page's plans: what is known of each step besides the numbers of the problem."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from attncli.base.lazy_numpy import Array
+from attncli.plan.purposes import purpose_of
+from attncli.render.explanation import shapes_of
+from attncli.render.formats.mathml import mathml_line
+from attncli.render.mask_signs import VISIBLE_STEP, signs_of_rules
+from attncli.render.page.functions import function_name
+from attncli.render.page.node_formulas import node_formula, settings_of
+from attncli.trace.steps import Step, Trace
+
+_NUMBER_TYPES = {"b": "boolean", "i": "integer", "u": "integer"}  # by the kind of NumPy's type; others are real
+
+
+# What a step has that is shown as if it were given: nothing leads from it to other steps.
+AS_GIVEN: Mapping[str, Any] = {
+    "function": None,
+    "inputs": {},
+    "options": {},
+    "tapped_from": None,
+    "taps": {},
+    "settings": {},
+    "signs": None,
+}
+
+
+def node_object(trace: Trace, step: Step) -> dict[str, Any]:
+    """What is known of a step: its text, the labels of its axes, and all that its function is called with."""
+    node, has_scale = step.node, trace.problem.scale is not None
+    return {
+        "name": node.name,
+        "symbol": node.symbol,
+        "symbol_mathml": mathml_line(node.symbol),
+        **_formula(trace, step, has_scale=has_scale),
+        "purpose": purpose_of(trace.plan, node),
+        "stage": node.stage,
+        "axes": list(node.letters),
+        "shape": list(step.value.shape),
+        "shapes": shapes_of(trace, step),
+        "labels": [list(trace.numbered_labels_of(step, axis)) for axis in (-2, -1)],
+        "is_input": node.is_input,
+        "source": list(node.source),
+        "number_type": "boolean" if node.is_boolean else _NUMBER_TYPES.get(step.value.dtype.kind, "real"),
+        "function": function_name(node),
+        "inputs": dict(node.inputs),
+        "options": {} if node.is_input else {name: _plain(value) for name, value in node.options.items()},
+        "tapped_from": node.tapped_from,
+        "taps": dict(node.taps),
+        "settings": settings_of(node, has_scale=has_scale),
+        "signs": _signs(trace, step),
+    }
+
+
+def _formula(trace: Trace, step: Step, *, has_scale: bool) -> dict[str, Any]:
+    """The formula as text and as markup, and its forms."""
+    formula = node_formula(trace.plan, step.node, has_scale=has_scale)
+    forms = [{"value": form.value, "mathml": form.mathml} for form in formula.forms]
+    return {
+        "formula": step.formula,
+        "mathml": formula.mathml,
+        "formulas": {"setting": formula.setting, "forms": forms} if forms else None,
+    }
+
+
+def _signs(trace: Trace, step: Step) -> list[dict[str, str]] | None:
+    """The signs of the rules that all masks together read, in the order of precedence."""
+    if step.name != VISIBLE_STEP:
+        return None
+    rules = signs_of_rules(trace.plan, step.node)
+    return [{"input": source, "sign": sign.sign, "meaning": sign.meaning} for source, sign in rules]
+
+
+def value_object(value: Array) -> dict[str, Any]:
+    """An array as its shape and its numbers in the order of rows; booleans are 1 and 0."""
+    numbers = value.astype("int64") if value.dtype.kind == "b" else value
+    return {"shape": list(value.shape), "data": numbers.reshape(-1)}
+
+
+def _plain(value: Any) -> Any:
+    """The value of an option as JSON has it."""
+    return list(value) if isinstance(value, tuple) else value

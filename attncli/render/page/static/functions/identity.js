@@ -1,0 +1,5 @@
+/* The array itself, unchanged. */
+
+import { defineFunction } from "../functions.js";
+
+defineFunction("identity", { compute: ({ x }) => x });

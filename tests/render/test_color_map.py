@@ -1,0 +1,53 @@
+"""The colour map: lightness rises evenly, and text is legible on every colour."""
+
+import itertools
+
+import numpy as np
+import pytest
+
+from attncli.render.color_map import ANCHORS, BLACK, WHITE, Rgb, color, text_color
+
+FRACTIONS = np.linspace(0, 1, 101)
+
+
+def linear(rgb: Rgb) -> np.ndarray:
+    """The linear light of a colour's parts (IEC 61966-2-1)."""
+    parts = np.array(rgb) / 255
+    return np.where(parts <= 0.04045, parts / 12.92, ((parts + 0.055) / 1.055) ** 2.4)
+
+
+def lightness(rgb: Rgb) -> float:
+    """L* of CIE 1976, from 0 (black) to 100 (white)."""
+    y = float(linear(rgb) @ [0.2126, 0.7152, 0.0722])
+    return 116 * y ** (1 / 3) - 16 if y > (6 / 29) ** 3 else y * (29 / 3) ** 3
+
+
+def contrast(one: Rgb, other: Rgb) -> float:
+    """The contrast ratio of WCAG 2.2, from 1 to 21."""
+    darker, lighter = sorted(float(linear(rgb) @ [0.2126, 0.7152, 0.0722]) for rgb in (one, other))
+    return (lighter + 0.05) / (darker + 0.05)
+
+
+def test_lightness_rises_evenly() -> None:
+    found = [lightness(color(fraction)) for fraction in FRACTIONS]
+    straight = np.interp(FRACTIONS, [0, 1], [found[0], found[-1]])
+    assert all(before < after for before, after in itertools.pairwise(found))
+    assert found[-1] - found[0] > 70
+    assert np.abs(found - straight).max() < 2.5
+
+
+@pytest.mark.parametrize("fraction", [0, 0.25, 0.5, 0.75, 1])
+def test_an_anchor_is_a_colour_of_the_map(fraction: float) -> None:
+    assert color(fraction) == ANCHORS[int(fraction * 32)]
+
+
+def test_a_number_beyond_the_ends_has_the_colour_of_the_end() -> None:
+    assert (color(-0.5), color(1.5)) == (color(0), color(1))
+
+
+def test_text_is_legible_on_every_colour() -> None:
+    grounds = [*map(color, FRACTIONS), BLACK, WHITE, (118, 118, 118), (128, 128, 128)]
+    for ground in grounds:
+        text, other = (text_color(ground), WHITE if text_color(ground) == BLACK else BLACK)
+        assert contrast(text, ground) >= 4.5
+        assert contrast(text, ground) >= contrast(other, ground)
