@@ -3,8 +3,7 @@
 The elements are those of MathML Core, which browsers draw without a script.
 """
 
-from collections.abc import Iterator, Mapping
-from types import MappingProxyType
+from collections.abc import Iterator
 from typing import TypeGuard
 
 from attncli.render.formats.formula_fractions import FormulaWithFractions, Fraction, with_fractions
@@ -28,13 +27,11 @@ from attncli.render.formats.mathml_symbols import (
     WORD_SPACE,
     brackets_element,
     escaped,
-    setting_element,
     sign_element,
     slash_element,
     symbol_element,
 )
 
-NO_SETTINGS: Mapping[str, str] = MappingProxyType({})
 _PLUS_MINUS = "+−-"
 _PUNCTUATION = (",", ";", ":")
 _END = "</math>"
@@ -42,21 +39,18 @@ _SUM = Symbol("sign", "Σ")
 _EXTREMA = tuple(Symbol("function", name) for name in ("max", *LIMIT_FUNCTIONS))
 
 
-def mathml_line(line: str, settings: Mapping[str, str] = NO_SETTINGS) -> str:
+def mathml_line(line: str) -> str:
     """A formula or a line of arithmetic as HTML: words as text, mathematics as `<math>`, everything escaped.
 
-    `settings` has the names of settings by their numbers as the formula has them: `{"-0.5": "scale"}`. The element of
-    such a number has the name as its attribute `data-setting`, so that a page can write another number into it.
+    A number is one element `<mn>` with the digits of the line, or two where it has a power of ten.
 
     >>> mathml_line("where j < √d")
     'where <math displaystyle="true"><mi>j</mi><mo stretchy="false">&lt;</mo><msqrt><mi>d</mi></msqrt></math>'
-    >>> mathml_line("-0.5 S", {"-0.5": "scale"})
-    '<math displaystyle="true"><mn data-setting="scale">−0.5</mn><mspace width="0.17em"/><mi>S</mi></math>'
     """
-    writer, written = _Writer(settings), ""
+    written = ""
     for part in read_line(line):
         if not isinstance(part, Text):
-            elements = writer.elements(part, is_continued=bool(written) and begins_with_operator(part))
+            elements = _elements(part, is_continued=bool(written) and begins_with_operator(part))
             written += f'<math displaystyle="true">{elements}{_END}'
             continue
         text = "".join(escaped(symbol.text) for symbol in part.symbols)
@@ -67,76 +61,60 @@ def mathml_line(line: str, settings: Mapping[str, str] = NO_SETTINGS) -> str:
     return written
 
 
-class _Writer:
-    """Writes the elements of formulas; it knows which numbers are those of settings."""
+def _elements(formula: FormulaWithFractions, *, is_continued: bool = False) -> str:
+    """The elements of a formula; a sign at the start of one that is continued has two sides."""
+    items = with_fractions(formula)
+    written, has_left = "", is_continued  # whether a term is to the left of a sign
+    neighbours = zip((None, *items), items, (*items[1:], None), (*items[2:], None, None), strict=False)
+    for before, item, after, operand in neighbours:
+        if is_blank(item):
+            written += _space(before, item, after)
+            continue
+        if _is_sign(item, _PLUS_MINUS):
+            written += sign_element(item.text, has_left=has_left)
+        elif _is_sign(item, "/"):
+            written += slash_element(has_blank_before=is_blank(before), has_blank_after=is_blank(after))
+        elif isinstance(item, Scripted):
+            written += _scripted_element(item, is_applied=is_blank(after) and not _is_operator(operand))
+        else:
+            written += _element(item)
+        has_left = not _is_operator(item)
+    return written
 
-    def __init__(self, settings: Mapping[str, str]) -> None:
-        self.settings = settings
 
-    def elements(self, formula: FormulaWithFractions, *, is_continued: bool = False) -> str:
-        """The elements of a formula; a sign at the start of one that is continued has two sides."""
-        items = self._with_signed_settings(with_fractions(formula))
-        written, has_left = "", is_continued  # whether a term is to the left of a sign
-        for before, item, after, operand in zip(
-            (None, *items), items, (*items[1:], None), (*items[2:], None, None), strict=False
-        ):
-            if is_blank(item):
-                written += _space(before, item, after)
-                continue
-            if _is_sign(item, _PLUS_MINUS):
-                written += sign_element(item.text, has_left=has_left)
-            elif _is_sign(item, "/"):
-                written += slash_element(has_blank_before=is_blank(before), has_blank_after=is_blank(after))
-            elif isinstance(item, Scripted):
-                written += self._scripted(item, is_applied=is_blank(after) and not _is_operator(operand))
-            else:
-                written += self._item(item)
-            has_left = not _is_operator(item)
-        return written
+def _row(formula: FormulaWithFractions) -> str:
+    """A formula as one element."""
+    return f"<mrow>{_elements(formula)}</mrow>"
 
-    def _with_signed_settings(self, formula: FormulaWithFractions) -> FormulaWithFractions:
-        """The formula, in which the sign of a setting's number belongs to the number."""
-        items = list[Item | Fraction]()
-        for item in formula:
-            if items and _is_sign(items[-1], "-") and isinstance(item, Symbol) and f"-{item.text}" in self.settings:
-                items[-1] = Symbol("number", f"-{item.text}")
-            else:
-                items.append(item)
-        return tuple(items)
 
-    def _row(self, formula: FormulaWithFractions) -> str:
-        """A formula as one element."""
-        return f"<mrow>{self.elements(formula)}</mrow>"
+def _element(item: Symbol | Brackets | Root | Fraction) -> str:
+    """The element of an item without scripts that is no blank."""
+    match item:
+        case Fraction(numerator, denominator):
+            return f"<mfrac>{_row(numerator)}{_row(denominator)}</mfrac>"
+        case Root(content):
+            return f"<msqrt>{_elements(content)}</msqrt>" if content else "<mo>√</mo>"
+        case Brackets(opening, content, closing):
+            return brackets_element(opening, _elements(content), closing, is_tall=_is_tall(content))
+        case Symbol():
+            return symbol_element(item)
 
-    def _item(self, item: Symbol | Brackets | Root | Fraction) -> str:
-        """An item without scripts as one element."""
-        match item:
-            case Fraction(numerator, denominator):
-                return f"<mfrac>{self._row(numerator)}{self._row(denominator)}</mfrac>"
-            case Root(content):
-                return f"<msqrt>{self.elements(content)}</msqrt>" if content else "<mo>√</mo>"
-            case Brackets(opening, content, closing):
-                return brackets_element(opening, self.elements(content), closing, is_tall=_is_tall(content))
-            case Symbol("number", text) if text in self.settings:
-                return setting_element(self.settings[text], text)
-            case Symbol():
-                return symbol_element(item)
 
-    def _scripted(self, item: Scripted, *, is_applied: bool) -> str:
-        """An item with all its subscripts and all its superscripts; of a sum or a maximum of terms they stand below."""
-        element = "<mrow></mrow>" if item.base is None else self._item(item.base)
-        scripts = [part for script in item.scripts for part in _flat(script)]
-        lower, upper = (
-            THIN_SPACE.join(self.elements(script.content) for script in scripts if script.mark == mark)
-            for mark in (SUBSCRIPT, SUPERSCRIPT)
-        )
-        if lower and upper:
-            return f"<msubsup>{element}<mrow>{lower}</mrow><mrow>{upper}</mrow></msubsup>"
-        if upper:
-            return f"<msup>{element}<mrow>{upper}</mrow></msup>"
-        has_limits = item.base == _SUM or (is_applied and item.base in _EXTREMA)
-        tag = "munder" if has_limits else "msub"
-        return f"<{tag}>{element}<mrow>{lower}</mrow></{tag}>"
+def _scripted_element(item: Scripted, *, is_applied: bool) -> str:
+    """An item with all its subscripts and all its superscripts; of a sum or a maximum of terms they stand below."""
+    element = "<mrow></mrow>" if item.base is None else _element(item.base)
+    scripts = [part for script in item.scripts for part in _flat(script)]
+    lower, upper = (
+        THIN_SPACE.join(_elements(script.content) for script in scripts if script.mark == mark)
+        for mark in (SUBSCRIPT, SUPERSCRIPT)
+    )
+    if lower and upper:
+        return f"<msubsup>{element}<mrow>{lower}</mrow><mrow>{upper}</mrow></msubsup>"
+    if upper:
+        return f"<msup>{element}<mrow>{upper}</mrow></msup>"
+    has_limits = item.base == _SUM or (is_applied and item.base in _EXTREMA)
+    tag = "munder" if has_limits else "msub"
+    return f"<{tag}>{element}<mrow>{lower}</mrow></{tag}>"
 
 
 def _is_tall(formula: FormulaWithFractions) -> bool:

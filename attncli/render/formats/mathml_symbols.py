@@ -25,11 +25,6 @@ def symbol_element(symbol: Symbol) -> str:
     return _ELEMENT_OF_KIND.get(symbol.kind, _character)(symbol.text)
 
 
-def setting_element(setting: str, number: str) -> str:
-    """The element of the number of a setting, whatever the number is."""
-    return f'<mn data-setting="{escaped(setting)}">{number.replace("-", "−")}</mn>'
-
-
 def brackets_element(opening: str, content: str, closing: str, *, is_tall: bool) -> str:
     """Elements between brackets or bars, which are as tall as these or as a letter."""
     before, after = (f'<mo form="{form}" stretchy="{str(is_tall).lower()}">' for form in ("prefix", "postfix"))

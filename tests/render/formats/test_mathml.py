@@ -104,16 +104,6 @@ def test_a_line_is_written_as_mathematics(line: str, expected: str) -> None:
     assert mathml_line(line) == expected
 
 
-@pytest.mark.parametrize(
-    ("line", "number", "written"),
-    [("S = 0.7 S₁", "0.7", "0.7"), ("S = -0.5 S₀", "-0.5", "−0.5"), ("S = 1e-07 S₀", "1e-07", "1e−07"),
-     ("softmax over the 3 largest Sᵢⱼ", "3", "3"), ("x² − 2", "2", "2")],
-)  # fmt: skip
-def test_the_number_of_a_setting_is_one_element_with_its_name(line: str, number: str, written: str) -> None:
-    elements = content(mathml_line(line, {number: "scale"})).findall(".//*[@data-setting='scale']")
-    assert [element.text for element in elements] == [written]
-
-
 def signs(text: str) -> Counter[str]:
     """Letters and digits, those of scripts as usual ones; without what has a sign of its own."""
     plain = unicodedata.normalize("NFKC", re.sub("[ᵀΣ\u0302]", "", text))
