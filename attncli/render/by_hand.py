@@ -49,6 +49,12 @@ def lines(view: View, step: Step, at: AxisPositions) -> list[str]:
     return [*worked, *_row_sum(step, at, write)]
 
 
+def has_lines(step: Step) -> bool:
+    """Whether a step has arithmetic."""
+    is_projection = step.stage == "project" and not step.is_identity
+    return is_projection or (step.function is not None and record_of(step.function).by_hand is not None)
+
+
 def _call(record: OperatorRecord | None, write_by_hand: ByHand, *args: Any, **arguments: Any) -> list[str]:
     """The lines of a `by_hand` function; raises AttnError where one of another package fails, or returns no lines."""
     if record is None or record.is_built_in:

@@ -10,4 +10,5 @@ from attncli.render.view import View
 
 def render(view: View, target: TextTarget = TEXT_FILE) -> Iterator[str]:
     """The document as text, in chunks."""
-    yield from page_document(page_object(view), view.heading)
+    content = page_object(view)
+    yield from page_document(content, content["title"])

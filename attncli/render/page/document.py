@@ -4,13 +4,12 @@ import re
 from collections.abc import Callable, Iterator, Mapping
 from functools import cache
 from html import escape
-from importlib import resources
-from importlib.resources.abc import Traversable
 from posixpath import dirname, join, normpath
 from typing import Any
 
 from attncli.io.writers.json_text import json_text
-from attncli.render.page.functions import page_functions
+from attncli.render.page.functions import FOLDER, page_functions
+from attncli.render.page.static_files import static_file, static_folder
 
 FIRST_STYLE = "page.css"  # rules of the other sheets may replace its own
 _IMPORT = re.compile(r'^import \{[^}]*\} from "(\.\.?/[\w/.-]+\.js)";\n', re.MULTILINE)
@@ -41,7 +40,7 @@ def page_document(content: Mapping[str, Any], title: str) -> Iterator[str]:
 @cache
 def style() -> str:
     """All style sheets, one after the other."""
-    names = (file.name for file in _static().iterdir() if file.name.endswith(".css"))
+    names = (file.name for file in static_folder().iterdir() if file.name.endswith(".css"))
     return "".join(static_file(name) for name in sorted(names, key=lambda name: (name != FIRST_STYLE, name)))
 
 
@@ -49,8 +48,8 @@ def style() -> str:
 def script() -> str:
     """All scripts as one module: the functions of plans, which register themselves, then the page."""
     texts: dict[str, str] = {}
-    for name in sorted(page_functions()):
-        _add_script(f"functions/{name}.js", texts)
+    for name in page_functions():
+        _add_script(f"{FOLDER}/{name}.js", texts)
     _add_script("main.js", texts)
     return "".join(texts.values())
 
@@ -63,13 +62,3 @@ def _add_script(path: str, texts: dict[str, str]) -> None:
     for imported in _IMPORT.findall(text):
         _add_script(normpath(join(dirname(path), imported)), texts)
     texts[path] = _EXPORT.sub("", _IMPORT.sub("", text))
-
-
-def static_file(path: str) -> str:
-    """A file of the page's markup, style or scripts, by its path in their folder."""
-    return _static().joinpath(*path.split("/")).read_text(encoding="utf-8")
-
-
-def _static() -> Traversable:
-    """The folder of the page's files."""
-    return resources.files("attncli.render.page").joinpath("static")

@@ -1,10 +1,10 @@
 """The functions of plans as the page knows them: the name of each, and the names of those that its scripts have."""
 
+from collections.abc import Sequence
 from functools import cache
-from importlib import resources
-from pathlib import PurePath
 
 from attncli.plan.graph import Node
+from attncli.render.page.static_files import static_folder
 
 FOLDER = "functions"  # of the scripts: a file for each function, which bears its name
 _OURS = "attncli."
@@ -22,7 +22,7 @@ def function_name(node: Node) -> str | None:
 
 
 @cache
-def page_functions() -> frozenset[str]:
-    """The names of the functions that the page's scripts have."""
-    folder = resources.files("attncli.render.page").joinpath("static", FOLDER)
-    return frozenset(PurePath(file.name).stem for file in folder.iterdir()) if folder.is_dir() else frozenset()
+def page_functions() -> Sequence[str]:
+    """The names of the functions that the page's scripts have: each has a script of its own."""
+    folder = static_folder().joinpath(FOLDER)
+    return sorted(file.name.removesuffix(".js") for file in folder.iterdir() if file.name.endswith(".js"))

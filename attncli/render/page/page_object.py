@@ -7,6 +7,7 @@ from attncli import __version__
 from attncli.base.axes import AXIS_NOUNS, COUNTED_FROM_0
 from attncli.problem.results import WEIGHTS
 from attncli.render.before_after import has_changed, shown_step
+from attncli.render.color_map import ANCHORS
 from attncli.render.mask_signs import VISIBLE
 from attncli.render.page.page_nodes import value_object
 from attncli.render.page.page_plans import PagePlans
@@ -45,6 +46,7 @@ def page_object(view: View) -> dict[str, Any]:
       `normalizer`. `nodes` are positions in the list of nodes: what two plans share has one position. `results` has
       the node of each result, `sections` what is shown in order: `{number, names, remarks}`, number null of inputs;
       `formula`, `mathml` and `purpose` where several names are one section (Q = K = V = X), else those of the node.
+    - `colors`: [red, green, blue] at equal distances from the least number of a table to the largest.
     - `worked`: the lines of steps whose function the page does not have, by name: `{axes, lines}`, a list of lines for
       each cell in the order of rows over those axes.
     - `values`: `{shape, data}` of every step of the first plan by name, data in the order of rows.
@@ -65,7 +67,7 @@ def page_object(view: View) -> dict[str, Any]:
     return {
         "format": FORMAT,
         "version": __version__,
-        "title": view.heading,
+        "title": view.title or view.heading,
         "pipeline": view.heading,
         "decimals": view.decimals,
         "dtype": trace.precision.name,
@@ -77,6 +79,7 @@ def page_object(view: View) -> dict[str, Any]:
         "settings": settings_object(trace.problem, steps),
         "sentence": {"text": trace.problem.sentence, "is_one_sequence": trace.problem.is_self_attention},
         "visible_sign": VISIBLE,
+        "colors": [list(rgb) for rgb in ANCHORS],
         "edits": [{"cell": edit.cell, "before": edit.before, "after": edit.after} for edit in view.edited_cells],
         "nodes": plans.nodes,
         "plans": plans.plans,

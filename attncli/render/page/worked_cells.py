@@ -6,7 +6,7 @@ from typing import Any
 
 from attncli.base.axes import COUNTED_FROM_0
 from attncli.base.lazy_numpy import np
-from attncli.render.by_hand import lines
+from attncli.render.by_hand import has_lines, lines
 from attncli.render.page.functions import function_name, page_functions
 from attncli.render.page.limits import WORKED_CELLS
 from attncli.render.view import View
@@ -31,9 +31,9 @@ def worked_cells(view: View, steps: Sequence[Step]) -> tuple[dict[str, Any], str
 
 
 def _is_missing(step: Step) -> bool:
-    """Whether a function computes a step that the page does not have."""
+    """Whether a function computes a step that the page does not have, and the program works out its cells."""
     name = function_name(step.node)
-    return name is not None and name not in page_functions()
+    return name is not None and name not in page_functions() and has_lines(step)
 
 
 def _axes(step: Step) -> list[tuple[str, int]]:

@@ -98,7 +98,7 @@ def test_of_many_tables_the_last_are_left_out_and_named() -> None:
 
 @given(st.text(alphabet=st.sampled_from("a1 <>&\"'/\\`=;!-\n\t\x00\u202e\u05d0猫"), min_size=1))
 def test_a_reader_sees_the_text_and_no_markup(text: str) -> None:
-    grid = replace(WEIGHTS, rows=(text, "sat"), slice_label=text, corner=text, legend=text)
+    grid = replace(WEIGHTS, rows=(text, "sat"), slice_label=text, corner=text, meanings={text: text})
     fields = {"formula": text, "shapes": text, "purpose": text, "arithmetic": (text,), "remarks": (text,)}
     found = page(grid, **fields)
     shown = {shown.strip() for _, shown in found.texts}

@@ -1,12 +1,28 @@
 /* The page: reads its object and draws its parts. */
 
 import { evaluatePlan } from "./engine.js";
+import { drawHeading } from "./heading.js";
+import { followAddress, goBack } from "./navigation.js";
+import { printAll } from "./print.js";
 import { makeState } from "./state.js";
+import { drawStepList } from "./step_list.js";
 import { drawStep } from "./step.js";
 
 const page = JSON.parse(document.getElementById("content").textContent);
 const state = makeState(page);
+const part = (name) => document.getElementById(name);
 window.attnPage = { state, evaluatePlan }; // for tests, and for whoever opens the console
-document.getElementById("heading").innerHTML = "<h1></h1>";
-document.querySelector("h1").textContent = page.title;
-drawStep(document.getElementById("step"), state);
+followAddress(state);
+drawHeading(part("heading"), state.get());
+drawStepList(part("step-list"), state);
+drawStep(part("step"), state);
+printAll(part("print"), state);
+document.querySelector(".skip-link").addEventListener("click", (event) => {
+  event.preventDefault();
+  part("step").focus();
+});
+part("step").addEventListener("keydown", (event) => {
+  if (!["Escape", "Backspace"].includes(event.key) || event.target.closest("input, select")) return;
+  event.preventDefault();
+  goBack(state);
+});

@@ -14,9 +14,11 @@ export function makeState(page) {
     original: new Map([...values, ...read(page.before)]), // the values that changes are marked against
     values, // those in force
     fixed: new Set(), // the names of steps that follow from a change and can't be computed here
-    positions: { ...page.start.positions }, // the batch item and the head in view
+    positions: { ...page.start.positions }, // the batch item and the head in view, and the position on any other leading axis
     step: page.start.step, // the step in view
-    cell: page.start.cell, // [row, column] in it
+    cell: page.start.cell, // [row, column] in it that is kept in view
+    pointed: null, // [row, column] in it that the pointer is on
+    trail: [], // the cells that led to this one: {step, cell, positions}
   };
   const listeners = [];
   return {

@@ -1,39 +1,130 @@
-/* One step: its purpose, its formula, and its numbers as a table. */
+/* The step in view: its purpose, its formula, its table, the tables that it is made from, and the cell in view. */
 
-import { numberAt } from "./values.js";
+import { whyNotEditable, editCell } from "./changes.js";
+import { drawCell } from "./cell_panel.js";
+import { make } from "./elements.js";
+import { legendOf } from "./legend.js";
+import { goOn, indexInView, showStep } from "./navigation.js";
+import { blocksOf, slicesOfSources } from "./source_tables.js";
+import { positionLabel, indexOfCell, movePosition, nodeOf, leadingIndex } from "./slices.js";
+import { stepHead } from "./step_head.js";
+import { stepTable } from "./step_table.js";
+import { makeTable } from "./table.js";
+
+const REDRAWS = ["step", "nodes", "values", "positions"];
 
 /** Draw the step in view, and again whenever it changes. */
 export function drawStep(element, state) {
+  const panel = make("section", { class: "cell-panel", "aria-label": "The cell in view" });
+  let tables = { main: null, sources: [] };
   const draw = () => {
-    const { page, nodes, values, step, positions } = state.get();
-    const node = nodes.find(({ name }) => name === step);
-    const value = values.get(step);
-    const leading = node.axes.slice(0, -2).map((letter) => positions[letter] ?? 0);
-    const [rows, columns] = node.labels;
-    const heading = document.createElement("h2");
-    heading.textContent = `${node.name} ${node.symbol}`;
-    const purpose = document.createElement("p");
-    purpose.textContent = node.purpose;
-    const table = document.createElement("table");
-    const top = table.createTHead().insertRow();
-    for (const label of ["", ...columns]) {
-      const cell = document.createElement("th");
-      cell.textContent = label;
-      top.append(cell);
-    }
-    const body = table.createTBody();
-    rows.forEach((label, row) => {
-      const line = body.insertRow();
-      const head = document.createElement("th");
-      head.scope = "row";
-      head.textContent = label;
-      line.append(head);
-      columns.forEach((_, column) => {
-        line.insertCell().textContent = numberAt(value, [...leading, row, column]).toFixed(page.decimals);
-      });
-    });
-    element.replaceChildren(heading, purpose, table);
+    const hadFocus = element.contains(document.activeElement) && document.activeElement !== element;
+    const node = nodeOf(state.get(), state.get().step);
+    tables = makeTables(state, node);
+    element.replaceChildren(stepHead(state, node), tables.element, panel);
+    const { cell } = state.get();
+    if (cell !== null) tables.main?.table.reveal(cell);
+    if (hadFocus) tables.main?.table.focus();
+    mark();
   };
-  state.listen(draw);
+  const mark = () => {
+    markCells(state, tables);
+    drawCell(panel, state);
+  };
+  state.listen((names) => {
+    if (names.some((name) => REDRAWS.includes(name))) draw();
+    else if (names.includes("cell") || names.includes("pointed")) mark();
+  });
   draw();
+}
+
+/** The tables of a step and of what it is made from, and the element that has them all. */
+function makeTables(state, node) {
+  const main = makeFigure(state, node, undefined, "main");
+  if (main === null) {
+    const text = "The numbers of this step follow from a change and can't be computed in this page.";
+    return { main, sources: [], element: make("p", { class: "note not-computed" }, "— ", text) };
+  }
+  const sources = make("div", { class: "source-tables" });
+  const element = make("div", { class: "tables" }, main.figure, sources);
+  const tables = { main, sources: [], sourcesElement: sources, element, node };
+  showSources(state, tables);
+  return tables;
+}
+
+/** Draw the tables that the step is made from, as far as they are others than those that are shown. */
+function showSources(state, tables) {
+  const wanted = slicesOfSources(state.get(), tables.node, indexInView(state));
+  const key = JSON.stringify(wanted.map(({ node, leading }) => [node.name, leading]));
+  if (tables.sourcesKey === key) return;
+  tables.sourcesKey = key;
+  tables.sources = wanted.map(({ node, leading }, at) => makeFigure(state, node, leading, `operand-${at + 1}`)).filter((figure) => figure !== null);
+  const title = tables.sources.length ? [make("h3", { class: "source-title" }, "Made from")] : [];
+  tables.sourcesElement.replaceChildren(...title, ...tables.sources.map(({ figure }) => figure));
+}
+
+/** A table with its title and legend; null where the step has no numbers in force. */
+function makeFigure(state, node, leading, kind) {
+  const now = state.get();
+  const content = stepTable(now, node, leading);
+  if (content === null) return null;
+  const isMain = kind === "main";
+  const indexOf = (cell) => indexOfCell(content.leading, node.axes.length, cell);
+  const keep = (cell) => state.update({ cell, pointed: null });
+  const table = makeTable(content, isMain ? {
+    point: (cell) => state.update({ pointed: cell }),
+    walk: keep,
+    choose: keep,
+    edit: whyNotEditable(state, node.name) === null ? (cell, text) => editCell(state, node.name, indexOf(cell), text) : null,
+  } : {
+    point: () => {},
+    walk: () => {},
+    choose: (cell) => goOn(state, node.name, indexOf(cell)),
+    edit: null,
+  });
+  const title = isMain ? make("span", {}, sliceTitle(now.page, node, content)) : sourceTitle(state, node, content);
+  const figure = make(
+    "figure", { class: `heat-map ${kind}` },
+    make("figcaption", {}, title, ...(isMain ? choicesOfLeading(state, node) : [])),
+    table.element, ...(isMain ? [legendOf(now.page, content)] : []),
+  );
+  return { figure, table, node, content };
+}
+
+function sourceTitle(state, node, content) {
+  return make("button", { type: "button", class: "link", onclick: () => showStep(state, node.name) }, sliceTitle(state.get().page, node, content));
+}
+
+/** `weights A, head 1`: the name and symbol of a step, and the slice of it. */
+function sliceTitle(page, node, { leading }) {
+  const places = node.axes.slice(0, -2).map((letter, axis) => positionLabel(page, letter, leading[axis]));
+  return [`${node.name} ${node.symbol}`, ...places].join(", ");
+}
+
+/** A choice of the position on each leading axis for which the page has no selector of its own. */
+function choicesOfLeading(state, node) {
+  const { page, positions } = state.get();
+  const leading = leadingIndex(page, node, positions);
+  return node.axes.slice(0, -2).flatMap((letter, axis) => {
+    if ("bhg".includes(letter) || page.axes[letter].length < 2) return [];
+    const options = Array.from({ length: page.axes[letter].length }, (_, at) => make("option", { value: at, selected: at === leading[axis] }, positionLabel(page, letter, at)));
+    const choose = (event) => state.update({ positions: movePosition(page, state.get().positions, letter, Number(event.target.value)) });
+    return [make("select", { "aria-label": page.axes[letter].noun, onchange: choose }, ...options)];
+  });
+}
+
+/** Frame the cell in view and the cells that it is made from. */
+function markCells(state, tables) {
+  if (tables.main === null) return;
+  const { cell, pointed } = state.get();
+  const index = indexInView(state);
+  showSources(state, tables);
+  const at = pointed ?? cell;
+  tables.main.table.mark(at === null ? [] : [{ rows: [at[0], at[0] + 1], columns: [at[1], at[1] + 1], kind: "in-view" }], cell);
+  const blocks = index === null ? [] : blocksOf(state.get(), tables.node, index);
+  tables.sources.forEach(({ table, node, content }, place) => {
+    const own = blocks.filter(({ step, leading }) => step === node.name && String(leading) === String(content.leading));
+    table.mark(own.map((block) => ({ ...block, kind: `operand-${place + 1}` })), null);
+    if (own.length && cell !== null && pointed === null) table.reveal([own[0].rows[0], own[0].columns[0]]);
+  });
 }

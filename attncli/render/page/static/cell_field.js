@@ -1,0 +1,37 @@
+/* The field in a cell, in which its number is written anew. */
+
+import { make } from "./elements.js";
+
+/**
+ * Open a field in a cell; it begins with a text, or with the number of the cell where that is null.
+ *
+ * Enter calls `accept` with what was written, which gives null, or what is wrong; that is then shown below the field.
+ * Escape and leaving the field change nothing. `done` is called when the field is gone.
+ */
+export function openField(cell, text, accept, done) {
+  const content = [...cell.childNodes];
+  const before = cell.firstChild?.textContent ?? "";
+  const field = make("input", { type: "text", class: "cell-field", "aria-label": "New number", inputmode: "decimal", autocomplete: "off" });
+  const error = make("span", { class: "field-error", role: "alert" });
+  let isOpen = true;
+  const close = () => {
+    if (!isOpen) return;
+    isOpen = false;
+    cell.replaceChildren(...content);
+    done();
+  };
+  field.value = text ?? before.replace("−", "-");
+  field.addEventListener("blur", close);
+  field.addEventListener("keydown", (event) => {
+    event.stopPropagation();
+    if (event.key === "Escape") close();
+    if (event.key !== "Enter") return;
+    const wrong = accept(field.value.trim());
+    error.textContent = wrong ?? "";
+    field.setAttribute("aria-invalid", String(wrong !== null));
+    if (wrong === null) close();
+  });
+  cell.replaceChildren(field, error);
+  field.focus();
+  if (text === null) field.select();
+}

@@ -1,0 +1,141 @@
+/* Changes: what a user changes of a problem, and the plan, the options and the values that follow from it. */
+
+import { evaluatePlan } from "./engine.js";
+import { readTyped } from "./numbers_typed.js";
+import { settingsOfPage } from "./settings.js";
+import { readValue, strides } from "./values.js";
+
+/** The name of the node that a result such as "weights" is, in the plan in force; undefined where it has none. */
+export function resultName(state, result) {
+  const { page, plan } = state.get();
+  return page.plans[plan ?? 0].results[result];
+}
+
+/** What is in force: the settings, the edited numbers, and the changes before, each a `{settings, edits}`. */
+export function changesOf(state) {
+  const { page, settings, edits, history } = state.get();
+  return { settings: settings ?? settingsOfPage(page), edits: edits ?? [], history: history ?? [] };
+}
+
+/**
+ * Put other settings or edits in force, and compute what follows from them.
+ *
+ * `settings` has those that change, `edits` is the new list of all edits: {step, index, value}. Everything is computed
+ * from the numbers of the program, so that the same changes give the same numbers in any order. Changes with the same
+ * `series`, one after the other, are one for `undo`: those of a slider that moves.
+ */
+export function applyChange(state, { settings = {}, edits = null, series = null }) {
+  const before = changesOf(state);
+  const isSameSeries = series !== null && series === state.get().series;
+  const history = isSameSeries ? before.history : [...before.history, { settings: before.settings, edits: before.edits }];
+  setChanges(state, { ...before.settings, ...settings }, edits ?? before.edits, history, series);
+}
+
+/** Take back the last change. */
+export function undo(state) {
+  const { history } = changesOf(state);
+  if (history.length === 0) return;
+  const { settings, edits } = history[history.length - 1];
+  setChanges(state, settings, edits, history.slice(0, -1), null);
+}
+
+/** Take back all changes; this too can be undone. */
+export function resetAll(state) {
+  applyChange(state, { settings: settingsOfPage(state.get().page), edits: [] });
+}
+
+/**
+ * Set a number of an input to what a text says; a sentence that says why not, or null where it is done.
+ *
+ * `index` has the position on each axis of the step. The program's own number takes the edit back.
+ */
+export function editCell(state, step, index, text) {
+  const reason = whyNotEditable(state, step);
+  if (reason !== null) return reason;
+  const value = readTyped(text);
+  if (value === null) return `${text.trim() === "" ? "Nothing" : `“${text.trim()}”`} is no number: write 0.5, -2, 1/3 or sqrt(2).`;
+  const { original } = state.get();
+  const { edits } = changesOf(state);
+  const isSameCell = (edit) => edit.step === step && edit.index.join() === index.join();
+  const others = edits.filter((edit) => !isSameCell(edit));
+  const isOriginal = original.get(step).data[offsetOf(original.get(step), index)] === value;
+  const next = isOriginal ? others : [...others, { step, index: [...index], value }];
+  if (!isOriginal || others.length < edits.length) applyChange(state, { edits: next });
+  return null;
+}
+
+/** Why the numbers of a step can't be changed here; null where they can. */
+export function whyNotEditable(state, step) {
+  const { page, nodes } = state.get();
+  const node = nodes.find(({ name }) => name === step);
+  if (page.settings.can_compute !== true) return page.settings.can_compute;
+  if (node.function !== null || node.tapped_from !== null) return `${step} is computed: change the numbers that it is made from.`;
+  if (node.edit_key === null) return `The numbers of ${step} can't be changed in the page.`;
+  return null;
+}
+
+function setChanges(state, settings, edits, history, series) {
+  const { page, original, step, cell } = state.get();
+  const plan = planOf(page, settings);
+  const nodes = nodesOf(page, plan, settings);
+  const { values, fixed } = valuesOf(page, original, { plan, nodes, edits });
+  const isInPlan = nodes.some(({ name }) => name === step);
+  const inView = isInPlan ? { step, cell } : { step: page.plans[plan].results.weights, cell: null };
+  state.update({ settings, edits, history, series, plan, nodes, values, fixed, ...inView });
+}
+
+/** The number of the plan variant that settings ask for. */
+function planOf(page, { causal, scale, normalizer }) {
+  const isWanted = (plan) => (
+    (plan.causal === null || plan.causal === causal)
+    && (plan.has_scale === null || plan.has_scale === (scale !== null))
+    && (plan.normalizer === null || plan.normalizer === normalizer)
+  );
+  return page.plans.findIndex(isWanted);
+}
+
+/** The nodes of a plan variant, whose options are the settings in force. */
+function nodesOf(page, plan, settings) {
+  return page.plans[plan].nodes.map((at) => {
+    const node = page.nodes[at];
+    const followed = Object.entries(node.settings).map(([option, name]) => [option, settings[name]]);
+    return followed.length === 0 ? node : { ...node, options: { ...node.options, ...Object.fromEntries(followed) } };
+  });
+}
+
+/** The values of the nodes of a plan after edits, and the names of those that can't be computed. */
+function valuesOf(page, original, { plan, nodes, edits }) {
+  const own = new Set(page.plans[0].nodes);
+  const start = new Map(original);
+  for (const { step, index, value } of edits) start.set(step, withNumber(start.get(step), index, value));
+  const [changed, supplied] = [new Set(edits.map(({ step }) => step)), new Set()];
+  page.plans[plan].nodes.forEach((at, place) => {
+    const node = nodes[place];
+    const isOther = !own.has(at) && node.tapped_from === null;
+    if (isOther && node.value !== null) {
+      start.set(node.name, readValue(node.axes, node.value)); // no changed number reaches it: the program computed it
+      supplied.add(node.name);
+    } else if (isOther || hasOtherOptions(node, page.nodes[at]) || Object.values(node.inputs).some((name) => supplied.has(name))) {
+      changed.add(node.name);
+    }
+  });
+  if (plan === 0 && changed.size === 0) return { values: original, fixed: new Set() };
+  const { values, fixed } = evaluatePlan(nodes, start, [...changed]);
+  const names = new Set(nodes.map(({ name }) => name));
+  return { values: new Map([...values].filter(([name]) => names.has(name))), fixed };
+}
+
+function hasOtherOptions(node, original) {
+  return Object.keys(node.settings).some((option) => node.options[option] !== original.options[option]);
+}
+
+function withNumber(value, index, number) {
+  const data = value.data.slice();
+  data[offsetOf(value, index)] = number;
+  return { ...value, data };
+}
+
+function offsetOf(value, index) {
+  const steps = strides(value.shape);
+  return index.reduce((sum, at, axis) => sum + at * steps[axis], 0);
+}

@@ -1,0 +1,158 @@
+/* The controls: the scale, the parameters of the normalizer, causal and the normalizer, and what was changed. */
+
+import { applyChange, changesOf, resetAll, undo } from "./changes.js";
+import { changeTexts, commandOptions } from "./changes_text.js";
+import { make } from "./elements.js";
+import { readTyped } from "./numbers_typed.js";
+import { parametersOf, settingText, settingsOfPage } from "./settings.js";
+
+const DECADES = 1; // how many powers of ten a slider goes up and down from 1
+
+/** Draw the controls, or the sentence why nothing can be changed. */
+export function drawControls(element, state) {
+  const { page } = state.get();
+  const title = make("h2", { class: "panel-title" }, "Change it");
+  if (page.settings.can_compute !== true) {
+    element.replaceChildren(title, make("p", { class: "hint" }, page.settings.can_compute));
+    return;
+  }
+  const fields = fieldsOf(state);
+  const log = logOf(state);
+  const parameters = make("div", { class: "parameters" });
+  const hint = "Numbers of the inputs: double-click one in its table, or press F2 on it.";
+  element.replaceChildren(
+    title, make("p", { class: "hint" }, hint), make("div", { class: "fields" }, ...fields.map(({ row }) => row), parameters), log.element,
+  );
+  let [drawnFor, drawn] = [undefined, []];
+  const paint = () => {
+    const { settings } = changesOf(state);
+    if (settings.normalizer !== drawnFor) {
+      drawnFor = settings.normalizer;
+      drawn = parametersOf(page, drawnFor).map((parameter) => parameterField(parameter, state));
+      parameters.replaceChildren(...drawn.map(({ row }) => row));
+    }
+    for (const field of [...fields, ...drawn]) field.paint(settings);
+    log.paint();
+  };
+  state.listen((names) => { if (names.includes("settings")) paint(); });
+  paint();
+}
+
+/** The controls that every problem of this page has. */
+function fieldsOf(state) {
+  const { settings } = state.get().page;
+  return [
+    ...(settings.scale === null ? [] : [scaleField(settings.scale, state)]),
+    ...(settings.causal === null ? [] : [causalField(state)]),
+    ...(settings.normalizer === null ? [] : [normalizerField(settings.normalizers, state)]),
+  ];
+}
+
+function scaleField({ own }, state) {
+  const ownText = own === null ? "" : String(Number(own.toPrecision(4)));
+  const read = (text) => (text.trim() === "" ? { value: null } : readNumber(text));
+  return numberField({ name: "scale", title: "Scale", placeholder: ownText, note: ownText && `empty: the score's own, ${ownText}`, read }, state);
+}
+
+function causalField(state) {
+  const input = make("input", { type: "checkbox", id: "set-causal", onchange: () => applyChange(state, { settings: { causal: input.checked } }) });
+  const row = make("div", { class: "field" }, make("label", { for: "set-causal" }, "Causal"), input);
+  return { row, paint: ({ causal }) => { input.checked = causal; } };
+}
+
+function normalizerField(normalizers, state) {
+  const options = normalizers.map(({ name }) => make("option", { value: name }, name));
+  const list = make("select", { id: "set-normalizer", onchange: () => applyChange(state, { settings: { normalizer: list.value } }) }, ...options);
+  const row = make("div", { class: "field" }, make("label", { for: "set-normalizer" }, "Normalizer"), list);
+  return { row, paint: ({ normalizer }) => { list.value = normalizer; } };
+}
+
+/** A parameter of the normalizer: a number, and where any above 0 is allowed a slider of its powers of ten. */
+function parameterField({ name, least, above, is_integer: isInteger }, state) {
+  const title = name.length === 1 ? name : name[0].toUpperCase() + name.slice(1);
+  const hasSlider = above === 0 && !isInteger;
+  const slider = hasSlider ? sliderOf(name, title, state) : null;
+  const read = (text) => readNumber(text, { least, above, isInteger });
+  const field = numberField({ name, title, slider, read }, state);
+  return {
+    row: field.row,
+    paint: (settings) => {
+      field.paint(settings);
+      if (slider === null) return;
+      slider.value = String(Math.log10(settings[name]));
+      slider.setAttribute("aria-valuetext", settingText(settings[name]));
+    },
+  };
+}
+
+function sliderOf(name, title, state) {
+  const slider = make("input", {
+    type: "range", min: -DECADES, max: DECADES, step: 0.01, "aria-label": `${title}, slider`,
+    oninput: () => applyChange(state, { settings: { [name]: Number((10 ** Number(slider.value)).toPrecision(2)) }, series: name }),
+  });
+  return slider;
+}
+
+/** A field for a number: what is typed is read when Enter is pressed or the field is left, and a mistake is told under it. */
+function numberField({ name, title, read, placeholder = "", note = "", slider = null }, state) {
+  const [id, error] = [`set-${name}`, make("p", { class: "field-error", id: `set-${name}-error`, "aria-live": "polite" })];
+  const commit = () => {
+    const { value, mistake } = read(input.value);
+    error.textContent = mistake ?? "";
+    input.setAttribute("aria-invalid", String(mistake !== undefined));
+    if (mistake === undefined && value !== changesOf(state).settings[name]) applyChange(state, { settings: { [name]: value } });
+  };
+  const input = make("input", {
+    type: "text", inputmode: "decimal", autocomplete: "off", id, placeholder, "aria-describedby": error.id, onchange: commit,
+  });
+  const beside = slider ?? make("span", { class: "hint" }, note);
+  const row = make("div", { class: "field" }, make("label", { for: id }, title), input, beside, error);
+  const paint = (settings) => {
+    const text = settings[name] === null ? "" : settingText(settings[name]);
+    if (input.getAttribute("aria-invalid") === "true" && document.activeElement === input) return; // what is typed stays
+    input.value = text;
+    input.setAttribute("aria-invalid", "false");
+    error.textContent = "";
+  };
+  return { row, paint };
+}
+
+/** The number that a text is, or the mistake that it has: {value} or {mistake}. */
+function readNumber(text, { least = null, above = null, isInteger = false } = {}) {
+  const value = readTyped(text);
+  if (value === null) return { mistake: "Write a number: 0.5, 2, 1/3 or sqrt(2)." };
+  if (isInteger && !Number.isInteger(value)) return { mistake: "Write a whole number." };
+  if (least !== null && value < least) return { mistake: `Write a number that is at least ${least}.` };
+  if (above !== null && value <= above) return { mistake: `Write a number above ${above}.` };
+  return { value };
+}
+
+/** What was changed, what can't be computed after it, the command that makes the same, and the buttons that take it back. */
+function logOf(state) {
+  const [list, fixed, command] = [make("ul"), make("p", { class: "fixed-steps" }), make("p", { class: "command" })];
+  const says = make("div", { "aria-live": "polite", class: "log-says" }, list, fixed);
+  const back = make("button", { type: "button", onclick: () => undo(state) }, "Undo");
+  const reset = make("button", { type: "button", onclick: () => resetAll(state) }, "Reset all");
+  const element = make("div", { class: "log" }, says, command, make("div", { class: "log-buttons" }, back, reset));
+  const paint = () => {
+    const texts = changeTexts(state);
+    list.replaceChildren(...(texts.length ? texts : ["Nothing is changed."]).map((text) => make("li", {}, text)));
+    fixed.textContent = fixedStepsText(state);
+    command.replaceChildren(...commandOf(state, texts.length > 0));
+    back.disabled = changesOf(state).history.length === 0;
+    reset.disabled = texts.length === 0 && JSON.stringify(changesOf(state).settings) === JSON.stringify(settingsOfPage(state.get().page));
+  };
+  return { element, paint };
+}
+
+function fixedStepsText(state) {
+  const names = state.get().nodes.map(({ name }) => name).filter((name) => state.get().fixed.has(name));
+  return names.length ? `After this change the page can't compute ${names.join(", ")}: no number stands there.` : "";
+}
+
+function commandOf(state, isChanged) {
+  if (!isChanged) return [];
+  const options = commandOptions(state);
+  if (options === null) return ["On the command line: take the scale out of the problem file."];
+  return ["The same on the command line: ", make("code", {}, `attn compute … ${options}`)];
+}

@@ -1,0 +1,21 @@
+/* The heading of the page: its title, what it shows, what was left out, and warnings. */
+
+import { make } from "./elements.js";
+import { themeSwitch } from "./theme.js";
+
+/** Draw the heading. */
+export function drawHeading(element, { page }) {
+  const counts = ["n", "m", "h", "b"].filter((letter) => page.axes[letter]).map((letter) => countText(page.axes[letter]));
+  element.append(
+    make("div", { class: "title-row" }, make("h1", {}, page.title), themeSwitch()),
+    make("p", { class: "about" }, [...new Set([page.pipeline ?? page.title])].filter((text) => text !== page.title).concat(counts, page.dtype, `attn ${page.version}`).join(" · ")),
+    ...page.left_out.map((sentence) => make("p", { class: "note" }, sentence)),
+    ...page.warnings.map((warning) => make("p", { class: "warning" }, make("strong", {}, "Warning: "), warning)),
+  );
+}
+
+/** `1 head`, `4 queries`. */
+function countText({ noun, length }) {
+  const plural = noun.endsWith("query") ? noun.replace(/y$/, "ies") : `${noun}s`;
+  return `${length} ${length === 1 ? noun : plural}`;
+}

@@ -1,0 +1,11 @@
+/* Labels of tokens as elements, where the number of one of several equal tokens stands back. */
+
+import { make } from "./elements.js";
+
+/** A label, such as `the#2`; `token` is the token as the user has it, of which the label has the number of its place. */
+export function labelElement(label, token) {
+  const isNumbered = token !== undefined && label !== token && label.startsWith(`${token}#`);
+  return isNumbered
+    ? make("bdi", {}, token, make("span", { class: "label-number" }, label.slice(token.length)))
+    : make("bdi", {}, label);
+}

@@ -1,0 +1,43 @@
+/* The legend of a table: the range of its colours, and what its signs and marks mean. */
+
+import { MEANINGS } from "./change_marks.js";
+import { cssColor } from "./color_scale.js";
+import { make } from "./elements.js";
+import { decimalText, numberStyle } from "./numerals.js";
+
+const KINDS = [["hidden-cell", "hidden by a mask"], ["infinite", "infinite"], ["not-a-number", "not a number"]];
+
+/** The legend of a table of a step, of what is in it. */
+export function legendOf(page, table) {
+  const looks = Array.from(table.data, (_, at) => table.look(at));
+  const kinds = new Set(looks.map(({ kind }) => kind));
+  const marks = new Set(looks.map(({ mark }) => mark));
+  return make(
+    "div", { class: "legend" },
+    ...(table.signOf === null ? rangeEntries(page, table.range) : signEntries(table)),
+    ...KINDS.filter(([kind]) => kinds.has(kind)).map(([kind, meaning]) => entry(make("span", { class: `swatch ${kind}` }), meaning)),
+    ...MEANINGS.filter(([mark]) => marks.has(mark)).map(([mark, meaning]) => entry(mark, meaning)),
+  );
+}
+
+/** The bar of colours between the least and the largest number. */
+function rangeEntries({ colors, decimals }, range) {
+  if (range === null) return [];
+  const bar = make("span", { class: "color-bar", role: "img", "aria-label": "to" });
+  bar.style.background = `linear-gradient(to right, ${colors.map(cssColor).join(", ")})`;
+  const style = numberStyle([range.least, range.most], decimals);
+  return [make("span", { class: "legend-entry" }, decimalText(range.least, style), bar, decimalText(range.most, style))];
+}
+
+function signEntries({ data, signOf }) {
+  const counts = new Map();
+  for (let at = 0; at < data.length; at++) {
+    const rule = signOf(at);
+    counts.set(rule, (counts.get(rule) ?? 0) + 1);
+  }
+  return [...counts].map(([{ sign, meaning }, count]) => entry(sign, `${meaning}: ${count}`));
+}
+
+function entry(sign, meaning) {
+  return make("span", { class: "legend-entry" }, make("span", { class: "legend-sign" }, sign), ` ${meaning}`);
+}

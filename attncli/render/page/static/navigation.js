@@ -1,0 +1,81 @@
+/* Going from step to step and from cell to cell: the trail back, and the address that shows the same. */
+
+import { cellOfIndex, indexOfCell, leadingIndex, movePosition, nodeOf } from "./slices.js";
+
+/** Show a step from its beginning: no cell is chosen, and no trail leads back. */
+export function showStep(state, step) {
+  state.update({ step, cell: null, pointed: null, trail: [] });
+}
+
+/** Go on to the cell of another step that has an index on all axes of its value, and leave a trail to this one. */
+export function goOn(state, step, index) {
+  const { page, cell, positions, trail } = state.get();
+  const node = nodeOf(state.get(), step);
+  const next = node.axes.slice(0, -2).reduce((moved, letter, axis) => movePosition(page, moved, letter, index[axis]), positions);
+  const here = { step: state.get().step, cell, positions };
+  state.update({ step, cell: cellOfIndex(index), pointed: null, positions: next, trail: [...trail, here] });
+}
+
+/** Go back to a place of the trail, the last unless another is named; without a trail the cell is let go. */
+export function goBack(state, to = state.get().trail.length - 1) {
+  const { trail } = state.get();
+  if (trail.length === 0) state.update({ cell: null, pointed: null });
+  else state.update({ ...trail[to], pointed: null, trail: trail.slice(0, to) });
+}
+
+/** The index of the cell that is pointed at, or of that which is kept in view, on all axes of its step; else null. */
+export function indexInView(state) {
+  const { page, step, cell, pointed, positions } = state.get();
+  const node = nodeOf(state.get(), step);
+  const at = pointed ?? cell;
+  return at === null ? null : indexOfCell(leadingIndex(page, node, positions), node.axes.length, at);
+}
+
+/** Keep the address and what is in view the same, so that a link and the buttons of the browser lead to it. */
+export function followAddress(state) {
+  const read = () => {
+    const place = placeOfAddress(state.get());
+    if (place !== null) state.update({ ...place, pointed: null, trail: history.state?.trail ?? [] });
+  };
+  let shown = read() ?? keyOf(state.get());
+  history.replaceState({ trail: state.get().trail }, "", addressOf(state.get()));
+  state.listen((names) => {
+    if (!names.some((name) => ["step", "cell", "positions", "trail"].includes(name))) return;
+    const address = addressOf(state.get());
+    const key = keyOf(state.get());
+    if (address !== location.hash) history[key === shown ? "replaceState" : "pushState"]({ trail: state.get().trail }, "", address);
+    shown = key;
+  });
+  addEventListener("popstate", read);
+}
+
+/** What a step back of the browser leads to: another step, or another place of the trail. */
+function keyOf({ step, trail }) {
+  return `${step} ${trail.length}`;
+}
+
+function addressOf({ step, cell, positions }) {
+  const parts = Object.entries(positions).filter(([, at]) => at !== 0);
+  if (cell !== null) parts.unshift(["cell", cell.join(",")]);
+  return `#${new URLSearchParams([["step", step], ...parts])}`.replaceAll("%2C", ",");
+}
+
+/** The place that the address names, as far as this page has it; null where it names none. */
+function placeOfAddress({ page, nodes, positions }) {
+  const named = new URLSearchParams(location.hash.slice(1));
+  const node = nodes.find(({ name }) => name === named.get("step"));
+  if (node === undefined) return null;
+  const letters = Object.keys(page.axes).filter((letter) => named.has(letter));
+  const at = letters.map((letter) => [letter, wholeBelow(named.get(letter), page.axes[letter].length)]);
+  const lengths = [node.shape.at(-2) ?? 1, node.shape.at(-1) ?? 1];
+  const cell = (named.get("cell") ?? "").split(",").map((text, axis) => wholeBelow(text, lengths[axis]));
+  return {
+    step: node.name,
+    cell: cell.length === 2 && cell.every((position) => position !== null) ? cell : null,
+    positions: { ...positions, ...Object.fromEntries(at.map(([letter, position]) => [letter, position ?? 0])) },
+  };
+}
+
+function wholeBelow(text, length) {
+  return /^\d+$/.test(text) && Number(text) < length ? Number(text) : null;
+}

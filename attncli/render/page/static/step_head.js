@@ -1,0 +1,46 @@
+/* The head of a step: its number and title, what it is for, its formula and its shapes. */
+
+import { fillSettings } from "./changes.js";
+import { make } from "./elements.js";
+import { showStep } from "./navigation.js";
+import { sectionOf, stepsInOrder } from "./step_order.js";
+
+/** The head of a step. */
+export function stepHead(state, node) {
+  const now = state.get();
+  const section = sectionOf(now, node.name);
+  const names = section?.names ?? [node.name];
+  const head = make(
+    "header", { class: "step-head" },
+    make("div", { class: "step-bar" }, make("p", { class: "step-place" }, placeText(now, section)), ...neighbours(state, node.name)),
+    make("h2", {}, make("span", { class: "step-name" }, names.join(", ")), " ", make("span", { class: "step-symbol" }, node.symbol)),
+    make("p", { class: "purpose" }, node.purpose),
+    formulaOf(state, node),
+    make("p", { class: "shapes" }, node.shapes),
+    ...(section?.remarks ?? []).map((remark) => make("p", { class: "note" }, remark)),
+  );
+  return head;
+}
+
+/** The formula of a step as mathematical type. */
+export function formulaOf(state, node) {
+  const formula = make("div", { class: "formula" });
+  formula.innerHTML = node.mathml; // made by the program, which escapes the texts of the user in it
+  fillSettings(formula, state);
+  return formula;
+}
+
+/** `Step 3 of 8`, `Given`. */
+function placeText(state, section) {
+  if (section === null) return "Inner step";
+  const count = state.page.plans[state.plan ?? 0].sections.filter(({ number }) => number !== null).length;
+  return section.number === null ? "Given" : `Step ${section.number} of ${count}`;
+}
+
+/** Buttons to the steps before and after one. */
+function neighbours(state, step) {
+  const order = stepsInOrder(state.get());
+  const at = order.indexOf(step);
+  const button = (text, label, target) => make("button", { type: "button", disabled: target === undefined, "aria-label": target === undefined ? label : `${label}: ${target}`, onclick: () => showStep(state, target) }, text);
+  return [make("div", { class: "neighbours" }, button("‹", "Step before", order[at - 1]), button("›", "Step after", order[at + 1]))];
+}

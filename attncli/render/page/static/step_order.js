@@ -1,0 +1,16 @@
+/* The order of the steps: the sections of the plan in force, inputs first. */
+
+/** The sections of the plan in force. */
+export function sectionsOf({ page, plan }) {
+  return page.plans[plan ?? 0].sections;
+}
+
+/** The section that a step stands in; null of a step that has none. */
+export function sectionOf(state, step) {
+  return sectionsOf(state).find(({ names }) => names.includes(step)) ?? null;
+}
+
+/** The names of the steps that have a section, in order: of equal ones the first. */
+export function stepsInOrder(state) {
+  return sectionsOf(state).map(({ names }) => names[0]);
+}

@@ -1,0 +1,86 @@
+/* The table of a step: its numbers, colours, marks and labels, of the slice that is in view. */
+
+import { changeMarks, valueBefore } from "./change_marks.js";
+import { colorScale, cssColor, rangeOf, textColorOn } from "./color_scale.js";
+import { numberStyle, numberText } from "./numerals.js";
+import { labelsOf, leadingIndex, sliceOf } from "./slices.js";
+import { numberAt } from "./values.js";
+
+/**
+ * What `makeTable` draws for a slice of a step; null where the step has no numbers in force.
+ *
+ * `leading` is the index on the axes before the last two, by default that in view. `signOf` of the result gives the sign
+ * and the meaning of each cell of a table of masks, and is null of any other; `range` is that of the colours.
+ */
+export function stepTable(state, node, leading = leadingIndex(state.page, node, state.positions)) {
+  const value = state.values.get(node.name);
+  if (value === undefined) return null;
+  const slice = sliceOf(value, leading);
+  const labels = labelsOf(state.page, node, slice);
+  const range = rangeOf(node, value);
+  const signOf = node.signs ? signsOf(state, node, leading, slice) : null;
+  const style = numberStyle(slice.data, state.page.decimals);
+  const text = signOf === null ? (at) => numberText(slice.data[at], style) : (at) => signOf(at).sign;
+  return {
+    ...slice, leading, range, signOf, text,
+    longest: signOf === null ? longestTexts(slice.data, style) : [text(0)],
+    look: lookOf(state, node, leading, slice, range, signOf),
+    rowLabels: labels.rows,
+    columnLabels: labels.columns,
+    corner: node.axes.slice(-2).join("\\"),
+    caption: `${node.name}, ${slice.rows} rows and ${slice.columns} columns`,
+  };
+}
+
+/** The function that gives the class, colours, title and mark of a cell by its position in order of rows. */
+function lookOf(state, node, leading, slice, range, signOf) {
+  const markOf = changeMarks(state, node.name) ?? (() => "");
+  const before = valueBefore(state, node.name);
+  const isHidden = signOf === null ? hiddenCells(state, node, leading, slice) : () => false;
+  const scale = range === null ? null : colorScale(state.page.colors, range);
+  return (at) => {
+    const number = slice.data[at];
+    const mark = markOf(slice.start + at);
+    const kind = kindOf(number, isHidden(at));
+    const color = kind === "number" ? scale(number) : null;
+    const colors = color === null ? null : { background: cssColor(color), color: textColorOn(color) };
+    const exact = mark === "" ? `${number}` : `was ${before.data[slice.start + at]}, is ${number}`;
+    return { kind, mark, colors, title: signOf === null ? exact : signOf(at).meaning };
+  };
+}
+
+function kindOf(number, isHidden) {
+  if (isHidden) return "hidden-cell";
+  if (Number.isNaN(number)) return "not-a-number";
+  return Number.isFinite(number) ? "number" : "infinite";
+}
+
+/** The texts that may be the widest of a table: of its least and largest number, and of one that is not finite. */
+function longestTexts(numbers, style) {
+  let [least, most] = [Infinity, -Infinity];
+  for (const number of numbers) {
+    if (number < least) least = number;
+    if (number > most) most = number;
+  }
+  return [least, most, least / 3, most / 3].map((number) => numberText(number, style));
+}
+
+/** Whether a cell of a slice is one that a mask hides: the normalizer reads −∞ there. */
+function hiddenCells({ page, nodes, values, plan }, node, leading, { columns }) {
+  const scores = page.plans[plan ?? 0].results.masked_scores;
+  const masked = values.get(scores);
+  const axes = nodes.find(({ name }) => name === scores)?.axes;
+  const isAfter = node.name === scores || (node.stage === "normalize" && String(node.axes) === String(axes));
+  if (masked === undefined || !isAfter) return () => false;
+  return (at) => numberAt(masked, [...leading, Math.floor(at / columns), at % columns]) === -Infinity;
+}
+
+/** The sign of each cell of a table of masks: of the first rule that hides it, or that of a visible one. */
+function signsOf({ page, values }, node, leading, { columns }) {
+  const rules = node.signs.map((rule) => ({ ...rule, value: values.get(node.inputs[rule.input]) }));
+  const visible = { sign: page.visible_sign, meaning: "visible" };
+  return (at) => {
+    const index = [...leading, Math.floor(at / columns), at % columns];
+    return rules.find(({ value }) => value !== undefined && numberAt(value, index.slice(-value.shape.length)) === 0) ?? visible;
+  };
+}

@@ -1,0 +1,62 @@
+/* The layout of a table: sizes of its cells, and which rows and columns are drawn of a table that is too large. */
+
+const ALL_DRAWN = 2500; // a table of as many cells, or fewer, is drawn whole
+const BEYOND = 8; // rows and columns that are drawn beyond each edge of what is in view
+const PADDING = 14;
+const [LEAST_WIDTH, MOST_LABEL, MOST_ROW_LABEL] = [38, 84, 132];
+export const ROW_HEIGHT = 30;
+
+/**
+ * The sizes of a table, in pixels: of a cell, of the headings of rows, and of the whole.
+ *
+ * Cells are as wide as the longest number, and as the longest label of a column up to a limit.
+ */
+export function tableSizes({ rows, columns, longest, rowLabels, columnLabels }) {
+  const wide = widest(longest, "numbers");
+  const cell = Math.ceil(Math.max(LEAST_WIDTH, wide + PADDING, Math.min(widest(columnLabels), MOST_LABEL) + PADDING));
+  const label = Math.ceil(Math.min(Math.max(widest(rowLabels) + PADDING, 28), MOST_ROW_LABEL));
+  return { cell, label, width: label + cell * columns, height: ROW_HEIGHT * (rows + 1) };
+}
+
+/** The part of a table that is drawn: [from, to] of rows and of columns; all of it where it is small. */
+export function drawnPart({ rows, columns }, sizes, scroller) {
+  if (rows * columns <= ALL_DRAWN) return { rows: [0, rows], columns: [0, columns], isWhole: true };
+  const height = scroller.clientHeight || innerHeight;
+  const width = scroller.clientWidth || innerWidth;
+  const part = (start, length, size, count) => {
+    const from = Math.max(0, Math.floor(start / size) - BEYOND);
+    return [from, Math.min(count, Math.ceil((start + length) / size) + BEYOND)];
+  };
+  return {
+    rows: part(scroller.scrollTop, height, ROW_HEIGHT, rows),
+    columns: part(scroller.scrollLeft, width, sizes.cell, columns),
+    isWhole: false,
+  };
+}
+
+/** The place of a block of cells in a table, as styles of an element that lies over it. */
+export function placeOf({ rows, columns }, sizes) {
+  return {
+    left: `${sizes.label + columns[0] * sizes.cell}px`,
+    top: `${ROW_HEIGHT * (rows[0] + 1)}px`,
+    width: `${(columns[1] - columns[0]) * sizes.cell}px`,
+    height: `${(rows[1] - rows[0]) * ROW_HEIGHT}px`,
+  };
+}
+
+/** Scroll so that a cell is beside the headings, and not under them. */
+export function scrollToCell(scroller, [row, column], sizes) {
+  const [top, left] = [row * ROW_HEIGHT, column * sizes.cell];
+  const [height, width] = [scroller.clientHeight - ROW_HEIGHT, scroller.clientWidth - sizes.label];
+  scroller.scrollTop = Math.max(Math.min(scroller.scrollTop, top), top + ROW_HEIGHT - height);
+  scroller.scrollLeft = Math.max(Math.min(scroller.scrollLeft, left), left + sizes.cell - width);
+}
+
+const measure = document.createElement("canvas").getContext("2d");
+
+/** The width of the widest of some texts, in pixels, as tables have them; of many, the longest few are measured. */
+function widest(texts, kind = "labels") {
+  measure.font = `${kind === "numbers" ? "" : "600 "}13px ${getComputedStyle(document.documentElement).fontFamily}`;
+  const longest = [...new Set(texts)].sort((a, b) => b.length - a.length).slice(0, 24);
+  return longest.reduce((most, text) => Math.max(most, measure.measureText(text.trim()).width), 0);
+}
