@@ -1,6 +1,6 @@
 /* The page: reads its object and draws its parts. */
 
-import { evaluatePlan } from "./engine.js";
+import { consoleTools } from "./console.js";
 import { drawHeading } from "./heading.js";
 import { followAddress, goBack } from "./navigation.js";
 import { printAll } from "./print.js";
@@ -11,7 +11,7 @@ import { drawStep } from "./step.js";
 const page = JSON.parse(document.getElementById("content").textContent);
 const state = makeState(page);
 const part = (name) => document.getElementById(name);
-window.attnPage = { state, evaluatePlan }; // for tests, and for whoever opens the console
+window.attnPage = consoleTools(state);
 followAddress(state);
 drawHeading(part("heading"), state.get());
 drawStepList(part("step-list"), state);
