@@ -1,7 +1,7 @@
 /* The step in view: its purpose, its formula, its table, the tables that it is made from, and the cell in view. */
 
-import { whyNotEditable, editCell } from "./changes.js";
 import { drawCell } from "./cell_panel.js";
+import { editCell, whyNotEditable } from "./changes.js";
 import { make } from "./elements.js";
 import { legendOf } from "./legend.js";
 import { goOn, indexInView, showStep } from "./navigation.js";
@@ -9,9 +9,10 @@ import { blocksOf, slicesOfSources } from "./source_tables.js";
 import { positionLabel, indexOfCell, movePosition, nodeOf, leadingIndex } from "./slices.js";
 import { stepHead } from "./step_head.js";
 import { stepTable } from "./step_table.js";
+import { symbolElement } from "./symbols.js";
 import { makeTable } from "./table.js";
 
-const REDRAWS = ["step", "nodes", "values", "positions"];
+const REDRAWS = ["step", "nodes", "values", "positions", "settings"];
 
 /** Draw the step in view, and again whenever it changes. */
 export function drawStep(element, state) {
@@ -82,7 +83,7 @@ function makeFigure(state, node, leading, kind) {
     choose: (cell) => goOn(state, node.name, indexOf(cell)),
     edit: null,
   });
-  const title = isMain ? make("span", {}, sliceTitle(now.page, node, content)) : sourceTitle(state, node, content);
+  const title = isMain ? make("span", {}, ...sliceTitle(now.page, node, content)) : sourceTitle(state, node, content);
   const figure = make(
     "figure", { class: `heat-map ${kind}` },
     make("figcaption", {}, title, ...(isMain ? choicesOfLeading(state, node) : [])),
@@ -92,13 +93,13 @@ function makeFigure(state, node, leading, kind) {
 }
 
 function sourceTitle(state, node, content) {
-  return make("button", { type: "button", class: "link", onclick: () => showStep(state, node.name) }, sliceTitle(state.get().page, node, content));
+  return make("button", { type: "button", class: "link", onclick: () => showStep(state, node.name) }, ...sliceTitle(state.get().page, node, content));
 }
 
-/** `weights A, head 1`: the name and symbol of a step, and the slice of it. */
+/** `weights A, head 1`: the name and symbol of a step, and the slice of it, as texts and elements. */
 function sliceTitle(page, node, { leading }) {
-  const places = node.axes.slice(0, -2).map((letter, axis) => positionLabel(page, letter, leading[axis]));
-  return [`${node.name} ${node.symbol}`, ...places].join(", ");
+  const places = node.axes.slice(0, -2).map((letter, axis) => `, ${positionLabel(page, letter, leading[axis])}`);
+  return [`${node.name} `, symbolElement(node.symbol), ...places];
 }
 
 /** A choice of the position on each leading axis for which the page has no selector of its own. */

@@ -1,9 +1,11 @@
 /* The head of a step: its number and title, what it is for, its formula and its shapes. */
 
-import { fillSettings } from "./changes.js";
+import { changesOf } from "./changes.js";
 import { make } from "./elements.js";
 import { showStep } from "./navigation.js";
+import { fillSettings, formulaOf } from "./settings.js";
 import { sectionOf, stepsInOrder } from "./step_order.js";
+import { symbolElement } from "./symbols.js";
 
 /** The head of a step. */
 export function stepHead(state, node) {
@@ -13,20 +15,21 @@ export function stepHead(state, node) {
   const head = make(
     "header", { class: "step-head" },
     make("div", { class: "step-bar" }, make("p", { class: "step-place" }, placeText(now, section)), ...neighbours(state, node.name)),
-    make("h2", {}, make("span", { class: "step-name" }, names.join(", ")), " ", make("span", { class: "step-symbol" }, node.symbol)),
+    make("h2", {}, make("span", { class: "step-name" }, names.join(", ")), " ", symbolElement(node.symbol)),
     make("p", { class: "purpose" }, node.purpose),
-    formulaOf(state, node),
+    formulaElement(state, node),
     make("p", { class: "shapes" }, node.shapes),
     ...(section?.remarks ?? []).map((remark) => make("p", { class: "note" }, remark)),
   );
   return head;
 }
 
-/** The formula of a step as mathematical type. */
-export function formulaOf(state, node) {
+/** The formula of a step as mathematical type, with the settings in force. */
+export function formulaElement(state, node) {
+  const { settings } = changesOf(state);
   const formula = make("div", { class: "formula" });
-  formula.innerHTML = node.mathml; // made by the program, which escapes the texts of the user in it
-  fillSettings(formula, state);
+  formula.innerHTML = formulaOf(node, settings); // made by the program, which escapes the texts of the user in it
+  fillSettings(formula, settings);
   return formula;
 }
 
