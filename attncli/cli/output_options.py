@@ -103,6 +103,9 @@ class OutputOptions:
         bool,
         typer.Option("--watch", help="Compute again whenever a file of the problem is saved."),
     ] = False
+    open: Annotated[bool, typer.Option("--open", help="Show the page, as -o page.html writes it, in the browser.")] = (
+        False
+    )
     pager: Annotated[
         bool,
         typer.Option("--pager", hidden=True, help="On a terminal, show the result page by page, with PAGER or less."),

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from attncli.render.target import TextTarget
     from attncli.render.view import View
 
-DEFAULT_FORMAT, JSON = "table", "json"
+DEFAULT_FORMAT, JSON, PAGE = "table", "json", "html"
 
 
 @dataclass(frozen=True)
@@ -133,7 +133,7 @@ FORMATS: tuple[OutputFormat, ...] = (
         comparison="attncli.render.reports.compare:render_latex",
     ),
     OutputFormat(
-        "html",
+        PAGE,
         (".html", ".htm"),
         f"{_HERE}.html_page:render",
         is_lossless=False,
