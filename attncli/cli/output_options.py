@@ -91,9 +91,9 @@ class OutputOptions:
             autocompletion=complete_selection,
         ),
     ] = None
-    title: Annotated[
-        str | None, typer.Option(metavar="TEXT", hidden=True, help="The title of a figure or a page.")
-    ] = None
+    title: Annotated[str | None, typer.Option(metavar="TEXT", hidden=True, help="The title of a figure or a page.")] = (
+        None
+    )
     stats: Annotated[
         bool,
         typer.Option("--stats", help="Add the entropy and largest weight of each query."),

@@ -12,7 +12,8 @@ from attncli.plan.purposes import purpose_of
 from attncli.render.change_marks import mark_grids
 from attncli.render.focus import worked_positions
 from attncli.render.grid import Grid, grids, position_label
-from attncli.render.mask_signs import VISIBLE_STEP, sign_grids
+from attncli.render.hidden_cells import VISIBLE_STEP
+from attncli.render.mask_signs import sign_grids
 from attncli.render.section import Section
 from attncli.render.step_text import (
     axis_legend,

@@ -1,13 +1,14 @@
 """A quantity of any number of axes as grids of two axes with labels."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import product
 
 from attncli.base.axes import AXIS_NOUNS
 from attncli.base.lazy_numpy import Array, np
 from attncli.render.aligned_numbers import align_columns, align_numbers
+from attncli.render.hidden_cells import hidden_cells
 from attncli.render.marks import Mark, marked_cells
 from attncli.trace.positions import AxisPositions
 from attncli.trace.steps import Step, Trace
@@ -25,7 +26,8 @@ class Grid:
     is_heatmap: bool = False  # whether a terminal shades the cells: the larger, the darker
     signs: Sequence[Sequence[str]] | None = None  # the text of the cells in place of their numbers
     aligns_columns: bool = False  # whether the numbers of each column have decimals of their own
-    legend: str = ""  # what the signs mean
+    meanings: Mapping[str, str] = field(default_factory=dict)  # what each sign means
+    hidden: Array | None = None  # the cells [rows columns] that a mask hides; None where the numbers are before masks
     # The (row, column) positions that an explanation works on; None where the grid has no such axis of the cell.
     marked: frozenset[Mark] = frozenset()
     # The mark of each number that changed [rows columns], an empty text of the others; None where nothing is compared.
@@ -56,6 +58,12 @@ class Grid:
             replace(grid, slice_label=", ".join(filter(None, (self.slice_label, when)))) for when, grid in both
         )
 
+    @property
+    def legend(self) -> str:
+        """What the signs mean, and how many cells have each; empty where the cells have numbers."""
+        cells = [sign for row in self.signs or () for sign in row]
+        return "   ".join(f"{sign} {meaning}: {cells.count(sign)}" for sign, meaning in self.meanings.items())
+
     def change_mark(self, row: int, column: int) -> str:
         """The mark of a cell whose number changed; empty of any other."""
         return "" if self.changes is None else str(self.changes[row, column])
@@ -73,6 +81,7 @@ class Grid:
             values=self.values[np.ix_(rows, columns)],
             rows=tuple(self.rows[row] for row in rows),
             columns=tuple(self.columns[column] for column in columns),
+            hidden=None if self.hidden is None else self.hidden[np.ix_(rows, columns)],
             signs=None if self.signs is None else [[self.signs[row][column] for column in columns] for row in rows],
             marked=self._select_marked(rows, columns),
             changes=None if self.changes is None else self.changes[np.ix_(rows, columns)],
@@ -109,6 +118,7 @@ def grids(
             corner="\\".join(step.axes[-2:]),
             slice_label=label,
             is_heatmap=step.name == "weights",
+            hidden=hidden_cells(trace, step, index),
             marked=marked_cells(trace, step, index, worked),
         )
 

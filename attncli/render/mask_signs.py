@@ -11,7 +11,6 @@ from attncli.render.marks import marked_cells
 from attncli.trace.positions import AxisPositions
 from attncli.trace.steps import Step, Trace
 
-VISIBLE_STEP = "visible"  # the step that is shown as a table of signs, one for each mask that it reads
 VISIBLE = "●"
 UNSIGNED = "□"  # of a rule whose record has no sign
 
@@ -43,16 +42,16 @@ def sign_grids(
         signs = np.where(visible, VISIBLE, UNSIGNED)
         for rule in reversed(rules):
             signs[~_at(rule.visible, at, visible.shape)] = rule.sign.sign
-        grid = Grid(
+        yield Grid(
             values=np.broadcast_to(visible, shape).astype(np.int64),
             rows=trace.numbered_labels["n"],
             columns=trace.numbered_labels["m"],
             corner="n\\m",
             slice_label=heading,
             signs=np.broadcast_to(signs, shape).tolist(),
+            meanings=_meanings(rules),
             marked=marked_cells(trace, whole, at, worked),
         )
-        yield replace(grid, legend=_legend(grid, rules))
 
 
 def _sign(name: str, record: OperatorRecord | None) -> MaskSign:
@@ -67,12 +66,10 @@ def _at(rule: Array, at: tuple[int, ...], shape: tuple[int, ...]) -> Array:
     return np.broadcast_to(part, shape)
 
 
-def _legend(grid: Grid, rules: Sequence[_Rule]) -> str:
-    """What the signs mean and how many cells have each; rules of one sign have one count."""
-    assert grid.signs is not None
-    cells = [sign for row in grid.signs for sign in row]
+def _meanings(rules: Sequence[_Rule]) -> Mapping[str, str]:
+    """What each sign means; that of several rules means all of them."""
     meanings = {VISIBLE: "visible"}
     for rule in rules:
         known = meanings.get(rule.sign.sign)
         meanings[rule.sign.sign] = f"{known}, {rule.sign.meaning}" if known else rule.sign.meaning
-    return "   ".join(f"{sign} {meaning}: {cells.count(sign)}" for sign, meaning in meanings.items())
+    return meanings

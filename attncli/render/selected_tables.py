@@ -5,7 +5,8 @@ from dataclasses import replace
 
 from attncli.render.change_marks import mark_grids
 from attncli.render.grid import Grid
-from attncli.render.mask_signs import VISIBLE_STEP, sign_grids
+from attncli.render.hidden_cells import VISIBLE_STEP
+from attncli.render.mask_signs import sign_grids
 from attncli.render.selection import selected_grids
 from attncli.render.view import View
 from attncli.trace.positions import add_dependent_axes

@@ -40,8 +40,8 @@ class View:
     is written whole; None for no limit. Of a longer vector the number at `feature` is worked out. `before` is an
     earlier result: formats for readers mark the numbers that changed since. Where `edited_cells` made the change,
     tables before and after are shown together, of the default results every step that changed. `statistics` adds those
-    of the weights, which the result must have. `cell_option` is what picks other cells, as an explanation says. `title` is
-    that of a figure or a page, where the user has given one.
+    of the weights, which the result must have. `cell_option` is what picks other cells, as an explanation says.
+    `title` is that of a figure or a page, where the user has given one.
     """
 
     result: RunResult

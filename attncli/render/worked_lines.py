@@ -5,7 +5,7 @@ from collections.abc import Hashable, Iterator, Sequence
 from attncli.base.lazy_numpy import np
 from attncli.render import by_hand
 from attncli.render.grid import position_label
-from attncli.render.mask_signs import VISIBLE_STEP
+from attncli.render.hidden_cells import VISIBLE_STEP
 from attncli.render.view import View
 from attncli.trace.positions import AxisPositions
 from attncli.trace.steps import Step, Trace
