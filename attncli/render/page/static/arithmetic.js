@@ -21,8 +21,17 @@ export function arithmeticOf(node, index, state) {
   if (node.function === null && node.tapped_from === null) return [];
   const cell = makeCell(node, index, state);
   if (!cell.isKnown) return [];
-  if (cell.rule?.work === undefined) return (state.page.worked?.[node.name]?.[index.join()] ?? []).map((line) => [line]);
+  if (cell.rule?.work === undefined) return programLines(cell, state);
   return [...workedLines(cell), ...rowSum(cell)];
+}
+
+/** The program's own lines of a cell, which the page has for steps whose function it does not have. */
+function programLines({ node, at }, { page, values }) {
+  const worked = page.worked[node.name];
+  if (worked === undefined) return [];
+  const lengthOf = (letter) => values.get(node.name).shape[node.axes.indexOf(letter)];
+  const place = worked.axes.reduce((before, letter) => before * lengthOf(letter) + at[letter], 0);
+  return worked.lines[place].map((line) => [line]);
 }
 
 /** The lines of a cell; none where the page does not have the function. */
