@@ -103,18 +103,19 @@ function sliderOf(name, title, state) {
 
 /** A field for a number: what is typed is read when Enter is pressed or the field is left, and a mistake is told under it. */
 function numberField({ name, title, read, placeholder = "", note = "", slider = null }, state) {
-  const [id, error] = [`set-${name}`, make("p", { class: "field-error", id: `set-${name}-error`, "aria-live": "polite" })];
+  const id = `set-${name}`;
+  const error = make("span", { class: "field-error" });
+  const below = make("p", { class: "field-note", id: `${id}-note`, "aria-live": "polite" }, error, note);
   const commit = () => {
     const { value, mistake } = read(input.value);
-    error.textContent = mistake ?? "";
+    error.textContent = mistake === undefined ? "" : `${mistake} `;
     input.setAttribute("aria-invalid", String(mistake !== undefined));
     if (mistake === undefined && value !== changesOf(state).settings[name]) applyChange(state, { settings: { [name]: value } });
   };
   const input = make("input", {
-    type: "text", inputmode: "decimal", autocomplete: "off", id, placeholder, "aria-describedby": error.id, onchange: commit,
+    type: "text", inputmode: "decimal", autocomplete: "off", id, placeholder, "aria-describedby": below.id, onchange: commit,
   });
-  const beside = slider ?? make("span", { class: "hint" }, note);
-  const row = make("div", { class: "field" }, make("label", { for: id }, title), input, beside, error);
+  const row = make("div", { class: "field" }, make("label", { for: id }, title), input, ...(slider ? [slider] : []), below);
   const paint = (settings) => {
     const text = settings[name] === null ? "" : settingText(settings[name]);
     if (input.getAttribute("aria-invalid") === "true" && document.activeElement === input) return; // what is typed stays
