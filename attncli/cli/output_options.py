@@ -17,6 +17,7 @@ from attncli.problem.results import DEFAULT_SELECTION
 from attncli.render.formats import DEFAULT_FORMAT, JSON, OutputFormat, find_format, format_choices
 
 if TYPE_CHECKING:
+    from attncli.plan.graph import Plan
     from attncli.problem.spec import ProblemSpec
 
 ALL = "all"  # the value of --head and --batch for every one
@@ -102,6 +103,9 @@ class OutputOptions:
         bool,
         typer.Option("--watch", help="Compute again whenever a file of the problem is saved."),
     ] = False
+    open: Annotated[bool, typer.Option("--open", help="Show the page, as -o page.html writes it, in the browser.")] = (
+        False
+    )
     pager: Annotated[
         bool,
         typer.Option("--pager", hidden=True, help="On a terminal, show the result page by page, with PAGER or less."),
@@ -159,12 +163,21 @@ class OutputOptions:
     @property
     def works_out_cells(self) -> bool:
         """Whether the worked lines of cells are shown, in place of results."""
-        return bool(self.cell) and not self.explain and not self.output_format.is_lossless
+        row = self.output_format
+        return bool(self.cell) and not self.explain and not row.is_lossless and not row.shows_every_step
+
+    def keeps_every_step(self, plan: "Plan") -> bool:
+        """Whether every step of a plan is shown, and not the selected results alone."""
+        row = self.output_format
+        if row.shows_every_step:
+            return plan.size <= row.every_step_size
+        return self.explain or self.works_out_cells
 
     @property
     def shows_statistics(self) -> bool:
         """Whether the statistics of the weights are added: to tables and objects, which have room for them."""
-        return self.stats and (self.output_format.is_object or not self.output_format.is_lossless)
+        row = self.output_format
+        return self.stats and (row.is_object or not row.is_lossless) and not row.shows_every_step
 
     def is_one_whole_result(self, problem: "ProblemSpec") -> bool:
         """Whether one result of a problem is written, all batch items and heads of it."""
@@ -192,6 +205,12 @@ class OutputOptions:
             reasons = {"precision": f"{row.name} has every digit", "cell": worked, "terms": worked}
             if not row.is_object:
                 reasons["stats"] = f"{row.name} has the results alone; json has their statistics"
+        elif row.shows_every_step:
+            reasons = {
+                "explain": "a page has every step as it is",
+                "terms": "a page writes sums as it has room for them",
+                "stats": "a page has no statistics; those of a table are shown without -o",
+            }
         elif not self.explain and not self.cell:
             reasons["terms"] = "no sum is worked out without --explain or --cell"
         if not row.has_title:

@@ -93,7 +93,7 @@ def _signs(trace: Trace, step: Step) -> list[dict[str, str]] | None:
 
 def value_object(value: Array) -> dict[str, Any]:
     """An array as its shape and its numbers in the order of rows; booleans are 1 and 0."""
-    numbers = value.astype("int64") if value.dtype.kind == "b" else value
+    numbers = value.astype("uint8") if value.dtype.kind == "b" else value
     return {"shape": list(value.shape), "data": numbers.reshape(-1)}
 
 
