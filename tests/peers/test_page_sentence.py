@@ -57,13 +57,22 @@ def test_a_word_colours_the_words_that_it_looks_at_and_with_the_switch_those_tha
     for at in range(5):
         point_at(page, at)
         assert close(shown(page), weights[:, at])
-    shares = page.locator(".word").evaluate_all("words => words.map((word) => Number(word.style.getPropertyValue('--share')))")
+    shares = page.locator(".word").evaluate_all(
+        "words => words.map((word) => Number(word.style.getPropertyValue('--share')))"
+    )
     assert close(shares, weights[:, 4] / weights.max())
 
 
 def test_the_sentence_names_the_words_by_weight(page_of: PageOf) -> None:
     weights = [[0, 0.75, 0.25], [0.125, 0.25, 0.625], [0, 0, 0]]
-    page = page_of({"weights": weights, "value": normal(3, 2), "tokens": ["<b>the</b>", "cat", "sat"], "query_tokens": ["<b>the</b>", "cat", "sat"]})
+    page = page_of(
+        {
+            "weights": weights,
+            "value": normal(3, 2),
+            "tokens": ["<b>the</b>", "cat", "sat"],
+            "query_tokens": ["<b>the</b>", "cat", "sat"],
+        }
+    )
     point_at(page, 0)
     assert sentence(page) == "<b>the</b> looks at cat 0.750, sat 0.250"
     assert page.locator(".word-weight").all_inner_texts() == ["0", "0.750", "0.250"]

@@ -7,6 +7,7 @@ import { readTyped } from "./numbers_typed.js";
 import { parametersOf, settingText, settingsOfPage } from "./settings.js";
 
 const DECADES = 1; // how many powers of ten a slider goes up and down from 1
+const SLIDER_STEP = 0.05; // of the power: with three digits each step is another number
 
 /** Draw the controls, or the sentence why nothing can be changed. */
 export function drawControls(element, state) {
@@ -51,7 +52,7 @@ function fieldsOf(state) {
 function scaleField({ own }, state) {
   const ownText = own === null ? "" : String(Number(own.toPrecision(4)));
   const read = (text) => (text.trim() === "" ? { value: null } : readNumber(text));
-  return numberField({ name: "scale", title: "Scale", placeholder: ownText, note: ownText && `empty: the score's own, ${ownText}`, read }, state);
+  return numberField({ name: "scale", title: "Scale", placeholder: ownText, note: "empty: the score's own", read }, state);
 }
 
 function causalField(state) {
@@ -95,8 +96,8 @@ function parameterField({ name, least, above, is_integer: isInteger }, state) {
 
 function sliderOf(name, title, state) {
   const slider = make("input", {
-    type: "range", min: -DECADES, max: DECADES, step: 0.01, "aria-label": `${title}, slider`,
-    oninput: () => applyChange(state, { settings: { [name]: Number((10 ** Number(slider.value)).toPrecision(2)) }, series: name }),
+    type: "range", min: -DECADES, max: DECADES, step: SLIDER_STEP, "aria-label": `${title}, slider`,
+    oninput: () => applyChange(state, { settings: { [name]: Number((10 ** Number(slider.value)).toPrecision(3)) }, series: name }),
   });
   return slider;
 }
