@@ -21,8 +21,21 @@ from tests.problems import problem
 pytestmark = pytest.mark.peer
 
 TOKENS = ("the", "cat", "sat")
-SELF = {"embeddings": normal(3, 4), "w_q": normal(4, 2), "w_k": normal(4, 2, seed=1), "w_v": normal(4, 5), "tokens": TOKENS}  # fmt: skip
-HEADS = {"embeddings": normal(5, 4), "w_q": normal(4, 8), "w_k": normal(4, 4), "w_v": normal(4, 6), "heads": 4, "kv_heads": 2}  # fmt: skip
+SELF = {
+    "embeddings": normal(3, 4),
+    "w_q": normal(4, 2),
+    "w_k": normal(4, 2, seed=1),
+    "w_v": normal(4, 5),
+    "tokens": TOKENS,
+}
+HEADS = {
+    "embeddings": normal(5, 4),
+    "w_q": normal(4, 8),
+    "w_k": normal(4, 4),
+    "w_v": normal(4, 6),
+    "heads": 4,
+    "kv_heads": 2,
+}
 SELF_4 = normal(4, 4)
 SCALED = {**SELF, "scale": 0.25, "causal": True, "normalize": {"softmax": {"temperature": 2}}}
 
@@ -105,9 +118,8 @@ def test_numbers_of_inputs_are_changed_one_by_one(page_of: PageOf) -> None:
     assert edit(page, "w_q", [0, 1], "-2*sqrt(2)") is None
     assert is_computed(page, SELF, "embeddings[cat,x2]=1/3", "w_q[0,1]=-2*sqrt(2)")
     first, second = SELF["embeddings"][1, 1], SELF["w_q"][0, 1]
-    assert changed(page) == [
-        f"embeddings[cat, x2]: {first} → {1 / 3}".replace("-", "−"), f"w_q[x1, d2]: {second} → {-2 * 2**0.5}".replace("-", "−")
-    ]  # fmt: skip
+    texts = [f"embeddings[cat, x2]: {first} → {1 / 3}", f"w_q[x1, d2]: {second} → {-2 * 2**0.5}"]
+    assert changed(page) == [text.replace("-", "−") for text in texts]
     page.get_by_role("button", name="Undo").click()
     assert is_computed(page, SELF, "embeddings[cat,x2]=1/3")
     assert edit(page, "embeddings", [1, 1], repr(float(first))) is None  # the program's own number is no change

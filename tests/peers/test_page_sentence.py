@@ -17,7 +17,12 @@ pytestmark = pytest.mark.peer
 WORDS = ("the", "cat", "sat", "on", "the")
 SELF = {"embeddings": normal(5, 4), "w_q": normal(4, 4, seed=1), "tokens": WORDS}
 HEADS = {**SELF, "heads": 2, "causal": True}
-CROSS = {"query": normal(2, 3), "key": normal(4, 3, seed=1), "tokens": ("das", "Haus", "ist", "klein"), "query_tokens": ("the", "house")}  # fmt: skip
+CROSS = {
+    "query": normal(2, 3),
+    "key": normal(4, 3, seed=1),
+    "tokens": ("das", "Haus", "ist", "klein"),
+    "query_tokens": ("the", "house"),
+}
 ITEMS = {"query": normal(3, 2, 4, 2), "key": normal(3, 2, 5, 2, seed=1)}
 
 
@@ -28,9 +33,13 @@ def weights_of(keys: dict[str, Any]) -> Array:
 
 def shown(page: Any, group: int = 0) -> list[float]:
     """The weights that the words of a group are coloured by, and the number under each."""
-    return [float(x) for x in page.locator(".words").nth(group).locator(".word").evaluate_all(
-        "words => words.map((word) => word.dataset.weight)"
-    )]  # fmt: skip
+    return [
+        float(x)
+        for x in page.locator(".words")
+        .nth(group)
+        .locator(".word")
+        .evaluate_all("words => words.map((word) => word.dataset.weight)")
+    ]
 
 
 def point_at(page: Any, index: int, group: int = 0) -> None:
