@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from attncli.render.target import TextTarget
     from attncli.render.view import View
 
-DEFAULT_FORMAT, JSON = "table", "json"
+DEFAULT_FORMAT, JSON, PAGE = "table", "json", "html"
 
 
 @dataclass(frozen=True)
@@ -37,6 +37,8 @@ class OutputFormat:
     # results up to which it shows these alone.
     every_step_size: int = 0
     max_size: int = 0
+    has_heatmaps: bool = False  # whether it draws tables as blocks of colour where that is asked for
+    has_curves: bool = False  # whether it draws a data fit where that is asked for
     memory_per_number: int = 0  # bytes that writing takes for each number, where it can't be done a few rows at a time
     divider: str | None = ""  # the line between two results on standard output; None: each is on one line
     is_choice: bool = True  # whether `--format` offers it; a format that it does not offer is picked by suffix
@@ -86,6 +88,8 @@ FORMATS: tuple[OutputFormat, ...] = (
         (".txt",),
         f"{_HERE}.terminal:render",
         is_lossless=False,
+        has_heatmaps=True,
+        has_curves=True,
         memory_per_number=70,
         comparison="attncli.render.reports.compare:render_comparison",
     ),
@@ -133,7 +137,7 @@ FORMATS: tuple[OutputFormat, ...] = (
         comparison="attncli.render.reports.compare:render_latex",
     ),
     OutputFormat(
-        "html",
+        PAGE,
         (".html", ".htm"),
         f"{_HERE}.html_page:render",
         is_lossless=False,
