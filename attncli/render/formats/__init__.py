@@ -7,6 +7,7 @@ from typing import IO, TYPE_CHECKING, Any
 
 from attncli.base.errors import AttnError, UnknownNameError
 from attncli.base.lazy_import import import_object
+from attncli.render.page import limits
 
 if TYPE_CHECKING:
     from attncli.analysis.compare.report import Comparison
@@ -32,6 +33,12 @@ class OutputFormat:
     is_lossless: bool = True  # programs read every number back; otherwise numbers are rounded for a reader
     holds_one_array: bool = False
     has_title: bool = False  # whether it shows the title of the view
+    # Numbers of all steps together up to which it shows every step unasked (0: never), and those of the selected
+    # results up to which it shows these alone.
+    every_step_size: int = 0
+    max_size: int = 0
+    has_heatmaps: bool = False  # whether it draws tables as blocks of colour where that is asked for
+    has_curves: bool = False  # whether it draws a data fit where that is asked for
     memory_per_number: int = 0  # bytes that writing takes for each number, where it can't be done a few rows at a time
     divider: str | None = ""  # the line between two results on standard output; None: each is on one line
     is_choice: bool = True  # whether `--format` offers it; a format that it does not offer is picked by suffix
@@ -42,6 +49,11 @@ class OutputFormat:
     # TextTarget, decimals: int) -> Iterable[str]`; None where the format has none.
     comparison: str | None = None
     compares_cells: bool = False  # a comparison has a row for each query and key, and so each result a number for them
+
+    @property
+    def shows_every_step(self) -> bool:
+        """Whether it shows every step unasked, of a problem that is not too large."""
+        return self.every_step_size > 0
 
     @property
     def shows_before(self) -> bool:
@@ -76,6 +88,8 @@ FORMATS: tuple[OutputFormat, ...] = (
         (".txt",),
         f"{_HERE}.terminal:render",
         is_lossless=False,
+        has_heatmaps=True,
+        has_curves=True,
         memory_per_number=70,
         comparison="attncli.render.reports.compare:render_comparison",
     ),
@@ -129,6 +143,8 @@ FORMATS: tuple[OutputFormat, ...] = (
         is_lossless=False,
         is_choice=False,
         has_title=True,
+        every_step_size=limits.EVERY_STEP,
+        max_size=limits.SELECTED,
     ),
     OutputFormat(
         "npy",

@@ -5,8 +5,8 @@ import { make } from "./elements.js";
 import { goBack, goOn, indexInView } from "./navigation.js";
 import { cellOfIndex, sliceLabels, leadingIndex, nodeOf, sliceOf } from "./slices.js";
 
-/** Draw the cell in view; it is drawn again by the step that has it. */
-export function drawCell(element, state) {
+/** Draw the cell in view; `kinds` has the class of the operands of each step, that of the frames around them. */
+export function drawCell(element, state, kinds) {
   const now = state.get();
   const node = nodeOf(now, now.step);
   const index = now.values.has(now.step) ? indexInView(state) : null;
@@ -18,19 +18,19 @@ export function drawCell(element, state) {
   }
   const lines = arithmeticOf(node, index, now);
   const place = cellPlace(now, node.name, cellOfIndex(index), now.positions);
-  live.append(make("h3", {}, `${node.name}(${place})`), ...lines.map((parts) => lineOf(state, parts)));
+  live.append(make("h3", {}, `${node.name}(${place})`), ...lines.map((parts) => lineOf(state, parts, kinds)));
 }
 
 /** A line of arithmetic; an operand is a button that goes on to the cell it came from. */
-function lineOf(state, parts) {
-  return make("p", { class: "line" }, ...parts.map((part) => (typeof part === "string" ? part : operand(state, part))));
+function lineOf(state, parts, kinds) {
+  return make("p", { class: "line" }, ...parts.map((part) => (typeof part === "string" ? part : operand(state, part, kinds.get(part.step) ?? ""))));
 }
 
-function operand(state, { text, step, index }) {
+function operand(state, { text, step, index }, kind) {
   const now = state.get();
   if (nodeOf(now, step) === null || !now.values.has(step)) return text;
   const place = cellPlace(now, step, cellOfIndex(index), now.positions);
-  return make("button", { type: "button", class: "operand", "data-step": step, title: `${step}(${place})`, onclick: () => goOn(state, step, index) }, text);
+  return make("button", { type: "button", class: `operand ${kind}`, "data-step": step, title: `${step}(${place})`, onclick: () => goOn(state, step, index) }, text);
 }
 
 /** The cells that led to this one, each a button back to it. */

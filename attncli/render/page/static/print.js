@@ -18,7 +18,8 @@ export function printAll(element, state) {
   addEventListener("afterprint", () => element.replaceChildren());
 }
 
-function printedStep(state, { number, names }) {
+function printedStep(state, section) {
+  const { number, names } = section;
   const now = state.get();
   const node = nodeOf(now, names[0]);
   const table = stepTable(now, node);
@@ -26,8 +27,8 @@ function printedStep(state, { number, names }) {
   return make(
     "section", { class: "printed-step" },
     make("h2", {}, title, symbolElement(node.symbol)),
-    make("p", { class: "purpose" }, node.purpose),
-    formulaElement(state, node),
+    make("p", { class: "purpose" }, section.purpose ?? node.purpose),
+    formulaElement(state, section.mathml ? section : node),
     make("p", { class: "shapes" }, node.shapes),
     ...(table === null ? [] : [printedTable(now, node, table), legendOf(now.page, table)]),
   );

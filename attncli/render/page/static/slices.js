@@ -64,7 +64,8 @@ function fitLabels(labels, length, page, letter) {
 }
 
 /** The label of a position on an axis: `head 1`, `query cat`. */
-export function positionLabel(page, letter, at) {
+export function placeLabel(page, letter, at) {
   const { noun, labels } = page.axes[letter];
-  return `${noun} ${labels[at] ?? at}`;
+  const label = labels[at] ?? String(at);
+  return label.startsWith(`${noun} `) ? label : `${noun} ${label}`;
 }
