@@ -105,7 +105,7 @@ class OutputOptions:
     ] = False
     curve: Annotated[
         bool,
-        typer.Option("--curve", help="Plot the output over one-dimensional keys, and the values."),
+        typer.Option("--curve", help="Plot the output over one-dimensional keys, with the values as points."),
     ] = False
     watch: Annotated[
         bool,
