@@ -18,6 +18,7 @@ from attncli.render.formats import DEFAULT_FORMAT, JSON, OutputFormat, find_form
 
 if TYPE_CHECKING:
     from attncli.problem.spec import ProblemSpec
+    from attncli.render.figure.size import Size
 
 ALL = "all"  # the value of --head and --batch for every one
 
@@ -94,6 +95,10 @@ class OutputOptions:
     title: Annotated[str | None, typer.Option(metavar="TEXT", hidden=True, help="The title of a figure or a page.")] = (
         None
     )
+    size: Annotated[
+        str | None,
+        typer.Option(metavar="WIDTHxHEIGHT", hidden=True, help="The size of a figure, as 6x4 (inches) or 15x10cm."),
+    ] = None
     stats: Annotated[
         bool,
         typer.Option("--stats", help="Add the entropy and largest weight of each query."),
@@ -141,7 +146,16 @@ class OutputOptions:
         if self.precision is not None and not 0 <= self.precision <= MAX_DECIMALS:
             hint = f"expected 0 to {MAX_DECIMALS}"
             raise AttnError(f"{self.precision} digits can't be shown", where="--precision", hint=hint)
-        return DECIMALS if self.precision is None else self.precision
+        if self.precision is not None:
+            return self.precision
+        return DECIMALS if self.output_format.decimals is None else self.output_format.decimals
+
+    @property
+    def figure_size(self) -> "Size | None":
+        """The size of `--size`, None without it; raises AttnError where it is none, or out of range."""
+        from attncli.render.figure.size import parse_size
+
+        return None if self.size is None else parse_size(self.size, "--size")
 
     @property
     def max_terms(self) -> int | None:
@@ -159,12 +173,12 @@ class OutputOptions:
     @property
     def works_out_cells(self) -> bool:
         """Whether the worked lines of cells are shown, in place of results."""
-        return bool(self.cell) and not self.explain and not self.output_format.is_lossless
+        return bool(self.cell) and not self.explain and self.output_format.has_arithmetic
 
     @property
     def shows_statistics(self) -> bool:
         """Whether the statistics of the weights are added: to tables and objects, which have room for them."""
-        return self.stats and (self.output_format.is_object or not self.output_format.is_lossless)
+        return self.stats and (self.output_format.is_object or self.output_format.has_arithmetic)
 
     def is_one_whole_result(self, problem: "ProblemSpec") -> bool:
         """Whether one result of a problem is written, all batch items and heads of it."""
@@ -187,15 +201,19 @@ class OutputOptions:
         """Why the format does not read an option, for each such option that is given."""
         row = self.output_format
         reasons = {}
-        if row.is_lossless:
+        if not row.has_arithmetic:
             worked = f"{row.name} has no worked lines"
-            reasons = {"precision": f"{row.name} has every digit", "cell": worked, "terms": worked}
+            reasons = {"cell": worked, "terms": worked}
+            if row.is_lossless:
+                reasons["precision"] = f"{row.name} has every digit"
             if not row.is_object:
                 reasons["stats"] = f"{row.name} has the results alone; json has their statistics"
         elif not self.explain and not self.cell:
             reasons["terms"] = "no sum is worked out without --explain or --cell"
         if not row.has_title:
             reasons["title"] = "only figures (.svg, .png, .pdf) and pages (.html) have a title"
+        if not row.is_figure:
+            reasons["size"] = "only figures (.svg, .png, .pdf) have a size"
         if self.file is not None:
             reasons["pager"] = "the result is written to a file"
         defaults = {field.name: field.default for field in fields(self)}

@@ -50,6 +50,7 @@ def compute_view(edited: "EditedProblem", options: "OutputOptions", allocator: A
         edited_cells=edited.cells if before else (),
         statistics=options.shows_statistics,
         title=options.title or "",
+        size=options.figure_size,
     )
 
 
