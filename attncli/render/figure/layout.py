@@ -161,7 +161,7 @@ def group_layout(group: GroupSize, width: float, scale: float) -> GroupLayout | 
     bottom = name + (labels + LABEL_PADDING if group.column_labels else 0)
     right = BAR_GAP + BAR_WIDTH + group.color_bar if group.color_bar else 0
     pitch = max(panel.width, group.panel_title) + PANEL_GAP
-    fitting = int((width - left - right - panel.width) // pitch) + 1
+    fitting = int((width - left - right - pitch + PANEL_GAP) // pitch) + 1
     if fitting < 1:
         return None
     per_row = _panels_per_row(group.count, group.per_slice, fitting)
@@ -179,11 +179,11 @@ def group_layout(group: GroupSize, width: float, scale: float) -> GroupLayout | 
     end = boxes[min(per_row, group.count) - 1]
     body_end = boxes[-1].top + panel.height
     bar_height = min(body_end - boxes[0].top, MAX_BAR_HEIGHT)
-    bar = Box(end.left + end.width + BAR_GAP, boxes[0].top, BAR_WIDTH, bar_height)
+    overhang = max(group.panel_title - panel.width, 0)
+    bar = Box(end.left + end.width + overhang + BAR_GAP, boxes[0].top, BAR_WIDTH, bar_height)
     legend_top = body_end + bottom + (0.05 if group.legend_lines else 0)
-    overhang = max(group.panel_title - panel.width, 0) / 2
     size = Size(
-        max(end.left + end.width + max(right, overhang), group.title, group.subtitle, left + group.legend),
+        max(end.left + end.width + overhang + right, group.title, group.subtitle, left + group.legend),
         legend_top + group.legend_lines * LINE_HEIGHT,
     )
     return GroupLayout(boxes, per_row, bar, (0.0, 0.0), (left, legend_top), size, is_rotated, label_steps)

@@ -8,7 +8,7 @@ from attncli.base.lazy_numpy import Array, np
 from attncli.base.text import escape_control, shorten
 from attncli.render.change_marks import LEGEND as CHANGES
 from attncli.render.edits_text import edits_text
-from attncli.render.grid import Grid
+from attncli.render.grid import LABEL_SEPARATOR, Grid
 from attncli.render.section import Section
 from attncli.render.sections import sections
 from attncli.render.view import View
@@ -78,10 +78,15 @@ def panels_of(view: View) -> Iterator[Panels]:
 
 
 def _panels_of_section(section: Section, *, is_explained: bool) -> Panels:
-    """The tables of a section, each that changed before and after."""
+    """The tables of a section, each that changed before and after; what all of their labels say is in the title."""
     tables = tuple(part for grid in section.grids for part in grid.before_and_after)
     has_both = any(grid.before is not None for grid in section.grids)
-    return Panels(section.title, section.formula if is_explained else "", tables, 2 if has_both else 1)
+    labels = [table.slice_label.split(LABEL_SEPARATOR) for table in tables]
+    common = [part for part in labels[0] if part and all(part in parts for parts in labels)]
+    own = [LABEL_SEPARATOR.join(part for part in parts if part not in common) for parts in labels]
+    tables = tuple(replace(table, slice_label=label) for table, label in zip(tables, own, strict=True))
+    title = LABEL_SEPARATOR.join([section.title, *common])
+    return Panels(title, section.formula if is_explained else "", tables, 2 if has_both else 1)
 
 
 def notes_of(view: View) -> Sequence[str]:

@@ -96,7 +96,7 @@ class TableGroup:
         for at, (table, box) in enumerate(zip(panels.tables, place.panels, strict=True)):
             axes = canvas.axes(box)
             if table.slice_label:
-                axes.set_title(table.slice_label, size=FONT_SIZE, color=FAINT, pad=3, family=canvas.fonts.families)
+                self._title(canvas, axes, table.slice_label, box)
             if self.has_signs:
                 draw_signs(axes, table, box)
             else:
@@ -131,6 +131,11 @@ class TableGroup:
             return sign_entries(tables, has_signs=signs_fit(panel, *tables[0].values.shape))
         found = {name for table in tables for name in cells_by_hatch(table)}
         return [LegendEntry(hatch, name) for name, hatch in HATCHES.items() if name in found]
+
+    def _title(self, canvas: Canvas, axes: Any, text: str, box: Box) -> None:
+        """Write the title of a panel over its middle, or where it is wider from its left edge on."""
+        place = "left" if canvas.fonts.width(text) > box.width else "center"
+        axes.set_title(text, size=FONT_SIZE, color=FAINT, pad=3, family=canvas.fonts.families, loc=place)
 
     def _label(self, canvas: Canvas, axes: Any, place: GroupLayout, *, has_rows: bool, has_columns: bool) -> None:
         """Write the labels of the rows and columns of a panel, as many as have room."""
