@@ -7,7 +7,8 @@ from attncli.base.lazy_numpy import Array
 from attncli.plan.purposes import purpose_of
 from attncli.render.explanation import shapes_of
 from attncli.render.formats.mathml import mathml_line
-from attncli.render.mask_signs import VISIBLE_STEP, signs_of_rules
+from attncli.render.hidden_cells import VISIBLE_STEP
+from attncli.render.mask_signs import signs_of_rules
 from attncli.render.page.functions import function_name
 from attncli.render.page.node_formulas import node_formula, settings_of
 from attncli.trace.steps import Step, Trace
