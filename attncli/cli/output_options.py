@@ -103,6 +103,14 @@ class OutputOptions:
         bool,
         typer.Option("--stats", help="Add the entropy and largest weight of each query."),
     ] = False
+    heatmap: Annotated[
+        bool,
+        typer.Option("--heatmap", help="Show tables as blocks of colour, all heads side by side."),
+    ] = False
+    curve: Annotated[
+        bool,
+        typer.Option("--curve", help="Plot the output over one-dimensional keys, with the values as points."),
+    ] = False
     watch: Annotated[
         bool,
         typer.Option("--watch", help="Compute again whenever a file of the problem is saved."),
@@ -124,6 +132,8 @@ class OutputOptions:
 
     def selection(self, problem: "ProblemSpec") -> tuple[str, ...]:
         """The names of the results of a problem, without duplicates; raises AttnError where one is empty."""
+        if self.draws_curve_alone:
+            return ()
         names = self.selected_names
         return problem.default_selection if names is None else names
 
@@ -176,6 +186,17 @@ class OutputOptions:
         return bool(self.cell) and not self.explain and self.output_format.has_arithmetic
 
     @property
+    def draws_curve(self) -> bool:
+        """Whether a data fit is drawn, as the format can."""
+        return self.curve and self.output_format.has_curves
+
+    @property
+    def draws_curve_alone(self) -> bool:
+        """Whether it is drawn in place of the default results: nothing else is asked for."""
+        is_alone = self.select is None and not (self.explain or self.cell or self.heatmap or self.stats)
+        return self.draws_curve and is_alone
+
+    @property
     def shows_statistics(self) -> bool:
         """Whether the statistics of the weights are added: to tables and objects, which have room for them."""
         return self.stats and (self.output_format.is_object or self.output_format.has_arithmetic)
@@ -214,6 +235,14 @@ class OutputOptions:
             reasons["title"] = "only figures (.svg, .png, .pdf) and pages (.html) have a title"
         if not row.is_figure:
             reasons["size"] = "only figures (.svg, .png, .pdf) have a size"
+        if not row.has_heatmaps:
+            reasons["heatmap"] = (
+                "a figure has heat maps anyway" if row.is_figure else f"{row.name} has no blocks of colour"
+            )
+        elif self.works_out_cells:
+            reasons["heatmap"] = "--cell without --explain shows no tables"
+        if not row.has_curves:
+            reasons["curve"] = f"{row.name} has no plots"
         if self.file is not None:
             reasons["pager"] = "the result is written to a file"
         defaults = {field.name: field.default for field in fields(self)}

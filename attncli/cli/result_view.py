@@ -8,7 +8,7 @@ from attncli.cli.axis_positions import parse_positions
 from attncli.cli.cells import parse_cells
 from attncli.cli.output_space import check_result_space, check_weights_fit
 from attncli.cli.progress import ProgressBar
-from attncli.problem.results import WEIGHTS
+from attncli.problem.results import CONTEXT, WEIGHTS
 
 if TYPE_CHECKING:
     from attncli.cli.output_options import OutputOptions
@@ -38,6 +38,8 @@ def compute_view(edited: "EditedProblem", options: "OutputOptions", allocator: A
     shows_before = bool(edited.cells) and options.output_format.shows_before
     problems = [edited.before, problem] if shows_before else [problem]
     *before, result = _compute(problems, selection, options, positions, allocator)
+    if options.draws_curve:
+        _check_data_fit(result)
     return View(
         result,
         options.explain,
@@ -51,6 +53,8 @@ def compute_view(edited: "EditedProblem", options: "OutputOptions", allocator: A
         statistics=options.shows_statistics,
         title=options.title or "",
         size=options.figure_size,
+        heatmap=options.heatmap and options.output_format.has_heatmaps,
+        curve=options.draws_curve,
     )
 
 
@@ -74,6 +78,8 @@ def _compute(
     if options.shows_statistics:
         check_weights_fit(problem)
         computed = tuple(dict.fromkeys((*selection, WEIGHTS)))
+    if options.draws_curve:
+        computed = tuple(dict.fromkeys((*computed, CONTEXT)))
     caller_bytes = check_result_space(problem, options, list(cut_axes), len(problems))
     if len(problems) > 1:
         caller_bytes += _bytes_kept(problem, computed)
@@ -107,6 +113,16 @@ def _bytes_kept(problem: "ProblemSpec", names: Iterable[str]) -> int:
 
     kept = {plan.resolve(name) for name in names}  # two results may be one step
     return sum(array_bytes(plan.by_name[name], problem.precision) for name in kept)
+
+
+def _check_data_fit(result: "RunResult") -> None:
+    """Raise AttnError where a result has no data fit to draw."""
+    from attncli.render.data_fit import check_data_fit
+
+    try:
+        check_data_fit(result.trace)
+    except AttnError as error:
+        raise error.at("--curve") from None
 
 
 def _check_selection(names: Iterable[str], problem: "ProblemSpec") -> None:

@@ -13,7 +13,6 @@ from attncli.render.marks import Mark, marked_cells
 from attncli.trace.positions import AxisPositions
 from attncli.trace.steps import Step, Trace
 
-
 LABEL_SEPARATOR = ", "  # between the parts of the label of a slice
 
 
@@ -58,7 +57,8 @@ class Grid:
             return (self,)
         both = (("before", self.before), ("after", replace(self, before=None)))
         return tuple(
-            replace(grid, slice_label=LABEL_SEPARATOR.join(filter(None, (self.slice_label, when)))) for when, grid in both
+            replace(grid, slice_label=LABEL_SEPARATOR.join(filter(None, (self.slice_label, when))))
+            for when, grid in both
         )
 
     @property

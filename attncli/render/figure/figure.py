@@ -10,10 +10,13 @@ from attncli.render.figure.colors import FAINT
 from attncli.render.figure.drawing import drawing
 from attncli.render.figure.fonts import Fonts, fonts_for
 from attncli.render.figure.layout import LINE_HEIGHT, MARGIN, GroupSize, lay_out
-from attncli.render.figure.panels import notes_of, panels_of
+from attncli.render.figure.panels import Plots, notes_of, panels_of
+from attncli.render.figure.plot_group import PlotGroup
 from attncli.render.figure.size import Size
 from attncli.render.figure.table_group import TableGroup
 from attncli.render.view import View
+
+Group = TableGroup | PlotGroup
 
 # Inches: a larger table has cells without numbers.
 ONE_TABLE, OF_SEVERAL = Size(6.0, 6.5), Size(3.3, 4.5)
@@ -54,18 +57,20 @@ def missing_characters(view: View) -> Sequence[str]:
         return _fonts(view, _groups(view)).missing
 
 
-def _groups(view: View) -> Sequence[TableGroup]:
+def _groups(view: View) -> Sequence[Group]:
     """What is drawn of a view."""
-    return [TableGroup(panels, view.decimals) for panels in panels_of(view)]
+    return [
+        PlotGroup(group) if isinstance(group, Plots) else TableGroup(group, view.decimals) for group in panels_of(view)
+    ]
 
 
-def _sizes(groups: Sequence[TableGroup], fonts: Fonts) -> Sequence[GroupSize]:
+def _sizes(groups: Sequence[Group], fonts: Fonts) -> Sequence[GroupSize]:
     """What the layout knows of the groups."""
     width = max(group.number_width(fonts) for group in groups)
-    is_one = len(groups) == len(groups[0].panels.tables) == 1
+    is_one = len(groups) == groups[0].count == 1
     return [group.measure(fonts, width, ONE_TABLE if is_one else OF_SEVERAL) for group in groups]
 
 
-def _fonts(view: View, groups: Sequence[TableGroup]) -> Fonts:
+def _fonts(view: View, groups: Sequence[Group]) -> Fonts:
     """The fonts of all texts of a figure."""
     return fonts_for([escape_control(view.title), *notes_of(view), *(text for group in groups for text in group.texts)])

@@ -6,7 +6,10 @@ from dataclasses import dataclass, replace
 from attncli.base.axes import LEGEND
 from attncli.base.lazy_numpy import Array, np
 from attncli.base.text import escape_control, shorten
+from attncli.problem.results import CONTEXT, OUTPUT
 from attncli.render.change_marks import LEGEND as CHANGES
+from attncli.render.curve import Plot
+from attncli.render.data_fit import has_data_fit
 from attncli.render.edits_text import edits_text
 from attncli.render.grid import LABEL_SEPARATOR, Grid
 from attncli.render.section import Section
@@ -14,6 +17,14 @@ from attncli.render.sections import sections
 from attncli.render.view import View
 
 MAX_LABEL = 24  # characters of a label; the rest of a longer one is left out
+
+
+@dataclass(frozen=True)
+class Plots:
+    """Curves and points, a plot for each head and feature."""
+
+    title: str
+    plots: tuple[Plot, ...]
 
 
 @dataclass(frozen=True)
@@ -70,11 +81,25 @@ def shown_numbers(table: Grid) -> Array:
     return numbers if table.hidden is None else np.where(table.hidden, np.nan, numbers)
 
 
-def panels_of(view: View) -> Iterator[Panels]:
-    """The groups of panels of a view: one for each of its sections that has tables."""
-    for section in sections(replace(view, cells=(), statistics=False)):
-        if section.grids:
+def panels_of(view: View) -> Iterator[Panels | Plots]:
+    """The groups of panels of a view: one for each of its sections that has tables or plots.
+
+    An output of one feature over one axis is a curve, as with `curve`.
+    """
+    is_curve = not view.curve and _is_curve(view)
+    content = replace(view, cells=(), statistics=False, curve=view.curve or is_curve)
+    for section in sections(content):
+        if section.plots:
+            yield Plots(section.title, section.plots)
+        elif section.grids and not (is_curve and section.title == OUTPUT):
             yield _panels_of_section(section, is_explained=view.explain)
+
+
+def _is_curve(view: View) -> bool:
+    """Whether the output is selected, and is a curve over one axis."""
+    trace = view.result.trace
+    is_selected = not view.explain and OUTPUT in view.result.select and CONTEXT in trace
+    return is_selected and trace[CONTEXT].value.shape[-1] == 1 and has_data_fit(trace)
 
 
 def _panels_of_section(section: Section, *, is_explained: bool) -> Panels:

@@ -31,6 +31,7 @@ class TableGroup:
     def __init__(self, panels: Panels, decimals: int) -> None:
         self.panels = panels
         self.decimals = decimals
+        self.count = len(panels.tables)
         self.has_signs = panels.tables[0].signs is not None
 
     @property

@@ -35,6 +35,8 @@ class OutputFormat:
     is_figure: bool = False  # a picture of the results, with the size of the view, and without worked lines
     has_title: bool = False  # whether it shows the title of the view
     decimals: int | None = None  # of rounded numbers, where no others are asked for; None for the usual ones
+    has_heatmaps: bool = False  # whether it draws tables as blocks of colour where that is asked for
+    has_curves: bool = False  # whether it draws a data fit where that is asked for
     memory_per_number: int = 0  # bytes that writing takes for each number, where it can't be done a few rows at a time
     divider: str | None = ""  # the line between two results on standard output; None: each is on one line
     is_choice: bool = True  # whether `--format` offers it; a format that it does not offer is picked by suffix
@@ -100,6 +102,8 @@ FORMATS: tuple[OutputFormat, ...] = (
         (".txt",),
         f"{_HERE}.terminal:render",
         is_lossless=False,
+        has_heatmaps=True,
+        has_curves=True,
         memory_per_number=70,
         comparison="attncli.render.reports.compare:render_comparison",
     ),
@@ -164,6 +168,7 @@ FORMATS: tuple[OutputFormat, ...] = (
             is_lossless=False,
             is_choice=False,
             has_title=True,
+            has_curves=True,
             decimals=2,
             check="attncli.render.figure.limits:check_figure",
             warnings=warnings,
