@@ -15,7 +15,7 @@ NUMBER_SIZES = (8.0, 7.0, 6.0)  # points, the largest that fits
 NUMBER_PADDING = 0.06  # inches of a cell beside its number
 PIXELS_PER_INCH = 300  # of cells that are drawn as an image
 MIN_CELL = 0.08  # inches: the cells of a table with smaller ones are drawn as an image
-GAP_WIDTH = 0.8  # points of white between two cells
+MAX_GAP, GAP_SHARE = 0.8, 0.05  # points of white between two cells, and the share of a small cell
 MAX_HATCHED_RUNS = 20_000  # of cells of a row; beyond that the ground of a hatch is drawn, and no lines
 
 
@@ -93,11 +93,13 @@ def draw_gaps(axes: Any, box: Box, rows: int, columns: int) -> None:
     """Draw white lines between the cells of a panel, where these are large enough."""
     from matplotlib.collections import LineCollection  # noqa: PLC0415 - an extra
 
-    if min(box.width / columns, box.height / rows) < MIN_CELL:
+    edge = min(box.width / columns, box.height / rows)
+    if edge < MIN_CELL:
         return
+    width = min(MAX_GAP, GAP_SHARE * edge * 72)
     lines = [((0, row), (columns, row)) for row in range(1, rows)]
     lines += [((column, 0), (column, rows)) for column in range(1, columns)]
-    axes.add_collection(LineCollection(lines, colors="white", linewidths=GAP_WIDTH, zorder=1.8), autolim=False)
+    axes.add_collection(LineCollection(lines, colors="white", linewidths=width, zorder=1.8), autolim=False)
 
 
 def write_in_cell(axes: Any, row: int, column: int, text: str, points: float, ink: str) -> None:

@@ -7,12 +7,12 @@ from dataclasses import dataclass, replace
 from attncli.render.figure.size import Size
 
 MARGIN = 0.08  # around the figure
-GROUP_GAP = 0.34  # between two groups
+GROUP_GAP, ROW_GAP = 0.34, 0.26  # between two groups in a row, and between two rows
 PANEL_GAP = 0.14  # between two panels of a group
 TITLE_HEIGHT = 0.26  # of the figure
-HEADING_HEIGHT = 0.24  # of the title of a group
+HEADING_HEIGHT = 0.23  # of the title of a group
 SUBTITLE_HEIGHT = 0.19
-PANEL_TITLE_HEIGHT = 0.19
+PANEL_TITLE_HEIGHT = 0.18
 LINE_HEIGHT = 0.17  # of the names of axes, of a legend, of a note
 LABEL_HEIGHT = 0.125
 LABEL_PITCH = 0.145  # from one label to the next at least
@@ -215,7 +215,7 @@ def _flow(blocks: Sequence[GroupLayout], width: float) -> tuple[Sequence[GroupLa
             left += block.size.width + GROUP_GAP
             below = max(below, down + block.size.height)
         widest = max(widest, left - GROUP_GAP)
-        top += below + GROUP_GAP
+        top += below + ROW_GAP
         row.clear()
 
     for block in blocks:
@@ -224,7 +224,7 @@ def _flow(blocks: Sequence[GroupLayout], width: float) -> tuple[Sequence[GroupLa
         row.append(block)
     if row:
         end_row()
-    return placed, Size(widest, top - GROUP_GAP)
+    return placed, Size(widest, top - ROW_GAP)
 
 
 def _page(

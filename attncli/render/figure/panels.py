@@ -1,6 +1,6 @@
 """The panels of a figure: what of a view is drawn, in groups of panels that share their axes and a range of colours."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from attncli.base.axes import LEGEND
@@ -91,7 +91,7 @@ def panels_of(view: View) -> Iterator[Panels | Plots]:
     for section in sections(content):
         if section.plots:
             yield Plots(section.title, section.plots)
-        elif section.grids and not (is_curve and section.title == OUTPUT):
+        elif any(grid.values.size for grid in section.grids) and not (is_curve and section.title == OUTPUT):
             yield _panels_of_section(section, is_explained=view.explain)
 
 
@@ -114,8 +114,9 @@ def _panels_of_section(section: Section, *, is_explained: bool) -> Panels:
     return Panels(title, section.formula if is_explained else "", tables, 2 if has_both else 1)
 
 
-def notes_of(view: View) -> Sequence[str]:
+def notes_of(view: View, groups: Iterable[Panels | Plots]) -> Sequence[str]:
     """The lines below the panels: what was set, and what the marks of changes mean."""
-    if view.before is None:
-        return []
-    return [*([edits_text(view.edited_cells, view.decimals)] if view.edited_cells else []), CHANGES]
+    tables = [table for group in groups if isinstance(group, Panels) for table in group.tables]
+    has_marks = any(table.changes is not None and (table.changes != "").any() for table in tables)
+    edits = [edits_text(view.edited_cells, view.decimals)] if view.edited_cells else []
+    return [*edits, *([CHANGES] if has_marks else [])]

@@ -59,6 +59,10 @@ class PlotGroup:
             color_bar=0.0,
         )
 
+    def pooling(self, place: GroupLayout) -> tuple[int, int]:
+        """How many rows and columns of cells one pixel stands for: there are no cells."""
+        return 1, 1
+
     def draw(self, canvas: Canvas, place: GroupLayout) -> None:
         """Draw the group at its place."""
         canvas.text(*place.heading, self.title, HEADING_SIZE)

@@ -11,7 +11,7 @@ from attncli.render.figure.color_bar import bar_label_width, draw_color_bar
 from attncli.render.figure.colors import FAINT, HATCHES, cells_by_hatch
 from attncli.render.figure.drawing import FONT_SIZE
 from attncli.render.figure.fonts import Fonts
-from attncli.render.figure.heat_map import NUMBER_SIZES, cell_texts, draw_heat_map, number_size
+from attncli.render.figure.heat_map import NUMBER_SIZES, cell_texts, draw_heat_map, number_size, pooling_steps
 from attncli.render.figure.layout import LINE_HEIGHT, MAX_WIDTH, Box, GroupLayout, GroupSize
 from attncli.render.figure.legend import LegendEntry, draw_legend, legend_size
 from attncli.render.figure.panels import Panels
@@ -22,6 +22,7 @@ HEADING_SIZE, SUBTITLE_SIZE = 10.0, 8.5  # points
 MIN_NUMBER_CELL = 0.32  # inches
 NUMBER_ROOM = 0.13  # inches beside a number in a cell that is as large as it should be
 MIN_NUMBER_HEIGHT = 0.22
+MIN_NAME_SIZE = 6.5  # points of the name of an axis; it is left out where it does not fit
 LABEL_CELL, MAX_LABEL_PANEL = 0.17, 4.5  # the edge of a cell that has a label; beyond that size labels are left out
 
 
@@ -109,6 +110,10 @@ class TableGroup:
         self._name_axes(canvas, place)
         draw_legend(canvas, self._legend(place.panels[0]), *place.legend)
 
+    def pooling(self, place: GroupLayout) -> tuple[int, int]:
+        """How many rows and columns of cells one pixel stands for."""
+        return pooling_steps(self.panels.tables[0], place.panels[0])
+
     def _panel(self, number_width: float, largest: Size) -> Size:
         """The size that a panel should have: with room for its numbers, or for its labels, or as a page has it."""
         rows, columns = self.panels.tables[0].values.shape
@@ -152,7 +157,15 @@ class TableGroup:
         """Write what the rows and the columns are, once beside and below all panels."""
         (rows, columns), area = self.panels.axis_names, place.area
         middle, bottom = area.top + area.height / 2, place.legend[1] - (0.05 if self._legend(area) else 0)
-        canvas.text(
-            place.heading[0] + LINE_HEIGHT / 2, middle, rows, color=FAINT, rotation=90, ha="center", va="center"
-        )
-        canvas.text(area.left + area.width / 2, bottom - 0.02, columns, color=FAINT, ha="center", va="bottom")
+        style = {"color": FAINT, "ha": "center"}
+        if (points := _fitting_size(canvas.fonts, rows, area.height)) is not None:
+            left = place.heading[0] + LINE_HEIGHT / 2
+            canvas.text(left, middle, rows, points, rotation=90, va="center", **style)
+        if (points := _fitting_size(canvas.fonts, columns, area.width + 0.6)) is not None:
+            canvas.text(area.left + area.width / 2, bottom - 0.02, columns, points, va="bottom", **style)
+
+
+def _fitting_size(fonts: Fonts, text: str, length: float) -> float | None:
+    """The size in points at which a text is not longer than a length in inches; None where it is too long or empty."""
+    points = min(FONT_SIZE, FONT_SIZE * length / max(fonts.width(text), 0.1))
+    return points if text and points >= MIN_NAME_SIZE else None
