@@ -17,6 +17,7 @@ from attncli.problem.results import DEFAULT_SELECTION
 from attncli.render.formats import DEFAULT_FORMAT, JSON, OutputFormat, find_format, format_choices
 
 if TYPE_CHECKING:
+    from attncli.plan.graph import Plan
     from attncli.problem.spec import ProblemSpec
     from attncli.render.figure.size import Size
 
@@ -115,6 +116,9 @@ class OutputOptions:
         bool,
         typer.Option("--watch", help="Compute again whenever a file of the problem is saved."),
     ] = False
+    open: Annotated[bool, typer.Option("--open", help="Show the page, as -o page.html writes it, in the browser.")] = (
+        False
+    )
     pager: Annotated[
         bool,
         typer.Option("--pager", hidden=True, help="On a terminal, show the result page by page, with PAGER or less."),
@@ -183,7 +187,15 @@ class OutputOptions:
     @property
     def works_out_cells(self) -> bool:
         """Whether the worked lines of cells are shown, in place of results."""
-        return bool(self.cell) and not self.explain and self.output_format.has_arithmetic
+        row = self.output_format
+        return bool(self.cell) and not self.explain and row.is_text_for_readers and not row.shows_every_step
+
+    def keeps_every_step(self, plan: "Plan") -> bool:
+        """Whether every step of a plan is shown, and not the selected results alone."""
+        row = self.output_format
+        if row.shows_every_step:
+            return plan.size <= row.every_step_size
+        return self.explain or self.works_out_cells
 
     @property
     def draws_curve(self) -> bool:
@@ -199,7 +211,8 @@ class OutputOptions:
     @property
     def shows_statistics(self) -> bool:
         """Whether the statistics of the weights are added: to tables and objects, which have room for them."""
-        return self.stats and (self.output_format.is_object or self.output_format.has_arithmetic)
+        row = self.output_format
+        return self.stats and (row.is_object or row.is_text_for_readers) and not row.shows_every_step
 
     def is_one_whole_result(self, problem: "ProblemSpec") -> bool:
         """Whether one result of a problem is written, all batch items and heads of it."""
@@ -222,13 +235,19 @@ class OutputOptions:
         """Why the format does not read an option, for each such option that is given."""
         row = self.output_format
         reasons = {}
-        if not row.has_arithmetic:
+        if not row.is_text_for_readers:
             worked = f"{row.name} has no worked lines"
             reasons = {"cell": worked, "terms": worked}
             if row.is_lossless:
                 reasons["precision"] = f"{row.name} has every digit"
             if not row.is_object:
                 reasons["stats"] = f"{row.name} has the results alone; json has their statistics"
+        elif row.shows_every_step:
+            reasons = {
+                "explain": "a page has every step as it is",
+                "terms": "a page writes sums as it has room for them",
+                "stats": "a page has no statistics; those of a table are shown without -o",
+            }
         elif not self.explain and not self.cell:
             reasons["terms"] = "no sum is worked out without --explain or --cell"
         if not row.has_title:

@@ -105,7 +105,7 @@ def _has_whole_inputs(problem: "ProblemSpec") -> bool:
 
 def _written_names(problem: "ProblemSpec", plan: "Plan", options: "OutputOptions") -> Sequence[str]:
     """The names of the results that are written with all their numbers."""
-    if options.explain:
+    if options.explain and not options.output_format.shows_every_step:
         from attncli.render.view import explained_names
 
         names = explained_names(problem, plan, options.selection(problem))

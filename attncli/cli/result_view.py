@@ -7,6 +7,7 @@ from attncli.base.errors import AttnError, UnknownNameError
 from attncli.cli.axis_positions import parse_positions
 from attncli.cli.cells import parse_cells
 from attncli.cli.output_space import check_result_space, check_weights_fit
+from attncli.cli.page_size import check_page_size
 from attncli.cli.progress import ProgressBar
 from attncli.problem.results import CONTEXT, WEIGHTS
 
@@ -35,6 +36,7 @@ def compute_view(edited: "EditedProblem", options: "OutputOptions", allocator: A
     _check_selection(selection, problem)
     cells = parse_cells(options.cell or (), problem)
     positions, expanded_axes = parse_positions(options, problem.layout)
+    check_page_size(problem, options, positions)
     shows_before = bool(edited.cells) and options.output_format.shows_before
     problems = [edited.before, problem] if shows_before else [problem]
     *before, result = _compute(problems, selection, options, positions, allocator)
@@ -87,7 +89,7 @@ def _compute(
     caller_bytes = check_result_space(problem, options, list(cut_axes), len(problems))
     if len(problems) > 1:
         caller_bytes += _bytes_kept(problem, computed)
-    every_step = options.explain or options.works_out_cells
+    every_step = options.keeps_every_step(plan_of(problem))
     allocate = in_memory if allocator is None else allocator.allocate
     with ProgressBar("attending") as progress:
         run_options = RunOptions(options.executor, allocate, progress, blas_is_limited=True, caller_bytes=caller_bytes)

@@ -1,12 +1,86 @@
-"""The numbers of the page, computed by its own scripts, are those of the program."""
+"""The numbers of the page, computed by its own scripts, are those of the program; and every line of its arithmetic holds."""
 
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
+
+import attncli
+from attncli.engine.run import run
+from attncli.io import examples
+from attncli.io.writers.json_text import json_text
+from attncli.problem.build import replace_values
+from attncli.problem.spec import ProblemSpec
+from attncli.render.page.page_object import page_object
+from attncli.render.page.plan_variants import plan_variants
+from attncli.render.view import View
+from attncli.trace.steps import Trace
+from tests.equations import assert_equations_hold
+from tests.peers.conftest import write_page
+from tests.problems import PROBLEMS, dense_trace, problem
 
 pytestmark = pytest.mark.peer
 
+TOLERANCE = 1e-12  # of the largest number of a table
+EXAMPLES = {
+    f"{name}: {part.title}": part.problem
+    for name in examples.names()
+    for part in examples.load(name).parts
+}
+RANDOM = {
+    name: problem(**{**keys, "dtype": "float64"})
+    for name, keys in PROBLEMS.items()
+}
+ALL = {**EXAMPLES, **RANDOM}
 
-def test_a_page_opens(page_of: Any) -> None:
-    page = page_of({"scores": [[0, 1]]})
-    assert page.evaluate("attnPage.state.get().step") == "weights"
+
+@pytest.fixture(scope="module")
+def scripts(browser: Any, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
+    """A page whose scripts the tests call with the objects of other pages."""
+    page = browser.new_page()
+    page.goto(write_page({"scores": [[0, 1]]}, tmp_path_factory.mktemp("page") / "page.html").as_uri())
+    page.evaluate(Path(__file__).with_name("page_numbers.js").read_text(encoding="utf-8"))
+    yield page
+    page.close()
+
+
+def call(scripts: Any, name: str, spec: ProblemSpec, *arguments: Any, **view: Any) -> Any:
+    """The result of a function of page_numbers.js for the page of a problem."""
+    content = page_object(View(run(spec, every_step=True), **view))
+    text = "".join(json_text(content))
+    return scripts.evaluate(
+        f"([text, ...rest]) => pageTests.{name}(JSON.parse(text), ...rest)", [text, *arguments]
+    )
+
+
+def assert_same(computed: Mapping[str, Any], trace: Trace, fixed: Sequence[str] = ()) -> None:
+    """The page's values are those of the program, within rounding."""
+    assert set(computed["fixed"]) == set(fixed)
+    for step in trace.steps:
+        value = computed["values"][step.name]
+        ours, theirs = np.array(value["data"], dtype=float).reshape(value["shape"]), step.value.astype(float)
+        largest = np.abs(theirs[np.isfinite(theirs)]).max(initial=0)
+        np.testing.assert_allclose(ours, theirs, rtol=0, atol=TOLERANCE * largest, err_msg=step.name)
+
+
+@pytest.mark.parametrize("name", ALL)
+def test_everything_is_computed_from_what_is_given(scripts: Any, name: str) -> None:
+    """Each of the page's plans: with and without a causal mask and a scale, and with each normalizer."""
+    spec = ALL[name]
+    for computed, variant in zip(call(scripts, "computed", spec), plan_variants(spec), strict=True):
+        assert_same(computed, dense_trace(variant.problem))
+
+
+@pytest.mark.parametrize("name", ALL)
+def test_every_line_of_arithmetic_holds(scripts: Any, name: str) -> None:
+    found = call(scripts, "arithmetic", ALL[name])
+    assert found["faults"] == []
+    assert assert_equations_hold(found["lines"], 4).equal
+
+
+@pytest.mark.parametrize("name", ALL)
+def test_no_other_cells_make_a_cell(scripts: Any, name: str) -> None:
+    assert call(scripts, "cellsWithOtherSources", ALL[name], 7) == []

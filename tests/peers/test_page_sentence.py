@@ -169,7 +169,7 @@ def test_each_head_of_each_batch_item_has_a_picture(page_of: PageOf) -> None:
     entropy = row_statistics(weights[1, 1]).entropy.mean()
     assert pictures.nth(3).locator(".picture-fact").inner_text() == f"entropy {entropy:.2f}"
     assert pictures.nth(3).get_attribute("aria-label") == (
-        f"item 1, head 1: the largest weight is {weights[1, 1].max():.3f}, query_{row + 1} to key_{column + 1}, "
+        f"batch item 1, head 1: the largest weight is {weights[1, 1].max():.3f}, query_{row + 1} to key_{column + 1}, "
         f"the mean entropy of a row {entropy:.2f}"
     )
 

@@ -190,12 +190,20 @@ def group_layout(group: GroupSize, width: float, scale: float) -> GroupLayout | 
 
 
 def _panels_per_row(count: int, per_slice: int, fitting: int) -> int:
-    """The panels in a row, at most as many as fit: so many that the rows are full where that takes few more rows."""
+    """The panels in a row, at most as many as fit, and so many that the rows are full where that is one more row.
+
+    >>> [_panels_per_row(count, 1, 5) for count in (3, 6, 12, 16, 7)]
+    [3, 3, 4, 4, 4]
+    """
     if count <= fitting:
         return count
-    fitting = max(fitting // per_slice * per_slice, min(fitting, per_slice))
-    full = [number for number in range(1, fitting + 1) if count % number == 0 and number % per_slice == 0]
-    return full[-1] if full and 2 * full[-1] > fitting else fitting
+    multiple = per_slice if per_slice <= fitting else 1
+    fitting -= fitting % multiple
+    rows = math.ceil(count / fitting)
+    full = max(number for number in range(1, fitting + 1) if count % number == 0 and number % multiple in (0, number))
+    if count // full <= rows + 1:
+        return full
+    return math.ceil(count / rows / multiple) * multiple
 
 
 def _flow(blocks: Sequence[GroupLayout], width: float) -> tuple[Sequence[GroupLayout], Size]:

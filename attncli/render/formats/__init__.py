@@ -7,6 +7,7 @@ from typing import IO, TYPE_CHECKING, Any
 
 from attncli.base.errors import AttnError, UnknownNameError
 from attncli.base.lazy_import import import_object
+from attncli.render.page import limits
 
 if TYPE_CHECKING:
     from attncli.analysis.compare.report import Comparison
@@ -14,7 +15,7 @@ if TYPE_CHECKING:
     from attncli.render.target import TextTarget
     from attncli.render.view import View
 
-DEFAULT_FORMAT, JSON = "table", "json"
+DEFAULT_FORMAT, JSON, PAGE = "table", "json", "html"
 
 
 @dataclass(frozen=True)
@@ -35,6 +36,10 @@ class OutputFormat:
     is_figure: bool = False  # a picture of the results, with the size of the view, and without worked lines
     has_title: bool = False  # whether it shows the title of the view
     decimals: int | None = None  # of rounded numbers, where no others are asked for; None for the usual ones
+    # Numbers of all steps together up to which it shows every step unasked (0: never), and those of the selected
+    # results up to which it shows these alone.
+    every_step_size: int = 0
+    max_size: int = 0
     has_heatmaps: bool = False  # whether it draws tables as blocks of colour where that is asked for
     has_curves: bool = False  # whether it draws a data fit where that is asked for
     memory_per_number: int = 0  # bytes that writing takes for each number, where it can't be done a few rows at a time
@@ -54,9 +59,14 @@ class OutputFormat:
     compares_cells: bool = False  # a comparison has a row for each query and key, and so each result a number for them
 
     @property
-    def has_arithmetic(self) -> bool:
-        """Whether it has worked lines beside the results: a text for readers has."""
+    def is_text_for_readers(self) -> bool:
+        """Whether it is a text for people, which has room for worked lines and statistics."""
         return not self.is_lossless and not self.is_figure
+
+    @property
+    def shows_every_step(self) -> bool:
+        """Whether it shows every step unasked, of a problem that is not too large."""
+        return self.every_step_size > 0
 
     @property
     def shows_before(self) -> bool:
@@ -151,12 +161,14 @@ FORMATS: tuple[OutputFormat, ...] = (
         comparison="attncli.render.reports.compare:render_latex",
     ),
     OutputFormat(
-        "html",
+        PAGE,
         (".html", ".htm"),
         f"{_HERE}.html_page:render",
         is_lossless=False,
         is_choice=False,
         has_title=True,
+        every_step_size=limits.EVERY_STEP,
+        max_size=limits.SELECTED,
     ),
     *(
         OutputFormat(

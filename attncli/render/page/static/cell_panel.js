@@ -3,10 +3,10 @@
 import { arithmeticOf } from "./arithmetic.js";
 import { make } from "./elements.js";
 import { goBack, goOn, indexInView } from "./navigation.js";
-import { cellOfIndex, labelsOf, leadingIndex, nodeOf, sliceOf } from "./slices.js";
+import { cellOfIndex, sliceLabels, leadingIndex, nodeOf, sliceOf } from "./slices.js";
 
-/** Draw the cell in view; it is drawn again by the step that has it. */
-export function drawCell(element, state) {
+/** Draw the cell in view; `kinds` has the class of the operands of each step, that of the frames around them. */
+export function drawCell(element, state, kinds) {
   const now = state.get();
   const node = nodeOf(now, now.step);
   const index = now.values.has(now.step) ? indexInView(state) : null;
@@ -17,20 +17,20 @@ export function drawCell(element, state) {
     return;
   }
   const lines = arithmeticOf(node, index, now);
-  const place = placesOf(now, node.name, cellOfIndex(index), now.positions);
-  live.append(make("h3", {}, `${node.name}(${place})`), ...lines.map((parts) => lineOf(state, parts)));
+  const place = cellPlace(now, node.name, cellOfIndex(index), now.positions);
+  live.append(make("h3", {}, `${node.name}(${place})`), ...lines.map((parts) => lineOf(state, parts, kinds)));
 }
 
 /** A line of arithmetic; an operand is a button that goes on to the cell it came from. */
-function lineOf(state, parts) {
-  return make("p", { class: "line" }, ...parts.map((part) => (typeof part === "string" ? part : operand(state, part))));
+function lineOf(state, parts, kinds) {
+  return make("p", { class: "line" }, ...parts.map((part) => (typeof part === "string" ? part : operand(state, part, kinds.get(part.step) ?? ""))));
 }
 
-function operand(state, { text, step, index }) {
+function operand(state, { text, step, index }, kind) {
   const now = state.get();
   if (nodeOf(now, step) === null || !now.values.has(step)) return text;
-  const place = placesOf(now, step, cellOfIndex(index), now.positions);
-  return make("button", { type: "button", class: "operand", "data-step": step, title: `${step}(${place})`, onclick: () => goOn(state, step, index) }, text);
+  const place = cellPlace(now, step, cellOfIndex(index), now.positions);
+  return make("button", { type: "button", class: `operand ${kind}`, "data-step": step, title: `${step}(${place})`, onclick: () => goOn(state, step, index) }, text);
 }
 
 /** The cells that led to this one, each a button back to it. */
@@ -39,17 +39,17 @@ function trailOf(state) {
   if (trail.length === 0) return [];
   const back = make("button", { type: "button", class: "back", title: "Backspace or Escape", onclick: () => goBack(state) }, "← Back");
   const places = trail.map((place, at) => {
-    const text = place.cell === null ? place.step : `${place.step}(${placesOf(state.get(), place.step, place.cell, place.positions)})`;
+    const text = place.cell === null ? place.step : `${place.step}(${cellPlace(state.get(), place.step, place.cell, place.positions)})`;
     return make("li", {}, make("button", { type: "button", class: "link", onclick: () => goBack(state, at) }, text));
   });
   return [make("nav", { class: "trail", "aria-label": "The way here" }, back, make("ol", {}, ...places))];
 }
 
 /** `cat, sat`: the labels of the row and of the column of a cell. */
-function placesOf(state, step, [row, column], positions) {
+function cellPlace(state, step, [row, column], positions) {
   const node = nodeOf(state, step);
   const value = state.values.get(step);
   if (node === null || value === undefined) return "";
-  const labels = labelsOf(state.page, node, sliceOf(value, leadingIndex(state.page, node, positions)));
+  const labels = sliceLabels(state.page, node, sliceOf(value, leadingIndex(state.page, node, positions)));
   return (node.axes.length < 2 ? [labels.columns[column]] : [labels.rows[row], labels.columns[column]]).join(", ");
 }

@@ -1,6 +1,6 @@
 /* The controls: the scale, the parameters of the normalizer, causal and the normalizer, and what was changed. */
 
-import { applyChange, changesOf, resetAll, undo } from "./changes.js";
+import { applyChange, changesOf, hasPlan, resetAll, undo } from "./changes.js";
 import { changeTexts, commandOptions } from "./changes_text.js";
 import { make } from "./elements.js";
 import { readTyped } from "./numbers_typed.js";
@@ -57,14 +57,22 @@ function scaleField({ own }, state) {
 function causalField(state) {
   const input = make("input", { type: "checkbox", id: "set-causal", onchange: () => applyChange(state, { settings: { causal: input.checked } }) });
   const row = make("div", { class: "field" }, make("label", { for: "set-causal" }, "Causal"), input);
-  return { row, paint: ({ causal }) => { input.checked = causal; } };
+  const paint = (settings) => {
+    input.checked = settings.causal;
+    input.disabled = !hasPlan(state, { ...settings, causal: !settings.causal });
+  };
+  return { row, paint };
 }
 
 function normalizerField(normalizers, state) {
   const options = normalizers.map(({ name }) => make("option", { value: name }, name));
   const list = make("select", { id: "set-normalizer", onchange: () => applyChange(state, { settings: { normalizer: list.value } }) }, ...options);
   const row = make("div", { class: "field" }, make("label", { for: "set-normalizer" }, "Normalizer"), list);
-  return { row, paint: ({ normalizer }) => { list.value = normalizer; } };
+  const paint = (settings) => {
+    list.value = settings.normalizer;
+    for (const option of options) option.disabled = !hasPlan(state, { ...settings, normalizer: option.value });
+  };
+  return { row, paint };
 }
 
 /** A parameter of the normalizer: a number, and where any above 0 is allowed a slider of its powers of ten. */

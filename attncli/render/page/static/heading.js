@@ -6,9 +6,10 @@ import { themeSwitch } from "./theme.js";
 /** Draw the heading. */
 export function drawHeading(element, { page }) {
   const counts = ["n", "m", "h", "b"].filter((letter) => page.axes[letter]).map((letter) => countText(page.axes[letter]));
+  const pipeline = page.pipeline === page.title ? [] : [page.pipeline];
   element.append(
     make("div", { class: "title-row" }, make("h1", {}, page.title), themeSwitch()),
-    make("p", { class: "about" }, [...new Set([page.pipeline ?? page.title])].filter((text) => text !== page.title).concat(counts, page.dtype, `attn ${page.version}`).join(" · ")),
+    make("p", { class: "about" }, [...pipeline, ...counts, page.dtype, `attn ${page.version}`].join(" · ")),
     ...page.left_out.map((sentence) => make("p", { class: "note" }, sentence)),
     ...page.warnings.map((warning) => make("p", { class: "warning" }, make("strong", {}, "Warning: "), warning)),
   );

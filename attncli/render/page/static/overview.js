@@ -2,7 +2,7 @@
 
 import { colorScale } from "./color_scale.js";
 import { make, moveFocus } from "./elements.js";
-import { largestOf, weightText, weightsTable } from "./weights_table.js";
+import { largestNumber, weightText, weightsTable } from "./weights_table.js";
 
 const MOST_PICTURES = 64; // of heads of all batch items; where there are more, those of the batch item in view
 const LARGEST_SIDE = 112; // pixels of a picture's longer side
@@ -21,7 +21,7 @@ export function drawOverview(element, state) {
     element.hidden = places.length < 2 || tables[0] === null;
     if (element.hidden) return;
     const isKnown = tables[0].data !== null;
-    const largest = isKnown ? Math.max(...tables.map(({ data }) => largestOf(data))) : 1;
+    const largest = isKnown ? Math.max(...tables.map(({ data }) => largestNumber(data))) : 1;
     title.textContent = tables[0].heads ? "All heads" : "All batch items";
     note.textContent = isKnown
       ? `Each row is a query, each column a key; the strongest colour is ${weightText(largest, state.get().page.decimals)}.`
@@ -57,8 +57,8 @@ function placesOf(state) {
 /** A button with the picture of a head, its name, and what stands out in it. */
 function pictureOf(place, table, largest, state) {
   const { page } = state.get();
-  const hasItems = (page.axes.b?.length ?? 1) > 1;
-  const names = [...(hasItems ? [`item ${place.b}`] : []), ...(table.heads ? [`head ${place.h}`] : [])];
+  const named = Object.entries(place).filter(([letter]) => (page.axes[letter]?.length ?? 1) > 1);
+  const names = named.map(([letter, at]) => page.axes[letter].labels[at]);
   const strongest = strongestOf(table);
   const weight = weightText(table.data[strongest.at], page.decimals);
   const entropy = meanEntropy(table);

@@ -3,9 +3,10 @@
 import { make } from "./elements.js";
 import { legendOf } from "./legend.js";
 import { nodeOf } from "./slices.js";
-import { formulaOf } from "./step_head.js";
+import { formulaElement } from "./step_head.js";
 import { sectionsOf } from "./step_order.js";
 import { stepTable } from "./step_table.js";
+import { symbolElement } from "./symbols.js";
 import { thumbnail } from "./thumbnail.js";
 
 const MOST_COLUMNS = 14; // a table of more, or of more rows than the next number, is printed as a picture
@@ -17,16 +18,17 @@ export function printAll(element, state) {
   addEventListener("afterprint", () => element.replaceChildren());
 }
 
-function printedStep(state, { number, names }) {
+function printedStep(state, section) {
+  const { number, names } = section;
   const now = state.get();
   const node = nodeOf(now, names[0]);
   const table = stepTable(now, node);
   const title = `${number === null ? "" : `${number}. `}${names.join(", ")} `;
   return make(
     "section", { class: "printed-step" },
-    make("h2", {}, title, make("span", { class: "step-symbol" }, node.symbol)),
-    make("p", { class: "purpose" }, node.purpose),
-    formulaOf(state, node),
+    make("h2", {}, title, symbolElement(node.symbol)),
+    make("p", { class: "purpose" }, section.purpose ?? node.purpose),
+    formulaElement(state, section.mathml ? section : node),
     make("p", { class: "shapes" }, node.shapes),
     ...(table === null ? [] : [printedTable(now, node, table), legendOf(now.page, table)]),
   );

@@ -4,7 +4,7 @@ import { make, moveFocus } from "./elements.js";
 import { labelElement } from "./labels.js";
 import { drawLines } from "./lines.js";
 import { NO_WORD, changeSentence, sentenceTable, wordInForce } from "./sentence_state.js";
-import { largestOf, weightText, weightsOfWord } from "./weights_table.js";
+import { largestNumber, weightText, weightsOfWord } from "./weights_table.js";
 
 const MOST_NAMED = 6; // words that the sentence names, before it counts the others
 
@@ -98,7 +98,7 @@ function paintWords({ words, says }, table, state) {
   const { page, sentence } = state.get();
   const word = wordInForce(state, table);
   const weights = word === null || table.data === null ? null : weightsOfWord(table, word);
-  const largest = table.data === null ? 1 : largestOf(table.data);
+  const largest = table.data === null ? 1 : largestNumber(table.data);
   for (const { button, word: own } of words) {
     const weight = weights !== null && isAcross(own, word, table) ? weights[own.index] : null;
     const [, under] = button.children;

@@ -51,7 +51,7 @@ export function sliceOf(value, leading) {
 }
 
 /** The labels of the rows and of the columns of a slice; one row that serves every query is named so. */
-export function labelsOf(page, node, slice) {
+export function sliceLabels(page, node, slice) {
   const [rows, columns] = node.labels;
   if (node.axes.length < 2) return { rows: [node.symbol], columns: columns.length ? columns : [""] };
   return { rows: fitLabels(rows, slice.rows, page, node.axes.at(-2)), columns: fitLabels(columns, slice.columns, page, node.axes.at(-1)) };
@@ -64,7 +64,8 @@ function fitLabels(labels, length, page, letter) {
 }
 
 /** The label of a position on an axis: `head 1`, `query cat`. */
-export function positionLabel(page, letter, at) {
+export function placeLabel(page, letter, at) {
   const { noun, labels } = page.axes[letter];
-  return `${noun} ${labels[at] ?? at}`;
+  const label = labels[at] ?? String(at);
+  return label.startsWith(`${noun} `) ? label : `${noun} ${label}`;
 }

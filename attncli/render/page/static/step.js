@@ -1,17 +1,18 @@
 /* The step in view: its purpose, its formula, its table, the tables that it is made from, and the cell in view. */
 
-import { whyNotEditable, editCell } from "./changes.js";
 import { drawCell } from "./cell_panel.js";
+import { editCell, whyNotEditable } from "./changes.js";
 import { make } from "./elements.js";
 import { legendOf } from "./legend.js";
 import { goOn, indexInView, showStep } from "./navigation.js";
 import { blocksOf, slicesOfSources } from "./source_tables.js";
-import { positionLabel, indexOfCell, movePosition, nodeOf, leadingIndex } from "./slices.js";
+import { placeLabel, indexOfCell, movePosition, nodeOf, leadingIndex } from "./slices.js";
 import { stepHead } from "./step_head.js";
 import { stepTable } from "./step_table.js";
+import { symbolElement } from "./symbols.js";
 import { makeTable } from "./table.js";
 
-const REDRAWS = ["step", "nodes", "values", "positions"];
+const REDRAWS = ["step", "nodes", "values", "positions", "settings"];
 
 /** Draw the step in view, and again whenever it changes. */
 export function drawStep(element, state) {
@@ -29,7 +30,7 @@ export function drawStep(element, state) {
   };
   const mark = () => {
     markCells(state, tables);
-    drawCell(panel, state);
+    drawCell(panel, state, new Map(tables.sources.map(({ node }, place) => [node.name, `operand-${place + 1}`])));
   };
   state.listen((names) => {
     if (names.some((name) => REDRAWS.includes(name))) draw();
@@ -45,9 +46,7 @@ function makeTables(state, node) {
     const text = "The numbers of this step follow from a change and can't be computed in this page.";
     return { main, sources: [], element: make("p", { class: "note not-computed" }, "— ", text) };
   }
-  const sources = make("div", { class: "source-tables" });
-  const element = make("div", { class: "tables" }, main.figure, sources);
-  const tables = { main, sources: [], sourcesElement: sources, element, node };
+  const tables = { main, sources: [], element: make("div", { class: "tables" }, main.figure), node };
   showSources(state, tables);
   return tables;
 }
@@ -59,8 +58,7 @@ function showSources(state, tables) {
   if (tables.sourcesKey === key) return;
   tables.sourcesKey = key;
   tables.sources = wanted.map(({ node, leading }, at) => makeFigure(state, node, leading, `operand-${at + 1}`)).filter((figure) => figure !== null);
-  const title = tables.sources.length ? [make("h3", { class: "source-title" }, "Made from")] : [];
-  tables.sourcesElement.replaceChildren(...title, ...tables.sources.map(({ figure }) => figure));
+  tables.element.replaceChildren(tables.main.figure, ...tables.sources.map(({ figure }) => figure));
 }
 
 /** A table with its title and legend; null where the step has no numbers in force. */
@@ -82,7 +80,7 @@ function makeFigure(state, node, leading, kind) {
     choose: (cell) => goOn(state, node.name, indexOf(cell)),
     edit: null,
   });
-  const title = isMain ? make("span", {}, sliceTitle(now.page, node, content)) : sourceTitle(state, node, content);
+  const title = isMain ? make("span", {}, ...sliceTitle(now.page, node, content)) : sourceTitle(state, node, content);
   const figure = make(
     "figure", { class: `heat-map ${kind}` },
     make("figcaption", {}, title, ...(isMain ? choicesOfLeading(state, node) : [])),
@@ -92,13 +90,15 @@ function makeFigure(state, node, leading, kind) {
 }
 
 function sourceTitle(state, node, content) {
-  return make("button", { type: "button", class: "link", onclick: () => showStep(state, node.name) }, sliceTitle(state.get().page, node, content));
+  const title = sliceTitle(state.get().page, node, content);
+  const link = make("button", { type: "button", class: "link", onclick: () => showStep(state, node.name) }, ...title);
+  return make("span", {}, make("span", { class: "from" }, "from "), link);
 }
 
-/** `weights A, head 1`: the name and symbol of a step, and the slice of it. */
+/** `weights A, head 1`: the name and symbol of a step, and the slice of it, as texts and elements. */
 function sliceTitle(page, node, { leading }) {
-  const places = node.axes.slice(0, -2).map((letter, axis) => positionLabel(page, letter, leading[axis]));
-  return [`${node.name} ${node.symbol}`, ...places].join(", ");
+  const places = node.axes.slice(0, -2).map((letter, axis) => `, ${placeLabel(page, letter, leading[axis])}`);
+  return [`${node.name} `, symbolElement(node.symbol), ...places];
 }
 
 /** A choice of the position on each leading axis for which the page has no selector of its own. */
@@ -107,7 +107,7 @@ function choicesOfLeading(state, node) {
   const leading = leadingIndex(page, node, positions);
   return node.axes.slice(0, -2).flatMap((letter, axis) => {
     if ("bhg".includes(letter) || page.axes[letter].length < 2) return [];
-    const options = Array.from({ length: page.axes[letter].length }, (_, at) => make("option", { value: at, selected: at === leading[axis] }, positionLabel(page, letter, at)));
+    const options = Array.from({ length: page.axes[letter].length }, (_, at) => make("option", { value: at, selected: at === leading[axis] }, placeLabel(page, letter, at)));
     const choose = (event) => state.update({ positions: movePosition(page, state.get().positions, letter, Number(event.target.value)) });
     return [make("select", { "aria-label": page.axes[letter].noun, onchange: choose }, ...options)];
   });

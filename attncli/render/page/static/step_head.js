@@ -1,32 +1,36 @@
 /* The head of a step: its number and title, what it is for, its formula and its shapes. */
 
-import { fillSettings } from "./changes.js";
+import { changesOf } from "./changes.js";
 import { make } from "./elements.js";
 import { showStep } from "./navigation.js";
+import { fillSettings, formulaOf } from "./settings.js";
 import { sectionOf, stepsInOrder } from "./step_order.js";
+import { symbolElement } from "./symbols.js";
 
 /** The head of a step. */
 export function stepHead(state, node) {
   const now = state.get();
   const section = sectionOf(now, node.name);
   const names = section?.names ?? [node.name];
-  const head = make(
+  return make(
     "header", { class: "step-head" },
-    make("div", { class: "step-bar" }, make("p", { class: "step-place" }, placeText(now, section)), ...neighbours(state, node.name)),
-    make("h2", {}, make("span", { class: "step-name" }, names.join(", ")), " ", make("span", { class: "step-symbol" }, node.symbol)),
-    make("p", { class: "purpose" }, node.purpose),
-    formulaOf(state, node),
-    make("p", { class: "shapes" }, node.shapes),
+    make(
+      "div", { class: "step-bar" },
+      make("h2", {}, make("span", { class: "step-name" }, names.join(", ")), " ", symbolElement(node.symbol)),
+      make("p", { class: "step-place" }, placeText(now, section)), neighbours(state, node.name),
+    ),
+    make("p", { class: "purpose" }, section?.purpose ?? node.purpose),
+    make("div", { class: "formula-row" }, formulaElement(state, section?.mathml ? section : node), make("p", { class: "shapes" }, node.shapes)),
     ...(section?.remarks ?? []).map((remark) => make("p", { class: "note" }, remark)),
   );
-  return head;
 }
 
-/** The formula of a step as mathematical type. */
-export function formulaOf(state, node) {
+/** The formula of a step, or of a section of several, as mathematical type, with the settings in force. */
+export function formulaElement(state, node) {
+  const { settings } = changesOf(state);
   const formula = make("div", { class: "formula" });
-  formula.innerHTML = node.mathml; // made by the program, which escapes the texts of the user in it
-  fillSettings(formula, state);
+  formula.innerHTML = formulaOf(node, settings); // made by the program, which escapes the texts of the user in it
+  fillSettings(formula, settings);
   return formula;
 }
 
@@ -42,5 +46,5 @@ function neighbours(state, step) {
   const order = stepsInOrder(state.get());
   const at = order.indexOf(step);
   const button = (text, label, target) => make("button", { type: "button", disabled: target === undefined, "aria-label": target === undefined ? label : `${label}: ${target}`, onclick: () => showStep(state, target) }, text);
-  return [make("div", { class: "neighbours" }, button("‹", "Step before", order[at - 1]), button("›", "Step after", order[at + 1]))];
+  return make("div", { class: "neighbours" }, button("‹", "Step before", order[at - 1]), button("›", "Step after", order[at + 1]));
 }

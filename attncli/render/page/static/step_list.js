@@ -5,6 +5,7 @@ import { make } from "./elements.js";
 import { showStep } from "./navigation.js";
 import { nodeOf } from "./slices.js";
 import { sectionOf, sectionsOf } from "./step_order.js";
+import { symbolElement } from "./symbols.js";
 import { thumbnail } from "./thumbnail.js";
 
 /** Draw the list of steps, and again whenever one of them changes. */
@@ -48,10 +49,10 @@ function linkTo(state, { number, names }) {
   };
   return make(
     "a", { href: `#step=${encodeURIComponent(node.name)}`, "data-step": node.name, onclick: show },
-    make("span", { class: "picture" }, value === undefined ? "—" : thumbnail(now.page, node, value, now.positions)),
-    make("span", { class: "step-label" }, ...(number === null ? [] : [make("span", { class: "step-number" }, `${number}. `)]), names.join(", ")),
+    make("span", { class: "step-picture" }, value === undefined ? "—" : thumbnail(now.page, node, value, now.positions)),
+    make("span", { class: "step-label", title: names.join(", ") }, ...(number === null ? [] : [make("span", { class: "step-number" }, `${number}. `)]), names.join(", ")),
     ...(isChanged ? [make("span", { class: "change-mark", title: "changed" }, "◆", make("span", { class: "visually-hidden" }, " changed"))] : []),
-    make("span", { class: "step-symbol" }, node.symbol),
+    symbolElement(node.symbol),
   );
 }
 

@@ -3,7 +3,7 @@
 import { changeMarks, valueBefore } from "./change_marks.js";
 import { colorScale, cssColor, rangeOf, textColorOn } from "./color_scale.js";
 import { numberStyle, numberText } from "./numerals.js";
-import { labelsOf, leadingIndex, sliceOf } from "./slices.js";
+import { sliceLabels, leadingIndex, sliceOf } from "./slices.js";
 import { numberAt } from "./values.js";
 
 /**
@@ -16,7 +16,7 @@ export function stepTable(state, node, leading = leadingIndex(state.page, node, 
   const value = state.values.get(node.name);
   if (value === undefined) return null;
   const slice = sliceOf(value, leading);
-  const labels = labelsOf(state.page, node, slice);
+  const labels = sliceLabels(state.page, node, slice);
   const range = rangeOf(node, value);
   const signOf = node.signs ? signsOf(state, node, leading, slice) : null;
   const style = numberStyle(slice.data, state.page.decimals);

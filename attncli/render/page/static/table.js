@@ -3,7 +3,7 @@
 import { openField } from "./cell_field.js";
 import { make } from "./elements.js";
 import { cellAfterKey } from "./grid_keys.js";
-import { drawnPart, placeOf, ROW_HEIGHT, scrollToCell, tableSizes } from "./table_layout.js";
+import { drawnPart, placeOf, CELL_HEIGHT, scrollToCell, tableSizes } from "./table_layout.js";
 
 /**
  * A table of `rows` × `columns` cells, as an element that shows it and functions that change what is marked in it.
@@ -20,6 +20,7 @@ export function makeTable(table, handlers) {
   const sizer = make("div", { class: "table-sizer" }, grid, frames);
   sizer.style.width = `${sizes.width}px`;
   sizer.style.height = `${sizes.height}px`;
+  scroller.style.scrollPadding = `${CELL_HEIGHT}px 0 0 ${sizes.label}px`; // headings lie over what is scrolled
   scroller.append(sizer);
   let part = null;
   let current = [0, 0]; // the cell that takes the focus
@@ -49,6 +50,7 @@ export function makeTable(table, handlers) {
     drawPart();
     setCurrent(cell);
     cellElement(cell).focus({ preventScroll: true });
+    cellElement(cell).scrollIntoView({ block: "nearest", inline: "nearest" });
   };
   const edit = (cell, text) => openField(cellElement(cell), text, (written) => handlers.edit(cell, written), () => cellElement(cell)?.focus());
 
@@ -69,7 +71,7 @@ export function makeTable(table, handlers) {
   grid.addEventListener("keydown", (event) => {
     const cell = cellOf(event.target);
     if (cell === null || event.target.closest("input")) return;
-    const rowsInView = Math.max(Math.floor(scroller.clientHeight / ROW_HEIGHT) - 2, 1);
+    const rowsInView = Math.max(Math.floor(scroller.clientHeight / CELL_HEIGHT) - 2, 1);
     const next = cellAfterKey(event, cell, table.rows, table.columns, rowsInView);
     const startsEdit = handlers.edit && (event.key === "F2" || (/^[-−+.\d]$/.test(event.key) && !event.ctrlKey && !event.metaKey && !event.altKey));
     if (next !== null) { goTo(next); handlers.walk(next); }
@@ -111,7 +113,7 @@ function sameRange(one, other) {
 function fillGrid(grid, table, part, sizes) {
   const columns = positionsIn(part.columns);
   grid.style.left = `${part.columns[0] * sizes.cell}px`;
-  grid.style.top = `${part.rows[0] * ROW_HEIGHT}px`;
+  grid.style.top = `${part.rows[0] * CELL_HEIGHT}px`;
   grid.style.width = `${sizes.label + columns.length * sizes.cell}px`;
   const widths = make("colgroup", {}, columnElement(sizes.label), ...columns.map(() => columnElement(sizes.cell)));
   const top = make("tr", { "aria-rowindex": 1 }, make("th", { class: "corner", scope: "col" }, table.corner), ...columns.map((at) => headingCell("col", table.columnLabels[at], at)));

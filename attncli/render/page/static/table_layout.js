@@ -4,7 +4,7 @@ const ALL_DRAWN = 2500; // a table of as many cells, or fewer, is drawn whole
 const BEYOND = 8; // rows and columns that are drawn beyond each edge of what is in view
 const PADDING = 14;
 const [LEAST_WIDTH, MOST_LABEL, MOST_ROW_LABEL] = [38, 84, 132];
-export const ROW_HEIGHT = 30;
+export const CELL_HEIGHT = 30;
 
 /**
  * The sizes of a table, in pixels: of a cell, of the headings of rows, and of the whole.
@@ -15,7 +15,7 @@ export function tableSizes({ rows, columns, longest, rowLabels, columnLabels }) 
   const wide = widest(longest, "numbers");
   const cell = Math.ceil(Math.max(LEAST_WIDTH, wide + PADDING, Math.min(widest(columnLabels), MOST_LABEL) + PADDING));
   const label = Math.ceil(Math.min(Math.max(widest(rowLabels) + PADDING, 28), MOST_ROW_LABEL));
-  return { cell, label, width: label + cell * columns, height: ROW_HEIGHT * (rows + 1) };
+  return { cell, label, width: label + cell * columns, height: CELL_HEIGHT * (rows + 1) };
 }
 
 /** The part of a table that is drawn: [from, to] of rows and of columns; all of it where it is small. */
@@ -28,7 +28,7 @@ export function drawnPart({ rows, columns }, sizes, scroller) {
     return [from, Math.min(count, Math.ceil((start + length) / size) + BEYOND)];
   };
   return {
-    rows: part(scroller.scrollTop, height, ROW_HEIGHT, rows),
+    rows: part(scroller.scrollTop, height, CELL_HEIGHT, rows),
     columns: part(scroller.scrollLeft, width, sizes.cell, columns),
     isWhole: false,
   };
@@ -38,17 +38,17 @@ export function drawnPart({ rows, columns }, sizes, scroller) {
 export function placeOf({ rows, columns }, sizes) {
   return {
     left: `${sizes.label + columns[0] * sizes.cell}px`,
-    top: `${ROW_HEIGHT * (rows[0] + 1)}px`,
+    top: `${CELL_HEIGHT * (rows[0] + 1)}px`,
     width: `${(columns[1] - columns[0]) * sizes.cell}px`,
-    height: `${(rows[1] - rows[0]) * ROW_HEIGHT}px`,
+    height: `${(rows[1] - rows[0]) * CELL_HEIGHT}px`,
   };
 }
 
-/** Scroll so that a cell is beside the headings, and not under them. */
+/** Scroll a table so that a cell is in view, beside the headings and not under them. */
 export function scrollToCell(scroller, [row, column], sizes) {
-  const [top, left] = [row * ROW_HEIGHT, column * sizes.cell];
-  const [height, width] = [scroller.clientHeight - ROW_HEIGHT, scroller.clientWidth - sizes.label];
-  scroller.scrollTop = Math.max(Math.min(scroller.scrollTop, top), top + ROW_HEIGHT - height);
+  const [top, left] = [row * CELL_HEIGHT, column * sizes.cell];
+  const [height, width] = [scroller.clientHeight - CELL_HEIGHT, scroller.clientWidth - sizes.label];
+  scroller.scrollTop = Math.max(Math.min(scroller.scrollTop, top), top + CELL_HEIGHT - height);
   scroller.scrollLeft = Math.max(Math.min(scroller.scrollLeft, left), left + sizes.cell - width);
 }
 

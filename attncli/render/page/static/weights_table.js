@@ -43,7 +43,7 @@ function meanOf(matrices) {
 }
 
 /** The largest absolute value of a table; 1 where all are 0 or there is none. */
-export function largestOf(data) {
+export function largestNumber(data) {
   return data.reduce((largest, x) => (Math.abs(x) > largest ? Math.abs(x) : largest), 0) || 1;
 }
 
@@ -62,7 +62,7 @@ export function weightText(weight, decimals) {
   return (/[1-9]/.test(text) ? text : text.replace("-", "")).replace("-", "−");
 }
 
-const ROUNDING = 1e-9; // by which the weights of a distribution may miss 1 in the page's numbers
+const SUM_ROUNDING = 1e-9; // by which the weights of a distribution may miss 1 in the page's numbers
 
 /** The mean entropy, in nats, of the rows that are distributions; null where none is. */
 export function meanEntropy({ data, columns }) {
@@ -70,7 +70,7 @@ export function meanEntropy({ data, columns }) {
   for (let start = 0; start < data.length; start += columns.length) {
     const row = data.subarray(start, start + columns.length);
     const total = row.reduce((sum, x) => sum + x, 0);
-    const isDistribution = Math.abs(total - 1) <= ROUNDING && row.every((x) => x >= 0);
+    const isDistribution = Math.abs(total - 1) <= SUM_ROUNDING && row.every((x) => x >= 0);
     if (isDistribution) entropies.push(row.reduce((sum, x) => (x === 0 ? sum : sum - x * Math.log(x)), 0));
   }
   return entropies.length === 0 ? null : entropies.reduce((sum, x) => sum + x, 0) / entropies.length;

@@ -2,4 +2,8 @@
 
 import { defineFunction } from "../functions.js";
 
-defineFunction("identity", { compute: ({ x }) => x });
+defineFunction("identity", {
+  compute: ({ x }) => x,
+  index: { x: (cell) => [cell.index] },
+  work: (cell) => [cell.unchanged("x")],
+});

@@ -1,0 +1,31 @@
+/* Which numbers changed: by more than rounding explains. */
+
+const ROUNDING_UNITS = 16; // units in the last place of the largest number of a row
+
+/**
+ * 1 for each number of a value that differs from the one before by more than rounding, 0 for the others.
+ *
+ * A difference counts where it is more than 16 units in the last place of the largest finite number of its row. NaN
+ * equals NaN, an infinity itself. Of values of two shapes every number changed.
+ */
+export function changedCells(before, after) {
+  const changed = new Uint8Array(after.data.length);
+  if (before === after) return changed;
+  if (before.shape.join() !== after.shape.join()) return changed.fill(1);
+  const width = after.shape.at(-1) ?? 1;
+  for (let start = 0; start < changed.length; start += width) {
+    let largest = 0;
+    for (let at = start; at < start + width; at++) {
+      for (const number of [before.data[at], after.data[at]]) {
+        if (Number.isFinite(number)) largest = Math.max(largest, Math.abs(number));
+      }
+    }
+    const allowed = ROUNDING_UNITS * Number.EPSILON * largest;
+    for (let at = start; at < start + width; at++) {
+      const [old, now] = [before.data[at], after.data[at]];
+      const isSame = old === now || (Number.isNaN(old) && Number.isNaN(now));
+      changed[at] = isSame || Math.abs(now - old) <= allowed ? 0 : 1;
+    }
+  }
+  return changed;
+}

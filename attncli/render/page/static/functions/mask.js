@@ -1,0 +1,12 @@
+/* The user's own table of true and false; columns that it lacks are hidden. */
+
+import { mapNumbers } from "../arrays.js";
+import { defineFunction } from "../functions.js";
+import { tableCells, tableIndex, verdict } from "../tables.js";
+
+defineFunction("mask", {
+  compute: ({ table, query_rows: rows, key_positions: keys }) =>
+    mapNumbers(tableCells(table, rows, keys, 0), (x) => Number(x !== 0)),
+  index: { table: tableIndex },
+  work: (cell) => [[`the mask of (${cell.label("n")}, ${cell.label("m")}) is ${cell.number}: ${verdict(cell)}`]],
+});

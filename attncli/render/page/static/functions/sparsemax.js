@@ -1,0 +1,14 @@
+/* Sparsemax: the nearest weights that add to 1; low scores get exactly 0. */
+
+import { defineFunction } from "../functions.js";
+import { hiddenRowLine, sparsemaxLines, sparsemaxRows } from "../normalizing.js";
+
+defineFunction("sparsemax", {
+  compute: ({ scores }) => sparsemaxRows(scores),
+  whole: ["m", "m+1"],
+  isDistribution: true,
+  work(cell) {
+    const scores = cell.terms("scores");
+    return hiddenRowLine(scores) ?? sparsemaxLines(cell, scores);
+  },
+});

@@ -1,0 +1,107 @@
+/* What the tests of the page's numbers run in the browser, with the page's own functions. */
+
+window.pageTests = (() => {
+  const isGiven = (node) => node.function === null && node.tapped_from === null;
+  const nodesOf = (page, plan) => page.plans[plan].nodes.map((at) => page.nodes[at]);
+  const textOf = (line) => line.map((part) => part.text ?? part).join("");
+
+  /** The values that a plan begins with: what is given, and what the page can't compute or nothing reaches. */
+  const startOf = (page, nodes) =>
+    new Map(
+      nodes.flatMap((node) => {
+        const isKept = isGiven(node) || (node.function !== null && !attnPage.hasFunction(node));
+        const value = node.value ?? (isKept ? page.values[node.name] : undefined);
+        return value === undefined ? [] : [[node.name, attnPage.readValue(node.axes, value)]];
+      }),
+    );
+
+  const everyIndex = (shape) =>
+    shape.reduce((found, length) => found.flatMap((at) => Array.from({ length }, (_, next) => [...at, next])), [[]]);
+
+  return {
+    /** All values of some plans, computed from what is given: {values: {name: {shape, data}}, fixed: [name]}. */
+    computed(page, options = {}) {
+      return page.plans.map((_, plan) => {
+        const nodes = nodesOf(page, plan).map((node) => ({ ...node, options: { ...node.options, ...patchOf(node, options) } }));
+        const { values, fixed } = attnPage.evaluatePlan(nodes, startOf(page, nodes), []);
+        const plain = [...values].map(([name, { shape, data }]) => [name, { shape, data: Array.from(data) }]);
+        return { values: Object.fromEntries(plain), fixed: [...fixed] };
+      });
+
+      function patchOf(node, settings) {
+        const followed = Object.entries(node.settings).filter(([, setting]) => setting in settings);
+        return Object.fromEntries(followed.map(([option, setting]) => [option, settings[setting]]));
+      }
+    },
+
+    /** Every line of every cell of every step, and what is wrong with its links. */
+    arithmetic(page) {
+      const nodes = nodesOf(page, 0);
+      const values = new Map(nodes.map((node) => [node.name, attnPage.readValue(node.axes, page.values[node.name])]));
+      const state = { page, nodes, values };
+      const lines = new Set();
+      const faults = [];
+      const cellsWithout = {};
+      for (const node of nodes) {
+        for (const index of everyIndex(values.get(node.name).shape)) {
+          const found = attnPage.arithmeticOf(node, index, state);
+          if (found.length === 0 && !isGiven(node)) cellsWithout[node.name] = index;
+          for (const line of found) {
+            lines.add(textOf(line));
+            for (const { text, step, index: place } of line.filter((part) => part.text)) {
+              const { shape, data } = values.get(step);
+              const number = data[place.reduce((start, at, axis) => start * shape[axis] + at, 0)];
+              const shown = Number(text.replaceAll("−", "-").replace("∞", "Infinity"));
+              const isShown = Object.is(shown, number) || Math.abs(shown - number) <= 10 ** -page.decimals || Math.abs(shown / number - 1) < 1e-3;
+              if (place.length !== shape.length || !isShown) faults.push([node.name, textOf(line), text, step, place]);
+            }
+          }
+        }
+      }
+      return { lines: [...lines], faults, cellsWithout };
+    },
+
+    /** The cells that change though no cell that they are made from does: [step, index]. */
+    cellsWithOtherSources(page, every) {
+      const nodes = nodesOf(page, 0);
+      const values = new Map(nodes.map((node) => [node.name, attnPage.readValue(node.axes, page.values[node.name])]));
+      const state = { page, nodes, values };
+      const found = [];
+      for (const node of nodes.filter((one) => !isGiven(one))) {
+        const outer = nodes.find(({ name }) => name === (node.tapped_from ?? node.name));
+        if (!attnPage.hasFunction(outer)) continue;
+        const own = nodes.filter((one) => one === outer || one.tapped_from === outer.name);
+        const cells = everyIndex(values.get(node.name).shape);
+        for (const index of cells.filter((_, at) => at % every === 0)) {
+          const sources = attnPage.sourcesOf(node, index, state);
+          const changed = new Map(values);
+          for (const name of new Set(Object.values(outer.inputs))) {
+            const places = sources.filter(({ step }) => step === name).map((source) => source.index);
+            const isRead = Object.values(outer.inputs).includes(name) && (places.length > 0 || node.tapped_from !== null);
+            if (isRead) changed.set(name, otherwise(values.get(name), places));
+          }
+          const after = attnPage.evaluatePlan(own, changed, [outer.name]).values.get(node.name);
+          const at = index.reduce((start, position, axis) => start * after.shape[axis] + position, 0);
+          if (!Object.is(after.data[at], values.get(node.name).data[at])) found.push([node.name, index, sources]);
+        }
+      }
+      return found;
+    },
+  };
+
+  /** A value whose numbers are others except at some places. */
+  function otherwise({ axes, shape, data }, places) {
+    const other = data.map((x) => (Number.isFinite(x) ? x : 0) + 1);
+    for (const place of places) {
+      const indices = place.reduce(
+        (before, position, axis) =>
+          before.flatMap((start) =>
+            (position === null ? Array.from({ length: shape[axis] }, (_, at) => at) : [position]).map((at) => start * shape[axis] + at),
+          ),
+        [0],
+      );
+      for (const at of indices) other[at] = data[at];
+    }
+    return { axes, shape, data: other };
+  }
+})();
