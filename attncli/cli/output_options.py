@@ -17,7 +17,9 @@ from attncli.problem.results import DEFAULT_SELECTION
 from attncli.render.formats import DEFAULT_FORMAT, JSON, OutputFormat, find_format, format_choices
 
 if TYPE_CHECKING:
+    from attncli.plan.graph import Plan
     from attncli.problem.spec import ProblemSpec
+    from attncli.render.figure.size import Size
 
 ALL = "all"  # the value of --head and --batch for every one
 
@@ -94,14 +96,29 @@ class OutputOptions:
     title: Annotated[str | None, typer.Option(metavar="TEXT", hidden=True, help="The title of a figure or a page.")] = (
         None
     )
+    size: Annotated[
+        str | None,
+        typer.Option(metavar="WIDTHxHEIGHT", hidden=True, help="The size of a figure, as 6x4 (inches) or 15x10cm."),
+    ] = None
     stats: Annotated[
         bool,
         typer.Option("--stats", help="Add the entropy and largest weight of each query."),
+    ] = False
+    heatmap: Annotated[
+        bool,
+        typer.Option("--heatmap", help="Show tables as blocks of colour, all heads side by side."),
+    ] = False
+    curve: Annotated[
+        bool,
+        typer.Option("--curve", help="Plot the output over one-dimensional keys, with the values as points."),
     ] = False
     watch: Annotated[
         bool,
         typer.Option("--watch", help="Compute again whenever a file of the problem is saved."),
     ] = False
+    open: Annotated[bool, typer.Option("--open", help="Show the page, as -o page.html writes it, in the browser.")] = (
+        False
+    )
     pager: Annotated[
         bool,
         typer.Option("--pager", hidden=True, help="On a terminal, show the result page by page, with PAGER or less."),
@@ -119,6 +136,8 @@ class OutputOptions:
 
     def selection(self, problem: "ProblemSpec") -> tuple[str, ...]:
         """The names of the results of a problem, without duplicates; raises AttnError where one is empty."""
+        if self.draws_curve_alone:
+            return ()
         names = self.selected_names
         return problem.default_selection if names is None else names
 
@@ -141,7 +160,16 @@ class OutputOptions:
         if self.precision is not None and not 0 <= self.precision <= MAX_DECIMALS:
             hint = f"expected 0 to {MAX_DECIMALS}"
             raise AttnError(f"{self.precision} digits can't be shown", where="--precision", hint=hint)
-        return DECIMALS if self.precision is None else self.precision
+        if self.precision is not None:
+            return self.precision
+        return DECIMALS if self.output_format.decimals is None else self.output_format.decimals
+
+    @property
+    def figure_size(self) -> "Size | None":
+        """The size of `--size`, None without it; raises AttnError where it is none, or out of range."""
+        from attncli.render.figure.size import parse_size
+
+        return None if self.size is None else parse_size(self.size, "--size")
 
     @property
     def max_terms(self) -> int | None:
@@ -159,12 +187,32 @@ class OutputOptions:
     @property
     def works_out_cells(self) -> bool:
         """Whether the worked lines of cells are shown, in place of results."""
-        return bool(self.cell) and not self.explain and not self.output_format.is_lossless
+        row = self.output_format
+        return bool(self.cell) and not self.explain and row.is_text_for_readers and not row.shows_every_step
+
+    def keeps_every_step(self, plan: "Plan") -> bool:
+        """Whether every step of a plan is shown, and not the selected results alone."""
+        row = self.output_format
+        if row.shows_every_step:
+            return plan.size <= row.every_step_size
+        return self.explain or self.works_out_cells
+
+    @property
+    def draws_curve(self) -> bool:
+        """Whether a data fit is drawn, as the format can."""
+        return self.curve and self.output_format.has_curves
+
+    @property
+    def draws_curve_alone(self) -> bool:
+        """Whether it is drawn in place of the default results: nothing else is asked for."""
+        is_alone = self.select is None and not (self.explain or self.cell or self.heatmap or self.stats)
+        return self.draws_curve and is_alone
 
     @property
     def shows_statistics(self) -> bool:
         """Whether the statistics of the weights are added: to tables and objects, which have room for them."""
-        return self.stats and (self.output_format.is_object or not self.output_format.is_lossless)
+        row = self.output_format
+        return self.stats and (row.is_object or row.is_text_for_readers) and not row.shows_every_step
 
     def is_one_whole_result(self, problem: "ProblemSpec") -> bool:
         """Whether one result of a problem is written, all batch items and heads of it."""
@@ -187,15 +235,33 @@ class OutputOptions:
         """Why the format does not read an option, for each such option that is given."""
         row = self.output_format
         reasons = {}
-        if row.is_lossless:
+        if not row.is_text_for_readers:
             worked = f"{row.name} has no worked lines"
-            reasons = {"precision": f"{row.name} has every digit", "cell": worked, "terms": worked}
+            reasons = {"cell": worked, "terms": worked}
+            if row.is_lossless:
+                reasons["precision"] = f"{row.name} has every digit"
             if not row.is_object:
                 reasons["stats"] = f"{row.name} has the results alone; json has their statistics"
+        elif row.shows_every_step:
+            reasons = {
+                "explain": "a page has every step as it is",
+                "terms": "a page writes sums as it has room for them",
+                "stats": "a page has no statistics; those of a table are shown without -o",
+            }
         elif not self.explain and not self.cell:
             reasons["terms"] = "no sum is worked out without --explain or --cell"
         if not row.has_title:
             reasons["title"] = "only figures (.svg, .png, .pdf) and pages (.html) have a title"
+        if not row.is_figure:
+            reasons["size"] = "only figures (.svg, .png, .pdf) have a size"
+        if not row.has_heatmaps:
+            reasons["heatmap"] = (
+                "a figure has heat maps anyway" if row.is_figure else f"{row.name} has no blocks of colour"
+            )
+        elif self.works_out_cells:
+            reasons["heatmap"] = "--cell without --explain shows no tables"
+        if not row.has_curves:
+            reasons["curve"] = f"{row.name} has no plots"
         if self.file is not None:
             reasons["pager"] = "the result is written to a file"
         defaults = {field.name: field.default for field in fields(self)}

@@ -29,7 +29,7 @@ def check_result_space(
     from attncli.plan.build import plan_of
 
     plan, row = plan_of(problem), options.output_format
-    if plan.size <= ALWAYS_FITS:
+    if plan.size <= ALWAYS_FITS or row.is_figure:  # a figure has no more pixels than a page
         return 0
     from attncli.render.formats import format_of_file
     from attncli.render.output_size import SizeEstimator
@@ -105,7 +105,7 @@ def _has_whole_inputs(problem: "ProblemSpec") -> bool:
 
 def _written_names(problem: "ProblemSpec", plan: "Plan", options: "OutputOptions") -> Sequence[str]:
     """The names of the results that are written with all their numbers."""
-    if options.explain:
+    if options.explain and not options.output_format.shows_every_step:
         from attncli.render.view import explained_names
 
         names = explained_names(problem, plan, options.selection(problem))

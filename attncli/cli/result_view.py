@@ -7,8 +7,9 @@ from attncli.base.errors import AttnError, UnknownNameError
 from attncli.cli.axis_positions import parse_positions
 from attncli.cli.cells import parse_cells
 from attncli.cli.output_space import check_result_space, check_weights_fit
+from attncli.cli.page_size import check_page_size
 from attncli.cli.progress import ProgressBar
-from attncli.problem.results import WEIGHTS
+from attncli.problem.results import CONTEXT, WEIGHTS
 
 if TYPE_CHECKING:
     from attncli.cli.output_options import OutputOptions
@@ -35,9 +36,12 @@ def compute_view(edited: "EditedProblem", options: "OutputOptions", allocator: A
     _check_selection(selection, problem)
     cells = parse_cells(options.cell or (), problem)
     positions, expanded_axes = parse_positions(options, problem.layout)
+    check_page_size(problem, options, positions)
     shows_before = bool(edited.cells) and options.output_format.shows_before
     problems = [edited.before, problem] if shows_before else [problem]
     *before, result = _compute(problems, selection, options, positions, allocator)
+    if options.draws_curve:
+        _check_data_fit(result)
     return View(
         result,
         options.explain,
@@ -50,6 +54,9 @@ def compute_view(edited: "EditedProblem", options: "OutputOptions", allocator: A
         edited_cells=edited.cells if before else (),
         statistics=options.shows_statistics,
         title=options.title or "",
+        size=options.figure_size,
+        heatmap=options.heatmap and options.output_format.has_heatmaps,
+        curve=options.draws_curve,
     )
 
 
@@ -66,6 +73,8 @@ def _compute(
     """
     from attncli.engine.options import RunOptions, in_memory
     from attncli.engine.run import run
+    from attncli.plan.build import plan_of
+    from attncli.render.hidden_cells import masks_to_show
     from attncli.trace.result import RunResult
 
     problem = problems[-1]
@@ -73,10 +82,14 @@ def _compute(
     if options.shows_statistics:
         check_weights_fit(problem)
         computed = tuple(dict.fromkeys((*selection, WEIGHTS)))
+    if options.draws_curve:
+        computed = tuple(dict.fromkeys((*computed, CONTEXT)))
+    if options.output_format.is_figure:
+        computed = (*computed, *masks_to_show(plan_of(problem), computed))
     caller_bytes = check_result_space(problem, options, list(cut_axes), len(problems))
     if len(problems) > 1:
         caller_bytes += _bytes_kept(problem, computed)
-    every_step = options.explain or options.works_out_cells
+    every_step = options.keeps_every_step(plan_of(problem))
     allocate = in_memory if allocator is None else allocator.allocate
     with ProgressBar("attending") as progress:
         run_options = RunOptions(options.executor, allocate, progress, blas_is_limited=True, caller_bytes=caller_bytes)
@@ -106,6 +119,16 @@ def _bytes_kept(problem: "ProblemSpec", names: Iterable[str]) -> int:
 
     kept = {plan.resolve(name) for name in names}  # two results may be one step
     return sum(array_bytes(plan.by_name[name], problem.precision) for name in kept)
+
+
+def _check_data_fit(result: "RunResult") -> None:
+    """Raise AttnError where a result has no data fit to draw."""
+    from attncli.render.data_fit import check_data_fit
+
+    try:
+        check_data_fit(result.trace)
+    except AttnError as error:
+        raise error.at("--curve") from None
 
 
 def _check_selection(names: Iterable[str], problem: "ProblemSpec") -> None:

@@ -128,5 +128,8 @@ def output_target() -> TextTarget:
     """The text target that standard output is; Rich itself reads NO_COLOR."""
     is_dumb = os.environ.get("TERM") == "dumb"
     is_forced = bool(os.environ.get("FORCE_COLOR"))
-    width = max(shutil.get_terminal_size().columns, MIN_WIDTH) if is_terminal() else None
-    return TextTarget(width, is_forced or (is_terminal() and not is_dumb), sys.stdout.encoding)
+    has_styles = is_forced or (is_terminal() and not is_dumb)
+    if not is_terminal():
+        return TextTarget(None, has_styles, sys.stdout.encoding)
+    columns, lines = shutil.get_terminal_size()
+    return TextTarget(max(columns, MIN_WIDTH), has_styles, sys.stdout.encoding, height=lines)

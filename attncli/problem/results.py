@@ -14,6 +14,7 @@ RESULTS = (
 )
 EXPECTED = "expected"  # the key of a file under which stand the numbers that are expected of results
 WEIGHTS = "weights"  # the result that statistics are of
+CONTEXT = "context"  # of each head, before heads are merged and projected
 OUTPUT = "output"  # the answer: what an error proposes to select alone
 DEFAULT_SELECTION = ("scores", WEIGHTS, OUTPUT)
 

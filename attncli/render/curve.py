@@ -25,6 +25,15 @@ class Series:
 
 
 @dataclass(frozen=True)
+class Plot:
+    """Points and curves that are drawn in one plot, and its title."""
+
+    title: str
+    points: Series
+    curves: tuple[Series, ...]
+
+
+@dataclass(frozen=True)
 class _Canvas:
     """A plot of so many columns and rows between the bounds of x and y."""
 

@@ -5,14 +5,14 @@ from dataclasses import dataclass
 
 from attncli.base.errors import AttnError
 from attncli.base.lazy_numpy import Array, np
-from attncli.problem.results import OUTPUT
+from attncli.problem.results import CONTEXT, OUTPUT
 from attncli.render.curve import Series
 from attncli.render.grid import leading_slices
 from attncli.trace.positions import AxisPositions, add_dependent_axes, slices_at
 from attncli.trace.steps import Step, Trace
 
 QUERY, KEY, VALUE = "query", "key", "value"  # arguments of scores and contexts, and the names of steps
-SCORES, CONTEXT = "scores", "context"
+SCORES = "scores"
 NEEDED = "a curve needs queries and keys of one feature, or query_tokens and tokens that are numbers"
 
 
@@ -27,8 +27,14 @@ class DataFit:
 
 
 def has_data_fit(trace: Trace) -> bool:
-    """Whether values and their context are curves over one axis: `data_fits` raises no error."""
+    """Whether values and their context are curves over one axis."""
     return not _reason_for_none(trace)
+
+
+def check_data_fit(trace: Trace) -> None:
+    """Raise AttnError, with the reason, where values and their context are no curves over one axis."""
+    if reason := _reason_for_none(trace):
+        raise AttnError(reason, hint=NEEDED)
 
 
 def data_fits(trace: Trace, positions: Mapping[str, int] | None = None) -> Iterator[DataFit]:
@@ -37,8 +43,7 @@ def data_fits(trace: Trace, positions: Mapping[str, int] | None = None) -> Itera
     Points stand where the key is, a curve where the query is; where these have several features, at the numbers that
     are their tokens. Raises AttnError where they are none, or where the context has other features than the values.
     """
-    if reason := _reason_for_none(trace):
-        raise AttnError(reason, hint=NEEDED)
+    check_data_fit(trace)
     context, value = trace[CONTEXT], _argument(trace, CONTEXT, VALUE)
     assert value is not None
     name = OUTPUT if _is_output(trace, context) else CONTEXT

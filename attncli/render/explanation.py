@@ -137,11 +137,12 @@ class _StepWriter:
     def __init__(self, view: View, worked: Sequence[AxisPositions]) -> None:
         self.view = view
         self.worked = worked
+        expanded_axes = frozenset("bh") if view.heatmap else view.expanded_axes
         # Key heads (g) are shown as their query heads (h) are.
         self.slices = {
             letter: worked[0][letter]
             for letter in worked[0]
-            if letter in "bhg" and ("h" if letter == "g" else letter) not in view.expanded_axes
+            if letter in "bhg" and ("h" if letter == "g" else letter) not in expanded_axes
         }
         self.announced_axes: set[str] = set()
         self.shown: dict[str, tuple[Grid, ...]] = {}

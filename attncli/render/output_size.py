@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from attncli.base.axes import Letters
 from attncli.base.dtypes import Precision
@@ -29,7 +29,13 @@ class SizeEstimator:
     decimals: int
 
     def sizes(self, names: Sequence[str], output_format: OutputFormat) -> dict[str, int]:
-        """The bytes of each result; of text about so many, and of tables that may be mostly 0 the least."""
+        """The bytes of each result; of text about so many, and of tables that may be mostly 0 the least.
+
+        A format that shows every step has those of each.
+        """
+        if output_format.shows_every_step and self.plan.size <= output_format.every_step_size:
+            as_results = replace(output_format, every_step_size=0, is_lossless=True)
+            return replace(self, cut_axes=()).sizes(list(self.plan.by_name), as_results)
         maybe_zeros = _nodes_from_first_mask(self.plan)
         sizes = {}
         for name in names:
@@ -38,7 +44,7 @@ class SizeEstimator:
                 length = 1.0 if node.is_boolean else np.dtype(self.precision.numpy_name).itemsize
             elif node.is_boolean:
                 length = _BOOLEAN
-            elif output_format.is_lossless:
+            elif output_format.is_lossless or output_format.shows_every_step:
                 length = _SHORTEST if node.name in maybe_zeros else self._text_length()
             else:
                 length = _SHORTEST + self.decimals - 1

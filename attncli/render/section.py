@@ -2,12 +2,13 @@
 
 from dataclasses import dataclass
 
+from attncli.render.curve import Plot
 from attncli.render.grid import Grid
 
 
 @dataclass(frozen=True)
 class Section:
-    """One quantity: its title, purpose, formula and shapes, its grids, the arithmetic of some cells, and remarks."""
+    """One quantity: title, purpose, formula, shapes, its grids or plots, the arithmetic of some cells, and remarks."""
 
     title: str
     grids: tuple[Grid, ...] = ()
@@ -15,6 +16,7 @@ class Section:
     formula: str = ""
     shapes: str = ""
     purpose: str = ""  # what it is for, in one sentence
+    plots: tuple[Plot, ...] = ()
     arithmetic: tuple[str, ...] = ()
     remarks: tuple[str, ...] = ()
 

@@ -4,6 +4,8 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from attncli.render.before_after import changed_steps, lines_of_both, section_of_edits
+from attncli.render.curve import Plot, Series
+from attncli.render.data_fit import data_fits
 from attncli.render.explanation import explain, is_left_out, worked_cells
 from attncli.render.focus import worked_positions
 from attncli.render.section import Section
@@ -17,13 +19,15 @@ def sections(view: View) -> Iterator[Section]:
     """A section for each step to explain, for each step that the chosen cells are computed in, or for each result.
 
     Where single numbers of the problem were set it is said first, and results are shown before and after. The
-    statistics of the weights come last.
+    statistics of the weights and the data fit come last.
     """
     if view.edited_cells:
         yield section_of_edits(view)
     yield from _content(view)
     if view.statistics:
         yield statistics_section(view)
+    if view.curve:
+        yield _data_fit(view)
 
 
 def _content(view: View) -> Iterator[Section]:
@@ -61,3 +65,17 @@ def _worked_cells(view: View) -> Iterator[Section]:
             arithmetic = lines_of_both(worked_lines(view_before, step_before, worked), arithmetic)
         if arithmetic:
             yield Section(step.name, symbol=step.symbol, formula=step.formula, arithmetic=arithmetic)
+
+
+def _data_fit(view: View) -> Section:
+    """The plots of a data fit; where numbers were set with the curve before and that after."""
+    fits = list(data_fits(view.result.trace, view.positions))
+    curves: list[tuple[Series, ...]] = [(fit.curve,) for fit in fits]
+    if view.edited_cells and view.before is not None:
+        before = data_fits(view.before.trace, view.positions)
+        curves = [
+            (replace(old.curve, name="before"), replace(fit.curve, name="after"))
+            for old, fit in zip(before, fits, strict=True)
+        ]
+    plots = tuple(Plot(fit.title, fit.points, own) for fit, own in zip(fits, curves, strict=True))
+    return Section(f"{fits[0].curve.name} over {fits[0].x_name}s", plots=plots)

@@ -14,6 +14,7 @@ class TextTarget:
     has_styles: bool = False  # colours, bold and italic
     encoding: str = "utf-8"
     column_gap: int = 3  # blanks between two columns of a table
+    height: int | None = None  # lines of the screen
 
     @property
     def has_unicode(self) -> bool:

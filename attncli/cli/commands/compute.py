@@ -1,6 +1,7 @@
 """`attn compute`: scores, weights and output of a problem from a file, from options, or from both."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -22,6 +23,7 @@ from attncli.cli.warnings import unread_keys, write_warnings
 from attncli.problem.fields import option_name
 
 if TYPE_CHECKING:
+    from attncli.cli.watch import Read, Write
     from attncli.io.inputs import Inputs
     from attncli.problem.edited_problem import EditedProblem
 
@@ -56,20 +58,31 @@ def compute(
 
     if output_options.plan:
         write_plan(read(make_inputs(max_size)).after, output_options)
-    elif output_options.watch:
-        _watch(read, output_options, max_size, keys)
-    else:
-        compute_and_write(read(make_inputs(max_size)), output_options)
+        return
+    with _writer(output_options, problem) as write:
+        if output_options.watch:
+            output_options.check_watch()
+            _watch(read, write, max_size, keys)
+        else:
+            write(read(make_inputs(max_size)), None)
 
 
-def _watch(
-    read: "Callable[[Inputs], EditedProblem]", options: OutputOptions, max_size: str | None, keys: Mapping[str, Any]
-) -> None:
+@contextmanager
+def _writer(options: OutputOptions, problem: str | None) -> "Iterator[Write]":
+    """What computes a problem, writes its result, and with --open shows it in the browser."""
+    if not options.open:
+        yield lambda edited, earlier: compute_and_write(edited, options, earlier)
+        return
+    from attncli.cli.page_opening import compute_and_open, page_file
+
+    with page_file(options, problem) as to_file:
+        yield lambda edited, earlier: compute_and_open(edited, to_file, earlier)
+
+
+def _watch(read: "Read", write: "Write", max_size: str | None, keys: Mapping[str, Any]) -> None:
     """Compute a problem, and again whenever one of its files is saved."""
     from attncli.cli.file_events import find_events
     from attncli.cli.watch import watch
 
-    options.check_watch()
     option_texts = {option_name(key): str(value) for key, value in keys.items()}
-    events = find_events("--watch")
-    watch(read, lambda edited, earlier: compute_and_write(edited, options, earlier), max_size, option_texts, events)
+    watch(read, write, max_size, option_texts, find_events("--watch"))

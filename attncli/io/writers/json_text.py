@@ -10,6 +10,7 @@ from attncli.base.number_rows import format_rows
 from attncli.base.typed_numbers import TypedNumber
 
 NON_FINITE = {"nan": '"NaN"', "inf": '"Infinity"', "-inf": '"-Infinity"'}
+_NUMBERS_PER_PIECE = 2**12  # of a line that may be long
 
 
 def json_text(
@@ -49,9 +50,15 @@ def json_text(
 
 def _array(array: Array, indent: str, format_finite: Callable[[Any], str] | None) -> Iterator[str]:
     """An array as nested lists, its last axis on one line."""
-    if array.ndim < 2:
-        ((row,),) = format_rows(array.reshape(1, -1), NON_FINITE, format_finite=format_finite)
-        yield f"[{row}]" if array.ndim else row
+    if not array.ndim:
+        yield from _numbers(array.reshape(1), format_finite)
+        return
+    if array.ndim == 1:
+        yield "["
+        for first in range(0, len(array), _NUMBERS_PER_PIECE):
+            yield ", " if first else ""
+            yield from _numbers(array[first : first + _NUMBERS_PER_PIECE], format_finite)
+        yield "]"
         return
     inner = indent + "  "
     if array.ndim > 2:
@@ -66,6 +73,12 @@ def _array(array: Array, indent: str, format_finite: Callable[[Any], str] | None
             before = between
         yield "]"
     yield f"\n{indent}]"
+
+
+def _numbers(array: Array, format_finite: Callable[[Any], str] | None) -> Iterator[str]:
+    """The numbers of an array of one axis on one line."""
+    ((row,),) = format_rows(array.reshape(1, -1), NON_FINITE, format_finite=format_finite)
+    yield row
 
 
 def _scalar(value: Any, ascii_only: bool) -> str:

@@ -5,7 +5,7 @@ import re
 from collections.abc import Iterable
 
 from rich.console import Console
-from rich.segment import Segments
+from rich.segment import Segment, Segments
 from rich.table import Table
 from rich.text import Text
 
@@ -19,6 +19,7 @@ UNLIMITED_WIDTH = 1_000_000
 PAGE_WIDTH = 80
 MIN_TEXT_WIDTH = 24  # of the second of two columns, and of a line whose other parts are indented
 CONTINUATION = "  "  # the indentation of the parts of a wrapped line after the first
+COLORS = {"256": 256, "truecolor": 2**24}  # by Rich's names; of its other terminals 16
 NO_BREAK = "\ue002"  # in place of a blank where no line ends; nothing else has this character of private use
 
 Part = str | tuple[str, str]  # text, or text and its style
@@ -53,6 +54,12 @@ class TextPage:
     def page_width(self) -> int:
         """The width of the target; for what stands side by side in a pipe or a file that of a page."""
         return self.target.width or PAGE_WIDTH
+
+    @property
+    def colors(self) -> int:
+        """How many colours the target shows, as Rich reads the environment; 0 for none."""
+        system = None if self._console.no_color else self._console.color_system
+        return 0 if system is None else COLORS.get(system, 16)
 
     def skip_line(self) -> None:
         """Print an empty line."""
@@ -108,6 +115,11 @@ class TextPage:
         page = TextPage(self.target)
         page.print_grid(grid, decimals)
         return page.text.rstrip("\n").split("\n")
+
+    def print_segments(self, lines: Iterable[Iterable[Segment]]) -> None:
+        """Print lines of pieces that have styles of their own; none is wrapped."""
+        pieces = (piece for line in lines for piece in (*line, Segment("\n")))
+        self._console.print(Segments(pieces), crop=False, end="")
 
     def print_pairs(self, pairs: Iterable[tuple[str, str]], style: str = "") -> None:
         """Print a table of two columns without rules, the first one in a style and the second one wrapped.

@@ -14,6 +14,7 @@ from attncli.render.page.static_files import static_file, static_folder
 FIRST_STYLE = "page.css"  # rules of the other sheets may replace its own
 _IMPORT = re.compile(r'^import \{[^}]*\} from "(\.\.?/[\w/.-]+\.js)";\n', re.MULTILINE)
 _EXPORT = re.compile(r"^export (?=(?:async )?(?:function|const|class)\b)", re.MULTILINE)
+_LAYOUT = re.compile(r"\n *")  # line breaks in texts are escapes
 _PLACE = re.compile(r"\{\{(\w+)\}\}")
 
 
@@ -27,7 +28,7 @@ def page_document(content: Mapping[str, Any], title: str) -> Iterator[str]:
     parts: Mapping[str, Callable[[], Iterator[str]]] = {
         "title": lambda: iter([escape(title)]),
         "style": lambda: iter([style()]),
-        "content": lambda: (chunk.replace("<", "\\u003c") for chunk in json_text(content)),
+        "content": lambda: map(_in_element, json_text(content)),
         "script": lambda: iter([script()]),
     }
     for number, part in enumerate(_PLACE.split(static_file("page.html"))):
@@ -35,6 +36,11 @@ def page_document(content: Mapping[str, Any], title: str) -> Iterator[str]:
             yield from parts[part]()
         else:
             yield part
+
+
+def _in_element(chunk: str) -> str:
+    """A chunk of JSON without line breaks, which nobody reads, and with an escape for what may end an element."""
+    return _LAYOUT.sub("", chunk).replace("<", "\\u003c")
 
 
 @cache

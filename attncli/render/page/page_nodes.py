@@ -3,13 +3,15 @@
 from collections.abc import Mapping
 from typing import Any
 
+from attncli.base.errors import AttnError
 from attncli.base.lazy_numpy import Array
 from attncli.plan.purposes import purpose_of
+from attncli.problem.editable_arrays import find_array
 from attncli.render.explanation import shapes_of
 from attncli.render.formats.mathml import mathml_line
 from attncli.render.hidden_cells import VISIBLE_STEP
 from attncli.render.mask_signs import signs_of_rules
-from attncli.render.page.functions import function_name
+from attncli.render.page.functions import computing_function
 from attncli.render.page.node_formulas import node_formula, settings_of
 from attncli.trace.steps import Step, Trace
 
@@ -18,6 +20,7 @@ _NUMBER_TYPES = {"b": "boolean", "i": "integer", "u": "integer"}  # by the kind 
 
 # What a step has that is shown as if it were given: nothing leads from it to other steps.
 AS_GIVEN: Mapping[str, Any] = {
+    "edit_key": None,
     "function": None,
     "inputs": {},
     "options": {},
@@ -44,8 +47,9 @@ def node_object(trace: Trace, step: Step) -> dict[str, Any]:
         "labels": [list(trace.numbered_labels_of(step, axis)) for axis in (-2, -1)],
         "is_input": node.is_input,
         "source": list(node.source),
+        "edit_key": _edit_key(trace, step),
         "number_type": "boolean" if node.is_boolean else _NUMBER_TYPES.get(step.value.dtype.kind, "real"),
-        "function": function_name(node),
+        "function": computing_function(node),
         "inputs": dict(node.inputs),
         "options": {} if node.is_input else {name: _plain(value) for name, value in node.options.items()},
         "tapped_from": node.tapped_from,
@@ -66,6 +70,19 @@ def _formula(trace: Trace, step: Step, *, has_scale: bool) -> dict[str, Any]:
     }
 
 
+def _edit_key(trace: Trace, step: Step) -> str | None:
+    """The key by which --set changes the numbers of a step; None where they are not an array of the problem."""
+    node = step.node
+    if not node.is_input or node.function is not None:
+        return None
+    key = ".".join(node.source)
+    try:
+        array = find_array(trace.problem, key)
+    except AttnError:  # such as weights that are cut out of a packed projection
+        return None
+    return None if array.is_boolean or array.values.size != step.value.size else key
+
+
 def _signs(trace: Trace, step: Step) -> list[dict[str, str]] | None:
     """The signs of the rules that all masks together read, in the order of precedence."""
     if step.name != VISIBLE_STEP:
@@ -76,7 +93,7 @@ def _signs(trace: Trace, step: Step) -> list[dict[str, str]] | None:
 
 def value_object(value: Array) -> dict[str, Any]:
     """An array as its shape and its numbers in the order of rows; booleans are 1 and 0."""
-    numbers = value.astype("int64") if value.dtype.kind == "b" else value
+    numbers = value.astype("uint8") if value.dtype.kind == "b" else value
     return {"shape": list(value.shape), "data": numbers.reshape(-1)}
 
 

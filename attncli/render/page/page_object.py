@@ -38,6 +38,7 @@ def page_object(view: View) -> dict[str, Any]:
       number of a setting, `{setting, forms: [{value, mathml}]}`, of which the first holds whose value is that of the
       setting, or null. In both a number that follows a setting stands in an element with `data-setting`. `shapes` is
       the text of --explain, `labels` has those of rows and of columns, `settings` the setting that an option follows.
+      `edit_key` is the key by which --set changes the numbers of an input, or null.
       `function` is null of what was given and of inner quantities, and has dots where it is another package's. `signs`
       are those of masks: `{input, sign, meaning}`; a cell has the sign of the first whose input is 0 there,
       `visible_sign` where none is. `value` has the numbers of a node of a variant that no number of the problem

@@ -12,9 +12,9 @@ from attncli.engine.run import run
 from attncli.ops import kinds, operators
 from attncli.problem.spec import ProblemSpec
 from attncli.render.formats import latex
+from attncli.render.formats.formula_tokens import LABEL_END, LABEL_START
 from attncli.render.formats.latex_math import BREAKABLE_GAP, latex_line
 from attncli.render.formats.latex_text import CHARACTER_COMMAND, CHARACTER_DEFINITION, latex_label
-from attncli.render.formats.latex_tokens import LABEL_END, LABEL_START
 from attncli.render.grid import Grid
 from attncli.render.section import Section
 from attncli.render.target import TEXT_FILE
@@ -105,6 +105,7 @@ LABEL = f"{LABEL_START}a_b = [1 2]{LABEL_END}"
         ("the bias of it is a number: visible", "the bias of it is a number: visible"),
         ("from low to high − 1", "from low to high ${}- 1$"),
         ("xᵢ_j", "$x_{i}{}_{j}$"),
+        ("W^−1", "$W^{-1}$"),
         ("", ""),
     ],
 )  # fmt: skip

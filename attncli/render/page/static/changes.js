@@ -3,7 +3,7 @@
 import { evaluatePlan } from "./engine.js";
 import { readTyped } from "./numbers_typed.js";
 import { settingsOfPage } from "./settings.js";
-import { readValue, strides } from "./values.js";
+import { numberAt, readValue, strides } from "./values.js";
 
 /** The name of the node that a result such as "weights" is, in the plan in force; undefined where it has none. */
 export function resultName(state, result) {
@@ -11,10 +11,18 @@ export function resultName(state, result) {
   return page.plans[plan ?? 0].results[result];
 }
 
-/** What is in force: the settings, the edited numbers, and the changes before, each a `{settings, edits}`. */
+/**
+ * What is in force: the settings, the edited numbers, and the changes before, each a `{settings, edits}`; `program` has
+ * the values that the program computed.
+ */
 export function changesOf(state) {
-  const { page, settings, edits, history } = state.get();
-  return { settings: settings ?? settingsOfPage(page), edits: edits ?? [], history: history ?? [] };
+  const { page, settings, edits, history, program, values } = state.get();
+  return { settings: settings ?? settingsOfPage(page), edits: edits ?? [], history: history ?? [], program: program ?? values };
+}
+
+/** Whether the page has a plan for settings. */
+export function hasPlan(state, settings) {
+  return planOf(state.get().page, settings) >= 0;
 }
 
 /**
@@ -54,11 +62,10 @@ export function editCell(state, step, index, text) {
   if (reason !== null) return reason;
   const value = readTyped(text);
   if (value === null) return `${text.trim() === "" ? "Nothing" : `“${text.trim()}”`} is no number: write 0.5, -2, 1/3 or sqrt(2).`;
-  const { original } = state.get();
-  const { edits } = changesOf(state);
+  const { edits, program } = changesOf(state);
   const isSameCell = (edit) => edit.step === step && edit.index.join() === index.join();
   const others = edits.filter((edit) => !isSameCell(edit));
-  const isOriginal = original.get(step).data[offsetOf(original.get(step), index)] === value;
+  const isOriginal = numberAt(program.get(step), index) === value;
   const next = isOriginal ? others : [...others, { step, index: [...index], value }];
   if (!isOriginal || others.length < edits.length) applyChange(state, { edits: next });
   return null;
@@ -75,13 +82,14 @@ export function whyNotEditable(state, step) {
 }
 
 function setChanges(state, settings, edits, history, series) {
-  const { page, original, step, cell } = state.get();
+  const { page, step, cell } = state.get();
+  const { program } = changesOf(state);
   const plan = planOf(page, settings);
   const nodes = nodesOf(page, plan, settings);
-  const { values, fixed } = valuesOf(page, original, { plan, nodes, edits });
+  const { values, fixed } = valuesOf(page, program, { plan, nodes, edits });
   const isInPlan = nodes.some(({ name }) => name === step);
   const inView = isInPlan ? { step, cell } : { step: page.plans[plan].results.weights, cell: null };
-  state.update({ settings, edits, history, series, plan, nodes, values, fixed, ...inView });
+  state.update({ settings, edits, history, series, program, plan, nodes, values, fixed, ...inView });
 }
 
 /** The number of the plan variant that settings ask for. */
@@ -104,29 +112,31 @@ function nodesOf(page, plan, settings) {
 }
 
 /** The values of the nodes of a plan after edits, and the names of those that can't be computed. */
-function valuesOf(page, original, { plan, nodes, edits }) {
-  const own = new Set(page.plans[0].nodes);
-  const start = new Map(original);
+function valuesOf(page, program, { plan, nodes, edits }) {
+  const start = new Map(program);
   for (const { step, index, value } of edits) start.set(step, withNumber(start.get(step), index, value));
-  const [changed, supplied] = [new Set(edits.map(({ step }) => step)), new Set()];
-  page.plans[plan].nodes.forEach((at, place) => {
-    const node = nodes[place];
-    const isOther = !own.has(at) && node.tapped_from === null;
+  const changed = new Set(edits.map(({ step }) => step));
+  const own = new Map(page.plans[0].nodes.map((at) => [page.nodes[at].name, page.nodes[at]]));
+  const supplied = new Set(); // nodes that no number of the problem reaches: the program computed them
+  for (const node of nodes) {
+    const isOther = node.tapped_from === null && !isComputedAlike(node, own.get(node.name));
     if (isOther && node.value !== null) {
-      start.set(node.name, readValue(node.axes, node.value)); // no changed number reaches it: the program computed it
+      start.set(node.name, readValue(node.axes, node.value));
       supplied.add(node.name);
-    } else if (isOther || hasOtherOptions(node, page.nodes[at]) || Object.values(node.inputs).some((name) => supplied.has(name))) {
+    } else if (isOther || Object.values(node.inputs).some((name) => supplied.has(name))) {
       changed.add(node.name);
     }
-  });
-  if (plan === 0 && changed.size === 0) return { values: original, fixed: new Set() };
+  }
+  if (plan === 0 && changed.size === 0) return { values: program, fixed: new Set() };
   const { values, fixed } = evaluatePlan(nodes, start, [...changed]);
   const names = new Set(nodes.map(({ name }) => name));
   return { values: new Map([...values].filter(([name]) => names.has(name))), fixed };
 }
 
-function hasOtherOptions(node, original) {
-  return Object.keys(node.settings).some((option) => node.options[option] !== original.options[option]);
+/** Whether two nodes are one computation: of one function, from the same inputs, with the same options and taps. */
+function isComputedAlike(node, own) {
+  const definition = (one) => JSON.stringify([one.function, one.inputs, one.options, one.taps]);
+  return node === own || (own !== undefined && definition(node) === definition(own));
 }
 
 function withNumber(value, index, number) {

@@ -8,10 +8,9 @@ const NONE = "the score's own"; // of the scale
 
 /** A text for each change in force: `embeddings[cat, x2]: 2 → 1`, `temperature: 1 → 0.5`. */
 export function changeTexts(state) {
-  const { page, original } = state.get();
-  const { edits } = changesOf(state);
+  const { edits, program } = changesOf(state);
   const ofNumbers = edits.map(({ step, index, value }) => {
-    const before = numberAt(original.get(step), index);
+    const before = numberAt(program.get(step), index);
     return `${step}[${cellLabels(state, step, index).join(", ")}]: ${settingText(before)} → ${settingText(value)}`;
   });
   const ofSettings = changedSettings(state).map(([name, before, after]) => `${name}: ${wordOf(before)} → ${wordOf(after)}`);

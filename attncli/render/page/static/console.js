@@ -2,13 +2,16 @@
 
 import { arithmeticOf, sourcesOf } from "./arithmetic.js";
 import { changedCells } from "./changed.js";
+import { editCell } from "./changes.js";
 import { evaluatePlan } from "./engine.js";
 import { functionOf } from "./functions.js";
 import { numberStyle, numberText } from "./numerals.js";
+import { makeState } from "./state.js";
 import { readValue } from "./values.js";
 
 /** The state of the page, and the functions that compute and explain its numbers. */
 export function consoleTools(state) {
   const hasFunction = (node) => functionOf(node) !== undefined;
-  return { state, evaluatePlan, sourcesOf, arithmeticOf, changedCells, numberStyle, numberText, readValue, hasFunction };
+  const numbers = { changedCells, numberStyle, numberText, readValue };
+  return { state, evaluatePlan, editCell, sourcesOf, arithmeticOf, hasFunction, makeState, ...numbers };
 }

@@ -57,8 +57,8 @@ function placesOf(state) {
 /** A button with the picture of a head, its name, and what stands out in it. */
 function pictureOf(place, table, largest, state) {
   const { page } = state.get();
-  const hasItems = (page.axes.b?.length ?? 1) > 1;
-  const names = [...(hasItems ? [`item ${place.b}`] : []), ...(table.heads ? [`head ${place.h}`] : [])];
+  const named = Object.entries(place).filter(([letter]) => (page.axes[letter]?.length ?? 1) > 1);
+  const names = named.map(([letter, at]) => page.axes[letter].labels[at]);
   const strongest = strongestOf(table);
   const weight = weightText(table.data[strongest.at], page.decimals);
   const entropy = meanEntropy(table);

@@ -24,9 +24,9 @@ export function choosePosition(state, letter, at) {
 
 /** A list of the positions of an axis, with a button on either side for the neighbours. */
 function selectorOf(letter, title, state) {
-  const { length, labels } = state.get().page.axes[letter];
+  const { length } = state.get().page.axes[letter];
   const at = () => state.get().positions[letter] ?? 0;
-  const options = Array.from({ length }, (_, index) => make("option", { value: index }, labels[index] ?? String(index)));
+  const options = Array.from({ length }, (_, index) => make("option", { value: index }, String(index)));
   const list = make("select", { id: `select-${letter}`, onchange: () => choosePosition(state, letter, Number(list.value)) }, ...options);
   const step = (by, sign, name) => make("button", {
     type: "button", "aria-label": `${name} ${title.toLowerCase()}`, onclick: () => choosePosition(state, letter, at() + by),

@@ -6,7 +6,6 @@ from dataclasses import dataclass
 from itertools import groupby
 
 from attncli.base.transliteration import SCRIPT_MARKS, script_form
-from attncli.render.formats.latex_text import latex_label, latex_text
 
 # A label of the user stands between these two in a line, so that no part of it is read as mathematics.
 LABEL_START, LABEL_END = "\ue000", "\ue001"
@@ -26,7 +25,7 @@ _TOKENS = re.compile(
     |(?P<sign>.)""",
     re.VERBOSE | re.DOTALL,
 )
-_OPENING, CLOSING = "([{", ")]}"
+OPENING, CLOSING = "([{", ")]}"
 OPERATORS = "=≈−+/·×≤≥→<>~"
 SCRIPTS = tuple(SCRIPT_MARKS.values())  # `_` and `^`
 
@@ -44,11 +43,6 @@ class Token:
         """Whether it is printed upright, as words and labels are."""
         return self.kind in ("word", "label")
 
-    @property
-    def latex(self) -> str:
-        """The token as text."""
-        return latex_label(self.text[1:-1]) if self.kind == "label" else latex_text(self.text)
-
 
 def tokenize(line: str) -> list[Token]:
     """The tokens of a line; a closing bracket is as deep as its opening one."""
@@ -57,10 +51,10 @@ def tokenize(line: str) -> list[Token]:
     for found in _TOKENS.finditer(line):
         kind, text = found.lastgroup or "", found.group()
         script = script_form(text) if kind == "sign" else ""
-        is_bracket = kind == "sign" and text in _OPENING + CLOSING
+        is_bracket = kind == "sign" and text in OPENING + CLOSING
         depth -= depth > 0 and is_bracket and text in CLOSING
         tokens.append(Token(script or kind, text, depth))
-        depth += is_bracket and text in _OPENING
+        depth += is_bracket and text in OPENING
     return tokens
 
 

@@ -1,0 +1,132 @@
+"""How large heat maps are drawn: with numbers where they fit, otherwise as blocks, pooled where there is no room."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from itertools import product
+
+from attncli.render.grid import Grid
+from attncli.render.heatmap.cell_texts import Texts, number_texts, sign_texts
+from attncli.render.heatmap.labels import label_step, row_labels, widest
+from attncli.render.heatmap.palette import Palette
+from attncli.render.target import TextTarget
+
+GAP = 2  # columns between two tables
+FEW_DECIMALS = 2  # of numbers that do not fit with more
+MIN_BLOCKS = 4  # rows and columns that a table keeps when it is pooled
+MIN_NUMBER_COLUMNS = 3  # of a cell with one digit
+BLOCK_COLUMNS = 2  # of a square cell without a number: a line is twice as high as a column is wide
+
+
+@dataclass(frozen=True)
+class Space:
+    """The columns and lines for the tables of a section; a single table may have more lines than a screen."""
+
+    columns: int
+    lines: int
+    lines_of_one: int
+    is_screen: bool  # what has no room even when it is pooled is left out; a file gets it all the same
+
+
+@dataclass(frozen=True)
+class CellSize:
+    """How the cells of each table are drawn."""
+
+    columns: int  # of the screen, for a cell or a block
+    texts: Sequence[Texts] | None = None  # the numbers or signs of the cells of each table, as wide as the cells
+    decimals: int | None = None  # of the numbers
+    block: tuple[int, int] = (1, 1)  # the rows and columns of a block, of which the largest number is drawn
+    rows_per_line: int = 1  # 2 where a cell is half a character
+
+    def count_columns(self, grid: Grid) -> int:
+        """The columns of the screen that the cells of a table take."""
+        return -(-len(grid.columns) // self.block[1]) * self.columns
+
+    def count_lines(self, grid: Grid) -> int:
+        """The lines that the cells of a table take."""
+        return -(-len(grid.rows) // self.rows_of_line)
+
+    @property
+    def rows_of_line(self) -> int:
+        """How many rows of a table a line stands for."""
+        return self.block[0] * self.rows_per_line
+
+
+@dataclass(frozen=True)
+class Layout:
+    """The size of the cells, the width of the labels of rows, and how many tables are side by side and in all."""
+
+    cells: CellSize
+    label_width: int  # 0: rows and columns have no labels
+    has_headings: bool  # whether columns have labels: of small tables there is no room for two
+    per_line: int
+    shown: int
+
+    @property
+    def gap_lines(self) -> int:
+        """The empty lines between two tables one below the other; small ones have their titles between them."""
+        return 0 if self.cells.texts is None else 1
+
+
+def choose_layout(grids: Sequence[Grid], decimals: int, palette: Palette, target: TextTarget, space: Space) -> Layout:
+    """The layout with which all tables fit the space: with numbers or signs, otherwise of the smallest blocks.
+
+    The tables have one shape. Numbers have fewer decimals where more tables are side by side then. Where not even the
+    largest blocks fit, only some of the tables are shown on a screen.
+    """
+    label_width = max(widest(row_labels(grid, target)) for grid in grids) + 1
+    with_texts = [
+        layout
+        for cells in _cells_with_texts(grids, decimals, palette, target, label_width, space)
+        if (layout := _fit(grids, cells, label_width, space)).shown == len(grids)
+    ]
+    if with_texts:
+        return max(with_texts, key=lambda layout: layout.per_line)
+    layout = Layout(CellSize(1), 0, has_headings=False, per_line=1, shown=0)
+    for cells, width in product(_blocks(grids[0], palette), (label_width, 0)):
+        layout = _fit(grids, cells, width, space)
+        if layout.shown == len(grids):
+            return layout
+    return replace(layout, shown=max(layout.shown, layout.per_line) if space.is_screen else len(grids))
+
+
+def _fit(grids: Sequence[Grid], cells: CellSize, label_width: int, space: Space) -> Layout:
+    """The layout with cells of a size: as many tables as fit, in lines of as many as each other."""
+    per_line = (space.columns - label_width + GAP) // (cells.count_columns(grids[0]) + GAP)
+    if per_line < 1:
+        return Layout(cells, label_width, has_headings=False, per_line=1, shown=0)
+    count = -(-len(grids) // min(per_line, len(grids)))
+    has_headings = cells.texts is not None or (label_width > 0 and _count_headings(grids[0], cells) > 1)
+    layout = Layout(cells, label_width, has_headings, -(-len(grids) // count), 0)
+    has_titles = any(grid.slice_label for grid in grids)
+    lines = cells.count_lines(grids[0]) + has_titles + has_headings + layout.gap_lines
+    available = space.lines if len(grids) > 1 else space.lines_of_one
+    shown = (available + layout.gap_lines) // lines * layout.per_line
+    return replace(layout, shown=min(shown, len(grids)))
+
+
+def _count_headings(grid: Grid, cells: CellSize) -> int:
+    """The number of columns whose labels have room side by side."""
+    return (cells.count_columns(grid) + 1) // (label_step(grid.columns, cells.columns) * cells.columns)
+
+
+def _cells_with_texts(
+    grids: Sequence[Grid], decimals: int, palette: Palette, target: TextTarget, label_width: int, space: Space
+) -> Iterator[CellSize]:
+    """The cells with the signs of masks, or with numbers of as many decimals as elsewhere or of few."""
+    if grids[0].signs is not None:
+        yield CellSize(BLOCK_COLUMNS, [sign_texts(grid, target, BLOCK_COLUMNS) for grid in grids])
+    elif _fit(grids, CellSize(MIN_NUMBER_COLUMNS, ()), label_width, space).shown == len(grids):
+        for each in dict.fromkeys((decimals, min(decimals, FEW_DECIMALS))):
+            texts = number_texts(grids, each, palette, target)
+            yield CellSize(len(texts[0][0][0]), texts, each)
+
+
+def _blocks(grid: Grid, palette: Palette) -> Iterator[CellSize]:
+    """Cells without texts, from squares to the largest blocks."""
+    rows_per_line = 2 if palette.has_halves else 1
+    yield CellSize(BLOCK_COLUMNS)
+    yield CellSize(1, rows_per_line=rows_per_line)
+    most_rows, most_columns = (max(size // MIN_BLOCKS, 1) for size in grid.values.shape)
+    for size in range(1, max(most_rows, most_columns) + 1):
+        rows = size * BLOCK_COLUMNS // rows_per_line  # as high as it is wide
+        yield CellSize(1, block=(min(rows, most_rows), min(size, most_columns)), rows_per_line=rows_per_line)

@@ -1,0 +1,61 @@
+"""What the colours and signs of heat maps mean, and what of the tables is pooled or left out."""
+
+from collections.abc import Iterator, Sequence
+
+from rich.segment import Segment
+
+from attncli.base.axes import AXIS_NOUNS
+from attncli.base.lazy_numpy import np
+from attncli.render.aligned_numbers import align_numbers
+from attncli.render.grid import Grid
+from attncli.render.heatmap.layout import Layout
+from attncli.render.heatmap.levels import VISIBLE_LEVEL, Scale, is_masked
+from attncli.render.heatmap.palette import NAN_SIGN, Palette
+
+# The option that shows one of several tables, by what its axis counts.
+OPTIONS = {AXIS_NOUNS["h"]: "--head", AXIS_NOUNS["b"]: "--batch"}
+
+
+def color_bar(scale: Scale, palette: Palette, decimals: int) -> list[Segment]:
+    """The colours between the numbers that have the first and the last one."""
+    numbers = align_numbers(np.array([[scale.least], [scale.largest]]), decimals)
+    least, largest = (row[0].strip() for row in numbers)
+    return [Segment(f"{least} "), *palette.bar(), Segment(f" {largest}")]
+
+
+def scale_note(scale: Scale, count: int) -> str:
+    """What the ends of the scale are, and whether several tables share it."""
+    ends = "from 0 to the largest number" if scale.is_from_zero else "from the least to the largest number"
+    return f"{ends} of the {count} tables" if count > 1 else ends
+
+
+def notes(tables: Sequence[Grid], layout: Layout, palette: Palette, decimals: int) -> Iterator[str]:
+    """What signs mean, how numbers are rounded, for how many a block stands, and how to see what is left out."""
+    is_mask = tables[0].signs is not None
+    if is_mask:
+        yield _meanings(tables, layout, palette)
+    elif any(is_masked(grid).any() for grid in tables):
+        is_hidden = any(grid.hidden is not None and grid.hidden.any() for grid in tables)
+        yield f"{palette.masked_sign} {'masked' if is_hidden else '−∞'}"
+    if any(np.isnan(grid.values).any() for grid in tables):
+        yield f"{NAN_SIGN if layout.cells.texts is None else 'NaN'} not a number"
+    if layout.cells.decimals is not None and layout.cells.decimals < decimals:
+        yield f"rounded to {layout.cells.decimals} decimals"
+    option = next((option for noun, option in OPTIONS.items() if noun in tables[0].slice_label), None)
+    rows, columns = layout.cells.block
+    if rows * columns > 1:
+        what = "is visible where one of them is" if is_mask else "has the colour of the largest number"
+        larger = f"; {option} N shows one table larger" if option and len(tables) > 1 else ""
+        yield f"each block of {rows} × {columns} cells {what}{larger}"
+    if layout.shown < len(tables):
+        yield f"{len(tables) - layout.shown} more tables are left out: {option} N shows one, a file has all"
+
+
+def _meanings(tables: Sequence[Grid], layout: Layout, palette: Palette) -> str:
+    """What the signs of masks mean, of a single one with their counts; where cells have no signs, how they look."""
+    if layout.cells.texts is None:
+        look = "colour" if palette.colors else palette.cell(VISIBLE_LEVEL, " ").text
+        return f"{look}: visible   {palette.masked_sign}: hidden"
+    if len(tables) == 1:
+        return tables[0].legend
+    return "   ".join(f"{sign} {meaning}" for sign, meaning in tables[0].meanings.items())

@@ -1,0 +1,58 @@
+"""The numbers of tables as levels of a colour map: 0 to 1, minus infinity of a masked cell, NaN of a NaN."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from attncli.base.lazy_numpy import Array, np
+from attncli.render.grid import Grid
+
+MASKED = float("-inf")
+VISIBLE_LEVEL = 0.5  # of the visible cells of a mask
+
+
+@dataclass(frozen=True)
+class Scale:
+    """The numbers that have the first and the last colour."""
+
+    least: float
+    largest: float
+    is_from_zero: bool  # whether the first colour is that of 0, as of weights
+
+    def levels(self, grid: Grid) -> Array:
+        """The level of each cell of a table [rows columns]; those of a mask are visible or masked."""
+        if grid.signs is not None:
+            return np.where(grid.values != 0, VISIBLE_LEVEL, MASKED)
+        values = grid.values.astype(np.float64)
+        width = self.largest - self.least
+        fractions = (values - self.least) / width if width > 0 else np.where(np.isfinite(values), 1.0, values)
+        fractions[np.isposinf(values)] = 1
+        return np.where(is_masked(grid), MASKED, fractions)
+
+
+def scale_of(grids: Iterable[Grid]) -> Scale:
+    """The scale of some tables, from 0 of weights, otherwise from the least number; masked cells do not count."""
+    grids = list(grids)
+    finite = [grid.values[np.isfinite(grid.values) & ~is_masked(grid)] for grid in grids]
+    numbers = np.concatenate([np.zeros(0), *finite])
+    is_from_zero = all(grid.is_heatmap for grid in grids) and bool((numbers >= 0).all())
+    if not numbers.size:
+        return Scale(0.0, 0.0, is_from_zero)
+    return Scale(0.0 if is_from_zero else float(numbers.min()), float(numbers.max()), is_from_zero)
+
+
+def is_masked(grid: Grid) -> Array:
+    """Which cells [rows columns] a mask hides, or are minus infinity."""
+    infinite: Array = np.isneginf(grid.values.astype(np.float64))
+    return infinite if grid.hidden is None else infinite | grid.hidden
+
+
+def pool(levels: Array, block: Sequence[int]) -> Array:
+    """The largest level of each block of rows and columns; a block with a NaN is NaN, one that is all masked masked.
+
+    >>> pool(np.array([[0.1, 0.5, MASKED], [0.2, np.nan, MASKED]]), (1, 2)).tolist()
+    [[0.5, -inf], [nan, -inf]]
+    """
+    for axis, size in enumerate(block):
+        if size > 1:
+            levels = np.maximum.reduceat(levels, range(0, levels.shape[axis], size), axis=axis)
+    return levels
