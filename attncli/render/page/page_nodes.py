@@ -82,7 +82,7 @@ def _formula(trace: Trace, step: Step, *, has_scale: bool) -> dict[str, Any]:
 
 
 def _edit_key(trace: Trace, step: Step) -> str | None:
-    """The key by which --set changes the numbers of a step; None where they are not those of an array that is given."""
+    """The key by which --set changes the numbers of a step; None where they are not an array of the problem."""
     node = step.node
     if not node.is_input or node.function is not None:
         return None
