@@ -20,9 +20,20 @@ WORDS = {
     "w_k": [[2, 2, 2], [0, 2, 1], [0, 1, 1]],
     "w_v": [[1, 1, 0], [0, 1, 1], [0, 0, 0]],
 }
-HEADS = {"embeddings": normal(5, 4), "w_q": normal(4, 4, seed=1), "w_o": normal(4, 4, seed=2), "heads": 2, "causal": True}
+HEADS = {
+    "embeddings": normal(5, 4),
+    "w_q": normal(4, 4, seed=1),
+    "w_o": normal(4, 4, seed=2),
+    "heads": 2,
+    "causal": True,
+}
 LARGE = {"query": normal(90, 2), "key": normal(90, 2, seed=1)}
-HIDDEN = {"query": normal(2, 2), "key": normal(3, 2, seed=1), "mask": [[1, 0, 1], [0, 0, 0]], "bias": [[0, 0, 0], [0, 1, 0]]}
+HIDDEN = {
+    "query": normal(2, 2),
+    "key": normal(3, 2, seed=1),
+    "mask": [[1, 0, 1], [0, 0, 0]],
+    "bias": [[0, 0, 0], [0, 1, 0]],
+}
 
 
 def show(page: Any, step: str) -> None:
