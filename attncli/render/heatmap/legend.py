@@ -25,8 +25,8 @@ def color_bar(scale: Scale, palette: Palette, decimals: int) -> list[Segment]:
 
 def scale_note(scale: Scale, count: int) -> str:
     """What the ends of the scale are, and whether several tables share it."""
-    ends = "from 0 to the largest number" if scale.is_from_zero else "from the least to the largest number"
-    return f"{ends} of the {count} tables" if count > 1 else ends
+    ends = "0 to the largest" if scale.is_from_zero else "the least to the largest"
+    return f"from {ends} of the {count} tables" if count > 1 else f"from {ends} number"
 
 
 def notes(tables: Sequence[Grid], layout: Layout, palette: Palette, decimals: int) -> Iterator[str]:
