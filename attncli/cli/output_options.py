@@ -198,6 +198,11 @@ class OutputOptions:
         return self.explain or self.works_out_cells
 
     @property
+    def draws_heatmaps(self) -> bool:
+        """Whether tables are drawn as blocks of colour, as the format can, which take no more room than a screen."""
+        return self.heatmap and self.output_format.has_heatmaps and not self.works_out_cells
+
+    @property
     def draws_curve(self) -> bool:
         """Whether a data fit is drawn, as the format can."""
         return self.curve and self.output_format.has_curves

@@ -38,7 +38,8 @@ def print_heatmaps(page: TextPage, grids: Sequence[Grid], decimals: int) -> None
     page.print_segments(_lines(tables, layout, writer))
     meanings = list(notes(tables, layout, palette, decimals))
     if tables[0].signs is None:
-        bar, note = [Segment("  "), *color_bar(scale, palette, decimals)], scale_note(scale, len(tables))
+        bar = [Segment("  "), *color_bar(scale, palette, decimals, page.page_width - 2)]
+        note = scale_note(scale, len(tables))
         if Segment.get_line_length(bar) + cell_len(note) + GAP <= page.page_width:
             bar.append(Segment(f"{' ' * GAP}{note}", DIM))
         else:
@@ -56,6 +57,6 @@ def _lines(tables: Sequence[Grid], layout: Layout, writer: PanelWriter) -> Itera
         row = range(first, min(first + layout.per_line, layout.shown))
         texts = layout.cells.texts
         panels = [list(writer.panel(tables[at], None if texts is None else texts[at])) for at in row]
-        labels = writer.labels(tables[first])
+        labels = writer.labels([tables[at] for at in row])
         for label, *parts in zip_longest(labels, *panels, fillvalue=[]):
             yield [*label, *(segment for part in parts for segment in (*part, Segment(" " * GAP)))][:-1]

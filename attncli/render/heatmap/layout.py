@@ -73,7 +73,7 @@ def choose_layout(grids: Sequence[Grid], decimals: int, palette: Palette, target
     The tables have one shape. Numbers have fewer decimals where more tables are side by side then. Where not even the
     largest blocks fit, only some of the tables are shown on a screen.
     """
-    label_width = max(widest(row_labels(grid, target)) for grid in grids) + 1
+    label_width = max(widest([grid.corner, *row_labels(grid, target)]) for grid in grids) + 1
     with_texts = [
         layout
         for cells in _cells_with_texts(grids, decimals, palette, target, label_width, space)
