@@ -1,11 +1,13 @@
 """The result of a computation from Python: its arrays, and how it explains and shows itself."""
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Literal
 
 from attncli.analysis.row_statistics import RowStatistics
 from attncli.api.explanation_text import ExplanationText, view_html, view_text
 from attncli.api.frames import STATISTICS, TO_PANDAS, statistics_frame, step_frame
 from attncli.api.names import to_name
+from attncli.api.saving import FigureSize, FilePath, SavedFile
 from attncli.api.views import Cells, Position, ShownPart
 from attncli.base.arithmetic import MAX_TERMS
 from attncli.base.errors import AttnError
@@ -13,11 +15,16 @@ from attncli.base.lazy_numpy import Array
 from attncli.base.text import repr_excerpt
 from attncli.engine.run import run
 from attncli.problem.results import WEIGHTS
+from attncli.render.figure.figure import make_figure
+from attncli.render.figure.limits import check_figure
+from attncli.render.figure.size import to_size
+from attncli.render.formats import FIGURE_DECIMALS
 from attncli.render.statistics import statistics_of
 from attncli.render.view import DECIMALS, View
 from attncli.trace.result import RunResult
 
 if TYPE_CHECKING:
+    import matplotlib.figure
     import pandas
 
 
@@ -117,6 +124,38 @@ class Result(RunResult):
         part = ShownPart(cells, head, batch, terms, decimals)
         return ExplanationText.of_view(self._view_of_steps(part, explain=False))
 
+    def figure(
+        self,
+        *,
+        title: str = "",
+        size: str | tuple[float, float] | None = None,
+        head: Position = None,
+        batch: Position = None,
+        decimals: int = FIGURE_DECIMALS,
+    ) -> "matplotlib.figure.Figure":
+        """The selected results as a figure of Matplotlib, a heat map for each head: `attn compute -o weights.svg`.
+
+        `size` is a width and a height in inches, or a text such as "15x10cm"; without it a figure is as large as it has
+        to be. `head` and `batch` are a position from 0. Masked cells are hatched; an output over one-dimensional keys
+        is a curve. Changes since an earlier result are marked, see `mark_changes_since`.
+
+        Raises AttnError where Matplotlib is not installed, there are too many heads for a figure, or the size is out of
+        range or too small.
+
+        >>> import attncli
+        >>> result = attncli.attention(scores=[[2, 0]], tokens=["cat", "sat"], select="weights")
+        >>> result.figure(title="Weights", size=(4, 3)).get_size_inches()  # doctest: +SKIP
+        array([4., 3.])
+        """
+        part = ShownPart(None, head, batch, MAX_TERMS, decimals)
+        view = replace(part.view(self, explain=False, before=self._before), title=title, size=to_size(size))
+        try:
+            check_figure(self.trace.plan, self.select, view.positions)
+            figure: matplotlib.figure.Figure = make_figure(view)
+        except AttnError as error:
+            raise error.at("figure") from None
+        return figure
+
     def to_pandas(self, name: str) -> "pandas.DataFrame":
         """A selected result, or another step that was kept, as a data frame of pandas, with the tokens as its labels.
 
@@ -137,6 +176,44 @@ class Result(RunResult):
             return statistics_frame(self.trace, self.trace[WEIGHTS], statistics)
         self._check_kept(name)
         return step_frame(self.trace, self.trace[name])
+
+    def save(
+        self,
+        path: FilePath,
+        *,
+        head: Position = None,
+        batch: Position = None,
+        decimals: int | None = None,
+        title: str = "",
+        size: FigureSize = None,
+    ) -> None:
+        """Write the selected results to a file, whose suffix picks the format: `attn compute -o`.
+
+        Tables are `.txt`, `.md` and `.tex`, data `.json`, `.yaml`, `.csv`, `.tsv`, `.npy`, `.npz` and `.safetensors`,
+        figures `.svg`, `.png` and `.pdf`, and `.html` is the page, which has every step of a problem that is not too
+        large. `head` and `batch` choose a head and a batch item by their positions from 0. `decimals` are those of
+        rounded numbers, by default 4, in figures 2. `title` is that of a figure or a page, `size` that of a figure:
+        "15x10cm", or a width and a height in inches. A file of that name is replaced when all is written.
+
+        Raises AttnError where the suffix names no format, a parameter has no effect in the format, a package that it
+        needs is not installed, or the file can't be written.
+
+        >>> import attncli
+        >>> attncli.attention([[2, 0]], [[1, 0], [0, 1]]).save("output.npz", title="The output")
+        Traceback (most recent call last):
+            ...
+        attncli.base.errors.AttnError: title: has no effect: npz has no title; leave it out
+        """
+        file = SavedFile.of(path, title, size)
+        if decimals is None:
+            decimals = DECIMALS if file.format.decimals is None else file.format.decimals
+        elif file.format.is_lossless:
+            file.refuse("decimals", "has every digit")
+        part = ShownPart(None, head, batch, MAX_TERMS, decimals)
+        if file.shows_every_step(self.trace.plan):
+            file.save(self._view_of_steps(part, explain=False))
+        else:
+            file.save(part.view(self, explain=False, before=self._before))
 
     def mark_changes_since(self, before: "Result") -> "Result":
         r"""The same result, whose tables mark the numbers that changed: ▲ rose, ▼ fell, ◆ changed otherwise.
