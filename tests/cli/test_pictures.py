@@ -77,6 +77,7 @@ def test_the_worked_cell_of_an_explanation_is_marked_in_its_head(heads: str, run
         (("--heatmap", "--json"), "--heatmap has no effect: json has no blocks of colour"),
         (("--heatmap", "-f", "csv"), "--heatmap has no effect: csv has no blocks of colour"),
         (("--heatmap", "-f", "markdown"), "--heatmap has no effect: markdown has no blocks of colour"),
+        (("--heatmap", "-o", "page.html"), "--heatmap has no effect: html has heat maps anyway"),
         (("--heatmap", "--cell", "1,1"), "--heatmap has no effect: --cell without --explain shows no tables"),
         (("--curve", "--json"), "--curve has no effect: json has no plots"),
         (("--curve", "-f", "latex"), "--curve has no effect: latex has no plots"),
@@ -125,8 +126,9 @@ def test_a_curve_stands_below_what_else_is_asked_for(words: tuple[str, ...], fit
 
 
 def test_of_an_edited_problem_there_are_both_curves(fit: str, run: Run) -> None:
-    shown = run("compute", fit, "--curve", "--set", "value[0,0]=1").stdout
-    assert shown.splitlines()[-1] == "● value   - before   + after"
+    lines = run("compute", fit, "--curve", "--set", "value[0,0]=1").stdout.splitlines()
+    assert lines[2:5] == ["set value[0,0]: 3 → 1", "", "output over keys"]
+    assert lines[-1] == "● value   - before   + after"
 
 
 def test_where_there_is_no_curve_it_is_said_what_is_needed(heads: str, run: Run) -> None:

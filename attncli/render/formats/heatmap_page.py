@@ -15,6 +15,7 @@ from attncli.render.heatmap.palette import DIM, Palette
 from attncli.render.heatmap.panel import Line, PanelWriter
 
 PAGE_LINES = 60  # of a page in a pipe or a file, and of a single table, which may be longer than a screen
+MIN_NUMBER_LINES = 30  # that tables with numbers may have on a low screen
 OTHER_LINES = 6  # of a screen: the heading, an empty line, the title, two lines of the legend, the prompt
 
 
@@ -31,7 +32,13 @@ def print_heatmaps(page: TextPage, grids: Sequence[Grid], decimals: int) -> None
     palette = Palette(page.colors, page.target.has_unicode)
     height = page.target.height
     screen_lines = PAGE_LINES if height is None else height - OTHER_LINES
-    space = Space(page.page_width, screen_lines, max(screen_lines, PAGE_LINES), is_screen=height is not None)
+    space = Space(
+        page.page_width,
+        screen_lines,
+        max(screen_lines, MIN_NUMBER_LINES),
+        max(screen_lines, PAGE_LINES),
+        is_screen=height is not None,
+    )
     layout = choose_layout(tables, decimals, palette, page.target, space)
     scale = scale_of(tables)
     writer = PanelWriter(layout, scale, palette, page.target, any(table.slice_label for table in tables))

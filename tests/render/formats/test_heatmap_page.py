@@ -107,6 +107,12 @@ def test_numbers_have_fewer_decimals_where_more_tables_are_side_by_side_then() -
     assert draw(grid, target=SCREEN)[2].count("0.3333") == 5
 
 
+def test_numbers_may_have_more_lines_than_a_low_screen() -> None:
+    lines = draw(head(0, 8), head(1, 8), target=SCREEN)
+    assert "\n".join(lines).count("0.5") == 2 * (64 - 1)
+    assert 20 < len(lines) < 30
+
+
 def test_what_is_worked_out_is_in_brackets_and_its_labels_are_marked() -> None:
     lines = draw(replace(SMALL, marked=frozenset({(1, 0)})))
     assert lines[:3] == ["n\\m     *x      y", " a       0 █ 1.00", "*b  ░[0.25]▓ 0.75"]
