@@ -17,7 +17,12 @@ pytestmark = pytest.mark.peer
 WORDS = ("the", "cat", "sat", "on", "the")
 SELF = {"embeddings": normal(5, 4), "w_q": normal(4, 4, seed=1), "tokens": WORDS}
 HEADS = {**SELF, "heads": 2, "causal": True}
-CROSS = {"query": normal(2, 3), "key": normal(4, 3, seed=1), "tokens": ("das", "Haus", "ist", "klein"), "query_tokens": ("the", "house")}  # fmt: skip
+CROSS = {
+    "query": normal(2, 3),
+    "key": normal(4, 3, seed=1),
+    "tokens": ("das", "Haus", "ist", "klein"),
+    "query_tokens": ("the", "house"),
+}
 ITEMS = {"query": normal(3, 2, 4, 2), "key": normal(3, 2, 5, 2, seed=1)}
 
 
@@ -28,9 +33,13 @@ def weights_of(keys: dict[str, Any]) -> Array:
 
 def shown(page: Any, group: int = 0) -> list[float]:
     """The weights that the words of a group are coloured by, and the number under each."""
-    return [float(x) for x in page.locator(".words").nth(group).locator(".word").evaluate_all(
-        "words => words.map((word) => word.dataset.weight)"
-    )]  # fmt: skip
+    return [
+        float(x)
+        for x in page.locator(".words")
+        .nth(group)
+        .locator(".word")
+        .evaluate_all("words => words.map((word) => word.dataset.weight)")
+    ]
 
 
 def point_at(page: Any, index: int, group: int = 0) -> None:
@@ -57,13 +66,22 @@ def test_a_word_colours_the_words_that_it_looks_at_and_with_the_switch_those_tha
     for at in range(5):
         point_at(page, at)
         assert close(shown(page), weights[:, at])
-    shares = page.locator(".word").evaluate_all("words => words.map((word) => Number(word.style.getPropertyValue('--share')))")
+    shares = page.locator(".word").evaluate_all(
+        "words => words.map((word) => Number(word.style.getPropertyValue('--share')))"
+    )
     assert close(shares, weights[:, 4] / weights.max())
 
 
 def test_the_sentence_names_the_words_by_weight(page_of: PageOf) -> None:
     weights = [[0, 0.75, 0.25], [0.125, 0.25, 0.625], [0, 0, 0]]
-    page = page_of({"weights": weights, "value": normal(3, 2), "tokens": ["<b>the</b>", "cat", "sat"], "query_tokens": ["<b>the</b>", "cat", "sat"]})
+    page = page_of(
+        {
+            "weights": weights,
+            "value": normal(3, 2),
+            "tokens": ["<b>the</b>", "cat", "sat"],
+            "query_tokens": ["<b>the</b>", "cat", "sat"],
+        }
+    )
     point_at(page, 0)
     assert sentence(page) == "<b>the</b> looks at cat 0.750, sat 0.250"
     assert page.locator(".word-weight").all_inner_texts() == ["0", "0.750", "0.250"]

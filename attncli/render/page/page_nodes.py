@@ -11,7 +11,7 @@ from attncli.render.explanation import shapes_of
 from attncli.render.formats.mathml import mathml_line
 from attncli.render.hidden_cells import VISIBLE_STEP
 from attncli.render.mask_signs import signs_of_rules
-from attncli.render.page.functions import function_name
+from attncli.render.page.functions import computing_function
 from attncli.render.page.node_formulas import node_formula, settings_of
 from attncli.trace.steps import Step, Trace
 
@@ -49,7 +49,7 @@ def node_object(trace: Trace, step: Step) -> dict[str, Any]:
         "source": list(node.source),
         "edit_key": _edit_key(trace, step),
         "number_type": "boolean" if node.is_boolean else _NUMBER_TYPES.get(step.value.dtype.kind, "real"),
-        "function": function_name(node),
+        "function": computing_function(node),
         "inputs": dict(node.inputs),
         "options": {} if node.is_input else {name: _plain(value) for name, value in node.options.items()},
         "tapped_from": node.tapped_from,
@@ -71,7 +71,7 @@ def _formula(trace: Trace, step: Step, *, has_scale: bool) -> dict[str, Any]:
 
 
 def _edit_key(trace: Trace, step: Step) -> str | None:
-    """The key by which --set changes the numbers of a step; None where they are none of the problem's own, cell by cell."""
+    """The key by which --set changes the numbers of a step; None where they are not an array of the problem."""
     node = step.node
     if not node.is_input or node.function is not None:
         return None

@@ -17,6 +17,7 @@ from attncli.problem.build import replace_values
 from attncli.problem.conventions import find_convention
 from attncli.problem.spec import ProblemSpec
 from attncli.problem.unread import is_read
+from attncli.render.page.functions import function_name, page_functions
 from attncli.trace.steps import Step, Trace
 
 NUMBERS = ("number", "integer")  # the kinds of parameters that a page can change
@@ -80,12 +81,13 @@ def own_scale(problem: ProblemSpec) -> float:
 
 
 def normalizers(problem: ProblemSpec) -> list[Operator]:
-    """The normalizers that a page offers, with their parameters, the problem's own first; none where none is read."""
+    """The problem's own normalizer and those that a page computes, with their parameters; none where none is read."""
     own = problem.normalize
     if not is_read(problem, "normalize"):
         return []
-    others = (record for record in registered("normalize").values() if record.is_built_in and record != own.record)
-    return [own, *(Operator(record, _parameters_of_example(record)) for record in others)]
+    records = (record for record in registered("normalize").values() if record is not own.record)
+    computed = (record for record in records if function_name(record.function) in page_functions())
+    return [own, *(Operator(record, _parameters_of_example(record)) for record in computed)]
 
 
 def changeable_parameters(record: OperatorRecord) -> list[Parameter]:

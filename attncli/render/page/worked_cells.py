@@ -7,7 +7,7 @@ from typing import Any
 from attncli.base.axes import COUNTED_FROM_0
 from attncli.base.lazy_numpy import np
 from attncli.render.by_hand import has_lines, lines
-from attncli.render.page.functions import function_name, page_functions
+from attncli.render.page.functions import computing_function, page_functions
 from attncli.render.page.limits import WORKED_CELLS
 from attncli.render.view import View
 from attncli.trace.positions import AxisPositions, add_dependent_axes
@@ -32,7 +32,7 @@ def worked_cells(view: View, steps: Sequence[Step]) -> tuple[dict[str, Any], str
 
 def _is_missing(step: Step) -> bool:
     """Whether a function computes a step that the page does not have, and the program works out its cells."""
-    name = function_name(step.node)
+    name = computing_function(step.node)
     return name is not None and name not in page_functions() and has_lines(step)
 
 

@@ -73,8 +73,8 @@ export function makeCell(node, index, state) {
     roles,
     /** The symbol of what a role reads; of no role that of the node itself. */
     symbol: (role) => (role === undefined ? node.symbol : nodes.get(steps[role]).symbol),
-    label: (letter) => positionLabel(page, letter, at[letter]),
-    keyLabel: (key) => positionLabel(page, "m", key),
+    label: (letter) => axisLabel(page, letter, at[letter]),
+    keyLabel: (key) => axisLabel(page, "m", key),
     get number() {
       return numberAt(values.get(node.name), index);
     },
@@ -127,7 +127,7 @@ function everyIndex(template, shape) {
 }
 
 /** The label of a position on an axis: of a feature its letter and number, counted from 1. */
-function positionLabel(page, letter, at) {
+function axisLabel(page, letter, at) {
   const labels = page.axes[letter]?.labels ?? [];
   if (labels.length > at) return labels[at];
   return LEADING.includes(letter) ? `${page.axes[letter].noun} ${at}` : `${letter}${at + 1}`;
@@ -135,7 +135,7 @@ function positionLabel(page, letter, at) {
 
 /** The name of a cell: `Q(cat)[d1]`, `Q(cat)[d1] of head 0`. */
 function placeName(page, node, place) {
-  const labels = node.axes.map((letter, axis) => positionLabel(page, letter, place[axis]));
+  const labels = node.axes.map((letter, axis) => axisLabel(page, letter, place[axis]));
   const own = node.axes.map((letter) => !LEADING.includes(letter));
   const [row, column] = labels.filter((_, axis) => own[axis]);
   const leading = labels.filter((_, axis) => !own[axis]);

@@ -7,6 +7,7 @@ import { readTyped } from "./numbers_typed.js";
 import { parametersOf, settingText, settingsOfPage } from "./settings.js";
 
 const DECADES = 1; // how many powers of ten a slider goes up and down from 1
+const SLIDER_STEP = 0.05; // of the power: with three digits each step is another number
 
 /** Draw the controls, or the sentence why nothing can be changed. */
 export function drawControls(element, state) {
@@ -51,7 +52,7 @@ function fieldsOf(state) {
 function scaleField({ own }, state) {
   const ownText = own === null ? "" : String(Number(own.toPrecision(4)));
   const read = (text) => (text.trim() === "" ? { value: null } : readNumber(text));
-  return numberField({ name: "scale", title: "Scale", placeholder: ownText, note: ownText && `empty: the score's own, ${ownText}`, read }, state);
+  return numberField({ name: "scale", title: "Scale", placeholder: ownText, note: "empty: the score's own", read }, state);
 }
 
 function causalField(state) {
@@ -95,26 +96,27 @@ function parameterField({ name, least, above, is_integer: isInteger }, state) {
 
 function sliderOf(name, title, state) {
   const slider = make("input", {
-    type: "range", min: -DECADES, max: DECADES, step: 0.01, "aria-label": `${title}, slider`,
-    oninput: () => applyChange(state, { settings: { [name]: Number((10 ** Number(slider.value)).toPrecision(2)) }, series: name }),
+    type: "range", min: -DECADES, max: DECADES, step: SLIDER_STEP, "aria-label": `${title}, slider`,
+    oninput: () => applyChange(state, { settings: { [name]: Number((10 ** Number(slider.value)).toPrecision(3)) }, series: name }),
   });
   return slider;
 }
 
 /** A field for a number: what is typed is read when Enter is pressed or the field is left, and a mistake is told under it. */
 function numberField({ name, title, read, placeholder = "", note = "", slider = null }, state) {
-  const [id, error] = [`set-${name}`, make("p", { class: "field-error", id: `set-${name}-error`, "aria-live": "polite" })];
+  const id = `set-${name}`;
+  const error = make("span", { class: "field-error" });
+  const below = make("p", { class: "field-note", id: `${id}-note`, "aria-live": "polite" }, error, note);
   const commit = () => {
     const { value, mistake } = read(input.value);
-    error.textContent = mistake ?? "";
+    error.textContent = mistake === undefined ? "" : `${mistake} `;
     input.setAttribute("aria-invalid", String(mistake !== undefined));
     if (mistake === undefined && value !== changesOf(state).settings[name]) applyChange(state, { settings: { [name]: value } });
   };
   const input = make("input", {
-    type: "text", inputmode: "decimal", autocomplete: "off", id, placeholder, "aria-describedby": error.id, onchange: commit,
+    type: "text", inputmode: "decimal", autocomplete: "off", id, placeholder, "aria-describedby": below.id, onchange: commit,
   });
-  const beside = slider ?? make("span", { class: "hint" }, note);
-  const row = make("div", { class: "field" }, make("label", { for: id }, title), input, beside, error);
+  const row = make("div", { class: "field" }, make("label", { for: id }, title), input, ...(slider ? [slider] : []), below);
   const paint = (settings) => {
     const text = settings[name] === null ? "" : settingText(settings[name]);
     if (input.getAttribute("aria-invalid") === "true" && document.activeElement === input) return; // what is typed stays

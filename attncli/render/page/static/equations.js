@@ -5,7 +5,7 @@ import { numberTerm } from "./terms.js";
 
 const MAX_EXTRA_DECIMALS = 2; // of the numbers in a term, beyond those of its result
 const CLOSE = 0.01; // of a result: so far from it may a rounded sum be, whose small factors look as in their table
-const ROUNDING = 1e-9; // of a unit: results that lie between two roundings are computed to either
+const TIE = 1e-9; // of a unit: results that lie between two roundings are computed to either
 const SAME = 1e-14; // relative: written digits are evaluated with numbers of eight bytes
 const ADDED_DECIMALS = 25; // of a number that is only added to others
 
@@ -66,7 +66,7 @@ function bothSides(left, sign, right) {
 function agrees(style, value, result, tolerance) {
   const rounded = roundedNumber(result, style);
   if (!(Number.isFinite(value) && Number.isFinite(rounded))) return Object.is(value, rounded);
-  return Math.abs(value - rounded) <= unitOf(result, style) * (tolerance + ROUNDING);
+  return Math.abs(value - rounded) <= unitOf(result, style) * (tolerance + TIE);
 }
 
 /** Whether a value is within a hundredth of the result, or one unit of a result that is written as 0. */

@@ -9,9 +9,8 @@ const KINDS = [["hidden-cell", "hidden by a mask"], ["infinite", "infinite"], ["
 
 /** The legend of a table of a step, of what is in it. */
 export function legendOf(page, table) {
-  const looks = Array.from(table.data, (_, at) => table.look(at));
-  const kinds = new Set(looks.map(({ kind }) => kind));
-  const marks = new Set(looks.map(({ mark }) => mark));
+  const kinds = new Set(Array.from(table.data, (_, at) => table.kind(at)));
+  const marks = new Set(Array.from(table.data, (_, at) => table.mark(at)));
   return make(
     "div", { class: "legend" },
     ...(table.signOf === null ? rangeEntries(page, table.range) : signEntries(table)),

@@ -1,7 +1,7 @@
 /* Parts of normalizers: the largest score of a row, exponentials, quotients, and the lines that they share. */
 
 import { mapRows } from "./arrays.js";
-import { differenceOf, expOf, largestOf, numberTerm, parameterTerm, quotientOf, sumOf } from "./terms.js";
+import { differenceOf, expOf, maximumOf, numberTerm, parameterTerm, quotientOf, sumOf } from "./terms.js";
 
 /** The largest number of a row; 0 where every key is masked, NaN where one number is NaN. */
 export function finiteMax(row) {
@@ -99,5 +99,5 @@ export function sparsemaxLines(cell, scores) {
   const support = scores.filter((_, at) => weights[at].value(null) > 0);
   const difference = differenceOf(sumOf(support), numberTerm(1));
   const threshold = cell.computed("τ", quotientOf(difference, numberTerm(support.length)));
-  return [threshold.line, cell.equation(largestOf(differenceOf(scores[cell.column], threshold), numberTerm(0)))];
+  return [threshold.line, cell.equation(maximumOf(differenceOf(scores[cell.column], threshold), numberTerm(0)))];
 }

@@ -37,9 +37,8 @@ function printedStep(state, section) {
 function printedTable(state, node, table) {
   if (table.rows > MOST_ROWS || table.columns > MOST_COLUMNS) return thumbnail(state.page, node, state.values.get(node.name), state.positions);
   const cell = (at) => {
-    const { kind, colors, mark } = table.look(at);
-    const element = make("td", { class: kind }, table.text(at), mark);
-    Object.assign(element.style, colors);
+    const element = make("td", { class: table.kind(at) }, table.text(at), table.mark(at));
+    Object.assign(element.style, table.colors(at));
     return element;
   };
   const head = make("tr", {}, make("th", { scope: "col" }, table.corner), ...table.columnLabels.map((label) => make("th", { scope: "col" }, label)));

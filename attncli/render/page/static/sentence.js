@@ -48,14 +48,15 @@ function switches(table, state) {
   ];
 }
 
-function radios(legend, key, choices, chosen, state) {
+function radios(title, key, choices, chosen, state) {
   const inputs = choices.map(([label, value]) => {
     const input = make("input", {
       type: "radio", name: `sentence-${key}`, checked: value === chosen, onchange: () => changeSentence(state, { [key]: value }),
     });
     return make("label", {}, input, ` ${label}`);
   });
-  return make("fieldset", { class: "choices" }, make("legend", {}, legend), make("div", {}, ...inputs));
+  const id = `sentence-${key}`;
+  return make("div", { class: "choices", role: "radiogroup", "aria-labelledby": id }, make("span", { id }, title), make("div", {}, ...inputs));
 }
 
 /** Make the buttons of all words: one group of them, or one of queries and one of keys. */

@@ -8,11 +8,11 @@ export function settingsOfPage({ settings }) {
   const parameters = settings.normalizers.flatMap((normalizer) => normalizer.parameters.map(({ name, value }) => [name, value]));
   const own = settings.normalizers.find(({ name }) => name === settings.normalizer)?.parameters ?? [];
   return {
+    scale: settings.scale?.value ?? null,
+    causal: settings.causal,
+    normalizer: settings.normalizer,
     ...Object.fromEntries(parameters),
     ...Object.fromEntries(own.map(({ name, value }) => [name, value])),
-    causal: settings.causal,
-    scale: settings.scale?.value ?? null,
-    normalizer: settings.normalizer,
   };
 }
 

@@ -4,7 +4,7 @@ import { changesOf } from "./changes.js";
 import { make } from "./elements.js";
 import { showStep } from "./navigation.js";
 import { fillSettings, formulaOf } from "./settings.js";
-import { sectionOf, stepsInOrder } from "./step_order.js";
+import { sectionOf, sectionsOf, stepsInOrder, titleOfUnnumbered } from "./step_order.js";
 import { symbolElement } from "./symbols.js";
 
 /** The head of a step. */
@@ -37,8 +37,8 @@ export function formulaElement(state, node) {
 /** `Step 3 of 8`, `Given`. */
 function placeText(state, section) {
   if (section === null) return "Inner step";
-  const count = state.page.plans[state.plan ?? 0].sections.filter(({ number }) => number !== null).length;
-  return section.number === null ? "Given" : `Step ${section.number} of ${count}`;
+  const count = sectionsOf(state).filter(({ number }) => number !== null).length;
+  return section.number === null ? titleOfUnnumbered(state) : `Step ${section.number} of ${count}`;
 }
 
 /** Buttons to the steps before and after one. */

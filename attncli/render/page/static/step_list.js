@@ -4,7 +4,7 @@ import { hasChanged } from "./change_marks.js";
 import { make } from "./elements.js";
 import { showStep } from "./navigation.js";
 import { nodeOf } from "./slices.js";
-import { sectionOf, sectionsOf } from "./step_order.js";
+import { sectionOf, sectionsOf, titleOfUnnumbered } from "./step_order.js";
 import { symbolElement } from "./symbols.js";
 import { thumbnail } from "./thumbnail.js";
 
@@ -13,7 +13,7 @@ export function drawStepList(element, state) {
   const draw = () => {
     const sections = sectionsOf(state.get());
     const groups = [
-      ["Given", sections.filter(({ number }) => number === null)],
+      [titleOfUnnumbered(state.get()), sections.filter(({ number }) => number === null)],
       ["Steps", sections.filter(({ number }) => number !== null)],
     ];
     element.replaceChildren(...groups.filter(([, of]) => of.length).flatMap(([title, of]) => [

@@ -14,3 +14,8 @@ export function sectionOf(state, step) {
 export function stepsInOrder(state) {
   return sectionsOf(state).map(({ names }) => names[0]);
 }
+
+/** What the sections without a number are: inputs, or results, where the page has nothing else. */
+export function titleOfUnnumbered(state) {
+  return sectionsOf(state).some(({ number }) => number !== null) ? "Given" : "Results";
+}

@@ -24,7 +24,7 @@ export function stepTable(state, node, leading = leadingIndex(state.page, node, 
   return {
     ...slice, leading, range, signOf, text,
     longest: signOf === null ? longestTexts(slice.data, style) : [text(0)],
-    look: lookOf(state, node, leading, slice, range, signOf),
+    ...looksOf(state, node, leading, slice, range, signOf),
     rowLabels: labels.rows,
     columnLabels: labels.columns,
     corner: node.axes.slice(-2).join("\\"),
@@ -32,21 +32,24 @@ export function stepTable(state, node, leading = leadingIndex(state.page, node, 
   };
 }
 
-/** The function that gives the class, colours, title and mark of a cell by its position in order of rows. */
-function lookOf(state, node, leading, slice, range, signOf) {
+/** The functions that give the class, the mark, and the whole look of a cell by its position in order of rows. */
+function looksOf(state, node, leading, slice, range, signOf) {
   const markOf = changeMarks(state, node.name) ?? (() => "");
   const before = valueBefore(state, node.name);
   const isHidden = signOf === null ? hiddenCells(state, node, leading, slice) : () => false;
   const scale = range === null ? null : colorScale(state.page.colors, range);
-  return (at) => {
-    const number = slice.data[at];
-    const mark = markOf(slice.start + at);
-    const kind = kindOf(number, isHidden(at));
-    const color = kind === "number" ? scale(number) : null;
-    const colors = color === null ? null : { background: cssColor(color), color: textColorOn(color) };
-    const exact = mark === "" ? `${number}` : `was ${before.data[slice.start + at]}, is ${number}`;
-    return { kind, mark, colors, title: signOf === null ? exact : signOf(at).meaning };
+  const kind = (at) => kindOf(slice.data[at], isHidden(at));
+  const mark = (at) => markOf(slice.start + at);
+  const colors = (at) => {
+    if (kind(at) !== "number") return null;
+    const color = scale(slice.data[at]);
+    return { background: cssColor(color), color: textColorOn(color) };
   };
+  const title = (at) => {
+    if (signOf !== null) return signOf(at).meaning;
+    return mark(at) === "" ? `${slice.data[at]}` : `was ${before.data[slice.start + at]}, is ${slice.data[at]}`;
+  };
+  return { kind, mark, colors, title };
 }
 
 function kindOf(number, isHidden) {

@@ -9,7 +9,7 @@ import { drawnPart, placeOf, CELL_HEIGHT, scrollToCell, tableSizes } from "./tab
  * A table of `rows` × `columns` cells, as an element that shows it and functions that change what is marked in it.
  *
  * `table` has rows, columns, rowLabels, columnLabels, caption, corner, and for the cell at a position in order of rows
- * `text(at)` and `look(at)`, its class, colours, title and mark; `longest` has the widest of the texts. `handlers` are called with [row, column]: `point` (null where the pointer
+ * the functions `text`, `kind` (its class), `colors`, `title` and `mark`; `longest` has the widest of the texts. `handlers` are called with [row, column]: `point` (null where the pointer
  * left), `walk`, `choose`, and `edit` with a text, where cells can be edited, which gives null or what is wrong.
  */
 export function makeTable(table, handlers) {
@@ -141,9 +141,9 @@ function headingCell(scope, label, at) {
 
 function numberCell(table, row, column) {
   const at = row * table.columns + column;
-  const { kind, colors, title, mark } = table.look(at);
-  const element = make("td", { class: kind, title, tabindex: "-1", "aria-colindex": column + 2 }, table.text(at));
-  Object.assign(element.style, colors);
-  if (mark) element.append(make("span", { class: "change-mark" }, mark));
+  const attributes = { class: table.kind(at), title: table.title(at), tabindex: "-1", "aria-colindex": column + 2 };
+  const element = make("td", attributes, table.text(at));
+  Object.assign(element.style, table.colors(at));
+  if (table.mark(at) !== "") element.append(make("span", { class: "change-mark" }, table.mark(at)));
   return element;
 }

@@ -1,7 +1,7 @@
 /* The layout of a table: sizes of its cells, and which rows and columns are drawn of a table that is too large. */
 
-const ALL_DRAWN = 2500; // a table of as many cells, or fewer, is drawn whole
-const BEYOND = 8; // rows and columns that are drawn beyond each edge of what is in view
+const ALL_DRAWN = 1600; // a table of as many cells, or fewer, is drawn whole
+const BEYOND = 5; // rows and columns that are drawn beyond each edge of what is in view
 const PADDING = 14;
 const [LEAST_WIDTH, MOST_LABEL, MOST_ROW_LABEL] = [38, 84, 132];
 export const CELL_HEIGHT = 30;
@@ -21,8 +21,8 @@ export function tableSizes({ rows, columns, longest, rowLabels, columnLabels }) 
 /** The part of a table that is drawn: [from, to] of rows and of columns; all of it where it is small. */
 export function drawnPart({ rows, columns }, sizes, scroller) {
   if (rows * columns <= ALL_DRAWN) return { rows: [0, rows], columns: [0, columns], isWhole: true };
-  const height = scroller.clientHeight || innerHeight;
-  const width = scroller.clientWidth || innerWidth;
+  const height = scroller.clientHeight || innerHeight * 0.6; // it is drawn before it is in the document
+  const width = scroller.clientWidth || innerWidth * 0.6;
   const part = (start, length, size, count) => {
     const from = Math.max(0, Math.floor(start / size) - BEYOND);
     return [from, Math.min(count, Math.ceil((start + length) / size) + BEYOND)];
@@ -46,10 +46,12 @@ export function placeOf({ rows, columns }, sizes) {
 
 /** Scroll a table so that a cell is in view, beside the headings and not under them. */
 export function scrollToCell(scroller, [row, column], sizes) {
+  const { scrollTop, scrollLeft, clientHeight, clientWidth } = scroller; // read at once: what is written asks for a layout
   const [top, left] = [row * CELL_HEIGHT, column * sizes.cell];
-  const [height, width] = [scroller.clientHeight - CELL_HEIGHT, scroller.clientWidth - sizes.label];
-  scroller.scrollTop = Math.max(Math.min(scroller.scrollTop, top), top + CELL_HEIGHT - height);
-  scroller.scrollLeft = Math.max(Math.min(scroller.scrollLeft, left), left + sizes.cell - width);
+  const below = Math.max(Math.min(scrollTop, top), top + 2 * CELL_HEIGHT - clientHeight);
+  const beside = Math.max(Math.min(scrollLeft, left), left + sizes.cell + sizes.label - clientWidth);
+  if (below !== scrollTop) scroller.scrollTop = below;
+  if (beside !== scrollLeft) scroller.scrollLeft = beside;
 }
 
 const measure = document.createElement("canvas").getContext("2d");

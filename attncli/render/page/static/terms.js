@@ -161,4 +161,4 @@ export const cosOf = (term) => functionTerm("cos", Math.cos, term);
 export const sinOf = (term) => functionTerm("sin", Math.sin, term);
 
 /** `max(a, b, c)`. */
-export const largestOf = (...terms) => functionTerm("max", Math.max, ...terms);
+export const maximumOf = (...terms) => functionTerm("max", Math.max, ...terms);

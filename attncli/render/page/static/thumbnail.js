@@ -4,7 +4,7 @@ import { colorScale, rangeOf } from "./color_scale.js";
 import { make } from "./elements.js";
 import { leadingIndex, sliceOf } from "./slices.js";
 
-const MOST_DOTS = 128; // rows and columns of a picture; of more, some are left out
+const MOST_DOTS = 64; // rows and columns of a picture; of more, some are left out
 
 /** A canvas of the slice of a step that is in view; what is not finite stays transparent. */
 export function thumbnail(page, node, value, positions) {

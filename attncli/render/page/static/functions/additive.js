@@ -4,7 +4,7 @@ import { makeArray, mapNumbers, mapPairs, matrixProduct, withAxis } from "../arr
 import { ACTIVATIONS } from "../elementary.js";
 import { defineFunction } from "../functions.js";
 import { vectorName } from "../scoring.js";
-import { expOf, largestOf, negativeOf, numberTerm, productsOf, quotientOf, sumOf, tanhOf } from "../terms.js";
+import { expOf, maximumOf, negativeOf, numberTerm, productsOf, quotientOf, sumOf, tanhOf } from "../terms.js";
 
 defineFunction("additive", {
   compute({ query, key, w1, w2, v, b = makeArray([]) }, { activation = "tanh" }, tap) {
@@ -43,7 +43,7 @@ defineFunction("additive", {
 
 /** The hidden layer's nonlinearity, with the functions of a pocket calculator. */
 function activationTerm(activation, x) {
-  if (activation === "relu") return largestOf(x, numberTerm(0));
+  if (activation === "relu") return maximumOf(x, numberTerm(0));
   if (activation === "tanh") return tanhOf(x);
   return quotientOf(numberTerm(1), sumOf([numberTerm(1), expOf(negativeOf(x))]));
 }

@@ -14,7 +14,7 @@ import {
   sparsemaxRows,
   sumOfNumbers,
 } from "../normalizing.js";
-import { differenceOf, largestOf, numberTerm, powerOf, productOf, quotientOf, rootOf, sumOf } from "../terms.js";
+import { differenceOf, maximumOf, numberTerm, powerOf, productOf, quotientOf, rootOf, sumOf } from "../terms.js";
 
 defineFunction("entmax", {
   compute({ scores }, { alpha = 1.5 }) {
@@ -75,7 +75,7 @@ function entmaxLines(cell, scores, alpha) {
   const power = alpha === 1.5 ? numberTerm(2) : quotientOf(numberTerm(1), factor);
   const support = scores.filter((_, at) => weights[at] > 0).map((score) => productOf(factor, score));
   const { threshold, lines } = alpha === 1.5 ? rootThreshold(cell, support) : halvedThreshold(cell, scores, weights, alpha, support, power);
-  const excess = largestOf(differenceOf(productOf(factor, scores[cell.column]), threshold), numberTerm(0));
+  const excess = maximumOf(differenceOf(productOf(factor, scores[cell.column]), threshold), numberTerm(0));
   return [factor.line, ...lines, cell.equation(powerOf(excess, power))];
 }
 

@@ -3,7 +3,7 @@
 import { mapMatrices } from "../arrays.js";
 import { contextName, nothingAttendedLine } from "../contexts.js";
 import { defineFunction } from "../functions.js";
-import { largestOf, productOf } from "../terms.js";
+import { maximumOf, productOf } from "../terms.js";
 
 defineFunction("max", {
   compute({ weights, value }) {
@@ -23,6 +23,6 @@ defineFunction("max", {
   work(cell) {
     const [weights, values] = [cell.terms("weights"), cell.terms("value")];
     const weighted = weights.flatMap((weight, at) => (weight.value(null) === 0 ? [] : [productOf(weight, values[at])]));
-    return nothingAttendedLine(cell) ?? [cell.equation(largestOf(...weighted), contextName(cell))];
+    return nothingAttendedLine(cell) ?? [cell.equation(maximumOf(...weighted), contextName(cell))];
   },
 });

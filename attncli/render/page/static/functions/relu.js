@@ -2,9 +2,9 @@
 
 import { mapNumbers } from "../arrays.js";
 import { defineFunction } from "../functions.js";
-import { largestOf, numberTerm } from "../terms.js";
+import { maximumOf, numberTerm } from "../terms.js";
 
 defineFunction("relu", {
   compute: ({ scores }) => mapNumbers(scores, (x) => Math.max(x, 0)),
-  work: (cell) => [cell.equation(largestOf(cell.term("scores"), numberTerm(0)))],
+  work: (cell) => [cell.equation(maximumOf(cell.term("scores"), numberTerm(0)))],
 });

@@ -1,0 +1,253 @@
+"""The page as it is looked at and walked through, in a browser: steps, tables, cells, the trail, the address, paper."""
+
+from typing import Any
+
+import pytest
+
+import attncli
+from attncli.engine.run import run
+from attncli.render.explanation import explain
+from attncli.render.view import View
+from tests.arrays import normal
+from tests.peers.conftest import PageOf, spec_of
+
+pytestmark = pytest.mark.peer
+
+WORDS = {
+    "embeddings": [[1, 0, 0], [0, 1, 0], [1, 1, 0], [0, 0, 1]],
+    "tokens": ["the", "cat", "sat", "down"],
+    "w_q": [[2, 0, 2], [2, 0, 0], [2, 1, 2]],
+    "w_k": [[2, 2, 2], [0, 2, 1], [0, 1, 1]],
+    "w_v": [[1, 1, 0], [0, 1, 1], [0, 0, 0]],
+}
+HEADS = {"embeddings": normal(5, 4), "w_q": normal(4, 4, seed=1), "w_o": normal(4, 4, seed=2), "heads": 2, "causal": True}
+LARGE = {"query": normal(90, 2), "key": normal(90, 2, seed=1)}
+HIDDEN = {"query": normal(2, 2), "key": normal(3, 2, seed=1), "mask": [[1, 0, 1], [0, 0, 0]], "bias": [[0, 0, 0], [0, 1, 0]]}
+
+
+def show(page: Any, step: str) -> None:
+    """Choose a step from the list."""
+    page.locator(f"#step-list a[data-step='{step}']").click()
+
+
+def cell_at(page: Any, row: int, column: int, table: str = ".main") -> Any:
+    """The cell of a table of the step in view, by the numbers that it has for those who read it aloud."""
+    return page.locator(f"{table} tr[aria-rowindex='{row + 2}'] td[aria-colindex='{column + 2}']")
+
+
+def texts(page: Any) -> list[list[str]]:
+    """The texts of the cells of the step in view."""
+    rows: list[list[str]] = page.locator(".main tbody tr").evaluate_all(
+        "rows => rows.map((row) => [...row.querySelectorAll('td')].map((cell) => cell.textContent))"
+    )
+    return rows
+
+
+def place(page: Any) -> tuple[str, Any]:
+    """The step in view and the cell of it that is kept."""
+    step, cell = page.evaluate("[attnPage.state.get().step, attnPage.state.get().cell]")
+    return step, cell
+
+
+def framed(page: Any, table: str) -> list[tuple[int, int]]:
+    """The rows and columns of the cells that lie in the frames of a table."""
+    cells: list[list[int]] = page.locator(table).evaluate(
+        """(figure) => [...figure.querySelectorAll("td")].filter((cell) => {
+            const box = cell.getBoundingClientRect();
+            const [x, y] = [box.x + box.width / 2, box.y + box.height / 2];
+            return [...figure.querySelectorAll(".frame")].some((frame) => {
+                const { left, right, top, bottom } = frame.getBoundingClientRect();
+                return left < x && x < right && top < y && y < bottom;
+            });
+        }).map((cell) => [cell.parentElement.ariaRowIndex - 2, cell.ariaColIndex - 2])"""
+    )
+    return [(row, column) for row, column in cells]
+
+
+@pytest.fixture
+def calm(page_of: PageOf) -> Any:
+    """Opens pages whose frames do not move."""
+    return lambda source, **context: page_of(source, context={"reduced_motion": "reduce", **context})
+
+
+@pytest.mark.parametrize("keys", [WORDS, HEADS], ids=["words", "heads"])
+def test_every_step_shows_what_the_explanation_shows(page_of: PageOf, keys: dict[str, Any]) -> None:
+    page = page_of(keys)
+    sections = [section for section in explain(View(run(spec_of(keys), every_step=True))) if section.grids][1:]
+    assert page.locator("#step-list li").count() >= len(sections)
+    for section in sections:
+        show(page, section.title.rpartition(" ")[2].rpartition(". ")[2])
+        assert page.locator("#step-list [aria-current]").count() == 1
+        assert page.locator(".purpose").inner_text() == section.purpose
+        if section.grids[0].signs is None:
+            expected = [[text.strip().replace("-", "−") for text in row] for row in section.grids[0].cell_texts(4)]
+            assert texts(page) == expected
+
+
+def test_pointing_at_a_cell_frames_the_row_and_the_column_that_made_it_and_writes_its_arithmetic(calm: Any) -> None:
+    page = calm(WORDS)
+    show(page, "query")
+    cell_at(page, 2, 0).hover()
+    assert framed(page, ".main") == [(2, 0)]
+    assert framed(page, ".operand-1") == [(2, 0), (2, 1), (2, 2)]
+    assert framed(page, ".operand-2") == [(0, 0), (1, 0), (2, 0)]
+    assert "1·2 + 1·2 + 0·2 = 4" in page.locator(".arithmetic").inner_text()
+    assert page.locator(".arithmetic").get_attribute("aria-live") == "polite"
+    page.locator("h1").hover()
+    assert framed(page, ".main") == []
+    cell_at(page, 2, 0).click()
+    page.locator("h1").hover()
+    assert framed(page, ".main") == [(2, 0)]
+
+
+def test_arrow_keys_walk_over_the_cells(page_of: PageOf) -> None:
+    page = page_of(WORDS)
+    show(page, "scores")
+    cell_at(page, 0, 0).focus()
+    walk = [("ArrowRight", [0, 1]), ("ArrowDown", [1, 1]), ("End", [1, 3]), ("ArrowRight", [1, 3]), ("Home", [1, 0])]
+    for key, cell in [*walk, ("Control+End", [3, 3]), ("Control+Home", [0, 0]), ("ArrowUp", [0, 0])]:
+        page.keyboard.press(key)
+        if key == "ArrowUp" or key == "ArrowRight" and cell == [1, 3]:
+            pass  # at the edge nothing is beyond
+        assert place(page) == ("scores", cell)
+        assert cell_at(page, *cell).evaluate("cell => cell === document.activeElement && cell.tabIndex === 0")
+    assert page.locator(".main td[tabindex='0']").count() == 1
+
+
+def test_operands_lead_on_to_the_embeddings_and_the_trail_leads_back(page_of: PageOf) -> None:
+    page = page_of(WORDS)
+    show(page, "dot_products")
+    cell_at(page, 2, 1).click()
+    page.locator(".operand[data-step='key']").first.click()
+    assert place(page) == ("key", [1, 0])
+    page.locator(".operand[data-step='embeddings']").first.click()
+    assert place(page) == ("embeddings", [1, 0])
+    assert cell_at(page, 1, 0).evaluate("cell => cell === document.activeElement")
+    page.keyboard.press("Backspace")
+    assert place(page) == ("key", [1, 0])
+    page.keyboard.press("Escape")
+    assert place(page) == ("dot_products", [2, 1])
+    page.go_back()
+    assert place(page) == ("key", [1, 0])
+
+
+def test_a_cell_of_the_tables_beside_leads_on_to_its_step(page_of: PageOf) -> None:
+    page = page_of(WORDS)
+    show(page, "query")
+    cell_at(page, 1, 2, ".operand-2").focus()
+    page.keyboard.press("ArrowUp")
+    page.keyboard.press("Enter")
+    assert place(page) == ("w_q", [0, 2])
+
+
+def test_merged_heads_are_framed_in_the_head_that_they_come_from(calm: Any) -> None:
+    page = calm(HEADS)
+    show(page, "merged")
+    cell_at(page, 1, 3).click()
+    assert "head 1" in page.locator(".operand-1 figcaption").inner_text()
+    assert framed(page, ".operand-1") == [(1, 1)]
+
+
+def test_the_address_names_the_step_the_head_and_the_cell(page_of: PageOf) -> None:
+    page = page_of(HEADS)
+    show(page, "weights")
+    page.locator("#selectors select").select_option(label="head 1")
+    cell_at(page, 4, 2).click()
+    address = page.url
+    assert address.endswith("#step=weights&cell=4,2&h=1")
+    before = texts(page)
+    page.reload()
+    assert (place(page), texts(page)) == (("weights", [4, 2]), before)
+    page.evaluate("location.hash = '#step=scores&cell=9,9&h=7'")  # as far as the page has it
+    page.wait_for_function("attnPage.state.get().step === 'scores'")
+    assert place(page) == ("scores", None)
+    page.evaluate("location.hash = '#step=nothing'")
+    assert place(page)[0] == "scores"
+
+
+def test_of_a_large_table_only_the_part_in_view_is_in_the_document(page_of: PageOf) -> None:
+    page = page_of(LARGE)
+    show(page, "weights")
+    assert page.locator(".main td").count() < 90 * 90 / 4
+    assert page.locator(".main table").get_attribute("aria-rowcount") == "91"
+    cell_at(page, 0, 0).focus()
+    page.keyboard.press("Control+End")
+    last = cell_at(page, 89, 89)
+    assert last.evaluate("cell => cell === document.activeElement")
+    assert last.inner_text() == f"{attncli.Problem(**LARGE).compute(select=['weights']).weights[89, 89]:.4f}"
+    page.locator(".main .table-scroller").evaluate("scroller => scroller.scrollTo(0, 0)")
+    cell_at(page, 0, 0).wait_for(state="attached")
+
+
+def test_hidden_cells_infinities_and_signs_of_masks_are_told_apart(page_of: PageOf) -> None:
+    page = page_of(HIDDEN)
+    show(page, "masked_scores")
+    assert page.locator(".main td.hidden-cell").count() == 4
+    assert "hidden by a mask" in page.locator(".legend").inner_text()
+    show(page, "weights")
+    assert page.locator(".main td.hidden-cell").all_inner_texts() == ["0"] * 4
+    show(page, "visible")
+    assert texts(page)[0][0] == "●"
+    assert "visible: 2" in page.locator(".legend").inner_text()
+    assert "nothing is attended by query_2" in page.locator(".warning").inner_text()
+
+
+def test_a_number_of_an_input_is_edited_in_its_cell(page_of: PageOf) -> None:
+    page = page_of(WORDS)
+    show(page, "embeddings")
+    cell_at(page, 0, 0).focus()
+    page.keyboard.press("F2")
+    field = page.locator(".cell-field")
+    assert field.input_value() == "1"
+    field.fill("one")
+    page.keyboard.press("Enter")
+    assert "no number" in page.locator("td [role=alert]").inner_text()
+    page.keyboard.press("Escape")
+    assert texts(page)[0] == ["1", "0", "0"]
+    page.keyboard.press("5")
+    page.keyboard.press("Enter")
+    assert texts(page)[0] == ["5▲", "0", "0"]
+    assert cell_at(page, 0, 0).evaluate("cell => cell === document.activeElement")
+    assert "▲ rose" in page.locator(".legend").inner_text()
+    show(page, "query")
+    assert texts(page) == [["10▲", "0", "10▲"], ["2", "0", "0"], ["4", "0", "2"], ["2", "1", "2"]]
+    assert page.locator("#step-list a:has(.change-mark)[data-step='context']").count() == 1
+    cell_at(page, 0, 0).dblclick()
+    assert field.count() == 0  # it is computed
+
+
+def test_all_steps_are_printed_and_nothing_to_press(page_of: PageOf) -> None:
+    page = page_of(WORDS)
+    page.evaluate("dispatchEvent(new Event('beforeprint'))")
+    page.emulate_media(media="print")
+    titles = page.locator("#print h2").all_inner_texts()
+    assert [title.split()[0] for title in titles[:4]] == ["embeddings", "w_q", "w_k", "w_v"]
+    assert len(titles) == page.locator("#step-list li").count()
+    assert page.locator("#print .formula math").count() >= 8
+    assert page.locator("button:visible, select:visible, input:visible").count() == 0
+    page.evaluate("dispatchEvent(new Event('afterprint'))")
+    assert page.locator("#print *").count() == 0
+
+
+def test_the_switch_changes_between_light_and_dark(page_of: PageOf) -> None:
+    page = page_of(WORDS, context={"color_scheme": "dark"})
+    ground = "getComputedStyle(document.body).backgroundColor"
+    dark = page.evaluate(ground)
+    page.get_by_role("button", name="Light colours").click()
+    assert page.evaluate(ground) != dark
+    page.get_by_role("button", name="Dark colours").click()
+    assert page.evaluate(ground) == dark
+
+
+@pytest.mark.parametrize("color_scheme", ["light", "dark"])
+@pytest.mark.parametrize("width", [1280, 390])
+def test_axe_finds_no_serious_fault_and_the_page_is_as_wide_as_the_screen(
+    page_of: PageOf, color_scheme: str, width: int
+) -> None:
+    axe = pytest.importorskip("axe_playwright_python.sync_playwright").Axe()
+    page = page_of(HEADS, context={"color_scheme": color_scheme, "viewport": {"width": width, "height": 844}})
+    for step, cell in (("embeddings", None), ("visible", [1, 1]), ("masked_scores", [3, 0]), ("weights", [2, 1])):
+        page.evaluate("([step, cell]) => attnPage.state.update({ step, cell })", [step, cell])
+        found = [fault for fault in axe.run(page).response["violations"] if fault["impact"] in ("serious", "critical")]
+        assert not found, found
+        assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")

@@ -1,0 +1,208 @@
+"""What the page knows of a result."""
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+import pytest
+
+import attncli
+from attncli.engine.run import run
+from attncli.problem.edits import Edit, edit_problem
+from attncli.problem.spec import ProblemSpec
+from attncli.render.page.page_object import page_object
+from attncli.render.view import Cell, View
+from tests.arrays import normal
+from tests.problems import PROBLEMS, problem
+
+TOKENS = {"embeddings": [[1, 0], [0, 1], [1, 1]], "tokens": ["the", "cat", "the"]}
+HEADS = {"embeddings": normal(3, 4), "heads": 2}
+
+
+def page(spec: ProblemSpec, select: Any = None, **view: Any) -> dict[str, Any]:
+    """The page object of a problem."""
+    return page_object(View(run(spec, select), **view))
+
+
+def own_nodes(content: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
+    """The nodes of the problem's own plan by name."""
+    return {content["nodes"][at]["name"]: content["nodes"][at] for at in content["plans"][0]["nodes"]}
+
+
+def section_names(content: Mapping[str, Any], plan: int = 0) -> list[tuple[int | None, list[str]]]:
+    """The number and the names of each section of a plan."""
+    return [(section["number"], section["names"]) for section in content["plans"][plan]["sections"]]
+
+
+@pytest.mark.parametrize("keys", PROBLEMS.values(), ids=PROBLEMS)
+def test_every_step_of_every_problem_is_in_its_page(keys: Mapping[str, Any]) -> None:
+    spec = problem(**keys)
+    content, trace = page(spec), run(spec, every_step=True).trace
+    assert list(content["values"]) == [step.name for step in trace] == list(own_nodes(content))
+    for step in trace:
+        value, node = content["values"][step.name], own_nodes(content)[step.name]
+        assert value["shape"] == node["shape"] == list(step.value.shape)
+        np.testing.assert_array_equal(value["data"], step.value.ravel())
+        assert all(len(labels) in (0, *step.value.shape) for labels in node["labels"])
+    letters = {letter for node in content["nodes"] for letter in node["axes"]}
+    assert letters == set(content["axes"])
+
+
+def test_a_node_has_what_its_function_is_called_with() -> None:
+    nodes = own_nodes(page(problem(**TOKENS, normalize="softmax:temperature=2")))
+    weights = nodes["weights"]
+    assert (weights["function"], weights["inputs"], weights["options"]) == (
+        "softmax",
+        {"scores": "scores"},
+        {"temperature": 2.0},
+    )
+    assert weights["taps"] == {"exponentials": "exponentials"}
+    assert nodes["exponentials"]["tapped_from"] == "weights"
+    assert weights["labels"] == [["the#1", "cat", "the#2"]] * 2
+    assert (nodes["embeddings"]["is_input"], nodes["embeddings"]["source"]) == (True, ["embeddings"])
+    assert nodes["embeddings"]["function"] is None
+
+
+def test_axes_have_their_labels_and_the_tokens_as_they_are() -> None:
+    axes = page(problem(**TOKENS))["axes"]
+    assert axes["m"] == {"noun": "key", "length": 3, "labels": ["the#1", "cat", "the#2"], "tokens": ["the", "cat", "the"]}
+    assert page(problem(**HEADS))["axes"]["h"]["labels"] == ["head 0", "head 1"]
+
+
+def test_sections_are_those_of_an_explanation() -> None:
+    content = page(problem(**TOKENS, causal=True))
+    assert section_names(content) == [
+        (None, ["embeddings"]),
+        (1, ["query", "key", "value"]),
+        (2, ["dot_products"]),
+        (3, ["scores"]),
+        (4, ["visible"]),
+        (5, ["masked_scores"]),
+        (6, ["exponentials"]),
+        (7, ["weights"]),
+        (8, ["context"]),
+    ]
+    copies, context = content["plans"][0]["sections"][1], content["plans"][0]["sections"][-1]
+    assert copies["formula"] == "Q = K = V = X"
+    assert "Nothing projects these vectors" in copies["purpose"]
+    assert context["remarks"] == ["output = context: one head, no w_o"]
+
+
+def test_select_shows_what_its_results_are_computed_from() -> None:
+    content = page(problem(**TOKENS), "scores")
+    assert section_names(content)[-1] == (3, ["scores"])
+    assert content["start"]["step"] == "scores"
+
+
+@pytest.mark.parametrize(
+    ("select", "cell", "step", "at"),
+    [
+        (None, (), "context", None),
+        (None, (Cell(0, 2),), "weights", [0, 2]),
+        ("scores", (Cell(1, None),), "scores", [1, 0]),
+        ("dot_products", (Cell(1, 1), Cell(0, 0)), "dot_products", [1, 1]),
+    ],
+)
+def test_the_page_starts_at_what_was_asked_for(select: Any, cell: Any, step: str, at: Any) -> None:
+    start = page(problem(**TOKENS), select, cells=cell)["start"]
+    assert (start["step"], start["cell"], start["positions"]) == (step, at, {"b": 0, "h": 0})
+
+
+def test_the_page_starts_with_the_head_that_was_asked_for() -> None:
+    content = page(problem(**HEADS), positions={"h": 1})
+    assert content["start"]["positions"] == {"b": 0, "h": 1}
+    assert content["axes"]["h"]["length"] == 2
+
+
+def test_masks_have_the_signs_of_their_rules_in_the_order_of_precedence() -> None:
+    content = page(problem(**TOKENS, causal=True, window=(0, 1), key_lengths=[2]))
+    signs = own_nodes(content)["visible"]["signs"]
+    assert [sign["input"] for sign in signs] == ["visible_by_key_lengths", "visible_by_causal", "visible_by_window"]
+    assert {"sign", "meaning", "input"} == set(signs[0])
+    assert own_nodes(content)["visible"]["number_type"] == "boolean"
+    assert own_nodes(content)["weights"]["signs"] is None
+
+
+def test_edits_are_there_with_the_numbers_before_of_the_steps_that_changed() -> None:
+    edited = edit_problem(problem(**TOKENS), [Edit("embeddings", ("cat", "x1"), 5.0, "--set")])
+    content = page(edited.after, before=run(edited.before), edited_cells=edited.cells)
+    assert content["edits"] == [{"cell": "embeddings[cat,x1]", "before": 0.0, "after": 5.0}]
+    assert content["before"]["embeddings"]["data"].tolist() == [1, 0, 0, 1, 1, 1]
+    assert content["values"]["embeddings"]["data"].tolist() == [1, 0, 5, 1, 1, 1]
+    assert "weights" in content["before"]
+    assert page(edited.before)["before"] == {}
+
+
+def test_the_title_is_the_users_or_that_of_the_stages() -> None:
+    assert page(problem(**TOKENS))["title"] == "scaled_dot → softmax → weighted_sum"
+    content = page(problem(**TOKENS), title="Mine")
+    assert (content["title"], content["pipeline"]) == ("Mine", "scaled_dot → softmax → weighted_sum")
+
+
+def test_a_sentence_and_its_warnings_are_there() -> None:
+    keys = {"sentence": "the cat", "vocabulary": {"the": [1, 0], "cat": [0, 1]}, "mask": [[0, 0], [1, 1]]}
+    content = page(problem(**keys))
+    assert content["sentence"] == {"text": "the cat", "is_one_sequence": True}
+    assert "attends to nothing" in " ".join(content["warnings"])
+    assert page(problem(query=[[1]], key=[[1]]))["sentence"] == {"text": None, "is_one_sequence": False}
+
+
+LARGE = {"embeddings": normal(260, 2), "heads": 2, "w_v": normal(2, 2)}
+
+
+def test_a_larger_page_has_the_selected_results_alone() -> None:
+    content = page(problem(**LARGE), ("weights", "output"))
+    assert list(content["values"]) == ["weights", "output"]
+    assert section_names(content) == [(None, ["weights"]), (None, ["output"])]
+    assert content["left_out"] == [
+        "Only weights and output can be seen: the steps have 551,460 numbers together, and a page has every step up to "
+        "200,000."
+    ]
+    assert "large problem" in content["settings"]["can_compute"]
+    assert [node["inputs"] for node in content["nodes"]] == [{}, {}]
+    assert len(content["plans"]) == 1
+
+
+def test_a_larger_page_has_the_chosen_head_alone() -> None:
+    spec = problem(**LARGE)
+    content = page(spec, "weights", positions={"h": 1})
+    assert content["axes"]["h"] == {"noun": "head", "length": 1, "labels": ["head 1"], "tokens": []}
+    assert content["start"]["positions"]["h"] == 0
+    np.testing.assert_array_equal(content["values"]["weights"]["data"], run(spec, "weights").weights[1].ravel())
+
+
+@pytest.mark.parametrize("dtype", ["float16", "bfloat16", "float32", "longdouble"])
+def test_numbers_of_other_types_are_not_computed_anew(dtype: str) -> None:
+    content = page(problem(**TOKENS, dtype=dtype))
+    assert f"the numbers are {dtype}" in content["settings"]["can_compute"]
+    assert len(content["plans"]) == 1
+
+
+def test_steps_whose_function_the_page_lacks_have_their_lines() -> None:
+    content = page(problem(**TOKENS, position="sinusoidal"))
+    worked = content["worked"]["embeddings_position_vectors"]
+    assert worked["axes"] == ["n"]
+    assert len(worked["lines"]) == 3
+    assert worked["lines"][1] == ["P(1) …"]
+
+
+def test_too_many_worked_cells_are_left_out() -> None:
+    content = page(problem(embeddings=normal(40, 2), position={"t5": {"table": normal(8, 1)}}))
+    assert content["worked"] == {}
+    assert content["left_out"] == [
+        "The arithmetic of position_bias is left out: 1,600 cells, and a page has up to 1,500."
+    ]
+
+
+def test_the_function_of_another_package_is_none_of_ours() -> None:
+    @attncli.normalizer(
+        formula="A = S", shapes="scores[n m] -> [n m]", source="here", example={"scores": [[1]], "gives": [[1]]}
+    )
+    def softmax_of_a_test(scores: np.ndarray) -> np.ndarray:
+        """The scores."""
+        return scores
+
+    content = page(problem(**TOKENS, normalize="softmax_of_a_test"))
+    name = own_nodes(content)["weights"]["function"]
+    assert name.endswith(".softmax_of_a_test")
+    assert content["settings"]["normalizer"] == "softmax_of_a_test"
