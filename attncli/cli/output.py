@@ -33,6 +33,7 @@ def compute_and_write(
     """
     output_format = options.output_format  # an unknown format is an error before any work
     _check_number_of_arrays(edited.after, options, output_format)
+    _check_results(edited.after, options, output_format)
     write_warnings(unread_options(options.unread), strict=options.strict)
     if options.file is None:
         view = _marked(_view_for_reader(edited, options), earlier)
@@ -127,6 +128,7 @@ def _compute_to_file(
         write_warnings(view.result.trace.notes, strict=options.strict)
         if allocator is not None and allocator.is_used:
             return view
+        write_warnings(output_format.warnings_of(view), strict=options.strict)
         if output_format.is_binary:
             try:
                 output_format.write(view, stream)
@@ -150,6 +152,21 @@ def _check_number_of_arrays(problem: "ProblemSpec", options: "OutputOptions", ou
     hint = f"select one, such as --select {problem.default_selection[-1]}, or name a .npz file"
     suffix = output_format.suffixes[0]
     raise AttnError(f"a {suffix} file holds one array; {arrays}", where=f"--output {options.file}", hint=hint)
+
+
+def _check_results(problem: "ProblemSpec", options: "OutputOptions", output_format: "OutputFormat") -> None:
+    """Raise AttnError where the format can't show the results of a problem; an unknown name is found later."""
+    if output_format.check is None:
+        return
+    from attncli.cli.axis_positions import parse_positions
+    from attncli.plan.build import plan_of
+
+    plan, (positions, _) = plan_of(problem), parse_positions(options, problem.layout)
+    names = [] if options.explain else [name for name in options.selection(problem) if plan.find(name) is not None]
+    try:
+        output_format.check_results(plan, names, positions)
+    except AttnError as error:
+        raise error.at(f"--output {options.file}") from None
 
 
 def _render(view: "View", output_format: "OutputFormat", target: "TextTarget", progress: ProgressBar) -> Iterable[str]:

@@ -19,6 +19,7 @@ from attncli.render.formats import DEFAULT_FORMAT, JSON, OutputFormat, find_form
 if TYPE_CHECKING:
     from attncli.plan.graph import Plan
     from attncli.problem.spec import ProblemSpec
+    from attncli.render.figure.size import Size
 
 ALL = "all"  # the value of --head and --batch for every one
 
@@ -95,6 +96,10 @@ class OutputOptions:
     title: Annotated[str | None, typer.Option(metavar="TEXT", hidden=True, help="The title of a figure or a page.")] = (
         None
     )
+    size: Annotated[
+        str | None,
+        typer.Option(metavar="WIDTHxHEIGHT", hidden=True, help="The size of a figure, as 6x4 (inches) or 15x10cm."),
+    ] = None
     stats: Annotated[
         bool,
         typer.Option("--stats", help="Add the entropy and largest weight of each query."),
@@ -155,7 +160,16 @@ class OutputOptions:
         if self.precision is not None and not 0 <= self.precision <= MAX_DECIMALS:
             hint = f"expected 0 to {MAX_DECIMALS}"
             raise AttnError(f"{self.precision} digits can't be shown", where="--precision", hint=hint)
-        return DECIMALS if self.precision is None else self.precision
+        if self.precision is not None:
+            return self.precision
+        return DECIMALS if self.output_format.decimals is None else self.output_format.decimals
+
+    @property
+    def figure_size(self) -> "Size | None":
+        """The size of `--size`, None without it; raises AttnError where it is none, or out of range."""
+        from attncli.render.figure.size import parse_size
+
+        return None if self.size is None else parse_size(self.size, "--size")
 
     @property
     def max_terms(self) -> int | None:
@@ -174,7 +188,7 @@ class OutputOptions:
     def works_out_cells(self) -> bool:
         """Whether the worked lines of cells are shown, in place of results."""
         row = self.output_format
-        return bool(self.cell) and not self.explain and not row.is_lossless and not row.shows_every_step
+        return bool(self.cell) and not self.explain and row.is_text_for_readers and not row.shows_every_step
 
     def keeps_every_step(self, plan: "Plan") -> bool:
         """Whether every step of a plan is shown, and not the selected results alone."""
@@ -198,7 +212,7 @@ class OutputOptions:
     def shows_statistics(self) -> bool:
         """Whether the statistics of the weights are added: to tables and objects, which have room for them."""
         row = self.output_format
-        return self.stats and (row.is_object or not row.is_lossless) and not row.shows_every_step
+        return self.stats and (row.is_object or row.is_text_for_readers) and not row.shows_every_step
 
     def is_one_whole_result(self, problem: "ProblemSpec") -> bool:
         """Whether one result of a problem is written, all batch items and heads of it."""
@@ -221,9 +235,11 @@ class OutputOptions:
         """Why the format does not read an option, for each such option that is given."""
         row = self.output_format
         reasons = {}
-        if row.is_lossless:
+        if not row.is_text_for_readers:
             worked = f"{row.name} has no worked lines"
-            reasons = {"precision": f"{row.name} has every digit", "cell": worked, "terms": worked}
+            reasons = {"cell": worked, "terms": worked}
+            if row.is_lossless:
+                reasons["precision"] = f"{row.name} has every digit"
             if not row.is_object:
                 reasons["stats"] = f"{row.name} has the results alone; json has their statistics"
         elif row.shows_every_step:
@@ -236,8 +252,12 @@ class OutputOptions:
             reasons["terms"] = "no sum is worked out without --explain or --cell"
         if not row.has_title:
             reasons["title"] = "only figures (.svg, .png, .pdf) and pages (.html) have a title"
+        if not row.is_figure:
+            reasons["size"] = "only figures (.svg, .png, .pdf) have a size"
         if not row.has_heatmaps:
-            reasons["heatmap"] = f"{row.name} has no blocks of colour"
+            reasons["heatmap"] = (
+                "a figure has heat maps anyway" if row.is_figure else f"{row.name} has no blocks of colour"
+            )
         elif self.works_out_cells:
             reasons["heatmap"] = "--cell without --explain shows no tables"
         if not row.has_curves:

@@ -54,6 +54,7 @@ def compute_view(edited: "EditedProblem", options: "OutputOptions", allocator: A
         edited_cells=edited.cells if before else (),
         statistics=options.shows_statistics,
         title=options.title or "",
+        size=options.figure_size,
         heatmap=options.heatmap and options.output_format.has_heatmaps,
         curve=options.draws_curve,
     )
@@ -73,6 +74,7 @@ def _compute(
     from attncli.engine.options import RunOptions, in_memory
     from attncli.engine.run import run
     from attncli.plan.build import plan_of
+    from attncli.render.hidden_cells import masks_to_show
     from attncli.trace.result import RunResult
 
     problem = problems[-1]
@@ -82,6 +84,8 @@ def _compute(
         computed = tuple(dict.fromkeys((*selection, WEIGHTS)))
     if options.draws_curve:
         computed = tuple(dict.fromkeys((*computed, CONTEXT)))
+    if options.output_format.is_figure:
+        computed = (*computed, *masks_to_show(plan_of(problem), computed))
     caller_bytes = check_result_space(problem, options, list(cut_axes), len(problems))
     if len(problems) > 1:
         caller_bytes += _bytes_kept(problem, computed)

@@ -13,6 +13,8 @@ from attncli.render.marks import Mark, marked_cells
 from attncli.trace.positions import AxisPositions
 from attncli.trace.steps import Step, Trace
 
+LABEL_SEPARATOR = ", "  # between the parts of the label of a slice
+
 
 @dataclass(frozen=True)
 class Grid:
@@ -55,7 +57,8 @@ class Grid:
             return (self,)
         both = (("before", self.before), ("after", replace(self, before=None)))
         return tuple(
-            replace(grid, slice_label=", ".join(filter(None, (self.slice_label, when)))) for when, grid in both
+            replace(grid, slice_label=LABEL_SEPARATOR.join(filter(None, (self.slice_label, when))))
+            for when, grid in both
         )
 
     @property
@@ -145,7 +148,7 @@ def slices_of_axes(
     broadcast = {letter for letter, size in axes if size == 1 < trace.plan.axis_length(letter)}
     for index in product(*choices):
         pairs = [(letter, at) for (letter, _), at in zip(axes, index, strict=True) if letter not in broadcast]
-        yield index, ", ".join(position_label(trace, *pair) for pair in pairs)
+        yield index, LABEL_SEPARATOR.join(position_label(trace, *pair) for pair in pairs)
 
 
 def column_blocks(widths: Sequence[int], available: int | None) -> Iterator[range]:

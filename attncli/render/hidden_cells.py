@@ -1,11 +1,24 @@
 """The cells of a table of scores or weights that masks hide, as the step `visible` has them."""
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 
 from attncli.base.lazy_numpy import Array, np
+from attncli.plan.graph import Node, Plan
 from attncli.trace.steps import Step, Trace
 
 VISIBLE_STEP = "visible"  # where every mask lets a query read a key
+
+
+def masks_to_show(plan: Plan, names: Collection[str]) -> tuple[str, ...]:
+    """The name of the step that has the hidden cells of some results, where there are some and it is not among them."""
+    found = any(_has_hidden_cells(plan, plan[name]) for name in names)
+    return (VISIBLE_STEP,) if found and VISIBLE_STEP not in names else ()
+
+
+def _has_hidden_cells(plan: Plan, node: Node) -> bool:
+    """Whether a node is a table of queries and keys behind the masks."""
+    is_table = node.letters[-2:] == ("n", "m") and node.name != VISIBLE_STEP
+    return is_table and VISIBLE_STEP in plan.needed_for([node.name])
 
 
 def hidden_cells(trace: Trace, step: Step, index: Sequence[int]) -> Array | None:
@@ -14,9 +27,7 @@ def hidden_cells(trace: Trace, step: Step, index: Sequence[int]) -> Array | None
     `index` is the position of the slice on the axes before the last two. Of a large problem the masks may not have
     been kept: then it is None too.
     """
-    if step.axes[-2:] != ("n", "m") or VISIBLE_STEP not in trace.by_name or step.name == VISIBLE_STEP:
-        return None
-    if VISIBLE_STEP not in trace.plan.needed_for([step.name]):
+    if VISIBLE_STEP not in trace.by_name or not _has_hidden_cells(trace.plan, step.node):
         return None
     visible = trace.by_name[VISIBLE_STEP]
     position_of = dict(zip(step.axes[:-2], index, strict=True))

@@ -8,6 +8,7 @@ from attncli.plan.graph import Plan
 from attncli.problem.edited_problem import EditedCell
 from attncli.problem.results import PIPELINE_STAGES
 from attncli.problem.spec import ProblemSpec
+from attncli.render.figure.size import Size
 from attncli.trace.result import RunResult
 from attncli.trace.steps import Step
 
@@ -42,7 +43,8 @@ class View:
     tables before and after are shown together, of the default results every step that changed. `statistics` adds those
     of the weights, which the result must have. `cell_option` is what picks other cells, as an explanation says.
     With `heatmap` text has tables as blocks of colour, of an explanation too those of all heads; `curve` adds the data
-    fit, which the result must have. `title` is that of a figure or a page, where the user has given one.
+    fit, which the result must have. `title` is that of a figure or a page, `size` that of a figure, where the user has
+    given one.
     """
 
     result: RunResult
@@ -61,6 +63,7 @@ class View:
     heatmap: bool = False
     curve: bool = False
     title: str = ""
+    size: Size | None = None
 
     @property
     def steps(self) -> Sequence[Step]:

@@ -20,7 +20,7 @@ from tests.problems import write_file
 WITH_PROBLEM = [name for name, ref in COMMANDS.items() if ref.has_problem]
 LISTS_KEYS = [name for name in WITH_PROBLEM if name != "compare"]  # it has other options to list
 OPTIONS = {f"--[no-]{name}" if f.kind == "flag" else f"--{name.replace('_', '-')}": f for name, f in FIELDS.items()}
-MAX_LINES, WIDTH = 70, 80
+MAX_LINES, WIDTH = 74, 80
 
 
 @pytest.mark.parametrize("env", [{}, {"TERM": "dumb"}, {"PYTHONIOENCODING": "ascii"}], ids=["pipe", "dumb", "ascii"])

@@ -1,6 +1,6 @@
 """Output formats: one row of a table for each; its function is imported when it is called."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import PurePath
 from typing import IO, TYPE_CHECKING, Any
@@ -11,6 +11,7 @@ from attncli.render.page import limits
 
 if TYPE_CHECKING:
     from attncli.analysis.compare.report import Comparison
+    from attncli.plan.graph import Plan
     from attncli.render.target import TextTarget
     from attncli.render.view import View
 
@@ -32,7 +33,9 @@ class OutputFormat:
     is_object: bool = False  # with `explain` it has the selected results under their names, and the steps beside them
     is_lossless: bool = True  # programs read every number back; otherwise numbers are rounded for a reader
     holds_one_array: bool = False
+    is_figure: bool = False  # a picture of the results, with the size of the view, and without worked lines
     has_title: bool = False  # whether it shows the title of the view
+    decimals: int | None = None  # of rounded numbers, where no others are asked for; None for the usual ones
     # Numbers of all steps together up to which it shows every step unasked (0: never), and those of the selected
     # results up to which it shows these alone.
     every_step_size: int = 0
@@ -48,7 +51,17 @@ class OutputFormat:
     # "module:function" that writes a comparison of variants as text: `render(comparison: Comparison, target:
     # TextTarget, decimals: int) -> Iterable[str]`; None where the format has none.
     comparison: str | None = None
+    # "module:function" that raises AttnError before the work where the format can't show some results:
+    # `check(plan: Plan, names: Iterable[str], cut_axes: Collection[str]) -> None`.
+    check: str | None = None
+    # "module:function" for what is lost of a view in the format: `warnings(view: View) -> Sequence[str]`.
+    warnings: str | None = None
     compares_cells: bool = False  # a comparison has a row for each query and key, and so each result a number for them
+
+    @property
+    def is_text_for_readers(self) -> bool:
+        """Whether it is a text for people, which has room for worked lines and statistics."""
+        return not self.is_lossless and not self.is_figure
 
     @property
     def shows_every_step(self) -> bool:
@@ -75,12 +88,23 @@ class OutputFormat:
         """Write the view to a stream of bytes; only of a binary format."""
         import_object(self.function)(view, stream)
 
+    def check_results(self, plan: "Plan", names: Iterable[str], cut_axes: Collection[str]) -> None:
+        """Raise AttnError where it can't show some results, of whose axes in `cut_axes` one position is shown."""
+        if self.check is not None:
+            import_object(self.check)(plan, names, cut_axes)
+
+    def warnings_of(self, view: "View") -> Sequence[str]:
+        """Warnings of what it can't show of a view."""
+        warnings: Sequence[str] = () if self.warnings is None else import_object(self.warnings)(view)
+        return warnings
+
     def make_file_allocator(self, stream: IO[bytes]) -> Any:
         """The allocator of results in the file of the stream, or None where the format has none."""
         return None if self.file_allocator is None else import_object(self.file_allocator)(stream)
 
 
 _HERE = "attncli.render.formats"
+_FONT_WARNINGS = f"{_HERE}.figure_files:warnings_of_fonts"  # the viewer of an SVG has fonts of its own
 
 FORMATS: tuple[OutputFormat, ...] = (
     OutputFormat(
@@ -145,6 +169,23 @@ FORMATS: tuple[OutputFormat, ...] = (
         has_title=True,
         every_step_size=limits.EVERY_STEP,
         max_size=limits.SELECTED,
+    ),
+    *(
+        OutputFormat(
+            name,
+            (f".{name}",),
+            f"{_HERE}.figure_files:write_{name}",
+            is_binary=True,
+            is_figure=True,
+            is_lossless=False,
+            is_choice=False,
+            has_title=True,
+            has_curves=True,
+            decimals=2,
+            check="attncli.render.figure.limits:check_figure",
+            warnings=warnings,
+        )
+        for name, warnings in (("svg", None), ("png", _FONT_WARNINGS), ("pdf", _FONT_WARNINGS))
     ),
     OutputFormat(
         "npy",

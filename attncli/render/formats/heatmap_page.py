@@ -3,14 +3,15 @@
 from collections.abc import Iterator, Sequence
 from itertools import zip_longest
 
+from rich.cells import cell_len
 from rich.segment import Segment
 
 from attncli.render.formats.text_page import TextPage
 from attncli.render.grid import Grid
 from attncli.render.heatmap.layout import GAP, Layout, Space, choose_layout
-from attncli.render.heatmap.legend import color_bar, notes
+from attncli.render.heatmap.legend import color_bar, notes, scale_note
 from attncli.render.heatmap.levels import scale_of
-from attncli.render.heatmap.palette import Palette
+from attncli.render.heatmap.palette import DIM, Palette
 from attncli.render.heatmap.panel import Line, PanelWriter
 
 PAGE_LINES = 60  # of a page in a pipe or a file, and of a single table, which may be longer than a screen
@@ -35,9 +36,15 @@ def print_heatmaps(page: TextPage, grids: Sequence[Grid], decimals: int) -> None
     scale = scale_of(tables)
     writer = PanelWriter(layout, scale, palette, page.target, any(table.slice_label for table in tables))
     page.print_segments(_lines(tables, layout, writer))
+    meanings = list(notes(tables, layout, palette, decimals))
     if tables[0].signs is None:
-        page.print_segments([[Segment("  "), *color_bar(scale, palette, decimals, len(tables))]])
-    if meanings := list(notes(tables, layout, palette)):
+        bar, note = [Segment("  "), *color_bar(scale, palette, decimals)], scale_note(scale, len(tables))
+        if Segment.get_line_length(bar) + cell_len(note) + GAP <= page.page_width:
+            bar.append(Segment(f"{' ' * GAP}{note}", DIM))
+        else:
+            meanings.insert(0, note)
+        page.print_segments([bar])
+    if meanings:
         page.print_lines([f"  {'   '.join(meanings)}"], "dim")
 
 

@@ -1,14 +1,17 @@
 """The labels of the rows and columns of heat maps, cut to their room."""
 
+import re
 from collections.abc import Collection, Sequence
 
 from rich.cells import cell_len, set_cell_size
 
+from attncli.base.axes import AXIS_NOUNS
 from attncli.render.grid import Grid
 from attncli.render.target import TextTarget
 
 MARK = "*"  # before the labels of marked rows and columns
 MAX_LABEL_WIDTH = 12
+_NOUNS = re.compile(rf"\b({'|'.join(sorted(AXIS_NOUNS.values(), key=len, reverse=True))}) (?=\d)")
 
 
 def row_labels(grid: Grid, target: TextTarget) -> Sequence[str]:
@@ -36,13 +39,27 @@ def cut(text: str, width: int, target: TextTarget) -> str:
     return f"{set_cell_size(text, width - 1)}…" if is_cut else set_cell_size(text, width)
 
 
+def short_title(slice_label: str, width: int) -> str:
+    """The label of a slice, without what its axes count where it is wider than its table: `0, 12`.
+
+    >>> short_title("batch item 0, head 12", 30), short_title("batch item 0, head 12", 8)
+    ('batch item 0, head 12', '0, 12')
+    """
+    return slice_label if cell_len(slice_label) <= width else _NOUNS.sub("", slice_label)
+
+
+def label_step(labels: Sequence[str], columns: int) -> int:
+    """Every how many cells of so many columns a label has room."""
+    return -(-(widest(labels) + 1) // columns)
+
+
 def sparse_line(labels: Sequence[str], columns: int, width: int, target: TextTarget) -> str:
     """Every k-th label in a line of a width, where the cell of each is so many columns wide; no two touch.
 
     >>> sparse_line(["the", "cat", "sat", "on", "it"], 2, 10, TextTarget())
     'the sat it'
     """
-    step = -(-(widest(labels) + 1) // columns)
+    step = label_step(labels, columns)
     line = ""
     for at in range(0, len(labels), step):
         room = min(step * columns - 1, width - at * columns)

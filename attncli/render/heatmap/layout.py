@@ -2,10 +2,11 @@
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from itertools import product
 
 from attncli.render.grid import Grid
 from attncli.render.heatmap.cell_texts import Texts, number_texts, sign_texts
-from attncli.render.heatmap.labels import row_labels, widest
+from attncli.render.heatmap.labels import label_step, row_labels, widest
 from attncli.render.heatmap.palette import Palette
 from attncli.render.target import TextTarget
 
@@ -32,6 +33,7 @@ class CellSize:
 
     columns: int  # of the screen, for a cell or a block
     texts: Sequence[Texts] | None = None  # the numbers or signs of the cells of each table, as wide as the cells
+    decimals: int | None = None  # of the numbers
     block: tuple[int, int] = (1, 1)  # the rows and columns of a block, of which the largest number is drawn
     rows_per_line: int = 1  # 2 where a cell is half a character
 
@@ -55,6 +57,7 @@ class Layout:
 
     cells: CellSize
     label_width: int  # 0: rows and columns have no labels
+    has_headings: bool  # whether columns have labels: of small tables there is no room for two
     per_line: int
     shown: int
 
@@ -65,18 +68,22 @@ class Layout:
 
 
 def choose_layout(grids: Sequence[Grid], decimals: int, palette: Palette, target: TextTarget, space: Space) -> Layout:
-    """The first layout with which all tables fit the space, from numbers to the largest blocks.
+    """The layout with which all tables fit the space: with numbers or signs, otherwise of the smallest blocks.
 
-    The tables have one shape. Where not even the largest blocks fit, only some of the tables are shown on a screen.
+    The tables have one shape. Numbers have fewer decimals where more tables are side by side then. Where not even the
+    largest blocks fit, only some of the tables are shown on a screen.
     """
     label_width = max(widest(row_labels(grid, target)) for grid in grids) + 1
-    layouts = (
-        _fit(grids, cells, width, space)
-        for cells in _cell_sizes(grids, decimals, palette, target, space.columns - label_width)
-        for width in ((label_width, 0) if cells.texts is None else (label_width,))
-    )
-    layout = Layout(CellSize(1), 0, 1, 0)
-    for layout in layouts:
+    with_texts = [
+        layout
+        for cells in _cells_with_texts(grids, decimals, palette, target, label_width, space)
+        if (layout := _fit(grids, cells, label_width, space)).shown == len(grids)
+    ]
+    if with_texts:
+        return max(with_texts, key=lambda layout: layout.per_line)
+    layout = Layout(CellSize(1), 0, has_headings=False, per_line=1, shown=0)
+    for cells, width in product(_blocks(grids[0], palette), (label_width, 0)):
+        layout = _fit(grids, cells, width, space)
         if layout.shown == len(grids):
             return layout
     return replace(layout, shown=max(layout.shown, layout.per_line) if space.is_screen else len(grids))
@@ -86,30 +93,40 @@ def _fit(grids: Sequence[Grid], cells: CellSize, label_width: int, space: Space)
     """The layout with cells of a size: as many tables as fit, in lines of as many as each other."""
     per_line = (space.columns - label_width + GAP) // (cells.count_columns(grids[0]) + GAP)
     if per_line < 1:
-        return Layout(cells, label_width, 1, 0)
+        return Layout(cells, label_width, has_headings=False, per_line=1, shown=0)
     count = -(-len(grids) // min(per_line, len(grids)))
-    layout = Layout(cells, label_width, -(-len(grids) // count), 0)
+    has_headings = cells.texts is not None or (label_width > 0 and _count_headings(grids[0], cells) > 1)
+    layout = Layout(cells, label_width, has_headings, -(-len(grids) // count), 0)
     has_titles = any(grid.slice_label for grid in grids)
-    lines = cells.count_lines(grids[0]) + has_titles + (label_width > 0) + layout.gap_lines
+    lines = cells.count_lines(grids[0]) + has_titles + has_headings + layout.gap_lines
     available = space.lines if len(grids) > 1 else space.lines_of_one
     shown = (available + layout.gap_lines) // lines * layout.per_line
     return replace(layout, shown=min(shown, len(grids)))
 
 
-def _cell_sizes(
-    grids: Sequence[Grid], decimals: int, palette: Palette, target: TextTarget, columns: int
+def _count_headings(grid: Grid, cells: CellSize) -> int:
+    """The number of columns whose labels have room side by side."""
+    return (cells.count_columns(grid) + 1) // (label_step(grid.columns, cells.columns) * cells.columns)
+
+
+def _cells_with_texts(
+    grids: Sequence[Grid], decimals: int, palette: Palette, target: TextTarget, label_width: int, space: Space
 ) -> Iterator[CellSize]:
-    """The sizes that cells may have, from numbers to the largest blocks."""
+    """The cells with the signs of masks, or with numbers of as many decimals as elsewhere or of few."""
     if grids[0].signs is not None:
         yield CellSize(BLOCK_COLUMNS, [sign_texts(grid, target, BLOCK_COLUMNS) for grid in grids])
-    elif MIN_NUMBER_COLUMNS * len(grids[0].columns) <= columns:
+    elif _fit(grids, CellSize(MIN_NUMBER_COLUMNS, ()), label_width, space).shown == len(grids):
         for each in dict.fromkeys((decimals, min(decimals, FEW_DECIMALS))):
             texts = number_texts(grids, each, palette, target)
-            yield CellSize(len(texts[0][0][0]), texts)
-    yield CellSize(BLOCK_COLUMNS)
+            yield CellSize(len(texts[0][0][0]), texts, each)
+
+
+def _blocks(grid: Grid, palette: Palette) -> Iterator[CellSize]:
+    """Cells without texts, from squares to the largest blocks."""
     rows_per_line = 2 if palette.has_halves else 1
+    yield CellSize(BLOCK_COLUMNS)
     yield CellSize(1, rows_per_line=rows_per_line)
-    most_rows, most_columns = (max(size // MIN_BLOCKS, 1) for size in grids[0].values.shape)
+    most_rows, most_columns = (max(size // MIN_BLOCKS, 1) for size in grid.values.shape)
     for size in range(1, max(most_rows, most_columns) + 1):
         rows = size * BLOCK_COLUMNS // rows_per_line  # as high as it is wide
         yield CellSize(1, block=(min(rows, most_rows), min(size, most_columns)), rows_per_line=rows_per_line)

@@ -16,17 +16,21 @@ from attncli.render.heatmap.palette import NAN_SIGN, Palette
 OPTIONS = {AXIS_NOUNS["h"]: "--head", AXIS_NOUNS["b"]: "--batch"}
 
 
-def color_bar(scale: Scale, palette: Palette, decimals: int, count: int) -> list[Segment]:
-    """The colours between the numbers that have the first and the last one, and whether all tables share them."""
+def color_bar(scale: Scale, palette: Palette, decimals: int) -> list[Segment]:
+    """The colours between the numbers that have the first and the last one."""
     numbers = align_numbers(np.array([[scale.least], [scale.largest]]), decimals)
     least, largest = (row[0].strip() for row in numbers)
-    ends = "from 0" if scale.is_from_zero else "from the least"
-    tables = f" of the {count} tables" if count > 1 else ""
-    return [Segment(f"{least} "), *palette.bar(), Segment(f" {largest}  {ends} to the largest number{tables}")]
+    return [Segment(f"{least} "), *palette.bar(), Segment(f" {largest}")]
 
 
-def notes(tables: Sequence[Grid], layout: Layout, palette: Palette) -> Iterator[str]:
-    """What signs mean, for how many numbers a block stands, and how to see what is left out."""
+def scale_note(scale: Scale, count: int) -> str:
+    """What the ends of the scale are, and whether several tables share it."""
+    ends = "from 0 to the largest number" if scale.is_from_zero else "from the least to the largest number"
+    return f"{ends} of the {count} tables" if count > 1 else ends
+
+
+def notes(tables: Sequence[Grid], layout: Layout, palette: Palette, decimals: int) -> Iterator[str]:
+    """What signs mean, how numbers are rounded, for how many a block stands, and how to see what is left out."""
     is_mask = tables[0].signs is not None
     if is_mask:
         yield _meanings(tables, layout, palette)
@@ -35,10 +39,12 @@ def notes(tables: Sequence[Grid], layout: Layout, palette: Palette) -> Iterator[
         yield f"{palette.masked_sign} {'masked' if is_hidden else '−∞'}"
     if any(np.isnan(grid.values).any() for grid in tables):
         yield f"{NAN_SIGN if layout.cells.texts is None else 'NaN'} not a number"
+    if layout.cells.decimals is not None and layout.cells.decimals < decimals:
+        yield f"rounded to {layout.cells.decimals} decimals"
     option = next((option for noun, option in OPTIONS.items() if noun in tables[0].slice_label), None)
     rows, columns = layout.cells.block
     if rows * columns > 1:
-        what = "is visible where one cell is" if is_mask else "is the largest number"
+        what = "is visible where one of them is" if is_mask else "has the colour of the largest number"
         larger = f"; {option} N shows one table larger" if option and len(tables) > 1 else ""
         yield f"each block of {rows} × {columns} cells {what}{larger}"
     if layout.shown < len(tables):

@@ -82,8 +82,8 @@ class Palette:
         return [Segment(f"[{self.shades}]")]
 
     def _shade(self, level: float) -> str:
-        """The character of a level; the first one is that of 0 alone."""
-        return self.shades[math.ceil(level * (len(self.shades) - 1))]
+        """The character of a level."""
+        return self.shades[round(level * (len(self.shades) - 1))]
 
 
 def _color(colors: int, level: float) -> Color:

@@ -8,7 +8,7 @@ from rich.style import Style
 
 from attncli.render.grid import Grid
 from attncli.render.heatmap.cell_texts import Texts
-from attncli.render.heatmap.labels import column_labels, cut, row_labels, sparse_line
+from attncli.render.heatmap.labels import column_labels, cut, row_labels, short_title, sparse_line
 from attncli.render.heatmap.layout import Layout
 from attncli.render.heatmap.levels import MASKED, Scale, pool
 from attncli.render.heatmap.palette import Palette
@@ -34,19 +34,24 @@ class PanelWriter:
         if not self.layout.label_width:
             return []
         width, step = self.layout.label_width - 1, self.layout.cells.rows_of_line
-        texts = [(grid.corner, DIM)]
+        texts = [(grid.corner, DIM)] if self._has_lines_above else []
         for first, label in list(enumerate(row_labels(grid, self.target)))[::step]:
             is_marked = not grid.marked_rows.isdisjoint(range(first, first + step))
             texts.append((label, BOLD if is_marked else PLAIN))
         lines = [[Segment(cut(text, width, self.target), style), Segment(" ")] for text, style in texts]
-        return [[Segment(" " * (width + 1))], *lines] if self.has_titles else lines
+        return [[Segment(" " * (width + 1))], *lines] if self.has_titles and self.layout.has_headings else lines
+
+    @property
+    def _has_lines_above(self) -> bool:
+        """Whether a title or the labels of columns stand above the cells, where the letters of the axes have room."""
+        return self.has_titles or self.layout.has_headings
 
     def panel(self, grid: Grid, texts: Texts | None) -> Iterator[Line]:
         """The lines of a table, all of one width; `texts` are those of its cells, if they have room."""
         width = self.layout.cells.count_columns(grid)
         if self.has_titles:
-            yield [Segment(cut(self.target.text(grid.slice_label), width, self.target), ITALIC)]
-        if self.layout.label_width:
+            yield [Segment(cut(self.target.text(short_title(grid.slice_label, width)), width, self.target), ITALIC)]
+        if self.layout.has_headings:
             yield self._heading(grid, width)
         levels = pool(self.scale.levels(grid), self.layout.cells.block).tolist()
         if texts is not None:

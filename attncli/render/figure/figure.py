@@ -1,0 +1,103 @@
+"""The figure of a view: groups of panels laid out on a page and drawn with Matplotlib."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from attncli.base.errors import AttnError
+from attncli.base.text import escape_control
+from attncli.render.figure.canvas import Canvas
+from attncli.render.figure.colors import FAINT
+from attncli.render.figure.drawing import drawing
+from attncli.render.figure.fonts import Fonts, fonts_for
+from attncli.render.figure.layout import LINE_HEIGHT, MARGIN, GroupSize, PageLayout, lay_out
+from attncli.render.figure.panels import Plots, notes_of, panels_of
+from attncli.render.figure.plot_group import PlotGroup
+from attncli.render.figure.size import Size
+from attncli.render.figure.table_group import TableGroup
+from attncli.render.view import View
+
+# Inches: a larger table has cells without numbers.
+ONE_TABLE, OF_SEVERAL = Size(6.0, 6.5), Size(3.3, 4.5)
+TITLE_SIZE, NOTE_SIZE = 11.0, 8.0  # points
+
+
+def make_figure(view: View) -> Any:
+    """The figure of a view, a `matplotlib.figure.Figure`, of its size, without one as large as it has to be.
+
+    Raises AttnError where Matplotlib is missing, there is nothing to draw, or the view does not fit the size.
+    """
+    with drawing():
+        content = _content_of(view)
+        page, notes = _lay_out(content, view.size)
+        canvas = Canvas(page.size, content.fonts)
+        if content.title:
+            points = TITLE_SIZE * min(1, (page.size.width - 2 * MARGIN) / content.title_width)
+            canvas.text(page.size.width / 2, MARGIN, content.title, points, ha="center", weight="bold")
+        for group, place in zip(content.groups, page.groups, strict=True):
+            group.draw(canvas, place)
+        for line, note in enumerate(reversed(notes)):
+            bottom = page.size.height - MARGIN - line * LINE_HEIGHT
+            canvas.text(MARGIN, bottom, note, NOTE_SIZE, color=FAINT, va="bottom")
+        return canvas.figure
+
+
+def missing_characters(view: View) -> Sequence[str]:
+    """The characters of a view's labels and titles that no installed font has."""
+    with drawing():
+        return _content_of(view).fonts.missing
+
+
+@dataclass(frozen=True)
+class _Content:
+    """What is drawn of a view, and the fonts of its texts."""
+
+    title: str
+    groups: Sequence[TableGroup | PlotGroup]
+    notes: Sequence[str]
+    fonts: Fonts
+
+    @property
+    def title_width(self) -> float:
+        """The width of the title; 0 without one."""
+        return self.fonts.width(self.title, TITLE_SIZE) if self.title else 0.0
+
+    @property
+    def sizes(self) -> Sequence[GroupSize]:
+        """What the layout knows of the groups."""
+        width = max(group.number_width(self.fonts) for group in self.groups)
+        largest = ONE_TABLE if len(self.groups) == self.groups[0].count == 1 else OF_SEVERAL
+        return [group.measure(self.fonts, width, largest) for group in self.groups]
+
+
+def _content_of(view: View) -> _Content:
+    """What is drawn of a view; raises AttnError where that is nothing."""
+    panels = list(panels_of(view))
+    if not panels:
+        raise AttnError("there is nothing to draw: no table of the result has numbers")
+    title, notes = escape_control(view.title), notes_of(view, panels)
+    groups = [PlotGroup(one) if isinstance(one, Plots) else TableGroup(one, view.decimals) for one in panels]
+    texts = [title, *notes, *(text for group in groups for text in group.texts)]
+    return _Content(title, groups, notes, fonts_for(texts))
+
+
+def _lay_out(content: _Content, size: Size | None) -> tuple[PageLayout, Sequence[str]]:
+    """The layout of a page, and its notes: where cells are smaller than pixels, what a pixel is."""
+    page, notes = _page(content, size, content.notes), content.notes
+    poolings = {group.pooling(place) for group, place in zip(content.groups, page.groups, strict=True)} - {(1, 1)}
+    if poolings:
+        blocks = " or ".join(f"{rows} × {columns}" for rows, columns in sorted(poolings))
+        notes = [*notes, f"a pixel shows the largest of {blocks} cells"]
+        page = _page(content, size, notes)
+    return page, notes
+
+
+def _page(content: _Content, size: Size | None, notes: Sequence[str]) -> PageLayout:
+    """The layout of a page with some notes; raises AttnError where it does not fit the size."""
+    widths = [content.fonts.width(note, NOTE_SIZE) for note in notes]
+    page = lay_out(content.sizes, size, content.title_width, widths)
+    if page is None:
+        assert size is not None
+        message = f"{size.width:.3g} × {size.height:.3g} inches have no room for the panels and their labels"
+        raise AttnError(message, hint="choose a larger size, or show less")
+    return page

@@ -1,0 +1,247 @@
+"""The layout of a figure: groups of equal panels on a page, in inches from its upper left corner."""
+
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+
+from attncli.render.figure.size import Size
+
+MARGIN = 0.08  # around the figure
+GROUP_GAP, ROW_GAP = 0.34, 0.26  # between two groups in a row, and between two rows
+PANEL_GAP = 0.14  # between two panels of a group
+TITLE_HEIGHT = 0.26  # of the figure
+HEADING_HEIGHT = 0.23  # of the title of a group
+SUBTITLE_HEIGHT = 0.19
+PANEL_TITLE_HEIGHT = 0.18
+LINE_HEIGHT = 0.17  # of the names of axes, of a legend, of a note
+LABEL_HEIGHT = 0.125
+LABEL_PITCH = 0.145  # from one label to the next at least
+LABEL_PADDING = 0.07  # between a panel and its labels
+BAR_GAP, BAR_WIDTH, MAX_BAR_HEIGHT = 0.1, 0.1, 2.5
+MIN_PANEL = 0.32  # the least width and height of a panel
+MAX_WIDTH, MAX_GROUP_HEIGHT = 7.0, 8.5  # of the text of a page of paper
+MIN_SCALE, MAX_SCALE, SCALES = 0.05, 4.0, 90
+
+
+@dataclass(frozen=True)
+class Box:
+    """A rectangle: its left and upper edge, its width and its height."""
+
+    left: float
+    top: float
+    width: float
+    height: float
+
+    def moved(self, left: float, top: float) -> "Box":
+        """The same rectangle farther to the right and farther down."""
+        return Box(self.left + left, self.top + top, self.width, self.height)
+
+
+@dataclass(frozen=True)
+class GroupSize:
+    """What the layout knows of a group: its panels, and the room that its texts take.
+
+    `panel` is the size that a panel should have, `cells` its rows and columns; `panels_per_row` is a multiple of
+    `per_slice` where it can be.
+    """
+
+    count: int
+    per_slice: int
+    cells: tuple[int, int]
+    panel: Size
+    row_labels: float  # the width of the widest label, 0 without labels
+    column_labels: float
+    has_axis_names: bool
+    title: float  # widths
+    panel_title: float
+    subtitle: float
+    legend_lines: int
+    legend: float
+    color_bar: float  # the width of its numbers; 0 without one
+
+    @property
+    def heading_height(self) -> float:
+        """The height of what stands above the first panel."""
+        return HEADING_HEIGHT + (SUBTITLE_HEIGHT if self.subtitle else 0)
+
+
+@dataclass(frozen=True)
+class GroupLayout:
+    """Where a group has its panels, its colour bar, its heading and its legend, and which labels it shows."""
+
+    panels: tuple[Box, ...]
+    columns: int  # panels in a row
+    color_bar: Box
+    heading: tuple[float, float]  # left, top
+    legend: tuple[float, float]
+    size: Size
+    is_rotated: bool  # the labels of columns
+    label_steps: tuple[int, int]  # every such label of rows and columns is shown
+
+    def moved(self, left: float, top: float) -> "GroupLayout":
+        """The same group elsewhere."""
+
+        def move(point: tuple[float, float]) -> tuple[float, float]:
+            return point[0] + left, point[1] + top
+
+        return replace(
+            self,
+            panels=tuple(box.moved(left, top) for box in self.panels),
+            color_bar=self.color_bar.moved(left, top),
+            heading=move(self.heading),
+            legend=move(self.legend),
+        )
+
+    @property
+    def area(self) -> Box:
+        """The rectangle around the panels."""
+        left, top = self.panels[0].left, self.panels[0].top
+        right = max(box.left + box.width for box in self.panels)
+        return Box(left, top, right - left, self.panels[-1].top + self.panels[-1].height - top)
+
+
+@dataclass(frozen=True)
+class PageLayout:
+    """The size of a page, and where its groups are."""
+
+    size: Size
+    groups: tuple[GroupLayout, ...]
+
+
+def lay_out(groups: Sequence[GroupSize], size: Size | None, title: float, notes: Sequence[float]) -> PageLayout | None:
+    """The layout of groups one beside the other and one below the other; None where they do not fit a size.
+
+    Without a size a page is as wide as that of a paper at most, and as high as it has to be. `title` is the width of
+    the title of the page, 0 without one; `notes` are the widths of the lines at its end.
+    """
+    head = TITLE_HEIGHT if title else 0
+    foot = len(notes) * LINE_HEIGHT + (0.08 if notes else 0)
+    least_width = max([title, *notes])
+    if size is None:
+        blocks = [_fitting_group(group) for group in groups]
+        return _page(blocks, MAX_WIDTH, head, foot, least_width, None)
+    room = Size(size.width - 2 * MARGIN, size.height - 2 * MARGIN - head - foot)
+    for scale in _scales(MAX_SCALE):
+        scaled = [group_layout(group, room.width, scale) for group in groups]
+        fitting = [block for block in scaled if block is not None]
+        if len(fitting) == len(groups) and _flow(fitting, room.width)[1].height <= room.height:
+            return _page(fitting, room.width, head, foot, 0, size)
+    return None
+
+
+def _scales(largest: float) -> Iterator[float]:
+    """The scales that are tried, from the largest to the least."""
+    for step in range(SCALES + 1):
+        yield largest * (MIN_SCALE / largest) ** (step / SCALES)
+
+
+def _fitting_group(group: GroupSize) -> GroupLayout:
+    """A group as large as it should be, or smaller, so that it is no larger than a page of paper where it can be."""
+    smallest = None
+    for scale in _scales(1.0):
+        made = group_layout(group, MAX_WIDTH, scale)
+        if made is not None:
+            if made.size.height <= MAX_GROUP_HEIGHT:
+                return made
+            smallest = made
+    assert smallest is not None  # a panel of the least size fits
+    return smallest
+
+
+def group_layout(group: GroupSize, width: float, scale: float) -> GroupLayout | None:
+    """A group whose panels are scaled, as many in a row as fit a width; None where not even one does."""
+    panel = Size(max(group.panel.width * scale, MIN_PANEL), max(group.panel.height * scale, MIN_PANEL))
+    rows, columns = group.cells
+    cell = Size(panel.width / columns, panel.height / rows)
+    is_rotated = group.column_labels + 0.05 > cell.width and columns > 1
+    label_steps = math.ceil(LABEL_PITCH / cell.height), math.ceil(LABEL_PITCH / cell.width) if is_rotated else 1
+    name = LINE_HEIGHT if group.has_axis_names else 0
+    left = name + (group.row_labels + LABEL_PADDING if group.row_labels else 0)
+    labels = group.column_labels if is_rotated else LABEL_HEIGHT
+    bottom = name + (labels + LABEL_PADDING if group.column_labels else 0)
+    right = BAR_GAP + BAR_WIDTH + group.color_bar if group.color_bar else 0
+    pitch = max(panel.width, group.panel_title) + PANEL_GAP
+    fitting = int((width - left - right - pitch + PANEL_GAP) // pitch) + 1
+    if fitting < 1:
+        return None
+    per_row = _panels_per_row(group.count, group.per_slice, fitting)
+    title = PANEL_TITLE_HEIGHT if group.panel_title else 0
+    top = group.heading_height
+    boxes = tuple(
+        Box(
+            left + (at % per_row) * pitch,
+            top + title + (at // per_row) * (title + panel.height + PANEL_GAP),
+            panel.width,
+            panel.height,
+        )
+        for at in range(group.count)
+    )
+    end = boxes[min(per_row, group.count) - 1]
+    body_end = boxes[-1].top + panel.height
+    bar_height = min(body_end - boxes[0].top, MAX_BAR_HEIGHT)
+    overhang = max(group.panel_title - panel.width, 0)
+    bar = Box(end.left + end.width + overhang + BAR_GAP, boxes[0].top, BAR_WIDTH, bar_height)
+    legend_top = body_end + bottom + (0.05 if group.legend_lines else 0)
+    size = Size(
+        max(end.left + end.width + overhang + right, group.title, group.subtitle, left + group.legend),
+        legend_top + group.legend_lines * LINE_HEIGHT,
+    )
+    return GroupLayout(boxes, per_row, bar, (0.0, 0.0), (left, legend_top), size, is_rotated, label_steps)
+
+
+def _panels_per_row(count: int, per_slice: int, fitting: int) -> int:
+    """The panels in a row, at most as many as fit, and so many that the rows are full where that is one more row.
+
+    >>> [_panels_per_row(count, 1, 5) for count in (3, 6, 12, 16, 7)]
+    [3, 3, 4, 4, 4]
+    """
+    if count <= fitting:
+        return count
+    multiple = per_slice if per_slice <= fitting else 1
+    fitting -= fitting % multiple
+    rows = math.ceil(count / fitting)
+    full = max(number for number in range(1, fitting + 1) if count % number == 0 and number % multiple in (0, number))
+    if count // full <= rows + 1:
+        return full
+    return math.ceil(count / rows / multiple) * multiple
+
+
+def _flow(blocks: Sequence[GroupLayout], width: float) -> tuple[Sequence[GroupLayout], Size]:
+    """The groups in rows of a width, their panels on one line, and the size of it all."""
+    placed = list[GroupLayout]()
+    row = list[GroupLayout]()
+    top, widest = 0.0, 0.0
+
+    def end_row() -> None:
+        nonlocal top, widest
+        first_panel = max(block.panels[0].top for block in row)
+        left, below = 0.0, 0.0
+        for block in row:
+            down = first_panel - block.panels[0].top
+            moved = block.moved(left, top + down)
+            placed.append(replace(moved, heading=(left, top)))  # the headings of a row are on one line
+            left += block.size.width + GROUP_GAP
+            below = max(below, down + block.size.height)
+        widest = max(widest, left - GROUP_GAP)
+        top += below + ROW_GAP
+        row.clear()
+
+    for block in blocks:
+        if row and sum(other.size.width + GROUP_GAP for other in row) + block.size.width > width:
+            end_row()
+        row.append(block)
+    if row:
+        end_row()
+    return placed, Size(widest, top - ROW_GAP)
+
+
+def _page(
+    blocks: Sequence[GroupLayout], width: float, head: float, foot: float, least_width: float, size: Size | None
+) -> PageLayout:
+    """The page of the groups: of a given size, where they stand in the middle, or as large as they are."""
+    placed, content = _flow(blocks, width)
+    if size is None:
+        size = Size(max(content.width, least_width) + 2 * MARGIN, content.height + head + foot + 2 * MARGIN)
+    left = (size.width - content.width) / 2
+    top = MARGIN + head + (size.height - 2 * MARGIN - head - foot - content.height) / 2
+    return PageLayout(size, tuple(block.moved(left, top) for block in placed))

@@ -1,0 +1,105 @@
+"""--open: the page in a private file, opened in the browser that BROWSER names."""
+
+import stat
+import sys
+from pathlib import Path
+from urllib.parse import unquote, urlsplit
+
+import pytest
+
+from tests.cli.running import Ran, Run
+
+pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="the browser of these tests is a shell script")
+
+NO_BROWSER = {"BROWSER": "", "DISPLAY": "", "WAYLAND_DISPLAY": ""}
+
+
+@pytest.fixture
+def env(tmp_path: Path) -> dict[str, str]:
+    """An environment with a browser that writes the addresses it opens to `opened`, and a folder of temporary files."""
+    browser = tmp_path / "browser"
+    browser.write_text(f'#!/bin/sh\necho "$1" >> {tmp_path}/opened\n', encoding="utf-8")
+    browser.chmod(0o700)
+    (tmp_path / "temporary").mkdir()
+    return {"BROWSER": str(browser), "TMPDIR": str(tmp_path / "temporary")}
+
+
+def opened(folder: Path) -> list[Path]:
+    """The files that the browser has opened."""
+    addresses = (folder / "opened").read_text(encoding="utf-8").splitlines()
+    assert all(address.startswith("file:///") for address in addresses)
+    return [Path(unquote(urlsplit(address).path)) for address in addresses]
+
+
+def page_of(ran: Ran) -> Path:
+    """The file that the command says the page is in."""
+    (line,) = [line for line in ran.stderr.splitlines() if line.startswith("attn: the page is ")]
+    return Path(line.removeprefix("attn: the page is "))
+
+
+def test_the_page_is_in_a_private_folder_and_opened(
+    run_process: Run, tutorial: str, env: dict[str, str], tmp_path: Path
+) -> None:
+    (tmp_path / tutorial).rename(tmp_path / "my words.yaml")
+    ran = run_process("compute", "my words.yaml", "--open", env=env)
+    assert (ran.returncode, ran.stdout) == (0, "")
+    page = page_of(ran)
+    assert opened(tmp_path) == [page]
+    assert page.name == "my words.html"
+    assert page.parent.parent == tmp_path / "temporary"
+    assert stat.S_IMODE(page.parent.stat().st_mode) == 0o700
+    assert page.read_text(encoding="utf-8").startswith("<!DOCTYPE html>")
+
+
+@pytest.mark.usefixtures("tutorial")
+def test_the_file_of_output_is_opened(run_process: Run, env: dict[str, str], tmp_path: Path) -> None:
+    ran = run_process("compute", "t.yaml", "-o", "page.html", "--open", env=env)
+    assert ran.returncode == 0
+    assert opened(tmp_path) == [page_of(ran)] == [tmp_path / "page.html"]
+    assert list((tmp_path / "temporary").iterdir()) == []
+
+
+def test_the_page_of_a_problem_without_a_file_has_a_name_too(run_process: Run, env: dict[str, str]) -> None:
+    ran = run_process("compute", "--weights", "1 0", "--value", "1;2", "--open", env=env)
+    assert page_of(ran).name == "attention.html"
+
+
+@pytest.mark.usefixtures("tutorial")
+def test_without_a_browser_the_page_is_written_and_a_warning_says_what_to_do(
+    run_process: Run, env: dict[str, str]
+) -> None:
+    ran = run_process("compute", "t.yaml", "--open", env={**env, **NO_BROWSER})
+    assert ran.returncode == 0
+    assert ran.stderr.startswith(
+        "attn: warning: --open has found no browser: open the file in one, or name one in BROWSER\n"
+    )
+    assert page_of(ran).is_file()
+
+
+@pytest.mark.usefixtures("tutorial")
+def test_a_browser_that_cannot_be_started_is_a_warning(run_process: Run, env: dict[str, str]) -> None:
+    ran = run_process("compute", "t.yaml", "--open", env={**env, **NO_BROWSER, "BROWSER": "/no/browser"})
+    assert ran.returncode == 0
+    assert f"attn: warning: the browser could not be started: open {page_of(ran)} in one\n" in ran.stderr
+
+
+@pytest.mark.usefixtures("tutorial")
+@pytest.mark.parametrize(
+    ("words", "error"),
+    [
+        (["-f", "json"], "attn: --open and --format json contradict each other;"),
+        (["--json"], "attn: --open and --json contradict each other;"),
+        (["-o", "-"], "attn: --open and --output - contradict each other;"),
+        (["-o", "x.json"], "attn: --output x.json: --open shows the page, which is HTML; name a .html file"),
+        (["--plan"], "attn: --plan computes nothing, so --open would have no effect;"),
+        (["--select", "nothing"], "attn: --select: unknown result 'nothing'"),
+        (["--strict"], "attn: --strict: --open has found no browser:"),
+    ],
+)
+def test_what_contradicts_it_is_an_error_and_leaves_no_file(
+    words: list[str], error: str, run: Run, env: dict[str, str], tmp_path: Path
+) -> None:
+    ran = run("compute", "t.yaml", "--open", *words, env={**env, **NO_BROWSER})
+    assert (ran.returncode, ran.stdout) == (2, "")
+    assert error in ran.stderr
+    assert list((tmp_path / "temporary").iterdir()) == []
