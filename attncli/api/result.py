@@ -1,5 +1,6 @@
 """The result of a computation from Python: its arrays, and how it explains and shows itself."""
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Literal
 
 from attncli.analysis.row_statistics import RowStatistics
@@ -13,11 +14,16 @@ from attncli.base.lazy_numpy import Array
 from attncli.base.text import repr_excerpt
 from attncli.engine.run import run
 from attncli.problem.results import WEIGHTS
+from attncli.render.figure.figure import make_figure
+from attncli.render.figure.limits import check_figure
+from attncli.render.figure.size import to_size
+from attncli.render.formats import FIGURE_DECIMALS
 from attncli.render.statistics import statistics_of
 from attncli.render.view import DECIMALS, View
 from attncli.trace.result import RunResult
 
 if TYPE_CHECKING:
+    import matplotlib.figure
     import pandas
 
 
@@ -116,6 +122,38 @@ class Result(RunResult):
         """
         part = ShownPart(cells, head, batch, terms, decimals)
         return ExplanationText.of_view(self._view_of_steps(part, explain=False))
+
+    def figure(
+        self,
+        *,
+        title: str = "",
+        size: str | tuple[float, float] | None = None,
+        head: Position = None,
+        batch: Position = None,
+        decimals: int = FIGURE_DECIMALS,
+    ) -> "matplotlib.figure.Figure":
+        """The selected results as a figure of Matplotlib, a heat map for each head: `attn compute -o weights.svg`.
+
+        `size` is a width and a height in inches, or a text such as "15x10cm"; without it a figure is as large as it has
+        to be. `head` and `batch` are a position from 0. Masked cells are hatched; an output over one-dimensional keys
+        is a curve. Changes since an earlier result are marked, see `mark_changes_since`.
+
+        Raises AttnError where Matplotlib is not installed, there are too many heads for a figure, or the size is out of
+        range or too small.
+
+        >>> import attncli
+        >>> result = attncli.attention(scores=[[2, 0]], tokens=["cat", "sat"], select="weights")
+        >>> result.figure(title="Weights", size=(4, 3)).get_size_inches()  # doctest: +SKIP
+        array([4., 3.])
+        """
+        part = ShownPart(None, head, batch, MAX_TERMS, decimals)
+        view = replace(part.view(self, explain=False, before=self._before), title=title, size=to_size(size))
+        try:
+            check_figure(self.trace.plan, self.select, view.positions)
+            figure: matplotlib.figure.Figure = make_figure(view)
+        except AttnError as error:
+            raise error.at("figure") from None
+        return figure
 
     def to_pandas(self, name: str) -> "pandas.DataFrame":
         """A selected result, or another step that was kept, as a data frame of pandas, with the tokens as its labels.

@@ -49,7 +49,7 @@ WRONG = {
         "compute t.yaml --select weigths",
         "--select: unknown result 'weigths'; did you mean 'weights'?",
     ),
-    "an unknown suffix": ("compute t.yaml -o x.png", "--output x.png: the suffix '.png' names no format"),
+    "an unknown suffix": ("compute t.yaml -o x.gif", "--output x.gif: the suffix '.gif' names no format"),
     "no suffix": ("compute t.yaml -o x", "--output x: the suffix '' names no format"),
     "a folder that is not there": ("compute t.yaml -o no/x.csv", "no/x.csv: can't be written (No such file"),
     "a query that is not there": ("compute t.yaml --only word_5", "--only: unknown token 'word_5'; did you mean"),

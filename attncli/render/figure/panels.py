@@ -16,6 +16,7 @@ from attncli.render.section import Section
 from attncli.render.sections import sections
 from attncli.render.view import View
 
+LIMIT = 1e300  # beyond it a range of colours would be an infinity
 MAX_LABEL = 24  # characters of a label; the rest of a longer one is left out
 
 
@@ -60,7 +61,7 @@ class Panels:
         numbers = np.concatenate([array[np.isfinite(array)] for array in drawn])
         if not numbers.size:
             return 0.0, 1.0
-        least, largest = float(numbers.min()), float(numbers.max())
+        least, largest = (float(number) for number in np.clip([numbers.min(), numbers.max()], -LIMIT, LIMIT))
         least = 0.0 if self.tables[0].is_heatmap and least >= 0 else least
         return (least, largest) if least < largest else (least - 0.5, largest + 0.5)
 

@@ -2,10 +2,13 @@
 
 import re
 from dataclasses import dataclass
+from numbers import Real
 
 from attncli.base.errors import AttnError
+from attncli.base.text import repr_excerpt
 
-UNITS = {"in": 1.0, "cm": 1 / 2.54, "mm": 1 / 25.4}  # inches
+UNITS = {"in": 1.0, "cm": 2.54, "mm": 25.4}  # in an inch
+PARAMETER = "size"  # in Python
 MIN_EDGE, MAX_EDGE = 1.0, 30.0  # inches: a PNG of the largest size takes some 300 MB of memory
 _NUMBER = r"(\d+(?:\.\d*)?|\.\d+)"
 _UNIT = rf"({'|'.join(UNITS)})?"
@@ -36,7 +39,24 @@ def parse_size(text: str, where: str) -> Size:
         raise AttnError(f"{text!r} is no size", where=where, hint=hint)
     width, width_unit, height, height_unit = found.groups()
     width_unit, height_unit = width_unit or height_unit or "in", height_unit or width_unit or "in"
-    return checked_size(float(width) * UNITS[width_unit.lower()], float(height) * UNITS[height_unit.lower()], where)
+    return checked_size(float(width) / UNITS[width_unit.lower()], float(height) / UNITS[height_unit.lower()], where)
+
+
+def to_size(value: object) -> Size | None:
+    """The size that a value of Python is: a text, or a width and a height in inches; None of None.
+
+    Raises AttnError, which names the parameter, where it is none.
+
+    >>> to_size((6, 4))
+    Size(width=6.0, height=4.0)
+    """
+    if value is None or isinstance(value, str):
+        return None if value is None else parse_size(value, PARAMETER)
+    numbers = value if isinstance(value, (tuple, list)) else ()
+    if len(numbers) != 2 or not all(isinstance(number, Real) for number in numbers):
+        hint = 'expected a width and a height in inches, such as (6, 4), or "15x10cm"'
+        raise AttnError(f"{repr_excerpt(value)} is no size", where=PARAMETER, hint=hint)
+    return checked_size(float(numbers[0]), float(numbers[1]), PARAMETER)
 
 
 def checked_size(width: float, height: float, where: str) -> Size:

@@ -104,6 +104,7 @@ class OutputFormat:
 
 
 _HERE = "attncli.render.formats"
+FIGURE_DECIMALS = 2  # cells of a figure have room for so many
 _FONT_WARNINGS = f"{_HERE}.figure_files:warnings_of_fonts"  # the viewer of an SVG has fonts of its own
 
 FORMATS: tuple[OutputFormat, ...] = (
@@ -181,7 +182,7 @@ FORMATS: tuple[OutputFormat, ...] = (
             is_choice=False,
             has_title=True,
             has_curves=True,
-            decimals=2,
+            decimals=FIGURE_DECIMALS,
             check="attncli.render.figure.limits:check_figure",
             warnings=warnings,
         )

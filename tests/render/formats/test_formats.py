@@ -79,7 +79,7 @@ def test_a_new_format_is_in_the_help_the_completion_and_the_errors(tmp_path: Pat
     words = {"COMP_WORDS": "attn compute --format n", "COMP_CWORD": "3"}
     assert run(_ATTN_COMPLETE="complete_bash", **words) == "names\n"
     assert "latex, names\n" in run(*PROBLEM, "--format", "xyzzy")
-    assert ".safetensors, .names, .nam, .count, or --format" in run(*PROBLEM, "-o", "x.png")
+    assert ".safetensors, .names, .nam, .count, or --format" in run(*PROBLEM, "-o", "x.xyz")
     assert "unknown format 'count'" in run(*PROBLEM, "--format", "count")
 
 
