@@ -14,7 +14,7 @@ from attncli.cli.output_file import format_of_output, output_file
 from attncli.cli.warnings import Strict
 from attncli.engine.options import REMOTE, SERIAL, THREADS
 from attncli.problem.results import DEFAULT_SELECTION
-from attncli.render.formats import DEFAULT_FORMAT, JSON, OutputFormat, find_format, format_choices
+from attncli.render.formats import DEFAULT_FORMAT, JSON, OutputFormat, as_picture, find_format, format_choices
 
 if TYPE_CHECKING:
     from attncli.plan.graph import Plan
@@ -281,7 +281,8 @@ class OutputOptions:
         if self.json and self.format not in (None, JSON):
             raise AttnError(f"--json and --format {self.format} contradict each other", hint="leave out one of them")
         if self.format is not None:
-            return find_format(self.format)
+            row = find_format(self.format)
+            return row if self.file is None else as_picture(row, self.file)
         if self.json:
             return find_format(JSON)
         return find_format(DEFAULT_FORMAT) if self.file is None else format_of_output(self.file)

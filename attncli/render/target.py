@@ -1,6 +1,7 @@
 """The target of text, a terminal, a pipe or a file: its width, its encoding, and what it can show."""
 
 from dataclasses import dataclass
+from typing import Literal
 
 from attncli.base.text import escape_control
 from attncli.base.transliteration import transliterate
@@ -15,6 +16,7 @@ class TextTarget:
     encoding: str = "utf-8"
     column_gap: int = 3  # blanks between two columns of a table
     height: int | None = None  # lines of the screen
+    color_system: Literal["auto", "truecolor"] = "auto"  # as Rich names it; "auto": as the environment says
 
     @property
     def has_unicode(self) -> bool:

@@ -1,7 +1,7 @@
 """Output formats: one row of a table for each; its function is imported when it is called."""
 
 from collections.abc import Collection, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import PurePath
 from typing import IO, TYPE_CHECKING, Any
 
@@ -51,6 +51,9 @@ class OutputFormat:
     # "module:function" that writes a comparison of variants as text: `render(comparison: Comparison, target:
     # TextTarget, decimals: int) -> Iterable[str]`; None where the format has none.
     comparison: str | None = None
+    # The module that draws the text as an SVG picture of a terminal, for a file with that suffix; its functions have
+    # the names of those that write the text.
+    picture: str | None = None
     # "module:function" that raises AttnError before the work where the format can't show some results:
     # `check(plan: Plan, names: Iterable[str], cut_axes: Collection[str]) -> None`.
     check: str | None = None
@@ -104,6 +107,7 @@ class OutputFormat:
 
 
 _HERE = "attncli.render.formats"
+PICTURE_SUFFIX = ".svg"
 FIGURE_DECIMALS = 2  # cells of a figure have room for so many
 _FONT_WARNINGS = f"{_HERE}.figure_files:warnings_of_fonts"  # the viewer of an SVG has fonts of its own
 
@@ -117,6 +121,7 @@ FORMATS: tuple[OutputFormat, ...] = (
         has_curves=True,
         memory_per_number=70,
         comparison="attncli.render.reports.compare:render_comparison",
+        picture=f"{_HERE}.terminal_picture",
     ),
     OutputFormat(
         JSON,
@@ -228,6 +233,18 @@ def find_format(name: str) -> OutputFormat:
         if row.is_choice and row.name == name:
             return row
     raise UnknownNameError("format", name, format_choices(), where="--format")
+
+
+def as_picture(row: OutputFormat, file: str) -> OutputFormat:
+    """The format that draws its text where a file is an SVG; otherwise the format itself.
+
+    >>> as_picture(find_format("table"), "table.svg").has_title
+    True
+    """
+    if row.picture is None or PurePath(file).suffix.lower() != PICTURE_SUFFIX:
+        return row
+    comparison = f"{row.picture}:render_comparison"
+    return replace(row, function=f"{row.picture}:render", comparison=comparison, has_title=True)
 
 
 def format_of_file(file: str) -> OutputFormat:

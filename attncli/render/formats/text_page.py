@@ -38,6 +38,8 @@ class TextPage:
             file=self._file,
             width=UNLIMITED_WIDTH,
             force_terminal=target.has_styles,
+            color_system=target.color_system,
+            no_color=None if target.color_system == "auto" else False,  # None: NO_COLOR is obeyed
             force_jupyter=False,  # in a notebook Rich would show each line there, and the text would be empty
             legacy_windows=False,
             markup=False,
