@@ -20,9 +20,20 @@ WORDS = {
     "w_k": [[2, 2, 2], [0, 2, 1], [0, 1, 1]],
     "w_v": [[1, 1, 0], [0, 1, 1], [0, 0, 0]],
 }
-HEADS = {"embeddings": normal(5, 4), "w_q": normal(4, 4, seed=1), "w_o": normal(4, 4, seed=2), "heads": 2, "causal": True}
+HEADS = {
+    "embeddings": normal(5, 4),
+    "w_q": normal(4, 4, seed=1),
+    "w_o": normal(4, 4, seed=2),
+    "heads": 2,
+    "causal": True,
+}
 LARGE = {"query": normal(90, 2), "key": normal(90, 2, seed=1)}
-HIDDEN = {"query": normal(2, 2), "key": normal(3, 2, seed=1), "mask": [[1, 0, 1], [0, 0, 0]], "bias": [[0, 0, 0], [0, 1, 0]]}
+HIDDEN = {
+    "query": normal(2, 2),
+    "key": normal(3, 2, seed=1),
+    "mask": [[1, 0, 1], [0, 0, 0]],
+    "bias": [[0, 0, 0], [0, 1, 0]],
+}
 
 
 def show(page: Any, step: str) -> None:
@@ -30,7 +41,7 @@ def show(page: Any, step: str) -> None:
     page.locator(f"#step-list a[data-step='{step}']").click()
 
 
-def cell_at(page: Any, row: int, column: int, table: str = ".main") -> Any:
+def cell_at(page: Any, row: int, column: int, table: str = "figure.main") -> Any:
     """The cell of a table of the step in view, by the numbers that it has for those who read it aloud."""
     return page.locator(f"{table} tr[aria-rowindex='{row + 2}'] td[aria-colindex='{column + 2}']")
 
@@ -88,16 +99,16 @@ def test_pointing_at_a_cell_frames_the_row_and_the_column_that_made_it_and_write
     page = calm(WORDS)
     show(page, "query")
     cell_at(page, 2, 0).hover()
-    assert framed(page, ".main") == [(2, 0)]
-    assert framed(page, ".operand-1") == [(2, 0), (2, 1), (2, 2)]
-    assert framed(page, ".operand-2") == [(0, 0), (1, 0), (2, 0)]
+    assert framed(page, "figure.main") == [(2, 0)]
+    assert framed(page, "figure.operand-1") == [(2, 0), (2, 1), (2, 2)]
+    assert framed(page, "figure.operand-2") == [(0, 0), (1, 0), (2, 0)]
     assert "1·2 + 1·2 + 0·2 = 4" in page.locator(".arithmetic").inner_text()
     assert page.locator(".arithmetic").get_attribute("aria-live") == "polite"
     page.locator("h1").hover()
-    assert framed(page, ".main") == []
+    assert framed(page, "figure.main") == []
     cell_at(page, 2, 0).click()
     page.locator("h1").hover()
-    assert framed(page, ".main") == [(2, 0)]
+    assert framed(page, "figure.main") == [(2, 0)]
 
 
 def test_arrow_keys_walk_over_the_cells(page_of: PageOf) -> None:
@@ -107,8 +118,6 @@ def test_arrow_keys_walk_over_the_cells(page_of: PageOf) -> None:
     walk = [("ArrowRight", [0, 1]), ("ArrowDown", [1, 1]), ("End", [1, 3]), ("ArrowRight", [1, 3]), ("Home", [1, 0])]
     for key, cell in [*walk, ("Control+End", [3, 3]), ("Control+Home", [0, 0]), ("ArrowUp", [0, 0])]:
         page.keyboard.press(key)
-        if key == "ArrowUp" or key == "ArrowRight" and cell == [1, 3]:
-            pass  # at the edge nothing is beyond
         assert place(page) == ("scores", cell)
         assert cell_at(page, *cell).evaluate("cell => cell === document.activeElement && cell.tabIndex === 0")
     assert page.locator(".main td[tabindex='0']").count() == 1
@@ -134,7 +143,7 @@ def test_operands_lead_on_to_the_embeddings_and_the_trail_leads_back(page_of: Pa
 def test_a_cell_of_the_tables_beside_leads_on_to_its_step(page_of: PageOf) -> None:
     page = page_of(WORDS)
     show(page, "query")
-    cell_at(page, 1, 2, ".operand-2").focus()
+    cell_at(page, 1, 2, "figure.operand-2").focus()
     page.keyboard.press("ArrowUp")
     page.keyboard.press("Enter")
     assert place(page) == ("w_q", [0, 2])
@@ -144,14 +153,14 @@ def test_merged_heads_are_framed_in_the_head_that_they_come_from(calm: Any) -> N
     page = calm(HEADS)
     show(page, "merged")
     cell_at(page, 1, 3).click()
-    assert "head 1" in page.locator(".operand-1 figcaption").inner_text()
-    assert framed(page, ".operand-1") == [(1, 1)]
+    assert "head 1" in page.locator("figure.operand-1 figcaption").inner_text()
+    assert framed(page, "figure.operand-1") == [(1, 1)]
 
 
 def test_the_address_names_the_step_the_head_and_the_cell(page_of: PageOf) -> None:
     page = page_of(HEADS)
     show(page, "weights")
-    page.locator("#selectors select").select_option(label="head 1")
+    page.locator("#selectors select").select_option("1")
     cell_at(page, 4, 2).click()
     address = page.url
     assert address.endswith("#step=weights&cell=4,2&h=1")
@@ -183,12 +192,12 @@ def test_hidden_cells_infinities_and_signs_of_masks_are_told_apart(page_of: Page
     page = page_of(HIDDEN)
     show(page, "masked_scores")
     assert page.locator(".main td.hidden-cell").count() == 4
-    assert "hidden by a mask" in page.locator(".legend").inner_text()
+    assert "hidden by a mask" in page.locator(".legend").text_content()
     show(page, "weights")
     assert page.locator(".main td.hidden-cell").all_inner_texts() == ["0"] * 4
     show(page, "visible")
     assert texts(page)[0][0] == "●"
-    assert "visible: 2" in page.locator(".legend").inner_text()
+    assert "● visible: 2" in page.locator(".legend").text_content()
     assert "nothing is attended by query_2" in page.locator(".warning").inner_text()
 
 
@@ -208,7 +217,7 @@ def test_a_number_of_an_input_is_edited_in_its_cell(page_of: PageOf) -> None:
     page.keyboard.press("Enter")
     assert texts(page)[0] == ["5▲", "0", "0"]
     assert cell_at(page, 0, 0).evaluate("cell => cell === document.activeElement")
-    assert "▲ rose" in page.locator(".legend").inner_text()
+    assert "▲ rose" in page.locator(".legend").text_content()
     show(page, "query")
     assert texts(page) == [["10▲", "0", "10▲"], ["2", "0", "0"], ["4", "0", "2"], ["2", "1", "2"]]
     assert page.locator("#step-list a:has(.change-mark)[data-step='context']").count() == 1

@@ -80,7 +80,7 @@ function hiddenCells({ page, nodes, values, plan }, node, leading, { columns }) 
 
 /** The sign of each cell of a table of masks: of the first rule that hides it, or that of a visible one. */
 function signsOf({ page, values }, node, leading, { columns }) {
-  const rules = node.signs.map((rule) => ({ ...rule, value: values.get(node.inputs[rule.input]) }));
+  const rules = node.signs.map((rule) => ({ ...rule, value: values.get(rule.input) }));
   const visible = { sign: page.visible_sign, meaning: "visible" };
   return (at) => {
     const index = [...leading, Math.floor(at / columns), at % columns];
