@@ -34,7 +34,7 @@ export function commandOptions(state) {
     const numbers = parameters.map((name) => `${name}=${settings[name]}`).join(",");
     options.push(`--normalize ${settings.normalizer}${numbers && ":"}${numbers}`);
   }
-  return options.join(" ");
+  return options;
 }
 
 /** The settings that differ from the program's and that the normalizer in force reads: [name, before, after]. */

@@ -20,10 +20,9 @@ export function drawControls(element, state) {
   const fields = fieldsOf(state);
   const log = logOf(state);
   const parameters = make("div", { class: "parameters" });
-  const hint = "Numbers of the inputs: double-click one in its table, or press F2 on it.";
-  element.replaceChildren(
-    title, make("p", { class: "hint" }, hint), make("div", { class: "fields" }, ...fields.map(({ row }) => row), parameters), log.element,
-  );
+  const hint = make("p", { class: "hint" }, "Numbers of the inputs: double-click one in its table, or press F2 on it.");
+  const rows = [...fields.map(({ row }) => row), ...(page.settings.normalizer === null ? [] : [parameters])];
+  element.replaceChildren(title, hint, make("div", { class: "fields" }, ...rows), log.element);
   let [drawnFor, drawn] = [undefined, []];
   const paint = () => {
     const { settings } = changesOf(state);
@@ -164,5 +163,6 @@ function commandOf(state, isChanged) {
   if (!isChanged) return [];
   const options = commandOptions(state);
   if (options === null) return ["On the command line: take the scale out of the problem file."];
-  return ["The same on the command line: ", make("code", {}, `attn compute … ${options}`)];
+  const words = options.flatMap((option) => [" ", make("span", {}, option)]); // a line ends between options
+  return ["The same on the command line: ", make("code", {}, "attn compute …", ...words)];
 }

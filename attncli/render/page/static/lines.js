@@ -3,7 +3,7 @@
 import { make, makeSvg } from "./elements.js";
 import { labelElement } from "./labels.js";
 import { changeSentence, sentenceTable, wordInForce } from "./sentence_state.js";
-import { largestNumber, weightText, weightsOfWord } from "./weights_table.js";
+import { weightText, weightsOfWord } from "./weights_table.js";
 
 const MOST_LINES = 400; // beside one another more of them are one surface
 const MOST_WORDS = 200; // on one side; more of them would be a drawing of many screens
@@ -47,7 +47,7 @@ function labelsOf(labels, tokens, side, state) {
   return labels.map((label, index) => make(
     "div",
     {
-      class: "lines-label",
+      class: "lines-label", title: label,
       onmouseenter: () => changeSentence(state, { pointed: { side, index } }),
       onmouseleave: () => changeSentence(state, { pointed: null }),
     },
@@ -69,7 +69,7 @@ function paint(parts, table, state) {
   }
   const lines = table.data === null ? [] : linesOf(table, word);
   const drawn = lines.slice(0, MOST_LINES);
-  const largest = table.data === null ? 1 : largestNumber(table.data);
+  const largest = Math.abs(drawn[0]?.weight ?? 1);
   parts.drawing.replaceChildren(...drawn.map((line) => pathOf(line, largest)).reverse()); // the largest on top
   parts.note.textContent = drawn.length < lines.length ? `The ${MOST_LINES} largest of ${lines.length} weights are drawn.` : "";
 }

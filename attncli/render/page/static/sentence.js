@@ -99,7 +99,7 @@ function paintWords({ words, says }, table, state) {
   const { page, sentence } = state.get();
   const word = wordInForce(state, table);
   const weights = word === null || table.data === null ? null : weightsOfWord(table, word);
-  const largest = table.data === null ? 1 : largestNumber(table.data);
+  const largest = weights === null ? 1 : largestNumber(weights);
   for (const { button, word: own } of words) {
     const weight = weights !== null && isAcross(own, word, table) ? weights[own.index] : null;
     const [, under] = button.children;
@@ -111,6 +111,7 @@ function paintWords({ words, says }, table, state) {
     else button.dataset.weight = weight;
   }
   says.replaceChildren(...sentenceAbout(word, weights, table, state));
+  says.style.minHeight = `${says.offsetHeight}px`; // it grows and does not shrink: what is below stays under the pointer
 }
 
 /** Whether a word stands on the side that the weights of the word in force belong to. */
