@@ -1,6 +1,5 @@
 """The nodes of a page's plans: what is known of each step besides the numbers of the problem."""
 
-from collections.abc import Mapping
 from typing import Any
 
 from attncli.base.errors import AttnError
@@ -13,27 +12,48 @@ from attncli.render.hidden_cells import VISIBLE_STEP
 from attncli.render.mask_signs import signs_of_rules
 from attncli.render.page.functions import computing_function
 from attncli.render.page.node_formulas import node_formula, settings_of
+from attncli.render.step_text import format_shape
 from attncli.trace.steps import Step, Trace
 
 _NUMBER_TYPES = {"b": "boolean", "i": "integer", "u": "integer"}  # by the kind of NumPy's type; others are real
 
 
-# What a step has that is shown as if it were given: nothing leads from it to other steps.
-AS_GIVEN: Mapping[str, Any] = {
-    "edit_key": None,
-    "function": None,
-    "inputs": {},
-    "options": {},
-    "tapped_from": None,
-    "taps": {},
-    "settings": {},
-    "signs": None,
-}
-
-
 def node_object(trace: Trace, step: Step) -> dict[str, Any]:
     """What is known of a step: its text, the labels of its axes, and all that its function is called with."""
     node, has_scale = step.node, trace.problem.scale is not None
+    return {
+        **_description(trace, step, has_scale=has_scale),
+        "shapes": shapes_of(trace, step),
+        "edit_key": _edit_key(trace, step),
+        "function": computing_function(node),
+        "inputs": dict(node.inputs),
+        "options": {} if node.is_input else {name: _plain(value) for name, value in node.options.items()},
+        "tapped_from": node.tapped_from,
+        "taps": dict(node.taps),
+        "settings": settings_of(node, has_scale=has_scale),
+        "signs": _signs(trace, step),
+    }
+
+
+def result_object(trace: Trace, step: Step) -> dict[str, Any]:
+    """What is known of a step of a page that lacks the others: as if it were given, nothing leads from it to them."""
+    return {
+        **_description(trace, step, has_scale=False),
+        "shapes": format_shape(step),
+        "edit_key": None,
+        "function": None,
+        "inputs": {},
+        "options": {},
+        "tapped_from": None,
+        "taps": {},
+        "settings": {},
+        "signs": None,
+    }
+
+
+def _description(trace: Trace, step: Step, *, has_scale: bool) -> dict[str, Any]:
+    """The text of a step, and the labels of its axes."""
+    node = step.node
     return {
         "name": node.name,
         "symbol": node.symbol,
@@ -43,19 +63,10 @@ def node_object(trace: Trace, step: Step) -> dict[str, Any]:
         "stage": node.stage,
         "axes": list(node.letters),
         "shape": list(step.value.shape),
-        "shapes": shapes_of(trace, step),
         "labels": [list(trace.numbered_labels_of(step, axis)) for axis in (-2, -1)],
         "is_input": node.is_input,
         "source": list(node.source),
-        "edit_key": _edit_key(trace, step),
         "number_type": "boolean" if node.is_boolean else _NUMBER_TYPES.get(step.value.dtype.kind, "real"),
-        "function": computing_function(node),
-        "inputs": dict(node.inputs),
-        "options": {} if node.is_input else {name: _plain(value) for name, value in node.options.items()},
-        "tapped_from": node.tapped_from,
-        "taps": dict(node.taps),
-        "settings": settings_of(node, has_scale=has_scale),
-        "signs": _signs(trace, step),
     }
 
 

@@ -6,7 +6,7 @@ from typing import Any
 
 from attncli.render.explanation import explained_steps, section_of_copies
 from attncli.render.formats.mathml import mathml_line
-from attncli.render.page.page_nodes import AS_GIVEN, node_object, value_object
+from attncli.render.page.page_nodes import node_object, result_object, value_object
 from attncli.render.page.plan_variants import PlanVariant, constant_nodes, variant_trace
 from attncli.render.step_text import equality_remarks, selection_remarks, word_remarks
 from attncli.trace.steps import Step, Trace
@@ -40,7 +40,7 @@ class PagePlans:
 
     def add_results(self, steps: Sequence[Step]) -> None:
         """Add a plan of some steps alone, without those that they are computed from."""
-        nodes = [self._position({**node_object(self.own, step), **AS_GIVEN}, step, has_value=False) for step in steps]
+        nodes = [self._position(result_object(self.own, step), step, has_value=False) for step in steps]
         sections = [_section(self.own, None, step) for step in steps]
         names = {step.name for step in steps}
         results = {result: name for result, name in self.own.plan.results.items() if name in names}

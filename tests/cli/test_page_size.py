@@ -1,0 +1,69 @@
+"""A page has every step of a small problem, of a larger one the selected results, and none of what is too large."""
+
+import json
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.cli.running import Run
+
+TOKENS = ("compute", "--seed", "1", "--dim", "2", "-o", "p.html", "--token-count")
+
+
+def content(folder: Path) -> Any:
+    """The object in the page that was written."""
+    text = (folder / "p.html").read_text(encoding="utf-8")
+    found = re.search(r'<script type="application/json" id="content">(.*?)</script>', text, re.DOTALL)
+    assert found is not None
+    return json.loads(found[1])
+
+
+@pytest.mark.parametrize("options", [(), ("--cell", "token_1,token_2"), ("--select", "weights"), ("--head", "0")])
+def test_a_small_page_has_every_step(options: tuple[str, ...], run: Run, tmp_path: Path) -> None:
+    ran = run(*TOKENS, "7", *options)
+    assert (ran.returncode, ran.stderr) == (0, "")
+    assert {"embeddings", "scores", "exponentials", "output"} <= content(tmp_path)["values"].keys()
+
+
+def test_a_larger_page_has_the_selected_results_and_says_so(run: Run, tmp_path: Path) -> None:
+    ran = run(*TOKENS, "300", "--select", "weights", "--cell", "token_1,token_2", "--strict")
+    assert ran.returncode == 0
+    assert ran.stderr == (
+        "attn: --output p.html: the page has weights alone; all steps have 363,612 numbers, "
+        "and a page has every step up to 200,000\n"
+    )
+    assert list(content(tmp_path)["values"]) == ["weights"]
+
+
+def test_results_that_are_too_large_are_refused_before_the_work(run: Run, tmp_path: Path) -> None:
+    ran = run(*TOKENS, "800", "--heads", "2")
+    assert (ran.returncode, ran.stdout) == (2, "")
+    assert ran.stderr == (
+        "attn: --output p.html: scores, weights and output have 2,561,600 numbers together, "
+        "and a page has room for 2,000,000; --select output, or --head 0, or --only and some of the queries\n"
+    )
+    assert not (tmp_path / "p.html").exists()
+
+
+@pytest.mark.parametrize(
+    ("option", "reason"),
+    [
+        ("--explain", "a page has every step as it is"),
+        ("--stats", "a page has no statistics"),
+        ("--terms=all", "a page writes sums as it has room for them"),
+    ],
+)
+def test_an_option_that_a_page_does_not_read_is_a_warning(option: str, reason: str, run: Run) -> None:
+    ran = run(*TOKENS, "3", option)
+    assert ran.returncode == 0
+    assert f"warning: {option.partition('=')[0]} has no effect: {reason}" in ran.stderr
+
+
+def test_what_was_set_is_there_with_the_numbers_before(run: Run, tmp_path: Path) -> None:
+    assert run(*TOKENS, "3", "--set", "embeddings[token_2,x1]=9").returncode == 0
+    written = content(tmp_path)
+    assert [edit["after"] for edit in written["edits"]] == [9.0]
+    assert written["values"]["embeddings"]["data"][2] == 9.0
+    assert written["before"]["embeddings"]["data"][2] == written["edits"][0]["before"]

@@ -1,0 +1,138 @@
+"""The document of the page: one file that needs no other, in which texts of the user are nothing but texts."""
+
+import json
+import re
+from html.parser import HTMLParser
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from attncli.engine.run import run
+from attncli.render.formats.html_page import render
+from attncli.render.page.document import page_document, script, style
+from attncli.render.page.functions import page_functions
+from attncli.render.page.static_files import static_folder
+from attncli.render.view import View
+from tests.problems import problem
+
+HOSTILE = (
+    "</script><script>alert(1)</script>",
+    "<!-- <script>",
+    "]]>",
+    "{{script}}",
+    "&lt;b&gt;",
+    'say "hi"',
+    "it's",
+    "a\nb",
+    "\u2028",
+    "قطة",
+    "🐈\u200d⬛",
+    "$x^2$",
+    "\\u003c",
+)
+STATIC = Path(str(static_folder()))
+
+
+class Document(HTMLParser):
+    """The elements of a document with their attributes, and the text in each script, style and title."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__()
+        self.elements: list[tuple[str, dict[str, str | None]]] = []
+        self.texts: dict[str, str] = {}
+        self._open = ""
+        self.feed(text)
+        self.close()
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        attributes = dict(attrs)
+        self.elements.append((tag, attributes))
+        self._open = attributes.get("id") or tag
+
+    def handle_endtag(self, _tag: str) -> None:
+        self._open = ""
+
+    def handle_data(self, data: str) -> None:
+        self.texts[self._open] = self.texts.get(self._open, "") + data
+
+
+def document(spec: Any, **view: Any) -> Document:
+    """The document of a problem's page."""
+    return Document("".join(render(View(run(spec), **view))))
+
+
+@pytest.fixture(scope="module")
+def hostile() -> Document:
+    """The page of a problem whose labels and title would end elements, if they could."""
+    vectors = [[float(row == column) for column in range(len(HOSTILE))] for row in range(len(HOSTILE))]
+    return document(problem(embeddings=vectors, tokens=HOSTILE), title=" ".join(HOSTILE))
+
+
+def test_texts_of_the_user_are_read_back_as_they_are(hostile: Document) -> None:
+    content = json.loads(hostile.texts["content"])
+    assert content["axes"]["m"]["labels"] == list(HOSTILE)
+    assert content["title"] == " ".join(HOSTILE)
+    # The parser of HTML has line breaks of any kind in a title as they are.
+    assert hostile.texts["title"] == " ".join(HOSTILE)
+
+
+def test_texts_of_the_user_end_no_element(hostile: Document) -> None:
+    plain = document(problem(embeddings=[[1.0]]))
+    assert hostile.elements == plain.elements
+    assert "<" not in hostile.texts["content"]
+    assert hostile.texts["script"] == plain.texts["script"]
+
+
+def test_the_document_asks_for_nothing(hostile: Document) -> None:
+    for tag, attributes in hostile.elements:
+        assert not attributes.keys() & {"src", "action", "srcset", "data", "poster"}, tag
+        assert str(attributes.get("href", "#")).startswith("#"), tag
+        assert tag not in {"link", "iframe", "object", "embed", "base", "form"}
+    assert not re.search(r"@import|url\(", style())
+    assert not re.search(r"\b(?:fetch|XMLHttpRequest|WebSocket|EventSource|sendBeacon|eval|Function)\(", script())
+    addresses = set(re.findall(r"https?://[^\s\"'`)]+", style() + script()))
+    assert addresses <= {"http://www.w3.org/2000/svg", "http://www.w3.org/1998/Math/MathML"}  # namespaces
+
+
+def test_a_policy_forbids_every_connection(hostile: Document) -> None:
+    policies = [attributes["content"] for _, attributes in hostile.elements if "http-equiv" in attributes]
+    assert len(policies) == 1
+    assert str(policies[0]).startswith("default-src 'none';")
+
+
+def test_no_place_is_left_open() -> None:
+    parts = "".join(page_document({}, "x"))
+    assert "{{" not in re.sub(r"<script.*</script>", "", parts, flags=re.DOTALL)
+
+
+def test_every_file_of_the_page_is_in_the_document() -> None:
+    """Scripts that nothing imports, and style sheets, would be forgotten."""
+    for path in STATIC.rglob("*.js"):
+        assert path.read_text(encoding="utf-8").splitlines()[0] in script(), path.name
+    for path in STATIC.glob("*.css"):
+        assert path.read_text(encoding="utf-8") in style()
+    assert style().startswith((STATIC / "page.css").read_text(encoding="utf-8"))
+
+
+def test_a_name_at_the_top_of_a_script_is_there_once() -> None:
+    names = re.findall(r"^(?:async )?(?:function\*?|const|let|class) (\w+)", script(), re.MULTILINE)
+    assert sorted(names) == sorted(set(names))
+
+
+def test_each_script_says_its_purpose_and_each_exported_function_what_it_does() -> None:
+    for path in STATIC.rglob("*.js"):
+        text = path.read_text(encoding="utf-8")
+        assert re.match(r"/\* .+\. \*/\n", text), path.name
+        for match in re.finditer(r"^export (?:async )?(?:function|class)", text, re.MULTILINE):
+            assert text[: match.start()].endswith("*/\n"), f"{path.name}: {text[match.start() :].splitlines()[0]}"
+
+
+def test_scripts_have_no_import_left() -> None:
+    assert not re.search(r"^(?:import|export)\b", script(), re.MULTILINE)
+
+
+def test_the_functions_of_plans_have_a_script_each() -> None:
+    assert {"softmax", "sparsemax", "entmax", "hardmax", "topk", "scaled_dot", "weighted_sum"} <= set(page_functions())
+    for name in page_functions():
+        assert f'defineFunction("{name}"' in script()

@@ -1,0 +1,65 @@
+"""Formulas in the page: the numbers of settings in them, and their forms."""
+
+import re
+from typing import Any
+
+import pytest
+
+from attncli.plan.build import plan_of
+from attncli.render.formats.mathml import mathml_line
+from attncli.render.page.node_formulas import NodeFormula, node_formula
+from tests.problems import PROBLEMS, problem
+
+QUERIES = {"query": [[1, 0]], "key": [[1, 0], [0, 1]]}
+NUMBER = re.compile(r'<mn data-setting="(\w+)">([^<]*)</mn>')
+
+
+def formula(name: str, **keys: Any) -> NodeFormula:
+    """The formula of a step of a problem."""
+    spec = problem(**QUERIES, **keys)
+    plan = plan_of(spec)
+    return node_formula(plan, plan[name], has_scale=spec.scale is not None)
+
+
+@pytest.mark.parametrize(
+    ("name", "keys", "number"),
+    [
+        ("scores", {"scale": 0.5}, ("scale", "0.5")),
+        ("scores", {"scale": -3}, ("scale", "-3")),
+        ("scores", {"scale": 1e-12}, ("scale", "1e-12")),
+        ("weights", {"normalize": "topk:k=2"}, ("k", "2")),
+    ],
+)
+def test_the_number_of_a_setting_is_marked(name: str, keys: Any, number: Any) -> None:
+    assert NUMBER.findall(formula(name, **keys).mathml) == [number]
+
+
+@pytest.mark.parametrize("keys", [{}, {"scale": 2}, {"normalize": "topk:k=2"}, {"normalize": "softmax:temperature=2"}])
+def test_a_formula_with_its_mark_is_that_of_the_terminal(keys: Any) -> None:
+    spec = problem(**QUERIES, **keys)
+    plan = plan_of(spec)
+    for node in plan.nodes:
+        found = node_formula(plan, node, has_scale=spec.scale is not None).mathml
+        assert NUMBER.sub(r"<mn>\2</mn>", found) == mathml_line(node.formula)
+
+
+def test_a_formula_has_a_form_for_each_number_that_changes_it() -> None:
+    softmax = formula("weights", normalize="softmax:temperature=0.5")
+    assert softmax.setting == "temperature"
+    assert [form.value for form in softmax.forms] == [1, None]
+    assert softmax.mathml == softmax.forms[1].mathml == mathml_line("Aᵢⱼ = exp(Sᵢⱼ/T) / Σⱼ exp(Sᵢⱼ/T)")
+    assert softmax.forms[0].mathml == formula("weights").mathml == mathml_line("Aᵢⱼ = exp(Sᵢⱼ) / Σⱼ exp(Sᵢⱼ)")
+    assert [form.value for form in formula("exponentials").forms] == [1, None]
+    entmax = formula("weights", normalize="entmax")
+    assert [form.value for form in entmax.forms] == [1, 1.5, 2, None]
+    assert entmax.mathml == entmax.forms[1].mathml
+    assert formula("dot_products").forms == ()
+
+
+@pytest.mark.parametrize("keys", PROBLEMS.values(), ids=PROBLEMS)
+def test_no_probe_is_left_in_a_formula(keys: Any) -> None:
+    spec = problem(**keys)
+    plan = plan_of(spec)
+    found = [node_formula(plan, node, has_scale=spec.scale is not None) for node in plan.nodes]
+    texts = [text for one in found for text in (one.mathml, *(form.mathml for form in one.forms))]
+    assert not any("73458" in text for text in texts)
