@@ -18,20 +18,35 @@ window.pageTests = (() => {
   const everyIndex = (shape) =>
     shape.reduce((found, length) => found.flatMap((at) => Array.from({ length }, (_, next) => [...at, next])), [[]]);
 
-  return {
-    /** All values of some plans, computed from what is given: {values: {name: {shape, data}}, fixed: [name]}. */
-    computed(page, options = {}) {
-      return page.plans.map((_, plan) => {
-        const nodes = nodesOf(page, plan).map((node) => ({ ...node, options: { ...node.options, ...patchOf(node, options) } }));
-        const { values, fixed } = attnPage.evaluatePlan(nodes, startOf(page, nodes), []);
-        const plain = [...values].map(([name, { shape, data }]) => [name, { shape, data: Array.from(data) }]);
-        return { values: Object.fromEntries(plain), fixed: [...fixed] };
-      });
+  const plain = ({ values, fixed }) => ({
+    values: Object.fromEntries([...values].map(([name, { shape, data }]) => [name, { shape, data: Array.from(data) }])),
+    fixed: [...fixed],
+  });
 
-      function patchOf(node, settings) {
-        const followed = Object.entries(node.settings).filter(([, setting]) => setting in settings);
-        return Object.fromEntries(followed.map(([option, setting]) => [option, settings[setting]]));
-      }
+  /** The options of a node that follow one of some settings, with the numbers of these. */
+  const patchOf = (node, settings) =>
+    Object.fromEntries(
+      Object.entries(node.settings)
+        .filter(([, setting]) => setting in settings)
+        .map(([option, setting]) => [option, settings[setting]]),
+    );
+
+  return {
+    /** All values of some plans, computed from what is given: [{values: {name: {shape, data}}, fixed: [name]}]. */
+    computed(page, plans) {
+      return plans.map((plan) => {
+        const nodes = nodesOf(page, plan);
+        return plain(attnPage.evaluatePlan(nodes, startOf(page, nodes), []));
+      });
+    },
+
+    /** All values after the numbers of some settings, and of some inputs at [place], were changed. */
+    changed(page, settings, numbers) {
+      const nodes = nodesOf(page, 0).map((node) => ({ ...node, options: { ...node.options, ...patchOf(node, settings) } }));
+      const values = new Map(nodes.map((node) => [node.name, attnPage.readValue(node.axes, page.values[node.name])]));
+      for (const [name, place, number] of numbers) values.get(name).data[place] = number;
+      const patched = nodes.filter((node) => Object.keys(patchOf(node, settings)).length > 0);
+      return plain(attnPage.evaluatePlan(nodes, values, [...patched.map(({ name }) => name), ...numbers.map(([name]) => name)]));
     },
 
     /** Every line of every cell of every step, and what is wrong with its links. */
@@ -71,18 +86,18 @@ window.pageTests = (() => {
         const outer = nodes.find(({ name }) => name === (node.tapped_from ?? node.name));
         if (!attnPage.hasFunction(outer)) continue;
         const own = nodes.filter((one) => one === outer || one.tapped_from === outer.name);
-        const cells = everyIndex(values.get(node.name).shape);
+        const before = attnPage.evaluatePlan(own, values, [outer.name]).values.get(node.name);
+        const cells = everyIndex(before.shape);
         for (const index of cells.filter((_, at) => at % every === 0)) {
           const sources = attnPage.sourcesOf(node, index, state);
           const changed = new Map(values);
           for (const name of new Set(Object.values(outer.inputs))) {
             const places = sources.filter(({ step }) => step === name).map((source) => source.index);
-            const isRead = Object.values(outer.inputs).includes(name) && (places.length > 0 || node.tapped_from !== null);
-            if (isRead) changed.set(name, otherwise(values.get(name), places));
+            if (places.length > 0) changed.set(name, otherwise(values.get(name), places));
           }
           const after = attnPage.evaluatePlan(own, changed, [outer.name]).values.get(node.name);
           const at = index.reduce((start, position, axis) => start * after.shape[axis] + position, 0);
-          if (!Object.is(after.data[at], values.get(node.name).data[at])) found.push([node.name, index, sources]);
+          if (!Object.is(after.data[at], before.data[at])) found.push([node.name, index, sources]);
         }
       }
       return found;

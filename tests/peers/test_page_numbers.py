@@ -68,10 +68,11 @@ def assert_same(computed: Mapping[str, Any], trace: Trace, fixed: Sequence[str] 
 
 @pytest.mark.parametrize("name", ALL)
 def test_everything_is_computed_from_what_is_given(scripts: Any, name: str) -> None:
-    """Each of the page's plans: with and without a causal mask and a scale, and with each normalizer."""
-    spec = ALL[name]
-    for computed, variant in zip(call(scripts, "computed", spec), plan_variants(spec), strict=True):
-        assert_same(computed, dense_trace(variant.problem))
+    """Of an example with and without a causal mask and a scale, and with each normalizer; of others some of these."""
+    variants = plan_variants(ALL[name])
+    plans = range(0, len(variants), 1 if name in EXAMPLES else 7)
+    for plan, computed in zip(plans, call(scripts, "computed", ALL[name], list(plans)), strict=True):
+        assert_same(computed, dense_trace(variants[plan].problem))
 
 
 @pytest.mark.parametrize("name", ALL)

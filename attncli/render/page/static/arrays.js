@@ -156,7 +156,7 @@ export function exchangedAxes(array, one, other) {
   return makeArray(order.map((axis) => array.shape[axis]), Float64Array.from(offsets, (offset) => array.data[offset]));
 }
 
-/** One number for each head in a shape that broadcasts with tables: [h] to [h 1 1]; [] where there are no heads. */
+/** One number for each head in a shape that broadcasts with tables: [h] to [h 1 1]; [] where `heads` is null. */
 export function perHead(array, heads) {
-  return makeArray(heads === undefined ? [] : [array.data.length, 1, 1], array.data);
+  return makeArray(heads === null ? [] : [array.data.length, 1, 1], array.data);
 }

@@ -1,6 +1,6 @@
 /* Parts of contexts: the sum of weighted values, the value of one key, and the lines that they share. */
 
-import { mapMatrices } from "./arrays.js";
+import { mapMatrices, mapRows } from "./arrays.js";
 import { productsOf } from "./terms.js";
 
 /** `weights @ value`, where a weight of 0 contributes 0 also where the value is NaN or infinite. */
@@ -19,15 +19,19 @@ export function weightedValues(weights, value) {
 
 /**
  * The value at each query's key; zeros for a query that attends to nothing, NaN for one with a weight of NaN.
- * `choose(row)` returns the key of a row of weights.
+ *
+ * `choose(row, ...numbers)` returns the key of a row of weights, from it and from the numbers of `others` [… n].
  */
-export function valuesAt(weights, value, choose) {
-  const keys = weights.shape.at(-1);
+export function valuesAt(weights, value, choose, ...others) {
   const features = value.shape.at(-1);
-  return mapMatrices(weights, value, [weights.shape.at(-2), features], (rows, vectors, query, feature) => {
-    const row = rows.subarray(query * keys, (query + 1) * keys);
-    if (row.some((weight) => Number.isNaN(weight))) return NaN;
-    return row.some((weight) => weight !== 0) ? vectors[choose(row, query) * features + feature] : 0;
+  const keyOf = (row, ...numbers) => {
+    if (row.some((weight) => Number.isNaN(weight))) return [NaN];
+    return [row.some((weight) => weight !== 0) ? choose(row, ...numbers) : -1];
+  };
+  const keys = mapRows(weights, 1, keyOf, ...others);
+  return mapMatrices(keys, value, [keys.shape.at(-2), features], (chosen, vectors, query, feature) => {
+    const key = chosen[query];
+    return Number.isNaN(key) ? NaN : key < 0 ? 0 : vectors[key * features + feature];
   });
 }
 

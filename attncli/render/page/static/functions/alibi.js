@@ -5,7 +5,7 @@ import { defineFunction } from "../functions.js";
 import { absoluteOf, differenceOf, negativeOf, productOf } from "../terms.js";
 
 defineFunction("alibi", {
-  compute({ query_positions: positions, key_positions: keys, slopes }, { heads }) {
+  compute({ query_positions: positions, key_positions: keys, slopes }, { heads = null }) {
     const distances = mapPairs(withAxis(positions, -1), keys, (position, key) => Math.abs(position - key));
     return mapPairs(perHead(slopes, heads), distances, (slope, distance) => -(slope * distance));
   },

@@ -4,7 +4,7 @@ import { broadcastTo, concatenated, perHead } from "../arrays.js";
 import { defineFunction } from "../functions.js";
 
 defineFunction("with_column", {
-  compute: ({ scores, sink }, { heads }) =>
+  compute: ({ scores, sink }, { heads = null }) =>
     concatenated(scores, broadcastTo(perHead(sink, heads), [...scores.shape.slice(0, -1), 1]), -1),
   index: {
     scores: (cell) => (isSink(cell) ? [] : [cell.index]),
