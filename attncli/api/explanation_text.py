@@ -1,5 +1,6 @@
 """An explanation: its text, which is shown as it is at a prompt, and as tables in a notebook."""
 
+from attncli.api.saving import FigureSize, FilePath, SavedFile
 from attncli.render.formats import html_tables, terminal
 from attncli.render.sections import sections
 from attncli.render.target import TextTarget
@@ -27,6 +28,22 @@ class ExplanationText(str):
         explanation = cls(view_text(view))
         explanation._view = view
         return explanation
+
+    def save(self, path: FilePath, *, title: str = "", size: FigureSize = None) -> None:
+        """Write what is explained to a file, whose suffix picks the format: `attn compute --explain -o`.
+
+        The parameters and what is raised are those of `Result.save`; the page begins at the cell that is worked out.
+
+        >>> import attncli
+        >>> attncli.attention([[2, 0]], [[1, 0], [0, 1]]).explain().save("steps.md", size="6x4")
+        Traceback (most recent call last):
+            ...
+        attncli.base.errors.AttnError: size: has no effect: markdown is no figure; leave it out
+        """
+        file = SavedFile.of(path, title, size)
+        if self._view.cells and not file.format.is_text_for_readers:
+            file.refuse("cells", "has no worked lines")
+        file.save(self._view)
 
     def __repr__(self) -> str:
         return str(self)

@@ -7,6 +7,7 @@ from attncli.analysis.row_statistics import RowStatistics
 from attncli.api.explanation_text import ExplanationText, view_html, view_text
 from attncli.api.frames import STATISTICS, TO_PANDAS, statistics_frame, step_frame
 from attncli.api.names import to_name
+from attncli.api.saving import FigureSize, FilePath, SavedFile
 from attncli.api.views import Cells, Position, ShownPart
 from attncli.base.arithmetic import MAX_TERMS
 from attncli.base.errors import AttnError
@@ -175,6 +176,44 @@ class Result(RunResult):
             return statistics_frame(self.trace, self.trace[WEIGHTS], statistics)
         self._check_kept(name)
         return step_frame(self.trace, self.trace[name])
+
+    def save(
+        self,
+        path: FilePath,
+        *,
+        head: Position = None,
+        batch: Position = None,
+        decimals: int | None = None,
+        title: str = "",
+        size: FigureSize = None,
+    ) -> None:
+        """Write the selected results to a file, whose suffix picks the format: `attn compute -o`.
+
+        Tables are `.txt`, `.md` and `.tex`, data `.json`, `.yaml`, `.csv`, `.tsv`, `.npy`, `.npz` and `.safetensors`,
+        figures `.svg`, `.png` and `.pdf`, and `.html` is the page, which has every step of a problem that is not too
+        large. `head` and `batch` choose a head and a batch item by their positions from 0. `decimals` are those of
+        rounded numbers, by default 4, in figures 2. `title` is that of a figure or a page, `size` that of a figure:
+        "15x10cm", or a width and a height in inches. A file of that name is replaced when all is written.
+
+        Raises AttnError where the suffix names no format, a parameter has no effect in the format, a package that it
+        needs is not installed, or the file can't be written.
+
+        >>> import attncli
+        >>> attncli.attention([[2, 0]], [[1, 0], [0, 1]]).save("output.npz", title="The output")
+        Traceback (most recent call last):
+            ...
+        attncli.base.errors.AttnError: title: has no effect: npz has no title; leave it out
+        """
+        file = SavedFile.of(path, title, size)
+        if decimals is None:
+            decimals = DECIMALS if file.format.decimals is None else file.format.decimals
+        elif file.format.is_lossless:
+            file.refuse("decimals", "has every digit")
+        part = ShownPart(None, head, batch, MAX_TERMS, decimals)
+        if file.shows_every_step(self.trace.plan):
+            file.save(self._view_of_steps(part, explain=False))
+        else:
+            file.save(part.view(self, explain=False, before=self._before))
 
     def mark_changes_since(self, before: "Result") -> "Result":
         r"""The same result, whose tables mark the numbers that changed: ▲ rose, ▼ fell, ◆ changed otherwise.

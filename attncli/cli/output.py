@@ -18,7 +18,6 @@ if TYPE_CHECKING:
     from attncli.problem.edited_problem import EditedProblem
     from attncli.problem.spec import ProblemSpec
     from attncli.render.formats import OutputFormat
-    from attncli.render.target import TextTarget
     from attncli.render.view import View
     from attncli.trace.result import RunResult
 
@@ -39,7 +38,8 @@ def compute_and_write(
         view = _marked(_view_for_reader(edited, options), earlier)
         write_warnings(view.result.trace.notes, strict=options.strict)
         with ProgressBar("writing", is_shown=not streams.is_terminal()) as progress:
-            contents = _render(view, output_format, streams.output_target(), progress)
+            chunks = output_format.render(view, streams.output_target())
+            contents = _count_rows(chunks, view, output_format, progress)
             _write_output(_one_of_several(contents, output_format, earlier) if options.watch else contents, options)
     else:
         view = _compute_to_file(edited, options, options.file, output_format, earlier)
@@ -120,7 +120,7 @@ def _compute_to_file(
 ) -> "View":
     """Compute a problem and write the result to a file: by itself where the format can be computed in place."""
     from attncli.io.writers.atomic import atomic_write
-    from attncli.render.target import TEXT_FILE
+    from attncli.render.formats.view_file import write_view
 
     with atomic_write(file) as stream:
         allocator = output_format.make_file_allocator(stream) if options.is_one_whole_result(edited.after) else None
@@ -129,15 +129,15 @@ def _compute_to_file(
         if allocator is not None and allocator.is_used:
             return view
         write_warnings(output_format.warnings_of(view), strict=options.strict)
-        if output_format.is_binary:
+        with ProgressBar("writing") as progress:
+
+            def on_text(chunks: Iterable[str]) -> Iterator[str]:
+                return streams.buffer_chunks(_count_rows(chunks, view, output_format, progress))
+
             try:
-                output_format.write(view, stream)
+                write_view(view, output_format, stream, on_text)
             except AttnError as error:
                 raise error.at(f"--output {file}") from None
-            return view
-        with ProgressBar("writing") as progress:
-            for chunk in streams.buffer_chunks(_render(view, output_format, TEXT_FILE, progress)):
-                stream.write(chunk.encode("utf-8", "surrogateescape"))
     return view
 
 
@@ -169,9 +169,10 @@ def _check_results(problem: "ProblemSpec", options: "OutputOptions", output_form
         raise error.at(f"--output {options.file}") from None
 
 
-def _render(view: "View", output_format: "OutputFormat", target: "TextTarget", progress: ProgressBar) -> Iterable[str]:
-    """The text of a view, in chunks; where all numbers are written, a row a line, the progress bar counts the rows."""
-    chunks = output_format.render(view, target)
+def _count_rows(
+    chunks: Iterable[str], view: "View", output_format: "OutputFormat", progress: ProgressBar
+) -> Iterable[str]:
+    """The chunks of a view's text; where all numbers are written, a row a line, the progress bar counts the rows."""
     if not output_format.is_lossless:
         return chunks
     from attncli.render.selection import selected_value

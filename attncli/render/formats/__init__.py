@@ -253,10 +253,21 @@ def format_of_file(file: str) -> OutputFormat:
     >>> format_of_file("folder/weights.TSV").name
     'tsv'
     """
+    row = format_of_suffix(file)
+    if row is None:
+        hint = f"expected one of {', '.join(known_suffixes())}, or --format"
+        raise AttnError(
+            f"the suffix {PurePath(file).suffix.lower()!r} names no format", where=f"--output {file}", hint=hint
+        )
+    return row
+
+
+def format_of_suffix(file: str) -> OutputFormat | None:
+    """The format that the suffix of a file's name picks, in whatever case; None where it picks none."""
     suffix = PurePath(file).suffix.lower()
-    for row in FORMATS:
-        if suffix in row.suffixes:
-            return row
-    known = ", ".join(suffix for row in FORMATS for suffix in row.suffixes)
-    hint = f"expected one of {known}, or --format"
-    raise AttnError(f"the suffix {suffix!r} names no format", where=f"--output {file}", hint=hint)
+    return next((row for row in FORMATS if suffix in row.suffixes), None)
+
+
+def known_suffixes() -> Sequence[str]:
+    """The suffixes that pick a format, in the order of the table."""
+    return [suffix for row in FORMATS for suffix in row.suffixes]

@@ -1,0 +1,100 @@
+"""Files of results and explanations from Python: the suffix picks the format, as with `attn compute -o`."""
+
+import warnings
+from dataclasses import dataclass, replace
+from os import PathLike
+from typing import Any, NoReturn
+
+from attncli.base.errors import AttnError
+from attncli.base.text import join_words, repr_excerpt
+from attncli.io.writers.atomic import atomic_write
+from attncli.plan.graph import Plan
+from attncli.render.figure.size import Size, checked_size, parse_size
+from attncli.render.formats import OutputFormat, format_of_suffix, known_suffixes
+from attncli.render.formats.view_file import write_view
+from attncli.render.selection import selected_value
+from attncli.render.view import View
+
+FilePath = str | PathLike[str]
+FigureSize = str | tuple[float, float] | None  # "15x10cm", or a width and a height in inches
+
+
+@dataclass(frozen=True)
+class SavedFile:
+    """A file to be written: its name, its format, and the title and size that the user has given."""
+
+    name: str
+    format: OutputFormat
+    title: str
+    size: Size | None
+
+    @classmethod
+    def of(cls, path: object, title: str, size: FigureSize) -> "SavedFile":
+        """The file of a path.
+
+        Raises AttnError where it is no path or its suffix is no format's, and where the format has no title or size.
+        """
+        if not isinstance(path, (str, PathLike)):
+            hint = 'give the name of a file, such as "page.html"'
+            raise AttnError(f"{repr_excerpt(path)} is no path", where="path", hint=hint)
+        row = format_of_suffix(str(path))
+        if row is None:
+            hint = f"expected one of {', '.join(known_suffixes())}"
+            raise AttnError("the suffix names no format", where=str(path), hint=hint)
+        file = cls(str(path), row, title, _to_size(size))
+        if title and not row.has_title:
+            file.refuse("title", "has no title")
+        if size is not None and not row.is_figure:
+            file.refuse("size", "is no figure")
+        return file
+
+    def refuse(self, parameter: str, reason: str) -> NoReturn:
+        """Raise AttnError for a parameter that the format does not read."""
+        raise AttnError(f"has no effect: {self.format.name} {reason}", where=parameter, hint="leave it out")
+
+    def shows_every_step(self, plan: Plan) -> bool:
+        """Whether the format shows every step of a plan unasked."""
+        return self.format.shows_every_step and plan.size <= self.format.every_step_size
+
+    def save(self, view: View) -> None:
+        """Write a view; a file of that name is replaced when all is written.
+
+        What the format can't show of it is a warning. Raises AttnError where it can't hold the view, or the file can't
+        be written.
+        """
+        view = replace(view, title=self.title, size=self.size)
+        try:
+            self._check(view)
+            for message in self.format.warnings_of(view):
+                warnings.warn(message, stacklevel=3)
+        except AttnError as error:
+            raise error.at(self.name) from None
+        with atomic_write(self.name) as stream:
+            write_view(view, self.format, stream)
+
+    def _check(self, view: View) -> None:
+        """Raise AttnError where the format has no room for what a view shows."""
+        row, plan = self.format, view.result.trace.plan
+        row.check_results(plan, view.names, view.positions)
+        if row.holds_one_array and len(view.names) != 1:
+            hint = "select one, or name a .npz file"
+            raise AttnError(f"the file holds one array, and these are {join_words(view.names)}", hint=hint)
+        if row.shows_every_step and not self.shows_every_step(plan):
+            count = sum(selected_value(view, view.result.trace[name]).size for name in view.names)
+            if count > row.max_size:
+                message = f"{join_words(view.names)} have {count:,} numbers together, and a page has room for"
+                raise AttnError(f"{message} {row.max_size:,}", hint="select fewer, or show one head")
+
+
+def _to_size(size: Any) -> Size | None:
+    """The size of a figure, None for the usual one; raises AttnError where it is none, or out of range."""
+    if size is None:
+        return None
+    if isinstance(size, str):
+        return parse_size(size, "size")
+    try:
+        width, height = (float(edge) for edge in size)
+    except (TypeError, ValueError):
+        hint = 'give a width and a height in inches, (6, 4), or "15x10cm"'
+        raise AttnError(f"{repr_excerpt(size)} is no size", where="size", hint=hint) from None
+    return checked_size(width, height, "size")
