@@ -3,6 +3,7 @@
 import io
 from collections.abc import Iterator
 
+from rich.cells import cell_len
 from rich.console import Console
 from rich.terminal_theme import TerminalTheme
 from rich.text import Text
@@ -64,7 +65,7 @@ def render_comparison(comparison: Comparison, target: TextTarget, decimals: int)
 
 def _draw(page: Text) -> str:
     """A page of text as SVG."""
-    width = max(len(line) for line in page.plain.splitlines()) + 1  # as much room on the right as on the left
+    width = max(map(cell_len, page.plain.splitlines())) + 3  # as much room on the right as on the left
     console = Console(
         record=True,
         file=io.StringIO(),
