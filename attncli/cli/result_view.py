@@ -53,7 +53,7 @@ def compute_view(edited: "EditedProblem", options: "OutputOptions", allocator: A
         statistics=options.shows_statistics,
         title=_title(edited, options),
         size=options.figure_size,
-        heatmap=options.heatmap and options.output_format.has_heatmaps,
+        heatmap=options.draws_heatmaps,
         curve=options.draws_curve,
     )
 
