@@ -3,6 +3,7 @@
 import io
 from collections.abc import Iterator
 
+from rich.cells import cell_len
 from rich.console import Console
 from rich.terminal_theme import TerminalTheme
 from rich.text import Text
@@ -15,6 +16,8 @@ from attncli.render.target import TEXT_FILE, TextTarget
 from attncli.render.view import View
 
 SCREEN = TextTarget(width=80, has_styles=True, color_system="truecolor")
+
+MARGIN_COLUMNS = 3  # on the left and on the right together
 
 # Dark on white, with a colour for each of the eight that a terminal has: readable on paper and on a screen.
 _THEME = TerminalTheme(
@@ -64,7 +67,7 @@ def render_comparison(comparison: Comparison, target: TextTarget, decimals: int)
 
 def _draw(page: Text) -> str:
     """A page of text as SVG."""
-    width = max(len(line) for line in page.plain.splitlines()) + 1  # as much room on the right as on the left
+    width = max(cell_len(line) for line in page.plain.splitlines()) + MARGIN_COLUMNS
     console = Console(
         record=True,
         file=io.StringIO(),
