@@ -89,7 +89,7 @@ def _compute(
         computed = tuple(dict.fromkeys((*selection, WEIGHTS)))
     if options.draws_curve:
         computed = tuple(dict.fromkeys((*computed, CONTEXT)))
-    if options.output_format.is_figure:
+    if options.output_format.is_figure or options.draws_heatmaps:
         computed = (*computed, *masks_to_show(plan_of(problem), computed))
     caller_bytes = check_result_space(problem, options, list(cut_axes), len(problems))
     if len(problems) > 1:
