@@ -1,20 +1,21 @@
-"""Writes what of the documents is generated, or with `--outputs` also what the commands in them print.
+"""Writes what of the documents is generated, and with an option what the commands in them print or draw.
 
 `python docs/generate.py` writes docs/api.md from the docstrings, docs/reference.md from the records, and those samples
 anew that are worked examples. `--outputs` runs each command and each Python session of the README and of docs/*.md, as
 the tests do, and puts what is printed now in place of what stands there; `--outputs docs/learner.md` does so in that
-document alone. It also draws the README's picture. Read the difference before you commit it.
+document alone. `--pictures` runs those that write a picture or the page to samples/, and photographs the page: it needs
+Matplotlib, Playwright and Chromium. Read the difference before you commit it, and look at the pictures.
 """
 
 import sys
 
-from generation import api_page, console_blocks, picture, reference_page
+from generation import api_page, console_blocks, pictures, reference_page
 
 from attncli.io import examples
 
 
 def main(arguments: list[str]) -> None:
-    """Write the pages and samples, and with `--outputs` the output of commands."""
+    """Write the pages and samples, and with `--outputs` the output of commands, with `--pictures` the pictures."""
     for page in (api_page, reference_page):
         page.PAGE.write_text(page.generate(), encoding="utf-8")
     for sample in (console_blocks.ROOT / "samples").glob("*.yaml"):
@@ -24,7 +25,8 @@ def main(arguments: list[str]) -> None:
         documents = console_blocks.documents_with_outputs()
         for path in arguments[1:] or documents:
             (console_blocks.ROOT / path).write_text(console_blocks.with_outputs(documents[path]), encoding="utf-8")
-        picture.PICTURE.write_text(picture.draw(), encoding="utf-8")
+    if arguments == ["--pictures"]:
+        pictures.write()
 
 
 if __name__ == "__main__":

@@ -9,6 +9,7 @@ import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from importlib.util import find_spec
 from pathlib import Path
 
 from .python_sessions import PythonSession
@@ -19,6 +20,8 @@ _COMMAND = re.compile(r"^\$ ((?:.*\\\n)*.*)\n", re.MULTILINE)  # a line that end
 _DEMO = re.compile(r"^(?=\$ attn demo)", re.MULTILINE)  # prints commands of its own: it is the last one of a block
 # Rounding errors, which differ between processors.
 _ROUNDING = re.compile(r"to \d+ digits; largest error \S+, allowed \S+|± \S+e-\d+")
+_FIGURE = re.compile(r"-o \S+\.(?:svg|png|pdf)\b")
+_TABLE = re.compile(r"(?:--format|-f) table\b")
 _STYLE_VARIABLES = ("NO_COLOR", "FORCE_COLOR", "COLUMNS")
 
 
@@ -78,6 +81,16 @@ def new_folder() -> Iterator[Path]:
         yield Path(name)
 
 
+def can_run(command: str) -> bool:
+    """Whether a command draws no figure, or Matplotlib is installed to draw it.
+
+    >>> can_run("attn compute p.yaml -o weights.csv"), can_run("attn compute p.yaml --format table -o weights.svg")
+    (True, True)
+    """
+    draws = _FIGURE.search(command) is not None and _TABLE.search(command) is None
+    return not draws or find_spec("matplotlib") is not None
+
+
 def run(command: str, folder: Path, input: str = "") -> str:
     """What a command prints, errors where they come, in bash, with the `attn` of this Python first on the path."""
     environment = {name: value for name, value in os.environ.items() if name not in _STYLE_VARIABLES}
@@ -95,5 +108,10 @@ def _with_outputs(match: re.Match[str], folder: Path, session: PythonSession) ->
     if language == "pycon":
         block = session.with_outputs(block)
     elif language == "console":
-        block = "".join(f"$ {command.text}\n{run(command.text, folder)}" for command in commands_of_block(block))
+        block = "".join(f"$ {command.text}\n{_printed(command, folder)}" for command in commands_of_block(block))
     return f"```{language}\n{block}```"
+
+
+def _printed(command: Command, folder: Path) -> str:
+    """What a command prints now; what is shown where it can't run."""
+    return run(command.text, folder) if can_run(command.text) else command.output

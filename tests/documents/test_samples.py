@@ -1,4 +1,4 @@
-"""The samples compute, the picture shows what its command prints, and the wheel has the examples."""
+"""The samples compute, the pictures show what their commands draw, and the wheel has the package."""
 
 import json
 import re
@@ -6,6 +6,7 @@ import subprocess
 import sys
 import zipfile
 from html import unescape
+from operator import attrgetter
 from pathlib import Path
 
 import numpy as np
@@ -13,28 +14,54 @@ import pytest
 
 import attncli
 from attncli.io import examples
-from docs.generation import picture
+from docs.generation import console_blocks, pictures
 from tests.cli.running import run_in_process
-from tests.documents.reading import PACKAGE, ROOT, printed
+from tests.documents.reading import DOCUMENTS, PACKAGE, ROOT
 
 SAMPLES = sorted((ROOT / "samples").glob("*.yaml"))
+PICTURES = pictures.commands()  # by the file that each of them writes
 
 
-def test_the_picture_shows_what_its_command_prints() -> None:
-    drawn = re.sub(r"<style>.*?</style>|<[^>]+>", " ", picture.PICTURE.read_text(encoding="utf-8"), flags=re.DOTALL)
-    assert unescape(drawn).split() == ["$", *picture.COMMAND.split(), *printed(picture.COMMAND, ROOT).split()]
+def test_every_picture_of_a_document_is_made_by_a_command_that_stands_in_it() -> None:
+    shown = {
+        document: {f"samples/{name}" for name in re.findall(r"!\[[^]]*\]\((?:\.\./)?samples/([\w.]+)\)", text)}
+        for document, text in DOCUMENTS.items()
+    }
+    assert shown["README.md"] >= {pictures.PHOTOGRAPH}
+    for document, paths in shown.items():
+        made = set(map(pictures.file_written, map(attrgetter("text"), console_blocks.commands(DOCUMENTS[document]))))
+        photographs = {pictures.PHOTOGRAPH} if pictures.PAGE in made else set()
+        assert paths <= made | photographs, document
+
+
+@pytest.mark.parametrize("path", PICTURES)
+def test_a_picture_is_what_its_command_writes(path: str) -> None:
+    if not console_blocks.can_run(PICTURES[path]):
+        pytest.skip("Matplotlib is not installed")
+    with console_blocks.new_folder() as folder:
+        (folder / path).unlink()
+        assert console_blocks.run(PICTURES[path], folder) == ""
+        now, shown = ((root / path).read_text(encoding="utf-8") for root in (folder, ROOT))
+    assert without_numbers(path, now) == without_numbers(path, shown), "python docs/generate.py --pictures"
+
+
+def without_numbers(path: str, text: str) -> list[str]:
+    """What of a picture is the same everywhere: its text; of a page all but the numbers, whose last digits may differ."""
+    if path.endswith(".html"):
+        return re.sub(r"-?\d\.\d{6,}(?:e-?\d+)?", "", text).splitlines()
+    return unescape(re.sub(r"<style.*?</style>|<metadata>.*?</metadata>|<[^>]+>", " ", text, flags=re.DOTALL)).split()
 
 
 @pytest.mark.slow
-def test_the_wheel_has_the_package_its_examples_and_the_mark_that_it_is_typed(tmp_path: Path) -> None:
+def test_the_wheel_has_the_package_its_examples_its_page_and_the_mark_that_it_is_typed(tmp_path: Path) -> None:
     pytest.importorskip("hatchling")
     build = "import sys; from hatchling.build import build_wheel; print(build_wheel(sys.argv[1]))"
     command = [sys.executable, "-c", build, str(tmp_path)]
     ran = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True)
     files = set(zipfile.ZipFile(tmp_path / ran.stdout.split()[-1]).namelist())
-    sources = {str(path.relative_to(ROOT)) for path in PACKAGE.rglob("*") if path.suffix in (".py", ".yaml", ".typed")}
-    assert "attncli/py.typed" in sources
-    assert "attncli/demos/tutorial.yaml" in sources
+    paths = [path for path in PACKAGE.rglob("*") if path.is_file() and path.suffix != ".pyc"]
+    sources = {str(path.relative_to(ROOT)) for path in paths}
+    assert {f"attncli/{path}" for path in ("py.typed", "demos/tutorial.yaml", "render/page/static/page.html")} <= sources
     assert {file for file in files if ".dist-info/" not in file} == sources
 
 
