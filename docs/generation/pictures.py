@@ -10,7 +10,7 @@ PAGE = "samples/page.html"
 PHOTOGRAPH = "samples/page.png"
 _OUTPUT = re.compile(r" -o (samples/\S+)$")
 _PLACE = "#step=weights&cell=4,1"  # how much `it` attends to `cat`
-_SIZE = {"width": 1280, "height": 860}
+_SIZE = {"width": 1360, "height": 880}
 _COLORS = 128  # of the photograph; more of them make a larger file that looks the same
 
 
