@@ -128,7 +128,7 @@ class Result(RunResult):
         self,
         *,
         title: str = "",
-        size: str | tuple[float, float] | None = None,
+        size: FigureSize = None,
         head: Position = None,
         batch: Position = None,
         decimals: int = FIGURE_DECIMALS,

@@ -3,13 +3,13 @@
 import warnings
 from dataclasses import dataclass, replace
 from os import PathLike
-from typing import Any, NoReturn
+from typing import NoReturn
 
 from attncli.base.errors import AttnError
 from attncli.base.text import join_words, repr_excerpt
 from attncli.io.writers.atomic import atomic_write
 from attncli.plan.graph import Plan
-from attncli.render.figure.size import Size, checked_size, parse_size
+from attncli.render.figure.size import Size, to_size
 from attncli.render.formats import OutputFormat, format_of_suffix, known_suffixes
 from attncli.render.formats.view_file import write_view
 from attncli.render.selection import selected_value
@@ -41,7 +41,7 @@ class SavedFile:
         if row is None:
             hint = f"expected one of {', '.join(known_suffixes())}"
             raise AttnError("the suffix names no format", where=str(path), hint=hint)
-        file = cls(str(path), row, title, _to_size(size))
+        file = cls(str(path), row, title, to_size(size))
         if title and not row.has_title:
             file.refuse("title", "has no title")
         if size is not None and not row.is_figure:
@@ -84,17 +84,3 @@ class SavedFile:
             if count > row.max_size:
                 message = f"{join_words(view.names)} have {count:,} numbers together, and a page has room for"
                 raise AttnError(f"{message} {row.max_size:,}", hint="select fewer, or show one head")
-
-
-def _to_size(size: Any) -> Size | None:
-    """The size of a figure, None for the usual one; raises AttnError where it is none, or out of range."""
-    if size is None:
-        return None
-    if isinstance(size, str):
-        return parse_size(size, "size")
-    try:
-        width, height = (float(edge) for edge in size)
-    except (TypeError, ValueError):
-        hint = 'give a width and a height in inches, (6, 4), or "15x10cm"'
-        raise AttnError(f"{repr_excerpt(size)} is no size", where="size", hint=hint) from None
-    return checked_size(width, height, "size")

@@ -75,7 +75,8 @@ def _view_for_reader(edited: "EditedProblem", options: "OutputOptions") -> "View
     from attncli.plan.build import plan_of
 
     problem = edited.after
-    is_selection = options.select is None and not (options.explain or options.works_out_cells or options.curve)
+    has_room = options.explain or options.works_out_cells or options.draws_heatmaps or options.draws_curve_alone
+    is_selection = options.select is None and not has_room
     if not is_selection or options.output_format.is_lossless or not is_large(plan_of(problem)):
         return compute_view(edited, options)
     names, size = problem.default_selection, format_lengths(plan_of(problem)["weights"].shape)

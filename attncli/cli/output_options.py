@@ -14,7 +14,7 @@ from attncli.cli.output_file import format_of_output, output_file
 from attncli.cli.warnings import Strict
 from attncli.engine.options import REMOTE, SERIAL, THREADS
 from attncli.problem.results import DEFAULT_SELECTION
-from attncli.render.formats import DEFAULT_FORMAT, JSON, OutputFormat, as_picture, find_format, format_choices
+from attncli.render.formats import DEFAULT_FORMAT, JSON, PAGE, OutputFormat, as_picture, find_format, format_choices
 
 if TYPE_CHECKING:
     from attncli.plan.graph import Plan
@@ -198,6 +198,11 @@ class OutputOptions:
         return self.explain or self.works_out_cells
 
     @property
+    def draws_heatmaps(self) -> bool:
+        """Whether tables are drawn as blocks of colour, as the format can, which take no more room than a screen."""
+        return self.heatmap and self.output_format.has_heatmaps and not self.works_out_cells
+
+    @property
     def draws_curve(self) -> bool:
         """Whether a data fit is drawn, as the format can."""
         return self.curve and self.output_format.has_curves
@@ -255,9 +260,8 @@ class OutputOptions:
         if not row.is_figure:
             reasons["size"] = "only figures (.svg, .png, .pdf) have a size"
         if not row.has_heatmaps:
-            reasons["heatmap"] = (
-                "a figure has heat maps anyway" if row.is_figure else f"{row.name} has no blocks of colour"
-            )
+            is_picture = row.is_figure or row.name == PAGE
+            reasons["heatmap"] = f"{row.name} has {'heat maps anyway' if is_picture else 'no blocks of colour'}"
         elif self.works_out_cells:
             reasons["heatmap"] = "--cell without --explain shows no tables"
         if not row.has_curves:

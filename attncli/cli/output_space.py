@@ -29,7 +29,8 @@ def check_result_space(
     from attncli.plan.build import plan_of
 
     plan, row = plan_of(problem), options.output_format
-    if plan.size <= ALWAYS_FITS or row.is_figure:  # a figure has no more pixels than a page
+    is_picture = row.is_figure or options.draws_heatmaps  # which has no more pixels or blocks than a page
+    if plan.size <= ALWAYS_FITS or is_picture:
         return 0
     from attncli.render.formats import format_of_file
     from attncli.render.output_size import SizeEstimator

@@ -53,11 +53,18 @@ def compute_view(edited: "EditedProblem", options: "OutputOptions", allocator: A
         before=before[0] if before else None,
         edited_cells=edited.cells if before else (),
         statistics=options.shows_statistics,
-        title=options.title or "",
+        title=_title(edited, options),
         size=options.figure_size,
-        heatmap=options.heatmap and options.output_format.has_heatmaps,
+        heatmap=options.draws_heatmaps,
         curve=options.draws_curve,
     )
+
+
+def _title(edited: "EditedProblem", options: "OutputOptions") -> str:
+    """The title that was given; of a page otherwise that of the problem's file: a figure has its caption in a paper."""
+    if options.title is not None:
+        return options.title
+    return edited.title if options.output_format.shows_every_step else ""
 
 
 def _compute(

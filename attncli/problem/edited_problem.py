@@ -17,8 +17,12 @@ class EditedCell:
 
 @dataclass(frozen=True)
 class EditedProblem:
-    """A problem, the same one after some edits, and what each of them replaced; without edits it is that twice."""
+    """A problem, the same one after some edits, and what each of them replaced; without edits it is that twice.
+
+    `title` is that of its file, where it has one.
+    """
 
     before: ProblemSpec
     after: ProblemSpec
     cells: tuple[EditedCell, ...] = ()
+    title: str = ""

@@ -17,6 +17,9 @@ from attncli.trace.steps import Step, Trace
 
 def section_of_edits(view: View) -> Section:
     """What was set, which of the steps that the results are computed from changed by it, and which did not."""
+    title = edits_text(view.edited_cells, view.decimals)
+    if not view.result.select:  # a curve alone
+        return Section(title)
     titles = _titles(view)
     named = [(titles.get(step.name, step.name), has_changed(view, step)) for step in _steps(view)]
     changed_names, same_names = ([name for name, differs in named if differs is wanted] for wanted in (True, False))
@@ -24,7 +27,7 @@ def section_of_edits(view: View) -> Section:
     remarks += [f"the same: {', '.join(same_names)}"] if same_names else []
     has_tables = view.explain or not view.cells
     remarks += [LEGEND] if changed_names and has_tables else []
-    return Section(edits_text(view.edited_cells, view.decimals), remarks=tuple(remarks))
+    return Section(title, remarks=tuple(remarks))
 
 
 def changed_steps(view: View) -> Iterator[Section]:

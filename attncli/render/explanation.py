@@ -137,7 +137,7 @@ class _StepWriter:
     def __init__(self, view: View, worked: Sequence[AxisPositions]) -> None:
         self.view = view
         self.worked = worked
-        expanded_axes = frozenset("bh") if view.heatmap else view.expanded_axes
+        expanded_axes = view.expanded_axes | (frozenset("bh").difference(view.positions) if view.heatmap else set())
         # Key heads (g) are shown as their query heads (h) are.
         self.slices = {
             letter: worked[0][letter]

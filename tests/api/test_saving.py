@@ -94,7 +94,7 @@ def test_a_file_stays_as_it_is_where_another_can_not_be_written(tmp_path: Path) 
         (lambda: RESULT.save("x.svg", size="large"), "size: 'large' is no size; expected a width and a height"),
         (
             lambda: RESULT.save("x.svg", size=6),
-            'size: 6 is no size; give a width and a height in inches, (6, 4), or "15',
+            'size: 6 is no size; expected a width and a height in inches, such as (6, 4), or "15',
         ),
         (lambda: RESULT.save("x.svg", size=(6, 400)), "size: 6 × 400 inches are out of range"),
         (lambda: RESULT.save("x.txt", head=2), "head: there is no head 2"),

@@ -49,18 +49,18 @@ window.pageTests = (() => {
       return plain(attnPage.evaluatePlan(nodes, values, [...patched.map(({ name }) => name), ...numbers.map(([name]) => name)]));
     },
 
-    /** Every line of every cell of every step, and what is wrong with its links. */
-    arithmetic(page) {
+    /** The lines of every so many cells of each step, what is wrong with their links, and the steps without lines. */
+    arithmetic(page, every) {
       const nodes = nodesOf(page, 0);
       const values = new Map(nodes.map((node) => [node.name, attnPage.readValue(node.axes, page.values[node.name])]));
       const state = { page, nodes, values };
       const lines = new Set();
       const faults = [];
-      const cellsWithout = {};
+      const without = new Set();
       for (const node of nodes) {
-        for (const index of everyIndex(values.get(node.name).shape)) {
+        for (const index of everyIndex(values.get(node.name).shape).filter((_, at) => at % every === 0)) {
           const found = attnPage.arithmeticOf(node, index, state);
-          if (found.length === 0 && !isGiven(node)) cellsWithout[node.name] = index;
+          if (found.length === 0 && !isGiven(node)) without.add(node.function);
           for (const line of found) {
             lines.add(textOf(line));
             for (const { text, step, index: place } of line.filter((part) => part.text)) {
@@ -73,7 +73,7 @@ window.pageTests = (() => {
           }
         }
       }
-      return { lines: [...lines], faults, cellsWithout };
+      return { lines: [...lines], faults, without: [...without] };
     },
 
     /** The cells that change though no cell that they are made from does: [step, index]. */

@@ -27,7 +27,7 @@ HEADS = {
     "heads": 2,
     "causal": True,
 }
-LARGE = {"query": normal(90, 2), "key": normal(90, 2, seed=1)}
+LARGE: dict[str, Any] = {"query": normal(90, 2), "key": normal(90, 2, seed=1)}
 HIDDEN = {
     "query": normal(2, 2),
     "key": normal(3, 2, seed=1),
@@ -119,7 +119,7 @@ def test_arrow_keys_walk_over_the_cells(page_of: PageOf) -> None:
     for key, cell in [*walk, ("Control+End", [3, 3]), ("Control+Home", [0, 0]), ("ArrowUp", [0, 0])]:
         page.keyboard.press(key)
         assert place(page) == ("scores", cell)
-        assert cell_at(page, *cell).evaluate("cell => cell === document.activeElement && cell.tabIndex === 0")
+        assert cell_at(page, cell[0], cell[1]).evaluate("td => td === document.activeElement && td.tabIndex === 0")
     assert page.locator(".main td[tabindex='0']").count() == 1
 
 

@@ -72,12 +72,13 @@ def test_a_word_colours_the_words_that_it_looks_at_and_with_the_switch_those_tha
     assert close(shares, weights[:, 4] / weights[:, 4].max())
 
 
-def test_no_word_moves_when_one_is_pointed_at(page_of: PageOf) -> None:
+def test_nothing_moves_when_a_word_is_pointed_at(page_of: PageOf) -> None:
     page = page_of({**SELF, "tokens": ["a", "b", "c", "d", "e"]}, context={"viewport": {"width": 390, "height": 844}})
-    words = page.locator(".word")
-    before = [words.nth(at).bounding_box() for at in range(5)]
+    place = "parts => parts.map((part) => [part.offsetLeft, part.offsetTop, part.offsetWidth, part.offsetHeight])"
+    parts = page.locator(".word, .sentence-says, .lines-label, .lines")
+    before = parts.evaluate_all(place)
     point_at(page, 2)
-    assert [words.nth(at).bounding_box() for at in range(5)] == before
+    assert parts.evaluate_all(place) == before
 
 
 def test_the_sentence_names_the_words_by_weight(page_of: PageOf) -> None:

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from dataclasses import replace
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -43,6 +44,7 @@ def compute(
 ) -> None:
     """Assemble the problem of a file and of the options (`keys`), and write its result or its plan."""
     from attncli.io.assemble import assemble
+    from attncli.io.parse.example_keys import to_text
     from attncli.plan.unread import keys_unread_by_plan
 
     check_convention(convention)
@@ -54,7 +56,8 @@ def compute(
         check_is_no_input(output_options.file, inputs)
         warnings = [*convention_warnings(spec), *unread_keys(document, keys_unread_by_plan(spec))]
         write_warnings(warnings, strict=output_options.strict)
-        return edited_problem(spec, read_edits(edits))
+        title = to_text(document["title"].value) if "title" in document else ""
+        return replace(edited_problem(spec, read_edits(edits)), title=title)
 
     if output_options.plan:
         write_plan(read(make_inputs(max_size)).after, output_options)

@@ -15,6 +15,7 @@ from attncli.render.heatmap.palette import DIM, Palette
 from attncli.render.heatmap.panel import Line, PanelWriter
 
 PAGE_LINES = 60  # of a page in a pipe or a file, and of a single table, which may be longer than a screen
+MIN_NUMBER_LINES = 30  # that tables with numbers may have on a low screen
 OTHER_LINES = 6  # of a screen: the heading, an empty line, the title, two lines of the legend, the prompt
 
 
@@ -31,14 +32,21 @@ def print_heatmaps(page: TextPage, grids: Sequence[Grid], decimals: int) -> None
     palette = Palette(page.colors, page.target.has_unicode)
     height = page.target.height
     screen_lines = PAGE_LINES if height is None else height - OTHER_LINES
-    space = Space(page.page_width, screen_lines, max(screen_lines, PAGE_LINES), is_screen=height is not None)
+    space = Space(
+        page.page_width,
+        screen_lines,
+        max(screen_lines, MIN_NUMBER_LINES),
+        max(screen_lines, PAGE_LINES),
+        is_screen=height is not None,
+    )
     layout = choose_layout(tables, decimals, palette, page.target, space)
     scale = scale_of(tables)
     writer = PanelWriter(layout, scale, palette, page.target, any(table.slice_label for table in tables))
     page.print_segments(_lines(tables, layout, writer))
     meanings = list(notes(tables, layout, palette, decimals))
     if tables[0].signs is None:
-        bar, note = [Segment("  "), *color_bar(scale, palette, decimals)], scale_note(scale, len(tables))
+        bar = [Segment("  "), *color_bar(scale, palette, decimals, page.page_width - 2)]
+        note = scale_note(scale, len(tables))
         if Segment.get_line_length(bar) + cell_len(note) + GAP <= page.page_width:
             bar.append(Segment(f"{' ' * GAP}{note}", DIM))
         else:
@@ -56,6 +64,6 @@ def _lines(tables: Sequence[Grid], layout: Layout, writer: PanelWriter) -> Itera
         row = range(first, min(first + layout.per_line, layout.shown))
         texts = layout.cells.texts
         panels = [list(writer.panel(tables[at], None if texts is None else texts[at])) for at in row]
-        labels = writer.labels(tables[first])
+        labels = writer.labels([tables[at] for at in row])
         for label, *parts in zip_longest(labels, *panels, fillvalue=[]):
             yield [*label, *(segment for part in parts for segment in (*part, Segment(" " * GAP)))][:-1]

@@ -17,6 +17,8 @@ from attncli.render.view import View
 
 SCREEN = TextTarget(width=80, has_styles=True, color_system="truecolor")
 
+MARGIN_COLUMNS = 3  # on the left and on the right together
+
 # Dark on white, with a colour for each of the eight that a terminal has: readable on paper and on a screen.
 _THEME = TerminalTheme(
     (255, 255, 255),
@@ -65,7 +67,7 @@ def render_comparison(comparison: Comparison, target: TextTarget, decimals: int)
 
 def _draw(page: Text) -> str:
     """A page of text as SVG."""
-    width = max(map(cell_len, page.plain.splitlines())) + 3  # as much room on the right as on the left
+    width = max(cell_len(line) for line in page.plain.splitlines()) + MARGIN_COLUMNS
     console = Console(
         record=True,
         file=io.StringIO(),

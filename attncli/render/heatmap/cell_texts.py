@@ -2,6 +2,8 @@
 
 from collections.abc import Sequence
 
+from attncli.base.lazy_numpy import np
+from attncli.render.aligned_numbers import align_numbers
 from attncli.render.grid import Grid
 from attncli.render.heatmap.labels import column_labels, widest
 from attncli.render.heatmap.palette import Palette
@@ -11,11 +13,14 @@ Texts = Sequence[Sequence[str]]  # of the cells of a table [rows columns]
 
 
 def number_texts(grids: Sequence[Grid], decimals: int, palette: Palette, target: TextTarget) -> Sequence[Texts]:
-    """The numbers of tables as texts of one width, with a blank on either side; a marked cell has brackets there.
+    """The numbers of tables of one shape as texts of one width, with as many decimals.
 
+    There is a blank on either side of a number, and of one that is marked a bracket.
     The labels of columns have room, too. Without colours there is one more blank, for the character of the colour.
     """
-    numbers = [_numbers(grid, decimals, target) for grid in grids]
+    count = len(grids[0].rows)
+    texts = align_numbers(np.concatenate([grid.values for grid in grids]), decimals)
+    numbers = [_with_changes(grid, texts[at * count : (at + 1) * count], target) for at, grid in enumerate(grids)]
     margins = 2 if palette.colors else 3
     longest = max(len(text) for rows in numbers for row in rows for text in row)
     width = max(longest + margins, *(widest(column_labels(grid, target)) + 1 for grid in grids))
@@ -34,9 +39,9 @@ def sign_texts(grid: Grid, target: TextTarget, width: int) -> Texts:
     return [[target.text(sign).ljust(width) for sign in row] for row in grid.signs]
 
 
-def _numbers(grid: Grid, decimals: int, target: TextTarget) -> Texts:
-    """The numbers of a table, each with its mark where any changed."""
-    texts = [[target.encodable(text.rstrip()) for text in row] for row in grid.cell_texts(decimals)]
+def _with_changes(grid: Grid, numbers: Texts, target: TextTarget) -> Texts:
+    """The numbers of a table as the target shows them, each with its mark where any changed."""
+    texts = [[target.encodable(text.rstrip()) for text in row] for row in numbers]
     if grid.changes is None or not (grid.changes != "").any():
         return texts
     return [

@@ -19,10 +19,11 @@ BLOCK_COLUMNS = 2  # of a square cell without a number: a line is twice as high 
 
 @dataclass(frozen=True)
 class Space:
-    """The columns and lines for the tables of a section; a single table may have more lines than a screen."""
+    """The columns and lines for the tables of a section; numbers, and a single table, may have more than a screen."""
 
     columns: int
     lines: int
+    lines_of_numbers: int
     lines_of_one: int
     is_screen: bool  # what has no room even when it is pooled is left out; a file gets it all the same
 
@@ -73,7 +74,7 @@ def choose_layout(grids: Sequence[Grid], decimals: int, palette: Palette, target
     The tables have one shape. Numbers have fewer decimals where more tables are side by side then. Where not even the
     largest blocks fit, only some of the tables are shown on a screen.
     """
-    label_width = max(widest(row_labels(grid, target)) for grid in grids) + 1
+    label_width = max(widest([grid.corner, *row_labels(grid, target)]) for grid in grids) + 1
     with_texts = [
         layout
         for cells in _cells_with_texts(grids, decimals, palette, target, label_width, space)
@@ -99,7 +100,8 @@ def _fit(grids: Sequence[Grid], cells: CellSize, label_width: int, space: Space)
     layout = Layout(cells, label_width, has_headings, -(-len(grids) // count), 0)
     has_titles = any(grid.slice_label for grid in grids)
     lines = cells.count_lines(grids[0]) + has_titles + has_headings + layout.gap_lines
-    available = space.lines if len(grids) > 1 else space.lines_of_one
+    several = space.lines if cells.texts is None else space.lines_of_numbers
+    available = several if len(grids) > 1 else space.lines_of_one
     shown = (available + layout.gap_lines) // lines * layout.per_line
     return replace(layout, shown=min(shown, len(grids)))
 

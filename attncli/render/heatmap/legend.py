@@ -14,19 +14,21 @@ from attncli.render.heatmap.palette import NAN_SIGN, Palette
 
 # The option that shows one of several tables, by what its axis counts.
 OPTIONS = {AXIS_NOUNS["h"]: "--head", AXIS_NOUNS["b"]: "--batch"}
+BAR_WIDTH, MIN_BAR_WIDTH = 16, 2
 
 
-def color_bar(scale: Scale, palette: Palette, decimals: int) -> list[Segment]:
-    """The colours between the numbers that have the first and the last one."""
+def color_bar(scale: Scale, palette: Palette, decimals: int, width: int) -> list[Segment]:
+    """The colours between the numbers that have the first and the last one, in lines of a width."""
     numbers = align_numbers(np.array([[scale.least], [scale.largest]]), decimals)
     least, largest = (row[0].strip() for row in numbers)
-    return [Segment(f"{least} "), *palette.bar(), Segment(f" {largest}")]
+    room = max(min(width - len(f"{least}  {largest}"), BAR_WIDTH), MIN_BAR_WIDTH)
+    return [Segment(f"{least} "), *palette.bar(room), Segment(f" {largest}")]
 
 
 def scale_note(scale: Scale, count: int) -> str:
     """What the ends of the scale are, and whether several tables share it."""
-    ends = "from 0 to the largest number" if scale.is_from_zero else "from the least to the largest number"
-    return f"{ends} of the {count} tables" if count > 1 else ends
+    ends = "0 to the largest" if scale.is_from_zero else "the least to the largest"
+    return f"from {ends} of the {count} tables" if count > 1 else f"from {ends} number"
 
 
 def notes(tables: Sequence[Grid], layout: Layout, palette: Palette, decimals: int) -> Iterator[str]:
@@ -44,9 +46,9 @@ def notes(tables: Sequence[Grid], layout: Layout, palette: Palette, decimals: in
     option = next((option for noun, option in OPTIONS.items() if noun in tables[0].slice_label), None)
     rows, columns = layout.cells.block
     if rows * columns > 1:
-        what = "is visible where one of them is" if is_mask else "has the colour of the largest number"
         larger = f"; {option} N shows one table larger" if option and len(tables) > 1 else ""
-        yield f"each block of {rows} × {columns} cells {what}{larger}"
+        shown = "is visible where one of" if is_mask else "shows the largest of"
+        yield f"a block {shown} {rows} × {columns} cells{' is' if is_mask else ''}{larger}"
     if layout.shown < len(tables):
         yield f"{len(tables) - layout.shown} more tables are left out: {option} N shows one, a file has all"
 

@@ -31,18 +31,21 @@ class Scale:
 
 def scale_of(grids: Iterable[Grid]) -> Scale:
     """The scale of some tables, from 0 of weights, otherwise from the least number; masked cells do not count."""
-    grids = list(grids)
-    finite = [grid.values[np.isfinite(grid.values) & ~is_masked(grid)] for grid in grids]
-    numbers = np.concatenate([np.zeros(0), *finite])
-    is_from_zero = all(grid.is_heatmap for grid in grids) and bool((numbers >= 0).all())
-    if not numbers.size:
-        return Scale(0.0, 0.0, is_from_zero)
-    return Scale(0.0 if is_from_zero else float(numbers.min()), float(numbers.max()), is_from_zero)
+    least, largest, are_weights = float("inf"), float("-inf"), True
+    for grid in grids:
+        numbers = grid.values[np.isfinite(grid.values) & ~is_masked(grid)]
+        if numbers.size:
+            least, largest = min(least, float(numbers.min())), max(largest, float(numbers.max()))
+        are_weights = are_weights and grid.is_heatmap
+    if least > largest:
+        return Scale(0.0, 0.0, are_weights)
+    is_from_zero = are_weights and least >= 0
+    return Scale(0.0 if is_from_zero else least, largest, is_from_zero)
 
 
 def is_masked(grid: Grid) -> Array:
     """Which cells [rows columns] a mask hides, or are minus infinity."""
-    infinite: Array = np.isneginf(grid.values.astype(np.float64))
+    infinite: Array = np.isneginf(grid.values)
     return infinite if grid.hidden is None else infinite | grid.hidden
 
 

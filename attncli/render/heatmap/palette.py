@@ -75,8 +75,8 @@ class Palette:
             return Segment(LOWER_HALF, Style(color=_color(self.colors, bottom)))
         return Segment(UPPER_HALF, Style(color=_color(self.colors, top), bgcolor=_color(self.colors, bottom)))
 
-    def bar(self, width: int = 16) -> list[Segment]:
-        """The colours from the first to the last, so wide, or the characters in their places."""
+    def bar(self, width: int) -> list[Segment]:
+        """The colours from the first to the last, so wide, or without colours all characters."""
         if self.colors:
             return [self.cell(at / (width - 1), " ") for at in range(width)]
         return [Segment(f"[{self.shades}]")]

@@ -1,7 +1,7 @@
 """The lines of heat maps: the labels of rows, and of each table its title, the labels of its columns and its cells."""
 
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
 
 from rich.segment import Segment
 from rich.style import Style
@@ -29,8 +29,12 @@ class PanelWriter:
     target: TextTarget
     has_titles: bool
 
-    def labels(self, grid: Grid) -> list[Line]:
-        """The labels of the rows, which stand before a line of tables; a line of several rows has that of the first."""
+    def labels(self, grids: Sequence[Grid]) -> list[Line]:
+        """The labels of the rows, before tables side by side; a line of several rows has that of the first.
+
+        What is marked in any of the tables is marked.
+        """
+        grid = replace(grids[0], marked=frozenset().union(*(grid.marked for grid in grids)))
         if not self.layout.label_width:
             return []
         width, step = self.layout.label_width - 1, self.layout.cells.rows_of_line

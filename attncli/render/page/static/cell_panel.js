@@ -1,6 +1,7 @@
 /* The cell in view: its arithmetic, whose operands lead on to where they came from, and the trail back. */
 
 import { arithmeticOf } from "./arithmetic.js";
+import { whyNotEditable } from "./changes.js";
 import { make } from "./elements.js";
 import { goBack, goOn, indexInView } from "./navigation.js";
 import { cellOfIndex, sliceLabels, leadingIndex, nodeOf, sliceOf } from "./slices.js";
@@ -17,8 +18,15 @@ export function drawCell(element, state, kinds) {
     return;
   }
   const lines = arithmeticOf(node, index, now);
+  if (lines.length === 0) lines.push([noteOf(state, node)]);
   const place = cellPlace(now, node.name, cellOfIndex(index), now.positions);
   live.append(make("h3", {}, `${node.name}(${place})`), ...lines.map((parts) => lineOf(state, parts, kinds)));
+}
+
+/** What is said of a cell without arithmetic. */
+function noteOf(state, node) {
+  if (node.function !== null || node.tapped_from !== null) return "The page does not have the arithmetic of this step.";
+  return whyNotEditable(state, node.name) ?? "A given number: double-click it, press F2 or type another to change it.";
 }
 
 /** A line of arithmetic; an operand is a button that goes on to the cell it came from. */

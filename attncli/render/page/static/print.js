@@ -2,7 +2,7 @@
 
 import { make } from "./elements.js";
 import { legendOf } from "./legend.js";
-import { nodeOf } from "./slices.js";
+import { leadingIndex, nodeOf, sliceText } from "./slices.js";
 import { formulaElement } from "./step_head.js";
 import { sectionsOf } from "./step_order.js";
 import { stepTable } from "./step_table.js";
@@ -24,9 +24,10 @@ function printedStep(state, section) {
   const node = nodeOf(now, names[0]);
   const table = stepTable(now, node);
   const title = `${number === null ? "" : `${number}. `}${names.join(", ")} `;
+  const place = sliceText(now.page, node, leadingIndex(now.page, node, now.positions));
   return make(
-    "section", { class: "printed-step" },
-    make("h2", {}, title, symbolElement(node.symbol)),
+    "section", { class: number === null ? "printed-input" : "printed-step" },
+    make("h2", {}, title, symbolElement(node.symbol), make("span", { class: "note" }, place)),
     make("p", { class: "purpose" }, section.purpose ?? node.purpose),
     formulaElement(state, section.mathml ? section : node),
     make("p", { class: "shapes" }, node.shapes),

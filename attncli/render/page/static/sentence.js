@@ -18,6 +18,7 @@ export function drawSentence(element, state) {
     element.hidden = table === null;
     if (table === null) return;
     drawWords(parts, table, state);
+    parts.says.style.setProperty("--lines", linesOfSentence(table));
     const text = make("div", { class: "sentence-text" }, ...switches(table, state), parts.groups, parts.says);
     element.replaceChildren(make("h2", {}, "Who looks at whom"), make("div", { class: "sentence-body" }, text, lines));
     paintWords(parts, table, state);
@@ -31,6 +32,11 @@ export function drawSentence(element, state) {
   });
   draw();
   drawLines(lines, state);
+}
+
+/** How many lines the sentence has room for: always as many, so that nothing moves away from the pointer. */
+function linesOfSentence({ rows, columns }) {
+  return 1 + Math.ceil(Math.min(Math.max(rows.length, columns.length), MOST_NAMED + 1) / 2);
 }
 
 function saysElement() {
@@ -111,7 +117,7 @@ function paintWords({ words, says }, table, state) {
     else button.dataset.weight = weight;
   }
   says.replaceChildren(...sentenceAbout(word, weights, table, state));
-  says.style.minHeight = `${says.offsetHeight}px`; // it grows and does not shrink: what is below stays under the pointer
+  says.tabIndex = says.scrollHeight > says.clientHeight ? 0 : -1; // who scrolls by keys can reach what does not fit
 }
 
 /** Whether a word stands on the side that the weights of the word in force belong to. */

@@ -63,6 +63,11 @@ function fitLabels(labels, length, page, letter) {
   return Array.from({ length }, (_, at) => `${letter}${at + 1}`);
 }
 
+/** Which slice of a step it is: `, head 1`; empty of a step with no other axes than rows and columns. */
+export function sliceText(page, node, leading) {
+  return node.axes.slice(0, -2).map((letter, axis) => `, ${placeLabel(page, letter, leading[axis])}`).join("");
+}
+
 /** The label of a position on an axis: `head 1`, `query cat`. */
 export function placeLabel(page, letter, at) {
   const { noun, labels } = page.axes[letter];

@@ -6,7 +6,7 @@ import { make } from "./elements.js";
 import { legendOf } from "./legend.js";
 import { goOn, indexInView, showStep } from "./navigation.js";
 import { blocksOf, slicesOfSources } from "./source_tables.js";
-import { placeLabel, indexOfCell, movePosition, nodeOf, leadingIndex } from "./slices.js";
+import { indexOfCell, leadingIndex, movePosition, nodeOf, placeLabel, sliceText } from "./slices.js";
 import { stepHead } from "./step_head.js";
 import { stepTable } from "./step_table.js";
 import { symbolElement } from "./symbols.js";
@@ -97,8 +97,7 @@ function sourceTitle(state, node, content) {
 
 /** `weights A, head 1`: the name and symbol of a step, and the slice of it, as texts and elements. */
 function sliceTitle(page, node, { leading }) {
-  const places = node.axes.slice(0, -2).map((letter, axis) => `, ${placeLabel(page, letter, leading[axis])}`);
-  return [`${node.name} `, symbolElement(node.symbol), ...places];
+  return [`${node.name} `, symbolElement(node.symbol), sliceText(page, node, leading)];
 }
 
 /** A choice of the position on each leading axis for which the page has no selector of its own. */

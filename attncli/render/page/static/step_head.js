@@ -30,6 +30,7 @@ export function formulaElement(state, node) {
   const { settings } = changesOf(state);
   const formula = make("div", { class: "formula" });
   formula.innerHTML = formulaOf(node, settings); // made by the program, which escapes the texts of the user in it
+  formula.classList.toggle("in-words", formula.querySelector("math") === null);
   fillSettings(formula, settings);
   return formula;
 }

@@ -1,4 +1,4 @@
-"""A page has every step of a small problem, of a larger one the selected results, and none of what is too large."""
+"""Pages from the command line: every step of a small problem, selected results of a larger one, and the title."""
 
 import json
 import re
@@ -67,3 +67,15 @@ def test_what_was_set_is_there_with_the_numbers_before(run: Run, tmp_path: Path)
     assert [edit["after"] for edit in written["edits"]] == [9.0]
     assert written["values"]["embeddings"]["data"][2] == 9.0
     assert written["before"]["embeddings"]["data"][2] == written["edits"][0]["before"]
+
+
+@pytest.mark.parametrize(
+    ("options", "title"),
+    [((), "Two words"), (("--title", "Mine"), "Mine"), (("--title", ""), "scaled_dot → softmax → weighted_sum")],
+)
+def test_the_title_is_that_of_the_file_where_none_is_given(
+    options: tuple[str, ...], title: str, run: Run, tmp_path: Path
+) -> None:
+    (tmp_path / "p.yaml").write_text("title: Two words\nembeddings: [[1, 0], [0, 1]]\n", encoding="utf-8")
+    assert run("compute", "p.yaml", "-o", "p.html", *options).returncode == 0
+    assert content(tmp_path)["title"] == title

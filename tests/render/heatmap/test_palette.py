@@ -1,0 +1,95 @@
+"""The colours of a terminal of many, 256 or 16 colours, and the characters of one without any."""
+
+from itertools import pairwise
+
+import pytest
+
+from attncli.render.color_map import Rgb, color, luminance
+from attncli.render.heatmap.levels import MASKED
+from attncli.render.heatmap.palette import INDEXED_RAMP, STANDARD_RAMP, Palette
+
+# xterm's defaults and VGA's: each terminal has its own 16 colours, and the order of these must hold in both.
+XTERM = {4: (0, 0, 238), 12: (92, 92, 255), 6: (0, 205, 205), 10: (0, 255, 0), 11: (255, 255, 0)}
+VGA = {4: (0, 0, 170), 12: (85, 85, 255), 6: (0, 170, 170), 10: (85, 255, 85), 11: (255, 255, 85)}
+TRUE, INDEXED, STANDARD = Palette(2**24), Palette(256), Palette(16)
+NAN = float("nan")
+
+
+def indexed(number: int) -> Rgb:
+    """The colour of a number from 16 to 231 of xterm's 256: a cube of six values."""
+    red, green, blue = ((number - 16) // size % 6 for size in (36, 6, 1))
+    return tuple(0 if value == 0 else 55 + 40 * value for value in (red, green, blue))
+
+
+@pytest.mark.parametrize(
+    "ramp",
+    [
+        [indexed(number) for number in INDEXED_RAMP],
+        [XTERM[number] for number in STANDARD_RAMP],
+        [VGA[number] for number in STANDARD_RAMP],
+    ],
+    ids=["256", "xterm", "vga"],
+)
+def test_each_colour_of_a_ramp_is_lighter_than_the_one_before(ramp: list[Rgb]) -> None:
+    assert all(luminance(before) < luminance(after) for before, after in pairwise(ramp))
+    assert luminance(ramp[-1]) > 10 * luminance(ramp[0])
+
+
+def test_a_terminal_of_true_colours_has_those_of_the_map() -> None:
+    style = TRUE.cell(0.5, " 1 ").style
+    assert style is not None
+    assert style.bgcolor is not None
+    assert style.bgcolor.triplet == color(0.5)
+
+
+@pytest.mark.parametrize(("palette", "first", "last"), [(INDEXED, 53, 220), (STANDARD, 4, 11)])
+def test_a_terminal_of_few_colours_has_those_of_its_ramp(palette: Palette, first: int, last: int) -> None:
+    grounds = [palette.cell(level, " 1 ").style.bgcolor.number for level in (0, 1)]
+    assert grounds == [first, last]
+
+
+@pytest.mark.parametrize(("has_unicode", "signs"), [(True, " ░▒▓█"), (False, " .:-=+*#%@")])
+def test_without_colours_there_are_characters(has_unicode: bool, signs: str) -> None:
+    palette = Palette(0, has_unicode)
+    steps = len(signs) - 1
+    assert "".join(palette.cell(at / steps, " ").text for at in range(steps + 1)) == signs
+    assert palette.cell(1, "   ").text == signs[-1] * 3
+    assert palette.cell(1, "  0.5 ").text == f"{signs[-1]} 0.5 "
+    assert palette.bar(16)[0].text == f"[{signs}]"
+
+
+@pytest.mark.parametrize("palette", [TRUE, Palette(0), Palette(0, has_unicode=False)])
+def test_masked_cells_and_nan_are_neither_a_colour_nor_a_shade(palette: Palette) -> None:
+    masked, nan = palette.cell(MASKED, "  0 "), palette.cell(NAN, "  ")
+    assert masked.text == palette.masked_sign * 4
+    assert nan.text == "??"
+    assert palette.cell(NAN, " NaN ").text == " NaN "
+    for segment in (masked, nan):
+        assert segment.style is not None
+        assert segment.style.bgcolor is None
+        assert set(segment.text).isdisjoint(palette.shades)
+
+
+@pytest.mark.parametrize(
+    ("levels", "sign", "has_color", "has_ground"),
+    [
+        ((0.0, 1.0), "▀", True, True),
+        ((0.0, MASKED), "▀", True, False),
+        ((MASKED, 0.0), "▄", True, False),
+        ((MASKED, MASKED), "╱", False, False),
+        ((NAN, 1.0), "?", False, False),
+    ],
+)
+def test_two_cells_in_one_character(levels: tuple[float, float], sign: str, has_color: bool, has_ground: bool) -> None:
+    segment = TRUE.halves(*levels)
+    assert segment.style is not None
+    assert segment.text == sign
+    assert (segment.style.color is not None, segment.style.bgcolor is not None) == (has_color, has_ground)
+
+
+def test_halves_need_colours_and_their_characters() -> None:
+    assert [palette.has_halves for palette in (TRUE, Palette(0), Palette(16, has_unicode=False))] == [
+        True,
+        False,
+        False,
+    ]
