@@ -11,7 +11,7 @@ PHOTOGRAPH = "samples/page.png"
 _OUTPUT = re.compile(r" -o (samples/\S+)$")
 _PLACE = "#step=weights&cell=4,1"  # how much `it` attends to `cat`
 _SIZE = {"width": 1360, "height": 880}
-_COLORS = 128  # of the photograph; more of them make a larger file that looks the same
+_COLORS = 256  # of the photograph, which is half as large then as with all of them
 
 
 def commands() -> dict[str, str]:
