@@ -27,6 +27,11 @@ def file_written(command: str) -> str | None:
     return match and match[1]
 
 
+def write_page() -> None:
+    """Write the page anew, which has the scripts of the package in it."""
+    console_blocks.run(commands()[PAGE], console_blocks.ROOT)
+
+
 def write() -> None:
     """Write each picture anew."""
     for command in commands().values():

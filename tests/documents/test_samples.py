@@ -42,7 +42,8 @@ def test_a_picture_is_what_its_command_writes(path: str) -> None:
         (folder / path).unlink()
         assert console_blocks.run(PICTURES[path], folder) == ""
         now, shown = ((root / path).read_text(encoding="utf-8") for root in (folder, ROOT))
-    assert without_numbers(path, now) == without_numbers(path, shown), "python docs/generate.py --pictures"
+    same = without_numbers(path, now) == without_numbers(path, shown)
+    assert same, "python docs/generate.py --pictures writes it anew"
 
 
 def without_numbers(path: str, text: str) -> list[str]:
