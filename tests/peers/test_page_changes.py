@@ -179,6 +179,19 @@ def test_the_command_line_makes_the_same_changes(page_of: PageOf, tmp_path: Path
     np.testing.assert_allclose(values_of(page)["output"], json.loads(ran.stdout)["output"], rtol=1e-12)
 
 
+def test_numbers_that_the_command_set_are_named_and_stay(browser: Any, tmp_path: Path) -> None:
+    (tmp_path / "problem.json").write_text(json.dumps({"embeddings": [[1, 2], [3, 4]]}))
+    run_in_process("compute", "problem.json", "--set", "embeddings[0,1]=-5", "-o", "page.html", folder=tmp_path)
+    page = browser.new_page()
+    page.goto((tmp_path / "page.html").as_uri())
+    assert page.get_by_text("On the command line: set embeddings[0,1]: 2 → ").count() == 1
+    assert edit(page, "embeddings", [0, 0], "7") is None
+    assert is_computed(page, {"embeddings": [[7, -5], [3, 4]]})
+    page.get_by_role("button", name="Reset all").click()
+    assert is_computed(page, {"embeddings": [[1, -5], [3, 4]]})
+    page.close()
+
+
 def test_a_change_that_has_no_option_says_what_to_do(page_of: PageOf) -> None:
     page = page_of(SCALED)
     type_into(page, "Scale", "")
