@@ -10,8 +10,8 @@ PAGE = "samples/page.html"
 PHOTOGRAPH = "samples/page.png"
 _OUTPUT = re.compile(r" -o (samples/\S+)$")
 _PLACE = "#step=weights&cell=4,1"  # how much `it` attends to `cat`
-_SIZE = {"width": 1280, "height": 860}
-_COLORS = 128  # of the photograph; more of them make a larger file that looks the same
+_SIZE = {"width": 1360, "height": 880}
+_COLORS = 256  # of the photograph, which is half as large then as with all of them
 
 
 def commands() -> dict[str, str]:
@@ -25,6 +25,11 @@ def file_written(command: str) -> str | None:
     """The file of samples/ that a command writes; None where it writes none."""
     match = _OUTPUT.search(command)
     return match and match[1]
+
+
+def write_page() -> None:
+    """Write the page anew, which has the scripts of the package in it."""
+    console_blocks.run(commands()[PAGE], console_blocks.ROOT)
 
 
 def write() -> None:

@@ -6,6 +6,7 @@ import pytest
 
 import attncli
 from attncli.engine.run import run
+from attncli.io import examples
 from attncli.render.explanation import explain
 from attncli.render.view import View
 from tests.arrays import normal
@@ -186,6 +187,28 @@ def test_of_a_large_table_only_the_part_in_view_is_in_the_document(page_of: Page
     assert last.inner_text() == f"{attncli.Problem(**LARGE).compute(select=['weights']).weights[89, 89]:.4f}"
     page.locator(".main .table-scroller").evaluate("scroller => scroller.scrollTo(0, 0)")
     cell_at(page, 0, 0).wait_for(state="attached")
+
+
+def test_the_overview_of_a_large_table_scrolls_it(page_of: PageOf) -> None:
+    page = page_of(LARGE)
+    show(page, "weights")
+    picture = page.locator(".table-overview")
+    box = picture.bounding_box()
+    picture.click(position={"x": box["width"] - 4, "y": box["height"] - 4})
+    cell_at(page, 89, 89).wait_for(state="attached")
+    show(page, "context")
+    assert page.locator(".table-overview").count() == 1  # it has 90 rows
+
+
+@pytest.mark.parametrize("name", ["bahdanau", "sentence", "decoder"])
+def test_every_step_of_an_example_is_drawn(page_of: PageOf, name: str) -> None:
+    page = page_of(examples.load(name).parts[-1].problem)
+    steps = page.locator("#step-list a").evaluate_all("links => links.map((link) => link.dataset.step)")
+    for step in steps:
+        page.evaluate("(step) => attnPage.state.update({ step, cell: [0, 0], trail: [] })", step)
+        assert page.locator("#step h2 .step-name").inner_text().split(", ")[0] == step
+        assert page.locator(".main td").count() > 0
+        assert page.locator(".line").count() > 0
 
 
 def test_hidden_cells_infinities_and_signs_of_masks_are_told_apart(page_of: PageOf) -> None:

@@ -1,5 +1,6 @@
-"""The numbers of the page, computed by its own scripts, are those of the program; and every line of its arithmetic holds."""
+"""The numbers that the page computes are those of the program, and every line of its arithmetic holds."""
 
+import json
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
 from pathlib import Path
@@ -9,15 +10,19 @@ import numpy as np
 import pytest
 
 import attncli
+from attncli.analysis.changes import changed
 from attncli.engine.run import run
 from attncli.io import examples
 from attncli.io.writers.json_text import json_text
-from attncli.problem.build import replace_values
+from attncli.problem.edits import Edit, apply_edits
 from attncli.problem.spec import ProblemSpec
+from attncli.render.aligned_numbers import align_numbers
+from attncli.render.page.functions import page_functions
 from attncli.render.page.page_object import page_object
 from attncli.render.page.plan_variants import plan_variants
 from attncli.render.view import View
 from attncli.trace.steps import Trace
+from tests.arrays import booleans, normal
 from tests.equations import assert_equations_hold
 from tests.peers.conftest import write_page
 from tests.problems import PROBLEMS, dense_trace, problem
@@ -40,17 +45,20 @@ def scripts(browser: Any, tmp_path_factory: pytest.TempPathFactory) -> Iterator[
     page.close()
 
 
-@cache
-def page_text(name: str) -> str:
+def page_text(spec: ProblemSpec) -> str:
     """The object of the page of a problem, as JSON."""
-    return "".join(json_text(page_object(View(run(ALL[name], every_step=True)))))
+    return "".join(json_text(page_object(View(run(spec, every_step=True)))))
 
 
-def call(scripts: Any, function: str, name: str, *arguments: Any) -> Any:
-    """The result of a function of page_numbers.js for the page of a problem."""
-    return scripts.evaluate(
-        f"([text, ...rest]) => pageTests.{function}(JSON.parse(text), ...rest)", [page_text(name), *arguments]
-    )
+@cache
+def page_text_of(name: str) -> str:
+    """That of one of the problems of these tests."""
+    return page_text(ALL[name])
+
+
+def call(scripts: Any, function: str, text: str, *arguments: Any) -> Any:
+    """The result of a function of page_numbers.js for the object of a page."""
+    return scripts.evaluate(f"([text, ...rest]) => pageTests.{function}(JSON.parse(text), ...rest)", [text, *arguments])
 
 
 def assert_same(computed: Mapping[str, Any], trace: Trace, fixed: Sequence[str] = ()) -> None:
@@ -68,14 +76,14 @@ def test_everything_is_computed_from_what_is_given(scripts: Any, name: str) -> N
     """Of an example with and without a causal mask and a scale, and with each normalizer; of others some of these."""
     variants = plan_variants(ALL[name])
     plans = range(0, len(variants), 1 if name in EXAMPLES else 7)
-    for plan, computed in zip(plans, call(scripts, "computed", name, list(plans)), strict=True):
+    for plan, computed in zip(plans, call(scripts, "computed", page_text_of(name), list(plans)), strict=True):
         assert_same(computed, dense_trace(variants[plan].problem))
 
 
 @pytest.mark.parametrize("name", ALL)
 def test_every_line_of_arithmetic_holds(scripts: Any, name: str) -> None:
     """In every cell of an example, and in some of the others; each number leads to the cell that it stands in."""
-    found = call(scripts, "arithmetic", name, 1 if name in EXAMPLES else 7)
+    found = call(scripts, "arithmetic", page_text_of(name), 1 if name in EXAMPLES else 7)
     assert found["faults"] == []
     assert set(found["without"]) <= {"count", "selected_positions"}
     assert assert_equations_hold(found["lines"], 4).equal
@@ -83,4 +91,106 @@ def test_every_line_of_arithmetic_holds(scripts: Any, name: str) -> None:
 
 @pytest.mark.parametrize("name", ALL)
 def test_no_other_cells_make_a_cell(scripts: Any, name: str) -> None:
-    assert call(scripts, "cellsWithOtherSources", name, 11) == []
+    assert call(scripts, "cellsWithOtherSources", page_text_of(name), 11) == []
+
+
+@pytest.mark.parametrize("name", EXAMPLES)
+def test_what_follows_from_edited_numbers(scripts: Any, name: str) -> None:
+    """The last number of every array that can be edited is another one."""
+    text = page_text_of(name)
+    edited = [node for node in json.loads(text)["nodes"] if node["edit_key"] is not None]
+    numbers = [[node["name"], int(np.prod(node["shape"])) - 1, 0.375 + at] for at, node in enumerate(edited)]
+    edits = [
+        Edit(node["edit_key"], tuple(str(length - 1) for length in node["shape"]), number[2], "the test")
+        for node, number in zip(edited, numbers, strict=True)
+    ]
+    assert edits
+    assert_same(call(scripts, "changed", text, {}, numbers), dense_trace(apply_edits(EXAMPLES[name], edits)))
+
+
+SETTINGS: list[tuple[str, dict[str, float], dict[str, float]]] = [
+    ("softmax", {"temperature": 2.0}, {"temperature": 0.25}),
+    ("topk", {"k": 2}, {"k": 3}),
+    ("sigmoid", {"shift": 1.0}, {"shift": -2.5}),
+    *(("entmax", {"alpha": 1.7}, {"alpha": alpha}) for alpha in (1.0, 1.001, 1.25, 1.5, 2.0, 3.0)),
+]
+
+
+@pytest.mark.parametrize(("normalizer", "before", "after"), SETTINGS)
+def test_what_follows_from_settings(
+    scripts: Any, normalizer: str, before: dict[str, float], after: dict[str, float]
+) -> None:
+    keys = {"query": normal(2, 4, 5), "key": normal(2, 7, 5), "mask": booleans(4, 7)}
+    text = page_text(problem(**keys, normalize={normalizer: before}, scale=0.5))
+    expected = dense_trace(problem(**keys, normalize={normalizer: after}, scale=-1.5))
+    assert_same(call(scripts, "changed", text, {**after, "scale": -1.5}, []), expected)
+
+
+def test_rows_with_ties_and_hidden_keys_by_every_normalizer(scripts: Any) -> None:
+    spec = problem(scores=[[2, 2, -1], [0, -np.inf, 0], [-np.inf] * 3, [1, 1, 1]], value=normal(3, 2))
+    variants = plan_variants(spec)
+    assert {variant.choices.normalizer for variant in variants} >= {"softmax", "sparsemax", "entmax", "hardmax", "topk"}
+    found = call(scripts, "computed", page_text(spec), list(range(len(variants))))
+    for computed, variant in zip(found, variants, strict=True):
+        assert_same(computed, dense_trace(variant.problem))
+
+
+@pytest.mark.usefixtures("restored_registry")
+def test_what_the_page_cannot_compute_is_missing(scripts: Any) -> None:
+    @attncli.normalizer(
+        formula="Aᵢⱼ = Sᵢⱼ²", shapes="scores[n m] -> [n m]", source="here", example={"scores": [[2]], "gives": [[4]]}
+    )
+    def square(scores: np.ndarray) -> np.ndarray:
+        """The squares of the scores."""
+        return scores**2
+
+    text = page_text(problem(query=normal(2, 3), key=normal(4, 3), normalize="square"))
+    found = call(scripts, "changed", text, {}, [["query", 0, 7.0]])
+    assert set(found["fixed"]) == {"weights", "context", "output"}
+    assert not found["values"].keys() & set(found["fixed"])
+
+
+def test_numbers_are_written_as_tables_have_them(scripts: Any) -> None:
+    tables = [
+        np.array(numbers)
+        for numbers in (
+            [0.5, 2, 0, 10.25],
+            [1 / 3, 1e-7, -1e-7, 0],
+            [0.03125, 0.09375, -2.5],
+            [1e-7, 3e-9],
+            [1e12, 0.5],
+        )
+    ]
+    tables += [normal(50) * 10.0**power for power in range(-12, 17)]
+    tables += [np.array([np.nan, np.inf, -np.inf, 1.5])]
+    for decimals in (0, 2, 4, 17):
+        written = scripts.evaluate(
+            """([tables, decimals]) => tables.map((numbers) => {
+              const style = attnPage.numberStyle(numbers, decimals);
+              return numbers.map((number) => attnPage.numberText(number, style));
+            })""",
+            [[table.tolist() for table in tables], decimals],
+        )
+        expected = [
+            [text.strip().replace("-", "−") for text in align_numbers(table[None], decimals)[0]] for table in tables
+        ]
+        assert written == expected
+
+
+def test_a_number_changed_by_more_than_rounding(scripts: Any) -> None:
+    before = np.array([[1.0, 2.0, 1e-300], [np.nan, np.inf, 0.0], [1e300, -1e300, 5.0]])
+    after = np.array([[1.0 + 2**-52, 2.0 + 2**-40, 0.0], [np.nan, -np.inf, -0.0], [-1e300, np.inf, 5.0]])
+    marks = scripts.evaluate(
+        """([before, after, shape]) => {
+          const value = (data) => ({ shape, data: Float64Array.from(data) });
+          return Array.from(attnPage.changedCells(value(before), value(after)));
+        }""",
+        [before.ravel().tolist(), after.ravel().tolist(), [3, 3]],
+    )
+    assert marks == changed(before, after).ravel().astype(int).tolist()
+
+
+def test_each_script_of_a_function_has_its_name(scripts: Any) -> None:
+    names = list(page_functions())
+    assert names
+    assert scripts.evaluate("names => names.filter((name) => !attnPage.hasFunction({ function: name }))", names) == []

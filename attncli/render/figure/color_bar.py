@@ -9,6 +9,7 @@ from attncli.render.figure.fonts import Fonts
 from attncli.render.figure.layout import Box
 
 MAX_TICKS = 5
+LABEL = "<colorbar>"  # as Matplotlib labels the axes that it makes for one
 TICK_ROOM = 0.08  # inches of a tick and the gap behind it
 INTERVALS_PER_INCH = 3
 ROUND_STEPS = (1, 2, 2.5, 5, 10)
@@ -34,6 +35,7 @@ def bar_label_width(bounds: tuple[float, float], fonts: Fonts) -> float:
 def draw_color_bar(canvas: Canvas, drawn: Any, box: Box, bounds: tuple[float, float]) -> None:
     """Draw the colour bar of something that has colours between two bounds."""
     axes = canvas.axes(box)
+    axes.set_label(LABEL)
     bar = canvas.figure.colorbar(drawn, cax=axes)
     ticks = bar_ticks(*bounds, box.height)
     bar.outline.set_visible(False)

@@ -180,7 +180,8 @@ def group_layout(group: GroupSize, width: float, scale: float) -> GroupLayout | 
     body_end = boxes[-1].top + panel.height
     bar_height = min(body_end - boxes[0].top, MAX_BAR_HEIGHT)
     overhang = max(group.panel_title - panel.width, 0)
-    bar = Box(end.left + end.width + overhang + BAR_GAP, boxes[0].top, BAR_WIDTH, bar_height)
+    bar_width = BAR_WIDTH if group.color_bar else 0
+    bar = Box(end.left + end.width + overhang + BAR_GAP, boxes[0].top, bar_width, bar_height)
     legend_top = body_end + bottom + (0.05 if group.legend_lines else 0)
     size = Size(
         max(end.left + end.width + overhang + right, group.title, group.subtitle, left + group.legend),

@@ -72,6 +72,7 @@ def _draw(page: Text) -> str:
         record=True,
         file=io.StringIO(),
         width=width,
+        height=1,  # with a height Rich takes the width in a dumb terminal too
         force_terminal=True,
         color_system="truecolor",
         no_color=False,

@@ -4,13 +4,15 @@ import { makeCell } from "./cell.js";
 import { sumOf } from "./terms.js";
 
 /**
- * The cells that a cell of a node is made from: [{step, role, index}].
+ * The cells that a cell of a node is made from: [{step, role, index}]; none of an input, or where numbers are missing.
  *
  * `index` has the position of the cell on each axis of the node; that of a source has null where all positions on an
  * axis are read. `state` has `page`, `nodes` and `values`.
  */
 export function sourcesOf(node, index, state) {
-  return node.function === null && node.tapped_from === null ? [] : makeCell(node, index, state).sources();
+  if (node.function === null && node.tapped_from === null) return [];
+  const cell = makeCell(node, index, state);
+  return cell.isKnown ? cell.sources() : [];
 }
 
 /**

@@ -63,7 +63,7 @@ export function mapRows(array, width, compute, ...others) {
 }
 
 /**
- * The matrices [rows columns] of two arrays of matrices, whose leading axes broadcast: `compute(left, right, row, column)`
+ * Matrices [rows columns] from those of two arrays, whose leading axes broadcast: `compute(left, right, row, column)`
  * returns one number from the numbers of both matrices in the order of rows.
  */
 export function mapMatrices(left, right, [rows, columns], compute) {

@@ -92,7 +92,10 @@ export function makeCell(node, index, state) {
       return [`unchanged from ${name}: `, ...terms(role, [place])[0].text(style())];
     },
   };
-  const style = () => makeStyle(page.decimals, numberStyle(tableOf(values.get(node.name), node), page.decimals).hasExponents);
+  const style = () => {
+    const table = tableOf(values.get(node.name), node);
+    return makeStyle(page.decimals, numberStyle(table, page.decimals).hasExponents);
+  };
 
   /** The numbers of the table of a value that the cell is in. */
   function tableOf(value, { axes }) {

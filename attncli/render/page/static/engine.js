@@ -20,7 +20,8 @@ export function evaluatePlan(nodes, values, changed) {
     if (node.function === null) continue; // an input, or an inner quantity
     const sources = Object.entries(node.inputs);
     const outputs = [node.name, ...Object.values(node.taps)];
-    if (!outputs.some((name) => dirty.has(name) || !result.has(name)) && !sources.some(([, name]) => dirty.has(name))) continue;
+    const isStale = outputs.some((name) => dirty.has(name) || !result.has(name));
+    if (!isStale && !sources.some(([, name]) => dirty.has(name))) continue;
     for (const name of outputs) dirty.add(name);
     const known = functionOf(node);
     if (known === undefined || sources.some(([, name]) => !result.has(name))) {

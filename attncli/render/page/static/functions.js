@@ -11,8 +11,8 @@ const FUNCTIONS = new Map();
  * - `work(cell)`: its lines (cell.js);
  * - `reads`: the arguments and inner quantities that it is made of; without it all of them;
  * - `whole`: the letters of the axes of which it reads every position, though it has one itself;
- * - `index`: by argument, a function of the cell and of the node that is read, which returns the cells that are read, each
- *   a position or null for all of them on each axis; without it those at the same positions on the same letters;
+ * - `index`: by argument, a function of the cell and of the node that is read, which returns the cells that are read,
+ *   each a position or null for all of them on each axis; without it those at the same positions on the same letters;
  * - `inner`: the same of each inner quantity by name; `isDistribution`: whether its rows add to 1.
  */
 export function defineFunction(name, definition) {

@@ -89,8 +89,8 @@ export function hiddenRowLine(scores) {
 
 /** The lines of softmax, of scores and exponentials as terms. */
 export function softmaxLines(cell, scores, exponentials, temperature = 1) {
-  const score = scores[cell.column];
-  return exponentialLines(cell, exponentialTerm(score, largestTerm(scores), temperature), exponentials[cell.column], exponentials);
+  const exponential = exponentialTerm(scores[cell.column], largestTerm(scores), temperature);
+  return exponentialLines(cell, exponential, exponentials[cell.column], exponentials);
 }
 
 /** The lines of sparsemax: the threshold τ, then one score's excess over it. */

@@ -29,7 +29,7 @@ function printedStep(state, section) {
     "section", { class: number === null ? "printed-input" : "printed-step" },
     make("h2", {}, title, symbolElement(node.symbol), make("span", { class: "note" }, place)),
     make("p", { class: "purpose" }, section.purpose ?? node.purpose),
-    formulaElement(state, section.mathml ? section : node),
+    formulaElement(state, node, section),
     make("p", { class: "shapes" }, node.shapes),
     ...(table === null ? [] : [printedTable(now, node, table), legendOf(now.page, table)]),
   );

@@ -11,6 +11,7 @@ import { stepHead } from "./step_head.js";
 import { stepTable } from "./step_table.js";
 import { symbolElement } from "./symbols.js";
 import { makeTable } from "./table.js";
+import { tableOverview } from "./table_overview.js";
 
 const REDRAWS = ["step", "nodes", "values", "positions", "settings"];
 
@@ -84,7 +85,7 @@ function makeFigure(state, node, leading, kind) {
   const figure = make(
     "figure", { class: `heat-map ${kind}` },
     make("figcaption", {}, title, ...(isMain ? choicesOfLeading(state, node) : [])),
-    table.element, ...(isMain ? [legendOf(now.page, content)] : []),
+    table.element, ...(isMain ? [legendOf(now.page, content), ...tableOverview(now.page.colors, content, table.element)] : []),
   );
   return { figure, table, node, content };
 }

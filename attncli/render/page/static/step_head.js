@@ -20,16 +20,16 @@ export function stepHead(state, node) {
       make("p", { class: "step-place" }, placeText(now, section)), neighbours(state, node.name),
     ),
     make("p", { class: "purpose" }, section?.purpose ?? node.purpose),
-    make("div", { class: "formula-row" }, formulaElement(state, section?.mathml ? section : node), make("p", { class: "shapes" }, node.shapes)),
+    make("div", { class: "formula-row" }, formulaElement(state, node, section), make("p", { class: "shapes" }, node.shapes)),
     ...(section?.remarks ?? []).map((remark) => make("p", { class: "note" }, remark)),
   );
 }
 
-/** The formula of a step, or of a section of several, as mathematical type, with the settings in force. */
-export function formulaElement(state, node) {
+/** The formula of a step, or of its section where that has several, as mathematical type, with the settings in force. */
+export function formulaElement(state, node, section) {
   const { settings } = changesOf(state);
   const formula = make("div", { class: "formula" });
-  formula.innerHTML = formulaOf(node, settings); // made by the program, which escapes the texts of the user in it
+  formula.innerHTML = section?.mathml ?? formulaOf(node, settings); // made by the program, which escapes the texts of the user in it
   formula.classList.toggle("in-words", formula.querySelector("math") === null);
   fillSettings(formula, settings);
   return formula;

@@ -3,8 +3,8 @@
 import { makeArray } from "./arrays.js";
 
 /**
- * The cells of a table [… q t] or [… 1 t] for the queries and keys of some indices, [… n m]; `fill` stands in the columns
- * that it lacks.
+ * The cells of a table [… q t] or [… 1 t] for the queries and keys of some indices, [… n m]; `fill` stands in the
+ * columns that it lacks.
  */
 export function tableCells(table, queryRows, keyPositions, fill) {
   const [rows, columns] = table.shape.slice(-2);
@@ -26,7 +26,8 @@ export function tableIndex(cell, source) {
   const row = rows === 1 ? 0 : cell.term("query_rows").value(null);
   const column = cell.term("key_positions").value(null);
   if (column >= columns) return [];
-  const leading = source.axes.slice(0, -2).map((letter, axis) => (cell.lengthOf("table", axis) === 1 ? 0 : cell.at[letter]));
+  const isOne = (axis) => cell.lengthOf("table", axis) === 1;
+  const leading = source.axes.slice(0, -2).map((letter, axis) => (isOne(axis) ? 0 : cell.at[letter]));
   return [[...leading, row, column]];
 }
 

@@ -3,8 +3,8 @@
 import { MINUS, decimalText, makeStyle, roundedNumber } from "./numerals.js";
 
 /*
- * A term has `text(style, isFirst)`, the list of its parts, each a string or a link to a cell, in which a negative number
- * is in brackets where it is not first; `value(style)`, what the written digits give, and without a style the numbers
+ * A term has `text(style, isFirst)`, the list of its parts, each a string or a link to a cell, in which a negative
+ * number is in brackets where it is not first; `value(style)`, what the written digits give, and without a style the numbers
  * themselves; `isExact(style)`, whether no number in it is rounded; and `binding`, how closely its parts are bound.
  */
 const [SUM, PRODUCT, POWER, ATOM] = [0, 1, 2, 3];

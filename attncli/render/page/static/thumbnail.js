@@ -12,10 +12,10 @@ export function thumbnail(page, node, value, positions) {
   return paintSlice(make("canvas", { class: "thumbnail", "aria-hidden": "true" }), slice, rangeOf(node, value), page.colors);
 }
 
-/** Paint a slice on a canvas of a dot for each number, or for some of them where there are many. */
-export function paintSlice(canvas, { rows, columns, data }, range, colors) {
-  canvas.width = Math.min(columns, MOST_DOTS);
-  canvas.height = Math.min(rows, MOST_DOTS);
+/** Paint a slice on a canvas of a dot for each number, or for some of them where there are more than `mostDots`. */
+export function paintSlice(canvas, { rows, columns, data }, range, colors, mostDots = MOST_DOTS) {
+  canvas.width = Math.min(columns, mostDots);
+  canvas.height = Math.min(rows, mostDots);
   if (range === null) return canvas;
   const scale = colorScale(colors, range);
   const drawing = canvas.getContext("2d");

@@ -22,16 +22,16 @@ defineFunction("additive", {
   inner: {
     projected_key: {
       reads: ["key", "w1"],
-      work: (cell) => [cell.equation(productsOf(cell.terms("key"), cell.terms("w1")), `W₁·${vectorName(cell, "key", "m")}`)],
+      work: (cell) => projectionLines(cell, "key", "w1", `W₁·${vectorName(cell, "key", "m")}`),
     },
     projected_query: {
       reads: ["query", "w2"],
-      work: (cell) => [cell.equation(productsOf(cell.terms("query"), cell.terms("w2")), `W₂·${vectorName(cell, "query", "n")}`)],
+      work: (cell) => projectionLines(cell, "query", "w2", `W₂·${vectorName(cell, "query", "n")}`),
     },
     hidden: {
       reads: ["projected_key", "projected_query", "b"],
       work(cell) {
-        const addends = sumOf(["projected_key", "projected_query", "b"].filter(cell.has).map((role) => cell.term(role)));
+        const addends = sumOf(cell.roles.map((role) => cell.term(role)));
         const { activation = "tanh" } = cell.options;
         if (activation === "identity") return [cell.equation(addends)];
         const before = cell.computed(`W₁K + W₂Q${cell.has("b") ? " + b_H" : ""}`, addends);
@@ -40,6 +40,11 @@ defineFunction("additive", {
     },
   },
 });
+
+/** The line of one hidden unit of a projection. */
+function projectionLines(cell, vector, matrix, name) {
+  return [cell.equation(productsOf(cell.terms(vector), cell.terms(matrix)), name)];
+}
 
 /** The hidden layer's nonlinearity, with the functions of a pocket calculator. */
 function activationTerm(activation, x) {

@@ -8,7 +8,7 @@ defineFunction("argmax", {
   work(cell) {
     const weights = cell.terms("weights");
     const key = largestKey(weights.map((weight) => weight.value(null)));
-    const sentence = () => [[...cell.sentence(weights[key], " is the largest weight: "), ...chosenValueParts(cell, key)]];
-    return nothingAttendedLine(cell) ?? sentence();
+    const largest = cell.sentence(weights[key], " is the largest weight: ");
+    return nothingAttendedLine(cell) ?? [[...largest, ...chosenValueParts(cell, key)]];
   },
 });

@@ -9,7 +9,7 @@ defineFunction("bias", {
     mapNumbers(tableCells(table, rows, keys, -Infinity), (x) => Number(x !== -Infinity)),
   index: { table: tableIndex },
   work(cell) {
-    const bias = cell.number === 0 ? "−∞" : "a number";
-    return [[`the bias of (${cell.label("n")}, ${cell.label("m")}) is ${bias}: ${verdict(cell)}`]];
+    const name = `the bias of (${cell.label("n")}, ${cell.label("m")}) is `;
+    return [cell.sentence(name, cell.term("table") ?? "−∞", `: ${verdict(cell)}`)];
   },
 });

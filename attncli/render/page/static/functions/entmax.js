@@ -74,7 +74,11 @@ function entmaxLines(cell, scores, alpha) {
   const factor = cell.computed("α − 1", differenceOf(numberTerm(alpha), numberTerm(1)));
   const power = alpha === 1.5 ? numberTerm(2) : quotientOf(numberTerm(1), factor);
   const support = scores.filter((_, at) => weights[at] > 0).map((score) => productOf(factor, score));
-  const { threshold, lines } = alpha === 1.5 ? rootThreshold(cell, support) : halvedThreshold(cell, scores, weights, alpha, support, power);
+  const top = weights.indexOf(finiteMax(weights));
+  const { threshold, lines } =
+    alpha === 1.5
+      ? rootThreshold(cell, support)
+      : halvedThreshold(cell, support, power, (alpha - 1) * scores[top].value(null) - weights[top] ** (alpha - 1));
   const excess = maximumOf(differenceOf(productOf(factor, scores[cell.column]), threshold), numberTerm(0));
   return [factor.line, ...lines, cell.equation(powerOf(excess, power))];
 }
@@ -91,9 +95,7 @@ function rootThreshold(cell, support) {
 }
 
 /** The threshold for another α, which no formula gives, and that the weights add to 1 with it. */
-function halvedThreshold(cell, scores, weights, alpha, support, power) {
-  const top = weights.indexOf(finiteMax(weights));
-  const number = (alpha - 1) * scores[top].value(null) - weights[top] ** (alpha - 1);
+function halvedThreshold(cell, support, power, number) {
   const threshold = cell.computed("τ", numberTerm(number));
   const sum = cell.computed(
     `Σⱼ ${cell.symbol()}ᵢⱼ`,

@@ -11,8 +11,12 @@ defineFunction("fill_empty_rows", {
     }),
   whole: ["m"],
   work(cell) {
-    if (cell.terms("weights").some((weight) => weight.value(null) !== 0)) return [cell.sentence("some keys are visible: the weight stays ", cell.terms("weights")[cell.column])];
+    const weights = cell.terms("weights");
+    if (weights.some((weight) => weight.value(null) !== 0)) {
+      return [cell.sentence("some keys are visible: the weight stays ", weights[cell.column])];
+    }
     const { fill, keys } = cell.options;
-    return [[fill === "nan" ? "every key is hidden: NaN" : `every key is hidden: 1/${keys} = ${cell.write(cell.number)}`]];
+    const weight = fill === "nan" ? "NaN" : `1/${keys} = ${cell.write(cell.number)}`;
+    return [[`every key is hidden: ${weight}`]];
   },
 });

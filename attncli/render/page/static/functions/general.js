@@ -15,7 +15,10 @@ defineFunction("general", {
   inner: {
     projected_query: {
       reads: ["query", "w"],
-      work: (cell) => [cell.equation(productsOf(cell.terms("query"), cell.terms("w")), `${vectorName(cell, "query", "n")}·W[${cell.label("c")}]`)],
+      work(cell) {
+        const name = `${vectorName(cell, "query", "n")}·W[${cell.label("c")}]`;
+        return [cell.equation(productsOf(cell.terms("query"), cell.terms("w")), name)];
+      },
     },
   },
 });

@@ -6,5 +6,7 @@ import { verdict } from "../tables.js";
 
 defineFunction("key_mask", {
   compute: ({ key_mask: mask }) => withAxis(mapNumbers(mask, (x) => Number(x !== 0)), -2),
-  work: (cell) => [cell.sentence(`the key mask of ${cell.label("m")} is `, cell.term("key_mask"), `: ${verdict(cell)}`)],
+  work(cell) {
+    return [cell.sentence(`the key mask of ${cell.label("m")} is `, cell.term("key_mask"), `: ${verdict(cell)}`)];
+  },
 });

@@ -8,5 +8,8 @@ defineFunction("mask", {
   compute: ({ table, query_rows: rows, key_positions: keys }) =>
     mapNumbers(tableCells(table, rows, keys, 0), (x) => Number(x !== 0)),
   index: { table: tableIndex },
-  work: (cell) => [[`the mask of (${cell.label("n")}, ${cell.label("m")}) is ${cell.number}: ${verdict(cell)}`]],
+  work(cell) {
+    const name = `the mask of (${cell.label("n")}, ${cell.label("m")}) is `;
+    return [cell.sentence(name, cell.term("table") ?? "0", `: ${verdict(cell)}`)];
+  },
 });

@@ -5,6 +5,7 @@ import { defineFunction } from "../functions.js";
 import { numberTerm, sumOf } from "../terms.js";
 
 defineFunction("query_positions_at_end", {
-  compute: ({ rows, key_lengths: lengths }, { first }) => mapPairs(rows, withAxis(lengths, -1), (row, length) => row + first + length),
+  compute: ({ rows, key_lengths: lengths }, { first }) =>
+    mapPairs(rows, withAxis(lengths, -1), (row, length) => row + first + length),
   work: (cell) => [cell.equation(sumOf([cell.term("rows"), numberTerm(cell.options.first), cell.term("key_lengths")]))],
 });

@@ -5,7 +5,8 @@ import { defineFunction } from "../functions.js";
 
 defineFunction("real_key_ends", {
   compute({ key_mask: mask, key_lengths: lengths = makeArray([], [Infinity]) }) {
-    const ends = mapRows(mask, 1, (row, length) => [row.findLastIndex((x, key) => x !== 0 && key < length) + 1], lengths);
+    const endOf = (row, length) => row.findLastIndex((x, key) => x !== 0 && key < length) + 1;
+    const ends = mapRows(mask, 1, (row, length) => [endOf(row, length)], lengths);
     return makeArray(ends.shape.slice(0, -1), ends.data);
   },
   whole: ["m"],

@@ -2,7 +2,8 @@
 
 import { mapRows } from "../arrays.js";
 import { defineFunction } from "../functions.js";
-import { cosOf, differenceOf, negativeOf, numberTerm, parameterTerm, powerOf, productOf, quotientOf, sinOf, sumOf } from "../terms.js";
+import { cosOf, differenceOf, negativeOf, numberTerm, parameterTerm } from "../terms.js";
+import { powerOf, productOf, quotientOf, sinOf, sumOf } from "../terms.js";
 
 defineFunction("rope", {
   compute({ x, positions, frequencies }, options) {

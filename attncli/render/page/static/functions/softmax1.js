@@ -2,17 +2,19 @@
 
 import { mapRows } from "../arrays.js";
 import { defineFunction } from "../functions.js";
-import { exponentialLines, exponentialTerm, finiteMax, largestTerm, sumOfNumbers } from "../normalizing.js";
+import { exponentialLines, exponentialTerm, finiteMax, largestTerm } from "../normalizing.js";
+import { safeQuotient, sumOfNumbers } from "../normalizing.js";
 import { numberTerm } from "../terms.js";
 
 const ZERO = numberTerm(0);
 
 defineFunction("softmax1", {
   compute({ scores }, options, tap) {
-    const tops = mapRows(scores, 1, (row) => [Math.max(finiteMax(row), 0)]);
     const width = scores.shape.at(-1);
-    const exponentials = tap("exponentials", mapRows(scores, width, (row, top) => row.map((x) => Math.exp(x - top)), rowNumbers(tops)));
-    return mapRows(exponentials, width, (row, top) => row.map((x) => x / (Math.exp(-top) + sumOfNumbers(row))), rowNumbers(tops));
+    const tops = rowNumbers(mapRows(scores, 1, (row) => [Math.max(finiteMax(row), 0)]));
+    const powers = mapRows(scores, width, (row, top) => row.map((x) => Math.exp(x - top)), tops);
+    const share = (row, top) => safeQuotient(row, Math.exp(-top) + sumOfNumbers(row));
+    return mapRows(tap("exponentials", powers), width, share, tops);
   },
   whole: ["m", "m+1"],
   work(cell) {

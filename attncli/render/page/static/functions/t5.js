@@ -7,15 +7,16 @@ defineFunction("t5", {
   compute({ query_positions: positions, key_positions: keys, table }, { heads = null, ...options }) {
     const [rows, columns] = table.shape;
     const begins = bucketBegins(rows, options);
-    const buckets = mapPairs(withAxis(positions, -1), keys, (position, key) => distanceBucket(key - position, rows, begins, options));
+    const bucketAt = (position, key) => distanceBucket(key - position, rows, begins, options);
+    const buckets = mapPairs(withAxis(positions, -1), keys, bucketAt);
     const each = makeArray([columns], Float64Array.from({ length: columns }, (_, head) => head));
-    // With heads there are axes [… h n m]; those before the queries are of batch items, and have room for heads.
     return mapPairs(buckets, perHead(each, heads), (bucket, head) => table.data[bucket * columns + head]);
   },
   index: { table: (cell) => [[bucketOf(cell), cell.at.h ?? 0]] },
   work(cell) {
     const distance = cell.term("key_positions").value(null) - cell.term("query_positions").value(null);
-    return [cell.sentence(`distance ${cell.write(distance)}: bucket ${bucketOf(cell)}, whose number is `, cell.term("table"))];
+    const bucket = `distance ${cell.write(distance)}: bucket ${bucketOf(cell)}, whose number is `;
+    return [cell.sentence(bucket, cell.term("table"))];
   },
 });
 

@@ -23,7 +23,7 @@ defineFunction("topk", {
   isDistribution: true,
   work(cell) {
     const scores = cell.terms("scores");
-    const least = kthLargest(Float64Array.from(scores, (score) => score.value(null)), cell.options.k);
+    const least = leastOfTop(cell, scores);
     const own = scores[cell.column];
     if (hiddenRowLine(scores) !== null) return hiddenRowLine(scores);
     if (own.value(null) < least) return [notAmong(cell, own)];
@@ -38,7 +38,7 @@ defineFunction("topk", {
         const scores = cell.terms("scores");
         const own = scores[cell.column];
         if (hiddenRowLine(scores) !== null) return hiddenRowLine(scores);
-        const isInTop = own.value(null) >= kthLargest(Float64Array.from(scores, (score) => score.value(null)), cell.options.k);
+        const isInTop = own.value(null) >= leastOfTop(cell, scores);
         return [isInTop ? cell.equation(exponentialTerm(own, largestTerm(scores))) : notAmong(cell, own)];
       },
     },
@@ -48,6 +48,11 @@ defineFunction("topk", {
 /** The k-th largest number of a row; the smallest where there are fewer. */
 function kthLargest(row, k) {
   return descending(row)[Math.min(k, row.length) - 1];
+}
+
+/** The k-th largest of the scores of a cell's row. */
+function leastOfTop(cell, scores) {
+  return kthLargest(Float64Array.from(scores, (score) => score.value(null)), cell.options.k);
 }
 
 /** That a score does not take part. */

@@ -1,0 +1,307 @@
+"""Figures: what Matplotlib draws of a result, and the files of it."""
+
+import re
+import subprocess
+import sys
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+from xml.etree import ElementTree
+
+import numpy as np
+import pytest
+
+import attncli
+from attncli.engine.run import run as run_problem
+from attncli.io import examples
+from attncli.render.figure.figure import make_figure
+from attncli.render.view import View
+from tests.arrays import normal
+from tests.cli.running import run_in_process
+from tests.problems import PROBLEMS, problem
+
+pytestmark = pytest.mark.peer
+
+pytest.importorskip("matplotlib")
+
+TOKENS = ["the", "cat", "sat"]
+X = normal(3, 8)
+HEADS = attncli.attention(X, X, heads=4, causal=True, tokens=TOKENS, select=("weights", "output"))
+
+
+def panels(figure: Any, title: str = "") -> list[Any]:
+    """The axes that have a table, those of a title alone; colour bars have none."""
+    return [axes for axes in figure.axes if axes.get_label() != "<colorbar>" and title in title_of(axes)]
+
+
+def title_of(axes: Any) -> str:
+    """The title of axes; one that is wider than the panel begins at its left edge."""
+    return axes.get_title() or axes.get_title(loc="left")
+
+
+def color_bars(figure: Any) -> list[Any]:
+    """The axes of the colour bars."""
+    return [axes for axes in figure.axes if axes.get_label() == "<colorbar>"]
+
+
+def drawn(axes: Any) -> Any:
+    """The numbers that the colours of axes are made of, as a masked array."""
+    (mapped,) = [*axes.images, *(each for each in axes.collections if each.get_array() is not None)]
+    return mapped.get_array()
+
+
+def texts(figure: Any) -> list[str]:
+    """Every text of the figure itself: titles, names of axes, legends, notes."""
+    return [text.get_text() for text in figure.texts]
+
+
+def labels(axis: Any) -> list[str]:
+    """The labels of an axis."""
+    return [label.get_text() for label in axis.get_ticklabels()]
+
+
+def numbers(axes: Any) -> list[str]:
+    """The texts in the cells of axes."""
+    return [text.get_text() for text in axes.texts]
+
+
+def write(folder: Path, *words: str, env: Mapping[str, str] | None = None) -> bytes:
+    """What the command writes into the file that its last word names."""
+    ran = run_in_process("compute", *words, folder=folder, env=dict(env or {}))
+    assert (ran.returncode, ran.stderr) == (0, "")
+    return (folder / words[-1]).read_bytes()
+
+
+class TestHeatMaps:
+    FIGURE = HEADS.figure()
+
+    def test_have_a_panel_for_each_head_with_its_numbers(self) -> None:
+        found = panels(self.FIGURE, "head")
+        assert [title_of(axes) for axes in found] == ["head 0", "head 1", "head 2", "head 3"]
+        for axes, weights in zip(found, HEADS.weights, strict=True):
+            np.testing.assert_array_equal(np.tril(drawn(axes).filled(0)), weights)
+
+    def test_share_one_range_of_colours_and_its_bar(self) -> None:
+        ranges = {tuple(axes.collections[0].get_clim()) for axes in panels(self.FIGURE, "head")}
+        assert ranges == {(0, HEADS.weights.max())}
+        assert len(color_bars(self.FIGURE)) == 2  # of the weights and of the output
+
+    def test_have_the_tokens_at_their_outer_sides(self) -> None:
+        found = panels(self.FIGURE, "head")
+        assert [labels(axes.yaxis) for axes in found] == [TOKENS, [], TOKENS, []]
+        assert [labels(axes.xaxis) for axes in found] == [[], [], TOKENS, TOKENS]
+        assert {"weights", "output", "queries", "keys"} <= set(texts(self.FIGURE))
+
+    def test_hatch_what_masks_hide(self) -> None:
+        for axes in panels(self.FIGURE, "head"):
+            np.testing.assert_array_equal(np.ma.getmaskarray(drawn(axes)), np.triu(np.ones((3, 3), bool), 1))
+            (patch,) = axes.patches
+            assert patch.get_hatch() == "/////"
+            runs = patch.get_path().vertices.reshape(-1, 5, 2).tolist()  # of hidden cells, a rectangle each
+            assert [(*run[0], *run[2]) for run in runs] == [(1, 0, 3, 1), (2, 1, 3, 2)]
+        assert "masked" in texts(self.FIGURE)
+
+    def test_have_rounded_numbers_in_the_cells_that_are_not_hatched(self) -> None:
+        first = panels(self.FIGURE, "head 0")[0]
+        assert numbers(first) == [f"{number:.2f}" for number in HEADS.weights[0][np.tril_indices(3)]]
+        assert numbers(panels(HEADS.figure(decimals=3), "head 0")[0])[0] == "1.000"
+
+    def test_of_large_tables_have_no_numbers_and_fewer_labels(self) -> None:
+        figure = attncli.attention(normal(60, 4), normal(60, 4), select="weights").figure()
+        (axes,) = panels(figure)
+        assert numbers(axes) == []
+        assert labels(axes.yaxis)[:2] == ["query_1", "query_3"]
+
+    def test_of_smaller_cells_than_pixels_are_images_of_the_largest_numbers(self) -> None:
+        result = attncli.attention(normal(700, 4), normal(700, 4), heads=2, select="weights")
+        figure = result.figure(size=(3, 2))
+        first, _ = panels(figure)
+        step = round(700 / first.images[0].get_array().shape[0])
+        largest = max(result.weights[0][:step, :step].ravel())
+        assert drawn(first)[0, 0] == largest
+        assert f"a pixel shows the largest of {step} × {step} cells" in texts(figure)
+
+    def test_tell_nan_and_infinities_apart(self) -> None:
+        scores = [[1, np.nan], [-np.inf, np.inf]]
+        figure = attncli.attention(scores=scores, select="scores").figure()
+        hatches = {patch.get_hatch() for patch in panels(figure)[0].patches}
+        assert len(hatches) == 3
+        assert {"−∞", "+∞", "NaN"} <= set(texts(figure))
+
+    def test_rotate_labels_that_are_longer_than_a_cell(self) -> None:
+        given = {"weights": [[0.5, 0.5]], "tokens": ["a long token", "b"], "value": [[1], [2]]}
+        figure = attncli.attention(**given, select="weights").figure()
+        assert {label.get_rotation() for label in panels(figure)[0].get_xticklabels()} == {90}
+
+    def test_show_one_head_where_that_is_chosen(self) -> None:
+        figure = HEADS.figure(head=2)
+        np.testing.assert_array_equal(np.tril(drawn(panels(figure)[0]).filled(0)), HEADS.weights[2])
+        assert "weights, head 2" in texts(figure)
+
+    def test_of_several_batch_items_name_both(self) -> None:
+        result = attncli.attention(normal(2, 3, 4), normal(2, 3, 4), heads=2, select="weights")
+        titles = [title_of(axes) for axes in panels(result.figure())]
+        assert titles == [f"batch item {item}, head {head}" for item in (0, 1) for head in (0, 1)]
+
+
+class TestOtherPanels:
+    def test_a_mask_has_the_signs_of_its_rules_and_a_legend(self) -> None:
+        figure = attncli.attention(normal(3, 2), normal(3, 2), causal=True, key_lengths=2, select="visible").figure()
+        assert numbers(panels(figure)[0]) == ["●", "▷", "░", "●", "●", "░", "●", "●", "░"]
+        assert {"visible", "after the query (causal)", "padding"} <= set(texts(figure))
+
+    def test_an_output_over_one_dimensional_keys_is_a_curve_with_points(self) -> None:
+        keys, values, queries = [[0], [1], [3]], [[2], [4], [8]], [[0], [0.5], [2]]
+        result = attncli.attention(queries, keys, values, select="output")
+        (axes,) = panels(result.figure())
+        curve, points = axes.lines
+        np.testing.assert_array_equal(curve.get_xydata(), np.column_stack([[0, 0.5, 2], result.output[:, 0]]))
+        np.testing.assert_array_equal(points.get_xydata(), [(0, 2), (1, 4), (3, 8)])
+        assert [text.get_text() for text in axes.get_legend().get_texts()] == ["output", "value"]
+
+    def test_a_change_is_shown_before_and_after(self, tmp_path: Path) -> None:
+        svg = write(tmp_path, "--scores", "2 0", "--set", "scores[0,1]=2", "--select", "weights", "-o", "x.svg")
+        shown = svg_texts(svg)
+        assert [text for text in shown if text in ("before", "after")] == ["before", "after"]
+        assert {"0.88", "0.12", "0.5▼", "0.5▲", "set scores[0,1]: 0 → 2"} <= set(shown)
+
+    def test_an_explanation_has_a_panel_for_each_step_with_its_formula(self) -> None:
+        figure = make_figure(View(run_problem(problem(embeddings=normal(3, 2))), explain=True, decimals=2))
+        titles = [text for text in texts(figure) if re.match(r"\d+\. ", text)]
+        assert titles == ["2. dot_products", "3. scores", "4. exponentials", "5. weights", "6. context"]
+        assert "Cᵢ = Σⱼ Aᵢⱼ Vⱼ" in texts(figure)
+
+    @pytest.mark.parametrize("keys", PROBLEMS.values(), ids=PROBLEMS)
+    def test_every_problem_can_be_drawn(self, keys: Mapping[str, Any]) -> None:
+        result = run_problem(problem(**keys))
+        figure = make_figure(View(result, decimals=2, positions={"b": 0, "h": 0}))
+        assert len(figure.axes) >= len(result.select)
+
+    @pytest.mark.parametrize("name", ["bahdanau", "decoder", "sentence_positions"])
+    def test_examples_can_be_explained(self, name: str) -> None:
+        result = run_problem(examples.load(name).parts[0].problem)
+        assert make_figure(View(result, explain=True, decimals=2)).axes
+
+
+class TestSizes:
+    def test_a_figure_has_the_size_that_is_asked_for(self) -> None:
+        assert HEADS.figure(size=(6, 4)).get_size_inches().tolist() == [6, 4]
+        assert HEADS.figure(size="25.4cm x 127mm").get_size_inches().tolist() == [10, 5]
+
+    @pytest.mark.parametrize("size", [None, (7, 7), (12, 5)], ids=str)
+    def test_no_panel_overlaps_another_or_leaves_the_page(self, size: Any) -> None:
+        figure = HEADS.figure(size=size, title="Heads")
+        boxes = [axes.get_position() for axes in figure.axes]
+        for at, box in enumerate(boxes):
+            assert 0 <= box.x0 < box.x1 <= 1
+            assert 0 <= box.y0 < box.y1 <= 1
+            assert not any(box.overlaps(other) for other in boxes[:at])
+
+    @pytest.mark.parametrize(
+        ("size", "message"),
+        [
+            ((1, 1), "figure: 1 × 1 inches have no room for the panels and their labels; choose a larger size"),
+            ((0.5, 3), "size: 0.5 × 3 inches are out of range; expected 1 to 30 inches each"),
+            ("small", "size: 'small' is no size; expected a width and a height, such as 6x4"),
+            (3, "size: 3 is no size; expected a width and a height in inches, such as"),
+        ],
+        ids=str,
+    )
+    def test_another_size_is_an_error(self, size: Any, message: str) -> None:
+        with pytest.raises(attncli.AttnError, match=re.escape(message)):
+            HEADS.figure(size=size)
+
+    def test_too_many_heads_are_an_error_before_the_work(self, tmp_path: Path) -> None:
+        np.savez(tmp_path / "p.npz", query=normal(20, 2, 32), key=normal(20, 2, 32))
+        ran = run_in_process("compute", "p.npz", "--heads", "32", "-o", "x.svg", folder=tmp_path)
+        assert "a figure shows 300 tables at most" in ran.stderr
+        assert "choose some with --head N, --batch N or --select NAME" in ran.stderr
+
+
+class TestFiles:
+    @pytest.fixture(autouse=True)
+    def file(self, tmp_path: Path) -> None:
+        (tmp_path / "p.yaml").write_text("scores: [[2, 0], [1, 1]]\ntokens: [a$b$, <i>]\n")
+
+    def test_svg_is_xml_with_text_and_without_links(self, tmp_path: Path) -> None:
+        svg = write(tmp_path, "p.yaml", "--title", "One & $two$", "-o", "x.svg")
+        assert {"One & $two$", "a$b$", "<i>", "scores", "weights"} <= set(svg_texts(svg))
+        outside = re.sub(rb'xmlns(:\w+)?="[^"]*"|<!DOCTYPE[^>]*>', b"", svg)
+        assert b"http" not in outside
+
+    def test_png_has_300_dots_an_inch_and_pdf_has_its_fonts(self, tmp_path: Path) -> None:
+        png = write(tmp_path, "p.yaml", "--size", "6x4", "-o", "x.png")
+        assert (png[:8], png[16:24]) == (b"\x89PNG\r\n\x1a\n", (1800).to_bytes(4) + (1200).to_bytes(4))
+        pdf = write(tmp_path, "p.yaml", "-o", "x.pdf")
+        assert pdf.startswith(b"%PDF-")
+        assert b"/FontFile2" in pdf  # TrueType
+        assert b"/Type3" not in pdf
+
+    @pytest.mark.parametrize("suffix", ["svg", "png", "pdf"])
+    def test_the_same_result_is_the_same_file_whatever_the_settings_of_the_user(
+        self, suffix: str, tmp_path: Path
+    ) -> None:
+        (tmp_path / "matplotlibrc").write_text("font.size: 30\nimage.cmap: hot\nsvg.fonttype: path\n")
+        code = (
+            "import sys, attncli, io; from attncli.render.formats import format_of_file; "
+            "from attncli.render.view import View; result = attncli.load('p.yaml').compute(); "
+            "format_of_file(sys.argv[1]).write(View(result, decimals=2), open(sys.argv[1], 'wb'))"
+        )
+        ran = subprocess.run(
+            [sys.executable, "-c", code, f"user.{suffix}"], cwd=tmp_path, capture_output=True, text=True, check=True
+        )
+        assert ran.stderr == ""
+        assert (tmp_path / f"user.{suffix}").read_bytes() == write(tmp_path, "p.yaml", "-o", f"x.{suffix}")
+
+    @pytest.mark.parametrize(("suffix", "is_warning"), [("png", True), ("pdf", True), ("svg", False)])
+    def test_a_character_without_a_font_is_one_warning(self, suffix: str, is_warning: bool, tmp_path: Path) -> None:
+        ran = run_in_process(
+            "compute", "--scores", "2 0", "--tokens", "\U00013000,b", "-o", f"x.{suffix}", folder=tmp_path
+        )
+        assert ran.returncode == 0
+        assert ran.stderr.count("\n") == ran.stderr.count("no installed font has") == is_warning
+
+    def test_options_without_effect_are_warnings(self, tmp_path: Path) -> None:
+        words = ("--cell", "0,0", "--stats", "--heatmap", "--terms", "3")
+        ran = run_in_process("compute", "p.yaml", *words, "-o", "x.svg", folder=tmp_path)
+        assert re.findall(r"warning: (--\w+) has no effect", ran.stderr) == [
+            "--cell",
+            "--terms",
+            "--stats",
+            "--heatmap",
+        ]
+
+
+def test_of_a_large_result_masks_are_hatched_too(tmp_path: Path) -> None:
+    np.savez(tmp_path / "p.npz", query=normal(1, 600, 16), key=normal(1, 600, 16))
+    words = ("p.npz", "--heads", "8", "--causal", "--select", "weights", "--strict", "-o", "x.svg")
+    svg = write(tmp_path, *words)
+    assert svg.count(b"<image") == 9  # with the colour bar
+    assert "masked" in svg_texts(svg)
+    assert len(svg) < 2_000_000
+
+
+def test_without_matplotlib_an_error_says_what_to_install() -> None:
+    code = """
+import sys
+sys.modules["matplotlib"] = None
+import attncli
+import attncli.cli
+try:
+    attncli.attention(scores=[[1]], select="weights").figure()
+except attncli.AttnError as error:
+    print(error)
+sys.argv = ["attn", "compute", "--scores", "1", "-o", "x.svg"]
+attncli.cli.run()
+"""
+    ran = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    message = "a figure needs the package matplotlib; install it: pip install 'attncli[plot]'\n"
+    assert (ran.stdout, ran.stderr) == (f"figure: {message}", f"attn: --output x.svg: {message}")
+    assert not Path("x.svg").exists()
+
+
+def svg_texts(svg: bytes) -> Sequence[str]:
+    """The texts of an SVG."""
+    return [
+        "".join(element.itertext()) for element in ElementTree.fromstring(svg).iter() if element.tag.endswith("}text")
+    ]

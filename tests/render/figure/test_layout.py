@@ -1,0 +1,101 @@
+"""The layout of a figure: nothing overlaps, nothing leaves the page, and panels are as large as they fit."""
+
+from dataclasses import replace
+from itertools import combinations
+
+import pytest
+
+from attncli.render.figure.layout import MAX_GROUP_HEIGHT, MAX_WIDTH, Box, GroupSize, PageLayout, lay_out
+from attncli.render.figure.size import Size
+
+GROUP = GroupSize(
+    count=1,
+    per_slice=1,
+    cells=(4, 4),
+    panel=Size(2, 2),
+    row_labels=0.5,
+    column_labels=0.4,
+    has_axis_names=True,
+    title=0.6,
+    panel_title=0.5,
+    subtitle=0.0,
+    legend_lines=1,
+    legend=1.0,
+    color_bar=0.3,
+)
+GROUPS = {
+    "one": [GROUP],
+    "three": [GROUP, replace(GROUP, cells=(4, 2), panel=Size(1, 2)), replace(GROUP, color_bar=0.0)],
+    "heads": [replace(GROUP, count=12, panel=Size(1.5, 1.5))],
+    "many heads": [replace(GROUP, count=32, cells=(64, 64), panel=Size(4.5, 4.5))],
+    "wide titles": [replace(GROUP, count=6, panel=Size(0.8, 0.8), panel_title=1.5)],
+    "flat": [replace(GROUP, cells=(1, 300), panel=Size(4.5, 0.02)), GROUP],
+}
+SIZES = [None, Size(7, 9), Size(12, 6), Size(5, 12)]
+
+
+def boxes(page: PageLayout) -> list[Box]:
+    """All panels and colour bars of a page."""
+    return [box for group in page.groups for box in (*group.panels, group.color_bar) if box.width]
+
+
+def overlap(first: Box, second: Box) -> bool:
+    """Whether two rectangles have an area in common."""
+    beside = first.left + first.width <= second.left or second.left + second.width <= first.left
+    below = first.top + first.height <= second.top or second.top + second.height <= first.top
+    return not (beside or below)
+
+
+@pytest.mark.parametrize("size", SIZES, ids=str)
+@pytest.mark.parametrize("groups", GROUPS.values(), ids=GROUPS)
+def test_nothing_overlaps_or_leaves_the_page(groups: list[GroupSize], size: Size | None) -> None:
+    page = lay_out(groups, size, 1.0, [2.0])
+    assert page is not None
+    assert size in (None, page.size)
+    found = boxes(page)
+    assert not any(overlap(*pair) for pair in combinations(found, 2))
+    assert all(box.left >= 0 and box.top >= 0 for box in found)
+    assert all(box.left + box.width <= page.size.width for box in found)
+    assert all(box.top + box.height <= page.size.height for box in found)
+    assert [len(group.panels) for group in page.groups] == [group.count for group in groups]
+
+
+def test_without_a_size_panels_are_as_large_as_they_should_be_and_the_page_as_small() -> None:
+    page = lay_out([GROUP], None, 0, [])
+    assert page is not None
+    assert (page.groups[0].panels[0].width, page.groups[0].panels[0].height) == (2, 2)
+    assert page.size.width < 3.5
+    many = lay_out(GROUPS["many heads"], None, 0, [])
+    assert many is not None
+    assert many.size.width <= MAX_WIDTH + 0.2
+    assert many.size.height <= MAX_GROUP_HEIGHT + 0.2
+
+
+def test_a_larger_page_has_larger_panels() -> None:
+    pages = [lay_out(GROUPS["heads"], size, 0, []) for size in (Size(4, 4), Size(8, 8))]
+    small, large = (page.groups[0].panels[0].width for page in pages if page is not None)
+    assert small < large
+
+
+def test_a_page_may_be_too_small() -> None:
+    assert lay_out(GROUPS["many heads"], Size(2, 2), 0, []) is None
+
+
+def test_rows_of_panels_are_full_where_that_takes_no_more_than_a_row_more() -> None:
+    page = lay_out(GROUPS["heads"], Size(9, 7), 0, [])
+    assert page is not None
+    assert 12 % page.groups[0].columns == 0
+
+
+def test_pairs_of_panels_stay_in_a_row() -> None:
+    page = lay_out([replace(GROUP, count=6, per_slice=2, panel=Size(1.4, 1.4))], None, 0, [])
+    assert page is not None
+    tops = [box.top for box in page.groups[0].panels]
+    assert tops[::2] == tops[1::2]
+
+
+def test_labels_are_rotated_where_they_are_wider_than_a_cell_and_thinned_where_there_are_many() -> None:
+    page = lay_out([GROUP, replace(GROUP, column_labels=0.6), replace(GROUP, cells=(40, 40))], None, 0, [])
+    assert page is not None
+    shown = [(group.is_rotated, group.label_steps) for group in page.groups]
+    assert shown == [(False, (1, 1)), (True, (1, 1)), (True, (3, 3))]

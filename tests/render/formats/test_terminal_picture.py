@@ -1,0 +1,79 @@
+"""The picture of a terminal: the text of the tables in colour, whatever the terminal that writes it."""
+
+import re
+from collections.abc import Sequence
+from pathlib import Path
+from xml.etree import ElementTree
+
+import pytest
+
+import attncli
+from attncli.render.formats import terminal_picture
+from attncli.render.formats.terminal import render
+from attncli.render.target import TEXT_FILE
+from attncli.render.view import View
+from tests.cli.running import run_in_process
+
+RESULT = attncli.attention(scores=[[2, 0], [1, 1]], tokens=["<a>", "b & c"], select=("scores", "weights"))
+
+
+def words(svg: str) -> Sequence[str]:
+    """The words of an SVG, styles apart."""
+    texts = [element for element in ElementTree.fromstring(svg).iter() if element.tag.endswith("}text")]
+    return " ".join("".join(element.itertext()) for element in texts).split()
+
+
+def test_it_shows_the_words_of_the_tables_under_its_title() -> None:
+    svg = "".join(terminal_picture.render(View(RESULT, title="$ attn compute")))
+    expected = ["$", "attn", "compute", *"".join(render(View(RESULT), TEXT_FILE)).split()]
+    assert [word for word in words(svg) if "─" not in word] == [word for word in expected if "─" not in word]
+
+
+def test_it_shades_weights_and_loads_nothing() -> None:
+    svg = "".join(terminal_picture.render(View(RESULT)))
+    assert len(set(re.findall(r'<rect fill="(#\w+)"', svg))) > 1
+    assert "http" not in svg.replace('xmlns="http://www.w3.org/2000/svg"', "")
+
+
+def test_everything_is_inside_its_frame() -> None:
+    svg = "".join(terminal_picture.render(View(RESULT)))
+    width = float(re.findall(r'viewBox="0 0 ([\d.]+)', svg)[0])
+    texts = re.findall(r'x="([\d.]+)"[^>]*textLength="([\d.]+)"[^>]*>(?!\n)', svg)
+    ends = [float(left) + float(length) for left, length in texts]
+    assert 16 + max(ends) <= width
+
+
+@pytest.mark.parametrize("env", [{}, {"NO_COLOR": "1"}, {"TERM": "dumb"}, {"COLORTERM": "truecolor"}], ids=str)
+def test_it_is_the_same_in_every_terminal(env: dict[str, str], tmp_path: Path) -> None:
+    scores = ("--scores", "2 0; 1 1", "--tokens", "<a>,b & c")
+    words = (*scores, "--select", "scores,weights", "--format", "table", "-o", "x.SVG", "--strict")
+    ran = run_in_process("compute", *words, folder=tmp_path, env=env)
+    assert (ran.returncode, ran.stderr) == (0, "")
+    expected = attncli.attention(
+        scores=[[2, 0], [1, 1]], tokens=["<a>", "b & c"], query_tokens=None, select=("scores", "weights")
+    )
+    assert (tmp_path / "x.SVG").read_text() == "".join(terminal_picture.render(View(expected)))
+
+
+def test_a_comparison_is_one_too(tmp_path: Path) -> None:
+    (tmp_path / "p.yaml").write_text("scores: [[2, 0]]\n")
+    arguments = (
+        "compare",
+        "p.yaml",
+        "--vary",
+        "normalize=softmax",
+        "--vary",
+        "normalize=sparsemax",
+        "-f",
+        "table",
+        "-o",
+        "x.svg",
+    )
+    ran = run_in_process(*arguments, folder=tmp_path)
+    assert (ran.returncode, ran.stderr) == (0, "")
+    assert {"softmax", "sparsemax", "0.8808"} <= set(words((tmp_path / "x.svg").read_text()))
+
+
+def test_other_formats_are_written_as_they_are(tmp_path: Path) -> None:
+    assert run_in_process("compute", "--scores", "2 0", "--json", "-o", "x.svg", folder=tmp_path).returncode == 0
+    assert (tmp_path / "x.svg").read_text().startswith("{")
