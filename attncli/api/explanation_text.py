@@ -32,7 +32,8 @@ class ExplanationText(str):
     def save(self, path: FilePath, *, title: str = "", size: FigureSize = None) -> None:
         """Write what is explained to a file, whose suffix picks the format: `attn compute --explain -o`.
 
-        The parameters and what is raised are those of `Result.save`; the page begins at the cell that is worked out.
+        The parameters and what is raised are those of `Result.save`; decimals are those of the
+        explanation, and the page begins at the cell that is worked out.
 
         >>> import attncli
         >>> attncli.attention([[2, 0]], [[1, 0], [0, 1]]).explain().save("steps.md", size="6x4")

@@ -210,7 +210,7 @@ class Result(RunResult):
         elif file.format.is_lossless:
             file.refuse("decimals", "has every digit")
         part = ShownPart(None, head, batch, MAX_TERMS, decimals)
-        if file.shows_every_step(self.trace.plan):
+        if file.format.has_room_for_steps(self.trace.plan):
             file.save(self._view_of_steps(part, explain=False))
         else:
             file.save(part.view(self, explain=False, before=self._before))

@@ -8,11 +8,9 @@ from typing import NoReturn
 from attncli.base.errors import AttnError
 from attncli.base.text import join_words, repr_excerpt
 from attncli.io.writers.atomic import atomic_write
-from attncli.plan.graph import Plan
 from attncli.render.figure.size import Size, to_size
 from attncli.render.formats import OutputFormat, format_of_suffix, known_suffixes
 from attncli.render.formats.view_file import write_view
-from attncli.render.selection import selected_value
 from attncli.render.view import View
 
 FilePath = str | PathLike[str]
@@ -52,10 +50,6 @@ class SavedFile:
         """Raise AttnError for a parameter that the format does not read."""
         raise AttnError(f"has no effect: {self.format.name} {reason}", where=parameter, hint="leave it out")
 
-    def shows_every_step(self, plan: Plan) -> bool:
-        """Whether the format shows every step of a plan unasked."""
-        return self.format.shows_every_step and plan.size <= self.format.every_step_size
-
     def save(self, view: View) -> None:
         """Write a view; a file of that name is replaced when all is written.
 
@@ -79,8 +73,3 @@ class SavedFile:
         if row.holds_one_array and len(view.names) != 1:
             hint = "select one, or name a .npz file"
             raise AttnError(f"the file holds one array, and these are {join_words(view.names)}", hint=hint)
-        if row.shows_every_step and not self.shows_every_step(plan):
-            count = sum(selected_value(view, view.result.trace[name]).size for name in view.names)
-            if count > row.max_size:
-                message = f"{join_words(view.names)} have {count:,} numbers together, and a page has room for"
-                raise AttnError(f"{message} {row.max_size:,}", hint="select fewer, or show one head")

@@ -163,7 +163,8 @@ def _check_results(problem: "ProblemSpec", options: "OutputOptions", output_form
     from attncli.plan.build import plan_of
 
     plan, (positions, _) = plan_of(problem), parse_positions(options, problem.layout)
-    names = [] if options.explain else [name for name in options.selection(problem) if plan.find(name) is not None]
+    has_steps = options.explain and not output_format.shows_every_step
+    names = [] if has_steps else [name for name in options.selection(problem) if plan.find(name) is not None]
     try:
         output_format.check_results(plan, names, positions)
     except AttnError as error:

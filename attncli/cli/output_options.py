@@ -194,7 +194,7 @@ class OutputOptions:
         """Whether every step of a plan is shown, and not the selected results alone."""
         row = self.output_format
         if row.shows_every_step:
-            return plan.size <= row.every_step_size
+            return row.has_room_for_steps(plan)
         return self.explain or self.works_out_cells
 
     @property

@@ -7,7 +7,6 @@ from attncli.base.errors import AttnError, UnknownNameError
 from attncli.cli.axis_positions import parse_positions
 from attncli.cli.cells import parse_cells
 from attncli.cli.output_space import check_result_space, check_weights_fit
-from attncli.cli.page_size import check_page_size
 from attncli.cli.progress import ProgressBar
 from attncli.problem.results import CONTEXT, WEIGHTS
 
@@ -36,7 +35,6 @@ def compute_view(edited: "EditedProblem", options: "OutputOptions", allocator: A
     _check_selection(selection, problem)
     cells = parse_cells(options.cell or (), problem)
     positions, expanded_axes = parse_positions(options, problem.layout)
-    check_page_size(problem, options, positions)
     shows_before = bool(edited.cells) and options.output_format.shows_before
     problems = [edited.before, problem] if shows_before else [problem]
     *before, result = _compute(problems, selection, options, positions, allocator)
@@ -91,7 +89,7 @@ def _compute(
         computed = tuple(dict.fromkeys((*selection, WEIGHTS)))
     if options.draws_curve:
         computed = tuple(dict.fromkeys((*computed, CONTEXT)))
-    if options.output_format.is_figure:
+    if options.output_format.is_figure or options.draws_heatmaps:
         computed = (*computed, *masks_to_show(plan_of(problem), computed))
     caller_bytes = check_result_space(problem, options, list(cut_axes), len(problems))
     if len(problems) > 1:

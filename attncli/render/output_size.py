@@ -33,7 +33,7 @@ class SizeEstimator:
 
         A format that shows every step has those of each.
         """
-        if output_format.shows_every_step and self.plan.size <= output_format.every_step_size:
+        if output_format.has_room_for_steps(self.plan):
             as_results = replace(output_format, every_step_size=0, is_lossless=True)
             return replace(self, cut_axes=()).sizes(list(self.plan.by_name), as_results)
         maybe_zeros = _nodes_from_first_mask(self.plan)

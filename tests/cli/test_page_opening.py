@@ -7,6 +7,10 @@ from urllib.parse import unquote, urlsplit
 
 import pytest
 
+import attncli
+from attncli.cli.option_values import edited_problem
+from attncli.cli.output_options import OutputOptions
+from attncli.cli.page_opening import compute_and_open
 from tests.cli.running import Ran, Run
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="the browser of these tests is a shell script")
@@ -103,3 +107,20 @@ def test_what_contradicts_it_is_an_error_and_leaves_no_file(
     assert (ran.returncode, ran.stdout) == (2, "")
     assert error in ran.stderr
     assert list((tmp_path / "temporary").iterdir()) == []
+
+
+@pytest.mark.usefixtures("tutorial")
+def test_a_watched_page_is_opened_once_and_written_each_time(
+    env: dict[str, str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    addresses = list[str]()
+    monkeypatch.setenv("BROWSER", env["BROWSER"])
+    monkeypatch.setattr("webbrowser.open", lambda address: addresses.append(address) or True)
+    options = OutputOptions(output=str(tmp_path / "page.html"), open=True)
+    problem = edited_problem(attncli.load(tmp_path / "t.yaml").spec, ())
+    result = compute_and_open(problem, options, None)
+    (tmp_path / "page.html").unlink()
+    compute_and_open(problem, options, result)
+    assert (tmp_path / "page.html").is_file()
+    assert addresses == [(tmp_path / "page.html").as_uri()]
+    assert capsys.readouterr().err == f"attn: the page is {tmp_path / 'page.html'}\n"

@@ -20,7 +20,9 @@ def content(folder: Path) -> Any:
     return json.loads(found[1])
 
 
-@pytest.mark.parametrize("options", [(), ("--cell", "token_1,token_2"), ("--select", "weights"), ("--head", "0")])
+@pytest.mark.parametrize(
+    "options", [("--strict",), ("--cell", "token_1,token_2"), ("--select", "weights"), ("--head", "0")]
+)
 def test_a_small_page_has_every_step(options: tuple[str, ...], run: Run, tmp_path: Path) -> None:
     ran = run(*TOKENS, "7", *options)
     assert (ran.returncode, ran.stderr) == (0, "")
@@ -28,21 +30,33 @@ def test_a_small_page_has_every_step(options: tuple[str, ...], run: Run, tmp_pat
 
 
 def test_a_larger_page_has_the_selected_results_and_says_so(run: Run, tmp_path: Path) -> None:
-    ran = run(*TOKENS, "300", "--select", "weights", "--cell", "token_1,token_2", "--strict")
+    ran = run(*TOKENS, "300")
     assert ran.returncode == 0
     assert ran.stderr == (
-        "attn: --output p.html: the page has weights alone; all steps have 363,612 numbers, "
+        "attn: warning: only scores, weights and output can be seen: the steps have 363,612 numbers together, "
         "and a page has every step up to 200,000\n"
     )
-    assert list(content(tmp_path)["values"]) == ["weights"]
+    assert list(content(tmp_path)["values"]) == ["scores", "weights", "output"]
 
 
-def test_results_that_are_too_large_are_refused_before_the_work(run: Run, tmp_path: Path) -> None:
-    ran = run(*TOKENS, "800", "--heads", "2")
+def test_a_larger_page_has_what_is_asked_for(run: Run, tmp_path: Path) -> None:
+    ran = run(*TOKENS, "300", "--select", "weights", "--cell", "token_1,token_2", "--strict")
+    assert (ran.returncode, ran.stderr) == (0, "")
+    written = content(tmp_path)
+    assert list(written["values"]) == ["weights"]
+    assert written["start"]["cell"] == [0, 1]
+
+
+@pytest.mark.parametrize("options", [(), ("--explain",)])
+def test_results_that_are_too_large_are_refused_before_the_work(
+    options: tuple[str, ...], run: Run, tmp_path: Path
+) -> None:
+    ran = run(*TOKENS, "800", "--heads", "2", *options)
     assert (ran.returncode, ran.stdout) == (2, "")
     assert ran.stderr == (
         "attn: --output p.html: scores, weights and output have 2,561,600 numbers together, "
-        "and a page has room for 2,000,000; --select output, or --head 0, or --only and some of the queries\n"
+        "and a page has room for 2,000,000; select output alone, or show one head, "
+        "or compute some of the queries with only\n"
     )
     assert not (tmp_path / "p.html").exists()
 

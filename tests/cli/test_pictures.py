@@ -99,14 +99,15 @@ def test_no_line_of_a_heat_map_is_wider_than_the_terminal(width: int, tmp_path: 
 
 
 def test_large_results_are_drawn_without_being_asked_for(run: Run) -> None:
-    ran = run("compute", "--token-count", "400", "--dim", "4", "--seed", "1", "--heatmap")
+    ran = run("compute", "--token-count", "400", "--dim", "4", "--seed", "1", "--causal", "--heatmap")
     assert [name for name in ("scores", "weights", "output") if f"\n{name}\n" in ran.stdout] == [
         "scores",
         "weights",
         "output",
     ]
     assert len(ran.stdout.splitlines()) < 200
-    assert "a block shows the largest of" in ran.stdout
+    assert "  ╱ masked   a block shows the largest of " in ran.stdout
+    assert sum(line.startswith("token_") for line in ran.stdout.splitlines()) > 60
 
 
 def test_a_curve_stands_in_place_of_results(fit: str, run: Run) -> None:

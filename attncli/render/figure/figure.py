@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 from attncli.base.errors import AttnError
@@ -34,8 +35,11 @@ def make_figure(view: View) -> Any:
         if content.title:
             points = TITLE_SIZE * min(1, (page.size.width - 2 * MARGIN) / content.title_width)
             canvas.text(page.size.width / 2, MARGIN, content.title, points, ha="center", weight="bold")
-        for group, place in zip(content.groups, page.groups, strict=True):
-            group.draw(canvas, place)
+        pairs = list(zip(content.groups, page.groups, strict=True))
+        sizes = [group.number_size(content.fonts, place) for group, place in pairs]
+        smallest = min((size for size in sizes if size is not None), default=None)
+        for (group, place), own in zip(pairs, sizes, strict=True):
+            group.draw(canvas, place, None if own is None else smallest)  # numbers are of one size
         for line, note in enumerate(reversed(notes)):
             bottom = page.size.height - MARGIN - line * LINE_HEIGHT
             canvas.text(MARGIN, bottom, note, NOTE_SIZE, color=FAINT, va="bottom")
@@ -62,7 +66,7 @@ class _Content:
         """The width of the title; 0 without one."""
         return self.fonts.width(self.title, TITLE_SIZE) if self.title else 0.0
 
-    @property
+    @cached_property
     def sizes(self) -> Sequence[GroupSize]:
         """What the layout knows of the groups."""
         width = max(group.number_width(self.fonts) for group in self.groups)
@@ -83,13 +87,18 @@ def _content_of(view: View) -> _Content:
 
 def _lay_out(content: _Content, size: Size | None) -> tuple[PageLayout, Sequence[str]]:
     """The layout of a page, and its notes: where cells are smaller than pixels, what a pixel is."""
-    page, notes = _page(content, size, content.notes), content.notes
+    page = _page(content, size, content.notes)
+    if _pooling_note(content, page):  # room for the note may take some from the panels
+        page = _page(content, size, [*content.notes, _pooling_note(content, page)])
+    note = _pooling_note(content, page)
+    return page, [*content.notes, note] if note else content.notes
+
+
+def _pooling_note(content: _Content, page: PageLayout) -> str:
+    """How many cells a pixel stands for; empty where each cell is as large as a pixel or larger."""
     poolings = {group.pooling(place) for group, place in zip(content.groups, page.groups, strict=True)} - {(1, 1)}
-    if poolings:
-        blocks = " or ".join(f"{rows} × {columns}" for rows, columns in sorted(poolings))
-        notes = [*notes, f"a pixel shows the largest of {blocks} cells"]
-        page = _page(content, size, notes)
-    return page, notes
+    blocks = " or ".join(f"{rows} × {columns}" for rows, columns in sorted(poolings))
+    return f"a pixel shows the largest of {blocks} cells" if poolings else ""
 
 
 def _page(content: _Content, size: Size | None, notes: Sequence[str]) -> PageLayout:

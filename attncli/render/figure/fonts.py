@@ -1,5 +1,6 @@
 """The fonts of a figure: DejaVu Sans, and for the characters that it lacks others that are installed."""
 
+import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -28,8 +29,8 @@ class Fonts:
         return float(width) / _POINTS_PER_INCH
 
     def widest(self, texts: Iterable[str], points: float = FONT_SIZE) -> float:
-        """The width of the widest of some texts in inches; 0 of none."""
-        return max((self.width(text, points) for text in set(texts)), default=0.0)
+        """The width of the widest of some texts in inches, whose digits are equally wide; 0 of none."""
+        return max((self.width(text, points) for text in {re.sub(r"\d", "0", text) for text in texts}), default=0.0)
 
 
 def fonts_for(texts: Iterable[str]) -> Fonts:

@@ -63,7 +63,11 @@ class PlotGroup:
         """How many rows and columns of cells one pixel stands for: there are no cells."""
         return 1, 1
 
-    def draw(self, canvas: Canvas, place: GroupLayout) -> None:
+    def number_size(self, fonts: Fonts, place: GroupLayout) -> float | None:
+        """The size of the numbers in the cells: there are no cells."""
+        return None
+
+    def draw(self, canvas: Canvas, place: GroupLayout, points: float | None) -> None:
         """Draw the group at its place."""
         canvas.text(*place.heading, self.title, HEADING_SIZE)
         style: dict[str, Any] = {"size": FONT_SIZE, "family": canvas.fonts.families}

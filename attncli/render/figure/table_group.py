@@ -85,8 +85,8 @@ class TableGroup:
             color_bar=0.0 if self.has_signs else bar_label_width(panels.range, fonts),
         )
 
-    def draw(self, canvas: Canvas, place: GroupLayout) -> None:
-        """Draw the group at its place."""
+    def draw(self, canvas: Canvas, place: GroupLayout, points: float | None) -> None:
+        """Draw the group at its place, with numbers of a size in points; None for no numbers."""
         from matplotlib.colors import Normalize  # noqa: PLC0415 - an extra
 
         panels, (left, top) = self.panels, place.heading
@@ -94,7 +94,6 @@ class TableGroup:
         if panels.subtitle:
             canvas.text(left, top + 0.2, panels.subtitle, SUBTITLE_SIZE, color=FAINT)
         norm, drawn = Normalize(*panels.range), None
-        points = self._number_size(canvas.fonts, place.panels[0])
         for at, (table, box) in enumerate(zip(panels.tables, place.panels, strict=True)):
             axes = canvas.axes(box)
             if table.slice_label:
@@ -125,9 +124,9 @@ class TableGroup:
         edge = min(LABEL_CELL, MAX_LABEL_PANEL / max(rows, columns))
         return Size(columns * edge, rows * edge)
 
-    def _number_size(self, fonts: Fonts, box: Box) -> float | None:
-        """The size in points of the numbers in the cells; None where there is no room for them."""
-        rows, columns = self.panels.tables[0].values.shape
+    def number_size(self, fonts: Fonts, place: GroupLayout) -> float | None:
+        """The largest size in points of the numbers in the cells; None where there is no room for them."""
+        (rows, columns), box = self.panels.tables[0].values.shape, place.panels[0]
         return number_size(fonts, self.numbers, box.width / columns, box.height / rows) if self.numbers else None
 
     def _legend(self, panel: Size | Box) -> Sequence[LegendEntry]:

@@ -36,10 +36,7 @@ class OutputFormat:
     is_figure: bool = False  # a picture of the results, with the size of the view, and without worked lines
     has_title: bool = False  # whether it shows the title of the view
     decimals: int | None = None  # of rounded numbers, where no others are asked for; None for the usual ones
-    # Numbers of all steps together up to which it shows every step unasked (0: never), and those of the selected
-    # results up to which it shows these alone.
-    every_step_size: int = 0
-    max_size: int = 0
+    every_step_size: int = 0  # numbers of all steps together up to which it shows every step unasked
     has_heatmaps: bool = False  # whether it draws tables as blocks of colour where that is asked for
     has_curves: bool = False  # whether it draws a data fit where that is asked for
     memory_per_number: int = 0  # bytes that writing takes for each number, where it can't be done a few rows at a time
@@ -70,6 +67,10 @@ class OutputFormat:
     def shows_every_step(self) -> bool:
         """Whether it shows every step unasked, of a problem that is not too large."""
         return self.every_step_size > 0
+
+    def has_room_for_steps(self, plan: "Plan") -> bool:
+        """Whether it shows every step of a plan unasked."""
+        return self.shows_every_step and plan.size <= self.every_step_size
 
     @property
     def shows_before(self) -> bool:
@@ -174,7 +175,8 @@ FORMATS: tuple[OutputFormat, ...] = (
         is_choice=False,
         has_title=True,
         every_step_size=limits.EVERY_STEP,
-        max_size=limits.SELECTED,
+        check="attncli.render.page.page_size:check_page_size",
+        warnings="attncli.render.page.page_size:warnings_of_size",
     ),
     *(
         OutputFormat(

@@ -3,7 +3,9 @@
 The elements are those of MathML Core, which browsers draw without a script.
 """
 
+import re
 from collections.abc import Iterator
+from itertools import pairwise
 from typing import TypeGuard
 
 from attncli.render.formats.formula_fractions import FormulaWithFractions, Fraction, with_fractions
@@ -12,6 +14,7 @@ from attncli.render.formats.formula_tree import (
     SUBSCRIPT,
     SUPERSCRIPT,
     Brackets,
+    Formula,
     Item,
     Root,
     Script,
@@ -34,7 +37,10 @@ from attncli.render.formats.mathml_symbols import (
 
 _PLUS_MINUS = "+−-"
 _PUNCTUATION = (",", ";", ":")
-_END = "</math>"
+_START, _END = '<math displaystyle="true">', "</math>"
+_TAG = re.compile("<[^>]*>")
+_RELATIONS = "=≈→"
+_MAX_UNBROKEN = 22  # characters: a phone has room for as many
 _SUM = Symbol("sign", "Σ")
 _EXTREMA = tuple(Symbol("function", name) for name in ("max", *LIMIT_FUNCTIONS))
 
@@ -42,7 +48,8 @@ _EXTREMA = tuple(Symbol("function", name) for name in ("max", *LIMIT_FUNCTIONS))
 def mathml_line(line: str) -> str:
     """A formula or a line of arithmetic as HTML: words as text, mathematics as `<math>`, everything escaped.
 
-    A number is one element `<mn>` with the digits of the line, or two where it has a power of ten.
+    A number is one element `<mn>` with the digits of the line, or two where it has a power of ten. A long formula is in
+    several elements `<math>`: a line may end before an equals sign or an arrow.
 
     >>> mathml_line("where j < √d")
     'where <math displaystyle="true"><mi>j</mi><mo stretchy="false">&lt;</mo><msqrt><mi>d</mi></msqrt></math>'
@@ -50,8 +57,7 @@ def mathml_line(line: str) -> str:
     written = ""
     for part in read_line(line):
         if not isinstance(part, Text):
-            elements = _elements(part, is_continued=bool(written) and begins_with_operator(part))
-            written += f'<math displaystyle="true">{elements}{_END}'
+            written += _formula(part, is_continued=bool(written) and begins_with_operator(part))
             continue
         text = "".join(escaped(symbol.text) for symbol in part.symbols)
         if written.endswith(_END) and text.startswith(_PUNCTUATION):
@@ -59,6 +65,16 @@ def mathml_line(line: str) -> str:
             text = text[1:]
         written += text
     return written
+
+
+def _formula(formula: Formula, *, is_continued: bool) -> str:
+    """A formula; a long one in several parts, between which a line may end: browsers break none themselves."""
+    whole = _elements(formula, is_continued=is_continued)
+    if len(_TAG.sub("", whole)) <= _MAX_UNBROKEN:
+        return f"{_START}{whole}{_END}"
+    starts = [0, *(at for at, item in enumerate(formula) if at > 0 and _is_sign(item, _RELATIONS)), len(formula)]
+    parts = (formula[start:end] for start, end in pairwise(starts))
+    return "<wbr/>".join(f"{_START}{_elements(part, is_continued=is_continued)}{_END}" for part in parts)
 
 
 def _elements(formula: FormulaWithFractions, *, is_continued: bool = False) -> str:

@@ -9,21 +9,24 @@ from attncli.render.heatmap.labels import column_labels, widest
 from attncli.render.heatmap.palette import Palette
 from attncli.render.target import TextTarget
 
+HEADING_WIDTH = 8  # to which the labels of columns widen cells; the labels of rows may be longer
+
 Texts = Sequence[Sequence[str]]  # of the cells of a table [rows columns]
 
 
 def number_texts(grids: Sequence[Grid], decimals: int, palette: Palette, target: TextTarget) -> Sequence[Texts]:
     """The numbers of tables of one shape as texts of one width, with as many decimals.
 
-    There is a blank on either side of a number, and of one that is marked a bracket.
-    The labels of columns have room, too. Without colours there is one more blank, for the character of the colour.
+    There is a blank on either side of a number, a bracket of one that is marked. Without colours one more blank has
+    room for the character of the colour.
     """
     count = len(grids[0].rows)
     texts = align_numbers(np.concatenate([grid.values for grid in grids]), decimals)
     numbers = [_with_changes(grid, texts[at * count : (at + 1) * count], target) for at, grid in enumerate(grids)]
     margins = 2 if palette.colors else 3
     longest = max(len(text) for rows in numbers for row in rows for text in row)
-    width = max(longest + margins, *(widest(column_labels(grid, target)) + 1 for grid in grids))
+    heading = max(widest(column_labels(grid, target)) for grid in grids)
+    width = max(longest + margins, min(heading, HEADING_WIDTH) + 1)
     return [
         [
             [_in_cell(text, width, (row, column) in grid.marked) for column, text in enumerate(texts)]

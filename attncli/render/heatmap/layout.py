@@ -83,7 +83,10 @@ def choose_layout(grids: Sequence[Grid], decimals: int, palette: Palette, target
     if with_texts:
         return max(with_texts, key=lambda layout: layout.per_line)
     layout = Layout(CellSize(1), 0, has_headings=False, per_line=1, shown=0)
-    for cells, width in product(_blocks(grids[0], palette), (label_width, 0)):
+    sizes = list(product(_blocks(grids[0], palette), (label_width, 0)))
+    if len(grids) == 1:  # a single table has labels as long as any blocks leave room for them
+        sizes.sort(key=lambda size: size[1] == 0)
+    for cells, width in sizes:
         layout = _fit(grids, cells, width, space)
         if layout.shown == len(grids):
             return layout

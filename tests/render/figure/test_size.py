@@ -31,5 +31,5 @@ def test_another_text_is_an_error_that_shows_how(text: str) -> None:
 
 @pytest.mark.parametrize("text", ["0x4", "4x31", "2cmx10cm", "1000000x1"])
 def test_a_size_has_limits(text: str) -> None:
-    with pytest.raises(attncli.AttnError, match="out of range; expected 1 to 30 inches each, 2.54 to 76.2 cm"):
+    with pytest.raises(attncli.AttnError, match=r"out of range; expected 1 to 30 inches each, 2\.54 to 76\.2 cm"):
         parse_size(text, "--size")

@@ -91,8 +91,9 @@ SLASH = '<mo lspace="0" rspace="0">/</mo>'
                           "<mo>]</mo></mrow>")),
         ("1.2e−07", math("<mrow><mn>1.2</mn><mo>×</mo><msup><mn>10</mn><mn>−7</mn></msup></mrow>")),
         ("from low to high − 1, at most", f"from low to high {math(f'{MINUS}<mn>1</mn><mtext>,</mtext>')} at most"),
-        (f"Q({LABEL}) = 2",
-         math(f"<mi>Q</mi><mrow>{OPEN}<mtext>a &lt;b&gt; &amp; 1/2</mtext>{CLOSE}</mrow>{EQUALS}<mn>2</mn>")),
+        (f"Q({LABEL})", math(f"<mi>Q</mi><mrow>{OPEN}<mtext>a &lt;b&gt; &amp; 1/2</mtext>{CLOSE}</mrow>")),
+        (f"{'a' * 22} = b = c", math(f"<mtext>{'a' * 22}</mtext>")
+         + "".join(f"<wbr/>{math(f'{EQUALS}<mi>{letter}</mi>')}" for letter in "bc")),
         (f"seen by {LABEL}", "seen by a &lt;b&gt; &amp; 1/2"),
         ("visible where j ≤ posᵢ",
          "visible where " + math('<mi>j</mi><mo stretchy="false">≤</mo>'

@@ -10,6 +10,7 @@ import attncli
 from attncli.engine.run import run
 from attncli.problem.edits import Edit, edit_problem
 from attncli.problem.spec import ProblemSpec
+from attncli.render.page import worked_cells
 from attncli.render.page.page_object import page_object
 from attncli.render.view import Cell, View
 from tests.arrays import normal
@@ -183,20 +184,37 @@ def test_numbers_of_other_types_are_not_computed_anew(dtype: str) -> None:
     assert len(content["plans"]) == 1
 
 
+@pytest.fixture
+def no_functions(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A page that has no functions, as those of other packages are none of its own."""
+    monkeypatch.setattr(worked_cells, "page_functions", tuple)
+
+
+@pytest.mark.usefixtures("no_functions")
 def test_steps_whose_function_the_page_lacks_have_their_lines() -> None:
-    content = page(problem(**TOKENS, position="sinusoidal"))
-    worked = content["worked"]["embeddings_position_vectors"]
-    assert worked["axes"] == ["n"]
-    assert len(worked["lines"]) == 3
-    assert worked["lines"][1] == ["P[x1] = sin(1/10000^(0/2)) = 0.8415", "P[x2] = cos(1/10000^(0/2)) = 0.5403"]
+    content = page(problem(**TOKENS, w_q=[[1, 2], [0, 1]]))
+    query, scores = content["worked"]["query"], content["worked"]["scores"]
+    assert query["axes"] == ["n"]
+    assert query["lines"][2] == ["query(the#2) = 1·[1 2] + 1·[0 1] = [1 3]"]
+    assert (scores["axes"], len(scores["lines"])) == (["n", "m"], 9)
+    assert scores["lines"][5] == ["Q(cat)·K(the#2) = 0·1 + 1·1 = 1", "1/√2 = 0.7071"]
+    assert "embeddings" not in content["worked"]
 
 
-def test_too_many_worked_cells_are_left_out() -> None:
-    content = page(problem(embeddings=normal(40, 2), position={"t5": {"table": normal(8, 1)}}))
-    assert content["worked"] == {}
-    assert content["left_out"] == [
-        "The arithmetic of position_bias is left out: 1,600 cells, and a page has up to 1,500."
+@pytest.mark.usefixtures("no_functions")
+def test_lines_are_those_of_the_head_of_their_cell() -> None:
+    spec = problem(embeddings=[[1, 2]], w_k=[[3], [0]], heads=2, kv_heads=1, w_v=[[1], [0]], score="dot")
+    assert page(spec)["worked"]["scores"]["lines"] == [
+        ["Qₕ(token_1)·Kₕₛ(token_1) = 1·3 = 3"],
+        ["Qₕ(token_1)·Kₕₛ(token_1) = 2·3 = 6"],
     ]
+
+
+@pytest.mark.usefixtures("no_functions")
+def test_too_many_worked_cells_are_left_out() -> None:
+    content = page(problem(scores=normal(40, 40)))
+    assert content["worked"] == {}
+    assert content["left_out"] == ["The arithmetic of weights is left out: 1,600 cells, and a page has up to 1,500."]
 
 
 def test_the_function_of_another_package_is_none_of_ours() -> None:
