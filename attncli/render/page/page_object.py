@@ -8,6 +8,7 @@ from attncli.base.axes import AXIS_NOUNS, COUNTED_FROM_0
 from attncli.problem.results import WEIGHTS
 from attncli.render.before_after import has_changed, shown_step
 from attncli.render.color_map import ANCHORS
+from attncli.render.edits_text import edits_text
 from attncli.render.mask_signs import VISIBLE
 from attncli.render.page.page_nodes import value_object
 from attncli.render.page.page_plans import PagePlans
@@ -33,7 +34,7 @@ def page_object(view: View) -> dict[str, Any]:
       own}; `normalizer`, and `normalizers`, those to choose from: `{name, parameters: [{name, value, above, least,
       is_integer}]}`. Null where there is nothing to choose.
     - `sentence`: its `text` or null, and whether queries and keys `is_one_sequence`.
-    - `edits`: what --set replaced, `{cell, before, after}`; `before`: the numbers before, of steps that changed.
+    - `edits`: what --set replaced, `set w_q[0,1]: 0 → 3`, or an empty text; `before`: the numbers before, of steps that changed.
     - `nodes`: what is known of steps. `formula` is text, `mathml` markup, `formulas` null or the forms of it by the
       number of a setting, `{setting, forms: [{value, mathml}]}`, of which the first holds whose value is that of the
       setting, or null. In both a number that follows a setting stands in an element with `data-setting`. `shapes` is
@@ -81,7 +82,7 @@ def page_object(view: View) -> dict[str, Any]:
         "sentence": {"text": trace.problem.sentence, "is_one_sequence": trace.problem.is_self_attention},
         "visible_sign": VISIBLE,
         "colors": [list(rgb) for rgb in ANCHORS],
-        "edits": [{"cell": edit.cell, "before": edit.before, "after": edit.after} for edit in view.edited_cells],
+        "edits": edits_text(view.edited_cells, view.decimals) if view.edited_cells else "",
         "nodes": plans.nodes,
         "plans": plans.plans,
         "worked": worked,

@@ -132,7 +132,7 @@ def test_masks_have_the_signs_of_their_rules_in_the_order_of_precedence() -> Non
 def test_edits_are_there_with_the_numbers_before_of_the_steps_that_changed() -> None:
     edited = edit_problem(problem(**TOKENS), [Edit("embeddings", ("cat", "x1"), 5.0, "--set")])
     content = page(edited.after, before=run(edited.before), edited_cells=edited.cells)
-    assert content["edits"] == [{"cell": "embeddings[cat,x1]", "before": 0.0, "after": 5.0}]
+    assert content["edits"] == "set embeddings[cat,x1]: 0 → 5"
     assert content["before"]["embeddings"]["data"].tolist() == [1, 0, 0, 1, 1, 1]
     assert content["values"]["embeddings"]["data"].tolist() == [1, 0, 5, 1, 1, 1]
     assert "weights" in content["before"]
