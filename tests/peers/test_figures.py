@@ -81,6 +81,11 @@ class TestHeatMaps:
         for axes, weights in zip(found, HEADS.weights, strict=True):
             np.testing.assert_array_equal(np.tril(drawn(axes).filled(0)), weights)
 
+    def test_have_equal_tokens_as_they_are(self) -> None:
+        given = {"weights": [[0.5, 0.5]], "tokens": ["the", "the"], "value": [[1], [2]]}
+        figure = attncli.attention(**given, select="weights").figure()
+        assert labels(panels(figure)[0].xaxis) == ["the", "the"]
+
     def test_share_one_range_of_colours_and_its_bar(self) -> None:
         ranges = {tuple(axes.collections[0].get_clim()) for axes in panels(self.FIGURE, "head")}
         assert ranges == {(0, HEADS.weights.max())}

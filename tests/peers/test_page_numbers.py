@@ -190,6 +190,12 @@ def test_a_number_changed_by_more_than_rounding(scripts: Any) -> None:
     assert marks == changed(before, after).ravel().astype(int).tolist()
 
 
+def test_what_is_computed_again_does_not_count_as_changed(scripts: Any) -> None:
+    """Also where rounding adds up over many features and steps."""
+    spec = problem(embeddings=normal(64, 32), heads=8, causal=True, **{f"w_{x}": normal(32, 32, seed=1) for x in "qkv"})
+    assert call(scripts, "marks", page_text(spec)) == []
+
+
 def test_each_script_of_a_function_has_its_name(scripts: Any) -> None:
     names = list(page_functions())
     assert names

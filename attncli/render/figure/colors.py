@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from attncli.base.lazy_numpy import Array, np
-from attncli.render.color_map import BLACK, Rgb, color, text_color
+from attncli.render.color_map import Rgb, color, text_color
 from attncli.render.grid import Grid
 
 COLORS = 256  # of the colour map
@@ -72,7 +72,7 @@ def hex_color(rgb: Rgb) -> str:
 
 def ink_on(rgb: Rgb) -> str:
     """The colour of text on a colour."""
-    return INK if text_color(rgb) == BLACK else "#ffffff"
+    return hex_color(text_color(rgb))
 
 
 VISIBLE_HATCH = Hatch("", hex_color(color(0.45)))

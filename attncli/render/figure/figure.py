@@ -12,6 +12,7 @@ from attncli.render.figure.colors import FAINT
 from attncli.render.figure.drawing import drawing
 from attncli.render.figure.fonts import Fonts, fonts_for
 from attncli.render.figure.layout import LINE_HEIGHT, MARGIN, GroupSize, PageLayout, lay_out
+from attncli.render.figure.limits import check_count
 from attncli.render.figure.panels import Plots, notes_of, panels_of
 from attncli.render.figure.plot_group import PlotGroup
 from attncli.render.figure.size import Size
@@ -81,6 +82,7 @@ def _content_of(view: View) -> _Content:
         raise AttnError("there is nothing to draw: no table of the result has numbers")
     title, notes = escape_control(view.title), notes_of(view, panels)
     groups = [PlotGroup(one) if isinstance(one, Plots) else TableGroup(one, view.decimals) for one in panels]
+    check_count(sum(group.count for group in groups))
     texts = [title, *notes, *(text for group in groups for text in group.texts)]
     return _Content(title, groups, notes, fonts_for(texts))
 

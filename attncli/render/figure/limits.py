@@ -16,10 +16,13 @@ def check_figure(plan: Plan, names: Iterable[str], cut_axes: Collection[str]) ->
     `cut_axes` are the letters of the axes of which one position is shown.
     """
     check_matplotlib()
-    counts = {name: _count_tables(plan, name, cut_axes) for name in names}
-    if sum(counts.values()) > MAX_PANELS:
-        parts = ", ".join(f"{name} {count:,}" for name, count in counts.items())
-        message = f"a figure shows {MAX_PANELS} tables at most, and these are {sum(counts.values()):,} ({parts})"
+    check_count(sum(_count_tables(plan, name, cut_axes) for name in names))
+
+
+def check_count(count: int) -> None:
+    """Raise AttnError where so many tables are more than a figure shows."""
+    if count > MAX_PANELS:
+        message = f"a figure shows {MAX_PANELS} tables at most, and these are {count:,}"
         raise AttnError(message, hint="choose some with --head N, --batch N or --select NAME")
 
 

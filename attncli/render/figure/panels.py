@@ -1,7 +1,8 @@
 """The panels of a figure: what of a view is drawn, in groups of panels that share their axes and a range of colours."""
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import chain
 
 from attncli.base.axes import LEGEND
 from attncli.base.lazy_numpy import Array, np
@@ -15,6 +16,7 @@ from attncli.render.grid import LABEL_SEPARATOR, Grid
 from attncli.render.section import Section
 from attncli.render.sections import sections
 from attncli.render.view import View
+from attncli.trace.steps import Trace
 
 LIMIT = 1e300  # beyond it a range of colours would be an infinity
 MAX_LABEL = 24  # characters of a label; the rest of a longer one is left out
@@ -93,7 +95,7 @@ def panels_of(view: View) -> Iterator[Panels | Plots]:
         if section.plots:
             yield Plots(section.title, section.plots)
         elif any(grid.values.size for grid in section.grids) and not (is_curve and section.title == OUTPUT):
-            yield _panels_of_section(section, is_explained=view.explain)
+            yield _panels_of_section(section, _plain_labels(view.result.trace), is_explained=view.explain)
 
 
 def _is_curve(view: View) -> bool:
@@ -103,9 +105,21 @@ def _is_curve(view: View) -> bool:
     return is_selected and trace[CONTEXT].value.shape[-1] == 1 and has_data_fit(trace)
 
 
-def _panels_of_section(section: Section, *, is_explained: bool) -> Panels:
+def _plain_labels(trace: Trace) -> Mapping[str, str]:
+    """The tokens as they are by their numbered labels: `the` by `the#1`; on an axis the place tells them apart."""
+    pairs = [zip(trace.numbered_labels[letter], labels, strict=True) for letter, labels in trace.labels.items()]
+    return dict(chain.from_iterable(pairs))
+
+
+def _with_plain_labels(table: Grid, plain: Mapping[str, str]) -> Grid:
+    """A table with the tokens as they are."""
+    rows, columns = (tuple(plain.get(label, label) for label in labels) for labels in (table.rows, table.columns))
+    return replace(table, rows=rows, columns=columns)
+
+
+def _panels_of_section(section: Section, plain: Mapping[str, str], *, is_explained: bool) -> Panels:
     """The tables of a section, each that changed before and after; what all of their labels say is in the title."""
-    tables = tuple(part for grid in section.grids for part in grid.before_and_after)
+    tables = tuple(_with_plain_labels(part, plain) for grid in section.grids for part in grid.before_and_after)
     has_both = any(grid.before is not None for grid in section.grids)
     labels = [table.slice_label.split(LABEL_SEPARATOR) for table in tables]
     common = [part for part in labels[0] if part and all(part in parts for parts in labels)]

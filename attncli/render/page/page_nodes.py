@@ -15,8 +15,6 @@ from attncli.render.page.node_formulas import node_formula, settings_of
 from attncli.render.step_text import format_shape
 from attncli.trace.steps import Step, Trace
 
-_NUMBER_TYPES = {"b": "boolean", "i": "integer", "u": "integer"}  # by the kind of NumPy's type; others are real
-
 
 def node_object(trace: Trace, step: Step) -> dict[str, Any]:
     """What is known of a step: its text, the labels of its axes, and all that its function is called with."""
@@ -64,9 +62,6 @@ def _description(trace: Trace, step: Step, *, has_scale: bool) -> dict[str, Any]
         "axes": list(node.letters),
         "shape": list(step.value.shape),
         "labels": [list(trace.numbered_labels_of(step, axis)) for axis in (-2, -1)],
-        "is_input": node.is_input,
-        "source": list(node.source),
-        "number_type": "boolean" if node.is_boolean else _NUMBER_TYPES.get(step.value.dtype.kind, "real"),
     }
 
 

@@ -28,13 +28,12 @@ def page_object(view: View) -> dict[str, Any]:
     - `title`, `pipeline`, `decimals`, `dtype`, `warnings`, and `left_out`: sentences on what the page does not have.
     - `axes`: by letter `{noun, length, labels, tokens}`; labels have numbers where tokens are equal, `the#2`, both are
       empty of axes that are counted as d1, d2 …
-    - `select`: the names of the selected results; `start`: the `step`, its `cell` [row, column] or null, and the
-      `positions` {b, h} that are in view first.
+    - `start`: the `step`, its `cell` [row, column] or null, and the `positions` {b, h} that are in view first.
     - `settings`: `can_compute` is true, or a sentence on why nothing can be changed; `causal`; `scale` {value or null,
       own}; `normalizer`, and `normalizers`, those to choose from: `{name, parameters: [{name, value, above, least,
       is_integer}]}`. Null where there is nothing to choose.
-    - `sentence`: its `text` or null, and whether queries and keys `is_one_sequence`.
-    - `edits`: what --set replaced, a line or null; `before`: the numbers before, of steps that changed.
+    - `edits`: what --set replaced, `set w_q[0,1]: 0 → 3`, or an empty text; `before`: the numbers before a change, of
+      the steps that changed.
     - `nodes`: what is known of steps. `formula` is text, `mathml` markup, `formulas` null or the forms of it by the
       number of a setting, `{setting, forms: [{value, mathml}]}`, of which the first holds whose value is that of the
       setting, or null. In both a number that follows a setting stands in an element with `data-setting`. `shapes` is
@@ -76,13 +75,11 @@ def page_object(view: View) -> dict[str, Any]:
         "warnings": list(trace.notes),
         "left_out": left_out,
         "axes": _axes(trace, steps.steps, {} if steps.are_all else view.positions),
-        "select": list(dict.fromkeys(trace[name].name for name in view.result.select)),
         "start": _start(view, steps),
         "settings": settings_object(trace.problem, steps),
-        "sentence": {"text": trace.problem.sentence, "is_one_sequence": trace.problem.is_self_attention},
         "visible_sign": VISIBLE,
         "colors": [list(rgb) for rgb in ANCHORS],
-        "edits": edits_text(view.edited_cells, view.decimals) if view.edited_cells else None,
+        "edits": edits_text(view.edited_cells, view.decimals) if view.edited_cells else "",
         "nodes": plans.nodes,
         "plans": plans.plans,
         "worked": worked,

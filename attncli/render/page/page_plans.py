@@ -4,6 +4,7 @@ import json
 from collections.abc import Iterator, Sequence
 from typing import Any
 
+from attncli.plan.graph import LOOK_UP
 from attncli.render.explanation import explained_steps, section_of_copies
 from attncli.render.formats.mathml import mathml_line
 from attncli.render.page.page_nodes import node_object, result_object, value_object
@@ -77,7 +78,7 @@ def _sections(trace: Trace, select: Sequence[str]) -> Iterator[dict[str, Any]]:
 
 def _section(trace: Trace, number: int | None, step: Step) -> dict[str, Any]:
     """The section of one step, whose node has its formula and its purpose."""
-    is_looked_up = step.stage == "look_up"
+    is_looked_up = step.stage == LOOK_UP
     remarks = [
         *(word_remarks(trace, step) if is_looked_up else ()),
         *selection_remarks(trace, step),

@@ -60,8 +60,8 @@ def test_a_node_has_what_its_function_is_called_with() -> None:
     assert weights["taps"] == {"exponentials": "exponentials"}
     assert nodes["exponentials"]["tapped_from"] == "weights"
     assert weights["labels"] == [["the#1", "cat", "the#2"]] * 2
-    assert (nodes["embeddings"]["is_input"], nodes["embeddings"]["source"]) == (True, ["embeddings"])
-    assert nodes["embeddings"]["function"] is None
+    assert (nodes["embeddings"]["function"], nodes["embeddings"]["edit_key"]) == (None, "embeddings")
+    assert weights["edit_key"] is None
 
 
 def test_axes_have_their_labels_and_the_tokens_as_they_are() -> None:
@@ -125,7 +125,6 @@ def test_masks_have_the_signs_of_their_rules_in_the_order_of_precedence() -> Non
     signs = own_nodes(content)["visible"]["signs"]
     assert [sign["input"] for sign in signs] == ["visible_by_key_lengths", "visible_by_causal", "visible_by_window"]
     assert {"sign", "meaning", "input"} == set(signs[0])
-    assert own_nodes(content)["visible"]["number_type"] == "boolean"
     assert own_nodes(content)["weights"]["signs"] is None
 
 
@@ -145,12 +144,11 @@ def test_the_title_is_the_users_or_that_of_the_stages() -> None:
     assert (content["title"], content["pipeline"]) == ("Mine", "scaled_dot → softmax → weighted_sum")
 
 
-def test_a_sentence_and_its_warnings_are_there() -> None:
-    keys = {"sentence": "the cat", "vocabulary": {"the": [1, 0], "cat": [0, 1]}, "mask": [[0, 0], [1, 1]]}
-    content = page(problem(**keys))
-    assert content["sentence"] == {"text": "the cat", "is_one_sequence": True}
+def test_warnings_and_what_words_have_in_common_are_there() -> None:
+    words = {"sentence": "the cat", "vocabulary": {"the": [1, 0], "cat": [0, 1]}}
+    content = page(problem(**words, mask=[[0, 0], [1, 1]]))
     assert content["warnings"] == ["nothing is attended by the: weights 0, output 0"]
-    assert page(problem(query=[[1]], key=[[1]]))["sentence"] == {"text": None, "is_one_sequence": False}
+    assert content["plans"][0]["sections"][0]["remarks"] == ["rows of the vocabulary, counted from 0: the 0, cat 1"]
 
 
 LARGE = {"embeddings": normal(260, 2), "heads": 2, "w_v": normal(2, 2)}

@@ -2,7 +2,7 @@
 
 import { computedTerm, equationLine } from "./equations.js";
 import { functionOf } from "./functions.js";
-import { decimalText, makeStyle, numberStyle } from "./numerals.js";
+import { decimalText, makeStyle, needsExponents } from "./numerals.js";
 import { numberTerm } from "./terms.js";
 import { numberAt } from "./values.js";
 
@@ -94,7 +94,7 @@ export function makeCell(node, index, state) {
   };
   const style = () => {
     const table = tableOf(values.get(node.name), node);
-    return makeStyle(page.decimals, numberStyle(table, page.decimals).hasExponents);
+    return makeStyle(page.decimals, needsExponents(table, page.decimals));
   };
 
   /** The numbers of the table of a value that the cell is in. */

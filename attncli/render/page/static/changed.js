@@ -14,18 +14,24 @@ export function changedCells(before, after) {
   if (before.shape.join() !== after.shape.join()) return changed.fill(1);
   const width = after.shape.at(-1) ?? 1;
   for (let start = 0; start < changed.length; start += width) {
-    let largest = 0;
-    for (let at = start; at < start + width; at++) {
-      for (const number of [before.data[at], after.data[at]]) {
-        if (Number.isFinite(number)) largest = Math.max(largest, Math.abs(number));
-      }
-    }
+    const largest = Math.max(largestFinite(before.data, start, width), largestFinite(after.data, start, width));
     const allowed = ROUNDING_UNITS * Number.EPSILON * largest;
     for (let at = start; at < start + width; at++) {
-      const [old, now] = [before.data[at], after.data[at]];
+      const old = before.data[at];
+      const now = after.data[at];
       const isSame = old === now || (Number.isNaN(old) && Number.isNaN(now));
       changed[at] = isSame || Math.abs(now - old) <= allowed ? 0 : 1;
     }
   }
   return changed;
+}
+
+/** The largest absolute value of the finite ones of some numbers. */
+function largestFinite(numbers, start, count) {
+  let largest = 0;
+  for (let at = start; at < start + count; at++) {
+    const size = Math.abs(numbers[at]);
+    if (size > largest && size < Infinity) largest = size;
+  }
+  return largest;
 }

@@ -1,4 +1,4 @@
-/* The heading of the page: its title, what it shows, what was left out, and warnings. */
+/* The heading of the page: its title, what it shows, what was set, what was left out, and warnings. */
 
 import { make } from "./elements.js";
 import { themeSwitch } from "./theme.js";
@@ -10,6 +10,7 @@ export function drawHeading(element, { page }) {
   element.append(
     make("div", { class: "title-row" }, make("h1", {}, page.title), themeSwitch()),
     make("p", { class: "about" }, [...pipeline, ...counts, page.dtype, `attn ${page.version}`].join(" · ")),
+    ...(page.edits === "" ? [] : [make("p", { class: "note" }, `${page.edits}; the marks show what changed by it.`)]),
     ...page.left_out.map((sentence) => make("p", { class: "note" }, sentence)),
     ...page.warnings.map((warning) => make("p", { class: "warning" }, make("strong", {}, "Warning: "), warning)),
   );

@@ -72,15 +72,22 @@ function halfEven(write, digits) {
  * needs most, up to `maxDecimals`; very large and very small numbers have exponents.
  */
 export function numberStyle(numbers, maxDecimals) {
-  let largest = 0;
+  if (needsExponents(numbers, maxDecimals)) return makeStyle(maxDecimals, true);
   let decimals = 0;
-  for (const number of numbers) {
-    if (!Number.isFinite(number)) continue;
-    largest = Math.max(largest, Math.abs(number));
-    if (decimals < maxDecimals) decimals = Math.max(decimals, countDecimals(number, maxDecimals));
+  for (let at = 0; at < numbers.length && decimals < maxDecimals; at++) {
+    if (Number.isFinite(numbers[at])) decimals = Math.max(decimals, countDecimals(numbers[at], maxDecimals));
   }
-  if (largest >= 1e9 || (largest > 0 && largest < 10 ** -maxDecimals)) return makeStyle(maxDecimals, true);
   return makeStyle(decimals);
+}
+
+/** Whether the numbers of a table are so large or so small that powers of ten are written. */
+export function needsExponents(numbers, maxDecimals) {
+  let largest = 0;
+  for (let at = 0; at < numbers.length; at++) {
+    const size = Math.abs(numbers[at]);
+    if (size > largest && size < Infinity) largest = size;
+  }
+  return largest >= 1e9 || (largest > 0 && largest < 10 ** -maxDecimals);
 }
 
 /** How many decimals a number needs, up to `maxDecimals`: all of them where fewer do not write it exactly. */

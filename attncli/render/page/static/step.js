@@ -81,13 +81,18 @@ function makeFigure(state, node, leading, kind) {
     choose: (cell) => goOn(state, node.name, indexOf(cell)),
     edit: null,
   });
-  const title = isMain ? make("span", {}, ...sliceTitle(now.page, node, content)) : sourceTitle(state, node, content);
+  const title = isMain ? make("span", {}, ...mainTitle(now.page, node, content)) : sourceTitle(state, node, content);
   const figure = make(
     "figure", { class: `heat-map ${kind}` },
     make("figcaption", {}, title, ...(isMain ? choicesOfLeading(state, node) : [])),
     table.element, ...(isMain ? [legendOf(now.page, content), ...tableOverview(now.page.colors, content, table.element)] : []),
   );
   return { figure, table, node, content };
+}
+
+function mainTitle(page, node, content) {
+  const isChosenBeside = node.axes.slice(0, -2).some((letter) => hasChoice(page, letter));
+  return isChosenBeside ? [`${node.name} `, symbolElement(node.symbol)] : sliceTitle(page, node, content);
 }
 
 function sourceTitle(state, node, content) {
@@ -101,12 +106,17 @@ function sliceTitle(page, node, { leading }) {
   return [`${node.name} `, symbolElement(node.symbol), sliceText(page, node, leading)];
 }
 
+/** Whether the table itself has the choice of the position on an axis: those of heads and batch items stand above. */
+function hasChoice(page, letter) {
+  return !"bhg".includes(letter) && page.axes[letter].length > 1;
+}
+
 /** A choice of the position on each leading axis for which the page has no selector of its own. */
 function choicesOfLeading(state, node) {
   const { page, positions } = state.get();
   const leading = leadingIndex(page, node, positions);
   return node.axes.slice(0, -2).flatMap((letter, axis) => {
-    if ("bhg".includes(letter) || page.axes[letter].length < 2) return [];
+    if (!hasChoice(page, letter)) return [];
     const options = Array.from({ length: page.axes[letter].length }, (_, at) => make("option", { value: at, selected: at === leading[axis] }, placeLabel(page, letter, at)));
     const choose = (event) => state.update({ positions: movePosition(page, state.get().positions, letter, Number(event.target.value)) });
     return [make("select", { "aria-label": page.axes[letter].noun, onchange: choose }, ...options)];
