@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+import attncli
 from attncli.base.expressions import evaluate
 from attncli.base.lazy_numpy import Array, np
 from attncli.engine.run import run
@@ -179,6 +180,19 @@ def test_the_command_line_makes_the_same_changes(page_of: PageOf, tmp_path: Path
     np.testing.assert_allclose(values_of(page)["output"], json.loads(ran.stdout)["output"], rtol=1e-12)
 
 
+def test_numbers_that_the_command_set_are_named_and_stay(browser: Any, tmp_path: Path) -> None:
+    (tmp_path / "problem.json").write_text(json.dumps({"embeddings": [[1, 2], [3, 4]]}))
+    run_in_process("compute", "problem.json", "--set", "embeddings[0,1]=-5", "-o", "page.html", folder=tmp_path)
+    page = browser.new_page()
+    page.goto((tmp_path / "page.html").as_uri())
+    assert page.get_by_text("On the command line: set embeddings[0,1]: 2 → ").count() == 1
+    assert edit(page, "embeddings", [0, 0], "7") is None
+    assert is_computed(page, {"embeddings": [[7, -5], [3, 4]]})
+    page.get_by_role("button", name="Reset all").click()
+    assert is_computed(page, {"embeddings": [[1, -5], [3, 4]]})
+    page.close()
+
+
 def test_a_change_that_has_no_option_says_what_to_do(page_of: PageOf) -> None:
     page = page_of(SCALED)
     type_into(page, "Scale", "")
@@ -226,23 +240,43 @@ def test_a_step_that_another_normalizer_does_not_have_leaves_the_view(page_of: P
     assert page.evaluate("attnPage.state.get().step") == "weights"
 
 
-def test_steps_that_the_page_cannot_compute_have_no_numbers(page_of: PageOf) -> None:
-    page = page_of({**SELF, "context": "sample"})
-    assert edit(page, "w_v", [0, 0], "7") is None
-    names = ("context", "output")
-    assert (
-        page.locator(".fixed-steps").inner_text()
-        == "After this change the page can't compute context, output: no number stands there."
+@pytest.fixture
+def first_value(restored_registry: None) -> None:
+    """A context of another package, registered for one test."""
+
+    @attncli.context(
+        formula="Cᵢ = Aᵢ₁ V₁",
+        shapes="weights[n m], value[m e] -> [n e]",
+        source="this test",
+        example={"weights": [[0.25, 0.75]], "value": [[4, 0], [8, 4]], "gives": [[1, 0]]},
     )
-    assert not values_of(page).keys() & set(names)
-    for name in names:
+    def first_value(weights: Array, value: Array) -> Array:
+        """The first value times its weight."""
+        return weights[..., :1] * value[..., :1, :]
+
+
+@pytest.mark.usefixtures("first_value")
+def test_steps_that_the_page_cannot_compute_have_no_numbers(page_of: PageOf) -> None:
+    keys = {**SELF, "context": "first_value"}
+    page = page_of(keys)
+    assert edit(page, "w_v", [0, 0], "7") is None
+    assert page.locator(".fixed-steps").inner_text() == (
+        "After this change the page can't compute context, output: no number stands there."
+    )
+    assert not values_of(page).keys() & {"context", "output"}
+    for name in ("context", "output"):
         page.evaluate("step => attnPage.state.update({ step, cell: null })", name)
         assert page.locator("#step .not-computed").is_visible()
         assert page.locator("#step table").count() == 0
-    disabled = page.get_by_label("Normalizer", exact=True).locator("option:disabled").all_inner_texts()
-    assert "none" in disabled  # a sample needs weights that are probabilities
     page.get_by_role("button", name="Undo").click()
-    assert is_computed(page, {**SELF, "context": "sample"})
+    assert is_computed(page, keys)
+
+
+def test_a_normalizer_that_the_problem_cannot_have_is_not_offered(page_of: PageOf) -> None:
+    page = page_of({**SELF, "context": "sample"})  # a sample needs weights that are probabilities
+    disabled = page.get_by_label("Normalizer", exact=True).locator("option:disabled").all_inner_texts()
+    assert "none" in disabled
+    assert "sparsemax" not in disabled
 
 
 @pytest.mark.parametrize(

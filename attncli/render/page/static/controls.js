@@ -138,11 +138,13 @@ function readNumber(text, { least = null, above = null, isInteger = false } = {}
 
 /** What was changed, what can't be computed after it, the command that makes the same, and the buttons that take it back. */
 function logOf(state) {
+  const { edits } = state.get().page; // the page begins with the numbers after them
   const [list, fixed, command] = [make("ul"), make("p", { class: "fixed-steps" }), make("p", { class: "command" })];
   const says = make("div", { "aria-live": "polite", class: "log-says" }, list, fixed);
+  const begins = edits === null ? [] : [make("p", { class: "hint" }, `On the command line: ${edits}.`)];
   const back = make("button", { type: "button", onclick: () => undo(state) }, "Undo");
   const reset = make("button", { type: "button", onclick: () => resetAll(state) }, "Reset all");
-  const element = make("div", { class: "log" }, says, command, make("div", { class: "log-buttons" }, back, reset));
+  const element = make("div", { class: "log" }, ...begins, says, command, make("div", { class: "log-buttons" }, back, reset));
   const paint = () => {
     const texts = changeTexts(state);
     list.replaceChildren(...(texts.length ? texts : ["Nothing is changed."]).map((text) => make("li", {}, text)));
