@@ -8,7 +8,7 @@ export function nodeOf({ nodes }, step) {
 }
 
 /** The position in view on an axis: that of a key head follows from the query head that reads it. */
-export function positionOn(page, positions, letter) {
+function positionOn(page, positions, letter) {
   if (letter in positions) return positions[letter];
   if (letter !== "g" || !page.axes.h) return 0;
   return Math.floor((positions.h * page.axes.g.length) / page.axes.h.length);

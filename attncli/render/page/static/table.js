@@ -99,9 +99,8 @@ export function makeTable(table, handlers) {
       drawPart();
       setCurrent(cell);
     },
+    /** Put the focus on the cell that takes it. */
     focus: () => goTo(current),
-    hasFocus: () => grid.contains(document.activeElement),
-    current: () => current,
   };
 }
 
