@@ -230,6 +230,7 @@ def test_too_many_worked_cells_are_left_out() -> None:
     assert content["left_out"] == ["The arithmetic of weights is left out: 1,600 cells, and a page has up to 1,500."]
 
 
+@pytest.mark.usefixtures("restored_registry")
 def test_the_function_of_another_package_is_none_of_ours() -> None:
     @attncli.normalizer(
         formula="A = S", shapes="scores[n m] -> [n m]", source="here", example={"scores": [[1]], "gives": [[1]]}
