@@ -59,14 +59,16 @@ function kindOf(number, isHidden) {
   return Number.isFinite(number) ? "number" : "infinite";
 }
 
-/** The texts that may be the widest of a table: of its least and largest number, and of one that is not finite. */
+/** The texts that may be the widest of a table: of its least and largest finite number, and of those that are not finite. */
 function longestTexts(numbers, style) {
   let [least, most] = [Infinity, -Infinity];
+  const others = new Set();
   for (const number of numbers) {
-    if (number < least) least = number;
-    if (number > most) most = number;
+    if (!Number.isFinite(number)) others.add(number);
+    else [least, most] = [Math.min(least, number), Math.max(most, number)];
   }
-  return [least, most, least / 3, most / 3].map((number) => numberText(number, style));
+  const finite = least <= most ? [least, most, least / 3, most / 3] : [];
+  return [...finite, ...others].map((number) => numberText(number, style));
 }
 
 /** Whether a cell of a slice is one that a mask hides: the normalizer reads −∞ there. */
