@@ -276,6 +276,19 @@ def test_a_number_of_an_input_is_edited_in_its_cell(page_of: PageOf) -> None:
     assert field.count() == 0  # it is computed
 
 
+def test_what_is_wrong_with_a_number_is_read_beside_a_narrow_table(page_of: PageOf) -> None:
+    page = page_of({"embeddings": [[1, 0], [0, 1]]})
+    show(page, "embeddings")
+    cell_at(page, 0, 1).dblclick()
+    page.keyboard.type("abc")
+    page.keyboard.press("Enter")
+    error = page.locator("td .field-error")
+    assert "is no number" in error.inner_text()
+    box = error.bounding_box()
+    corner = [box["x"] + box["width"] - 3, box["y"] + box["height"] / 2]
+    assert page.evaluate("([x, y]) => document.elementFromPoint(x, y).className", corner) == "field-error"
+
+
 def test_all_steps_are_printed_and_nothing_to_press(page_of: PageOf) -> None:
     page = page_of(WORDS)
     page.evaluate("dispatchEvent(new Event('beforeprint'))")

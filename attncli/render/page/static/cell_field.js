@@ -28,10 +28,18 @@ export function openField(cell, text, accept, done) {
     if (event.key !== "Enter") return;
     const wrong = accept(field.value.trim());
     error.textContent = wrong ?? "";
+    if (wrong !== null) placeBelow(error, cell);
     field.setAttribute("aria-invalid", String(wrong !== null));
     if (wrong === null) close();
   });
   cell.replaceChildren(field, error);
   field.focus();
   if (text === null) field.select();
+}
+
+/** Put an element below a cell and on the screen; it is fixed there, as what scrolls the table would cut it. */
+function placeBelow(element, cell) {
+  const { left, bottom } = cell.getBoundingClientRect();
+  element.style.top = `${bottom}px`;
+  element.style.left = `${Math.max(Math.min(left, document.documentElement.clientWidth - element.offsetWidth), 0)}px`;
 }
