@@ -159,7 +159,7 @@ def test_labels_of_columns_end_where_their_numbers_do(labels: tuple[str, str]) -
         assert row[: cell_len(heading[:end])].endswith(number)
 
 
-def test_titles_are_short_where_one_is_wider_than_its_table() -> None:
+def test_titles_are_short_where_one_fits_only_so() -> None:
     assert draw(*map(head, range(32)), target=SCREEN)[0].split() == ["n\\m", *"01234567"]
     assert draw(*map(head, range(9)), target=SCREEN)[0].startswith("head 0")
 
