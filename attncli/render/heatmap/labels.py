@@ -11,6 +11,7 @@ from attncli.render.target import TextTarget
 
 MARK = "*"  # before the labels of marked rows and columns
 MAX_LABEL_WIDTH = 12
+LONG_LABEL_WIDTH = 30  # of rows beside numbers, where there is room
 _NOUNS = re.compile(rf"\b({'|'.join(sorted(AXIS_NOUNS.values(), key=len, reverse=True))}) (?=\d)")
 
 
@@ -24,9 +25,9 @@ def column_labels(grid: Grid, target: TextTarget) -> Sequence[str]:
     return _labels(grid.columns, grid.marked_columns, "", target)
 
 
-def widest(labels: Sequence[str]) -> int:
+def widest(labels: Sequence[str], most: int = MAX_LABEL_WIDTH) -> int:
     """The width of the longest label, at most that to which labels are cut."""
-    return min(max(map(cell_len, labels)), MAX_LABEL_WIDTH)
+    return min(max(map(cell_len, labels)), most)
 
 
 def cut(text: str, width: int, target: TextTarget) -> str:
