@@ -8,6 +8,7 @@ from rich.segment import Segment
 
 from attncli.render.formats.text_page import TextPage
 from attncli.render.grid import Grid
+from attncli.render.heatmap.labels import table_titles
 from attncli.render.heatmap.layout import GAP, Layout, Space, choose_layout
 from attncli.render.heatmap.legend import color_bar, notes, scale_note
 from attncli.render.heatmap.levels import scale_of
@@ -41,8 +42,7 @@ def print_heatmaps(page: TextPage, grids: Sequence[Grid], decimals: int) -> None
     )
     layout = choose_layout(tables, decimals, palette, page.target, space)
     scale = scale_of(tables)
-    title_width = max(cell_len(table.slice_label) for table in tables)
-    writer = PanelWriter(layout, scale, palette, page.target, title_width)
+    writer = PanelWriter(layout, scale, palette, page.target, any(table.slice_label for table in tables))
     page.print_segments(_lines(tables, layout, writer))
     meanings = list(notes(tables, layout, palette, decimals))
     if tables[0].signs is None and scale.has_numbers:
@@ -60,12 +60,13 @@ def print_heatmaps(page: TextPage, grids: Sequence[Grid], decimals: int) -> None
 
 def _lines(tables: Sequence[Grid], layout: Layout, writer: PanelWriter) -> Iterator[Line]:
     """The lines of all tables that are shown."""
+    titles = table_titles([table.slice_label for table in tables], layout.cells.count_columns(tables[0]))
     for first in range(0, layout.shown, layout.per_line):
         if first and layout.gap_lines:
             yield []
         row = range(first, min(first + layout.per_line, layout.shown))
         texts = layout.cells.texts
-        panels = [list(writer.panel(tables[at], None if texts is None else texts[at])) for at in row]
+        panels = [list(writer.panel(tables[at], titles[at], None if texts is None else texts[at])) for at in row]
         labels = writer.labels([tables[at] for at in row])
         for label, *parts in zip_longest(labels, *panels, fillvalue=[]):
             yield [*label, *(segment for part in parts for segment in (*part, Segment(" " * GAP)))][:-1]

@@ -11,6 +11,7 @@ from attncli.render.target import TextTarget
 
 MARK = "*"  # before the labels of marked rows and columns
 MAX_LABEL_WIDTH = 12
+LONG_LABEL_WIDTH = 30  # of rows beside numbers, where there is room
 _NOUNS = re.compile(rf"\b({'|'.join(sorted(AXIS_NOUNS.values(), key=len, reverse=True))}) (?=\d)")
 
 
@@ -24,9 +25,9 @@ def column_labels(grid: Grid, target: TextTarget) -> Sequence[str]:
     return _labels(grid.columns, grid.marked_columns, "", target)
 
 
-def widest(labels: Sequence[str]) -> int:
+def widest(labels: Sequence[str], most: int = MAX_LABEL_WIDTH) -> int:
     """The width of the longest label, at most that to which labels are cut."""
-    return min(max(map(cell_len, labels)), MAX_LABEL_WIDTH)
+    return min(max(map(cell_len, labels)), most)
 
 
 def cut(text: str, width: int, target: TextTarget) -> str:
@@ -48,13 +49,15 @@ def on_right(text: str, width: int, target: TextTarget) -> str:
     return " " * (width - cell_len(text)) + text if cell_len(text) <= width else cut(text, width, target)
 
 
-def short_title(slice_label: str) -> str:
-    """The label of a slice without what its axes count, where the labels of some are wider than their tables.
+def table_titles(slice_labels: Sequence[str], width: int) -> Sequence[str]:
+    """The labels of slices above tables of a width, all without what their axes count where one fits only so.
 
-    >>> short_title("batch item 0, head 12")
-    '0, 12'
+    >>> table_titles(["head 9", "head 10"], 7), table_titles(["head 9", "head 10"], 6)
+    (['head 9', 'head 10'], ['9', '10'])
     """
-    return _NOUNS.sub("", slice_label)
+    short = [_NOUNS.sub("", label) for label in slice_labels]
+    are_short = any(cell_len(label) > width >= cell_len(less) for label, less in zip(slice_labels, short, strict=True))
+    return short if are_short else list(slice_labels)
 
 
 def label_step(labels: Sequence[str], columns: int) -> int:

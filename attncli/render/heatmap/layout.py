@@ -6,7 +6,7 @@ from itertools import product
 
 from attncli.render.grid import Grid
 from attncli.render.heatmap.cell_texts import Texts, number_texts, sign_texts
-from attncli.render.heatmap.labels import label_step, row_labels, widest
+from attncli.render.heatmap.labels import LONG_LABEL_WIDTH, label_step, row_labels, widest
 from attncli.render.heatmap.palette import Palette
 from attncli.render.target import TextTarget
 
@@ -74,11 +74,13 @@ def choose_layout(grids: Sequence[Grid], decimals: int, palette: Palette, target
     The tables have one shape. Numbers have fewer decimals where more tables are side by side then. Where not even the
     largest blocks fit, only some of the tables are shown on a screen.
     """
-    label_width = max(widest([grid.corner, *row_labels(grid, target)]) for grid in grids) + 1
+    labels = [label for grid in grids for label in (grid.corner, *row_labels(grid, target))]
+    label_width, long_width = widest(labels) + 1, widest(labels, LONG_LABEL_WIDTH) + 1
     with_texts = [
         layout
         for cells in _cells_with_texts(grids, decimals, palette, target, label_width, space)
-        if (layout := _fit(grids, cells, label_width, space)).shown == len(grids)
+        for width in (long_width, label_width)
+        if (layout := _fit(grids, cells, width, space)).shown == len(grids)
     ]
     if with_texts:
         return max(with_texts, key=lambda layout: layout.per_line)

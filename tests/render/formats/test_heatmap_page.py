@@ -159,7 +159,15 @@ def test_labels_of_columns_end_where_their_numbers_do(labels: tuple[str, str]) -
         assert row[: cell_len(heading[:end])].endswith(number)
 
 
-def test_titles_are_short_where_one_is_wider_than_its_table() -> None:
+def test_long_labels_of_rows_are_cut_where_there_is_no_room_or_fewer_tables_were_side_by_side() -> None:
+    grid = replace(SMALL, rows=("internationalization", "internationalisierung"))
+    assert draw(grid)[1].startswith("internationalization  ")
+    assert draw(grid, target=TextTarget(30, has_styles=True, height=24))[1].startswith("internation… ")
+    several = [replace(grid, slice_label=f"head {at}") for at in range(4)]
+    assert draw(*several)[2].startswith("internation… ")
+
+
+def test_titles_are_short_where_one_fits_only_so() -> None:
     assert draw(*map(head, range(32)), target=SCREEN)[0].split() == ["n\\m", *"01234567"]
     assert draw(*map(head, range(9)), target=SCREEN)[0].startswith("head 0")
 
