@@ -255,6 +255,8 @@ class OutputOptions:
             }
         elif not self.explain and not self.cell:
             reasons["terms"] = "no sum is worked out without --explain or --cell"
+        if self.draws_curve_alone:
+            reasons["precision"] = "a plot has ticks and no numbers of the result; --select adds tables"
         if not row.has_title:
             reasons["title"] = "only figures (.svg, .png, .pdf) and pages (.html) have a title"
         if not row.is_figure:

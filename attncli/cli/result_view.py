@@ -80,6 +80,7 @@ def _compute(
     from attncli.engine.run import run
     from attncli.plan.build import plan_of
     from attncli.render.hidden_cells import masks_to_show
+    from attncli.render.mask_signs import rules_to_show
     from attncli.trace.result import RunResult
 
     problem = problems[-1]
@@ -91,6 +92,8 @@ def _compute(
         computed = tuple(dict.fromkeys((*computed, CONTEXT)))
     if options.output_format.is_figure or options.draws_heatmaps:
         computed = (*computed, *masks_to_show(plan_of(problem), computed))
+    if options.output_format.is_figure or options.output_format.is_text_for_readers:
+        computed = (*computed, *rules_to_show(plan_of(problem), selection))
     caller_bytes = check_result_space(problem, options, list(cut_axes), len(problems))
     if len(problems) > 1:
         caller_bytes += _bytes_kept(problem, computed)

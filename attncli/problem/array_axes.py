@@ -31,9 +31,9 @@ def letters_of_field(spec: ProblemSpec, field: Field, array: Array) -> Letters:
         return table_letters(spec.layout, array.ndim)
     extra = array.ndim - len(field.letters)
     leading = ("b", "h") if extra == 2 else ("h",) if spec.layout.batch is None else ("b",)
-    letters = (*leading[: max(extra, 0)], *field.letters[-array.ndim :])
     if field.letters[0] != "n":  # the heads of queries are their own
-        letters = spec.layout.with_kv_heads(letters)
+        leading = spec.layout.with_kv_heads(leading)
+    letters = (*leading[: max(extra, 0)], *field.letters[-array.ndim :])
     return tuple(spec.new_key_letter if letter == "m" and field.name in SEQUENCES else letter for letter in letters)
 
 
@@ -53,8 +53,11 @@ def _axis(spec: ProblemSpec, name: str, letter: str, size: int) -> CellAxis:
 def _printed_letter(spec: ProblemSpec, letter: str) -> str:
     """The letter that a plan has for an axis: that of queries for features of keys that are compared with theirs.
 
-    Without a second sequence the features that queries are projected from are those of the first.
+    Without a second sequence the features that queries are projected from are those of the first; the features of heads
+    side by side are value features.
     """
+    if letter == "h·e":
+        return "e"
     if letter == "y":
         return "x" if spec.query_embeddings is None else "y"
     return spec.score.record.shapes.arrays.get("key", ("m", "c"))[-1] if letter == "c" else letter

@@ -1,5 +1,6 @@
 """Curves and points as characters: a plot with axes and a legend, for a terminal."""
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -12,7 +13,9 @@ CURVE_MARKS = "-+*#%&@$~=" + "abcdefghijklmnopqrstuvwxyz"
 ROWS = 17
 ROWS_PER_TICK = 4
 MIN_TICK_COLUMNS = 12  # from one number below the plot to the next
-TICK_DECIMALS = 2
+TICK_DECIMALS = 2  # or more, where numbers below each other would be the same
+MOST_DECIMALS = 12
+LARGEST = 1e100  # beyond it differences and slopes may overflow
 
 
 @dataclass(frozen=True)
@@ -58,7 +61,7 @@ class _Canvas:
 def plot(points: Series, curves: Sequence[Series], width: int, rows: int = ROWS) -> list[str]:
     r"""The lines of a plot of points and of curves, which are linear between their numbers, with axes and a legend.
 
-    A point hides the curves behind it, and a curve those before it. What is not finite is left out.
+    A point hides the curves behind it, and a curve those before it. What is not finite, or beyond 1e100, is left out.
 
     >>> points, curve = Series("measured", [0, 1], [0, 4]), Series("fit", [0, 0.5, 1], [0, 3, 4])
     >>> print("\n".join(plot(points, [curve], width=15, rows=5)))
@@ -74,8 +77,8 @@ def plot(points: Series, curves: Sequence[Series], width: int, rows: int = ROWS)
     everything = [_finite(series) for series in (points, *curves)]
     y = _bounds([series.y for series in everything])
     heights = np.linspace(y[1], y[0], rows)[_tick_rows(rows)]
-    labels = [row[0] for row in align_numbers(heights[:, None], TICK_DECIMALS)]
-    label_width = len(labels[0])
+    labels = [row[0] for row in align_numbers(heights[:, None], _tick_decimals(float(heights[0] - heights[1])))]
+    label_width = max(map(len, labels))
     canvas = _Canvas(_bounds([series.x for series in everything]), y, max(width - label_width - 2, 2), rows)
     cells = [[" "] * canvas.columns for _ in range(canvas.rows)]
     for mark, curve in zip(CURVE_MARKS, everything[1:], strict=False):
@@ -83,24 +86,26 @@ def plot(points: Series, curves: Sequence[Series], width: int, rows: int = ROWS)
     for x, y in zip(everything[0].x, everything[0].y, strict=True):
         cells[canvas.row(y)][canvas.column(x)] = POINT
     names = [f"{mark} {series.name}" for mark, series in zip((POINT, *CURVE_MARKS), (points, *curves), strict=False)]
-    return [*_rows(cells, canvas, labels), *_horizontal_axis(canvas, label_width), "   ".join(names)]
+    return [*_rows(cells, canvas, labels, label_width), *_horizontal_axis(canvas, label_width), "   ".join(names)]
 
 
 def _finite(series: Series) -> Series:
-    """The series without what is not finite, in the order of x."""
+    """The series without what is not finite or too large, in the order of x."""
     x, y = np.asarray(series.x, np.float64), np.asarray(series.y, np.float64)
     order = np.argsort(x, kind="stable")
-    order = order[np.isfinite(x[order]) & np.isfinite(y[order])]
+    order = order[(np.abs(x[order]) <= LARGEST) & (np.abs(y[order]) <= LARGEST)]
     return Series(series.name, x[order], y[order])
 
 
 def _bounds(arrays: Sequence[Array | Sequence[float]]) -> tuple[float, float]:
-    """The least and the largest number of some arrays, one unit apart where they are the same."""
+    """The least and the largest number of some arrays, a unit apart or more where they differ by rounding at most."""
     numbers = np.concatenate([np.asarray(array) for array in arrays])
     if not numbers.size:
         return 0.0, 1.0
     least, largest = float(numbers.min()), float(numbers.max())
-    return (least, largest) if least < largest else (least - 0.5, largest + 0.5)
+    rounding = max(-least, largest) / 2**40
+    margin = 0.0 if largest - least > rounding else max(0.5, rounding)
+    return least - margin, largest + margin
 
 
 def _draw_curve(cells: list[list[str]], canvas: _Canvas, curve: Series, mark: str) -> None:
@@ -118,12 +123,11 @@ def _draw_curve(cells: list[list[str]], canvas: _Canvas, curve: Series, mark: st
         before = row
 
 
-def _rows(cells: Sequence[Sequence[str]], canvas: _Canvas, labels: Sequence[str]) -> list[str]:
+def _rows(cells: Sequence[Sequence[str]], canvas: _Canvas, labels: Sequence[str], label_width: int) -> list[str]:
     """The rows of the plot behind the vertical axis, with a number where the row has a tick."""
     ticks = dict(zip(_tick_rows(canvas.rows), labels, strict=True))
-    width = len(labels[0])
     return [
-        f"{ticks.get(row, ''):>{width}} {'┤' if row in ticks else '│'}{''.join(line)}".rstrip()
+        f"{ticks.get(row, ''):>{label_width}} {'┤' if row in ticks else '│'}{''.join(line)}".rstrip()
         for row, line in enumerate(cells)
     ]
 
@@ -150,6 +154,10 @@ def _horizontal_axis(canvas: _Canvas, label_width: int) -> list[str]:
 
 def _tick_labels(bounds: tuple[float, float], intervals: int) -> list[str]:
     """The numbers at the ends of so many equal intervals."""
-    return [
-        decimal(round(float(number), TICK_DECIMALS), TICK_DECIMALS) for number in np.linspace(*bounds, intervals + 1)
-    ]
+    numbers, decimals = np.linspace(*bounds, intervals + 1), _tick_decimals((bounds[1] - bounds[0]) / intervals)
+    return [decimal(round(float(number), decimals), decimals) for number in numbers]
+
+
+def _tick_decimals(step: float) -> int:
+    """The decimals with which ticks that are a step apart differ, not fewer than the usual ones."""
+    return min(max(TICK_DECIMALS, 1 - math.floor(math.log10(step))), MOST_DECIMALS)

@@ -1,6 +1,6 @@
 """Masks as signs: for each query and key whether it is visible, and if not, which rule hides it."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from attncli.base.lazy_numpy import Array, np
@@ -8,6 +8,7 @@ from attncli.ops.records import OperatorRecord
 from attncli.ops.rules import MaskSign
 from attncli.plan.graph import Node, Plan
 from attncli.render.grid import Grid, leading_slices
+from attncli.render.hidden_cells import VISIBLE_STEP
 from attncli.render.marks import marked_cells
 from attncli.trace.positions import AxisPositions
 from attncli.trace.steps import Step, Trace
@@ -30,9 +31,12 @@ def sign_grids(
     """The tables of visible keys as signs, each with the legend that counts each of them.
 
     `step` is the step `visible` [… n m], whose inputs are the rules; a cell has the sign of the rule of the highest
-    precedence that hides it, of equal ones the first. The cells at the positions in `worked` are marked.
+    precedence that hides it, of equal ones the first. The cells at the positions in `worked` are marked. Of a large
+    problem the rules may not have been kept: then a hidden cell has the sign of an unknown one.
     """
-    rules = [_Rule(trace[source].value, sign) for source, sign in signs_of_rules(trace.plan, step.node)]
+    signed = signs_of_rules(trace.plan, step.node)
+    rules = [_Rule(trace[source].value, sign) for source, sign in signed if source in trace.by_name]
+    meanings = _meanings([rule.sign for rule in rules], are_all=len(rules) == len(signed))
     shape = (len(trace.labels["n"]), step.value.shape[-1])  # one row may serve every query
     whole = replace(step, value=np.broadcast_to(step.value, (*step.value.shape[:-2], *shape)))
     for at, heading in leading_slices(trace, step, fixed):
@@ -47,9 +51,15 @@ def sign_grids(
             corner="n\\m",
             slice_label=heading,
             signs=np.broadcast_to(signs, shape).tolist(),
-            meanings=_meanings(rules),
+            meanings=meanings,
             marked=marked_cells(trace, whole, at, worked),
         )
+
+
+def rules_to_show(plan: Plan, names: Collection[str]) -> tuple[str, ...]:
+    """The steps of the rules whose signs the tables of some results have: those of the step `visible`."""
+    resolved = {plan.resolve(name) for name in names}
+    return tuple(plan[VISIBLE_STEP].inputs.values()) if VISIBLE_STEP in resolved else ()
 
 
 def signs_of_rules(plan: Plan, node: Node) -> Sequence[tuple[str, MaskSign]]:
@@ -70,10 +80,10 @@ def _at(rule: Array, at: tuple[int, ...], shape: tuple[int, ...]) -> Array:
     return np.broadcast_to(part, shape)
 
 
-def _meanings(rules: Sequence[_Rule]) -> Mapping[str, str]:
+def _meanings(signs: Sequence[MaskSign], *, are_all: bool) -> Mapping[str, str]:
     """What each sign means; that of several rules means all of them."""
     meanings = {VISIBLE: "visible"}
-    for rule in rules:
-        known = meanings.get(rule.sign.sign)
-        meanings[rule.sign.sign] = f"{known}, {rule.sign.meaning}" if known else rule.sign.meaning
+    for sign in (*signs, *(() if are_all else (MaskSign(UNSIGNED, "hidden"),))):
+        known = meanings.get(sign.sign)
+        meanings[sign.sign] = f"{known}, {sign.meaning}" if known else sign.meaning
     return meanings

@@ -11,6 +11,7 @@ from attncli.trace.positions import AxisPositions
 from attncli.trace.steps import Step, Trace
 
 EVERY_KEY_IS_HIDDEN = "every key is hidden: all weights are 0"
+A_SCORE_IS_NAN = "a score of the row is NaN: the weights of all visible keys are NaN"
 _KEY_LETTERS = {"k": "m", "p": "m", "m+1": "m"}  # new keys, cached keys, and keys before a sink are keys
 
 
@@ -59,12 +60,14 @@ def once_a_row(blocks: Sequence[Sequence[str]], rows: Sequence[Hashable]) -> Ite
 
 
 def _lines(view: View, step: Step, at: AxisPositions) -> Sequence[str]:
-    """The arithmetic of a step in one cell; that of a normalizer has no numbers where every key is hidden."""
+    """The arithmetic of a step in one cell; that of a normalizer has no numbers where there are none to show."""
     if step.stage == "normalize" and step.function is not None:
         scores = view.result.trace["masked_scores"]
         row = scores.value[tuple(at[letter] for letter in scores.axes[:-1])]
         if np.isneginf(row).all():
             return [EVERY_KEY_IS_HIDDEN]
+        if np.isnan(row).any() and view.result.trace.problem.normalize.record.is_distribution:
+            return [A_SCORE_IS_NAN]
     return by_hand.lines(view, step, at)
 
 

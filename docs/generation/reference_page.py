@@ -190,11 +190,17 @@ def _output_formats() -> Iterator[Sequence[str]]:
     """The rows of the formats that are written."""
     for row in FORMATS:
         facts = ["exact numbers" if row.is_lossless else "rounded numbers, for reading"]
+        if row.is_figure:
+            facts = ["the figure of the selected results"]
+        elif row.shows_every_step:
+            facts = [f"the page: every step, up to {row.every_step_size:,} numbers"]
         if row.is_object:
             facts.append("the selected results under their names, with `--explain` also the steps")
+        if row.picture is not None:
+            facts.append("into a `.svg` a picture of the terminal")
         if row.holds_one_array:
             facts.append("one result")
-        elif row.is_binary:
+        elif row.is_binary and row.is_lossless:
             facts.append("the selected results under their names")
         suffixes = ", ".join(f"`{suffix}`" for suffix in row.suffixes)
         yield suffixes, f"`{row.name}`" if row.is_choice else "", "; ".join(facts)

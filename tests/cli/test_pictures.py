@@ -90,6 +90,24 @@ def test_where_they_have_no_effect_there_is_a_warning(words: tuple[str, ...], re
     assert ran.stdout == run("compute", fit, *without).stdout
 
 
+def test_between_two_plots_is_an_empty_line(run: Run, tmp_path: Path) -> None:
+    features = FIT.replace("[[3], [5]]", "[[3, 1], [5, 1]]")
+    lines = run("compute", write_file(tmp_path, features, "features.yaml"), "--curve").stdout.splitlines()
+    assert lines[lines.index("e2") - 2 : lines.index("e2")] == ["● value   - output", ""]
+
+
+def test_a_curve_alone_has_no_decimals(fit: str, run: Run) -> None:
+    reason = "--precision has no effect: a plot has ticks and no numbers of the result; --select adds tables"
+    assert run("compute", fit, "--curve", "--precision", "2").stderr == f"attn: warning: {reason}\n"
+    assert run("compute", fit, "--curve", "--precision", "2", "--select", "weights").stderr == ""
+
+
+@pytest.mark.parametrize("words", [("--heatmap",), ("-o", "visible.txt")])
+def test_a_mask_of_a_large_problem_is_shown(words: tuple[str, ...], run: Run) -> None:
+    ran = run("compute", "--token-count", "600", "--dim", "1", "--seed", "1", "--causal", "--select", "visible", *words)
+    assert (ran.returncode, ran.stderr) == (0, "")
+
+
 @pytest.mark.parametrize("width", [24, 80, 200])
 def test_no_line_of_a_heat_map_is_wider_than_the_terminal(width: int, tmp_path: Path) -> None:
     words = ("compute", "--token-count", "30", "--dim", "8", "--heads", "4", "--seed", "1", "--causal", "--heatmap")

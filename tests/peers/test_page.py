@@ -141,6 +141,20 @@ def test_operands_lead_on_to_the_embeddings_and_the_trail_leads_back(page_of: Pa
     assert place(page) == ("key", [1, 0])
 
 
+def test_the_way_back_has_no_steps_that_a_change_took_away(page_of: PageOf) -> None:
+    page = page_of(HEADS)
+    show(page, "weights")
+    cell_at(page, 1, 0).click()
+    for _ in range(3):
+        page.locator("button.operand").first.click()
+    assert place(page) == ("query_heads", [1, 0])
+    page.locator("#set-causal").click()
+    assert page.locator(".trail li").all_inner_texts() == ["weights(token_2, token_1)", "scores(token_2, token_1)"]
+    page.go_back()
+    page.locator(".back").click()
+    assert place(page) == ("weights", [1, 0])
+
+
 def test_a_cell_of_the_tables_beside_leads_on_to_its_step(page_of: PageOf) -> None:
     page = page_of(WORDS)
     show(page, "query")
@@ -222,6 +236,20 @@ def test_hidden_cells_infinities_and_signs_of_masks_are_told_apart(page_of: Page
     assert texts(page)[0][0] == "●"
     assert "● visible: 2" in page.locator(".legend").text_content()
     assert "nothing is attended by query_2" in page.locator(".warning").inner_text()
+
+
+def test_numbers_beside_infinities_and_nan_are_not_cut(page_of: PageOf) -> None:
+    page = page_of({"scores": [[1 / 3, float("inf")], [float("nan"), -100 / 3]]})
+    show(page, "scores")
+    assert texts(page)[1] == ["NaN", "−33.3333"]
+    too_wide = "cells => cells.filter((cell) => cell.scrollWidth > cell.clientWidth).map((cell) => cell.textContent)"
+    assert page.locator("figure.main td").evaluate_all(too_wide) == []
+
+
+def test_the_step_in_view_is_in_sight_in_the_list(page_of: PageOf) -> None:
+    page = page_of(examples.load("decoder").parts[-1].problem, {"viewport": {"width": 1440, "height": 700}})
+    box = page.locator("#step-list a[aria-current]").bounding_box()
+    assert 0 <= box["y"] <= 700 - box["height"]
 
 
 def test_a_number_of_an_input_is_edited_in_its_cell(page_of: PageOf) -> None:

@@ -181,20 +181,23 @@ def test_the_command_line_makes_the_same_changes(page_of: PageOf, tmp_path: Path
 
 
 def test_numbers_that_the_command_set_are_named_and_stay(browser: Any, tmp_path: Path) -> None:
-    (tmp_path / "problem.json").write_text(json.dumps({"embeddings": [[1, 2], [3, 4]]}))
+    (tmp_path / "problem.json").write_text(json.dumps({"embeddings": [[1, 2], [3, 4]], "causal": True}))
     run_in_process("compute", "problem.json", "--set", "embeddings[0,1]=-5", "-o", "page.html", folder=tmp_path)
     page = browser.new_page()
     page.goto((tmp_path / "page.html").as_uri())
     assert page.get_by_text("On the command line: set embeddings[0,1]: 2 → ").count() == 1
+    page.evaluate('attnPage.state.update({ step: "masked_scores" })')
+    assert page.locator("#step .main td").all_inner_texts()[1] == "−∞"  # hidden before and after: it bears no mark
     assert edit(page, "embeddings", [0, 0], "7") is None
-    assert is_computed(page, {"embeddings": [[7, -5], [3, 4]]})
+    assert is_computed(page, {"embeddings": [[7, -5], [3, 4]], "causal": True})
     page.get_by_role("button", name="Reset all").click()
-    assert is_computed(page, {"embeddings": [[1, -5], [3, 4]]})
+    assert is_computed(page, {"embeddings": [[1, -5], [3, 4]], "causal": True})
     page.close()
 
 
 def test_a_change_that_has_no_option_says_what_to_do(page_of: PageOf) -> None:
     page = page_of(SCALED)
+    assert page.get_by_text("On the command line").count() == 0
     type_into(page, "Scale", "")
     assert changed(page) == ["scale: 0.25 → the score's own"]
     assert page.locator(".command").inner_text() == "On the command line: take the scale out of the problem file."

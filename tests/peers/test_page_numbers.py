@@ -150,6 +150,14 @@ def test_what_the_page_cannot_compute_is_missing(scripts: Any) -> None:
     assert not found["values"].keys() & set(found["fixed"])
 
 
+@pytest.mark.parametrize("normalizer", ["softmax", "softmax1", "topk:k=2", "hardmax", "sparsemax", "entmax"])
+def test_the_arithmetic_of_a_row_with_nan_claims_no_number(scripts: Any, normalizer: str) -> None:
+    text = page_text(problem(scores=[[0.5, np.nan, 3]], normalize=normalizer))
+    lines = call(scripts, "arithmetic", text, 1)["lines"]
+    assert lines
+    assert [line for line in lines if "NaN" not in line or "≈" in line] == []
+
+
 def test_numbers_are_written_as_tables_have_them(scripts: Any) -> None:
     tables = [
         np.array(numbers)

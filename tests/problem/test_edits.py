@@ -59,6 +59,7 @@ def array_of(spec: ProblemSpec, key: str) -> np.ndarray:
         (WORDS | {"w_k": W}, "w_k[x1,d2]=9", (0, 1)),  # compared with queries, so tables print d
         (WORDS | {"w_k": W, "score": "euclidean"}, "w_k[x1,d2]=9", (0, 1)),
         (WORDS | {"w_v": W}, "w_v[x1,e2]=9", (0, 1)),
+        (WORDS | {"w_o": W}, "w_o[e1,o2]=9", (0, 1)),
         (WORDS | {"w_o": W}, "w_o[h·e1,o2]=9", (0, 1)),
         (WORDS | {"query_embeddings": [[1, 2, 3]]}, "query_embeddings[query_1,y2]=9", (0, 1)),
         (WORDS | {"query_embeddings": [[1, 2, 3]]}, "w_q[y1,d2]=9", (0, 1)),
@@ -67,6 +68,11 @@ def array_of(spec: ProblemSpec, key: str) -> np.ndarray:
         (HEADS, "key[1,head 0,key_4,d7]=9", (1, 0, 3, 6)),
         ({"query": np.zeros((1, 1, 2, 3)), "key": np.zeros((1, 1, 4, 3))}, "key[key_4,d2]=9", (0, 0, 3, 1)),
         (HEADS | {"sink": [1, 2, 3]}, "sink[head 1]=9", (1,)),
+        (
+            {"query": np.zeros((5, 8)), "key": np.zeros((4, 4)), "heads": 4, "kv_heads": 2, "sink": [1, 2, 3, 4]},
+            "sink[head 3]=9",
+            (3,),
+        ),
         (HEADS | {"bias": np.zeros((3, 5, 4))}, "bias[head 2,query_1,key_4]=9", (2, 0, 3)),
         (
             {"query": np.zeros((2, 5, 7)), "key": np.zeros((2, 4, 7)), "bias": np.zeros((2, 5, 4))},

@@ -1,6 +1,7 @@
 """Plots in characters: points, curves, axes and a legend in a given width."""
 
 import math
+import re
 from itertools import pairwise
 
 import pytest
@@ -66,6 +67,25 @@ def test_what_has_no_extent_or_is_not_finite_is_drawn_as_far_as_it_goes(series: 
     for lines in (plot(series, [], 40), plot(CORNERS, [series], 40)):
         assert max(map(len, lines[:-1])) <= 40
         assert "nan" not in "\n".join(lines[:-1]).lower()
+
+
+@pytest.mark.parametrize(
+    ("y", "ticks"),
+    [
+        ([0.0001, 0.0003], ["0.000300", "0.000250", "0.000200", "0.000150", "0.000100"]),
+        ([1e6, 1e6 + 0.001], [f"1000000.{digits}" for digits in ("00100", "00075", "00050", "00025", "00000")]),
+    ],
+)
+def test_ticks_that_are_near_each_other_have_as_many_decimals_as_differ(y: list[float], ticks: list[str]) -> None:
+    lines = plot(Series("points", [0.0001, 0.0002], y), [], 40)
+    assert [line.split()[0] for line in lines[:ROWS:4]] == ticks
+    assert lines[-2].split() == ["0.0001", "0.00015", "0.0002"]
+
+
+@pytest.mark.parametrize("y", [[1e90, math.nextafter(1e90, 0)], [0.0, 1e90], [-1e308, 1e308]])
+def test_large_numbers_stand_before_one_axis(y: list[float]) -> None:
+    lines = plot(Series("points", [0, 1], y), [Series("fit", [0, 1], y)], 60)
+    assert len({len(re.split("[│┤]", line)[0]) for line in lines[:ROWS]}) == 1
 
 
 def test_in_ascii_every_sign_has_one_that_the_encoding_has() -> None:

@@ -169,6 +169,14 @@ def test_the_worked_lines_say_which_cell_they_are_of(
     assert [line for line in lines if any(word in line for word in ("token_", "key "))] == starts
 
 
+@pytest.mark.parametrize("normalizer", ["softmax", "topk:k=2", "hardmax", "sparsemax", "entmax"])
+def test_a_row_with_nan_has_no_arithmetic_of_its_weights(normalizer: str) -> None:
+    problem = attncli.Problem(scores=[[0.5, np.nan, 3]], normalize=normalizer)
+    view = View(problem.compute("weights"), explain=True, cells=(Cell(0, 0),))
+    line = "a score of the row is NaN: the weights of all visible keys are NaN"
+    assert explained(view)["weights"].arithmetic[0] == line
+
+
 def test_what_the_cells_of_a_row_have_in_common_stands_once_a_row() -> None:
     view = View(attncli.Problem(embeddings=X).compute(), explain=True, cells=(Cell(0, None), Cell(1, 0)))
     sums = [line for line in explained(view)["weights"].arithmetic if line.startswith("Σⱼ exp")]

@@ -4,7 +4,7 @@ import numpy as np
 
 from attncli import attention
 from attncli.render.formats import latex, terminal
-from attncli.render.mask_signs import sign_grids
+from attncli.render.mask_signs import rules_to_show, sign_grids
 from attncli.render.sections import sections
 from attncli.render.target import TEXT_FILE
 from attncli.render.view import Cell, View
@@ -52,6 +52,18 @@ def test_heads_may_differ() -> None:
     x, mask = np.stack([X, X])[None], np.ones((2, 1, N), dtype=int)
     mask[1, 0, 2] = 0
     assert [rows[0] for rows, _ in drawn(x=x, mask=mask, causal=True)] == ["●▷▷▷", "●▷×▷"]
+
+
+def test_of_a_large_problem_the_rules_are_asked_for_and_otherwise_the_sign_is_an_unknown_one() -> None:
+    x = np.zeros((600, 1))
+    plan = attention(X, X, causal=True, key_lengths=3).trace.plan
+    assert rules_to_show(plan, ["visible", "weights"]) == ("visible_by_causal", "visible_by_key_lengths")
+    assert rules_to_show(plan, ["weights"]) == ()
+    trace = attention(x, x, causal=True, select=("visible",)).trace
+    (grid,) = sign_grids(trace, trace["visible"], {})
+    assert grid.signs is not None
+    assert "".join(grid.signs[1][:3]) == "●●□"
+    assert grid.legend == "● visible: 180300   □ hidden: 179700"
 
 
 def test_the_picture_is_shown_where_it_is_selected_and_where_it_is_explained() -> None:

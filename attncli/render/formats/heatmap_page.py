@@ -41,17 +41,19 @@ def print_heatmaps(page: TextPage, grids: Sequence[Grid], decimals: int) -> None
     )
     layout = choose_layout(tables, decimals, palette, page.target, space)
     scale = scale_of(tables)
-    writer = PanelWriter(layout, scale, palette, page.target, any(table.slice_label for table in tables))
+    title_width = max(cell_len(table.slice_label) for table in tables)
+    writer = PanelWriter(layout, scale, palette, page.target, title_width)
     page.print_segments(_lines(tables, layout, writer))
     meanings = list(notes(tables, layout, palette, decimals))
-    if tables[0].signs is None:
-        bar = [Segment("  "), *color_bar(scale, palette, decimals, page.page_width - 2)]
-        note = scale_note(scale, len(tables))
-        if Segment.get_line_length(bar) + cell_len(note) + GAP <= page.page_width:
+    if tables[0].signs is None and scale.has_numbers:
+        bar = [] if scale.has_one_number else color_bar(scale, palette, decimals, page.page_width - 2)
+        note = scale_note(scale, decimals, len(tables))
+        if bar and Segment.get_line_length(bar) + cell_len(note) + 2 * GAP <= page.page_width:
             bar.append(Segment(f"{' ' * GAP}{note}", DIM))
         else:
             meanings.insert(0, note)
-        page.print_segments([bar])
+        if bar:
+            page.print_segments([[Segment("  "), *bar]])
     if meanings:
         page.print_lines([f"  {'   '.join(meanings)}"], "dim")
 

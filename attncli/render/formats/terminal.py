@@ -51,7 +51,9 @@ def print_section(page: TextPage, section: Section, decimals: int, print_grids: 
     if section.shapes:
         page.print((section.shapes, "dim"))
     print_grids(page, section.grids, decimals)
-    for drawn in section.plots:
+    for at, drawn in enumerate(section.plots):
+        if at:
+            page.skip_line()
         if drawn.title:
             page.print((drawn.title, "italic"))
         for line in plot(drawn.points, drawn.curves, page.page_width):

@@ -39,13 +39,22 @@ def cut(text: str, width: int, target: TextTarget) -> str:
     return f"{set_cell_size(text, width - 1)}…" if is_cut else set_cell_size(text, width)
 
 
-def short_title(slice_label: str, width: int) -> str:
-    """The label of a slice, without what its axes count where it is wider than its table: `0, 12`.
+def on_right(text: str, width: int, target: TextTarget) -> str:
+    """A text on the right of a width, or cut where it is longer.
 
-    >>> short_title("batch item 0, head 12", 30), short_title("batch item 0, head 12", 8)
-    ('batch item 0, head 12', '0, 12')
+    >>> on_right("猫", 4, TextTarget()), on_right("transformer", 6, TextTarget())
+    ('  猫', 'trans…')
     """
-    return slice_label if cell_len(slice_label) <= width else _NOUNS.sub("", slice_label)
+    return " " * (width - cell_len(text)) + text if cell_len(text) <= width else cut(text, width, target)
+
+
+def short_title(slice_label: str) -> str:
+    """The label of a slice without what its axes count, where the labels of some are wider than their tables.
+
+    >>> short_title("batch item 0, head 12")
+    '0, 12'
+    """
+    return _NOUNS.sub("", slice_label)
 
 
 def label_step(labels: Sequence[str], columns: int) -> int:

@@ -19,14 +19,15 @@ BAR_WIDTH, MIN_BAR_WIDTH = 16, 2
 
 def color_bar(scale: Scale, palette: Palette, decimals: int, width: int) -> list[Segment]:
     """The colours between the numbers that have the first and the last one, in lines of a width."""
-    numbers = align_numbers(np.array([[scale.least], [scale.largest]]), decimals)
-    least, largest = (row[0].strip() for row in numbers)
+    least, largest = _ends(scale, decimals)
     room = max(min(width - len(f"{least}  {largest}"), BAR_WIDTH), MIN_BAR_WIDTH)
     return [Segment(f"{least} "), *palette.bar(room), Segment(f" {largest}")]
 
 
-def scale_note(scale: Scale, count: int) -> str:
-    """What the ends of the scale are, and whether several tables share it."""
+def scale_note(scale: Scale, decimals: int, count: int) -> str:
+    """What the ends of the scale are, and whether several tables share it; of a single number that."""
+    if scale.has_one_number:
+        return f"every number is {_ends(scale, decimals)[0]}"
     ends = "0 to the largest" if scale.is_from_zero else "the least to the largest"
     return f"from {ends} of the {count} tables" if count > 1 else f"from {ends} number"
 
@@ -41,6 +42,8 @@ def notes(tables: Sequence[Grid], layout: Layout, palette: Palette, decimals: in
         yield f"{palette.masked_sign} {'masked' if is_hidden else '−∞'}"
     if any(np.isnan(grid.values).any() for grid in tables):
         yield f"{NAN_SIGN if layout.cells.texts is None else 'NaN'} not a number"
+    if any((np.isposinf(grid.values) & ~is_masked(grid)).any() for grid in tables):
+        yield "∞ has the last colour"
     if layout.cells.decimals is not None and layout.cells.decimals < decimals:
         yield f"rounded to {layout.cells.decimals} decimals"
     option = next((option for noun, option in OPTIONS.items() if noun in tables[0].slice_label), None)
@@ -51,6 +54,11 @@ def notes(tables: Sequence[Grid], layout: Layout, palette: Palette, decimals: in
         yield f"a block {shown} {rows} × {columns} cells{' is' if is_mask else ''}{larger}"
     if layout.shown < len(tables):
         yield f"{len(tables) - layout.shown} more tables are left out: {option} N shows one, a file has all"
+
+
+def _ends(scale: Scale, decimals: int) -> Sequence[str]:
+    """The least and the largest number of a scale."""
+    return [row[0].strip() for row in align_numbers(np.array([[scale.least], [scale.largest]]), decimals)]
 
 
 def _meanings(tables: Sequence[Grid], layout: Layout, palette: Palette) -> str:

@@ -12,19 +12,29 @@ VISIBLE_LEVEL = 0.5  # of the visible cells of a mask
 
 @dataclass(frozen=True)
 class Scale:
-    """The numbers that have the first and the last colour."""
+    """The numbers that have the first and the last colour; the least is above the largest where there are none."""
 
     least: float
     largest: float
     is_from_zero: bool  # whether the first colour is that of 0, as of weights
+
+    @property
+    def has_one_number(self) -> bool:
+        """Whether every number is the same."""
+        return self.least == self.largest
+
+    @property
+    def has_numbers(self) -> bool:
+        """Whether any cell has a finite number that is not masked."""
+        return self.least <= self.largest
 
     def levels(self, grid: Grid) -> Array:
         """The level of each cell of a table [rows columns]; those of a mask are visible or masked."""
         if grid.signs is not None:
             return np.where(grid.values != 0, VISIBLE_LEVEL, MASKED)
         values = grid.values.astype(np.float64)
-        width = self.largest - self.least
-        fractions = (values - self.least) / width if width > 0 else np.where(np.isfinite(values), 1.0, values)
+        width, constant = self.largest - self.least, 0.0 if self.is_from_zero else 1.0
+        fractions = (values - self.least) / width if width > 0 else np.where(np.isfinite(values), constant, values)
         fractions[np.isposinf(values)] = 1
         return np.where(is_masked(grid), MASKED, fractions)
 
@@ -37,8 +47,6 @@ def scale_of(grids: Iterable[Grid]) -> Scale:
         if numbers.size:
             least, largest = min(least, float(numbers.min())), max(largest, float(numbers.max()))
         are_weights = are_weights and grid.is_heatmap
-    if least > largest:
-        return Scale(0.0, 0.0, are_weights)
     is_from_zero = are_weights and least >= 0
     return Scale(0.0 if is_from_zero else least, largest, is_from_zero)
 

@@ -8,7 +8,7 @@ from rich.style import Style
 
 from attncli.render.grid import Grid
 from attncli.render.heatmap.cell_texts import Texts
-from attncli.render.heatmap.labels import column_labels, cut, row_labels, short_title, sparse_line
+from attncli.render.heatmap.labels import column_labels, cut, on_right, row_labels, short_title, sparse_line
 from attncli.render.heatmap.layout import Layout
 from attncli.render.heatmap.levels import MASKED, Scale, pool
 from attncli.render.heatmap.palette import Palette
@@ -27,7 +27,7 @@ class PanelWriter:
     scale: Scale
     palette: Palette
     target: TextTarget
-    has_titles: bool
+    title_width: int  # of the longest title; 0 where tables have none
 
     def labels(self, grids: Sequence[Grid]) -> list[Line]:
         """The labels of the rows, before tables side by side; a line of several rows has that of the first.
@@ -43,18 +43,19 @@ class PanelWriter:
             is_marked = not grid.marked_rows.isdisjoint(range(first, first + step))
             texts.append((label, BOLD if is_marked else PLAIN))
         lines = [[Segment(cut(text, width, self.target), style), Segment(" ")] for text, style in texts]
-        return [[Segment(" " * (width + 1))], *lines] if self.has_titles and self.layout.has_headings else lines
+        return [[Segment(" " * (width + 1))], *lines] if self.title_width and self.layout.has_headings else lines
 
     @property
     def _has_lines_above(self) -> bool:
         """Whether a title or the labels of columns stand above the cells, where the letters of the axes have room."""
-        return self.has_titles or self.layout.has_headings
+        return self.title_width > 0 or self.layout.has_headings
 
     def panel(self, grid: Grid, texts: Texts | None) -> Iterator[Line]:
         """The lines of a table, all of one width; `texts` are those of its cells, if they have room."""
         width = self.layout.cells.count_columns(grid)
-        if self.has_titles:
-            yield [Segment(cut(self.target.text(short_title(grid.slice_label, width)), width, self.target), ITALIC)]
+        if self.title_width:
+            title = grid.slice_label if self.title_width <= width else short_title(grid.slice_label)
+            yield [Segment(cut(self.target.text(title), width, self.target), ITALIC)]
         if self.layout.has_headings:
             yield self._heading(grid, width)
         levels = pool(self.scale.levels(grid), self.layout.cells.block).tolist()
@@ -77,7 +78,7 @@ class PanelWriter:
             return [Segment(sparse_line(labels[:: cells.block[1]], cells.columns, width, self.target))]
         return [
             Segment(
-                f"{cut(label, cells.columns - 1, self.target).rstrip():>{cells.columns - 1}} ",
+                f"{on_right(label, cells.columns - 1, self.target)} ",
                 BOLD if at in grid.marked_columns else PLAIN,
             )
             for at, label in enumerate(labels)

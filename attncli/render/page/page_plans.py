@@ -5,6 +5,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from attncli.plan.graph import LOOK_UP
+from attncli.problem.results import WEIGHTS
 from attncli.render.explanation import explained_steps, section_of_copies
 from attncli.render.formats.mathml import mathml_line
 from attncli.render.page.page_nodes import node_object, result_object, value_object
@@ -60,7 +61,7 @@ class PagePlans:
 def _sections(trace: Trace, select: Sequence[str]) -> Iterator[dict[str, Any]]:
     """The sections of a plan: inputs first, then the steps that results are computed from, in their order."""
     found = [name for name in select if trace.plan.find(name) is not None]
-    needed = trace.plan.needed_for(found or [trace.plan.results["weights"]])
+    needed = trace.plan.needed_for(found or [trace.plan.results[WEIGHTS]])
     for entry in explained_steps(trace, needed):
         if not entry.are_copies:
             yield _section(trace, entry.number, entry.steps[0])

@@ -128,8 +128,8 @@ def variant_trace(variant: PlanVariant, own: Trace) -> Trace:
     plan, problem = variant.plan, variant.problem
     if plan is own.plan:
         return own
-    engine = DenseEngine(plan, problem, problem.precision)
-    engine.run(node for node in plan.nodes if node.name in constant_nodes(plan))
+    engine, constant = DenseEngine(plan, problem, problem.precision), constant_nodes(plan)
+    engine.run(node for node in plan.nodes if node.name in constant)
     found: Mapping[str, Any] = {
         node.name: own[node.name].value
         for node in plan.nodes

@@ -6,6 +6,7 @@ from typing import Any
 
 from attncli.base.axes import COUNTED_FROM_0
 from attncli.base.lazy_numpy import np
+from attncli.problem.results import WEIGHTS
 from attncli.render.by_hand import has_lines, lines
 from attncli.render.page.functions import computing_function, page_functions
 from attncli.render.page.limits import WORKED_CELLS
@@ -54,7 +55,7 @@ def _worked(view: View, step: Step) -> dict[str, Any]:
 
 def _positions(trace: Trace, cell: AxisPositions) -> AxisPositions:
     """The positions of a query, a key and a head whose arithmetic goes through a cell."""
-    positions = {"n": 0, "m": 0, **dict.fromkeys(trace["weights"].axes[:-2], 0), **cell}
+    positions = {"n": 0, "m": 0, **dict.fromkeys(trace[WEIGHTS].axes[:-2], 0), **cell}
     past, heads = len(trace.labels["p"]), trace.plan.axis_length("h")
     if "p" in cell:
         positions["m"] = cell["p"]

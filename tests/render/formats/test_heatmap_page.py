@@ -103,7 +103,7 @@ def test_numbers_have_fewer_decimals_where_more_tables_are_side_by_side_then() -
     grid = Grid(np.full((2, 5), 1 / 3), ("a", "b"), tuple("vwxyz"), "n\\m", "head 0")
     lines = draw(grid, replace(grid, slice_label="head 1"), target=TextTarget(79, has_styles=True, height=24))
     assert lines[2].count("0.33") == 10
-    assert lines[-1].strip() == "rounded to 2 decimals"
+    assert lines[-1].strip() == "every number is 0.3333   rounded to 2 decimals"
     assert draw(grid, target=SCREEN)[2].count("0.3333") == 5
 
 
@@ -129,6 +129,39 @@ def test_nan_is_written_and_is_in_the_legend() -> None:
     lines = draw(replace(SMALL, values=np.array([[0.0, np.nan], [0.25, 0.75]])))
     assert lines[1].split() == ["a", "0", "NaN"]
     assert lines[-1] == "  NaN not a number"
+
+
+def test_infinity_is_in_the_legend() -> None:
+    lines = draw(replace(SMALL, values=np.array([[0.0, np.inf], [0.25, 0.75]])))
+    assert lines[1].split() == ["a", "0", "█", "∞"]
+    assert lines[-1] == "  ∞ has the last colour"
+
+
+@pytest.mark.parametrize(
+    ("value", "is_heatmap", "legend"),
+    [
+        (0.0, True, "  every number is 0"),
+        (2.5, False, "  every number is 2.5"),
+        (-np.inf, False, "  ╱ −∞"),
+        (np.nan, True, "  NaN not a number"),
+    ],
+)
+def test_equal_cells_have_no_bar_of_colours(value: float, is_heatmap: bool, legend: str) -> None:
+    grid = replace(SMALL, values=np.full((2, 2), value), is_heatmap=is_heatmap)
+    assert draw(grid)[3:] == [legend]
+
+
+@pytest.mark.parametrize("labels", [("ab", "abcd"), ("猫", "深い"), ("e\u0301t", "שלום")])
+def test_labels_of_columns_end_where_their_numbers_do(labels: tuple[str, str]) -> None:
+    heading, row = draw(replace(SMALL, columns=labels))[:2]
+    for label, number in zip(labels, ("0", "1.00"), strict=True):
+        end = heading.index(label) + len(label)
+        assert row[: cell_len(heading[:end])].endswith(number)
+
+
+def test_titles_are_short_where_one_is_wider_than_its_table() -> None:
+    assert draw(*map(head, range(32)), target=SCREEN)[0].split() == ["n\\m", *"01234567"]
+    assert draw(*map(head, range(9)), target=SCREEN)[0].startswith("head 0")
 
 
 def test_a_mask_has_its_signs_and_their_meanings() -> None:

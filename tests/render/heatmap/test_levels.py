@@ -53,6 +53,10 @@ def test_equal_numbers_have_the_last_colour(row: list[float]) -> None:
     assert levels(table(row)) == [[[1, 1]]]
 
 
+def test_weights_that_are_all_0_have_the_first_colour() -> None:
+    assert levels(table([0.0, 0.0], is_heatmap=True)) == [[[0, 0]]]
+
+
 def test_a_mask_is_visible_or_hidden() -> None:
     mask = Grid(np.array([[1, 0]]), ("q",), ("a", "b"), signs=[["●", "▷"]])
     assert levels(mask) == [[[VISIBLE_LEVEL, MASKED]]]

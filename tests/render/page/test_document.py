@@ -128,6 +128,18 @@ def test_each_script_says_its_purpose_and_each_exported_function_what_it_does() 
             assert text[: match.start()].endswith("*/\n"), f"{path.name}: {text[match.start() :].splitlines()[0]}"
 
 
+def test_each_script_imports_what_it_calls_of_others() -> None:
+    """In one module it would be found without the import, as long as another script has it."""
+    texts = {path.relative_to(STATIC).as_posix(): path.read_text(encoding="utf-8") for path in STATIC.rglob("*.js")}
+    exported = {
+        name: path for path, text in texts.items() for name in re.findall(r"^export function (\w+)", text, re.MULTILINE)
+    }
+    for path, text in texts.items():
+        imported = set(re.findall(r"\w+", " ".join(re.findall(r"^import \{([^}]*)\}", text, re.MULTILINE))))
+        calls = set(re.findall(r"(?<![\w.])(\w+)\(", text))
+        assert {name for name in calls & exported.keys() if exported[name] != path} <= imported, path
+
+
 def test_scripts_have_no_import_left() -> None:
     assert not re.search(r"^(?:import|export)\b", script(), re.MULTILINE)
 

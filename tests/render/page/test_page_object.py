@@ -64,6 +64,21 @@ def test_a_node_has_what_its_function_is_called_with() -> None:
     assert weights["edit_key"] is None
 
 
+@pytest.mark.parametrize("keys", PROBLEMS.values(), ids=PROBLEMS)
+def test_set_finds_a_cell_by_the_labels_of_the_page(keys: Mapping[str, Any]) -> None:
+    spec = problem(**keys)
+    content = page(spec)
+    for name, node in own_nodes(content).items():
+        if node["edit_key"] is None:
+            continue
+        value = content["values"][name]
+        last = [length - 1 for length in value["shape"]]
+        labels = [labels[-1] for labels in node["labels"] if labels]
+        index = (*map(str, last[: -len(labels)]), *labels)
+        cell = edit_problem(spec, [Edit(node["edit_key"], index, 0.5, "the test")]).cells[0]
+        assert cell.before == pytest.approx(value["data"][-1], rel=1e-2)  # before it is rounded to bfloat16
+
+
 def test_axes_have_their_labels_and_the_tokens_as_they_are() -> None:
     axes = page(problem(**TOKENS))["axes"]
     assert axes["m"] == {
@@ -215,6 +230,7 @@ def test_too_many_worked_cells_are_left_out() -> None:
     assert content["left_out"] == ["The arithmetic of weights is left out: 1,600 cells, and a page has up to 1,500."]
 
 
+@pytest.mark.usefixtures("restored_registry")
 def test_the_function_of_another_package_is_none_of_ours() -> None:
     @attncli.normalizer(
         formula="A = S", shapes="scores[n m] -> [n m]", source="here", example={"scores": [[1]], "gives": [[1]]}

@@ -5,9 +5,9 @@ import { changedCells } from "./changed.js";
 export const MEANINGS = [["▲", "rose"], ["▼", "fell"], ["◆", "changed otherwise"]];
 
 /** The value that the numbers of a step are compared with: before the edits that the page began with, or the program's. */
-export function valueBefore({ page, original, values }, step) {
+export function valueBefore({ original, values }, step) {
   const value = values.get(step);
-  const before = page.before?.[step] ?? original.get(step);
+  const before = original.get(step);
   return value === undefined || before === undefined || before.data === value.data ? null : before;
 }
 

@@ -1,23 +1,14 @@
 /* Changes: what a user changes of a problem, and the plan, the options and the values that follow from it. */
 
 import { evaluatePlan } from "./engine.js";
+import { placesAmong } from "./navigation.js";
 import { readTyped } from "./numbers_typed.js";
 import { settingsOfPage } from "./settings.js";
 import { numberAt, readValue, strides } from "./values.js";
 
 /** The name of the node that a result such as "weights" is, in the plan in force; undefined where it has none. */
-export function resultName(state, result) {
-  const { page, plan } = state.get();
-  return page.plans[plan ?? 0].results[result];
-}
-
-/**
- * What is in force: the settings, the edited numbers, and the changes before, each a `{settings, edits}`; `program` has
- * the values that the program computed.
- */
-export function changesOf(state) {
-  const { page, settings, edits, history, program, values } = state.get();
-  return { settings: settings ?? settingsOfPage(page), edits: edits ?? [], history: history ?? [], program: program ?? values };
+export function resultName({ page, plan }, result) {
+  return page.plans[plan].results[result];
 }
 
 /** Whether the page has a plan for settings. */
@@ -33,15 +24,15 @@ export function hasPlan(state, settings) {
  * `series`, one after the other, are one for `undo`: those of a slider that moves.
  */
 export function applyChange(state, { settings = {}, edits = null, series = null }) {
-  const before = changesOf(state);
-  const isSameSeries = series !== null && series === state.get().series;
+  const before = state.get();
+  const isSameSeries = series !== null && series === before.series;
   const history = isSameSeries ? before.history : [...before.history, { settings: before.settings, edits: before.edits }];
   setChanges(state, { ...before.settings, ...settings }, edits ?? before.edits, history, series);
 }
 
 /** Take back the last change. */
 export function undo(state) {
-  const { history } = changesOf(state);
+  const { history } = state.get();
   if (history.length === 0) return;
   const { settings, edits } = history[history.length - 1];
   setChanges(state, settings, edits, history.slice(0, -1), null);
@@ -62,7 +53,7 @@ export function editCell(state, step, index, text) {
   if (reason !== null) return reason;
   const value = readTyped(text);
   if (value === null) return `${text.trim() === "" ? "Nothing" : `“${text.trim()}”`} is no number: write 0.5, -2, 1/3 or sqrt(2).`;
-  const { edits, program } = changesOf(state);
+  const { edits, program } = state.get();
   const isSameCell = (edit) => edit.step === step && edit.index.join() === index.join();
   const others = edits.filter((edit) => !isSameCell(edit));
   const isOriginal = numberAt(program.get(step), index) === value;
@@ -82,14 +73,22 @@ export function whyNotEditable(state, step) {
 }
 
 function setChanges(state, settings, edits, history, series) {
-  const { page, step, cell } = state.get();
+<<<<<<< HEAD
+  const { page, program, step, cell } = state.get();
+=======
+  const { page, step, cell, trail } = state.get();
   const { program } = changesOf(state);
+>>>>>>> T1
   const plan = planOf(page, settings);
   const nodes = nodesOf(page, plan, settings);
   const { values, fixed } = valuesOf(page, program, { plan, nodes, edits });
   const isInPlan = nodes.some(({ name }) => name === step);
   const inView = isInPlan ? { step, cell } : { step: page.plans[plan].results.weights, cell: null };
-  state.update({ settings, edits, history, series, program, plan, nodes, values, fixed, ...inView });
+<<<<<<< HEAD
+  state.update({ settings, edits, history, series, plan, nodes, values, fixed, ...inView });
+=======
+  state.update({ settings, edits, history, series, program, plan, nodes, values, fixed, trail: placesAmong(nodes, trail), ...inView });
+>>>>>>> T1
 }
 
 /** The number of the plan variant that settings ask for. */

@@ -1,6 +1,5 @@
 /* What was changed, as text: a sentence of each change, and the options that make the same on the command line. */
 
-import { changesOf } from "./changes.js";
 import { parametersOf, settingText, settingsOfPage } from "./settings.js";
 import { numberAt } from "./values.js";
 
@@ -8,7 +7,7 @@ const NONE = "the score's own"; // of the scale
 
 /** A text for each change in force: `embeddings[cat, x2]: 2 → 1`, `temperature: 1 → 0.5`. */
 export function changeTexts(state) {
-  const { edits, program } = changesOf(state);
+  const { edits, program } = state.get();
   const ofNumbers = edits.map(({ step, index, value }) => {
     const before = numberAt(program.get(step), index);
     return `${step}[${cellLabels(state, step, index).join(", ")}]: ${settingText(before)} → ${settingText(value)}`;
@@ -19,12 +18,11 @@ export function changeTexts(state) {
 
 /** The options of `attn compute` that make the same changes; null where a change has none. */
 export function commandOptions(state) {
-  const { page } = state.get();
-  const { settings, edits } = changesOf(state);
+  const { page, nodes, settings, edits } = state.get();
   const changed = new Map(changedSettings(state).map(([name, , after]) => [name, after]));
   if (changed.has("scale") && changed.get("scale") === null) return null; // no option takes a number of the file back
   const options = edits.map(({ step, index, value }) => {
-    const key = state.get().nodes.find(({ name }) => name === step).edit_key;
+    const key = nodes.find(({ name }) => name === step).edit_key;
     return `--set ${inShell(`${key}[${cellLabels(state, step, index).map(inQuotes).join(",")}]=${value}`)}`;
   });
   if (changed.has("scale")) options.push(`--scale ${changed.get("scale")}`);
@@ -39,8 +37,7 @@ export function commandOptions(state) {
 
 /** The settings that differ from the program's and that the normalizer in force reads: [name, before, after]. */
 function changedSettings(state) {
-  const { page } = state.get();
-  const { settings } = changesOf(state);
+  const { page, settings } = state.get();
   const before = settingsOfPage(page);
   const read = new Set(["scale", "causal", "normalizer", ...parametersOf(page, settings.normalizer).map(({ name }) => name)]);
   return Object.keys(before).filter((name) => read.has(name) && settings[name] !== before[name]).map((name) => [name, before[name], settings[name]]);

@@ -1,6 +1,6 @@
 /* The controls: the scale, the parameters of the normalizer, causal and the normalizer, and what was changed. */
 
-import { applyChange, changesOf, hasPlan, resetAll, undo } from "./changes.js";
+import { applyChange, hasPlan, resetAll, undo } from "./changes.js";
 import { changeTexts, commandOptions } from "./changes_text.js";
 import { make } from "./elements.js";
 import { readTyped } from "./numbers_typed.js";
@@ -25,7 +25,7 @@ export function drawControls(element, state) {
   element.replaceChildren(title, hint, make("div", { class: "fields" }, ...rows), log.element);
   let [drawnFor, drawn] = [undefined, []];
   const paint = () => {
-    const { settings } = changesOf(state);
+    const { settings } = state.get();
     if (settings.normalizer !== drawnFor) {
       drawnFor = settings.normalizer;
       drawn = parametersOf(page, drawnFor).map((parameter) => parameterField(parameter, state));
@@ -110,7 +110,7 @@ function numberField({ name, title, read, placeholder = "", note = "", slider = 
     const { value, mistake } = read(input.value);
     error.textContent = mistake === undefined ? "" : `${mistake} `;
     input.setAttribute("aria-invalid", String(mistake !== undefined));
-    if (mistake === undefined && value !== changesOf(state).settings[name]) applyChange(state, { settings: { [name]: value } });
+    if (mistake === undefined && value !== state.get().settings[name]) applyChange(state, { settings: { [name]: value } });
   };
   const input = make("input", {
     type: "text", inputmode: "decimal", autocomplete: "off", id, placeholder, "aria-describedby": below.id, onchange: commit,
@@ -141,7 +141,7 @@ function logOf(state) {
   const { edits } = state.get().page; // the page begins with the numbers after them
   const [list, fixed, command] = [make("ul"), make("p", { class: "fixed-steps" }), make("p", { class: "command" })];
   const says = make("div", { "aria-live": "polite", class: "log-says" }, list, fixed);
-  const begins = edits === null ? [] : [make("p", { class: "hint" }, `On the command line: ${edits}.`)];
+  const begins = edits === "" ? [] : [make("p", { class: "hint" }, `On the command line: ${edits}.`)];
   const back = make("button", { type: "button", onclick: () => undo(state) }, "Undo");
   const reset = make("button", { type: "button", onclick: () => resetAll(state) }, "Reset all");
   const element = make("div", { class: "log" }, ...begins, says, command, make("div", { class: "log-buttons" }, back, reset));
@@ -150,8 +150,8 @@ function logOf(state) {
     list.replaceChildren(...(texts.length ? texts : ["Nothing is changed."]).map((text) => make("li", {}, text)));
     fixed.textContent = fixedStepsText(state);
     command.replaceChildren(...commandOf(state, texts.length > 0));
-    back.disabled = changesOf(state).history.length === 0;
-    reset.disabled = texts.length === 0 && JSON.stringify(changesOf(state).settings) === JSON.stringify(settingsOfPage(state.get().page));
+    back.disabled = state.get().history.length === 0;
+    reset.disabled = texts.length === 0 && JSON.stringify(state.get().settings) === JSON.stringify(settingsOfPage(state.get().page));
   };
   return { element, paint };
 }

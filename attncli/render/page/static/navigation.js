@@ -23,6 +23,11 @@ export function goBack(state, to = state.get().trail.length - 1) {
   else state.update({ ...trail[to], pointed: null, trail: trail.slice(0, to) });
 }
 
+/** The places of a trail whose steps are among some nodes: a change may take a step out of the plan. */
+export function placesAmong(nodes, trail) {
+  return trail.filter(({ step }) => nodes.some(({ name }) => name === step));
+}
+
 /** The index of the cell that is pointed at, or of that which is kept in view, on all axes of its step; else null. */
 export function indexInView(state) {
   const { page, step, cell, pointed, positions } = state.get();
@@ -35,7 +40,8 @@ export function indexInView(state) {
 export function followAddress(state) {
   const read = () => {
     const place = placeOfAddress(state.get());
-    if (place !== null) state.update({ ...place, pointed: null, trail: history.state?.trail ?? [] });
+    if (place === null) return;
+    state.update({ ...place, pointed: null, trail: placesAmong(state.get().nodes, history.state?.trail ?? []) });
   };
   let shown = read() ?? keyOf(state.get());
   history.replaceState({ trail: state.get().trail }, "", addressOf(state.get()));

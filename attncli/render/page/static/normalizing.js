@@ -64,9 +64,10 @@ export function sparsemaxRows(scores) {
   });
 }
 
-/** The term of the largest of some terms. */
+/** The term of the largest of some terms; one that is NaN where there is one, as it is of numbers. */
 export function largestTerm(terms) {
-  return terms.reduce((largest, term) => (term.value(null) > largest.value(null) ? term : largest));
+  const isNaNTerm = (term) => Number.isNaN(term.value(null));
+  return terms.reduce((largest, term) => (isNaNTerm(term) || term.value(null) > largest.value(null) ? term : largest));
 }
 
 /** `exp(S − max)`, over the temperature where that is not 1. */
@@ -81,10 +82,11 @@ export function exponentialLines(cell, exponential, own, addends) {
   return [cell.equation(exponential, "", own.value(null)), sum.line, cell.equation(quotientOf(own, sum))];
 }
 
-/** The line of a row without keys; null where one key is visible. */
-export function hiddenRowLine(scores) {
-  const isHidden = scores.every((score) => score.value(null) === -Infinity);
-  return isHidden ? [["every key is hidden: all weights are 0"]] : null;
+/** The line of a row without keys, or with a score that is NaN, for which nothing is computed; null of any other. */
+export function lineWithoutNumbers(scores) {
+  const row = scores.map((score) => score.value(null));
+  if (row.every((score) => score === -Infinity)) return [["every key is hidden: all weights are 0"]];
+  return row.some(Number.isNaN) ? [["a score of the row is NaN: the weights of all visible keys are NaN"]] : null;
 }
 
 /** The lines of softmax, of scores and exponentials as terms. */

@@ -2,7 +2,7 @@
 
 import { colorScale } from "./color_scale.js";
 import { make, moveFocus } from "./elements.js";
-import { largestNumber, weightText, weightsTable } from "./weights_table.js";
+import { largestNumber, meanEntropy, weightText, weightsTable } from "./weights_table.js";
 
 const MOST_PICTURES = 64; // of heads of all batch items; where there are more, those of the batch item in view
 const LARGEST_SIDE = 112; // pixels of a picture's longer side

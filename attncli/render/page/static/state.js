@@ -1,5 +1,6 @@
 /* The state of the page: what is shown, what was changed, and the values that follow; listeners are told of changes. */
 
+import { settingsOfPage } from "./settings.js";
 import { readValue } from "./values.js";
 
 /** The state of a page from its object. */
@@ -10,9 +11,15 @@ export function makeState(page) {
   const values = read(page.values);
   const state = {
     page,
+    program: values, // the values that the program computed
+    original: new Map([...values, ...read(page.before)]), // those that changes are marked against
+    plan: 0, // the position of the plan in force
     nodes, // of the plan in force, in order
-    original: new Map([...values, ...read(page.before)]), // the values that changes are marked against
     values, // those in force
+    settings: settingsOfPage(page), // those in force
+    edits: [], // the numbers that were changed: {step, index, value}
+    history: [], // the changes before: {settings, edits}
+    series: null, // the name of the series that the last change belongs to: those of a slider that moves
     fixed: new Set(), // the names of steps that follow from a change and can't be computed here
     positions: { ...page.start.positions }, // the batch item and the head in view, and the position on any other leading axis
     step: page.start.step, // the step in view

@@ -1,6 +1,5 @@
 /* The head of a step: its number and title, what it is for, its formula and its shapes. */
 
-import { changesOf } from "./changes.js";
 import { make } from "./elements.js";
 import { showStep } from "./navigation.js";
 import { fillSettings, formulaOf } from "./settings.js";
@@ -27,7 +26,7 @@ export function stepHead(state, node) {
 
 /** The formula of a step, or of its section where that has several, as mathematical type, with the settings in force. */
 export function formulaElement(state, node, section) {
-  const { settings } = changesOf(state);
+  const { settings } = state.get();
   const formula = make("div", { class: "formula" });
   formula.innerHTML = section?.mathml ?? formulaOf(node, settings); // made by the program, which escapes the texts of the user in it
   formula.classList.toggle("in-words", formula.querySelector("math") === null);

@@ -1,6 +1,7 @@
 /* The table of a step: its numbers, colours, marks and labels, of the slice that is in view. */
 
 import { changeMarks, valueBefore } from "./change_marks.js";
+import { resultName } from "./changes.js";
 import { colorScale, cssColor, rangeOf, textColorOn } from "./color_scale.js";
 import { numberStyle, numberText } from "./numerals.js";
 import { sliceLabels, leadingIndex, sliceOf } from "./slices.js";
@@ -58,21 +59,23 @@ function kindOf(number, isHidden) {
   return Number.isFinite(number) ? "number" : "infinite";
 }
 
-/** The texts that may be the widest of a table: of its least and largest number, and of one that is not finite. */
+/** The texts that may be the widest of a table: of its least and largest finite number, and of those that are not finite. */
 function longestTexts(numbers, style) {
   let [least, most] = [Infinity, -Infinity];
+  const others = new Set();
   for (const number of numbers) {
-    if (number < least) least = number;
-    if (number > most) most = number;
+    if (!Number.isFinite(number)) others.add(number);
+    else [least, most] = [Math.min(least, number), Math.max(most, number)];
   }
-  return [least, most, least / 3, most / 3].map((number) => numberText(number, style));
+  const finite = least <= most ? [least, most, least / 3, most / 3] : [];
+  return [...finite, ...others].map((number) => numberText(number, style));
 }
 
 /** Whether a cell of a slice is one that a mask hides: the normalizer reads −∞ there. */
-function hiddenCells({ page, nodes, values, plan }, node, leading, { columns }) {
-  const scores = page.plans[plan ?? 0].results.masked_scores;
-  const masked = values.get(scores);
-  const axes = nodes.find(({ name }) => name === scores)?.axes;
+function hiddenCells(state, node, leading, { columns }) {
+  const scores = resultName(state, "masked_scores");
+  const masked = state.values.get(scores);
+  const axes = state.nodes.find(({ name }) => name === scores)?.axes;
   const isAfter = node.name === scores || (node.stage === "normalize" && String(node.axes) === String(axes));
   if (masked === undefined || !isAfter) return () => false;
   return (at) => numberAt(masked, [...leading, Math.floor(at / columns), at % columns]) === -Infinity;

@@ -13,7 +13,7 @@ import { strides } from "./values.js";
  */
 export function weightsTable(state, isMean = false, positions = state.get().positions) {
   const { page, nodes, values } = state.get();
-  const name = resultName(state, "weights");
+  const name = resultName(state.get(), "weights");
   const node = nodes.find((one) => one.name === name);
   if (node === undefined) return null;
   const [rows, columns] = node.labels;

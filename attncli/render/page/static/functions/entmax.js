@@ -5,7 +5,7 @@ import {
   clippedScores,
   descending,
   finiteMax,
-  hiddenRowLine,
+  lineWithoutNumbers,
   normalizedRows,
   plainSoftmax,
   safeQuotient,
@@ -30,7 +30,7 @@ defineFunction("entmax", {
   isDistribution: true,
   work(cell) {
     const scores = cell.terms("scores");
-    return hiddenRowLine(scores) ?? entmaxLines(cell, scores, cell.options.alpha ?? 1.5);
+    return lineWithoutNumbers(scores) ?? entmaxLines(cell, scores, cell.options.alpha ?? 1.5);
   },
 });
 

@@ -1,7 +1,7 @@
 /* All weight on the largest score; keys that tie share it. */
 
 import { defineFunction } from "../functions.js";
-import { finiteMax, hiddenRowLine, largestTerm, normalizedRows, safeQuotient, sumOfNumbers } from "../normalizing.js";
+import { finiteMax, lineWithoutNumbers, largestTerm, normalizedRows, safeQuotient, sumOfNumbers } from "../normalizing.js";
 import { numberTerm, quotientOf } from "../terms.js";
 
 defineFunction("hardmax", {
@@ -16,7 +16,8 @@ defineFunction("hardmax", {
   work(cell) {
     const scores = cell.terms("scores");
     const [own, top] = [scores[cell.column], largestTerm(scores)];
-    if (hiddenRowLine(scores) !== null) return hiddenRowLine(scores);
+    const line = lineWithoutNumbers(scores);
+    if (line !== null) return line;
     if (own.value(null) < top.value(null)) {
       return [cell.sentence(own, " is less than the largest score, ", top, ": the weight is 0")];
     }

@@ -1,7 +1,7 @@
 /* Softmax: exponentials, divided by their sum. */
 
 import { defineFunction } from "../functions.js";
-import { exponentialTerm, hiddenRowLine, largestTerm, softmaxLines, softmaxRows } from "../normalizing.js";
+import { exponentialTerm, lineWithoutNumbers, largestTerm, softmaxLines, softmaxRows } from "../normalizing.js";
 
 defineFunction("softmax", {
   compute: ({ scores }, { temperature = 1 }, tap) => softmaxRows(scores, temperature, tap),
@@ -9,7 +9,7 @@ defineFunction("softmax", {
   isDistribution: true,
   work(cell) {
     const scores = cell.terms("scores");
-    return hiddenRowLine(scores) ?? softmaxLines(cell, scores, cell.terms("exponentials"), cell.options.temperature);
+    return lineWithoutNumbers(scores) ?? softmaxLines(cell, scores, cell.terms("exponentials"), cell.options.temperature);
   },
   inner: {
     exponentials: {
@@ -17,7 +17,7 @@ defineFunction("softmax", {
       work(cell) {
         const scores = cell.terms("scores");
         const own = exponentialTerm(scores[cell.column], largestTerm(scores), cell.options.temperature);
-        return hiddenRowLine(scores) ?? [cell.equation(own)];
+        return lineWithoutNumbers(scores) ?? [cell.equation(own)];
       },
     },
   },

@@ -1,7 +1,7 @@
 /* Sparsemax: the nearest weights that add to 1; low scores get exactly 0. */
 
 import { defineFunction } from "../functions.js";
-import { hiddenRowLine, sparsemaxLines, sparsemaxRows } from "../normalizing.js";
+import { lineWithoutNumbers, sparsemaxLines, sparsemaxRows } from "../normalizing.js";
 
 defineFunction("sparsemax", {
   compute: ({ scores }) => sparsemaxRows(scores),
@@ -9,6 +9,6 @@ defineFunction("sparsemax", {
   isDistribution: true,
   work(cell) {
     const scores = cell.terms("scores");
-    return hiddenRowLine(scores) ?? sparsemaxLines(cell, scores);
+    return lineWithoutNumbers(scores) ?? sparsemaxLines(cell, scores);
   },
 });

@@ -5,7 +5,7 @@ import {
   descending,
   exponentialLines,
   exponentialTerm,
-  hiddenRowLine,
+  lineWithoutNumbers,
   largestTerm,
   normalizedRows,
   softmaxRows,
@@ -25,7 +25,8 @@ defineFunction("topk", {
     const scores = cell.terms("scores");
     const least = leastOfTop(cell, scores);
     const own = scores[cell.column];
-    if (hiddenRowLine(scores) !== null) return hiddenRowLine(scores);
+    const line = lineWithoutNumbers(scores);
+    if (line !== null) return line;
     if (own.value(null) < least) return [notAmong(cell, own)];
     const exponentials = cell.terms("exponentials");
     const inTop = exponentials.filter((_, at) => scores[at].value(null) >= least);
@@ -37,7 +38,8 @@ defineFunction("topk", {
       work(cell) {
         const scores = cell.terms("scores");
         const own = scores[cell.column];
-        if (hiddenRowLine(scores) !== null) return hiddenRowLine(scores);
+        const line = lineWithoutNumbers(scores);
+        if (line !== null) return line;
         const isInTop = own.value(null) >= leastOfTop(cell, scores);
         return [isInTop ? cell.equation(exponentialTerm(own, largestTerm(scores))) : notAmong(cell, own)];
       },
