@@ -233,6 +233,10 @@ class TestSizes:
                 extent = text.get_window_extent()
                 assert 0 <= extent.x0 < extent.x1 <= figure.bbox.width
 
+    def test_a_title_that_is_no_text_is_an_error(self) -> None:
+        with pytest.raises(attncli.AttnError, match="title: 5 is no text"):
+            HEADS.figure(title=5)
+
     def test_too_many_heads_are_an_error_before_the_work(self, tmp_path: Path) -> None:
         np.savez(tmp_path / "p.npz", query=normal(20, 2, 32), key=normal(20, 2, 32))
         ran = run_in_process("compute", "p.npz", "--heads", "32", "-o", "x.svg", folder=tmp_path)
