@@ -7,7 +7,7 @@ from attncli.analysis.row_statistics import RowStatistics
 from attncli.api.explanation_text import ExplanationText, view_html, view_text
 from attncli.api.frames import STATISTICS, TO_PANDAS, statistics_frame, step_frame
 from attncli.api.names import to_name
-from attncli.api.saving import FigureSize, FilePath, SavedFile
+from attncli.api.saving import FigureSize, FilePath, SavedFile, to_title
 from attncli.api.views import Cells, Position, ShownPart
 from attncli.base.arithmetic import MAX_TERMS
 from attncli.base.errors import AttnError
@@ -148,7 +148,7 @@ class Result(RunResult):
         array([4., 3.])
         """
         part = ShownPart(None, head, batch, MAX_TERMS, decimals)
-        view = replace(part.view(self, explain=False, before=self._before), title=title, size=to_size(size))
+        view = replace(part.view(self, explain=False, before=self._before), title=to_title(title), size=to_size(size))
         try:
             check_figure(self.trace.plan, self.select, view.positions)
             figure: matplotlib.figure.Figure = make_figure(view)

@@ -27,10 +27,11 @@ class SavedFile:
     size: Size | None
 
     @classmethod
-    def of(cls, path: object, title: str, size: FigureSize) -> "SavedFile":
+    def of(cls, path: object, title: object, size: FigureSize) -> "SavedFile":
         """The file of a path.
 
-        Raises AttnError where it is no path or its suffix is no format's, and where the format has no title or size.
+        Raises AttnError where it is no path or its suffix is no format's, where title or size is none, and where the
+        format has none.
         """
         if not isinstance(path, (str, PathLike)):
             hint = 'give the name of a file, such as "page.html"'
@@ -39,7 +40,7 @@ class SavedFile:
         if row is None:
             hint = f"expected one of {', '.join(known_suffixes())}"
             raise AttnError("the suffix names no format", where=str(path), hint=hint)
-        file = cls(str(path), row, title, to_size(size))
+        file = cls(str(path), row, to_title(title), to_size(size))
         if title and not row.has_title:
             file.refuse("title", "has no title")
         if size is not None and not row.is_figure:
@@ -73,3 +74,10 @@ class SavedFile:
         if row.holds_one_array and len(view.names) != 1:
             hint = "select one, or name a .npz file"
             raise AttnError(f"the file holds one array, and these are {join_words(view.names)}", hint=hint)
+
+
+def to_title(value: object) -> str:
+    """The title that a value of Python is; raises AttnError, which names the parameter, where it is no text."""
+    if not isinstance(value, str):
+        raise AttnError(f"{repr_excerpt(value)} is no text", where="title", hint='"" for none')
+    return value

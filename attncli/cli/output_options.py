@@ -14,7 +14,7 @@ from attncli.cli.output_file import format_of_output, output_file
 from attncli.cli.warnings import Strict
 from attncli.engine.options import REMOTE, SERIAL, THREADS
 from attncli.problem.results import DEFAULT_SELECTION
-from attncli.render.formats import DEFAULT_FORMAT, JSON, PAGE, OutputFormat, as_picture, find_format, format_choices
+from attncli.render.formats import DEFAULT_FORMAT, JSON, OutputFormat, find_format, format_choices, format_in_file
 
 if TYPE_CHECKING:
     from attncli.plan.graph import Plan
@@ -262,8 +262,7 @@ class OutputOptions:
         if not row.is_figure:
             reasons["size"] = "only figures (.svg, .png, .pdf) have a size"
         if not row.has_heatmaps:
-            is_picture = row.is_figure or row.name == PAGE
-            reasons["heatmap"] = f"{row.name} has {'heat maps anyway' if is_picture else 'no blocks of colour'}"
+            reasons["heatmap"] = f"{row.name} has {'heat maps anyway' if row.is_picture else 'no blocks of colour'}"
         elif self.works_out_cells:
             reasons["heatmap"] = "--cell without --explain shows no tables"
         if not row.has_curves:
@@ -286,12 +285,10 @@ class OutputOptions:
         """
         if self.json and self.format not in (None, JSON):
             raise AttnError(f"--json and --format {self.format} contradict each other", hint="leave out one of them")
-        if self.format is not None:
-            row = find_format(self.format)
-            return row if self.file is None else as_picture(row, self.file)
-        if self.json:
-            return find_format(JSON)
-        return find_format(DEFAULT_FORMAT) if self.file is None else format_of_output(self.file)
+        name = JSON if self.json else self.format
+        if self.file is None:
+            return find_format(name or DEFAULT_FORMAT)
+        return format_of_output(self.file) if name is None else format_in_file(find_format(name), self.file)
 
 
 def with_output_options(command: Callable[..., None]) -> Callable[..., None]:

@@ -87,6 +87,7 @@ def test_a_file_stays_as_it_is_where_another_can_not_be_written(tmp_path: Path) 
     ("save", "message"),
     [
         (lambda: RESULT.save("x.docx"), "x.docx: the suffix names no format; expected one of .txt, .json"),
+        (lambda: RESULT.save("x.html", title=None), "title: None is no text"),
         (lambda: RESULT.save(3), 'path: 3 is no path; give the name of a file, such as "page.html"'),
         (lambda: RESULT.save("no/folder/x.txt"), "no/folder/x.txt: can't be written"),
         (lambda: RESULT.save("x.npy"), "x.npy: the file holds one array, and these are weights and output; select one"),

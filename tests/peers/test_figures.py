@@ -133,6 +133,10 @@ class TestHeatMaps:
         assert len(hatches) == 3
         assert {"−∞", "+∞", "NaN"} <= set(texts(figure))
 
+    def test_of_weights_that_are_all_0_have_a_range_of_weights(self) -> None:
+        figure = attncli.attention(scores=[[-np.inf, -np.inf]], select="weights").figure()
+        assert panels(figure)[0].collections[0].get_clim() == (0, 1)
+
     def test_rotate_labels_that_are_longer_than_a_cell(self) -> None:
         given = {"weights": [[0.5, 0.5]], "tokens": ["a long token", "b"], "value": [[1], [2]]}
         figure = attncli.attention(**given, select="weights").figure()
@@ -215,6 +219,23 @@ class TestSizes:
     def test_another_size_is_an_error(self, size: Any, message: str) -> None:
         with pytest.raises(attncli.AttnError, match=re.escape(message)):
             HEADS.figure(size=size)
+
+    def test_a_long_title_has_lines_inside_the_page(self) -> None:
+        title = "A title that is longer than the page is wide " * 4
+        result = attncli.attention(scores=[[2, 0]], select="weights")
+        for size in (None, (4, 4)):
+            figure = result.figure(title=title, size=size)
+            lines = [text for text in figure.texts if text.get_text() in title]
+            assert len(lines) > 1
+            assert " ".join(text.get_text() for text in lines) == title.strip()
+            assert figure.get_figwidth() <= 7.5
+            for text in lines:
+                extent = text.get_window_extent()
+                assert 0 <= extent.x0 < extent.x1 <= figure.bbox.width
+
+    def test_a_title_that_is_no_text_is_an_error(self) -> None:
+        with pytest.raises(attncli.AttnError, match="title: 5 is no text"):
+            HEADS.figure(title=5)
 
     def test_too_many_heads_are_an_error_before_the_work(self, tmp_path: Path) -> None:
         np.savez(tmp_path / "p.npz", query=normal(20, 2, 32), key=normal(20, 2, 32))

@@ -11,7 +11,15 @@ from attncli.render.figure.canvas import Canvas
 from attncli.render.figure.colors import FAINT
 from attncli.render.figure.drawing import drawing
 from attncli.render.figure.fonts import Fonts, fonts_for
-from attncli.render.figure.layout import LINE_HEIGHT, MARGIN, GroupSize, PageLayout, lay_out
+from attncli.render.figure.layout import (
+    LINE_HEIGHT,
+    MARGIN,
+    MAX_WIDTH,
+    TITLE_LINE_HEIGHT,
+    GroupSize,
+    PageLayout,
+    lay_out,
+)
 from attncli.render.figure.limits import check_count
 from attncli.render.figure.panels import Plots, notes_of, panels_of
 from attncli.render.figure.plot_group import PlotGroup
@@ -22,6 +30,7 @@ from attncli.render.view import View
 # Inches: a larger table has cells without numbers.
 ONE_TABLE, OF_SEVERAL = Size(6.0, 6.5), Size(3.3, 4.5)
 TITLE_SIZE, NOTE_SIZE = 11.0, 8.0  # points
+TITLE_WEIGHT = "bold"
 
 
 def make_figure(view: View) -> Any:
@@ -31,11 +40,13 @@ def make_figure(view: View) -> Any:
     """
     with drawing():
         content = _content_of(view)
-        page, notes = _lay_out(content, view.size)
+        page, title, notes = _lay_out(content, view.size)
         canvas = Canvas(page.size, content.fonts)
-        if content.title:
-            points = TITLE_SIZE * min(1, (page.size.width - 2 * MARGIN) / content.title_width)
-            canvas.text(page.size.width / 2, MARGIN, content.title, points, ha="center", weight="bold")
+        room = page.size.width - 2 * MARGIN
+        for line, text in enumerate(title):
+            points = TITLE_SIZE * min(1, room / content.title_width(text))
+            top = MARGIN + line * TITLE_LINE_HEIGHT
+            canvas.text(page.size.width / 2, top, text, points, ha="center", weight=TITLE_WEIGHT)
         pairs = list(zip(content.groups, page.groups, strict=True))
         sizes = [group.number_size(content.fonts, place) for group, place in pairs]
         smallest = min((size for size in sizes if size is not None), default=None)
@@ -62,10 +73,9 @@ class _Content:
     notes: Sequence[str]
     fonts: Fonts
 
-    @property
-    def title_width(self) -> float:
-        """The width of the title; 0 without one."""
-        return self.fonts.width(self.title, TITLE_SIZE) if self.title else 0.0
+    def title_width(self, text: str) -> float:
+        """The width of a line of the title."""
+        return self.fonts.width(text, TITLE_SIZE, TITLE_WEIGHT)
 
     @cached_property
     def sizes(self) -> Sequence[GroupSize]:
@@ -80,20 +90,26 @@ def _content_of(view: View) -> _Content:
     panels = list(panels_of(view))
     if not panels:
         raise AttnError("there is nothing to draw: no table of the result has numbers")
-    title, notes = escape_control(view.title), notes_of(view, panels)
+    title, notes = escape_control(" ".join(view.title.split())), notes_of(view, panels)
     groups = [PlotGroup(one) if isinstance(one, Plots) else TableGroup(one, view.decimals) for one in panels]
     check_count(sum(group.count for group in groups))
     texts = [title, *notes, *(text for group in groups for text in group.texts)]
     return _Content(title, groups, notes, fonts_for(texts))
 
 
-def _lay_out(content: _Content, size: Size | None) -> tuple[PageLayout, Sequence[str]]:
-    """The layout of a page, and its notes: where cells are smaller than pixels, what a pixel is."""
-    page = _page(content, size, content.notes)
+def _lay_out(content: _Content, size: Size | None) -> tuple[PageLayout, Sequence[str], Sequence[str]]:
+    """The layout of a page, and the lines of its title and its notes.
+
+    Where cells are smaller than pixels, a note says what a pixel is.
+    """
+    width = MAX_WIDTH if size is None else size.width - 2 * MARGIN
+    title = content.fonts.wrap(content.title, width, TITLE_SIZE, TITLE_WEIGHT)
+    notes = [line for note in content.notes for line in content.fonts.wrap(note, width, NOTE_SIZE)]
+    page = _page(content, size, title, notes)
     if _pooling_note(content, page):  # room for the note may take some from the panels
-        page = _page(content, size, [*content.notes, _pooling_note(content, page)])
+        page = _page(content, size, title, [*notes, _pooling_note(content, page)])
     note = _pooling_note(content, page)
-    return page, [*content.notes, note] if note else content.notes
+    return page, title, [*notes, note] if note else notes
 
 
 def _pooling_note(content: _Content, page: PageLayout) -> str:
@@ -103,10 +119,10 @@ def _pooling_note(content: _Content, page: PageLayout) -> str:
     return f"a pixel shows the largest of {blocks} cells" if poolings else ""
 
 
-def _page(content: _Content, size: Size | None, notes: Sequence[str]) -> PageLayout:
-    """The layout of a page with some notes; raises AttnError where it does not fit the size."""
+def _page(content: _Content, size: Size | None, title: Sequence[str], notes: Sequence[str]) -> PageLayout:
+    """The layout of a page with lines of a title and of notes; raises AttnError where it does not fit the size."""
     widths = [content.fonts.width(note, NOTE_SIZE) for note in notes]
-    page = lay_out(content.sizes, size, content.title_width, widths)
+    page = lay_out(content.sizes, size, [content.title_width(line) for line in title], widths)
     if page is None:
         assert size is not None
         message = f"{size.width:.3g} × {size.height:.3g} inches have no room for the panels and their labels"

@@ -19,18 +19,29 @@ class Fonts:
     families: tuple[str, ...]
     missing: tuple[str, ...] = ()
 
-    def width(self, text: str, points: float = FONT_SIZE) -> float:
+    def width(self, text: str, points: float = FONT_SIZE, weight: str = "normal") -> float:
         """The width of a line of text in inches."""
         from matplotlib.font_manager import FontProperties  # noqa: PLC0415 - an extra
         from matplotlib.textpath import text_to_path  # noqa: PLC0415
 
-        properties = FontProperties(family=self.families, size=points)
+        properties = FontProperties(family=self.families, size=points, weight=weight)
         width, _, _ = text_to_path.get_text_width_height_descent(text, properties, ismath=False)
         return float(width) / _POINTS_PER_INCH
 
     def widest(self, texts: Iterable[str], points: float = FONT_SIZE) -> float:
         """The width of the widest of some texts in inches, whose digits are equally wide; 0 of none."""
         return max((self.width(text, points) for text in {re.sub(r"\d", "0", text) for text in texts}), default=0.0)
+
+    def wrap(self, text: str, width: float, points: float, weight: str = "normal") -> Sequence[str]:
+        """A text in lines of a width in inches at most; a word that is wider has a line of its own."""
+        lines = list[str]()
+        for word in text.split(" ") if text else ():
+            longer = f"{lines[-1]} {word}" if lines else word
+            if lines and self.width(longer, points, weight) <= width:
+                lines[-1] = longer
+            else:
+                lines.append(word)
+        return lines
 
 
 def fonts_for(texts: Iterable[str]) -> Fonts:

@@ -9,7 +9,7 @@ from attncli.render.figure.size import Size
 MARGIN = 0.08  # around the figure
 GROUP_GAP, ROW_GAP = 0.34, 0.26  # between two groups in a row, and between two rows
 PANEL_GAP = 0.14  # between two panels of a group
-TITLE_HEIGHT = 0.26  # of the figure
+TITLE_LINE_HEIGHT, TITLE_GAP = 0.19, 0.07  # of the title of the figure, and below it
 HEADING_HEIGHT = 0.23  # of the title of a group
 SUBTITLE_HEIGHT = 0.19
 PANEL_TITLE_HEIGHT = 0.18
@@ -108,15 +108,17 @@ class PageLayout:
     groups: tuple[GroupLayout, ...]
 
 
-def lay_out(groups: Sequence[GroupSize], size: Size | None, title: float, notes: Sequence[float]) -> PageLayout | None:
+def lay_out(
+    groups: Sequence[GroupSize], size: Size | None, title: Sequence[float], notes: Sequence[float]
+) -> PageLayout | None:
     """The layout of groups one beside the other and one below the other; None where they do not fit a size.
 
-    Without a size a page is as wide as that of a paper at most, and as high as it has to be. `title` is the width of
-    the title of the page, 0 without one; `notes` are the widths of the lines at its end.
+    Without a size a page is as wide as that of a paper at most, and as high as it has to be. `title` are the
+    widths of the lines at its head, `notes` of those at its end.
     """
-    head = TITLE_HEIGHT if title else 0
+    head = len(title) * TITLE_LINE_HEIGHT + (TITLE_GAP if title else 0)
     foot = len(notes) * LINE_HEIGHT + (0.08 if notes else 0)
-    least_width = max([title, *notes])
+    least_width = min(max([*title, *notes], default=0.0), MAX_WIDTH)
     if size is None:
         blocks = [_fitting_group(group) for group in groups]
         return _page(blocks, MAX_WIDTH, head, foot, least_width, None)

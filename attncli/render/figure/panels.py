@@ -65,7 +65,9 @@ class Panels:
             return 0.0, 1.0
         least, largest = (float(number) for number in np.clip([numbers.min(), numbers.max()], -LIMIT, LIMIT))
         least = 0.0 if self.tables[0].is_heatmap and least >= 0 else least
-        return (least, largest) if least < largest else (least - 0.5, largest + 0.5)
+        if least < largest:
+            return least, largest
+        return (0.0, 1.0) if self.tables[0].is_heatmap and least == 0 else (least - 0.5, largest + 0.5)
 
 
 def _axis_name(letter: str) -> str:

@@ -64,6 +64,11 @@ class OutputFormat:
         return not self.is_lossless and not self.is_figure
 
     @property
+    def is_picture(self) -> bool:
+        """Whether its files are opened to look at them: figures, and the page."""
+        return self.is_figure or self.name == PAGE
+
+    @property
     def shows_every_step(self) -> bool:
         """Whether it shows every step unasked, of a problem that is not too large."""
         return self.every_step_size > 0
@@ -231,20 +236,31 @@ def find_format(name: str) -> OutputFormat:
     >>> find_format("csv").suffixes
     ('.csv',)
     """
+    error = UnknownNameError("format", name, format_choices(), where="--format")
     for row in FORMATS:
-        if row.is_choice and row.name == name:
-            return row
-    raise UnknownNameError("format", name, format_choices(), where="--format")
+        if row.name == name:
+            if row.is_choice:
+                return row
+            error.hint = f"expected one of {', '.join(format_choices())}, or a file: --output FILE{row.suffixes[0]}"
+    raise error
 
 
-def as_picture(row: OutputFormat, file: str) -> OutputFormat:
-    """The format that draws its text where a file is an SVG; otherwise the format itself.
+def format_in_file(row: OutputFormat, file: str) -> OutputFormat:
+    """The format in which a file has what a format writes: where it is an SVG that which draws its text.
 
-    >>> as_picture(find_format("table"), "table.svg").has_title
+    Raises AttnError where the file is a figure or a page, which a format that is no picture does not write.
+
+    >>> format_in_file(find_format("table"), "table.svg").has_title
     True
     """
-    if row.picture is None or PurePath(file).suffix.lower() != PICTURE_SUFFIX:
+    suffix, picked = PurePath(file).suffix.lower(), format_of_suffix(file)
+    if picked is None or not picked.is_picture:
         return row
+    if row.picture is None or suffix != PICTURE_SUFFIX:
+        drawn = f"{DEFAULT_FORMAT} is drawn in a {PICTURE_SUFFIX} file; " if row.picture else ""
+        message = f"{row.name} and the suffix {suffix} contradict each other"
+        hint = f"{drawn}leave out the format, or name a file with another suffix"
+        raise AttnError(message, where=f"--output {file}", hint=hint)
     comparison = f"{row.picture}:render_comparison"
     return replace(row, function=f"{row.picture}:render", comparison=comparison, has_title=True)
 

@@ -49,7 +49,7 @@ def overlap(first: Box, second: Box) -> bool:
 @pytest.mark.parametrize("size", SIZES, ids=str)
 @pytest.mark.parametrize("groups", GROUPS.values(), ids=GROUPS)
 def test_nothing_overlaps_or_leaves_the_page(groups: list[GroupSize], size: Size | None) -> None:
-    page = lay_out(groups, size, 1.0, [2.0])
+    page = lay_out(groups, size, [1.0], [2.0])
     assert page is not None
     assert size in (None, page.size)
     found = boxes(page)
@@ -61,41 +61,41 @@ def test_nothing_overlaps_or_leaves_the_page(groups: list[GroupSize], size: Size
 
 
 def test_without_a_size_panels_are_as_large_as_they_should_be_and_the_page_as_small() -> None:
-    page = lay_out([GROUP], None, 0, [])
+    page = lay_out([GROUP], None, [], [])
     assert page is not None
     assert (page.groups[0].panels[0].width, page.groups[0].panels[0].height) == (2, 2)
     assert page.size.width < 3.5
-    many = lay_out(GROUPS["many heads"], None, 0, [])
+    many = lay_out(GROUPS["many heads"], None, [], [])
     assert many is not None
     assert many.size.width <= MAX_WIDTH + 0.2
     assert many.size.height <= MAX_GROUP_HEIGHT + 0.2
 
 
 def test_a_larger_page_has_larger_panels() -> None:
-    pages = [lay_out(GROUPS["heads"], size, 0, []) for size in (Size(4, 4), Size(8, 8))]
+    pages = [lay_out(GROUPS["heads"], size, [], []) for size in (Size(4, 4), Size(8, 8))]
     small, large = (page.groups[0].panels[0].width for page in pages if page is not None)
     assert small < large
 
 
 def test_a_page_may_be_too_small() -> None:
-    assert lay_out(GROUPS["many heads"], Size(2, 2), 0, []) is None
+    assert lay_out(GROUPS["many heads"], Size(2, 2), [], []) is None
 
 
 def test_rows_of_panels_are_full_where_that_takes_no_more_than_a_row_more() -> None:
-    page = lay_out(GROUPS["heads"], Size(9, 7), 0, [])
+    page = lay_out(GROUPS["heads"], Size(9, 7), [], [])
     assert page is not None
     assert 12 % page.groups[0].columns == 0
 
 
 def test_pairs_of_panels_stay_in_a_row() -> None:
-    page = lay_out([replace(GROUP, count=6, per_slice=2, panel=Size(1.4, 1.4))], None, 0, [])
+    page = lay_out([replace(GROUP, count=6, per_slice=2, panel=Size(1.4, 1.4))], None, [], [])
     assert page is not None
     tops = [box.top for box in page.groups[0].panels]
     assert tops[::2] == tops[1::2]
 
 
 def test_labels_are_rotated_where_they_are_wider_than_a_cell_and_thinned_where_there_are_many() -> None:
-    page = lay_out([GROUP, replace(GROUP, column_labels=0.6), replace(GROUP, cells=(40, 40))], None, 0, [])
+    page = lay_out([GROUP, replace(GROUP, column_labels=0.6), replace(GROUP, cells=(40, 40))], None, [], [])
     assert page is not None
     shown = [(group.is_rotated, group.label_steps) for group in page.groups]
     assert shown == [(False, (1, 1)), (True, (1, 1)), (True, (3, 3))]

@@ -74,6 +74,21 @@ def test_a_comparison_is_one_too(tmp_path: Path) -> None:
     assert {"softmax", "sparsemax", "0.8808"} <= set(words((tmp_path / "x.svg").read_text()))
 
 
-def test_other_formats_are_written_as_they_are(tmp_path: Path) -> None:
-    assert run_in_process("compute", "--scores", "2 0", "--json", "-o", "x.svg", folder=tmp_path).returncode == 0
-    assert (tmp_path / "x.svg").read_text().startswith("{")
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["--json", "-o", "x.svg"], "json and the suffix .svg contradict each other; leave out the format, or name"),
+        (
+            ["-f", "csv", "-o", "x.HTML"],
+            "csv and the suffix .html contradict each other; leave out the format, or name",
+        ),
+        (
+            ["-f", "table", "-o", "x.png"],
+            "table and the suffix .png contradict each other; table is drawn in a .svg file",
+        ),
+    ],
+)
+def test_a_file_of_a_picture_has_no_other_format(words: Sequence[str], message: str, tmp_path: Path) -> None:
+    ran = run_in_process("compute", "--scores", "2 0", *words, folder=tmp_path)
+    assert (ran.returncode, list(tmp_path.iterdir())) == (2, [])
+    assert f"attn: --output {words[-1]}: {message}" in ran.stderr
