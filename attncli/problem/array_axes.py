@@ -30,7 +30,7 @@ def letters_of_field(spec: ProblemSpec, field: Field, array: Array) -> Letters:
     if field.letters == ("n", "m"):
         return table_letters(spec.layout, array.ndim)
     extra = array.ndim - len(field.letters)
-    leading = ("b", "h") if extra == 2 else ("h",) if spec.layout.batch is None else ("b",)
+    leading: Letters = ("b", "h") if extra == 2 else ("h",) if spec.layout.batch is None else ("b",)
     if field.letters[0] != "n":  # the heads of queries are their own
         leading = spec.layout.with_kv_heads(leading)
     letters = (*leading[: max(extra, 0)], *field.letters[-array.ndim :])

@@ -73,22 +73,13 @@ export function whyNotEditable(state, step) {
 }
 
 function setChanges(state, settings, edits, history, series) {
-<<<<<<< HEAD
-  const { page, program, step, cell } = state.get();
-=======
-  const { page, step, cell, trail } = state.get();
-  const { program } = changesOf(state);
->>>>>>> T1
+  const { page, program, step, cell, trail } = state.get();
   const plan = planOf(page, settings);
   const nodes = nodesOf(page, plan, settings);
   const { values, fixed } = valuesOf(page, program, { plan, nodes, edits });
   const isInPlan = nodes.some(({ name }) => name === step);
   const inView = isInPlan ? { step, cell } : { step: page.plans[plan].results.weights, cell: null };
-<<<<<<< HEAD
-  state.update({ settings, edits, history, series, plan, nodes, values, fixed, ...inView });
-=======
-  state.update({ settings, edits, history, series, program, plan, nodes, values, fixed, trail: placesAmong(nodes, trail), ...inView });
->>>>>>> T1
+  state.update({ settings, edits, history, series, plan, nodes, values, fixed, trail: placesAmong(nodes, trail), ...inView });
 }
 
 /** The number of the plan variant that settings ask for. */
