@@ -246,6 +246,13 @@ def test_numbers_beside_infinities_and_nan_are_not_cut(page_of: PageOf) -> None:
     assert page.locator("figure.main td").evaluate_all(too_wide) == []
 
 
+def test_numbers_as_far_apart_as_floats_are_have_the_colours_of_both_ends(page_of: PageOf) -> None:
+    page = page_of({"scores": [[-1e308, 1e308]]})
+    show(page, "scores")
+    colors = page.locator("figure.main td").evaluate_all("cells => cells.map((cell) => cell.style.backgroundColor)")
+    assert colors == ["rgb(68, 1, 84)", "rgb(253, 231, 37)"]
+
+
 def test_the_step_in_view_is_in_sight_in_the_list(page_of: PageOf) -> None:
     page = page_of(examples.load("decoder").parts[-1].problem, {"viewport": {"width": 1440, "height": 700}})
     box = page.locator("#step-list a[aria-current]").bounding_box()

@@ -32,10 +32,10 @@ class Scale:
         """The level of each cell of a table [rows columns]; those of a mask are visible or masked."""
         if grid.signs is not None:
             return np.where(grid.values != 0, VISIBLE_LEVEL, MASKED)
-        values = grid.values.astype(np.float64)
-        width, constant = self.largest - self.least, 0.0 if self.is_from_zero else 1.0
-        fractions = (values - self.least) / width if width > 0 else np.where(np.isfinite(values), constant, values)
-        fractions[np.isposinf(values)] = 1
+        halves = grid.values.astype(np.float64) / 2  # the difference of two numbers may be too large for a float
+        width, constant = self.largest / 2 - self.least / 2, 0.0 if self.is_from_zero else 1.0
+        fractions = (halves - self.least / 2) / width if width > 0 else np.where(np.isfinite(halves), constant, halves)
+        fractions[np.isposinf(halves)] = 1
         return np.where(is_masked(grid), MASKED, fractions)
 
 

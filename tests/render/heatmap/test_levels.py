@@ -57,6 +57,10 @@ def test_weights_that_are_all_0_have_the_first_colour() -> None:
     assert levels(table([0.0, 0.0], is_heatmap=True)) == [[[0, 0]]]
 
 
+def test_numbers_may_be_as_far_apart_as_floats_are() -> None:
+    assert levels(table([-1e308, 0.0, 1e308])) == [[[0, 0.5, 1]]]
+
+
 def test_a_mask_is_visible_or_hidden() -> None:
     mask = Grid(np.array([[1, 0]]), ("q",), ("a", "b"), signs=[["●", "▷"]])
     assert levels(mask) == [[[VISIBLE_LEVEL, MASKED]]]

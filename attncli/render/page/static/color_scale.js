@@ -20,8 +20,8 @@ export function rangeOf(node, value) {
 export function colorScale(colors, range) {
   const last = colors.length - 1;
   return (number) => {
-    const span = range.most - range.least;
-    const share = span > 0 ? number / span - range.least / span : 0.5;
+    const span = range.most / 2 - range.least / 2; // halves: the difference may be too large for a number
+    const share = span > 0 ? (number / 2 - range.least / 2) / span : 0.5;
     const place = Math.min(Math.max(share, 0), 1) * last;
     const at = Math.min(Math.floor(place), last - 1);
     return colors[at].map((low, part) => Math.round(low + (colors[at + 1][part] - low) * (place - at)));

@@ -12,7 +12,7 @@ const SLIDER_STEP = 0.05; // of the power: with three digits each step is anothe
 /** Draw the controls, or the sentence why nothing can be changed. */
 export function drawControls(element, state) {
   const { page } = state.get();
-  const title = make("h2", { class: "panel-title" }, "Change it");
+  const title = make("h2", {}, "Change it");
   if (page.settings.can_compute !== true) {
     element.replaceChildren(title, make("p", { class: "hint" }, page.settings.can_compute));
     return;
@@ -140,7 +140,7 @@ function readNumber(text, { least = null, above = null, isInteger = false } = {}
 function logOf(state) {
   const { edits } = state.get().page; // the page begins with the numbers after them
   const [list, fixed, command] = [make("ul"), make("p", { class: "fixed-steps" }), make("p", { class: "command" })];
-  const says = make("div", { "aria-live": "polite", class: "log-says" }, list, fixed);
+  const says = make("div", { "aria-live": "polite" }, list, fixed);
   const begins = edits === "" ? [] : [make("p", { class: "hint" }, `On the command line: ${edits}.`)];
   const back = make("button", { type: "button", onclick: () => undo(state) }, "Undo");
   const reset = make("button", { type: "button", onclick: () => resetAll(state) }, "Reset all");

@@ -38,5 +38,5 @@ function signEntries({ data, signOf }) {
 }
 
 function entry(sign, meaning) {
-  return make("span", { class: "legend-entry" }, make("span", { class: "legend-sign" }, sign), ` ${meaning}`);
+  return make("span", { class: "legend-entry" }, make("span", {}, sign), ` ${meaning}`);
 }

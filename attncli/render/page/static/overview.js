@@ -70,7 +70,7 @@ function pictureOf(place, table, largest, state) {
       "aria-label": `${names.join(", ")}: the largest weight is ${weight}, ${strongest.row} to ${strongest.column}${spread}`,
       onclick: () => state.update({ positions: { ...state.get().positions, ...place } }),
     },
-    make("span", { class: "picture-name" }, names.join(" · ")),
+    make("span", {}, names.join(" · ")),
     canvasOf(table, largest, page.colors),
     make("span", { class: "picture-fact" }, entropy === null ? `max ${weight}` : `entropy ${entropy.toFixed(2)}`),
   );

@@ -18,7 +18,7 @@ export function drawSelectors(element, state) {
 }
 
 /** Choose the position on an axis that is in view. */
-export function choosePosition(state, letter, at) {
+function choosePosition(state, letter, at) {
   state.update({ positions: { ...state.get().positions, [letter]: at } });
 }
 

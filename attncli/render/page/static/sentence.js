@@ -12,7 +12,7 @@ const MOST_NAMED = 6; // words that the sentence names, before it counts the oth
 export function drawSentence(element, state) {
   state.update({ sentence: NO_WORD });
   const lines = make("div");
-  const parts = { words: [], groups: make("div", { class: "sentence-groups" }), says: saysElement() };
+  const parts = { words: [], groups: make("div"), says: saysElement() };
   const draw = () => {
     const table = sentenceTable(state);
     element.hidden = table === null;

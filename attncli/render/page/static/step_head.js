@@ -45,6 +45,9 @@ function placeText(state, section) {
 function neighbours(state, step) {
   const order = stepsInOrder(state.get());
   const at = order.indexOf(step);
-  const button = (text, label, target) => make("button", { type: "button", disabled: target === undefined, "aria-label": target === undefined ? label : `${label}: ${target}`, onclick: () => showStep(state, target) }, text);
+  const button = (text, label, target) => make("button", {
+    type: "button", disabled: target === undefined, "aria-label": target === undefined ? label : `${label}: ${target}`,
+    onclick: () => showStep(state, target),
+  }, text);
   return make("div", { class: "neighbours" }, button("‹", "Step before", order[at - 1]), button("›", "Step after", order[at + 1]));
 }

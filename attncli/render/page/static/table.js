@@ -9,8 +9,9 @@ import { drawnPart, placeOf, CELL_HEIGHT, scrollToCell, tableSizes } from "./tab
  * A table of `rows` × `columns` cells, as an element that shows it and functions that change what is marked in it.
  *
  * `table` has rows, columns, rowLabels, columnLabels, caption, corner, and for the cell at a position in order of rows
- * the functions `text`, `kind` (its class), `colors`, `title` and `mark`; `longest` has the widest of the texts. `handlers` are called with [row, column]: `point` (null where the pointer
- * left), `walk`, `choose`, and `edit` with a text, where cells can be edited, which gives null or what is wrong.
+ * the functions `text`, `kind` (its class), `colors`, `title` and `mark`; `longest` has the widest of the texts.
+ * `handlers` are called with [row, column]: `point` (null where the pointer left), `walk`, `choose`, and `edit` with a
+ * text, where cells can be edited, which gives null or what is wrong.
  */
 export function makeTable(table, handlers) {
   const sizes = tableSizes(table);
