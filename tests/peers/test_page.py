@@ -309,6 +309,26 @@ def test_all_steps_are_printed_and_nothing_to_press(page_of: PageOf) -> None:
     assert page.locator("#print *").count() == 0
 
 
+def test_inputs_of_many_columns_do_not_overlap_on_paper(page_of: PageOf) -> None:
+    page = page_of({"embeddings": normal(3, 6), "w_q": normal(6, 6, seed=1)})
+    page.emulate_media(media="print")
+    page.evaluate("dispatchEvent(new Event('beforeprint'))")
+    boxes = [table.bounding_box() for table in page.locator(".printed-input table").all()]
+    assert len(boxes) == 2
+    assert boxes[0]["y"] == boxes[1]["y"]  # beside each other
+    assert boxes[0]["x"] + boxes[0]["width"] < boxes[1]["x"]
+
+
+def test_results_without_their_steps_show_all_digits(page_of: PageOf, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("attncli.render.page.page_steps.EVERY_STEP", 9)
+    page = page_of(WORDS)
+    assert "all its digits" in page.locator(".hint").first.inner_text()
+    show(page, "weights")
+    cell_at(page, 1, 2).click()
+    weight = attncli.Problem(**WORDS).compute(select=["weights"]).weights[1, 2]
+    assert f"{weight}; the steps" in page.locator(".arithmetic").inner_text()
+
+
 def test_the_switch_changes_between_light_and_dark(page_of: PageOf) -> None:
     page = page_of(WORDS, context={"color_scheme": "dark"})
     ground = "getComputedStyle(document.body).backgroundColor"

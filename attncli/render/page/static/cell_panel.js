@@ -5,6 +5,8 @@ import { whyNotEditable } from "./changes.js";
 import { make } from "./elements.js";
 import { goBack, goOn, indexInView } from "./navigation.js";
 import { cellOfIndex, sliceLabels, leadingIndex, nodeOf, sliceOf } from "./slices.js";
+import { hasSteps } from "./step_order.js";
+import { numberAt } from "./values.js";
 
 /** Draw the cell in view; `kinds` has the class of the operands of each step, that of the frames around them. */
 export function drawCell(element, state, kinds) {
@@ -14,17 +16,20 @@ export function drawCell(element, state, kinds) {
   const live = make("div", { class: "arithmetic", "aria-live": "polite" });
   element.replaceChildren(...trailOf(state), live);
   if (index === null) {
-    live.append(make("p", { class: "hint" }, "Point at a number to see how it came about; a click keeps it, the arrow keys walk on."));
+    const promise = hasSteps(now) ? "to see how it came about" : "to see all its digits";
+    live.append(make("p", { class: "hint" }, `Point at a number ${promise}; a click keeps it, the arrow keys walk on.`));
     return;
   }
   const lines = arithmeticOf(node, index, now);
-  if (lines.length === 0) lines.push([noteOf(state, node)]);
+  if (lines.length === 0) lines.push([noteOf(state, node, index)]);
   const place = cellPlace(now, node.name, cellOfIndex(index), now.positions);
   live.append(make("h3", {}, `${node.name}(${place})`), ...lines.map((parts) => lineOf(state, parts, kinds)));
 }
 
 /** What is said of a cell without arithmetic. */
-function noteOf(state, node) {
+function noteOf(state, node, index) {
+  const now = state.get();
+  if (!hasSteps(now)) return `${numberAt(now.values.get(node.name), index)}; the steps that it comes from are not in this page.`.replaceAll("-", "−");
   if (node.function !== null || node.tapped_from !== null) return "The page does not have the arithmetic of this step.";
   return whyNotEditable(state, node.name) ?? "A given number: double-click it, press F2 or type another to change it.";
 }

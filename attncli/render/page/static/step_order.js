@@ -15,7 +15,12 @@ export function stepsInOrder(state) {
   return sectionsOf(state).map(({ names }) => names[0]);
 }
 
+/** Whether the page has the steps, not the results of a large problem alone. */
+export function hasSteps(state) {
+  return sectionsOf(state).some(({ number }) => number !== null);
+}
+
 /** What the sections without a number are: inputs, or results, where the page has nothing else. */
 export function titleOfUnnumbered(state) {
-  return sectionsOf(state).some(({ number }) => number !== null) ? "Given" : "Results";
+  return hasSteps(state) ? "Given" : "Results";
 }
