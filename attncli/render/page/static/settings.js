@@ -38,5 +38,5 @@ export function fillSettings(element, settings) {
 
 /** A setting as text, with a true minus. */
 export function settingText(value) {
-  return String(value).replace("-", "−");
+  return String(value).replaceAll("-", "−");
 }
