@@ -3,15 +3,23 @@
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from attncli.api.attention import attention, load
+    from attncli.api.attention import attention, load, load_layer
     from attncli.api.check import Report, check
     from attncli.api.compare import ComparedVariant, Comparison, compare
     from attncli.api.problem import Problem
     from attncli.api.result import Result
     from attncli.base.errors import AttnError
-    from attncli.ops.decorators import context, generator, mask, norm, normalizer, position, score
+    from attncli.ops.decorators import context, generator, mask, norm, normalizer, position, query_scale, score
     from attncli.ops.records import Quantity, Range
-    from attncli.ops.rules import DerivedInput, Factorization, KeyBounds, MaskSign, OnlineNormalizer, OperatorUse
+    from attncli.ops.rules import (
+        DerivedInput,
+        Factorization,
+        KeyBounds,
+        MaskSign,
+        OnlineNormalizer,
+        OperatorUse,
+        PositionAxes,
+    )
 
 __version__ = "0.3.0"
 __all__ = [
@@ -24,6 +32,7 @@ __all__ = [
     "MaskSign",
     "OnlineNormalizer",
     "OperatorUse",
+    "PositionAxes",
     "Problem",
     "Quantity",
     "Range",
@@ -36,10 +45,12 @@ __all__ = [
     "context",
     "generator",
     "load",
+    "load_layer",
     "mask",
     "norm",
     "normalizer",
     "position",
+    "query_scale",
     "score",
 ]
 
@@ -53,6 +64,7 @@ _MODULES = {
     "MaskSign": "attncli.ops.rules",
     "OnlineNormalizer": "attncli.ops.rules",
     "OperatorUse": "attncli.ops.rules",
+    "PositionAxes": "attncli.ops.rules",
     "Problem": "attncli.api.problem",
     "Quantity": "attncli.ops.records",
     "Range": "attncli.ops.records",
@@ -64,10 +76,12 @@ _MODULES = {
     "context": "attncli.ops.decorators",
     "generator": "attncli.ops.decorators",
     "load": "attncli.api.attention",
+    "load_layer": "attncli.api.attention",
     "mask": "attncli.ops.decorators",
     "norm": "attncli.ops.decorators",
     "normalizer": "attncli.ops.decorators",
     "position": "attncli.ops.decorators",
+    "query_scale": "attncli.ops.decorators",
     "score": "attncli.ops.decorators",
 }
 

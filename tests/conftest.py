@@ -1,4 +1,4 @@
-"""Fixtures for all tests, and the profile of Hypothesis for the quick ones."""
+"""Fixtures for all tests, and the profiles of Hypothesis: that of every test, and that for the quick ones."""
 
 from collections.abc import Iterator
 
@@ -9,6 +9,7 @@ from attncli.ops import registry
 from attncli.problem.spec import ProblemSpec
 from tests.problems import PROBLEMS, problem
 
+settings.register_profile("default", deadline=None)  # a busy machine is no error
 settings.register_profile("quick", max_examples=25, deadline=None)
 
 

@@ -97,7 +97,7 @@ class Parser:
             return Interval(low, square.high).through(np.sqrt)
         if token == "[":
             return self.vector()
-        if token in ("exp", "tanh", "ln", "cos", "sin", "max") and self.take("("):
+        if token in ("exp", "tanh", "ln", "cos", "sin", "max", "min") and self.take("("):
             arguments = [self.sum()]
             while self.take(","):
                 arguments.append(self.sum())
@@ -109,10 +109,10 @@ class Parser:
     def call(name: str, arguments: list[Interval]) -> Interval:
         if name in ("cos", "sin"):
             return arguments[0].oscillating(getattr(np, name))
-        if name == "max":
+        if name in ("max", "min"):
             value = arguments[0]
             for other in arguments[1:]:
-                value = value.through(np.maximum, other)
+                value = value.through({"max": np.maximum, "min": np.minimum}[name], other)
             return value
         return arguments[0].through({"exp": np.exp, "tanh": np.tanh, "ln": np.log}[name])
 

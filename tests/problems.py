@@ -52,7 +52,7 @@ def with_table(name: str, **keys: Any) -> dict[str, Any]:
     kept = {key: value for key, value in keys.items() if FIELDS[key].last_result not in unread}
     if makes_table and not is_read_later:
         del kept["position"]
-    if not kept.keys() & {"value", "embeddings"}:
+    if not kept.keys() & {"value", "embeddings", "residual", "token_table"}:
         kept["value"] = trace["value"].value
     return {**kept, name: trace[name].value}
 
@@ -93,6 +93,13 @@ PROBLEMS: Mapping[str, Mapping[str, Any]] = {
         "align": "bottom_right",
         "window": (2, 0),
     },
+    "chunks of keys, padding on the left": {
+        **HEAD_AXIS,
+        **CACHE,
+        "causal": True,
+        "mask": {"chunked": {"size": 4}},
+        "key_mask": np.arange(M) >= [[3], [0]],
+    },
     "heads in the features, a cache": {
         **WIDE,
         **GROUPS,
@@ -125,6 +132,7 @@ PROBLEMS: Mapping[str, Mapping[str, Any]] = {
         **TOKENS,
         **GROUPS,
         "query_embeddings": normal(3, 13),
+        "position": "sinusoidal",
         "only": [2],
     },
     "a sink in every head": {
@@ -146,6 +154,91 @@ PROBLEMS: Mapping[str, Mapping[str, Any]] = {
         "key_lengths": [5, 6],
         "dtype": "float32",
     },
+    "rope with the scaling of yarn": {
+        **TOKENS,
+        **GROUPS,
+        "position": {
+            "rope": {
+                "interleaved": True,
+                "scaling": {
+                    "rope_type": "yarn",
+                    "rope_theta": 50,
+                    "factor": 4,
+                    "original_max_position_embeddings": 16,
+                    "beta_fast": 2,
+                    "mscale": 2,
+                    "mscale_all_dim": 0.5,
+                },
+            }
+        },
+        "causal": True,
+        "dtype": "float32",
+    },
+    "rope with the scaling of llama3, the other way": {
+        **HEAD_AXIS,
+        **CACHE,
+        "position": {
+            "rope": {
+                "reverse": True,
+                "attention_factor": 1.5,
+                "scaling": {
+                    "type": "llama3",
+                    "factor": 8,
+                    "low_freq_factor": 1,
+                    "high_freq_factor": 4,
+                    "original_max_position_embeddings": 12,
+                },
+            }
+        },
+    },
+    "rope with the scaling of longrope, selected queries": {
+        **HEAD_AXIS,
+        "position": {
+            "rope": {
+                "scaling": {
+                    "rope_type": "longrope",
+                    "short_factor": [1, 1.5],
+                    "long_factor": [2, 3.5],
+                    "factor": 2,
+                    "original_max_position_embeddings": 6,
+                }
+            }
+        },
+        "only": [1, -1],
+    },
+    "rope with the scaling of dynamic": {
+        "query": normal(N, D),
+        "key": normal(K, D),
+        "position": {"rope": {"scaling": {"rope_type": "dynamic", "factor": 2, "max_position_embeddings": 4}}},
+    },
+    "rope at given positions of each batch item": {
+        **HEAD_AXIS,
+        "position": {"rope": {"scaling": {"type": "dynamic", "factor": 2, "max_position_embeddings": 4}}},
+        "positions": [[0, 1, 2, 0, 1, 2, 3], [4, 5, 6, 7, 8, 9, 10]],
+        "positions_of_queries": [3, 4, 5, 0, 1],
+        "only": [3, 0],
+    },
+    "rope on three axes of positions": {
+        **TOKENS,
+        **GROUPS,
+        "position": {"rope": {"scaling": {"rope_type": "default", "axis_of_pair": [2, 0]}}},
+        "positions": [[0, 1, 1, 1, 2], [0, 1, 1, 2, 3], [0, 1, 2, 1, 3]],
+        "causal": True,
+    },
+    "rope on two axes, of batch items with fractions, after a cache": {
+        **WIDE,
+        **GROUPS,
+        **CACHE,
+        "position": "rope:scaling={type: axial},interleaved=true,offset=1",
+        "positions": normal(2, B, K),
+        "positions_of_queries": normal(2, N),
+        "query_scale": "power:length=2",
+    },
+    "rope on axes that count alike": {
+        **HEAD_AXIS,
+        "position": {"rope": {"frequencies": [[0.5, 0.1], [0, 0.2]], "scaling": 2}},
+    },
+    "sinusoidal positions that are given": {**TOKENS, **GROUPS, "position": "sinusoidal", "positions": [0, 1, 2, 0, 1]},
     "alibi": {**HEAD_AXIS, "position": "alibi", "align": "bottom_right", "window": (1, float("inf"))},
     "alibi of one head": {"query": normal(N, D), "key": normal(K, D), "position": "alibi", "only": [3, 1]},
     "alibi and padding": {**HEAD_AXIS, "position": "alibi", "align": "bottom_right", "key_lengths": [5, 6]},
@@ -163,6 +256,19 @@ PROBLEMS: Mapping[str, Mapping[str, Any]] = {
         "score": "dot",
         "scale": 0.7,
     },
+    "a grid": {**HEAD_AXIS, "position": {"grid_bias": {"table": normal(15 * 3, H), "height": 2, "width": 8}}},
+    "a grid and a class token": {
+        **TOKENS,
+        **GROUPS,
+        "position": {"grid_bias": {"table": normal(12, H), "height": 2, "class_token": True}},
+        "only": [4, 0],
+    },
+    "shaw, farther to the left": {
+        **HEAD_AXIS,
+        **CACHE,
+        "position": {"shaw": {"table": normal(6, D), "left": 4}},
+        "causal": True,
+    },
     "sinusoidal": {**TOKENS, **GROUPS, "position": "sinusoidal:base=50", "only": [4, 0]},
     "learned": {
         **TOKENS,
@@ -170,6 +276,117 @@ PROBLEMS: Mapping[str, Mapping[str, Any]] = {
         "query_embeddings": normal(3, 13),
         "position": {"learned": {"table": normal(9, 13), "offset": 2}},
         "qk_norm": "rms:eps=0.01",
+    },
+    "a query scale": {
+        **WIDE,
+        **GROUPS,
+        **CACHE,
+        "position": "rope:dims=2",
+        "query_scale": "log_steps:length=3,offset=0",
+    },
+    "a query scale, aligned bottom right": {
+        **HEAD_AXIS,
+        "query_scale": {"ssmax": {"scale": normal(H), "bias": 0.5}},
+        "align": "bottom_right",
+        "key_lengths": [5, 3],
+        "only": [4, 1],
+    },
+    "a query scale by given positions": {
+        **TOKENS,
+        **GROUPS,
+        "positions": [3, 0, 7, 1, 4],
+        "query_scale": {"ssmax": {"scale": normal(H), "bias": normal(H)}},
+    },
+    "a query scale of one head": {"query": normal(N, D), "key": normal(K, D), "query_scale": "logn:length=2"},
+    "packed projections, per group, and a cache": {
+        "embeddings": normal(B, K, 13),
+        "w_qkv": normal(13, (H + G) * D + G * E),
+        "b_qkv": normal((H + G) * D + G * E),
+        "packing": "per_group",
+        "d_k": H * D,
+        **GROUPS,
+        **CACHE,
+        "w_o": normal(66, 3),
+        "position": "rope",
+        "causal": True,
+    },
+    "packed keys and values, per head, of another sequence": {
+        "embeddings": normal(K, 13),
+        "query_embeddings": normal(N, 17),
+        "w_q": normal(H * D, 17),
+        "w_kv": normal(H * (D + E), 13),
+        "b_kv": normal(H * (D + E)),
+        "b_q": normal(H * D),
+        "weight_layout": "out_in",
+        "packing": "per_head",
+        "d_k": H * D,
+        "heads": H,
+        "only": [2, 0],
+        "dtype": "float32",
+    },
+    "queries and gates in one matrix, limited, values scaled": {
+        "embeddings": normal(B, K, 13),
+        "w_qg": normal(13, H * (D + E)),
+        "b_qg": normal(H * (D + E)),
+        "w_k": normal(13, G * D),
+        "w_v": normal(13, G * E),
+        "d_k": H * D,
+        **GROUPS,
+        "w_o": normal(66, 3),
+        "clip_qkv": 1.5,
+        "value_scale": 0.7,
+        "causal": True,
+    },
+    "a gate for each head": {
+        **TOKENS,
+        **GROUPS,
+        "w_g": normal(13, H),
+        "b_g": normal(H),
+        "gate": "softplus",
+        "only": [2, 1],
+    },
+    "norms with gains of each head, before and after the context": {
+        **TOKENS,
+        **GROUPS,
+        "position": "rope",
+        "qk_norm": {
+            "rms": {"query_gain": normal(D), "key_gain": normal(G, D), "eps": 1e-3, "gain_plus_one": True},
+        },
+        "value_norm": {"layer": {"gain": normal(E), "bias": normal(G * E)}},
+        "context_norm": {"rms": {"gain": normal(H, E), "bias": normal(E)}},
+        "w_o": normal(H * E, 3),
+    },
+    "norms over all heads, a cache": {
+        **WIDE,
+        **GROUPS,
+        **CACHE,
+        "causal": True,
+        "qk_norm": {
+            "layer": {
+                "query_gain": normal(H * D),
+                "query_bias": normal(H, D),
+                "key_gain": normal(G * D),
+                "key_bias": normal(G * D),
+                "eps": 1e-5,
+                "over": "all",
+            },
+        },
+        "value_norm": {"rms": {"gain": normal(G * E), "over": "all"}},
+        "context_norm": {"l2": {"gain": normal(H * E), "eps": 0.5, "over": "all"}},
+    },
+    "norms after rope": {
+        **HEAD_AXIS,
+        "position": "rope",
+        "qk_norm": {"l2": {"query_gain": normal(H * D), "key_gain": normal(D), "when": "after_rope"}},
+        "score": "dot",
+    },
+    "norms over all heads of an input with heads": {
+        **HEAD_AXIS,
+        "position": "rope",
+        "qk_norm": {"rms": {"key_gain": normal(G, D), "over": "all", "when": "after_rope"}},
+        "value_norm": "layer:over=all,eps=0.1",
+        "context_norm": {"layer": {"bias": normal(H * E), "over": "all"}},
+        "only": [3, 0],
     },
     "bfloat16": {**HEAD_AXIS, "causal": True, "dtype": "bfloat16", "context": "max"},
     "given scores, a bias and a mask": {
@@ -220,5 +437,25 @@ PROBLEMS: Mapping[str, Mapping[str, Any]] = {
         **HEAD_AXIS,
         "context": {"attentional": {"w": normal(E + D, 17)}},
         "key_lengths": [7, 2],
+    },
+    "a residual stream": {
+        "residual": normal(B, N, 13),
+        "residual_norm": {"rms": {"eps": 0.01, "gain": normal(13), "gain_plus_one": True}},
+        **{name: TOKENS[name] for name in ("w_q", "w_k", "w_v")},
+        **GROUPS,
+        "position": "rope",
+    },
+    "tokens that are looked up": {
+        "tokens": [5, 4, 7, 5, 6],
+        "token_table": normal(8, 13),
+        "token_positions": normal(P + N, 13),
+        "token_scale": 1.5,
+        "residual_norm": {"layer": {"gain": normal(13), "bias": normal(13)}},
+        **{name: TOKENS[name] for name in ("w_q", "w_k", "w_v")},
+        **GROUPS,
+        "past_key": normal(P, G * D),
+        "past_value": normal(P, G * E),
+        "causal": True,
+        "only": [3, 1],
     },
 }

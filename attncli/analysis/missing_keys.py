@@ -11,7 +11,7 @@ from attncli.ops.registry import is_operator, look_up
 from attncli.problem.given_tables import TABLES
 from attncli.problem.spec import FIELDS, OPERATOR_FIELDS
 
-SEQUENCES = ("embeddings", "query", "key")  # one of them is given, or embeddings are drawn
+SEQUENCES = ("embeddings", "residual", "query", "key")  # one of them is given, or embeddings are drawn
 
 
 @dataclass(frozen=True)

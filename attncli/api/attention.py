@@ -1,4 +1,4 @@
-"""Attention in one call, `attention(query, key, value)`, and the problem of a file, `load(path)`."""
+"""Attention in one call, `attention(query, key, value)`, and problems of files: `load` and `load_layer`."""
 
 from collections.abc import Iterable
 from pathlib import Path
@@ -7,10 +7,13 @@ from typing import Unpack
 from attncli.api.keys import KeysBesideVectors, Matrix, ProblemKeys
 from attncli.api.problem import Problem, raw_values
 from attncli.api.result import Result
+from attncli.io.checkpoint.document import layer_document
+from attncli.io.checkpoint.folder import read_checkpoint
 from attncli.io.inputs import Inputs
 from attncli.io.origin import PYTHON_OVER_FILE
 from attncli.io.problem_files import read_document
 from attncli.io.variants import PROBLEM, NamedDocument
+from attncli.problem.convert.numbers import to_integer
 from attncli.problem.results import OUTPUT
 
 ANSWER = (OUTPUT,)
@@ -80,3 +83,32 @@ def load(
     over_file = raw_values(keys, PYTHON_OVER_FILE)
     document = read_document(str(path), Inputs(max_size)) | over_file
     return Problem.of_source(NamedDocument(str(path), document, convention, noun=PROBLEM))
+
+
+def load_layer(
+    checkpoint: str | Path,
+    layer: int,
+    part: str | None = None,
+    *,
+    max_size: int | str | None = None,
+    **keys: Unpack[ProblemKeys],
+) -> Problem:
+    """The attention of one layer of a model's checkpoint, a folder with config.json and `.safetensors` files.
+
+    It is the problem that `attn model` writes: layers count from 0, negative ones from the end, and `part` is encoder,
+    decoder or cross where the model has several, by default the first. The keywords are further keys, which win over
+    those of the layer: `embeddings` [n x] or [b n x], the input of the attention, without which there is nothing to
+    compute. Tensors are mapped, and `max_size` is that of `load`.
+
+    Raises AttnError where there is no such checkpoint, layer or part, and where the family of the model is not known.
+
+    >>> load_layer("missing", 0, embeddings=[[1, 0]])
+    Traceback (most recent call last):
+        ...
+    attncli.base.errors.AttnError: missing: there is no such file or folder; name a model's folder, with its config.json
+    """
+    found = read_checkpoint(str(checkpoint), Inputs(max_size))
+    document = layer_document(found, to_integer(layer, ("layer",), least=None), part) | raw_values(
+        keys, PYTHON_OVER_FILE
+    )
+    return Problem.of_source(NamedDocument(f"{checkpoint}, layer {layer}", document, noun=PROBLEM))

@@ -33,11 +33,16 @@ class KeysBesideVectors(TypedDict, total=False):
     """The keys of a problem without `query`, `key` and `value`."""
 
     embeddings: Matrix
+    residual: Matrix
+    residual_norm: OperatorChoice
     query_embeddings: Matrix
     tokens: Labels
     query_tokens: Labels
     sentence: str | None
     vocabulary: Matrix
+    token_table: Matrix
+    token_positions: Matrix
+    token_scale: Number
     scores: Matrix
     weights: Matrix
     w_q: Matrix
@@ -48,15 +53,32 @@ class KeysBesideVectors(TypedDict, total=False):
     b_k: Vector
     b_v: Vector
     b_o: Vector
+    w_qkv: Matrix
+    b_qkv: Vector
+    w_kv: Matrix
+    b_kv: Vector
+    w_g: Matrix
+    b_g: Vector
+    w_qg: Matrix
+    b_qg: Vector
+    gate: Literal["sigmoid", "silu", "softplus"] | None
+    packing: Literal["concatenated", "per_head", "per_group"] | None
     weight_layout: Literal["in_out", "out_in"] | None
     heads: Integer
     kv_heads: Integer
     qk_norm: OperatorChoice
+    clip_qkv: Number
+    value_scale: Number
+    query_scale: OperatorChoice
+    value_norm: OperatorChoice
+    context_norm: OperatorChoice
     sink: Vector
     score: OperatorChoice
     scale: Number
     softcap: Number
     position: OperatorChoice
+    positions: Matrix
+    positions_of_queries: Matrix
     normalize: OperatorChoice
     context: OperatorChoice
     mask: Matrix | OperatorChoice

@@ -21,10 +21,12 @@ LEGEND = {
     "a": "hidden units",
     "f": "rotated pairs",
     "r": "relative positions",
+    "s": "axes of positions",
     "t": "positions in the table",
     "x": "embedding features",
     "y": "query embedding features",
     "o": "output features",
+    "u": "gates",
 }
 
 # The noun for one entry along an axis; batch items and heads are counted from 0.

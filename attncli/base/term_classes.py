@@ -146,8 +146,10 @@ def number(value: Any) -> Term:
     """
     if isinstance(value, Term):
         return value
-    if isinstance(value, (list, tuple)) or bool(getattr(value, "ndim", 0)):
+    if isinstance(value, (list, tuple)):
         return Number(tuple(float(entry) for entry in value), is_vector=True)
+    if getattr(value, "ndim", 0):  # a model's matrix has thousands of long rows
+        return Number(tuple(value.astype(float).tolist()), is_vector=True)
     return Number((value if isinstance(value, Decimal) else float(value),))
 
 

@@ -21,6 +21,15 @@ def join_words(words: Sequence[str]) -> str:
     return " and ".join([", ".join(words[:-1]), words[-1]] if len(words) > 1 else words)
 
 
+def count_of(number: int, noun: str) -> str:
+    """A number of things.
+
+    >>> count_of(1, "row"), count_of(2, "row")
+    ('1 row', '2 rows')
+    """
+    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
+
+
 def sentence(text: str) -> str:
     """The text with a capital letter and a full stop.
 

@@ -73,6 +73,15 @@ COMMANDS = {
     ),
     "init": CommandRef(f"{_HERE}.init:init", "Write a commented problem to start from: every key and its meaning."),
     "list": CommandRef(f"{_HERE}.list:list_operators", "List the catalogue: what each stage can be, in a sentence."),
+    "model": CommandRef(
+        f"{_HERE}.model:model",
+        "Write the problem file of one layer of a model's checkpoint; or list what it has.",
+        (
+            "attn model checkpoint",
+            "attn model checkpoint --layer 3 -o layer.yaml",
+            "attn model checkpoint/config.json --layer -1 --part decoder",
+        ),
+    ),
     "show": CommandRef(
         f"{_HERE}.show:show",
         "Explain a word: an entry, key, result, step, symbol or term; or list what a file of arrays holds.",

@@ -11,7 +11,7 @@ from attncli.base.text import sentence
 from attncli.cli import streams
 from attncli.cli.completion import complete_edit, complete_queries
 from attncli.cli.lazy_options import HelpAll
-from attncli.ops.registry import kinds, look_up, operators, registered
+from attncli.ops.registry import look_up, operators, registered, taken_kinds
 from attncli.problem.fields import QUERIES, Field, option_name
 from attncli.problem.spec import FIELDS
 
@@ -31,6 +31,7 @@ _METAVARS = {
     "boolean_matrix": "MATRIX",
     "booleans": "MATRIX",
     "counts": "VECTOR",
+    "positions": "MATRIX",
     "window": "LEFT,RIGHT",
 }
 _OPERATOR = "NAME"
@@ -88,7 +89,7 @@ def _help(field: Field) -> str:
 
     Operators of other packages are not looked up: that takes 30 ms, and the help is to appear at once.
     """
-    names = f": {', '.join(registered(field.kind))}" if field.kind in kinds() else ""
+    names = f": {', '.join(registered(field.kind))}" if field.kind in taken_kinds() else ""
     return sentence(field.help + names)
 
 
@@ -100,7 +101,7 @@ def field_completion(field: Field) -> Callable[..., Any] | None:
         return lambda incomplete: [(word, "") for word in field.words if word.startswith(incomplete)]
     if field.kind == "boolean_matrix":
         return _complete_mask
-    if field.kind in kinds():
+    if field.kind in taken_kinds():
         return lambda incomplete: _complete(field.kind, operators(field.kind), incomplete)
     return None
 

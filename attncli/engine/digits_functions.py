@@ -50,6 +50,7 @@ def elementwise_functions(context: Any) -> Mapping[str, Function]:
         "power": real(power),
         "negative": operator.neg,
         "absolute": operator.abs,
+        "floor": context.floor,
         "square": lambda x: x * x,
         "sign": context.sign,
         "sqrt": real(context.sqrt),

@@ -75,7 +75,8 @@ def evaluate_with_digits(node: Node, values: dict[str, Any], digits: Digits) -> 
     options: dict[str, Any] = dict(node.options)
     if not node.is_exact and not node.is_boolean:
         options = {name: digits.array(value) if type(value) is float else value for name, value in options.items()}
-    if record is not None and record.acts_on == "embeddings":  # it computes with the positions themselves
+    computes_with_positions = record is not None and (record.acts_on == "embeddings" or record.kind == "query_scale")
+    if computes_with_positions:
         arguments = {name: digits.array(value) for name, value in arguments.items()}
     if node.taps:
         options["tap"] = lambda name, value: values.setdefault(node.taps[name], value)

@@ -8,6 +8,7 @@ from attncli.engine.dense import DenseEngine
 from attncli.engine.options import BlockSizes, RunOptions
 from attncli.plan.build import plan_of
 from attncli.plan.graph import Plan
+from attncli.problem.packing import labels_of_packed
 from attncli.problem.spec import ProblemSpec
 from attncli.trace.result import RunResult
 from attncli.trace.steps import Step, Trace
@@ -76,7 +77,7 @@ def _is_finite(value: Array) -> bool:
 
 
 def labels(problem: ProblemSpec) -> dict[str, tuple[str, ...]]:
-    """The names of the entries along the axes of queries and keys, by letter, and of those of a vocabulary (v)."""
+    """The names of the entries along axes, by letter: of queries and keys, of a vocabulary (v), of packed columns."""
     keys, past = problem.key_labels, problem.past_count
     labels_by_letter = {
         "n": problem.selected_query_labels,
@@ -89,4 +90,4 @@ def labels(problem: ProblemSpec) -> dict[str, tuple[str, ...]]:
         labels_by_letter["v"] = tuple(problem.vocabulary)
     if problem.sink is not None:
         labels_by_letter["m+1"] = (*keys, "sink")
-    return labels_by_letter
+    return labels_by_letter | labels_of_packed(problem)

@@ -12,13 +12,16 @@ from typing import TYPE_CHECKING, Any, Literal
 from attncli.base.errors import AttnError
 from attncli.base.lazy_import import import_object
 from attncli.io.inputs import Input
+from attncli.io.refused_files import check_is_not_refused
 
 if TYPE_CHECKING:
     from attncli.io.readers.descriptions import ArrayDescription
     from attncli.problem.convert.arrays import LabelledArray
+    from attncli.problem.convert.encoded_arrays import EncodedArray
 
-# A list: of the arrays that are there, with their shapes. Expected: numbers of results, with the digits typed.
-Content = Literal["array", "problem", "list", "expected"]
+# Rows: an array of which a few rows are read. A list: of the arrays that are there, with their shapes. Expected:
+# numbers of results, with the digits typed.
+Content = Literal["array", "rows", "problem", "list", "expected"]
 
 
 @dataclass(frozen=True)
@@ -30,7 +33,8 @@ class InputFormat:
     list and mapping in them by the object's id. `list_arrays(input)` describes the arrays, where it can without reading
     their numbers. `read_expected(input)` returns all that it holds, for comparison with results: lists or mappings of
     TypedNumbers, an array, or the entries by their names, unread. A format without one of them can't hold that
-    content. `first_bytes` matches the beginning of an input whose name has no suffix of any format.
+    content. `open_array` is `read_array` that leaves what NumPy does not have as the file has it, for tables of which a
+    few rows are read. `first_bytes` matches the beginning of an input whose name has no suffix of any format.
     """
 
     name: str
@@ -42,11 +46,13 @@ class InputFormat:
     is_table: bool = False
     is_archive: bool = False
     read_expected: str | None = None
+    open_array: str | None = None
 
     def reference(self, content: Content) -> str | None:
         """The function that reads a content, as "module:function"; None where the format can't hold it."""
         references: Mapping[Content, str | None] = {
             "array": self.read_array,
+            "rows": self.open_array or self.read_array,
             "problem": self.read_problem,
             "list": self.list_arrays,
             "expected": self.read_expected,
@@ -137,16 +143,29 @@ INPUT_FORMATS: list[InputFormat] = [
         re.compile(rb"(?s).{5}\0{3}\{"),  # the length of the header in eight bytes, and the header
         is_archive=True,
         read_expected=f"{_READERS}.safetensors:safetensors_entries",
+        open_array=f"{_READERS}.safetensors:open_safetensors",
     ),
 ]
 # Text that no pattern matches: numbers are a table, and a problem is YAML, whose reader says what is missing.
-_OTHER_TEXT: Mapping[Content, InputFormat] = {"array": TABLE, "problem": YAML, "list": TABLE, "expected": TABLE}
+_OTHER_TEXT: Mapping[Content, InputFormat] = {
+    "array": TABLE,
+    "rows": TABLE,
+    "problem": YAML,
+    "list": TABLE,
+    "expected": TABLE,
+}
 _BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 
 
 def read_array(source: Input, entry: str) -> "LabelledArray":
     """The array in an input, or in an entry of it; raises AttnError where it has no format that can hold one."""
     array: LabelledArray = _read(source, "array", (source, entry))
+    return array
+
+
+def open_array(source: Input, entry: str) -> "EncodedArray | LabelledArray":
+    """The array of `read_array`, as the file has it where NumPy does not have its type: a few rows can be read."""
+    array: EncodedArray | LabelledArray = _read(source, "rows", (source, entry))
     return array
 
 
@@ -178,6 +197,7 @@ def list_arrays(source: Input) -> "Sequence[ArrayDescription]":
 
 def _read(source: Input, content: Content, arguments: tuple[Any, ...]) -> Any:
     """What the first format reads that can; the error is that of the last."""
+    check_is_not_refused(source.path, source.name)
     candidates = formats_of(source, content)
     for number, row in enumerate(candidates, 1):
         read = row.reader(content)

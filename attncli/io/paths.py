@@ -58,7 +58,7 @@ def path_of(name: str) -> Path:
         raise AttnError("the name of a file is empty", hint="name a file, or - for standard input")
     try:
         if "\0" not in name:
-            return Path(name).expanduser()
+            return Path(name).expanduser() if name.startswith("~") else Path(name)
     except RuntimeError:
         raise AttnError("there is no such home folder", where=name) from None
     raise AttnError("a path can't have the character NUL", where=name)

@@ -10,6 +10,7 @@ from attncli.io import formats
 from attncli.io.inputs import Inputs
 from attncli.io.origin import Origin, RawValue
 from attncli.io.paths import STDIN, nearest_file, path_of
+from attncli.io.refused_files import check_is_not_refused
 
 Document = dict[str, RawValue]
 
@@ -51,6 +52,7 @@ def read_document(name: str, inputs: Inputs | None = None) -> Document:
     """
     inputs = inputs or Inputs()
     path = path_of(name)
+    check_is_not_refused(path, name)
     is_known = name == STDIN or formats.format_of_suffix(path) is not None or os.path.lexists(path)
     if not is_known and nearest_file(path) is None:
         raise AttnError("is no problem file", where=name, hint=f"expected {formats.expected('problem')} or -")

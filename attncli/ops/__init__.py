@@ -9,15 +9,21 @@ from attncli.ops import (  # noqa: F401 - imported to be registered
     linear_normalizers,
     sparse_normalizers,
     contexts,
+    rope,
     positions,
     position_biases,
+    relative_keys,
+    grid_positions,
     masks,
     padding_masks,
+    chunked_mask,
     norms,
+    norm_uses,
+    query_scales,
     initializers,
 )
 
 # isort: on
-from attncli.ops.registry import broken_packages, kinds, look_up, operators
+from attncli.ops.registry import broken_packages, kinds, look_up, operators, taken_kinds
 
-__all__ = ["broken_packages", "kinds", "look_up", "operators"]
+__all__ = ["broken_packages", "kinds", "look_up", "operators", "taken_kinds"]

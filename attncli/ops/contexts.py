@@ -234,7 +234,7 @@ def sample_by_hand(
         "draws": DerivedInput(
             uniform_draws,
             "ω",
-            lambda shape: "ω uniform in [0, 1)",
+            lambda shape, seed: "ω uniform in [0, 1)",
             ("…", "n"),
             ("seed",),
             purpose="One random number for each query, which decides the key that is drawn.",

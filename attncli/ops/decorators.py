@@ -12,7 +12,7 @@ from collections.abc import Callable, Mapping
 from types import MappingProxyType
 from typing import Any, Protocol
 
-from attncli.ops.records import ActsOn, ByHand, FormulaInForce, Quantity, StructuralRecord
+from attncli.ops.records import ActsOn, AxesInForce, ByHand, FormulaInForce, Quantity, StructuralRecord
 from attncli.ops.registration import P, R, R_co, Register, register
 from attncli.ops.rules import DerivedInput, Factorization, KeyBounds, MaskSign, OnlineNormalizer, OperatorUse
 
@@ -154,6 +154,8 @@ def position(
     by_hand: ByHand | None = None,
     check: Callable[[OperatorUse], None] | None = None,
     derived: Mapping[str, DerivedInput] = MappingProxyType({}),
+    position_axes: AxesInForce | None = None,
+    flatten: Callable[[Mapping[str, Any]], Mapping[str, Any]] | None = None,
     derivative: Callable[..., Any] | None = None,
 ) -> Register:
     """Register a position scheme.
@@ -228,7 +230,9 @@ def norm(
     check: Callable[[OperatorUse], None] | None = None,
     derivative: Callable[..., Any] | None = None,
 ) -> Register:
-    """Register a norm of queries and keys: x [… n d] to vectors of a fixed size, [… n d].
+    """Register a norm: x [… n d] to vectors of a fixed size, [… n d], for the keys `qk_norm`, `value_norm` and others.
+
+    Its parameters that are arrays, such as a gain [d], are given to `qk_norm` twice: `query_gain` and `key_gain`.
 
     The keywords are fields of the operator's record (`attncli.ops.records.OperatorRecord`). Raises AttnError where the
     record is incomplete or the name is taken, as `attncli.ops.registration.register` says.
@@ -246,7 +250,39 @@ def norm(
     >>> attention([[1, -4]], [[2, 0]], qk_norm="largest", select="normalized_query").normalized_query
     array([[ 0.25, -1.  ]])
     """
-    return register("qk_norm", **locals())
+    return register("norm", **locals())
+
+
+def query_scale(
+    *,
+    formula: str,
+    shapes: str,
+    source: str,
+    example: Mapping[str, Any],
+    formula_in_force: FormulaInForce | None = None,
+    by_hand: ByHand | None = None,
+    check: Callable[[OperatorUse], None] | None = None,
+) -> Register:
+    """Register a query scale: positions [… n] to a factor for each query, [… n] or [… h n].
+
+    The keywords are fields of the operator's record (`attncli.ops.records.OperatorRecord`). Raises AttnError where the
+    record is incomplete or the name is taken, as `attncli.ops.registration.register` says.
+
+    >>> from attncli import attention
+    >>> @query_scale(
+    ...     formula="κᵢ = posᵢ + 1",
+    ...     shapes="positions[n] -> [n]",
+    ...     source="an example",
+    ...     example={"positions": [0, 2], "gives": [1, 3]},
+    ... )
+    ... def linear(positions):
+    ...     '''The factor is the number of keys up to the query.'''
+    ...     return positions + 1
+    >>> attention([[1, 4], [1, 4]], [[2, 0]], query_scale="linear", select="scaled_query").scaled_query
+    array([[1., 4.],
+           [2., 8.]])
+    """
+    return register("query_scale", **locals())
 
 
 def generator(

@@ -25,6 +25,23 @@ def scale(scores: Array, *, scale: float) -> Array:
     return scores * scale
 
 
+def multiply_by_hand(write: ArithmeticWriter, x: Array, result: Any, *, factor: float) -> list[str]:
+    """The product of the factor and one vector [x]."""
+    return [write.equation(parameter(factor) * x, result, letter="x")]
+
+
+@structural(by_hand=multiply_by_hand)
+def multiply(x: Array, *, factor: float) -> Array:
+    """The vectors [… n x] times a number.
+
+    Examples
+    --------
+    >>> multiply(np.array([[2.0, 4.0]]), factor=0.5)
+    array([[1., 2.]])
+    """
+    return x * factor
+
+
 def add_by_hand(write: ArithmeticWriter, left: Any, right: Any, result: Any) -> list[str]:
     """The sum of two cells."""
     return [write.equation(number(left) + right, result)]
@@ -72,3 +89,27 @@ def softcap(scores: Array, *, cap: float) -> Array:
     array([[ 0.    ,  0.9996, 30.    ]])
     """
     return cap * np.tanh(scores / cap)
+
+
+def clip_by_hand(write: ArithmeticWriter, x: Array, result: Any, *, limit: float) -> list[str]:
+    """Which entries of one vector are limited."""
+    outside = int(np.count_nonzero(abs(x) > limit))
+    size = f"{limit:g}"
+    limited = f"{outside} of {x.size} numbers {'is' if outside == 1 else 'are'} limited"
+    return [limited if outside else f"every number is between −{size} and {size}"]
+
+
+@structural(by_hand=clip_by_hand)
+def clip(x: Array, *, limit: float) -> Array:
+    """The vectors [… n x] with every number limited to −limit … limit.
+
+    References
+    ----------
+    MosaicML 2023 (MPT), `clip_qkv`
+
+    Examples
+    --------
+    >>> clip(np.array([[-9.0, 1.0]]), limit=8.0)
+    array([[-8.,  1.]])
+    """
+    return np.minimum(np.maximum(x, -limit), limit)

@@ -29,6 +29,63 @@ def selected_positions(*, at: list[int]) -> Array:
 
 
 @structural(is_exact=True)
+def position_count(*, length: int) -> Array:
+    """How many positions there are, as an array [].
+
+    Examples
+    --------
+    >>> position_count(length=3)
+    array(3)
+    """
+    return np.array(length)
+
+
+@structural(is_exact=True)
+def last_position_count(**positions: Array) -> Array:
+    """How many positions there are up to the last of those that are given, as an array [].
+
+    Examples
+    --------
+    >>> last_position_count(query=np.array([3, 0]), key=np.array([5]))
+    array(6)
+    """
+    return np.asarray(max(array.max() for array in positions.values()) + 1)
+
+
+@structural(is_exact=True)
+def given_positions(
+    positions: Array, *, shape: tuple[int, ...], has_axes: bool = False, at: list[int] | None = None
+) -> Array:
+    """Positions as they are given, [n], [b n] or, of several axes, [s n], [s b n]: to [… n] or [… s n].
+
+    `shape` is that of the result before some of the rows are selected.
+
+    Examples
+    --------
+    >>> given_positions(np.array([[0, 1, 2], [5, 6, 7]]), shape=(2, 1, 3), at=[2]).tolist()
+    [[[2]], [[7]]]
+    >>> given_positions(np.zeros((3, 2, 4)), shape=(2, 1, 3, 4), has_axes=True).shape
+    (2, 1, 3, 4)
+    """
+    moved = np.moveaxis(positions, 0, -2) if has_axes else positions
+    placed: Array = moved.reshape(shape)
+    return placed if at is None else placed[..., at]
+
+
+@structural(is_exact=True)
+def on_axes(positions: Array, *, count: int) -> Array:
+    """The same positions on each of so many axes: [… n] to [… s n].
+
+    Examples
+    --------
+    >>> on_axes(np.array([0, 1]), count=2)
+    array([[0, 1],
+           [0, 1]])
+    """
+    return np.repeat(positions[..., None, :], count, axis=-2)
+
+
+@structural(is_exact=True)
 def query_positions(rows: Array, *, first: int) -> Array:
     """The position of each query among the keys, [n] to [n]: row i of the queries is at key i + first.
 
@@ -56,6 +113,19 @@ def real_key_ends(key_mask: Array, key_lengths: Array | None = None) -> Array:
     keys = np.arange(1, key_mask.shape[-1] + 1)
     ends: Array = (key_mask * keys).max(axis=-1)
     return ends
+
+
+@structural(is_exact=True)
+def real_key_starts(key_mask: Array) -> Array:
+    """The index of the first real key of each batch item, 0 where none is: [… m] to […].
+
+    Examples
+    --------
+    >>> real_key_starts(np.array([[False, True, True], [True, True, False]])).tolist()
+    [1, 0]
+    """
+    starts: Array = key_mask.argmax(axis=-1)
+    return starts
 
 
 @structural(is_exact=True)

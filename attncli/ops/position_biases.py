@@ -9,7 +9,7 @@ from typing import Annotated, Any
 from attncli.base.arithmetic import ArithmeticWriter
 from attncli.base.errors import AttnError
 from attncli.base.lazy_numpy import Array, np
-from attncli.base.terms import absolute, ln, number, products, total
+from attncli.base.terms import absolute, ln, number, total
 from attncli.ops.decorators import position, structural
 from attncli.ops.records import TABLE, Range
 from attncli.ops.rules import DerivedInput, OperatorUse
@@ -282,81 +282,3 @@ def _integer_root(number: int, degree: int) -> int:
     while guess**degree < number:
         guess += 1
     return guess
-
-
-def check_shaw(use: OperatorUse) -> None:
-    """Raise AttnError where the table of relative positions has no middle row."""
-    rows = len(use.parameters["table"])
-    if rows % 2 == 0:
-        hint = "expected an odd number: the middle is distance 0"
-        raise AttnError(f"has {rows} rows", where="table", hint=hint)
-
-
-def shaw_by_hand(
-    write: ArithmeticWriter, query: Array, query_positions: Any, key_positions: Any, result: Any, *, table: Array
-) -> list[str]:
-    """The distance of one query [d] and one key, and the dot product with its vector."""
-    distance, farthest = int(key_positions - query_positions), len(table) // 2
-    clipped = min(max(distance, -farthest), farthest)
-    line = write.equation(number(int(key_positions)) - int(query_positions), distance, name="distance")
-    beyond = f": beyond the table, so {write(clipped)}" if clipped != distance else ""
-    row = table[relative_row(np.array(distance), len(table))]
-    name = f"{write.symbol('query')}({write.query})·table({write(clipped)})"
-    return [line + beyond, write.equation(products(query, row), result, name=name)]
-
-
-@position(
-    formula="Qᵢ·table(clip(j − posᵢ))",
-    shapes="query[n d], query_positions[n], key_positions[m], table[r d] -> [n m]",
-    source="Shaw, Uszkoreit & Vaswani 2018, eq. 4 and 5, relative keys",
-    example={
-        "query": [[1, 2], [3, 1]],
-        "query_positions": [0, 1],
-        "key_positions": [0, 1],
-        "table": [[1, 0], [0, 0], [0, 1]],
-        "gives": [[0, 2], [3, 0]],
-    },
-    by_hand=shaw_by_hand,
-    check=check_shaw,
-    acts_on="products",
-)
-def shaw(query: Array, query_positions: Array, key_positions: Array, *, table: Annotated[Array, TABLE]) -> Array:
-    """A learned key for each distance, up to the farthest that the table has; its middle row is distance 0.
-
-    Parameters
-    ----------
-    query : array [… n d]
-        A query in each row.
-    query_positions : array [… n]
-        The position of each query among the keys.
-    key_positions : array [m]
-        The index of each key.
-    table : array [r d]
-        A vector for each distance, r an odd number; distances beyond its ends get the ends.
-
-    Returns
-    -------
-    array [… n m]
-
-    Examples
-    --------
-    >>> table = np.array([[1, 0], [0, 0], [0, 1]])
-    >>> shaw(np.array([[1, 2], [3, 1]]), np.arange(2), np.arange(2), table=table)
-    array([[0, 2],
-           [3, 0]])
-    """
-    products = query @ table.mT
-    index = relative_row(key_positions - query_positions[..., :, None], table.shape[-2])
-    return np.take_along_axis(products, np.broadcast_to(index, (*products.shape[:-1], index.shape[-1])), axis=-1)
-
-
-def relative_row(distance: Array, rows: int) -> Array:
-    """The row of a table whose middle row is distance 0; distances beyond its ends get the ends.
-
-    Examples
-    --------
-    >>> relative_row(np.array([-5, -1, 0, 1, 5]), rows=5)
-    array([0, 1, 2, 3, 4])
-    """
-    farthest = rows // 2
-    return np.clip(distance, -farthest, farthest) + farthest

@@ -11,11 +11,20 @@ from typing import Any, Literal
 from attncli.base.axes import Letters, Signature
 from attncli.base.errors import UnknownNameError
 from attncli.base.lazy_numpy import Array
-from attncli.ops.rules import DerivedInput, Factorization, KeyBounds, MaskSign, OnlineNormalizer, OperatorUse
+from attncli.ops.rules import (
+    DerivedInput,
+    Factorization,
+    KeyBounds,
+    MaskSign,
+    OnlineNormalizer,
+    OperatorUse,
+    PositionAxes,
+)
 
 Tap = Callable[[str, Array], Array]
 ByHand = Callable[..., list[str]]
 FormulaInForce = Callable[..., str]
+AxesInForce = Callable[[Mapping[str, Any]], PositionAxes | None]
 ActsOn = Literal["embeddings", "query_and_key", "products", "scores"]
 
 TABLE = "table"  # Annotated[Array, TABLE]: rows are looked up, so that `weight_layout` does not transpose it
@@ -26,6 +35,33 @@ class Symbol:
     """The symbol of an array parameter in formulas, where it is not its name: `w1: Annotated[Array, Symbol("W₁")]`."""
 
     text: str
+
+
+@dataclass(frozen=True)
+class MayHave:
+    """The letter of an axis that an array may have before its own: `frequencies: Annotated[Array, MayHave("s")]`."""
+
+    letter: str
+
+
+class ParameterMapping:
+    """The value of a parameter that is written as a mapping of names to numbers, words and lists; it is hashable."""
+
+    def as_mapping(self) -> dict[str, Any]:
+        """The mapping, which is read back as the same value."""
+        raise NotImplementedError
+
+
+@dataclass(frozen=True)
+class ReadsMapping:
+    """A number may be a mapping too: `scaling: Annotated[float | RopeScaling, ReadsMapping(read_scaling, example)]`.
+
+    `read` gets the mapping with its numbers converted, and returns the value or raises AttnError; mappings inside it
+    are as they were given. `example` is such a mapping, as it is written.
+    """
+
+    read: Callable[[Mapping[str, Any]], ParameterMapping]
+    example: str
 
 
 class _Required:
@@ -77,6 +113,8 @@ class Parameter:
     range: Range = Range()
     is_table: bool = False  # of an array: its rows are looked up
     symbol: str = ""  # of an array: in formulas
+    leading: Letters = ()  # of an array: an axis that it may have before its own
+    mapping: ReadsMapping | None = None  # how a mapping in place of a number is read
 
     @property
     def required(self) -> bool:
@@ -92,7 +130,7 @@ class Parameter:
         what = {
             "array": f"[{' '.join(self.letters)}]",
             "word": "|".join(self.words),
-            "number": f"number {self.range}".strip(),
+            "number": f"number {self.range}".strip() + (" or a mapping" if self.mapping else ""),
             "integer": f"integer {self.range}".strip(),
             "boolean": "true|false",
         }[self.kind]
@@ -139,6 +177,8 @@ class OperatorRecord:
     by_hand: ByHand | None = None  # lines on one cell: (write, **arguments, result=, **inner quantities, **parameters)
     check: Callable[[OperatorUse], None] | None = None  # raises AttnError where parameters do not fit
     derived: Mapping[str, DerivedInput] = field(default_factory=dict)  # arrays that are computed where not given
+    position_axes: AxesInForce | None = None  # position: with the parameters in force, where it reads several axes
+    flatten: Callable[[Mapping[str, Any]], Mapping[str, Any]] | None = None  # sets parameters that stand inside others
     derivative: Callable[..., Any] | None = None
     unscaled: str | None = None  # score: the name of the one without this one's own scale
     factorization: Factorization | None = None  # score: as a product of two matrices

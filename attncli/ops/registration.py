@@ -8,7 +8,18 @@ from typing import Annotated, Any, Literal, ParamSpec, Protocol, TypeVar, get_ar
 
 from attncli.base.axes import LEGEND, Letters, Signature, parse
 from attncli.base.errors import AttnError, UnknownNameError
-from attncli.ops.records import REQUIRED, TABLE, ActsOn, OperatorRecord, Parameter, Range, Symbol
+from attncli.ops.records import (
+    REQUIRED,
+    TABLE,
+    ActsOn,
+    MayHave,
+    OperatorRecord,
+    Parameter,
+    ParameterMapping,
+    Range,
+    ReadsMapping,
+    Symbol,
+)
 from attncli.ops.registry import ARGUMENTS, add, registered
 
 # Arguments that are no arrays, and so have no shape.
@@ -19,7 +30,8 @@ RESULT_AXES: Mapping[str, Letters] = {
     "normalize": ("n", "m"),
     "context": ("n",),
     "mask": ("n", "m"),
-    "qk_norm": ("n", "d"),
+    "norm": ("n", "d"),
+    "query_scale": ("n",),
     "embeddings": ("n", "x"),
     "query_and_key": ("n", "d"),
     "products": ("n", "m"),
@@ -53,9 +65,10 @@ class Register(Protocol):
 def register(kind: str, **fields: Any) -> Register:
     """A decorator that makes an operator's record, checks it, and hangs it on the function.
 
-    `score`, `normalizer`, `context`, `position`, `mask`, `norm` and `generator` call it. The name of the operator is
-    that of its function, without a trailing underscore. Arguments before `*` are what plans pass to every operator of
-    the kind; those after it are its own parameters. The formula and the source are added to the function's docstring.
+    `score`, `normalizer`, `context`, `position`, `mask`, `norm`, `query_scale` and `generator` call it. The name of
+    the operator is that of its function, without a trailing underscore. Arguments before `*` are what plans pass to
+    every operator of the kind; those after it are its own parameters. The formula and the source are added to the
+    function's docstring.
 
     Parameters
     ----------
@@ -217,14 +230,26 @@ def _parameter(name: str, annotation: Any, default: Any, shapes: Signature, wher
         annotation, *extras = get_args(annotation)
     if name in shapes.arrays:
         symbol = next((extra.text for extra in extras if isinstance(extra, Symbol)), name)
-        return Parameter(name, "array", default, letters=shapes.arrays[name], is_table=TABLE in extras, symbol=symbol)
+        leading = tuple(extra.letter for extra in extras if isinstance(extra, MayHave))
+        return Parameter(
+            name,
+            "array",
+            default,
+            letters=shapes.arrays[name],
+            is_table=TABLE in extras,
+            symbol=symbol,
+            leading=leading,
+        )
     if get_origin(annotation) is Literal:
         return Parameter(name, "word", default, words=get_args(annotation))
     types = set(get_args(annotation) or (annotation,)) - {type(None)}
+    mapping = next((extra for extra in extras if isinstance(extra, ReadsMapping)), None)
+    if mapping is not None:
+        types = {kind for kind in types if not issubclass(kind, ParameterMapping)}
     if types == {bool}:
         return Parameter(name, "boolean", default)
     if not types or not types <= {int, float}:
         hint = "expected int, float, bool or a Literal of words; arrays are named in the shapes"
         raise AttnError(f"its parameter {name!r} has a type that nothing reads", where=where, hint=hint)
     limits = next((extra for extra in extras if isinstance(extra, Range)), Range())
-    return Parameter(name, "number" if float in types else "integer", default, range=limits)
+    return Parameter(name, "number" if float in types else "integer", default, range=limits, mapping=mapping)

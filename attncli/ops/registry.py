@@ -7,6 +7,7 @@ whose decorators register.
 
 import copyreg
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Any
 
@@ -21,15 +22,35 @@ ARGUMENTS: Mapping[str, frozenset[str]] = {
     "normalize": frozenset({"scores"}),
     "context": frozenset({"weights", "value", "query"}),
     "position": frozenset({"x", "positions", "features", "query", "query_positions", "key_positions", "heads"}),
-    "mask": frozenset({"table", "query_rows", "query_positions", "key_positions", "key_lengths", "key_mask"}),
-    "qk_norm": frozenset({"x"}),
+    "mask": frozenset(
+        {"table", "query_rows", "query_positions", "key_positions", "key_lengths", "key_mask", "real_key_starts"}
+    ),
+    "norm": frozenset({"x"}),
+    "query_scale": frozenset({"positions", "heads"}),
     "generator": frozenset({"stream", "shape"}),
 }
 
 _RECORDS: dict[str, dict[str, OperatorRecord]] = {kind: {} for kind in ARGUMENTS}
+_USES: dict[str, "_Use"] = {}
 _STRUCTURAL = StructuralRecord()
 _loaded_entry_points = False
 _broken: list[str] = []
+
+
+@dataclass(frozen=True, eq=False)
+class _Use:
+    """A kind of operators as a key takes them: the kind, and what makes the record of each for the key."""
+
+    kind: str
+    make_record: Callable[[OperatorRecord], OperatorRecord]
+    records: dict[str, OperatorRecord] = field(default_factory=dict)  # those made by now
+
+    def record(self, record: OperatorRecord) -> OperatorRecord:
+        """The record of an operator with the parameters that the key takes; always the same one."""
+        made = self.records.get(record.name)
+        if made is None or made.function is not record.function:
+            made = self.records[record.name] = self.make_record(record)
+        return made
 
 
 def kinds() -> Sequence[str]:
@@ -37,20 +58,43 @@ def kinds() -> Sequence[str]:
     return list(ARGUMENTS)
 
 
+def add_use(key: str, kind: str, make_record: Callable[[OperatorRecord], OperatorRecord]) -> None:
+    """Let a key take the operators of a kind with parameters of its own: `key` is then a kind that is looked up.
+
+    `make_record` gets the record of an operator, and returns that of the operator as the key takes it.
+    """
+    _USES[key] = _Use(kind, make_record)
+
+
+def taken_kinds() -> Sequence[str]:
+    """The kinds that keys take: those of operators, and their uses, each behind its kind."""
+    return [name for kind in kinds() for name in (kind, *(key for key, use in _USES.items() if use.kind == kind))]
+
+
+def kind_of(name: str) -> str:
+    """The kind of operators of a use; a kind itself.
+
+    >>> kind_of("qk_norm"), kind_of("score")
+    ('norm', 'score')
+    """
+    return _USES[name].kind if name in _USES else name
+
+
 def registered(kind: str) -> Mapping[str, OperatorRecord]:
     """The operators of a kind that are registered by now; those of installed packages are not imported."""
-    return MappingProxyType(_RECORDS[kind])
+    records, use = _RECORDS[kind_of(kind)], _USES.get(kind)
+    return MappingProxyType(records if use is None else {name: use.record(record) for name, record in records.items()})
 
 
 def operators(kind: str) -> Mapping[str, OperatorRecord]:
     """Every operator of a kind by name, those of installed packages last."""
     _load_entry_points()
-    return MappingProxyType(_RECORDS[kind])
+    return registered(kind)
 
 
 def is_operator(kind: str, name: str) -> bool:
     """Whether there is an operator of that kind and name; packages are imported only for what may be a name."""
-    if name in _RECORDS[kind]:
+    if name in _RECORDS[kind_of(kind)]:
         return True
     return name.isidentifier() and name in operators(kind)
 
@@ -61,7 +105,7 @@ def look_up(kind: str, name: str, *, where: str | None = None) -> OperatorRecord
         if _broken:  # the name may be one of theirs
             raise AttnError(f"unknown {kind} {name!r}", where=where, hint="; ".join(_broken))
         raise UnknownNameError(kind, name, operators(kind), where=where)
-    return _RECORDS[kind][name]
+    return registered(kind)[name]
 
 
 def record_of(function: Callable[..., Any]) -> OperatorRecord | StructuralRecord:

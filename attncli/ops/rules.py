@@ -102,7 +102,10 @@ class DerivedInput:
     """An array that an operator reads and that is computed where the user does not give it.
 
     `function(shape=…, **options)` returns an array of that shape: the lengths of `axes`, in which `…` means the
-    axes before the queries. The options are the operator's own parameters of the names in `parameters`.
+    axes before the queries. The options are the operator's own parameters of the names in `parameters`; an operator
+    that gets the array does not get them. What depends on the parameters in force, with defaults, are functions of
+    them: `is_needed`, `lengths` of axes that are the operator's own, from those of the problem in one head (an axis
+    without one is left out), and `inputs`, the roles of nodes that the function reads.
 
     >>> import numpy as np
     >>> slopes = DerivedInput(
@@ -118,10 +121,27 @@ class DerivedInput:
 
     function: Callable[..., Array]
     symbol: str
-    formula: Callable[[tuple[int, ...]], str]  # from the shape
+    formula: Callable[..., str]  # of what the function gets: the shape and the options
     axes: Letters
     parameters: tuple[str, ...] = ()
+    is_needed: Callable[[Mapping[str, Any]], bool] = lambda parameters: True
+    lengths: Callable[[Mapping[str, Any], Mapping[str, int]], Mapping[str, int]] = lambda parameters, lengths: {}
+    inputs: Callable[[Mapping[str, Any]], tuple[str, ...]] = lambda parameters: ()
     purpose: str = field(kw_only=True)  # what it is for, in one sentence
+
+
+@dataclass(frozen=True)
+class PositionAxes:
+    """How many numbers a position has, such as a row and a column, and whether they have to be given.
+
+    Without positions every row has its number on each axis, unless `are_needed`.
+
+    >>> PositionAxes(2).are_needed
+    False
+    """
+
+    count: int
+    are_needed: bool = False
 
 
 @dataclass(frozen=True)

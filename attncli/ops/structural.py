@@ -30,6 +30,24 @@ def project(x: Array, w: Array | None = None, b: Array | float = 0.0) -> Array:
 
 
 @structural(is_exact=True)
+def unpack(x: Array, *, blocks: int, first: int, count: int) -> Array:
+    """The columns of one projection among packed ones: `count` from `first` of each of equal blocks.
+
+    Of one block they are a view, of several a copy.
+
+    Examples
+    --------
+    >>> unpack(np.array([[0, 1, 2, 3, 4, 5]]), blocks=1, first=2, count=2)
+    array([[2, 3]])
+    >>> unpack(np.array([[0, 1, 2, 3, 4, 5]]), blocks=2, first=1, count=2)
+    array([[1, 2, 4, 5]])
+    """
+    *leading, columns = x.shape
+    parts = x.reshape(*leading, blocks, columns // blocks)[..., first : first + count]
+    return parts.reshape(*leading, blocks * count)
+
+
+@structural(is_exact=True)
 def split_heads(x: Array, *, heads: int) -> Array:
     """The features split into heads: [… n h·d] to [… h n d].
 

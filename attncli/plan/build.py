@@ -1,7 +1,7 @@
 """From a problem to its plan: the stages, in order.
 
-project ─ positions ─ split heads ─ qk_norm ─ rotate ─ cache ─ repeat heads ─ SCORE (times scale) ─ softcap ─ bias ─
-mask ─ NORMALIZE ─ CONTEXT ─ merge heads ─ w_o
+project ─ clip ─ positions ─ split heads ─ qk_norm ─ rotate ─ scale queries ─ cache ─ repeat heads ─ SCORE (times
+scale) ─ softcap ─ bias ─ mask ─ NORMALIZE ─ CONTEXT ─ context_norm ─ merge heads ─ gate ─ w_o
 """
 
 from collections.abc import Callable, Hashable, Mapping, Sequence
@@ -10,7 +10,18 @@ from typing import Any
 from attncli.ops.records import Operator
 from attncli.plan.builder import PlanBuilder
 from attncli.plan.graph import Plan
-from attncli.plan.stages import given_tables, heads, indices, masks, output, projections, scores
+from attncli.plan.stages import (
+    given_tables,
+    heads,
+    indices,
+    limits,
+    masks,
+    norms,
+    output,
+    projections,
+    query_scales,
+    scores,
+)
 from attncli.problem.fields import RANDOM
 from attncli.problem.spec import FIELDS, ProblemSpec
 
@@ -18,16 +29,21 @@ from attncli.problem.spec import FIELDS, ProblemSpec
 STAGES: Mapping[str, Sequence[Callable[[PlanBuilder], None]]] = {
     "inputs": (
         projections.project,
+        limits.clip_projections,
+        limits.scale_values,
         indices.add_indices,
+        norms.normalize_features,
         heads.split_heads,
-        heads.normalize_heads,
+        norms.normalize_heads,
         heads.rotate,
+        norms.normalize_rotated,
+        query_scales.scale_queries,
         heads.concatenate_cache,
         heads.repeat_kv_heads,
     ),
     "scores": (scores.score,),
     "weights": (scores.softcap, scores.add_biases, masks.apply_masks, output.normalize),
-    "output": (output.attend, output.merge_heads),
+    "output": (output.attend, norms.normalize_context, output.merge_heads),
 }
 
 # Plans by signature: problems that differ in numbers and labels alone, as the layers of a model do, have the same.

@@ -12,7 +12,8 @@ from attncli.plan.graph import GIVEN, Axes, Axis, Node, Plan
 from attncli.problem.spec import ProblemSpec
 from attncli.problem.unread import is_read
 
-STAGE_KEYS = ("position", "score", "normalize", "context")  # the keys whose operators may read derived arrays
+# The keys whose operators may read derived arrays.
+STAGE_KEYS = ("position", "query_scale", "score", "normalize", "context")
 
 
 class PlanBuilder:
@@ -118,7 +119,7 @@ class PlanBuilder:
             name = names[parameter] = f"{key}.{parameter}"
             if name not in self.nodes:
                 of_record = operator.record.parameter(parameter)
-                letters: Letters = ("h", *of_record.letters)[-array.ndim :]
+                letters: Letters = (*(of_record.leading or ("h",)), *of_record.letters)[-array.ndim :]
                 axes = tuple(map(Axis, letters, array.shape))
                 is_taken = any(node.symbol == of_record.symbol for node in self.nodes.values())
                 symbol = name if is_taken else of_record.symbol

@@ -52,11 +52,32 @@ _TABLES = {
     name: {name: {"table": _zeros(*shape)}} for name, shape in (("shaw", (3, 4)), ("t5", (4, 1)), ("learned", (3, 4)))
 }
 
+_NORMS: tuple[Mapping[str, Any], ...] = (
+    *({key: {"rms": given} for key in ("qk_norm", "value_norm", "context_norm")} for given in ({}, {"over": "all"})),
+    *({"qk_norm": {"rms": {"when": "after_rope", **given}}} for given in ({}, {"over": "all"})),
+)
+_LIMITS = {"clip_qkv": 8.0, "value_scale": 0.5}
+_GAINS = {"gain": _zeros(4), "bias": _zeros(4)}
+_NORMS_WITH_GAINS: Mapping[str, Any] = {
+    "qk_norm": {"rms": {f"{role}_{name}": zeros for role in ("query", "key") for name, zeros in _GAINS.items()}},
+    "value_norm": {"rms": _GAINS},
+    "context_norm": {"rms": _GAINS},
+}
+_SCALINGS: tuple[Mapping[str, Any], ...] = (
+    {"rope_type": "yarn", "factor": 4, "original_max_position_embeddings": 4096},
+    {"rope_type": "dynamic", "factor": 4, "max_position_embeddings": 4096},
+    {"rope_type": "default", "mrope_section": [1, 1]},
+)
+
 # Problems whose plans have every step: the plainest first, because the first symbol and formula of a step is shown.
 _PROBLEMS: tuple[Mapping[str, Any], ...] = (
     _PROJECTED,
     {"sentence": "a b c", "vocabulary": {"a": [0, 1], "b": [1, 0], "c": [1, 1]}},
     {**_PROJECTED, **{f"b_{name}": _zeros(4) for name in "qkv"}, **_RULES, "softcap": 2.0, "score": "dot"},
+    {**_SEQUENCE, "w_qkv": _zeros(4, 12), "b_qkv": _zeros(12)},
+    {**_SEQUENCE, "w_kv": _zeros(4, 8), "b_kv": _zeros(8)},
+    {**_SEQUENCE, "w_qg": _zeros(4, 8), "b_qg": _zeros(8), **_LIMITS},
+    {**_SEQUENCE, "w_g": _zeros(4, 4), "b_g": _zeros(4)},
     {**_PROJECTED, "causal": True, "empty_rows": "uniform"},
     {**_PROJECTED, **_HEADS, "w_o": _zeros(4, 4), "b_o": _zeros(4), "sink": _zeros(2)},
     {**_GROUPS, "normalize": "softmax1"},
@@ -71,14 +92,22 @@ _PROBLEMS: tuple[Mapping[str, Any], ...] = (
     {**_SEQUENCE, "position": "sinusoidal", "only": [0]},
     {**_PROJECTED, "query_embeddings": _zeros(2, 4), "only": [0]},
     {**_AXES, "key_mask": [1, 1, 0], "align": "bottom_right", "causal": True},
+    {**_PROJECTED, **_HEADS, "query_scale": {"logn": {"length": 2}}},
+    {**_AXES, "key_mask": [0, 1, 1], "mask": {"chunked": {"size": 2}}},
     *(
-        {**sequences, **position, **norm}
+        {**sequences, **position, **change}
         for sequences in (_PROJECTED, _PROJECTED | _CACHE, _PROJECTED | _HEADS, _GROUPS, _GROUPS_CACHE, _AXES)
         for position in ({}, {"position": "rope"})
-        for norm in ({}, {"qk_norm": "l2"})
+        for change in ({}, {"qk_norm": "l2"}, *_NORMS, _LIMITS)
     ),
+    {**_PROJECTED, **_NORMS_WITH_GAINS},
+    *({**_PROJECTED, "position": {"rope": {"scaling": scaling}}} for scaling in _SCALINGS),
+    {**_PROJECTED, "position": "rope", "positions": [0, 1, 5]},
     {**_PROJECTED, "context": {"attentional": {"w": _zeros(8, 4)}}},
     {**_SEQUENCE, "only": [0], **_HEADS},
+    {"residual": _zeros(3, 4), "residual_norm": "rms"},
+    {"residual": _zeros(3, 4), "residual_norm": {"layer": {"gain": _zeros(4), "bias": _zeros(4)}}},
+    {"tokens": [0, 1], "token_table": _zeros(3, 4), "token_positions": _zeros(2, 4), "token_scale": 2.0},
 )
 
 

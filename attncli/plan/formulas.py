@@ -25,6 +25,10 @@ def formula_in_plan(formula: str, node: Node, nodes: Mapping[str, Node]) -> str:
     assert node.record is not None
     symbols = {SYMBOLS[name]: symbol for name, symbol in symbols_of(node, nodes).items() if name in SYMBOLS}
     formula = re.sub("[A-Z](?=[ᵢⱼ])", lambda letter: symbols.get(letter[0], letter[0]), formula)
+    for parameter in node.record.parameters:  # γ_Q, that of queries
+        own = nodes[node.inputs[parameter.name]].symbol if parameter.name in node.inputs else ""
+        if own.startswith(f"{parameter.symbol}_"):
+            formula = re.sub(rf"(?<!\w){parameter.symbol}(?!\w)", own, formula)
     letters = dict(zip(reversed(node.record.shapes.result), reversed(node.letters), strict=False))
     return re.sub(r"(?<!\w)[a-z](?!\w)", lambda letter: letters.get(letter[0], letter[0]), formula)
 

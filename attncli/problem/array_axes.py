@@ -6,8 +6,12 @@ from attncli.problem.array_cells import CellArray, CellAxis, axis_name, counted_
 from attncli.problem.fields import Field
 from attncli.problem.given_tables import TABLES
 from attncli.problem.layout import SEQUENCES, table_axes
+from attncli.problem.packing import PACKED, columns_letter, labels_of_packed
+from attncli.problem.positions import position_axes
 from attncli.problem.spec import FIELDS, ProblemSpec
 from attncli.problem.validate.masks import table_letters
+
+PACKED_LETTERS = tuple({key[-1]: None for keys in PACKED.values() for key in keys})  # of the labels of their columns
 
 
 def make_cell_array(spec: ProblemSpec, key: str, values: Array, letters: Letters, *, is_transposed: bool) -> CellArray:
@@ -27,9 +31,17 @@ def letters_of_field(spec: ProblemSpec, field: Field, array: Array) -> Letters:
     """The letters of the axes of a field's array: those of batch items and heads, and its own as far as it has them."""
     if field.name in TABLES:
         return table_axes(array, spec.heads)
+    if field.is_row_table:  # the problem has the rows of the tokens
+        return (spec.new_key_letter, field.letters[-1])
     if field.letters == ("n", "m"):
         return table_letters(spec.layout, array.ndim)
+    if field.kind == "positions":
+        axes: Letters = () if position_axes(spec) is None else ("s",)
+        letters = (*axes, "b", *field.letters) if array.ndim - len(axes) > 1 else (*axes, *field.letters)
+        return tuple(spec.new_key_letter if letter == "m" else letter for letter in letters)
     extra = array.ndim - len(field.letters)
+    if field.packs:
+        return (*field.letters[:-1], columns_letter(spec, field.name))
     leading: Letters = ("b", "h") if extra == 2 else ("h",) if spec.layout.batch is None else ("b",)
     if field.letters[0] != "n":  # the heads of queries are their own
         leading = spec.layout.with_kv_heads(leading)
@@ -39,6 +51,9 @@ def letters_of_field(spec: ProblemSpec, field: Field, array: Array) -> Letters:
 
 def _axis(spec: ProblemSpec, name: str, letter: str, size: int) -> CellAxis:
     """An axis of a letter: of queries and keys by their labels, of others by letters and numbers."""
+    packed = labels_of_packed(spec) if "+" in letter else {}
+    if letter in packed:
+        return CellAxis(name, size, packed[letter], PACKED_LETTERS)
     labels = {
         "n": spec.query_labels,
         "m": spec.key_labels,
@@ -60,4 +75,4 @@ def _printed_letter(spec: ProblemSpec, letter: str) -> str:
         return "e"
     if letter == "y":
         return "x" if spec.query_embeddings is None else "y"
-    return spec.score.record.shapes.arrays.get("key", ("m", "c"))[-1] if letter == "c" else letter
+    return spec.key_feature_letter if letter == "c" else letter

@@ -9,26 +9,31 @@ from attncli.base.dtypes import common_dtype
 from attncli.base.errors import AttnError, UnknownNameError
 from attncli.problem import random_fill
 from attncli.problem.convert.arrays import LabelledArray
+from attncli.problem.convert.encoded_arrays import EncodedArray
 from attncli.problem.convert.fields import to_field, to_unicode_labels
 from attncli.problem.convert.frames import AxisLabels
 from attncli.problem.layout import layout_of
 from attncli.problem.origins import ArrayOrigin
+from attncli.problem.packing import has_packed, has_projection
+from attncli.problem.residual import choose_input, look_up_tokens
 from attncli.problem.spec import DEFAULTS, FIELDS, ProblemSpec
 from attncli.problem.unread import unread_keys
 from attncli.problem.validate.inputs import check_inputs
 from attncli.problem.validate.labels import check_labels
 from attncli.problem.validate.lengths import bind_lengths
 from attncli.problem.validate.masks import check_masks
+from attncli.problem.validate.norms import shape_norms
 from attncli.problem.validate.operators import check_operators
+from attncli.problem.validate.positions import check_positions
 from attncli.problem.weights import has_weights, transpose_weights
 
 NO_ORIGINS: Mapping[str, ArrayOrigin] = MappingProxyType({})
+NO_REASONS: Mapping[str, str] = MappingProxyType({})
 # The arrays whose rows (0) or columns (1) the labels of a field name; the labels of the first that has some are used.
 LABELLED_AXES = {
-    "tokens": (("embeddings", 0), ("key", 0), ("value", 0), ("scores", 1), ("weights", 1)),
+    "tokens": (("embeddings", 0), ("residual", 0), ("key", 0), ("value", 0), ("scores", 1), ("weights", 1)),
     "query_tokens": (("query_embeddings", 0), ("query", 0), ("scores", 0), ("weights", 0)),
 }
-NO_LABELS: AxisLabels = (None, None)
 CONVENTION_HINT = "give the option --as; in Python convention=, and conventions= to compare"
 # What to give in place of names whose nearest key here means something else.
 NAMES_ELSEWHERE = {
@@ -62,14 +67,16 @@ def build(
     ((2, 2), 2, ('key_1', 'key_2'))
     """
     converted, labels, dtypes = _convert(values)
+    unread = choose_input(converted, origins)
     for name, axes in LABELLED_AXES.items():
-        found = [(owner, names) for owner, axis in axes if (names := labels.get(owner, NO_LABELS)[axis])]
-        if found:
-            owner, names = found[0]
+        found = [(owner, labels[owner][axis]) for owner, axis in axes if owner in labels and owner in converted]
+        owner, names = next(((owner, names) for owner, names in found if names), ("", None))
+        if names:
             converted.setdefault(name, to_unicode_labels(names, (owner,)))
-    if dtypes:
-        converted.setdefault("dtype", common_dtype(dtypes))
+    if found_dtypes := [dtype for name, dtype in dtypes.items() if name in converted]:
+        converted.setdefault("dtype", common_dtype(found_dtypes))
     _embed_sentence(converted)
+    look_up_tokens(converted)
     use = None
     if convention is not None:
         from attncli.problem.conventions import find_convention  # noqa: PLC0415 - most problems are read without one
@@ -77,7 +84,7 @@ def build(
 
         converted, use = read_words(find_convention(convention), converted)
     try:
-        spec = _complete(converted, {**origins, **_origins_of_arrays(values)})
+        spec = _complete(converted, {**origins, **_origins_of_arrays(values)}, unread)
     except AttnError as error:
         error.hint = error.hint or _layout_hint(converted)
         raise
@@ -103,7 +110,8 @@ def _origins_of_arrays(values: Mapping[str, Any]) -> dict[str, ArrayOrigin]:
             (parameters,) = value.values()
             if isinstance(parameters, Mapping):
                 arrays |= {f"{name}.{parameter}": array for parameter, array in parameters.items()}
-    read = {name: value.origin for name, value in arrays.items() if isinstance(value, LabelledArray)}
+    kinds = (LabelledArray, EncodedArray)
+    read = {name: value.origin for name, value in arrays.items() if isinstance(value, kinds)}
     return {name: origin for name, origin in read.items() if origin is not None}
 
 
@@ -115,20 +123,20 @@ def check_name(name: str, where: str | None = None, others: Sequence[str] = ()) 
         raise error
 
 
-def _convert(values: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, AxisLabels], list[str]]:
-    """The converted values, the labels that came with arrays, and the floating types of the arrays."""
+def _convert(values: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, AxisLabels], dict[str, str]]:
+    """The converted values, the labels that came with arrays, and the floating types of the arrays, by their keys."""
     converted: dict[str, Any] = {}
     labels: dict[str, AxisLabels] = {}
-    dtypes: list[str] = []
+    dtypes: dict[str, str] = {}
     for name, value in values.items():
         check_name(name)
         if value is None:
             continue
         field_value = to_field(FIELDS[name], value)
+        if isinstance(field_value, (LabelledArray, EncodedArray)) and field_value.dtype and FIELDS[name].decides_dtype:
+            dtypes[name] = field_value.dtype
         if isinstance(field_value, LabelledArray):
             labels[name] = field_value.axis_labels
-            if field_value.dtype and FIELDS[name].decides_dtype:
-                dtypes.append(field_value.dtype)
             field_value = field_value.array
         converted[name] = field_value
     return converted, labels, dtypes
@@ -155,13 +163,21 @@ def _embed_sentence(values: dict[str, Any]) -> None:
     values.setdefault("tokens", tokens)
 
 
-def _complete(converted: Mapping[str, Any], origins: Mapping[str, ArrayOrigin] = NO_ORIGINS) -> ProblemSpec:
+def _complete(
+    converted: Mapping[str, Any],
+    origins: Mapping[str, ArrayOrigin] = NO_ORIGINS,
+    unread: Mapping[str, str] = NO_REASONS,
+) -> ProblemSpec:
     """The problem of converted values, weights as they are stored: generators make their arrays, and all is checked."""
     in_out = transpose_weights(converted) if converted.get("weight_layout") == "out_in" else converted
     filled = random_fill.fill(in_out)
-    unread = {**filled.unread, **unread_keys(filled.values)}
+    unread = {**unread, **filled.unread, **unread_keys(filled.values)}
     if "weight_layout" in converted and not has_weights(filled.values):
         unread["weight_layout"] = "there is no weight matrix"
+    if "packing" in converted and not has_packed(filled.values):
+        unread["packing"] = "there is no packed projection"
+    if "gate" in converted and not has_projection(filled.values, "g"):
+        unread["gate"] = "there is no projection of a gate"
     return _check(replace(filled, values={**DEFAULTS, **filled.values}, unread=unread), origins)
 
 
@@ -191,6 +207,7 @@ def _check(filled: random_fill.RandomFill, origins: Mapping[str, ArrayOrigin]) -
     check_inputs(values)
     layout = layout_of(values)
     lengths = bind_lengths(values, layout)
+    values = shape_norms(values, layout, lengths)
     sizes = {letter: length.size for letter, length in lengths.items()}
     spec = ProblemSpec(
         **values,
@@ -201,6 +218,7 @@ def _check(filled: random_fill.RandomFill, origins: Mapping[str, ArrayOrigin]) -
         unread=filled.unread,
     )
     check_labels(spec)
+    check_positions(spec, lengths)
     check_operators(spec, lengths)
     check_masks(spec, lengths)
     _ = spec.selected_queries  # raises AttnError for a label that is not there

@@ -3,8 +3,10 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from attncli.base.axes import Letters
 from attncli.base.errors import AttnError
 from attncli.base.lazy_numpy import Array, np
+from attncli.ops.norm_uses import USES
 from attncli.ops.records import Operator
 from attncli.problem.array_axes import letters_of_field, make_cell_array
 from attncli.problem.array_cells import CellArray, counted_axis, token_axis
@@ -49,6 +51,8 @@ def find_array(spec: ProblemSpec, key: str) -> CellArray:
     if isinstance(value, Operator):
         raise AttnError(f"{name} is {value}, which has no cells", hint=f"give a table by {option_name(name)}")
     _check_is_read(spec, name)
+    if name == EMBEDDINGS and spec.embeddings_source != EMBEDDINGS:
+        raise _not_given(spec, name)
     if value is None and field.neutral is not None:
         value = _neutral_table(spec, field)
     if value is None:
@@ -76,6 +80,8 @@ def values_with(spec: ProblemSpec, array: CellArray) -> dict[str, Any]:
     if name in FIELDS and FIELDS[name].is_boolean and not parameter:
         table = to_field(FIELDS[name], values).array
         return {name: np.logical_not(table) if _is_inverted(spec, name) else table}
+    if name == spec.embeddings_source and name != EMBEDDINGS:
+        return {name: values, EMBEDDINGS: values}
     in_out = values.swapaxes(-1, -2) if array.is_transposed else values
     if parameter:
         operator = getattr(spec, name)
@@ -97,7 +103,10 @@ def _array_of_operator(spec: ProblemSpec, name: str, operator: Any, parameter_na
         hint = f"write {option_name(name)} {operator.record.name}:{parameter_name}=X"
         raise AttnError(f"{key} is no array", hint=hint)
     is_transposed = parameter.is_weight and spec.weight_layout == "out_in"
-    letters = (("h",) if array.ndim > len(parameter.letters) else ()) + parameter.letters
+    is_of_key_heads = name in USES and USES[name].letters_of(parameter_name)[0] == "g"
+    heads: Letters = spec.layout.with_kv_heads(("h",)) if is_of_key_heads else ("h",)
+    leading = parameter.leading or heads
+    letters = (leading if array.ndim > len(parameter.letters) else ()) + parameter.letters
     return make_cell_array(spec, key, array, letters, is_transposed=is_transposed)
 
 
@@ -156,7 +165,7 @@ def _no_array(field: Field, text: str) -> AttnError:
 def _not_given(spec: ProblemSpec, name: str) -> AttnError:
     """The error for an array that the problem does not have: what has numbers that can be set."""
     has_embeddings = spec.embeddings is not None or spec.query_embeddings is not None
-    is_projected = name in ("query", "key", "value") and has_embeddings
+    is_projected = name in ("query", "key", "value", EMBEDDINGS) and has_embeddings
     is_computed = (name in RESULTS or is_projected) and not spec.not_computed.get(name)
     reason = "is computed" if is_computed else "is not given"
     return AttnError(f"{name} {reason}", hint=f"set a number of {', '.join(editable_keys(spec))}")
@@ -167,7 +176,7 @@ def editable_keys(spec: ProblemSpec) -> Sequence[str]:
     keys = []
     for name, field in FIELDS.items():
         value = getattr(spec, name)
-        if value is None or not is_read(spec, name):
+        if value is None or not is_read(spec, name) or (name == EMBEDDINGS != spec.embeddings_source):
             continue
         if isinstance(value, Operator):
             keys += [f"{name}.{parameter}" for parameter in value.arrays] if name in OPERATOR_FIELDS else []

@@ -22,6 +22,7 @@ ValueKind = Literal[
     "boolean_matrix",
     "booleans",
     "counts",
+    "positions",
     "window",
     "labels",
     "text",
@@ -53,10 +54,13 @@ class Field:
     letters: Letters = ()  # the axes of an array
     axis_counts: tuple[int, ...] = ()  # how many axes an array may have; without it as many as letters
     words: tuple[str, ...] = ()  # the choices of a word
+    word_meanings: tuple[str, ...] = ()  # what each choice means, where `attn show` says it
     least: float | None = None  # of an integer
     above: float | None = None  # of a number
     is_weight: bool = False  # a matrix that is multiplied from the right, stored as `weight_layout` says
+    packs: tuple[str, ...] = ()  # of a packed projection: the keys of the arrays that it has side by side, in order
     is_random_fill: bool = False  # an array that may be drawn from the seed
+    is_row_table: bool = False  # a table of which only the rows that tokens or positions name are read
     is_mask: bool = False  # its value is that of the mask operator of the same name
     is_common: bool = False  # used most: the short help lists it
     neutral: float | None = None  # of a table: the number that changes nothing, which a missing table has everywhere
@@ -71,7 +75,7 @@ class Field:
     @property
     def is_array(self) -> bool:
         """Whether its value is an array, or a vector for each word."""
-        return self.is_boolean or self.kind in ("matrix", "vector", "counts", "vocabulary")
+        return self.is_boolean or self.kind in ("matrix", "vector", "counts", "positions", "vocabulary")
 
     @property
     def allowed_axis_counts(self) -> tuple[int, ...]:

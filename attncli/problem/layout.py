@@ -9,7 +9,7 @@ from attncli.base.errors import AttnError
 from attncli.base.lazy_numpy import Array
 from attncli.problem.given_tables import VALUE_SOURCES, given_table
 
-SEQUENCES = ("query", "key", "value", "embeddings", "query_embeddings")
+SEQUENCES = ("query", "key", "value", "residual", "embeddings", "query_embeddings")
 
 
 @dataclass(frozen=True)

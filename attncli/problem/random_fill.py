@@ -11,16 +11,18 @@ from attncli.base.lazy_numpy import Array
 from attncli.base.memory import missing_memory
 from attncli.ops import look_up
 from attncli.ops.initializers import Stream, stream
+from attncli.ops.norm_uses import USES, array_letters
 from attncli.ops.records import Operator
 from attncli.problem.convert.operators import PendingRandom
 from attncli.problem.fields import RANDOM
 from attncli.problem.given_tables import TABLES, VALUE_SOURCES, given_table
+from attncli.problem.packing import PACKED, Heads, packed_key, packed_parts, sizes_of_parts
 from attncli.problem.spec import FIELDS, OPERATOR_FIELDS
 
 # The arrays that may be drawn, in the order in which the stream is used: that of the fields. Then come the array
 # parameters of operators.
 FILLED: Mapping[str, Letters] = {name: field.letters for name, field in FIELDS.items() if field.is_random_fill}
-FILLED_LETTERS = {letter for letters in FILLED.values() for letter in letters}
+FILLED_LETTERS = {part for letters in FILLED.values() for letter in letters for part in letter.split("+")}
 BYTES_PER_NUMBER = 8  # generators make float64
 DEFAULT_GENERATOR = "randint"
 # An axis without a length of its own has that of the first of these that has one; h·e: the merged heads.
@@ -30,12 +32,26 @@ _SUBSTITUTES = {
     "c": ("d", "x"),
     "e": ("x",),
     "h·e": ("e", "x"),
+    "u": ("h·e", "e", "x"),
     "o": ("x",),
     "x": ("y",),
     "y": ("x",),
 }
-_SIZE_FIELDS = {"m": "token_count", "n": "token_count", "d": "d_k", "c": "d_k", "e": "d_v", "h·e": "d_v"}  # else dim
+_SIZE_FIELDS = {
+    "m": "token_count",
+    "n": "token_count",
+    "d": "d_k",
+    "c": "d_k",
+    "e": "d_v",
+    "h·e": "d_v",
+    "u": "d_v",
+}  # else dim
 SIZE_FIELDS = ("token_count", "dim", "d_k", "d_v")  # the keys that say how much is drawn
+# What to give where there is no seed, by the key that is drawn.
+HINTS_WITHOUT_SEED = {
+    "embeddings": "give --seed 1, or in place of embeddings that are drawn --embeddings FILE (the attention's own "
+    "input), --residual FILE (what comes before the layer's norm), or --tokens 464,3797 (rows of a token_table)"
+}
 _LABEL_FIELDS = {"m": "tokens", "n": "query_tokens"}
 
 
@@ -68,10 +84,11 @@ def fill(values: Mapping[str, Any]) -> RandomFill:
                 filler.embed_sentence(pending[name])
             elif name in pending:
                 filled[name] = filler.make(name, pending[name], letters)
+                filled |= {"embeddings": filled[name]} if name == "residual" else {}
     for name in OPERATOR_FIELDS:
         if isinstance(filled.get(name), Operator):
             filled[name] = filler.fill_parameters(name, filled[name])
-    read = filler.read | ({"init"} if missing else set())
+    read = {*filler.read, *sizes_of_parts(filled), *(["init"] if missing else [])}
     reason = "no array is made that needs it" if filler.generators else "no array is drawn"
     keys = (name for name, field in FIELDS.items() if field.panel == RANDOM and values.get(name) is not None)
     return RandomFill(filled, {name: reason for name in keys if name not in read}, filler.generators)
@@ -82,7 +99,7 @@ def _missing(values: Mapping[str, Any]) -> dict[str, Operator]:
     has_sizes = values.get("token_count") is not None or values.get("dim") is not None
     is_sentence_drawn = values.get("sentence") is not None and values.get("embeddings") is None
     has_table = given_table(values) is not None
-    sequences = VALUE_SOURCES if has_table else ("embeddings", "key", "query")
+    sequences = VALUE_SOURCES if has_table else ("embeddings", "residual", "key", "query")
     has_sequence = any(values.get(name) is not None for name in sequences)
     if has_table and values.get("dim") is None and not (has_sequence or is_sentence_drawn):
         return {}  # a table needs no values
@@ -96,7 +113,7 @@ def _missing(values: Mapping[str, Any]) -> dict[str, Operator]:
     names += [] if has_table or values.get("key") is not None else ["w_k"]
     names += [] if values.get("value" if has_table else "key") is not None else ["w_v"]
     names += ["w_o"] if (values.get("heads") or 1) > 1 else []
-    return {name: init for name in names if values.get(name) is None}
+    return {name: init for name in names if values.get(name) is None and packed_key(values, name) is None}
 
 
 class _Filler:
@@ -112,7 +129,7 @@ class _Filler:
     def make(self, name: str, generator: Operator, letters: Letters) -> Array:
         """One array of the problem."""
         leading = self._leading_sizes() if name in TABLES else ()
-        shape = (*leading, *(self._size(letter, (name,)) for letter in letters))
+        shape = (*leading, *(sum(self._size(x, (name,)) for x in letter.split("+")) for letter in letters))
         return self._generate((name,), generator, shape, is_weight=FIELDS[name].is_weight)
 
     def _leading_sizes(self) -> tuple[int, ...]:
@@ -139,7 +156,8 @@ class _Filler:
         pending = {name: value for name, value in operator.given.items() if isinstance(value, PendingRandom)}
         for name, value in pending.items():
             parameter, path = operator.record.parameter(name), (field, name)
-            shape = tuple(self._parameter_size(letter, operator, path) for letter in parameter.letters)
+            letters = array_letters(field, operator, name) if field in USES else parameter.letters
+            shape = tuple(self._parameter_size(letter, operator, path) for letter in letters)
             array = self._generate(path, value.generator, shape, is_weight=parameter.is_weight)
             operator = Operator(operator.record, {**operator.given, name: array})
         return operator
@@ -150,7 +168,7 @@ class _Filler:
         if generator.record.is_drawn and self._stream is None:
             if self.filled.get("seed") is None:
                 message = f"{name} is drawn at random and there is no seed"
-                raise AttnError(message, where="seed", hint="give one, such as 42")
+                raise AttnError(message, where="seed", hint=HINTS_WITHOUT_SEED.get(name, "give one, such as 42"))
             try:
                 self.read |= {"generator", "seed"}
                 self._stream = stream(self.filled.get("generator", "pcg64"), self.filled["seed"])
@@ -180,6 +198,8 @@ class _Filler:
         """The length of an axis of an array parameter."""
         if "+" in letter:
             return sum(self._parameter_size(part, operator, path) for part in letter.split("+"))
+        if "·" in letter:  # the features of all heads together
+            return self._head_counts["hg".index(letter[0])] * self._parameter_size(letter[-1], operator, path)
         if letter == "h":
             return self._heads[0]
         if letter in "nm":
@@ -199,6 +219,14 @@ class _Filler:
         return self.filled.get("query") is not None and self.filled["query"].ndim == 4
 
     @property
+    def _head_counts(self) -> tuple[int, int]:
+        """The numbers of query heads and of key heads, also of inputs that have a head axis."""
+        if not self._has_input_head_axis:
+            return self._heads
+        heads = int(self.filled["query"].shape[1])
+        return heads, heads if self.filled.get("key") is None else int(self.filled["key"].shape[1])
+
+    @property
     def _heads(self) -> tuple[int, int]:
         """The numbers of query heads and of key heads."""
         heads = int(self.filled.get("heads") or 1)
@@ -216,6 +244,9 @@ class _Filler:
                 if size is not None:
                     query_size = size * heads // kv_heads if is_kv_size else size
                     return query_size * kv_heads // heads if letter in ("c", "e") else query_size
+        rows = self._rows_of_weights((letter, *_SUBSTITUTES.get(letter, ()))) if letter in ("x", "y") else None
+        if rows is not None:
+            return rows
         if letter not in FILLED_LETTERS:
             hint = "give the matrix"
             raise AttnError("can't be drawn: nothing says how many rows it has", where=path, hint=hint)
@@ -231,8 +262,18 @@ class _Filler:
             if letter in ("x", "y") and FIELDS[name].is_weight:
                 continue
             return int(array.shape[letters.index(letter) - len(letters)])
+        for name, keys in PACKED.items():
+            if self.filled.get(name) is not None and letter in {FIELDS[key].letters[-1] for key in keys}:
+                parts = packed_parts(self.filled, Heads(*self._heads), name)
+                return next(part.size for part in parts if FIELDS[part.key].letters[-1] == letter)
         labels = self.filled.get(_LABEL_FIELDS.get(letter, ""))
         return len(labels) if labels else None
+
+    def _rows_of_weights(self, letters: Letters) -> int | None:
+        """The features of a sequence by the weights that multiply it; None where there are none."""
+        names = [name for letter in letters for name, field in FIELDS.items() if field.letters[:1] == (letter,)]
+        arrays = (self.filled.get(name) for name in names if FIELDS[name].is_weight)
+        return next((int(array.shape[-2]) for array in arrays if array is not None), None)
 
     def _size_of_field(self, letter: str) -> int | None:
         """The length of an axis by a field such as `dim`; None where it is not given."""

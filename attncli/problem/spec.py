@@ -7,7 +7,8 @@ from typing import Any
 
 from attncli.base.dtypes import NAMES, Precision
 from attncli.base.lazy_numpy import Array
-from attncli.ops import kinds, look_up
+from attncli.ops import look_up, taken_kinds
+from attncli.ops.gates import GATES
 from attncli.ops.records import Operator
 from attncli.problem.convention_use import ConventionUse
 from attncli.problem.fields import (
@@ -48,6 +49,23 @@ class ProblemSpec:
         example="[[1, 0, 1, 0], [0, 2, 0, 2], [1, 1, 1, 1]]",
         template="active",
     )
+    residual: Array | None = problem_field(
+        "matrix",
+        INPUTS,
+        "the residual stream before the layer's norm; residual_norm makes embeddings of it",
+        letters="m x",
+        axis_counts=(2, 3),
+        is_random_fill=True,
+        example="[[3, 4, 0, 0], [0, 6, 8, 0], [1, 1, 1, 1]]",
+        template="together",
+    )
+    residual_norm: Operator | None = problem_field(
+        "residual_norm",
+        INPUTS,
+        "the layer's norm: brings the vectors of residual, or of tokens, to one size",
+        example="rms",
+        template="together",
+    )
     query_embeddings: Array | None = problem_field(
         "matrix",
         INPUTS,
@@ -61,7 +79,7 @@ class ProblemSpec:
     tokens: tuple[str, ...] | None = problem_field(
         "labels",
         INPUTS,
-        "labels of the rows of embeddings or key",
+        "labels of the rows of embeddings or key; with token_table, the rows that are looked up",
         letters="m",
         example="[the, cat, sat]",
         template="active",
@@ -82,6 +100,31 @@ class ProblemSpec:
         INPUTS,
         "the vector of each word",
         example="{the: [1, 0], cat: [0, 1], sat: [1, 1]}",
+        template="together",
+    )
+    token_table: Array | None = problem_field(
+        "matrix",
+        INPUTS,
+        "a vector in each row, looked up by tokens that are numbers: 464,3797",
+        letters="t x",
+        is_row_table=True,
+        example="[[1, 0, 1, 0], [0, 2, 0, 2], [1, 1, 1, 1]]",
+        template="together",
+    )
+    token_positions: Array | None = problem_field(
+        "matrix",
+        INPUTS,
+        "row i is added to the token that stands at position i",
+        letters="t x",
+        is_row_table=True,
+        example="[[0, 0, 0, 0], [1, 0, 0, 0], [2, 0, 0, 0]]",
+        template="together",
+    )
+    token_scale: float | None = problem_field(
+        "number",
+        INPUTS,
+        "number multiplied into the vectors of tokens, before positions",
+        example="2",
         template="together",
     )
     query: Array | None = problem_field(
@@ -214,6 +257,111 @@ class ProblemSpec:
         last_result="output",
         example="[0, 0, 0, 1]",
     )
+    w_qkv: Array | None = problem_field(
+        "matrix",
+        PROJECTIONS,
+        "query, key and value weights in one matrix, in the order that packing says",
+        letters="x d+c+e",
+        is_weight=True,
+        is_random_fill=True,
+        packs=("w_q", "w_k", "w_v"),
+        last_result="output",
+        example="identity",
+    )
+    b_qkv: Array | None = problem_field(
+        "vector",
+        PROJECTIONS,
+        "query, key and value bias in one list, as packing says",
+        letters="d+c+e",
+        is_random_fill=True,
+        packs=("b_q", "b_k", "b_v"),
+        last_result="output",
+        example="ones",
+    )
+    w_kv: Array | None = problem_field(
+        "matrix",
+        PROJECTIONS,
+        "key and value weights in one matrix, as packing says",
+        letters="x c+e",
+        is_weight=True,
+        is_random_fill=True,
+        packs=("w_k", "w_v"),
+        last_result="output",
+        example="identity",
+    )
+    b_kv: Array | None = problem_field(
+        "vector",
+        PROJECTIONS,
+        "key and value bias in one list, as packing says",
+        letters="c+e",
+        is_random_fill=True,
+        packs=("b_k", "b_v"),
+        last_result="output",
+        example="ones",
+    )
+    w_g: Array | None = problem_field(
+        "matrix",
+        PROJECTIONS,
+        "gate weights: the merged heads are multiplied by a gate of the queries' sequence",
+        letters="y u",
+        is_weight=True,
+        is_random_fill=True,
+        last_result="output",
+        example="identity",
+    )
+    b_g: Array | None = problem_field(
+        "vector",
+        PROJECTIONS,
+        "gate bias",
+        letters="u",
+        is_random_fill=True,
+        last_result="output",
+        example="[0, 0, 0, 0]",
+    )
+    w_qg: Array | None = problem_field(
+        "matrix",
+        PROJECTIONS,
+        "query and gate weights in one matrix, of each head its query, then its gate",
+        letters="y d+u",
+        is_weight=True,
+        is_random_fill=True,
+        packs=("w_q", "w_g"),
+        last_result="output",
+        example="identity",
+    )
+    b_qg: Array | None = problem_field(
+        "vector",
+        PROJECTIONS,
+        "query and gate bias in one list, of each head its query's, then its gate's",
+        letters="d+u",
+        is_random_fill=True,
+        packs=("b_q", "b_g"),
+        last_result="output",
+        example="ones",
+    )
+    gate: str = problem_field(
+        "word",
+        PROJECTIONS,
+        "the function of the projected gate",
+        default="sigmoid",
+        words=tuple(GATES),
+        last_result="output",
+        example="silu",
+    )
+    packing: str = problem_field(
+        "word",
+        PROJECTIONS,
+        "the order in packed projections: all queries, keys, values; or those of each head; or of each key head",
+        default="concatenated",
+        words=("concatenated", "per_head", "per_group"),
+        word_meanings=(
+            "│ q₀ q₁ q₂ q₃ │ k₀ k₁ │ v₀ v₁ │ as GPT-2, Phi-3 and PyTorch's in_proj_weight",
+            "│ q₀ k₀ v₀ │ q₁ k₁ v₁ │ as GPT-NeoX and BLOOM",
+            "│ q₀ q₁ k₀ v₀ │ q₂ q₃ k₁ v₁ │ as Falcon 40B and InternLM2",
+        ),
+        last_result="output",
+        example="per_head",
+    )
     weight_layout: str = problem_field(
         "word",
         PROJECTIONS,
@@ -240,6 +388,38 @@ class ProblemSpec:
     )
     qk_norm: Operator | None = problem_field(
         "qk_norm", PROJECTIONS, "brings queries and keys of each head to one size", last_result="scores", example="l2"
+    )
+    clip_qkv: float | None = problem_field(
+        "number",
+        PROJECTIONS,
+        "queries, keys and values are limited to ± this number after their projection",
+        above=0,
+        last_result="output",
+        example="8",
+    )
+    value_scale: float | None = problem_field(
+        "number",
+        PROJECTIONS,
+        "number multiplied into the values after their projection",
+        last_result="output",
+        example="1/2",
+    )
+    query_scale: Operator | None = problem_field(
+        "query_scale",
+        PROJECTIONS,
+        "a factor for each query that grows with its position, after norm and rope",
+        last_result="scores",
+        example="log_steps:length=2,offset=0",
+    )
+    value_norm: Operator | None = problem_field(
+        "value_norm", PROJECTIONS, "brings values of each head to one size", last_result="output", example="rms"
+    )
+    context_norm: Operator | None = problem_field(
+        "context_norm",
+        PROJECTIONS,
+        "brings the context of each head to one size, before w_o",
+        last_result="output",
+        example="rms",
     )
     sink: Array | None = problem_field(
         "vector",
@@ -281,6 +461,24 @@ class ProblemSpec:
         "what tells the model where queries and keys stand",
         is_common=True,
         example="sinusoidal",
+    )
+    positions: Array | None = problem_field(
+        "positions",
+        STAGES,
+        "where the rows of embeddings or key stand, for rope and positions added to embeddings; masks count rows",
+        letters="m",
+        axis_counts=(1, 2, 3),
+        decides_dtype=False,
+        example="[0, 1, 5]",
+    )
+    positions_of_queries: Array | None = problem_field(
+        "positions",
+        STAGES,
+        "where the rows of query_embeddings or query stand, if not where those of positions do",
+        letters="n",
+        axis_counts=(1, 2, 3),
+        decides_dtype=False,
+        example="[0, 1, 5]",
     )
     normalize: Operator = problem_field(
         "normalize",
@@ -431,9 +629,19 @@ class ProblemSpec:
         "integer", RANDOM, "features of the embeddings to draw", least=1, is_common=True, example="4"
     )
     d_k: int | None = problem_field(
-        "integer", RANDOM, "columns of w_q and w_k to draw; without it dim", least=1, example="4"
+        "integer",
+        RANDOM,
+        "columns of w_q and w_k that are drawn or packed; without it dim, or equal parts",
+        least=1,
+        example="4",
     )
-    d_v: int | None = problem_field("integer", RANDOM, "columns of w_v to draw; without it dim", least=1, example="4")
+    d_v: int | None = problem_field(
+        "integer",
+        RANDOM,
+        "columns of w_v that are drawn or packed; without it dim, or equal parts",
+        least=1,
+        example="4",
+    )
 
     dtype: str | None = problem_field(
         "word",
@@ -461,6 +669,15 @@ class ProblemSpec:
             vocabulary = self.origins.get("vocabulary")
             return None if vocabulary is None else ArrayOrigin(vocabulary.name)
         return self.origins.get(name)
+
+    @property
+    def embeddings_source(self) -> str:
+        """The key of the array that embeddings are made of: `residual`, `token_table`, or they themselves.
+
+        A table has the rows of the tokens alone. Each is there only where embeddings are made of it: `embeddings` has
+        the same array then, before it is scaled and normalized.
+        """
+        return next((name for name in ("residual", "token_table") if getattr(self, name) is not None), "embeddings")
 
     @property
     def precision(self) -> Precision:
@@ -516,6 +733,11 @@ class ProblemSpec:
         return new_key_letter(self.past_value)
 
     @property
+    def key_feature_letter(self) -> str:
+        """The letter that steps have for features of keys: that of queries where the score compares them one by one."""
+        return self.score.record.shapes.arrays.get("key", ("m", "c"))[-1]
+
+    @property
     def key_labels(self) -> tuple[str, ...]:
         """The label of each key, cached ones first: its token, or a word and its number from 1."""
         past, new = self.past_count, self.new_key_count
@@ -568,7 +790,7 @@ DEFAULTS: Mapping[str, Any] = {
 # The fields that may hold an operator of the computation, in the order of the registry's kinds.
 OPERATOR_FIELDS = tuple(
     name
-    for kind in kinds()
+    for kind in taken_kinds()
     for name, field in FIELDS.items()
     if kind != "generator" and field.kind == ("boolean_matrix" if kind == "mask" else kind)
 )

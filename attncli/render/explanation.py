@@ -180,7 +180,8 @@ class _StepWriter:
     def _grids(self, trace: Trace, step: Step, worked: Sequence[AxisPositions]) -> Iterator[Grid]:
         """The tables of a step of a trace, with the cells at the positions in `worked` marked."""
         make_grids = sign_grids if step.name == VISIBLE_STEP else grids
-        return make_grids(trace, step, self.slices, worked)
+        for grid in make_grids(trace, step, self.slices, worked):
+            yield replace(grid, is_abridged=True)
 
 
 def _are_equal(above: Sequence[Grid], grids_of_step: Sequence[Grid]) -> bool:

@@ -34,6 +34,7 @@ class Grid:
     marked: frozenset[Mark] = frozenset()
     # The mark of each number that changed [rows columns], an empty text of the others; None where nothing is compared.
     changes: Array | None = None
+    is_abridged: bool = False  # whether a screen shows no more of a long axis than its ends and what is marked
     before: "Grid | None" = None  # the table before a change, of the same rows and columns, which is shown with it
 
     @cached_property

@@ -51,8 +51,6 @@ def _rows(trace: Trace, node: Node, at: AxisPositions) -> set[int | None]:
             selected = reader.options.get("at")
             rows |= {row if selected is None or row is None else selected[row] for row in _rows(trace, reader, at)}
     letter = node.letters[-2]
-    if letter == "q" and trace.selected_queries is not None:
-        return {trace.selected_queries[at["n"]]}
     return rows or ({at[letter]} if letter in at else set())
 
 

@@ -4,9 +4,10 @@ from collections.abc import Mapping
 from typing import Any
 
 from attncli.io.writers.problem_text import plain_value
-from attncli.ops.records import Operator
+from attncli.ops.records import Operator, ParameterMapping
 from attncli.plan.graph import fill_of
 from attncli.plan.unread import asks_where_queries_stand, keys_unread_by_plan
+from attncli.problem.packing import has_packed, has_projection
 from attncli.problem.spec import ProblemSpec
 from attncli.problem.unread import is_read
 from attncli.problem.weights import has_weights, stored_values
@@ -17,8 +18,9 @@ def problem_object(trace: Trace) -> dict[str, Any]:
     """The keys of the problem of a trace that are in force: those that were given and read, and the defaults that act.
 
     An array is `{"file": …, "shape": …}`, with "option" in place of "file" where an option has its numbers, and
-    "generator" where it was drawn or made by rule; its shape is that in which it is stored. An operator is
-    `NAME:key=value`, or `{NAME: {key: value}}` where an array is among its parameters. Shapes are lists of lengths.
+    "generator" where it was drawn or made by rule; its shape is that in which it is stored, of a table that tokens are
+    looked up in that of their rows. An operator is `NAME:key=value`, or `{NAME: {key: value}}` where an array or a
+    mapping is among its parameters. Shapes are lists of lengths.
     Where the words were read by a convention, "convention" has its name and version, the `changes` that it made (the
     other keys have them already), and the `remarks` on words that it does not have.
     """
@@ -41,6 +43,10 @@ def _keys_not_in_force(trace: Trace) -> set[str]:
     ignored |= {name for name in values if not is_read(problem, name)}
     if not has_weights(values):
         ignored.add("weight_layout")
+    if not has_packed(values):
+        ignored.add("packing")
+    if not has_projection(values, "g"):
+        ignored.add("gate")
     if not any(generator.record.is_drawn for generator in problem.generators.values()):
         ignored.add("generator")
     if not asks_where_queries_stand(trace.plan):
@@ -49,13 +55,15 @@ def _keys_not_in_force(trace: Trace) -> set[str]:
         ignored.add("empty_rows")
     if problem.sentence is not None:
         ignored |= {"tokens", "embeddings"} - set(problem.origins)
+    if problem.embeddings_source != "embeddings":
+        ignored.add("embeddings")
     return ignored
 
 
 def _description(problem: ProblemSpec, name: str, value: Any) -> Any:
     """A value by its key, or by `score.w1` of an operator's."""
     if isinstance(value, Operator):
-        if not value.arrays:
+        if not value.arrays and not any(isinstance(entry, ParameterMapping) for entry in value.given.values()):
             return value.in_force
         parameters = value.parameters.items()
         return {value.record.name: {key: _description(problem, f"{name}.{key}", entry) for key, entry in parameters}}

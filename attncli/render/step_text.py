@@ -79,7 +79,7 @@ def is_split_of_one(node: Node) -> bool:
 def word_remarks(trace: Trace, step: Step) -> Iterator[str]:
     """The row of the vocabulary of each looked-up word, and which words have the same vector."""
     numbered, rows = trace.numbered_labels_of(step, -2), step.value.reshape(-1, *step.value.shape[-2:])[0]
-    row_of = {word: row for row, word in enumerate(trace.labels["v"])}
+    row_of = {word: row for row, word in enumerate(trace.labels.get("v", ()))}
     positions: dict[str, list[int]] = {}
     looked_up = []
     for at, word in enumerate(trace.labels_of(step, -2)):

@@ -1,6 +1,7 @@
 """Positions on axes: those that follow from others, and the part of a step that they select."""
 
 from collections.abc import Mapping
+from types import EllipsisType
 
 from attncli.base.lazy_numpy import Array
 from attncli.trace.steps import Step, Trace
@@ -11,10 +12,12 @@ AxisPositions = dict[str, int]  # the position on each axis, by the letter of th
 def add_dependent_axes(trace: Trace, positions: AxisPositions) -> AxisPositions:
     """The positions, with those that follow from them.
 
-    A query head h has its key head g; a key m is either the cached key p or the new key k, and it is m + 1 behind a
-    sink.
+    A selected query n is a row q of its sequence; a query head h has its key head g; a key m is either the cached key p
+    or the new key k, and it is m + 1 behind a sink.
     """
     completed = dict(positions)
+    if "n" in positions and trace.selected_queries is not None:
+        completed["q"] = trace.selected_queries[positions["n"]]
     if "h" in positions:
         completed["g"] = positions["h"] * trace.plan.axis_length("g") // max(trace.plan.axis_length("h"), 1)
     if "m" in positions:
@@ -26,7 +29,8 @@ def add_dependent_axes(trace: Trace, positions: AxisPositions) -> AxisPositions:
 
 def value_at(trace: Trace, step: Step, positions: Mapping[str, int]) -> Array:
     """The value of a step at some positions, whose axes are kept, of length 1; whole where the step lacks the axes."""
-    return step.value[slices_at(trace, step, positions)]
+    index: tuple[slice | EllipsisType, ...] = (..., *slices_at(trace, step, positions))
+    return step.value[index]  # by the ellipsis an array, also where the step has no axes
 
 
 def slices_at(trace: Trace, step: Step, positions: Mapping[str, int]) -> tuple[slice, ...]:

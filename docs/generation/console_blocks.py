@@ -22,6 +22,7 @@ _DEMO = re.compile(r"^(?=\$ attn demo)", re.MULTILINE)  # prints commands of its
 _ROUNDING = re.compile(r"to \d+ digits; largest error \S+, allowed \S+|± \S+e-\d+")
 _FIGURE = re.compile(r"-o \S+\.(?:svg|png|pdf)\b")
 _TABLE = re.compile(r"(?:--format|-f) table\b")
+_CHECKPOINT = re.compile(r"tiny_model\b|\blayer\w*\.yaml\b|\b(?:CHECKPOINT|FOLDER)\b")  # the sample, files of it, any
 _STYLE_VARIABLES = ("NO_COLOR", "FORCE_COLOR", "COLUMNS")
 
 
@@ -82,13 +83,14 @@ def new_folder() -> Iterator[Path]:
 
 
 def can_run(command: str) -> bool:
-    """Whether a command draws no figure, or Matplotlib is installed to draw it.
+    """Whether what a command needs is installed: Matplotlib to draw a figure, safetensors to read a checkpoint.
 
     >>> can_run("attn compute p.yaml -o weights.csv"), can_run("attn compute p.yaml --format table -o weights.svg")
     (True, True)
     """
     draws = _FIGURE.search(command) is not None and _TABLE.search(command) is None
-    return not draws or find_spec("matplotlib") is not None
+    reads = _CHECKPOINT.search(command) is not None
+    return all(find_spec(package) for package, needed in (("matplotlib", draws), ("safetensors", reads)) if needed)
 
 
 def run(command: str, folder: Path, input: str = "") -> str:

@@ -35,12 +35,13 @@ class PythonSession:
 
 
 def can_run(block: str) -> bool:
-    """Whether every package that a block of Python imports is installed.
+    """Whether every package that a block of Python imports, or reads a checkpoint with, is installed.
 
     >>> can_run("import json"), can_run(">>> from no_such_package import anything")
     (True, False)
     """
-    return all(find_spec(package) for package in _IMPORT.findall(block))
+    packages = [*_IMPORT.findall(block), *(["safetensors"] if "load_layer(" in block else [])]
+    return all(find_spec(package) for package in packages)
 
 
 def _with_prompt(statement: str) -> str:

@@ -1,6 +1,6 @@
 """The page docs/reference.md: keys, results, operators, formats, commands and exit statuses, from the records."""
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from itertools import groupby
 from pathlib import Path
 from typing import Any
@@ -30,6 +30,7 @@ from attncli.render.formats import FORMATS
 from attncli.render.reports.glossary import GLOSSARY, GlossaryTerm
 
 from .json_tables import JSON_TABLES
+from .markdown import table
 
 PAGE = Path(__file__).parent.parent / "reference.md"
 
@@ -86,29 +87,23 @@ def generate() -> str:
     """The page as Markdown."""
     parts = [HEAD, ", ".join(f"`{letter}` {meaning}" for letter, meaning in LEGEND.items()) + ".", KEYS]
     for panel, fields in groupby(FIELDS.values(), key=lambda field: field.panel):
-        parts += [f"### {panel}", _table(("key", "value", "default", "example", "what it is"), map(_key, fields))]
+        parts += [f"### {panel}", table(("key", "value", "default", "example", "what it is"), map(_key, fields))]
     forms = [(f"`{form}`", meaning) for form, meaning in (*MATRIX_FORMS, *NAME_FORMS)]
-    parts += [FORMS, _table(("written", "what it is"), forms)]
-    parts += [RESULT_NAMES, _table(("result", "what it is"), [(f"`{name}`", PURPOSES[name]) for name in RESULTS])]
-    parts += [_table(("step", "axes", "what it is for"), _steps())]
+    parts += [FORMS, table(("written", "what it is"), forms)]
+    parts += [RESULT_NAMES, table(("result", "what it is"), [(f"`{name}`", PURPOSES[name]) for name in RESULTS])]
+    parts += [table(("step", "axes", "what it is for"), _steps())]
     plurals = {plural: kind for plural, kind in kind_of_plural().items() if kind in kinds()}
     parts += ["## Operators", *(part for plural, kind in plurals.items() for part in _operators(plural, kind))]
-    parts += [SLIP_NAMES, _table(("name", "what is done", "it can be made where"), _slips())]
-    parts += [CONVENTION_NAMES, _table(("name", "what it is", "its words", "unless given", "source"), _conventions())]
-    parts += [INPUTS, _table(("suffix", "format", "an array", "a problem"), _input_formats())]
-    parts += [OUTPUTS, _table(("suffix", "`--format`", "what it is"), _output_formats())]
+    parts += [SLIP_NAMES, table(("name", "what is done", "it can be made where"), _slips())]
+    parts += [CONVENTION_NAMES, table(("name", "what it is", "its words", "unless given", "source"), _conventions())]
+    parts += [INPUTS, table(("suffix", "format", "an array", "a problem"), _input_formats())]
+    parts += [OUTPUTS, table(("suffix", "`--format`", "what it is"), _output_formats())]
     parts += ["## Commands", *_commands()]
     for head, keys in JSON_TABLES:
-        parts += [head, _table(("key", "what it is"), [(f"`{key}`", meaning) for key, meaning in keys.items()])]
-    parts += ["## Words", _table(("word", "also", "meaning", "source"), map(_term, GLOSSARY))]
-    parts += ["## Exit statuses", _table(("status", "meaning"), [(str(n), text) for n, text in EXIT_STATUSES.items()])]
+        parts += [head, table(("key", "what it is"), [(f"`{key}`", meaning) for key, meaning in keys.items()])]
+    parts += ["## Words", table(("word", "also", "meaning", "source"), map(_term, GLOSSARY))]
+    parts += ["## Exit statuses", table(("status", "meaning"), [(str(n), text) for n, text in EXIT_STATUSES.items()])]
     return "\n".join(f"{part.rstrip()}\n" for part in parts)
-
-
-def _table(titles: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
-    """A table in Markdown."""
-    lines = [titles, ["---"] * len(titles), *rows]
-    return "\n".join("| " + " | ".join(cell.replace("|", "\\|") for cell in line) + " |" for line in lines)
 
 
 def _key(field: Field) -> Sequence[str]:
@@ -156,7 +151,7 @@ def _operators(plural: str, kind: str) -> Iterator[str]:
     """The heading of a kind of operators and a table of them, those of other packages left out."""
     records = [record for record in operators(kind).values() if record.is_built_in]
     yield f"### {plural.capitalize()}"
-    yield _table(("name", "what it is", "formula", "parameters", "source"), map(_operator, records))
+    yield table(("name", "what it is", "formula", "parameters", "source"), map(_operator, records))
 
 
 def _operator(record: OperatorRecord) -> Sequence[str]:
@@ -215,7 +210,7 @@ def _commands() -> Iterator[str]:
         parameters = [p for p in command.params if p.name not in FIELDS]
         yield f"### attn {name}"
         yield ref.summary + (" Every key of a problem is an option." if len(parameters) < len(command.params) else "")
-        yield _table(("option", "what it does"), map(_option, parameters))
+        yield table(("option", "what it does"), map(_option, parameters))
 
 
 def _option(parameter: Any) -> Sequence[str]:

@@ -15,6 +15,7 @@ KNOWN: Mapping[str, Any] = get_type_hints(keys.ProblemKeys)
 TYPES = {
     "matrix": keys.Matrix,
     "vocabulary": keys.Matrix,
+    "positions": keys.Matrix,
     "booleans": keys.Matrix,
     "vector": keys.Vector,
     "counts": keys.Vector,

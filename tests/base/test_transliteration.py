@@ -26,6 +26,7 @@ def test_all_that_a_record_says_has_an_ascii_form(record: OperatorRecord) -> Non
         ("√(‖x‖² + 1) ≥ −∞", "ascii", "sqrt(||x||^2 + 1) >= -inf"),
         ("W₁Kⱼ pθ 2σ²", "ascii", "W_1 K_j p theta 2 sigma^2"),
         ("Q̂ᵣ, QKᵀ, H_α", "ascii", "Q_hat_r, QK^T, H_alpha"),
+        ("1 + ⌊(pos + 1) / 2⌋, 3⌊x⌋", "ascii", "1 + floor((pos + 1) / 2), 3 floor(x)"),
         ("· outside: 3", "ascii", ". outside: 3"),
         ("2 × 3 → 6 …", "ascii", "2 x 3 -> 6 ..."),
         ("Sᵢ = 2·σ² ± …", "cp1252", "S_i = 2·sigma² ± …"),

@@ -14,6 +14,7 @@ from attncli.cli.help import title_of_option
 from attncli.ops import operators
 from attncli.problem.spec import FIELDS
 from attncli.render.view import DECIMALS
+from tests.checkpoints import LLAMA, llama_tensors, write_checkpoint
 from tests.cli.running import Run
 from tests.problems import write_file
 
@@ -56,7 +57,7 @@ def test_the_help_of_compare_lists_what_varies_and_no_keys(run: Run) -> None:
     assert {*OPTIONS}.isdisjoint(listed)
 
 
-@pytest.mark.parametrize("command", sorted({*COMMANDS} - {*WITH_PROBLEM} - {"init"}))
+@pytest.mark.parametrize("command", sorted({*COMMANDS} - {*WITH_PROBLEM} - {"init", "model"}))
 def test_a_help_that_is_short_anyway_leaves_nothing_out(command: str, run: Run) -> None:
     assert "--strict" in run(command, "--help").stdout.split()
 
@@ -92,6 +93,9 @@ def test_the_examples_run_as_they_are(example: str, run: Run, tmp_path: Path) ->
         write_file(tmp_path, "embeddings: [[1, 2], [3, 4]]\n", name)
     for name in ("q.npy", "k.npy", "v.npy"):
         np.save(tmp_path / name, np.eye(3, 4))
+    if "checkpoint" in example:
+        pytest.importorskip("safetensors")
+        write_checkpoint(tmp_path / "checkpoint", {**LLAMA, "num_hidden_layers": 4}, [llama_tensors(4)])
     np.save(tmp_path / "mine.npy", attncli.attention(np.eye(3, 4), np.eye(3, 4)).output)
     program, *words = shlex.split(example)
     ran = run(*words)

@@ -10,7 +10,7 @@ from tests.cli.running import run_in_process
 
 ROOT = console_blocks.ROOT
 PACKAGE = ROOT / "attncli"
-GENERATED = ("docs/api.md", "docs/reference.md")
+GENERATED = ("docs/api.md", "docs/families.md", "docs/reference.md")
 DOCUMENTS = {
     str(path.relative_to(ROOT)): path.read_text(encoding="utf-8")
     for path in [*sorted(ROOT.glob("*.md")), *sorted((ROOT / "docs").glob("*.md"))]
@@ -20,8 +20,9 @@ README = DOCUMENTS["README.md"]
 
 
 def indented_blocks(document: str) -> list[str]:
-    """The blocks of code that are indented by four spaces, without the indent."""
-    blocks = re.findall(r"(?:^    .*\n(?:\n(?=    ))?)+", DOCUMENTS[document], re.MULTILINE)
+    """The blocks of code that are indented by four spaces, without the indent; those between fences are none."""
+    text = console_blocks.FENCE.sub("", DOCUMENTS[document])
+    blocks = re.findall(r"(?:^    .*\n(?:\n(?=    ))?)+", text, re.MULTILINE)
     return [textwrap.dedent(block) for block in blocks]
 
 

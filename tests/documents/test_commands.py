@@ -63,7 +63,9 @@ def test_every_attn_command_in_a_sentence_can_be_called(document: str) -> None:
             elif not arguments and command != "p.yaml":
                 assert command in COMMANDS
             else:
-                meanings = {"NAME": "tutorial" if command == "demo" else "softmax", "FILE": "p.yaml", "WORD": "head"}
+                name = "tutorial" if command == "demo" else "softmax"
+                checkpoints = dict.fromkeys(("CHECKPOINT", "FOLDER"), "samples/tiny_model")
+                meanings = {"NAME": name, "FILE": "p.yaml", "WORD": "head", **checkpoints}
                 words = [meanings.get(word, word) for word in arguments]
                 ran = run_in_process(command, *words, folder=folder)
                 assert (ran.returncode, ran.stderr) == (0, ""), span
@@ -89,6 +91,8 @@ def test_every_file_extra_and_marker_of_a_command_exists(command: str) -> None:
             assert options == [] or options[0] == "-m"
             markers = [marker.partition(":")[0] for marker in PROJECT["tool"]["pytest"]["ini_options"]["markers"]]
             assert set(re.findall(r"\w+", " ".join(options[1:]))) - {"not", "and", "or"} <= set(markers)
+        case ["python", "-m", module]:
+            assert (ROOT / module.replace(".", "/")).with_suffix(".py").is_file()
         case ["python" | "bash", path, *_]:
             assert (ROOT / path / "__main__.py").exists() or (ROOT / path).is_file()
         case ["ruff" | "mypy" as tool, *_]:

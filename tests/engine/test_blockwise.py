@@ -12,6 +12,7 @@ from attncli.engine.options import BlockSizes, RunOptions
 from attncli.engine.run import run
 from attncli.ops import operators
 from attncli.ops.records import OperatorRecord
+from attncli.problem.convert.operators import named_masks
 from attncli.problem.spec import ProblemSpec
 from attncli.trace.steps import Trace
 from tests.arrays import normal
@@ -74,13 +75,15 @@ POSITIONS: Mapping[str, Any] = {
     "rope": "rope:dims=2",
     "t5": {"t5": {"table": normal(8, 6), "max_distance": 5}},
     "shaw": {"shaw": {"table": normal(5, 4)}},
+    "grid_bias": {"grid_bias": {"table": normal(21, 6), "height": 2, "width": 4}},
 }
 MASKS = {
     "causal": st.just(True),
     "window": st.sampled_from([(1, 0), (0, 2), (2, -1)]),
     "key_lengths": st.lists(st.integers(0, 7), min_size=3, max_size=3),
     "key_mask": st.integers(0, 99).map(lambda seed: np.random.default_rng(seed).random((3, 7)) < 0.5),
-    "mask": st.integers(0, 99).map(lambda seed: np.random.default_rng(seed).random((6, 5, 7)) < 0.6),
+    "mask": st.integers(0, 99).map(lambda seed: np.random.default_rng(seed).random((6, 5, 7)) < 0.6)
+    | st.integers(1, 8).map(lambda size: {"chunked": {"size": size}}),
     "bias": st.sampled_from([normal(3, 1, 5, 7), np.where(normal(5, 7) > 0, -np.inf, 0.5)]),
 }
 
@@ -116,6 +119,14 @@ PIPELINES = st.fixed_dictionaries(
                 "dtype": st.sampled_from(["float32", "float64", "float16", "longdouble"]),
                 "position": st.sampled_from(list(POSITIONS)),
                 "qk_norm": st.sampled_from(names("qk_norm")),
+                "query_scale": st.sampled_from(
+                    [
+                        "log_steps:length=2",
+                        {"logn": {"length": 2}},
+                        "power:length=3",
+                        {"ssmax": {"scale": normal(6), "bias": 0.5}},
+                    ]
+                ),
                 "align": st.sampled_from(["bottom_right", "first_key"]),
                 "empty_rows": st.sampled_from(["nan", "uniform"]),
             },
@@ -170,7 +181,7 @@ def assert_blocks_agree(score: str, normalize: str, context: str, size: int, mor
 
 
 def test_the_random_pipelines_have_every_mask_and_position() -> None:
-    assert set(MASKS) == set(names("mask"))
+    assert {*MASKS, *named_masks()} == set(names("mask"))
     assert set(POSITIONS) == {name for name, record in operators("position").items() if record.acts_on != "embeddings"}
 
 

@@ -45,9 +45,14 @@ mask: [[true, true, false], [true, true, true]]
 bias: [[1, 2, 3]]
 align: bottom_right
 qk_norm: rms:eps=0.1
+value_norm: layer
+context_norm: {rms: {gain: [1, 2, 3, 4], over: all}}
 softcap: 5
 dtype: float64
 position: rope:base=100,interleaved=true
+positions: [0, 2, 5]
+positions_of_queries: [1, 7]
+query_scale: ssmax
 only: [why]
 seed: 3
 generator: legacy
@@ -70,17 +75,48 @@ empty_rows: nan
 heads: 1
 kv_heads: 1
 """
+PACKED_KEYS = """
+embeddings: [[1, 0], [0, 1]]
+w_qkv: [[1, 0, 0, 1, 2, 3], [0, 1, 1, 0, 4, 5]]
+b_qkv: [1, 2, 3, 4, 5, 6]
+heads: 2
+packing: per_head
+"""
+PACKED_PAIR_KEYS = """
+embeddings: [[1, 0], [0, 1]]
+w_kv: {uniform: {low: -1}}
+b_kv: zeros
+seed: 1
+"""
+GATE_KEYS = """
+embeddings: [[1, 0], [0, 1]]
+w_qg: [[1, 0, 0, 1], [0, 1, 1, 0]]
+b_qg: ones
+gate: silu
+clip_qkv: 1/2
+value_scale: 2
+"""
+GATE_ALONE_KEYS = """
+embeddings: [[1, 0], [0, 1]]
+w_g: [[1], [-1]]
+b_g: [3]
+"""
 SENTENCE_KEYS = """
 sentence: the cat
 vocabulary: {the: [1, 2], cat: [3, 4]}
 """
+RESIDUAL_KEYS = "residual: [[1, 2]]\nresidual_norm: l2\n"
+TOKENS_KEYS = (
+    "tokens: [2, 0]\ntoken_table: [[1, 2], [3, 4], [5, 6]]\ntoken_positions: [[0, 1], [1, 0]]\ntoken_scale: 2\n"
+)
 SCORES_KEYS = "scores: [[1, 2]]\nvalue: [[1], [2]]\n"
 WEIGHTS_KEYS = "weights: [[1, 2]]\nvalue: [[1], [2]]\n"
 
 
 def test_every_key_is_read(tmp_path: Path) -> None:
     read = set()
-    for text in (EVERY_KEY, OTHER_KEYS, SENTENCE_KEYS, SCORES_KEYS, WEIGHTS_KEYS):
+    texts = (EVERY_KEY, OTHER_KEYS, PACKED_KEYS, PACKED_PAIR_KEYS, GATE_KEYS, GATE_ALONE_KEYS, SENTENCE_KEYS)
+    for text in (*texts, RESIDUAL_KEYS, TOKENS_KEYS, SCORES_KEYS, WEIGHTS_KEYS):
         name = write_file(tmp_path, text)
         read |= set(read_document(name))
         assert attncli.load(name).compute().output.ndim == 2

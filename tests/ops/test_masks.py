@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from attncli.ops import operators
+from attncli.ops.chunked_mask import chunked, chunked_key_bounds
 from attncli.ops.masks import and_masks, apply_mask, bias, causal, mask_, window
 from attncli.ops.padding_masks import key_lengths, key_mask
 from attncli.ops.tables import table_cells
@@ -16,7 +17,7 @@ INFINITE = math.inf
 
 
 def test_every_mask_is_tested_here() -> None:
-    assert set(operators("mask")) == {"mask", "bias", "causal", "window", "key_lengths", "key_mask"}
+    assert set(operators("mask")) == {"mask", "bias", "causal", "window", "key_lengths", "key_mask", "chunked"}
 
 
 @pytest.mark.parametrize("first", [-2, 0, 3])
@@ -41,6 +42,33 @@ def test_a_window_has_so_many_keys_on_either_side(left: float, right: float, vis
 
 def test_a_window_of_no_limits_hides_nothing() -> None:
     assert window(ROWS, KEYS, left=INFINITE, right=INFINITE).all()
+
+
+def test_a_query_sees_the_keys_of_its_own_chunk() -> None:
+    visible = chunked(ROWS + 1, KEYS, size=3)
+    assert [np.flatnonzero(row).tolist() for row in visible] == [[0, 1, 2]] * 2 + [[3, 4, 5]] * 3
+
+
+def test_chunks_begin_at_the_first_real_key_of_each_item() -> None:
+    visible = chunked(np.array([1, 4]), KEYS, np.array([2, 0]), size=3)
+    assert [[np.flatnonzero(row).tolist() for row in item] for item in visible] == [
+        [[0, 1], [2, 3, 4]],  # the chunk before the first one is padding
+        [[0, 1, 2], [3, 4, 5]],
+    ]
+
+
+@pytest.mark.parametrize("starts", [None, np.array([[2], [0]])])
+def test_the_key_bounds_of_chunks_are_tight(starts: np.ndarray | None) -> None:
+    positions = np.array([4, 7])
+    bounds = chunked_key_bounds(positions, np.arange(20), starts, size=5)
+    visible = chunked(positions, np.arange(20), starts, size=5).reshape(-1, 20)
+    assert bounds.any_visible == (
+        np.flatnonzero(visible.any(axis=0)).min(),
+        np.flatnonzero(visible.any(axis=0)).max() + 1,
+    )
+    in_all = np.flatnonzero(visible.all(axis=0))
+    first, end = bounds.all_visible
+    assert list(range(first, end)) == in_all.tolist()
 
 
 @pytest.mark.parametrize("axes", [(), (2,), (2, 1)])

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from attncli.ops.position_biases import alibi, published_slopes, relative_row, shaw, t5, t5_bucket
+from attncli.ops.position_biases import alibi, published_slopes, t5, t5_bucket
 from attncli.ops.tables import add_bias
 
 POSITIONS = np.arange(5)
@@ -91,13 +91,6 @@ def test_t5_has_a_number_for_each_head_and_bucket() -> None:
     found = t5(np.array([1]), np.array([0, 1, 2]), 2, table=table)
     assert found.tolist() == [[[2.5, 0.5, 6.5]], [[3.5, 1.5, 7.5]]]
     assert t5(np.array([[[1]], [[0]]]), np.array([0, 1, 2]), 2, table=table).shape == (2, 2, 1, 3)
-
-
-def test_a_relative_key_is_the_tables_row_for_the_distance() -> None:
-    assert relative_row(np.array([-9, -2, -1, 0, 1, 2, 9]), 5).tolist() == [0, 0, 1, 2, 3, 4, 4]
-    query, table = np.array([[1.0, 10], [2, 20]]), np.array([[1.0, 0], [0, 0], [0, 1]])
-    found = shaw(query, np.array([0, 2]), np.array([0, 1, 2]), table=table)
-    assert found.tolist() == [[0, 10, 10], [2, 2, 0]]
 
 
 def test_a_bias_is_added_and_where_it_is_minus_infinity_nothing_is() -> None:

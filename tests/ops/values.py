@@ -14,7 +14,7 @@ WITH_ARRAYS = [record for record in RECORDS if record.kind != "generator"]
 
 # The length of each axis: primes, but for the features d of a head, which rotations take in pairs.
 LENGTHS: Mapping[str, int] = {
-    "b": 2, "h": 3, "n": 5, "m": 7, "d": 4, "c": 11, "e": 13, "a": 17, "f": 1, "r": 19, "t": 23, "x": 29,
+    "b": 2, "h": 3, "n": 5, "m": 7, "d": 4, "c": 11, "e": 13, "a": 17, "f": 1, "r": 19, "s": 31, "t": 23, "x": 29,
 }  # fmt: skip
 
 
@@ -50,6 +50,7 @@ ARGUMENTS: Mapping[str, Callable[[Letters, int], Any]] = {
     "key_positions": lambda letters, seed: np.arange(length("m")),
     "key_lengths": lambda letters, seed: np.random.default_rng(seed).integers(0, 8, length("b")),
     "key_mask": lambda letters, seed: random_numbers(letters, seed) > -0.5,
+    "real_key_starts": lambda letters, seed: np.random.default_rng(seed).integers(0, 3, length("b")),
     "features": lambda letters, seed: length("x"),
     "heads": lambda letters, seed: length("h"),
     "stream": lambda letters, seed: np.random.default_rng(seed),

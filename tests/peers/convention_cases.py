@@ -54,6 +54,7 @@ CASES = {
     "key_lengths and causal": Case({"key_lengths": KEY_LENGTHS, "causal": True}),
     "key_lengths and window": Case({"key_lengths": KEY_LENGTHS, "window": (1, 1)}),
     "sink": Case({"sink": normal(6)}),
+    "matrices in one": Case({"w_qkv": normal(18, 6)}),
 }
 
 
@@ -73,8 +74,12 @@ def of_one_head(case: Case) -> Words:
 
 
 def of_a_layer(case: Case) -> Words:
-    """Two sequences [b n x], a cache, and the matrices of 2 heads, all square, so that either layout can be read."""
-    matrices = {name: normal(6, 6, seed=seed) for seed, name in enumerate(("w_q", "w_k", "w_v", "w_o"))}
+    """Two sequences [b n x], a cache, and the matrices of 2 heads, all square, so that either layout can be read.
+
+    Where the case has those of queries, keys and values in one, that of the output is the only one besides.
+    """
+    names = ("w_o",) if "w_qkv" in case.words else ("w_q", "w_k", "w_v", "w_o")
+    matrices = {name: normal(6, 6, seed=seed) for seed, name in enumerate(names)}
     sequences = {"query_embeddings": normal(2, case.n, 6), "embeddings": normal(2, case.m, 6)}
     return {**sequences, "heads": 2, **matrices, **_cache(case, (2,), {"key": 6, "value": 6})}
 

@@ -72,7 +72,7 @@ def by_torch_mha(words: Words) -> np.ndarray:
     tensors = {name: torch.from_numpy(value) for name, value in words.items() if isinstance(value, np.ndarray)}
     query, key = tensors.pop("query_embeddings"), tensors.pop("embeddings")
     layer = torch.nn.MultiheadAttention(6, words["heads"], bias=False, batch_first=True, dtype=key.dtype)
-    packed = torch.cat([tensors.pop(name) for name in ("w_q", "w_k", "w_v")])
+    packed = tensors.pop("w_qkv") if "w_qkv" in tensors else torch.cat([tensors.pop(f"w_{name}") for name in "qkv"])
     layer.load_state_dict({"in_proj_weight": packed, "out_proj.weight": tensors.pop("w_o")})
     options = {"attn_mask": tensors.pop("mask", tensors.pop("bias", None))}
     options["key_padding_mask"] = tensors.pop("key_mask", None)

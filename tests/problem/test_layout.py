@@ -8,6 +8,7 @@ import pytest
 from attncli import AttnError, attention
 from attncli.engine.run import run
 from attncli.ops import kinds, operators
+from attncli.ops.registry import kind_of
 from tests.arrays import normal
 from tests.problems import problem
 
@@ -113,6 +114,10 @@ REFUSED: dict[str, tuple[dict[str, Any], str]] = {
         "value has 6 key and value heads (g); key has 3 key and value heads (g)",
     ),
     "another number of axes": ({"query": QUERY, "key": KEY[0]}, "key: key has 3 axes; query has 4"),
+    "a parameter without numbers": (
+        {"query": QUERY, "key": KEY, "position": {"rope": {"frequencies": []}}},
+        "position, frequencies: has no numbers",
+    ),
     "another number of batch items": (
         {"query": QUERY, "key": normal(3, G, M, D)},
         "key has 3 batch items (b); query has 2 batch items (b)",
@@ -229,6 +234,21 @@ REFUSED: dict[str, tuple[dict[str, Any], str]] = {
         {"query": QUERY, "key": KEY, "key_lengths": np.array([np.inf, 1], dtype=np.float16)},
         "key_lengths: inf is not a whole number from 0",
     ),
+    **{
+        f"a gain that is stored as gain − 1 and is not given: {name}": (
+            {"query": QUERY, "key": KEY, "qk_norm": {name: {"gain_plus_one": True}}},
+            "qk_norm, gain_plus_one: a gain is missing that would be stored as gain − 1",
+        )
+        for name in ("l2", "rms", "layer")
+    },
+    "positions of a query scale that are not those of the rows": (
+        {"query": QUERY, "key": KEY, "query_scale": "ssmax", "positions_of_queries": [1, 2]},
+        "positions_of_queries: has the shape [2]; query has 5 rows (n); expected [5] or [2 5]",
+    ),
+    "a grid of fewer cells than tokens": (
+        {"query": QUERY, "key": KEY, "position": {"grid_bias": {"table": np.ones((1, H)), "height": 1}}},
+        "position: a grid of 1 × 1 has 1 cell; there are 7 tokens",
+    ),
     "a sink where a key has to be drawn": (
         {"query": QUERY, "key": KEY, "sink": normal(H), "context": "sample"},
         "sink: sample draws one key; with a sink there may be none",
@@ -245,7 +265,9 @@ def test_lengths_that_disagree_are_an_error_with_both(keys: dict[str, Any], mess
 
 def test_every_check_of_an_operator_refuses_one_of_these() -> None:
     checked = {(kind, name) for kind in kinds() for name, record in operators(kind).items() if record.check}
-    refused = {(key, word) for keys, _ in REFUSED.values() for key, value in keys.items() for word in names_in(value)}
+    refused = {
+        (kind_of(key), word) for keys, _ in REFUSED.values() for key, value in keys.items() for word in names_in(value)
+    }
     assert checked <= refused
 
 

@@ -150,7 +150,7 @@ def test_a_row_has_the_symbol_of_its_array_and_not_the_letter_of_an_axis(name: s
     names = {
         found for line in lines(result) for found in re.findall(r"(\w+\u0302?\w*)\((?:query|key|token)_\d+\)", line)
     }
-    assert names - {"query", "key", "value", "output"} <= symbols
+    assert names - {"query", "key", "value", "projected_gate", "output"} <= symbols
     assert not names & set(LEGEND)
 
 

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 from attncli.base.dtypes import Precision
 from attncli.base.lazy_numpy import np
-from attncli.ops.positions import rope
+from attncli.ops.rope import rope
 from attncli.plan.graph import Node, Plan
 
 UNITS = 1  # in the last place, by which angles of queries and those of keys are moved
@@ -24,7 +24,7 @@ def with_moved_angles(plan: Plan, precision: Precision, stream: "np.random.Gener
         """A rotation whose positions are divided by a little more or less; any other node as it is."""
         if node.record is not rope.record:
             return node
-        scaling = node.options["scaling"] * (1 + stream.uniform(-unit, unit))
+        scaling = node.options.get("scaling", 1.0) * (1 + stream.uniform(-unit, unit))
         return replace(node, options={**node.options, "scaling": scaling})
 
     return replace(plan, nodes=tuple(map(moved, plan.nodes)))

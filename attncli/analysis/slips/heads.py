@@ -1,10 +1,9 @@
 """Slips of heads: which features belong to a head, which key head a query head reads, how heads are merged."""
 
 from collections.abc import Iterator
-from dataclasses import replace
 
 from attncli.analysis.slips.plan_edit import Function, with_function
-from attncli.analysis.slips.records import Computation, Variant, plan_slip, problem_slip
+from attncli.analysis.slips.records import Computation, Variant, plan_slip
 from attncli.base.lazy_numpy import Array, np
 from attncli.ops import structural
 from attncli.plan.graph import Plan
@@ -42,13 +41,6 @@ def heads_interleaved(case: Computation) -> Iterator[Variant]:
     """The features are dealt to the heads in turn: head h has the features h, h + heads, h + 2 heads and so on."""
     if _splits_heads(case.plan):
         yield Variant(_with_functions(case.plan, structural.split_heads, _split_interleaved))
-
-
-@problem_slip("queries and keys are normalized")
-def no_qk_norm(case: Computation) -> Iterator[Variant]:
-    """The norm of queries and keys is forgotten."""
-    if case.problem.qk_norm is not None:
-        yield Variant(replace(case.problem, qk_norm=None))
 
 
 def _splits_heads(plan: Plan) -> bool:

@@ -7,11 +7,15 @@ from typing import Any
 from attncli.analysis.slips.limits import SearchLimits, all_rows, cell_count, part_of, some_rows
 from attncli.base.axes import Letters
 from attncli.base.lazy_numpy import Array, np
+from attncli.ops.norm_uses import is_over_all
 from attncli.ops.records import Operator
-from attncli.problem.spec import OPERATOR_FIELDS, ProblemSpec
+from attncli.problem.array_axes import letters_of_field
+from attncli.problem.spec import FIELDS, OPERATOR_FIELDS, ProblemSpec
 from attncli.problem.validate.masks import table_letters
 
-SEQUENCES = ("query", "key", "value", "past_key", "past_value", "embeddings", "query_embeddings")
+SEQUENCES = ("query", "key", "value", "past_key", "past_value", "residual", "embeddings", "query_embeddings")
+
+POSITIONS = ("positions", "positions_of_queries")
 
 
 @dataclass(frozen=True)
@@ -100,7 +104,7 @@ def all_parts(
 
 def has_batch_parts(problem: ProblemSpec) -> bool:
     """Whether one batch item of a problem is a problem."""
-    return (problem.layout.batch or 1) > 1 and not _has_given_tables(problem)
+    return (problem.layout.batch or 1) > 1 and not _has_given_tables(problem) and not _reads_positions_of_all(problem)
 
 
 def has_head_parts(problem: ProblemSpec) -> bool:
@@ -131,7 +135,8 @@ def problem_part(problem: ProblemSpec, part: Part) -> ProblemSpec:
     """The problem of a part; a part of batch items and of heads must be one that the problem has."""
     changed: dict[str, Any] = {}
     layout = problem.layout
-    own = {name: getattr(problem, name) for name in (*SEQUENCES, "mask", "bias", "sink", "key_lengths", "key_mask")}
+    names = (*SEQUENCES, *POSITIONS, "mask", "bias", "sink", "key_lengths", "key_mask")
+    own = {name: getattr(problem, name) for name in names}
     for name, array in own.items():
         if isinstance(array, np.ndarray) and (part.item, part.group) != (None, None):
             changed[name] = part.take(array, _letters(problem, name, array))
@@ -157,6 +162,8 @@ def _letters(problem: ProblemSpec, name: str, array: Array) -> Letters:
         letters = ("b",)
     elif name == "key_mask":
         letters = ()
+    elif name in POSITIONS:
+        letters = letters_of_field(problem, FIELDS[name], array)
     else:
         heads = ("h",) if name in ("query", "query_embeddings") else ("g",)
         letters = (("b", *heads) if count == 4 else ("b",))[: count - 2]
@@ -168,9 +175,21 @@ def _has_given_tables(problem: ProblemSpec) -> bool:
     return problem.scores is not None or problem.weights is not None
 
 
+def _reads_positions_of_all(problem: ProblemSpec) -> bool:
+    """Whether something depends on the last position of all batch items, whose positions are given."""
+    position = problem.position
+    if position is None or all(getattr(problem, name) is None for name in POSITIONS):
+        return False
+    derived = [x for x in position.record.derived.values() if x.is_needed(position.parameters)]
+    return any("position_count" in x.inputs(position.parameters) for x in derived)
+
+
 def _is_per_head(operator: Operator) -> bool:
-    """Whether an operator reads how many heads there are, or has an array with an axis of heads."""
+    """Whether an operator reads how many heads there are, or all of them, or has an array with an axis of heads."""
     record = operator.record
     letters = {name: record.parameter(name).letters for name in operator.arrays}
-    has_axis = any("h" in own or operator.arrays[name].ndim > len(own) for name, own in letters.items())
-    return has_axis or "heads" in record.arguments
+    leading = {name for name in letters if record.parameter(name).leading}  # an axis of others than heads
+    has_axis = any(
+        "h" in own or (operator.arrays[name].ndim > len(own) and name not in leading) for name, own in letters.items()
+    )
+    return has_axis or "heads" in record.arguments or is_over_all(operator)

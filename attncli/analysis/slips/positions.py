@@ -11,6 +11,7 @@ from attncli.ops.position_biases import alibi
 from attncli.ops.positions import learned, sinusoidal
 from attncli.ops.records import Operator
 from attncli.plan.graph import Node
+from attncli.problem.positions import position_axes
 
 
 @problem_slip("there is a position scheme")
@@ -18,9 +19,22 @@ def no_position(case: Computation) -> Iterator[Variant]:
     """The positions are forgotten."""
     position = case.problem.position
     if position is not None:
-        yield Variant(
-            replace(case.problem, position=None), f"The positions are forgotten: there is no {position.record.name}."
-        )
+        changed = replace(case.problem, position=None)
+        if position_axes(case.problem) is not None:  # which nothing else reads
+            changed = replace(changed, positions=None, positions_of_queries=None)
+        yield Variant(changed, f"The positions are forgotten: there is no {position.record.name}.")
+
+
+@problem_slip("positions are given, and rows that are counted could be meant")
+def positions_not_read(case: Computation) -> Iterator[Variant]:
+    """The positions that are given are not read: rows are counted from 0."""
+    position = case.problem.position
+    axes_in_force = None if position is None else position.record.position_axes
+    axes = None if position is None or axes_in_force is None else axes_in_force(position.parameters)
+    if axes is not None and axes.are_needed:
+        return
+    if case.problem.positions is not None or case.problem.positions_of_queries is not None:
+        yield Variant(replace(case.problem, positions=None, positions_of_queries=None))
 
 
 @problem_slip("positions are added to the embeddings")

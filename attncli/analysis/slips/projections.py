@@ -8,9 +8,10 @@ from attncli.analysis.slips.plan_edit import with_inputs, with_nodes
 from attncli.analysis.slips.records import Computation, Variant, plan_slip, problem_slip
 from attncli.ops import structural
 from attncli.plan.graph import Node, Plan
+from attncli.problem.packing import CONCATENATED, has_packed
 
 WEIGHTS = ("w_q", "w_k", "w_v", "w_o")
-BIASES = ("b_q", "b_k", "b_v", "b_o")
+BIASES = ("b_q", "b_k", "b_v", "b_o", "b_qkv", "b_kv", "b_g", "b_qg")
 
 
 @problem_slip("a matrix of the projections is square")
@@ -31,6 +32,17 @@ def no_projection_bias(case: Computation) -> Iterator[Variant]:
         sentence = "" if names == given and len(given) > 1 else f"The bias {names[0]} is forgotten."
         forgotten: dict[str, Any] = dict.fromkeys(names)
         yield Variant(replace(case.problem, **forgotten), sentence)
+
+
+@problem_slip("projections of several heads are packed in one matrix")
+def packing_misread(case: Computation) -> Iterator[Variant]:
+    """The columns of packed projections are read in another order than they have."""
+    problem, layout = case.problem, case.problem.layout
+    if has_packed(vars(problem)):
+        apart = "per_head" if layout.kv_heads == layout.heads else "per_group"
+        packing = CONCATENATED if problem.packing != CONCATENATED else apart
+        sentence = f"The columns of packed projections are read as {packing} instead of {problem.packing}."
+        yield Variant(replace(problem, packing=packing), sentence)
 
 
 @problem_slip("the output is projected, to as many features as the heads have together")
@@ -67,8 +79,8 @@ def query_as_key(case: Computation) -> Iterator[Variant]:
 
 
 def _given(case: Computation, names: Sequence[str]) -> list[str]:
-    """Those of the arrays that the plan reads."""
-    return [name for name in names if name in case.plan.by_name]
+    """Those of the arrays that the plan reads, and that are no part of a packed one."""
+    return [name for name in names if name in case.plan.by_name and getattr(case.problem, name) is not None]
 
 
 def _columns(case: Computation, name: str) -> tuple[int, ...]:

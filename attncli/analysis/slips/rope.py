@@ -8,8 +8,10 @@ from attncli.analysis.slips.plan_edit import new_name, with_changed_value, with_
 from attncli.analysis.slips.records import Computation, Variant, plan_slip, problem_slip
 from attncli.base.lazy_numpy import Array, np
 from attncli.ops import indices, structural
-from attncli.ops.positions import rope, rope_frequencies
 from attncli.ops.records import Operator, format_value
+from attncli.ops.rope import position_axes, rope, rotated_count
+from attncli.ops.rope_frequencies import angles, rope_frequencies
+from attncli.ops.rope_scaling import RopeScaling
 from attncli.plan.graph import Plan
 from attncli.problem.spec import ProblemSpec
 
@@ -58,15 +60,40 @@ def rope_base(case: Computation) -> Iterator[Variant]:
 @problem_slip("rope has a scaling, and that is not 1")
 def no_rope_scaling(case: Computation) -> Iterator[Variant]:
     """Rope's scaling is forgotten: positions are not divided by it."""
-    if _rope(case.problem).get("scaling", 1) != 1:
+    scaling = _rope(case.problem).get("scaling", 1)
+    if isinstance(scaling, RopeScaling):
+        if scaling.stretches:
+            sentence = f"Rope's scaling of the type {scaling.type} is forgotten."
+            yield Variant(_with_rope(case.problem, scaling=scaling.unstretched), sentence)
+    elif scaling != 1:
         yield Variant(_with_rope(case.problem, scaling=1.0))
+
+
+@problem_slip("rope turns a part of a head's features")
+def rope_dims(case: Computation) -> Iterator[Variant]:
+    """Rope turns all features of a head instead of the first so many."""
+    parameters, features = _rope(case.problem), case.problem.lengths.get("d", 0)
+    count = _rotated_count(case.problem)
+    if not 0 < count < features or features % 2 or parameters.get("frequencies") is not None:
+        return
+    scaling = parameters["scaling"]
+    whole = scaling.without_share if isinstance(scaling, RopeScaling) else scaling
+    sentence = f"Rope turns all {features} features of a head instead of the first {count}."
+    yield Variant(_with_rope(case.problem, dims=None, scaling=whole), sentence)
+
+
+@problem_slip("rope has an attention factor, and that is not 1")
+def no_attention_factor(case: Computation) -> Iterator[Variant]:
+    """Rope's attention factor is forgotten: cosines and sines are not multiplied by it."""
+    if "attention_factor" in case.plan.by_name or _rope(case.problem).get("attention_factor", 1) != 1:
+        yield Variant(_with_rope(case.problem, attention_factor=1.0))
 
 
 @problem_slip(ROPE)
 def rope_reversed(case: Computation) -> Iterator[Variant]:
     """Rope turns the other way: the signs of the sines are exchanged."""
     if _rope(case.problem):
-        yield Variant(_with_rope(case.problem, scaling=-_rope(case.problem)["scaling"]))
+        yield Variant(_with_rope(case.problem, reverse=not _rope(case.problem).get("reverse")))
 
 
 @plan_slip(ROPE)
@@ -78,7 +105,7 @@ def rope_offset(case: Computation) -> Iterator[Variant]:
     for shift, what in ((1, "after"), (-1, "before")):
         plan = _with_shifted_positions(case, "rotated_query", shift)
         yield Variant(plan, f"Rope puts each query one position {what} its own.")
-    if case.problem.align == "bottom_right":
+    if case.problem.align == "bottom_right" and rotated.inputs["positions"] == "query_positions":
         plan = with_inputs(case.plan, "rotated_query", positions="query_rows")
         yield Variant(plan, "Rope puts the first query at position 0, not where it stands among the keys.")
 
@@ -146,7 +173,8 @@ def rope_twice(case: Computation) -> Iterator[Variant]:
 
 def _rope_from_0(x: Array, **options: Any) -> Array:
     """Rows turned as those of positions 0, 1, 2 and so on."""
-    rotated: Array = rope(x, positions=np.arange(x.shape[-2]), **options)
+    positions, axes = np.arange(x.shape[-2]), position_axes(options)
+    rotated: Array = rope(x, positions if axes is None else indices.on_axes(positions, count=axes.count), **options)
     return rotated
 
 
@@ -157,20 +185,16 @@ def _rope(problem: ProblemSpec) -> dict[str, Any]:
 
 
 def _is_partial(problem: ProblemSpec) -> bool:
-    """Whether rope says how many features it turns."""
+    """Whether rope says how many features it turns, or has frequencies for so many."""
     parameters = _rope(problem)
-    return parameters.get("dims") is not None or parameters.get("frequencies") is not None
+    names = ("dims", "frequencies")
+    return any(parameters.get(name) is not None for name in names) or isinstance(parameters.get("scaling"), RopeScaling)
 
 
 def _rotated_count(problem: ProblemSpec) -> int:
     """How many features of a head are turned; 0 without rope."""
     parameters = _rope(problem)
-    if not parameters:
-        return 0
-    frequencies = parameters.get("frequencies")
-    if frequencies is not None:
-        return 2 * len(frequencies)
-    return int(parameters.get("dims") or problem.lengths.get("d", 0))
+    return rotated_count(problem.lengths.get("d", 0), parameters) if parameters else 0
 
 
 def _with_rope(problem: ProblemSpec, **parameters: Any) -> ProblemSpec:
@@ -189,17 +213,18 @@ def _with_shifted_positions(case: Computation, name: str, shift: int) -> Plan:
         function=indices.query_positions,
         inputs={"rows": positions.name},
         options={"first": shift},
+        source=(),
     )
     return with_inputs(with_nodes(case.plan, shifted), name, positions=shifted.name)
 
 
 def _rope_of_mixed_pairs(
-    x: Array, positions: Array, *, base: float, scaling: float, offset: float, interleaved: bool, dims: None = None
+    x: Array, positions: Array, *, base: float, attention_factor: float = 1.0, reverse: bool | None = None, **shift: Any
 ) -> Array:
     """Feature f of one half and of the other, each turned by the angle of the pair that it has a neighbour in."""
     half = x.shape[-1] // 2
     frequencies = np.repeat(rope_frequencies(2 * half, base), 2)
-    angles = ((positions + offset) / scaling)[..., None] * frequencies
+    angle = angles(positions, frequencies, scaling=shift["scaling"], offset=shift["offset"])
     partners = np.concatenate([-x[..., half:], x[..., :half]], axis=-1)
-    rotated: Array = x * np.cos(angles) + partners * np.sin(angles)
-    return rotated
+    rotated: Array = x * np.cos(angle) + partners * np.sin(-angle if reverse else angle)
+    return attention_factor * rotated

@@ -1,4 +1,4 @@
-"""Slips of the scale of the scores: forgotten, applied twice, or another one."""
+"""Slips of the scales of scores and queries: forgotten, applied twice, or another one."""
 
 from collections.abc import Iterator
 from dataclasses import replace
@@ -88,3 +88,10 @@ def scale_by_model_width(case: Computation) -> Iterator[Variant]:
     heads = case.problem.layout.heads
     if heads > 1 and _divides_by_root(case.problem):
         yield from _with_scale(case, 1 / sqrt(heads * case.problem.lengths["d"]))
+
+
+@problem_slip("queries have a scale that grows with their positions")
+def no_query_scale(case: Computation) -> Iterator[Variant]:
+    """The scale of queries by their positions is forgotten."""
+    if case.problem.query_scale is not None:
+        yield Variant(replace(case.problem, query_scale=None))

@@ -11,6 +11,7 @@ from attncli.analysis.slips.scale import own_scale
 from attncli.base.dtypes import HALF, Precision
 from attncli.base.lazy_numpy import Array, np
 from attncli.ops.failures import failures_named
+from attncli.ops.norm_uses import is_over_all
 from attncli.ops.normalizers import finite_max, softmax
 from attncli.ops.records import Operator, Tap, no_tap
 from attncli.plan.graph import Node
@@ -172,9 +173,12 @@ def _largest_score(problem: ProblemSpec) -> float:
     if problem.softcap is not None:
         return problem.softcap
     scale = own_scale(problem)
-    if norm is None or not norm.record.is_built_in or problem.score.record.unscaled is None or scale is None:
+    if norm is None or not norm.record.is_built_in or norm.arrays:  # a gain may be of any size
         return inf
-    return problem.lengths.get("d", inf) * abs(scale)  # a normalized vector of d features is no longer than √d
+    if problem.score.record.unscaled is None or scale is None:
+        return inf
+    together = problem.layout.heads if is_over_all(norm) else 1
+    return together * problem.lengths.get("d", inf) * abs(scale)  # a normalized vector of d features is at most √d long
 
 
 def _softmax_without_maximum(scores: Array, *, dtype: str, temperature: float = 1.0) -> Array:

@@ -1,4 +1,4 @@
-"""`attn list`: the operators of every kind, the slips that a check tries and the conventions, or one of these lists."""
+"""`attn list`: the operators of every kind, the slips and the conventions, or one of these lists, or that of models."""
 
 from collections.abc import Iterator
 from typing import Annotated
@@ -8,11 +8,11 @@ import typer
 from attncli.base.errors import UnknownNameError
 from attncli.cli import streams
 from attncli.cli.warnings import Strict, write_warnings
-from attncli.ops import broken_packages, kinds, operators
+from attncli.ops import broken_packages, kinds, operators, taken_kinds
 
 # Where the plural of a kind is not its name and an s.
-_IRREGULAR_PLURALS = {"normalize": "normalizers", "qk_norm": "norms"}
-SLIP, CONVENTION = "slip", "convention"  # the kinds of what is listed and is no operator
+_IRREGULAR_PLURALS = {"normalize": "normalizers"}
+SLIP, CONVENTION, MODEL = "slip", "convention", "model"  # the kinds of what is listed and is no operator
 
 
 def kind_of_plural() -> dict[str, str]:
@@ -21,8 +21,8 @@ def kind_of_plural() -> dict[str, str]:
 
 
 def _listed_kinds() -> dict[str, str]:
-    """The kinds of everything that is listed by their plurals: operators, slips and conventions."""
-    return kind_of_plural() | {f"{kind}s": kind for kind in (SLIP, CONVENTION)}
+    """The kinds of everything that is listed by their plurals: operators, slips, conventions and models."""
+    return kind_of_plural() | {f"{kind}s": kind for kind in (SLIP, CONVENTION, MODEL)}
 
 
 def _complete_kind(incomplete: str) -> list[str]:
@@ -38,13 +38,18 @@ def list_operators(
     *,
     strict: Strict = False,
 ) -> None:
-    """Write the name and summary of operators, slips and conventions, or those of one kind (its plural or name)."""
+    """Write the name and summary of operators, slips and conventions, or those of one kind (its plural or name).
+
+    Models are listed where they are asked for: they are many, and no part of a problem.
+    """
     from attncli.render.reports.catalogue import render_list
 
     plurals = _listed_kinds()
-    if kind is not None and plurals.get(kind, kind) not in plurals.values():
+    known = {f"{name}s": name for name in taken_kinds()} | plurals  # also `qk_norms`, which are norms
+    if kind is not None and known.get(kind, kind) not in known.values():
         raise UnknownNameError("kind", kind, plurals)
-    titles = plurals if kind is None else {kind: plurals.get(kind, kind)}
+    shown = {plural: name for plural, name in plurals.items() if name != MODEL}
+    titles = shown if kind is None else {kind: known.get(kind, kind)}
     groups = [(title, list(_summaries(name))) for title, name in titles.items()]
     write_warnings(broken_packages(), strict=strict)
     streams.write_output(render_list(groups, streams.output_target()))
@@ -60,5 +65,9 @@ def _summaries(kind: str) -> Iterator[tuple[str, str]]:
         from attncli.problem.conventions import CONVENTIONS
 
         yield from ((record.name, f"{record.title} ({record.evidence})") for record in CONVENTIONS.values())
+    elif kind == MODEL:
+        from attncli.io.checkpoint.families import family_names, read_family
+
+        yield from ((name, read_family(name, MODEL).about) for name in family_names())
     else:
         yield from ((record.name, record.summary) for record in operators(kind).values())

@@ -46,8 +46,9 @@ def show(
     max_size: MaxSize = None,
     strict: Strict = False,
 ) -> None:
-    """Write everything that a word means, or a line for each array in a file."""
+    """Write everything that a word means, or a line for each array in a file or a checkpoint's folder."""
     from attncli.io import formats
+    from attncli.io.checkpoint.folder import CONFIG
     from attncli.io.paths import is_there, path_of
     from attncli.render.reports.words import every_meaning, find_meanings, render_meanings
 
@@ -56,6 +57,12 @@ def show(
     meanings = [] if formats.format_of_suffix(path) is not None else find_meanings(word)
     if meanings:
         streams.write_output(render_meanings(meanings, streams.output_target()))
+    elif is_there(path / CONFIG):
+        from attncli.io.checkpoint.folder import read_checkpoint
+        from attncli.render.reports.checkpoint import tensor_lines
+
+        lines = tensor_lines(read_checkpoint(word, make_inputs(max_size)))
+        streams.write_output("".join(f"{streams.output_target().text(line)}\n" for line in lines))
     elif formats.format_of_suffix(path) is not None or is_there(path):
         from attncli.render.reports.array_list import render_array_list
 

@@ -14,19 +14,24 @@ from attncli.io.parse import grammar
 from attncli.io.parse.forms import forms_hint
 from attncli.io.parse.typed_matrix import read_typed_matrix
 from attncli.io.paths import STDIN, is_there, locate, nearest_file, path_of
+from attncli.io.refused_files import check_is_not_refused
 from attncli.ops.registry import is_operator, operators
 from attncli.problem.convert.arrays import LabelledArray
+from attncli.problem.convert.encoded_arrays import EncodedArray
 from attncli.problem.convert.operators import named_masks
 from attncli.problem.origins import ArrayOrigin
 
 
-def read_text_array(text: str, path: ErrorPath, origin: Origin, kind: str | None = "generator") -> Any:
+def read_text_array(
+    text: str, path: ErrorPath, origin: Origin, kind: str | None = "generator", *, are_rows_read: bool = False
+) -> Any:
     """The value of a text in place of an array, as `attncli.problem.build.build` converts it.
 
     `[[1, 0], [0, 1]]` and `1 0; 0 1` are read to nested lists, `1/2` to a number, `normal:std=2` to
     `{normal: {std: 2}}` (so is a mask), and the name of a file to its array; where the origin opens no files, any other
     text stays as it is. The name of a file that exists has precedence. `path` is that of an error, `kind` that of the
     operators that may stand in place of the array: a text that is near one of their names asks whether it was meant.
+    With `are_rows_read` an array of a file stays as it is there, so that a few rows of it can be read.
 
     Raises AttnError that names the file and line, or the key.
     """
@@ -41,13 +46,16 @@ def read_text_array(text: str, path: ErrorPath, origin: Origin, kind: str | None
     if is_operator("generator", name) or (kind == "mask" and is_operator("mask", name)):
         name, parameters = grammar.parse(text, origin.path(*path))
         return {name: parameters}
-    return _read_file(text, path, origin, kind) if origin.opens_files else text
+    return _read_file(text, path, origin, kind, are_rows_read=are_rows_read) if origin.opens_files else text
 
 
-def _read_file(text: str, path: ErrorPath, origin: Origin, kind: str | None) -> LabelledArray:
+def _read_file(
+    text: str, path: ErrorPath, origin: Origin, kind: str | None, *, are_rows_read: bool
+) -> EncodedArray | LabelledArray:
     """The array in a file or stream, or in an entry of it: `words.csv`, `weights.json#w_q`, `-`."""
     source, entry = open_file(text, path, origin, kind)
-    array = formats.read_array(source, entry)
+    read = formats.open_array if are_rows_read else formats.read_array
+    array = read(source, entry)
     lines = array.origin.lines if array.origin is not None else ()
     mark = "#" if text.endswith(f"#{entry}") else ""
     return replace(array, origin=ArrayOrigin(f"{source.name}{mark}{entry}", lines))
@@ -63,6 +71,7 @@ def open_file(text: str, path: ErrorPath, origin: Origin, kind: str | None) -> t
         raise AttnError(f"{text!r} names no file", where=origin.path(*path), hint=hint)
     name, entry = locate(text, origin.folder)
     file = origin.folder / path_of(name)
+    check_is_not_refused(file, name)
     if name == STDIN or formats.format_of_suffix(file) is not None or os.path.lexists(file):
         return origin.inputs.open(name, origin.folder), entry
     nearest = nearest_file(file)

@@ -3,12 +3,14 @@
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from attncli.base.errors import ErrorPath
 from attncli.io.origin import Origin, RawValue
 from attncli.io.parse import grammar
 from attncli.io.parse.matrix import read_text_array
-from attncli.ops.registry import is_operator, kinds, look_up
+from attncli.ops.registry import is_operator, look_up, taken_kinds
 from attncli.problem.convert.numbers import is_number
 from attncli.problem.convert.operators import chooses_operator
+from attncli.problem.convert.quantized import FORMS, form_of
 from attncli.problem.fields import Field
 
 
@@ -18,17 +20,32 @@ def read_value(field: Field, raw: RawValue) -> Any:
     Raises AttnError that names the file and line, the key, or the option.
     """
     value, origin = raw.value, raw.origin
-    if field.kind in kinds():
+    if field.kind in taken_kinds():
         return _read_operator(field.kind, value, field, origin)
     if field.kind == "boolean_matrix":
         return _read_mask(value, field, origin)
+    if field.is_array and form_of(value) is not None:
+        return _read_quantized(value, (field.name,), origin)
     read = TEXT_READERS.get(field.kind) if isinstance(value, str) else None
     return value if read is None else read(value, field, origin)
 
 
+def _read_quantized(value: Any, path: ErrorPath, origin: Origin) -> dict[str, Any]:
+    """A quantized array with the texts among its arrays read."""
+    ((name, given),) = value.items()
+    arrays = FORMS[name].all_arrays
+    read = {
+        key: read_text_array(text, (*path, name, key), origin, kind=None)
+        for key, text in given.items()
+        if key in arrays and isinstance(text, str)
+    }
+    return {name: {**given, **read}}
+
+
 def _read_array(text: str, field: Field, origin: Origin) -> Any:
     """A text in place of an array, which may be a generator where the field is drawn; one number is one row."""
-    value = read_text_array(text, (field.name,), origin, kind="generator" if field.is_random_fill else None)
+    kind = "generator" if field.is_random_fill else None
+    value = read_text_array(text, (field.name,), origin, kind, are_rows_read=field.is_row_table)
     return [[value]] if is_number(value) else value
 
 
@@ -61,10 +78,12 @@ def _read_operator(kind: str, value: Any, field: Field, origin: Origin) -> Any:
         return value  # `problem.build` raises the error
     arrays = {parameter.name for parameter in look_up(kind, name).parameters if parameter.kind == "array"}
     texts = {key: text for key, text in given.items() if key in arrays and isinstance(text, str)}
-    if not texts:
+    quantized = {key: entry for key, entry in given.items() if key in arrays and form_of(entry) is not None}
+    if not texts and not quantized:
         return value
     read = {key: read_text_array(text, (field.name, name, key), origin) for key, text in texts.items()}
-    return {name: {**given, **read}}
+    numbers = {key: _read_quantized(entry, (field.name, name, key), origin) for key, entry in quantized.items()}
+    return {name: {**given, **read, **numbers}}
 
 
 TEXT_READERS: Mapping[str, Callable[[str, Field, Origin], Any]] = {
@@ -72,6 +91,7 @@ TEXT_READERS: Mapping[str, Callable[[str, Field, Origin], Any]] = {
     "vocabulary": _read_array,
     "vector": _read_array,
     "counts": _read_array,
+    "positions": _read_array,
     "booleans": _read_array,
     "window": _read_window,
 }

@@ -23,7 +23,8 @@ _POSITION = re.compile(r"\s*-?[0-9]+\s*", re.ASCII)
 def split_entry(text: str, entries: Container[str], where: str) -> tuple[str, Index]:
     """The entry that a text names ("": none), and its slices; an entry whose own name has brackets has precedence.
 
-    Raises AttnError where there are no slices between the brackets, or `...` stands there more than once.
+    Raises AttnError where there are no slices between the brackets, `...` stands there more than once, or the brackets
+    after an entry are not one pair.
 
     >>> split_entry("w_q[0, 1:]", {"w_q"}, "weights.npz")
     ('w_q', (0, slice(1, None, None)))
@@ -32,6 +33,9 @@ def split_entry(text: str, entries: Container[str], where: str) -> tuple[str, In
         return text, WHOLE
     name, slices = split_slices(f" {text}")  # the blank: slices of a file without entries stand alone
     where = f"{where}{'#' if name.strip() else ''}{text}"
+    entry, bracket, rest = text.partition("[")
+    if bracket and not slices and entry in entries:
+        raise AttnError(f"{bracket}{rest} are no slices", where=where, hint=HINT)
     index = tuple(_parse_axis(part, where) for part in slices[1:-1].split(",")) if slices else WHOLE
     if index.count(...) > 1:
         raise AttnError("'...' stands more than once", where=where, hint=HINT)
@@ -39,7 +43,7 @@ def split_entry(text: str, entries: Container[str], where: str) -> tuple[str, In
 
 
 def take(array: Array, index: Index, where: str) -> Array:
-    """The part of an array, as a view; raises AttnError where it has no such axis or position."""
+    """The part of an array, as a view; raises AttnError where it has no such axis or position, or no numbers there."""
     rest = array.ndim - sum(at is not ... for at in index)
     if rest < 0:
         message = f"has {array.ndim} {'axis' if array.ndim == 1 else 'axes'}, and is sliced along {len(index)}"
@@ -50,6 +54,8 @@ def take(array: Array, index: Index, where: str) -> Array:
         if isinstance(at, int) and not -length <= at < length:
             raise AttnError(f"there is no position {at} on axis {axis}", where=where, hint=f"its length is {length}")
     part: Array = array[index]
+    if array.size and not part.size:
+        raise AttnError("the slices select no numbers", where=where, hint=f"its shape is {array.shape}")
     return part
 
 

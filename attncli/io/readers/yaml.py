@@ -20,6 +20,9 @@ MAX_EXPANSION = 1_000_000  # values that all aliases together may repeat
 _LOADER: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 _LINE_BREAK = re.compile("\r\n|[\r\n\x85\u2028\u2029]")
 _CONTROL = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x84\x86-\x9f\ufffe\uffff]")
+_QUOTED = re.compile(r"\"[^\"]*\"|'[^']*'")
+_SLICES = re.compile(r"[^\s,:\[{][\[][-\d\s.,:]*:[-\d\s.,:]*\]")  # after a name: `x.npy[0:2]`
+QUOTES = 'put a name with slices in quotes: "weights.npz#w_q[:, 0:768]"'
 STRING = "tag:yaml.org,2002:str"
 _TAGS = {STRING: str, "tag:yaml.org,2002:float": float, "tag:yaml.org,2002:int": int}
 
@@ -43,7 +46,8 @@ def read(
         if mark and _character_at(mark, text) == "\t":
             hint = "indent with blanks"
             raise AttnError("is not YAML: found a tab where none may be", where=place, hint=hint) from None
-        raise AttnError(f"is not YAML: {error.problem or error.context}", where=place) from None
+        quotes = QUOTES if mark and _has_bare_slices(_line_at(mark, text)) else None
+        raise AttnError(f"is not YAML: {error.problem or error.context}", where=place, hint=quotes) from None
     except UnicodeEncodeError:  # an argument with bytes that the encoding of the locale has not
         raise AttnError("is no Unicode text", where=name, hint="write it in UTF-8") from None
     except yaml.YAMLError as error:
@@ -53,8 +57,17 @@ def read(
 
 def _character_at(mark: Any, text: str) -> str:
     """The character at a mark; empty at the end of the text."""
-    line = "".join(_LINE_BREAK.split(text)[mark.line : mark.line + 1])
-    return line[mark.column : mark.column + 1]
+    return _line_at(mark, text)[mark.column : mark.column + 1]
+
+
+def _line_at(mark: Any, text: str) -> str:
+    """The line of a mark; empty behind the end of the text."""
+    return "".join(_LINE_BREAK.split(text)[mark.line : mark.line + 1])
+
+
+def _has_bare_slices(line: str) -> bool:
+    """Whether a line has a name with slices in it that stands in no quotes."""
+    return _SLICES.search(_QUOTED.sub("", line)) is not None
 
 
 def _unreadable(error: yaml.YAMLError, text: str, name: str) -> AttnError:

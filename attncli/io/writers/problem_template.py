@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Mapping
 
-from attncli.ops.registry import kinds
+from attncli.ops.registry import taken_kinds
 from attncli.problem.fields import Field, TemplateUse
 from attncli.problem.spec import FIELDS
 
@@ -12,7 +12,9 @@ _HEAD = """\
 # A problem of attention; every key of it. `attn show KEY` says more of one.
 # A line that begins with # is not in force: remove the # to try it.
 # One that begins with ## needs another key beside it, or takes the place of one:
-# value needs key, past_key and past_value go together, sentence and vocabulary replace embeddings and tokens.
+# value needs key, past_key and past_value go together, sentence and vocabulary replace embeddings and tokens;
+# residual, with residual_norm, replaces embeddings, and so does token_table, where tokens are numbers: [2, 0, 1].
+# token_positions, token_scale and residual_norm go with token_table.
 """
 _MARKS: Mapping[TemplateUse, str] = {"active": "", "optional": "#", "together": "##"}
 
@@ -38,7 +40,7 @@ def _line(field: Field) -> str:
 
 def _meaning(field: Field) -> str:
     """The help of a key, with its choices, or where they are listed."""
-    if field.kind in kinds():
+    if field.kind in taken_kinds():
         return f"{field.help} (attn list {field.kind})"
     missing = [word for word in field.words if word not in field.help]
     return f"{field.help} ({', '.join(field.words)})" if missing else field.help

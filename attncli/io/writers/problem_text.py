@@ -12,8 +12,10 @@ from attncli.io.readers.npy import NPY
 from attncli.io.writers.array_files import write_npy
 from attncli.io.writers.json_text import json_text
 from attncli.io.writers.yaml_text import yaml_text
-from attncli.ops.records import Operator
-from attncli.problem.fields import RANDOM, Field
+from attncli.ops.records import Operator, ParameterMapping
+from attncli.problem.fields import RANDOM
+from attncli.problem.packing import sizes_of_parts
+from attncli.problem.residual import TOKEN_KEYS, residual_of_tokens
 from attncli.problem.spec import DEFAULTS, FIELDS, ProblemSpec
 from attncli.problem.unread import is_read
 from attncli.problem.weights import stored_values
@@ -50,9 +52,10 @@ def problem_folder(problem: ProblemSpec, example: ExampleValues = NO_EXAMPLE) ->
     """
     files: dict[str, bytes | Iterable[str]] = {}
     document: dict[str, Any] = {}
-    is_table = problem.embeddings is not None and problem.embeddings.ndim == 2
+    values = values_to_write(problem)
+    is_table = "embeddings" in values and values["embeddings"].ndim == 2
     labels = problem.key_labels if is_table and all(map(_is_csv_label, problem.key_labels)) else None
-    for name, value in values_to_write(problem).items():
+    for name, value in values.items():
         if isinstance(value, np.ndarray) and value.ndim > 2:
             stream = io.BytesIO()
             write_npy(stream, value)
@@ -90,17 +93,23 @@ def values_to_write(problem: ProblemSpec) -> dict[str, Any]:
     labels = {"tokens": problem.key_labels}
     if not problem.is_self_attention:
         labels["query_tokens"] = problem.query_labels
-    for name, value in {**stored_values(problem), **labels}.items():
+    stored = {**stored_values(problem), **labels}
+    if problem.token_table is not None:  # only the rows of the tokens are there: they are written as what they become
+        stored |= {"residual": residual_of_tokens(problem), **dict.fromkeys(TOKEN_KEYS)}
+    if problem.embeddings_source != "embeddings":
+        del stored["embeddings"]
+    replaced = _replaced_by_arrays() - set(sizes_of_parts(stored))
+    for name, value in stored.items():
         is_operator = isinstance(value, Operator) and is_read(problem, name)
         is_set = is_operator or (value is not None and value is not DEFAULTS[name])
-        if is_set and not _is_replaced_by_arrays(FIELDS[name]):
+        if is_set and name not in replaced:
             values[name] = value
     return values
 
 
-def _is_replaced_by_arrays(field: Field) -> bool:
-    """Whether a key describes only how arrays and tokens are made, which are written in its place."""
-    return field.panel == RANDOM or field.kind in ("text", "vocabulary")
+def _replaced_by_arrays() -> set[str]:
+    """The keys that describe only how arrays and tokens are made, which are written in their place."""
+    return {name for name, field in FIELDS.items() if field.panel == RANDOM or field.kind in ("text", "vocabulary")}
 
 
 def plain_values(values: Mapping[str, Any]) -> dict[str, Any]:
@@ -112,6 +121,8 @@ def plain_value(value: Any) -> Any:
     """A value as mappings, lists, arrays, numbers and text; whole numbers without a point."""
     if isinstance(value, Operator):
         return {value.record.name: plain_values(value.given)} if value.given else value.record.name
+    if isinstance(value, ParameterMapping):
+        return plain_values(value.as_mapping())
     if isinstance(value, np.ndarray) and value.ndim < 2:
         return plain_value(value.tolist())
     if isinstance(value, (list, tuple)):

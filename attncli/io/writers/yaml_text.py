@@ -134,3 +134,13 @@ def _is_paragraph(text: str) -> bool:
 def _with_point(number: str) -> str:
     """A number as readers of YAML 1.1 take it for one: `1e+16` is a word to them."""
     return number.replace("e", ".0e") if "e" in number and "." not in number else number
+
+
+def quoted(text: str) -> str:
+    r"""A text on one line, in double quotes.
+
+    >>> quoted("model.safetensors#w[0:2]")
+    '"model.safetensors#w[0:2]"'
+    """
+    written = yaml.dump(text, Dumper=_Dumper, default_style='"', allow_unicode=True, width=2**31 - 1)
+    return str(written).removesuffix("\n")

@@ -1,8 +1,9 @@
-"""Heads: split, normalized, rotated to positions, concatenated to the cache, and repeated for query heads."""
+"""Heads: split, rotated to positions, concatenated to the cache, and repeated for query heads."""
 
 from attncli.ops import structural
 from attncli.plan.builder import PlanBuilder
 from attncli.plan.graph import GIVEN, Axis, Node
+from attncli.plan.stages.positions import rotation_positions
 
 
 def split_heads(builder: PlanBuilder) -> None:
@@ -36,37 +37,18 @@ def _split(builder: PlanBuilder, source: str, name: str, heads: Axis, role: str 
     )
 
 
-def normalize_heads(builder: PlanBuilder) -> None:
-    """Normalize the queries and keys of each head by `qk_norm`."""
-    norm = builder.problem.qk_norm
-    if norm is None or not builder.reads("qk_norm"):
-        return
-    for role in ("query", "key"):
-        source = builder.current_node(role)
-        builder.add(
-            Node(
-                f"normalized_{role}",
-                f"{source.symbol}̂",
-                "",
-                source.axes,
-                "qk_norm",
-                norm.record.function,
-                {"x": source.name},
-                norm.options,
-                role=role,
-            )
-        )
-
-
 def rotate(builder: PlanBuilder) -> None:
     """Apply a position scheme that acts on queries and keys; cached keys have their positions already."""
     position = builder.problem.position
     if position is None or position.record.acts_on != "query_and_key" or not builder.reads("position"):
         return
     arrays = builder.add_arrays("position", position)
-    keys = "new_key_positions" if builder.problem.past_count else "key_positions"
-    for role, positions in (("query", "query_positions"), ("key", keys)):
-        source = builder.current_node(role)
+    derived = {name: x for name, x in position.record.derived.items() if name in builder.current}
+    arrays |= {name: builder.current[name] for name in derived}
+    used = {parameter for x in derived.values() for parameter in x.parameters}  # in the derived arrays already
+    options = {name: value for name, value in position.options.items() if name not in used}
+    for role in ("query", "key"):
+        source, positions = builder.current_node(role), rotation_positions(builder, role)
         builder.add(
             Node(
                 f"rotated_{role}",
@@ -76,7 +58,7 @@ def rotate(builder: PlanBuilder) -> None:
                 "position",
                 position.record.function,
                 {"x": source.name, "positions": positions, **arrays},
-                position.options,
+                options,
                 role=role,
             )
         )
@@ -86,10 +68,11 @@ def concatenate_cache(builder: PlanBuilder) -> None:
     """Put cached keys and values before the new ones; `present_key` and `present_value` are the cache afterwards."""
     for role in _kv_roles(builder):
         new = builder.current_node(role)
-        builder.results[f"present_{role}"] = role
+        is_split_last = new.name == f"{role}_heads"
+        builder.results[f"present_{role}"] = new.inputs["x"] if is_split_last else role
         if getattr(builder.problem, f"past_{role}") is not None:
             _concatenate(builder, role, new)
-        elif new.name not in (role, f"{role}_heads"):
+        elif new.name != role and not is_split_last:
             _add_present(builder, role, new)
 
 

@@ -1,10 +1,17 @@
 """Indices of keys and queries, and the position of each query among the keys, where operators or masks read them."""
 
+from collections.abc import Mapping
+from typing import Any
+
 from attncli.ops import indices, structural
 from attncli.ops.records import Operator
+from attncli.ops.rules import DerivedInput
 from attncli.plan.builder import PlanBuilder
 from attncli.plan.graph import GIVEN, Axes, Axis, Node
 from attncli.plan.stages.masks import mask_rules
+from attncli.plan.stages.positions import given_positions
+from attncli.plan.stages.query_scales import has_given_positions
+from attncli.problem.positions import positions_of
 
 
 def add_indices(builder: PlanBuilder) -> None:
@@ -14,37 +21,53 @@ def add_indices(builder: PlanBuilder) -> None:
     if builder.reads("bias"):
         read |= {"query_rows", "key_positions"}
     read |= {name for _, operator in builder.operators() for name in operator.record.shapes.arrays}
+    for _, operator in builder.operators():
+        read |= {role for derived in _needed(operator).values() for role in derived.inputs(operator.parameters)}
     position = dict(builder.operators()).get("position")
     if position is not None and position.record.acts_on == "query_and_key":
-        read |= {"query_positions", "key_positions"}
+        read |= {f"{role}_positions" for role in ("query", "key") if positions_of(problem, role) is None}
+    if builder.reads("query_scale") and not has_given_positions(problem):
+        read.add("query_positions")
     if builder.reads("key_lengths"):
         _add_key_lengths(builder)
         read.add("key_positions")
     if builder.reads("key_mask"):
         _add_key_mask(builder)
+        if "real_key_starts" in read:
+            _add_real_key_starts(builder)
     if read & {"key_positions", "query_positions", "query_rows"}:
         _add_key_positions(builder)
     if read & {"query_positions", "query_rows"}:
         _add_query_rows(builder)
     if "query_positions" in read:
         _add_query_positions(builder)
+    if "position_count" in read:
+        _add_position_count(builder)
     for _, operator in builder.operators():
         _add_derived(builder, operator)
 
 
+def _needed(operator: Operator) -> Mapping[str, DerivedInput]:
+    """The derived arrays of an operator that the user did not give, and that its parameters ask for."""
+    derived, parameters = operator.record.derived, operator.parameters
+    return {name: x for name, x in derived.items() if name not in operator.given and x.is_needed(parameters)}
+
+
 def _add_derived(builder: PlanBuilder, operator: Operator) -> None:
     """Add the derived arrays of an operator that the user did not give."""
-    lengths = {"n": builder.query_count, "m": builder.key_count, "h": builder.layout.heads}
-    for name, derived in operator.record.derived.items():
-        if name in operator.given:
-            continue
+    parameters = operator.parameters
+    for name, derived in _needed(operator).items():
+        lengths = {"n": builder.query_count, "m": builder.key_count, "h": builder.layout.heads}
+        lengths |= derived.lengths(parameters, builder.problem.lengths)
         axes: Axes = ()
         for letter in derived.axes:
-            axes += builder.score_axes if letter == "…" else (Axis(letter, lengths[letter]),)
-        shape = tuple(axis.length for axis in axes)
-        options = {"shape": shape, **{key: operator.parameters[key] for key in derived.parameters}}
-        formula = derived.formula(shape)
-        builder.add(Node(name, derived.symbol, formula, axes, "derive", derived.function, options=options, role=name))
+            own = (Axis(letter, lengths[letter]),) if letter in lengths else ()
+            axes += builder.score_axes if letter == "…" else own
+        options: dict[str, Any] = {"shape": tuple(axis.length for axis in axes)}
+        options |= {key: parameters[key] for key in derived.parameters}
+        inputs = {role: builder.current[role] for role in derived.inputs(parameters)}
+        formula = derived.formula(**options)
+        builder.add(Node(name, derived.symbol, formula, axes, "derive", derived.function, inputs, options, role=name))
 
 
 def _add_key_lengths(builder: PlanBuilder) -> None:
@@ -80,6 +103,14 @@ def _real_key_ends(builder: PlanBuilder) -> Node | None:
     return builder.add(Node("real_key_ends", "Lᵣ", formula, key_mask.axes[:-1], "align", indices.real_key_ends, inputs))
 
 
+def _add_real_key_starts(builder: PlanBuilder) -> None:
+    """Add the index of the first real key of each batch item, by the key mask."""
+    name, key_mask = "real_key_starts", builder.current_node("key_mask")
+    inputs, axes = {"key_mask": key_mask.name}, key_mask.axes[:-1]
+    formula = "the first key that is real"
+    builder.add(Node(name, "F", formula, axes, "align", indices.real_key_starts, inputs, role=name))
+
+
 def _add_key_positions(builder: PlanBuilder) -> None:
     """Add every key's index; with a cache also those of the new ones."""
     past, new = builder.problem.past_count, builder.problem.new_key_count
@@ -102,6 +133,20 @@ def _add_count(builder: PlanBuilder, name: str, symbol: str, formula: str, lette
     """Add `first`, `first + 1` and so on, `count` of them."""
     options = {"first": first, "length": count}
     builder.add(Node(name, symbol, formula, (Axis(letter, count),), "index", indices.count, options=options, role=name))
+
+
+def _add_position_count(builder: PlanBuilder) -> None:
+    """Add how many positions there are, up to that of the last key or query."""
+    problem = builder.problem
+    name, formula = "position_count", "one more than the last position"
+    given = {role: given_positions(builder, role) for role in ("query", "key")}
+    if any(given.values()):
+        inputs = {role: node or builder.current[f"{role}_positions"] for role, node in given.items()}
+        builder.add(Node(name, "N", formula, (), "index", indices.last_position_count, inputs, role=name))
+        return
+    first = problem.past_count if problem.align == "top_left" else 0
+    options = {"length": max(builder.key_count, first + problem.query_count)}
+    builder.add(Node(name, "N", formula, (), "index", indices.position_count, options=options, role=name))
 
 
 def _add_query_positions(builder: PlanBuilder) -> None:

@@ -5,7 +5,10 @@ from attncli.ops import structural
 from attncli.ops.empty_rows import fill_empty_rows
 from attncli.plan.builder import PlanBuilder
 from attncli.plan.graph import GIVEN, Axis, Node
+from attncli.plan.stages.gates import add_gated
+from attncli.plan.stages.norms import normalize_merged
 from attncli.plan.stages.projections import add_projection
+from attncli.problem.packing import has_projection
 
 
 def normalize(builder: PlanBuilder) -> None:
@@ -89,12 +92,12 @@ def attend(builder: PlanBuilder) -> None:
 
 
 def merge_heads(builder: PlanBuilder) -> None:
-    """The heads side by side, times the output weights; without those an input axis of heads stays."""
+    """The heads side by side, times gates and output weights; without weights an input axis of heads stays."""
     source, layout, problem = builder.current_node("context"), builder.layout, builder.problem
     projects = problem.w_o is not None or problem.b_o is not None
     if layout.splits_heads or (layout.has_input_head_axis and projects):
         *before, heads, queries, features = source.axes
-        source = builder.add(
+        builder.add(
             Node(
                 "merged",
                 "C_all",
@@ -103,8 +106,13 @@ def merge_heads(builder: PlanBuilder) -> None:
                 "merge",
                 structural.merge_heads,
                 {"x": source.name},
+                role="context",
             )
         )
+    normalize_merged(builder)
+    source = builder.current_node("context")
+    if has_projection(vars(problem), "g"):
+        source = add_gated(builder, source)
     letters = (*source.letters[:-1], source.letters[-1] if problem.w_o is None else "o")
     add_projection(builder, "output", "O", letters, source.name)
     builder.set_result("output", "output")

@@ -1,13 +1,14 @@
 """Projections: embeddings with their positions, projected to queries, keys and values."""
 
-from collections.abc import Mapping
 from dataclasses import replace
-from typing import Any
 
 from attncli.base.axes import Letters
 from attncli.ops import indices, positions, structural
 from attncli.plan.builder import PlanBuilder
-from attncli.plan.graph import GIVEN, LOOK_UP, Axes, Axis, Node
+from attncli.plan.graph import GIVEN, LOOK_UP, Axis, Node
+from attncli.plan.stages.arrays import add_given, add_parameter, axes_of
+from attncli.plan.stages.residual import make_embeddings
+from attncli.problem.packing import has_projection
 
 
 def project(builder: PlanBuilder) -> None:
@@ -15,11 +16,9 @@ def project(builder: PlanBuilder) -> None:
     _add_sequences(builder)
     layout, rows = builder.layout, builder.problem.new_key_letter
     query_axes, key_axes = layout.input_axes, layout.with_kv_heads(layout.input_axes)
-    # The key's features are `d` where they must be as many as the query's.
-    features = builder.problem.score.record.shapes.arrays.get("key", ("m", "c"))[-1]
     axes_of_role = {
         "query": (*query_axes, "n", "d"),
-        "key": (*key_axes, rows, features),
+        "key": (*key_axes, rows, builder.problem.key_feature_letter),
         "value": (*key_axes, rows, "e"),
     }
     for role in builder.roles:
@@ -37,7 +36,8 @@ def _add_sequences(builder: PlanBuilder) -> None:
         _add_sequence(builder, "embeddings", "X", (*batch, rows, "x"))
     if problem.query_embeddings is not None:
         _add_sequence(builder, "query_embeddings", "Y", (*batch, builder.query_letter, "y"))
-    if problem.query is not None or "query" not in builder.roles:
+    is_gated = has_projection(vars(problem), "g") and "output" not in problem.not_computed
+    if problem.query is not None or not ("query" in builder.roles or is_gated):
         return
     name = "embeddings" if problem.query_embeddings is None else "query_embeddings"
     builder.current["selected_rows"] = builder.current[name]
@@ -61,7 +61,10 @@ def _add_sequences(builder: PlanBuilder) -> None:
 
 def _add_sequence(builder: PlanBuilder, name: str, symbol: str, letters: Letters) -> None:
     """Add a sequence as the user gave it, and its positions, where the position scheme acts on embeddings."""
-    sequence = _add_given(builder, name, symbol, letters, role=name)
+    if name == "embeddings" != builder.problem.embeddings_source:
+        sequence = make_embeddings(builder, letters)
+    else:
+        sequence = add_given(builder, name, symbol, letters, role=name)
     if name == "embeddings" and builder.problem.vocabulary is not None:
         formula = "the vector of each word, looked up in the vocabulary"
         builder.nodes[name] = replace(sequence, stage=LOOK_UP, formula=formula)
@@ -69,23 +72,21 @@ def _add_sequence(builder: PlanBuilder, name: str, symbol: str, letters: Letters
     if position is None or position.record.acts_on != "embeddings":
         return
     rows, features = sequence.axes[-2:]
-    positions_node = builder.add(
-        Node(
-            f"{name}_positions",
-            f"pos_{symbol}",
-            "counted from 0, after any cache",
-            (rows,),
-            "index",
-            indices.count,
-            options={"first": builder.problem.past_count, "length": rows.length},
-        )
-    )
+    node = Node(f"{name}_positions", f"pos_{symbol}", "counted from 0, after any cache", (rows,), "index")
+    key = "positions_of_queries" if name == "query_embeddings" else "positions"
+    given = getattr(builder.problem, key)
+    if given is None:
+        options = {"first": builder.problem.past_count, "length": rows.length}
+        positions_node = builder.add(replace(node, function=indices.count, options=options))
+    else:
+        axes = (*(axis for axis in sequence.axes[:1] if given.ndim > 1), rows)
+        positions_node = builder.add(replace(node, formula=GIVEN, axes=axes, stage=GIVEN, source=(key,)))
     vectors = builder.add(
         Node(
             f"{name}_position_vectors",
             f"P_{symbol}",
             "",
-            (rows, features),
+            (*positions_node.axes, features),
             "position",
             position.record.function,
             {"positions": positions_node.name, **builder.add_arrays("position", position)},
@@ -111,7 +112,7 @@ def _add_projected(builder: PlanBuilder, name: str, symbol: str, letters: Letter
     problem = builder.problem
     if getattr(problem, name) is not None:
         selected = problem.selected_queries if name == "query" else None
-        _add_given(builder, name, symbol, letters, role=name, selected=selected)
+        add_given(builder, name, symbol, letters, role=name, selected=selected)
     elif name == "value" and problem.key is not None:
         key = builder.nodes["key"]
         axes = (*key.axes[:-1], Axis("e", key.axes[-1].length))
@@ -120,42 +121,17 @@ def _add_projected(builder: PlanBuilder, name: str, symbol: str, letters: Letter
         add_projection(builder, name, symbol, letters, sequence)
 
 
-def _add_given(
-    builder: PlanBuilder,
-    name: str,
-    symbol: str,
-    letters: Letters,
-    *,
-    role: str | None = None,
-    selected: list[int] | None = None,
-) -> Node:
-    """Add an array of the problem, or the selected rows of it."""
-    axes = axes_of(letters, getattr(builder.problem, name).shape)
-    node = Node(name, symbol, GIVEN, axes, GIVEN, source=(name,), role=role)
-    if selected is None:
-        return builder.add(node)
-    options: Mapping[str, Any] = {"at": selected}
-    axes = (*axes[:-2], Axis(axes[-2].letter, len(selected)), axes[-1])
-    return builder.add(
-        Node(name, symbol, GIVEN, axes, GIVEN, structural.select_rows, options=options, source=(name,), role=role)
-    )
-
-
-def axes_of(letters: Letters, shape: tuple[int, ...]) -> Axes:
-    """Letters with the lengths of an array's axes."""
-    return tuple(map(Axis, letters, shape))
-
-
 def add_projection(builder: PlanBuilder, name: str, symbol: str, letters: Letters, source: str) -> None:
     """Add `x @ w + b`, with the weights and the bias that carry the projection's symbol; x itself without them."""
-    problem, x, letter = builder.problem, builder.nodes[source], symbol.lower()
+    x, letter = builder.nodes[source], symbol.lower()
     inputs, formula, features = {"x": source}, f"{symbol} = {x.symbol}", x.axes[-1].length
-    if getattr(problem, f"w_{letter}") is not None:
-        weights = _add_given(builder, f"w_{letter}", f"W_{symbol}", (x.axes[-1].letter, letters[-1]))
+    weights = add_parameter(builder, f"w_{letter}", f"W_{symbol}", (x.axes[-1].letter, letters[-1]))
+    if weights is not None:
         inputs["w"], features = weights.name, weights.axes[-1].length
         formula += f" W_{symbol}"
-    if getattr(problem, f"b_{letter}") is not None:
-        inputs["b"] = _add_given(builder, f"b_{letter}", f"b_{symbol}", letters[-1:]).name
+    bias = add_parameter(builder, f"b_{letter}", f"b_{symbol}", letters[-1:])
+    if bias is not None:
+        inputs["b"] = bias.name
         formula += f" + b_{symbol}"
     function = structural.identity if len(inputs) == 1 else structural.project
     axes = axes_of(letters, (*x.shape[:-1], features))

@@ -1,6 +1,6 @@
 """The convention of Keras' MultiHeadAttention."""
 
-from attncli.problem.conventions.readings import ATTENDS, REAL_KEYS, TOP_LEFT, WEIGHTS
+from attncli.problem.conventions.readings import ATTENDS, LAYER_WEIGHTS, REAL_KEYS, TOP_LEFT
 from attncli.problem.conventions.records import Convention, Reading, register
 
 Window = tuple[float, float]
@@ -36,7 +36,7 @@ register(
             "window": Reading(
                 "sliding_window, so many keys on a side with its own", change=with_its_own, limit=_one_number
             ),
-            **dict.fromkeys(WEIGHTS, Reading("in_out with heads apart, (features, heads, head features)")),
+            **dict.fromkeys(LAYER_WEIGHTS, Reading("in_out with heads apart, (features, heads, head features)")),
         },
         defaults={"empty_rows": "uniform"},
     )

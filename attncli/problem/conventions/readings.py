@@ -1,7 +1,5 @@
 """Readings that several conventions have."""
 
-from collections.abc import Mapping
-
 from attncli.base.lazy_numpy import Array, np
 from attncli.problem.conventions.records import Reading
 from attncli.problem.spec import FIELDS
@@ -45,7 +43,5 @@ NO_OFFSET = Reading(
     not_beside=("position",),
 )
 WEIGHTS = tuple(name for name, field in FIELDS.items() if field.is_weight)
-OUT_IN: Mapping[str, Reading] = dict.fromkeys(
-    WEIGHTS,
-    Reading("stored out_in, x @ W.T", keys={"weight_layout": "out_in"}),
-)
+LAYER_WEIGHTS = ("w_q", "w_k", "w_v", "w_o")  # those that the layers of frameworks have
+OUT_IN = Reading("stored out_in, x @ W.T", keys={"weight_layout": "out_in"})

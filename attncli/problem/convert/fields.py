@@ -5,13 +5,15 @@ from dataclasses import replace
 from typing import Any
 
 from attncli.base.errors import AttnError, ErrorPath, did_you_mean
-from attncli.base.lazy_numpy import Array
+from attncli.base.lazy_numpy import Array, np
 from attncli.base.text import json_excerpt, repr_excerpt, shorten
 from attncli.ops.records import Operator
 from attncli.problem.convert.arrays import LIST_OF_NUMBERS, MATRIX, LabelledArray
+from attncli.problem.convert.encoded_arrays import EncodedArray
 from attncli.problem.convert.frames import AxisLabels, frame_labels
 from attncli.problem.convert.nested_lists import is_array_with_axes, to_lists
 from attncli.problem.convert.numbers import (
+    MAX_COUNT,
     is_number,
     to_boolean,
     to_booleans,
@@ -42,8 +44,11 @@ def to_field(field: Field, value: Any) -> Any:
     return to_operator(field.kind, value, (field.name,)) if convert is None else convert(field, value)
 
 
-def _to_matrix(field: Field, value: Any) -> LabelledArray | PendingRandom:
-    """An array, or a generator where the field may be drawn."""
+def _to_matrix(field: Field, value: Any) -> LabelledArray | PendingRandom | EncodedArray:
+    """An array, or a generator where the field may be drawn; a table of rows stays as its file has it."""
+    if isinstance(value, EncodedArray):
+        _check_axis_count(len(value.shape), field, value)
+        return value
     converted = _to_array_or_generator(field, value)
     if isinstance(converted, PendingRandom) and field.is_random_fill:
         return converted
@@ -77,15 +82,21 @@ def _with_allowed_axes(array: Array, field: Field, value: Any) -> Array:
     allowed = field.allowed_axis_counts
     if allowed == (1,) and array.ndim == 2 and 1 in array.shape:
         array = array.reshape(-1)
-    if array.ndim not in allowed:
-        smallest = {1: "one row of numbers", 2: "rows of numbers"}[allowed[0]]
-        expected = smallest if array.ndim < allowed[0] or len(allowed) == 1 else f"at most {allowed[-1]} axes"
-        message = f"has {array.ndim} {'axis' if array.ndim == 1 else 'axes'}"
-        raise AttnError(message, where=field.name, hint=f"expected {expected}", subject=value)
+    _check_axis_count(array.ndim, field, value)
     return array
 
 
-def _to_vector(field: Field, value: Any) -> LabelledArray | PendingRandom:
+def _check_axis_count(count: int, field: Field, value: Any) -> None:
+    """Raise AttnError where an array of a field has too few or too many axes."""
+    allowed = field.allowed_axis_counts
+    if count not in allowed:
+        smallest = {1: "one row of numbers", 2: "rows of numbers"}[allowed[0]]
+        expected = smallest if count < allowed[0] or len(allowed) == 1 else f"at most {allowed[-1]} axes"
+        message = f"has {count} {'axis' if count == 1 else 'axes'}"
+        raise AttnError(message, where=field.name, hint=f"expected {expected}", subject=value)
+
+
+def _to_vector(field: Field, value: Any) -> LabelledArray | PendingRandom | EncodedArray:
     """One row of numbers; one number is a row of length 1."""
     return _to_matrix(field, _to_row(value))
 
@@ -121,6 +132,17 @@ def _to_counts(field: Field, value: Any) -> LabelledArray:
     return LabelledArray(to_counts(given.array, (field.name,), value))
 
 
+def _to_positions(field: Field, value: Any) -> LabelledArray:
+    """Positions, whole numbers as integers; a table of one row has one axis."""
+    row = _to_row(value)
+    array = _to_given_array(field, row, _to_array_or_generator(field, row), "numbers").array.astype(np.float64)
+    array = array[0] if array.ndim == 2 and len(array) == 1 else array
+    if not np.isfinite(array).all():
+        raise AttnError("a position is not a finite number", where=field.name, subject=value)
+    is_whole = bool((array == np.floor(array)).all()) and bool((abs(array) < MAX_COUNT).all())
+    return LabelledArray(array.astype(np.int64) if is_whole else array)
+
+
 def _to_vocabulary(field: Field, value: Any) -> dict[str, Array]:
     """A vector for each word, from a mapping or from a table with labels."""
     converted = to_array_or_generator(value, (field.name,))
@@ -135,12 +157,15 @@ def _to_vocabulary(field: Field, value: Any) -> dict[str, Array]:
 
 
 def _to_labels(field: Field, value: Any) -> tuple[str, ...]:
-    """Labels from a list of words or numbers, or from one of them."""
+    """Labels from a list of words or numbers, or from one of them; an array of one row is that row."""
     items = to_lists(value)
     items = items if isinstance(items, (list, tuple)) else [items]
+    if items is not value and len(items) == 1 and isinstance(items[0], list):  # `input_ids` of tokenizers, [1 n]
+        items = items[0]
     for label in items:
         if label is None or isinstance(label, (bool, list, dict)) or is_array_with_axes(label):
-            message, hint = f"{json_excerpt(label)} is no label", "put the word in quotes"
+            message = f"{json_excerpt(label)} is no label"
+            hint = "give one list of labels" if isinstance(label, list) else "put the word in quotes"
             raise AttnError(message, where=field.name, hint=hint, subject=value)
     if not items:
         raise AttnError("has no labels", where=field.name, subject=value)
@@ -193,6 +218,7 @@ CONVERTERS: Mapping[str, Callable[[Field, Any], Any]] = {
     "boolean_matrix": _to_boolean_matrix,
     "booleans": _to_booleans,
     "counts": _to_counts,
+    "positions": _to_positions,
     "vocabulary": _to_vocabulary,
     "labels": _to_labels,
     "text": _to_text,

@@ -6,10 +6,11 @@ from typing import Any
 
 from attncli.base.errors import AttnError, ErrorPath, UnknownNameError, did_you_mean
 from attncli.base.text import json_excerpt
-from attncli.ops.records import Operator, OperatorRecord, Parameter
-from attncli.ops.registry import is_operator, look_up, operators
+from attncli.ops.records import Operator, OperatorRecord, Parameter, ParameterMapping, ReadsMapping
+from attncli.ops.registry import is_operator, kind_of, look_up, operators
 from attncli.problem.convert.arrays import LIST_OF_NUMBERS, MATRIX, LabelledArray, to_array
 from attncli.problem.convert.numbers import is_number, to_boolean, to_finite, to_integer, to_number, to_word
+from attncli.problem.convert.quantized import form_of, to_numbers
 
 
 @dataclass(frozen=True)
@@ -42,13 +43,23 @@ def to_operator(kind: str, value: Any, path: ErrorPath) -> Operator:
         error.subject = value
         raise error.at(*path) from None
     converted = {name: _to_parameter(record, parameters[name], given[name], path) for name in given}
-    return Operator(record, converted)
+    if record.flatten is None:
+        return Operator(record, converted)
+    try:
+        return Operator(record, record.flatten(converted))
+    except AttnError as error:
+        raise error.at(*path, record.name) from None
 
 
 def to_array_or_generator(value: Any, path: ErrorPath, noun: str = MATRIX) -> LabelledArray | PendingRandom:
-    """An array, or the generator that will make it: `normal`, `{normal: {std: 2}}`; an error names it `noun`."""
+    """An array, also quantized, or the generator that will make it: `normal`, `{normal: {std: 2}}`.
+
+    An error names it `noun`.
+    """
     if isinstance(value, PendingRandom):
         return value
+    if form_of(value) is not None:
+        return to_numbers(value, path)
     is_array = isinstance(value, LabelledArray) or hasattr(value, "__array__")
     if not is_array and chooses_operator("generator", value):
         return PendingRandom(to_operator("generator", value, path))
@@ -59,7 +70,7 @@ def _name_and_parameters(kind: str, value: Any, path: ErrorPath) -> tuple[str, M
     """The name of the operator that a value chooses, and the parameters that it gives."""
     record = value if isinstance(value, OperatorRecord) else getattr(value, "record", None)
     if isinstance(record, OperatorRecord):
-        if record.kind != kind:
+        if record.kind not in (kind, kind_of(kind)):
             raise AttnError(f"{record.name} is a {record.kind}", where=path, hint=f"expected a {kind}")
         return record.name, value.given if isinstance(value, Operator) else {}
     if isinstance(value, str):
@@ -81,7 +92,7 @@ def chooses_operator(kind: str, value: Any) -> bool:
         ((name, parameters),) = value.items() if len(value) == 1 else (("", ()),)
         return not isinstance(parameters, (list, tuple)) and isinstance(name, str) and is_operator(kind, name)
     record = getattr(value, "record", None)
-    return isinstance(record, OperatorRecord) and record.kind == kind
+    return isinstance(record, OperatorRecord) and record.kind in (kind, kind_of(kind))
 
 
 def check_spelling(kind: str, value: Any, path: ErrorPath) -> None:
@@ -115,10 +126,35 @@ def _to_parameter(record: OperatorRecord, parameter: Parameter, value: Any, path
         case "integer":
             return to_integer(value, inner, parameter.range.least)
         case "number":
-            number = (to_number if parameter.range.allows_infinity else to_finite)(value, inner)
+            if parameter.mapping is not None and isinstance(value, (Mapping, ParameterMapping)):
+                return _to_mapping(parameter.mapping, value, inner)
+            try:
+                number = (to_number if parameter.range.allows_infinity else to_finite)(value, inner)
+            except AttnError as error:
+                if parameter.mapping is not None:
+                    error.hint = f"expected a number, or a mapping such as {parameter.mapping.example}"
+                raise
             if not parameter.range.holds(number):
                 raise AttnError(f"{number:g} is out of range", where=inner, hint=f"expected {parameter.range}")
             return number
+
+
+def _to_mapping(reads: ReadsMapping, value: Any, path: ErrorPath) -> ParameterMapping:
+    """A mapping in place of a number, with the numbers in it converted."""
+    entries = value.as_mapping() if isinstance(value, ParameterMapping) else value
+    converted = {name: _to_entry(entry, (*path, str(name))) for name, entry in entries.items()}
+    try:
+        return reads.read(converted)
+    except AttnError as error:
+        error.subject = error.subject or value
+        raise error.at(*path) from None
+
+
+def _to_entry(value: Any, path: ErrorPath) -> Any:
+    """An entry of a mapping: a list of finite numbers, one of them, or what is no number, as it is."""
+    if isinstance(value, (list, tuple)):
+        return [to_finite(entry, (*path, f"number {number}")) for number, entry in enumerate(value, 1)]
+    return value if value is None or isinstance(value, (bool, str, Mapping)) else to_finite(value, path)
 
 
 def _to_array_parameter(parameter: Parameter, value: Any, path: ErrorPath) -> Any:

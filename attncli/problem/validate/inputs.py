@@ -5,9 +5,10 @@ from typing import Any
 
 from attncli.base.errors import AttnError
 from attncli.problem.given_tables import TABLES, VALUE_SOURCES, given_table
+from attncli.problem.packing import PACKED
 from attncli.problem.spec import FIELDS
 
-# The fields that are not used where `query` is given, or `key`.
+# The fields that are not used where `query` is given, or `key`; of packed projections some part is not used.
 REPLACED_BY = {
     "w_q": "query",
     "b_q": "query",
@@ -16,6 +17,8 @@ REPLACED_BY = {
     "b_k": "key",
     "w_v": "key",
     "b_v": "key",
+    "w_g": "query",
+    "b_g": "query",
 }
 
 
@@ -36,30 +39,52 @@ def check_inputs(values: Mapping[str, Any]) -> None:
     if "key" not in given and "value" in given:
         message, hint = "value is given and key is not", "give key too, or w_v in place of value"
         raise AttnError(message, hint=hint, keys=("value",))
+    _check_packed(given)
     _check_projected(given, REPLACED_BY)
     if ("past_key" in given) != ("past_value" in given):
         missing = "past_key" if "past_value" in given else "past_value"
         hint = "give past_key and past_value together"
         raise AttnError("a cache has keys and values", where=missing, hint=hint, keys=("past_key", "past_value"))
     if {"query", "key", "embeddings"} <= given:
+        sequence = _sequence(given)
         raise AttnError(
-            "query and key are given, so embeddings would not be used",
-            where="embeddings",
+            f"query and key are given, so {sequence} would not be used",
+            where=sequence,
             hint="leave out one or the other",
-            keys=("embeddings", "query", "key"),
+            keys=(sequence, "query", "key"),
         )
+
+
+def _sequence(given: Collection[str]) -> str:
+    """The key of the array that the user gave, or named, for the embeddings."""
+    return next(name for name in ("residual", "token_table", "embeddings") if name in given)
 
 
 def _check_projected(given: Collection[str], replaced_by: Mapping[str, str]) -> None:
     """Raise AttnError where an array would not be used, because what is made of it is given."""
-    for name, replacement in replaced_by.items():
+    own = [(name, name, replacement) for name, replacement in replaced_by.items()]
+    packed = [(f"{part} of {name}", name, part) for name, parts in PACKED.items() for part in parts]
+    for what, name, replacement in own + [(what, name, replaced_by.get(part, "")) for what, name, part in packed]:
         if name in given and replacement in given:
             raise AttnError(
-                f"{replacement} is given already projected, so {name} would not be used",
+                f"{replacement} is given already projected, so {what} would not be used",
                 where=name,
                 hint=f"leave out {name}, or give embeddings in place of {replacement}",
                 keys=(name, replacement),
             )
+
+
+def _check_packed(given: Collection[str]) -> None:
+    """Raise AttnError where one array is given twice, by itself and in a packed one, or in two packed ones."""
+    owners: dict[str, str] = {}
+    for name, parts in [*PACKED.items(), *((name, (name,)) for name in given if name not in PACKED)]:
+        if name not in given:
+            continue
+        for part in parts:
+            owner = owners.setdefault(part, name)
+            if owner != name:
+                message = f"{owner} has {part} in it, so {name} would not be used"
+                raise AttnError(message, where=name, hint=f"leave out {name} or {owner}", keys=(name, owner))
 
 
 def _check_inputs_beside_table(table: str, given: set[str]) -> None:
@@ -76,13 +101,15 @@ def _check_inputs_beside_table(table: str, given: set[str]) -> None:
             message = f"{table} are given in place of what makes them, so {name} would not be used"
             hint = f"leave out {name} or {table}; numbers to compare with stand under expected"
             raise AttnError(message, where=name, hint=hint, keys=(name, table))
-    _check_projected(given, {"w_v": "value", "b_v": "value"})
+    _check_packed(given)
+    _check_projected(given, dict.fromkeys(("w_v", "b_v", "w_g", "b_g"), "value"))
     if given.issuperset(VALUE_SOURCES):
+        sequence = _sequence(given)
         raise AttnError(
-            f"{table} and value are given, so embeddings would not be used",
-            where="embeddings",
-            hint="leave out embeddings or value",
-            keys=("embeddings", "value", table),
+            f"{table} and value are given, so {sequence} would not be used",
+            where=sequence,
+            hint=f"leave out {sequence} or value",
+            keys=(sequence, "value", table),
         )
     has_values = not given.isdisjoint(VALUE_SOURCES)
     if not has_values and "past_value" in given:

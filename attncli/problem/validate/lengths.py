@@ -5,9 +5,11 @@ from typing import Any
 
 from attncli.base.axes import Length, Letters, bind_axes
 from attncli.base.errors import AttnError
+from attncli.base.text import count_of
 from attncli.ops.records import Operator
 from attncli.problem.given_tables import TABLES, given_table
 from attncli.problem.layout import Layout
+from attncli.problem.packing import PACKED, Heads, array_noun, has_projection, packed_parts
 from attncli.problem.spec import FIELDS, new_key_letter
 
 Lengths = dict[str, Length]
@@ -40,6 +42,9 @@ def _bind_inputs(values: Mapping[str, Any], layout: Layout) -> Lengths:
     tables = [(name, (*layout.score_axes, "n", "m")) for name in TABLES]
     for name, letters in (
         *tables,
+        ("token_table", (rows, "x")),
+        ("token_positions", (rows, "x")),
+        ("residual", (*layout.batch_axes, rows, "x")),
         ("embeddings", (*layout.batch_axes, rows, "x")),
         ("query_embeddings", (*layout.batch_axes, "n", "y")),
         ("query", (*query_axes, "n", "d")),
@@ -48,20 +53,29 @@ def _bind_inputs(values: Mapping[str, Any], layout: Layout) -> Lengths:
         ("w_q", (query_features, "d")),
         ("w_k", ("x", "c")),
         ("w_v", ("x", "e")),
+        ("w_g", (query_features, "u")),
     ):
         if values[name] is not None:
             _bind_array(values, lengths, name, letters)
+    _bind_packed_weights(values, layout, lengths, query_features)
     sources = {"e": "c" if values["key"] is not None else "x"}
     if given_table(values) is None:
         sources = {"d": query_features, "c": "x", **sources}
+    if has_projection(values, "g"):
+        sources["u"] = query_features
     for letter, source in sources.items():
         if letter not in lengths and source in lengths:
             lengths[letter] = lengths[source]
-    for name, letter in (("b_q", "d"), ("b_k", "c"), ("b_v", "e")):
+    for name, letter in (("b_q", "d"), ("b_k", "c"), ("b_v", "e"), ("b_g", "u")):
         if values[name] is not None and letter in lengths:
             _bind_array(values, lengths, name, (letter,))
+    for name in PACKED:
+        if values[name] is not None and not FIELDS[name].is_weight:
+            _bind_parts(values, layout, lengths, name)
     if "n" not in lengths:
         lengths["n"] = lengths[rows]
+    if "u" in lengths and values["embeddings"] is not None and values["query_embeddings"] is None:
+        _check_gated_sequence(lengths, values["embeddings"].shape[-2])
     return lengths
 
 
@@ -73,6 +87,34 @@ def _bind_array(values: Mapping[str, Any], lengths: Lengths, name: str, letters:
     if FIELDS[name].is_weight and values["weight_layout"] == "out_in":
         letters, shape = letters[::-1], shape[::-1]
     bind_axes(lengths, name, letters, shape)
+
+
+def _check_gated_sequence(lengths: Lengths, rows: int) -> None:
+    """Raise AttnError where given scores have other queries than the embeddings that gates are made of."""
+    queries, key = lengths["n"], lengths["u"].key
+    if queries.size != rows:
+        message = f"each query has a gate, made of its embedding; {queries.owner}; embeddings has {rows}"
+        raise AttnError(message, where=key, keys=(key, queries.key))
+
+
+def _bind_packed_weights(values: Mapping[str, Any], layout: Layout, lengths: Lengths, query_features: str) -> None:
+    """Bind the rows of packed weights to the features of each sequence that they project, and their parts."""
+    for name, keys in PACKED.items():
+        if values[name] is not None and FIELDS[name].is_weight:
+            for letter in dict.fromkeys(query_features if FIELDS[key].letters[0] == "y" else "x" for key in keys):
+                _bind_array(values, lengths, name, (letter, name))  # the columns have a letter of their own
+            _bind_parts(values, layout, lengths, name)
+
+
+def _bind_parts(values: Mapping[str, Any], layout: Layout, lengths: Lengths, name: str) -> None:
+    """Bind the columns of each part of a packed array."""
+    noun = array_noun(values, name)
+    for part in packed_parts(values, Heads(layout.heads, layout.kv_heads), name):
+        letter = FIELDS[part.key].letters[-1]
+        owner = f"{name} has {count_of(part.size, noun)} of {part.key} ({letter})"
+        known = lengths.setdefault(letter, Length(part.size, owner, name))
+        if known.size != part.size:
+            raise AttnError(f"{owner}; {known.owner}", keys=(name, known.key))
 
 
 def _check_sizes(values: Mapping[str, Any], layout: Layout, lengths: Lengths) -> None:
@@ -96,7 +138,7 @@ def _check_sizes(values: Mapping[str, Any], layout: Layout, lengths: Lengths) ->
 
 def _lengths_of_one_head(values: Mapping[str, Any], layout: Layout, lengths: Lengths) -> Lengths:
     """The lengths of one head: features are shared among query heads, or among key heads."""
-    head_lengths = {letter: lengths[letter] for letter in "bnmkdcexy" if letter in lengths}
+    head_lengths = {letter: lengths[letter] for letter in "bnmkdcexyu" if letter in lengths}
     if layout.has_heads:
         head_lengths["h"] = Length(layout.heads, f"there are {layout.heads} query heads")
         head_lengths["g"] = Length(layout.kv_heads, f"there are {layout.kv_heads} key heads")
@@ -142,12 +184,17 @@ def _bind_cache(values: Mapping[str, Any], layout: Layout, lengths: Lengths, hea
 
 def _bind_output(values: Mapping[str, Any], layout: Layout, head_lengths: Lengths) -> None:
     """Bind the output weights and their bias to the features of the merged heads."""
-    features = _context_features(values["context"], head_lengths["e"]) if "e" in head_lengths else None
+    features = context_features(values["context"], head_lengths["e"]) if "e" in head_lengths else None
     if features is None:
         return
     if layout.heads > 1:
         size = features.size * layout.heads
         features = Length(size, f"{features.owner}; merged heads have {size} (e)")
+    if "u" in head_lengths and head_lengths["u"].size not in (features.size, layout.heads):
+        hint = f"give a gate for each of {features.size} merged features" + (
+            f", or one for each of {layout.heads} heads" if layout.heads > 1 else ", or one"
+        )
+        raise AttnError(f"{head_lengths['u'].owner}; {features.owner}", where=head_lengths["u"].key, hint=hint)
     lengths = {"e": features}
     if values["w_o"] is not None:
         _bind_array(values, lengths, "w_o", ("e", "o"))
@@ -156,7 +203,7 @@ def _bind_output(values: Mapping[str, Any], layout: Layout, head_lengths: Length
         _bind_array(values, lengths, "b_o", ("o",))
 
 
-def _context_features(context: Operator, value_features: Length) -> Length | None:
+def context_features(context: Operator, value_features: Length) -> Length | None:
     """The number of features that a context returns for each head; None where its array is missing or has few axes."""
     letter = context.record.shapes.result[-1]
     if letter == "e":

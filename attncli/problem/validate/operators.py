@@ -6,12 +6,15 @@ from attncli.base.axes import bind_axes
 from attncli.base.errors import AttnError
 from attncli.base.lazy_numpy import Array, np
 from attncli.ops.failures import failures_named
+from attncli.ops.norm_uses import USES
 from attncli.ops.records import Operator, Parameter
 from attncli.ops.registry import operators
 from attncli.ops.rules import OperatorUse
 from attncli.problem.spec import OPERATOR_FIELDS, ProblemSpec
 from attncli.problem.unread import is_read
 from attncli.problem.validate.lengths import Lengths
+from attncli.problem.validate.norms import bind_norm
+from attncli.problem.validate.positions import position_range
 
 PER_HEAD_FIELDS = ("score", "context")  # the operators whose arrays may have a head axis
 
@@ -35,7 +38,7 @@ def check_operators(spec: ProblemSpec, lengths: Lengths) -> None:
         if operator.record.check is not None:
             try:
                 with failures_named(operator.record, "check"):
-                    operator.record.check(OperatorUse(operator.parameters, spec.lengths, _positions(spec)))
+                    operator.record.check(OperatorUse(operator.parameters, spec.lengths, position_range(spec)))
             except AttnError as error:
                 raise error.at(name) from None
 
@@ -59,12 +62,17 @@ def _check_operator(name: str, operator: Operator, lengths: Lengths, spec: Probl
                 raise AttnError(f"{owner}; {other.owner}")
     is_out_in = spec.weight_layout == "out_in"
     leading = ("h",) if spec.layout.has_heads and name in PER_HEAD_FIELDS else ()
+    if name in USES:
+        bind_norm(name, operator, spec.context, spec.layout, lengths)
+        return
     for parameter_name, array in operator.arrays.items():
         parameter, shape = record.parameter(parameter_name), array.shape
+        if array.size == 0:
+            raise AttnError("has no numbers", where=(name, parameter_name))
         letters = parameter.letters
         if parameter.is_weight and is_out_in:  # an error has the rows and columns as they are stored
             letters, shape = letters[::-1], (*shape[:-2], *shape[:-3:-1])
-        bind_axes(bound, (name, parameter_name), letters, shape, leading=leading)
+        bind_axes(bound, (name, parameter_name), letters, shape, leading=(*leading, *parameter.leading))
 
 
 def _check_parameter(name: str, operator: Operator, parameter: Parameter) -> None:
@@ -136,10 +144,3 @@ def _check_mask(spec: ProblemSpec, mask: Operator) -> None:
     for name, verb in (("key_lengths", "are"), ("key_mask", "is")):
         if name in inputs and getattr(spec, name) is None:
             raise AttnError(f"{mask.record.name} needs {name}, which {verb} not given", where="mask")
-
-
-def _positions(spec: ProblemSpec) -> range:
-    """The positions of the longest sequence, counted from the first key."""
-    sequences = (spec.embeddings, spec.query_embeddings, spec.query, spec.key, spec.query_source)
-    first = spec.past_count
-    return range(first, first + max(x.shape[-2] for x in sequences if x is not None))

@@ -10,7 +10,7 @@ from attncli.base.transliteration import SCRIPT_MARKS, script_form
 # A label of the user stands between these two in a line, so that no part of it is read as mathematics.
 LABEL_START, LABEL_END = "\ue000", "\ue001"
 
-FUNCTIONS = ("exp", "tanh", "sin", "cos", "max")  # LaTeX has commands of these names
+FUNCTIONS = ("exp", "ln", "tanh", "sin", "cos", "max")  # LaTeX has commands of these names
 LIMIT_FUNCTIONS = ("argmax", "argmin")  # their subscripts belong below them, as those of max
 _NUMBER = r"[0-9]+(?:\.[0-9]+)?(?:e[+−-][0-9]+)?"
 _ENTRY = rf"(?:−?(?:{_NUMBER}|∞)|NaN|…)"
@@ -19,13 +19,13 @@ _TOKENS = re.compile(
     |(?P<vector>(?<![\w)\]{LABEL_END}])\[{_ENTRY}(?:\ {_ENTRY})*\])
     |(?P<number>{_NUMBER})
     |(?P<function>(?:{"|".join((*FUNCTIONS, *LIMIT_FUNCTIONS))})(?![A-Za-z]))
-    |(?P<word>NaN|[A-Za-z][a-z]+(?:_[a-z0-9]+)*[0-9]*|[a-z][0-9]+)
+    |(?P<word>NaN|(?<=_)[A-Z]{{2,}}|[A-Za-z][a-z]+(?:_[a-z0-9]+)*[0-9]*|[a-z][0-9]+)
     |(?P<variable>[A-Za-z]\u0302?)
     |(?P<blank>\s+)
     |(?P<sign>.)""",
     re.VERBOSE | re.DOTALL,
 )
-OPENING, CLOSING = "([{", ")]}"
+OPENING, CLOSING = "([{⌊", ")]}⌋"
 OPERATORS = "=≈−+/·×≤≥→<>~"
 SCRIPTS = tuple(SCRIPT_MARKS.values())  # `_` and `^`
 
@@ -47,7 +47,8 @@ class Token:
 def tokenize(line: str) -> list[Token]:
     """The tokens of a line; a closing bracket is as deep as its opening one."""
     tokens, depth = list[Token](), 0
-    line = re.sub(r"([A-Za-z])([^\sA-Za-z]+)\u0302", "\\1\u0302\\2", line)  # a circumflex belongs to the letter: Qₕ̂
+    # A circumflex belongs to the letter: Qₕ̂, C_all̂.
+    line = re.sub(r"([A-Za-z])([^\sA-Za-z_]*(?:_[a-z]+)?[^\sA-Za-z_]*)\u0302", "\\1\u0302\\2", line)
     for found in _TOKENS.finditer(line):
         kind, text = found.lastgroup or "", found.group()
         script = script_form(text) if kind == "sign" else ""

@@ -1,6 +1,6 @@
 """A grid as tables that fit a screen: wide ones in blocks of columns, each with the row labels; weights are shaded."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache
 from itertools import zip_longest
@@ -19,6 +19,7 @@ from attncli.render.shades import MIN_SHADE, row_shades
 from attncli.render.target import TextTarget
 
 MAX_LINES = 200  # rows, and columns, that a screen shows of a grid
+ABRIDGED_LINES = 18  # those of a longer axis in an explanation, whose worked lines name the first and the last numbers
 MIN_LABEL_WIDTH = 6  # to which the labels of rows are folded on a narrow screen
 PLAIN, DIM, BOLD, MARKED = Style(), Style(dim=True), Style(bold=True), Style(bold=True, reverse=True)
 CHANGED = {
@@ -32,6 +33,8 @@ def left_out_note(grid: Grid) -> str:
     """How to see the rows and columns that a screen leaves out; empty where it shows all."""
     if max(len(grid.rows), len(grid.columns)) <= MAX_LINES:
         return ""
+    if grid.is_abridged:
+        return f"a screen shows {ABRIDGED_LINES} of more than {MAX_LINES}; a file and a pipe get all of them"
     return f"a screen shows {MAX_LINES} rows and columns; a file and a pipe get all of them"
 
 
@@ -39,11 +42,11 @@ def screen_tables(grid: Grid, decimals: int, target: TextTarget) -> Iterator[Seg
     """The grid in blocks of columns as wide as the target, or in one where that has no width.
 
     Of more than MAX_LINES rows or columns the middle is left out, but not what is marked, and counted in its place:
-    `… 12 more`. No number is ever cut, so one of more digits than a line has is wrapped by the terminal.
+    `… 12 more`; of an abridged grid all but ABRIDGED_LINES of these. No number is ever cut, so one of more digits than
+    a line has is wrapped by the terminal.
     """
-    max_count = MAX_LINES if target.width else max(grid.values.shape)
-    rows = abbreviate(len(grid.rows), max_count, grid.marked_rows)
-    columns = abbreviate(len(grid.columns), max_count, grid.marked_columns)
+    rows = _shown(grid, len(grid.rows), grid.marked_rows, target)
+    columns = _shown(grid, len(grid.columns), grid.marked_columns, target)
     layout = lay_out(grid, decimals, target, rows, columns)
     label_width, available, gap = layout.label_width, None, target.column_gap
     if target.width:
@@ -61,6 +64,13 @@ def screen_tables(grid: Grid, decimals: int, target: TextTarget) -> Iterator[Seg
             yield Segment("\n")
         block_columns = [(layout.columns[position], widths[position]) for position in block]
         yield from _block(labels, block_columns, styles, gap)
+
+
+def _shown(grid: Grid, count: int, marked: Collection[int], target: TextTarget) -> Positions:
+    """The positions on an axis of a grid that a target shows; a file and a pipe show all."""
+    if not target.width or count <= MAX_LINES:
+        return range(count)
+    return abbreviate(count, ABRIDGED_LINES if grid.is_abridged else MAX_LINES, marked)
 
 
 @dataclass(frozen=True)

@@ -4,6 +4,7 @@ from typing import Any
 
 from attncli.base.errors import AttnError
 from attncli.base.lazy_numpy import Array
+from attncli.ops.records import ParameterMapping
 from attncli.plan.purposes import purpose_of
 from attncli.problem.editable_arrays import find_array
 from attncli.render.explanation import shapes_of
@@ -105,4 +106,6 @@ def value_object(value: Array) -> dict[str, Any]:
 
 def _plain(value: Any) -> Any:
     """The value of an option as JSON has it."""
+    if isinstance(value, ParameterMapping):
+        return value.as_mapping()
     return list(value) if isinstance(value, tuple) else value

@@ -3,6 +3,8 @@
 from dataclasses import dataclass
 
 from attncli.base.axes import parse
+from attncli.ops.rope_scaling_types import TYPES
+from attncli.problem.spec import FIELDS
 
 
 @dataclass(frozen=True)
@@ -207,8 +209,46 @@ GLOSSARY = (
     GlossaryTerm(
         "embedding",
         "The vector of a token: a row of X.",
-        ("word vector", "token embedding", "word embedding", "hidden state", "hidden states"),
-        see=("embeddings", "vocabulary", "sentence"),
+        ("word vector", "token embedding", "word embedding"),
+        see=("embeddings", "vocabulary", "sentence", "token_table"),
+    ),
+    GlossaryTerm(
+        "residual stream",
+        "What goes from layer to layer, each of which adds its output to it; a layer's norm makes its input of it.",
+        ("hidden state", "hidden states", "pre-norm"),
+        see=("residual", "residual_norm", "embeddings"),
+        source="Elhage et al. 2021",
+    ),
+    GlossaryTerm(
+        "packed projections",
+        "The weights of queries, keys and values in one matrix: w_qkv or w_kv, in the order that packing says. A slice "
+        'takes one of them out, in quotes: "model.safetensors#c_attn.weight[:, 0:768]".',
+        (
+            "fused projections",
+            "qkv",
+            "c_attn",
+            "in_proj_weight",
+            "query_key_value",
+            "qkv_proj",
+            *FIELDS["packing"].words,
+        ),
+        see=("w_qkv", "w_kv", "packing", "w_qg"),
+    ),
+    GlossaryTerm(
+        "quantized weights",
+        "Weights stored in few bits; in place of a matrix [out in] write {fp8: {weight: …, scale: …, block: [128, "
+        "128]}}, {gptq: {qweight: …, qzeros: …, scales: …, g_idx: …, bits: 4}} or {awq: {qweight: …, qzeros: …, "
+        "scales: …}}.",
+        ("quantized", "quantization", "fp8", "gptq", "awq", "dequantize"),
+        see=("w_q", "weight_layout"),
+    ),
+    GlossaryTerm(
+        "rope scaling",
+        "Lets rope read sequences that are longer than those of training. position: {rope: {scaling: {rope_type: yarn, "
+        "factor: 4, original_max_position_embeddings: 4096}}} takes the mapping as config.json has it in rope_scaling "
+        f"or rope_parameters. Types: {', '.join(TYPES)}.",
+        ("rope_scaling", "rope_parameters", "mrope", *(name for name in TYPES if name != "default")),
+        see=("rope", "positions", "frequencies", "attention_factor"),
     ),
     GlossaryTerm(
         "token",
@@ -268,7 +308,7 @@ GLOSSARY = (
         "QK norm",
         "Queries and keys of each head are brought to one size before they are compared.",
         ("query key normalization",),
-        see=("qk_norm", "l2", "rms"),
+        see=("qk_norm", "l2", "rms", "layer"),
         source="Henry et al. 2020",
     ),
     GlossaryTerm(

@@ -8,7 +8,7 @@ from attncli.analysis.slips import SLIPS, Slip
 from attncli.base.axes import LEGEND, legend
 from attncli.base.text import one_line, sentence
 from attncli.base.transliteration import transliterate
-from attncli.ops import kinds, operators
+from attncli.ops import kinds, operators, taken_kinds
 from attncli.ops.records import OperatorRecord
 from attncli.plan.every_step import Step, every_step
 from attncli.problem.conventions import CONVENTIONS, Convention
@@ -60,7 +60,8 @@ def every_meaning() -> Iterator[Meaning]:
     yield from map(_of_term, GLOSSARY)
     yield from (_of_step(name, steps) for name, steps in every_step().items())
     yield from _of_inner_quantities(records)
-    yield from _of_parameters(records)
+    uses = [kind for kind in taken_kinds() if kind not in kinds()]
+    yield from _of_parameters([*records, *(record for use in uses for record in operators(use).values())])
     yield from (Meaning((letter,), "axis", f"The axis of {meaning}.") for letter, meaning in LEGEND.items())
 
 
@@ -109,11 +110,20 @@ def _of_key(field: Field) -> Meaning:
         facts.append(("default", str(default)))
     if field.words:
         facts.append(("one of", ", ".join(field.words)))
-    if field.kind in kinds():
+        facts += zip(field.words, field.word_meanings, strict=False)
+    if field.kind in taken_kinds():
         facts.append(("one of", ", ".join(operators(field.kind))))
+        facts += _parameters_of_use(field.kind)
     if field.letters:
         facts += [("shape", f"[{' '.join(field.letters)}]"), ("", legend(field.letters))]
     return Meaning((field.name,), "key", sentence(field.help), tuple(facts))
+
+
+def _parameters_of_use(kind: str) -> Iterator[tuple[str, str]]:
+    """The parameters that a key takes with each of its operators, where it has some of its own."""
+    if kind not in kinds():
+        for name, record in operators(kind).items():
+            yield name, ", ".join(map(str, record.parameters))
 
 
 def _of_slip(slip: Slip) -> Meaning:
@@ -179,6 +189,12 @@ def _of_parameters(records: Iterable[OperatorRecord]) -> Iterator[Meaning]:
         for parameter in record.parameters:
             owners.setdefault(parameter.name, {})[record] = str(parameter)
     for name, descriptions in owners.items():
-        facts = tuple((record.name, description) for record, description in descriptions.items())
         paths = dict.fromkeys(f"{record.kind}.{name}" for record in descriptions)
+        own = {record: text for record, text in descriptions.items() if record.kind in kinds()} or descriptions
+        facts = tuple((_owner(record), description) for record, description in own.items())
         yield Meaning((name, *paths), "parameter", "What an entry of the catalogue takes after its name.", facts)
+
+
+def _owner(record: OperatorRecord) -> str:
+    """The operator whose parameters these are, behind the key that takes it with parameters of its own."""
+    return record.name if record.kind in kinds() else f"{record.kind} {record.name}"

@@ -44,8 +44,14 @@ def test_a_kernels_problem_is_taken_apart_by_queries_batch_items_and_key_heads()
 
 @pytest.mark.parametrize(
     "keys",
-    [{"w_o": normal(66, 3)}, {"position": "alibi"}, {"position": {"t5": {"table": normal(8, H)}}}],
-    ids=["merged and projected", "slopes by heads", "a table by heads"],
+    [
+        {"w_o": normal(66, 3)},
+        {"position": "alibi"},
+        {"position": {"t5": {"table": normal(8, H)}}},
+        {"qk_norm": "l2:over=all"},
+        {"context_norm": {"rms": {"gain": normal(H, 11)}}},
+    ],
+    ids=["merged and projected", "slopes by heads", "a table by heads", "heads together", "gains by heads"],
 )
 def test_heads_whose_results_depend_on_the_others_are_not_taken_apart(keys: dict) -> None:
     spec = problem(**HEAD_AXIS, **keys)

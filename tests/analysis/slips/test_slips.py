@@ -111,6 +111,7 @@ EVERYTHING = {
     "past_value": normal(3, 8, seed=1),
     "position": "rope",
     "qk_norm": "l2",
+    "query_scale": "power:length=2",
     "softcap": 2.0,
     "sink": normal(6),
     "bias": np.where(np.eye(5, 8) > 0, -np.inf, normal(5, 8)),

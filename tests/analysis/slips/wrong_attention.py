@@ -16,14 +16,20 @@ def attention(keys: Keys, **mistakes: Any) -> dict[str, np.ndarray]:
     if "inputs_rounded" in mistakes:
         arrays = {name: x for name, x in keys.items() if isinstance(x, np.ndarray) and x.dtype.kind == "f"}
         keys = {**keys, **{name: in_digits(x, mistakes["inputs_rounded"]) for name, x in arrays.items()}}
+    if "w_qkv" in keys:
+        keys = {**keys, **unpacked(keys, mistakes.get("packing_misread", keys.get("packing", "concatenated")))}
+    if "token_table" in keys:
+        keys = {**keys, "embeddings": embedded(keys, mistakes)}
     heads = keys.get("heads", 1)
     groups = keys.get("kv_heads", heads)
     query, key, value = projected(keys, mistakes)
     query, key, value = split(query, heads, mistakes), split(key, groups, mistakes), split(value, groups, mistakes)
-    if "qk_norm" in keys and "no_qk_norm" not in mistakes:
-        query, key = (x / np.linalg.norm(x, axis=-1, keepdims=True) for x in (query, key))
+    query, key = normed_queries_and_keys(keys, mistakes, query, key, is_late=False)
+    value = normed(keys, mistakes, "value_norm", value)
     past = len(keys["past_key"]) if "past_key" in keys else 0
     query, key, value = rotated(keys, mistakes, query, key, value, past)
+    query, key = normed_queries_and_keys(keys, mistakes, query, key, is_late=True)
+    query = query * query_scales(keys, mistakes, query.shape[1], past)
     if past:
         past_key = split(keys["past_key"], groups, {})
         if mistakes.get("rope_twice") == "cached":
@@ -46,15 +52,62 @@ def attention(keys: Keys, **mistakes: Any) -> dict[str, np.ndarray]:
     if "weights_rounded" in mistakes:
         weights = np.round(weights, mistakes["weights_rounded"])
     used = weights.transpose(0, 2, 1) if "weights_transposed" in mistakes else weights
-    context = np.einsum("hnm,hme->hne", used, value)
+    context = normed(keys, mistakes, "context_norm", np.einsum("hnm,hme->hne", used, value))
     count = context.shape[1]
     if "heads_not_transposed" in mistakes:
         output = context.reshape(count, -1)
     else:
         output = np.concatenate(list(context), axis=-1)
+    output = gated(output, keys, mistakes)
     if "w_o" in keys and "no_output_projection" not in mistakes:
         output = output @ matrix("w_o", keys, mistakes) + vector("b_o", keys, mistakes)
     return {"scores": scores, "weights": weights, "output": output}
+
+
+def normed_queries_and_keys(
+    keys: Keys, mistakes: Keys, query: np.ndarray, key: np.ndarray, *, is_late: bool
+) -> tuple[np.ndarray, np.ndarray]:
+    """Queries and keys by their norm, if it comes before they are rotated, or late, after that."""
+    norm = keys.get("qk_norm", "l2")
+    comes_late = norm != "l2" and norm["rms"].get("when") == "after_rope"
+    if (comes_late != ("norm_beyond_rope" in mistakes)) != is_late:
+        return query, key
+    return normed(keys, mistakes, "qk_norm", query, "query_"), normed(keys, mistakes, "qk_norm", key, "key_")
+
+
+def normed(keys: Keys, mistakes: Keys, name: str, x: np.ndarray, role: str = "") -> np.ndarray:
+    """The vectors of each head [h n d] by a norm: l2, or rms with a gain and a bias."""
+    if name not in keys or f"no_{name}" in mistakes:
+        return x
+    if keys[name] == "l2":
+        return x / np.linalg.norm(x, axis=-1, keepdims=True)
+    given = keys[name]["rms"]
+    is_over_all = (given.get("over") == "all") != (mistakes.get("norm_span") == name)
+    x = x / np.sqrt((x**2).mean(axis=(0, -1) if is_over_all else -1, keepdims=True))
+    if mistakes.get("no_norm_gain") == name:
+        return x
+    plus = given.get("gain_plus_one", False) != (mistakes.get("gain_misread") == name)
+    gain = np.array(given.get(f"{role}gain", 1.0 - plus)) + plus
+    if gain.size == len(x) * x.shape[-1]:  # a number for each feature of all heads
+        gain = gain.reshape(len(x), 1, -1)
+    return x * gain + given.get(f"{role}bias", 0.0)
+
+
+def gated(output: np.ndarray, keys: Keys, mistakes: Keys) -> np.ndarray:
+    """The merged heads times a gate for each number."""
+    if "w_g" not in keys or "no_gate" in mistakes:
+        return output
+    gate = keys["embeddings"] @ keys["w_g"] + vector("b_g", keys, mistakes)
+    functions = {"sigmoid": 1 / (1 + np.exp(-gate)), "silu": gate / (1 + np.exp(-gate)), "none": gate}
+    functions["softplus"] = np.log1p(np.exp(gate))
+    return output * functions["none" if "gate_not_activated" in mistakes else mistakes.get("gate_function", "sigmoid")]
+
+
+def query_scales(keys: Keys, mistakes: Keys, count: int, past: int) -> Any:
+    """The factor of each query: the root of 1 + keys / 2, of the keys up to it."""
+    if "query_scale" not in keys or "no_query_scale" in mistakes:
+        return 1
+    return np.sqrt(1 + (past + 1 + np.arange(count)) / 2)[:, None]
 
 
 def in_digits(x: np.ndarray, digits: int) -> np.ndarray:
@@ -72,8 +125,18 @@ def vector(name: str, keys: Keys, mistakes: Keys) -> Any:
     return 0 if name in mistakes.get("no_projection_bias", ()) else keys.get(name, 0)
 
 
+def embedded(keys: Keys, mistakes: Keys) -> np.ndarray:
+    """The vectors of tokens, scaled, with those of their positions, divided by their root mean square."""
+    x = np.array([keys["token_table"][token] for token in keys["tokens"]])
+    x = x if "no_token_scale" in mistakes else x * keys["token_scale"]
+    x = x if "no_token_positions" in mistakes else x + keys["token_positions"][: len(x)]
+    return x if "no_residual_norm" in mistakes else x / np.sqrt((x**2).mean(axis=-1, keepdims=True))
+
+
 def projected(keys: Keys, mistakes: Keys) -> list[np.ndarray]:
-    """Queries, keys and values, given or made of embeddings."""
+    """Queries, keys and values, given or made of embeddings, or of the residual stream."""
+    if "residual" in keys:
+        keys = {**keys, "embeddings": normed(keys, mistakes, "residual_norm", keys["residual"][None])[0]}
     if "embeddings" not in keys:
         value = keys["key"] if "key_as_value" in mistakes else keys["value"]
         return [keys["query"], keys["key"], value]
@@ -88,7 +151,22 @@ def projected(keys: Keys, mistakes: Keys) -> list[np.ndarray]:
         made_with["k"] = "q"
     if mistakes.get("key_as_value") == "given":
         made_with["v"] = "k"
-    return [x @ matrix(f"w_{w}", keys, mistakes) + vector(f"b_{w}", keys, mistakes) for w in made_with.values()]
+    made = [x @ matrix(f"w_{w}", keys, mistakes) + vector(f"b_{w}", keys, mistakes) for w in made_with.values()]
+    limit = np.inf if "no_clip" in mistakes else keys.get("clip_qkv", np.inf)
+    query, key, value = (np.clip(x, -limit, limit) for x in made)
+    return [query, key, value * (1 if "no_value_scale" in mistakes else keys.get("value_scale", 1))]
+
+
+def unpacked(keys: Keys, packing: str) -> dict[str, np.ndarray]:
+    """The projections of as many key heads as query heads that are packed in one matrix and one bias."""
+    parts = {}
+    for kind in "wb":
+        packed = keys[f"{kind}_qkv"]
+        heads = [packed] if packing == "concatenated" else np.split(packed, keys["heads"], axis=-1)
+        of_heads = [np.split(head, 3, axis=-1) for head in heads]
+        for letter, columns in zip("qkv", zip(*of_heads, strict=True), strict=True):
+            parts[f"{kind}_{letter}"] = np.concatenate(columns, axis=-1)
+    return parts
 
 
 def sinusoid(position: int, width: int) -> list[float]:
@@ -127,8 +205,14 @@ def rotated(
         settings["interleaved"] = "rope_interleaved" in mistakes
     if "rope_base" in mistakes:
         settings["base"] = mistakes["rope_base"]
-    if "no_rope_scaling" in mistakes:
-        settings["scaling"] = 1.0
+    for slip, changed in {
+        "no_rope_scaling": {"scaling": 1.0},
+        "rope_dims": {"dims": None},
+        "no_attention_factor": {"attention_factor": 1.0},
+    }.items():
+        settings |= changed if slip in mistakes else {}
+    if "positions" in keys and "positions_not_read" not in mistakes:
+        settings["positions"] = keys["positions"]
     sign = -1 if "rope_reversed" in mistakes else 1
     if "rope_mixed_pairs" in mistakes:
         return mixed(query, turn["query"]), mixed(key, turn["key"]), value
@@ -143,12 +227,27 @@ def rotated(
     return query, key, value
 
 
-def turned(x: np.ndarray, first: int, sign: int, base: float, interleaved: bool, scaling: float) -> np.ndarray:
-    """The rows [n d] turned as complex numbers."""
+def turned(
+    x: np.ndarray,
+    first: int,
+    sign: int,
+    base: float,
+    interleaved: bool,
+    scaling: float,
+    dims: int | None = None,
+    attention_factor: float = 1.0,
+    positions: Any = None,
+) -> np.ndarray:
+    """The rows [n d] turned as complex numbers, or the first features of each."""
+    if dims is not None:
+        rest = x[:, dims:]
+        x = turned(x[:, :dims], first, sign, base, interleaved, scaling, None, attention_factor, positions)
+        return np.concatenate([x, rest], axis=1)
     half = x.shape[1] // 2
-    angles = np.array([[(first + row) / scaling / base ** (f / half) for f in range(half)] for row in range(len(x))])
+    places = [first + row for row in range(len(x))] if positions is None else positions
+    angles = np.array([[at / scaling / base ** (f / half) for f in range(half)] for at in places])
     pairs = (x[:, 0::2] + 1j * x[:, 1::2]) if interleaved else (x[:, :half] + 1j * x[:, half:])
-    pairs = pairs * np.exp(sign * 1j * angles)
+    pairs = attention_factor * pairs * np.exp(sign * 1j * angles)
     if interleaved:
         return np.stack([pairs.real, pairs.imag], axis=-1).reshape(x.shape)
     return np.concatenate([pairs.real, pairs.imag], axis=1)

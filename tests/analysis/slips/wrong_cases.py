@@ -10,6 +10,7 @@ from tests.arrays import bias, booleans, normal
 
 # Tokens, features of an embedding, heads, key heads, queries, keys, cached keys, features of keys and of values.
 T, X, H, G, N, M, P, D, E = 7, 12, 3, 1, 5, 11, 2, 4, 4
+NORMS = ("qk_norm", "value_norm", "context_norm")
 
 
 @dataclass(frozen=True)
@@ -72,7 +73,33 @@ def cases(seed: int) -> list[Case]:
     turned = {**self_attending, **rope()}
     at_end = {**plain, "causal": True, "align": "bottom_right"}
     windowed = {**self_attending, "window": (2, 1)}
+    qk_norm = {"query_gain": normal(D, seed=seed), "key_gain": normal(D, seed=seed + 1), "key_bias": normal(D)}
+    norms = {
+        **self_attending,
+        "qk_norm": {"rms": {**qk_norm, "gain_plus_one": True}},
+        "value_norm": {"rms": {"gain": normal(E, seed=seed), "bias": normal(E)}},
+        "context_norm": {"rms": {"gain": normal(E, seed=seed + 1)}},
+    }
+    wide_gains = {"query_gain": normal(H * D, seed=seed), "key_gain": normal(H * D, seed=seed + 1)}
+    tokens_residual = {"residual" if name == "embeddings" else name: value for name, value in tokens.items()}
     names = ("w_q", "w_k", "w_v", "w_o")
+    packed = {
+        "embeddings": normal(T, X, seed=seed),
+        "w_qkv": normal(X, 3 * X, seed=seed) / 2,
+        "b_qkv": normal(3 * X, seed=seed),
+        "heads": H,
+    }
+    weights = {name: tokens[name] for name in names}
+    looked_up = {
+        **weights,
+        "heads": H,
+        "tokens": [3, 0, 8, 3, 5],
+        "token_table": normal(9, X, seed=seed),
+        "token_scale": 0.5,
+        "token_positions": normal(T, X, seed=seed + 1),
+        "residual_norm": "rms",
+    }
+    gated = {**tokens, "w_g": normal(X, X, seed=seed + 7) / 2, "b_g": normal(X, seed=seed + 8)}
     return [
         Case("no_scale", plain),
         Case("no_scale", {**plain, "scale": 0.3}),
@@ -99,6 +126,17 @@ def cases(seed: int) -> list[Case]:
         Case("no_sink", {**plain, "sink": normal(H)}),
         Case("projections_transposed", tokens, names),
         *(Case("projections_transposed", tokens, (name,), at) for at, name in enumerate(names, 1)),
+        Case("packing_misread", packed, "per_head"),
+        Case("packing_misread", {**packed, "packing": "per_head"}, "concatenated"),
+        Case("no_gate", gated),
+        Case("gate_not_activated", gated),
+        Case("gate_function", gated, "silu"),
+        Case("gate_function", gated, "softplus", 1),
+        Case("no_clip", {**tokens, "clip_qkv": 1.0}),
+        Case("no_value_scale", {**tokens, "value_scale": 0.6}),
+        *(Case(slip, looked_up) for slip in ("no_residual_norm", "no_token_scale", "no_token_positions")),
+        Case("no_projection_bias", packed, ("b_q", "b_k", "b_v")),
+        Case("no_projection_bias", gated, ("b_g",), 5),
         Case("no_projection_bias", tokens, ("b_q", "b_k", "b_v", "b_o")),
         *(Case("no_projection_bias", tokens, (f"b_{letter}",), at) for at, letter in enumerate("qkvo", 1)),
         Case("no_output_projection", tokens),
@@ -155,6 +193,16 @@ def cases(seed: int) -> list[Case]:
         Case("heads_split_not_transposed", plain),
         Case("heads_interleaved", plain),
         Case("no_qk_norm", {**plain, "qk_norm": "l2"}),
+        Case("no_value_norm", {**plain, "value_norm": "l2"}),
+        Case("no_context_norm", {**plain, "context_norm": norms["context_norm"]}),
+        *(Case(slip, norms, key, at) for slip in ("no_norm_gain", "gain_misread") for at, key in enumerate(NORMS)),
+        Case("no_residual_norm", {**tokens_residual, "residual_norm": {"rms": {"gain": normal(X, seed=seed)}}}),
+        Case("norm_span", {**self_attending, "context_norm": {"rms": {}}}, "context_norm"),
+        Case("norm_span", {**self_attending, "qk_norm": {"rms": {**wide_gains, "over": "all"}}}, "qk_norm"),
+        Case("norm_span", {**norms, "qk_norm": {"rms": wide_gains}}, "qk_norm"),
+        Case("norm_beyond_rope", {**norms, **rope()}),
+        Case("norm_beyond_rope", {**norms, **rope(), "qk_norm": {"rms": {**qk_norm, "when": "after_rope"}}}),
+        Case("no_query_scale", {**plain, "query_scale": {"power": {"length": 2.0, "exponent": 0.5}}}),
         Case("rope_interleaved", turned),
         Case("rope_half_split", {**self_attending, **rope(interleaved=True)}),
         Case("rope_mixed_pairs", turned),
@@ -162,6 +210,9 @@ def cases(seed: int) -> list[Case]:
         Case("rope_base", turned, 1_000_000.0, 1),
         Case("rope_base", {**self_attending, **rope(base=500_000.0)}, 10_000.0),
         Case("no_rope_scaling", {**self_attending, **rope(scaling=4.0)}),
+        Case("rope_dims", {**self_attending, **rope(dims=2)}),
+        Case("no_attention_factor", {**self_attending, **rope(attention_factor=1.25)}),
+        Case("positions_not_read", {**turned, "positions": np.arange(T) // 2}),
         Case("rope_reversed", turned),
         Case("rope_offset", turned, 1),
         Case("rope_offset", turned, -1, 1),

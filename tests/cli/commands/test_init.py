@@ -1,6 +1,7 @@
 """`attn init`: a file that runs as it is, and with any of its keys in force."""
 
 import re
+from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
@@ -14,7 +15,14 @@ from tests.problems import write_file
 
 TEMPLATE = problem_template()
 OPTIONAL = re.findall(r"^#(\w+):", TEMPLATE, re.MULTILINE)
-TOGETHER = [("key", "value"), ("past_key", "past_value"), ("sentence", "vocabulary")]
+# Keys that go together, and what the lines of others become beside them: None where they are not in force.
+TOGETHER: Mapping[tuple[str, ...], Mapping[str, str | None]] = {
+    ("key", "value"): {},
+    ("past_key", "past_value"): {},
+    ("sentence", "vocabulary"): {"embeddings": None, "tokens": None},
+    ("residual", "residual_norm"): {"embeddings": None},
+    ("token_table", "token_positions", "token_scale", "residual_norm"): {"embeddings": None, "tokens": "[2, 0, 1]"},
+}
 
 
 def uncommented(text: str, *names: str) -> str:
@@ -51,9 +59,13 @@ def test_every_key_that_needs_another_is_tried_with_it() -> None:
 
 
 @pytest.mark.parametrize("names", TOGETHER, ids=" and ".join)
-def test_keys_that_need_each_other_run_together(names: tuple[str, str], tmp_path: Path) -> None:
+def test_keys_that_need_each_other_run_together(names: tuple[str, ...], tmp_path: Path) -> None:
     text = uncommented(TEMPLATE, *names)
-    check_runs(re.sub("^(embeddings|tokens):", r"#\1:", text, flags=re.M) if "sentence" in names else text, tmp_path)
+    for name, value in TOGETHER[names].items():
+        line = f"#{name}:" if value is None else f"{name}: {value}"
+        text, count = re.subn(f"^{name}:.*$", line, text, flags=re.MULTILINE)
+        assert count == 1
+    check_runs(text, tmp_path)
 
 
 @pytest.mark.parametrize(("words", "file"), [((), "problem.yaml"), (("mine.yaml",), "mine.yaml")])

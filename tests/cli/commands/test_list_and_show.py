@@ -18,7 +18,9 @@ def test_the_list_has_every_operator_slip_and_convention_with_its_summary(run: R
     assert [tuple(line) for line in lines] == expected
 
 
-@pytest.mark.parametrize(("plural", "kind"), [("scores", "score"), ("contexts", "context")])
+@pytest.mark.parametrize(
+    ("plural", "kind"), [("scores", "score"), ("contexts", "context"), ("norms", "norm"), ("qk_norms", "qk_norm")]
+)
 def test_one_kind_is_listed_by_its_plural(plural: str, kind: str, run: Run) -> None:
     shown = [line.split()[0] for line in run("list", plural).stdout.splitlines()]
     assert shown == [plural, *operators(kind)]

@@ -52,7 +52,7 @@ WORDS = {
     "W_Q": {"key", "step"},
     "temperature": {"term", "parameter"},
     "n": {"axis"},
-    "rms": {"qk_norm"},
+    "rms": {"norm"},
 }
 
 

@@ -34,6 +34,14 @@ REFUSED = {
     "a tag of another type": ("a: !!int x\n", "p.yaml, line 1: 'x' is not what its tag says"),
     "a second document": ("a: 1\n---\nb: 2\n", "p.yaml, line 2: a second document begins"),
     "a list that is not closed": ("a: [1, 2\nb: 3\n", "p.yaml, line 2: is not YAML"),
+    "slices without quotes": (
+        "a: {b: x.npz#w[:, 0:2]}\n",
+        "p.yaml, line 1: is not YAML: did not find expected ',' or '}'; put a name with slices in quotes: ",
+    ),
+    "slices in quotes, and a list that is not closed": (
+        'a: ["x.npz#w[:, 0:2]"\nb: 1\n',
+        "p.yaml, line 2: is not YAML: did not find expected ',' or ']'",
+    ),
     "a number beyond all floats": (
         "a: 1\nb: [1.0e+400]\n",
         "p.yaml, line 2: 1.0e+400 is too large for",

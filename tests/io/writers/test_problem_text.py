@@ -98,6 +98,12 @@ def test_a_problem_in_a_folder_is_read_again(tmp_path: Path) -> None:
     assert bits(run(again).output) == bits(run(original).output)
 
 
+def test_what_is_written_of_a_problem_computes_the_same_numbers(spec: ProblemSpec) -> None:
+    again = assemble(parse_document("".join(problem_text.problem_yaml(spec)), "p.yaml"))
+    for name in spec.default_selection:
+        np.testing.assert_array_equal(run(again).trace[name].value, run(spec).trace[name].value, err_msg=name)
+
+
 @settings(deadline=None)
 @given(rows=st.lists(st.lists(st.floats(allow_nan=False, allow_infinity=False), min_size=2, max_size=2), min_size=1))
 def test_any_number_comes_back_bit_for_bit(rows: list[list[float]]) -> None:

@@ -106,6 +106,10 @@ LABEL = f"{LABEL_START}a_b = [1 2]{LABEL_END}"
         ("from low to high − 1", "from low to high ${}- 1$"),
         ("xᵢ_j", "$x_{i}{}_{j}$"),
         ("W^−1", "$W^{-1}$"),
+        ("1 + factor ln(2)", r"$1 + \text{factor}\ \ln(2)$"),
+        ("x W_QKV + b_QKV", r"$x W_{\text{QKV}} + b_{\text{QKV}}$"),
+        ("C_all̂ = V_all̂ₕ", r"$\hat{C}_{\text{all}} = \hat{V}_{\text{all}_{h}}$"),
+        ("1 + ⌊(posᵢ + 1) / 2⌋ ≠ ±1", r"$1 + \lfloor(\text{pos}_{i} + 1) / 2\rfloor \ne \pm1$"),
         ("", ""),
     ],
 )  # fmt: skip

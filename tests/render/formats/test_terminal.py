@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from attncli.engine.run import run
 from attncli.io import examples
-from attncli.render.formats.screen_table import MAX_LINES
+from attncli.render.formats.screen_table import ABRIDGED_LINES, MAX_LINES
 from attncli.render.formats.terminal import render_sections
 from attncli.render.grid import Grid
 from attncli.render.section import Section
@@ -84,6 +84,18 @@ def test_a_wide_table_is_in_blocks_of_columns_each_with_the_labels_of_the_rows(w
         numbers = [block.split("\n")[2 + row].split() for block in blocks]
         assert {first for first, *_ in numbers} == {f"row_{row}"}
         assert [number for _, *rest in numbers for number in rest] == [f"{number:.4f}" for number in values[row]]
+
+
+def test_an_explanation_shows_the_ends_of_a_long_axis_and_what_is_marked() -> None:
+    values, marked = np.ones((MAX_LINES, MAX_LINES + 60)), frozenset({(None, 100)})
+    grid = Grid(values, numbered(MAX_LINES, "r"), numbered(MAX_LINES + 60, "c"), marked=marked, is_abridged=True)
+    lines = shown(grid, TextTarget(80))
+    words = " ".join(lines).split()
+    assert len({word for word in words if re.fullmatch(r"r\d+", word)}) == MAX_LINES
+    columns = [word for word in words if re.fullmatch(r"\*?c\d+", word)]
+    assert len(columns) == ABRIDGED_LINES + 1
+    assert ("*c100" in columns, "c254" in columns, "c259" in columns) == (True, True, True)
+    assert lines[-2] == f"  a screen shows {ABRIDGED_LINES} of more than {MAX_LINES}; a file and a pipe get all of them"
 
 
 def test_beyond_some_hundreds_of_rows_and_columns_the_middle_is_counted_and_a_note_says_where_it_is() -> None:

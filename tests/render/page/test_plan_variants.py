@@ -13,6 +13,7 @@ import attncli
 from attncli.base.errors import AttnError
 from attncli.engine.run import run
 from attncli.io import examples
+from attncli.ops.records import ParameterMapping
 from attncli.problem.spec import ProblemSpec
 from attncli.render.page.page_object import page_object
 from attncli.render.page.plan_variants import plan_variants
@@ -44,6 +45,7 @@ def assert_is_plan_of(content: Mapping[str, Any], plan: Mapping[str, Any], trace
     for node, step in zip(nodes, trace, strict=True):
         assert node["inputs"] == step.inputs
         options = {name: list(x) if isinstance(x, tuple) else x for name, x in step.options.items()}
+        options = {name: x.as_mapping() if isinstance(x, ParameterMapping) else x for name, x in options.items()}
         assert node["options"] == options
         assert node["function"] == (step.function and step.function.__name__.rstrip("_"))
         if node["value"] is not None:

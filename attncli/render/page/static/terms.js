@@ -151,6 +151,9 @@ function functionTerm(name, compute, ...terms) {
 /** `exp(a)`. */
 export const expOf = (term) => functionTerm("exp", Math.exp, term);
 
+/** `ln(a)`. */
+export const lnOf = (term) => functionTerm("ln", Math.log, term);
+
 /** `tanh(a)`. */
 export const tanhOf = (term) => functionTerm("tanh", Math.tanh, term);
 
@@ -162,3 +165,6 @@ export const sinOf = (term) => functionTerm("sin", Math.sin, term);
 
 /** `max(a, b, c)`. */
 export const maximumOf = (...terms) => functionTerm("max", Math.max, ...terms);
+
+/** `min(a, b, c)`. */
+export const minimumOf = (...terms) => functionTerm("min", Math.min, ...terms);

@@ -1,22 +1,18 @@
-/* Each vector divided by the root of its mean square. */
+/* Each vector divided by the root of its mean square, with its gain and bias. */
 
-import { mapRows } from "../arrays.js";
 import { defineFunction } from "../functions.js";
-import { numberTerm, parameterTerm, productsOf, quotientOf, rootOf, sumOf } from "../terms.js";
+import { NORM, linesWithGain, meanSquare, normalized, withEps, zeroLines } from "../norms.js";
+import { numberTerm, productsOf, quotientOf, rootOf } from "../terms.js";
 
 defineFunction("rms", {
-  compute: ({ x }, { eps = 0 }) =>
-    mapRows(x, x.shape.at(-1), (row) => {
-      const size = Math.sqrt(row.reduce((sum, entry) => sum + entry * entry, 0) / row.length + eps);
-      return row.map((entry) => entry / (size === 0 ? 1 : size));
-    }),
-  whole: ["d", "c"],
+  ...NORM,
+  compute: (inputs, options) =>
+    normalized(inputs, options, (row) => ({ numbers: row, square: meanSquare(row) })),
   work(cell) {
     const vector = cell.terms("x");
-    const { eps = 0 } = cell.options;
-    if (vector.every((entry) => entry.value(null) === 0)) return [["a zero vector stays zero"]];
+    if (vector.every((entry) => entry.value(null) === 0)) return zeroLines(cell);
     const mean = cell.computed("mean(u²)", quotientOf(productsOf(vector, vector), numberTerm(vector.length)));
-    const root = cell.computed("rms(u)", rootOf(eps === 0 ? mean : sumOf([mean, parameterTerm(eps)])));
-    return [mean.line, root.line, cell.equation(quotientOf(vector[cell.column], root))];
+    const root = cell.computed("rms(u)", rootOf(withEps(mean, cell.options)));
+    return [mean.line, root.line, ...linesWithGain(cell, vector[cell.column], root, "u/rms(u)")];
   },
 });

@@ -6,21 +6,27 @@ import { cosOf, differenceOf, negativeOf, numberTerm, parameterTerm } from "../t
 import { powerOf, productOf, quotientOf, sinOf, sumOf } from "../terms.js";
 
 defineFunction("rope", {
-  compute({ x, positions, frequencies }, options) {
+  compute({ x, positions, frequencies, attention_factor: factors }, options) {
     const features = x.shape.at(-1);
+    const axes = frequencies?.shape.length > 1 ? frequencies.shape[0] : 1;
     const turned = frequencies === undefined ? rotatedFrequencies(options, features) : frequencies.data;
+    const count = turned.length / axes;
     const { scaling = 1, offset = 0 } = options;
-    const rotate = (row, position) => {
+    const factor = factors === undefined ? (options.attention_factor ?? 1) : factors.data[0];
+    const direction = options.reverse ? -1 : 1;
+    const rotate = (row, ...at) => {
       const rotated = row.slice();
-      turned.forEach((frequency, pair) => {
-        const angle = ((position + offset) / scaling) * frequency;
-        const [one, other] = pairFeatures(options, turned.length, pair);
-        rotated[one] = row[one] * Math.cos(angle) - row[other] * Math.sin(angle);
-        rotated[other] = row[other] * Math.cos(angle) + row[one] * Math.sin(angle);
-      });
+      for (let pair = 0; pair < count; pair++) {
+        let angle = 0;
+        at.forEach((position, axis) => (angle += ((position + offset) / scaling) * turned[axis * count + pair]));
+        const [one, other] = pairFeatures(options, count, pair);
+        const [cosine, sine] = [factor * Math.cos(angle), direction * factor * Math.sin(angle)];
+        rotated[one] = row[one] * cosine - row[other] * sine;
+        rotated[other] = row[other] * cosine + row[one] * sine;
+      }
       return rotated;
     };
-    return mapRows(x, features, rotate, positions);
+    return mapRows(x, features, rotate, ...positionsOfAxes(positions, frequencies));
   },
   index: {
     x(cell) {
@@ -28,22 +34,48 @@ defineFunction("rope", {
       const features = pair === null ? [cell.column] : pairFeatures(cell.options, pairCount(cell), pair);
       return features.map((feature) => [...cell.index.slice(0, -1), feature]);
     },
-    positions: (cell, source) => [source.axes.map((letter, axis) => rowPosition(cell, letter, axis))],
-    frequencies: (cell) => (pairOf(cell) === null ? [] : [[pairOf(cell)]]),
+    positions: (cell, source) => rotationAxes(cell).map((s) => source.axes.map((letter, axis) => (letter === "s" ? s : rowPosition(cell, letter, axis)))),
+    frequencies: (cell) => (pairOf(cell) === null ? [] : rotationAxes(cell).map((s) => (hasRotationAxes(cell) ? [s, pairOf(cell)] : [pairOf(cell)]))),
+    attention_factor: (cell) => (pairOf(cell) === null ? [] : [[]]),
   },
   work(cell) {
     const pair = pairOf(cell);
     if (pair === null) return [cell.sentence("a feature that does not turn: ", cell.term("x"))];
     const [first, second] = cell.terms("x");
-    const angle = cell.computed(`angle of pair ${pair}`, productOf(positionTerm(cell), frequencyTerm(cell, pair)));
+    const products = rotationAxes(cell).map((s) => productOf(positionTerm(cell, s), frequencyTerm(cell, pair, s)));
+    const angle = cell.computed(`angle of pair ${pair}`, products.length > 1 ? sumOf(products) : products[0]);
     const [cosine, sine] = [cosOf(angle), sinOf(angle)];
     const isFirst = pairFeatures(cell.options, pairCount(cell), pair)[0] === cell.column;
-    const turned = isFirst
-      ? differenceOf(productOf(first, cosine), productOf(second, sine))
-      : sumOf([productOf(second, cosine), productOf(first, sine)]);
-    return [angle.line, cell.equation(turned)];
+    const parts = isFirst
+      ? [productOf(first, cosine), productOf(second, sine)]
+      : [productOf(second, cosine), productOf(first, sine)];
+    const isDifference = isFirst !== Boolean(cell.options.reverse);
+    const turned = isDifference ? differenceOf(...parts) : sumOf(parts);
+    const factor = attentionFactorTerm(cell);
+    return [angle.line, cell.equation(factor === null ? turned : productOf(factor, turned))];
   },
 });
+
+/** Whether positions have several axes, each with frequencies of its own. */
+function hasRotationAxes(cell) {
+  return cell.has("frequencies") && cell.lengthOf("frequencies", 1) !== undefined;
+}
+
+/** The numbers of the axes of positions. */
+function rotationAxes(cell) {
+  return hasRotationAxes(cell) ? Array.from({ length: cell.lengthOf("frequencies", 0) }, (_, axis) => axis) : [0];
+}
+
+/** The positions on each axis, arrays without it: [… s n] to s times [… n]. */
+function positionsOfAxes(positions, frequencies) {
+  if (frequencies === undefined || frequencies.shape.length === 1) return [positions];
+  const [count, rows] = positions.shape.slice(-2);
+  const shape = [...positions.shape.slice(0, -2), rows];
+  return Array.from({ length: count }, (_, axis) => {
+    const data = positions.data.filter((_number, at) => Math.floor(at / rows) % count === axis);
+    return { ...positions, shape, data };
+  });
+}
 
 /** The angle of each pair from one position to the next. */
 function rotatedFrequencies({ base = 10000, dims }, features) {
@@ -58,7 +90,7 @@ function pairFeatures({ interleaved }, count, pair) {
 
 /** How many pairs turn. */
 function pairCount(cell) {
-  return cell.has("frequencies") ? cell.lengthOf("frequencies", 0) : (cell.options.dims ?? cell.lengthOf("x", -1)) / 2;
+  return cell.has("frequencies") ? cell.lengthOf("frequencies", -1) : (cell.options.dims ?? cell.lengthOf("x", -1)) / 2;
 }
 
 /** The pair that the feature of a cell is in; null where it does not turn. */
@@ -75,15 +107,23 @@ function rowPosition(cell, letter, axis) {
 }
 
 /** The position with what is added to it, over the scaling. */
-function positionTerm(cell) {
+function positionTerm(cell, axis) {
   const { scaling = 1, offset = 0 } = cell.options;
-  const position = offset === 0 ? cell.term("positions") : sumOf([cell.term("positions"), parameterTerm(offset)]);
+  const given = cell.terms("positions")[axis];
+  const position = offset === 0 ? given : sumOf([given, parameterTerm(offset)]);
   return scaling === 1 ? position : quotientOf(position, parameterTerm(scaling));
 }
 
+/** What cosines and sines are multiplied by; null where there is no attention factor. */
+function attentionFactorTerm(cell) {
+  if (cell.has("attention_factor")) return cell.term("attention_factor");
+  const factor = cell.options.attention_factor ?? null;
+  return factor === null ? null : parameterTerm(factor);
+}
+
 /** The angle of a pair from one position to the next, from the base or as it is given. */
-function frequencyTerm(cell, pair) {
-  if (cell.has("frequencies")) return cell.term("frequencies");
+function frequencyTerm(cell, pair, axis) {
+  if (cell.has("frequencies")) return cell.terms("frequencies")[axis];
   const exponent = negativeOf(quotientOf(numberTerm(2 * pair), numberTerm(2 * pairCount(cell))));
   return powerOf(parameterTerm(cell.options.base ?? 10000), exponent);
 }

@@ -1,0 +1,133 @@
+"""`attn model`: the problem file of one layer of a model's checkpoint, or what the checkpoint has."""
+
+import shlex
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from attncli import __version__
+from attncli.base.errors import AttnError, UnknownNameError
+from attncli.base.exit_status import FAILED
+from attncli.cli import streams
+from attncli.cli.output_file import STDOUT, write_new_file
+
+if TYPE_CHECKING:
+    from attncli.io.checkpoint.folder import Checkpoint
+    from attncli.io.checkpoint.layer import Entry, LayerRows
+
+
+def _complete_part(context: typer.Context, incomplete: str) -> list[str]:
+    """The parts of the checkpoint that begin so."""
+    from attncli.io.checkpoint.folder import read_checkpoint
+    from attncli.io.checkpoint.parts import model_parts
+    from attncli.io.inputs import Inputs
+
+    name = context.params.get("checkpoint") or next(iter(context.args), "")
+    try:
+        parts = model_parts(read_checkpoint(name, Inputs()))
+    except AttnError:  # the command says what is wrong when it is run
+        return []
+    return [name for name in parts if name.startswith(incomplete)]
+
+
+def model(
+    checkpoint: Annotated[
+        str, typer.Argument(metavar="CHECKPOINT", help="A folder with config.json and .safetensors files.")
+    ],
+    layer: Annotated[
+        int | None,
+        typer.Option("--layer", help="Which layer, counted from 0, or from -1 at the end; without it what there is."),
+    ] = None,
+    part: Annotated[
+        str | None,
+        typer.Option("--part", help="Encoder, decoder, cross …: without it the first.", autocompletion=_complete_part),
+    ] = None,
+    output: Annotated[
+        str, typer.Option("-o", "--output", metavar="FILE", help=f"A new YAML file; {STDOUT} prints it.")
+    ] = STDOUT,
+) -> None:
+    """Write the problem file of one layer's attention, or what the checkpoint has."""
+    from attncli.io.checkpoint.folder import read_checkpoint
+    from attncli.io.inputs import Inputs
+    from attncli.render.reports.checkpoint import render_checkpoint, tensor_lines
+
+    found = read_checkpoint(checkpoint, Inputs())
+    try:
+        if layer is not None:
+            _write_layer(found, layer, part, output)
+        elif part is None and output == STDOUT:
+            streams.write_output(render_checkpoint(found, checkpoint, streams.output_target()))
+        else:
+            raise AttnError("is missing", where="--layer", hint="give a number from 0, or -1 for the last layer")
+    except UnknownNameError as error:
+        if error.path != (found.config_name,):
+            raise
+        # An unknown family: the tensors are what a problem file is written of by hand.
+        for line in (str(error), f"{checkpoint} holds", *tensor_lines(found)):
+            streams.write_error(line)
+        raise typer.Exit(FAILED) from None
+
+
+def _write_layer(checkpoint: "Checkpoint", layer: int, part_name: str | None, output: str) -> None:
+    """Write the file of one layer, and say what to do next."""
+    from attncli.io.checkpoint.layer import find_layer
+    from attncli.io.checkpoint.parts import find_part
+    from attncli.io.paths import path_of
+    from attncli.io.writers.layer_text import layer_text
+
+    part = find_part(checkpoint, part_name)
+    rows = find_layer(part, layer)
+    entries = rows.entries()
+    file = "layer.yaml" if output == STDOUT else output
+    folder = Path() if output == STDOUT else path_of(output).parent
+    commands = _commands(rows, entries, file)
+    text = layer_text(entries, _head(rows, commands), folder)
+    if write_new_file(text, output, "-o"):
+        said = f"Wrote {file}: layer {rows.layer} of the {part.label}"
+        streams.write_output(f"{said}. Next: {next(iter(commands))}\n")
+
+
+def _head(rows: "LayerRows", commands: Mapping[str, str]) -> list[str]:
+    """What the file is, and the commands that compute it."""
+    part, checkpoint = rows.part, rows.part.checkpoint
+    of_type = f", {rows.layer_type}" if rows.layer_type else ""
+    width = max(map(len, commands))
+    return [
+        f"Layer {rows.layer} of {checkpoint.folder.resolve().name}: {part.label}{of_type}; "
+        f"{part.family.name} ({part.family.about}).",
+        f"Written by attn {__version__} from config.json and the headers of the tensors.",
+        f"The model's code: {part.family.source}.",
+        "",
+        *(f"{command:{width}}   {text}" for command, text in commands.items()),
+    ]
+
+
+def _commands(rows: "LayerRows", entries: "Mapping[str, Entry]", file: str) -> dict[str, str]:
+    """The commands that compute a layer's file, and what each of them gives to it."""
+    from attncli.io.checkpoint.needed_inputs import POSITIONS, QUERIES, needed_inputs
+    from attncli.problem.fields import option_name
+
+    others = {key: f"{option_name(key)} FILE" for key in needed_inputs(entries)}
+    behind = ", behind the layer's norm" if "residual_norm" in entries else ""
+    asked = "what is attended to, and the vectors that ask"
+    inputs = {"--embeddings FILE": asked if QUERIES in others else f"the input of the attention{behind}"}
+    if "residual_norm" in entries:
+        inputs["--residual FILE"] = f"{_residual_name(rows)} of transformers: what comes before that norm"
+    if "token_table" in entries:
+        inputs["--tokens 464,3797"] = "tokens by their numbers, which are looked up"
+    command = f"attn compute {shlex.quote(file)}"
+    positions = [option for key, option in others.items() if key == POSITIONS]  # a seed draws queries, but no positions
+    return {
+        **{" ".join((command, options, *others.values())): text for options, text in inputs.items()},
+        " ".join((command, "--seed 1", *positions)): "a try with random numbers",
+    }
+
+
+def _residual_name(rows: "LayerRows") -> str:
+    """What transformers calls the vectors before a layer; without a number where only some parts' are counted so."""
+    from attncli.io.checkpoint.parts import model_parts
+
+    is_alone = len(model_parts(rows.part.checkpoint)) == 1
+    return f"hidden_states[{rows.layer}]" if is_alone else "output_hidden_states"

@@ -1,0 +1,197 @@
+"""Weights that are stored quantized: packed integers or 8-bit numbers, and the scales that make weights of them.
+
+Each function returns a matrix [o i], as the weight of PyTorch's `nn.Linear` is stored, in float32.
+"""
+
+from attncli.base.errors import AttnError
+from attncli.base.lazy_numpy import Array, np
+from attncli.base.text import count_of
+
+WORD_SIZE = 32  # bits of an integer that others are packed in
+AWQ_BITS = 4
+AWQ_ORDER = (0, 2, 4, 6, 1, 3, 5, 7)  # which of eight columns is in each four bits of an integer, the lowest first
+
+
+def scaled(weight: Array, scale: Array, *, block: Array | None = None) -> Array:
+    """Numbers of 8 bits times their scale: one for the tensor, one for each row, or one for each block.
+
+    Parameters
+    ----------
+    weight : array [o i]
+        The numbers as they are stored.
+    scale : array [], [1], [o], [o 1] or [⌈o/rows⌉ ⌈i/columns⌉]
+        What they are multiplied by.
+    block : array [2], optional
+        The rows and columns of a block; the last ones of a matrix may have fewer.
+
+    Returns
+    -------
+    array [o i]
+
+    Raises
+    ------
+    AttnError
+        Where the scale has another shape.
+
+    Notes
+    -----
+    Source: DeepSeek-V3 (`weight_scale_inv`, blocks of 128 × 128), compressed-tensors (`weight_scale`).
+
+    Examples
+    --------
+    >>> scaled(np.ones((2, 3)), np.array([[2.0, 4.0]]), block=np.array([2, 2])).tolist()
+    [[2.0, 2.0, 4.0], [2.0, 2.0, 4.0]]
+    """
+    if weight.ndim != 2:
+        raise AttnError(f"weight has the shape {weight.shape}", hint="expected rows of numbers")
+    shape = weight.shape
+    if scale.size == 1:
+        factors: Array = scale.reshape(())
+    elif block is not None:
+        sizes = [int(size) for size in np.ravel(block)]
+        if len(sizes) != 2 or min(sizes) < 1:
+            raise AttnError("block has the rows and columns of a block", hint="such as [128, 128]")
+        expected = tuple(-(-length // size) for length, size in zip(shape, sizes, strict=True))
+        _check_shape("scale", scale, expected, f"a weight of {shape[0]} × {shape[1]} in blocks")
+        factors = scale.repeat(sizes[0], axis=0)[: shape[0]].repeat(sizes[1], axis=1)[:, : shape[1]]
+    else:
+        _check_shape("scale", scale.reshape(-1), shape[:1], f"a weight of {shape[0]} rows, without block,")
+        factors = scale.reshape(-1, 1)
+    return _product(weight, factors)
+
+
+def gptq(
+    qweight: Array, qzeros: Array, scales: Array, *, g_idx: Array | None = None, bits: int, is_v2: bool = False
+) -> Array:
+    """Integers of a few bits, packed along the inputs, less the zero of their group, times the scale of that.
+
+    Parameters
+    ----------
+    qweight : array [i·bits/32 o]
+        Integers of 32 bits; each column has the bits of its weights, the lowest first.
+    qzeros : array [g o·bits/32]
+        The zeros of each group, packed along the outputs; less 1 in the older format.
+    scales : array [g o]
+        The scale of each group.
+    g_idx : array [i], optional
+        The group of each input; without it groups have as many inputs each.
+    bits : {2, 3, 4, 8}
+        How many bits an integer has.
+    is_v2 : bool, optional
+        The format `gptq_v2`, in which zeros are stored as they are.
+
+    Returns
+    -------
+    array [o i]
+
+    Raises
+    ------
+    AttnError
+        Where the shapes do not fit each other.
+
+    Notes
+    -----
+    Source: AutoGPTQ's QuantLinear; Frantar et al. 2022 (GPTQ).
+
+    Examples
+    --------
+    >>> packed = np.array([[0x12345678]])  # 8, 7, 6, 5, 4, 3, 2, 1
+    >>> gptq(packed, np.array([[2]]), np.array([[0.5]]), bits=4).tolist()
+    [[2.5, 2.0, 1.5, 1.0, 0.5, 0.0, -0.5, -1.0]]
+    """
+    codes = _unpack("qweight", qweight.T, bits)
+    outputs, inputs = codes.shape
+    groups = scales.shape[0]
+    _check_shape("scales", scales, (groups, outputs), f"a qweight of {count_of(outputs, 'column')}")
+    zeros = _unpack("qzeros", qzeros, bits)[:, :outputs]
+    _check_shape("qzeros", zeros, scales.shape, f"scales of {count_of(groups, 'group')}")
+    if not is_v2:  # a zero of 0 is stored as −1, all bits set
+        zeros = (zeros + 1) % 2**bits
+    group = _groups(g_idx, inputs, groups)
+    return _product(codes - zeros.astype(np.float32)[group].T, scales[group].T)
+
+
+def awq(qweight: Array, qzeros: Array, scales: Array) -> Array:
+    """Integers of four bits, packed along the outputs, less the zero of their group, times the scale of that.
+
+    Parameters
+    ----------
+    qweight : array [i o/8]
+        Integers of 32 bits, of eight columns each, in the order of the `gemm` format: 0, 2, 4, 6, 1, 3, 5, 7.
+    qzeros : array [g o/8]
+        The zeros of each group, packed in the same way.
+    scales : array [g o]
+        The scale of each group of inputs.
+
+    Returns
+    -------
+    array [o i]
+
+    Raises
+    ------
+    AttnError
+        Where the shapes do not fit each other.
+
+    Notes
+    -----
+    Source: AutoAWQ's WQLinear_GEMM; Lin et al. 2023 (AWQ).
+
+    Examples
+    --------
+    >>> awq(np.array([[0x76543210]]), np.array([[0]]), np.ones((1, 8))).ravel().tolist()
+    [0.0, 4.0, 1.0, 5.0, 2.0, 6.0, 3.0, 7.0]
+    """
+    packed = {"qweight": qweight, "qzeros": qzeros}
+    codes, zeros = (_in_order(_unpack(name, array, AWQ_BITS)) for name, array in packed.items())
+    inputs, outputs = codes.shape
+    groups = scales.shape[0]
+    _check_shape("scales", scales, (groups, outputs), f"a qweight of {outputs} outputs")
+    _check_shape("qzeros", zeros, scales.shape, f"scales of {count_of(groups, 'group')}")
+    group = _groups(None, inputs, groups)
+    return _product(codes - zeros.astype(np.float32)[group], scales[group]).T
+
+
+def _unpack(name: str, packed: Array, bits: int) -> Array:
+    """The integers whose bits follow each other in the integers of each row, [r n·bits/32] to [r n]."""
+    if packed.ndim != 2:
+        raise AttnError(f"{name} has the shape {packed.shape}", hint="expected rows of integers")
+    if packed.shape[1] * WORD_SIZE % bits:
+        available = packed.shape[1] * WORD_SIZE
+        raise AttnError(f"{name} has {available} bits side by side, which are no integers of {bits} bits")
+    words = np.ascontiguousarray(packed).astype(np.int64).astype("<u4")  # −1 is all bits set
+    stream = np.unpackbits(words.view(np.uint8), axis=-1, bitorder="little")
+    codes: Array = np.packbits(stream.reshape(len(words), -1, bits), axis=-1, bitorder="little")[..., 0]
+    return codes.astype(np.float32)
+
+
+def _in_order(codes: Array) -> Array:
+    """The columns of AWQ in their order, by eights."""
+    ordered = np.empty_like(codes)
+    for at, column in enumerate(AWQ_ORDER):
+        ordered[:, column :: len(AWQ_ORDER)] = codes[:, at :: len(AWQ_ORDER)]
+    return ordered
+
+
+def _groups(g_idx: Array | None, inputs: int, groups: int) -> Array:
+    """The group of each input [i]."""
+    if g_idx is None:
+        if inputs % groups:
+            raise AttnError(f"{inputs} inputs are not shared evenly among {groups} groups", hint="give g_idx")
+        return np.repeat(np.arange(groups), inputs // groups)
+    _check_shape("g_idx", g_idx, (inputs,), f"a qweight of {inputs} inputs")
+    indices: Array = g_idx.astype(np.int64)
+    if indices.size and (indices.min() < 0 or indices.max() >= groups):
+        raise AttnError(f"g_idx names the group {indices.max()}", hint=f"scales has {groups}, counted from 0")
+    return indices
+
+
+def _check_shape(name: str, array: Array, expected: tuple[int, ...], beside: str) -> None:
+    """Raise AttnError where an array does not have the shape that those beside it imply."""
+    if array.shape != expected:
+        raise AttnError(f"{name} has the shape {array.shape}", hint=f"{beside} needs {expected}")
+
+
+def _product(left: Array, right: Array) -> Array:
+    """The product in float32, which the packages that quantize compute in, or round from."""
+    product: Array = left.astype(np.float32, copy=False) * right.astype(np.float32, copy=False)
+    return product

@@ -1,0 +1,125 @@
+"""RopeScaling: how a model stretches rope over longer sequences, in the words of its config.json."""
+
+from dataclasses import dataclass
+from typing import Any
+
+from attncli.base.errors import AttnError
+from attncli.base.lazy_numpy import Array
+from attncli.ops.records import ParameterMapping, format_value
+from attncli.ops.rules import PositionAxes
+
+# Names in config.json.
+TYPE = "rope_type"
+TRAINED_LENGTH = "original_max_position_embeddings"
+MODEL_LENGTH = "max_position_embeddings"
+SECTIONS, SECTIONS_INTERLEAVED = "mrope_section", "mrope_interleaved"
+SHARE = "partial_rotary_factor"
+# Names of ours, of what models have in their code.
+AXES_OF_PAIRS, AXES, ALTERNATING = "axis_of_pair", "axes", "alternating"
+AXIAL = "axial"
+
+
+@dataclass(frozen=True)
+class RopeScaling(ParameterMapping):
+    """The type of a scaling and its parameters, each of which has its name in config.json.
+
+    A list of numbers is a tuple. `attncli.ops.rope_scaling_reading.read_scaling` makes one of a mapping.
+
+    >>> scaling = RopeScaling("linear", (("factor", 4.0),))
+    >>> scaling["factor"], scaling.get("beta_fast", 32), str(scaling)
+    (4.0, 32, '{rope_type: linear, factor: 4}')
+    """
+
+    type: str
+    parameters: tuple[tuple[str, Any], ...] = ()
+
+    def get(self, name: str, default: Any = None) -> Any:
+        """A parameter, or the default where it is not given."""
+        return dict(self.parameters).get(name, default)
+
+    def __getitem__(self, name: str) -> Any:
+        """A parameter; raises AttnError where it is not given."""
+        value = self.get(name)
+        if value is None:
+            raise AttnError(f"{self.type} needs {name}", where="scaling")
+        return value
+
+    @property
+    def axis_count(self) -> int | None:
+        """How many axes of positions the pairs read; None for one."""
+        given, sections = self.get(AXES_OF_PAIRS), self.get(SECTIONS)
+        if self.type == AXIAL:
+            return int(self.get(AXES, 2))
+        return int(max(given)) + 1 if given is not None else None if sections is None else len(sections)
+
+    @property
+    def position_axes(self) -> PositionAxes | None:
+        """The axes of positions; None for one. Those of an image are needed: its rows stand on two axes."""
+        count = self.axis_count
+        return None if count is None else PositionAxes(count, are_needed=self.type == AXIAL)
+
+    @property
+    def stretches(self) -> bool:
+        """Whether its frequencies are others than plain ones."""
+        return self.type not in ("default", AXIAL, "proportional")
+
+    @property
+    def unstretched(self) -> "RopeScaling":
+        """The scaling that has the same pairs on the same axes, and plain frequencies."""
+        names = (SHARE, SECTIONS, SECTIONS_INTERLEAVED, AXES_OF_PAIRS)
+        return RopeScaling("default", tuple(entry for entry in self.parameters if entry[0] in names))
+
+    @property
+    def without_share(self) -> "RopeScaling":
+        """The scaling with which all features of a head turn."""
+        return RopeScaling(self.type, tuple(entry for entry in self.parameters if entry[0] != SHARE))
+
+    def as_mapping(self) -> dict[str, Any]:
+        """The type and the parameters by their names, lists as lists."""
+        plain = {name: list(value) if isinstance(value, tuple) else value for name, value in self.parameters}
+        return {TYPE: self.type, **plain}
+
+    def __str__(self) -> str:
+        """In one line; of a list of numbers how many there are."""
+        texts = {
+            name: f"[{len(value)} numbers]" if isinstance(value, tuple) else format_value(value)
+            for name, value in self.parameters
+        }
+        return "{" + ", ".join(f"{name}: {text}" for name, text in {TYPE: self.type, **texts}.items()) + "}"
+
+
+@dataclass(frozen=True)
+class ScaledRope:
+    """A scaling and what it is applied to: the base, the number of rotated features, and the length of the sequence.
+
+    `position_count` is one more than the last position; None where that is not known.
+    """
+
+    scaling: RopeScaling
+    base: float
+    dims: int
+    position_count: int | Array | None = None
+
+    @property
+    def count(self) -> int:
+        """How many positions the sequence has; raises AttnError where that is not known."""
+        if self.position_count is None:
+            raise AttnError(f"{self.scaling.type} needs to know how many positions there are", where="scaling")
+        return int(self.position_count)
+
+    @property
+    def trained_count(self) -> float:
+        """How many positions the sequences of training had; raises AttnError where no length is given."""
+        return float(self.scaling.get(TRAINED_LENGTH) or self.scaling.get(MODEL_LENGTH) or self.scaling[TRAINED_LENGTH])
+
+    @property
+    def model_count(self) -> float:
+        """How many positions the model has; raises AttnError where that is not given."""
+        return float(self.scaling[MODEL_LENGTH])
+
+    @property
+    def factor(self) -> float:
+        """By how much sequences are longer than in training: `factor`, or the ratio of both lengths."""
+        if self.scaling.get("factor") is None and self.scaling.get(MODEL_LENGTH) is not None:
+            return self.model_count / self.trained_count
+        return float(self.scaling["factor"])

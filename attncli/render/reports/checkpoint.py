@@ -1,0 +1,128 @@
+"""What a checkpoint has, as text: the layers of its parts and how they attend; or its tensors."""
+
+import re
+import shlex
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import pairwise
+from typing import Any
+
+from attncli.io.checkpoint.families import read_family
+from attncli.io.checkpoint.folder import Checkpoint
+from attncli.io.checkpoint.layer import Entry
+from attncli.io.checkpoint.overview import LayerGroup, layer_groups
+from attncli.io.checkpoint.parts import model_parts
+from attncli.render.formats.text_page import TextPage
+from attncli.render.target import TextTarget
+
+_MIN_SERIES = 4  # numbers with equal steps, of which the first, the last and the step tell the rest
+
+
+def render_checkpoint(checkpoint: Checkpoint, name: str, target: TextTarget) -> str:
+    """The parts of a checkpoint's model with their layers, and the command that writes the file of one.
+
+    Raises UnknownNameError where the model is of no known family.
+    """
+    page = TextPage(target)
+    parts = model_parts(checkpoint)
+    about = read_family(checkpoint.model_type, checkpoint.config_name).about
+    page.print((checkpoint.model_type, "bold"), f" ({about}), {len(checkpoint.files)} tensors")
+    command = ""
+    for part in parts.values():
+        groups = layer_groups(part)
+        page.skip_line()
+        page.print((part.name, "bold"), f", {part.layer_count} layers")
+        page.print_pairs([(_numbers(group.layers), _group_text(group)) for group in groups], "cyan")
+        option = f" --part {part.name}" if len(parts) > 1 else ""
+        layer = next((group.layers[0] for group in groups if group.unsupported is None), None)
+        if layer is not None:
+            command = f"attn model {shlex.quote(name)} --layer {layer}{option} -o layer.yaml"
+    if command:
+        page.skip_line()
+        page.print(command, is_wrapped=False)
+    return page.text
+
+
+def tensor_lines(checkpoint: Checkpoint) -> Iterator[str]:
+    """A line for each name of tensors, those that differ in numbers alone together: `h.{0…11}.attn.bias [8] F32`.
+
+    A part of a model may have been downloaded: tensors whose files are not there have no shapes.
+    """
+    groups: dict[tuple[str, ...], list[str]] = {}
+    for name in checkpoint.files:
+        groups.setdefault(tuple(re.split(r"(?<=\.)\d+(?=\.)", name)), []).append(name)
+    for pieces, names in groups.items():
+        there = next((name for name in names if checkpoint.files[name].exists()), None)
+        yield f"{_folded(pieces, names)} {_stored(checkpoint, there, names[0])}"
+
+
+def _stored(checkpoint: Checkpoint, name: str | None, missing: str) -> str:
+    """The shape and type of a tensor; without one the file of the tensor that is missing."""
+    if name is None:
+        return f"in {checkpoint.files[missing].name}, which is not there"
+    stored = checkpoint.tensor(name)
+    return f"{list(stored.shape)} {stored.type}"
+
+
+def _folded(pieces: Sequence[str], names: Sequence[str]) -> str:
+    """The one name of tensors that differ in numbers: between its pieces the smallest and the largest."""
+    numbers = [[int(number) for number in re.findall(r"(?<=\.)\d+(?=\.)", name)] for name in names]
+    text = pieces[0]
+    for piece, column in zip(pieces[1:], zip(*numbers, strict=True), strict=True):
+        first, last = min(column), max(column)
+        text += (f"{{{first}…{last}}}" if first < last else str(first)) + piece
+    return text
+
+
+def _numbers(layers: Sequence[int]) -> str:
+    """Numbers of layers: ranges of those that follow each other, or a series: `0–4, 6–9`; `0, 2, … 24`."""
+    steps = {after - before for before, after in pairwise(layers)}
+    if len(layers) >= _MIN_SERIES and len(steps) == 1 and steps != {1}:
+        return f"{layers[0]}, {layers[1]}, … {layers[-1]}"
+    ranges: list[list[int]] = []
+    for number in layers:
+        if ranges and ranges[-1][-1] == number - 1:
+            ranges[-1].append(number)
+        else:
+            ranges.append([number])
+    return ", ".join(str(run[0]) if len(run) == 1 else f"{run[0]}–{run[-1]}" for run in ranges)
+
+
+def _group_text(group: LayerGroup) -> str:
+    """How layers attend: `heads 8, kv_heads 4, causal, window 4095,0, position rope:base=10000`."""
+    if group.unsupported is not None:
+        return f"{group.unsupported}: not read"
+    keys = ", ".join(_key_text(key, entry.value) for key, entry in group.entries.items() if entry.value is not False)
+    return f"{group.layer_type}: {keys}" if group.layer_type else keys
+
+
+def _key_text(key: str, value: Any) -> str:
+    """A key and its value."""
+    return key if value is True else f"{key} {_value_text(value)}"
+
+
+def _value_text(value: Any) -> str:
+    """A value as the command line would have it; of a mapping within parameters no more than its first word."""
+    if isinstance(value, Mapping):
+        name, inner = next(iter(value.items()))
+        parameters = _plain(inner)
+        if not isinstance(parameters, Mapping):
+            return str(name)
+        given = ",".join(f"{key}={_parameter_text(entry)}" for key, entry in parameters.items())
+        return f"{name}:{given}" if given else str(name)
+    if isinstance(value, list):
+        return ",".join(map(_value_text, value))
+    return f"{value:g}" if isinstance(value, float) else str(value)
+
+
+def _plain(value: Any) -> Any:
+    """The value of an entry."""
+    return value.value if isinstance(value, Entry) else value
+
+
+def _parameter_text(entry: Any) -> str:
+    """The value of a parameter: of a mapping, such as the scaling of rope, its first word."""
+    value = _plain(entry)
+    if isinstance(value, Mapping):
+        words = [_plain(inner) for inner in value.values() if isinstance(_plain(inner), str)]
+        return words[0] if words else "…"
+    return "…" if isinstance(value, list) else _value_text(value)

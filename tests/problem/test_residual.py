@@ -1,0 +1,165 @@
+"""The attention's input: embeddings, a residual stream that is normalized, or tokens that are looked up."""
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import attncli
+from attncli.base.errors import AttnError
+from attncli.plan.unread import keys_unread_by_plan
+from tests.problems import problem, write_file
+
+TABLE = [[1, 0, 1, 0], [0, 2, 0, 2], [1, 1, 1, 1]]
+POSITIONS = [[0, 0, 0, 0], [1, 0, 0, 0], [2, 0, 0, 0], [0, 0, 0, 8]]
+LAYER = f"""
+embeddings: normal
+token_count: 5
+residual_norm: rms
+token_table: {TABLE}
+token_positions: {POSITIONS}
+token_scale: 2
+w_q: {np.eye(4).tolist()}
+"""
+# rms of [3, 4, 0, 0] is √(25/4) = 2.5, of [0, 6, 8, 0] is 5.
+STREAM = [[3, 4, 0, 0], [0, 6, 8, 0]]
+NORMALIZED = [[1.2, 1.6, 0, 0], [0, 1.2, 1.6, 0]]
+
+
+def embeddings_of(**keys: Any) -> np.ndarray:
+    """The attention's input of a problem."""
+    value: np.ndarray = attncli.Problem(**keys).compute().trace["embeddings"].value
+    return value
+
+
+def test_a_residual_stream_is_normalized() -> None:
+    np.testing.assert_allclose(embeddings_of(residual=STREAM, residual_norm="rms"), NORMALIZED)
+
+
+def test_the_norm_of_a_residual_stream_has_a_gain() -> None:
+    norm = {"rms": {"gain": [9, 4, 0, 0], "gain_plus_one": True}}
+    np.testing.assert_allclose(embeddings_of(residual=STREAM, residual_norm=norm), [[12, 8, 0, 0], [0, 6, 1.6, 0]])
+
+
+def test_a_residual_stream_without_a_norm_is_the_input() -> None:
+    assert embeddings_of(residual=STREAM).tolist() == STREAM
+
+
+def test_each_batch_item_has_a_residual_stream() -> None:
+    both = embeddings_of(residual=[STREAM, STREAM[::-1]], residual_norm="rms")
+    np.testing.assert_allclose(both, [NORMALIZED, NORMALIZED[::-1]])
+
+
+def test_tokens_are_scaled_before_their_positions_are_added() -> None:
+    keys = {"tokens": [2, 1, 2], "token_table": TABLE, "token_positions": POSITIONS, "token_scale": 3}
+    assert embeddings_of(**keys).tolist() == [[3, 3, 3, 3], [1, 6, 0, 6], [5, 3, 3, 3]]
+
+
+def test_positions_are_counted_after_the_cache() -> None:
+    cache = {"past_key": [[0, 0, 0, 0]] * 3, "past_value": [[0, 0, 0, 0]] * 3}
+    keys = {"tokens": [0], "token_table": TABLE, "token_positions": POSITIONS, **cache}
+    assert embeddings_of(**keys).tolist() == [[1, 0, 1, 8]]
+
+
+def test_given_positions_name_the_rows_that_are_added() -> None:
+    made = attncli.Problem(tokens=[0, 0], token_table=TABLE, token_positions=POSITIONS, positions=[3, 1])
+    assert made.compute().trace["embeddings"].value.tolist() == [[1, 0, 1, 8], [2, 0, 1, 0]]
+    assert dict(keys_unread_by_plan(made.spec)) == {}
+
+
+def test_the_tokens_are_the_labels() -> None:
+    assert problem(tokens=[2, 1], token_table=TABLE).key_labels == ("2", "1")
+
+
+def test_the_tokens_of_a_batch_of_one_are_a_list() -> None:
+    assert problem(tokens=np.array([[2, 1]]), token_table=TABLE).key_labels == ("2", "1")
+
+
+def test_a_number_of_a_tokens_row_is_set_by_the_token() -> None:
+    made = attncli.Problem(tokens=[2, 1, 2], token_table=TABLE).set({"token_table[1,0]": 7, "token_table[2#2,0]": 9})
+    assert made.compute().trace["embeddings"].value.tolist() == [[1, 1, 1, 1], [7, 2, 0, 2], [9, 1, 1, 1]]
+
+
+def test_embeddings_that_are_computed_can_not_be_set() -> None:
+    with pytest.raises(AttnError, match="embeddings is computed; set a number of residual, w_q"):
+        attncli.Problem(residual=STREAM, w_q=np.eye(4)).set({"embeddings[0,0]": 1})
+
+
+@pytest.mark.parametrize(
+    ("over_file", "expected"),
+    [
+        ({"residual": STREAM}, NORMALIZED),
+        ({"embeddings": STREAM}, STREAM),
+        ({"tokens": [1]}, np.array([[0, 4, 0, 4]]) / np.sqrt(8)),
+    ],
+    ids=["residual", "embeddings", "tokens"],
+)
+def test_what_is_given_takes_the_place_of_drawn_embeddings(tmp_path: Path, over_file: Any, expected: Any) -> None:
+    layer = attncli.load(write_file(tmp_path, LAYER), **over_file)
+    np.testing.assert_allclose(layer.compute().trace["embeddings"].value, expected)
+    assert dict(layer.spec.unread) == {}
+
+
+def test_the_file_of_a_layer_is_tried_with_a_seed(tmp_path: Path) -> None:
+    layer = attncli.load(write_file(tmp_path, LAYER), seed=1)
+    assert layer.compute().output.shape == (5, 4)
+    assert layer.residual_norm is None  # what is drawn is the attention's own input
+
+
+def test_without_a_seed_the_error_says_what_to_give(tmp_path: Path) -> None:
+    with pytest.raises(AttnError, match=r"--embeddings FILE .* --residual FILE .* --tokens 464,3797 .*"):
+        attncli.load(write_file(tmp_path, LAYER))
+
+
+def test_a_residual_stream_of_a_file_gives_way_to_embeddings(tmp_path: Path) -> None:
+    path = write_file(tmp_path, f"residual: {STREAM}\nresidual_norm: rms\n")
+    assert attncli.load(path, embeddings=[[1, 2]]).compute().trace["embeddings"].value.tolist() == [[1, 2]]
+
+
+def test_a_key_beside_embeddings_that_nothing_reads_has_a_reason() -> None:
+    spec = problem(embeddings=STREAM, token_scale=2, residual_norm="rms")
+    reason = "embeddings are the attention's own input"
+    assert spec.unread == {"token_scale": reason, "residual_norm": reason}
+
+
+def test_the_type_of_a_table_that_is_not_read_does_not_decide() -> None:
+    keys = {"embeddings": np.ones((2, 3), np.float32), "token_table": np.ones((2, 3), np.float64)}
+    assert problem(**keys).dtype == "float32"
+
+
+ERRORS: list[tuple[dict[str, Any], str]] = [
+    ({"residual": STREAM, "embeddings": STREAM}, "residual: residual and embeddings are both given"),
+    ({"residual": STREAM, "sentence": "a", "vocabulary": {"a": [1]}}, "residual and sentence are both given"),
+    ({"token_table": TABLE}, "tokens: token_table is given without tokens"),
+    ({"token_table": TABLE, "tokens": ["the"]}, "tokens: 'the' is no number of a token; give the numbers of the tok"),
+    ({"token_table": TABLE, "tokens": [60000]}, "tokens: there is no token 60000; token_table has 3 rows: 0 to 2"),
+    ({"token_table": TABLE, "tokens": [[0, 1], [1, 2]]}, "tokens: [0, 1] is no label; give one list of labels"),
+    ({"token_table": TABLE, "tokens": [-1]}, "tokens: there is no token -1"),
+    (
+        {"token_table": TABLE, "tokens": [0] * 5, "token_positions": POSITIONS},
+        "token_positions: has 4 rows, and a token stands at position 4",
+    ),
+    (
+        {"token_table": TABLE, "tokens": [0], "token_positions": POSITIONS, "positions": [0.5]},
+        "positions: 0.5 is not a whole number; token_positions has one row for each position",
+    ),
+    (
+        {"token_table": TABLE, "tokens": [0], "token_positions": POSITIONS, "positions": [0, 1]},
+        "positions: has the shape [2]; there are 1 tokens; expected [1]",
+    ),
+    ({"token_table": TABLE, "tokens": [0], "token_positions": [[1, 2]]}, "token_positions has 2 columns (x)"),
+    ({"residual": STREAM, "query": STREAM, "key": STREAM}, "query and key are given, so residual would not be used"),
+    (
+        {"residual": STREAM, "residual_norm": {"layer": {"gain": [1, 2]}}},
+        "residual_norm, gain has 2 numbers (x); residual has 4 columns (x)",
+    ),
+    ({"residual": STREAM, "w_q": [[1], [2]]}, "w_q has 2 rows (x); residual has 4 columns (x)"),
+]
+
+
+@pytest.mark.parametrize(("keys", "message"), ERRORS, ids=[message for _, message in ERRORS])
+def test_what_does_not_fit_is_an_error(keys: dict[str, Any], message: str) -> None:
+    with pytest.raises(AttnError) as caught:
+        problem(**keys)
+    assert message in str(caught.value)
