@@ -15,7 +15,8 @@ from typing import Any
 
 import yaml
 
-from attncli.base.errors import UnknownNameError, did_you_mean
+from attncli.base.errors import UnknownNameError
+from attncli.io.checkpoint.nearest_family import nearest_family
 
 SUFFIX = ".yaml"
 CROSS = "cross"
@@ -64,8 +65,8 @@ def read_family(name: str, where: str) -> Family:
     names = family_names()
     if name not in names:
         error = UnknownNameError("model_type", name, names, where=where)
-        if did_you_mean(name, names) is None:  # the names of all families are no hint
-            error.hint = "attn list models has those that are known"
+        nearest = nearest_family(name, names)
+        error.hint = f"did you mean {nearest!r}?" if nearest else "attn list models has those that are known"
         raise error
     document = _document(name)
     parts = {part: Part(**values) for part, values in _parts(name).items()}
