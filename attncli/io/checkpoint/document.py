@@ -5,9 +5,9 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from attncli.io.checkpoint.chosen_part import find_part
 from attncli.io.checkpoint.folder import Checkpoint
 from attncli.io.checkpoint.layer import Entry, find_layer
-from attncli.io.checkpoint.parts import find_part
 from attncli.io.checkpoint.tensors import TensorReference
 from attncli.io.origin import Origin, RawValue
 from attncli.io.paths import name_of_path

@@ -16,6 +16,7 @@ from attncli.io.refused_files import check_is_not_refused
 CONFIG = "config.json"
 _ADAPTER = "adapter_config.json"
 _ADAPTER_FILE = "adapter_model"  # the name, without its suffix, of its tensors
+MERGE_HINT = "merge it into its model (PEFT's merge_and_unload), and name the folder that this is saved to"
 _SNAPSHOTS = "snapshots"  # where the cache of Hugging Face has the folders of a model's versions
 _QUANTIZATION = "quantization_config"
 
@@ -132,5 +133,4 @@ def _last_words(name: str) -> str:
 
 def _is_adapter(folder: Path) -> AttnError:
     """The error of a folder that has the changes to a model alone."""
-    hint = "merge it into its model (PEFT's merge_and_unload), and name the folder that this is saved to"
-    return AttnError("is an adapter, which has no attention of its own", where=str(folder), hint=hint)
+    return AttnError("is an adapter, which has no attention of its own", where=str(folder), hint=MERGE_HINT)

@@ -155,6 +155,29 @@ def test_without_a_layer_it_says_what_the_checkpoint_has(run: Run, tmp_path: Pat
     assert command == "attn model tiny --layer 0 -o layer.yaml"
 
 
+def test_a_part_without_tensors_is_said_and_not_proposed(run: Run, tmp_path: Path) -> None:
+    config = {"model_type": "whisper", "d_model": FEATURES, "encoder_layers": 1, "decoder_layers": 1}
+    config |= {"encoder_attention_heads": HEADS, "decoder_attention_heads": HEADS}
+    names = [f"decoder.layers.0.self_attn.{name}_proj.weight" for name in ("q", "k", "v", "out")]
+    write_checkpoint(tmp_path / "tiny", config, [{name: np.eye(FEATURES) for name in names}])
+    lines = run("model", "tiny").stdout.splitlines()
+    assert [line for line in lines if "layers" in line and not line.startswith(" ")] == [
+        "encoder, 1 layers, whose tensors are not here",
+        "decoder, 1 layers",
+        "cross, 1 layers, whose tensors are not here",
+    ]
+    assert lines[-1] == "attn model tiny --layer 0 --part decoder -o layer.yaml"
+
+
+def test_a_folder_whose_name_is_like_a_home_is_read_by_its_path(run: Run, tmp_path: Path) -> None:
+    write_checkpoint(tmp_path / "~tiny")
+    (tmp_path / "~problems").mkdir()
+    assert run("model", "./~tiny").stdout.endswith("attn model './~tiny' --layer 0 -o layer.yaml\n")
+    for file in ("layer.yaml", "./~problems/layer.yaml"):
+        assert run("model", "./~tiny", "--layer", "0", "-o", file).returncode == 0
+        assert run("compute", file, "--seed", "1").returncode == 0
+
+
 @pytest.mark.parametrize(("period", "layer"), [(2, 1), (9, None)])
 def test_the_command_that_it_suggests_is_of_a_layer_that_is_read(
     period: int, layer: int | None, run: Run, tmp_path: Path
