@@ -56,8 +56,9 @@ class Family:
 
 
 def family_names() -> list[str]:
-    """The model types that are known."""
-    return sorted(file.name.removesuffix(SUFFIX) for file in models_folder().iterdir() if file.name.endswith(SUFFIX))
+    """The model types that are known, in the order of the alphabet."""
+    files = (file.name for file in models_folder().iterdir() if file.name.endswith(SUFFIX))
+    return sorted((name.removesuffix(SUFFIX) for name in files), key=str.casefold)
 
 
 def read_family(name: str, where: str) -> Family:

@@ -161,10 +161,10 @@ def test_a_part_without_tensors_is_said_and_not_proposed(run: Run, tmp_path: Pat
     names = [f"decoder.layers.0.self_attn.{name}_proj.weight" for name in ("q", "k", "v", "out")]
     write_checkpoint(tmp_path / "tiny", config, [{name: np.eye(FEATURES) for name in names}])
     lines = run("model", "tiny").stdout.splitlines()
-    assert [line for line in lines if "layers" in line and not line.startswith(" ")] == [
-        "encoder, 1 layers, whose tensors are not here",
-        "decoder, 1 layers",
-        "cross, 1 layers, whose tensors are not here",
+    assert [line for line in lines if ", 1 layer" in line] == [
+        "encoder, 1 layer, whose tensors are not here",
+        "decoder, 1 layer",
+        "cross, 1 layer, whose tensors are not here",
     ]
     assert lines[-1] == "attn model tiny --layer 0 --part decoder -o layer.yaml"
 
