@@ -80,6 +80,17 @@ def test_the_file_can_be_tried_with_random_numbers(checkpoint: str, run: Run) ->
     assert "give --seed 1" in without.stderr
 
 
+def test_as_many_vectors_are_drawn_as_there_are_labels(checkpoint: str, run: Run) -> None:
+    run("model", checkpoint, "--layer", "1", "-o", "layer.yaml")
+    ran = run("compute", "layer.yaml", "--seed", "1", "--tokens", "the,cat,sat", "--select", "output", "-o", "y.npz")
+    assert (ran.returncode, ran.stderr) == (0, "")
+    same = run("compute", "layer.yaml", "--seed", "1", "--token-count", "3", "--select", "output", "--format", "csv")
+    labelled = run("compute", "layer.yaml", "--seed", "1", "--tokens", "1,2,3", "--select", "output", "--format", "csv")
+    assert [line.split(",")[-1] for line in same.stdout.splitlines()] == [
+        line.split(",")[-1] for line in labelled.stdout.splitlines()
+    ]
+
+
 def test_a_comment_says_where_each_value_is_from(checkpoint: str, run: Run) -> None:
     lines = {line.split(":")[0]: line for line in run("model", checkpoint, "--layer", "0").stdout.splitlines()}
     assert lines["heads"].split("  # ") == [f"{'heads: 2':40}", "config.json: num_attention_heads"]
