@@ -109,13 +109,14 @@ def _prefer_given(values: dict[str, Any], origins: Origins) -> None:
 
 
 def _forget_count(values: dict[str, Any], origins: Origins) -> None:
-    """Take away how many embeddings a file would draw, where an option or a keyword has given the sequence."""
+    """Take away how many embeddings a file would draw, where an option or a keyword has given them, or their labels."""
     keys = ("embeddings", "residual", *(("tokens",) if "token_table" in values else ()))
     own = next((key for key in keys if key in values), None)
     is_given = own is not None and not _is_in_file(own, origins) and not isinstance(values[own], PendingRandom)
     are_drawn = [name for name, value in values.items() if isinstance(value, PendingRandom)]
-    is_needed = any(FIELDS[name].letters[0] in ("n", "m") for name in are_drawn)
-    if is_given and not is_needed and _is_in_file("token_count", origins):
+    drawn_rows = {letter for name in are_drawn if (letter := FIELDS[name].letters[0]) in ("n", "m")}
+    are_counted = "tokens" in values and not _is_in_file("tokens", origins) and drawn_rows <= {"m"}  # one row for each
+    if ((is_given and not drawn_rows) or are_counted) and _is_in_file("token_count", origins):
         values.pop("token_count", None)
 
 
