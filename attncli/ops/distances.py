@@ -9,8 +9,8 @@ Expansions cancel where q and k are nearer to each other than to the origin. Hen
 - Let N be ‖q'‖² + ‖k'‖², of absolute distances ‖q'‖₁ + ‖k'‖₁, and u the unit of rounding. The error of an expansion is
   at most 2 (d + 4) u N: 4 u N from rounding q' and k', 2 (d + 2) u N from the norms, the product and the sums. Of
   absolute distances it is at most (3 d + 5) u N. So where an expansion is at least N / LOSS, its relative error is at
-  most LOSS times as many u. That of differences, one after the other, is at most (d + 2) u. The largest errors
-  that occur are alike, some u: terms of both signs make small sums, with small errors, while a sum of squares grows.
+  most LOSS times as many u. That of added differences is at most (d + 2) u. The largest errors that occur are alike,
+  a few u: terms of both signs make small sums, with small errors, while a sum of squares grows.
 - Every other cell is computed from the differences. So equal vectors have the distance 0; and an expansion in which
   anything overflows, loses digits to underflow, or is no number, is never kept.
 """
@@ -25,7 +25,7 @@ MIN_DIFFERENCES = 2**16  # of all pairs and features: fewer take less time than 
 MIN_SQUARES, MIN_ABSOLUTE = 16, 32  # features of a pair, likewise
 MAX_PAIRS = 1 / 4  # of all cells: so many are computed pair by pair in less time than all of them by differences
 PAIRS = 2**11  # computed at once
-ADDED_FIRST = 16  # features
+ADDED_FIRST = 16  # features, whose sum is then added to those of the others
 CELLS, KEYS = 2**15, 512  # of a part of a table, whose differences stay in a core's cache from one feature to the next
 MAXIMA, FEATURES = 2**16, 64  # of a part of a table, whose maxima stay there until they are added
 
@@ -135,10 +135,9 @@ def _expand_absolute(query: Array, key: Array) -> tuple[Array, Array, Array]:
 def _sum_over_features(function: "np.ufunc", query: Array, key: Array) -> Array:
     """The sum over features of `function(q − k)`: a part of the table at a time, and of that a feature at a time.
 
-    Some features are added before their sum is added to the others': the fewer large sums there are, the less is
-    rounded.
+    Some features are added first, and then their sum to the others': the fewer sums are large, the less is rounded.
     """
-    table = np.zeros_like(query[..., :1] @ key[..., :1].mT)
+    table = np.zeros_like(query[..., :1]) @ np.zeros_like(key[..., :1]).mT
     keys_by_feature = key.mT.copy()
     for rows, keys in _parts(table.shape, CELLS):
         part = table[..., rows, keys]
@@ -154,7 +153,7 @@ def _sum_over_features(function: "np.ufunc", query: Array, key: Array) -> Array:
 
 
 def _parts(shape: tuple[int, ...], cells: int) -> Iterator[tuple[slice, slice]]:
-    """The ranges of queries and keys of the parts of a table [… n m]: of about so many cells, all axes before together."""
+    """The ranges of queries and keys of the parts of a table [… n m], of about so many cells with the axes before."""
     *before, queries, keys = shape
     width = max(min(keys, KEYS), 1)
     height = max(cells // max(width * prod(before), 1), 1)
