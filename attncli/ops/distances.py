@@ -22,12 +22,14 @@ from attncli.base.lazy_numpy import Array, np
 
 LOSS = 4
 MIN_DIFFERENCES = 2**16  # of all pairs and features: fewer take less time than an expansion
+MIN_ROWS = 4  # of queries and of keys, likewise
 MIN_SQUARES, MIN_ABSOLUTE = 16, 32  # features of a pair, likewise
 MAX_PAIRS = 1 / 4  # of all cells: so many are computed pair by pair in less time than all of them by differences
 PAIRS = 2**11  # computed at once
 ADDED_FIRST = 16  # features, whose sum is then added to those of the others
 CELLS, KEYS = 2**15, 512  # of a part of a table, whose differences stay in a core's cache from one feature to the next
 MAXIMA, FEATURES = 2**16, 64  # of a part of a table, whose maxima stay there until they are added
+MANY_QUERIES = 16  # so many read every key often enough for a copy of the keys
 
 Expand = Callable[[Array, Array], tuple[Array, Array, Array]]
 
@@ -80,7 +82,8 @@ def absolute_distances(query: Array, key: Array) -> Array:
 
 def _distances(function: "np.ufunc", query: Array, key: Array, expand: Expand, min_features: int) -> Array:
     """The sums over features of `function(q − k)`: of many pairs and features expanded, where that is exact enough."""
-    are_many = query.shape[-1] >= min_features and query.size * key.shape[-2] >= MIN_DIFFERENCES
+    (queries, features), keys = query.shape[-2:], key.shape[-2]
+    are_many = min(queries, keys) >= MIN_ROWS and features >= min_features and query.size * keys >= MIN_DIFFERENCES
     if not are_many or query.dtype != key.dtype or query.dtype not in (np.float32, np.float64):
         return _sum_over_features(function, query, key)
     with np.errstate(all="ignore"):  # what overflows is not kept
@@ -120,7 +123,7 @@ def _expand_absolute(query: Array, key: Array) -> tuple[Array, Array, Array]:
     """Σ 2 max(q, k) − Σ q − Σ k [… n m], ‖q‖₁ [… n 1] and ‖k‖₁ [… m 1]."""
     half_sums = [x.sum(axis=-1, keepdims=True) / 2 for x in (query, key)]
     table = -half_sums[0] - half_sums[1].mT
-    keys_by_feature = key.mT.copy()
+    keys_by_feature = _by_feature(key, query.shape[-2])
     ones = np.ones(min(FEATURES, query.shape[-1]), table.dtype)
     for rows, keys in _parts(table.shape, MAXIMA // len(ones)):
         for first in range(0, query.shape[-1], FEATURES):
@@ -138,7 +141,7 @@ def _sum_over_features(function: "np.ufunc", query: Array, key: Array) -> Array:
     Some features are added first, and then their sum to the others': the fewer sums are large, the less is rounded.
     """
     table = np.zeros_like(query[..., :1]) @ np.zeros_like(key[..., :1]).mT
-    keys_by_feature = key.mT.copy()
+    keys_by_feature = _by_feature(key, query.shape[-2])
     for rows, keys in _parts(table.shape, CELLS):
         part = table[..., rows, keys]
         difference, some = np.zeros_like(part), np.zeros_like(part)
@@ -152,11 +155,17 @@ def _sum_over_features(function: "np.ufunc", query: Array, key: Array) -> Array:
     return table
 
 
+def _by_feature(key: Array, queries: int) -> Array:
+    """The keys as [… d m]: for many queries with the numbers of each feature side by side."""
+    return key.mT.copy() if queries >= MANY_QUERIES else key.mT
+
+
 def _parts(shape: tuple[int, ...], cells: int) -> Iterator[tuple[slice, slice]]:
     """The ranges of queries and keys of the parts of a table [… n m], of about so many cells with the axes before."""
     *before, queries, keys = shape
-    width = max(min(keys, KEYS), 1)
-    height = max(cells // max(width * prod(before), 1), 1)
+    cells = max(cells // max(prod(before), 1), 1)
+    width = max(KEYS, cells // max(queries, 1))
+    height = max(cells // max(min(width, keys), 1), 1)
     for row in range(0, queries, height):
         for column in range(0, keys, width):
             yield slice(row, row + height), slice(column, column + width)
