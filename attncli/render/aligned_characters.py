@@ -35,7 +35,7 @@ def align_characters(values: Array, max_decimals: int) -> Array:
     largest = abs(values[np.isfinite(values)]).max(initial=0)
     is_many = values.size >= MIN_NUMBERS and values.dtype.itemsize == 8
     if not is_many or needs_exponents(values, max_decimals) or not has_fixed_digits(largest, max_decimals):
-        return _of_texts(align_numbers(values, max_decimals))
+        return _of_texts(align_numbers(values, max_decimals), values.shape)
     decimals = count_decimals(values, max_decimals)
     words = {number: point_padding(decimals) + decimal(number, 0) for number in (0.0, np.inf, -np.inf, np.nan)}
     width = max(fixed_width(largest, decimals, has_sign=True), *map(len, words.values()))
@@ -106,11 +106,11 @@ def _blocks(characters: Array) -> Iterator[Array]:
         yield characters[first : first + rows]
 
 
-def _of_texts(rows: Sequence[Sequence[str]]) -> Array:
-    """The characters of texts, which are padded on the right as `align_numbers` does."""
+def _of_texts(rows: Sequence[Sequence[str]], shape: tuple[int, ...]) -> Array:
+    """The characters of the texts of a table, which are padded on the right as `align_numbers` does."""
     cells = [cell.rstrip().rjust(len(cell)) for row in rows for cell in row]
-    width = max(map(len, cells))
-    return _encoded(cells, width).reshape(len(rows), -1, width)
+    width = max(map(len, cells), default=1)
+    return _encoded(cells, width).reshape(*shape, width)
 
 
 def _encoded(texts: Sequence[str], width: int) -> Array:
@@ -118,7 +118,7 @@ def _encoded(texts: Sequence[str], width: int) -> Array:
     text = "".join(text.rjust(width, "\0") for text in texts)
     for character, code in _CODES.items():
         text = text.replace(character, code)
-    return np.frombuffer(text.encode("latin-1"), np.uint8).reshape(-1, width)
+    return np.frombuffer(text.encode("latin-1"), np.uint8).reshape(len(texts), width)
 
 
 def _decoded(characters: bytes) -> str:

@@ -11,6 +11,7 @@ from attncli.render.target import TextTarget
 from attncli.render.view import View
 
 DIVIDER = " | "  # between the columns of a table
+ESCAPES = str.maketrans({character: f"\\{character}" for character in "\\`*_{}[]<>#|&~$"})
 
 
 def render(view: View, target: TextTarget) -> list[str]:
@@ -71,4 +72,4 @@ def _row(cells: Iterable[str]) -> str:
 
 def _escape(text: str) -> str:
     """Text that Markdown reads neither as markup, HTML nor mathematics."""
-    return "".join(f"\\{c}" if c in "\\`*_{}[]<>#|&~$" else c for c in escape_control(text))
+    return escape_control(text).translate(ESCAPES)

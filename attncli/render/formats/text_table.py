@@ -3,12 +3,11 @@
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
-from rich.cells import cell_len
-
 from attncli.render.aligned_characters import align_characters, number_widths, padded_lines
 from attncli.render.formats.table_layout import lay_out
 from attncli.render.grid import Grid
 from attncli.render.target import TEXT_FILE, TextTarget
+from attncli.render.text_width import text_width
 
 
 @dataclass(frozen=True)
@@ -24,23 +23,23 @@ class _Rows:
 def text_table(grid: Grid, decimals: int, target: TextTarget = TEXT_FILE) -> Iterator[str]:
     """The lines of a table: the row labels on the left, under the grid's corner, and every column as wide as needed."""
     rows = (_plain_rows if grid.has_plain_numbers and target.has_unicode else _marked_rows)(grid, decimals, target)
-    label_width = max(map(cell_len, (grid.corner, *rows.labels)))
+    label_width = max(map(text_width, (grid.corner, *rows.labels)))
     gap = " " * target.column_gap
     headings = [
-        f"{gap}{' ' * (width - cell_len(heading))}{heading}"
+        f"{gap}{' ' * (width - text_width(heading))}{heading}"
         for heading, width in zip(rows.headings, rows.widths, strict=True)
     ]
     yield "".join([grid.corner.ljust(label_width), *headings])
     yield "─" * (label_width + sum(rows.widths) + len(gap) * len(headings))
     for label, line in zip(rows.labels, rows.lines, strict=True):
-        yield f"{label}{' ' * (label_width - cell_len(label))}{line}"
+        yield f"{label}{' ' * (label_width - text_width(label))}{line}"
 
 
 def _plain_rows(grid: Grid, decimals: int, target: TextTarget) -> _Rows:
     """The rows of a grid that has nothing but numbers: a table may have millions of them."""
     characters = align_characters(grid.values, decimals)
     headings = list(map(target.text, grid.columns))
-    widths = list(map(max, map(cell_len, headings), number_widths(characters)))
+    widths = list(map(max, map(text_width, headings), number_widths(characters)))
     return _Rows(
         headings, widths, list(map(target.text, grid.rows)), padded_lines(characters, widths, target.column_gap)
     )
