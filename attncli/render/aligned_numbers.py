@@ -60,6 +60,8 @@ def count_decimals(values: Array, max_decimals: int) -> int:
     >>> count_decimals(numpy.array([[0.5, 2], [0, 10.25]]), 4)
     2
     """
+    if not max_decimals:
+        return 0
     first = _count_decimals(values[:1], max_decimals)  # mostly it needs them all
     return first if first == max_decimals else _count_decimals(values, max_decimals)
 

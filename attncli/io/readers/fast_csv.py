@@ -154,18 +154,17 @@ def _orjson() -> Loads | None:
 
 
 def _by_orjson(loads: Loads, lines: bytes, delimiter: str) -> Array:
-    """Lines of numbers by orjson; spellings that are not JSON (`.5`, `+1`, `007`, `-0`) by NumPy."""
+    """Lines of numbers by orjson; blank lines, and spellings that are not JSON (`.5`, `+1`, `007`, `-0`), by NumPy."""
     lines = lines.replace(b"\r\n", b"\n").strip()
     if lines.translate(None, NUMERALS + delimiter.encode()):
         raise ValueError
-    width = _row_length(lines, delimiter)
     cells = b"[" + lines.replace(delimiter.encode(), b",").replace(b"\n", b",") + b"]"
     try:
         numbers = np.array(loads(cells), dtype=np.float64)
     except ValueError:
         return _by_text(lines, delimiter)
     loses_sign = not numbers.all() and (b"-0," in cells or b"-0]" in cells)  # -0 is a whole number, which has no sign
-    return _by_text(lines, delimiter) if loses_sign else numbers.reshape(-1, width)
+    return _by_text(lines, delimiter) if loses_sign else numbers.reshape(-1, _row_length(lines, delimiter))
 
 
 def _row_length(lines: bytes, delimiter: str) -> int:
