@@ -104,7 +104,7 @@ class TextPage:
         if grid.slice_label:
             self.print((grid.slice_label, "italic"))
         if self.target.width is None and not self.target.has_styles:
-            self._console.out(text_table(grid, decimals, self.target), highlight=False)
+            self.write(text_table(grid, decimals, self.target))
         else:
             self._console.print(Segments(screen_tables(grid, decimals, self.target)), crop=False, end="")
             if self.target.width and (note := left_out_note(grid)):
