@@ -5,11 +5,15 @@ from collections.abc import Iterable, Sequence
 from attncli.base.dtypes import Precision
 from attncli.base.errors import AttnError
 from attncli.base.lazy_numpy import Array, np
+from attncli.base.memory import keep_freed_memory
 from attncli.engine.evaluate import evaluate, evaluate_input
+from attncli.engine.options import BlockSizes
 from attncli.plan.graph import Node, Plan, attending_weights
 from attncli.problem.spec import ProblemSpec
 from attncli.trace.diagnostics import empty_rows_warning
 from attncli.trace.steps import Step
+
+KEPT_BYTES = 4 * 8 * BlockSizes().dense_cells  # of four tables of float64, as large as problems that are computed whole
 
 
 class DenseEngine:
@@ -24,6 +28,7 @@ class DenseEngine:
 
     def run(self, nodes: Iterable[Node]) -> None:
         """Evaluate nodes in order, with their inner quantities; raises AttnError where memory does not suffice."""
+        keep_freed_memory(KEPT_BYTES)
         weights = self.plan.results["weights"]
         with np.errstate(all="ignore"):  # `engine.nonfinite` reports it
             for node in nodes:

@@ -52,9 +52,9 @@ def recall(form: Hashable | None, values: Mapping[str, Any], origins: Mapping[st
     kept = _KEPT.get(form) if form is not None else None
     if kept is None:
         return None
+    arrays = {name: value for name, value in values.items() if type(value) is np.ndarray}
     problem = ProblemSpec.__new__(ProblemSpec)
-    vars(problem).update(kept, origins=origins)
-    vars(problem).update((name, value) for name, value in values.items() if type(value) is np.ndarray)
+    vars(problem).update({**kept, **arrays, "origins": origins})
     return problem
 
 
@@ -66,4 +66,4 @@ def keep(form: Hashable | None, values: Mapping[str, Any], problem: ProblemSpec)
     _ = problem.signature, problem.precision, problem.default_selection  # worked out by now, they are kept too
     if len(_KEPT) == MAX_FORMS:
         _KEPT.clear()
-    _KEPT[form] = {name: value for name, value in vars(problem).items() if name not in arrays}
+    _KEPT[form] = {name: value for name, value in vars(problem).items() if name not in {*arrays, "origins"}}
