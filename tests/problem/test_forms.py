@@ -28,6 +28,12 @@ NEAR: tuple[Mapping[str, Any], ...] = (
     {"score": {"gaussian": {"sigma": 2}}},
     {"score": {"general": {"w": normal(5, 5)}}},
     {"score": {"general": {"w": normal(5, 5, seed=1)}}},
+    {"score": {"general": {"w": "normal"}}, "seed": 1},
+    {"score": {"general": {"w": "normal"}}, "seed": 2},
+    {"qk_norm": {"rms": {"query_gain": normal(5)}}},
+    {"qk_norm": {"rms": {"query_gain": normal(5, seed=1)}}},
+    {"position": {"t5": {"table": normal(8, 1)}}},
+    {"position": {"t5": {"table": normal(8, 1, seed=1)}}},
     {"scale": 0.0},
     {"scale": -0.0},
     {"scale": 1},
@@ -105,13 +111,13 @@ def test_types_of_arrays_are_those_of_each_problem() -> None:
 
 
 def test_a_form_is_kept_and_an_array_is_not() -> None:
-    array = KEY.copy()
-    kept = weakref.ref(array)
-    attncli.attention(QUERY, array, VALUE)
-    del array
+    arrays = [KEY.copy(), normal(5, 5)]
+    kept = [weakref.ref(array) for array in arrays]
+    attncli.attention(QUERY, arrays[0], VALUE, score={"general": {"w": arrays[1]}})
+    arrays.clear()
     gc.collect()
     assert forms._KEPT
-    assert kept() is None
+    assert [array() for array in kept] == [None, None]
 
 
 def test_no_more_forms_are_kept_than_a_few() -> None:
