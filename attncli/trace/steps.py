@@ -1,7 +1,7 @@
 """Steps: the nodes of a plan in order, each with its computed value."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
@@ -101,7 +101,7 @@ class Trace:
     problem: ProblemSpec
     plan: Plan
     values: Mapping[str, Array]
-    warnings: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    warnings: Mapping[str, tuple[str, ...]]
     given_labels: Mapping[str, tuple[str, ...]] | None = None
 
     @cached_property

@@ -36,7 +36,7 @@ class Target:
     @cached_property
     def _trace(self) -> Trace:
         """A trace without steps, which knows the labels of axes."""
-        return Trace(self.problem, self.plan, {})
+        return Trace(self.problem, self.plan, {}, {})
 
     def labels(self, axis: int) -> tuple[str, ...]:
         """The labels along an axis of the step, equal ones with their number."""

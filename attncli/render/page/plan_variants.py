@@ -135,7 +135,7 @@ def variant_trace(variant: PlanVariant, own: Trace) -> Trace:
         if node.name in own and own[node.name].node == node and node.name not in engine.values
     }
     zeros = {node.name: np.broadcast_to(0.0, node.shape) for node in plan.nodes}
-    return Trace(problem, plan, {**zeros, **found, **engine.values})
+    return Trace(problem, plan, {**zeros, **found, **engine.values}, {})
 
 
 def constant_nodes(plan: Plan) -> frozenset[str]:
