@@ -23,8 +23,7 @@ def with_nonfinite_warning(trace: Trace, select: Iterable[str]) -> Trace:
         step = trace[name]
         warning = _warning(trace, step)
         if warning is not None:
-            noted = replace(step, notes=(*step.notes, warning))
-            return replace(trace, steps=tuple(noted if other is step else other for other in trace.steps))
+            return replace(trace, warnings={**trace.warnings, step.name: (*step.notes, warning)})
     return trace
 
 
@@ -103,7 +102,7 @@ def _trace_of_query(trace: Trace, row: int) -> Trace:
     engine = DenseEngine(plan_of(problem), problem, problem.precision)
     engine.run(engine.plan.nodes)
     labels = {**trace.labels, "n": trace.numbered_labels["n"][row : row + 1]}
-    return replace(trace, problem=problem, plan=engine.plan, labels=labels, steps=tuple(engine.steps()))
+    return Trace(problem, engine.plan, engine.values, engine.notes, labels)
 
 
 def _given_value(problem: ProblemSpec, node: Node, cell: Cell) -> GivenValue:

@@ -14,6 +14,7 @@ from attncli.problem.spec import FIELDS, ProblemSpec
 
 TOKEN_KEYS = ("token_table", "token_positions", "token_scale")  # what makes a residual stream of tokens
 RESIDUAL_KEYS = (*TOKEN_KEYS, "residual_norm")  # what nothing reads beside embeddings, which have been normalized
+_INPUT_KEYS = frozenset({"embeddings", "residual", "sentence", *RESIDUAL_KEYS})
 _WHOLE_NUMBER = re.compile(r"-?[0-9]+", re.ASCII)
 
 Origins = Mapping[str, ArrayOrigin]
@@ -27,6 +28,8 @@ def choose_input(values: dict[str, Any], origins: Origins) -> dict[str, str]:
     way. Returns why nothing reads a key, for each that was given and not by a file, which may have keys for all three.
     Raises AttnError where two were given side by side, or tokens are missing.
     """
+    if _INPUT_KEYS.isdisjoint(values):
+        return {}
     _prefer_given(values, origins)
     _forget_count(values, origins)
     if "residual" in values and not {"embeddings", "sentence"}.isdisjoint(values):

@@ -10,7 +10,7 @@ from attncli.base.errors import AttnError, ErrorPath, did_you_mean
 from attncli.base.lazy_numpy import Array, np
 from attncli.base.text import json_excerpt, repr_excerpt, shorten
 from attncli.ops.records import Operator
-from attncli.problem.convert.arrays import LIST_OF_NUMBERS, MATRIX, LabelledArray
+from attncli.problem.convert.arrays import LIST_OF_NUMBERS, MATRIX, LabelledArray, to_array
 from attncli.problem.convert.encoded_arrays import EncodedArray
 from attncli.problem.convert.frames import AxisLabels, frame_labels
 from attncli.problem.convert.nested_lists import is_array_with_axes, to_lists
@@ -61,9 +61,11 @@ def _to_matrix(field: Field, value: Any) -> LabelledArray | PendingRandom | Enco
 
 def _to_array_or_generator(field: Field, value: Any) -> LabelledArray | PendingRandom:
     """An array, or a generator; an error names what the field may have."""
+    noun = LIST_OF_NUMBERS if field.allowed_axis_counts == (1,) else MATRIX
+    if type(value) is np.ndarray:
+        return to_array(value, (field.name,), noun)
     if field.is_random_fill:
         check_spelling("generator", value, (field.name,))
-    noun = LIST_OF_NUMBERS if field.allowed_axis_counts == (1,) else MATRIX
     return to_array_or_generator(value, (field.name,), noun)
 
 

@@ -63,7 +63,7 @@ def _with_marked_labels(result: RunResult) -> RunResult:
         letter: tuple(f"{LABEL_START}{escape_control(label)}{LABEL_END}" for label in labels)
         for letter, labels in result.trace.labels.items()
     }
-    return RunResult(replace(result.trace, labels=labels), result.select)
+    return RunResult(replace(result.trace, given_labels=labels), result.select)
 
 
 def _text(text: str) -> str:
