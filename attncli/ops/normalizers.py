@@ -355,5 +355,8 @@ def safe_divide(numerator: Array, denominator: Array) -> Array:
     array([[0.25, 0.75],
            [0.  , 0.  ]])
     """
-    quotient: Array = np.where(denominator == 0, 0, numerator / np.where(denominator == 0, 1, denominator))
+    is_zero = denominator == 0
+    if not is_zero.any():
+        return numerator / denominator
+    quotient: Array = np.where(is_zero, 0, numerator / np.where(is_zero, 1, denominator))
     return quotient.astype(numerator.dtype)
