@@ -2,6 +2,7 @@
 
 import os
 from collections.abc import Mapping
+from contextlib import suppress
 from functools import cache
 from pathlib import Path
 
@@ -30,7 +31,8 @@ def keep_freed_memory(size: int) -> None:
     glibc keeps blocks as large as the largest that it has given back. Before, each array of more than 128 KB costs the
     system's work on every one of its pages, which for a small table is more than the arithmetic.
     """
-    np.empty(size, np.uint8)  # never written, so that it takes no memory
+    with suppress(MemoryError):  # where there is so little, tables are smaller
+        np.empty(size, np.uint8)  # never written, so that it takes no memory
 
 
 def missing_memory(size: int) -> str | None:
