@@ -9,7 +9,7 @@ import typer
 
 from attncli.base.text import sentence
 from attncli.cli import streams
-from attncli.cli.command_parameters import parameters_of, set_parameters
+from attncli.cli.command_parameters import parameters_of, select_options, set_parameters
 from attncli.cli.completion import complete_edit, complete_queries
 from attncli.cli.lazy_options import HelpAll
 from attncli.ops.registry import look_up, operators, registered, taken_kinds
@@ -65,7 +65,7 @@ def _with_problem_options(command: Callable[..., None], *, are_listed: bool) -> 
             field for field in FIELDS.values() if words is None or not {*_words_of_option(field)}.isdisjoint(words)
         ]
         options = [_make_option(field, is_listed=are_listed and field.is_common) for field in fields]
-        return [*own, *options, help_all]
+        return [*own, *options, *select_options([help_all], words)]
 
     help_all = inspect.Parameter("help_all", inspect.Parameter.KEYWORD_ONLY, default=False, annotation=HelpAll)
     set_parameters(run, make)

@@ -168,9 +168,11 @@ class OutputOptions:
     @property
     def figure_size(self) -> "Size | None":
         """The size of `--size`, None without it; raises AttnError where it is none, or out of range."""
+        if self.size is None:
+            return None
         from attncli.render.figure.size import parse_size
 
-        return None if self.size is None else parse_size(self.size, "--size")
+        return parse_size(self.size, "--size")
 
     @property
     def max_terms(self) -> int | None:
