@@ -149,6 +149,7 @@ USES = {
     "compute t.yaml --json": {"numpy", "yaml"},
     "compute --query [[1]] --key [[1]] --json": {"numpy", "yaml"},  # what stands on the command line is YAML
     "compute t.yaml": {"numpy", "yaml", "rich", "attncli.render.statistics", "attncli.render.mask_signs"},
+    "compute t.yaml --explain": {"numpy", "yaml", "rich", "attncli.render.statistics", "attncli.render.mask_signs"},
     "compute t.yaml --json --stats": {"numpy", "yaml", "attncli.render.statistics"},
     "compute t.json --select output -o o.npy": {"numpy"},
 }
@@ -159,7 +160,7 @@ def test_nothing_is_imported_that_is_not_used(words: str, run: Run, tutorial: st
     run("compute", tutorial, "--json", "--select", "embeddings,w_q", "-o", "t.json")
     (tmp_path / "t.json").write_text('{"embeddings": [[1, 2], [3, 4]]}')
     heavy = {"numpy", "yaml", "rich", "rich.table", "pydantic", "concurrent.futures", "distributed", "orjson"}
-    heavy |= {"threadpoolctl", *OWN_PARTS}
+    heavy |= {"threadpoolctl", "numpy.ma", "numpy.random", *OWN_PARTS}
     report = (
         "import sys\nfrom attncli.cli import main\ntry:\n    main()\nexcept SystemExit:\n    pass\n"
         f"sys.stderr.write(repr(set(sys.modules) & {heavy}))"
