@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 from math import prod
 
 from attncli.base.lazy_numpy import Array, np
+from attncli.base.memory import keep_freed_memory
 from attncli.engine import tiles
 from attncli.engine.block_plan import BlockPlan, last_of_blocks, make_block_plan, split_plan
 from attncli.engine.block_task import CONTEXT, WEIGHTS, BlockResult, BlockTask, Output
@@ -24,13 +25,16 @@ UNORDERED_MASKS = (bias, mask_, and_masks, apply_mask)  # smaller blocks would n
 PROBES, PROBE_STEP = 2, 64  # of so many blocks every 64th query is tried
 PROBED_CELLS = 2**21  # smaller problems take less time than it would save
 FEW_HEADS = 8  # so many heads of all batch items are blocks enough for the workers
+KEPT_BYTES = 2**25 - 2**16  # for the temporaries of blocks; of arrays of 32 MB and more glibc keeps none
 
 
 def run_blockwise(plan: Plan, problem: ProblemSpec, select: Sequence[str], options: RunOptions) -> Sequence[Step]:
     """The steps before the blocks, the context and the selected steps of the tables, and those after the context.
 
-    Without values there is no context: blocks end with the weights.
+    Without values there is no context, and where the weights are selected and nothing after them it is not computed:
+    blocks end with the weights.
     """
+    keep_freed_memory(KEPT_BYTES)
     names = [plan.resolve(name) for name in select]
     parts = split_plan(plan, names)
     engine = DenseEngine(plan, problem, problem.precision)
@@ -39,7 +43,7 @@ def run_blockwise(plan: Plan, problem: ProblemSpec, select: Sequence[str], optio
     lengths = Lengths(layout.batch or 1, layout.heads, layout.kv_heads, *table.shape[-2:])
     block_plan = make_block_plan(plan, parts, engine.values, lengths, problem.precision)
     in_blocks = {node.name: node for node in parts.in_blocks}
-    last = last_of_blocks(plan)
+    last = last_of_blocks(plan, names)
     selected = [in_blocks[name] for name in dict.fromkeys((*names, last)) if name in in_blocks]
     buffers = ResultBuffers(block_plan, selected, last, options.allocate)
     _fill(buffers, problem, options, parts.in_blocks)
