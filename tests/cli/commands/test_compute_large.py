@@ -17,8 +17,8 @@ from attncli import attention
 from tests.cli.running import Run
 
 LONG = {  # a second or two until it starts, then a minute of work
-    "attending": "--normalize entmax:alpha=1.3 --query q.npy --key q.npy --select output -o out.npy",
-    "attending to a table": "--normalize entmax:alpha=1.3 --query q.npy --key q.npy --select weights -o out.npy",
+    "attending": "--score laplacian --query wide.npy --key wide.npy --select output -o out.npy",
+    "attending to a table": "--score laplacian --query wide.npy --key wide.npy --select weights -o out.npy",
     "writing": "--query q.npy --key q.npy --select weights,scores -o out.csv",
     "writing JSON": "--query q.npy --key q.npy --select weights,scores -o out.json",
     "reading": "--query long.csv --key q.npy --select output -o out.npy",
@@ -29,8 +29,9 @@ STYLES = re.compile(rb"\x1b\[[0-9;]*m")
 
 @pytest.fixture
 def arrays(tmp_path: Path) -> Path:
-    """A folder with 6,000 vectors in `q.npy`."""
+    """A folder with 6,000 vectors in `q.npy`, and 10,000 long ones in `wide.npy`."""
     np.save(tmp_path / "q.npy", np.random.default_rng(0).standard_normal((6000, 8)).astype(np.float32))
+    np.save(tmp_path / "wide.npy", np.random.default_rng(0).random((10_000, 2000), np.float32))
     return tmp_path
 
 
@@ -159,8 +160,8 @@ USES = {
 def test_nothing_is_imported_that_is_not_used(words: str, run: Run, tutorial: str, tmp_path: Path) -> None:
     run("compute", tutorial, "--json", "--select", "embeddings,w_q", "-o", "t.json")
     (tmp_path / "t.json").write_text('{"embeddings": [[1, 2], [3, 4]]}')
-    heavy = {"numpy", "yaml", "rich", "rich.table", "pydantic", "concurrent.futures", "distributed", "orjson"}
-    heavy |= {"threadpoolctl", "numpy.ma", "numpy.random", *OWN_PARTS}
+    heavy = {"numpy", "yaml", "rich", "pydantic", "concurrent.futures", "distributed", "orjson", "threadpoolctl"}
+    heavy |= {"numpy.ma", "numpy.random", *OWN_PARTS}
     report = (
         "import sys\nfrom attncli.cli import main\ntry:\n    main()\nexcept SystemExit:\n    pass\n"
         f"sys.stderr.write(repr(set(sys.modules) & {heavy}))"
