@@ -124,7 +124,10 @@ def _variable(text: str) -> str:
 
 def _script(text: str) -> str:
     """The characters of a subscript or superscript."""
-    return r"\top" if text == "T" else text.replace("−", "-")
+    if text == "T":
+        return r"\top"
+    plain = text.replace("−", "-")
+    return "".join(character if character.isascii() else f"{{{_sign(character)}}}" for character in plain)
 
 
 def _sign(text: str) -> str:

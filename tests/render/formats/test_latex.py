@@ -133,6 +133,11 @@ def test_every_formula_of_the_registry_has_a_latex_form() -> None:
                 assert is_balanced(line), text
 
 
+@pytest.mark.parametrize(("line", "expected"), [("aᵝᵞ", r"$a^{{\beta}{\gamma}}$"), ("aᴭ", r"$a^{{\text{\AE{}}}}$")])
+def test_scripts_that_are_no_latin_letters_are_commands_too(line: str, expected: str) -> None:
+    assert latex_line(line) == expected
+
+
 @given(st.text(alphabet=st.sampled_from("ab1 ᵢ²√^_(){}[]|‖·−=,:Σθ…\\$%&猫e")) | st.text())
 def test_any_line_and_any_label_is_balanced_ascii(text: str) -> None:
     for line in (latex_line(text), latex_line(f"Q({LABEL_START}{text}{LABEL_END}) = 1"), latex_label(text)):
