@@ -4,6 +4,7 @@ from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass
 
+from attncli.base.axes import Letters
 from attncli.base.lazy_numpy import Array, np
 from attncli.engine import block_rows, tiles
 from attncli.engine.block_plan import BlockPlan
@@ -19,7 +20,10 @@ class Cancelled(Exception):  # noqa: N818 - it stops a task early, and is no err
 
 @dataclass(frozen=True)
 class BlockResult:
-    """The values of the selected nodes of a block, which queries attend to anything, and the range of keys computed."""
+    """The values of the selected nodes of a block, which queries attend to anything, and the range of keys computed.
+
+    A value that was written to its place is not among them.
+    """
 
     values: Mapping[str, Array]
     attends: Array
@@ -27,16 +31,31 @@ class BlockResult:
 
 
 @dataclass(frozen=True)
+class Output:
+    """The array of the whole context, with the letters of its axes, where workers of this process write to it."""
+
+    value: Array
+    axes: Letters
+
+    def part(self, block: Block) -> Array:
+        """The part of a block."""
+        part: Array = self.value[block.index(self.axes)]
+        return part
+
+
+@dataclass(frozen=True)
 class BlockTask:
     """The arrays that every block reads, and how a block is computed: in tiles, or in whole rows of the nodes `names`.
 
-    With `every_key` rows have all keys, also those that are masked for the whole block.
+    With `every_key` rows have all keys, also those that are masked for the whole block. Tiles write the context to an
+    `output`; without it, it is a value of the result.
     """
 
     plan: BlockPlan
     tile_plan: TilePlan | None
     names: Sequence[str] = (CONTEXT,)
     every_key: bool = False
+    output: Output | None = None
 
     def query_inputs(self, block: Block) -> dict[str, Array]:
         """The parts that belong to the queries of a block."""
@@ -47,8 +66,10 @@ class BlockTask:
         arrays = self.plan.inputs_of_block(block, with_query_axis=False) | dict(query_inputs)
         with np.errstate(all="ignore"):
             if self.tile_plan is not None:
-                context, attends = yield from tiles.compute(self.plan, self.tile_plan, arrays)
-                return BlockResult({CONTEXT: context}, attends, (0, self.plan.lengths.keys))
+                out = None if self.output is None else self.output.part(block)
+                context, attends = yield from tiles.compute(self.plan, self.tile_plan, arrays, out)
+                values = {CONTEXT: context} if out is None else {}
+                return BlockResult(values, attends, (0, self.plan.lengths.keys))
             first, end = map(int, block_rows.key_bounds(self.plan, arrays).any_visible)
             if self.every_key or first == end:  # a query without visible keys needs its row of zeros
                 first, end = 0, self.plan.lengths.keys

@@ -1,7 +1,7 @@
 """Blocks: ranges of batch items, heads and queries, and the part of each array that belongs to them."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
@@ -41,13 +41,15 @@ class Block:
 class BlockInput:
     """An array that the nodes of a block read, with the letters of its axes.
 
-    A lookup table is read by the indices of queries and keys: its rows and columns stay whole.
+    A lookup table is read by the indices of queries and keys: its rows and columns stay whole. What `is_shared` is not
+    repeated for the query heads that share a key head.
     """
 
     name: str
     value: Array
     axes: Letters
     is_lookup: bool = False
+    is_shared: bool = False
 
     @cached_property
     def has_query_axis(self) -> bool:
@@ -63,12 +65,12 @@ class BlockInput:
     def astype(self, dtype: str) -> "BlockInput":
         """The same with floating-point numbers in another type."""
         value = astype_float(self.value, dtype)
-        return self if value is self.value else BlockInput(self.name, value, self.axes, self.is_lookup)
+        return self if value is self.value else replace(self, value=value)
 
     def slice_block(self, block: Block, groups: int) -> Array:
         """The part that belongs to a block.
 
-        `groups` query heads share a key head; the axis of key heads is then as long as that of query heads, or 1.
+        `groups` query heads share a key head; its keys are repeated for each of them, unless they are shared.
         """
         along = {"b": block.items, "h": block.heads, "n": block.queries}
         if "g" in self.axes:
@@ -79,7 +81,7 @@ class BlockInput:
             for letter, size in zip(self.axes, self.value.shape, strict=True)
         ]
         part: Array = self.value[tuple(index)]
-        several = "g" in self.axes and part.shape[self.axes.index("g")] > 1
+        several = not self.is_shared and "g" in self.axes and part.shape[self.axes.index("g")] > 1
         return repeat_kv(part, heads=block.heads.stop - block.heads.start) if several else part
 
     @cached_property

@@ -7,16 +7,18 @@ from math import prod
 
 from attncli.base.lazy_numpy import Array, np
 from attncli.engine.block_plan import BlockPlan, last_of_blocks, make_block_plan, split_plan
-from attncli.engine.block_task import CONTEXT, WEIGHTS, BlockResult, BlockTask
+from attncli.engine.block_task import CONTEXT, WEIGHTS, BlockResult, BlockTask, Output
 from attncli.engine.blocks import ALL, Block, Lengths, make_blocks
 from attncli.engine.dense import DenseEngine
 from attncli.engine.executors import executor
-from attncli.engine.options import Allocate, BlockSizes, RunOptions, in_memory
+from attncli.engine.options import SERIAL, THREADS, Allocate, BlockSizes, RunOptions, in_memory
 from attncli.engine.tile_plan import can_tile, make_tile_plan
 from attncli.plan.graph import Node, Plan
 from attncli.problem.spec import ProblemSpec
 from attncli.trace.diagnostics import empty_rows_warning
 from attncli.trace.steps import Step
+
+FEW_HEADS = 8  # so many heads of all batch items are blocks enough for the workers
 
 
 def run_blockwise(plan: Plan, problem: ProblemSpec, select: Sequence[str], options: RunOptions) -> Sequence[Step]:
@@ -56,7 +58,7 @@ def _fill(
     """Compute every block and keep its results."""
     names = list(buffers.values)
     if names == [CONTEXT] and can_tile(problem):
-        work = _tile_work(buffers.plan, problem, options.sizes, is_masked)
+        work = _tile_work(buffers, problem, options, is_masked)
     else:
         work = _row_work(buffers, options.sizes, nodes)
     with executor(options) as run, closing(run(work.task, work.blocks, buffers.keep)) as finished:
@@ -65,13 +67,14 @@ def _fill(
                 options.progress(number, len(work.blocks))
 
 
-def _tile_work(plan: BlockPlan, problem: ProblemSpec, sizes: BlockSizes, is_masked: bool) -> _BlockedTask:
+def _tile_work(buffers: "ResultBuffers", problem: ProblemSpec, options: RunOptions, is_masked: bool) -> _BlockedTask:
     """Blocks that are computed tile by tile."""
-    lengths = plan.lengths
-    rows = sizes.masked_rows if is_masked else _even_rows(lengths.queries, sizes.rows)
+    plan, sizes, lengths = buffers.plan, options.sizes, buffers.plan.lengths
+    output = buffers.output if options.executor in (SERIAL, THREADS) else None
+    rows = sizes.masked_rows if is_masked else _rows(lengths, sizes.rows)
     keys = min(max(sizes.tile_cells // rows, 1), lengths.keys)
     with np.errstate(all="ignore"):
-        task = BlockTask(*make_tile_plan(plan, problem.normalize, keys, sizes))
+        task = BlockTask(*make_tile_plan(plan, problem.normalize, keys, sizes), output=output)
     return _BlockedTask(task, list(make_blocks(lengths, rows, keys, sizes.tile_cells, all_heads=plan.needs_all_heads)))
 
 
@@ -90,9 +93,12 @@ def _numbers_per_pair(node: Node) -> int:
     return prod(node.shape[letters.index("m") + 1 :]) if {"n", "m"} <= set(letters) else 1
 
 
-def _even_rows(queries: int, most: int) -> int:
-    """The number of queries of a block, at most `most`, that makes the number of blocks even."""
-    return -(-queries // (2 * -(-queries // (2 * most))))
+def _rows(lengths: Lengths, most: int) -> int:
+    """The number of queries of a block, at most `most`, that makes blocks of equal size, and few of them even."""
+    count = -(-lengths.queries // most)
+    if lengths.items * lengths.heads < FEW_HEADS:
+        count = 2 * -(-lengths.queries // (2 * most))
+    return -(-lengths.queries // count)
 
 
 class ResultBuffers:
@@ -118,6 +124,13 @@ class ResultBuffers:
         names = self.nodes.items()
         selects = any({"m", "m+1"} & set(node.letters) for name, node in names if name != WEIGHTS)
         return selects or self.plan.fill is not None
+
+    @property
+    def output(self) -> Output | None:
+        """The array of the context, where blocks compute in the type that it is stored in."""
+        value, precision = self.values[CONTEXT], self.plan.precision
+        is_written = precision.name == precision.accumulation_dtype
+        return Output(value, self.nodes[CONTEXT].letters) if is_written else None
 
     def keep(self, block: Block, result: BlockResult) -> None:
         """Copy the results of a block to its part of the arrays; weights outside its visible keys are 0."""

@@ -3,7 +3,6 @@
 The factors of a score that is a product are computed once, for all blocks.
 """
 
-import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -20,20 +19,15 @@ from attncli.ops.rules import Factorization, OnlineNormalizer
 from attncli.plan.graph import Node
 from attncli.problem.spec import ProblemSpec
 
-EXP_LIMIT = 30.0  # exponentials of numbers up to this absolute value neither overflow nor vanish,
-MAX_VALUE = 1e15  # nor do their products with values up to this one
 LEFT, RIGHT = "left factor", "right factor"
-LOG2E = 1 / math.log(2)
 
 
 @dataclass(frozen=True)
 class TilePlan:
     """What all tiles have in common: the nodes up to the scores, and how keys are accumulated.
 
-    `product` names the node that is the product of LEFT and RIGHT, if there is one; `nodes` are those after it.
-
-    If |score| ≤ EXP_LIMIT for every pair, no running maximum is needed: exp(f · s) is computed as
-    exp2(s · f · log2(e)), where `exp2_factor`, f · log2(e), is folded into the left factor.
+    `product` names the node that is the product of LEFT and RIGHT times `scale`, if there is one; `nodes` are those
+    after it. With an `exp_scale` f the numerators are exponentials, exp(f · score).
     """
 
     nodes: Sequence[Node]
@@ -46,12 +40,12 @@ class TilePlan:
     dtype: str
     query: str  # the input with the query axis: the queries, or the left factor
     value: str
-    values_are_finite: bool
     sink: str | None
     fill: str | None  # of the context of queries that attend to nothing: nan, or uniform for the mean of all values
     ones: Array  # [keys 1]: numerators times ones are their sums
+    exp_scale: float | None
     product: str | None = None
-    exp2_factor: float | None = None
+    scale: float = 1.0
 
     @property
     def rule(self) -> OnlineNormalizer:
@@ -72,9 +66,8 @@ def make_tile_plan(plan: BlockPlan, normalize: Operator, keys: int, sizes: Block
     """The tile plan of a problem that can be tiled, of `keys` keys a tile, and the block plan of its arrays."""
     dtype = plan.precision.accumulation_dtype
     inputs = {name: x.astype(dtype) for name, x in plan.inputs.items()}
-    value = inputs[plan.context_nodes[-1].inputs["value"]]
-    largest = max_row_norm(value.value)
-    is_finite = math.isfinite(largest)
+    value = plan.context_nodes[-1].inputs["value"]
+    rule = normalize.record.online
     score, masking = plan.score_nodes[0], plan.score_nodes[-1]
     assert score.record is not None
     tile_plan = TilePlan(
@@ -87,20 +80,21 @@ def make_tile_plan(plan: BlockPlan, normalize: Operator, keys: int, sizes: Block
         parameters=normalize.options,
         dtype=dtype,
         query=score.inputs["query"],
-        value=value.name,
-        values_are_finite=is_finite,
+        value=value,
         fill=None if plan.fill is None else plan.fill.options["fill"],
         sink=next((node.inputs["sink"] for node in plan.context_nodes if "sink" in node.inputs), None),
         ones=np.ones((keys, 1), dtype),
+        exp_scale=rule.exp_scale(normalize.options) if rule is not None and rule.exp_scale is not None else None,
     )
     if score.record.factorization is not None:
-        are_small = is_finite and largest <= MAX_VALUE
-        tile_plan = _factor(tile_plan, score.record.factorization, inputs, are_small)
+        tile_plan = _factor(tile_plan, score.record.factorization, inputs)
+    if all(value not in node.inputs.values() for node in tile_plan.nodes):
+        inputs[value] = replace(inputs[value], is_shared=True)
     return replace(plan, inputs=inputs), tile_plan
 
 
-def _factor(tiles: TilePlan, rule: Factorization, inputs: dict[str, BlockInput], values_are_small: bool) -> TilePlan:
-    """The first node as a product of two factors; the smaller, left one includes the scales that follow."""
+def _factor(tiles: TilePlan, rule: Factorization, inputs: dict[str, BlockInput]) -> TilePlan:
+    """The first node as a product of two factors and its scale, which includes the scales that follow."""
     score, *nodes = tiles.nodes
     query, key = inputs[score.inputs["query"]], inputs[score.inputs["key"]]
     name, scale = score.name, rule.scale(query.value.shape[-1])
@@ -110,21 +104,9 @@ def _factor(tiles: TilePlan, rule: Factorization, inputs: dict[str, BlockInput],
     del arrays["query"], arrays["key"]
     left = rule.left(query.value, **arrays, **score.options)
     right = rule.right(key.value, **arrays, **score.options)
-    exp2_factor = None
-    if values_are_small and tiles.rule.exp_scale is not None and all(node.stage == "mask" for node in nodes):
-        exp_scale = tiles.rule.exp_scale(tiles.parameters)
-        largest = max_row_norm(left) * abs(scale) * max_row_norm(right)
-        if tiles.sink is not None:
-            largest = np.maximum(largest, abs(inputs[tiles.sink].value).max())
-        exp2_factor = LOG2E * exp_scale if largest * exp_scale < EXP_LIMIT else None
-    inputs[LEFT] = BlockInput(LEFT, left * (scale * (exp2_factor or 1)), query.axes)
-    inputs[RIGHT] = BlockInput(RIGHT, np.ascontiguousarray(right), key.axes)
+    inputs[LEFT] = BlockInput(LEFT, left, query.axes)
+    inputs[RIGHT] = BlockInput(RIGHT, right, key.axes, is_shared=True)
     read = {source for node in nodes for source in node.inputs.values()}
     for unused in {query.name, key.name} - read - {tiles.value}:
         del inputs[unused]
-    return replace(tiles, nodes=nodes, query=LEFT, product=name, exp2_factor=exp2_factor)
-
-
-def max_row_norm(x: Array) -> float:
-    """The Euclidean norm of the longest row of x [… n d]."""
-    return math.sqrt(np.vecdot(x, x).max())
+    return replace(tiles, nodes=nodes, query=LEFT, product=name, scale=scale)

@@ -3,58 +3,53 @@
 The scores of a tile are computed in a buffer that its thread reuses; what is accumulated is divided at the end.
 """
 
-import math
-import threading
-from collections.abc import Generator, Iterator
+from collections.abc import Generator, Iterator, Sequence
 
 from attncli.base.lazy_numpy import Array, np
+from attncli.engine.accumulators import Accumulator, DirectExponentials
 from attncli.engine.block_plan import BlockPlan
 from attncli.engine.block_rows import Values, key_bounds
 from attncli.engine.blocks import astype_float
 from attncli.engine.evaluate import call
+from attncli.engine.grouped_heads import grouped_product, repeated_for
+from attncli.engine.scratch import SCRATCH
 from attncli.engine.tile_plan import RIGHT, TilePlan
-from attncli.ops.contexts import weighted_values
+from attncli.ops.elementwise import add
 from attncli.ops.masks import apply_mask
 from attncli.ops.rules import KeyBounds
-from attncli.ops.structural import per_head
+from attncli.ops.tables import add_bias, table_cells
+from attncli.plan.graph import Node
 
 TILE_ALIGNMENT = 64  # the range of keys visible to all queries begins and ends at multiples, so that tiles are full
+KeyTile = tuple[int, int, bool]  # the first key and the end, and whether any cell is masked
 
 
-class _Scratch(threading.local):
-    """Buffers of one thread, by name; a buffer grows to the largest size that was requested."""
+def compute(
+    plan: BlockPlan, tiles: TilePlan, arrays: Values, out: Array | None = None
+) -> Generator[None, None, tuple[Array, Array]]:
+    """The context of a block, and which of its queries attend to anything; yields after each tile.
 
-    def __init__(self) -> None:
-        self.buffers: dict[str, Array] = {}
-
-    def get(self, name: str, shape: tuple[int, ...], dtype: str) -> Array:
-        """A buffer of a shape, uninitialized."""
-        size, buffer = math.prod(shape), self.buffers.get(name)
-        if buffer is None or buffer.size < size or buffer.dtype != dtype:
-            buffer = self.buffers[name] = np.empty(size, dtype=dtype)
-        return buffer[:size].reshape(shape)
-
-
-_SCRATCH = _Scratch()
-
-
-def compute(plan: BlockPlan, tiles: TilePlan, arrays: Values) -> Generator[None, None, tuple[Array, Array]]:
-    """The context of a block, and which of its queries attend to anything; yields after each tile."""
-    accumulator = OnlineAccumulator(tiles, arrays)
-    for first, end, is_masked in key_tiles(key_bounds(plan, arrays), tiles.keys, tiles.min_unmasked_keys):
-        part = plan.slice_keys(arrays, first, end)
-        scores, visible = _scores(tiles, accumulator, part, is_masked, plan.scores)
-        accumulator.add(scores, visible, part[tiles.value])
-        yield
-    context, attends = accumulator.result()
+    The context is written to `out` [… n e], where there is one.
+    """
+    block = _Block(plan, tiles, arrays, list(key_tiles(key_bounds(plan, arrays), tiles.keys, tiles.min_unmasked_keys)))
+    value, sink = arrays[tiles.value], None if tiles.sink is None else arrays[tiles.sink]
+    context = np.empty(block.context_shape, tiles.dtype) if out is None else out
+    sums: Accumulator
+    if tiles.exp_scale is not None:
+        sums = direct = DirectExponentials(tiles, context, sink, values_are_finite=True)
+        yield from block.accumulate(sums)
+        is_safe = direct.is_safe(block.see_a_key)
+    if tiles.exp_scale is None or not is_safe:
+        sums = Accumulator(tiles, context, sink, values_are_finite=bool(np.isfinite(value).all()))
+        yield from block.accumulate(sums)
+    attends = sums.result()
     if tiles.fill is not None and not attends.all():
-        value = arrays[tiles.value]
-        filled = np.nan if tiles.fill == "nan" else value.mean(axis=-2, keepdims=True)
-        context = np.where(attends[..., None], context, filled)
+        mean = repeated_for(value, arrays[tiles.query]).mean(axis=-2, keepdims=True)
+        np.copyto(context, np.nan if tiles.fill == "nan" else mean, where=~attends[..., None])
     return context, attends
 
 
-def key_tiles(bounds: KeyBounds, keys: int, min_unmasked: int) -> Iterator[tuple[int, int, bool]]:
+def key_tiles(bounds: KeyBounds, keys: int, min_unmasked: int) -> Iterator[KeyTile]:
     """The tiles of at most `keys` keys that are visible to any query: first, end, and whether any cell is masked.
 
     Keys that are visible to all queries get tiles of their own where there are at least `min_unmasked` of them.
@@ -77,110 +72,69 @@ def key_tiles(bounds: KeyBounds, keys: int, min_unmasked: int) -> Iterator[tuple
             yield low + (high - low) * number // count, low + (high - low) * (number + 1) // count, is_masked
 
 
-def _scores(
-    tiles: TilePlan, accumulator: "OnlineAccumulator", part: Values, is_masked: bool, name: str
-) -> tuple[Array, Array | None]:
-    """The scores of a tile, −∞ where masked; or the scores before masking, and the mask (true where visible)."""
-    if tiles.product is not None:
-        right = part[RIGHT].swapaxes(-1, -2)
-        buffer = _SCRATCH.get("scores", (*accumulator.rows, right.shape[-1]), tiles.dtype)
-        part[tiles.product] = np.matmul(part[tiles.query], right, out=buffer)
-    # Multiply the exponentials by the 0/1 mask afterwards: faster than exponentiating −∞.
-    masks_afterwards = tiles.exp2_factor is not None
-    for node in tiles.nodes:
-        if node.stage != "mask" or (is_masked and not (masks_afterwards and node.function is apply_mask)):
-            part[node.name] = astype_float(call(node, node.arguments(part)), tiles.dtype)
-    if is_masked and masks_afterwards:
-        return part[tiles.scores_before_mask], part[tiles.visible]
-    return part[name if is_masked else tiles.scores_before_mask], None
+class _Block:
+    """The arrays of a block and its tiles."""
 
-
-class OnlineAccumulator:
-    """What a block has accumulated: weighted values, the denominator, and the running maximum of the scores."""
-
-    def __init__(self, tiles: TilePlan, arrays: Values) -> None:
-        self.tiles, self.rule = tiles, tiles.rule
+    def __init__(self, plan: BlockPlan, tiles: TilePlan, arrays: Values, key_tiles: Sequence[KeyTile]) -> None:
+        self.plan, self.tiles, self.arrays, self.key_tiles = plan, tiles, arrays, key_tiles
         query, value = arrays[tiles.query], arrays[tiles.value]
-        leading = np.broadcast(query[..., 0, 0], value[..., 0, 0]).shape
+        leading = np.broadcast_shapes(query.shape[:-2], repeated_for(value[..., :1, :1], query).shape[:-2])
         self.rows = (*leading, query.shape[-2])
-        self.weighted_values = np.empty((*self.rows, value.shape[-1]), tiles.dtype)  # the first tile fills it
-        self.denominator: Array | None = None
-        self.running_max: Array | None = None
-        if self.rule.uses_running_max and tiles.exp2_factor is None:
-            self.running_max = np.full((*self.rows, 1), self.rule.min_running_max, tiles.dtype)
-        # Where numerators may cancel, a denominator of 0 does not imply that a query attends to nothing.
-        self.attends = np.zeros(self.rows, bool) if self.rule.may_cancel else None
-        self.sink_term: Array | float = 0.0
-        if tiles.sink is not None:
-            sink = per_head(arrays[tiles.sink], len(arrays[tiles.sink]) if len(leading) else None)
-            sink = sink * (tiles.exp2_factor or 1)
-            self.sink_term = self._numerator(np.array(np.broadcast_to(sink, (*self.rows, 1))))
+        self.context_shape = (*self.rows, value.shape[-1])
 
-    def _numerator(self, scores: Array) -> Array:
-        """The numerators of some scores; what was accumulated is rescaled to the same running maximum."""
-        if self.tiles.exp2_factor is not None:
-            np.exp2(scores, out=scores)
-            return scores
-        before, finite_max = self.running_max, None
-        if before is not None:
-            self.running_max = np.maximum(before, scores.max(axis=-1, keepdims=True))
-            finite_max = np.where(self.running_max == -np.inf, 0, self.running_max)
-            if not np.array_equal(before, self.running_max):
-                self._rescale(before, finite_max)
-        numerator: Array = self.rule.numerator(scores, finite_max, out=scores, **self.tiles.parameters)
-        return numerator
+    def accumulate(self, sums: Accumulator) -> Generator[None]:
+        """Add every tile, as long as no sum is too large; yields after each."""
+        tiles, arrays = self.tiles, self.arrays
+        if tiles.product is not None:
+            query = arrays[tiles.query]
+            scaled = SCRATCH.get("scaled query", query.shape, tiles.dtype)
+            arrays = arrays | {tiles.query: np.multiply(query, tiles.scale, out=scaled)}
+        for first, end, is_masked in self.key_tiles:
+            part = self.plan.slice_keys(arrays, first, end)
+            scores, visible = self._scores(part, is_masked, masks_afterwards=sums.masks_afterwards)
+            sums.add(scores, visible, part[tiles.value])
+            yield
+            if not sums.is_below_limit():
+                return
 
-    def _rescale(self, before: Array, after: Array) -> None:
-        """Multiply what was accumulated with the running maximum `before` by its factor for the maximum `after`."""
-        factor = self.rule.numerator(np.where(before == -np.inf, 0, before), after, out=None, **self.tiles.parameters)
-        factor = np.where(before == -np.inf, 0, factor)
-        if self.denominator is not None:
-            self.denominator *= factor
-            self.weighted_values *= factor
-            if not self.tiles.values_are_finite:  # a weight of 0 contributes 0, also of an infinite value
-                np.copyto(self.weighted_values, 0, where=factor == 0)
-        self.sink_term = self.sink_term * factor
+    def _scores(self, part: Values, is_masked: bool, *, masks_afterwards: bool) -> tuple[Array, Array | None]:
+        """The scores of a tile, −∞ where masked; or the scores before masking, and the mask (true where visible)."""
+        tiles, buffer = self.tiles, None
+        if tiles.product is not None:
+            right = part[RIGHT].swapaxes(-1, -2)
+            buffer = SCRATCH.get("scores", (*self.rows, right.shape[-1]), tiles.dtype)
+            part[tiles.product] = grouped_product(part[tiles.query], right, buffer)
+        for node in tiles.nodes:
+            if node.stage != "mask" or (is_masked and not (masks_afterwards and node.function is apply_mask)):
+                part[node.name] = astype_float(_value(node, part, buffer), tiles.dtype)
+        if is_masked and masks_afterwards:
+            return part[tiles.scores_before_mask], part[tiles.visible]
+        return part[self.plan.scores if is_masked else tiles.scores_before_mask], None
 
-    def add(self, scores: Array, visible: Array | None, value: Array) -> None:
-        """Accumulate a tile; cells that are not visible contribute 0."""
-        numerator = self._numerator(scores)
-        if visible is not None:
-            np.multiply(numerator, visible, out=numerator)
-        if self.attends is not None:
-            self.attends |= (numerator != 0).any(axis=-1)
-        denominator = numerator @ self.tiles.ones[: numerator.shape[-1]]
-        product = self.weighted_values
-        if self.denominator is not None:
-            product = _SCRATCH.get("product", self.weighted_values.shape, self.tiles.dtype)
-        if self.tiles.values_are_finite:
-            np.matmul(numerator, value, out=product)
-        else:
-            product[...] = weighted_values(numerator, value)
-        if self.denominator is None:
-            self.denominator = denominator
-        else:
-            self.denominator += denominator
-            self.weighted_values += product
+    def see_a_key(self) -> Array:
+        """Which queries [… n] see any key."""
+        sees = np.zeros(self.rows, bool)
+        masks = [node for node in self.tiles.nodes if node.stage == "mask" and node.function is not apply_mask]
+        for first, end, is_masked in self.key_tiles:
+            if not is_masked:
+                sees[...] = True
+                break
+            part = self.plan.slice_keys(self.arrays, first, end)
+            for node in masks:
+                part[node.name] = call(node, node.arguments(part))
+            sees |= part[self.tiles.visible].any(axis=-1)
+        return sees
 
-    def result(self) -> tuple[Array, Array]:
-        """The context [… n e], and which queries attend to anything [… n]."""
-        context, denominator = self.weighted_values, self.denominator
-        if denominator is None:  # there was no tile
-            context[...] = 0
-            return context, np.zeros(self.rows, bool)
-        attends = denominator[..., 0] != 0 if self.attends is None else self.attends
-        if not self.rule.is_divided:
-            return context, attends
-        if self.tiles.sink is not None:
-            denominator = denominator + self.sink_term
-        if self.rule.extra_denominator is not None:
-            largest = np.zeros_like(denominator) if self.running_max is None else self.running_max
-            denominator = denominator + self.rule.extra_denominator(largest)
-        if self.attends is not None:  # a row whose numerators cancel has weights 0
-            attends = attends & (denominator[..., 0] != 0)
-        if not attends.all():
-            empty = denominator == 0
-            denominator = np.where(empty, 1, denominator)
-            context[empty[..., 0]] = 0
-        np.divide(context, denominator, out=context)
-        return context, attends
+
+def _value(node: Node, part: Values, buffer: Array | None) -> Array:
+    """The value of a node of a tile; sums are computed in the buffer of the scores, where these are there.
+
+    A bias of −∞ is added here as it is: its cells are masked.
+    """
+    arguments = node.arguments(part)
+    if node.function is add and arguments["left"] is buffer:
+        return np.add(buffer, arguments["right"], out=buffer)
+    if node.function is add_bias and arguments["scores"] is buffer:
+        del arguments["scores"]
+        return np.add(buffer, table_cells(**arguments, fill=0), out=buffer)
+    return call(node, arguments)

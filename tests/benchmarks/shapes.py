@@ -1,0 +1,104 @@
+"""How long problems of several shapes take in one process, beside PyTorch on the same number of threads."""
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy as np
+from pairs import Row, compare
+
+import attncli
+
+RUNS = 7
+Work = Callable[[], object]
+
+
+def rows() -> Iterator[Row]:
+    """Biases and masks, one query, groups of heads, many small heads, short types."""
+    import torch
+
+    from attncli.engine.executors import cores
+
+    torch.set_num_threads(cores())
+    for title, (ours, theirs), aim in (
+        ("dense bias, n = 4096", with_table("bias", 4096), "≤ 1.1"),
+        ("dense boolean mask, n = 4096", with_table("mask", 4096), "≤ 1.0"),
+        ("one query of 8 heads, 65536 keys of 128", heads((1, 8, 1, 128), keys=65536), "≤ 1.05"),
+        ("64 x 12 heads of 128 x 64", heads((64, 12, 128, 64)), "≤ 1.0"),
+        ("causal, 8 heads of 2048 x 64", heads((1, 8, 2048, 64), causal=True), "≤ 1.0"),
+        ("32 heads in 8 groups of 1024 x 128", heads((1, 32, 1024, 128), kv_heads=8), "≤ 1.0"),
+        ("8 heads of 2048 x 64", heads((1, 8, 2048, 64)), "≤ 1.0"),
+        ("alibi, 8 heads of 2048 x 64", alibi(2048), "≤ 1.0"),
+        ("softcap 30, n = 4096 / its formula", softcap(4096), "≤ 1.0"),
+        ("float16, n = 4096", heads((1, 1, 4096, 64), dtype="float16"), "≤ 1.0"),
+        ("one head of 8192 x 64", heads((1, 1, 8192, 64)), "≤ 1.0"),
+    ):
+        yield compare(title, ours, theirs, RUNS, aim)
+
+
+def normal(*shape: int, seed: int = 0, dtype: str = "float32") -> np.ndarray:
+    """Normally distributed numbers."""
+    return np.random.default_rng(seed).standard_normal(shape, dtype=np.float32).astype(dtype)
+
+
+def tensors(*arrays: np.ndarray) -> list[Any]:
+    """The same numbers for the peer, with axes of batch items and heads."""
+    import torch
+
+    return [torch.from_numpy(x if x.ndim == 4 else x[None, None]) for x in arrays]
+
+
+def heads(
+    shape: tuple[int, int, int, int], keys: int = 0, kv_heads: int = 0, causal: bool = False, dtype: str = "float32"
+) -> tuple[Work, Work]:
+    """Queries [b h n d] over keys and values of as many features."""
+    import torch
+
+    items, count, queries, features = shape
+    key_shape = (items, kv_heads or count, keys or queries, features)
+    given = [normal(*size, seed=seed, dtype=dtype) for seed, size in enumerate((shape, key_shape, key_shape))]
+    query, key, value = tensors(*given)
+    attend, is_grouped = torch.nn.functional.scaled_dot_product_attention, key_shape[1] < count
+    return (
+        lambda: attncli.attention(*given, causal=causal),
+        lambda: attend(query, key, value, is_causal=causal, enable_gqa=is_grouped),
+    )
+
+
+def with_table(name: str, count: int) -> tuple[Work, Work]:
+    """One head of 64 features, with a number or a truth value for each pair."""
+    import torch
+
+    given, table = [normal(count, 64, seed=seed) for seed in range(3)], normal(count, count, seed=3)
+    table = table > 0 if name == "mask" else table
+    query, key, value, peer_table = tensors(*given, table)
+    attend = torch.nn.functional.scaled_dot_product_attention
+    return (
+        lambda: attncli.attention(*given, **{name: table}),
+        lambda: attend(query, key, value, attn_mask=peer_table),
+    )
+
+
+def alibi(count: int) -> tuple[Work, Work]:
+    """Eight heads with the slopes of ALiBi, for the peer as a table that is made in the same time."""
+    import torch
+
+    given = [normal(1, 8, count, 64, seed=seed) for seed in range(3)]
+    query, key, value = tensors(*given)
+    slopes, at = 2.0 ** -torch.arange(1, 9), torch.arange(count)
+    attend = torch.nn.functional.scaled_dot_product_attention
+    return (
+        lambda: attncli.attention(*given, position="alibi"),
+        lambda: attend(query, key, value, attn_mask=-slopes[:, None, None] * (at[:, None] - at).abs()[None, None]),
+    )
+
+
+def softcap(count: int) -> tuple[Work, Work]:
+    """Scores within 30 of 0 by tanh, which the peer has as a formula only."""
+    import torch
+
+    given = [normal(count, 64, seed=seed) for seed in range(3)]
+    query, key, value = tensors(*given)
+    return (
+        lambda: attncli.attention(*given, softcap=30),
+        lambda: torch.softmax(30 * torch.tanh(query @ key.mT / 8 / 30), dim=-1) @ value,
+    )
