@@ -26,14 +26,14 @@ class Accumulator:
     masks_afterwards = False  # whether masked cells get the numerator 0 in place of that score
 
     def __init__(
-        self, tiles: TilePlan, context: Array, sink: Array | None, *, values_are_finite: bool, score_dtype: str
+        self, tiles: TilePlan, context: Array, sink: Array | None, *, values_are_finite: bool, score_dtype: str = ""
     ) -> None:
         """`context` [… n e] is where the context is accumulated; `sink` [h] has a logit for each head.
 
-        Scores are of the type `score_dtype`, which may be wider than that of their numerators.
+        Scores may be of another type than their numerators, `score_dtype`, a wider one.
         """
         self.tiles, self.rule, self.rows = tiles, tiles.rule, context.shape[:-1]
-        self.score_dtype = score_dtype
+        self.score_dtype = score_dtype or tiles.dtype
         self.values_are_finite = values_are_finite
         self.context = context  # the first tile fills it
         self.denominator: Array | None = None

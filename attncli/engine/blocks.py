@@ -10,6 +10,7 @@ from attncli.base.lazy_numpy import Array
 from attncli.ops.structural import repeat_kv
 
 ALL = slice(None)
+FEW_ROWS = 8  # to read the keys takes as long as to multiply them with so many queries
 
 
 @dataclass(frozen=True)
@@ -105,7 +106,7 @@ def make_blocks(lengths: Lengths, rows: int, keys: int, cells: int, *, all_heads
     rows = min(rows, lengths.queries)
     if all_heads:
         rows = max(min(rows, cells // (keys * lengths.heads)), 1)
-    parts = max(cells // (rows * keys), 1)
+    parts = max(cells // (max(rows, FEW_ROWS) * keys), 1)
     groups = lengths.heads // lengths.kv_heads
     fitting = (
         count

@@ -1,11 +1,12 @@
 """The blockwise engine: a large problem's projections whole, its scores to context in blocks, its output whole."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import prod
 
 from attncli.base.lazy_numpy import Array, np
+from attncli.engine import tiles
 from attncli.engine.block_plan import BlockPlan, last_of_blocks, make_block_plan, split_plan
 from attncli.engine.block_task import CONTEXT, WEIGHTS, BlockResult, BlockTask, Output
 from attncli.engine.blocks import ALL, Block, Lengths, make_blocks
@@ -18,6 +19,8 @@ from attncli.problem.spec import ProblemSpec
 from attncli.trace.diagnostics import empty_rows_warning
 from attncli.trace.steps import Step
 
+PROBES, PROBE_STEP = 3, 64  # of so many blocks every 64th query is tried
+PROBED_CELLS = 2**21  # smaller problems take less time than it would save
 FEW_HEADS = 8  # so many heads of all batch items are blocks enough for the workers
 
 
@@ -57,14 +60,15 @@ def _fill(
 ) -> None:
     """Compute every block and keep its results."""
     names = list(buffers.values)
-    if names == [CONTEXT] and can_tile(problem):
-        work = _tile_work(buffers, problem, options, is_masked)
-    else:
-        work = _row_work(buffers, options.sizes, nodes)
-    with executor(options) as run, closing(run(work.task, work.blocks, buffers.keep)) as finished:
-        for number, _ in enumerate(finished, 1):
-            if options.progress is not None:
-                options.progress(number, len(work.blocks))
+    with executor(options) as run:
+        if names == [CONTEXT] and can_tile(problem):
+            work = _tile_work(buffers, problem, options, is_masked)
+        else:
+            work = _row_work(buffers, options.sizes, nodes)
+        with closing(run(work.task, work.blocks, buffers.keep)) as finished:
+            for number, _ in enumerate(finished, 1):
+                if options.progress is not None:
+                    options.progress(number, len(work.blocks))
 
 
 def _tile_work(buffers: "ResultBuffers", problem: ProblemSpec, options: RunOptions, is_masked: bool) -> _BlockedTask:
@@ -73,9 +77,22 @@ def _tile_work(buffers: "ResultBuffers", problem: ProblemSpec, options: RunOptio
     output = buffers.output if options.executor in (SERIAL, THREADS) else None
     rows = sizes.masked_rows if is_masked else _rows(lengths, sizes.rows)
     keys = min(max(sizes.tile_cells // rows, 1), lengths.keys)
+    blocks = list(make_blocks(lengths, rows, keys, sizes.tile_cells, all_heads=plan.needs_all_heads))
     with np.errstate(all="ignore"):
-        task = BlockTask(*make_tile_plan(plan, problem.normalize, keys, sizes), output=output)
-    return _BlockedTask(task, list(make_blocks(lengths, rows, keys, sizes.tile_cells, all_heads=plan.needs_all_heads)))
+        plan, tile_plan = make_tile_plan(plan, problem.normalize, keys, sizes)
+        if not all(tiles.sums_stay_in_range(plan, tile_plan, probe) for probe in _probes(lengths, blocks)):
+            tile_plan = replace(tile_plan, exp_scale=None)
+    return _BlockedTask(BlockTask(plan, tile_plan, output=output), blocks)
+
+
+def _probes(lengths: Lengths, blocks: Sequence[Block]) -> Iterator[Block]:
+    """A few queries of some blocks: what they show of the scores saves trying in vain with all the others."""
+    if lengths.items * lengths.heads * lengths.queries * lengths.keys < PROBED_CELLS:
+        return
+    for block in blocks[:: -(-len(blocks) // PROBES)]:
+        first, end = block.queries.start, block.queries.stop
+        if end - first > PROBE_STEP:
+            yield replace(block, queries=slice(first, end, PROBE_STEP))
 
 
 def _row_work(buffers: "ResultBuffers", sizes: BlockSizes, nodes: Sequence[Node]) -> _BlockedTask:

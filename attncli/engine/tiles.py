@@ -4,14 +4,14 @@ The scores of a tile are computed in a buffer that its thread reuses; what is ac
 """
 
 import math
-from collections.abc import Generator, Iterator, Sequence
+from collections.abc import Generator, Iterator
 
 from attncli.base.dtypes import Precision
 from attncli.base.lazy_numpy import Array, np
 from attncli.engine.accumulators import Accumulator, DirectExponentials
 from attncli.engine.block_plan import BlockPlan
 from attncli.engine.block_rows import Values, key_bounds
-from attncli.engine.blocks import astype_float
+from attncli.engine.blocks import Block, astype_float
 from attncli.engine.evaluate import call
 from attncli.engine.grouped_heads import grouped_product, repeated_for
 from attncli.engine.scratch import SCRATCH
@@ -34,23 +34,34 @@ def compute(
 
     The context is written to `out` [… n e], where there is one.
     """
-    block = _Block(plan, tiles, arrays, list(key_tiles(key_bounds(plan, arrays), tiles.keys, tiles.min_unmasked_keys)))
-    value, sink = arrays[tiles.value], None if tiles.sink is None else arrays[tiles.sink]
+    block, value = _Block(plan, tiles, arrays), arrays[tiles.value]
     context = np.empty(block.context_shape, tiles.dtype) if out is None else out
-    sums: Accumulator
+    sums: Accumulator | None = None
     if tiles.exp_scale is not None:
-        sums = direct = DirectExponentials(tiles, context, sink, values_are_finite=True, score_dtype=tiles.dtype)
-        yield from block.accumulate(sums)
-        is_safe = direct.is_safe(block.see_a_key)
-    if tiles.exp_scale is None or not is_safe:
+        direct = DirectExponentials(tiles, context, block.sink, values_are_finite=True)
+        yield from block.accumulate(direct)
+        sums = direct if direct.is_safe(block.see_a_key) else None
+    if sums is None:
         is_finite, score_dtype = bool(np.isfinite(value).all()), block.score_dtype()
-        sums = Accumulator(tiles, context, sink, values_are_finite=is_finite, score_dtype=score_dtype)
+        sums = Accumulator(tiles, context, block.sink, values_are_finite=is_finite, score_dtype=score_dtype)
         yield from block.accumulate(sums)
     attends = sums.result()
     if tiles.fill is not None and not attends.all():
         mean = repeated_for(value, arrays[tiles.query]).mean(axis=-2, keepdims=True)
         np.copyto(context, np.nan if tiles.fill == "nan" else mean, where=~attends[..., None])
     return context, attends
+
+
+def sums_stay_in_range(plan: BlockPlan, tiles: TilePlan, block: Block) -> bool:
+    """Whether a block can be computed with exponentials as they are."""
+    if tiles.exp_scale is None:
+        return False
+    arrays = plan.inputs_of_block(block, with_query_axis=False) | plan.inputs_of_block(block, with_query_axis=True)
+    probe = _Block(plan, tiles, arrays)
+    sums = DirectExponentials(tiles, np.empty(probe.context_shape, tiles.dtype), probe.sink, values_are_finite=True)
+    for _ in probe.accumulate(sums):
+        pass
+    return sums.is_safe(probe.see_a_key)
 
 
 def key_tiles(bounds: KeyBounds, keys: int, min_unmasked: int) -> Iterator[KeyTile]:
@@ -79,8 +90,10 @@ def key_tiles(bounds: KeyBounds, keys: int, min_unmasked: int) -> Iterator[KeyTi
 class _Block:
     """The arrays of a block and its tiles."""
 
-    def __init__(self, plan: BlockPlan, tiles: TilePlan, arrays: Values, key_tiles: Sequence[KeyTile]) -> None:
-        self.plan, self.tiles, self.arrays, self.key_tiles = plan, tiles, arrays, key_tiles
+    def __init__(self, plan: BlockPlan, tiles: TilePlan, arrays: Values) -> None:
+        self.plan, self.tiles, self.arrays = plan, tiles, arrays
+        self.key_tiles = list(key_tiles(key_bounds(plan, arrays), tiles.keys, tiles.min_unmasked_keys))
+        self.sink = None if tiles.sink is None else arrays[tiles.sink]
         query, value = arrays[tiles.query], arrays[tiles.value]
         leading = np.broadcast_shapes(query.shape[:-2], repeated_for(value[..., :1, :1], query).shape[:-2])
         self.rows = (*leading, query.shape[-2])

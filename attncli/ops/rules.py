@@ -61,7 +61,7 @@ class OnlineNormalizer:
     extra_denominator: Callable[[Array], Array] | None = None
     is_divided: bool = True  # without it the numerators are the weights
     may_cancel: bool = False  # numerators may be negative
-    # The factor f where the numerator is exp(f (score − running_max)): it may then be computed as a power of two.
+    # The factor f where the numerator is exp(f (score − running_max)): without a need for it no maximum is subtracted.
     exp_scale: Callable[[Mapping[str, Any]], float] | None = None
 
 
