@@ -116,11 +116,12 @@ class _Block:
 
     def score_dtype(self) -> str:
         """The type of the scores: the wider one where they may be so large that the own one has few of their digits."""
-        tiles = self.tiles
-        if tiles.product is None or tiles.exp_scale is None:
+        tiles, exp_scale = self.tiles, self.tiles.rule.exp_scale
+        if tiles.product is None or exp_scale is None:
             return tiles.dtype
         largest = max_row_norm(self.arrays[tiles.query]) * abs(tiles.scale) * max_row_norm(self.arrays[RIGHT])
-        return Precision(tiles.dtype).widened_name if largest * tiles.exp_scale > WIDE_LIMIT else tiles.dtype
+        is_large = largest * exp_scale(tiles.parameters) > WIDE_LIMIT
+        return Precision(tiles.dtype).widened_name if is_large else tiles.dtype
 
     def _scores(
         self, part: Values, dtype: str, is_masked: bool, *, masks_afterwards: bool
