@@ -89,9 +89,10 @@ _MODULES = {
 if not TYPE_CHECKING:  # to type checkers a misspelt name is an error
 
     def __getattr__(name: str) -> Any:
-        """Import a public name at its first use: `attn --version` imports neither the operators nor NumPy."""
+        """Import a public name at its first use, and keep it: `attn --version` imports neither operators nor NumPy."""
         if name not in _MODULES:
             raise AttributeError(f"module 'attncli' has no attribute {name!r}")
         from importlib import import_module  # noqa: PLC0415 - only a first use needs it
 
-        return getattr(import_module(_MODULES[name]), name)
+        value = globals()[name] = getattr(import_module(_MODULES[name]), name)
+        return value

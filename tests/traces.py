@@ -22,4 +22,5 @@ def make_step(
 def make_trace(steps: list[Step], labels: Mapping[str, tuple[str, ...]]) -> Trace:
     """A trace of these steps."""
     plan = Plan(tuple(step.node for step in steps), {})
-    return Trace(build({"query": [[1]], "key": [[1]]}), plan, labels, tuple(steps))
+    values, warnings = {step.name: step.value for step in steps}, {step.name: step.notes for step in steps}
+    return Trace(build({"query": [[1]], "key": [[1]]}), plan, values, warnings, labels)

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 from attncli.base.lazy_numpy import Array, np
@@ -23,20 +24,28 @@ class Precision:
 
     name: str = "float64"
 
-    @property
+    @cached_property
     def accumulation_dtype(self) -> str:
         """The type that blocks accumulate in: float32 for the half types, else the type itself."""
         return "float32" if self.name in HALF else self.name
 
-    @property
+    @cached_property
     def numpy_name(self) -> str:
         """The type of the arrays that hold the numbers."""
         return "float32" if self.name == BFLOAT16 else self.name
 
-    @property
+    @cached_property
     def widened_name(self) -> str:
         """The type that a step computes in: float32 for the half types, float64 for float32, else the type itself."""
         return {"float32": "float64"}.get(self.name, self.accumulation_dtype)
+
+    @cached_property
+    def _stored(self) -> Any:
+        return np.dtype(self.numpy_name)
+
+    @cached_property
+    def _widened(self) -> Any:
+        return np.dtype(self.widened_name)
 
     @property
     def has_wide_tables(self) -> bool:
@@ -76,7 +85,7 @@ class Precision:
             return x
         if self.name == BFLOAT16:
             return to_bfloat16(x)
-        return x.astype(self.name, copy=False)
+        return x.astype(self._stored, copy=False)
 
     def widen(self, x: Array) -> Array:
         """The same numbers in the type that a step computes in.
@@ -85,7 +94,7 @@ class Precision:
         """
         if x.dtype.kind != "f" or x.dtype.itemsize > 4:
             return x
-        return x.astype(self.widened_name)
+        return x.astype(self._widened)
 
 
 def to_bfloat16(x: Array) -> Array:

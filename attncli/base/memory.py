@@ -2,7 +2,11 @@
 
 import os
 from collections.abc import Mapping
+from contextlib import suppress
+from functools import cache
 from pathlib import Path
+
+from attncli.base.lazy_numpy import np
 
 ALWAYS_FITS = 2**26  # bytes: so much is taken without asking how much there is
 MAX_NAMES = 4  # sizes that an error names
@@ -18,6 +22,17 @@ def available_memory() -> int | None:
     """
     limits = [_free_memory(), _group_limit(), _address_space_limit()]
     return min((limit for limit in limits if limit is not None), default=None)
+
+
+@cache
+def keep_freed_memory(size: int) -> None:
+    """Let the C library keep blocks of up to so many bytes that are freed, and not give them back to the system.
+
+    glibc keeps blocks as large as the largest that it has given back. Before, each array of more than 128 KB costs the
+    system's work on every one of its pages, which for a small table is more than the arithmetic.
+    """
+    with suppress(MemoryError):  # where there is so little, tables are smaller
+        np.empty(size, np.uint8)  # never written, so that it takes no memory
 
 
 def missing_memory(size: int) -> str | None:

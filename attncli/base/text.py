@@ -9,6 +9,8 @@ def escape_control(text: str) -> str:
     >>> escape_control("a\nb")
     'a\\nb'
     """
+    if text.isprintable():
+        return text
     return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)
 
 

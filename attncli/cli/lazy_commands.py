@@ -1,7 +1,7 @@
 """The group of commands: each is imported when it is called, and its usage errors are AttnErrors of one line."""
 
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from itertools import takewhile
 from pathlib import Path
@@ -39,16 +39,15 @@ class LazyCommandGroup(LazyOptions, TyperGroup):
         """The command of that name; while commands are listed, one that has only a name and a summary."""
         if self.is_listing or name not in COMMANDS:
             return super().get_command(context, name)
-        ref, single = COMMANDS[name], typer.Typer(add_completion=False)
-        single.command(name, cls=LazyCommand, help=ref.summary)(import_object(ref.function))
-        command: Any = get_command(single)
-        command.ref = ref
-        return command
+        return _make_command(name)
 
     def resolve_command(self, context: Any, args: list[str]) -> Any:
         """The command that the first argument names; a problem in its place is computed."""
         if args[0] not in COMMANDS and _is_problem(args[0]):
             args = [DEFAULT_COMMAND, *args]
+        if args[0] in COMMANDS and not context.resilient_parsing:  # an unfinished command line may get any option
+            name, *rest = args
+            return name, _make_command(name, rest), rest
         return super().resolve_command(context, args)
 
     def option_args(self, args: list[str]) -> list[str]:
@@ -83,6 +82,18 @@ class LazyCommandGroup(LazyOptions, TyperGroup):
             yield
         finally:
             self.is_listing = False
+
+
+def _make_command(name: str, args: Sequence[str] | None = None) -> Any:
+    """The command of that name, with the options that are among the arguments, or with all of them."""
+    from attncli.cli.command_parameters import with_named_options
+
+    ref, single = COMMANDS[name], typer.Typer(add_completion=False)
+    function = with_named_options(import_object(ref.function), args)
+    single.command(name, cls=LazyCommand, help=ref.summary)(function)
+    command: Any = get_command(single)
+    command.ref = ref
+    return command
 
 
 def _is_problem(word: str) -> bool:

@@ -1,7 +1,7 @@
 """The options that describe a problem, made from its keys: `kv_heads` is `--kv-heads`."""
 
 import inspect
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Collection, Iterable
 from functools import wraps
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -9,6 +9,7 @@ import typer
 
 from attncli.base.text import sentence
 from attncli.cli import streams
+from attncli.cli.command_parameters import parameters_of, select_options, set_parameters
 from attncli.cli.completion import complete_edit, complete_queries
 from attncli.cli.lazy_options import HelpAll
 from attncli.ops.registry import look_up, operators, registered, taken_kinds
@@ -58,21 +59,31 @@ def _with_problem_options(command: Callable[..., None], *, are_listed: bool) -> 
         values.pop("help_all", None)  # where it is given the program has ended
         command(*args, **values)
 
-    signature = inspect.signature(command)
-    own = [p for p in signature.parameters.values() if p.kind is not inspect.Parameter.VAR_KEYWORD]
-    options = [_make_option(field, is_listed=are_listed and field.is_common) for field in FIELDS.values()]
-    options.append(inspect.Parameter("help_all", inspect.Parameter.KEYWORD_ONLY, default=False, annotation=HelpAll))
-    vars(run)["__signature__"] = signature.replace(parameters=[*own, *options])  # inspect reads it there
+    def make(words: Collection[str] | None) -> list[inspect.Parameter]:
+        own = [p for p in parameters_of(command, words) if p.kind is not inspect.Parameter.VAR_KEYWORD]
+        fields = [
+            field for field in FIELDS.values() if words is None or not {*_words_of_option(field)}.isdisjoint(words)
+        ]
+        options = [_make_option(field, is_listed=are_listed and field.is_common) for field in fields]
+        return [*own, *options, *select_options([help_all], words)]
+
+    help_all = inspect.Parameter("help_all", inspect.Parameter.KEYWORD_ONLY, default=False, annotation=HelpAll)
+    set_parameters(run, make)
     return run
+
+
+def _words_of_option(field: Field) -> list[str]:
+    """The option of a key, and of a flag also its contrary."""
+    name = option_name(field.name)
+    return [name, f"--no-{name.removeprefix('--')}"] if field.kind == "flag" else [name]
 
 
 def _make_option(field: Field, *, is_listed: bool) -> inspect.Parameter:
     """A key of a problem as a parameter of which Typer makes an option; the short help has it where `is_listed`."""
     kind: Any = {"labels": list[str], "flag": bool}.get(field.kind, str)
-    name = option_name(field.name)
     is_flag = field.kind == "flag"
     option = typer.Option(
-        f"{name}/--no-{name.removeprefix('--')}" if is_flag else name,
+        "/".join(_words_of_option(field)),
         help=_help(field),
         metavar="|".join(field.words) if field.words else None if is_flag else _METAVARS.get(field.kind, _OPERATOR),
         rich_help_panel=field.panel,

@@ -1,7 +1,7 @@
 """The options of `attn compute` that describe no problem: what is shown of a result, how, and where."""
 
 import inspect
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, fields
 from functools import wraps
 from typing import TYPE_CHECKING, Annotated, Any
@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from attncli.base.errors import AttnError
+from attncli.cli.command_parameters import parameters_of, select_options, set_parameters
 from attncli.cli.completion import complete_cell, complete_selection
 from attncli.cli.output_file import format_of_output, output_file
 from attncli.cli.warnings import Strict
@@ -167,9 +168,11 @@ class OutputOptions:
     @property
     def figure_size(self) -> "Size | None":
         """The size of `--size`, None without it; raises AttnError where it is none, or out of range."""
+        if self.size is None:
+            return None
         from attncli.render.figure.size import parse_size
 
-        return None if self.size is None else parse_size(self.size, "--size")
+        return parse_size(self.size, "--size")
 
     @property
     def max_terms(self) -> int | None:
@@ -304,9 +307,9 @@ def with_some_output_options(*names: str) -> Callable[[Callable[..., None]], Cal
 def _with_options(command: Callable[..., None], names: Sequence[str]) -> Callable[..., None]:
     """The command with the output options of those names in place of its parameter `output_options`."""
     options = [
-        parameter.replace(kind=inspect.Parameter.KEYWORD_ONLY)
-        for name, parameter in inspect.signature(OutputOptions).parameters.items()
-        if name in names
+        inspect.Parameter(field.name, inspect.Parameter.KEYWORD_ONLY, default=field.default, annotation=field.type)
+        for field in fields(OutputOptions)
+        if field.name in names
     ]
 
     @wraps(command)
@@ -314,9 +317,11 @@ def _with_options(command: Callable[..., None], names: Sequence[str]) -> Callabl
         option_values = {name: values.pop(name) for name in names if name in values}
         command(*args, output_options=OutputOptions(**option_values), **values)
 
-    signature = inspect.signature(command)
-    parameters: list[inspect.Parameter] = []
-    for parameter in signature.parameters.values():
-        parameters += options if parameter.name == "output_options" else [parameter]
-    vars(run)["__signature__"] = signature.replace(parameters=parameters)  # inspect reads it there
+    def make(words: Collection[str] | None) -> list[inspect.Parameter]:
+        parameters: list[inspect.Parameter] = []
+        for parameter in parameters_of(command, words):
+            parameters += select_options(options, words) if parameter.name == "output_options" else [parameter]
+        return parameters
+
+    set_parameters(run, make)
     return run

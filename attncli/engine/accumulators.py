@@ -14,7 +14,8 @@ from attncli.engine.tile_plan import TilePlan
 from attncli.ops.contexts import weighted_values
 from attncli.ops.structural import per_head
 
-LARGEST_SUM = math.exp(30.0)  # sums of exponentials from 1 / LARGEST_SUM to it have lost nothing but their last digits
+# Sums of exponentials in this range have lost nothing to overflow or underflow, nor have their products with values.
+SMALLEST_SUM, LARGEST_SUM = math.exp(-30), math.exp(60)
 
 
 class Accumulator:
@@ -160,7 +161,7 @@ class DirectExponentials(Accumulator):
         if self.denominator is None:
             return True
         sums = self._whole_denominator(self.denominator)[..., 0]
-        is_small = sums < 1 / LARGEST_SUM
+        is_small = sums < SMALLEST_SUM
         if is_small.any() and ((sums[is_small] != 0).any() or see_a_key()[is_small].any()):
             return False
         if not sums.max() <= LARGEST_SUM:

@@ -19,7 +19,7 @@ class PlanParts:
 
     Nodes of blocks have an axis of queries and one of keys, or depend on such nodes, up to the context. Inner
     quantities belong to the node whose function computes them. The arrays in `repeats` are repeated for query heads
-    block by block.
+    block by block. Where blocks end with the weights there is nothing after them.
     """
 
     before: Sequence[Node]
@@ -28,14 +28,21 @@ class PlanParts:
     repeats: Mapping[str, str]  # a repeated array: the node that it repeats
 
 
-def last_of_blocks(plan: Plan) -> str:
-    """The name of the node at which blocks end: the context, or without values the weights."""
-    return plan.results.get("context", plan.results["weights"])
+def last_of_blocks(plan: Plan, select: Collection[str]) -> str:
+    """The name of the node at which blocks end: the context, or without values the weights.
+
+    Blocks also end with the weights where these are computed, are among the nodes in `select`, and none of them needs
+    the context.
+    """
+    weights = plan["weights"]
+    context = plan.results.get("context", weights.name)
+    ends_with_weights = weights.name in select and not weights.is_input and context not in plan.needed_for(select)
+    return weights.name if ends_with_weights else context
 
 
 def split_plan(plan: Plan, select: Collection[str]) -> PlanParts:
     """Split a plan; of the repeated keys and values only those in `select` are computed whole, before the blocks."""
-    context = plan.results.get("context", "")
+    context, last = plan.results.get("context", ""), last_of_blocks(plan, select)
     block_names, after_names = set[str](), set[str]()
     for node in plan.nodes:
         sources = set(node.inputs.values())
@@ -55,12 +62,13 @@ def split_plan(plan: Plan, select: Collection[str]) -> PlanParts:
         for node in plan.nodes
         if node.function is repeat_kv and node.name not in select and node.name not in block_names
     }
+    needed = plan.needed_for([*select, last])
     return PlanParts(
         before=[
             n for n in plan.nodes if n.name not in block_names and n.name not in after_names and n.name not in repeats
         ],
-        in_blocks=[n for n in plan.nodes if n.name in block_names],
-        after=[n for n in plan.nodes if n.name in after_names],
+        in_blocks=[n for n in plan.nodes if n.name in block_names and n.name in needed],
+        after=[n for n in plan.nodes if n.name in after_names] if last == context else [],
         repeats=repeats,
     )
 

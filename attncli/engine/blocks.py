@@ -96,6 +96,19 @@ def astype_float(x: Array, dtype: str) -> Array:
     return x.astype(dtype, copy=False) if x.dtype.kind == "f" else x
 
 
+def heads_that_fit(lengths: Lengths, most: int) -> int:
+    """The number of query heads of a block, at most `most` if possible: of one key head, or of several whole ones."""
+    groups = lengths.heads // lengths.kv_heads
+    return max(
+        (
+            count
+            for count in range(1, min(most, lengths.heads) + 1)
+            if lengths.heads % count == 0 and (groups % count == 0 or count % groups == 0)
+        ),
+        default=1,
+    )
+
+
 def make_blocks(lengths: Lengths, rows: int, keys: int, cells: int, *, all_heads: bool = False) -> Iterator[Block]:
     """All blocks of at most `rows` queries, which with `keys` keys have about `cells` cells, the last queries first.
 
@@ -107,13 +120,7 @@ def make_blocks(lengths: Lengths, rows: int, keys: int, cells: int, *, all_heads
     if all_heads:
         rows = max(min(rows, cells // (keys * lengths.heads)), 1)
     parts = max(cells // (max(rows, FEW_ROWS) * keys), 1)
-    groups = lengths.heads // lengths.kv_heads
-    fitting = (
-        count
-        for count in range(1, min(parts, lengths.heads) + 1)
-        if lengths.heads % count == 0 and (groups % count == 0 or count % groups == 0)
-    )
-    heads = lengths.heads if all_heads else max(fitting)
+    heads = lengths.heads if all_heads else heads_that_fit(lengths, parts)
     items = max(parts // heads, 1) if heads == lengths.heads else 1
     for item in range(0, lengths.items, items):
         for head in range(0, lengths.heads, heads):

@@ -6,29 +6,35 @@ from dataclasses import dataclass, replace
 from math import prod
 
 from attncli.base.lazy_numpy import Array, np
+from attncli.base.memory import keep_freed_memory
 from attncli.engine import tiles
 from attncli.engine.block_plan import BlockPlan, last_of_blocks, make_block_plan, split_plan
 from attncli.engine.block_task import CONTEXT, WEIGHTS, BlockResult, BlockTask, Output
-from attncli.engine.blocks import ALL, Block, Lengths, make_blocks
+from attncli.engine.blocks import ALL, Block, Lengths, heads_that_fit, make_blocks
 from attncli.engine.dense import DenseEngine
 from attncli.engine.executors import executor
 from attncli.engine.options import SERIAL, THREADS, Allocate, BlockSizes, RunOptions, in_memory
 from attncli.engine.tile_plan import can_tile, make_tile_plan
+from attncli.ops.masks import and_masks, apply_mask, bias, mask_
 from attncli.plan.graph import Node, Plan
 from attncli.problem.spec import ProblemSpec
 from attncli.trace.diagnostics import empty_rows_warning
 from attncli.trace.steps import Step
 
-PROBES, PROBE_STEP = 3, 64  # of so many blocks every 64th query is tried
+UNORDERED_MASKS = (bias, mask_, and_masks, apply_mask)  # smaller blocks would not leave out more keys
+PROBES, PROBE_STEP = 2, 64  # of so many blocks every 64th query is tried
 PROBED_CELLS = 2**21  # smaller problems take less time than it would save
 FEW_HEADS = 8  # so many heads of all batch items are blocks enough for the workers
+KEPT_BYTES = 2**25 - 2**16  # for the temporaries of blocks; of arrays of 32 MB and more glibc keeps none
 
 
 def run_blockwise(plan: Plan, problem: ProblemSpec, select: Sequence[str], options: RunOptions) -> Sequence[Step]:
     """The steps before the blocks, the context and the selected steps of the tables, and those after the context.
 
-    Without values there is no context: blocks end with the weights.
+    Without values there is no context, and where the weights are selected and nothing after them it is not computed:
+    blocks end with the weights.
     """
+    keep_freed_memory(KEPT_BYTES)
     names = [plan.resolve(name) for name in select]
     parts = split_plan(plan, names)
     engine = DenseEngine(plan, problem, problem.precision)
@@ -37,10 +43,10 @@ def run_blockwise(plan: Plan, problem: ProblemSpec, select: Sequence[str], optio
     lengths = Lengths(layout.batch or 1, layout.heads, layout.kv_heads, *table.shape[-2:])
     block_plan = make_block_plan(plan, parts, engine.values, lengths, problem.precision)
     in_blocks = {node.name: node for node in parts.in_blocks}
-    last = last_of_blocks(plan)
+    last = last_of_blocks(plan, names)
     selected = [in_blocks[name] for name in dict.fromkeys((*names, last)) if name in in_blocks]
     buffers = ResultBuffers(block_plan, selected, last, options.allocate)
-    _fill(buffers, problem, options, any(node.stage == "mask" for node in block_plan.score_nodes), parts.in_blocks)
+    _fill(buffers, problem, options, parts.in_blocks)
     engine.values |= buffers.values
     engine.notes |= buffers.notes(plan, problem.numbered_query_labels)
     engine.run(parts.after)
@@ -55,14 +61,12 @@ class _BlockedTask:
     blocks: Sequence[Block]
 
 
-def _fill(
-    buffers: "ResultBuffers", problem: ProblemSpec, options: RunOptions, is_masked: bool, nodes: Sequence[Node]
-) -> None:
+def _fill(buffers: "ResultBuffers", problem: ProblemSpec, options: RunOptions, nodes: Sequence[Node]) -> None:
     """Compute every block and keep its results."""
     names = list(buffers.values)
     with executor(options) as run:
         if names == [CONTEXT] and can_tile(problem):
-            work = _tile_work(buffers, problem, options, is_masked)
+            work = _tile_work(buffers, problem, options)
         else:
             work = _row_work(buffers, options.sizes, nodes)
         with closing(run(work.task, work.blocks, buffers.keep)) as finished:
@@ -71,12 +75,15 @@ def _fill(
                     options.progress(number, len(work.blocks))
 
 
-def _tile_work(buffers: "ResultBuffers", problem: ProblemSpec, options: RunOptions, is_masked: bool) -> _BlockedTask:
+def _tile_work(buffers: "ResultBuffers", problem: ProblemSpec, options: RunOptions) -> _BlockedTask:
     """Blocks that are computed tile by tile."""
     plan, sizes, lengths = buffers.plan, options.sizes, buffers.plan.lengths
     output = buffers.output if options.executor in (SERIAL, THREADS) else None
+    is_masked = any(node.stage == "mask" and node.function not in UNORDERED_MASKS for node in plan.score_nodes)
     rows = sizes.masked_rows if is_masked else _rows(lengths, sizes.rows)
     keys = min(max(sizes.tile_cells // rows, 1), lengths.keys)
+    if is_masked and rows < keys and heads_that_fit(lengths, sizes.tile_cells // rows**2) > 1:
+        keys = rows  # square tiles of several heads: fewer of them than long ones of one head
     blocks = list(make_blocks(lengths, rows, keys, sizes.tile_cells, all_heads=plan.needs_all_heads))
     with np.errstate(all="ignore"):
         plan, tile_plan = make_tile_plan(plan, problem.normalize, keys, sizes)

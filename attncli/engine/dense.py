@@ -5,11 +5,15 @@ from collections.abc import Iterable, Sequence
 from attncli.base.dtypes import Precision
 from attncli.base.errors import AttnError
 from attncli.base.lazy_numpy import Array, np
+from attncli.base.memory import keep_freed_memory
 from attncli.engine.evaluate import evaluate_input, evaluate_wide
+from attncli.engine.options import BlockSizes
 from attncli.plan.graph import Node, Plan, attending_weights
 from attncli.problem.spec import ProblemSpec
 from attncli.trace.diagnostics import empty_rows_warning
 from attncli.trace.steps import Step
+
+KEPT_BYTES = 4 * 8 * BlockSizes().dense_cells  # of four tables of float64, as large as problems that are computed whole
 
 
 class DenseEngine:
@@ -31,28 +35,33 @@ class DenseEngine:
         self._wide_tables: dict[str, Array] = {}  # those that a node still reads
 
     def run(self, nodes: Iterable[Node]) -> None:
-        """Evaluate nodes in order; raises AttnError where memory does not suffice."""
-        for node in nodes:
-            if node.is_input:
-                self.values[node.name] = evaluate_input(node, self.problem, self.precision)
-                self.notes[node.name] = (*node.notes, *self._empty_rows(node))
-            elif node.tapped_from is None:
-                self._compute(node)
-
-    def _compute(self, node: Node) -> None:
-        """Evaluate a computed node and its inner quantities."""
+        """Evaluate nodes in order, with their inner quantities; raises AttnError where memory does not suffice."""
+        keep_freed_memory(KEPT_BYTES)
+        weights = self.plan.results["weights"]
         with np.errstate(all="ignore"):  # `engine.nonfinite` reports it
-            try:
-                values = self.values | self._wide_tables if self._wide_tables else self.values
-                value = evaluate_wide(node, values, self.precision, self.values.__setitem__)
-                is_rounded = self._has_wide_tables or not node.is_exact
-                self.values[node.name] = self.precision.round(value) if is_rounded else value
-            except MemoryError:
-                hint = "compute some of the queries with only"
-                raise AttnError(f"there is not enough memory for {node.name}", hint=hint) from None
-        if self._has_wide_tables:
-            self._keep_wide(node, value)
-        self.notes[node.name] = self._empty_rows(node)
+            for node in nodes:
+                if node.is_input:
+                    self.values[node.name] = evaluate_input(node, self.problem, self.precision)
+                elif node.tapped_from is None:
+                    self.values[node.name] = self._computed(node)
+                notes = node.notes if node.is_input else ()
+                if node.name == weights:
+                    notes = (*notes, *self._empty_rows(node))
+                if notes:
+                    self.notes[node.name] = notes
+
+    def _computed(self, node: Node) -> Array:
+        """The value of a computed node; those of its inner quantities are kept."""
+        try:
+            values = self.values | self._wide_tables if self._wide_tables else self.values
+            value = evaluate_wide(node, values, self.precision, self.values.__setitem__)
+            if self._has_wide_tables:
+                self._keep_wide(node, value)
+            is_rounded = self._has_wide_tables or not node.is_exact
+            return self.precision.round(value) if is_rounded else value
+        except MemoryError:
+            hint = "compute some of the queries with only"
+            raise AttnError(f"there is not enough memory for {node.name}", hint=hint) from None
 
     def _keep_wide(self, node: Node, value: Array) -> None:
         """Keep a table as it was computed, and no longer those that the node was the last to read."""
@@ -63,9 +72,10 @@ class DenseEngine:
 
     def _empty_rows(self, node: Node) -> tuple[str, ...]:
         """The warning on queries that attend to nothing, of the weights."""
-        if node.name != self.plan.results["weights"]:
+        weights = self.values[attending_weights(self.plan)]
+        if weights[..., 0].all():  # no query is one of them; mostly nothing hides the first key, and none is
             return ()
-        empty = ~(self.values[attending_weights(self.plan)] != 0).any(axis=-1)
+        empty = ~(weights != 0).any(axis=-1)
         if not empty.any():  # to number the labels of many queries takes time
             return ()
         return empty_rows_warning(self.plan, empty, node.letters[:-1], self.problem.numbered_query_labels)

@@ -18,9 +18,10 @@ def call(node: Node, arguments: Mapping[str, Array], **tap: Any) -> Array:
     expects of it: true and false of a mask, numbers of any other, with the axes of the node.
     """
     assert node.function is not None
-    record = node.record
-    if record is None or record.is_built_in:
+    if node.is_built_in:
         return np.asarray(node.function(**arguments, **node.options, **tap))
+    record = node.record
+    assert record is not None
     with failures_named(record, "function"):
         result = np.asarray(node.function(**arguments, **node.options, **tap))
     kinds, what = ("b", "true and false") if record.kind == "mask" else ("fiu", "real numbers")
@@ -56,10 +57,9 @@ def evaluate_wide(
     Functions of exact nodes only count or move numbers, whose type stays. `keep(name, value)` gets each inner quantity,
     rounded, under the name of its node.
     """
-    arguments = node.arguments(values)
     if node.is_exact:
-        return call(node, arguments)
-    arguments = {name: precision.widen(x) for name, x in arguments.items()}
+        return call(node, node.arguments(values))
+    arguments = {argument: precision.widen(values[name]) for argument, name in node.inputs.items()}
     if keep is None or not node.taps:
         return call(node, arguments)
 
@@ -72,9 +72,7 @@ def evaluate_wide(
 
 def evaluate_input(node: Node, problem: ProblemSpec, precision: Precision) -> Array:
     """The array of a problem that an input node names, in the type that is stored."""
-    array = apply_input_function(node, input_array(node, problem))
-    with np.errstate(over="ignore"):
-        return precision.round(array)
+    return precision.round(apply_input_function(node, input_array(node, problem)))
 
 
 def input_array(node: Node, problem: ProblemSpec) -> Array:

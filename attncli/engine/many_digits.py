@@ -56,7 +56,8 @@ def compute_with_digits(
         if node.name not in needed or node.tapped_from is not None:
             continue
         if node.is_input:
-            array = evaluate_input(node, problem, problem.precision)
+            with np.errstate(over="ignore"):
+                array = evaluate_input(node, problem, problem.precision)
             with _errors_named(node, digits):
                 values[node.name] = digits.array(array) if array.dtype.kind == "f" else array
         else:

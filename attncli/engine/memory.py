@@ -76,7 +76,7 @@ def memory_need(
         tables = [
             n
             for n in parts.in_blocks
-            if n.name in (*names, last_of_blocks(plan)) and not (in_file and "m" in n.letters)
+            if n.name in (*names, last_of_blocks(plan, names)) and not (in_file and "m" in n.letters)
         ]
     sizes = {node.name: _new_bytes(node, plan, problem) for node in (*kept, *tables)}
     return MemoryNeed(sizes, max((_wider_bytes(node, plan, problem.precision) for node in kept), default=0))

@@ -16,6 +16,8 @@ from attncli.problem.spec import FIELDS, ProblemSpec
 from attncli.trace.diagnostics import Cell, GivenValue, nonfinite_warning
 from attncli.trace.steps import Step, Trace
 
+READ_CELLS = 2**20  # numbers of a table that are looked at together
+
 
 def with_nonfinite_warning(trace: Trace, select: Iterable[str]) -> Trace:
     """The trace with a warning on the first selected step that has a NaN or an infinity that no mask hides."""
@@ -23,8 +25,7 @@ def with_nonfinite_warning(trace: Trace, select: Iterable[str]) -> Trace:
         step = trace[name]
         warning = _warning(trace, step)
         if warning is not None:
-            noted = replace(step, notes=(*step.notes, warning))
-            return replace(trace, steps=tuple(noted if other is step else other for other in trace.steps))
+            return replace(trace, warnings={**trace.warnings, step.name: (*step.notes, warning)})
     return trace
 
 
@@ -57,8 +58,8 @@ def _traced_warning(trace: Trace, cell: Cell) -> str | None:
 def _first_nonfinite(trace: Trace, step: Step) -> Cell | None:
     """The first cell of a step that is not finite, neither by choice nor where a mask hides it, as far as it is kept.
 
-    Of a table that was computed in blocks only those rows are read whose context is not finite: it may be a file that
-    is larger than memory. Without values the weights, which are in memory then, are in place of the context.
+    Of a table that was computed in blocks only those rows are looked at whose context is not finite, or where there is
+    none, whose weights are not: it may be a file that is larger than memory.
     """
     if not (_is_of_blocks(trace, step) and "m" in step.axes):
         found = cells_not_finite(trace.plan, step.node, step.value)
@@ -66,16 +67,28 @@ def _first_nonfinite(trace: Trace, step: Step) -> Cell | None:
             found = found & trace["visible"].value
         found = found & ~rows_of_nan(trace, step, found) if found.any() else found
         return Cell(step.name, _first(found)) if found.any() else None
-    context, leading = trace[last_of_blocks(trace.plan)], step.node.axes[: step.axes.index("n") + 1]
-    cells = cells_not_finite(trace.plan, context.node, context.value)
-    rows = (cells & ~rows_of_nan(trace, context, cells)).any(axis=-1)
-    for at in np.argwhere(rows):
-        index_of = dict(zip(context.axes, map(int, at), strict=False))
+    last = trace[last_of_blocks(trace.plan, trace.by_name)]
+    leading = step.node.axes[: step.axes.index("n") + 1]
+    rows = _rows_not_finite(trace, last)
+    for at in np.argwhere((rows & ~rows_of_nan(trace, last, rows))[..., 0]):
+        index_of = dict(zip(last.axes, map(int, at), strict=False))
         row = tuple(index_of[letter] if length > 1 else 0 for letter, length in leading)
         found = cells_not_finite(trace.plan, step.node, np.asarray(step.value[row]))
         if found.any():
             return Cell(step.name, (*row, *_first(found)))
     return None
+
+
+def _rows_not_finite(trace: Trace, step: Step) -> Array:
+    """Where the rows of a step [… n x] have a number that is not finite [… n 1]; some rows are read at a time."""
+    rows = np.zeros((*step.value.shape[:-1], 1), dtype=bool)
+    for index in np.ndindex(*step.value.shape[:-2]):
+        table, found = step.value[index], rows[index]
+        count = max(READ_CELLS // table.shape[-1], 1)
+        for first in range(0, len(table), count):
+            part = slice(first, first + count)
+            found[part] = cells_not_finite(trace.plan, step.node, table[part]).any(axis=-1, keepdims=True)
+    return rows
 
 
 def _first(found: Array) -> tuple[int, ...]:
@@ -104,7 +117,7 @@ def _trace_of_query(trace: Trace, row: int) -> Trace:
     engine = DenseEngine(plan_of(problem), problem, precision, has_wide_tables=precision.has_wide_tables)
     engine.run(engine.plan.nodes)
     labels = {**trace.labels, "n": trace.numbered_labels["n"][row : row + 1]}
-    return replace(trace, problem=problem, plan=engine.plan, labels=labels, steps=tuple(engine.steps()))
+    return Trace(problem, engine.plan, engine.values, engine.notes, labels)
 
 
 def _given_value(problem: ProblemSpec, node: Node, cell: Cell) -> GivenValue:

@@ -8,10 +8,9 @@ from attncli.engine.dense import DenseEngine
 from attncli.engine.options import BlockSizes, RunOptions
 from attncli.plan.build import plan_of
 from attncli.plan.graph import Plan
-from attncli.problem.packing import labels_of_packed
 from attncli.problem.spec import ProblemSpec
 from attncli.trace.result import RunResult
-from attncli.trace.steps import Step, Trace
+from attncli.trace.steps import Trace
 
 LOCAL = RunOptions()
 ALWAYS_FITS = 2**20  # numbers of all steps together: so many are computed without asking for the free memory
@@ -44,13 +43,14 @@ def run(
     if is_dense:
         engine = DenseEngine(plan, problem, problem.precision, has_wide_tables=problem.precision.has_wide_tables)
         engine.run(plan.nodes)
-        steps: Iterable[Step] = engine.steps()
+        trace = Trace(problem, plan, engine.values, engine.notes)
     else:
         from attncli.engine.blockwise import run_blockwise  # noqa: PLC0415 - small problems are computed whole
 
         steps = run_blockwise(plan, problem, select, options)
-    trace = Trace(problem, plan, labels(problem), tuple(steps))
-    if is_dense and all(_is_finite(trace[name].value) for name in select):
+        values, warnings = {step.name: step.value for step in steps}, {step.name: step.notes for step in steps}
+        trace = Trace(problem, plan, values, warnings)
+    if is_dense and all(_is_finite(trace.value(name)) for name in select):
         return RunResult(trace, select)
     from attncli.engine.nonfinite import with_nonfinite_warning  # noqa: PLC0415 - most results are finite
 
@@ -59,7 +59,7 @@ def run(
 
 def is_large(plan: Plan, sizes: BlockSizes = LOCAL.sizes) -> bool:
     """Whether the scores of a plan are so many that they are computed in blocks, and kept only where selected."""
-    return math.prod(plan["weights"].shape) > sizes.dense_cells
+    return plan.score_count > sizes.dense_cells
 
 
 def _most_numbers(plan: Plan, select: Iterable[str], *, is_dense: bool) -> int:
@@ -74,20 +74,3 @@ def _most_numbers(plan: Plan, select: Iterable[str], *, is_dense: bool) -> int:
 def _is_finite(value: Array) -> bool:
     """Whether a value has no NaN and no infinity; masks and counts have none."""
     return value.dtype.kind != "f" or bool(np.isfinite(value).all())
-
-
-def labels(problem: ProblemSpec) -> dict[str, tuple[str, ...]]:
-    """The names of the entries along axes, by letter: of queries and keys, of a vocabulary (v), of packed columns."""
-    keys, past = problem.key_labels, problem.past_count
-    labels_by_letter = {
-        "n": problem.selected_query_labels,
-        "q": problem.query_labels,
-        "m": keys,
-        "p": keys[:past],
-        "k": keys[past:],
-    }
-    if problem.vocabulary is not None:
-        labels_by_letter["v"] = tuple(problem.vocabulary)
-    if problem.sink is not None:
-        labels_by_letter["m+1"] = (*keys, "sink")
-    return labels_by_letter | labels_of_packed(problem)

@@ -5,6 +5,7 @@ The scores of a tile are computed in a buffer that its thread reuses; what is ac
 
 import math
 from collections.abc import Generator, Iterator
+from dataclasses import replace
 
 from attncli.base.dtypes import Precision
 from attncli.base.lazy_numpy import Array, np
@@ -17,7 +18,7 @@ from attncli.engine.grouped_heads import grouped_product, repeated_for
 from attncli.engine.scratch import SCRATCH
 from attncli.engine.tile_plan import RIGHT, TilePlan
 from attncli.ops.elementwise import add
-from attncli.ops.masks import apply_mask
+from attncli.ops.masks import apply_mask, bias
 from attncli.ops.rules import KeyBounds
 from attncli.ops.tables import add_bias, table_cells
 from attncli.plan.graph import Node
@@ -42,6 +43,7 @@ def compute(
         yield from block.accumulate(direct)
         sums = direct if direct.is_safe(block.see_a_key) else None
     if sums is None:
+        block.bound_keys(by_bias=True)
         is_finite, score_dtype = bool(np.isfinite(value).all()), block.score_dtype()
         sums = Accumulator(tiles, context, block.sink, values_are_finite=is_finite, score_dtype=score_dtype)
         yield from block.accumulate(sums)
@@ -92,12 +94,27 @@ class _Block:
 
     def __init__(self, plan: BlockPlan, tiles: TilePlan, arrays: Values) -> None:
         self.plan, self.tiles, self.arrays = plan, tiles, arrays
-        self.key_tiles = list(key_tiles(key_bounds(plan, arrays), tiles.keys, tiles.min_unmasked_keys))
+        self.bound_keys(by_bias=tiles.exp_scale is None or self._bias_hides_keys())
         self.sink = None if tiles.sink is None else arrays[tiles.sink]
         query, value = arrays[tiles.query], arrays[tiles.value]
         leading = np.broadcast_shapes(query.shape[:-2], repeated_for(value[..., :1, :1], query).shape[:-2])
         self.rows = (*leading, query.shape[-2])
         self.context_shape = (*self.rows, value.shape[-1])
+
+    def bound_keys(self, *, by_bias: bool) -> None:
+        """Make the tiles of the keys that masks leave; the exponential of a bias of −∞ is 0 without a mask, too."""
+        nodes = [node for node in self.plan.score_nodes if by_bias or node.function is not bias]
+        bounds = key_bounds(replace(self.plan, score_nodes=nodes), self.arrays)
+        self.key_tiles = list(key_tiles(bounds, self.tiles.keys, self.tiles.min_unmasked_keys))
+
+    def _bias_hides_keys(self) -> bool:
+        """Whether biases hide keys of the first query or the last: then ranges of keys may be left out."""
+        for node in [node for node in self.plan.score_nodes if node.function is bias]:
+            arguments = node.arguments(self.arrays)
+            rows = arguments.pop("query_rows")[[0, -1]]
+            if not bias(**arguments, query_rows=rows).all():
+                return True
+        return False
 
     def accumulate(self, sums: Accumulator) -> Generator[None]:
         """Add every tile, as long as no sum is too large; yields after each."""
@@ -162,12 +179,12 @@ def max_row_norm(x: Array) -> float:
 def _value(node: Node, part: Values, buffer: Array | None) -> Array:
     """The value of a node of a tile; sums are computed in the buffer of the scores, where these are there.
 
-    A bias of −∞ is added here as it is: its cells are masked.
+    A bias of −∞ is added here as it is: its cells are masked, or their exponentials are 0.
     """
     arguments = node.arguments(part)
     if node.function is add and arguments["left"] is buffer:
         return np.add(buffer, arguments["right"], out=buffer)
-    if node.function is add_bias and arguments["scores"] is buffer:
-        del arguments["scores"]
-        return np.add(buffer, table_cells(**arguments, fill=0), out=buffer)
+    if node.function is add_bias:
+        scores = arguments.pop("scores")
+        return np.add(scores, table_cells(**arguments, fill=0), out=buffer if scores is buffer else None)
     return call(node, arguments)

@@ -55,6 +55,8 @@ def _path(error: AttnError, values: Mapping[str, Any], given: Mapping[str, RawVa
 def _prefer_overriding_labels(values: dict[str, Any], given: Mapping[str, RawValue]) -> None:
     """Replace labels of a file by those of an array that is given as an option, or over the file in Python."""
     overriding = {key for key, raw in given.items() if raw.origin.options or raw.origin.overrides}
+    if not overriding:
+        return
     for name, axes in LABELLED_AXES.items():
         owners = [(owner, axis) for owner, axis in axes if owner in overriding and name not in overriding]
         found = [labels for owner, axis in owners if (labels := labels_of_value(values[owner])[axis])]

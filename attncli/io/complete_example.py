@@ -10,7 +10,8 @@ from attncli.io.expected import read_expected
 from attncli.io.origin import Origin, RawValue
 from attncli.io.parse.expected_value import read_expected_value
 from attncli.io.problem_files import EXAMPLE_KEYS, Document
-from attncli.io.writers.problem_text import ExampleValues, plain_values, values_to_write
+from attncli.io.writers.plain_values import plain_values
+from attncli.io.writers.problem_text import ExampleValues, values_to_write
 from attncli.ops.records import Operator
 from attncli.problem.convert.arrays import LabelledArray
 from attncli.problem.results import EXPECTED

@@ -64,6 +64,16 @@ def path_of(name: str) -> Path:
     raise AttnError("a path can't have the character NUL", where=name)
 
 
+def name_of_path(path: Path) -> str:
+    """The name of a path, of which `path_of` makes the same one: a folder `~x` that is no home is `./~x`.
+
+    >>> name_of_path(Path("~x/config.json")), name_of_path(Path("x/config.json"))
+    ('./~x/config.json', 'x/config.json')
+    """
+    name = str(path)
+    return f"./{name}" if name.startswith("~") else name
+
+
 def nearest_file(path: Path) -> str | None:
     """The file or folder beside a missing one whose name is most like it, apart from its suffix."""
     from difflib import get_close_matches  # noqa: PLC0415 - only a missing file needs it

@@ -345,9 +345,9 @@ def weighted_values(weights: Array, value: Array) -> Array:
     >>> weighted_values(np.array([[1.0, 0.0]]), np.array([[4.0], [np.nan]]))
     array([[4.]])
     """
-    finite: Array = np.asarray(np.isfinite(value).all(axis=-1))
-    if finite.all():
+    if np.isfinite(value).all():
         return weights @ value
+    finite: Array = np.asarray(np.isfinite(value).all(axis=-1))
     total = np.where(finite[..., None, :], weights, 0) @ np.where(finite[..., None], value, 0)
     attended = (weights != 0).any(axis=tuple(range(weights.ndim - 1)))
     non_finite = ~finite.all(axis=tuple(range(finite.ndim - 1)))

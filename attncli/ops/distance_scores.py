@@ -4,13 +4,13 @@ The last two axes are rows and features; axes before them (batch items, heads) b
 here: NumPy raises ValueError where they don't fit.
 """
 
-from collections.abc import Callable
 from typing import Annotated, Any
 
 from attncli.base.arithmetic import ArithmeticWriter
 from attncli.base.lazy_numpy import Array, np
 from attncli.base.terms import Term, absolute, number, parameter, products, sqrt, total
 from attncli.ops.decorators import score
+from attncli.ops.distances import absolute_distances, squared_distances
 from attncli.ops.records import Quantity, Range, Tap, no_tap
 from attncli.ops.rules import Factorization
 
@@ -170,7 +170,8 @@ def gaussian(query: Array, key: Array, *, sigma: Positive = 1.0, tap: Tap = no_t
     >>> gaussian(np.array([[1.0, 2.0]]), np.array([[1.0, 4.0], [4.0, 6.0]]), sigma=0.5)
     array([[ -8., -50.]])
     """
-    return -tap("squared_distances", _squared_distances(query, key)) / (2 * sigma * sigma)
+    squared = tap("squared_distances", squared_distances(query, key))
+    return np.divide(squared, -2 * sigma * sigma, out=_reused(squared, tap))
 
 
 def laplacian_by_hand(
@@ -230,7 +231,8 @@ def laplacian(query: Array, key: Array, *, sigma: Positive = 1.0, tap: Tap = no_
     >>> laplacian(np.array([[1.0, 2.0]]), np.array([[1.0, 4.0], [4.0, 6.0]]), sigma=0.5)
     array([[ -4., -14.]])
     """
-    return -tap("distances", _sum_over_features(abs, query, key)) / sigma
+    distances = tap("distances", absolute_distances(query, key))
+    return np.divide(distances, -sigma, out=_reused(distances, tap))
 
 
 def euclidean_by_hand(
@@ -278,20 +280,14 @@ def euclidean(query: Array, key: Array, *, tap: Tap = no_tap) -> Array:
     >>> euclidean(np.array([[1.0, 2.0]]), np.array([[1.0, 4.0], [4.0, 6.0]]))
     array([[-2., -5.]])
     """
-    return -np.sqrt(tap("squared_distances", _squared_distances(query, key)))
+    squared = tap("squared_distances", squared_distances(query, key))
+    roots = np.sqrt(squared, out=_reused(squared, tap))
+    return np.negative(roots, out=roots)
 
 
-def _sum_over_features(function: Callable[[Array], Array], query: Array, key: Array) -> Array:
-    """The sum over features of `function(Qᵢ − Kⱼ)`, a feature at a time: memory for one table, not for d of them."""
-    total = np.zeros_like(query[..., :1] @ key[..., :1].mT)
-    for feature in range(query.shape[-1]):
-        total += function(query[..., :, None, feature] - key[..., None, :, feature])
-    return total
-
-
-def _squared_distances(query: Array, key: Array) -> Array:
-    """`‖q − k‖²` from the differences themselves: q·q − 2q·k + k·k would cancel."""
-    return _sum_over_features(np.square, query, key)
+def _reused(table: Array, tap: Tap) -> Array | None:
+    """The table itself, to compute in: for a tile memory takes as long as arithmetic. None where the tap has it."""
+    return table if tap is no_tap and table.dtype.kind == "f" else None
 
 
 def _squared_distance_line(write: ArithmeticWriter, query: Array, key: Array, squared: Any) -> str:

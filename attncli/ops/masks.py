@@ -70,9 +70,6 @@ def mask_(table: Array, query_rows: Array, key_positions: Array) -> Array:
 
 def bias_key_bounds(table: Array, query_rows: Array, key_positions: Array) -> KeyBounds:
     """Key bounds of a block of queries, from their part of the table."""
-    cells = table_cells(table, query_rows, key_positions, fill=-np.inf)
-    if cells.min(initial=np.inf) > -np.inf:  # a NaN is not: it may hide a cell of −∞
-        return KeyBounds((0, len(key_positions)), (0, len(key_positions)))
     return bounds_of_table(bias(table, query_rows, key_positions))
 
 

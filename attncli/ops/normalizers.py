@@ -277,8 +277,10 @@ def topk(scores: Array, *, k: Annotated[int, Range(least=1)], tap: Tap = no_tap)
     >>> topk(np.array([[0.0, np.log(3), -5.0, -6.0]]), k=2).round(4)
     array([[0.25, 0.75, 0.  , 0.  ]])
     """
-    least = -np.sort(-scores, axis=-1)[..., min(k, scores.shape[-1]) - 1, None]
-    return softmax(np.where(scores < least, -np.inf, scores).astype(scores.dtype), tap=tap)
+    before = max(scores.shape[-1] - k, 0)
+    is_best = scores >= np.partition(scores, before, axis=-1)[..., before, None]
+    exponentials = tap("exponentials", _exponentials(scores, finite_max(scores)) * is_best)
+    return safe_divide(exponentials, exponentials.sum(axis=-1, keepdims=True))
 
 
 def _equal(scores: Array, running_max: Array, *, out: Array | None = None) -> Array:
@@ -355,5 +357,8 @@ def safe_divide(numerator: Array, denominator: Array) -> Array:
     array([[0.25, 0.75],
            [0.  , 0.  ]])
     """
-    quotient: Array = np.where(denominator == 0, 0, numerator / np.where(denominator == 0, 1, denominator))
+    is_zero = denominator == 0
+    if not is_zero.any():
+        return (numerator / denominator).astype(numerator.dtype, copy=False)
+    quotient: Array = np.where(is_zero, 0, numerator / np.where(is_zero, 1, denominator))
     return quotient.astype(numerator.dtype)

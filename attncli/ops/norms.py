@@ -1,12 +1,11 @@
 """Norms: each vector divided by its size, times a learned gain, plus a learned bias."""
 
-from typing import Annotated, Any
+from typing import Annotated
 
-from attncli.base.arithmetic import ArithmeticWriter
 from attncli.base.errors import AttnError
 from attncli.base.lazy_numpy import Array, np
-from attncli.base.terms import Term, number, parameter, products, sqrt, total
 from attncli.ops.decorators import norm
+from attncli.ops.norm_lines import l2_by_hand, layer_by_hand, rms_by_hand
 from attncli.ops.records import Range, Symbol
 from attncli.ops.rules import OperatorUse
 
@@ -14,7 +13,6 @@ Small = Annotated[float, Range(least=0)]
 SmallOrNone = Annotated[float | None, Range(least=0)]  # without a default that would be shown
 Gain = Annotated[Array | None, Symbol("γ")]
 Bias = Annotated[Array | None, Symbol("β")]
-ZERO_VECTOR = "a zero vector stays zero"
 # Vectors whose largest entry is in these bounds have squares that neither overflow nor vanish, in float32 too.
 SMALLEST, LARGEST = 2.0**-40, 2.0**50
 
@@ -55,58 +53,6 @@ def _divided(x: Array, square: Array, eps: float, unit: Array) -> Array:
     """Each vector of `x` divided by √(square + eps); `x` and `square` are those of vectors divided by `unit`."""
     size = np.sqrt(square + eps / unit / unit)
     return x / np.where(size == 0, 1, size)
-
-
-def _lines_with_gain(
-    write: ArithmeticWriter,
-    quotient: Term,
-    name: str,
-    result: Any,
-    gain: Array | None,
-    bias: Array | None,
-    gain_plus_one: bool | None,
-) -> list[str]:
-    """The line of one vector that is divided by its size, and that of its gain and bias."""
-    if gain is None and bias is None:
-        return [write.equation(quotient, result, name=name, letter="d")]
-    divided = write.computed(name, quotient, letter="d")
-    term: Term = divided
-    if gain is not None:
-        symbol = write.symbol("gain")
-        term = ((1 + number(gain)) if gain_plus_one else number(gain)) * divided
-        name = f"{f'(1 + {symbol})' if gain_plus_one else symbol} {name}"
-    if bias is not None:
-        term, name = term + number(bias), f"{name} + {write.symbol('bias')}"
-    return [divided.line, write.equation(term, result, name=name, letter="d")]
-
-
-def _zero_lines(write: ArithmeticWriter, result: Any, bias: Array | None) -> list[str]:
-    """What becomes of a zero vector: it stays zero, and the bias is added."""
-    if bias is None:
-        return [ZERO_VECTOR]
-    return [
-        ZERO_VECTOR,
-        write.equation(number(0) + number(bias), result, name=f"0 + {write.symbol('bias')}", letter="d"),
-    ]
-
-
-def l2_by_hand(
-    write: ArithmeticWriter,
-    x: Array,
-    result: Any,
-    *,
-    gain: Array | None = None,
-    bias: Array | None = None,
-    eps: float | None = None,
-    gain_plus_one: bool | None = None,
-) -> list[str]:
-    """The Euclidean norm of one vector [d], its division, and gain and bias."""
-    if not x.any():
-        return _zero_lines(write, result, bias)
-    square = products(x, x)
-    size = write.computed("√(‖u‖² + eps)" if eps else "‖u‖", sqrt(square + parameter(eps) if eps else square))
-    name = "u/√(‖u‖² + eps)" if eps else "u/‖u‖"
-    return [size.line, *_lines_with_gain(write, number(x) / size, name, result, gain, bias, gain_plus_one)]
 
 
 def _l2_formula(
@@ -162,26 +108,6 @@ def l2(
     return _with_gain(divided, gain, bias, gain_plus_one)
 
 
-def rms_by_hand(
-    write: ArithmeticWriter,
-    x: Array,
-    result: Any,
-    *,
-    gain: Array | None = None,
-    bias: Array | None = None,
-    eps: float = 0.0,
-    gain_plus_one: bool | None = None,
-) -> list[str]:
-    """The mean square of one vector [d], its root, the division by that, and gain and bias."""
-    if not x.any():
-        return _zero_lines(write, result, bias)
-    mean = write.computed("mean(u²)", products(x, x) / len(x))
-    root = write.computed("rms(u)", sqrt(mean + parameter(eps) if eps else mean))
-    quotient = number(x) / root
-    lines = _lines_with_gain(write, quotient, "u/rms(u)", result, gain, bias, gain_plus_one)
-    return [mean.line, root.line, *lines]
-
-
 def _rms_formula(
     *, eps: float | None = None, gain: bool = False, bias: bool = False, gain_plus_one: bool = False
 ) -> str:
@@ -232,29 +158,6 @@ def rms(
     scaled = x / unit
     divided = _divided(scaled, (scaled * scaled).mean(axis=-1, keepdims=True), eps, unit)
     return _with_gain(divided, gain, bias, gain_plus_one)
-
-
-def layer_by_hand(
-    write: ArithmeticWriter,
-    x: Array,
-    result: Any,
-    *,
-    gain: Array | None = None,
-    bias: Array | None = None,
-    eps: float = 0.0,
-    gain_plus_one: bool | None = None,
-) -> list[str]:
-    """The mean of one vector [d], its variance and the root of that, the division, and gain and bias."""
-    mean = write.computed("mean(u)", total(map(number, x)) / len(x))
-    centred = write.computed("u − mean(u)", number(x) - mean, letter="d")
-    lines = [mean.line, centred.line]
-    if not any(centred.entries):
-        return [*lines, *_zero_lines(write, result, bias)]
-    variance = write.computed("var(u)", products(centred.entries, centred.entries) / len(x))
-    root = write.computed("std(u)", sqrt(variance + parameter(eps) if eps else variance))
-    name = "(u − mean(u))/std(u)"
-    lines += [variance.line, root.line]
-    return [*lines, *_lines_with_gain(write, centred / root, name, result, gain, bias, gain_plus_one)]
 
 
 def _layer_formula(

@@ -32,6 +32,7 @@ ARGUMENTS: Mapping[str, frozenset[str]] = {
 
 _RECORDS: dict[str, dict[str, OperatorRecord]] = {kind: {} for kind in ARGUMENTS}
 _USES: dict[str, "_Use"] = {}
+_TAKEN_KINDS: list[str] = list(ARGUMENTS)
 _STRUCTURAL = StructuralRecord()
 _loaded_entry_points = False
 _broken: list[str] = []
@@ -64,11 +65,12 @@ def add_use(key: str, kind: str, make_record: Callable[[OperatorRecord], Operato
     `make_record` gets the record of an operator, and returns that of the operator as the key takes it.
     """
     _USES[key] = _Use(kind, make_record)
+    _TAKEN_KINDS[:] = [name for kind in kinds() for name in (kind, *(key for key in _USES if _USES[key].kind == kind))]
 
 
 def taken_kinds() -> Sequence[str]:
     """The kinds that keys take: those of operators, and their uses, each behind its kind."""
-    return [name for kind in kinds() for name in (kind, *(key for key, use in _USES.items() if use.kind == kind))]
+    return _TAKEN_KINDS
 
 
 def kind_of(name: str) -> str:

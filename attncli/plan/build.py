@@ -5,9 +5,7 @@ scale) ─ softcap ─ bias ─ mask ─ NORMALIZE ─ CONTEXT ─ context_norm 
 """
 
 from collections.abc import Callable, Hashable, Mapping, Sequence
-from typing import Any
 
-from attncli.ops.records import Operator
 from attncli.plan.builder import PlanBuilder
 from attncli.plan.graph import Plan
 from attncli.plan.stages import (
@@ -22,8 +20,7 @@ from attncli.plan.stages import (
     query_scales,
     scores,
 )
-from attncli.problem.fields import RANDOM
-from attncli.problem.spec import FIELDS, ProblemSpec
+from attncli.problem.spec import ProblemSpec
 
 # The stages in order, by the result that they compute: those of a result that is given, or not computed, are left out.
 STAGES: Mapping[str, Sequence[Callable[[PlanBuilder], None]]] = {
@@ -49,22 +46,15 @@ STAGES: Mapping[str, Sequence[Callable[[PlanBuilder], None]]] = {
 # Plans by signature: problems that differ in numbers and labels alone, as the layers of a model do, have the same.
 _PLANS: dict[Hashable, Plan] = {}
 MAX_PLANS = 64
-# A plan depends on neither words nor how numbers are drawn; what is drawn counts by its shape.
-_PLANNED_FIELDS = tuple(
-    name
-    for name, field in FIELDS.items()
-    if field.kind not in ("labels", "text", "vocabulary") and field.panel != RANDOM
-)
 
 
 def plan_of(problem: ProblemSpec) -> Plan:
     """The plan of a problem; the same one for problems of the same signature."""
-    key = signature(problem)
-    plan = _PLANS.get(key)
+    plan = _PLANS.get(problem.signature)
     if plan is None:
         if len(_PLANS) == MAX_PLANS:
             _PLANS.clear()
-        plan = _PLANS[key] = build_plan(problem)
+        plan = _PLANS[problem.signature] = build_plan(problem)
     return plan
 
 
@@ -77,29 +67,3 @@ def build_plan(problem: ProblemSpec) -> Plan:
         for stage in stages if result not in problem.not_computed else ():
             stage(builder)
     return builder.plan()
-
-
-def signature(problem: ProblemSpec) -> Hashable:
-    """A hashable of everything that a plan depends on: shapes of arrays, operators, options and selected queries."""
-    selected = problem.selected_queries
-    return (
-        None if selected is None else tuple(selected),
-        problem.vocabulary is not None,
-        *(
-            (name, _signature_of_value(value))
-            for name in _PLANNED_FIELDS
-            if (value := getattr(problem, name)) is not None
-        ),
-    )
-
-
-def _signature_of_value(value: Any) -> Hashable:
-    """The shape of an array, the record and parameters of an operator, any other value itself."""
-    if hasattr(value, "shape"):
-        shape: tuple[int, ...] = value.shape
-        return shape
-    if isinstance(value, Operator):
-        return value.record, tuple((name, _signature_of_value(parameter)) for name, parameter in value.given.items())
-    if isinstance(value, float):
-        return repr(value)  # 0 and −0 are equal, but lead to different results
-    return value if isinstance(value, Hashable) else repr(value)

@@ -54,17 +54,17 @@ class Node:
     is_lookup: bool = False  # of an input: read by the indices of queries and keys, and never sliced along them
     notes: tuple[str, ...] = ()  # warnings that follow from lengths alone
 
-    @property
+    @cached_property
     def letters(self) -> Letters:
         """The letters of its axes."""
         return tuple(axis.letter for axis in self.axes)
 
-    @property
+    @cached_property
     def shape(self) -> tuple[int, ...]:
         """The lengths of its axes."""
         return tuple(axis.length for axis in self.axes)
 
-    @property
+    @cached_property
     def is_input(self) -> bool:
         """Whether it is an array of the problem."""
         return bool(self.source)
@@ -74,13 +74,18 @@ class Node:
         """Whether it is its input unchanged."""
         return self.function is identity
 
-    @property
+    @cached_property
     def record(self) -> OperatorRecord | None:
         """The record of its operator; None for inputs and structural functions."""
         record = self._record
         return record if isinstance(record, OperatorRecord) else None
 
-    @property
+    @cached_property
+    def is_built_in(self) -> bool:
+        """Whether its function is one of this package's, as those of structural functions are."""
+        return self.record is None or self.record.is_built_in
+
+    @cached_property
     def is_exact(self) -> bool:
         """Whether it counts or moves numbers and computes none: it is neither widened nor rounded."""
         record = self._record
@@ -150,6 +155,11 @@ class Plan:
         """How many numbers all nodes have together."""
         return sum(math.prod(node.shape) for node in self.nodes)
 
+    @cached_property
+    def score_count(self) -> int:
+        """How many scores there are: a weight for each of them, of all heads and batch items."""
+        return math.prod(self["weights"].shape)
+
     def __getitem__(self, name: str) -> Node:
         """The node of that name, or of the result of that name; raises UnknownNameError."""
         return self.by_name[self.resolve(name)]
@@ -195,8 +205,13 @@ class Plan:
 
     def find(self, name: str) -> str | None:
         """The name of the node that a name stands for; None where there is none."""
-        candidates = (name, self.results.get(name, ""), RENAMED_STEPS.get(name, ""))
-        return next((candidate for candidate in candidates if candidate in self.by_name), None)
+        return self._node_names.get(name)
+
+    @cached_property
+    def _node_names(self) -> Mapping[str, str]:
+        """The name of the node that each name stands for; a node's own precedes a result's, and that an old one."""
+        names = {**RENAMED_STEPS, **self.results, **{name: name for name in self.by_name}}
+        return {name: node for name, node in names.items() if node in self.by_name}
 
     def _missing_result(self, name: str) -> AttnError:
         """The error of a result that the plan has not: what is given in its place, or what is missing."""

@@ -7,7 +7,8 @@ from typing import Any
 
 from attncli.base.dtypes import common_dtype
 from attncli.base.errors import AttnError, UnknownNameError
-from attncli.problem import random_fill
+from attncli.base.lazy_numpy import np
+from attncli.problem import forms, random_fill
 from attncli.problem.convert.arrays import LabelledArray
 from attncli.problem.convert.encoded_arrays import EncodedArray
 from attncli.problem.convert.fields import to_field, to_unicode_labels
@@ -68,7 +69,7 @@ def build(
     """
     converted, labels, dtypes = _convert(values)
     unread = choose_input(converted, origins)
-    for name, axes in LABELLED_AXES.items():
+    for name, axes in LABELLED_AXES.items() if labels else ():
         found = [(owner, labels[owner][axis]) for owner, axis in axes if owner in labels and owner in converted]
         owner, names = next(((owner, names) for owner, names in found if names), ("", None))
         if names:
@@ -104,8 +105,8 @@ def replace_values(spec: ProblemSpec, values: Mapping[str, Any]) -> ProblemSpec:
 
 def _origins_of_arrays(values: Mapping[str, Any]) -> dict[str, ArrayOrigin]:
     """Where the arrays that were read from files of their own are from, also those of operators: `score.w1`."""
-    arrays = dict(values)
-    for name, value in values.items():
+    arrays = {name: value for name, value in values.items() if type(value) is not np.ndarray}
+    for name, value in list(arrays.items()):
         if isinstance(value, Mapping) and len(value) == 1:
             (parameters,) = value.values()
             if isinstance(parameters, Mapping):
@@ -136,7 +137,8 @@ def _convert(values: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, AxisL
         if isinstance(field_value, (LabelledArray, EncodedArray)) and field_value.dtype and FIELDS[name].decides_dtype:
             dtypes[name] = field_value.dtype
         if isinstance(field_value, LabelledArray):
-            labels[name] = field_value.axis_labels
+            if field_value.labels or field_value.columns:
+                labels[name] = field_value.axis_labels
             field_value = field_value.array
         converted[name] = field_value
     return converted, labels, dtypes
@@ -170,6 +172,10 @@ def _complete(
 ) -> ProblemSpec:
     """The problem of converted values, weights as they are stored: generators make their arrays, and all is checked."""
     in_out = transpose_weights(converted) if converted.get("weight_layout") == "out_in" else converted
+    form = forms.form_of(in_out) if not unread else None
+    known = forms.recall(form, in_out, origins)
+    if known is not None:
+        return known
     filled = random_fill.fill(in_out)
     unread = {**unread, **filled.unread, **unread_keys(filled.values)}
     if "weight_layout" in converted and not has_weights(filled.values):
@@ -178,7 +184,9 @@ def _complete(
         unread["packing"] = "there is no packed projection"
     if "gate" in converted and not has_projection(filled.values, "g"):
         unread["gate"] = "there is no projection of a gate"
-    return _check(replace(filled, values={**DEFAULTS, **filled.values}, unread=unread), origins)
+    spec = _check(replace(filled, values={**DEFAULTS, **filled.values}, unread=unread), origins)
+    forms.keep(form, in_out, spec)
+    return spec
 
 
 def _layout_hint(converted: Mapping[str, Any]) -> str | None:

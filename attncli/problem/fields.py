@@ -1,6 +1,7 @@
 """Fields: one for each key of a problem, which is an option of `attn compute` and a keyword of `Problem`."""
 
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any, Literal
 
 from attncli.base.axes import Letters
@@ -77,7 +78,7 @@ class Field:
         """Whether its value is an array, or a vector for each word."""
         return self.is_boolean or self.kind in ("matrix", "vector", "counts", "positions", "vocabulary")
 
-    @property
+    @cached_property
     def allowed_axis_counts(self) -> tuple[int, ...]:
         """How many axes an array may have."""
         return self.axis_counts or (len(self.letters),)

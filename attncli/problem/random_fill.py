@@ -47,11 +47,14 @@ _SIZE_FIELDS = {
     "u": "d_v",
 }  # else dim
 SIZE_FIELDS = ("token_count", "dim", "d_k", "d_v")  # the keys that say how much is drawn
-# What to give where there is no seed, by the key that is drawn.
-HINTS_WITHOUT_SEED = {
-    "embeddings": "give --seed 1, or in place of embeddings that are drawn --embeddings FILE (the attention's own "
-    "input), --residual FILE (what comes before the layer's norm), or --tokens 464,3797 (rows of a token_table)"
-}
+_IN_PLACE_OF_DRAWN = (  # what to give where there is no seed
+    "give --seed 1, or in place of embeddings that are drawn --embeddings FILE (the attention's own input), --residual "
+    "FILE (what comes before the layer's norm), or --tokens 464,3797 (rows of a token_table)"
+)
+_IN_PLACE_OF_LABELS = (  # the same where tokens are given, and are not looked up
+    "tokens are no more than labels without a token_table, which a model's first layer has; give --residual FILE (what "
+    "comes before the layer's norm), --embeddings FILE (the attention's own input), or --seed 1"
+)
 _LABEL_FIELDS = {"m": "tokens", "n": "query_tokens"}
 
 
@@ -162,13 +165,19 @@ class _Filler:
             operator = Operator(operator.record, {**operator.given, name: array})
         return operator
 
+    def _hint_without_seed(self, name: str) -> str:
+        """What to give where a key is drawn and there is no seed."""
+        if name != "embeddings":
+            return "give one, such as 42"
+        return _IN_PLACE_OF_DRAWN if self.filled.get("tokens") is None else _IN_PLACE_OF_LABELS
+
     def _generate(self, path: ErrorPath, generator: Operator, shape: tuple[int, ...], *, is_weight: bool) -> Array:
         """An array of a shape; weights are drawn in the shape that `weight_layout` stores them in."""
         name = ", ".join(path)
         if generator.record.is_drawn and self._stream is None:
             if self.filled.get("seed") is None:
                 message = f"{name} is drawn at random and there is no seed"
-                raise AttnError(message, where="seed", hint=HINTS_WITHOUT_SEED.get(name, "give one, such as 42"))
+                raise AttnError(message, where="seed", hint=self._hint_without_seed(name))
             try:
                 self.read |= {"generator", "seed"}
                 self._stream = stream(self.filled.get("generator", "pcg64"), self.filled["seed"])

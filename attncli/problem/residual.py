@@ -14,6 +14,7 @@ from attncli.problem.spec import FIELDS, ProblemSpec
 
 TOKEN_KEYS = ("token_table", "token_positions", "token_scale")  # what makes a residual stream of tokens
 RESIDUAL_KEYS = (*TOKEN_KEYS, "residual_norm")  # what nothing reads beside embeddings, which have been normalized
+_INPUT_KEYS = frozenset({"embeddings", "residual", "sentence", *RESIDUAL_KEYS})
 _WHOLE_NUMBER = re.compile(r"-?[0-9]+", re.ASCII)
 
 Origins = Mapping[str, ArrayOrigin]
@@ -27,6 +28,8 @@ def choose_input(values: dict[str, Any], origins: Origins) -> dict[str, str]:
     way. Returns why nothing reads a key, for each that was given and not by a file, which may have keys for all three.
     Raises AttnError where two were given side by side, or tokens are missing.
     """
+    if _INPUT_KEYS.isdisjoint(values):
+        return {}
     _prefer_given(values, origins)
     _forget_count(values, origins)
     if "residual" in values and not {"embeddings", "sentence"}.isdisjoint(values):
@@ -109,13 +112,14 @@ def _prefer_given(values: dict[str, Any], origins: Origins) -> None:
 
 
 def _forget_count(values: dict[str, Any], origins: Origins) -> None:
-    """Take away how many embeddings a file would draw, where an option or a keyword has given the sequence."""
+    """Take away how many embeddings a file would draw, where an option or a keyword has given them, or their labels."""
     keys = ("embeddings", "residual", *(("tokens",) if "token_table" in values else ()))
     own = next((key for key in keys if key in values), None)
     is_given = own is not None and not _is_in_file(own, origins) and not isinstance(values[own], PendingRandom)
     are_drawn = [name for name, value in values.items() if isinstance(value, PendingRandom)]
-    is_needed = any(FIELDS[name].letters[0] in ("n", "m") for name in are_drawn)
-    if is_given and not is_needed and _is_in_file("token_count", origins):
+    drawn_rows = {letter for name in are_drawn if (letter := FIELDS[name].letters[0]) in ("n", "m")}
+    are_counted = "tokens" in values and not _is_in_file("tokens", origins) and drawn_rows <= {"m"}  # one row for each
+    if ((is_given and not drawn_rows) or are_counted) and _is_in_file("token_count", origins):
         values.pop("token_count", None)
 
 

@@ -1,6 +1,6 @@
 """ProblemSpec: a checked problem, as plans, engines and writers read it; its fields are the keys of a problem file."""
 
-from collections.abc import Mapping
+from collections.abc import Hashable, Mapping
 from dataclasses import dataclass, field, fields
 from functools import cached_property
 from typing import Any
@@ -28,11 +28,15 @@ from attncli.problem.labels import find_label, number_equal_labels, numbered_lab
 from attncli.problem.layout import Layout
 from attncli.problem.origins import ArrayOrigin
 from attncli.problem.results import DEFAULT_SELECTION
+from attncli.problem.signature import signature_of
 
 
 @dataclass(frozen=True, kw_only=True)
 class ProblemSpec:
     """A problem whose values were converted and checked by `attncli.problem.build.build`, the only way to make one.
+
+    What is worked out once for a problem, as a cached property, follows from shapes, types and words alone: problems
+    that differ in numbers share it (`attncli.problem.forms`).
 
     Sequences are [n d], with batch items [b n d], or with a head axis [b h n d]. Weight matrices are in_out, as
     `x @ W` takes them, also where `weight_layout` is out_in.
@@ -679,12 +683,22 @@ class ProblemSpec:
         """
         return next((name for name in ("residual", "token_table") if getattr(self, name) is not None), "embeddings")
 
-    @property
+    @cached_property
     def precision(self) -> Precision:
         """The type that is computed and stored."""
         return Precision(self.dtype or "float64")
 
-    @property
+    @cached_property
+    def signature(self) -> Hashable:
+        """Everything that a plan depends on: shapes of arrays, operators, options and selected queries."""
+        selected = self.selected_queries
+        return (
+            None if selected is None else tuple(selected),
+            self.vocabulary is not None,
+            *((name, signature_of(value)) for name in _PLANNED_FIELDS if (value := getattr(self, name)) is not None),
+        )
+
+    @cached_property
     def given_table(self) -> str | None:
         """The table that is given in place of what makes it, "scores" or "weights"; None where scores are computed."""
         return given_table(vars(self))
@@ -694,7 +708,7 @@ class ProblemSpec:
         """Why the problem does not compute scores, weights or output, for each of them that it does not compute."""
         return reasons_not_computed(vars(self))
 
-    @property
+    @cached_property
     def default_selection(self) -> tuple[str, ...]:
         """The names of the results that are selected where none is named: scores, weights and output."""
         return tuple(name for name in DEFAULT_SELECTION if name == self.given_table or name not in self.not_computed)
@@ -783,6 +797,12 @@ def new_key_letter(past_value: Array | None) -> str:
 
 
 FIELDS: Mapping[str, Field] = {f.name: Field(name=f.name, **f.metadata) for f in fields(ProblemSpec) if f.metadata}
+# A plan depends on neither words nor how numbers are drawn; what is drawn counts by its shape.
+_PLANNED_FIELDS = tuple(
+    name
+    for name, field in FIELDS.items()
+    if field.kind not in ("labels", "text", "vocabulary") and field.panel != RANDOM
+)
 # The value of each field that is not given.
 DEFAULTS: Mapping[str, Any] = {
     f.name: f.default_factory() if callable(f.default_factory) else f.default for f in fields(ProblemSpec) if f.metadata

@@ -1,5 +1,8 @@
 """The numbers of one grid as text, aligned on the decimal point."""
 
+import math
+
+from attncli.base.fixed_digits import fixed_text, has_fixed_digits
 from attncli.base.lazy_numpy import Array, np
 from attncli.base.numerals import decimal
 
@@ -15,15 +18,12 @@ def align_numbers(values: Array, max_decimals: int) -> list[list[str]]:
     >>> align_numbers(numpy.array([[0.5, 2], [0, 10.25]]), 4)
     [['0.50', '2.00'], ['0   ', '10.25']]
     """
-    values = values.astype(np.float64) if values.dtype.itemsize < 8 else values  # float16 has no 1e9 to compare with
+    values = at_least_doubles(values)
     if needs_exponents(values, max_decimals):
-        return [[decimal(number, max_decimals) for number in row] for row in values]
-    decimals = 0
-    for number in values[np.isfinite(values)].ravel():
-        decimals = max(decimals, _count_decimals(number, max_decimals))
-        if decimals == max_decimals:
-            break
-    return [[_format_number(number, decimals) for number in row] for row in values]
+        return [[decimal(number, max_decimals) for number in row] for row in values.tolist()]
+    decimals = count_decimals(values, max_decimals)
+    padding = point_padding(decimals)
+    return [[_format_number(number, decimals, padding) for number in row] for row in values.tolist()]
 
 
 def align_columns(values: Array, max_decimals: int) -> list[list[str]]:
@@ -37,6 +37,11 @@ def align_columns(values: Array, max_decimals: int) -> list[list[str]]:
     return [[column[row][0] for column in columns] for row in range(len(values))]
 
 
+def at_least_doubles(values: Array) -> Array:
+    """Numbers of less than eight bytes as float64; float16 has no 1e9 to compare with."""
+    return values.astype(np.float64) if values.dtype.itemsize < 8 else values
+
+
 def needs_exponents(values: Array, max_decimals: int) -> bool:
     """Whether a table's numbers, of eight bytes or more, are so large or so small that powers of ten are written.
 
@@ -48,20 +53,59 @@ def needs_exponents(values: Array, max_decimals: int) -> bool:
     return bool(magnitudes.size and (magnitudes.max() >= 1e9 or magnitudes.max() < 10.0**-max_decimals))
 
 
-def _count_decimals(number: float, max_decimals: int) -> int:
-    """How many decimals a number needs, up to `max_decimals`: all of them where fewer do not write it exactly."""
-    if not max_decimals or number == round(float(number)):
+def count_decimals(values: Array, max_decimals: int) -> int:
+    """How many decimals the numbers of a table need, up to `max_decimals`: all where fewer do not write one exactly.
+
+    >>> import numpy
+    >>> count_decimals(numpy.array([[0.5, 2], [0, 10.25]]), 4)
+    2
+    """
+    if not max_decimals:
         return 0
+    first = _count_decimals(values[:1], max_decimals)  # mostly it needs them all
+    return first if first == max_decimals else _count_decimals(values, max_decimals)
+
+
+def _count_decimals(values: Array, max_decimals: int) -> int:
+    """How many decimals some numbers need, up to `max_decimals`."""
+    finite = values[np.isfinite(values)]
+    fractions = finite[finite != np.rint(finite)]
+    if not fractions.size:
+        return 0
+    if fractions.dtype == np.float64 and has_fixed_digits(abs(fractions).max(), max_decimals):
+        decimals = max_decimals
+        while _are_exact(fractions, decimals - 1):
+            decimals -= 1
+        return decimals
+    decimals = 0
+    for number in fractions:
+        decimals = max(decimals, _decimals_of(number, max_decimals))
+        if decimals == max_decimals:
+            break
+    return decimals
+
+
+def point_padding(decimals: int) -> str:
+    """The blanks behind text without a point, as wide as the point and the decimals of other numbers."""
+    return " " * (decimals + 1) if decimals else ""
+
+
+def _are_exact(numbers: Array, decimals: int) -> bool:
+    """Whether so many decimals write each number exactly; of numbers with fixed digits."""
+    power = 10.0**decimals
+    return bool((np.rint(numbers * power) / power == numbers).all())
+
+
+def _decimals_of(number: float, max_decimals: int) -> int:
+    """How many decimals a fraction needs, up to `max_decimals`: all of them where fewer do not write it exactly."""
     text = f"{number:.{max_decimals}f}".rstrip("0")
     return len(text.partition(".")[2]) if float(text) == number else max_decimals
 
 
-def _format_number(number: float, decimals: int) -> str:
-    """A number with its decimals; text without a point is padded on the right, as wide as the point and decimals."""
-    padding = " " * (decimals + 1) if decimals else ""
-    if not np.isfinite(number):
-        return decimal(number, 0) + padding
+def _format_number(number: float, decimals: int, padding: str) -> str:
+    """A number with its decimals; text without a point is padded on the right."""
     if number == 0:
         return f"0{padding}"
-    text = f"{number:.{decimals}f}"
-    return text if text.strip("-0.") else text.removeprefix("-")  # what rounds to 0 has no sign
+    if not math.isfinite(number):
+        return decimal(number, 0) + padding
+    return fixed_text(number, decimals)

@@ -59,6 +59,7 @@ def _teaching_cells(weights: Array) -> Iterator[tuple[int, ...]]:
     for row in np.ndindex(weights.shape[:-1]):
         with np.errstate(over="ignore"):  # a number of so many digits is infinite here
             numbers = np.round(weights[row].astype(np.float64), DECIMALS)
-        ascending = np.unique(numbers[np.isfinite(numbers) & (numbers != 0) & (numbers != 1)])
-        if len(ascending) > 1:
-            yield (*row, int(np.argmax(numbers == ascending[-2])))
+        shown = numbers[np.isfinite(numbers) & (numbers != 0) & (numbers != 1)]
+        others = shown[shown < shown.max(initial=-np.inf)]
+        if others.size:
+            yield (*row, int(np.argmax(numbers == others.max())))

@@ -47,6 +47,12 @@ class Grid:
         """The positions of the columns whose headings are marked."""
         return frozenset(column for _, column in self.marked if column is not None)
 
+    @property
+    def has_plain_numbers(self) -> bool:
+        """Whether its cells have their numbers and nothing else, of as many decimals in every column."""
+        has_numbers = self.signs is None and not self.aligns_columns
+        return has_numbers and not self.marked and self.changes is None
+
     def is_marked(self, row: int, column: int) -> bool:
         """Whether a cell is marked, by itself or with its whole row or column."""
         return not self.marked.isdisjoint(((row, column), (row, None), (None, column)))

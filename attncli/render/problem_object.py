@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Any
 
-from attncli.io.writers.problem_text import plain_value
+from attncli.io.writers.plain_values import plain_value
 from attncli.ops.records import Operator, ParameterMapping
 from attncli.plan.graph import fill_of
 from attncli.plan.unread import asks_where_queries_stand, keys_unread_by_plan

@@ -1,13 +1,12 @@
 """The result as one object of names and arrays, which JSON and YAML write out."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
 from attncli import __version__
 from attncli.render.problem_object import problem_object
 from attncli.render.selection import selected_labels, selected_value
-from attncli.render.statistics import statistics_object
 from attncli.render.view import View
 from attncli.trace.steps import Step
 
@@ -28,17 +27,24 @@ def result_object(view: View) -> dict[str, Any]:
     }
     content |= {name: selected_value(view, trace[name]) for name in view.result.select}
     if view.statistics:
-        content["statistics"] = statistics_object(view)
+        content["statistics"] = _statistics(view)
     if view.edited_cells and view.before is not None:
         before = replace(view, result=view.before)
         content["set"] = [vars(cell) for cell in view.edited_cells]
         content["before"] = {name: selected_value(before, view.before.trace[name]) for name in _names_before(view)}
-        content["before"] |= {"statistics": statistics_object(before)} if view.statistics else {}
+        content["before"] |= {"statistics": _statistics(before)} if view.statistics else {}
     if view.explain:
         # A script finds query, key and value first, even where positions were added to embeddings before.
         steps = sorted(view.steps, key=lambda step: step.name not in FIRST_STEPS)
         content["steps"] = [_step_object(view, step) for step in steps]
     return content
+
+
+def _statistics(view: View) -> Mapping[str, Any]:
+    """The statistics of a view."""
+    from attncli.render.statistics import statistics_object  # noqa: PLC0415 - only `--stats` needs it
+
+    return statistics_object(view)
 
 
 def _names_before(view: View) -> Sequence[str]:

@@ -2,15 +2,18 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
 from attncli.base.arithmetic import MAX_TERMS
 from attncli.plan.graph import Plan
 from attncli.problem.edited_problem import EditedCell
 from attncli.problem.results import PIPELINE_STAGES
 from attncli.problem.spec import ProblemSpec
-from attncli.render.figure.size import Size
 from attncli.trace.result import RunResult
 from attncli.trace.steps import Step
+
+if TYPE_CHECKING:
+    from attncli.render.figure.size import Size
 
 DECIMALS = 4
 MAX_DECIMALS = 17  # more than any number of eight bytes has
@@ -63,7 +66,7 @@ class View:
     heatmap: bool = False
     curve: bool = False
     title: str = ""
-    size: Size | None = None
+    size: "Size | None" = None
 
     @property
     def steps(self) -> Sequence[Step]:

@@ -26,7 +26,7 @@ class RunResult:
         names = trace.problem.default_selection if select is None else select
         self.select = (names,) if isinstance(names, str) else tuple(names)
         for name in self.select:
-            trace[name]  # raises here, not at the first use of the name
+            trace.value(name)  # raises here, not at the first use of the name
 
     def __getattr__(self, name: str) -> Any:
         if name.startswith("_"):
@@ -34,7 +34,7 @@ class RunResult:
         if name not in self.select:
             selected = ", ".join(self.select)
             raise AttributeError(f"{name!r} was not selected; select= has {selected}")
-        return self.trace[name].value
+        return self.trace.value(name)
 
     def __dir__(self) -> Sequence[str]:
         return [*super().__dir__(), *self.select]
@@ -50,5 +50,5 @@ class RunResult:
         return self.trace.labels["m"]
 
     def __repr__(self) -> str:
-        sizes = ", ".join(f"{name} {self.trace[name].value.shape}" for name in self.select)
+        sizes = ", ".join(f"{name} {self.trace.value(name).shape}" for name in self.select)
         return f"{type(self).__name__}({sizes})"

@@ -16,6 +16,7 @@ from attncli.problem.labels import number_equal_labels
 from attncli.problem.results import PIPELINE_STAGES, RESULT_KEYS
 from attncli.problem.spec import ProblemSpec
 from attncli.problem.unread import is_read
+from attncli.trace.axis_labels import labels
 
 # Steps of the computation that may be given: they are steps also then, and no inputs.
 STEPS_OF_EVERY_PROBLEM = ("query", "key", "value", *TABLES)
@@ -91,12 +92,28 @@ class Step:
 
 @dataclass(frozen=True)
 class Trace:
-    """The steps of one computation of a problem, in order, and the labels of axes, such as queries (n) and keys (m)."""
+    """The steps of one computation of a problem, in order, and the labels of axes, such as queries (n) and keys (m).
+
+    `values` and `warnings` are those of the steps that were kept, by name. What is shown of them, steps and labels, is
+    made when it is asked for. Labels other than those of the problem are `given_labels`.
+    """
 
     problem: ProblemSpec
     plan: Plan
-    labels: Mapping[str, tuple[str, ...]]
-    steps: tuple[Step, ...]
+    values: Mapping[str, Array]
+    warnings: Mapping[str, tuple[str, ...]]
+    given_labels: Mapping[str, tuple[str, ...]] | None = None
+
+    @cached_property
+    def labels(self) -> Mapping[str, tuple[str, ...]]:
+        """The labels of axes by their letters."""
+        return labels(self.problem) if self.given_labels is None else self.given_labels
+
+    @cached_property
+    def steps(self) -> tuple[Step, ...]:
+        """The steps that were kept, in the order of the plan."""
+        names = (name for name in self.plan.by_name if name in self.values)
+        return tuple(Step(self.plan.by_name[name], self.values[name], self.warnings.get(name, ())) for name in names)
 
     @property
     def precision(self) -> Precision:
@@ -131,10 +148,18 @@ class Trace:
 
     def __getitem__(self, name: str) -> Step:
         """The step of that name, or that is the result of that name; raises UnknownNameError where it was not kept."""
-        found = self.by_name.get(self.plan.resolve(name))
-        if found is None:
+        return self.by_name[self._kept_name(name)]
+
+    def value(self, name: str) -> Array:
+        """The value of the step of that name, or that is the result of that name; raises as `trace[name]`."""
+        return self.values[self._kept_name(name)]
+
+    def _kept_name(self, name: str) -> str:
+        """The name of the step; raises UnknownNameError where it was not kept."""
+        resolved = self.plan.resolve(name)
+        if resolved not in self.values:
             raise UnknownNameError("result", name, self.by_name)
-        return found
+        return resolved
 
     def __iter__(self) -> Iterator[Step]:
         """The steps in order."""
@@ -142,7 +167,7 @@ class Trace:
 
     def __contains__(self, name: object) -> bool:
         """Whether there is a step of that name, or that is the result of that name, and it was kept."""
-        return isinstance(name, str) and self.plan.find(name) in self.by_name
+        return isinstance(name, str) and self.plan.find(name) in self.values
 
     @property
     def given(self) -> Sequence[Step]:

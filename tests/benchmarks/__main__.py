@@ -11,7 +11,7 @@ from pairs import HEADER
 
 # One thread for each worker, as the command has it; before NumPy is loaded.
 os.environ |= {"OPENBLAS_NUM_THREADS": "1"}
-SECTIONS = ("starting", "computing", "shapes", "files", "tables", "stopping")
+SECTIONS = ("starting", "small", "computing", "distances", "rows", "shapes", "files", "tables", "stopping")
 
 for section in sys.argv[1:] or SECTIONS:
     module = import_module(section)

@@ -26,7 +26,7 @@ class Row:
     aim: str
 
     def __str__(self) -> str:
-        numbers = f"{self.ours:10.1f}{self.theirs:10.1f}{self.ratio:8.2f}{self.least:8.2f}{self.most:8.2f}"
+        numbers = f"{self.ours:10.4g}{self.theirs:10.4g}{self.ratio:8.2f}{self.least:8.2f}{self.most:8.2f}"
         return f"{self.title:58}{numbers}  {self.aim}"
 
 

@@ -7,7 +7,10 @@ from collections.abc import Iterator
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
+from help_peer import program
 from pairs import Row, compare, run
+
+from attncli.cli.command_table import COMMANDS
 
 RUNS = 25
 BARE = """
@@ -32,7 +35,10 @@ app(prog_name="many")
 
 
 def rows() -> Iterator[Row]:
-    """A problem of four words; a hundred variants; help, version, completion. The package must not be editable."""
+    """A problem of four words; a hundred variants; help, version, completion. The package must not be editable.
+
+    Its bytecode must be there, as an installer writes it, and PYTHONDONTWRITEBYTECODE unset.
+    """
     attn = str(Path(sys.executable).with_name("attn"))
     with TemporaryDirectory() as name:
         folder = Path(name)
@@ -44,6 +50,11 @@ def rows() -> Iterator[Row]:
         ours, theirs = [attn, "compute", problem, "--json"], bare
         title = "attn compute tutorial.yaml --json / typer and numpy"
         yield compare(title, lambda: run(ours), lambda: run(theirs), RUNS, "≤ 1.15")
+        numpy = [sys.executable, "-c", "import numpy"]
+        for option, aim in (("--json", "≤ 1.20"), ("", "≤ 1.40"), ("--explain", "≤ 1.40")):
+            shown = [attn, "compute", problem, *option.split()]
+            title = f"attn compute tutorial.yaml {option} / import numpy"
+            yield compare(title, lambda shown=shown: run(shown), lambda: run(numpy), RUNS, aim)
         words = ["--sentence", "the cat sat", "--dim", "4", "--json"]
         hundred = [attn, "compare", *words, "--vary", "seed=1..100"]
         one = [attn, "compute", *words, "--seed", "1"]
@@ -52,6 +63,12 @@ def rows() -> Iterator[Row]:
         for word in ("--help", "--version"):
             title = f"attn {word} / help of five commands"
             yield compare(title, lambda word=word: run([attn, word]), lambda: run([*many, "--help"]), RUNS, "≤ 1.10")
+        (folder / "peer.py").write_text(program())
+        for command in ("", *COMMANDS):
+            asked = [*command.split(), "--help"]
+            peer = [sys.executable, str(folder / "peer.py"), *asked]
+            title = f"attn {' '.join(asked)} / a Typer program of its size"
+            yield compare(title, lambda asked=asked: run([attn, *asked]), lambda peer=peer: run(peer), RUNS, "≤ 1.00")
         title = "completion of attn ge / of five commands"
         yield compare(title, lambda: complete("attn", [attn]), lambda: complete("many", many), RUNS, "≤ 1.10")
 

@@ -19,6 +19,8 @@ from attncli.io.readers import json as json_reader
 from attncli.io.readers import yaml as yaml_reader
 from attncli.render.formats import csv as csv_view
 from attncli.render.formats import json as json_view
+from attncli.render.formats import markdown, terminal
+from attncli.render.target import TEXT_FILE
 from attncli.render.view import View
 
 READ = (
@@ -27,12 +29,20 @@ READ = (
 )
 
 
+SHAPES = (50_000, 2), (2, 10_000)  # narrow and wide: what is done for each row, and for each column
+
+
 def rows() -> Iterator[Row]:
-    """CSV, YAML and JSON in; JSON and CSV out. With orjson installed those that use it are there twice."""
+    """CSV, YAML and JSON in; JSON, CSV and tables out. With orjson installed those that use it are there twice."""
     numbers = np.random.default_rng(0).standard_normal((100_000, 64))
     with TemporaryDirectory() as name:
         yield from _read(numbers, Path(name))
+        for shape in SHAPES:
+            yield from _read_shape(numbers.reshape(-1)[: shape[0] * shape[1]].reshape(shape), Path(name))
     yield from _write(numbers[:20_000])
+    for shape in SHAPES:
+        yield from _write_shape(numbers.reshape(-1)[: shape[0] * shape[1]].reshape(shape))
+    yield from _tables(numbers.reshape(-1)[: 2048 * 2048].reshape(2048, 2048))
 
 
 def _read(numbers: np.ndarray, folder: Path) -> Iterator[Row]:
@@ -76,6 +86,65 @@ def _write(numbers: np.ndarray) -> Iterator[Row]:
                     5,
                     aim,
                 )
+
+
+def _read_shape(numbers: np.ndarray, folder: Path) -> Iterator[Row]:
+    """A table of few columns or of few rows, in each format."""
+    plain, labelled = str(folder / "plain.csv"), str(folder / "labelled.csv")
+    np.savetxt(plain, numbers, delimiter=",", fmt="%.17g")
+    lines = Path(plain).read_text().splitlines()
+    Path(labelled).write_text("".join(f"word_{number},{line}\n" for number, line in enumerate(lines)))
+    shape = " × ".join(map(str, numbers.shape))
+    for extra in _with_and_without_orjson():
+        for title, table in ((f"CSV in, {shape}", plain), (f"CSV in, {shape}, with labels", labelled)):
+            yield compare(
+                f"{title}{extra} / numpy.loadtxt",
+                lambda table=table: read_text_array(table, ("embeddings",), Origin()),
+                lambda: np.loadtxt(plain, delimiter=","),
+                5,
+                "≤ 3",
+            )
+    text = "".join(f"- {row}\n" for row in numbers.tolist())
+    yield compare(
+        f"YAML in, {shape} / PyYAML's C loader",
+        lambda: yaml_reader.read(text, ""),
+        lambda: yaml.load(text, Loader=yaml.CSafeLoader),
+        3,
+        "≤ 1.20",
+    )
+    document = json.dumps(numbers.tolist())
+    yield compare(
+        f"JSON in, {shape} / json.loads", lambda: json_reader.read(document, ""), lambda: json.loads(document), 5, "≤ 3"
+    )
+
+
+def _write_shape(numbers: np.ndarray) -> Iterator[Row]:
+    """A table of few columns or of few rows as JSON and CSV."""
+    view = View(attncli.attention(numbers, numbers[:2], numbers[:2], select=("query",)))
+    labels, shape = list(view.result.trace.labels["n"]), " × ".join(map(str, numbers.shape))
+    for extra in _with_and_without_orjson():
+        for form, render in (("JSON", json_view.render), ("CSV", csv_view.render)):
+            yield compare(
+                f"{form} out, {shape}{extra} / json.dumps(numbers, labels)",
+                lambda render=render: _sink(render(view)),
+                lambda: json.dumps([numbers.tolist(), labels]),
+                5,
+                "≤ 3",
+            )
+
+
+def _tables(weights: np.ndarray) -> Iterator[Row]:
+    """What a pipe and a Markdown file get of a large table of weights."""
+    view = View(attncli.attention(scores=weights, select=("weights",)))
+    table = view.result.weights
+    for title, render in (("Table in a pipe", terminal.render), ("Table of Markdown", markdown.render)):
+        yield compare(
+            f"{title}, 2048 × 2048 / numpy.savetxt",
+            lambda render=render: _sink(render(view, TEXT_FILE)),
+            lambda: np.savetxt(io.BytesIO(), table, fmt="%.4f"),
+            3,
+            "≤ 1",
+        )
 
 
 def _sink(contents: Iterator[str]) -> None:

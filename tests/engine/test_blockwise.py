@@ -64,6 +64,18 @@ def test_weights_are_zero_where_a_block_skips_masked_keys(spec: ProblemSpec, siz
     np.testing.assert_array_equal(in_blocks["weights"].value == 0, dense["weights"].value == 0)
 
 
+def test_where_only_weights_are_selected_blocks_end_with_them(spec: ProblemSpec) -> None:
+    """What is computed from the weights is not, unless it is selected too; given weights go to the context."""
+    plan = dense_trace(spec).plan
+    if plan["weights"].is_input or "context" not in plan.results:
+        return
+    names = set(run_in_blocks(spec, ("weights",), 3).by_name)
+    assert plan.results["weights"] in names
+    assert not names & {plan.results["context"], plan.results["output"]}
+    both = run_in_blocks(spec, ("weights", "context"), 3)
+    assert plan.results["context"] in both.by_name
+
+
 QUERY, KEY, VALUE = normal(3, 6, 5, 4), normal(3, 2, 7, 4), normal(3, 2, 7, 3)
 ARRAYS = {"w": (4, 4), "w1": (4, 5), "w2": (4, 5), "v": (5,), "b": (5,)}
 SHAPES = {"location": {"w": (4, 7)}, "attentional": {"w": (7, 5)}}

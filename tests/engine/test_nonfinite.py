@@ -49,6 +49,17 @@ CASES: dict[str, tuple[dict[str, Any], tuple[str, ...], list[str]]] = {
         ("output", "weights"),
         ["output[query_1, e1] is nan: from key[key_3, d2]"],
     ),
+    "weights alone": ({"key": NAN_KEY}, ("weights",), ["weights[query_1, key_1] is nan: from key[key_3, d2]"]),
+    "weights alone, of heads": (
+        {"query": with_number(HEADS, (1, 2, 5), NAN), "key": normal(2, M, 2 * D), "heads": 2},
+        ("weights", "scores"),
+        ["weights[batch item 1, head 1, query_3, key_1] is nan: from query[batch item 1, query_3, d6]"],
+    ),
+    "weights alone, of queries without keys": (
+        {"key": KEY, "mask": [[1, 1, 0, 1, 1], [0] * M, [1] * M], "empty_rows": "nan"},
+        ("weights",),
+        ["nothing is attended by query_2: weights NaN, output NaN"],
+    ),
     "a key that a mask hides": ({"key": NAN_KEY, "mask": [1, 1, 0, 1, 1]}, DEFAULT_SELECTION, []),
     "a key that causal hides from the first queries": (
         {"key": NAN_KEY, "causal": True},

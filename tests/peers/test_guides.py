@@ -29,8 +29,8 @@ def test_the_model_saves_the_arrays_of_the_sample() -> None:
     saving, _ = console_blocks.blocks(DOCUMENTS["docs/models.md"], "py")
     with console_blocks.new_folder() as folder:
         subprocess.run([sys.executable, "-c", saving], cwd=folder, check=True, capture_output=True)
-        for stored in (ROOT / "samples" / "tiny_run").iterdir():
-            assert np.allclose(np.load(folder / stored.name), np.load(stored), rtol=0, atol=1e-6), stored.name
+        for stored in (ROOT / "samples" / "tiny_run").iterdir():  # each processor rounds float32 otherwise
+            assert np.allclose(np.load(folder / stored.name), np.load(stored), rtol=0, atol=1e-5), stored.name
 
 
 def test_a_pickle_that_is_converted_is_read_with_tensors_that_share_their_numbers(tmp_path: Path) -> None:

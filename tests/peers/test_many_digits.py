@@ -41,7 +41,7 @@ def assert_has_digits(few: Any, many: Any, name: str) -> None:
 
 def given_values(record: OperatorRecord, parameters: Mapping[str, Any]) -> dict[str, Any]:
     """The arguments and parameters of an operator, as a plan gives them: with what it derives."""
-    derived = {name: np.full(length(x.axes[-1]), 0.3) for name, x in record.derived.items()}
+    derived = {name: np.full([length(axis) for axis in x.axes[-1:]], 0.3) for name, x in record.derived.items()}
     return {**derived, **arguments(record), **parameters}
 
 
@@ -77,7 +77,9 @@ def test_every_problem_is_computed_with_many_digits(spec: ProblemSpec) -> None:
     close = {"bfloat16": 2e-2, "float32": 1e-6}.get(spec.precision.name, 1e-12)
     for name, value in few.items():
         found = value.rounded("float64") if isinstance(value, DigitsArray) else value
-        np.testing.assert_allclose(found, engine.values[name], rtol=close, atol=close, err_msg=name)
+        finite = np.abs(found, where=np.isfinite(found), out=np.zeros(found.shape))
+        atol = close * finite.max(initial=1)  # sums of large numbers cancel
+        np.testing.assert_allclose(found, engine.values[name], rtol=close, atol=atol, err_msg=name)
 
 
 def test_results_are_those_of_mpmath_rounded_once() -> None:
@@ -147,7 +149,7 @@ def test_what_is_not_needed_is_not_computed() -> None:
     assert set(compute_with_digits(plan_of(spec), spec, ["scores"], FEW)) == {"query", "key", "dot_products", "scores"}
 
 
-@pytest.mark.parametrize("keys", [{"key": normal(2**15, 2)}, {"key": normal(101, 2), "normalize": "entmax:alpha=1.1"}])
+@pytest.mark.parametrize("keys", [{"key": normal(2**15, 2)}, {"key": normal(1009, 2), "normalize": "entmax:alpha=1.1"}])
 def test_a_problem_that_would_take_long_is_refused_before_it_does(keys: dict[str, Any]) -> None:
     spec = problem(query=normal(16, 2), **keys)
     with pytest.raises(AttnError, match=r"can't be computed with 50 digits \(it would take long"):

@@ -31,6 +31,22 @@ def test_scores_are_those_of_pytorch() -> None:
         np.testing.assert_allclose(computed, value.numpy(), rtol=1e-13, atol=1e-14)
 
 
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+@pytest.mark.parametrize("offset", [0.0, 1e3])
+@pytest.mark.parametrize("spread", [1.0, 1e-3])
+def test_distances_are_at_least_as_exact_as_those_of_pytorch(spread: float, offset: float, dtype: str) -> None:
+    """Of many vectors: the largest error, beside the sum in the widest type; within the rounding of the result."""
+    key = (normal(307, 64) + offset).astype(dtype)
+    query = (key[:293] + spread * normal(293, 64)).astype(dtype)
+    q, k = torch.from_numpy(query), torch.from_numpy(key)
+    for name, norm in (("euclidean", 2), ("laplacian", 1)):
+        differences = abs(np.longdouble(query)[:, None] - np.longdouble(key))
+        exact = (differences**norm).sum(axis=-1) ** (1 / np.longdouble(norm))
+        own, other = -operators("score")[name].function(query, key), torch.cdist(q, k, p=norm).numpy()
+        rounding = np.finfo(dtype).eps * exact.max()
+        assert abs(own - exact).max() <= abs(other - exact).max() + rounding
+
+
 def test_softmax_and_relu_are_those_of_pytorch() -> None:
     scores = normal(5, 11) * 4
     tensor, normalizers = torch.from_numpy(scores), operators("normalize")

@@ -12,7 +12,7 @@ from attncli.base.errors import UnknownNameError
 from attncli.engine.options import BlockSizes, RunOptions
 from attncli.engine.run import run
 from attncli.ops import operators
-from attncli.plan.build import STAGES, build_plan, plan_of, signature
+from attncli.plan.build import STAGES, build_plan, plan_of
 from attncli.plan.builder import PlanBuilder
 from attncli.plan.graph import Axis, Node, Plan
 from attncli.problem.results import RENAMED_STEPS, RESULTS
@@ -203,11 +203,11 @@ def test_inner_quantities_of_one_name_in_two_stages_have_two_names() -> None:
 
 
 def test_problems_of_one_signature_share_a_plan_and_others_do_not() -> None:
-    signatures = {name: signature(sized(**keys)) for name, keys in DIFFERENT.items()}
+    signatures = {name: sized(**keys).signature for name, keys in DIFFERENT.items()}
     assert len(set(signatures.values())) == len(DIFFERENT)
-    assert signature(sized(scale=0.0)) != signature(sized(scale=-0.0))
+    assert sized(scale=0.0).signature != sized(scale=-0.0).signature
     for name, keys in DIFFERENT.items():
-        assert signature(sized(seed=1, **keys)) == signatures[name]
+        assert sized(seed=1, **keys).signature == signatures[name]
         assert plan_of(sized(**keys)) is plan_of(sized(seed=1, **keys))
         assert plan_of(sized(**keys)) == build_plan(sized(**keys))
 

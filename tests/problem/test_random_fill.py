@@ -128,6 +128,10 @@ def test_a_score_may_have_its_own_matrix_drawn() -> None:
     ("keys", "message"),
     [
         ({"token_count": 3, "dim": 2}, "seed: embeddings is drawn at random and there is no seed"),
+        (
+            {"embeddings": "normal", "dim": 2, "tokens": ["464", "3797"]},
+            "there is no seed; tokens are no more than labels without a token_table, which a model's first layer has",
+        ),
         ({"seed": 2**32, "generator": "legacy", "token_count": 3, "dim": 2}, "seed"),
         (
             {"seed": 1, "token_count": 10**13, "dim": 2},

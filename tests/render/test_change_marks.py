@@ -52,13 +52,13 @@ def table(values: list[list[float]], marked: frozenset = frozenset()) -> Grid:
 
 def test_points_of_a_marked_column_stay_under_each_other() -> None:
     grid = mark_grid(table([[1.5, 2], [10, 2.25]]), table([[1, 2], [10, 2.5]]))
-    assert text_table(grid, 4).split("\n")[2:] == ["a    1.50▲   2.00 ", "b   10.00    2.25▼"]
+    assert list(text_table(grid, 4))[2:] == ["a    1.50▲   2.00 ", "b   10.00    2.25▼"]
 
 
 def test_the_mark_of_a_change_stands_inside_the_brackets_of_a_worked_cell() -> None:
     worked = frozenset({(0, 0)})
     grid = mark_grid(table([[1.5], [10.0]], worked), table([[1.5], [11.0]]))
-    assert text_table(grid, 4).split("\n")[2:] == ["*a   [1.5] ", " b   10.0▼ "]
+    assert list(text_table(grid, 4))[2:] == ["*a   [1.5] ", " b   10.0▼ "]
 
 
 def test_marks_move_with_the_rows_and_columns_that_are_selected() -> None:

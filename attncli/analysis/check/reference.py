@@ -53,7 +53,7 @@ def _in_many_digits(trace: Trace) -> Trace:
     if any(node.name not in trace.by_name for node in trace.plan.nodes):
         raise AttnError("the problem is too large")
     values = run_with_digits(trace.plan, trace.problem, [step.name for step in trace.steps], dtype=EXTENDED)
-    return replace(trace, steps=tuple(replace(step, value=values[step.name]) for step in trace.steps))
+    return replace(trace, values={name: values[name] for name in trace.by_name})
 
 
 def _name(dtype: str) -> str:

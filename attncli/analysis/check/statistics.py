@@ -9,6 +9,7 @@ from attncli.base.dtypes import as_floats
 from attncli.base.lazy_numpy import Array, np
 
 CHUNK_CELLS = 2**20  # numbers that are compared at a time, so that large arrays need no copies of their size
+SIMILAR = 2  # ratios to a measured tolerance, which each machine rounds otherwise, are alike up to this factor
 
 
 @dataclass(frozen=True)
@@ -65,7 +66,7 @@ def statistics(arrays: Arrays, tolerance: Tolerance) -> Statistics:
     table = differs.reshape(-1, arrays.computed.shape[-1] if arrays.computed.ndim else 1)
     sums = _Sums()
     largest = {"tolerance": 0.0, "abs": 0.0, "rel": 0.0, "ulp": 0.0}
-    digits, worst, worst_ratio, worst_allowed, count = math.inf, None, 0.0, 0.0, 0
+    digits, worst, count = math.inf, _NO_CELL, 0
     for rows, part in arrays.chunks():
         allowed = tolerance.allowed(part.expected, part.computed, part.half_units)
         differ = part.is_given & ~tolerance.agrees(part.expected, part.computed, allowed)
@@ -83,10 +84,10 @@ def statistics(arrays: Arrays, tolerance: Tolerance) -> Statistics:
         found["rel"] = np.where(np.isnan(relative), error, relative)
         largest = {name: max(old, float(np.max(found[name], initial=0))) for name, old in largest.items()}
         digits = min(digits, _digits(part, error, tolerance))
-        if differ.any() and (worst is None or float(ratio.max()) > worst_ratio):
-            at = _worst(ratio, error, differ)
-            worst = rows.start * table.shape[1] + at
-            worst_ratio, worst_allowed = float(ratio.max()), float(allowed.flat[at])
+        if differ.any():
+            at = _worst(ratio, error)
+            cell = _Cell(rows.start * table.shape[1] + at, *(float(x.flat[at]) for x in (ratio, error, allowed)))
+            worst = cell if cell.is_worse_than(worst) else worst
         sums.add(part.expected[is_finite], part.computed[is_finite])
     return Statistics(
         count=count,
@@ -98,17 +99,34 @@ def statistics(arrays: Arrays, tolerance: Tolerance) -> Statistics:
         max_ulp=largest["ulp"],
         correlation=sums.correlation,
         cosine=sums.cosine,
-        worst=worst,
-        worst_allowed=worst_allowed,
+        worst=worst.index,
+        worst_allowed=worst.allowed,
         differs=differs,
     )
 
 
-def _worst(ratio: Array, error: Array, differ: Array) -> int:
-    """The flat index of the largest error beside its tolerance; of several that are infinite beside it the largest."""
-    if np.isinf(ratio).any():
-        ratio = np.where(np.isinf(ratio), error, 0)
-    return int(np.argmax(np.where(differ, ratio, -1)))
+@dataclass(frozen=True)
+class _Cell:
+    """A cell that differs: its index in the flattened array, its error, what is allowed there, and their ratio."""
+
+    index: int | None
+    ratio: float
+    error: float
+    allowed: float
+
+    def is_worse_than(self, other: "_Cell") -> bool:
+        """Whether the ratio is larger, or the error where the ratios are similar."""
+        if self.ratio * SIMILAR >= other.ratio and other.ratio * SIMILAR >= self.ratio:
+            return self.error > other.error
+        return self.ratio > other.ratio
+
+
+_NO_CELL = _Cell(None, 0.0, 0.0, 0.0)
+
+
+def _worst(ratio: Array, error: Array) -> int:
+    """The flat index of the largest error of those whose ratio to what is allowed is similar to the largest ratio."""
+    return int(np.argmax(np.where(ratio * SIMILAR >= ratio.max(), error, -1)))
 
 
 def _digits(part: Arrays, error: Array, tolerance: Tolerance) -> float:

@@ -8,7 +8,6 @@ from attncli.analysis.check.readings import Part
 from attncli.base.axes import AXIS_NOUNS
 from attncli.base.errors import AttnError, ErrorPath, UnknownNameError
 from attncli.base.lazy_numpy import np
-from attncli.engine.run import labels
 from attncli.plan.graph import Axes, Plan
 from attncli.problem.labels import find_label
 from attncli.problem.spec import ProblemSpec
@@ -37,7 +36,7 @@ class Target:
     @cached_property
     def _trace(self) -> Trace:
         """A trace without steps, which knows the labels of axes."""
-        return Trace(self.problem, self.plan, labels(self.problem), ())
+        return Trace(self.problem, self.plan, {}, {})
 
     def labels(self, axis: int) -> tuple[str, ...]:
         """The labels along an axis of the step, equal ones with their number."""

@@ -97,8 +97,9 @@ def _with_selected_steps(one: VariantResult) -> VariantResult:
     """
     trace = one.result.trace
     kept = {trace[name].name for name in one.result.select} | {trace.plan.results.get(WEIGHTS)}
-    steps = tuple(step for step in trace.steps if step.name in kept or step.notes or step.value.dtype.kind == "b")
-    return replace(one, result=RunResult(replace(trace, steps=steps), one.result.select))
+    steps = (step for step in trace.steps if step.name in kept or step.notes or step.value.dtype.kind == "b")
+    values = {step.name: step.value for step in steps}
+    return replace(one, result=RunResult(replace(trace, values=values), one.result.select))
 
 
 def _remarks(computed: Sequence[VariantResult]) -> tuple[str, ...]:

@@ -42,7 +42,9 @@ def model(
     ] = None,
     part: Annotated[
         str | None,
-        typer.Option("--part", help="Encoder, decoder, cross …: without it the first.", autocompletion=_complete_part),
+        typer.Option(
+            "--part", help="Encoder, decoder, cross …: else the first with tensors.", autocompletion=_complete_part
+        ),
     ] = None,
     output: Annotated[
         str, typer.Option("-o", "--output", metavar="FILE", help=f"A new YAML file; {STDOUT} prints it.")
@@ -72,8 +74,8 @@ def model(
 
 def _write_layer(checkpoint: "Checkpoint", layer: int, part_name: str | None, output: str) -> None:
     """Write the file of one layer, and say what to do next."""
+    from attncli.io.checkpoint.chosen_part import find_part
     from attncli.io.checkpoint.layer import find_layer
-    from attncli.io.checkpoint.parts import find_part
     from attncli.io.paths import path_of
     from attncli.io.writers.layer_text import layer_text
 

@@ -5,11 +5,12 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from attncli.io.checkpoint.chosen_part import find_part
 from attncli.io.checkpoint.folder import Checkpoint
 from attncli.io.checkpoint.layer import Entry, find_layer
-from attncli.io.checkpoint.parts import find_part
 from attncli.io.checkpoint.tensors import TensorReference
 from attncli.io.origin import Origin, RawValue
+from attncli.io.paths import name_of_path
 from attncli.io.problem_files import Document
 
 
@@ -37,4 +38,4 @@ def reference(tensor: TensorReference, folder: Path) -> str:
     path = os.path.relpath(tensor.stored.file, folder)
     if path.startswith(os.pardir):  # the folder above a link is that of what it leads to
         path = os.path.relpath(tensor.stored.file, folder.resolve())
-    return f"{'./' if path.startswith('~') else ''}{path}#{tensor.name}{tensor.slices}"
+    return f"{name_of_path(Path(path))}#{tensor.name}{tensor.slices}"

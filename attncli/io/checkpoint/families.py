@@ -15,7 +15,8 @@ from typing import Any
 
 import yaml
 
-from attncli.base.errors import UnknownNameError, did_you_mean
+from attncli.base.errors import UnknownNameError
+from attncli.io.checkpoint.nearest_family import nearest_family
 
 SUFFIX = ".yaml"
 CROSS = "cross"
@@ -55,8 +56,9 @@ class Family:
 
 
 def family_names() -> list[str]:
-    """The model types that are known."""
-    return sorted(file.name.removesuffix(SUFFIX) for file in models_folder().iterdir() if file.name.endswith(SUFFIX))
+    """The model types that are known, in the order of the alphabet."""
+    files = (file.name for file in models_folder().iterdir() if file.name.endswith(SUFFIX))
+    return sorted((name.removesuffix(SUFFIX) for name in files), key=str.casefold)
 
 
 def read_family(name: str, where: str) -> Family:
@@ -64,8 +66,8 @@ def read_family(name: str, where: str) -> Family:
     names = family_names()
     if name not in names:
         error = UnknownNameError("model_type", name, names, where=where)
-        if did_you_mean(name, names) is None:  # the names of all families are no hint
-            error.hint = "attn list models has those that are known"
+        nearest = nearest_family(name, names)
+        error.hint = f"did you mean {nearest!r}?" if nearest else "attn list models has those that are known"
         raise error
     document = _document(name)
     parts = {part: Part(**values) for part, values in _parts(name).items()}

@@ -6,6 +6,7 @@ from pathlib import Path, PureWindowsPath
 from attncli.base.errors import AttnError
 from attncli.io.checkpoint.json_files import read_object
 from attncli.io.inputs import Inputs
+from attncli.io.paths import name_of_path
 from attncli.io.refused_files import check_is_not_refused
 
 SAFETENSORS = ".safetensors"
@@ -38,7 +39,7 @@ def tensor_files(folder: Path, named: Path | None) -> tuple[Path | None, list[Pa
 
 def read_index(index: Path, inputs: Inputs) -> Mapping[str, Path]:
     """The file of each tensor by the tensor's name; raises AttnError where one would be outside the folder."""
-    source = inputs.open(str(index))
+    source = inputs.open(name_of_path(index))
     names = read_object(source).get("weight_map")
     if not isinstance(names, dict) or not names:
         raise AttnError("has no weight_map of tensors and their files", where=source.name)

@@ -9,13 +9,14 @@ from attncli.base.errors import AttnError
 from attncli.io.checkpoint.files import read_index, tensor_files
 from attncli.io.checkpoint.json_files import read_object
 from attncli.io.inputs import Inputs
-from attncli.io.paths import is_there, opening, path_of
+from attncli.io.paths import is_there, name_of_path, opening, path_of
 from attncli.io.readers.safetensors import list_safetensors
 from attncli.io.refused_files import check_is_not_refused
 
 CONFIG = "config.json"
 _ADAPTER = "adapter_config.json"
 _ADAPTER_FILE = "adapter_model"  # the name, without its suffix, of its tensors
+MERGE_HINT = "merge it into its model (PEFT's merge_and_unload), and name the folder that this is saved to"
 _SNAPSHOTS = "snapshots"  # where the cache of Hugging Face has the folders of a model's versions
 _QUANTIZATION = "quantization_config"
 
@@ -43,7 +44,7 @@ class Checkpoint:
     @property
     def config_name(self) -> str:
         """The name of config.json in errors."""
-        return str(self.folder / CONFIG)
+        return name_of_path(self.folder / CONFIG)
 
     @property
     def model_type(self) -> str:
@@ -78,7 +79,7 @@ class Checkpoint:
     def header(self, file: Path) -> Mapping[str, StoredTensor]:
         """The tensors in a file, whose header is read once."""
         if file not in self._headers:
-            listed = list_safetensors(self.inputs.open(str(file)))
+            listed = list_safetensors(self.inputs.open(name_of_path(file)))
             self._headers[file] = {found.name: StoredTensor(file, found.shape or (), found.type) for found in listed}
         return self._headers[file]
 
@@ -109,7 +110,7 @@ def _read_checkpoint(path: Path, inputs: Inputs) -> Checkpoint:
         snapshots = folder / _SNAPSHOTS
         hint = f"name a folder in {snapshots}" if snapshots.is_dir() else "name the folder of a whole model"
         raise AttnError(f"has no {CONFIG}", where=str(folder), hint=hint)
-    config = read_object(inputs.open(str(folder / CONFIG)))
+    config = read_object(inputs.open(name_of_path(folder / CONFIG)))
     index, files = tensor_files(folder, None if path.is_dir() else path)
     if (folder / _ADAPTER).exists() and files and all(file.stem == _ADAPTER_FILE for file in files):
         raise _is_adapter(folder)
@@ -132,5 +133,4 @@ def _last_words(name: str) -> str:
 
 def _is_adapter(folder: Path) -> AttnError:
     """The error of a folder that has the changes to a model alone."""
-    hint = "merge it into its model (PEFT's merge_and_unload), and name the folder that this is saved to"
-    return AttnError("is an adapter, which has no attention of its own", where=str(folder), hint=hint)
+    return AttnError("is an adapter, which has no attention of its own", where=str(folder), hint=MERGE_HINT)

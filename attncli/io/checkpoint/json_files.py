@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from typing import Any
 
+from attncli.base.counting import first_duplicate
 from attncli.base.errors import AttnError
 from attncli.io.inputs import Input
 
@@ -16,7 +17,7 @@ def read_object(source: Input) -> dict[str, Any]:
         found = dict(pairs)
         if len(found) < len(pairs):
             names = [name for name, _ in pairs]
-            twice = next(name for name in names if names.count(name) > 1)
+            twice = first_duplicate(names)
             raise AttnError(f"has the key {twice!r} twice in one object", where=source.name)
         return found
 

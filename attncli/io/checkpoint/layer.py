@@ -1,6 +1,6 @@
 """The attention of one layer of a checkpoint, as the keys of a problem: the rows of its family, filled in."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -23,6 +23,10 @@ _TRIAL_ROWS: Mapping[str, Any] = {
 _TRIAL_QUERIES: Mapping[str, Any] = {
     "query_embeddings": {"value": "normal", "note": "drawn from --seed too, unless the vectors that ask are given"},
 }
+
+_HEADS = "heads"
+_HEAD_COUNTS = ("num_attention_heads", "n_head", "n_heads", "num_heads")  # its names in config.json
+_WEIGHTS = "w_"  # how the keys of projections begin
 
 # What a key's value must be, where config.json has it.
 _TYPES: Mapping[str, tuple[type, ...]] = {"integer": (int,), "number": (int, float), "flag": (bool,), "word": (str,)}
@@ -50,6 +54,7 @@ class LayerRows:
         self._tensors = TensorNames(part.checkpoint, part.part.roots)
         where = part.checkpoint.config_name
         check_rope(part.config, where)
+        _check_heads(part.config, where)
         values: dict[str, Any] = {**part.config, "layer": layer}
         of_config = Names(values, where, part.left_out)
         listed = _listed_type(part, layer)
@@ -72,12 +77,22 @@ class LayerRows:
         rows = self.part.part.unsupported
         return next((row["what"] for row in rows if self._evaluate(row["when"])), None)
 
+    @property
+    def has_weights(self) -> bool:
+        """Whether the checkpoint has a tensor of the layer's projections, plain or quantized; no file is opened."""
+        rows = [row for key, row in self.part.part.keys.items() if key.startswith(_WEIGHTS)]
+        templates = [template for row in rows for template in self._templates(row)]
+        return any(self._tensors.has_module(fill(template, self._names.unread())) for template in templates)
+
     def entries(self, *, with_tensors: bool = True) -> dict[str, Entry]:
         """The keys that hold for this layer, in the order of a problem; without tensors no file is opened."""
         queries = _TRIAL_QUERIES if self.part.name == CROSS else {}
         rows = {**_TRIAL_ROWS, **queries, **self.part.part.keys}
         found = {key: self._entry(rows[key], with_tensors=with_tensors) for key in sorted(rows, key=_place)}
         entries = {key: entry for key, entry in found.items() if entry is not None}
+        if rows.get(_HEADS) is not None and _HEADS not in entries:  # one head would be another attention
+            hint = f"expected {' or '.join(_HEAD_COUNTS)}"
+            raise AttnError("does not say the number of heads", where=self.part.checkpoint.config_name, hint=hint)
         for key, entry in entries.items():
             self._check_type(key, entry.value)
         return entries
@@ -89,6 +104,14 @@ class LayerRows:
     def _has(self, template: str) -> bool:
         """Whether the checkpoint has a tensor."""
         return self._tensors.find(fill(template, self._names.unread())) is not None
+
+    def _templates(self, given: Any) -> Iterator[str]:
+        """The names of tensors in the rows that hold."""
+        if isinstance(given, list):
+            for row in given:
+                yield from self._templates(row)
+        elif isinstance(given, Mapping) and "tensor" in given and self._evaluate(given.get("when", "True")):
+            yield given["tensor"]
 
     def _entry(self, given: Any, *, with_tensors: bool) -> Entry | None:
         """The value of a row; None where the row does not hold, or what it reads is not there."""
@@ -144,6 +167,15 @@ class LayerRows:
         if expected and (not isinstance(value, expected) or is_number_as_flag):
             message = f"{key} would be {json_excerpt(value)}, which is no {FIELDS[key].kind}"
             raise AttnError(message, where=self.part.checkpoint.config_name)
+
+
+def _check_heads(config: Mapping[str, Any], where: str) -> None:
+    """Raise AttnError where the number of heads is none; lists of a number for each layer are left to the rows."""
+    for name in _HEAD_COUNTS:
+        value = config.get(name)
+        is_number = isinstance(value, int) and not isinstance(value, bool) and value > 0
+        if value is not None and not isinstance(value, list) and not is_number:
+            raise AttnError(f"is {json_excerpt(value)}", where=(where, name), hint="expected a whole number from 1")
 
 
 def _entries(parameters: Mapping[str, Any]) -> dict[str, Entry]:

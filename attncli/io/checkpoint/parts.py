@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from attncli.base.errors import AttnError, UnknownNameError
+from attncli.base.errors import AttnError
 from attncli.base.text import json_excerpt
 from attncli.io.checkpoint.expressions import Names, evaluate
 from attncli.io.checkpoint.families import CROSS, Family, Part, config_defaults, read_family
@@ -60,16 +60,6 @@ def model_parts(checkpoint: Checkpoint) -> dict[str, ModelPart]:
     family = read_family(checkpoint.model_type, checkpoint.config_name)
     parts = {name: _model_part(checkpoint, family, name, part) for name, part in family.parts.items()}
     return {name: part for name, part in parts.items() if part.layer_count}
-
-
-def find_part(checkpoint: Checkpoint, name: str | None) -> ModelPart:
-    """The part of a name, or the first one; raises UnknownNameError where there is none of that name."""
-    parts = model_parts(checkpoint)
-    if name is not None and name not in parts:
-        raise UnknownNameError("part", name, parts)
-    if not parts:
-        raise AttnError("has no layers", where=checkpoint.config_name)
-    return parts[name or next(iter(parts))]
 
 
 def _model_part(checkpoint: Checkpoint, family: Family, name: str, part: Part) -> ModelPart:

@@ -6,9 +6,11 @@ from typing import Any
 
 from attncli.base.errors import AttnError
 from attncli.base.text import shorten
-from attncli.io.checkpoint.folder import Checkpoint, StoredTensor
+from attncli.io.checkpoint.folder import MERGE_HINT, Checkpoint, StoredTensor
+from attncli.io.paths import split_slices
 from attncli.io.quantized_tensors import TensorPlace, quantized_value
 
+_BASE_LAYER = "base_layer"  # how PEFT calls the module that an adapter changes, in the module's own place
 MAX_LISTED = 300  # letters of the names of other tensors in an error
 
 
@@ -45,6 +47,15 @@ class TensorNames:
             raise AttnError(f"has several tensors {name}", where=where, hint=shorten(", ".join(found), MAX_LISTED))
         return found[0] if found else None
 
+    def has_module(self, name: str) -> bool:
+        """Whether there is a tensor beside that of a name: of the same module, whose weights may be quantized."""
+        module, dot, _ = split_slices(name)[0].rpartition(".")
+        if not dot:
+            return self.find(name) is not None
+        if self._roots:
+            return any(known.startswith(f"{root}{module}.") for root in self._roots for known in self._checkpoint.files)
+        return any(f".{module}." in f".{known}" for known in self._checkpoint.files)
+
     def reference(self, full_name: str, slices: str = "") -> TensorReference:
         """The tensor of a full name."""
         return TensorReference(full_name, slices, self._checkpoint.tensor(full_name))
@@ -76,11 +87,14 @@ class TensorNames:
 
     def missing(self, name: str) -> AttnError:
         """The error of a tensor that is not there, with those that stand where it should."""
-        parts = name.split(".")
+        where, parts = str(self._checkpoint.folder), name.split(".")
+        wrapped = ".".join(("", *parts[:-1], _BASE_LAYER, ""))
+        if any(wrapped in f".{known}" for known in self._checkpoint.files):
+            return AttnError(f"has an adapter beside the tensor {name}", where=where, hint=MERGE_HINT)
         others: list[str] = []
         while not others and len(parts) > 1:
             parts.pop()
             prefix = ".".join((*parts, ""))
             others = [known for known in self._checkpoint.files if f".{prefix}" in f".{known}"]
         hint = f"there are {shorten(', '.join(others), MAX_LISTED)}" if others else None
-        return AttnError(f"has no tensor {name}", where=str(self._checkpoint.folder), hint=hint)
+        return AttnError(f"has no tensor {name}", where=where, hint=hint)

@@ -19,7 +19,10 @@ def read_value(field: Field, raw: RawValue) -> Any:
 
     Raises AttnError that names the file and line, the key, or the option.
     """
-    value, origin = raw.value, raw.origin
+    if not isinstance(raw.value, (str, Mapping)):
+        return raw.value
+    value: Any = raw.value
+    origin = raw.origin
     if field.kind in taken_kinds():
         return _read_operator(field.kind, value, field, origin)
     if field.kind == "boolean_matrix":

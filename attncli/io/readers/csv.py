@@ -5,6 +5,7 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
+from attncli.base.counting import most_common
 from attncli.base.errors import AttnError, ErrorPath
 from attncli.base.lazy_numpy import Array, np
 from attncli.base.number_words import non_finite, number_hint
@@ -22,15 +23,12 @@ Row = tuple[int, list[str]]  # the line in the file, its cells
 
 @dataclass(frozen=True)
 class Table:
-    """The numbers [rows columns] of a table, the labels of its rows and columns where it has them, and its rows' lines.
-
-    Without lines no reader has counted them: all numbers are finite.
-    """
+    """The numbers [rows columns] of a table, the labels of rows and columns where it has them, and the rows' lines."""
 
     numbers: Array
     labels: tuple[str, ...] | None
     columns: tuple[str, ...] | None
-    lines: tuple[int, ...] = ()
+    lines: Sequence[int]
 
 
 @dataclass(frozen=True)
@@ -49,7 +47,9 @@ def layout(text: str, name: str, delimiter: str | None = None) -> Layout:
         raise AttnError("has no numbers", where=name)
     header = rows[0][1] if _is_header(rows) else None
     columns = tuple(cell.strip() for cell in header) if header else None
-    return Layout(delimiter or _find_delimiter(text), columns, _has_labels(header, rows[1:] if header else rows))
+    return Layout(
+        delimiter or _find_delimiter(_records(_lines(text))), columns, _has_labels(header, rows[1:] if header else rows)
+    )
 
 
 def are_labels(labels: Sequence[str], layout: Layout) -> bool:
@@ -76,13 +76,17 @@ def read(text: str, name: str, delimiter: str | None = None) -> Table:
         raise AttnError("has a header and no numbers", where=name)
     has_labels = _has_labels(header[1] if header else None, body)
     skip = 1 if has_labels else 0
-    numbers = [_numbers(cells[skip:], (name, f"line {line}")) for line, cells in body]
-    _check_lengths(numbers, header, body, name, skip)
+    numbers = _plain_numbers(body, skip)
+    if numbers is None:
+        rows_of_numbers = [_numbers(cells[skip:], (name, f"line {line}")) for line, cells in body]
+        _check_lengths(body, name, skip)
+        numbers = np.array(rows_of_numbers, dtype=np.float64)
+    _check_header(header, numbers.shape[1], name, skip)
     if has_labels and (unnamed_line := next((line for line, cells in body if not cells[0].strip()), None)):
         raise AttnError("an empty label", where=(name, f"line {unnamed_line}"), hint="name the row")
     labels = tuple(cells[0] for _, cells in body) if has_labels else None
-    columns = tuple(cell.strip() for cell in header[1][-len(numbers[0]) :]) if header else None
-    return Table(np.array(numbers, dtype=np.float64), labels, columns, tuple(line for line, _ in body))
+    columns = tuple(cell.strip() for cell in header[1][-numbers.shape[1] :]) if header else None
+    return Table(numbers, labels, columns, tuple(line for line, _ in body))
 
 
 def typed_rows(text: str, name: str, delimiter: str | None = None) -> tuple[list[list[TypedNumber]], Table]:
@@ -111,7 +115,7 @@ def _rows(text: str, name: str, delimiter: str | None) -> Iterator[Row]:
         line = len(_lines(text[: text.index("\0")]))
         raise AttnError("has the character NUL", where=(name, f"line {line}"), hint="leave it out")
     records = list(_records(_lines(text)))
-    delimiter = delimiter or _find_delimiter(text)
+    delimiter = delimiter or _find_delimiter(records)
     if delimiter == " " and '"' not in text:
         yield from ((line, record.split()) for line, record in records)
         return
@@ -125,7 +129,9 @@ def _rows(text: str, name: str, delimiter: str | None) -> Iterator[Row]:
     try:
         for cells in csv.reader(lines_of_records(), delimiter=delimiter, skipinitialspace=True, strict=True):
             line, record = row
-            yield line, cells if record.lstrip().startswith('"') else [cells[0].strip(), *cells[1:]]
+            if not record.lstrip().startswith('"'):
+                cells[0] = cells[0].strip()
+            yield line, cells
     except csv.Error as error:
         raise AttnError(f"is not CSV: {error}", where=(name, f"line {row[0]}")) from None
 
@@ -135,16 +141,19 @@ def _lines(text: str) -> list[str]:
     return text.replace("\r\n", "\n").replace("\r", "\n").split("\n")
 
 
-def _find_delimiter(text: str) -> str:
+def _find_delimiter(records: Iterable[tuple[int, str]]) -> str:
     """The delimiter of the first row that has one; blanks where none has."""
-    return next(filter(None, (_delimiter(record) for _, record in _records(_lines(text)))), " ")
+    return next(filter(None, (_delimiter(record) for _, record in records)), " ")
 
 
 def _records(lines: Iterable[str]) -> Iterator[tuple[int, str]]:
     """The rows that are neither blank nor comments, each with its first line; a quotation may extend over several."""
     start, parts, in_quotes = 0, list[str](), False
     for number, line in enumerate(lines, 1):
-        if not parts and (not line.strip() or line.lstrip().startswith("#")):
+        if not parts and is_no_row(line):
+            continue
+        if not parts and '"' not in line:
+            yield number, line
             continue
         start = start if parts else number
         parts.append(line)
@@ -154,6 +163,11 @@ def _records(lines: Iterable[str]) -> Iterator[tuple[int, str]]:
             parts = []
     if parts:
         yield start, "\n".join(parts)
+
+
+def is_no_row(line: str) -> bool:
+    """Whether a line is blank or a comment."""
+    return line.lstrip()[:1] in ("", "#")
 
 
 def _is_open(line: str, in_quotes: bool) -> bool:
@@ -172,6 +186,8 @@ def _delimiter(record: str) -> str:
 
 def _is_word(cell: str) -> bool:
     """Whether a cell has text that is no number, also no malformed one (`1,5`, `1.2.3`, `50%`)."""
+    if cell[:1].isalpha():  # as most words begin, and no number
+        return True
     return bool(cell.strip()) and not NUMBER.match(cell) and not MALFORMED_NUMBER.match(cell)
 
 
@@ -203,6 +219,18 @@ def _has_labels(header: Sequence[str] | None, body: Sequence[Row]) -> bool:
         return True
     first = [cells[0] for _, cells in body if cells[0].strip()]
     return len(body[0][1]) > 1 and bool(first) and _are_words(first, first)
+
+
+def _plain_numbers(rows: Sequence[Row], skip: int) -> Array | None:
+    """The numbers of rows of one length, all of plain digits; None where that is not so, or a number is too large."""
+    cells = [cell for _, row in rows for cell in row[skip:]]
+    if not cells or len({len(row) for _, row in rows}) > 1 or "".join(cells).strip(NUMERALS):
+        return None
+    try:
+        numbers = np.array(list(map(float, cells))).reshape(len(rows), -1)
+    except ValueError:
+        return None
+    return numbers if np.isfinite(numbers).all() else None
 
 
 def _numbers(cells: Sequence[str], path: ErrorPath) -> list[float]:
@@ -237,19 +265,21 @@ def _no_number(cell: str, path: ErrorPath) -> AttnError:
     return AttnError(f"{shorten(text)!r} is not a number", where=path, hint=number_hint(text))
 
 
-def _check_lengths(
-    numbers: Sequence[Sequence[float]], header: Row | None, body: Sequence[Row], name: str, skip: int
-) -> None:
-    """Every row has as many numbers as most rows have, and the header names each column."""
-    lengths = [len(row) for row in numbers]
-    common_length = max(lengths, key=lengths.count)  # of equals the first
+def _check_lengths(body: Sequence[Row], name: str, skip: int) -> None:
+    """Raise AttnError where a row has not as many numbers as most rows have, or none has any."""
+    lengths = [len(cells) - skip for _, cells in body]
+    common_length = most_common(lengths)
     for (line, _), length in zip(body, lengths, strict=True):
         if length != common_length:
             raise AttnError(f"{length} numbers where the other rows have {common_length}", where=(name, f"line {line}"))
     if common_length == 0:
         raise AttnError("has labels and no numbers", where=name)
-    if header and len(header[1]) not in (common_length, common_length + skip):
+
+
+def _check_header(header: Row | None, width: int, name: str, skip: int) -> None:
+    """Raise AttnError where the header does not name each column of numbers, and no other but that of the labels."""
+    if header and len(header[1]) not in (width, width + skip):
         raise AttnError(
-            f"the header has {len(header[1])} cells for {common_length + skip} columns",
+            f"the header has {len(header[1])} cells for {width + skip} columns",
             where=(name, f"line {header[0]}"),
         )

@@ -1,10 +1,12 @@
 """Large tables of plain numbers, with a header, labels, both or neither: parsed by a library, block by block.
 
-Tables with quotes, comments, cells that are no number or rows of several lengths are left to `csv.py`, which reads the
-whole file again and raises the errors.
+Tables with quotes, cells that are no number or rows of several lengths are left to `csv.py`, which reads the whole file
+again and raises the errors.
 """
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import partial
+from os import SEEK_END
 from pathlib import Path
 from typing import Any
 
@@ -14,8 +16,8 @@ from attncli.io.inputs import Input
 from attncli.io.paths import opening
 from attncli.io.readers import csv
 
-MIN_SIZE = 2**19  # bytes: a smaller table is parsed by csv.py at once
-HEAD_SIZE = 2**16  # bytes that the layout is found in
+MIN_SIZE = 2**14  # bytes: a smaller table is parsed by csv.py at once
+HEAD_SIZE, HEAD_ROWS = 2**12, 3  # bytes that the layout is found in, of as many rows at least
 BLOCK_SIZE = 2**20  # bytes
 NUMERALS = csv.NUMERALS.encode() + b"\t\n"
 BYTE_ORDER_MARK = b"\xef\xbb\xbf"  # some editors begin UTF-8 text with it
@@ -29,44 +31,81 @@ def read(source: Input, delimiter: str | None = None) -> csv.Table | None:
     Raises AttnError where the input can't be read, or is larger than its limit.
     """
     with source.open() as stream, opening(source.name):
-        head = stream.read(HEAD_SIZE)
-        if len(head) + len(stream.read(MIN_SIZE)) < MIN_SIZE:
+        if stream.seek(0, SEEK_END) < MIN_SIZE:
             return None
     source.check_size()
+    head = _head(source)
     try:
-        first = head[: head.rfind(b"\n")].decode("utf-8-sig")
-        layout = csv.layout(first, source.name, delimiter)
+        layout = csv.layout(head.decode("utf-8-sig"), source.name, delimiter)
     except (UnicodeDecodeError, AttnError):
         return None
     labels: list[str] = []
     try:
         with opening(source.name):
-            numbers = _numbers(source, layout, labels)
+            numbers = _numbers(source, layout, labels, has_comments=b"#" in head)
+            lines = _lines_of_rows(source, len(numbers), layout)
     except ValueError:  # a row of another length, an empty cell, two points in a number, a label that is not UTF-8
         return None
     labels_fit = not layout.has_labels or ("\0" not in "".join(labels) and csv.are_labels(labels, layout))
     width = numbers.shape[1]
     columns_fit = layout.columns is None or len(layout.columns) in (width, width + layout.has_labels)
-    if not (labels_fit and columns_fit and np.isfinite(numbers).all()):
+    if not (labels_fit and columns_fit and len(lines) == len(numbers) and np.isfinite(numbers).all()):
         return None
     columns = layout.columns[-numbers.shape[1] :] if layout.columns is not None else None
-    return csv.Table(numbers, tuple(labels) if layout.has_labels else None, columns)
+    return csv.Table(numbers, tuple(labels) if layout.has_labels else None, columns, lines)
 
 
-def _numbers(source: Input, layout: csv.Layout, labels: list[str]) -> Array:
+def _head(source: Input) -> bytes:
+    """The first lines: one row may be longer than all that is needed of others."""
+    lines, size, rows = list[bytes](), 0, 0
+    with source.open() as stream, opening(source.name):
+        for line in stream:
+            lines.append(line)
+            size += len(line)
+            rows += not _is_no_row(line)
+            if size >= HEAD_SIZE and rows >= HEAD_ROWS:
+                break
+    return b"".join(lines)
+
+
+def _numbers(source: Input, layout: csv.Layout, labels: list[str], *, has_comments: bool) -> Array:
     """The numbers; labels are appended to the list. Raises ValueError where a line has anything else."""
     loads = _orjson() if layout.delimiter != " " else None
-    skip = 0 if layout.columns is None else 1
-    if loads is None and not layout.has_labels and source.content is None:
+    has_header = layout.columns is not None
+    if loads is None and not layout.has_labels and not has_comments and source.content is None:
         # NumPy is fastest where it opens the file itself.
-        return _by_numpy(source.path, layout.delimiter, encoding="utf-8-sig", skiprows=skip)
+        return _by_numpy(source.path, layout.delimiter, encoding="utf-8-sig", skiprows=int(has_header))
     parts: list[Array] = []
-    for number, block in enumerate(_blocks(source)):
-        lines = block.partition(b"\n")[2] if skip and number == 0 else block
-        lines = _split_labels(lines, layout.delimiter.encode(), labels) if layout.has_labels else lines
+    for block in _blocks(source):
+        lines = _without_comments(block) if b"#" in block else block
+        if has_header and lines.strip():
+            lines, has_header = lines.partition(b"\n")[2], False
         if lines.strip():
+            lines = _split_labels(lines, layout.delimiter.encode(), labels) if layout.has_labels else lines
             parts.append(_by_orjson(loads, lines, layout.delimiter) if loads else _by_text(lines, layout.delimiter))
     return np.concatenate(parts)
+
+
+def _lines_of_rows(source: Input, count: int, layout: csv.Layout) -> Sequence[int]:
+    """The line of each of so many rows; as many as there are lines that are neither blank nor comments."""
+    header = 0 if layout.columns is None else 1
+    with source.open() as stream:
+        ends = sum(block.count(b"\n") for block in iter(partial(stream.read, BLOCK_SIZE), b""))
+        stream.seek(-1, SEEK_END)
+        if ends + (stream.read() != b"\n") == header + count:
+            return range(header + 1, header + 1 + count)
+        stream.seek(0)
+        return tuple(number for number, line in enumerate(stream, 1) if not _is_no_row(line))[header:]
+
+
+def _is_no_row(line: bytes) -> bool:
+    """Whether a line is blank or a comment."""
+    return line.lstrip()[:1] in (b"", b"#")
+
+
+def _without_comments(lines: bytes) -> bytes:
+    """The lines that are no comments."""
+    return b"\n".join([line for line in lines.split(b"\n") if not line.lstrip().startswith(b"#")])
 
 
 def _blocks(source: Input) -> Iterator[bytes]:
@@ -85,11 +124,11 @@ def _blocks(source: Input) -> Iterator[bytes]:
 
 def _split_labels(lines: bytes, delimiter: bytes, labels: list[str]) -> bytes:
     """The lines without their first cells, which are appended to the labels."""
-    cells = [line.partition(delimiter) for line in lines.split(b"\n") if line.strip()]
-    if any(b'"' in label or b"#" in label for label, _, _ in cells):
+    if b'"' in lines:
         raise ValueError
-    labels += [label.decode("utf-8").strip() for label, _, _ in cells]
-    return b"\n".join(numbers for _, _, numbers in cells)
+    cells = [line.partition(delimiter) for line in lines.split(b"\n") if line.strip()]
+    labels += map(str.strip, b"\n".join([label for label, _, _ in cells]).decode("utf-8").split("\n"))
+    return b"\n".join([numbers for _, _, numbers in cells])
 
 
 def _by_numpy(lines: Iterable[str] | Path, delimiter: str, **more: Any) -> Array:
@@ -115,14 +154,25 @@ def _orjson() -> Loads | None:
 
 
 def _by_orjson(loads: Loads, lines: bytes, delimiter: str) -> Array:
-    """Lines of numbers by orjson; spellings that are not JSON (`.5`, `+1`, `007`, `-0`) by NumPy."""
+    """Lines of numbers by orjson; blank lines, and spellings that are not JSON (`.5`, `+1`, `007`, `-0`), by NumPy."""
     lines = lines.replace(b"\r\n", b"\n").strip()
     if lines.translate(None, NUMERALS + delimiter.encode()):
         raise ValueError
-    rows = lines.replace(delimiter.encode(), b",").replace(b"\n", b"],[") + b"]"
+    cells = b"[" + lines.replace(delimiter.encode(), b",").replace(b"\n", b",") + b"]"
     try:
-        numbers = np.array(loads(b"[[" + rows + b"]"), dtype=np.float64)
+        numbers = np.array(loads(cells), dtype=np.float64)
     except ValueError:
         return _by_text(lines, delimiter)
-    loses_sign = not numbers.all() and (b"-0," in rows or b"-0]" in rows)  # -0 is a whole number there, without a sign
-    return _by_text(lines, delimiter) if loses_sign or numbers.ndim != 2 or not numbers.size else numbers
+    loses_sign = not numbers.all() and (b"-0," in cells or b"-0]" in cells)  # -0 is a whole number, which has no sign
+    return _by_text(lines, delimiter) if loses_sign else numbers.reshape(-1, _row_length(lines, delimiter))
+
+
+def _row_length(lines: bytes, delimiter: str) -> int:
+    """The number of cells in each line; raises ValueError where they differ."""
+    characters, end = np.frombuffer(lines, np.uint8), ord("\n")
+    between = np.append(characters[(characters == end) | (characters == ord(delimiter))], np.uint8(end))
+    ends = between == end
+    width = int(ends.argmax()) + 1
+    if len(between) % width or not (ends.reshape(-1, width)[:, -1].all() and ends.sum() == len(between) // width):
+        raise ValueError
+    return width

@@ -6,6 +6,7 @@ import re
 from collections.abc import Container
 from typing import Any
 
+from attncli.base.counting import first_duplicate
 from attncli.base.errors import AttnError
 from attncli.base.text import shorten
 from attncli.base.typed_numbers import TypedNumber
@@ -118,6 +119,6 @@ def _unique_keys(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     mapping = dict(pairs)
     if len(mapping) < len(pairs):
         keys = [key for key, _ in pairs]
-        duplicate = next(key for key in keys if keys.count(key) > 1)
+        duplicate = first_duplicate(keys)
         raise AttnError(f"the key {duplicate!r} stands twice", hint="keep one of them")
     return mapping

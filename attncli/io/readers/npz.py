@@ -6,6 +6,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
+from attncli.base.counting import first_duplicate
 from attncli.base.errors import AttnError
 from attncli.base.lazy_numpy import np
 from attncli.base.text import one_line
@@ -91,7 +92,7 @@ def _npz(source: Input) -> dict[str, _ZipEntry]:
         members = [member for member in archive.infolist() if member.filename.endswith(NPY)]
     names = [member.filename for member in members]
     if len(set(names)) < len(names):
-        duplicate = next(name for name in names if names.count(name) > 1)
+        duplicate = first_duplicate(names)
         raise AttnError(f"has two entries of the name {duplicate.removesuffix(NPY)!r}", where=source.name)
     return {
         member.filename.removesuffix(NPY): _ZipEntry(source, member.filename, member.file_size) for member in members

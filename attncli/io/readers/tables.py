@@ -75,7 +75,7 @@ def _read(source: Input, entry: str, delimiter: str | None) -> LabelledArray:
         from attncli.io.readers import csv  # noqa: PLC0415 - large tables do not need it
 
         table = csv.read(source.text(), source.name, delimiter)
-    origin = ArrayOrigin(source.name, table.lines or ())
+    origin = ArrayOrigin(source.name, table.lines)
     whole = LabelledArray(table.numbers, table.labels, origin=origin, columns=_names_of_columns(table))
     return take_labelled(whole, index, source.name)
 

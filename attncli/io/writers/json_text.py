@@ -3,6 +3,7 @@
 import json
 import math
 from collections.abc import Callable, Iterator, Mapping
+from functools import cache
 from typing import Any
 
 from attncli.base.lazy_numpy import Array, np
@@ -43,7 +44,10 @@ def json_text(
             yield from json_text(entry, inner, ascii_only=ascii_only, format_finite=format_finite)
         yield f"\n{indent}]"
     elif isinstance(value, list):
-        yield f"[{', '.join(_scalar(entry, ascii_only) for entry in value)}]"
+        if set(map(type, value)) <= {str}:  # there may be a label for each of very many rows
+            yield _encoder(ascii_only).encode(value)
+        else:
+            yield f"[{', '.join(_scalar(entry, ascii_only) for entry in value)}]"
     else:
         yield _scalar(value, ascii_only)
 
@@ -88,4 +92,10 @@ def _scalar(value: Any, ascii_only: bool) -> str:
         return NON_FINITE[str(float(value))]
     if isinstance(value, TypedNumber) and value.decimal is not None:
         return str(value.decimal)
-    return json.dumps(value, ensure_ascii=ascii_only)
+    return _encoder(ascii_only).encode(value)
+
+
+@cache
+def _encoder(ascii_only: bool) -> json.JSONEncoder:
+    """What writes a text or a number."""
+    return json.JSONEncoder(ensure_ascii=ascii_only)

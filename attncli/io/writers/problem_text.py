@@ -6,13 +6,14 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from attncli.base.lazy_numpy import Array, np
-from attncli.base.number_rows import MAX_WHOLE, format_rows, format_whole
+from attncli.base.number_rows import format_rows, format_whole
 from attncli.base.text import delimited_cell, delimited_rows
 from attncli.io.readers.npy import NPY
 from attncli.io.writers.array_files import write_npy
 from attncli.io.writers.json_text import json_text
+from attncli.io.writers.plain_values import plain_values
 from attncli.io.writers.yaml_text import yaml_text
-from attncli.ops.records import Operator, ParameterMapping
+from attncli.ops.records import Operator
 from attncli.problem.fields import RANDOM
 from attncli.problem.packing import sizes_of_parts
 from attncli.problem.residual import TOKEN_KEYS, residual_of_tokens
@@ -110,26 +111,6 @@ def values_to_write(problem: ProblemSpec) -> dict[str, Any]:
 def _replaced_by_arrays() -> set[str]:
     """The keys that describe only how arrays and tokens are made, which are written in their place."""
     return {name for name, field in FIELDS.items() if field.panel == RANDOM or field.kind in ("text", "vocabulary")}
-
-
-def plain_values(values: Mapping[str, Any]) -> dict[str, Any]:
-    """The values by their keys, without operators and tuples."""
-    return {name: plain_value(value) for name, value in values.items()}
-
-
-def plain_value(value: Any) -> Any:
-    """A value as mappings, lists, arrays, numbers and text; whole numbers without a point."""
-    if isinstance(value, Operator):
-        return {value.record.name: plain_values(value.given)} if value.given else value.record.name
-    if isinstance(value, ParameterMapping):
-        return plain_values(value.as_mapping())
-    if isinstance(value, np.ndarray) and value.ndim < 2:
-        return plain_value(value.tolist())
-    if isinstance(value, (list, tuple)):
-        return [plain_value(entry) for entry in value]
-    if isinstance(value, float) and value.is_integer() and abs(value) < MAX_WHOLE and str(value) != "-0.0":
-        return int(value)
-    return value
 
 
 def _is_csv_label(label: str) -> bool:

@@ -49,6 +49,8 @@ def to_array(value: Any, path: ErrorPath, noun: str = MATRIX) -> LabelledArray:
     expected `noun`, where a value is none of these, has masked cells, or its numbers are complex, objects or text;
     files are not opened.
     """
+    if type(value) is np.ndarray:  # as most are: it has no labels, and is of no other library
+        return _of_numbers(value, value, path, noun)
     if isinstance(value, LabelledArray):
         return value
     if isinstance(value, str):
@@ -80,22 +82,41 @@ def _labelled_rows(value: Mapping[Any, Any], path: ErrorPath, noun: str) -> Labe
 
 def _foreign_array(value: Any, path: ErrorPath, noun: str) -> LabelledArray:
     """An array of NumPy's or of another library; without a copy where the type stays."""
-    if type(value) is not np.ndarray and isinstance(value, np.ma.MaskedArray) and np.ma.is_masked(value):
+    if isinstance(value, np.ma.MaskedArray) and np.ma.is_masked(value):
         raise AttnError("has masked cells", where=path, hint=MASKED_HINT, subject=value)
     labels, columns = frame_labels(value)
     try:
         array = to_numpy(without_label_column(value))
     except (TypeError, RuntimeError, BufferError) as error:  # of a type that NumPy does not have, or without numbers
         raise AttnError(f"can't be read ({one_line(str(error))})", where=path, subject=value) from None
-    name = array.dtype.type.__name__  # longdouble by that name on every machine
-    if is_bfloat16_tensor(value) or name == BFLOAT16:  # a tensor, or a type that another package has registered
+    dtype = BFLOAT16 if is_bfloat16_tensor(value) else None
+    return _of_numbers(array, value, path, noun, labels, columns, dtype)
+
+
+def _of_numbers(
+    array: Array,
+    value: Any,
+    path: ErrorPath,
+    noun: str,
+    labels: tuple[str, ...] | None = None,
+    columns: tuple[str, ...] | None = None,
+    dtype: str | None = None,
+) -> LabelledArray:
+    """The array of a value, integers as float64; raises AttnError where it has neither numbers nor booleans.
+
+    `dtype` is the type of a tensor that NumPy does not have.
+    """
+    kind, name = array.dtype.kind, dtype or array.dtype.type.__name__  # longdouble by that name on every machine
+    if name == BFLOAT16:  # of a tensor, or a type that another package has registered
         return LabelledArray(array.astype(np.float32), labels, BFLOAT16, columns=columns)
-    if array.dtype.kind in "iu":  # in float64 products of integers don't wrap
+    if kind == "f":
+        return LabelledArray(array, labels, name, columns=columns)
+    if kind in "iu":  # in float64 products of integers don't wrap
         return LabelledArray(array.astype(np.float64), labels, columns=columns)
-    if array.dtype.kind not in "bf":
-        hint = _hint_of_objects(value) if array.dtype.kind == "O" else None
+    if kind != "b":
+        hint = _hint_of_objects(value) if kind == "O" else None
         raise AttnError(f"{json_excerpt(value)} is no {noun}", where=path, hint=hint, subject=value)
-    return LabelledArray(array, labels, name if array.dtype.kind == "f" else None, columns=columns)
+    return LabelledArray(array, labels, columns=columns)
 
 
 def _hint_of_objects(value: Any) -> str:

@@ -1,14 +1,16 @@
 """The value of one field of a problem, converted and checked by the field's kind."""
 
+import re
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from typing import Any
 
+from attncli.base.counting import first_duplicate
 from attncli.base.errors import AttnError, ErrorPath, did_you_mean
 from attncli.base.lazy_numpy import Array, np
 from attncli.base.text import json_excerpt, repr_excerpt, shorten
 from attncli.ops.records import Operator
-from attncli.problem.convert.arrays import LIST_OF_NUMBERS, MATRIX, LabelledArray
+from attncli.problem.convert.arrays import LIST_OF_NUMBERS, MATRIX, LabelledArray, to_array
 from attncli.problem.convert.encoded_arrays import EncodedArray
 from attncli.problem.convert.frames import AxisLabels, frame_labels
 from attncli.problem.convert.nested_lists import is_array_with_axes, to_lists
@@ -34,6 +36,8 @@ from attncli.problem.convert.operators import (
 )
 from attncli.problem.fields import Field
 
+_NO_LETTER = re.compile("[\ud800-\udfff\0]")  # in a label
+
 
 def to_field(field: Field, value: Any) -> Any:
     """Convert a value by its field's kind.
@@ -57,9 +61,11 @@ def _to_matrix(field: Field, value: Any) -> LabelledArray | PendingRandom | Enco
 
 def _to_array_or_generator(field: Field, value: Any) -> LabelledArray | PendingRandom:
     """An array, or a generator; an error names what the field may have."""
+    noun = LIST_OF_NUMBERS if field.allowed_axis_counts == (1,) else MATRIX
+    if type(value) is np.ndarray:
+        return to_array(value, (field.name,), noun)
     if field.is_random_fill:
         check_spelling("generator", value, (field.name,))
-    noun = LIST_OF_NUMBERS if field.allowed_axis_counts == (1,) else MATRIX
     return to_array_or_generator(value, (field.name,), noun)
 
 
@@ -151,7 +157,7 @@ def _to_vocabulary(field: Field, value: Any) -> dict[str, Array]:
         raise AttnError("has no words", where=field.name, hint=hint, subject=value)
     words = converted.labels
     if len(set(words)) < len(words):
-        duplicate = next(word for word in words if words.count(word) > 1)
+        duplicate = first_duplicate(words)
         raise AttnError(f"the word {duplicate!r} stands twice", where=field.name, subject=value)
     return dict(zip(words, converted.array, strict=True))
 
@@ -182,6 +188,8 @@ def to_unicode_labels(labels: Iterable[str], path: ErrorPath, subject: Any = Non
     Bytes that are not UTF-8 become surrogates; NUL ends the text in many programs.
     """
     checked = tuple(labels)
+    if _NO_LETTER.search("".join(checked)) is None:  # there may be very many
+        return checked
     for label in checked:
         if any("\ud800" <= letter <= "\udfff" for letter in label):
             raise AttnError(f"{label!a} is no Unicode text", where=path, hint="write it in UTF-8", subject=subject)

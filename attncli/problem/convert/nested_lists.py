@@ -4,6 +4,7 @@ from collections.abc import Callable
 from itertools import chain
 from typing import Any
 
+from attncli.base.counting import most_common
 from attncli.base.errors import AttnError, ErrorPath
 from attncli.base.lazy_numpy import Array, np
 from attncli.base.number_words import number_hint, number_of_text
@@ -78,7 +79,7 @@ def _convert_rows(value: Any, index: Index, path: ErrorPath, convert_cell: Conve
         if _depth(rows[-1]) != _depth(rows[0]):
             raise AttnError("is nested otherwise than row 1", where=(*path, f"row {number}"), subject=row)
     lengths = [len(row) for row in rows]
-    common_length = max(lengths, key=lengths.count)  # of equals the first
+    common_length = most_common(lengths)
     for number, length in enumerate(lengths, 1):
         if length != common_length:
             message = f"{length} numbers where the other rows have {common_length}"

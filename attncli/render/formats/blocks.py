@@ -3,10 +3,10 @@
 from collections.abc import Iterator, Sequence
 from itertools import zip_longest
 
-from rich.cells import cell_len
 from rich.text import Text
 
 from attncli.render.grid import column_blocks
+from attncli.render.text_width import text_width
 
 GAP = "    "  # between two blocks
 
@@ -29,5 +29,5 @@ def side_by_side(blocks: Sequence[Block], width: int) -> Iterator[str]:
 
 
 def _length(line: str) -> int:
-    """The columns that a line takes without its styles."""
-    return cell_len(Text.from_ansi(line).plain)
+    """The columns that a line takes without its styles, which begin with a character that is not printable."""
+    return text_width(line if line.isprintable() else Text.from_ansi(line).plain)

@@ -63,7 +63,7 @@ def _with_marked_labels(result: RunResult) -> RunResult:
         letter: tuple(f"{LABEL_START}{escape_control(label)}{LABEL_END}" for label in labels)
         for letter, labels in result.trace.labels.items()
     }
-    return RunResult(replace(result.trace, labels=labels), result.select)
+    return RunResult(replace(result.trace, given_labels=labels), result.select)
 
 
 def _text(text: str) -> str:
@@ -81,14 +81,7 @@ def _tabulars(grid: Grid, decimals: int) -> str:
     # Labels are in several tabulars: they are written once.
     headings = [_label(heading, column in grid.marked_columns) for column, heading in enumerate(grid.columns)]
     labels = [_label(label, row in grid.marked_rows) for row, label in enumerate(grid.rows)]
-    cells = [
-        [
-            _cell(text, grid.is_marked(row, column)) + _text(grid.change_mark(row, column))
-            for column, text in enumerate(line)
-        ]
-        for row, line in enumerate(texts)
-    ]
-    rows = list(zip(labels, cells, strict=True))
+    rows = list(zip(labels, _cells(grid, texts), strict=True))
     tabulars = [
         _tabular(
             headings[columns.start : columns.stop], [(label, row[columns.start : columns.stop]) for label, row in part]
@@ -99,6 +92,18 @@ def _tabulars(grid: Grid, decimals: int) -> str:
     title = [f"\\noindent\\emph{{{_text(grid.slice_label)}}}\n\n\\nopagebreak"] if grid.slice_label else []
     legend = [f"\\noindent {_text(grid.legend)}"] if grid.legend else []
     return GAP.join([*title, *tabulars, *legend])
+
+
+def _cells(grid: Grid, texts: Sequence[Sequence[str]]) -> Iterator[Sequence[str]]:
+    """The cells of each row, of which plain numbers have neither marks nor signs."""
+    for row, line in enumerate(texts):
+        if grid.has_plain_numbers:
+            yield [_cell(text) for text in line]
+        else:
+            yield [
+                _cell(text, is_marked=grid.is_marked(row, column)) + _text(grid.change_mark(row, column))
+                for column, text in enumerate(line)
+            ]
 
 
 def _columns(grid: Grid, cells: Sequence[Sequence[str]]) -> Iterator[Sequence[str]]:
@@ -120,7 +125,7 @@ def _label(label: str, is_marked: bool) -> str:
     return f"\\textbf{{{_text(label)}}}" if is_marked else _text(label)
 
 
-def _cell(text: str, is_marked: bool) -> str:
+def _cell(text: str, *, is_marked: bool = False) -> str:
     """A number or a sign in a table, in bold where it is marked.
 
     A plain number is written as it is, because tables may have millions of them.

@@ -3,11 +3,15 @@
 from collections.abc import Iterable
 
 from attncli.base.text import escape_control
+from attncli.render.aligned_characters import align_characters, joined_lines
 from attncli.render.grid import Grid
 from attncli.render.section import Section
 from attncli.render.sections import sections
 from attncli.render.target import TextTarget
 from attncli.render.view import View
+
+DIVIDER = " | "  # between the columns of a table
+ESCAPES = str.maketrans({character: f"\\{character}" for character in "\\`*_{}[]<>#|&~$"})
 
 
 def render(view: View, target: TextTarget) -> list[str]:
@@ -36,15 +40,24 @@ def _grid_blocks(grid: Grid, decimals: int) -> list[str]:
     """A grid as a table, under the label of its slice where it is one of several, and the legend of its signs."""
     headings = [_bold(_escape(label), column in grid.marked_columns) for column, label in enumerate(grid.columns)]
     lines = [_row(["", *headings]), _row(["---", *["--:"] * len(grid.columns)])]
-    for row, (label, texts) in enumerate(zip(grid.rows, grid.cell_texts(decimals), strict=True)):
-        cells = [
-            _bold(text.strip(), grid.is_marked(row, column)) + grid.change_mark(row, column)
-            for column, text in enumerate(texts)
-        ]
-        lines.append(_row([_bold(_escape(label), row in grid.marked_rows), *cells]))
+    labels = (_bold(_escape(label), row in grid.marked_rows) for row, label in enumerate(grid.rows))
+    lines += map(_row, zip(labels, _lines(grid, decimals), strict=True))
     title = [f"*{_escape(grid.slice_label)}*"] if grid.slice_label else []
     legend = [_escape(grid.legend)] if grid.legend else []
     return [*title, "\n".join(lines), *legend]
+
+
+def _lines(grid: Grid, decimals: int) -> Iterable[str]:
+    """The cells of each row of a grid, divided as columns are."""
+    if grid.has_plain_numbers:
+        return joined_lines(align_characters(grid.values, decimals), DIVIDER)
+    return (
+        DIVIDER.join(
+            _bold(text.strip(), grid.is_marked(row, column)) + grid.change_mark(row, column)
+            for column, text in enumerate(texts)
+        )
+        for row, texts in enumerate(grid.cell_texts(decimals))
+    )
 
 
 def _bold(text: str, is_marked: bool) -> str:
@@ -54,9 +67,9 @@ def _bold(text: str, is_marked: bool) -> str:
 
 def _row(cells: Iterable[str]) -> str:
     """One line of a table."""
-    return f"| {' | '.join(cells)} |"
+    return f"| {DIVIDER.join(cells)} |"
 
 
 def _escape(text: str) -> str:
     """Text that Markdown reads neither as markup, HTML nor mathematics."""
-    return "".join(f"\\{c}" if c in "\\`*_{}[]<>#|&~$" else c for c in escape_control(text))
+    return escape_control(text).translate(ESCAPES)

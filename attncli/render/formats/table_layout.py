@@ -3,10 +3,9 @@
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
 
-from rich.cells import cell_len
-
 from attncli.render.grid import Grid
 from attncli.render.target import TextTarget
+from attncli.render.text_width import text_width
 
 MARK = "*"  # before the labels of marked rows and columns; the text of a marked cell stands in brackets
 
@@ -36,7 +35,7 @@ class Column:
     @property
     def width(self) -> int:
         """The width of its cells or of its heading."""
-        return max(cell_len(self.heading), self.number_width)
+        return max(text_width(self.heading), self.number_width)
 
 
 @dataclass(frozen=True)
@@ -50,7 +49,7 @@ class TableLayout:
     @property
     def label_width(self) -> int:
         """The width of the widest label."""
-        return max(cell_len(text) for text in (self.corner, *self.labels))
+        return max(text_width(text) for text in (self.corner, *self.labels))
 
 
 def lay_out(

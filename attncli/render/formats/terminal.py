@@ -3,7 +3,6 @@
 from collections.abc import Callable, Iterable, Sequence
 
 from attncli.render.curve import plot
-from attncli.render.formats.heatmap_page import print_heatmaps
 from attncli.render.formats.text_page import TextPage
 from attncli.render.grid import Grid
 from attncli.render.section import Section
@@ -22,7 +21,11 @@ def print_tables(page: TextPage, grids: Sequence[Grid], decimals: int) -> None:
 
 def render(view: View, target: TextTarget) -> list[str]:
     """The heading and the sections of a view."""
-    print_grids = print_heatmaps if view.heatmap else print_tables
+    print_grids = print_tables
+    if view.heatmap:
+        from attncli.render.formats.heatmap_page import print_heatmaps  # noqa: PLC0415 - only `--heatmap` needs it
+
+        print_grids = print_heatmaps
     return [render_sections(sections(view), target, view.decimals, view.heading, print_grids)]
 
 

@@ -6,7 +6,6 @@ from collections.abc import Iterable
 
 from rich.console import Console
 from rich.segment import Segment, Segments
-from rich.table import Table
 from rich.text import Text
 
 from attncli.render.formats.blocks import side_by_side
@@ -104,7 +103,7 @@ class TextPage:
         if grid.slice_label:
             self.print((grid.slice_label, "italic"))
         if self.target.width is None and not self.target.has_styles:
-            self._console.out(text_table(grid, decimals, self.target), highlight=False)
+            self.write(text_table(grid, decimals, self.target))
         else:
             self._console.print(Segments(screen_tables(grid, decimals, self.target)), crop=False, end="")
             if self.target.width and (note := left_out_note(grid)):
@@ -135,6 +134,8 @@ class TextPage:
                     self.print((f" {title}", style))
                 self.print_lines(f"   {line}" for line in text.split("\n"))
             return
+        from rich.table import Table  # noqa: PLC0415 - few pages have one
+
         table = Table(box=None, show_header=False, pad_edge=True)
         table.add_column(style=style, no_wrap=True)
         table.add_column(overflow="fold")

@@ -1,6 +1,6 @@
 """The plans that a page can go over to: with or without a causal mask and a scale, and with each normalizer."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from itertools import product
 from typing import Any
@@ -8,7 +8,6 @@ from typing import Any
 from attncli.base.errors import AttnError
 from attncli.base.lazy_numpy import np
 from attncli.engine.dense import DenseEngine
-from attncli.engine.run import labels
 from attncli.ops.records import Operator, OperatorRecord, Parameter
 from attncli.ops.registry import registered
 from attncli.plan.build import plan_of
@@ -18,7 +17,7 @@ from attncli.problem.conventions import find_convention
 from attncli.problem.spec import ProblemSpec
 from attncli.problem.unread import is_read
 from attncli.render.page.functions import function_name, page_functions
-from attncli.trace.steps import Step, Trace
+from attncli.trace.steps import Trace
 
 NUMBERS = ("number", "integer")  # the kinds of parameters that a page can change
 
@@ -135,13 +134,8 @@ def variant_trace(variant: PlanVariant, own: Trace) -> Trace:
         for node in plan.nodes
         if node.name in own and own[node.name].node == node and node.name not in engine.values
     }
-    return Trace(problem, plan, labels(problem), tuple(_steps(plan, {**found, **engine.values})))
-
-
-def _steps(plan: Plan, values: Mapping[str, Any]) -> Iterator[Step]:
-    """A step for each node of a plan."""
-    for node in plan.nodes:
-        yield Step(node, values[node.name] if node.name in values else np.broadcast_to(0.0, node.shape))
+    zeros = {node.name: np.broadcast_to(0.0, node.shape) for node in plan.nodes}
+    return Trace(problem, plan, {**zeros, **found, **engine.values}, {})
 
 
 def constant_nodes(plan: Plan) -> frozenset[str]:

@@ -6,6 +6,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from itertools import pairwise
 from typing import Any
 
+from attncli.base.text import count_of
+from attncli.io.checkpoint.chosen_part import has_tensors
 from attncli.io.checkpoint.families import read_family
 from attncli.io.checkpoint.folder import Checkpoint
 from attncli.io.checkpoint.layer import Entry
@@ -25,16 +27,18 @@ def render_checkpoint(checkpoint: Checkpoint, name: str, target: TextTarget) -> 
     page = TextPage(target)
     parts = model_parts(checkpoint)
     about = read_family(checkpoint.model_type, checkpoint.config_name).about
-    page.print((checkpoint.model_type, "bold"), f" ({about}), {len(checkpoint.files)} tensors")
+    page.print((checkpoint.model_type, "bold"), f" ({about}), {count_of(len(checkpoint.files), 'tensor')}")
     command = ""
     for part in parts.values():
         groups = layer_groups(part)
         page.skip_line()
-        page.print((part.name, "bold"), f", {part.layer_count} layers")
+        is_there = has_tensors(part)
+        missing = "" if is_there else ", whose tensors are not here"
+        page.print((part.name, "bold"), f", {count_of(part.layer_count, 'layer')}{missing}")
         page.print_pairs([(_numbers(group.layers), _group_text(group)) for group in groups], "cyan")
         option = f" --part {part.name}" if len(parts) > 1 else ""
         layer = next((group.layers[0] for group in groups if group.unsupported is None), None)
-        if layer is not None:
+        if layer is not None and is_there and not command:
             command = f"attn model {shlex.quote(name)} --layer {layer}{option} -o layer.yaml"
     if command:
         page.skip_line()

@@ -135,13 +135,22 @@ def test_the_command_holds_the_library_of_products_to_one_thread(tmp_path: Path)
     assert ran.stdout == "[1]\n"
 
 
+# What a command has no use for, in whole packages or in modules that import many others.
+OWN_PARTS = {
+    *(f"attncli.{part}" for part in ("api", "analysis.check", "analysis.slips", "analysis.compare", "io.checkpoint")),
+    *(f"attncli.render.{part}" for part in ("figure", "heatmap", "page.page_object", "statistics", "mask_signs")),
+    "attncli.io.writers.problem_text",
+}
 QUICK = ("--version", "compute t.yaml --json")
 USES = {
     "--version": set(),
     "--help": {"rich"},
+    "compute --help": {"rich"},
     "compute t.yaml --json": {"numpy", "yaml"},
     "compute --query [[1]] --key [[1]] --json": {"numpy", "yaml"},  # what stands on the command line is YAML
-    "compute t.yaml": {"numpy", "yaml", "rich"},
+    "compute t.yaml": {"numpy", "yaml", "rich", "attncli.render.statistics", "attncli.render.mask_signs"},
+    "compute t.yaml --explain": {"numpy", "yaml", "rich", "attncli.render.statistics", "attncli.render.mask_signs"},
+    "compute t.yaml --json --stats": {"numpy", "yaml", "attncli.render.statistics"},
     "compute t.json --select output -o o.npy": {"numpy"},
 }
 
@@ -150,7 +159,8 @@ USES = {
 def test_nothing_is_imported_that_is_not_used(words: str, run: Run, tutorial: str, tmp_path: Path) -> None:
     run("compute", tutorial, "--json", "--select", "embeddings,w_q", "-o", "t.json")
     (tmp_path / "t.json").write_text('{"embeddings": [[1, 2], [3, 4]]}')
-    heavy = {"numpy", "yaml", "rich", "pydantic", "concurrent.futures", "distributed", "orjson", "threadpoolctl"}
+    heavy = {"numpy", "yaml", "rich", "rich.table", "pydantic", "concurrent.futures", "distributed", "orjson"}
+    heavy |= {"threadpoolctl", "numpy.ma", "numpy.random", *OWN_PARTS}
     report = (
         "import sys\nfrom attncli.cli import main\ntry:\n    main()\nexcept SystemExit:\n    pass\n"
         f"sys.stderr.write(repr(set(sys.modules) & {heavy}))"

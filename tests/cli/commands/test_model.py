@@ -80,6 +80,17 @@ def test_the_file_can_be_tried_with_random_numbers(checkpoint: str, run: Run) ->
     assert "give --seed 1" in without.stderr
 
 
+def test_as_many_vectors_are_drawn_as_there_are_labels(checkpoint: str, run: Run) -> None:
+    run("model", checkpoint, "--layer", "1", "-o", "layer.yaml")
+    ran = run("compute", "layer.yaml", "--seed", "1", "--tokens", "the,cat,sat", "--select", "output", "-o", "y.npz")
+    assert (ran.returncode, ran.stderr) == (0, "")
+    same = run("compute", "layer.yaml", "--seed", "1", "--token-count", "3", "--select", "output", "--format", "csv")
+    labelled = run("compute", "layer.yaml", "--seed", "1", "--tokens", "1,2,3", "--select", "output", "--format", "csv")
+    assert [line.split(",")[-1] for line in same.stdout.splitlines()] == [
+        line.split(",")[-1] for line in labelled.stdout.splitlines()
+    ]
+
+
 def test_a_comment_says_where_each_value_is_from(checkpoint: str, run: Run) -> None:
     lines = {line.split(":")[0]: line for line in run("model", checkpoint, "--layer", "0").stdout.splitlines()}
     assert lines["heads"].split("  # ") == [f"{'heads: 2':40}", "config.json: num_attention_heads"]
@@ -153,6 +164,29 @@ def test_without_a_layer_it_says_what_the_checkpoint_has(run: Run, tmp_path: Pat
     assert full.split()[:4] == ["2,", "5", "full_attention:", "heads"]
     assert ("window 3,0" in sliding, "window" in full) == (True, False)
     assert command == "attn model tiny --layer 0 -o layer.yaml"
+
+
+def test_a_part_without_tensors_is_said_and_not_proposed(run: Run, tmp_path: Path) -> None:
+    config = {"model_type": "whisper", "d_model": FEATURES, "encoder_layers": 1, "decoder_layers": 1}
+    config |= {"encoder_attention_heads": HEADS, "decoder_attention_heads": HEADS}
+    names = [f"decoder.layers.0.self_attn.{name}_proj.weight" for name in ("q", "k", "v", "out")]
+    write_checkpoint(tmp_path / "tiny", config, [{name: np.eye(FEATURES) for name in names}])
+    lines = run("model", "tiny").stdout.splitlines()
+    assert [line for line in lines if ", 1 layer" in line] == [
+        "encoder, 1 layer, whose tensors are not here",
+        "decoder, 1 layer",
+        "cross, 1 layer, whose tensors are not here",
+    ]
+    assert lines[-1] == "attn model tiny --layer 0 --part decoder -o layer.yaml"
+
+
+def test_a_folder_whose_name_is_like_a_home_is_read_by_its_path(run: Run, tmp_path: Path) -> None:
+    write_checkpoint(tmp_path / "~tiny")
+    (tmp_path / "~problems").mkdir()
+    assert run("model", "./~tiny").stdout.endswith("attn model './~tiny' --layer 0 -o layer.yaml\n")
+    for file in ("layer.yaml", "./~problems/layer.yaml"):
+        assert run("model", "./~tiny", "--layer", "0", "-o", file).returncode == 0
+        assert run("compute", file, "--seed", "1").returncode == 0
 
 
 @pytest.mark.parametrize(("period", "layer"), [(2, 1), (9, None)])

@@ -6,10 +6,10 @@ from typing import Any
 import pytest
 
 from attncli.base.errors import AttnError
+from attncli.io.checkpoint.chosen_part import find_part
 from attncli.io.checkpoint.document import plain_value
 from attncli.io.checkpoint.folder import Checkpoint
 from attncli.io.checkpoint.layer import find_layer
-from attncli.io.checkpoint.parts import find_part
 from attncli.io.inputs import Inputs
 
 LINEAR = {"factor": 8.0, "rope_type": "linear"}
@@ -71,6 +71,27 @@ def rope(**parameters: Any) -> dict[str, Any]:
             59,
             {"heads": 128, "kv_heads": 8, "packing": "per_group"},
             id="Falcon 40B, by its old names",
+        ),
+        pytest.param(
+            {"model_type": "RefinedWeb", "n_layer": 60, "n_head": 128, "n_head_kv": 8, "hidden_size": 8192}
+            | {"alibi": False, "bias": False, "parallel_attn": True},
+            0,
+            {"heads": 128, "kv_heads": 8, "packing": "per_group", **rope(base=10000.0)},
+            id="Falcon 40B, as it was first published",
+        ),
+        pytest.param(
+            {"model_type": "RefinedWebModel", "n_layer": 32, "n_head": 71, "hidden_size": 4544}
+            | {"alibi": False, "bias": False, "parallel_attn": True, "multi_query": True},
+            -1,
+            {"heads": 71, "kv_heads": 1, "packing": "concatenated", **rope(base=10000.0)},
+            id="Falcon 7B, as it was first published",
+        ),
+        pytest.param(
+            {"model_type": "RefinedWebModel", "n_layer": 24, "n_head": 32, "hidden_size": 2048}
+            | {"alibi": True, "bias": True, "parallel_attn": False, "multi_query": False},
+            0,
+            {"heads": 32, "kv_heads": 32, "packing": "per_head", "position": "alibi", "score": "dot"},
+            id="Falcon RW 1B, as it was first published",
         ),
         pytest.param(
             {"model_type": "falcon"}, 0, {"heads": 71, "kv_heads": 1, "packing": "concatenated"}, id="Falcon 7B"

@@ -8,11 +8,12 @@ import pytest
 
 from attncli.base.errors import AttnError
 from attncli.io.checkpoint import families
+from attncli.io.checkpoint.chosen_part import find_part
 from attncli.io.checkpoint.document import layer_document, plain_value
 from attncli.io.checkpoint.families import Family, Part
 from attncli.io.checkpoint.folder import read_checkpoint
 from attncli.io.checkpoint.layer import find_layer
-from attncli.io.checkpoint.parts import ModelPart, find_part
+from attncli.io.checkpoint.parts import ModelPart
 from attncli.io.inputs import Inputs
 from tests.checkpoints import LLAMA, llama_tensors, write_checkpoint
 
@@ -177,3 +178,34 @@ def test_what_is_quantized_otherwise_is_refused_by_name(
     tensors = {"qweight": packed, "qzeros": packed, "scales": scales}
     with pytest.raises(AttnError, match=message):
         quantized(tmp_path, {"quant_method": method, "bits": 4}, tensors, **fields)
+
+
+@pytest.mark.parametrize("heads", [0, -2, 2.5, "two", True])
+def test_a_number_of_heads_that_is_none_is_named(heads: Any, tmp_path: Path) -> None:
+    write_checkpoint(tmp_path, {**LLAMA, "num_attention_heads": heads})
+    with pytest.raises(AttnError, match=r"config\.json, num_attention_heads: is .*; expected a whole number from 1"):
+        find_layer(find_part(read_checkpoint(str(tmp_path), Inputs()), None), 0)
+
+
+def test_heads_that_are_not_said_are_not_one_head(tmp_path: Path) -> None:
+    write_checkpoint(
+        tmp_path, {**LLAMA, "model_type": "gpt2", "num_attention_heads": None, "n_head": None, "n_layer": 1}
+    )
+    layer = find_layer(find_part(read_checkpoint(str(tmp_path), Inputs()), None), 0)
+    with pytest.raises(
+        AttnError, match=r"config\.json: does not say the number of heads; expected num_attention_heads"
+    ):
+        layer.entries(with_tensors=False)
+
+
+@pytest.mark.parametrize("root", ["model.", "base_model.model.model."])
+def test_tensors_with_an_adapter_beside_them_are_to_be_merged(root: str, tmp_path: Path) -> None:
+    tensors = {
+        name.replace("q_proj.weight", "q_proj.base_layer.weight"): values
+        for name, values in llama_tensors(root=root).items()
+    }
+    tensors[f"{root}layers.0.self_attn.q_proj.lora_A.default.weight"] = np.zeros((1, 4))
+    write_checkpoint(tmp_path, LLAMA, [tensors])
+    layer = find_layer(find_part(read_checkpoint(str(tmp_path), Inputs()), None), 0)
+    with pytest.raises(AttnError, match=r"has an adapter beside the tensor .*q_proj\.weight; merge it into its model"):
+        layer.entries()

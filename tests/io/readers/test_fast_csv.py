@@ -42,6 +42,7 @@ def assert_same(table: csv.Table, expected: csv.Table) -> None:
     np.testing.assert_array_equal(table.numbers, expected.numbers)
     np.testing.assert_array_equal(np.signbit(table.numbers), np.signbit(expected.numbers))
     assert (table.labels, table.columns) == (expected.labels, expected.columns)
+    assert list(table.lines) == list(expected.lines)
 
 
 PLAIN = {
@@ -58,6 +59,11 @@ PLAIN = {
     "the mark of UTF-8": "\ufeff1,2\n3,4\n",
     "one column": "1\n2\n3\n",
     "no newline at the end": "1,2\n3,4\n5,6",
+    "comments": "# what\n1,2\n  # more\n3,4\n5,6\n",
+    "a comment, a header and labels": "# what\nword,x,y\na,1,2\n# b\nc,5,6\n",
+    "blank lines": "1,2\n\n3,4\n5,6\n\n",
+    "a mark of numbers in a label": "a#1,1,2\na#2,3,4\n",
+    "a row that is longer than the head": f"{'1,' * 5000}2\n{'3,' * 5000}4\n",
 }
 
 
@@ -75,7 +81,7 @@ def test_plain_tables_are_accepted_by_the_fast_reader(
 
 NOT_PLAIN = {
     **{name: text for name, (text, _) in REFUSED.items()},
-    "a comment": "1,2\n# 3\n4,5\n",
+    "a comment behind numbers": "1,2\n4,5 # 3\n",
     "words for infinity": "1,2\ninf,4\n",
     "too large": "1,2\n1e999,4\n",
     "carriage returns alone": "1,2\r3,4\r",

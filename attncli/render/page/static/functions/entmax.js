@@ -101,5 +101,5 @@ function halvedThreshold(cell, support, power, number) {
     `Σⱼ ${cell.symbol()}ᵢⱼ`,
     sumOf(support.map((x) => powerOf(differenceOf(x, threshold), power))),
   );
-  return { threshold, lines: [[...threshold.line, " by halving an interval until the weights add to 1"], sum.line] };
+  return { threshold, lines: [[...threshold.line, " by iteration until the weights add to 1"], sum.line] };
 }

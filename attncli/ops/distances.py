@@ -1,0 +1,182 @@
+"""Distances between queries and keys, [… n d] and [… m d] to [… n m]: sums over features, by differences or expanded.
+
+Of many vectors distances are expanded, into sums of which those of pairs cost little:
+‖q − k‖² = ‖q‖² + ‖k‖² − 2 q·k, where the last is a product of matrices, and |q − k| = 2 max(q, k) − q − k.
+Expansions cancel where q and k are nearer to each other than to the origin. Hence:
+
+- Both are moved first, so that the mean c of the keys is the origin: q' = q − c, k' = k − c. That changes no distance,
+  and takes away what all vectors have in common, such as an offset of 10⁸.
+- Let N be ‖q'‖² + ‖k'‖², of absolute distances ‖q'‖₁ + ‖k'‖₁, and u the unit of rounding. The error of an expansion is
+  at most 2 (d + 4) u N: 4 u N from rounding q' and k', 2 (d + 2) u N from the norms, the product and the sums. Of
+  absolute distances it is at most (3 d + 5) u N. So where an expansion is at least N / LOSS, its relative error is at
+  most LOSS times as many u. That of added differences is at most (d + 2) u. The largest errors that occur are alike,
+  a few u: terms of both signs make small sums, with small errors, while a sum of squares grows.
+- Every other cell is computed from the differences. So equal vectors have the distance 0; and an expansion in which
+  anything overflows, loses digits to underflow, or is no number, is never kept.
+"""
+
+from collections.abc import Callable, Iterator
+from math import prod
+
+from attncli.base.lazy_numpy import Array, np
+
+LOSS = 4
+MIN_DIFFERENCES = 2**16  # of all pairs and features: fewer take less time than an expansion
+MIN_ROWS = 4  # of queries and of keys, likewise
+MIN_SQUARES, MIN_ABSOLUTE = 16, 32  # features of a pair, likewise
+MAX_PAIRS = 1 / 4  # of all cells: so many are computed pair by pair in less time than all of them by differences
+PAIRS = 2**11  # computed at once
+ADDED_FIRST = 16  # features, whose sum is then added to those of the others
+CELLS, KEYS = 2**15, 512  # of a part of a table, whose differences stay in a core's cache from one feature to the next
+MAXIMA, FEATURES = 2**16, 64  # of a part of a table, whose maxima stay there until they are added
+MANY_QUERIES = 16  # so many read every key often enough for a copy of the keys
+
+Expand = Callable[[Array, Array], tuple[Array, Array, Array]]
+
+
+def squared_distances(query: Array, key: Array) -> Array:
+    """The squared Euclidean distances, `‖q − k‖²`.
+
+    Parameters
+    ----------
+    query : array [… n d]
+        A query in each row.
+    key : array [… m d]
+        A key in each row.
+
+    Returns
+    -------
+    array [… n m]
+        ≥ 0, and 0 where query and key are equal.
+
+    Examples
+    --------
+    >>> squared_distances(np.array([[1.0, 2.0]]), np.array([[1.0, 4.0], [4.0, 6.0]]))
+    array([[ 4., 25.]])
+    """
+    return _distances(np.square, query, key, _expand_squares, MIN_SQUARES)
+
+
+def absolute_distances(query: Array, key: Array) -> Array:
+    """The sums of absolute differences, `‖q − k‖₁`.
+
+    Parameters
+    ----------
+    query : array [… n d]
+        A query in each row.
+    key : array [… m d]
+        A key in each row.
+
+    Returns
+    -------
+    array [… n m]
+        ≥ 0, and 0 where query and key are equal.
+
+    Examples
+    --------
+    >>> absolute_distances(np.array([[1.0, 2.0]]), np.array([[1.0, 4.0], [4.0, 6.0]]))
+    array([[2., 7.]])
+    """
+    return _distances(np.absolute, query, key, _expand_absolute, MIN_ABSOLUTE)
+
+
+def _distances(function: "np.ufunc", query: Array, key: Array, expand: Expand, min_features: int) -> Array:
+    """The sums over features of `function(q − k)`: of many pairs and features expanded, where that is exact enough."""
+    (queries, features), keys = query.shape[-2:], key.shape[-2]
+    are_many = min(queries, keys) >= MIN_ROWS and features >= min_features and query.size * keys >= MIN_DIFFERENCES
+    if not are_many or query.dtype != key.dtype or query.dtype not in (np.float32, np.float64):
+        return _sum_over_features(function, query, key)
+    with np.errstate(all="ignore"):  # what overflows is not kept
+        origin = key.mean(axis=-2, keepdims=True)
+        table, query_norms, key_norms = expand(query - origin, key - origin)
+        from_query, from_key = _least_exact(query_norms), _least_exact(key_norms).mT
+        is_exact = table >= from_query + from_key.max(axis=-1, keepdims=True)
+        if not is_exact.all():  # a limit for each cell instead of one for each row
+            is_exact = table >= from_query + from_key
+    cancelled = is_exact.size - np.count_nonzero(is_exact)
+    if cancelled > MAX_PAIRS * is_exact.size:
+        return _sum_over_features(function, query, key)
+    if cancelled:
+        _recompute(function, table, ~is_exact, query, key)
+    return table
+
+
+def _least_exact(norms: Array) -> Array:
+    """What a norm adds to the least expansion that is exact enough; NaN, so that none is, where that might overflow.
+
+    The addend that remains for norms of 0 keeps out what lost digits to underflow.
+    """
+    limits = np.finfo(norms.dtype)
+    return np.where(norms < limits.max / 16, norms / LOSS + limits.tiny / limits.eps, np.nan)
+
+
+def _expand_squares(query: Array, key: Array) -> tuple[Array, Array, Array]:
+    """‖q‖² + ‖k‖² − 2 q·k [… n m], ‖q‖² [… n 1] and ‖k‖² [… m 1]."""
+    query_norms, key_norms = (np.vecdot(x, x)[..., None] for x in (query, key))
+    # As the last columns of the factors: no sums but the last two are as large as the norms.
+    left = np.concatenate([query * -2, query_norms, np.ones_like(query_norms)], axis=-1)
+    right = np.concatenate([key, np.ones_like(key_norms), key_norms], axis=-1)
+    return left @ right.mT, query_norms, key_norms
+
+
+def _expand_absolute(query: Array, key: Array) -> tuple[Array, Array, Array]:
+    """Σ 2 max(q, k) − Σ q − Σ k [… n m], ‖q‖₁ [… n 1] and ‖k‖₁ [… m 1]."""
+    half_sums = [x.sum(axis=-1, keepdims=True) / 2 for x in (query, key)]
+    table = -half_sums[0] - half_sums[1].mT
+    keys_by_feature = _by_feature(key, query.shape[-2])
+    ones = np.ones(min(FEATURES, query.shape[-1]), table.dtype)
+    for rows, keys in _parts(table.shape, MAXIMA // len(ones)):
+        for first in range(0, query.shape[-1], FEATURES):
+            features = slice(first, first + FEATURES)
+            larger = np.maximum(query[..., rows, features, None], keys_by_feature[..., None, features, keys])
+            table[..., rows, keys] += ones[: larger.shape[-2]] @ larger
+    table *= 2
+    query_norms, key_norms = (abs(x).sum(axis=-1, keepdims=True) for x in (query, key))
+    return table, query_norms, key_norms
+
+
+def _sum_over_features(function: "np.ufunc", query: Array, key: Array) -> Array:
+    """The sum over features of `function(q − k)`: a part of the table at a time, and of that a feature at a time.
+
+    Some features are added first, and then their sum to the others': the fewer sums are large, the less is rounded.
+    """
+    table = np.zeros_like(query[..., :1]) @ np.zeros_like(key[..., :1]).mT
+    keys_by_feature = _by_feature(key, query.shape[-2])
+    for rows, keys in _parts(table.shape, CELLS):
+        part = table[..., rows, keys]
+        difference, some = np.zeros_like(part), np.zeros_like(part)
+        for feature in range(query.shape[-1]):
+            np.subtract(query[..., rows, feature, None], keys_by_feature[..., None, feature, keys], out=difference)
+            some += function(difference, out=difference)
+            if feature % ADDED_FIRST == ADDED_FIRST - 1:
+                part += some
+                some[...] = 0
+        part += some
+    return table
+
+
+def _by_feature(key: Array, queries: int) -> Array:
+    """The keys as [… d m]: for many queries with the numbers of each feature side by side."""
+    return key.mT.copy() if queries >= MANY_QUERIES else key.mT
+
+
+def _parts(shape: tuple[int, ...], cells: int) -> Iterator[tuple[slice, slice]]:
+    """The ranges of queries and keys of the parts of a table [… n m], of about so many cells with the axes before."""
+    *before, queries, keys = shape
+    cells = max(cells // max(prod(before), 1), 1)
+    width = max(KEYS, cells // max(queries, 1))
+    height = max(cells // max(min(width, keys), 1), 1)
+    for row in range(0, queries, height):
+        for column in range(0, keys, width):
+            yield slice(row, row + height), slice(column, column + width)
+
+
+def _recompute(function: "np.ufunc", table: Array, cells: Array, query: Array, key: Array) -> None:
+    """Compute those cells of a table of distances [… n m] from the differences, pair by pair."""
+    leading = table.shape[:-2]
+    query, key = (np.broadcast_to(x, (*leading, *x.shape[-2:])) for x in (query, key))
+    numbers = np.flatnonzero(cells)
+    for first in range(0, len(numbers), PAIRS):
+        *before, rows, columns = np.unravel_index(numbers[first : first + PAIRS], table.shape)
+        difference = query[(*before, rows)] - key[(*before, columns)]
+        table[(*before, rows, columns)] = function(difference, out=difference).sum(axis=-1)

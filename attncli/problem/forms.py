@@ -1,0 +1,83 @@
+"""Forms of problems: what follows from shapes, types, words and operators is worked out and checked once, and kept."""
+
+from collections.abc import Hashable, Mapping
+from typing import Any
+
+from attncli.base.lazy_numpy import np
+from attncli.ops.records import Operator
+from attncli.problem.convert.operators import PendingRandom
+from attncli.problem.origins import ArrayOrigin
+from attncli.problem.signature import signature_of
+from attncli.problem.spec import FIELDS, ProblemSpec
+
+# The kinds of fields whose numbers are checked, or make other arrays of the problem: such a problem has no form.
+KINDS_OF_NUMBERS = ("positions", "vocabulary")
+MAX_FORMS = 64
+
+# What a problem has besides its arrays, by its form: fields, and what is kept of them.
+_KEPT: dict[Hashable, Mapping[str, Any]] = {}
+
+
+def form_of(values: Mapping[str, Any]) -> Hashable | None:
+    """The form of converted values, weights in_out: the same for problems that differ in the numbers of arrays alone.
+
+    None where the problem is checked anew each time: where its numbers are checked too, or an array is still to be
+    drawn or read.
+
+    >>> import numpy as np
+    >>> form_of({"query": np.zeros((2, 3)), "scale": 0.5}) == form_of({"query": np.ones((2, 3)), "scale": 0.5})
+    True
+    >>> form_of({"positions": np.array([2])}) is None
+    True
+    """
+    form: list[Hashable] = []
+    for name, value in values.items():
+        kind = type(value)
+        if kind is np.ndarray:
+            if FIELDS[name].kind in KINDS_OF_NUMBERS:
+                return None
+            form.append((name, value.shape))
+        elif kind is Operator:
+            if not _is_known_by_shapes(value) or (value.record.needs_distribution and "weights" in values):
+                return None
+            form.append((name, signature_of(value)))
+        elif kind in (str, int, float, bool, tuple):
+            form.append((name, signature_of(value)))
+        else:
+            return None
+    return tuple(form)
+
+
+def _is_known_by_shapes(operator: Operator) -> bool:
+    """Whether every array of an operator is made, and no check reads the numbers in it."""
+    if any(isinstance(value, PendingRandom) for value in operator.given.values()):
+        return False
+    return operator.record.check is None or not operator.arrays
+
+
+def recall(form: Hashable | None, values: Mapping[str, Any], origins: Mapping[str, ArrayOrigin]) -> ProblemSpec | None:
+    """The problem of values whose form was kept; None where it was not, or its numbers are to be refused."""
+    kept = _KEPT.get(form) if form is not None else None
+    if kept is None or ("key_lengths" in values and values["key_lengths"].max() > kept["lengths"]["m"]):
+        return None
+    own = {name: value for name, value in values.items() if type(value) in (np.ndarray, Operator)}
+    problem = ProblemSpec.__new__(ProblemSpec)
+    vars(problem).update({**kept, **own, "origins": origins})
+    return problem
+
+
+def keep(form: Hashable | None, values: Mapping[str, Any], problem: ProblemSpec) -> None:
+    """Keep what a checked problem has besides its arrays, where these are the values themselves."""
+    own = {name for name in FIELDS if _has_arrays(getattr(problem, name))}
+    if form is None or any(getattr(problem, name) is not values.get(name) for name in own):
+        return
+    _ = problem.signature, problem.precision, problem.default_selection  # worked out by now, they are kept too
+    if len(_KEPT) == MAX_FORMS:
+        _KEPT.clear()
+    own.add("origins")
+    _KEPT[form] = {name: value for name, value in vars(problem).items() if name not in own}
+
+
+def _has_arrays(value: Any) -> bool:
+    """Whether a value of a problem is an array, or an operator that has some."""
+    return isinstance(value, np.ndarray) or (isinstance(value, Operator) and bool(value.arrays))

@@ -1,0 +1,129 @@
+"""The numbers of a table as characters in one array, from which its lines are made: no cell is a text of its own.
+
+They are those of `aligned_numbers`, on the right of their columns: what has no point stands under the last digit.
+"""
+
+from collections.abc import Iterator, Sequence
+
+from attncli.base.fixed_digits import fixed_digits, fixed_width, has_fixed_digits
+from attncli.base.lazy_numpy import Array, np
+from attncli.base.numerals import decimal
+from attncli.render.aligned_numbers import (
+    align_numbers,
+    at_least_doubles,
+    count_decimals,
+    needs_exponents,
+    point_padding,
+)
+
+MIN_NUMBERS = 2**10  # of a table whose digits are computed together; a smaller one is written number by number
+NUMBERS_PER_BLOCK = 2**14  # that are written together
+_CODES = {"∞": "\x01", "−": "\x02"}  # of the characters that Latin-1 does not have
+_WITH_BLANKS = bytes.maketrans(b"\0", b" ")
+
+
+def align_characters(values: Array, max_decimals: int) -> Array:
+    r"""The characters of each number of a table [rows columns], uint8 [rows columns width], on the right after NUL.
+
+    Before a number without decimals blanks stand for the point and the decimals that others have.
+
+    >>> import numpy
+    >>> [bytes(cell) for cell in align_characters(numpy.array([[0.5, 12.25, 3]]), 4)[0]]
+    [b'\x000.50', b'12.25', b'\x003.00']
+    """
+    values = at_least_doubles(values)
+    largest = abs(values[np.isfinite(values)]).max(initial=0)
+    is_many = values.size >= MIN_NUMBERS and values.dtype.itemsize == 8
+    if not is_many or needs_exponents(values, max_decimals) or not has_fixed_digits(largest, max_decimals):
+        return _of_texts(align_numbers(values, max_decimals), values.shape)
+    decimals = count_decimals(values, max_decimals)
+    words = {number: point_padding(decimals) + decimal(number, 0) for number in (0.0, np.inf, -np.inf, np.nan)}
+    width = max(fixed_width(largest, decimals, has_sign=True), *map(len, words.values()))
+    characters = np.empty((*values.shape, width), np.uint8)
+    rows_per_block = max(NUMBERS_PER_BLOCK // max(values.shape[1], 1), 1)
+    for first in range(0, len(values), rows_per_block):
+        block = values[first : first + rows_per_block].astype(np.float64).ravel()
+        cells = fixed_digits(np.where(np.isfinite(block), block, 0), decimals, width)
+        for number, word in words.items():
+            is_word = np.isnan(block) if np.isnan(number) else block == number
+            if is_word.any():
+                cells[is_word] = _encoded([word], width)
+        characters[first : first + rows_per_block] = cells.reshape(-1, *characters.shape[1:])
+    return characters
+
+
+def number_widths(characters: Array) -> list[int]:
+    """How wide the widest number of each column of a table of characters [rows columns width] is."""
+    width = characters.shape[2]
+    is_used = characters.max(axis=0, initial=0) > 0
+    widths: list[int] = np.where(is_used.any(axis=1), width - is_used.argmax(axis=1), 0).tolist()
+    return widths
+
+
+def padded_lines(characters: Array, widths: Sequence[int], gap: int) -> Iterator[str]:
+    """The line of each row of a table of characters: each number after a gap, on the right of its column's width.
+
+    >>> import numpy
+    >>> list(padded_lines(align_characters(numpy.array([[0.5, 12.25], [0, 3]]), 4), [4, 5], 1))
+    [' 0.50 12.25', '    0  3.00']
+    """
+    count, width = characters.shape[1:]
+    index = list[int]()
+    for column, column_width in enumerate(widths):
+        end = (column + 1) * width
+        index += [count * width] * (gap + max(column_width - width, 0))  # where NUL is
+        index += range(end - min(width, column_width), end)
+    positions = np.array(index)
+    for block in _blocks(characters):
+        cells = block.reshape(len(block), -1)
+        lines = np.append(cells, np.zeros((len(cells), 1), np.uint8), axis=1).take(positions, axis=1)
+        text = _decoded(lines.tobytes().translate(_WITH_BLANKS))
+        yield from (text[start : start + len(index)] for start in range(0, len(text), len(index)))
+
+
+def joined_lines(characters: Array, separator: str) -> Iterator[str]:
+    """The line of each row of a table of characters: each number as it is, with a separator between two.
+
+    >>> import numpy
+    >>> list(joined_lines(align_characters(numpy.array([[0.5, 12.25], [0, 3]]), 4), ", "))
+    ['0.50, 12.25', '0, 3.00']
+    """
+    between = np.frombuffer(separator.encode(), np.uint8)
+    end = np.frombuffer(b"\n".ljust(len(separator), b"\0"), np.uint8)
+    for block in _blocks(characters):
+        rows, columns, width = block.shape
+        lines = np.empty((rows, columns, width + len(between)), np.uint8)
+        lines[..., :width] = np.where(block == ord(" "), 0, block)
+        lines[..., width:] = between
+        lines[:, -1, width:] = end
+        yield from _decoded(lines.tobytes().translate(None, b"\0")).split("\n")[:-1]
+
+
+def _blocks(characters: Array) -> Iterator[Array]:
+    """A table of characters, some rows at a time."""
+    rows = max(NUMBERS_PER_BLOCK // max(characters.shape[1], 1), 1)
+    for first in range(0, len(characters), rows):
+        yield characters[first : first + rows]
+
+
+def _of_texts(rows: Sequence[Sequence[str]], shape: tuple[int, ...]) -> Array:
+    """The characters of the texts of a table, which are padded on the right as `align_numbers` does."""
+    cells = [cell.rstrip().rjust(len(cell)) for row in rows for cell in row]
+    width = max(map(len, cells), default=1)
+    return _encoded(cells, width).reshape(*shape, width)
+
+
+def _encoded(texts: Sequence[str], width: int) -> Array:
+    """The characters of texts, uint8 [count width], on the right after NUL."""
+    text = "".join(text.rjust(width, "\0") for text in texts)
+    for character, code in _CODES.items():
+        text = text.replace(character, code)
+    return np.frombuffer(text.encode("latin-1"), np.uint8).reshape(len(texts), width)
+
+
+def _decoded(characters: bytes) -> str:
+    """The text of characters."""
+    text = characters.decode("latin-1")
+    for character, code in _CODES.items():
+        text = text.replace(code, character)
+    return text
