@@ -26,9 +26,15 @@ class Accumulator:
 
     masks_afterwards = False  # whether masked cells get the numerator 0 in place of that score
 
-    def __init__(self, tiles: TilePlan, context: Array, sink: Array | None, *, values_are_finite: bool) -> None:
-        """`context` [… n e] is where the context is accumulated; `sink` [h] has a logit for each head."""
+    def __init__(
+        self, tiles: TilePlan, context: Array, sink: Array | None, *, values_are_finite: bool, score_dtype: str = ""
+    ) -> None:
+        """`context` [… n e] is where the context is accumulated; `sink` [h] has a logit for each head.
+
+        Scores may be of another type than their numerators, `score_dtype`, a wider one.
+        """
         self.tiles, self.rule, self.rows = tiles, tiles.rule, context.shape[:-1]
+        self.score_dtype = score_dtype or tiles.dtype
         self.values_are_finite = values_are_finite
         self.context = context  # the first tile fills it
         self.denominator: Array | None = None
@@ -44,7 +50,7 @@ class Accumulator:
     def _begin(self) -> None:
         """What is there before the first numerator."""
         if self.rule.uses_running_max:
-            self.running_max = np.full((*self.rows, 1), self.rule.min_running_max, self.tiles.dtype)
+            self.running_max = np.full((*self.rows, 1), self.rule.min_running_max, self.score_dtype)
 
     def _numerator(self, scores: Array) -> Array:
         """The numerators of some scores; what was accumulated is rescaled to the same running maximum."""
@@ -54,7 +60,10 @@ class Accumulator:
             finite_max = np.where(self.running_max == -np.inf, 0, self.running_max)
             if not np.array_equal(before, self.running_max):
                 self._rescale(before, finite_max)
-        numerator: Array = self.rule.numerator(scores, finite_max, out=scores, **self.tiles.parameters)
+        out = scores
+        if scores.dtype != self.tiles.dtype:  # their differences from the maximum need fewer digits than they do
+            out = SCRATCH.get("numerators", scores.shape, self.tiles.dtype)
+        numerator: Array = self.rule.numerator(scores, finite_max, out=out, **self.tiles.parameters)
         return numerator
 
     def _rescale(self, before: Array, after: Array) -> None:

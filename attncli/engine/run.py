@@ -41,7 +41,7 @@ def run(
 
         check_memory(problem, plan, select, options, is_dense=is_dense)
     if is_dense:
-        engine = DenseEngine(plan, problem, problem.precision)
+        engine = DenseEngine(plan, problem, problem.precision, has_wide_tables=problem.precision.has_wide_tables)
         engine.run(plan.nodes)
         trace = Trace(problem, plan, engine.values, engine.notes)
     else:
