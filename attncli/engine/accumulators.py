@@ -26,15 +26,9 @@ class Accumulator:
 
     masks_afterwards = False  # whether masked cells get the numerator 0 in place of that score
 
-    def __init__(
-        self, tiles: TilePlan, context: Array, sink: Array | None, *, values_are_finite: bool, score_dtype: str = ""
-    ) -> None:
-        """`context` [… n e] is where the context is accumulated; `sink` [h] has a logit for each head.
-
-        Scores may be of another type than their numerators, `score_dtype`, a wider one.
-        """
+    def __init__(self, tiles: TilePlan, context: Array, sink: Array | None, *, values_are_finite: bool) -> None:
+        """`context` [… n e] is where the context is accumulated; `sink` [h] has a logit for each head."""
         self.tiles, self.rule, self.rows = tiles, tiles.rule, context.shape[:-1]
-        self.score_dtype = score_dtype or tiles.dtype
         self.values_are_finite = values_are_finite
         self.context = context  # the first tile fills it
         self.denominator: Array | None = None
@@ -50,7 +44,7 @@ class Accumulator:
     def _begin(self) -> None:
         """What is there before the first numerator."""
         if self.rule.uses_running_max:
-            self.running_max = np.full((*self.rows, 1), self.rule.min_running_max, self.score_dtype)
+            self.running_max = np.full((*self.rows, 1), self.rule.min_running_max, self.tiles.summation.score_dtype)
 
     def _numerator(self, scores: Array) -> Array:
         """The numerators of some scores; what was accumulated is rescaled to the same running maximum."""
@@ -89,7 +83,7 @@ class Accumulator:
         if self.denominator is not None:
             product = SCRATCH.get("product", self.context.shape, self.tiles.dtype)
         if self.values_are_finite:
-            grouped_product(numerator, value, product)
+            grouped_product(numerator, value, product, self.tiles.summation.keys)
         else:
             product[...] = weighted_values(numerator, repeated_for(value, numerator))
         if self.denominator is None:

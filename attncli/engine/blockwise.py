@@ -48,7 +48,7 @@ def run_blockwise(plan: Plan, problem: ProblemSpec, select: Sequence[str], optio
     buffers = ResultBuffers(block_plan, selected, last, options.allocate)
     _fill(buffers, problem, options, parts.in_blocks)
     engine.values |= buffers.values
-    engine.notes |= buffers.notes(plan, problem.numbered_query_labels)
+    engine.notes |= buffers.notes(plan, problem)
     engine.run(parts.after)
     return engine.steps()
 
@@ -86,8 +86,9 @@ def _tile_work(buffers: "ResultBuffers", problem: ProblemSpec, options: RunOptio
         keys = rows  # square tiles of several heads: fewer of them than long ones of one head
     blocks = list(make_blocks(lengths, rows, keys, sizes.tile_cells, all_heads=plan.needs_all_heads))
     with np.errstate(all="ignore"):
-        plan, tile_plan = make_tile_plan(plan, problem.normalize, keys, sizes)
-        if not all(tiles.sums_stay_in_range(plan, tile_plan, probe) for probe in _probes(lengths, blocks)):
+        plan, tile_plan = make_tile_plan(plan, problem.normalize, rows, keys, sizes)
+        probes = () if tile_plan.has_small_scores else _probes(lengths, blocks)
+        if not all(tiles.sums_stay_in_range(plan, tile_plan, probe) for probe in probes):
             tile_plan = replace(tile_plan, exp_scale=None)
     return _BlockedTask(BlockTask(plan, tile_plan, output=output), blocks)
 
@@ -170,10 +171,10 @@ class ResultBuffers:
             table[index] = self.plan.precision.round(value)
         self.attends[block.index(self.nodes[self.last].letters[:-1])] = result.attends
 
-    def notes(self, plan: Plan, labels: Sequence[str]) -> Mapping[str, tuple[str, ...]]:
+    def notes(self, plan: Plan, problem: ProblemSpec) -> Mapping[str, tuple[str, ...]]:
         """The warning on queries that attend to nothing: on the weights, else on the context."""
-        if WEIGHTS in self.plan.inputs:  # they are given, and have the warning
+        if WEIGHTS in self.plan.inputs or self.attends.all():  # weights that are given have the warning
             return {}
         axes = self.nodes[self.last].letters[:-1]
-        empty = empty_rows_warning(plan, ~self.attends, axes, labels)
+        empty = empty_rows_warning(plan, ~self.attends, axes, problem.numbered_query_labels)
         return {WEIGHTS if WEIGHTS in self.values else CONTEXT: empty}

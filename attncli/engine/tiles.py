@@ -3,11 +3,9 @@
 The scores of a tile are computed in a buffer that its thread reuses; what is accumulated is divided at the end.
 """
 
-import math
 from collections.abc import Generator, Iterator
 from dataclasses import replace
 
-from attncli.base.dtypes import Precision
 from attncli.base.lazy_numpy import Array, np
 from attncli.engine.accumulators import Accumulator, DirectExponentials
 from attncli.engine.block_plan import BlockPlan
@@ -24,7 +22,6 @@ from attncli.ops.tables import add_bias, table_cells
 from attncli.plan.graph import Node
 
 TILE_ALIGNMENT = 64  # the range of keys visible to all queries begins and ends at multiples, so that tiles are full
-WIDE_LIMIT = 256.0  # float32 rounds a larger score by 1e-5 and more, and its weight by as large a part
 KeyTile = tuple[int, int, bool]  # the first key and the end, and whether any cell is masked
 
 
@@ -44,8 +41,7 @@ def compute(
         sums = direct if direct.is_safe(block.see_a_key) else None
     if sums is None:
         block.bound_keys(by_bias=True)
-        is_finite, score_dtype = bool(np.isfinite(value).all()), block.score_dtype()
-        sums = Accumulator(tiles, context, block.sink, values_are_finite=is_finite, score_dtype=score_dtype)
+        sums = Accumulator(tiles, context, block.sink, values_are_finite=bool(np.isfinite(value).all()))
         yield from block.accumulate(sums)
     attends = sums.result()
     if tiles.fill is not None and not attends.all():
@@ -118,37 +114,26 @@ class _Block:
 
     def accumulate(self, sums: Accumulator) -> Generator[None]:
         """Add every tile, as long as no sum is too large; yields after each."""
-        tiles, arrays, dtype = self.tiles, self.arrays, sums.score_dtype
+        tiles, arrays, dtype = self.tiles, self.arrays, self.tiles.summation.score_dtype
         if tiles.product is not None:
             query = arrays[tiles.query]
-            scaled = SCRATCH.get(f"scaled query in {dtype}", query.shape, dtype)
+            scaled = SCRATCH.get("scaled query", query.shape, dtype)
             arrays = arrays | {tiles.query: np.multiply(query, tiles.scale, out=scaled, dtype=dtype)}
         for first, end, is_masked in self.key_tiles:
             part = self.plan.slice_keys(arrays, first, end)
-            scores, visible = self._scores(part, dtype, is_masked, masks_afterwards=sums.masks_afterwards)
+            scores, visible = self._scores(part, is_masked, masks_afterwards=sums.masks_afterwards)
             sums.add(scores, visible, part[tiles.value])
             yield
             if not sums.is_below_limit():
                 return
 
-    def score_dtype(self) -> str:
-        """The type of the scores: the wider one where they may be so large that the own one has few of their digits."""
-        tiles, exp_scale = self.tiles, self.tiles.rule.exp_scale
-        if tiles.product is None or exp_scale is None:
-            return tiles.dtype
-        largest = max_row_norm(self.arrays[tiles.query]) * abs(tiles.scale) * max_row_norm(self.arrays[RIGHT])
-        is_large = largest * exp_scale(tiles.parameters) > WIDE_LIMIT
-        return Precision(tiles.dtype).widened_name if is_large else tiles.dtype
-
-    def _scores(
-        self, part: Values, dtype: str, is_masked: bool, *, masks_afterwards: bool
-    ) -> tuple[Array, Array | None]:
+    def _scores(self, part: Values, is_masked: bool, *, masks_afterwards: bool) -> tuple[Array, Array | None]:
         """The scores of a tile, −∞ where masked; or the scores before masking, and the mask (true where visible)."""
-        tiles, buffer = self.tiles, None
+        tiles, buffer, dtype = self.tiles, None, self.tiles.summation.score_dtype
         if tiles.product is not None:
             right = part[RIGHT].astype(dtype, copy=False).swapaxes(-1, -2)
-            buffer = SCRATCH.get(f"scores in {dtype}", (*self.rows, right.shape[-1]), dtype)
-            part[tiles.product] = grouped_product(part[tiles.query], right, buffer)
+            buffer = SCRATCH.get("scores", (*self.rows, right.shape[-1]), dtype)
+            part[tiles.product] = grouped_product(part[tiles.query], right, buffer, tiles.summation.features)
         for node in tiles.nodes:
             if node.stage != "mask" or (is_masked and not (masks_afterwards and node.function is apply_mask)):
                 part[node.name] = astype_float(_value(node, part, buffer), dtype)
@@ -169,11 +154,6 @@ class _Block:
                 part[node.name] = call(node, node.arguments(part))
             sees |= part[self.tiles.visible].any(axis=-1)
         return sees
-
-
-def max_row_norm(x: Array) -> float:
-    """The Euclidean norm of the longest row of x [… n d]."""
-    return math.sqrt(np.vecdot(x, x).max())
 
 
 def _value(node: Node, part: Values, buffer: Array | None) -> Array:
