@@ -85,12 +85,23 @@ def _tile_work(buffers: "ResultBuffers", problem: ProblemSpec, options: RunOptio
     if is_masked and rows < keys and heads_that_fit(lengths, sizes.tile_cells // rows**2) > 1:
         keys = rows  # square tiles of several heads: fewer of them than long ones of one head
     blocks = list(make_blocks(lengths, rows, keys, sizes.tile_cells, all_heads=plan.needs_all_heads))
+    if is_masked:
+        blocks = [part for block in blocks for part in _split_first_queries(block)]
     with np.errstate(all="ignore"):
         plan, tile_plan = make_tile_plan(plan, problem.normalize, rows, keys, sizes)
         probes = () if tile_plan.has_small_scores else _probes(lengths, blocks)
         if not all(tiles.sums_stay_in_range(plan, tile_plan, probe) for probe in probes):
             tile_plan = replace(tile_plan, exp_scale=None)
     return _BlockedTask(BlockTask(plan, tile_plan, output=output), blocks)
+
+
+def _split_first_queries(block: Block) -> Iterator[Block]:
+    """A block, or where it has the first queries, which see few keys if masks are causal, those apart."""
+    if block.queries.start == 0 and block.queries.stop > tiles.FEW_KEYS:
+        yield replace(block, queries=slice(tiles.FEW_KEYS, block.queries.stop))
+        yield replace(block, queries=slice(0, tiles.FEW_KEYS))
+    else:
+        yield block
 
 
 def _probes(lengths: Lengths, blocks: Sequence[Block]) -> Iterator[Block]:

@@ -11,8 +11,8 @@ from attncli.base.lazy_numpy import Array, np
 
 SAMPLED_ROWS = 256  # of each head, whose lengths say how large scores may be
 MIN_ROWS = 16  # products of fewer rows are sums of several lanes: short as they are
-MIN_FEATURES = 32  # the sums of fewer are short
 SHORT_KEYS, LONG_KEYS = 64, 128
+MIN_FEATURES, SHORT_FEATURES = 32, 16  # sums of fewer than the one are short; those of large scores are of the other
 LONG_KEYS_FROM, SPLIT_SCORES_FROM, WIDE_SCORES_FROM = 5.0, 12.0, 200.0
 
 
@@ -29,18 +29,17 @@ def choose_summation(score_limit: float | None, features: int, rows: int, keys: 
     """How to sum in tiles of `rows` queries and `keys` keys, where scores are at most about `score_limit`, or unknown.
 
     Where scores are small, so are their errors, and weights are alike: the error is that of the sum over keys. Where
-    they are large, it is that of scores: an error of 1e-5 there is one of 1e-5 of a weight; then they have the wider
-    type, which takes half as long again.
+    they are large, it is that of scores: an error of 1e-5 there is one of 1e-5 of a weight. Then they have the wider
+    type, which takes half as long again, or where there is none, shorter sums.
     """
     if rows < MIN_ROWS:
         return Summation(features, keys, dtype)
     limit = 0.0 if score_limit is None else score_limit
     keys = min(keys, SHORT_KEYS if limit < LONG_KEYS_FROM else LONG_KEYS)
-    wider = Precision(dtype).widened_name
-    if limit > WIDE_SCORES_FROM and wider != dtype:
+    wider = Precision(dtype).widened_name if limit > WIDE_SCORES_FROM else dtype
+    if wider != dtype or limit < SPLIT_SCORES_FROM or features < MIN_FEATURES:
         return Summation(features, keys, wider)
-    is_split = limit >= SPLIT_SCORES_FROM and features >= MIN_FEATURES
-    return Summation(-(-features // 2) if is_split else features, keys, dtype)
+    return Summation(-(-features // 2) if limit < WIDE_SCORES_FROM else SHORT_FEATURES, keys, dtype)
 
 
 def typical_score_limit(queries: Array, keys: Array, scale: float) -> float:

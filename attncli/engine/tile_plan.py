@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
+from attncli.base.dtypes import Precision
 from attncli.base.lazy_numpy import Array, np
 from attncli.engine.block_plan import BlockPlan
 from attncli.engine.blocks import BlockInput
@@ -46,7 +47,7 @@ class TilePlan:
     fill: str | None  # of the context of queries that attend to nothing: nan, or uniform for the mean of all values
     ones: Array  # [keys 1]: numerators times ones are their sums
     summation: Summation
-    score_limit: float | None  # scores that are products scarcely exceed it, times `exp_scale`; None where it is unknown
+    score_limit: float | None  # what scores that are products, times `exp_scale`, scarcely exceed; None where unknown
     exp_scale: float | None
     product: str | None = None
     scale: float = 1.0
@@ -56,6 +57,15 @@ class TilePlan:
         """Whether exponentials of scores as they are will hardly leave the range of the type."""
         is_product = all(node.stage == "mask" for node in self.nodes)
         return is_product and self.score_limit is not None and self.score_limit < SMALL_SCORES
+
+    @property
+    def widened(self) -> "TilePlan":
+        """The same in the wider type; the plan itself where there is none."""
+        dtype = Precision(self.dtype).widened_name
+        if dtype == self.dtype:
+            return self
+        summation = replace(self.summation, score_dtype=dtype)
+        return replace(self, dtype=dtype, ones=self.ones.astype(dtype), summation=summation)
 
     @property
     def rule(self) -> OnlineNormalizer:

@@ -141,6 +141,14 @@ def test_large_scores_in_tiles_of_single_precision_are_more_exact_than_those_of_
     assert ours < theirs / 10
 
 
+def test_errors_of_single_precision_are_larger_than_those_of_pytorch_in_few_problems() -> None:
+    """Those where scores are neither small nor large, and the same sums of as many terms are rounded by chance."""
+    found = np.array([pair for shape in SHAPES for scale in SCALES for pair in errors(shape, "float32", scale).values()])
+    ours, theirs = found.T
+    assert (ours > theirs * TIE).mean() < 1 / 6
+    assert (ours <= 2 * theirs).all()
+
+
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
 def test_errors_are_smaller_than_those_of_pytorch_in_the_mean_of_all_problems(dtype: str) -> None:
     found = np.array([pair for shape in SHAPES for scale in SCALES for pair in errors(shape, dtype, scale).values()])
