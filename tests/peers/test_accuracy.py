@@ -118,6 +118,11 @@ def errors(shape: str, dtype: str, scale: float) -> Mapping[str, Array]:
     return {mask: draw(shape, dtype, scale, mask).errors() for mask in masks}
 
 
+def all_errors(dtype: str) -> Array:
+    """The errors of every problem of a type [problems 2]."""
+    return np.array([pair for shape in SHAPES for scale in SCALES for pair in errors(shape, dtype, scale).values()])
+
+
 @pytest.mark.parametrize("dtype", ["float16", "bfloat16"])
 @pytest.mark.parametrize("shape", HALF_SHAPES)
 def test_half_types_are_no_less_exact_than_pytorch(shape: str, dtype: str) -> None:
@@ -143,14 +148,13 @@ def test_large_scores_in_tiles_of_single_precision_are_more_exact_than_those_of_
 
 def test_errors_of_single_precision_are_larger_than_those_of_pytorch_in_few_problems() -> None:
     """Those where scores are neither small nor large, and the same sums of as many terms are rounded by chance."""
-    found = np.array([pair for shape in SHAPES for scale in SCALES for pair in errors(shape, "float32", scale).values()])
-    ours, theirs = found.T
+    ours, theirs = all_errors("float32").T
     assert (ours > theirs * TIE).mean() < 1 / 6
     assert (ours <= 2 * theirs).all()
 
 
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
 def test_errors_are_smaller_than_those_of_pytorch_in_the_mean_of_all_problems(dtype: str) -> None:
-    found = np.array([pair for shape in SHAPES for scale in SCALES for pair in errors(shape, dtype, scale).values()])
+    found = all_errors(dtype)
     ours, theirs = found[found.all(axis=1)].T  # outputs that are exact have no error
     assert np.log(ours / theirs).mean() < 0
