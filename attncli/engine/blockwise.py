@@ -15,13 +15,12 @@ from attncli.engine.dense import DenseEngine
 from attncli.engine.executors import executor
 from attncli.engine.options import SERIAL, THREADS, Allocate, BlockSizes, RunOptions, in_memory
 from attncli.engine.tile_plan import can_tile, make_tile_plan
-from attncli.ops.masks import and_masks, apply_mask, bias, mask_
 from attncli.plan.graph import Node, Plan
 from attncli.problem.spec import ProblemSpec
 from attncli.trace.diagnostics import empty_rows_warning
 from attncli.trace.steps import Step
 
-UNORDERED_MASKS = (bias, mask_, and_masks, apply_mask)  # smaller blocks would not leave out more keys
+POSITIONS = "query_positions"  # masks that read them, such as causal ones, leave out more keys of smaller blocks
 PROBES, PROBE_STEP = 2, 64  # of so many blocks every 64th query is tried
 PROBED_CELLS = 2**21  # smaller problems take less time than it would save
 FEW_HEADS = 8  # so many heads of all batch items are blocks enough for the workers
@@ -79,7 +78,7 @@ def _tile_work(buffers: "ResultBuffers", problem: ProblemSpec, options: RunOptio
     """Blocks that are computed tile by tile."""
     plan, sizes, lengths = buffers.plan, options.sizes, buffers.plan.lengths
     output = buffers.output if options.executor in (SERIAL, THREADS) else None
-    is_masked = any(node.stage == "mask" and node.function not in UNORDERED_MASKS for node in plan.score_nodes)
+    is_masked = any(node.stage == "mask" and POSITIONS in node.inputs for node in plan.score_nodes)
     rows = sizes.masked_rows if is_masked else _rows(lengths, sizes.rows)
     keys = min(max(sizes.tile_cells // rows, 1), lengths.keys)
     if is_masked and rows < keys and heads_that_fit(lengths, sizes.tile_cells // rows**2) > 1:
