@@ -19,13 +19,16 @@ def traced(problem: ProblemSpec) -> Trace:
 def test_every_step_is_its_function_applied_to_its_named_inputs(spec: ProblemSpec) -> None:
     trace = traced(spec)
     precision = Precision(spec.dtype or "float64")
+    values = {step.name: step.value for step in trace.steps}
     for step in trace.steps:
         if step.function is None:
             continue
-        arguments = {name: precision.widen(trace[source].value) for name, source in step.inputs.items()}
+        arguments = {name: precision.widen(values[source]) for name, source in step.inputs.items()}
         with np.errstate(all="ignore"):
             result = np.asarray(step.function(**arguments, **step.options))
-            again = result if step.node.is_exact else precision.round(result)
+            again = result if step.node.is_exact and not precision.has_wide_tables else precision.round(result)
+        if precision.has_wide_tables and step.node.is_pair_table:  # it is read as it was computed
+            values[step.name] = result
         np.testing.assert_array_equal(again, step.value, err_msg=step.name)
 
 

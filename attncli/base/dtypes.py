@@ -48,6 +48,14 @@ class Precision:
         return np.dtype(self.widened_name)
 
     @property
+    def has_wide_tables(self) -> bool:
+        """Whether nodes from the score to the context read tables of scores and weights as computed, not rounded.
+
+        A half type has too few digits for a score: where one of 400 is rounded by 0.1, so is its weight by a tenth.
+        """
+        return self.name in HALF
+
+    @property
     def epsilon(self) -> float:
         """The distance of 1 to the next number of this type."""
         return 2.0**-7 if self.name == BFLOAT16 else float(np.finfo(self.name).eps)

@@ -44,7 +44,7 @@ class Accumulator:
     def _begin(self) -> None:
         """What is there before the first numerator."""
         if self.rule.uses_running_max:
-            self.running_max = np.full((*self.rows, 1), self.rule.min_running_max, self.tiles.dtype)
+            self.running_max = np.full((*self.rows, 1), self.rule.min_running_max, self.tiles.summation.score_dtype)
 
     def _numerator(self, scores: Array) -> Array:
         """The numerators of some scores; what was accumulated is rescaled to the same running maximum."""
@@ -54,7 +54,10 @@ class Accumulator:
             finite_max = np.where(self.running_max == -np.inf, 0, self.running_max)
             if not np.array_equal(before, self.running_max):
                 self._rescale(before, finite_max)
-        numerator: Array = self.rule.numerator(scores, finite_max, out=scores, **self.tiles.parameters)
+        out = scores
+        if scores.dtype != self.tiles.dtype:  # their differences from the maximum need fewer digits than they do
+            out = SCRATCH.get("numerators", scores.shape, self.tiles.dtype)
+        numerator: Array = self.rule.numerator(scores, finite_max, out=out, **self.tiles.parameters)
         return numerator
 
     def _rescale(self, before: Array, after: Array) -> None:
@@ -80,7 +83,7 @@ class Accumulator:
         if self.denominator is not None:
             product = SCRATCH.get("product", self.context.shape, self.tiles.dtype)
         if self.values_are_finite:
-            grouped_product(numerator, value, product)
+            grouped_product(numerator, value, product, self.tiles.summation.keys)
         else:
             product[...] = weighted_values(numerator, repeated_for(value, numerator))
         if self.denominator is None:

@@ -4,21 +4,22 @@ from collections.abc import Mapping, Sequence
 
 from attncli.base.lazy_numpy import Array
 from attncli.engine.block_plan import BlockPlan
-from attncli.engine.evaluate import evaluate
+from attncli.engine.evaluate import evaluate, evaluate_wide
 from attncli.ops.rules import KeyBounds
 
 Values = dict[str, Array]
 
 
 def compute(plan: BlockPlan, arrays: Values, names: Sequence[str]) -> Values:
-    """The values of the named nodes of a block, rounded as the dense engine rounds them.
+    """The values of the named nodes of a block, as the dense engine computes them; those of half types not yet rounded.
 
     `arrays` are the parts of all inputs that belong to the block.
     """
     values, selected = dict(arrays), set(names)
+    compute_node = evaluate_wide if plan.precision.has_wide_tables else evaluate
     for node in plan.nodes:
         keep = values.__setitem__ if selected & set(node.taps.values()) else None
-        values[node.name] = evaluate(node, values, plan.precision, keep)
+        values[node.name] = compute_node(node, values, plan.precision, keep)
     return {name: values[name] for name in names}
 
 

@@ -15,13 +15,12 @@ from attncli.engine.dense import DenseEngine
 from attncli.engine.executors import executor
 from attncli.engine.options import SERIAL, THREADS, Allocate, BlockSizes, RunOptions, in_memory
 from attncli.engine.tile_plan import can_tile, make_tile_plan
-from attncli.ops.masks import and_masks, apply_mask, bias, mask_
 from attncli.plan.graph import Node, Plan
 from attncli.problem.spec import ProblemSpec
 from attncli.trace.diagnostics import empty_rows_warning
 from attncli.trace.steps import Step
 
-UNORDERED_MASKS = (bias, mask_, and_masks, apply_mask)  # smaller blocks would not leave out more keys
+POSITIONS = "query_positions"  # masks that read them, such as causal ones, leave out more keys of smaller blocks
 PROBES, PROBE_STEP = 2, 64  # of so many blocks every 64th query is tried
 PROBED_CELLS = 2**21  # smaller problems take less time than it would save
 FEW_HEADS = 8  # so many heads of all batch items are blocks enough for the workers
@@ -48,7 +47,7 @@ def run_blockwise(plan: Plan, problem: ProblemSpec, select: Sequence[str], optio
     buffers = ResultBuffers(block_plan, selected, last, options.allocate)
     _fill(buffers, problem, options, parts.in_blocks)
     engine.values |= buffers.values
-    engine.notes |= buffers.notes(plan, problem.numbered_query_labels)
+    engine.notes |= buffers.notes(plan, problem)
     engine.run(parts.after)
     return engine.steps()
 
@@ -79,17 +78,29 @@ def _tile_work(buffers: "ResultBuffers", problem: ProblemSpec, options: RunOptio
     """Blocks that are computed tile by tile."""
     plan, sizes, lengths = buffers.plan, options.sizes, buffers.plan.lengths
     output = buffers.output if options.executor in (SERIAL, THREADS) else None
-    is_masked = any(node.stage == "mask" and node.function not in UNORDERED_MASKS for node in plan.score_nodes)
+    is_masked = any(node.stage == "mask" and POSITIONS in node.inputs for node in plan.score_nodes)
     rows = sizes.masked_rows if is_masked else _rows(lengths, sizes.rows)
     keys = min(max(sizes.tile_cells // rows, 1), lengths.keys)
     if is_masked and rows < keys and heads_that_fit(lengths, sizes.tile_cells // rows**2) > 1:
         keys = rows  # square tiles of several heads: fewer of them than long ones of one head
     blocks = list(make_blocks(lengths, rows, keys, sizes.tile_cells, all_heads=plan.needs_all_heads))
+    if is_masked:
+        blocks = [part for block in blocks for part in _split_first_queries(block)]
     with np.errstate(all="ignore"):
-        plan, tile_plan = make_tile_plan(plan, problem.normalize, keys, sizes)
-        if not all(tiles.sums_stay_in_range(plan, tile_plan, probe) for probe in _probes(lengths, blocks)):
+        plan, tile_plan = make_tile_plan(plan, problem.normalize, rows, keys, sizes)
+        probes = () if tile_plan.has_small_scores else _probes(lengths, blocks)
+        if not all(tiles.sums_stay_in_range(plan, tile_plan, probe) for probe in probes):
             tile_plan = replace(tile_plan, exp_scale=None)
     return _BlockedTask(BlockTask(plan, tile_plan, output=output), blocks)
+
+
+def _split_first_queries(block: Block) -> Iterator[Block]:
+    """A block, or where it has the first queries, which see few keys if masks are causal, those apart."""
+    if block.queries.start == 0 and block.queries.stop > tiles.FEW_KEYS:
+        yield replace(block, queries=slice(tiles.FEW_KEYS, block.queries.stop))
+        yield replace(block, queries=slice(0, tiles.FEW_KEYS))
+    else:
+        yield block
 
 
 def _probes(lengths: Lengths, blocks: Sequence[Block]) -> Iterator[Block]:
@@ -170,10 +181,10 @@ class ResultBuffers:
             table[index] = self.plan.precision.round(value)
         self.attends[block.index(self.nodes[self.last].letters[:-1])] = result.attends
 
-    def notes(self, plan: Plan, labels: Sequence[str]) -> Mapping[str, tuple[str, ...]]:
+    def notes(self, plan: Plan, problem: ProblemSpec) -> Mapping[str, tuple[str, ...]]:
         """The warning on queries that attend to nothing: on the weights, else on the context."""
-        if WEIGHTS in self.plan.inputs:  # they are given, and have the warning
+        if WEIGHTS in self.plan.inputs or self.attends.all():  # weights that are given have the warning
             return {}
         axes = self.nodes[self.last].letters[:-1]
-        empty = empty_rows_warning(plan, ~self.attends, axes, labels)
+        empty = empty_rows_warning(plan, ~self.attends, axes, problem.numbered_query_labels)
         return {WEIGHTS if WEIGHTS in self.values else CONTEXT: empty}

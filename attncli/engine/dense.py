@@ -6,7 +6,7 @@ from attncli.base.dtypes import Precision
 from attncli.base.errors import AttnError
 from attncli.base.lazy_numpy import Array, np
 from attncli.base.memory import keep_freed_memory
-from attncli.engine.evaluate import evaluate, evaluate_input
+from attncli.engine.evaluate import evaluate_input, evaluate_wide
 from attncli.engine.options import BlockSizes
 from attncli.plan.graph import Node, Plan, attending_weights
 from attncli.problem.spec import ProblemSpec
@@ -17,14 +17,22 @@ KEPT_BYTES = 4 * 8 * BlockSizes().dense_cells  # of four tables of float64, as l
 
 
 class DenseEngine:
-    """Evaluates nodes one after another, each from the ones before, and keeps their values and warnings by name."""
+    """Evaluates nodes one after another, each from the ones before, and keeps their values and warnings by name.
 
-    def __init__(self, plan: Plan, problem: ProblemSpec, precision: Precision) -> None:
+    Values are kept rounded, and nodes read them so; with `has_wide_tables` those from the score to the context read
+    tables as they were computed, as tiles do.
+    """
+
+    def __init__(
+        self, plan: Plan, problem: ProblemSpec, precision: Precision, *, has_wide_tables: bool = False
+    ) -> None:
         self.plan = plan
         self.problem = problem
         self.precision = precision
         self.values: dict[str, Array] = {}
         self.notes: dict[str, tuple[str, ...]] = {}
+        self._has_wide_tables = has_wide_tables
+        self._wide_tables: dict[str, Array] = {}  # those that a node still reads
 
     def run(self, nodes: Iterable[Node]) -> None:
         """Evaluate nodes in order, with their inner quantities; raises AttnError where memory does not suffice."""
@@ -45,10 +53,22 @@ class DenseEngine:
     def _computed(self, node: Node) -> Array:
         """The value of a computed node; those of its inner quantities are kept."""
         try:
-            return evaluate(node, self.values, self.precision, self.values.__setitem__)
+            values = self.values | self._wide_tables if self._wide_tables else self.values
+            value = evaluate_wide(node, values, self.precision, self.values.__setitem__)
+            if self._has_wide_tables:
+                self._keep_wide(node, value)
+            is_rounded = self._has_wide_tables or not node.is_exact
+            return self.precision.round(value) if is_rounded else value
         except MemoryError:
             hint = "compute some of the queries with only"
             raise AttnError(f"there is not enough memory for {node.name}", hint=hint) from None
+
+    def _keep_wide(self, node: Node, value: Array) -> None:
+        """Keep a table as it was computed, and no longer those that the node was the last to read."""
+        if node.is_pair_table:
+            self._wide_tables[node.name] = value
+        for name in self.plan.read_last.get(node.name, ()):
+            self._wide_tables.pop(name, None)
 
     def _empty_rows(self, node: Node) -> tuple[str, ...]:
         """The warning on queries that attend to nothing, of the weights."""

@@ -1,4 +1,4 @@
-"""One node of a plan evaluated: its function applied to the values of its inputs, rounded once at its end."""
+"""One node of a plan evaluated: its function applied to the values of its inputs, and its result rounded or not."""
 
 from collections.abc import Callable, Mapping
 from typing import Any
@@ -38,22 +38,36 @@ def evaluate(
     precision: Precision,
     keep: Callable[[str, Array], None] | None = None,
 ) -> Array:
-    """The value of a computed node, from those of its inputs by name.
+    """The value of a computed node, from those of its inputs by name, rounded once.
 
-    Functions compute in the wider type of `precision`, and their result is rounded; those of exact nodes only count or
-    move numbers, whose type stays. `keep(name, value)` gets each inner quantity, rounded, under the name of its node.
+    See `evaluate_wide` for the rest.
+    """
+    value = evaluate_wide(node, values, precision, keep)
+    return value if node.is_exact else precision.round(value)
+
+
+def evaluate_wide(
+    node: Node,
+    values: Mapping[str, Array],
+    precision: Precision,
+    keep: Callable[[str, Array], None] | None = None,
+) -> Array:
+    """The value of a computed node, from those of its inputs by name, in the wider type of `precision`.
+
+    Functions of exact nodes only count or move numbers, whose type stays. `keep(name, value)` gets each inner quantity,
+    rounded, under the name of its node.
     """
     if node.is_exact:
         return call(node, node.arguments(values))
     arguments = {argument: precision.widen(values[name]) for argument, name in node.inputs.items()}
     if keep is None or not node.taps:
-        return precision.round(call(node, arguments))
+        return call(node, arguments)
 
     def tap(name: str, value: Array) -> Array:
         keep(node.taps[name], precision.round(value))
         return value  # the kept value is rounded; the function goes on with the unrounded one
 
-    return precision.round(call(node, arguments, tap=tap))
+    return call(node, arguments, tap=tap)
 
 
 def evaluate_input(node: Node, problem: ProblemSpec, precision: Precision) -> Array:

@@ -1,25 +1,41 @@
 """Query heads that share a key head, without a copy of its keys and values for each of them."""
 
 from attncli.base.lazy_numpy import Array, np
+from attncli.engine.scratch import SCRATCH
 from attncli.ops.structural import repeat_kv
 
 
-def grouped_product(left: Array, right: Array, out: Array) -> Array:
+def grouped_product(left: Array, right: Array, out: Array, terms: int) -> Array:
     """`left` [… h n a] times `right` [… g a b] in `out` [… h n b]: the rows of h/g heads times one matrix.
 
+    At most `terms` of the products of a number of `left` and one of `right` are summed in a row.
+
     >>> left, right = np.ones((4, 1, 2)), np.array([[[1.0], [2.0]], [[3.0], [4.0]]])
-    >>> grouped_product(left, right, np.empty((4, 1, 1))).ravel()
+    >>> grouped_product(left, right, np.empty((4, 1, 1)), terms=2).ravel()
     array([3., 3., 7., 7.])
     """
     if not _is_shared(right, left):
-        return np.matmul(left, right, out=out)
+        return _product(left, right, out, terms)
     *leading, heads, rows, columns = left.shape
     groups, share = right.shape[-3], heads // right.shape[-3]
     if left.flags.c_contiguous and out.flags.c_contiguous:  # one product with the rows of all heads that share
         shape = (*leading, groups, share * rows)
     else:
         shape, right = (*leading, groups, share, rows), right[..., None, :, :]
-    np.matmul(left.reshape(*shape, columns), right, out=out.reshape(*shape, out.shape[-1]))
+    _product(left.reshape(*shape, columns), right, out.reshape(*shape, out.shape[-1]), terms)
+    return out
+
+
+def _product(left: Array, right: Array, out: Array, terms: int) -> Array:
+    """The product in `out`, as the sum of products of at most `terms` columns of `left` with rows of `right`."""
+    count = left.shape[-1]
+    if count <= terms:
+        return np.matmul(left, right, out=out)
+    np.matmul(left[..., :terms], right[..., :terms, :], out=out)
+    part = SCRATCH.get("part of a product", out.shape, out.dtype.name)
+    for first in range(terms, count, terms):
+        np.matmul(left[..., first : first + terms], right[..., first : first + terms, :], out=part)
+        np.add(out, part, out=out)
     return out
 
 

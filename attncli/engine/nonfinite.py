@@ -113,7 +113,8 @@ def _is_of_blocks(trace: Trace, step: Step) -> bool:
 def _trace_of_query(trace: Trace, row: int) -> Trace:
     """Every step of a problem of one query by the dense engine, with the labels of the trace that has it as a row."""
     problem = problem_of_queries(trace.problem, [row])
-    engine = DenseEngine(plan_of(problem), problem, problem.precision)
+    precision = problem.precision
+    engine = DenseEngine(plan_of(problem), problem, precision, has_wide_tables=precision.has_wide_tables)
     engine.run(engine.plan.nodes)
     labels = {**trace.labels, "n": trace.numbered_labels["n"][row : row + 1]}
     return Trace(problem, engine.plan, engine.values, engine.notes, labels)

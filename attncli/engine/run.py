@@ -41,7 +41,7 @@ def run(
 
         check_memory(problem, plan, select, options, is_dense=is_dense)
     if is_dense:
-        engine = DenseEngine(plan, problem, problem.precision)
+        engine = DenseEngine(plan, problem, problem.precision, has_wide_tables=problem.precision.has_wide_tables)
         engine.run(plan.nodes)
         trace = Trace(problem, plan, engine.values, engine.notes)
     else:
@@ -50,7 +50,7 @@ def run(
         steps = run_blockwise(plan, problem, select, options)
         values, warnings = {step.name: step.value for step in steps}, {step.name: step.notes for step in steps}
         trace = Trace(problem, plan, values, warnings)
-    if is_dense and all(_is_finite(trace.value(name)) for name in select):
+    if all((is_dense or "m" not in trace[name].axes) and _is_finite(trace.value(name)) for name in select):
         return RunResult(trace, select)
     from attncli.engine.nonfinite import with_nonfinite_warning  # noqa: PLC0415 - most results are finite
 

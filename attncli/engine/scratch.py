@@ -7,16 +7,16 @@ from attncli.base.lazy_numpy import Array, np
 
 
 class _Scratch(threading.local):
-    """Buffers of one thread, by name; a buffer grows to the largest size that was requested."""
+    """Buffers of one thread, by name and type; a buffer grows to the largest size that was requested."""
 
     def __init__(self) -> None:
-        self.buffers: dict[str, Array] = {}
+        self.buffers: dict[tuple[str, str], Array] = {}
 
     def get(self, name: str, shape: tuple[int, ...], dtype: str) -> Array:
         """A buffer of a shape, uninitialized."""
-        size, buffer = math.prod(shape), self.buffers.get(name)
-        if buffer is None or buffer.size < size or buffer.dtype != dtype:
-            buffer = self.buffers[name] = np.empty(size, dtype=dtype)
+        size, buffer = math.prod(shape), self.buffers.get((name, dtype))
+        if buffer is None or buffer.size < size:
+            buffer = self.buffers[name, dtype] = np.empty(size, dtype=dtype)
         return buffer[:size].reshape(shape)
 
 

@@ -7,10 +7,12 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
+from attncli.base.dtypes import Precision
 from attncli.base.lazy_numpy import Array, np
 from attncli.engine.block_plan import BlockPlan
 from attncli.engine.blocks import BlockInput
 from attncli.engine.options import BlockSizes
+from attncli.engine.summation import Summation, choose_summation, typical_score_limit
 from attncli.ops.elementwise import scale as scale_scores
 from attncli.ops.masks import apply_mask
 from attncli.ops.records import Operator, OperatorRecord
@@ -20,6 +22,7 @@ from attncli.plan.graph import Node
 from attncli.problem.spec import ProblemSpec
 
 LEFT, RIGHT = "left factor", "right factor"
+SMALL_SCORES = 20.0  # exponentials of twice as large ones are far from infinite
 
 
 @dataclass(frozen=True)
@@ -43,9 +46,26 @@ class TilePlan:
     sink: str | None
     fill: str | None  # of the context of queries that attend to nothing: nan, or uniform for the mean of all values
     ones: Array  # [keys 1]: numerators times ones are their sums
+    summation: Summation
+    score_limit: float | None  # what scores that are products, times `exp_scale`, scarcely exceed; None where unknown
     exp_scale: float | None
     product: str | None = None
     scale: float = 1.0
+
+    @property
+    def has_small_scores(self) -> bool:
+        """Whether exponentials of scores as they are will hardly leave the range of the type."""
+        is_product = all(node.stage == "mask" for node in self.nodes)
+        return is_product and self.score_limit is not None and self.score_limit < SMALL_SCORES
+
+    @property
+    def widened(self) -> "TilePlan":
+        """The same in the wider type; the plan itself where there is none."""
+        dtype = Precision(self.dtype).widened_name
+        if dtype == self.dtype:
+            return self
+        summation = replace(self.summation, score_dtype=dtype)
+        return replace(self, dtype=dtype, ones=self.ones.astype(dtype), summation=summation)
 
     @property
     def rule(self) -> OnlineNormalizer:
@@ -62,8 +82,10 @@ def can_tile(problem: ProblemSpec) -> bool:
     return is_linear and problem.given_table is None
 
 
-def make_tile_plan(plan: BlockPlan, normalize: Operator, keys: int, sizes: BlockSizes) -> tuple[BlockPlan, TilePlan]:
-    """The tile plan of a problem that can be tiled, of `keys` keys a tile, and the block plan of its arrays."""
+def make_tile_plan(
+    plan: BlockPlan, normalize: Operator, rows: int, keys: int, sizes: BlockSizes
+) -> tuple[BlockPlan, TilePlan]:
+    """The tile plan of a problem that can be tiled, with `rows` queries and `keys` keys a tile, and its block plan."""
     dtype = plan.precision.accumulation_dtype
     inputs = {name: x.astype(dtype) for name, x in plan.inputs.items()}
     value = plan.context_nodes[-1].inputs["value"]
@@ -85,9 +107,11 @@ def make_tile_plan(plan: BlockPlan, normalize: Operator, keys: int, sizes: Block
         sink=next((node.inputs["sink"] for node in plan.context_nodes if "sink" in node.inputs), None),
         ones=np.ones((keys, 1), dtype),
         exp_scale=rule.exp_scale(normalize.options) if rule is not None and rule.exp_scale is not None else None,
+        summation=choose_summation(None, 0, rows, keys, dtype),
+        score_limit=None,
     )
     if score.record.factorization is not None:
-        tile_plan = _factor(tile_plan, score.record.factorization, inputs)
+        tile_plan = _with_summation(_factor(tile_plan, score.record.factorization, inputs), inputs, rows)
     if all(value not in node.inputs.values() for node in tile_plan.nodes):
         inputs[value] = replace(inputs[value], is_shared=True)
     return replace(plan, inputs=inputs), tile_plan
@@ -110,3 +134,14 @@ def _factor(tiles: TilePlan, rule: Factorization, inputs: dict[str, BlockInput])
     for unused in {query.name, key.name} - read - {tiles.value}:
         del inputs[unused]
     return replace(tiles, nodes=nodes, query=LEFT, product=name, scale=scale)
+
+
+def _with_summation(tiles: TilePlan, inputs: Mapping[str, BlockInput], rows: int) -> TilePlan:
+    """How the products of a factored score are summed, by how large scores may be; large ones are never exponents."""
+    left, right = inputs[LEFT].value, inputs[RIGHT].value
+    limit = None
+    if tiles.exp_scale is not None:
+        limit = typical_score_limit(left, right, tiles.scale * tiles.exp_scale)
+    summation = choose_summation(limit, right.shape[-1], rows, tiles.keys, tiles.dtype)
+    exp_scale = tiles.exp_scale if summation.score_dtype == tiles.dtype else None
+    return replace(tiles, summation=summation, score_limit=limit, exp_scale=exp_scale)

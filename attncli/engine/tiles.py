@@ -22,6 +22,7 @@ from attncli.ops.tables import add_bias, table_cells
 from attncli.plan.graph import Node
 
 TILE_ALIGNMENT = 64  # the range of keys visible to all queries begins and ends at multiples, so that tiles are full
+FEW_KEYS, MANY_KEYS = 64, 4  # so few keys, where there are more than so many times as many
 KeyTile = tuple[int, int, bool]  # the first key and the end, and whether any cell is masked
 
 
@@ -30,10 +31,15 @@ def compute(
 ) -> Generator[None, None, tuple[Array, Array]]:
     """The context of a block, and which of its queries attend to anything; yields after each tile.
 
-    The context is written to `out` [… n e], where there is one.
+    The context is written to `out` [… n e], where there is one. Of queries that see few of many keys the rounding of
+    each exponential counts; the wider type costs next to nothing there.
     """
     block, value = _Block(plan, tiles, arrays), arrays[tiles.value]
-    context = np.empty(block.context_shape, tiles.dtype) if out is None else out
+    if block.seen_keys <= FEW_KEYS < plan.lengths.keys // MANY_KEYS:
+        tiles = tiles.widened
+        block.tiles = tiles
+    is_in_place = out is not None and out.dtype == tiles.dtype
+    context = out if out is not None and is_in_place else np.empty(block.context_shape, tiles.dtype)
     sums: Accumulator | None = None
     if tiles.exp_scale is not None:
         direct = DirectExponentials(tiles, context, block.sink, values_are_finite=True)
@@ -47,6 +53,8 @@ def compute(
     if tiles.fill is not None and not attends.all():
         mean = repeated_for(value, arrays[tiles.query]).mean(axis=-2, keepdims=True)
         np.copyto(context, np.nan if tiles.fill == "nan" else mean, where=~attends[..., None])
+    if out is not None and not is_in_place:
+        out[...] = context
     return context, attends
 
 
@@ -103,6 +111,11 @@ class _Block:
         bounds = key_bounds(replace(self.plan, score_nodes=nodes), self.arrays)
         self.key_tiles = list(key_tiles(bounds, self.tiles.keys, self.tiles.min_unmasked_keys))
 
+    @property
+    def seen_keys(self) -> int:
+        """How many keys there are from the first to the last that any query sees."""
+        return self.key_tiles[-1][1] - self.key_tiles[0][0] if self.key_tiles else 0
+
     def _bias_hides_keys(self) -> bool:
         """Whether biases hide keys of the first query or the last: then ranges of keys may be left out."""
         for node in [node for node in self.plan.score_nodes if node.function is bias]:
@@ -114,29 +127,29 @@ class _Block:
 
     def accumulate(self, sums: Accumulator) -> Generator[None]:
         """Add every tile, as long as no sum is too large; yields after each."""
-        tiles, arrays = self.tiles, self.arrays
+        tiles, arrays, dtype = self.tiles, self.arrays, self.tiles.summation.score_dtype
         if tiles.product is not None:
             query = arrays[tiles.query]
-            scaled = SCRATCH.get("scaled query", query.shape, tiles.dtype)
-            arrays = arrays | {tiles.query: np.multiply(query, tiles.scale, out=scaled)}
+            scaled = SCRATCH.get("scaled query", query.shape, dtype)
+            arrays = arrays | {tiles.query: np.multiply(query, tiles.scale, out=scaled, dtype=dtype)}
         for first, end, is_masked in self.key_tiles:
             part = self.plan.slice_keys(arrays, first, end)
             scores, visible = self._scores(part, is_masked, masks_afterwards=sums.masks_afterwards)
-            sums.add(scores, visible, part[tiles.value])
+            sums.add(scores, visible, part[tiles.value].astype(tiles.dtype, copy=False))
             yield
             if not sums.is_below_limit():
                 return
 
     def _scores(self, part: Values, is_masked: bool, *, masks_afterwards: bool) -> tuple[Array, Array | None]:
         """The scores of a tile, −∞ where masked; or the scores before masking, and the mask (true where visible)."""
-        tiles, buffer = self.tiles, None
+        tiles, buffer, dtype = self.tiles, None, self.tiles.summation.score_dtype
         if tiles.product is not None:
-            right = part[RIGHT].swapaxes(-1, -2)
-            buffer = SCRATCH.get("scores", (*self.rows, right.shape[-1]), tiles.dtype)
-            part[tiles.product] = grouped_product(part[tiles.query], right, buffer)
+            right = part[RIGHT].astype(dtype, copy=False).swapaxes(-1, -2)
+            buffer = SCRATCH.get("scores", (*self.rows, right.shape[-1]), dtype)
+            part[tiles.product] = grouped_product(part[tiles.query], right, buffer, tiles.summation.features)
         for node in tiles.nodes:
             if node.stage != "mask" or (is_masked and not (masks_afterwards and node.function is apply_mask)):
-                part[node.name] = astype_float(_value(node, part, buffer), tiles.dtype)
+                part[node.name] = astype_float(_value(node, part, buffer), dtype)
         if is_masked and masks_afterwards:
             return part[tiles.scores_before_mask], part[tiles.visible]
         return part[self.plan.scores if is_masked else tiles.scores_before_mask], None

@@ -98,6 +98,12 @@ class Node:
         return record.kind == "mask" if isinstance(record, OperatorRecord) else bool(record and record.is_boolean)
 
     @property
+    def is_pair_table(self) -> bool:
+        """Whether it has numbers for pairs of a query and a key, as scores and weights do."""
+        letters = self.letters
+        return "n" in letters and ("m" in letters or "m+1" in letters)
+
+    @property
     def _record(self) -> OperatorRecord | StructuralRecord | None:
         return record_of(self.function) if self.function is not None and not self.source else None
 
@@ -137,6 +143,12 @@ class Plan:
     def by_name(self) -> Mapping[str, Node]:
         """The nodes by name."""
         return {node.name: node for node in self.nodes}
+
+    @cached_property
+    def read_last(self) -> Mapping[str, tuple[str, ...]]:
+        """The nodes that no node after it reads, by the node that reads them last."""
+        last = {source: node.name for node in self.nodes for source in node.inputs.values()}
+        return {name: tuple(source for source in last if last[source] == name) for name in dict.fromkeys(last.values())}
 
     @cached_property
     def size(self) -> int:

@@ -92,17 +92,36 @@ def test_lists_and_integers_take_the_dtype_of_the_other_arrays() -> None:
     assert attention([[1, 2]], np.ones((7, 2), dtype=int)).output.dtype == np.float64
 
 
-@pytest.mark.parametrize("dtype", ["float16", "bfloat16", "float32"])
-def test_a_stage_rounds_once_at_its_end(dtype: str) -> None:
+def test_a_stage_of_single_precision_rounds_once_at_its_end() -> None:
     """Every step is the exact function of the rounded steps before it, rounded."""
-    stored = Precision(dtype).round
-    result = attention(QUERY, KEY, dtype=dtype, select=SELECT)
+    stored = Precision("float32").round
+    result = attention(QUERY, KEY, dtype="float32", select=SELECT)
     query, key = (stored(x).astype(np.float64) for x in (QUERY, KEY))
     np.testing.assert_array_equal(result.query, stored(QUERY))
     np.testing.assert_array_equal(result.scores, stored(query @ key.T / np.sqrt(5)))
     exponentials = np.exp(result.scores.astype(np.float64))
     np.testing.assert_array_equal(result.weights, stored(exponentials / exponentials.sum(axis=-1, keepdims=True)))
     np.testing.assert_array_equal(result.output, stored(result.weights.astype(np.float64) @ key))
+
+
+@pytest.mark.parametrize("dtype", ["float16", "bfloat16"])
+def test_a_half_type_rounds_tables_for_those_who_read_them_and_not_for_the_output(dtype: str) -> None:
+    """Scores, weights and output are each the exact function of the rounded queries and keys, rounded."""
+    stored = Precision(dtype).round
+    result = attention(QUERY, KEY, dtype=dtype, select=SELECT)
+    query, key = (stored(x).astype(np.float64) for x in (QUERY, KEY))
+    scores = query @ key.T / np.sqrt(5)
+    weights = np.exp(scores) / np.exp(scores).sum(axis=-1, keepdims=True)
+    for name, exact in (("query", query), ("scores", scores), ("weights", weights), ("output", weights @ key)):
+        np.testing.assert_array_equal(getattr(result, name), stored(exact), err_msg=name)
+
+
+@pytest.mark.parametrize("dtype", ["float16", "bfloat16"])
+def test_large_scores_of_a_half_type_give_the_output_that_they_have_in_double_precision(dtype: str) -> None:
+    query, key = (Precision(dtype).round(x * 20).astype(np.float64) for x in (QUERY, KEY))
+    exact = attention(query, key).output
+    output = attention(query, key, dtype=dtype).output
+    np.testing.assert_array_equal(output, Precision(dtype).round(exact))
 
 
 def test_bfloat16_is_held_in_single_precision_with_its_own_few_digits() -> None:

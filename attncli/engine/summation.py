@@ -1,0 +1,59 @@
+"""How long the sums of a tile are: products of many terms are summed in parts, which rounds less than one long sum.
+
+The error of a sum of n numbers, one after another, grows with n: partial sums grow, and each addition rounds one.
+"""
+
+import math
+from dataclasses import dataclass
+
+from attncli.base.dtypes import Precision
+from attncli.base.lazy_numpy import Array, np
+
+SAMPLED_ROWS = 256  # of each head, whose lengths say how large scores may be
+MIN_ROWS = 16  # products of fewer rows are sums of several lanes: short as they are
+SHORT_KEYS, LONG_KEYS = 64, 128
+MIN_FEATURES, SHORT_FEATURES = 32, 16  # sums of fewer than the one are short; those of large scores are of the other
+LONG_KEYS_FROM, SPLIT_SCORES_FROM, WIDE_SCORES_FROM = 5.0, 12.0, 200.0
+
+
+@dataclass(frozen=True)
+class Summation:
+    """The most features and keys that are summed in one product, and the type in which scores are computed."""
+
+    features: int
+    keys: int
+    score_dtype: str
+
+
+def choose_summation(score_limit: float | None, features: int, rows: int, keys: int, dtype: str) -> Summation:
+    """How to sum in tiles of `rows` queries and `keys` keys, where scores are at most about `score_limit`, or unknown.
+
+    Where scores are small, so are their errors, and weights are alike: the error is that of the sum over keys. Where
+    they are large, it is that of scores: an error of 1e-5 there is one of 1e-5 of a weight. Then they have the wider
+    type, which takes half as long again, or where there is none, shorter sums.
+    """
+    if rows < MIN_ROWS:
+        return Summation(features, keys, dtype)
+    limit = 0.0 if score_limit is None else score_limit
+    keys = min(keys, SHORT_KEYS if limit < LONG_KEYS_FROM else LONG_KEYS)
+    wider = Precision(dtype).widened_name if limit > WIDE_SCORES_FROM else dtype
+    if wider != dtype or limit < SPLIT_SCORES_FROM or features < MIN_FEATURES:
+        return Summation(features, keys, wider)
+    return Summation(-(-features // 2) if limit < WIDE_SCORES_FROM else SHORT_FEATURES, keys, dtype)
+
+
+def typical_score_limit(queries: Array, keys: Array, scale: float) -> float:
+    """What scores of queries [… n d] and keys [… m d] don't exceed: the product of their lengths, times the scale.
+
+    Lengths are root mean squares, over all heads and some of the rows.
+
+    >>> typical_score_limit(np.array([[3.0, 4.0]]), np.array([[0.0, 2.0]]), scale=0.5)
+    5.0
+    """
+    return abs(scale) * _typical_length(queries) * _typical_length(keys)
+
+
+def _typical_length(x: Array) -> float:
+    """The root mean square of the Euclidean lengths of rows of x [… n d]."""
+    rows = x[..., :: -(-x.shape[-2] // SAMPLED_ROWS), :]
+    return math.sqrt(np.vecdot(rows, rows).mean()) if rows.size else 0.0

@@ -1,0 +1,66 @@
+"""How tiles sum: in parts, which rounds less; large scores and queries of few keys are computed in more digits."""
+
+import numpy as np
+import pytest
+
+from attncli.engine.grouped_heads import grouped_product
+from attncli.engine.options import BlockSizes, RunOptions
+from attncli.engine.run import run
+from attncli.engine.summation import choose_summation, typical_score_limit
+from tests.arrays import normal
+from tests.problems import problem
+
+IN_TILES = RunOptions("serial", sizes=BlockSizes(dense_cells=0))
+
+
+@pytest.mark.parametrize("terms", [1, 2, 5, 36, 37, 100])
+def test_parts_of_any_length_add_up_to_the_product(terms: int) -> None:
+    left, right = normal(6, 5, 37), normal(2, 37, 3)
+    expected = np.stack([left[head] @ right[head // 3] for head in range(6)])
+    np.testing.assert_allclose(grouped_product(left, right, np.empty((6, 5, 3)), terms), expected, rtol=1e-12)
+
+
+def test_a_sum_in_parts_rounds_less_than_one_long_sum() -> None:
+    """Of a mean of 8,192 values, as of attention to keys that are alike."""
+    weights, value = np.full((64, 8192), 1 / 8192, np.float32), normal(8192, 64).astype(np.float32)
+    exact = value.astype(np.float64).mean(axis=0)
+    errors = {
+        terms: np.sqrt(((grouped_product(weights, value, np.empty((64, 64), np.float32), terms) - exact) ** 2).mean())
+        for terms in (64, 8192)
+    }
+    assert errors[64] < 0.8 * errors[8192]
+
+
+def test_no_score_of_rows_that_are_as_long_as_most_exceeds_the_typical_limit() -> None:
+    query, key = normal(300, 8), 3 * normal(500, 8)
+    query /= np.linalg.norm(query, axis=-1, keepdims=True)
+    key *= 5 / np.linalg.norm(key, axis=-1, keepdims=True)
+    limit = typical_score_limit(query, key, scale=0.5)
+    assert abs(0.5 * query @ key.T).max() <= limit == pytest.approx(2.5)
+
+
+@pytest.mark.parametrize("limit", [None, 0.0, 8.0, 50.0, 1e6])
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_larger_scores_are_summed_no_longer_and_in_no_fewer_digits(limit: float | None, dtype: str) -> None:
+    small, large = (choose_summation(x, 64, 512, 512, dtype) for x in (limit, 2 * (limit or 0)))
+    assert large.features <= small.features or large.score_dtype != dtype
+    assert np.finfo(large.score_dtype).eps <= np.finfo(small.score_dtype).eps
+
+
+def test_a_few_queries_are_not_summed_in_parts() -> None:
+    """Their products take as long as their keys are read: parts would be read in as many calls."""
+    assert choose_summation(50.0, 128, 1, 4096, "float32").keys == 4096
+
+
+def test_large_scores_of_float32_have_weights_as_of_float64() -> None:
+    given = {name: 20 * normal(1, 256, 8).astype(np.float32) for name in ("query", "key", "value")}
+    output = run(problem(**given, dtype="float32"), ("output",), options=IN_TILES).output
+    exact = run(problem(**given, dtype="float64"), ("output",), options=IN_TILES).output
+    assert np.sqrt(((output - exact) ** 2).mean()) < 2e-6
+
+
+@pytest.mark.parametrize("mask", ["causal", "window:left=5,right=0"])
+def test_the_first_query_of_many_has_its_only_value_to_the_last_digit(mask: str) -> None:
+    given = {name: normal(1, 600, 16).astype(np.float32) for name in ("query", "key", "value")}
+    output = run(problem(**given, dtype="float32", mask=mask), ("output",), options=IN_TILES).output
+    np.testing.assert_array_equal(output[..., 0, :], given["value"][..., 0, :])
