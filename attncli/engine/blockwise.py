@@ -23,6 +23,7 @@ from attncli.trace.steps import Step
 POSITIONS = "query_positions"  # masks that read them, such as causal ones, leave out more keys of smaller blocks
 PROBES, PROBE_STEP = 2, 64  # of so many blocks every 64th query is tried
 PROBED_CELLS = 2**21  # smaller problems take less time than it would save
+MIN_TILE_KEYS = 32  # of a score that has many numbers for a pair, such as the hidden units of the additive one
 FEW_HEADS = 8  # so many heads of all batch items are blocks enough for the workers
 KEPT_BYTES = 2**25 - 2**16  # for the temporaries of blocks; of arrays of 32 MB and more glibc keeps none
 
@@ -65,7 +66,7 @@ def _fill(buffers: "ResultBuffers", problem: ProblemSpec, options: RunOptions, n
     names = list(buffers.values)
     with executor(options) as run:
         if names == [CONTEXT] and can_tile(problem):
-            work = _tile_work(buffers, problem, options)
+            work = _tile_work(buffers, problem, options, nodes)
         else:
             work = _row_work(buffers, options.sizes, nodes)
         with closing(run(work.task, work.blocks, buffers.keep)) as finished:
@@ -74,16 +75,20 @@ def _fill(buffers: "ResultBuffers", problem: ProblemSpec, options: RunOptions, n
                     options.progress(number, len(work.blocks))
 
 
-def _tile_work(buffers: "ResultBuffers", problem: ProblemSpec, options: RunOptions) -> _BlockedTask:
+def _tile_work(
+    buffers: "ResultBuffers", problem: ProblemSpec, options: RunOptions, nodes: Sequence[Node]
+) -> _BlockedTask:
     """Blocks that are computed tile by tile."""
     plan, sizes, lengths = buffers.plan, options.sizes, buffers.plan.lengths
     output = buffers.output if options.executor in (SERIAL, THREADS) else None
     is_masked = any(node.stage == "mask" and POSITIONS in node.inputs for node in plan.score_nodes)
-    rows = sizes.masked_rows if is_masked else _rows(lengths, sizes.rows)
-    keys = min(max(sizes.tile_cells // rows, 1), lengths.keys)
-    if is_masked and rows < keys and heads_that_fit(lengths, sizes.tile_cells // rows**2) > 1:
+    cells = max(sizes.tile_cells // max(map(_numbers_per_pair, nodes)), 1)
+    rows = min(sizes.masked_rows if is_masked else sizes.rows, max(cells // MIN_TILE_KEYS, 1))
+    rows = rows if is_masked else _rows(lengths, rows)
+    keys = min(max(cells // rows, 1), lengths.keys)
+    if is_masked and rows < keys and heads_that_fit(lengths, cells // rows**2) > 1:
         keys = rows  # square tiles of several heads: fewer of them than long ones of one head
-    blocks = list(make_blocks(lengths, rows, keys, sizes.tile_cells, all_heads=plan.needs_all_heads))
+    blocks = list(make_blocks(lengths, rows, keys, cells, all_heads=plan.needs_all_heads))
     if is_masked:
         blocks = [part for block in blocks for part in _split_first_queries(block)]
     with np.errstate(all="ignore"):
