@@ -195,7 +195,7 @@ def check_line(line: str, decimals: int, dtype: str = "float64", count: Count | 
 
     `=`: the value of the left side, rounded to the digits of the right side, is the right side, ties either way; a
     right side with fewer than `decimals` decimals is the value itself. `≈`: within what rounding of the numbers on the
-    left explains. `, in float32 x`: what the type has made of it.
+    left explains. `, in float32 x`: what the type has made of it, or `, of unrounded numbers x` of nearly the same.
     """
     count = count or Count()
     if "…" in line:
@@ -203,7 +203,8 @@ def check_line(line: str, decimals: int, dtype: str = "float64", count: Count | 
     line = re.sub(SENTENCE_END, "", line)
     if re.search(STATEMENT, line):
         return
-    line, _, typed = line.partition(f", in {dtype} ")
+    line, *typed_parts = re.split(f", (?:in {dtype}|of unrounded numbers) ", line, maxsplit=1)
+    typed = "".join(typed_parts)
     left, sign, right = re.match(r"(?:(.*) (=|≈) )?(.*)$", line).groups()  # type: ignore[union-attr] # it always matches
     if not sign:
         return

@@ -6,6 +6,8 @@ from decimal import Decimal, localcontext
 from typing import Any
 
 from attncli.base import exact
+from attncli.base.dtypes import Precision
+from attncli.base.lazy_numpy import np
 from attncli.base.notation import SYMBOLS
 from attncli.base.numerals import Style
 from attncli.base.term_classes import Number, Term, Vector, number
@@ -15,6 +17,7 @@ MAX_EXTRA_DECIMALS = 2  # of the numbers in a term, beyond those of its result
 ADDED_DECIMALS = 25  # of a number that is only added to others: the rest is what 50 digits leave of a difference of 0
 HALF = Decimal("0.5")
 CLOSE = Decimal("0.01")  # of a result: so far from it may a rounded sum be, whose small factors look as in their table
+UNROUNDED = "of unrounded numbers"  # what a result is where numbers were read before they were rounded to be shown
 ROUNDING = Decimal("1e-9")  # of a unit: results that lie between two roundings are computed to either
 
 
@@ -24,7 +27,8 @@ class ArithmeticWriter:
 
     A term is what stands on the left of an equation: `attncli.base.terms` makes terms of numbers. Numbers in it have as
     many decimals as the result, or one or two more, so that what is written is true: `=` says that the digits of the
-    term give those of the result. Where they can't, `≈` says so.
+    term give those of the result. Where they can't, `≈` says so, or `, in float16` what the type makes of the term's
+    value, or that the result is `of unrounded numbers`.
 
     Parameters
     ----------
@@ -183,7 +187,14 @@ class ArithmeticWriter:
             value = term.value(styles[-1])
             return self._equation_text(term.text(styles[-1]), "≈", self._result_text(result, value, is_exact=False))
         unrounded = replace(self, dtype="")._written(term, Number(exact_value, result.is_vector))
-        return f"{unrounded}, in {self.dtype} {result.text(self._style)}"
+        means = f"in {self.dtype}" if self._is_rounded(exact_value, result) else UNROUNDED
+        return f"{unrounded}, {means} {result.text(self._style)}"
+
+    def _is_rounded(self, value: Vector, result: Number) -> bool:
+        """Whether a result is the value in its type; it is not where numbers were read before they were rounded."""
+        numbers = np.array([float(value[at % len(value)]) for at in range(len(result.entries))])
+        results = np.array([float(x) for x in result.entries])
+        return bool(np.array_equal(Precision(self.dtype).round(numbers), results, equal_nan=True))
 
     def _equal_text(self, term: Term, result: Number, styles: Sequence[Style]) -> str:
         """`term = result` in the first style whose digits give the result; nothing where none does."""

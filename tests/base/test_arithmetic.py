@@ -123,6 +123,14 @@ def test_the_rounding_of_a_narrow_type_is_written() -> None:
     assert write.equation(number(10.3) * 3, float(np.float16(30.9))) == "10.3·3 = 30.9, in float16 30.9062"
 
 
+def test_a_result_that_the_written_numbers_are_not_rounded_to_is_said_to_be_of_unrounded_ones() -> None:
+    """bfloat16 has 0.2354 and 0.2363, and nothing between."""
+    write = ArithmeticWriter(4, "cat", ["the"], 0, 0, dtype="bfloat16")
+    weight = number(0.314453125) / 1.3342
+    assert write.equation(weight, 0.2353515625) == "0.3145/1.3342 = 0.2357, in bfloat16 0.2354"
+    assert write.equation(weight, 0.236328125) == "0.3145/1.3342 = 0.2357, of unrounded numbers 0.2363"
+
+
 def test_a_computed_number_is_that_of_the_lines_after_it() -> None:
     norm = WRITE.computed("‖x‖", sqrt(products([1, 2], [1, 2])))
     assert norm.line == "‖x‖ = √(1·1 + 2·2) = 2.2361"
