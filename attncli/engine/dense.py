@@ -20,7 +20,8 @@ class DenseEngine:
     """Evaluates nodes one after another, each from the ones before, and keeps their values and warnings by name.
 
     Values are kept rounded, and nodes read them so; with `has_wide_tables` those from the score to the context read
-    tables as they were computed, as tiles do.
+    tables as they were computed, as tiles do. Analyses that begin with tables that are kept, or measure what rounding
+    does, go without.
     """
 
     def __init__(

@@ -31,13 +31,10 @@ def compute(
 ) -> Generator[None, None, tuple[Array, Array]]:
     """The context of a block, and which of its queries attend to anything; yields after each tile.
 
-    The context is written to `out` [… n e], where there is one. Of queries that see few of many keys the rounding of
-    each exponential counts; the wider type costs next to nothing there.
+    The context is written to `out` [… n e], where there is one.
     """
     block, value = _Block(plan, tiles, arrays), arrays[tiles.value]
-    if block.seen_keys <= FEW_KEYS < plan.lengths.keys // MANY_KEYS:
-        tiles = tiles.widened
-        block.tiles = tiles
+    tiles = block.tiles
     is_in_place = out is not None and out.dtype == tiles.dtype
     context = out if out is not None and is_in_place else np.empty(block.context_shape, tiles.dtype)
     sums: Accumulator | None = None
@@ -64,7 +61,8 @@ def sums_stay_in_range(plan: BlockPlan, tiles: TilePlan, block: Block) -> bool:
         return False
     arrays = plan.inputs_of_block(block, with_query_axis=False) | plan.inputs_of_block(block, with_query_axis=True)
     probe = _Block(plan, tiles, arrays)
-    sums = DirectExponentials(tiles, np.empty(probe.context_shape, tiles.dtype), probe.sink, values_are_finite=True)
+    context = np.empty(probe.context_shape, probe.tiles.dtype)
+    sums = DirectExponentials(probe.tiles, context, probe.sink, values_are_finite=True)
     for _ in probe.accumulate(sums):
         pass
     return sums.is_safe(probe.see_a_key)
@@ -94,7 +92,11 @@ def key_tiles(bounds: KeyBounds, keys: int, min_unmasked: int) -> Iterator[KeyTi
 
 
 class _Block:
-    """The arrays of a block and its tiles."""
+    """The arrays of a block and its tiles.
+
+    Of queries that see few of many keys the rounding of each exponential counts: they are computed in the wider type,
+    which costs next to nothing there.
+    """
 
     def __init__(self, plan: BlockPlan, tiles: TilePlan, arrays: Values) -> None:
         self.plan, self.tiles, self.arrays = plan, tiles, arrays
@@ -104,6 +106,8 @@ class _Block:
         leading = np.broadcast_shapes(query.shape[:-2], repeated_for(value[..., :1, :1], query).shape[:-2])
         self.rows = (*leading, query.shape[-2])
         self.context_shape = (*self.rows, value.shape[-1])
+        if self._seen_keys <= FEW_KEYS < plan.lengths.keys // MANY_KEYS:
+            self.tiles = tiles.widened
 
     def bound_keys(self, *, by_bias: bool) -> None:
         """Make the tiles of the keys that masks leave; the exponential of a bias of −∞ is 0 without a mask, too."""
@@ -112,7 +116,7 @@ class _Block:
         self.key_tiles = list(key_tiles(bounds, self.tiles.keys, self.tiles.min_unmasked_keys))
 
     @property
-    def seen_keys(self) -> int:
+    def _seen_keys(self) -> int:
         """How many keys there are from the first to the last that any query sees."""
         return self.key_tiles[-1][1] - self.key_tiles[0][0] if self.key_tiles else 0
 

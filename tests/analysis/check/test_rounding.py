@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from attncli.analysis.check.rounding import in_type, measure, rounding_error
+from attncli.analysis.check.rounding import StepwisePrecision, evaluate_names, in_type, measure, rounding_error
 from attncli.base.dtypes import Precision
 from attncli.plan.build import plan_of
 from tests.arrays import normal
@@ -16,6 +16,16 @@ SPEC = problem(query=normal(5, 16), key=normal(7, 16))
 def test_the_error_is_of_the_size_of_the_units_of_the_type(dtype: str) -> None:
     error = rounding_error(SPEC, plan_of(SPEC), ["output"], dtype).errors["output"]
     assert 0.1 < error / Precision(dtype).epsilon < 20
+
+
+@pytest.mark.parametrize("dtype", ["bfloat16", "float16"])
+def test_steps_read_scores_that_were_rounded_as_a_kernel_does_that_keeps_them_in_a_half_type(dtype: str) -> None:
+    """Though attn itself rounds them only where they are shown: given rounded, they have the same weights."""
+    spec = problem(query=10 * normal(5, 16), key=normal(7, 16), dtype=dtype)
+    steps = evaluate_names(plan_of(spec), spec, ["scores", "weights"], StepwisePrecision(dtype))
+    given = problem(scores=steps["scores"], dtype=dtype)
+    np.testing.assert_allclose(steps["weights"], dense_trace(given)["weights"].value, rtol=Precision(dtype).epsilon)
+    assert (steps["weights"] != dense_trace(spec)["weights"].value).any()
 
 
 def test_what_is_exact_has_no_error_but_that_of_numbers_moved() -> None:
