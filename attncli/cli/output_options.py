@@ -35,7 +35,7 @@ def _complete_executor(incomplete: str) -> list[str]:
     return [name for name in (THREADS, SERIAL) if name.startswith(incomplete)]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class OutputOptions:
     """What is shown of a result, how and where: a field for each option, as text from the command line."""
 

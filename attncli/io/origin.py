@@ -61,7 +61,7 @@ PYTHON = Origin(opens_files=False)
 PYTHON_OVER_FILE = Origin(opens_files=False, overrides=True)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class RawValue:
     """A value as the user gave it, and its origin."""
 

@@ -20,7 +20,7 @@ TURN = 2 * math.pi
 Frequencies = Callable[[Array, ScaledRope], Array]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class ScalingType:
     """A type of scaling: `frequencies(plain [f], rope)` returns those in force, `attention_factor(rope)` a number.
 

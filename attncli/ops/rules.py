@@ -144,7 +144,7 @@ class PositionAxes:
     are_needed: bool = False
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class OperatorUse:
     """The parameters of an operator, and the lengths and positions that they are checked against.
 

@@ -42,7 +42,7 @@ TemplateUse = Literal["active", "optional", "together"]
 LastResult = Literal["", "scores", "weights", "output"]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Field:
     """One field of a problem: the kind of its value, its range, its axes, its help, its panel there, an example."""
 

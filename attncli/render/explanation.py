@@ -51,7 +51,7 @@ def explain(view: View) -> Iterator[Section]:
             yield writer.section(step, entry.title, shapes_of(trace, step))
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class ExplainedStep:
     """An entry of an explanation: a step, or the queries, keys and values that are the sequences themselves.
 

@@ -16,7 +16,7 @@ from attncli.trace.steps import Step, Trace
 LABEL_SEPARATOR = ", "  # between the parts of the label of a slice
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Grid:
     """A table of numbers [rows columns] with the labels of its rows and columns."""
 

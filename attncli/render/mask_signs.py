@@ -17,7 +17,7 @@ VISIBLE = "●"
 UNSIGNED = "□"  # of a rule whose record has no sign
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class _Rule:
     """One input of the step `visible`: where it is true, and the sign of the cells that it hides."""
 

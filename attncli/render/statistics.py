@@ -53,7 +53,7 @@ def statistics_of(trace: Trace) -> RowStatistics:
     return row_statistics(trace[WEIGHTS].value, trace.precision)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class StatisticsRow:
     """A row of a table of statistics: its label, its numbers, and the key of its largest weight, if there is one."""
 

@@ -33,7 +33,7 @@ class Cell:
     key: int | None = None
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class View:
     """A result, and which part of it is shown how.
 

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 DEFAULT_FORMAT, JSON, PAGE = "table", "json", "html"
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class OutputFormat:
     """One way to write the view of a result.
 
