@@ -129,7 +129,7 @@ class Node:
         return f"{self.function.__name__.rstrip('_')}({', '.join([*arguments, *options])})"
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True)
 class Plan:
     """The nodes of a computation, in order: built from a problem's lengths and operators, without its numbers.
 

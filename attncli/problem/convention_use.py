@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from typing import Any
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True)
 class ConventionUse:
     """How the words of a problem were read: the convention's name and version, and what was read otherwise than usual.
 
