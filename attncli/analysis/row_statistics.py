@@ -14,7 +14,7 @@ CHUNK_CELLS = 2**20  # weights that are worked on at once: a large table is not 
 NO_KEY = -1
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True)
 class RowStatistics:
     """The statistics of weights [… n m], an array [… n] each.
 

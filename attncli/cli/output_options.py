@@ -36,7 +36,7 @@ def _complete_executor(incomplete: str) -> list[str]:
     return [name for name in (THREADS, SERIAL) if name.startswith(incomplete)]
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True)
 class OutputOptions:
     """What is shown of a result, how and where: a field for each option, as text from the command line."""
 

@@ -39,7 +39,7 @@ class SizeLimit:
             raise AttnError(message, where=where, hint=f"allow more with {MAX_SIZE_OPTION}")
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True)
 class Input:
     """One input: a regular file, which is opened by its reader, or the bytes that a stream gave.
 

@@ -62,7 +62,7 @@ PYTHON = Origin(opens_files=False)
 PYTHON_OVER_FILE = Origin(opens_files=False, overrides=True)
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True)
 class RawValue:
     """A value as the user gave it, and its origin."""
 

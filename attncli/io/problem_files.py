@@ -16,7 +16,7 @@ from attncli.io.refused_files import check_is_not_refused
 Document = dict[str, RawValue]
 
 
-@dataclass(frozen=True, eq=False, kw_only=True)
+@dataclass(frozen=True, kw_only=True)
 class ShownKeys:
     """What is shown of a part of a worked example; at the top of the file they are the keys of every part."""
 
@@ -26,7 +26,7 @@ class ShownKeys:
     arrows: Any = None  # from which end to which the largest weight of each row is shown
 
 
-@dataclass(frozen=True, eq=False, kw_only=True)
+@dataclass(frozen=True, kw_only=True)
 class ExampleKeys(ShownKeys):
     """The keys of a worked example that are not keys of its problem, with their values; `attn compute` ignores them."""
 

@@ -24,7 +24,7 @@ OVER = Parameter("over", "word", None, words=(HEAD, ALL))
 WHEN = Parameter("when", "word", None, words=(BEFORE_ROPE, AFTER_ROPE))
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True)
 class NormUse:
     """What a key that takes a norm normalizes: roles of the plan, with the letters of their heads and features.
 

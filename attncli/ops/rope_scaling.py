@@ -88,7 +88,7 @@ class RopeScaling(ParameterMapping):
         return "{" + ", ".join(f"{name}: {text}" for name, text in {TYPE: self.type, **texts}.items()) + "}"
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True)
 class ScaledRope:
     """A scaling and what it is applied to: the base, the number of rotated features, and the length of the sequence.
 

@@ -20,7 +20,7 @@ TURN = 2 * math.pi
 Frequencies = Callable[[Array, ScaledRope], Array]
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True)
 class ScalingType:
     """A type of scaling: `frequencies(plain [f], rope)` returns those in force, `attention_factor(rope)` a number.
 

@@ -15,7 +15,7 @@ class EditedCell:
     after: float | bool
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True)
 class EditedProblem:
     """A problem, the same one after some edits, and what each of them replaced; without edits it is that twice.
 

@@ -43,7 +43,7 @@ TemplateUse = Literal["active", "optional", "together"]
 LastResult = Literal["", "scores", "weights", "output"]
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True)
 class Field:
     """One field of a problem: the kind of its value, its range, its axes, its help, its panel there, an example."""
 

@@ -58,7 +58,7 @@ _IN_PLACE_OF_LABELS = (  # the same where tokens are given, and are not looked u
 _LABEL_FIELDS = {"m": "tokens", "n": "query_tokens"}
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True)
 class RandomFill:
     """The values of a problem with every array made, and why nothing has read a key, for each that nothing has read.
 

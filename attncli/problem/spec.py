@@ -32,7 +32,7 @@ from attncli.problem.results import DEFAULT_SELECTION
 from attncli.problem.signature import signature_of
 
 
-@dataclass(frozen=True, eq=False, kw_only=True)
+@dataclass(frozen=True, kw_only=True)
 class ProblemSpec:
     """A problem whose values were converted and checked by `attncli.problem.build.build`, the only way to make one.
 

@@ -18,7 +18,7 @@ MOST_DECIMALS = 12
 LARGEST = 1e100  # beyond it differences and slopes may overflow
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True)
 class Series:
     """Numbers y [k] over x [k], in any order, and their name in the legend."""
 
@@ -27,7 +27,7 @@ class Series:
     y: Array | Sequence[float]
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True)
 class Plot:
     """Points and curves that are drawn in one plot, and its title."""
 
@@ -36,7 +36,7 @@ class Plot:
     curves: tuple[Series, ...]
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True)
 class _Canvas:
     """A plot of so many columns and rows between the bounds of x and y."""
 

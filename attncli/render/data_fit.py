@@ -16,7 +16,7 @@ SCORES = "scores"
 NEEDED = "a curve needs queries and keys of one feature, or query_tokens and tokens that are numbers"
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True)
 class DataFit:
     """One feature of the values over the keys as points, and of the context over the queries as a curve."""
 

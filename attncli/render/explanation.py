@@ -52,7 +52,7 @@ def explain(view: View) -> Iterator[Section]:
             yield writer.section(step, entry.title, shapes_of(trace, step))
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True)
 class ExplainedStep:
     """An entry of an explanation: a step, or the queries, keys and values that are the sequences themselves.
 

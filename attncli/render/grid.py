@@ -17,7 +17,7 @@ from attncli.trace.steps import Step, Trace
 LABEL_SEPARATOR = ", "  # between the parts of the label of a slice
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True)
 class Grid:
     """A table of numbers [rows columns] with the labels of its rows and columns."""
 

@@ -18,7 +18,7 @@ VISIBLE = "●"
 UNSIGNED = "□"  # of a rule whose record has no sign
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True)
 class _Rule:
     """One input of the step `visible`: where it is true, and the sign of the cells that it hides."""
 

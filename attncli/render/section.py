@@ -5,7 +5,7 @@ from attncli.render.curve import Plot
 from attncli.render.grid import Grid
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True)
 class Section:
     """One quantity: title, purpose, formula, shapes, its grids or plots, the arithmetic of some cells, and remarks."""
 

@@ -54,7 +54,7 @@ def statistics_of(trace: Trace) -> RowStatistics:
     return row_statistics(trace[WEIGHTS].value, trace.precision)
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True)
 class StatisticsRow:
     """A row of a table of statistics: its label, its numbers, and the key of its largest weight, if there is one."""
 

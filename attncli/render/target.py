@@ -7,7 +7,7 @@ from attncli.base.text import escape_control
 from attncli.base.transliteration import transliterate
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True)
 class TextTarget:
     """The target of text: its width in columns (None: a pipe or a file, no line is cut), and what it can show."""
 

@@ -34,7 +34,7 @@ class Cell:
     key: int | None = None
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True)
 class View:
     """A result, and which part of it is shown how.
 

@@ -90,7 +90,7 @@ class Step:
         return self.node.is_identity
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True)
 class Trace:
     """The steps of one computation of a problem, in order, and the labels of axes, such as queries (n) and keys (m).
 

@@ -21,7 +21,7 @@ FILE_HINT = "give an array; attncli.load reads a problem from files"
 MASKED_HINT = "fill them with .filled(), and give mask or key_lengths for keys that are not there"
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True)
 class LabelledArray:
     """An array, the labels of its rows and columns where it has them, and its floating type by `base.dtypes`' names.
 

@@ -7,7 +7,7 @@ from attncli.base.lazy_numpy import Array
 from attncli.problem.origins import ArrayOrigin
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True)
 class EncodedArray:
     """An array that is mapped from its file, and the function that makes numbers of it, or of some of its rows.
 

@@ -14,7 +14,7 @@ BITS = (2, 3, 4, 8)
 FORMATS = ("gptq", "gptq_v2")
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True)
 class QuantizedForm:
     """One form: the arrays that it needs, those that it may have, how its other values are converted, and its function.
 

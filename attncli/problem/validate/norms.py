@@ -12,7 +12,7 @@ from attncli.problem.layout import Layout
 from attncli.problem.validate.lengths import Lengths, context_features
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True)
 class _Rows:
     """What a norm is applied to: the letter of its heads, how many there are, and the features of one of them."""
 

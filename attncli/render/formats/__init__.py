@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 DEFAULT_FORMAT, JSON, PAGE = "table", "json", "html"
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True)
 class OutputFormat:
     """One way to write the view of a result.
 

@@ -73,7 +73,7 @@ def _shown(grid: Grid, count: int, marked: Collection[int], target: TextTarget) 
     return abbreviate(count, ABRIDGED_LINES if grid.is_abridged else MAX_LINES, marked)
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True)
 class _Labels:
     """The corner and the labels of the rows, folded to a width."""
 

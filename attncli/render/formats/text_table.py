@@ -10,7 +10,7 @@ from attncli.render.target import TEXT_FILE, TextTarget
 from attncli.render.text_width import text_width
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True)
 class _Rows:
     """The headings of the columns of a table, how wide each is, the labels of its rows, and the line of each."""
 
