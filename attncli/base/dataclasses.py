@@ -8,6 +8,7 @@ import dataclasses
 import inspect  # which the standard library's dataclasses import anyway
 from collections.abc import Callable
 from dataclasses import MISSING, FrozenInstanceError
+from operator import attrgetter
 from typing import TYPE_CHECKING, Any, NoReturn
 
 __all__ = ["dataclass"]
@@ -43,7 +44,7 @@ def _with_shared_methods(cls: type[Any], *, eq: bool, kw_only: bool) -> Any:
 
     methods = {"__init__": write_and_initialize, "__repr__": _represent, "__setattr__": _refuse, "__delattr__": _refuse}
     if eq:
-        methods |= {"__eq__": _equals, "__hash__": _hash}
+        methods |= _comparing_methods(made)
     for name, method in methods.items():
         if name not in vars(cls) or vars(cls)[name] is None:  # Python sets __hash__ to None where a body has __eq__
             setattr(made, name, method)
@@ -85,19 +86,18 @@ def _written_initializer(cls: Any) -> Callable[..., None]:
     return written
 
 
-def _compared(instance: Any) -> tuple[Any, ...]:
-    """The values by which an instance is compared."""
-    return tuple(getattr(instance, field.name) for field in dataclasses.fields(instance) if field.compare)
+def _comparing_methods(cls: Any) -> dict[str, Callable[..., Any]]:
+    """The methods by which instances are compared, by their names."""
+    names = [field.name for field in dataclasses.fields(cls) if field.compare]
+    values = attrgetter("__class__", *names)  # with the class they are never one alone, and so always a tuple
 
+    def equals(self: object, other: object) -> bool:
+        return values(self) == values(other) if type(other) is type(self) else NotImplemented
 
-def _equals(self: Any, other: object) -> Any:
-    """The method `__eq__`."""
-    return _compared(self) == _compared(other) if type(other) is type(self) else NotImplemented
+    def hash_values(self: object) -> int:
+        return hash(values(self))
 
-
-def _hash(self: Any) -> int:
-    """The method `__hash__`."""
-    return hash(_compared(self))
+    return {"__eq__": equals, "__hash__": hash_values}
 
 
 def _refuse(self: object, name: str, _value: object = None) -> NoReturn:
