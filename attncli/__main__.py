@@ -5,7 +5,7 @@ import signal
 import sys
 from typing import Any, NoReturn
 
-from attncli.base.exit_status import DIFFERS, INTERRUPTED
+from attncli.base.exit_status import DIFFERS, FAILED, INTERRUPTED
 
 # The signals that end a process and can be caught: of Ctrl-C; of `kill`, `timeout` and job schedulers; of a terminal
 # that is closed; of a limit on processor time. Windows has only some of them.
@@ -22,7 +22,7 @@ class EndedBySignal(BaseException):
         self.number = number
 
 
-def main() -> None:
+def main() -> NoReturn:
     """Import the command line and run it; a signal ends the process as the shell expects it, after a clean-up.
 
     Ctrl-C ends it with exit status 130, the others as if they had not been caught (143 for SIGTERM, in a shell).
@@ -36,9 +36,21 @@ def main() -> None:
     except (KeyboardInterrupt, EndedBySignal) as end:
         _end(end)
     _handle_ending_signals(signal.SIG_DFL)
-    if status > DIFFERS:
-        os._exit(status)  # sys.exit would flush standard output, which may be broken, and wait for threads
-    sys.exit(status)
+    _leave(status)
+
+
+def _leave(status: int) -> NoReturn:
+    """End the process at once: to free every object and unload NumPy would take a tenth of the time of a small problem.
+
+    Commands have flushed what they wrote; operators of other packages may have written too.
+    """
+    if status <= DIFFERS:  # otherwise standard output may be broken
+        try:
+            sys.stdout.flush()
+            sys.stderr.flush()
+        except OSError:
+            status = FAILED
+    os._exit(status)
 
 
 def _handle_ending_signals(handler: Any) -> None:

@@ -103,5 +103,12 @@ def test_a_file_begins_with_its_purpose(file: Path) -> None:
     assert docstring.partition("\n")[0].endswith((".", ":", ")"))
 
 
+@pytest.mark.parametrize("file", FILES, ids=lambda file: str(file.relative_to(ROOT)))
+def test_frozen_dataclasses_generate_no_methods_at_the_start(file: Path) -> None:
+    source = file.read_text(encoding="utf-8")
+    if "dataclasses.dataclass" in set(imports(file)) and file != ROOT / "base" / "dataclasses.py":
+        assert "@dataclass(frozen=True" not in source
+
+
 def test_every_package_has_a_layer() -> None:
     assert {package(file) for file in FILES} == set(LAYERS)

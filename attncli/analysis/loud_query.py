@@ -1,9 +1,9 @@
 """A loud query: exponentials of its scores overflow or vanish, or all of them are near the softcap."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from functools import partial
 
+from attncli.base.dataclasses import dataclass
 from attncli.base.dtypes import HALF
 from attncli.base.lazy_numpy import Array, np
 from attncli.engine.run import run

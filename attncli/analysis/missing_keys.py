@@ -1,9 +1,10 @@
 """The keys that a problem to be drawn lacks, chosen for it: generators, sizes, and arrays that its operators need."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
+from attncli.base.dataclasses import dataclass
 from attncli.io.origin import Origin, RawValue
 from attncli.io.parse.problem_keys import read_value
 from attncli.io.problem_files import Document

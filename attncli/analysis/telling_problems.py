@@ -1,7 +1,7 @@
 """Problems whose inputs tell: drawn so that every slip in them shows, at the tolerance of their type."""
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 from attncli.analysis.check.check import check
@@ -12,6 +12,7 @@ from attncli.analysis.loud_query import with_loud_query
 from attncli.analysis.missing_keys import MissingKeys, with_missing
 from attncli.analysis.slips import attempts, run_attempt
 from attncli.analysis.slips.attempts import own_attempt
+from attncli.base.dataclasses import dataclass
 from attncli.base.errors import AttnError
 from attncli.base.lazy_numpy import Array, np
 from attncli.engine.run import run

@@ -1,7 +1,7 @@
 """A comparison from Python: `compare(problem, vary={…})`, and the comparison that it returns."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Unpack
 
@@ -19,6 +19,7 @@ from attncli.api.names import to_name, to_names
 from attncli.api.problem import Problem, problem_of, raw_values
 from attncli.api.result import Result, of_computed
 from attncli.api.views import Position, axis_positions
+from attncli.base.dataclasses import dataclass
 from attncli.base.errors import AttnError
 from attncli.base.text import repr_excerpt, shorten
 from attncli.engine.options import RunOptions

@@ -1,10 +1,11 @@
 """Files of results and explanations from Python: the suffix picks the format, as with `attn compute -o`."""
 
 import warnings
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from os import PathLike
 from typing import NoReturn
 
+from attncli.base.dataclasses import dataclass
 from attncli.base.errors import AttnError
 from attncli.base.text import join_words, repr_excerpt
 from attncli.io.writers.atomic import atomic_write

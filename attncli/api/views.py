@@ -1,9 +1,9 @@
 """The view of a result that keywords of Python describe: cells, one head or batch item, terms and decimals."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any, Literal, SupportsIndex
 
+from attncli.base.dataclasses import dataclass
 from attncli.base.errors import AttnError
 from attncli.base.text import repr_excerpt
 from attncli.problem.convert.numbers import to_integer

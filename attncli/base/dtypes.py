@@ -1,10 +1,10 @@
 """Floating-point types: the one that arrays are stored in, and the wider one that a step computes in."""
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
+from attncli.base.dataclasses import dataclass
 from attncli.base.lazy_numpy import Array, np
 
 BFLOAT16 = "bfloat16"  # NumPy has none: its values are held as float32

@@ -1,9 +1,10 @@
 """Numbers as text with so many decimals: `5.7735`, `0.0900`, `1.2e−07`; exact ones without zeros at their end."""
 
 import math
-from dataclasses import dataclass
 from decimal import Decimal
 from functools import lru_cache
+
+from attncli.base.dataclasses import dataclass
 
 MINUS = "−"
 CACHED_NUMBERS = 2**14

@@ -2,11 +2,12 @@
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from decimal import Decimal, localcontext
 from typing import Any
 
 from attncli.base import exact
+from attncli.base.dataclasses import dataclass
 from attncli.base.numerals import MINUS, Style
 
 SUM, PRODUCT, POWER, ATOM = range(4)  # how closely the parts of a term are bound; brackets bind what is looser

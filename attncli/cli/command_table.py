@@ -1,6 +1,6 @@
 """The commands of `attn`: one row of a table for each, whose module is imported when the command is called."""
 
-from dataclasses import dataclass
+from attncli.base.dataclasses import dataclass
 
 
 @dataclass(frozen=True)

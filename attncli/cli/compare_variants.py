@@ -1,9 +1,9 @@
 """The variants of `attn compare`, from its words, and the warnings on them."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from attncli.base.dataclasses import dataclass
 from attncli.base.errors import AttnError
 from attncli.cli.option_values import check_stdin, read_edits, read_problem_options
 from attncli.cli.options import check_convention

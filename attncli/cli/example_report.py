@@ -1,9 +1,9 @@
 """The report of a worked example: its parts computed, compared with expected numbers, and the commands that do so."""
 
 import shlex
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from attncli.base.dataclasses import dataclass
 from attncli.base.errors import AttnError
 from attncli.cli.cells import parse_cells
 from attncli.cli.output_options import OutputOptions

@@ -2,12 +2,13 @@
 
 import inspect
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import fields
 from functools import wraps
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from attncli.base.dataclasses import dataclass
 from attncli.base.errors import AttnError
 from attncli.cli.command_parameters import parameters_of, select_options, set_parameters
 from attncli.cli.completion import complete_cell, complete_selection

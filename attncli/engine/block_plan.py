@@ -1,10 +1,10 @@
 """The part of a plan that is evaluated block by block, and the arrays that its nodes read."""
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
+from attncli.base.dataclasses import dataclass
 from attncli.base.dtypes import Precision
 from attncli.base.lazy_numpy import Array
 from attncli.engine.blocks import Block, BlockInput, Lengths

@@ -2,9 +2,9 @@
 
 from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import closing
-from dataclasses import dataclass
 
 from attncli.base.axes import Letters
+from attncli.base.dataclasses import dataclass
 from attncli.base.lazy_numpy import Array, np
 from attncli.engine import block_rows, tiles
 from attncli.engine.block_plan import BlockPlan

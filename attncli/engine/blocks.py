@@ -1,11 +1,12 @@
 """Blocks: ranges of batch items, heads and queries, and the part of each array that belongs to them."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cached_property
 from typing import Any
 
 from attncli.base.axes import Letters
+from attncli.base.dataclasses import dataclass
 from attncli.base.lazy_numpy import Array
 from attncli.ops.structural import repeat_kv
 

@@ -4,8 +4,8 @@ The error of a sum of n numbers, one after another, grows with n: partial sums g
 """
 
 import math
-from dataclasses import dataclass
 
+from attncli.base.dataclasses import dataclass
 from attncli.base.dtypes import Precision
 from attncli.base.lazy_numpy import Array, np
 

@@ -1,11 +1,11 @@
 """Worked examples: problem files in parts, each with the names of results to show and their expected numbers."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from importlib import resources
 from pathlib import Path
 from typing import Any
 
+from attncli.base.dataclasses import dataclass
 from attncli.base.errors import UnknownNameError
 from attncli.io import formats
 from attncli.io.assemble import assemble, check_keys

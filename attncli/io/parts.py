@@ -1,9 +1,10 @@
 """The parts of a problem file: one for each entry of `parts`, whose keys replace those of the file, or the whole."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, fields, replace
+from dataclasses import fields, replace
 from typing import Any
 
+from attncli.base.dataclasses import dataclass
 from attncli.io.origin import Origin, RawValue
 from attncli.io.parse import example_keys
 from attncli.io.problem_files import Document, ShownKeys

@@ -1,9 +1,9 @@
 """Quantized tensors of a checkpoint: what a problem file has in place of one, or why it can't be read."""
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
+from attncli.base.dataclasses import dataclass
 from attncli.base.errors import AttnError
 
 _WEIGHT = ".weight"

@@ -1,8 +1,8 @@
 """The keys that can be varied: those of a problem, and parameters of its operators, such as `normalize.temperature`."""
 
-from dataclasses import dataclass
 from typing import Any
 
+from attncli.base.dataclasses import dataclass
 from attncli.base.errors import AttnError, UnknownNameError
 from attncli.io.converted_values import convert_value
 from attncli.io.origin import Origin, RawValue

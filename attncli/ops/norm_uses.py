@@ -5,10 +5,11 @@ such as which features are normalized together, is a parameter of the use and no
 """
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 from attncli.base.axes import Letters, Signature
+from attncli.base.dataclasses import dataclass
 from attncli.base.lazy_numpy import Array
 from attncli.ops.records import Operator, OperatorRecord, Parameter
 from attncli.ops.registry import add_use, look_up

@@ -5,10 +5,11 @@ Lists, help, completion, validation, explanations, engines and laws read the rec
 
 import math
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any, Literal
 
 from attncli.base.axes import Letters, Signature
+from attncli.base.dataclasses import dataclass
 from attncli.base.errors import UnknownNameError
 from attncli.base.lazy_numpy import Array
 from attncli.ops.rules import (

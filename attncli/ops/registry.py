@@ -7,10 +7,11 @@ whose decorators register.
 
 import copyreg
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from types import MappingProxyType
 from typing import Any
 
+from attncli.base.dataclasses import dataclass
 from attncli.base.errors import AttnError, UnknownNameError
 from attncli.ops.records import OperatorRecord, StructuralRecord
 

@@ -1,8 +1,8 @@
 """RopeScaling: how a model stretches rope over longer sequences, in the words of its config.json."""
 
-from dataclasses import dataclass
 from typing import Any
 
+from attncli.base.dataclasses import dataclass
 from attncli.base.errors import AttnError
 from attncli.base.lazy_numpy import Array
 from attncli.ops.records import ParameterMapping, format_value

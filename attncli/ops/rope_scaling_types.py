@@ -6,8 +6,8 @@ modeling_rope_utils.py.
 
 import math
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 
+from attncli.base.dataclasses import dataclass
 from attncli.base.errors import AttnError
 from attncli.base.lazy_numpy import Array, np
 from attncli.base.text import count_of

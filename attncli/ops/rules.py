@@ -1,10 +1,11 @@
 """Rules in operators' records: how a score factors, a normalizer accumulates its keys, a mask bounds its keys."""
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 
 from attncli.base.axes import Letters
+from attncli.base.dataclasses import dataclass
 from attncli.base.lazy_numpy import Array
 
 Interval = tuple[float, float]  # half-open: from the first key to before the last

@@ -1,7 +1,8 @@
 """The use of a convention: what it has made of the words of one problem."""
 
-from dataclasses import dataclass
 from typing import Any
+
+from attncli.base.dataclasses import dataclass
 
 
 @dataclass(frozen=True)

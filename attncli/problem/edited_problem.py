@@ -1,8 +1,8 @@
 """A problem before and after edits, and what each of them replaced."""
 
-from dataclasses import dataclass
 from typing import Any
 
+from attncli.base.dataclasses import dataclass
 from attncli.problem.spec import ProblemSpec
 
 

@@ -1,10 +1,11 @@
 """Edits: single numbers of the arrays of a problem replaced, `w_q[0,1]=3`, and the problem checked again."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from math import isfinite
 from typing import Any
 
+from attncli.base.dataclasses import dataclass
 from attncli.base.errors import AttnError
 from attncli.base.lazy_numpy import Array, np
 from attncli.base.memory import missing_memory

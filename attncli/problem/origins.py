@@ -1,8 +1,8 @@
 """Where an array of a problem was given: a file, or an option, and the line of each of its rows."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
+from attncli.base.dataclasses import dataclass
 from attncli.base.errors import ErrorPath
 
 

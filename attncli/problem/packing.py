@@ -1,10 +1,10 @@
 """Packed projections: which columns of one matrix, or numbers of one bias, are those of queries, keys and values."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from itertools import accumulate
 from typing import Any
 
+from attncli.base.dataclasses import dataclass
 from attncli.base.errors import AttnError
 from attncli.base.text import count_of
 from attncli.problem.spec import DEFAULTS, FIELDS, ProblemSpec

@@ -1,9 +1,9 @@
 """Where numbers differ as a picture in characters: one sign for a cell, or for a block of cells of a large table."""
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 
 from attncli.analysis.check.error_patterns import tables
+from attncli.base.dataclasses import dataclass
 from attncli.base.lazy_numpy import Array, np
 
 ALL, SOME, NONE, NOT_EXPECTED = "#+. "  # signs that every encoding has

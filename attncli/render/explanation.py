@@ -1,9 +1,10 @@
 """The explanation of results: the inputs and steps that they are computed from, each with its purpose and numbers."""
 
 from collections.abc import Collection, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from attncli.base.axes import AXIS_NOUNS
+from attncli.base.dataclasses import dataclass
 from attncli.base.lazy_numpy import np
 from attncli.base.text import join_words
 from attncli.ops import structural

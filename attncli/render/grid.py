@@ -1,11 +1,12 @@
 """A quantity of any number of axes as grids of two axes with labels."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from functools import cached_property
 from itertools import product
 
 from attncli.base.axes import AXIS_NOUNS
+from attncli.base.dataclasses import dataclass
 from attncli.base.lazy_numpy import Array, np
 from attncli.render.aligned_numbers import align_columns, align_numbers
 from attncli.render.hidden_cells import hidden_cells

@@ -1,7 +1,6 @@
 """Section: one quantity as a reader sees it, independent of the format."""
 
-from dataclasses import dataclass
-
+from attncli.base.dataclasses import dataclass
 from attncli.render.curve import Plot
 from attncli.render.grid import Grid
 

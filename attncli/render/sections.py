@@ -4,13 +4,10 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from attncli.render.before_after import changed_steps, lines_of_both, section_of_edits
-from attncli.render.curve import Plot, Series
-from attncli.render.data_fit import data_fits
 from attncli.render.explanation import explain, is_left_out, worked_cells
 from attncli.render.focus import worked_positions
 from attncli.render.section import Section
 from attncli.render.selected_tables import selected_tables
-from attncli.render.statistics import statistics_section
 from attncli.render.view import View
 from attncli.render.worked_lines import worked_lines
 
@@ -25,9 +22,13 @@ def sections(view: View) -> Iterator[Section]:
         yield section_of_edits(view)
     yield from _content(view)
     if view.statistics:
+        from attncli.render.statistics import statistics_section  # noqa: PLC0415 - only `--stats` needs it
+
         yield statistics_section(view)
     if view.curve:
-        yield _data_fit(view)
+        from attncli.render.data_fit_section import data_fit_section  # noqa: PLC0415 - only `--curve` needs it
+
+        yield data_fit_section(view)
 
 
 def _content(view: View) -> Iterator[Section]:
@@ -65,17 +66,3 @@ def _worked_cells(view: View) -> Iterator[Section]:
             arithmetic = lines_of_both(worked_lines(view_before, step_before, worked), arithmetic)
         if arithmetic:
             yield Section(step.name, symbol=step.symbol, formula=step.formula, arithmetic=arithmetic)
-
-
-def _data_fit(view: View) -> Section:
-    """The plots of a data fit; where numbers were set with the curve before and that after."""
-    fits = list(data_fits(view.result.trace, view.positions))
-    curves: list[tuple[Series, ...]] = [(fit.curve,) for fit in fits]
-    if view.edited_cells and view.before is not None:
-        before = data_fits(view.before.trace, view.positions)
-        curves = [
-            (replace(old.curve, name="before"), replace(fit.curve, name="after"))
-            for old, fit in zip(before, fits, strict=True)
-        ]
-    plots = tuple(Plot(fit.title, fit.points, own) for fit, own in zip(fits, curves, strict=True))
-    return Section(f"{fits[0].curve.name} over {fits[0].x_name}s", plots=plots)

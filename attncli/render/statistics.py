@@ -1,10 +1,11 @@
 """The statistics of rows of weights as a section, and as an object of names and arrays."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 from attncli.analysis.row_statistics import NO_KEY, RowStatistics, row_statistics
+from attncli.base.dataclasses import dataclass
 from attncli.base.lazy_numpy import Array, np
 from attncli.problem.results import WEIGHTS
 from attncli.render.change_marks import mark_grids

@@ -1,10 +1,11 @@
 """Which part of a result is shown, and with how many decimals."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TYPE_CHECKING
 
 from attncli.base.arithmetic import MAX_TERMS
+from attncli.base.dataclasses import dataclass
 from attncli.plan.graph import Plan
 from attncli.problem.edited_problem import EditedCell
 from attncli.problem.results import PIPELINE_STAGES

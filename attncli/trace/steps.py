@@ -1,11 +1,11 @@
 """Steps: the nodes of a plan in order, each with its computed value."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
 from attncli.base.axes import AXIS_NOUNS, COUNTED_FROM_0, Letters
+from attncli.base.dataclasses import dataclass
 from attncli.base.dtypes import Precision
 from attncli.base.errors import UnknownNameError
 from attncli.base.lazy_numpy import Array

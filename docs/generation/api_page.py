@@ -143,8 +143,9 @@ class _Text:
 
 
 def _default(value: Any) -> Any:
-    """A default as a signature shows it: a function by its name, an object by its class."""
-    if value is inspect.Parameter.empty or isinstance(value, (str, int, float, tuple, dict, type(None))):
+    """A default as a signature shows it: a function by its name, an object by its class, a factory as `help` does."""
+    is_text = isinstance(value, (str, int, float, tuple, dict, type(None))) or repr(value) == "<factory>"
+    if value is inspect.Parameter.empty or is_text:
         return value
     return _Text(value.__name__ if inspect.isfunction(value) else f"{type(value).__name__.strip('_')}()")
 

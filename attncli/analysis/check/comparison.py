@@ -1,7 +1,6 @@
 """The comparison of expected numbers with those of the reference, each quantity at its tolerance."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from functools import cached_property
 
 from attncli.analysis.check.expected import ExpectedNumbers
@@ -11,6 +10,7 @@ from attncli.analysis.check.report import QuantityCheck, WorstCell
 from attncli.analysis.check.rounding import RoundingError, rounding_error
 from attncli.analysis.check.statistics import Arrays, statistics
 from attncli.analysis.check.tolerance import Tolerance, chosen_tolerance, derived_tolerance
+from attncli.base.dataclasses import dataclass
 from attncli.base.dtypes import Precision, coarsest
 from attncli.base.lazy_numpy import np
 from attncli.problem.spec import ProblemSpec

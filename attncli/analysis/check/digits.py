@@ -1,9 +1,9 @@
 """The digits that numbers were typed with: half a unit of the last one, or all the digits that a type has."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from decimal import Decimal, InvalidOperation
 
+from attncli.base.dataclasses import dataclass
 from attncli.base.dtypes import HALF, Precision
 from attncli.base.lazy_numpy import Array, np
 from attncli.base.typed_numbers import TypedNumber

@@ -1,7 +1,6 @@
 """Expected numbers of every form, as an array with the axes of the step that they are expected of."""
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
@@ -9,6 +8,7 @@ from attncli.analysis.check.blocks import Block, Collector
 from attncli.analysis.check.digits import typed_digits
 from attncli.analysis.check.readings import place
 from attncli.analysis.check.target import Target
+from attncli.base.dataclasses import dataclass
 from attncli.base.dtypes import as_floats, coarsest
 from attncli.base.errors import ErrorPath
 from attncli.base.lazy_numpy import Array, np

@@ -1,7 +1,7 @@
 """Judge: whether a computation with slips in it gives the expected numbers, or ours."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from attncli.analysis.check.comparison import Comparison
 from attncli.analysis.check.expected import ExpectedNumbers
@@ -9,6 +9,7 @@ from attncli.analysis.check.report import FEW_NUMBERS
 from attncli.analysis.check.rounding import FLOAT64, evaluate_names, measure, median
 from attncli.analysis.check.tolerance import FACTOR, Tolerance
 from attncli.analysis.slips import Attempt, Part, run_attempt
+from attncli.base.dataclasses import dataclass
 from attncli.base.dtypes import Precision, as_floats, coarsest
 from attncli.base.lazy_numpy import Array, np
 

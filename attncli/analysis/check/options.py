@@ -1,7 +1,6 @@
 """CheckOptions: the tolerance that replaces the derived one, the reference, and what else is looked for."""
 
-from dataclasses import dataclass
-
+from attncli.base.dataclasses import dataclass
 from attncli.engine.options import RunOptions
 from attncli.engine.run import LOCAL
 

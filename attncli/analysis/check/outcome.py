@@ -1,8 +1,7 @@
 """CheckOutcome: what became of one problem of a suite: its report, or why it could not be checked."""
 
-from dataclasses import dataclass
-
 from attncli.analysis.check.report import CheckReport
+from attncli.base.dataclasses import dataclass
 from attncli.base.errors import AttnError
 from attncli.io.inputs import STDIN_NAME
 from attncli.io.paths import STDIN

@@ -1,9 +1,9 @@
 """Readings: the shapes that mean the same as that of a step, and how an array of such a shape gets the step's axes."""
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 
 from attncli.base.axes import Letters, format_lengths
+from attncli.base.dataclasses import dataclass
 from attncli.base.lazy_numpy import Array, np
 from attncli.plan.graph import Axes, Axis
 from attncli.problem.layout import Layout

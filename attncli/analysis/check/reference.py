@@ -1,10 +1,11 @@
 """The reference: ours, computed in float64, in longdouble, or in many digits."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from attncli.analysis.check.options import CheckOptions
 from attncli.analysis.check.rounding import EXTENDED, FLOAT64, in_type
+from attncli.base.dataclasses import dataclass
 from attncli.base.dtypes import Precision
 from attncli.base.errors import AttnError
 from attncli.base.lazy_numpy import Array

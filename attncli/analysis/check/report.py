@@ -1,8 +1,8 @@
 """CheckReport: what a check found, quantity by quantity in the order of the computation, as data."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
+from attncli.base.dataclasses import dataclass
 from attncli.base.lazy_numpy import Array
 from attncli.trace.steps import Trace
 

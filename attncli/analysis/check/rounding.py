@@ -1,12 +1,13 @@
 """The rounding error of a formula: computed step by step in a type, and once more in a wider one."""
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from math import prod, sqrt
 from typing import Any
 
 from attncli.analysis.check.angle_error import with_moved_angles
 from attncli.analysis.slips.limits import part_of
+from attncli.base.dataclasses import dataclass
 from attncli.base.dtypes import HALF, Precision
 from attncli.base.lazy_numpy import Array, np
 from attncli.engine.dense import DenseEngine

@@ -2,9 +2,9 @@
 
 import math
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 from attncli.analysis.check.tolerance import Tolerance
+from attncli.base.dataclasses import dataclass
 from attncli.base.dtypes import as_floats
 from attncli.base.lazy_numpy import Array, np
 

@@ -1,11 +1,11 @@
 """Target: the step that numbers are expected of, and the labels along its axes."""
 
-from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
 from attncli.analysis.check.readings import Part
 from attncli.base.axes import AXIS_NOUNS
+from attncli.base.dataclasses import dataclass
 from attncli.base.errors import AttnError, ErrorPath, UnknownNameError
 from attncli.base.lazy_numpy import np
 from attncli.plan.graph import Axes, Plan

@@ -1,11 +1,11 @@
 """Tolerance: by how much an expected number may differ from ours, and why, in a sentence."""
 
 import math
-from dataclasses import dataclass
 
 from attncli.analysis.check.expected import ExpectedNumbers
 from attncli.analysis.check.options import CheckOptions
 from attncli.analysis.check.rounding import RoundingError, largest_of_rows
+from attncli.base.dataclasses import dataclass
 from attncli.base.dtypes import Precision
 from attncli.base.lazy_numpy import Array, np
 

@@ -1,8 +1,9 @@
 """CompareOptions: which variants are compared with which, and on which heads and batch items."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 
+from attncli.base.dataclasses import dataclass
 from attncli.engine.options import Progress, RunOptions
 from attncli.engine.run import LOCAL
 

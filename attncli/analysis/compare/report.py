@@ -1,9 +1,10 @@
 """The data of a comparison: the variants, the differences between them, and the steps at which they part."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from attncli.analysis.row_statistics import RowStatistics
+from attncli.base.dataclasses import dataclass
 from attncli.io.variants import Variant
 from attncli.trace.result import RunResult
 

@@ -1,10 +1,11 @@
 """Attempts: a problem and a plan with one slip or several in it, and their results."""
 
 from collections.abc import Hashable, Iterable, Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 
 from attncli.analysis.slips.parts import ALL, Part, problem_part
 from attncli.analysis.slips.records import SLIPS, Computation, Slip
+from attncli.base.dataclasses import dataclass
 from attncli.base.lazy_numpy import Array
 from attncli.engine.dense import DenseEngine
 from attncli.engine.evaluate import input_array

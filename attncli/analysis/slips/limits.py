@@ -3,8 +3,9 @@
 import math
 import time
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
+from attncli.base.dataclasses import dataclass
 from attncli.plan.build import plan_of
 from attncli.problem.spec import ProblemSpec
 

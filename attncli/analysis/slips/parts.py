@@ -1,11 +1,12 @@
 """Parts of a problem: some of its queries, one of its batch items, the heads of one key head."""
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 from attncli.analysis.slips.limits import SearchLimits, all_rows, cell_count, part_of, some_rows
 from attncli.base.axes import Letters
+from attncli.base.dataclasses import dataclass
 from attncli.base.lazy_numpy import Array, np
 from attncli.ops.norm_uses import is_over_all
 from attncli.ops.records import Operator

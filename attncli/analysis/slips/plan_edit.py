@@ -1,9 +1,10 @@
 """Changes of a plan: a node replaced, its value changed afterwards, a node added; the nodes stay in a valid order."""
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
+from attncli.base.dataclasses import dataclass
 from attncli.base.lazy_numpy import Array
 from attncli.plan.graph import Node, Plan
 

@@ -1,9 +1,9 @@
 """Slips: the record of each mistake that people make in attention, and the table of all of them by name."""
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
 from types import MappingProxyType
 
+from attncli.base.dataclasses import dataclass
 from attncli.plan.graph import Plan
 from attncli.problem.spec import ProblemSpec
 

@@ -1,12 +1,13 @@
 """The search for slips: those that explain numbers, one or two together, and those that would go unnoticed."""
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from attncli.analysis.slips.attempts import Attempt, own_attempt, same_slips, with_slip
 from attncli.analysis.slips.limits import SearchLimits, cell_count
 from attncli.analysis.slips.parts import ALL, NOTHING_TELLS, Part, Telling, all_parts, first_part
 from attncli.analysis.slips.records import SLIPS, Slip
+from attncli.base.dataclasses import dataclass
 from attncli.base.errors import AttnError
 from attncli.problem.spec import ProblemSpec
 

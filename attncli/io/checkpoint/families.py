@@ -7,7 +7,7 @@ than the keys.
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import cache
 from importlib import resources
 from importlib.resources.abc import Traversable
@@ -15,6 +15,7 @@ from typing import Any
 
 import yaml
 
+from attncli.base.dataclasses import dataclass
 from attncli.base.errors import UnknownNameError
 from attncli.io.checkpoint.nearest_family import nearest_family
 

@@ -1,10 +1,11 @@
 """The folder of a checkpoint: its config.json, and which file has which tensor."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 from typing import Any
 
+from attncli.base.dataclasses import dataclass
 from attncli.base.errors import AttnError
 from attncli.io.checkpoint.files import read_index, tensor_files
 from attncli.io.checkpoint.json_files import read_object

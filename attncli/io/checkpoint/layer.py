@@ -1,9 +1,9 @@
 """The attention of one layer of a checkpoint, as the keys of a problem: the rows of its family, filled in."""
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from typing import Any
 
+from attncli.base.dataclasses import dataclass
 from attncli.base.errors import AttnError
 from attncli.base.text import json_excerpt
 from attncli.io.checkpoint.expressions import Names, evaluate, fill

@@ -1,8 +1,8 @@
 """Where the values of a layer are from, as the comments of its file say it: names in config.json, or a default."""
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 
+from attncli.base.dataclasses import dataclass
 from attncli.io.checkpoint.folder import CONFIG
 
 OF_THE_MODEL = "the model's code"  # of a value that every model of the family has

@@ -1,7 +1,8 @@
 """What a checkpoint has: its parts, and which of their layers attend alike."""
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
+from attncli.base.dataclasses import dataclass
 from attncli.io.checkpoint.layer import Entry, LayerRows
 from attncli.io.checkpoint.parts import ModelPart
 from attncli.problem.fields import MASKS, PROJECTIONS, STAGES

@@ -1,9 +1,10 @@
 """The parts of a checkpoint's model: the rows of its family, with the values of its configuration."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import Any
 
+from attncli.base.dataclasses import dataclass
 from attncli.base.errors import AttnError
 from attncli.base.text import json_excerpt
 from attncli.io.checkpoint.expressions import Names, evaluate

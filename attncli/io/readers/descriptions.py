@@ -1,9 +1,9 @@
 """Descriptions of what a file holds: the name, the shape and the type of each array."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any
 
+from attncli.base.dataclasses import dataclass
 from attncli.base.errors import AttnError
 from attncli.base.text import one_line, shorten
 from attncli.problem.convert.arrays import LabelledArray, to_array

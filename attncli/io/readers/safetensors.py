@@ -3,10 +3,10 @@
 import json
 import math
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
+from attncli.base.dataclasses import dataclass
 from attncli.base.dtypes import BFLOAT16
 from attncli.base.errors import AttnError
 from attncli.base.lazy_numpy import Array, np

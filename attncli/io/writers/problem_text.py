@@ -2,9 +2,10 @@
 
 import io
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 
+from attncli.base.dataclasses import dataclass
 from attncli.base.lazy_numpy import Array, np
 from attncli.base.number_rows import format_rows, format_whole
 from attncli.base.text import delimited_cell, delimited_rows

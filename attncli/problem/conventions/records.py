@@ -1,10 +1,11 @@
 """Conventions: the record of each framework's reading of the words of a problem, and the table of all by name."""
 
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from types import MappingProxyType
 from typing import Any
 
+from attncli.base.dataclasses import dataclass
 from attncli.base.errors import AttnError, UnknownNameError
 from attncli.base.text import repr_excerpt
 from attncli.ops.records import Operator

@@ -1,10 +1,10 @@
 """Arrays from arrays of any library, data frames, nested lists and labelled rows."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from os import PathLike
 from typing import Any
 
+from attncli.base.dataclasses import dataclass
 from attncli.base.dtypes import BFLOAT16
 from attncli.base.errors import AttnError, ErrorPath
 from attncli.base.lazy_numpy import Array, np

@@ -1,8 +1,8 @@
 """Arrays that a file has in another form than numbers of NumPy: decoded whole, or some of their rows alone."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 
+from attncli.base.dataclasses import dataclass
 from attncli.base.lazy_numpy import Array
 from attncli.problem.origins import ArrayOrigin
 

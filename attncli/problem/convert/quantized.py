@@ -1,9 +1,9 @@
 """Arrays that are given quantized: `{gptq: {qweight: …, qzeros: …, scales: …, bits: 4}}` in place of a matrix."""
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from typing import Any
 
+from attncli.base.dataclasses import dataclass
 from attncli.base.errors import AttnError, ErrorPath, UnknownNameError
 from attncli.base.lazy_numpy import Array
 from attncli.ops import quantized

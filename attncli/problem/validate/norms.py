@@ -1,10 +1,10 @@
 """Arrays of norms: one vector for all heads, one for each head, or one as wide as all heads together."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any
 
 from attncli.base.axes import Length, bind_axes
+from attncli.base.dataclasses import dataclass
 from attncli.base.lazy_numpy import Array
 from attncli.ops.norm_uses import USES, array_letters, arrays_by_role, is_over_all
 from attncli.ops.records import Operator

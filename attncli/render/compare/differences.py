@@ -1,11 +1,11 @@
 """The differences between variants in sentences: the step at which two of them part, how much each result differs."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from functools import cached_property
 
 from attncli.analysis.compare.equal_variants import equal_variants
 from attncli.analysis.compare.report import Comparison, Difference, FirstDifference
+from attncli.base.dataclasses import dataclass
 from attncli.base.numerals import decimal
 from attncli.render.section import Section
 

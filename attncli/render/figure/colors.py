@@ -1,9 +1,9 @@
 """The colours of a figure: the colour map of numbers, and hatches of the cells that have none to show."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
+from attncli.base.dataclasses import dataclass
 from attncli.base.lazy_numpy import Array, np
 from attncli.render.color_map import Rgb, color, text_color
 from attncli.render.grid import Grid

@@ -1,10 +1,10 @@
 """The figure of a view: groups of panels laid out on a page and drawn with Matplotlib."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
+from attncli.base.dataclasses import dataclass
 from attncli.base.errors import AttnError
 from attncli.base.text import escape_control
 from attncli.render.figure.canvas import Canvas

@@ -2,9 +2,9 @@
 
 import re
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from typing import Any
 
+from attncli.base.dataclasses import dataclass
 from attncli.render.figure.drawing import FONT_SIZE
 
 BASE = "DejaVu Sans"  # comes with Matplotlib

@@ -2,8 +2,9 @@
 
 import math
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
+from attncli.base.dataclasses import dataclass
 from attncli.render.figure.size import Size
 
 MARGIN = 0.08  # around the figure

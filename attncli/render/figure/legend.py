@@ -1,8 +1,8 @@
 """The legend of a group of panels: a colour or a hatch, a sign and its meaning, for each kind of cell."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
+from attncli.base.dataclasses import dataclass
 from attncli.render.figure.canvas import ENTRY_GAP, SWATCH, SWATCH_GAP, Canvas
 from attncli.render.figure.colors import Hatch
 from attncli.render.figure.fonts import Fonts

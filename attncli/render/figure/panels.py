@@ -1,10 +1,11 @@
 """The panels of a figure: what of a view is drawn, in groups of panels that share their axes and a range of colours."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import chain
 
 from attncli.base.axes import LEGEND
+from attncli.base.dataclasses import dataclass
 from attncli.base.lazy_numpy import Array, np
 from attncli.base.text import escape_control, shorten
 from attncli.problem.results import CONTEXT, OUTPUT

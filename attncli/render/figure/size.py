@@ -1,9 +1,9 @@
 """The size of a figure: `6x4` in inches, `15x10cm`, `150x100mm`."""
 
 import re
-from dataclasses import dataclass
 from numbers import Real
 
+from attncli.base.dataclasses import dataclass
 from attncli.base.errors import AttnError
 from attncli.base.text import repr_excerpt
 

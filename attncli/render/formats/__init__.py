@@ -1,10 +1,11 @@
 """Output formats: one row of a table for each; its function is imported when it is called."""
 
 from collections.abc import Collection, Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import PurePath
 from typing import IO, TYPE_CHECKING, Any
 
+from attncli.base.dataclasses import dataclass
 from attncli.base.errors import AttnError, UnknownNameError
 from attncli.base.lazy_import import import_object
 from attncli.render.page import limits

@@ -1,9 +1,9 @@
 """Fractions in formulas: `Qᵢ·Kⱼ / √d` is one; a slash without blanks, as in `exp(S/T)` or 4/√2, stays in the line."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import TypeAlias
 
+from attncli.base.dataclasses import dataclass
 from attncli.render.formats.formula_tree import Brackets, Item, Symbol, is_blank
 
 _SLASH = Symbol("sign", "/")

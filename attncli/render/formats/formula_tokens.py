@@ -2,9 +2,9 @@
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
 from itertools import groupby
 
+from attncli.base.dataclasses import dataclass
 from attncli.base.transliteration import SCRIPT_MARKS, script_form
 
 # A label of the user stands between these two in a line, so that no part of it is read as mathematics.

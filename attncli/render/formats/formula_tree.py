@@ -5,10 +5,10 @@ everything else is mathematics.
 """
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from itertools import groupby
 from typing import TypeAlias
 
+from attncli.base.dataclasses import dataclass
 from attncli.base.transliteration import SCRIPT_MARKS, greek_name, plain_script
 from attncli.render.formats.formula_tokens import CLOSING, OPENING, OPERATORS, Token, is_called, text_flags, tokenize
 

@@ -5,10 +5,10 @@ of text are those of the page, so that dark themes show it too.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from html import escape
 from itertools import islice
 
+from attncli.base.dataclasses import dataclass
 from attncli.base.lazy_numpy import Array
 from attncli.base.text import escape_control
 from attncli.render.formats.table_layout import Gap, Positions, abbreviate

@@ -1,7 +1,6 @@
 """A grid as tables that fit a screen: wide ones in blocks of columns, each with the row labels; weights are shaded."""
 
 from collections.abc import Collection, Iterator, Sequence
-from dataclasses import dataclass
 from functools import cache
 from itertools import zip_longest
 
@@ -11,6 +10,7 @@ from rich.segment import Segment
 from rich.style import Style
 from rich.text import Text
 
+from attncli.base.dataclasses import dataclass
 from attncli.base.lazy_numpy import Array
 from attncli.render.change_marks import LOWERED, OTHER, RAISED
 from attncli.render.formats.table_layout import Column, Gap, Positions, abbreviate, lay_out

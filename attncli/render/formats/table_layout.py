@@ -1,8 +1,9 @@
 """The layout of a grid as text: its row labels and its columns, numbers padded point under point."""
 
 from collections.abc import Collection, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
+from attncli.base.dataclasses import dataclass
 from attncli.render.grid import Grid
 from attncli.render.target import TextTarget
 from attncli.render.text_width import text_width

@@ -1,8 +1,8 @@
 """Plain text: a grid of any size as one table, for a pipe or a file."""
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
 
+from attncli.base.dataclasses import dataclass
 from attncli.render.aligned_characters import align_characters, number_widths, padded_lines
 from attncli.render.formats.table_layout import lay_out
 from attncli.render.grid import Grid

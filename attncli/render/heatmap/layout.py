@@ -1,9 +1,10 @@
 """How large heat maps are drawn: with numbers where they fit, otherwise as blocks, pooled where there is no room."""
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import product
 
+from attncli.base.dataclasses import dataclass
 from attncli.render.grid import Grid
 from attncli.render.heatmap.cell_texts import Texts, number_texts, sign_texts
 from attncli.render.heatmap.labels import LONG_LABEL_WIDTH, label_step, row_labels, widest

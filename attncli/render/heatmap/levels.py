@@ -1,8 +1,8 @@
 """The numbers of tables as levels of a colour map: 0 to 1, minus infinity of a masked cell, NaN of a NaN."""
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 
+from attncli.base.dataclasses import dataclass
 from attncli.base.lazy_numpy import Array, np
 from attncli.render.grid import Grid
 

@@ -1,13 +1,13 @@
 """The colours of heat maps on a terminal of so many colours, or without any the characters that stand for them."""
 
 import math
-from dataclasses import dataclass
 from functools import lru_cache
 
 from rich.color import Color
 from rich.segment import Segment
 from rich.style import Style
 
+from attncli.base.dataclasses import dataclass
 from attncli.render.color_map import color, text_color
 from attncli.render.heatmap.levels import MASKED
 

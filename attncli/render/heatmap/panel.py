@@ -1,11 +1,12 @@
 """The lines of heat maps: the labels of rows, and of each table its title, the labels of its columns and its cells."""
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from rich.segment import Segment
 from rich.style import Style
 
+from attncli.base.dataclasses import dataclass
 from attncli.render.grid import Grid
 from attncli.render.heatmap.cell_texts import Texts
 from attncli.render.heatmap.labels import column_labels, cut, on_right, row_labels, sparse_line

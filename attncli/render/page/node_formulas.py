@@ -1,10 +1,10 @@
 """The formulas of a node as markup, in which the numbers that a page can change are marked."""
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from html import escape
 from typing import Any
 
+from attncli.base.dataclasses import dataclass
 from attncli.ops.records import OperatorRecord, Parameter, format_value
 from attncli.plan.formulas import formula_in_plan, parameters_in_force
 from attncli.plan.graph import Node, Plan

@@ -1,7 +1,8 @@
 """The steps that a page has: every one where they are few numbers together, otherwise the selected results."""
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
+from attncli.base.dataclasses import dataclass
 from attncli.base.text import join_words
 from attncli.render.page.limits import EVERY_STEP
 from attncli.render.selection import selected_value

@@ -1,10 +1,11 @@
 """The plans that a page can go over to: with or without a causal mask and a scale, and with each normalizer."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import product
 from typing import Any
 
+from attncli.base.dataclasses import dataclass
 from attncli.base.errors import AttnError
 from attncli.base.lazy_numpy import np
 from attncli.engine.dense import DenseEngine

@@ -1,9 +1,9 @@
 """A worked example as text: its parts, the commands that reproduce them, and how expected numbers compare."""
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 
 from attncli.analysis.check.report import CheckReport
+from attncli.base.dataclasses import dataclass
 from attncli.render.formats.text_page import TextPage
 from attncli.render.reports.part import (
     USUAL_WIDTH,

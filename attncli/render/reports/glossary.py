@@ -1,8 +1,7 @@
 """The glossary: words of the field that are no entry, key or step, with their meaning, shapes, and sources."""
 
-from dataclasses import dataclass
-
 from attncli.base.axes import parse
+from attncli.base.dataclasses import dataclass
 from attncli.ops.rope_scaling_types import TYPES
 from attncli.problem.spec import FIELDS
 

@@ -1,11 +1,12 @@
 """One part of a worked example as text: its command, its tables, and lines of NumPy beside the worked arithmetic."""
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 
 from rich.cells import cell_len
 
 from attncli.analysis.check.report import CheckReport
+from attncli.base.dataclasses import dataclass
 from attncli.render.formats.blocks import side_by_side
 from attncli.render.formats.terminal import print_section
 from attncli.render.formats.text_page import TextPage

@@ -1,11 +1,11 @@
 """Pictures of shapes in characters: each array is a box with the letters of its rows and columns."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from rich.cells import cell_len
 
 from attncli.base.axes import Letters
+from attncli.base.dataclasses import dataclass
 from attncli.render.target import TextTarget
 
 GAP = "  "

@@ -2,10 +2,10 @@
 
 import textwrap
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 
 from attncli.analysis.slips import SLIPS, Slip
 from attncli.base.axes import LEGEND, legend
+from attncli.base.dataclasses import dataclass
 from attncli.base.text import one_line, sentence
 from attncli.base.transliteration import transliterate
 from attncli.ops import kinds, operators, taken_kinds

@@ -139,7 +139,10 @@ def test_the_command_holds_the_library_of_products_to_one_thread(tmp_path: Path)
 # What a command has no use for, in whole packages or in modules that import many others.
 OWN_PARTS = {
     *(f"attncli.{part}" for part in ("api", "analysis.check", "analysis.slips", "analysis.compare", "io.checkpoint")),
-    *(f"attncli.render.{part}" for part in ("figure", "heatmap", "page.page_object", "statistics", "mask_signs")),
+    *(
+        f"attncli.render.{part}"
+        for part in ("figure", "heatmap", "page.page_object", "statistics", "data_fit", "mask_signs")
+    ),
     "attncli.io.writers.problem_text",
 }
 QUICK = ("--version", "compute t.yaml --json")
@@ -149,8 +152,8 @@ USES = {
     "compute --help": {"rich"},
     "compute t.yaml --json": {"numpy", "yaml"},
     "compute --query [[1]] --key [[1]] --json": {"numpy", "yaml"},  # what stands on the command line is YAML
-    "compute t.yaml": {"numpy", "yaml", "rich", "attncli.render.statistics", "attncli.render.mask_signs"},
-    "compute t.yaml --explain": {"numpy", "yaml", "rich", "attncli.render.statistics", "attncli.render.mask_signs"},
+    "compute t.yaml": {"numpy", "yaml", "rich", "attncli.render.mask_signs"},
+    "compute t.yaml --explain": {"numpy", "yaml", "rich", "attncli.render.mask_signs"},
     "compute t.yaml --json --stats": {"numpy", "yaml", "attncli.render.statistics"},
     "compute t.json --select output -o o.npy": {"numpy"},
 }
