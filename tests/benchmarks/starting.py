@@ -49,7 +49,7 @@ def rows() -> Iterator[Row]:
         bare, many = [sys.executable, str(folder / "bare.py")], [sys.executable, str(folder / "many.py")]
         ours, theirs = [attn, "compute", problem, "--json"], bare
         title = "attn compute tutorial.yaml --json / typer and numpy"
-        yield compare(title, lambda: run(ours), lambda: run(theirs), RUNS, "≤ 1.15")
+        yield compare(title, lambda: run(ours), lambda: run(theirs), RUNS, "≤ 0.80")
         numpy = [sys.executable, "-c", "import numpy"]
         for option, aim in (("--json", "≤ 1.20"), ("", "≤ 1.40"), ("--explain", "≤ 1.40")):
             shown = [attn, "compute", problem, *option.split()]
