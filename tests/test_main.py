@@ -1,4 +1,4 @@
-"""The end of the process: at once, with everything that was written."""
+"""The process: garbage is collected when there may be much; it ends at once, with everything that was written."""
 
 import os
 import subprocess
@@ -61,3 +61,27 @@ def test_what_is_still_in_buffers_is_written_and_nothing_is_freed(status: int) -
 def test_what_can_not_be_written_at_the_end_fails() -> None:
     with full_disk() as file:
         assert end_with(0, output=file).returncode == 2
+
+
+GARBAGE_PROGRAM = """
+import gc
+import attncli.cli
+
+usual = gc.get_threshold()
+
+def make_many_objects():
+    is_later = gc.get_threshold() > usual
+    kept = [[number] for number in range(200_000)]
+    print(is_later, gc.get_threshold() == usual, gc.callbacks)
+    return 0
+
+attncli.cli.main = make_many_objects
+
+import attncli.__main__
+attncli.__main__.main()
+"""
+
+
+def test_garbage_is_collected_as_usual_once_many_objects_have_been_made() -> None:
+    ran = subprocess.run([sys.executable, "-c", GARBAGE_PROGRAM], capture_output=True, text=True, check=True)
+    assert ran.stdout == "True True []\n"

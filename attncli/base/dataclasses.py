@@ -62,7 +62,7 @@ class _Signature:
         return inspect.Signature([parameter.replace(annotation=types[parameter.name]) for parameter in parameters])
 
 
-def _written_initializer(cls: Any) -> Callable[..., None]:
+def _written_initializer(cls: Any) -> Any:
     """The method `__init__`: it sets each field to its argument, its default, or what its factory makes."""
     names: dict[str, Any] = {"set_": object.__setattr__, "MADE_ANEW": MADE_ANEW}
     parameters, lines = dict[bool, list[str]](), list[str]()
@@ -82,7 +82,8 @@ def _written_initializer(cls: Any) -> Callable[..., None]:
     after_self = [*parameters.get(False, ()), *(["*", *parameters[True]] if True in parameters else ())]
     text = "\n".join([f"def __init__({', '.join(['self', *after_self])}):", *(lines or [" pass"])])
     exec(text, names)
-    written: Callable[..., None] = names["__init__"]
+    written = names["__init__"]
+    written.__qualname__ = f"{cls.__qualname__}.__init__"  # which errors name
     return written
 
 

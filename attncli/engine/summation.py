@@ -9,7 +9,7 @@ from attncli.base.dataclasses import dataclass
 from attncli.base.dtypes import Precision
 from attncli.base.lazy_numpy import Array, np
 
-SAMPLED_ROWS = 256  # of each head, whose lengths say how large scores may be
+SAMPLED_ROWS, BIAS_ROWS = 256, 16  # of each head, whose lengths and biases say how large scores may be
 MIN_ROWS = 16  # products of fewer rows are sums of several lanes: short as they are
 SHORT_KEYS, LONG_KEYS = 64, 128
 MIN_FEATURES, SHORT_FEATURES = 32, 16  # sums of fewer than the one are short; those of large scores are of the other
@@ -51,6 +51,16 @@ def typical_score_limit(queries: Array, keys: Array, scale: float) -> float:
     5.0
     """
     return abs(scale) * _typical_length(queries) * _typical_length(keys)
+
+
+def typical_bias_limit(table: Array) -> float:
+    """What biases [… n m] scarcely exceed, either way: the largest of some of the rows, but −∞, which masks a key.
+
+    >>> typical_bias_limit(np.array([[1.0, -2.0, -np.inf]]))
+    2.0
+    """
+    rows = table[..., :: -(-table.shape[-2] // BIAS_ROWS), :]
+    return float(np.abs(rows).max(initial=0, where=rows != -np.inf))
 
 
 def _typical_length(x: Array) -> float:

@@ -13,12 +13,13 @@ from attncli.base.lazy_numpy import Array, np
 from attncli.engine.block_plan import BlockPlan
 from attncli.engine.blocks import BlockInput
 from attncli.engine.options import BlockSizes
-from attncli.engine.summation import Summation, choose_summation, typical_score_limit
+from attncli.engine.summation import Summation, choose_summation, typical_bias_limit, typical_score_limit
 from attncli.ops.elementwise import scale as scale_scores
 from attncli.ops.masks import apply_mask
 from attncli.ops.records import Operator, OperatorRecord
 from attncli.ops.registry import record_of
 from attncli.ops.rules import Factorization, OnlineNormalizer
+from attncli.ops.tables import add_bias
 from attncli.plan.graph import Node
 from attncli.problem.spec import ProblemSpec
 
@@ -48,7 +49,9 @@ class TilePlan:
     fill: str | None  # of the context of queries that attend to nothing: nan, or uniform for the mean of all values
     ones: Array  # [keys 1]: numerators times ones are their sums
     summation: Summation
-    score_limit: float | None  # what scores that are products, times `exp_scale`, scarcely exceed; None where unknown
+    # What products, and biases that are added to them, scarcely exceed times `exp_scale`; None where unknown.
+    score_limit: float | None
+    bias_limit: float | None
     exp_scale: float | None
     product: str | None = None
     scale: float = 1.0
@@ -56,8 +59,9 @@ class TilePlan:
     @property
     def has_small_scores(self) -> bool:
         """Whether exponentials of scores as they are will hardly leave the range of the type."""
-        is_product = all(node.stage == "mask" for node in self.nodes)
-        return is_product and self.score_limit is not None and self.score_limit < SMALL_SCORES
+        if self.score_limit is None or self.bias_limit is None:
+            return False
+        return self.score_limit + self.bias_limit < SMALL_SCORES
 
     @property
     def widened(self) -> "TilePlan":
@@ -110,6 +114,7 @@ def make_tile_plan(
         exp_scale=rule.exp_scale(normalize.options) if rule is not None and rule.exp_scale is not None else None,
         summation=choose_summation(None, 0, rows, keys, dtype),
         score_limit=None,
+        bias_limit=None,
     )
     if score.record.factorization is not None:
         tile_plan = _with_summation(_factor(tile_plan, score.record.factorization, inputs), inputs, rows)
@@ -140,9 +145,18 @@ def _factor(tiles: TilePlan, rule: Factorization, inputs: dict[str, BlockInput])
 def _with_summation(tiles: TilePlan, inputs: Mapping[str, BlockInput], rows: int) -> TilePlan:
     """How the products of a factored score are summed, by how large scores may be; large ones are never exponents."""
     left, right = inputs[LEFT].value, inputs[RIGHT].value
-    limit = None
+    limit = bias_limit = None
     if tiles.exp_scale is not None:
         limit = typical_score_limit(left, right, tiles.scale * tiles.exp_scale)
+        bias_limit = _bias_limit(tiles, inputs)
     summation = choose_summation(limit, right.shape[-1], rows, tiles.keys, tiles.dtype)
     exp_scale = tiles.exp_scale if summation.score_dtype == tiles.dtype else None
-    return replace(tiles, summation=summation, score_limit=limit, exp_scale=exp_scale)
+    return replace(tiles, summation=summation, score_limit=limit, bias_limit=bias_limit, exp_scale=exp_scale)
+
+
+def _bias_limit(tiles: TilePlan, inputs: Mapping[str, BlockInput]) -> float | None:
+    """What the biases of a table scarcely exceed, times the scale of exponents; None where scores change otherwise."""
+    nodes = [node for node in tiles.nodes if node.stage != "mask"]
+    if tiles.exp_scale is None or any(node.function is not add_bias for node in nodes):
+        return None
+    return abs(tiles.exp_scale) * sum(typical_bias_limit(inputs[node.inputs["table"]].value) for node in nodes)

@@ -6,7 +6,7 @@ import pytest
 from attncli.engine.grouped_heads import grouped_product
 from attncli.engine.options import BlockSizes, RunOptions
 from attncli.engine.run import run
-from attncli.engine.summation import choose_summation, typical_score_limit
+from attncli.engine.summation import choose_summation, typical_bias_limit, typical_score_limit
 from tests.arrays import normal
 from tests.problems import problem
 
@@ -37,6 +37,25 @@ def test_no_score_of_rows_that_are_as_long_as_most_exceeds_the_typical_limit() -
     key *= 5 / np.linalg.norm(key, axis=-1, keepdims=True)
     limit = typical_score_limit(query, key, scale=0.5)
     assert abs(0.5 * query @ key.T).max() <= limit == pytest.approx(2.5)
+
+
+def test_biases_are_bounded_by_the_largest_either_way_but_for_masked_keys() -> None:
+    table = normal(3, 40, 50)
+    table[1, :, 7] = -30.0
+    table[2, :, 9] = -np.inf
+    assert typical_bias_limit(table) == 30.0
+    assert typical_bias_limit(np.full((2, 0), 0.0)) == 0.0
+
+
+@pytest.mark.parametrize("size", [-800.0, 800.0])
+def test_a_bias_in_a_row_that_is_not_tried_is_as_exact_as_any(size: float) -> None:
+    given = {name: normal(1, 70, 8).astype(np.float32) for name in ("query", "key", "value")}
+    bias = normal(70, 70).astype(np.float32)
+    bias[7] += size
+    assert typical_bias_limit(bias) < 10
+    output = run(problem(**given, bias=bias, dtype="float32"), ("output",), options=IN_TILES).output
+    exact = run(problem(**given, bias=bias, dtype="float64"), ("output",)).output
+    np.testing.assert_allclose(output, exact, rtol=0, atol=1e-4)
 
 
 @pytest.mark.parametrize("limit", [None, 0.0, 8.0, 50.0, 1e6])
