@@ -30,13 +30,16 @@ def choose_summation(score_limit: float | None, features: int, rows: int, keys: 
 
     Where scores are small, so are their errors, and weights are alike: the error is that of the sum over keys. Where
     they are large, it is that of scores: an error of 1e-5 there is one of 1e-5 of a weight. Then they have the wider
-    type, which takes half as long again, or where there is none, shorter sums.
+    type, which takes half as long again, or where there is none, shorter sums. Products of the widest type take so long
+    that adding parts of half as many keys takes hardly any of it.
     """
     if rows < MIN_ROWS:
         return Summation(features, keys, dtype)
     limit = 0.0 if score_limit is None else score_limit
-    keys = min(keys, SHORT_KEYS if limit < LONG_KEYS_FROM else LONG_KEYS)
-    wider = Precision(dtype).widened_name if limit > WIDE_SCORES_FROM else dtype
+    widened = Precision(dtype).widened_name
+    terms = SHORT_KEYS if limit < LONG_KEYS_FROM else LONG_KEYS
+    keys = min(keys, terms if widened != dtype else terms // 2)
+    wider = widened if limit > WIDE_SCORES_FROM else dtype
     if wider != dtype or limit < SPLIT_SCORES_FROM or features < MIN_FEATURES:
         return Summation(features, keys, wider)
     return Summation(-(-features // 2) if limit < WIDE_SCORES_FROM else SHORT_FEATURES, keys, dtype)

@@ -66,6 +66,12 @@ def test_larger_scores_are_summed_no_longer_and_in_no_fewer_digits(limit: float 
     assert np.finfo(large.score_dtype).eps <= np.finfo(small.score_dtype).eps
 
 
+@pytest.mark.parametrize("limit", [0.0, 50.0])
+def test_without_a_wider_type_sums_of_keys_are_shorter(limit: float) -> None:
+    with_wider, without = (choose_summation(limit, 64, 512, 512, dtype) for dtype in ("float32", "float64"))
+    assert without.keys < with_wider.keys
+
+
 def test_a_few_queries_are_not_summed_in_parts() -> None:
     """Their products take as long as their keys are read: parts would be read in as many calls."""
     assert choose_summation(50.0, 128, 1, 4096, "float32").keys == 4096
