@@ -3,6 +3,7 @@
 The factors of a score that is a product are computed once, for all blocks.
 """
 
+import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
@@ -49,19 +50,10 @@ class TilePlan:
     fill: str | None  # of the context of queries that attend to nothing: nan, or uniform for the mean of all values
     ones: Array  # [keys 1]: numerators times ones are their sums
     summation: Summation
-    # What products, and biases that are added to them, scarcely exceed times `exp_scale`; None where unknown.
-    score_limit: float | None
-    bias_limit: float | None
     exp_scale: float | None
+    has_small_scores: bool = False  # whether exponentials of scores as they are will hardly leave the range of the type
     product: str | None = None
     scale: float = 1.0
-
-    @property
-    def has_small_scores(self) -> bool:
-        """Whether exponentials of scores as they are will hardly leave the range of the type."""
-        if self.score_limit is None or self.bias_limit is None:
-            return False
-        return self.score_limit + self.bias_limit < SMALL_SCORES
 
     @property
     def widened(self) -> "TilePlan":
@@ -113,8 +105,6 @@ def make_tile_plan(
         ones=np.ones((keys, 1), dtype),
         exp_scale=rule.exp_scale(normalize.options) if rule is not None and rule.exp_scale is not None else None,
         summation=choose_summation(None, 0, rows, keys, dtype),
-        score_limit=None,
-        bias_limit=None,
     )
     if score.record.factorization is not None:
         tile_plan = _with_summation(_factor(tile_plan, score.record.factorization, inputs), inputs, rows)
@@ -145,18 +135,18 @@ def _factor(tiles: TilePlan, rule: Factorization, inputs: dict[str, BlockInput])
 def _with_summation(tiles: TilePlan, inputs: Mapping[str, BlockInput], rows: int) -> TilePlan:
     """How the products of a factored score are summed, by how large scores may be; large ones are never exponents."""
     left, right = inputs[LEFT].value, inputs[RIGHT].value
-    limit = bias_limit = None
+    limit, has_small_scores = None, False
     if tiles.exp_scale is not None:
         limit = typical_score_limit(left, right, tiles.scale * tiles.exp_scale)
-        bias_limit = _bias_limit(tiles, inputs)
+        has_small_scores = limit + _added_limit(tiles.nodes, inputs) * abs(tiles.exp_scale) < SMALL_SCORES
     summation = choose_summation(limit, right.shape[-1], rows, tiles.keys, tiles.dtype)
     exp_scale = tiles.exp_scale if summation.score_dtype == tiles.dtype else None
-    return replace(tiles, summation=summation, score_limit=limit, bias_limit=bias_limit, exp_scale=exp_scale)
+    return replace(tiles, summation=summation, exp_scale=exp_scale, has_small_scores=has_small_scores)
 
 
-def _bias_limit(tiles: TilePlan, inputs: Mapping[str, BlockInput]) -> float | None:
-    """What the biases of a table scarcely exceed, times the scale of exponents; None where scores change otherwise."""
-    nodes = [node for node in tiles.nodes if node.stage != "mask"]
-    if tiles.exp_scale is None or any(node.function is not add_bias for node in nodes):
-        return None
-    return abs(tiles.exp_scale) * sum(typical_bias_limit(inputs[node.inputs["table"]].value) for node in nodes)
+def _added_limit(nodes: Sequence[Node], inputs: Mapping[str, BlockInput]) -> float:
+    """What is added to products scarcely exceeds: the biases of tables; infinite where nodes change them otherwise."""
+    changes = [node for node in nodes if node.stage != "mask"]
+    if any(node.function is not add_bias for node in changes):
+        return math.inf
+    return sum(typical_bias_limit(inputs[node.inputs["table"]].value) for node in changes)
