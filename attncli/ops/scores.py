@@ -325,7 +325,7 @@ def additive(
     """
     from_key = tap("projected_key", key @ w1)[..., None, :, :]
     from_query = tap("projected_query", query @ w2)[..., :, None, :]
-    return tap("hidden", _activate(activation, from_key + from_query + b)) @ v
+    return tap("hidden", _activate(activation, from_key + (from_query + b))) @ v
 
 
 def location_by_hand(write: ArithmeticWriter, query: Array, key: Array, result: Any, *, w: Array) -> list[str]:
@@ -371,12 +371,12 @@ def location(query: Array, key: Array, *, w: Annotated[Array, Symbol("W")]) -> A
 
 
 def _activate(activation: Activation, x: Array) -> Array:
-    """The hidden layer's nonlinearity."""
+    """The hidden layer's nonlinearity, in the place of its argument where that holds fractions."""
     match activation:
         case "tanh":
-            return np.tanh(x)
+            return np.tanh(x, out=x if x.dtype.kind == "f" else None)
         case "relu":
-            return np.maximum(x, 0)
+            return np.maximum(x, 0, out=x)
         case "sigmoid":
             return np.exp(-np.logaddexp(0, -x))
         case "identity":
