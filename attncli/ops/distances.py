@@ -25,10 +25,11 @@ MIN_DIFFERENCES = 2**16  # of all pairs and features: fewer take less time than 
 MIN_ROWS = 4  # of queries and of keys, likewise
 MIN_SQUARES, MIN_ABSOLUTE = 16, 32  # features of a pair, likewise
 MAX_PAIRS = 1 / 4  # of all cells: so many are computed pair by pair in less time than all of them by differences
-PAIRS = 2**11  # computed at once
+PAIRS = 2**12  # computed at once
 ADDED_FIRST = 16  # features, whose sum is then added to those of the others
-CELLS, KEYS = 2**15, 512  # of a part of a table, whose differences stay in a core's cache from one feature to the next
-MAXIMA, FEATURES = 2**16, 64  # of a part of a table, whose maxima stay there until they are added
+# Of a part of a table: smaller ones would stay in a core's own cache, but leave workers waiting for the interpreter.
+CELLS, KEYS = 2**18, 512  # whose differences are added up feature by feature
+MAXIMA, FEATURES = 2**18, 64  # of all pairs and features, which are added up at once
 MANY_QUERIES = 16  # so many read every key often enough for a copy of the keys
 
 Expand = Callable[[Array, Array], tuple[Array, Array, Array]]
@@ -90,9 +91,9 @@ def _distances(function: "np.ufunc", query: Array, key: Array, expand: Expand, m
         origin = key.mean(axis=-2, keepdims=True)
         table, query_norms, key_norms = expand(query - origin, key - origin)
         from_query, from_key = _least_exact(query_norms), _least_exact(key_norms).mT
-        is_exact = table >= from_query + from_key.max(axis=-1, keepdims=True)
-        if not is_exact.all():  # a limit for each cell instead of one for each row
-            is_exact = table >= from_query + from_key
+        if (table.min(axis=-1, keepdims=True) >= from_query + from_key.max(axis=-1, keepdims=True)).all():
+            return table
+        is_exact = table >= from_query + from_key
     cancelled = is_exact.size - np.count_nonzero(is_exact)
     if cancelled > MAX_PAIRS * is_exact.size:
         return _sum_over_features(function, query, key)
@@ -173,10 +174,11 @@ def _parts(shape: tuple[int, ...], cells: int) -> Iterator[tuple[slice, slice]]:
 
 def _recompute(function: "np.ufunc", table: Array, cells: Array, query: Array, key: Array) -> None:
     """Compute those cells of a table of distances [… n m] from the differences, pair by pair."""
-    leading = table.shape[:-2]
-    query, key = (np.broadcast_to(x, (*leading, *x.shape[-2:])) for x in (query, key))
-    numbers = np.flatnonzero(cells)
+    *before, rows, columns = table.shape
+    queries, keys = (np.broadcast_to(x, (*before, *x.shape[-2:])).reshape(-1, x.shape[-1]) for x in (query, key))
+    numbers, ones = np.flatnonzero(cells), np.ones(query.shape[-1], table.dtype)
     for first in range(0, len(numbers), PAIRS):
-        *before, rows, columns = np.unravel_index(numbers[first : first + PAIRS], table.shape)
-        difference = query[(*before, rows)] - key[(*before, columns)]
-        table[(*before, rows, columns)] = function(difference, out=difference).sum(axis=-1)
+        some = numbers[first : first + PAIRS]
+        row, column = np.divmod(some, columns)  # the row of all tables together
+        difference = queries.take(row, axis=0) - keys.take(row // rows * columns + column, axis=0)
+        table.put(some, function(difference, out=difference) @ ones)
