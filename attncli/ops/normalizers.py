@@ -24,6 +24,7 @@ EXPONENTIALS = Quantity("exponentials", "E", "exp(Sᵢⱼ − maxᵢ)", ("n", "m
 
 SOFTMAX = "Aᵢⱼ = exp(Sᵢⱼ) / Σⱼ exp(Sᵢⱼ)"
 SHAPES = "scores[n m] -> [n m]"
+MIN_KEYS_PER_BEST = 8  # where there are so many, only the exponentials of the best are computed
 
 
 def _exponentials(
@@ -279,8 +280,22 @@ def topk(scores: Array, *, k: Annotated[int, Range(least=1)], tap: Tap = no_tap)
     """
     before = max(scores.shape[-1] - k, 0)
     is_best = scores >= np.partition(scores, before, axis=-1)[..., before, None]
-    exponentials = tap("exponentials", _exponentials(scores, finite_max(scores)) * is_best)
+    largest = finite_max(scores)
+    if tap is no_tap and k * MIN_KEYS_PER_BEST <= scores.shape[-1] and np.isfinite(largest).all():
+        return _softmax_among(scores, largest, is_best)
+    exponentials = tap("exponentials", _exponentials(scores, largest) * is_best)
     return safe_divide(exponentials, exponentials.sum(axis=-1, keepdims=True))
+
+
+def _softmax_among(scores: Array, largest: Array, cells: Array) -> Array:
+    """Softmax of the scores [… n m] in some cells, from each row's largest [… n 1]; 0 in the others."""
+    numbers = np.flatnonzero(cells)
+    rows = numbers // scores.shape[-1]
+    exponentials = _exponentials(scores.take(numbers), largest.take(rows))
+    sums = np.bincount(rows, exponentials, minlength=largest.size)
+    weights = np.zeros_like(scores)
+    weights.put(numbers, safe_divide(exponentials, sums.take(rows)))
+    return weights
 
 
 def _equal(scores: Array, running_max: Array, *, out: Array | None = None) -> Array:

@@ -178,5 +178,26 @@ def test_equal_scores_get_equal_weights_from_topk() -> None:
     assert weights[0, 3] == 0
 
 
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_topk_of_many_keys_gives_the_best_of_each_row_their_softmax(dtype: str) -> None:
+    scores = np.random.default_rng(0).normal(size=(2, 3, 64)).astype(dtype)
+    scores[0, 1, 10:14] = scores[0, 1].max()  # four tie for two places
+    scores[1, 0, 1:] = -np.inf
+    weights = NORMALIZERS["topk"].function(scores, k=2)
+    expected = [[only_the_largest(row, 2) for row in table] for table in scores.tolist()]
+    assert weights.dtype == dtype
+    np.testing.assert_allclose(weights, expected, rtol=4 * np.finfo(dtype).eps)
+
+
+def test_topk_of_many_keys_without_a_visible_one_or_with_no_number() -> None:
+    scores = np.random.default_rng(0).normal(size=(4, 64))
+    scores[1], scores[2, 5], scores[3, 7] = -np.inf, np.nan, np.inf
+    with np.errstate(invalid="ignore"):
+        weights = NORMALIZERS["topk"].function(scores, k=2)
+    assert weights[0].sum() == pytest.approx(1)
+    assert not weights[1].any()
+    assert np.isnan(weights[2:]).all()
+
+
 def test_a_row_that_sums_to_zero_has_no_shares() -> None:
     assert NORMALIZERS["sum"].function(np.array([[1.0, -1.0], [1.0, 3.0]])).tolist() == [[0, 0], [0.25, 0.75]]
