@@ -13,7 +13,7 @@ from attncli.trace.result import RunResult
 from attncli.trace.steps import Trace
 
 LOCAL = RunOptions()
-ALWAYS_FITS = 2**20  # numbers of all steps together: so many are computed without asking for the free memory
+ALWAYS_FITS = 2**22  # numbers of all steps together: so many are computed without asking for the free memory
 
 
 def run(
