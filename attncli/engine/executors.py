@@ -1,7 +1,6 @@
-"""Executors: blocks are computed by threads of this process, by the calling thread, or by the workers of Dask."""
+"""Executors: blocks are computed by the calling thread, with or without others, or by the workers of Dask."""
 
 import os
-from collections import deque
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping
 from concurrent.futures import Executor, Future, ThreadPoolExecutor
 from contextlib import AbstractContextManager, contextmanager, nullcontext
@@ -9,6 +8,7 @@ from functools import cache, partial
 from threading import Event
 from typing import Any
 
+from attncli.base.dataclasses import dataclass
 from attncli.base.errors import AttnError
 from attncli.base.lazy_numpy import Array
 from attncli.engine.block_task import BlockResult, BlockTask, compute
@@ -24,33 +24,47 @@ Prepare = Callable[[BlockTask], Callable[[Block, Mapping[str, Array]], "Future[B
 Run = Callable[[BlockTask, Iterable[Block], Keep], Generator[Block]]
 
 
+@dataclass(frozen=True)
+class _Submitted:
+    """A block that was submitted: the parts of the inputs that belong to its queries, and its future result."""
+
+    block: Block
+    query_inputs: Mapping[str, Array]
+    future: "Future[BlockResult]"
+
+
 def run_blocks(
-    task: BlockTask, blocks: Iterable[Block], keep: Keep, *, prepare: Prepare, ahead: int
+    task: BlockTask, blocks: Iterable[Block], keep: Keep, *, prepare: Prepare, ahead: int, takes_part: bool = False
 ) -> Generator[Block]:
-    """Compute every block of a task and keep its result, in order; yields each block once it is kept.
+    """Compute every block of a task and keep its result; yields each block once it is kept.
 
     `prepare(task)` returns the function that submits one block of it; `ahead` blocks are submitted beyond the
-    oldest unfinished one.
+    oldest unfinished one. Results are kept in order, but where the calling thread `takes_part`: then it computes blocks
+    that no worker has begun, in place of waiting for the oldest.
     """
     submit = prepare(task)
-    pending: deque[tuple[Block, Future[BlockResult]]] = deque()
+    pending: list[_Submitted] = []
 
     def finish() -> Block:
-        """Wait for the oldest block and keep its result."""
-        block, future = pending.popleft()
-        keep(block, future.result())
-        return block
+        """Keep the result of the oldest block, or while that is being computed, of one that is computed here."""
+        number = None
+        if takes_part and not pending[0].future.done():
+            number = next((at for at, one in enumerate(pending) if one.future.cancel()), None)
+        one = pending.pop(number or 0)
+        keep(one.block, one.future.result() if number is None else compute(task, one.block, one.query_inputs))
+        return one.block
 
     try:
         for block in blocks:
-            pending.append((block, submit(block, task.query_inputs(block))))
+            query_inputs = task.query_inputs(block)
+            pending.append(_Submitted(block, query_inputs, submit(block, query_inputs)))
             if len(pending) > ahead:
                 yield finish()
         while pending:
             yield finish()
     finally:  # after an error or an interrupt no further block begins
-        for _, future in pending:
-            future.cancel()
+        for one in pending:
+            one.future.cancel()
 
 
 class SerialExecutor(Executor):
@@ -64,10 +78,10 @@ class SerialExecutor(Executor):
 
 
 class ThreadsExecutor(ThreadPoolExecutor):
-    """A pool of one thread for each core; `submit` raises AttnError where the system refuses to start one."""
+    """A pool of a thread for each core but the caller's; `submit` raises AttnError where the system refuses one."""
 
     def __init__(self) -> None:
-        super().__init__(cores(), thread_name_prefix="attn")
+        super().__init__(cores() - 1, thread_name_prefix="attn")
 
     def submit(self, fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> "Future[Any]":
         """Compute in a thread, which is started where none is idle."""
@@ -88,7 +102,8 @@ def executor(options: RunOptions) -> Iterator[Run]:
         with _dask(options.executor) as run:
             yield run
         return
-    pool, ahead = (SerialExecutor(), 0) if options.executor == SERIAL else (_threads(), 2 * cores())
+    is_alone = options.executor == SERIAL or cores() == 1
+    pool, ahead = (SerialExecutor(), 0) if is_alone else (_threads(), 2 * cores())
     cancelled = Event()
     with nullcontext() if options.blas_is_limited else _one_blas_thread():
         try:
@@ -96,6 +111,7 @@ def executor(options: RunOptions) -> Iterator[Run]:
                 run_blocks,
                 prepare=lambda task: partial(pool.submit, compute, task, is_cancelled=cancelled.is_set),
                 ahead=ahead,
+                takes_part=not is_alone,
             )
         finally:
             cancelled.set()  # blocks that have begun end at their next yield

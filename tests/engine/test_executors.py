@@ -131,6 +131,33 @@ def test_blocks_are_stored_in_order_when_the_first_is_slow() -> None:
     assert kept == list(zip(blocks, blocks, strict=True))
 
 
+def test_the_calling_thread_computes_blocks_that_no_worker_has_begun() -> None:
+    blocks = [Block(slice(0, 1), slice(0, 1), slice(number, number + 1)) for number in range(20)]
+    begun, others_are_kept = threading.Event(), threading.Event()
+    kept: list[Any] = []
+
+    def slow(block: Block) -> Any:
+        begun.set()
+        others_are_kept.wait(10)
+        return block
+
+    def keep(block: Block, result: Any) -> None:
+        kept.append((block, result))
+        if len(kept) == len(blocks) - 1:
+            others_are_kept.set()
+
+    with ThreadPoolExecutor(1) as pool:
+
+        def submit(block: Block, _query_inputs: Any) -> Any:
+            future = pool.submit(slow, block)
+            assert begun.wait(10)  # the only worker is at the first block
+            return future
+
+        steps = executors.run_blocks(idle(), blocks, keep, prepare=lambda _task: submit, ahead=8, takes_part=True)
+        assert list(steps) == [*blocks[1:], blocks[0]]
+    assert kept == [*((block, None) for block in blocks[1:]), (blocks[0], blocks[0])]  # `idle` computes nothing
+
+
 def idle() -> Any:
     """A BlockTask that computes nothing."""
 
