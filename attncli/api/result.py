@@ -258,7 +258,9 @@ class Result(RunResult):
 
 def of_computed(result: RunResult) -> Result:
     """The result of an engine as Python shows it; arrays are not copied."""
-    return Result(result.trace, result.select)
+    shown = Result.__new__(Result)
+    vars(shown).update(vars(result))
+    return shown
 
 
 def _earlier(before: object) -> Result:

@@ -233,6 +233,10 @@ class DigitsArray(NDArrayOperatorsMixin):
         """Whether a number along an axis is not 0."""
         return (self != 0).any(axis=axis, keepdims=keepdims)
 
+    def all(self, axis: Any = None, *, keepdims: bool = False) -> Any:
+        """Whether no number along an axis is 0."""
+        return (self != 0).all(axis=axis, keepdims=keepdims)
+
     def _reduce(self, name: str, axis: int, *, keepdims: bool, **initial: Any) -> Any:
         """A function of two numbers applied along an axis."""
         function: Any = np.frompyfunc(self.dtype.functions[name], 2, 1)

@@ -28,15 +28,19 @@ def assemble(document: Mapping[str, RawValue], convention: str | None = None) ->
     given = {key: raw for key, raw in document.items() if key in FIELDS and raw.value is not None}
     values = {key: read_value(FIELDS[key], raw) for key, raw in given.items()}
     _prefer_overriding_labels(values, given)
-    in_files = {key: raw.origin.of_array(raw.value) for key, raw in given.items() if raw.origin.name}
-    options = {
-        key: ArrayOrigin(raw.origin.path(key)[0], is_option=True) for key, raw in given.items() if raw.origin.options
-    }
+    origins = {key: _array_origin(key, raw) for key, raw in given.items() if raw.origin.options or raw.origin.name}
     try:
-        return build(values, {**in_files, **options}, convention)
+        return build(values, origins, convention)
     except AttnError as error:
         error.path = _path(error, values, given)
         raise
+
+
+def _array_origin(key: str, raw: RawValue) -> ArrayOrigin:
+    """Where a value was given that is an array: as an option, or in a file."""
+    if raw.origin.options:
+        return ArrayOrigin(raw.origin.path(key)[0], is_option=True)
+    return raw.origin.of_array(raw.value)
 
 
 def _path(error: AttnError, values: Mapping[str, Any], given: Mapping[str, RawValue]) -> tuple[str, ...]:

@@ -358,9 +358,9 @@ def finite_max(scores: Array) -> Array:
     array([[3.],
            [0.]])
     """
-    largest = scores.max(axis=-1, keepdims=True)
-    finite: Array = np.where(largest == -np.inf, 0, largest)
-    return finite.astype(scores.dtype)
+    largest: Array = scores.max(axis=-1, keepdims=True)
+    np.copyto(largest, 0, where=largest == -np.inf)
+    return largest
 
 
 def safe_divide(numerator: Array, denominator: Array) -> Array:
@@ -372,8 +372,8 @@ def safe_divide(numerator: Array, denominator: Array) -> Array:
     array([[0.25, 0.75],
            [0.  , 0.  ]])
     """
-    is_zero = denominator == 0
-    if not is_zero.any():
+    if denominator.all():
         return (numerator / denominator).astype(numerator.dtype, copy=False)
+    is_zero = denominator == 0
     quotient: Array = np.where(is_zero, 0, numerator / np.where(is_zero, 1, denominator))
     return quotient.astype(numerator.dtype)

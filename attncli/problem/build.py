@@ -106,6 +106,8 @@ def replace_values(spec: ProblemSpec, values: Mapping[str, Any]) -> ProblemSpec:
 def _origins_of_arrays(values: Mapping[str, Any]) -> dict[str, ArrayOrigin]:
     """Where the arrays that were read from files of their own are from, also those of operators: `score.w1`."""
     arrays = {name: value for name, value in values.items() if type(value) is not np.ndarray}
+    if not arrays:
+        return {}
     for name, value in list(arrays.items()):
         if isinstance(value, Mapping) and len(value) == 1:
             (parameters,) = value.values()

@@ -62,7 +62,8 @@ def recall(form: Hashable | None, values: Mapping[str, Any], origins: Mapping[st
         return None
     own = {name: value for name, value in values.items() if type(value) in (np.ndarray, Operator)}
     problem = ProblemSpec.__new__(ProblemSpec)
-    vars(problem).update({**kept, **own, "origins": origins})
+    vars(problem).update(kept)
+    vars(problem).update(own, origins=origins)
     return problem
 
 

@@ -13,6 +13,8 @@ def signature_of(value: Any) -> Hashable:
     >>> signature_of(np.zeros((2, 3))), signature_of(-0.0), signature_of("softmax")
     ((2, 3), '-0.0', 'softmax')
     """
+    if isinstance(value, str):
+        return value
     if hasattr(value, "shape"):
         shape: tuple[int, ...] = value.shape
         return shape

@@ -50,6 +50,8 @@ def to_field(field: Field, value: Any) -> Any:
 
 def _to_matrix(field: Field, value: Any) -> LabelledArray | PendingRandom | EncodedArray:
     """An array, or a generator where the field may be drawn; a table of rows stays as its file has it."""
+    if type(value) is np.ndarray and value.dtype.kind == "f" and value.ndim in field.allowed_axis_counts:
+        return to_array(value, (field.name,))  # as most values are: nothing of the rest applies to it
     if isinstance(value, EncodedArray):
         _check_axis_count(len(value.shape), field, value)
         return value
