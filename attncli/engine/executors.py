@@ -5,7 +5,7 @@ from collections.abc import Callable, Generator, Iterable, Iterator, Mapping
 from concurrent.futures import Executor, Future, ThreadPoolExecutor
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from functools import cache, partial
-from threading import Event
+from threading import Event, Lock
 from typing import Any
 
 from attncli.base.dataclasses import dataclass
@@ -128,23 +128,47 @@ def cores() -> int:
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
-def _one_blas_thread() -> AbstractContextManager[Any]:
-    """Limit BLAS to one thread: each worker has a core, and products have the same last digits with any number of them.
+class OneBlasThread:
+    """Limits BLAS to one thread while any call of the process is within it; the last one out takes the limit back.
 
-    Without threadpoolctl there is no limit.
+    Each worker has a core, and products have the same last digits with any number of them. `limit()` sets the limit, as
+    threadpoolctl's controllers do it, and `release()` lets any thread of the process change it.
     """
-    controller = _blas_controller()
-    return nullcontext() if controller is None else controller.limit(limits=1, user_api="blas")
+
+    def __init__(self, limit: Callable[[], Any], release: Callable[[], None]) -> None:
+        self._set_limit, self._release = limit, release
+        self._lock = Lock()
+        self._calls = 0
+        self._limit: Any = None
+
+    def __enter__(self) -> None:
+        with self._lock:
+            if self._calls == 0:
+                self._release()
+                self._limit = self._set_limit()
+            self._calls += 1
+
+    def __exit__(self, *_error: object) -> None:
+        with self._lock:
+            self._calls -= 1
+            if self._calls == 0:
+                self._release()
+                self._limit.restore_original_limits()
+                self._release()
 
 
 @cache
-def _blas_controller() -> Any:
-    """The controller of the linear algebra libraries that are loaded; they are searched once."""
+def _one_blas_thread() -> AbstractContextManager[None]:
+    """The limit of the linear algebra libraries that are loaded, searched once; none without threadpoolctl."""
     try:
-        from threadpoolctl import ThreadpoolController  # noqa: PLC0415 - an optional extra
+        import threadpoolctl  # noqa: PLC0415 - an optional extra
     except ImportError:
-        return None
-    return ThreadpoolController()
+        return nullcontext()
+    limit = partial(threadpoolctl.ThreadpoolController().limit, limits=1, user_api="blas")
+    if not hasattr(threadpoolctl.OpenBLASController, "clear_controlling_thread"):
+        return OneBlasThread(limit, lambda: None)
+    # Since 3.8 one thread alone may change the limit, until it ends; that of an overlapping call would change nothing.
+    return OneBlasThread(limit, partial(threadpoolctl.OpenBLASController.clear_controlling_thread, force=True))
 
 
 @contextmanager

@@ -211,6 +211,35 @@ def test_a_cancelled_block_is_closed_by_its_own_thread() -> None:
     assert closed == workers
 
 
+def test_the_limit_of_blas_ends_with_the_last_of_the_calls_that_overlap() -> None:
+    controller = pytest.importorskip("threadpoolctl")
+
+    def threads() -> set[int]:
+        return {found["num_threads"] for found in controller.threadpool_info() if found["user_api"] == "blas"}
+
+    one, other = threading.Event(), threading.Event()
+
+    def compute_until(event: threading.Event, begun: threading.Event) -> None:
+        def wait(_done: int, _total: int) -> None:
+            begun.set()
+            assert event.wait(10)
+
+        run(problem(query=Q, key=K, value=V), ("output",), options=RunOptions(progress=wait))
+
+    begun = [threading.Event(), threading.Event()]
+    with controller.threadpool_limits(2, "blas"), ThreadPoolExecutor(2) as pool:
+        first, last = (
+            pool.submit(compute_until, event, begins) for event, begins in zip((one, other), begun, strict=True)
+        )
+        assert all(event.wait(10) for event in begun)
+        one.set()
+        first.result(10)
+        within = threads()
+        other.set()
+        last.result(10)
+        assert (within, threads()) == ({1}, {2})
+
+
 def test_blas_has_one_thread_while_blocks_are_computed_and_all_afterwards() -> None:
     controller = pytest.importorskip("threadpoolctl")
 
