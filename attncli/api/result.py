@@ -257,7 +257,7 @@ class Result(RunResult):
 
 
 def of_computed(result: RunResult) -> Result:
-    """The result of an engine as Python shows it; arrays are not copied."""
+    """The result of an engine as Python shows it; arrays are not copied, nor names checked again."""
     shown = Result.__new__(Result)
     vars(shown).update(vars(result))
     return shown

@@ -13,7 +13,7 @@ from attncli.cli import streams
 from attncli.cli.lazy_commands import LazyCommandGroup
 
 # The environment variables that NumPy's library of matrix products (BLAS) reads when it is loaded: it gets one thread,
-# because each core has a worker thread of ours.
+# because each core has a thread of ours.
 BLAS_THREAD_VARIABLES = ("OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "BLIS_NUM_THREADS", "VECLIB_MAXIMUM_THREADS")
 
 app = typer.Typer(

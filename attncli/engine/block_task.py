@@ -9,6 +9,7 @@ from attncli.base.lazy_numpy import Array, np
 from attncli.engine import block_rows, tiles
 from attncli.engine.block_plan import BlockPlan
 from attncli.engine.blocks import Block
+from attncli.engine.scratch import SCRATCH
 from attncli.engine.tile_plan import TilePlan
 
 CONTEXT, WEIGHTS = "context", "weights"
@@ -83,7 +84,8 @@ def compute(
     task: BlockTask, block: Block, query_inputs: Mapping[str, Array], is_cancelled: Callable[[], bool] = bool
 ) -> BlockResult:
     """Compute a block of a task, wherever it runs; raises Cancelled at a yield where `is_cancelled()`."""
-    with closing(task.steps(block, query_inputs)) as steps:  # by this thread, whose floating-point state it changed
+    # Steps are closed by this thread, whose floating-point state they changed.
+    with SCRATCH.in_use(), closing(task.steps(block, query_inputs)) as steps:
         while True:
             try:
                 next(steps)

@@ -3,7 +3,7 @@
 import os
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping
 from concurrent.futures import Executor, Future, ThreadPoolExecutor
-from contextlib import AbstractContextManager, contextmanager, nullcontext
+from contextlib import contextmanager, nullcontext
 from functools import cache, partial
 from threading import Event, Lock
 from typing import Any
@@ -24,7 +24,7 @@ Prepare = Callable[[BlockTask], Callable[[Block, Mapping[str, Array]], "Future[B
 Run = Callable[[BlockTask, Iterable[Block], Keep], Generator[Block]]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class _Submitted:
     """A block that was submitted: the parts of the inputs that belong to its queries, and its future result."""
 
@@ -39,20 +39,23 @@ def run_blocks(
     """Compute every block of a task and keep its result; yields each block once it is kept.
 
     `prepare(task)` returns the function that submits one block of it; `ahead` blocks are submitted beyond the
-    oldest unfinished one. Results are kept in order, but where the calling thread `takes_part`: then it computes blocks
-    that no worker has begun, in place of waiting for the oldest.
+    oldest unfinished one. Results are kept in order, except where the calling thread `takes_part`: it then computes
+    blocks that no worker has begun, instead of waiting for the oldest.
     """
     submit = prepare(task)
     pending: list[_Submitted] = []
 
     def finish() -> Block:
         """Keep the result of the oldest block, or while that is being computed, of one that is computed here."""
-        number = None
         if takes_part and not pending[0].future.done():
-            number = next((at for at, one in enumerate(pending) if one.future.cancel()), None)
-        one = pending.pop(number or 0)
-        keep(one.block, one.future.result() if number is None else compute(task, one.block, one.query_inputs))
-        return one.block
+            not_begun = next((submitted for submitted in pending if submitted.future.cancel()), None)
+            if not_begun is not None:
+                pending.remove(not_begun)
+                keep(not_begun.block, compute(task, not_begun.block, not_begun.query_inputs))
+                return not_begun.block
+        oldest = pending.pop(0)
+        keep(oldest.block, oldest.future.result())
+        return oldest.block
 
     try:
         for block in blocks:
@@ -63,8 +66,8 @@ def run_blocks(
         while pending:
             yield finish()
     finally:  # after an error or an interrupt no further block begins
-        for one in pending:
-            one.future.cancel()
+        for submitted in pending:
+            submitted.future.cancel()
 
 
 class SerialExecutor(Executor):
@@ -78,7 +81,7 @@ class SerialExecutor(Executor):
 
 
 class ThreadsExecutor(ThreadPoolExecutor):
-    """A pool of a thread for each core but the caller's; `submit` raises AttnError where the system refuses one."""
+    """One thread fewer than cores: the calling thread computes too. `submit` raises AttnError where it gets none."""
 
     def __init__(self) -> None:
         super().__init__(cores() - 1, thread_name_prefix="attn")
@@ -105,7 +108,7 @@ def executor(options: RunOptions) -> Iterator[Run]:
     is_alone = options.executor == SERIAL or cores() == 1
     pool, ahead = (SerialExecutor(), 0) if is_alone else (_threads(), 2 * cores())
     cancelled = Event()
-    with nullcontext() if options.blas_is_limited else _one_blas_thread():
+    with nullcontext() if options.blas_is_limited else ONE_BLAS_THREAD:
         try:
             yield partial(
                 run_blocks,
@@ -129,46 +132,53 @@ def cores() -> int:
 
 
 class OneBlasThread:
-    """Limits BLAS to one thread while any call of the process is within it; the last one out takes the limit back.
+    """Limits BLAS to one thread while calls of the process are within it; the last of them to end lifts the limit.
 
-    Each worker has a core, and products have the same last digits with any number of them. `limit()` sets the limit, as
-    threadpoolctl's controllers do it, and `release()` lets any thread of the process change it.
+    Each worker has a core, and products have the same last digits with any number of them. Without threadpoolctl there
+    is no limit.
     """
 
-    def __init__(self, limit: Callable[[], Any], release: Callable[[], None]) -> None:
-        self._set_limit, self._release = limit, release
+    def __init__(self) -> None:
         self._lock = Lock()
         self._calls = 0
-        self._limit: Any = None
+        self._limiter: Any = None
 
     def __enter__(self) -> None:
         with self._lock:
-            if self._calls == 0:
-                self._release()
-                self._limit = self._set_limit()
+            controller = _blas_controller()
+            if controller is not None and self._calls == 0:
+                _let_any_thread_limit()
+                self._limiter = controller.limit(limits=1)
             self._calls += 1
 
     def __exit__(self, *_error: object) -> None:
         with self._lock:
             self._calls -= 1
-            if self._calls == 0:
-                self._release()
-                self._limit.restore_original_limits()
-                self._release()
+            if self._limiter is not None and self._calls == 0:
+                _let_any_thread_limit()
+                self._limiter.restore_original_limits()
+                _let_any_thread_limit()
+
+
+ONE_BLAS_THREAD = OneBlasThread()
 
 
 @cache
-def _one_blas_thread() -> AbstractContextManager[None]:
-    """The limit of the linear algebra libraries that are loaded, searched once; none without threadpoolctl."""
+def _blas_controller() -> Any:
+    """The controller of the BLAS libraries that are loaded, which are searched once; None without threadpoolctl."""
     try:
-        import threadpoolctl  # noqa: PLC0415 - an optional extra
+        from threadpoolctl import ThreadpoolController  # noqa: PLC0415 - an optional extra
     except ImportError:
-        return nullcontext()
-    limit = partial(threadpoolctl.ThreadpoolController().limit, limits=1, user_api="blas")
-    if not hasattr(threadpoolctl.OpenBLASController, "clear_controlling_thread"):
-        return OneBlasThread(limit, lambda: None)
-    # Since 3.8 one thread alone may change the limit, until it ends; that of an overlapping call would change nothing.
-    return OneBlasThread(limit, partial(threadpoolctl.OpenBLASController.clear_controlling_thread, force=True))
+        return None
+    return ThreadpoolController().select(user_api="blas")
+
+
+def _let_any_thread_limit() -> None:
+    """Let the calling thread set the limit: since threadpoolctl 3.8 the first that did so alone can, until it ends."""
+    from threadpoolctl import OpenBLASController  # noqa: PLC0415 - an optional extra
+
+    if hasattr(OpenBLASController, "clear_controlling_thread"):
+        OpenBLASController.clear_controlling_thread(force=True)
 
 
 @contextmanager

@@ -2,6 +2,8 @@
 
 import math
 import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
 
 from attncli.base.lazy_numpy import Array, np
 
@@ -11,6 +13,19 @@ class _Scratch(threading.local):
 
     def __init__(self) -> None:
         self.buffers: dict[tuple[str, str], Array] = {}
+        self.are_in_use = False
+
+    @contextmanager
+    def in_use(self) -> Iterator[None]:
+        """While a block is computed; one within it, by an operator that itself computes attention, has its own."""
+        before = self.buffers, self.are_in_use
+        if self.are_in_use:
+            self.buffers = {}
+        self.are_in_use = True
+        try:
+            yield
+        finally:
+            self.buffers, self.are_in_use = before
 
     def get(self, name: str, shape: tuple[int, ...], dtype: str) -> Array:
         """A buffer of a shape, uninitialized."""

@@ -63,8 +63,9 @@ def sums_stay_in_range(plan: BlockPlan, tiles: TilePlan, block: Block) -> bool:
     probe = _Block(plan, tiles, arrays)
     context = np.empty(probe.context_shape, probe.tiles.dtype)
     sums = DirectExponentials(probe.tiles, context, probe.sink, values_are_finite=True)
-    for _ in probe.accumulate(sums):
-        pass
+    with SCRATCH.in_use():
+        for _ in probe.accumulate(sums):
+            pass
     return sums.is_safe(probe.see_a_key)
 
 

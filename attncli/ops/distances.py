@@ -173,12 +173,23 @@ def _parts(shape: tuple[int, ...], cells: int) -> Iterator[tuple[slice, slice]]:
 
 
 def _recompute(function: "np.ufunc", table: Array, cells: Array, query: Array, key: Array) -> None:
-    """Compute those cells of a table of distances [… n m] from the differences, pair by pair."""
-    *before, rows, columns = table.shape
-    queries, keys = (np.broadcast_to(x, (*before, *x.shape[-2:])).reshape(-1, x.shape[-1]) for x in (query, key))
+    """Compute those cells of a table of distances [… n m] from the differences, pair by pair.
+
+    Each sum is one of its own, with the same order of addition: equal keys stay at equal distances.
+    """
+    before, (rows, columns) = table.shape[:-2], table.shape[-2:]
+    queries, keys = (x.reshape(-1, x.shape[-1]) for x in (query, key))
+    first_query, first_key = (_first_rows(x.shape, before) for x in (query, key))
     numbers, ones = np.flatnonzero(cells), np.ones(query.shape[-1], table.dtype)
     for first in range(0, len(numbers), PAIRS):
         some = numbers[first : first + PAIRS]
-        row, column = np.divmod(some, columns)  # the row of all tables together
-        difference = queries.take(row, axis=0) - keys.take(row // rows * columns + column, axis=0)
-        table.put(some, function(difference, out=difference) @ ones)
+        row, column = np.divmod(some, columns)
+        part, row = np.divmod(row, rows)
+        difference = queries.take(first_query[part] + row, axis=0) - keys.take(first_key[part] + column, axis=0)
+        table.put(some, np.vecdot(function(difference, out=difference), ones))
+
+
+def _first_rows(shape: tuple[int, ...], before: tuple[int, ...]) -> Array:
+    """Of the tables on the axes `before` of a table, where the rows of an array [… n d] that belong to each begin."""
+    *own, rows, _ = shape
+    return np.broadcast_to(np.arange(prod(own)).reshape(own) * rows, before).reshape(-1)

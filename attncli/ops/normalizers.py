@@ -281,14 +281,18 @@ def topk(scores: Array, *, k: Annotated[int, Range(least=1)], tap: Tap = no_tap)
     before = max(scores.shape[-1] - k, 0)
     is_best = scores >= np.partition(scores, before, axis=-1)[..., before, None]
     largest = finite_max(scores)
-    if tap is no_tap and k * MIN_KEYS_PER_BEST <= scores.shape[-1] and np.isfinite(largest).all():
+    are_few = k * MIN_KEYS_PER_BEST <= scores.shape[-1] and scores.dtype in (np.float32, np.float64)
+    if tap is no_tap and are_few and np.isfinite(largest).all():
         return _softmax_among(scores, largest, is_best)
     exponentials = tap("exponentials", _exponentials(scores, largest) * is_best)
     return safe_divide(exponentials, exponentials.sum(axis=-1, keepdims=True))
 
 
 def _softmax_among(scores: Array, largest: Array, cells: Array) -> Array:
-    """Softmax of the scores [… n m] in some cells, from each row's largest [… n 1]; 0 in the others."""
+    """Softmax of the scores [… n m] in some cells, from each row's largest [… n 1]; 0 in the others.
+
+    They are of float32 or float64: exponentials are added in float64.
+    """
     numbers = np.flatnonzero(cells)
     rows = numbers // scores.shape[-1]
     exponentials = _exponentials(scores.take(numbers), largest.take(rows))

@@ -372,11 +372,12 @@ def location(query: Array, key: Array, *, w: Annotated[Array, Symbol("W")]) -> A
 
 def _activate(activation: Activation, x: Array) -> Array:
     """The hidden layer's nonlinearity, in the place of its argument where that holds fractions."""
+    out = x if x.dtype.kind == "f" else None
     match activation:
         case "tanh":
-            return np.tanh(x, out=x if x.dtype.kind == "f" else None)
+            return np.tanh(x, out=out)
         case "relu":
-            return np.maximum(x, 0, out=x)
+            return np.maximum(x, 0, out=out)
         case "sigmoid":
             return np.exp(-np.logaddexp(0, -x))
         case "identity":

@@ -12,13 +12,14 @@ from pairs import HEADER
 # One thread for each worker, as the command has it; before NumPy is loaded.
 os.environ |= {"OPENBLAS_NUM_THREADS": "1"}
 
-import numpy  # noqa: F401 - what multiplies for it is printed
+import numpy  # noqa: F401 - its BLAS is printed
 from threadpoolctl import threadpool_info
 
 SECTIONS = ("starting", "small", "computing", "distances", "rows", "shapes", "files", "tables", "stopping")
 
-for blas in threadpool_info():
-    print(f"NumPy multiplies by {blas['internal_api']} {blas['version']}, {blas.get('architecture', 'any processor')}")
+for pool in threadpool_info():
+    if pool["user_api"] == "blas":
+        print("NumPy's products:", pool["internal_api"], pool["version"], pool.get("architecture", ""))
 for section in sys.argv[1:] or SECTIONS:
     module = import_module(section)
     print(f"\n{module.__doc__}\n{HEADER}")

@@ -93,8 +93,8 @@ def test_every_file_extra_and_marker_of_a_command_exists(command: str) -> None:
             assert set(re.findall(r"\w+", " ".join(options[1:]))) - {"not", "and", "or"} <= set(markers)
         case ["python", "-m", module, *_]:
             packages = [package for extra in project["optional-dependencies"].values() for package in extra]
-            is_installed = any(re.match(rf"{module}\W", package) for package in packages)
-            assert is_installed or (ROOT / module.replace(".", "/")).with_suffix(".py").is_file()
+            is_in_an_extra = any(re.match(rf"{module}\W", package) for package in packages)
+            assert is_in_an_extra or (ROOT / module.replace(".", "/")).with_suffix(".py").is_file()
         case ["python" | "bash", path, *_]:
             assert (ROOT / path / "__main__.py").exists() or (ROOT / path).is_file()
         case ["ruff" | "mypy" as tool, *_]:

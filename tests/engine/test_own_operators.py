@@ -166,3 +166,22 @@ def test_a_result_with_other_axes_than_its_kind_has_is_refused() -> None:
 
     with pytest.raises(AttnError, match=r"score flat: its function returned 3 axes of float64; expected real numbers"):
         run(problem(**HEADS, score="flat"))
+
+
+@pytest.mark.usefixtures("restored_registry")
+@pytest.mark.parametrize("executor", ["serial", "threads"])
+def test_an_operator_may_itself_compute_a_problem_in_blocks(executor: str) -> None:
+    inner = [normal(500, 8, seed=seed) for seed in range(3)]
+
+    @attncli.mask(formula="all", shapes=PAIRS, source="this test", example=EXAMPLE | {"gives": [[True]]})
+    def computing(query_positions: np.ndarray, key_positions: np.ndarray) -> np.ndarray:
+        """Every key, after other attention."""
+        if len(key_positions) > 1:
+            attncli.attention(*inner, executor=executor)
+        return query_positions[..., :, None] + key_positions >= 0
+
+    given = [normal(500, 8, seed=seed) for seed in range(3, 6)]
+    expected = attncli.attention(*given).output
+    np.testing.assert_allclose(
+        attncli.attention(*given, mask="computing", executor=executor).output, expected, atol=1e-12
+    )

@@ -1,5 +1,6 @@
 """Distances of many vectors: what is exact, how exact the rest is, and that nothing else depends on their number."""
 
+import tracemalloc
 from collections.abc import Callable
 
 import numpy as np
@@ -184,6 +185,26 @@ def test_the_output_of_many_vectors_is_that_of_their_exact_distances(
     for select in ("output", ("weights", "output")):
         output = attncli.attention(query, query, value, score=score, select=select).output
         np.testing.assert_allclose(np.float64(output), np.float64(expected), rtol=tolerance, atol=tolerance)
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+@pytest.mark.parametrize("features", [24, 64, 128, 512])
+def test_equal_keys_near_a_query_are_at_equal_distances(features: int, dtype: str) -> None:
+    for count in range(2, 12):
+        query, key = normal(16, features).astype(dtype), normal(64, features).astype(dtype)
+        key[10 : 10 + count] = query[3] + normal(features).astype(dtype) / 100
+        weights = attncli.attention(query, key, score="gaussian", normalize="hardmax", select="weights").weights
+        np.testing.assert_array_equal(weights[3, 10 : 10 + count], weights[3, 10])
+
+
+def test_keys_that_heads_share_are_not_copied_for_each_of_them() -> None:
+    query, key = normal(32, 4, 64), normal(8192, 64)
+    query[0, 0] = key[0]  # which is computed pair by pair
+    tracemalloc.start()
+    table = squared_distances(query, key)
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert peak < 4 * (table.nbytes + key.nbytes) < query.shape[0] * key.nbytes
 
 
 def test_heads_that_share_their_keys_have_the_distances_to_them() -> None:
