@@ -5,12 +5,13 @@ from collections.abc import Callable, Generator, Iterable, Iterator, Mapping
 from concurrent.futures import Executor, Future, ThreadPoolExecutor
 from contextlib import contextmanager, nullcontext
 from functools import cache, partial
-from threading import Event, Lock
+from threading import Event
 from typing import Any
 
 from attncli.base.dataclasses import dataclass
 from attncli.base.errors import AttnError
 from attncli.base.lazy_numpy import Array
+from attncli.engine.blas_limit import one_blas_thread
 from attncli.engine.block_task import BlockResult, BlockTask, compute
 from attncli.engine.blocks import Block
 from attncli.engine.options import SERIAL, THREADS, RunOptions
@@ -108,7 +109,7 @@ def executor(options: RunOptions) -> Iterator[Run]:
     is_alone = options.executor == SERIAL or cores() == 1
     pool, ahead = (SerialExecutor(), 0) if is_alone else (_threads(), 2 * cores())
     cancelled = Event()
-    with nullcontext() if options.blas_is_limited else ONE_BLAS_THREAD:
+    with nullcontext() if options.blas_is_limited else one_blas_thread():
         try:
             yield partial(
                 run_blocks,
@@ -129,56 +130,6 @@ def _threads() -> ThreadsExecutor:
 def cores() -> int:
     """How many cores this process may use."""
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-
-
-class OneBlasThread:
-    """Limits BLAS to one thread while calls of the process are within it; the last of them to end lifts the limit.
-
-    Each worker has a core, and products have the same last digits with any number of them. Without threadpoolctl there
-    is no limit.
-    """
-
-    def __init__(self) -> None:
-        self._lock = Lock()
-        self._calls = 0
-        self._limiter: Any = None
-
-    def __enter__(self) -> None:
-        with self._lock:
-            controller = _blas_controller()
-            if controller is not None and self._calls == 0:
-                _let_any_thread_limit()
-                self._limiter = controller.limit(limits=1)
-            self._calls += 1
-
-    def __exit__(self, *_error: object) -> None:
-        with self._lock:
-            self._calls -= 1
-            if self._limiter is not None and self._calls == 0:
-                _let_any_thread_limit()
-                self._limiter.restore_original_limits()
-                _let_any_thread_limit()
-
-
-ONE_BLAS_THREAD = OneBlasThread()
-
-
-@cache
-def _blas_controller() -> Any:
-    """The controller of the BLAS libraries that are loaded, which are searched once; None without threadpoolctl."""
-    try:
-        from threadpoolctl import ThreadpoolController  # noqa: PLC0415 - an optional extra
-    except ImportError:
-        return None
-    return ThreadpoolController().select(user_api="blas")
-
-
-def _let_any_thread_limit() -> None:
-    """Let the calling thread set the limit: since threadpoolctl 3.8 the first that did so alone can, until it ends."""
-    from threadpoolctl import OpenBLASController  # noqa: PLC0415 - an optional extra
-
-    if hasattr(OpenBLASController, "clear_controlling_thread"):
-        OpenBLASController.clear_controlling_thread(force=True)
 
 
 @contextmanager
