@@ -15,7 +15,8 @@ Expansions cancel where q and k are nearer to each other than to the origin. Hen
   anything overflows, loses digits to underflow, or is no number, is never kept.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
+from itertools import product
 from math import prod
 
 from attncli.base.lazy_numpy import Array, np
@@ -27,10 +28,13 @@ MIN_SQUARES, MIN_ABSOLUTE = 16, 32  # features of a pair, likewise
 MAX_PAIRS = 1 / 4  # of all cells: so many are computed pair by pair in less time than all of them by differences
 PAIRS = 2**12  # computed at once
 ADDED_FIRST = 16  # features, whose sum is then added to those of the others
-# Of a part of a table: smaller ones would stay in a core's own cache, but leave workers waiting for the interpreter.
-CELLS, KEYS = 2**18, 512  # whose differences are added up feature by feature
-MAXIMA, FEATURES = 2**18, 64  # of all pairs and features, which are added up at once
+# Tables are computed in parts: smaller ones would stay in a core's own cache, but leave workers waiting for the
+# interpreter.
+CELLS, MIN_KEYS = 2**18, 512  # of a part whose differences are added up feature by feature
+MAXIMA, MIN_KEYS_OF_MAXIMA = 2**18, 128  # of a part whose maxima, of all pairs and features, are added up at once
+FEATURES = 64  # of these maxima, at most
 MANY_QUERIES = 16  # so many read every key often enough for a copy of the keys
+MANY_KEYS = 512  # so many read every query often enough, likewise
 
 Expand = Callable[[Array, Array], tuple[Array, Array, Array]]
 
@@ -124,12 +128,17 @@ def _expand_absolute(query: Array, key: Array) -> tuple[Array, Array, Array]:
     """Σ 2 max(q, k) − Σ q − Σ k [… n m], ‖q‖₁ [… n 1] and ‖k‖₁ [… m 1]."""
     half_sums = [x.sum(axis=-1, keepdims=True) / 2 for x in (query, key)]
     table = -half_sums[0] - half_sums[1].mT
-    keys_by_feature = _by_feature(key, query.shape[-2])
     ones = np.ones(min(FEATURES, query.shape[-1]), table.dtype)
-    for rows, keys in _parts(table.shape, MAXIMA // len(ones)):
-        for first in range(0, query.shape[-1], FEATURES):
-            features = slice(first, first + FEATURES)
-            larger = np.maximum(query[..., rows, features, None], keys_by_feature[..., None, features, keys])
+    are_many = query.shape[-2] >= MANY_QUERIES and key.shape[-2] >= MANY_KEYS
+    height, width = _part_lengths(table.shape, MAXIMA // len(ones), MIN_KEYS_OF_MAXIMA if are_many else MIN_KEYS)
+    parts = [(keys, _by_feature(key[..., keys, :], query.shape[-2])) for keys in _slices(key.shape[-2], width)]
+    for rows, features in product(_slices(query.shape[-2], height), _slices(query.shape[-1], FEATURES)):
+        numbers = query[..., rows, features, None]
+        if are_many:  # maxima of two arrays without gaps take half the time of those of numbers and a row each
+            numbers = np.broadcast_to(numbers, (*numbers.shape[:-1], width)).copy()
+        for keys, by_feature in parts:
+            others = by_feature[..., None, features, :]
+            larger = np.maximum(numbers[..., : others.shape[-1]], others)
             table[..., rows, keys] += ones[: larger.shape[-2]] @ larger
     table *= 2
     query_norms, key_norms = (abs(x).sum(axis=-1, keepdims=True) for x in (query, key))
@@ -143,7 +152,8 @@ def _sum_over_features(function: "np.ufunc", query: Array, key: Array) -> Array:
     """
     table = np.zeros_like(query[..., :1]) @ np.zeros_like(key[..., :1]).mT
     keys_by_feature = _by_feature(key, query.shape[-2])
-    for rows, keys in _parts(table.shape, CELLS):
+    height, width = _part_lengths(table.shape, CELLS, MIN_KEYS)
+    for rows, keys in product(_slices(query.shape[-2], height), _slices(key.shape[-2], width)):
         part = table[..., rows, keys]
         difference, some = np.zeros_like(part), np.zeros_like(part)
         for feature in range(query.shape[-1]):
@@ -161,15 +171,17 @@ def _by_feature(key: Array, queries: int) -> Array:
     return key.mT.copy() if queries >= MANY_QUERIES else key.mT
 
 
-def _parts(shape: tuple[int, ...], cells: int) -> Iterator[tuple[slice, slice]]:
-    """The ranges of queries and keys of the parts of a table [… n m], of about so many cells with the axes before."""
+def _part_lengths(shape: tuple[int, ...], cells: int, min_keys: int) -> tuple[int, int]:
+    """How many queries and keys the parts of a table [… n m] have, of about so many cells with the axes before."""
     *before, queries, keys = shape
     cells = max(cells // max(prod(before), 1), 1)
-    width = max(KEYS, cells // max(queries, 1))
-    height = max(cells // max(min(width, keys), 1), 1)
-    for row in range(0, queries, height):
-        for column in range(0, keys, width):
-            yield slice(row, row + height), slice(column, column + width)
+    width = max(min_keys, cells // max(queries, 1))
+    return max(cells // max(min(width, keys), 1), 1), width
+
+
+def _slices(length: int, step: int) -> list[slice]:
+    """The parts of an axis, of so many numbers each."""
+    return [slice(first, first + step) for first in range(0, length, step)]
 
 
 def _recompute(function: "np.ufunc", table: Array, cells: Array, query: Array, key: Array) -> None:

@@ -79,10 +79,11 @@ def test_distances_are_exact_for_any_number_of_features(kind: str, features: int
         assert_exact(kind, normal(N, features).astype(dtype), normal(M, features).astype(dtype))
 
 
-@pytest.mark.parametrize(("n", "m"), [(1, 5003), (5003, 1), (5, 4003), (4003, 5), (67, 521), (1031, 67)])
+@pytest.mark.parametrize(("n", "m"), [(1, 5003), (5003, 1), (5, 4003), (4003, 5), (67, 521), (1031, 67), (21, 1100)])
 @pytest.mark.parametrize("kind", KINDS)
 def test_distances_are_exact_for_any_number_of_queries_and_keys(kind: str, n: int, m: int) -> None:
-    assert_exact(kind, normal(n, 41), normal(m, 41))
+    for features in (41, 130):
+        assert_exact(kind, normal(n, features), normal(m, features))
 
 
 @pytest.mark.parametrize("dtype", ["float16", "float32", "float64", "longdouble"])
