@@ -1,7 +1,8 @@
 """The limit of BLAS, NumPy's library of matrix products, to one thread while blocks are computed.
 
-Each worker has a core, and products have the same last digits with any number of them. Calls may overlap: where the
-number of threads is the process's, the first of them sets the limit, and the last to end lifts it.
+Each worker has a core, and products have the same last digits with any number of workers. Calls may overlap: where the
+number of threads is the process's, the first of them sets the limit, and the last to end lifts it. Without
+threadpoolctl there is no limit.
 """
 
 from collections.abc import Iterator
@@ -15,14 +16,20 @@ from attncli.base.dataclasses import dataclass
 
 @contextmanager
 def one_blas_thread() -> Iterator[None]:
-    """Limit BLAS to one thread; without threadpoolctl there is no limit."""
-    with _SEARCH:  # so that all calls have the same ProcessLimit
-        limits = _find_limits()
+    """Limit BLAS to one thread in the whole process, or where each thread has its own number, in this one."""
+    limits = _limits()
     if limits is None:
         yield
         return
     with limits.of_thread.limit(limits=1), limits.of_process:
         yield
+
+
+def limit_this_thread() -> None:
+    """Limit BLAS to one thread in this one, as long as it lives, where each thread has its own number."""
+    limits = _limits()
+    if limits is not None:
+        limits.of_thread.limit(limits=1)
 
 
 class ProcessLimit:
@@ -51,11 +58,17 @@ class ProcessLimit:
 
 
 def _let_any_thread_limit() -> None:
-    """Let the calling thread set the limit: since threadpoolctl 3.8 the first that did so alone can, until it ends."""
+    """Let the calling thread set the limit: since threadpoolctl 3.8 only the first to set it can, until it ends."""
     from threadpoolctl import OpenBLASController  # noqa: PLC0415 - an optional extra
 
     if hasattr(OpenBLASController, "clear_controlling_thread"):
         OpenBLASController.clear_controlling_thread(force=True)
+
+
+def _limits() -> "_Limits | None":
+    """The limits, the same ones for all calls; None without threadpoolctl."""
+    with _SEARCH:
+        return _find_limits()
 
 
 @dataclass(frozen=True)
@@ -73,12 +86,13 @@ _SEARCH = Lock()
 def _find_limits() -> _Limits | None:
     """The limits of the BLAS libraries that are loaded; None without threadpoolctl."""
     try:
-        from threadpoolctl import ThreadpoolController  # noqa: PLC0415 - an optional extra
+        from threadpoolctl import OpenBLASController, ThreadpoolController  # noqa: PLC0415 - an optional extra
     except ImportError:
         return None
+    has_limits_of_threads = hasattr(OpenBLASController, "clear_controlling_thread")  # since 3.8, as that method
     blas = ThreadpoolController().select(user_api="blas")
     of_process, of_thread = list[str](), list[str]()
     for library in blas.lib_controllers:
         is_openmp = library.internal_api == "openblas" and library.threading_layer == "openmp"
-        (of_thread if is_openmp else of_process).append(library.filepath)
+        (of_thread if is_openmp and has_limits_of_threads else of_process).append(library.filepath)
     return _Limits(ProcessLimit(blas.select(filepath=of_process)), blas.select(filepath=of_thread))

@@ -11,7 +11,7 @@ from typing import Any
 from attncli.base.dataclasses import dataclass
 from attncli.base.errors import AttnError
 from attncli.base.lazy_numpy import Array
-from attncli.engine.blas_limit import one_blas_thread
+from attncli.engine.blas_limit import limit_this_thread, one_blas_thread
 from attncli.engine.block_task import BlockResult, BlockTask, compute
 from attncli.engine.blocks import Block
 from attncli.engine.options import SERIAL, THREADS, RunOptions
@@ -82,10 +82,13 @@ class SerialExecutor(Executor):
 
 
 class ThreadsExecutor(ThreadPoolExecutor):
-    """One thread fewer than cores: the calling thread computes too. `submit` raises AttnError where it gets none."""
+    """A pool of one thread fewer than cores, because the calling thread computes too.
+
+    `submit` raises AttnError where no thread can be started.
+    """
 
     def __init__(self) -> None:
-        super().__init__(cores() - 1, thread_name_prefix="attn")
+        super().__init__(cores() - 1, thread_name_prefix="attn", initializer=limit_this_thread)
 
     def submit(self, fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> "Future[Any]":
         """Compute in a thread, which is started where none is idle."""

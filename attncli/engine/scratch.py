@@ -17,7 +17,10 @@ class _Scratch(threading.local):
 
     @contextmanager
     def in_use(self) -> Iterator[None]:
-        """While a block is computed; one within it, by an operator that itself computes attention, has its own."""
+        """Mark the buffers as in use while a block is computed; a block inside it gets buffers of its own.
+
+        There is one where an operator of the user computes attention itself.
+        """
         before = self.buffers, self.are_in_use
         if self.are_in_use:
             self.buffers = {}

@@ -16,7 +16,6 @@ Expansions cancel where q and k are nearer to each other than to the origin. Hen
 """
 
 from collections.abc import Callable
-from itertools import product
 from math import prod
 
 from attncli.base.lazy_numpy import Array, np
@@ -132,14 +131,15 @@ def _expand_absolute(query: Array, key: Array) -> tuple[Array, Array, Array]:
     are_many = query.shape[-2] >= MANY_QUERIES and key.shape[-2] >= MANY_KEYS
     height, width = _part_lengths(table.shape, MAXIMA // len(ones), MIN_KEYS_OF_MAXIMA if are_many else MIN_KEYS)
     parts = [(keys, _by_feature(key[..., keys, :], query.shape[-2])) for keys in _slices(key.shape[-2], width)]
-    for rows, features in product(_slices(query.shape[-2], height), _slices(query.shape[-1], FEATURES)):
-        numbers = query[..., rows, features, None]
-        if are_many:  # maxima of two arrays without gaps take half the time of those of numbers and a row each
-            numbers = np.broadcast_to(numbers, (*numbers.shape[:-1], width)).copy()
-        for keys, by_feature in parts:
-            others = by_feature[..., None, features, :]
-            larger = np.maximum(numbers[..., : others.shape[-1]], others)
-            table[..., rows, keys] += ones[: larger.shape[-2]] @ larger
+    for rows in _slices(query.shape[-2], height):
+        for features in _slices(query.shape[-1], FEATURES):
+            numbers = query[..., rows, features, None]
+            if are_many:  # maxima of two arrays without gaps take half the time of maxima of one number and a row
+                numbers = np.broadcast_to(numbers, (*numbers.shape[:-1], width)).copy()
+            for keys, by_feature in parts:
+                others = by_feature[..., None, features, :]
+                larger = np.maximum(numbers[..., : others.shape[-1]], others)
+                table[..., rows, keys] += ones[: larger.shape[-2]] @ larger
     table *= 2
     query_norms, key_norms = (abs(x).sum(axis=-1, keepdims=True) for x in (query, key))
     return table, query_norms, key_norms
@@ -153,7 +153,8 @@ def _sum_over_features(function: "np.ufunc", query: Array, key: Array) -> Array:
     table = np.zeros_like(query[..., :1]) @ np.zeros_like(key[..., :1]).mT
     keys_by_feature = _by_feature(key, query.shape[-2])
     height, width = _part_lengths(table.shape, CELLS, MIN_KEYS)
-    for rows, keys in product(_slices(query.shape[-2], height), _slices(key.shape[-2], width)):
+    parts = ((rows, keys) for rows in _slices(query.shape[-2], height) for keys in _slices(key.shape[-2], width))
+    for rows, keys in parts:
         part = table[..., rows, keys]
         difference, some = np.zeros_like(part), np.zeros_like(part)
         for feature in range(query.shape[-1]):
@@ -187,7 +188,7 @@ def _slices(length: int, step: int) -> list[slice]:
 def _recompute(function: "np.ufunc", table: Array, cells: Array, query: Array, key: Array) -> None:
     """Compute those cells of a table of distances [… n m] from the differences, pair by pair.
 
-    Each sum is one of its own, with the same order of addition: equal keys stay at equal distances.
+    Each pair is summed by itself, in the same order: among these pairs equal keys are at equal distances.
     """
     before, (rows, columns) = table.shape[:-2], table.shape[-2:]
     queries, keys = (x.reshape(-1, x.shape[-1]) for x in (query, key))
@@ -202,6 +203,6 @@ def _recompute(function: "np.ufunc", table: Array, cells: Array, query: Array, k
 
 
 def _first_rows(shape: tuple[int, ...], before: tuple[int, ...]) -> Array:
-    """Of the tables on the axes `before` of a table, where the rows of an array [… n d] that belong to each begin."""
+    """For each table on the axes `before`, the number of the row of an array [… n d] at which its own rows begin."""
     *own, rows, _ = shape
     return np.broadcast_to(np.arange(prod(own)).reshape(own) * rows, before).reshape(-1)

@@ -281,8 +281,8 @@ def topk(scores: Array, *, k: Annotated[int, Range(least=1)], tap: Tap = no_tap)
     before = max(scores.shape[-1] - k, 0)
     is_best = scores >= np.partition(scores, before, axis=-1)[..., before, None]
     largest = finite_max(scores)
-    are_few = k * MIN_KEYS_PER_BEST <= scores.shape[-1] and scores.dtype in (np.float32, np.float64)
-    if tap is no_tap and are_few and np.isfinite(largest).all():
+    are_few, can_add = k * MIN_KEYS_PER_BEST <= scores.shape[-1], scores.dtype in (np.float32, np.float64)
+    if tap is no_tap and are_few and can_add and np.isfinite(largest).all():
         return _softmax_among(scores, largest, is_best)
     exponentials = tap("exponentials", _exponentials(scores, largest) * is_best)
     return safe_divide(exponentials, exponentials.sum(axis=-1, keepdims=True))

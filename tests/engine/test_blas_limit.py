@@ -1,13 +1,15 @@
 """BLAS has one thread while blocks are computed, and what it had thereafter."""
 
 import threading
+from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
 import pytest
 
-from attncli.engine import blas_limit
+from attncli.engine import blas_limit, executors
 from attncli.engine.options import RunOptions
 from attncli.engine.run import run
 from tests.problems import problem
@@ -58,6 +60,15 @@ def test_the_limit_of_blas_ends_with_the_last_of_the_calls_that_overlap() -> Non
         assert (within, threads()) == ({1}, {2})
 
 
+@pytest.fixture
+def searched_anew() -> Iterator[None]:
+    """The libraries are searched in the test, and again after it."""
+    blas_limit._find_limits.cache_clear()
+    yield
+    blas_limit._find_limits.cache_clear()
+
+
+@pytest.mark.usefixtures("searched_anew")
 def test_calls_that_begin_together_share_one_limit(monkeypatch: pytest.MonkeyPatch) -> None:
     """The first two calls of a process may: the libraries are searched once, which takes milliseconds."""
     threadpoolctl = pytest.importorskip("threadpoolctl")
@@ -70,7 +81,6 @@ def test_calls_that_begin_together_share_one_limit(monkeypatch: pytest.MonkeyPat
             super().__init__()
 
     monkeypatch.setattr(threadpoolctl, "ThreadpoolController", SlowController)
-    blas_limit._find_limits.cache_clear()
     barrier = threading.Barrier(2)
 
     def enter() -> Any:
@@ -82,4 +92,45 @@ def test_calls_that_begin_together_share_one_limit(monkeypatch: pytest.MonkeyPat
         one, other = [future.result(10) for future in [pool.submit(enter), pool.submit(enter)]]
     assert one is other
     assert searched == [1]
-    blas_limit._find_limits.cache_clear()
+
+
+@pytest.mark.usefixtures("searched_anew")
+def test_a_library_where_each_thread_has_its_own_number_is_limited_in_each(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As OpenBLAS on OpenMP is, since threadpoolctl 3.8."""
+    threadpoolctl = pytest.importorskip("threadpoolctl")
+    limited: set[str] = set()
+
+    class Limiter:
+        """What limits as soon as it is made."""
+
+        def __init__(self, is_any: bool) -> None:
+            limited.update([threading.current_thread().name] if is_any else [])
+
+        def __enter__(self) -> None: ...
+
+        def __exit__(self, *_error: object) -> None: ...
+
+        def restore_original_limits(self) -> None: ...
+
+    class Controller:
+        """Of one library, or of none."""
+
+        def __init__(self, count: int = 1) -> None:
+            library = SimpleNamespace(internal_api="openblas", threading_layer="openmp", filepath="libopenblas.so")
+            self.lib_controllers = [library] * count
+
+        def select(self, user_api: str = "", filepath: Sequence[str] = ()) -> "Controller":
+            return Controller(1 if user_api else len(filepath))
+
+        def limit(self, limits: int) -> Limiter:
+            assert limits == 1
+            return Limiter(bool(self.lib_controllers))
+
+    monkeypatch.setattr(threadpoolctl, "ThreadpoolController", Controller)
+    monkeypatch.setattr(threadpoolctl.OpenBLASController, "clear_controlling_thread", lambda force: None, raising=False)
+    monkeypatch.setattr(executors, "cores", lambda: 2)
+    executors._threads.cache_clear()
+    run(problem(query=Q, key=K, value=V), ("output",))
+    executors._threads().shutdown()
+    executors._threads.cache_clear()
+    assert limited == {threading.current_thread().name, "attn_0"}

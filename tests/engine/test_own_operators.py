@@ -169,9 +169,10 @@ def test_a_result_with_other_axes_than_its_kind_has_is_refused() -> None:
 
 
 @pytest.mark.usefixtures("restored_registry")
+@pytest.mark.parametrize("scale", [1.0, 4.0], ids=["small scores", "large scores, which are tried on some queries"])
 @pytest.mark.parametrize("executor", ["serial", "threads"])
-def test_an_operator_may_itself_compute_a_problem_in_blocks(executor: str) -> None:
-    inner = [normal(500, 8, seed=seed) for seed in range(3)]
+def test_an_operator_may_itself_compute_a_problem_in_blocks(executor: str, scale: float) -> None:
+    inner = [scale * normal(1600, 8, seed=seed) for seed in range(3)]
 
     @attncli.mask(formula="all", shapes=PAIRS, source="this test", example=EXAMPLE | {"gives": [[True]]})
     def computing(query_positions: np.ndarray, key_positions: np.ndarray) -> np.ndarray:
@@ -180,8 +181,7 @@ def test_an_operator_may_itself_compute_a_problem_in_blocks(executor: str) -> No
             attncli.attention(*inner, executor=executor)
         return query_positions[..., :, None] + key_positions >= 0
 
-    given = [normal(500, 8, seed=seed) for seed in range(3, 6)]
+    given = [scale * normal(1600, 8, seed=seed) for seed in range(3, 6)]
     expected = attncli.attention(*given).output
-    np.testing.assert_allclose(
-        attncli.attention(*given, mask="computing", executor=executor).output, expected, atol=1e-12
-    )
+    output = attncli.attention(*given, mask="computing", executor=executor).output
+    np.testing.assert_allclose(output, expected, atol=1e-12)

@@ -131,6 +131,12 @@ def test_a_gaussian_of_near_points_does_not_cancel() -> None:
     assert gaussian(query, key).tolist() == [[-0.125]]
 
 
+def test_additive_scores_of_whole_numbers_are_fractions() -> None:
+    one = np.array([[1]])
+    scores = additive(one, 2 * one, w1=one, w2=one, v=np.array([5]), b=np.array([0]))
+    np.testing.assert_allclose(scores, [[5 * math.tanh(3)]])
+
+
 def test_the_tap_receives_the_inner_quantities_of_additive_scores() -> None:
     tapped: dict[str, np.ndarray] = {}
 
