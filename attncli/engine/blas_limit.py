@@ -65,12 +65,6 @@ def _let_any_thread_limit() -> None:
         OpenBLASController.clear_controlling_thread(force=True)
 
 
-def _limits() -> "_Limits | None":
-    """The limits, the same ones for all calls; None without threadpoolctl."""
-    with _SEARCH:
-        return _find_limits()
-
-
 @dataclass(frozen=True)
 class _Limits:
     """The limit of the whole process, and threadpoolctl's controller of libraries where each thread has its own."""
@@ -79,7 +73,13 @@ class _Limits:
     of_thread: Any
 
 
-_SEARCH = Lock()
+_SEARCH = Lock()  # `cache` alone would search twice where two calls begin together
+
+
+def _limits() -> _Limits | None:
+    """The limits, the same ones for all calls; None without threadpoolctl."""
+    with _SEARCH:
+        return _find_limits()
 
 
 @cache

@@ -87,8 +87,8 @@ class ThreadsExecutor(ThreadPoolExecutor):
     `submit` raises AttnError where no thread can be started.
     """
 
-    def __init__(self) -> None:
-        super().__init__(cores() - 1, thread_name_prefix="attn", initializer=limit_this_thread)
+    def __init__(self, initializer: Callable[[], None] | None) -> None:
+        super().__init__(cores() - 1, thread_name_prefix="attn", initializer=initializer)
 
     def submit(self, fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> "Future[Any]":
         """Compute in a thread, which is started where none is idle."""
@@ -110,7 +110,9 @@ def executor(options: RunOptions) -> Iterator[Run]:
             yield run
         return
     is_alone = options.executor == SERIAL or cores() == 1
-    pool, ahead = (SerialExecutor(), 0) if is_alone else (_threads(), 2 * cores())
+    pool, ahead = (
+        (SerialExecutor(), 0) if is_alone else (_threads(blas_is_limited=options.blas_is_limited), 2 * cores())
+    )
     cancelled = Event()
     with nullcontext() if options.blas_is_limited else one_blas_thread():
         try:
@@ -125,9 +127,9 @@ def executor(options: RunOptions) -> Iterator[Run]:
 
 
 @cache
-def _threads() -> ThreadsExecutor:
+def _threads(*, blas_is_limited: bool) -> ThreadsExecutor:
     """The pool of threads, which stay with their buffers for the next problem."""
-    return ThreadsExecutor()
+    return ThreadsExecutor(None if blas_is_limited else limit_this_thread)
 
 
 def cores() -> int:

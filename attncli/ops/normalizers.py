@@ -291,7 +291,7 @@ def topk(scores: Array, *, k: Annotated[int, Range(least=1)], tap: Tap = no_tap)
 def _softmax_among(scores: Array, largest: Array, cells: Array) -> Array:
     """Softmax of the scores [… n m] in some cells, from each row's largest [… n 1]; 0 in the others.
 
-    They are of float32 or float64: exponentials are added in float64.
+    The scores are of float32 or float64, and their exponentials are added in float64.
     """
     numbers = np.flatnonzero(cells)
     rows = numbers // scores.shape[-1]
