@@ -7,6 +7,7 @@ from typing import Unpack
 from attncli.api.keys import KeysBesideVectors, Matrix, ProblemKeys
 from attncli.api.problem import Problem, raw_values
 from attncli.api.result import Result
+from attncli.engine.options import THREADS
 from attncli.io.checkpoint.document import layer_document
 from attncli.io.checkpoint.folder import read_checkpoint
 from attncli.io.inputs import Inputs
@@ -25,7 +26,7 @@ def attention(
     value: Matrix = None,
     *,
     select: Iterable[str] = ANSWER,
-    executor: str = "threads",
+    executor: str = THREADS,
     convention: str | None = None,
     **problem: Unpack[KeysBesideVectors],
 ) -> Result:

@@ -13,8 +13,8 @@ from attncli.api.views import Cells, Position
 from attncli.base.arithmetic import MAX_TERMS
 from attncli.base.errors import AttnError
 from attncli.base.text import repr_excerpt
-from attncli.engine.options import RunOptions
-from attncli.engine.run import run
+from attncli.engine.options import THREADS, RunOptions
+from attncli.engine.run import LOCAL, run
 from attncli.io.expected import Expected, read_expected
 from attncli.io.origin import PYTHON, PYTHON_OVER_FILE, Origin, RawValue
 from attncli.io.problem_files import Document
@@ -152,7 +152,7 @@ class Problem:
         return self.of_source(dataclasses.replace(self._source, edits=(*self._source.edits, *to_edits(numbers))))
 
     def compute(
-        self, select: Iterable[str] = DEFAULT_SELECTION, *, every_step: bool = False, executor: str = "threads"
+        self, select: Iterable[str] = DEFAULT_SELECTION, *, every_step: bool = False, executor: str = THREADS
     ) -> Result:
         """Compute the problem; the result has the names in `select` as attributes.
 
@@ -169,7 +169,8 @@ class Problem:
         [[1.0, 0.0]]
         """
         names = None if select is DEFAULT_SELECTION else to_names(select)
-        return of_computed(run(self._spec, names, every_step=every_step, options=RunOptions(executor)))
+        options = LOCAL if executor is THREADS else RunOptions(executor)
+        return of_computed(run(self._spec, names, every_step=every_step, options=options))
 
     def explain(
         self,

@@ -40,6 +40,11 @@ class Precision:
         return {"float32": "float64"}.get(self.name, self.accumulation_dtype)
 
     @cached_property
+    def is_widest(self) -> bool:
+        """Whether steps compute in no wider type than they store."""
+        return self.widened_name == self.name
+
+    @cached_property
     def _stored(self) -> Any:
         return np.dtype(self.numpy_name)
 

@@ -8,11 +8,11 @@ import math
 from attncli.base.dataclasses import dataclass
 from attncli.base.dtypes import Precision
 from attncli.base.lazy_numpy import Array, np
+from attncli.ops.products import MIN_ROWS, SHORT_SUM
 
 SAMPLED_ROWS, BIAS_ROWS = 256, 16  # of each head, whose lengths and biases say how large scores may be
-MIN_ROWS = 16  # products of fewer rows are sums of several lanes: short as they are
 SHORT_KEYS, LONG_KEYS = 64, 128
-MIN_FEATURES, SHORT_FEATURES = 32, 16  # sums of fewer than the one are short; those of large scores are of the other
+MIN_FEATURES = 32  # sums of fewer are short
 LONG_KEYS_FROM, SPLIT_SCORES_FROM, WIDE_SCORES_FROM = 5.0, 12.0, 200.0
 
 
@@ -42,7 +42,7 @@ def choose_summation(score_limit: float | None, features: int, rows: int, keys: 
     wider = widened if limit > WIDE_SCORES_FROM else dtype
     if wider != dtype or limit < SPLIT_SCORES_FROM or features < MIN_FEATURES:
         return Summation(features, keys, wider)
-    return Summation(-(-features // 2) if limit < WIDE_SCORES_FROM else SHORT_FEATURES, keys, dtype)
+    return Summation(-(-features // 2) if limit < WIDE_SCORES_FROM else SHORT_SUM, keys, dtype)
 
 
 def typical_score_limit(queries: Array, keys: Array, scale: float) -> float:

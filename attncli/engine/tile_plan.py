@@ -17,6 +17,7 @@ from attncli.engine.options import BlockSizes
 from attncli.engine.summation import Summation, choose_summation, typical_bias_limit, typical_score_limit
 from attncli.ops.elementwise import scale as scale_scores
 from attncli.ops.masks import apply_mask
+from attncli.ops.products import SHORT_SUM
 from attncli.ops.records import Operator, OperatorRecord
 from attncli.ops.registry import record_of
 from attncli.ops.rules import Factorization, OnlineNormalizer
@@ -56,11 +57,14 @@ class TilePlan:
     scale: float = 1.0
 
     @property
-    def widened(self) -> "TilePlan":
-        """The same in the wider type; the plan itself where there is none."""
+    def for_few_keys(self) -> "TilePlan":
+        """The same in the wider type; where there is none, with short sums, and a largest numerator that is 1 exactly.
+
+        Of queries that see few keys the rounding of each exponential counts.
+        """
         dtype = Precision(self.dtype).widened_name
         if dtype == self.dtype:
-            return self
+            return replace(self, exp_scale=None, summation=Summation(SHORT_SUM, SHORT_SUM, dtype))
         summation = replace(self.summation, score_dtype=dtype)
         return replace(self, dtype=dtype, ones=self.ones.astype(dtype), summation=summation)
 

@@ -95,8 +95,7 @@ def key_tiles(bounds: KeyBounds, keys: int, min_unmasked: int) -> Iterator[KeyTi
 class _Block:
     """The arrays of a block and its tiles.
 
-    Of queries that see few of many keys the rounding of each exponential counts: they are computed in the wider type,
-    which costs next to nothing there.
+    Queries that see few of many keys are computed with more care, which costs next to nothing there.
     """
 
     def __init__(self, plan: BlockPlan, tiles: TilePlan, arrays: Values) -> None:
@@ -108,7 +107,7 @@ class _Block:
         self.rows = (*leading, query.shape[-2])
         self.context_shape = (*self.rows, value.shape[-1])
         if self._seen_keys <= FEW_KEYS < plan.lengths.keys // MANY_KEYS:
-            self.tiles = tiles.widened
+            self.tiles = tiles.for_few_keys
 
     def bound_keys(self, *, by_bias: bool) -> None:
         """Make the tiles of the keys that masks leave; the exponential of a bias of −∞ is 0 without a mask, too."""

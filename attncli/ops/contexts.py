@@ -9,6 +9,7 @@ from attncli.base.arithmetic import ArithmeticWriter
 from attncli.base.lazy_numpy import Array, np
 from attncli.base.terms import Term, largest, number, products, tanh, total
 from attncli.ops.decorators import context, structural
+from attncli.ops.products import MatrixProduct, product
 from attncli.ops.records import Quantity, Range, Symbol, Tap, no_tap
 from attncli.ops.rules import DerivedInput
 
@@ -34,7 +35,7 @@ def _weighted_values_term(weights: Array, value: Array) -> Term:
     by_hand=weighted_sum_by_hand,
     is_weighted_sum=True,
 )
-def weighted_sum(weights: Array, value: Array) -> Array:
+def weighted_sum(weights: Array, value: Array, *, matmul: MatrixProduct = product) -> Array:
     """The sum of the values, each times its weight.
 
     Parameters
@@ -43,6 +44,8 @@ def weighted_sum(weights: Array, value: Array) -> Array:
         A row for each query; 0 where a key is not attended.
     value : array [… m e]
         A value for each key.
+    matmul : callable, optional
+        Multiplies matrices.
 
     Returns
     -------
@@ -58,7 +61,7 @@ def weighted_sum(weights: Array, value: Array) -> Array:
     >>> weighted_sum(np.array([[0.25, 0.75]]), np.array([[4.0, 0.0], [8.0, 4.0]]))
     array([[7., 3.]])
     """
-    return weighted_values(weights, value)
+    return weighted_values(weights, value, matmul=matmul)
 
 
 def attentional_by_hand(
@@ -101,7 +104,13 @@ def attentional_by_hand(
     by_hand=attentional_by_hand,
 )
 def attentional(
-    weights: Array, value: Array, query: Array, *, w: Annotated[Array, Symbol("W_C")], tap: Tap = no_tap
+    weights: Array,
+    value: Array,
+    query: Array,
+    *,
+    w: Annotated[Array, Symbol("W_C")],
+    tap: Tap = no_tap,
+    matmul: MatrixProduct = product,
 ) -> Array:
     """The weighted sum and the query together, through one more layer.
 
@@ -117,6 +126,8 @@ def attentional(
         Projects the weighted sum [e] and the query [d], side by side, to the a hidden units.
     tap : callable, optional
         Receives "context_vector" [… n e].
+    matmul : callable, optional
+        Multiplies matrices.
 
     Returns
     -------
@@ -134,9 +145,9 @@ def attentional(
     >>> attentional(weights, value, query=np.array([[-3.0]]), w=np.array([[1.0], [1.0]]))
     array([[0.]])
     """
-    context_vector = tap("context_vector", weighted_values(weights, value))
+    context_vector = tap("context_vector", weighted_values(weights, value, matmul=matmul))
     concatenated: Array = np.concatenate([context_vector, query], axis=-1)
-    hidden: Array = np.tanh(concatenated @ w)
+    hidden: Array = np.tanh(matmul(concatenated, w))
     return hidden
 
 
@@ -321,7 +332,7 @@ def max_(weights: Array, value: Array) -> Array:
     return np.where(attended.any(axis=-1, keepdims=True), largest, 0).astype(largest.dtype)
 
 
-def weighted_values(weights: Array, value: Array) -> Array:
+def weighted_values(weights: Array, value: Array, *, matmul: MatrixProduct = product) -> Array:
     """`weights @ value`, where a weight of 0 contributes 0: also where a masked value is NaN or infinite.
 
     Parameters
@@ -330,6 +341,8 @@ def weighted_values(weights: Array, value: Array) -> Array:
         A row for each query; 0 where a key is not attended.
     value : array [… m e]
         A value for each key.
+    matmul : callable, optional
+        Multiplies matrices.
 
     Returns
     -------
@@ -346,9 +359,9 @@ def weighted_values(weights: Array, value: Array) -> Array:
     array([[4.]])
     """
     if np.isfinite(value).all():
-        return weights @ value
+        return matmul(weights, value)
     finite: Array = np.asarray(np.isfinite(value).all(axis=-1))
-    total = np.where(finite[..., None, :], weights, 0) @ np.where(finite[..., None], value, 0)
+    total = matmul(np.where(finite[..., None, :], weights, 0), np.where(finite[..., None], value, 0))
     attended = (weights != 0).any(axis=tuple(range(weights.ndim - 1)))
     non_finite = ~finite.all(axis=tuple(range(finite.ndim - 1)))
     for key in np.flatnonzero(attended & non_finite):

@@ -11,6 +11,7 @@ from attncli.base.lazy_numpy import Array, np
 from attncli.base.terms import Term, absolute, number, parameter, products, sqrt, total
 from attncli.ops.decorators import score
 from attncli.ops.distances import absolute_distances, squared_distances
+from attncli.ops.products import MatrixProduct, product
 from attncli.ops.records import Quantity, Range, Tap, no_tap
 from attncli.ops.rules import Factorization
 
@@ -89,7 +90,7 @@ def l2_normalize(x: Array) -> Array:
     formula_in_force=lambda beta: f"Sᵢⱼ = {'' if beta == 1 else 'β '}Qᵢ·Kⱼ / (‖Qᵢ‖ ‖Kⱼ‖)",
     by_hand=cosine_by_hand,
 )
-def cosine(query: Array, key: Array, *, beta: float = 1.0, tap: Tap = no_tap) -> Array:
+def cosine(query: Array, key: Array, *, beta: float = 1.0, tap: Tap = no_tap, matmul: MatrixProduct = product) -> Array:
     """The cosine of the angle between query and key, times a strength; a zero vector scores 0.
 
     Parameters
@@ -102,6 +103,8 @@ def cosine(query: Array, key: Array, *, beta: float = 1.0, tap: Tap = no_tap) ->
         The strength β.
     tap : callable, optional
         Receives "unit_query" [… n d] and "unit_key" [… m d].
+    matmul : callable, optional
+        Multiplies matrices.
 
     Returns
     -------
@@ -118,7 +121,7 @@ def cosine(query: Array, key: Array, *, beta: float = 1.0, tap: Tap = no_tap) ->
     >>> cosine(np.array([[3.0, 4.0]]), np.array([[6.0, 8.0], [-3.0, -4.0], [0.0, 0.0]]), beta=2)
     array([[ 2., -2.,  0.]])
     """
-    return tap("unit_query", l2_normalize(query)) @ tap("unit_key", l2_normalize(key)).mT * beta
+    return matmul(tap("unit_query", l2_normalize(query)), tap("unit_key", l2_normalize(key)).mT) * beta
 
 
 def gaussian_by_hand(

@@ -172,6 +172,7 @@ class OperatorRecord:
     shapes: Signature
     parameters: tuple[Parameter, ...]
     arguments: tuple[str, ...] = ()  # the names of those before `*`, which plans pass
+    multiplies: bool = False  # whether the function takes `matmul`, which multiplies matrices
     inner: tuple[Quantity, ...] = ()  # in the order in which they pass through `tap`
     # The formula with the parameters in force and no others: (**parameters), True for an array that is given.
     formula_in_force: FormulaInForce | None = None

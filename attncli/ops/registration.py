@@ -24,6 +24,8 @@ from attncli.ops.registry import ARGUMENTS, add, registered
 
 # Arguments that are no arrays, and so have no shape.
 NO_ARRAYS = frozenset({"features", "heads", "stream", "shape"})
+# What is handed to every function that takes it: where inner quantities pass through, and how to multiply matrices.
+TAP, MATMUL = "tap", "matmul"
 # The axes that a result begins with (a mask: ends with), by the kind of the operator or by what it acts on.
 RESULT_AXES: Mapping[str, Letters] = {
     "score": ("n", "m"),
@@ -67,8 +69,9 @@ def register(kind: str, **fields: Any) -> Register:
 
     `score`, `normalizer`, `context`, `position`, `mask`, `norm`, `query_scale` and `generator` call it. The name of
     the operator is that of its function, without a trailing underscore. Arguments before `*` are what plans pass to
-    every operator of the kind; those after it are its own parameters. The formula and the source are added to the
-    function's docstring.
+    every operator of the kind; those after it are its own parameters, but for `tap`, which inner quantities pass
+    through, and `matmul`, which multiplies matrices with as little error as their type allows. The formula and the
+    source are added to the function's docstring.
 
     Parameters
     ----------
@@ -131,6 +134,7 @@ def register(kind: str, **fields: Any) -> Register:
             name=name,
             function=function,
             arguments=tuple(code.__code__.co_varnames[: code.__code__.co_argcount]),
+            multiplies=MATMUL in _keywords(code),
             parameters=_parameters(code, signature, where),
             **{**fields, "shapes": signature, "example": MappingProxyType(dict(fields["example"]))},
         )
@@ -171,7 +175,7 @@ def _check_arguments(record: OperatorRecord, function: Any, where: str) -> None:
     """Raise AttnError where the function has arguments that plans do not pass."""
     if function.__code__.co_flags & (CO_VARARGS | CO_VARKEYWORDS):
         raise AttnError("takes any arguments", where=where, hint="name them: parameters follow *")
-    own = {parameter.name for parameter in record.parameters} | {"tap"}
+    own = {parameter.name for parameter in record.parameters} | {TAP, MATMUL}
     passed = ARGUMENTS[record.kind] | set(record.derived)
     for name in (*record.arguments, *record.shapes.arrays):
         if name not in passed | own:
@@ -211,16 +215,22 @@ def _extend_docstring(record: OperatorRecord, function: Any) -> None:
 
 
 def _parameters(function: Any, shapes: Signature, where: str) -> tuple[Parameter, ...]:
-    """Read the keyword parameters off a function's signature; `tap` is none."""
-    code, defaults, annotations = function.__code__, function.__kwdefaults__ or {}, function.__annotations__
+    """Read the keyword parameters off a function's signature; `tap` and `matmul` are none."""
+    defaults, annotations = function.__kwdefaults__ or {}, function.__annotations__
     if any(isinstance(annotation, str) for annotation in annotations.values()):  # from __future__ import annotations
         annotations = get_type_hints(function, include_extras=True)
-    keywords = code.co_varnames[code.co_argcount : code.co_argcount + code.co_kwonlyargcount]
     return tuple(
         _parameter(name, annotations.get(name), defaults.get(name, REQUIRED), shapes, where)
-        for name in keywords
-        if name != "tap"
+        for name in _keywords(function)
+        if name not in (TAP, MATMUL)
     )
+
+
+def _keywords(function: Any) -> tuple[str, ...]:
+    """The names after `*` of a function's signature."""
+    code = function.__code__
+    names: tuple[str, ...] = code.co_varnames[code.co_argcount : code.co_argcount + code.co_kwonlyargcount]
+    return names
 
 
 def _parameter(name: str, annotation: Any, default: Any, shapes: Signature, where: str) -> Parameter:

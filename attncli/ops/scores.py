@@ -11,6 +11,7 @@ from attncli.base.arithmetic import ArithmeticWriter
 from attncli.base.lazy_numpy import Array, np
 from attncli.base.terms import Term, exp, largest, number, products, sqrt, tanh, total
 from attncli.ops.decorators import score
+from attncli.ops.products import MatrixProduct, product
 from attncli.ops.records import Quantity, Symbol, Tap, no_tap
 from attncli.ops.rules import Factorization
 
@@ -44,7 +45,7 @@ def scaled_dot_by_hand(
     factorization=Factorization(lambda query: query, lambda key: key, scale=lambda features: 1 / math.sqrt(features)),
     by_hand=scaled_dot_by_hand,
 )
-def scaled_dot(query: Array, key: Array, *, tap: Tap = no_tap) -> Array:
+def scaled_dot(query: Array, key: Array, *, tap: Tap = no_tap, matmul: MatrixProduct = product) -> Array:
     """The dot product, divided by the square root of the number of features.
 
     Parameters
@@ -55,6 +56,8 @@ def scaled_dot(query: Array, key: Array, *, tap: Tap = no_tap) -> Array:
         A key in each row.
     tap : callable, optional
         Receives "dot_products" [… n m].
+    matmul : callable, optional
+        Multiplies matrices.
 
     Returns
     -------
@@ -70,7 +73,7 @@ def scaled_dot(query: Array, key: Array, *, tap: Tap = no_tap) -> Array:
     >>> scaled_dot(np.array([[2.0, 0, 2, 1]]), np.array([[2.0, 4, 3, 0], [0, 1, 1, 2]]))
     array([[5., 2.]])
     """
-    scaled_products: Array = tap("dot_products", query @ key.mT) / np.sqrt(query.dtype.type(query.shape[-1]))
+    scaled_products: Array = tap("dot_products", matmul(query, key.mT)) / np.sqrt(query.dtype.type(query.shape[-1]))
     return scaled_products
 
 
@@ -87,7 +90,7 @@ def dot_by_hand(write: ArithmeticWriter, query: Array, key: Array, result: Any) 
     factorization=Factorization(lambda query: query, lambda key: key),
     by_hand=dot_by_hand,
 )
-def dot(query: Array, key: Array) -> Array:
+def dot(query: Array, key: Array, *, matmul: MatrixProduct = product) -> Array:
     """The dot product of the query and the key.
 
     Parameters
@@ -96,6 +99,8 @@ def dot(query: Array, key: Array) -> Array:
         A query in each row.
     key : array [… m d]
         A key in each row.
+    matmul : callable, optional
+        Multiplies matrices.
 
     Returns
     -------
@@ -111,7 +116,7 @@ def dot(query: Array, key: Array) -> Array:
     >>> dot(np.array([[2, 0, 2]]), np.array([[2, 4, 3], [0, 1, 1]]))
     array([[10,  2]])
     """
-    return query @ key.mT
+    return matmul(query, key.mT)
 
 
 def general_by_hand(
@@ -147,7 +152,14 @@ def general_by_hand(
     factorization=Factorization(lambda query, w: query @ w, lambda key, w: key),
     by_hand=general_by_hand,
 )
-def general(query: Array, key: Array, *, w: Annotated[Array, Symbol("W")], tap: Tap = no_tap) -> Array:
+def general(
+    query: Array,
+    key: Array,
+    *,
+    w: Annotated[Array, Symbol("W")],
+    tap: Tap = no_tap,
+    matmul: MatrixProduct = product,
+) -> Array:
     """The dot product of the key and the query, projected with a learned matrix to the key's features.
 
     Parameters
@@ -160,6 +172,8 @@ def general(query: Array, key: Array, *, w: Annotated[Array, Symbol("W")], tap: 
         Projects queries, from the right; with an axis of heads before it each head has its own.
     tap : callable, optional
         Receives "projected_query" [… n c].
+    matmul : callable, optional
+        Multiplies matrices.
 
     Returns
     -------
@@ -176,7 +190,7 @@ def general(query: Array, key: Array, *, w: Annotated[Array, Symbol("W")], tap: 
     >>> general(query, key, w=np.array([[1, 0, 2], [0, 1, 1]]))
     array([[5, 4]])
     """
-    return tap("projected_query", query @ w) @ key.mT
+    return matmul(tap("projected_query", matmul(query, w)), key.mT)
 
 
 def additive_by_hand(

@@ -89,3 +89,11 @@ def test_the_first_query_of_many_has_its_only_value_to_the_last_digit(mask: str)
     given = {name: normal(1, 600, 16).astype(np.float32) for name in ("query", "key", "value")}
     output = run(problem(**given, dtype="float32", mask=mask), ("output",), options=IN_TILES).output
     np.testing.assert_array_equal(output[..., 0, :], given["value"][..., 0, :])
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_a_query_that_sees_one_key_of_many_attends_to_it_exactly(dtype: str) -> None:
+    """The first one of a causal problem: its output is the first value, to the last digit."""
+    query, key, value = (normal(8, 600, 16, seed=seed).astype(dtype) for seed in range(3))
+    output = run(problem(query=query, key=key, value=value, mask="causal", dtype=dtype), "output").output
+    np.testing.assert_array_equal(output[:, 0], value[:, 0])

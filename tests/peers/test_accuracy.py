@@ -139,6 +139,14 @@ def test_whole_tables_of_single_precision_are_no_less_exact_than_pytorch(shape: 
             assert ours <= theirs * TIE, (scale, mask)
 
 
+@pytest.mark.parametrize("shape", ["whole table", "whole table of long vectors"])
+def test_whole_tables_of_double_precision_are_no_less_exact_than_pytorch(shape: str) -> None:
+    """Unless scores are large: then most of the error is that of one rounding of each, which both have."""
+    for scale in (1e-3, 1):
+        for mask, (ours, theirs) in errors(shape, "float64", scale).items():
+            assert ours <= theirs * TIE, (scale, mask)
+
+
 @pytest.mark.parametrize("shape", [shape for shape in SHAPES if shape not in WHOLE])
 def test_large_scores_in_tiles_of_single_precision_are_more_exact_than_those_of_pytorch(shape: str) -> None:
     """With the scale 10 most of the error is that of scores; with 100 the weights are 0 and 1."""

@@ -4,6 +4,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from attncli.base.errors import ErrorPath
+from attncli.base.lazy_numpy import np
 from attncli.io.origin import Origin, RawValue
 from attncli.io.parse import grammar
 from attncli.io.parse.matrix import read_text_array
@@ -19,7 +20,7 @@ def read_value(field: Field, raw: RawValue) -> Any:
 
     Raises AttnError that names the file and line, the key, or the option.
     """
-    if not isinstance(raw.value, (str, Mapping)):
+    if type(raw.value) is np.ndarray or not isinstance(raw.value, (str, Mapping)):  # to ask for a mapping takes longer
         return raw.value
     value: Any = raw.value
     origin = raw.origin

@@ -1,0 +1,55 @@
+"""Products of matrices in parts: the same numbers, rounded less, and handed to operators where no type is wider."""
+
+from collections.abc import Callable
+
+import numpy as np
+import pytest
+
+from attncli.engine.run import run
+from attncli.ops.distance_scores import l2_normalize
+from attncli.ops.products import MIN_ROWS, product, product_in_parts
+from tests.arrays import normal
+from tests.problems import problem
+
+
+@pytest.mark.parametrize("terms", [0, 1, 16, 17, 64, 300])
+@pytest.mark.parametrize("rows", [1, MIN_ROWS])
+@pytest.mark.parametrize("heads", [1, 3])
+def test_parts_add_up_to_the_product(terms: int, rows: int, heads: int) -> None:
+    left, right = normal(3, rows, terms), normal(heads, terms, 5)
+    expected = (left[..., :, None, :] * right.mT[..., None, :, :]).sum(axis=-1)
+    np.testing.assert_allclose(product_in_parts(left, right), expected, rtol=0, atol=1e-12)
+
+
+@pytest.mark.parametrize("multiply", [product, product_in_parts])
+@pytest.mark.parametrize("rows", [40, 44])
+def test_matrices_that_do_not_fit_are_an_error(multiply: Callable[..., np.ndarray], rows: int) -> None:
+    with pytest.raises(ValueError, match="matmul"):
+        multiply(np.ones((20, 42)), np.ones((rows, 3)))
+
+
+@pytest.mark.parametrize("score", ["scaled_dot", "dot", "cosine"])
+def test_scores_of_double_precision_are_more_exact_than_whole_sums(score: str) -> None:
+    query, key = normal(200, 128, seed=1), normal(200, 128, seed=2)
+    ours, exact = (
+        run(problem(query=query, key=key, score=score, scale=1, dtype=dtype), "scores").scores
+        for dtype in ("float64", "longdouble")
+    )
+    if score == "cosine":
+        query, key = l2_normalize(query), l2_normalize(key)
+    whole = query @ key.T
+    assert typical_error(ours, exact) < 2 / 3 * typical_error(whole, exact)
+
+
+def test_contexts_of_double_precision_are_more_exact_than_whole_sums() -> None:
+    """Of weights that are alike: powers of two, which are exact."""
+    scores, value = np.zeros((32, 2048)), normal(2048, 16)
+    output = run(problem(scores=scores, value=value, dtype="float64"), "output").output
+    whole = np.full((32, 2048), 2.0**-11) @ value
+    exact = np.broadcast_to(value.astype(np.longdouble).mean(axis=0), (32, 16))
+    assert typical_error(output, exact) < 2 / 3 * typical_error(whole, exact)
+
+
+def typical_error(found: np.ndarray, exact: np.ndarray) -> float:
+    """The root mean square of the errors."""
+    return float(np.sqrt(((found - exact) ** 2).mean()))
