@@ -152,8 +152,8 @@ USES = {
     "compute --help": {"rich"},
     "compute t.yaml --json": {"numpy", "yaml"},
     "compute --query [[1]] --key [[1]] --json": {"numpy", "yaml"},  # what stands on the command line is YAML
-    "compute t.yaml": {"numpy", "yaml", "rich", "attncli.render.mask_signs"},
-    "compute t.yaml --explain": {"numpy", "yaml", "rich", "attncli.render.mask_signs"},
+    "compute t.yaml": {"numpy", "yaml", "attncli.render.mask_signs"},
+    "compute t.yaml --explain": {"numpy", "yaml", "attncli.render.mask_signs"},
     "compute t.yaml --json --stats": {"numpy", "yaml", "attncli.render.statistics"},
     "compute t.json --select output -o o.npy": {"numpy"},
 }
