@@ -1,6 +1,7 @@
-"""A page of text: lines and tables printed to memory, as a target shows them; with Rich where they have styles.
+"""A page of text: lines and tables printed to memory, as a target shows them.
 
-Lines that have none, for a pipe or a file, are written as they are: to import Rich takes longer than a small problem.
+With Rich where they have styles or are wrapped: others are written as they are, since to import it takes longer than a
+small problem.
 """
 
 import io
@@ -13,6 +14,7 @@ from attncli.render.formats.blocks import side_by_side
 from attncli.render.formats.text_table import text_table
 from attncli.render.grid import Grid
 from attncli.render.target import TextTarget
+from attncli.render.text_width import text_width
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -38,15 +40,10 @@ class TextPage:
         self.target = target
         self._file = io.StringIO()
 
-    @property
-    def _is_plain(self) -> bool:
-        """Whether lines are written as they are."""
-        return self.target.width is None and not self.target.has_styles
-
     @cached_property
     def _console(self) -> "Console":
         """What prints lines with styles, and lines that are wrapped."""
-        from rich.console import Console  # noqa: PLC0415 - plain pages need none
+        from rich.console import Console  # noqa: PLC0415 - see above
 
         return Console(
             file=self._file,
@@ -85,10 +82,12 @@ class TextPage:
 
     def print(self, *parts: Part, is_wrapped: bool = True) -> None:
         """Print a line of parts, wrapped to the width of the target unless it is to be copied."""
-        if self._is_plain:
-            self.write(["".join(self.target.text(part if isinstance(part, str) else part[0]) for part in parts)])
-            return
-        from rich.text import Text  # noqa: PLC0415 - plain pages need none
+        if not self.target.has_styles:
+            line = "".join(self.target.text(part if isinstance(part, str) else part[0]) for part in parts)
+            if not is_wrapped or self.target.width is None or text_width(line) <= self.target.width:
+                self.write([line])
+                return
+        from rich.text import Text  # noqa: PLC0415 - see above
 
         self._console.print(Text.assemble(*map(self._part, parts)), width=self.target.width, soft_wrap=not is_wrapped)
 
@@ -106,7 +105,9 @@ class TextPage:
         width = self.target.width - len(indentation) - len(CONTINUATION)
         fitting_vector = rf"\[[^]]{{0,{width - 2}}}]"
         text = re.sub(fitting_vector, lambda vector: vector[0].replace(" ", NO_BREAK), self.target.text(line.strip()))
-        from rich.text import Text  # noqa: PLC0415 - plain pages need none
+        if text_width(text) <= width:
+            return [f"{indentation}{text.replace(NO_BREAK, ' ')}"]
+        from rich.text import Text  # noqa: PLC0415 - see above
 
         first, *others = Text(text).wrap(self._console, width)
         parts = [f"{indentation}{first}", *(f"{indentation}{CONTINUATION}{part}" for part in others)]
@@ -126,7 +127,7 @@ class TextPage:
             return
         if grid.slice_label:
             self.print((grid.slice_label, "italic"))
-        if self._is_plain:
+        if self.target.width is None and not self.target.has_styles:
             self.write(text_table(grid, decimals, self.target))
         else:
             from attncli.render.formats.screen_table import left_out_note, screen_tables  # noqa: PLC0415 - needs Rich
@@ -145,13 +146,13 @@ class TextPage:
 
     def print_segments(self, lines: Iterable[Iterable["Segment"]]) -> None:
         """Print lines of pieces that have styles of their own; none is wrapped."""
-        from rich.segment import Segment  # noqa: PLC0415 - plain pages need none
+        from rich.segment import Segment  # noqa: PLC0415 - see above
 
         self._print_pieces(piece for line in lines for piece in (*line, Segment("\n")))
 
     def _print_pieces(self, pieces: Iterable["Segment"]) -> None:
         """Print pieces as they are."""
-        from rich.segment import Segments  # noqa: PLC0415 - plain pages need none
+        from rich.segment import Segments  # noqa: PLC0415 - see above
 
         self._console.print(Segments(pieces), crop=False, end="")
 
@@ -168,7 +169,7 @@ class TextPage:
                 self.print_lines(f"   {line}" for line in text.split("\n"))
             return
         from rich.table import Table  # noqa: PLC0415 - few pages have one
-        from rich.text import Text  # noqa: PLC0415 - plain pages need none
+        from rich.text import Text  # noqa: PLC0415 - see above
 
         table = Table(box=None, show_header=False, pad_edge=True)
         table.add_column(style=style, no_wrap=True)
