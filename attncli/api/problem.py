@@ -169,7 +169,7 @@ class Problem:
         [[1.0, 0.0]]
         """
         names = None if select is DEFAULT_SELECTION else to_names(select)
-        options = LOCAL if executor is THREADS else RunOptions(executor)
+        options = LOCAL if executor is THREADS else RunOptions(executor)  # the default is checked already
         return of_computed(run(self._spec, names, every_step=every_step, options=options))
 
     def explain(

@@ -58,9 +58,9 @@ class TilePlan:
 
     @property
     def for_few_keys(self) -> "TilePlan":
-        """The same in the wider type; where there is none, with short sums, and a largest numerator that is 1 exactly.
+        """The same in the wider type; where there is none, with short sums and a running maximum (no `exp_scale`).
 
-        Of queries that see few keys the rounding of each exponential counts.
+        Of queries that see few keys the rounding of each exponential counts; that of the maximum is 1 exactly.
         """
         dtype = Precision(self.dtype).widened_name
         if dtype == self.dtype:

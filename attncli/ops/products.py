@@ -22,6 +22,8 @@ def product(left: Array, right: Array) -> Array:
 def product_in_parts(left: Array, right: Array) -> Array:
     """`left @ right`, whose sums of b terms are added in parts of few of them, about as many as there are parts.
 
+    Products of few rows and of vectors are NumPy's.
+
     Parameters
     ----------
     left : array [… a b]
@@ -45,7 +47,8 @@ def product_in_parts(left: Array, right: Array) -> Array:
     array([50.])
     """
     count = left.shape[-1]
-    if count <= SHORT_SUM or left.shape[-2] < MIN_ROWS or right.shape[-2] != count:
+    are_matrices = min(left.ndim, right.ndim) > 1
+    if count <= SHORT_SUM or not are_matrices or left.shape[-2] < MIN_ROWS or right.shape[-2] != count:
         result: Array = left @ right
         return result
     terms = max(SHORT_SUM, isqrt(count))

@@ -70,8 +70,8 @@ def register(kind: str, **fields: Any) -> Register:
     `score`, `normalizer`, `context`, `position`, `mask`, `norm`, `query_scale` and `generator` call it. The name of
     the operator is that of its function, without a trailing underscore. Arguments before `*` are what plans pass to
     every operator of the kind; those after it are its own parameters, but for `tap`, which inner quantities pass
-    through, and `matmul`, which multiplies matrices with as little error as their type allows. The formula and the
-    source are added to the function's docstring.
+    through, and `matmul`, which multiplies matrices: `attncli.ops.products.product` by default, where no type is wider
+    than that of the numbers `product_in_parts`. The formula and the source are added to the function's docstring.
 
     Parameters
     ----------
@@ -175,7 +175,11 @@ def _check_arguments(record: OperatorRecord, function: Any, where: str) -> None:
     """Raise AttnError where the function has arguments that plans do not pass."""
     if function.__code__.co_flags & (CO_VARARGS | CO_VARKEYWORDS):
         raise AttnError("takes any arguments", where=where, hint="name them: parameters follow *")
-    own = {parameter.name for parameter in record.parameters} | {TAP, MATMUL}
+    for name in {TAP, MATMUL} & set(_keywords(function)):
+        if not callable((function.__kwdefaults__ or {}).get(name)):
+            hint = f"{name} is a function that is handed to some calls alone; rename a parameter of your own"
+            raise AttnError(f"its keyword {name!r} has no function for a default", where=where, hint=hint)
+    own = {parameter.name for parameter in record.parameters} | {TAP}
     passed = ARGUMENTS[record.kind] | set(record.derived)
     for name in (*record.arguments, *record.shapes.arrays):
         if name not in passed | own:

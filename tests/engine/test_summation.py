@@ -92,8 +92,18 @@ def test_the_first_query_of_many_has_its_only_value_to_the_last_digit(mask: str)
 
 
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
-def test_a_query_that_sees_one_key_of_many_attends_to_it_exactly(dtype: str) -> None:
-    """The first one of a causal problem: its output is the first value, to the last digit."""
+def test_the_first_query_of_a_large_causal_problem_attends_to_the_first_key_exactly(dtype: str) -> None:
+    """It sees no other: its output is the first value, to the last digit."""
     query, key, value = (normal(8, 600, 16, seed=seed).astype(dtype) for seed in range(3))
     output = run(problem(query=query, key=key, value=value, mask="causal", dtype=dtype), "output").output
     np.testing.assert_array_equal(output[:, 0], value[:, 0])
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64", "longdouble"])
+def test_large_scores_of_few_visible_keys_are_computed_in_tiles(dtype: str) -> None:
+    """Of so many queries some are tried first, whether exponentials as they are leave the range."""
+    query, key, value = (normal(2, 4, 600, 16, seed=seed).astype(dtype) for seed in range(3))
+    given = {"query": query, "key": key, "value": value, "scale": 2, "key_lengths": [40, 3]}
+    output = run(problem(**given), "output").output
+    expected = run(problem(**given), "output", every_step=True).output
+    np.testing.assert_allclose(output, expected, rtol=0, atol=2e-6 if dtype == "float32" else 1e-13)

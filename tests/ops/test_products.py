@@ -28,6 +28,12 @@ def test_matrices_that_do_not_fit_are_an_error(multiply: Callable[..., np.ndarra
         multiply(np.ones((20, 42)), np.ones((rows, 3)))
 
 
+def test_a_vector_is_multiplied_as_numpy_does() -> None:
+    left, right = normal(20, 42), normal(42)
+    np.testing.assert_array_equal(product_in_parts(left, right), left @ right)
+    np.testing.assert_array_equal(product_in_parts(right, left.T), right @ left.T)
+
+
 @pytest.mark.parametrize("score", ["scaled_dot", "dot", "cosine"])
 def test_scores_of_double_precision_are_more_exact_than_whole_sums(score: str) -> None:
     query, key = normal(200, 128, seed=1), normal(200, 128, seed=2)

@@ -166,6 +166,16 @@ def without_a_type(query: Any, key: Any, *, power=1) -> Any:  # type: ignore[no-
     return query
 
 
+def without_a_product(query: Any, key: Any, *, matmul: Any) -> Any:
+    """A score that is handed how to multiply, sometimes."""
+    return matmul(query, key.mT)
+
+
+def with_a_number_of_that_name(query: Any, key: Any, *, tap: float = 1.0) -> Any:
+    """A score with a parameter that has the name of what is handed."""
+    return query * tap
+
+
 def of_anything(query: Any, key: Any, **others: Any) -> Any:
     """A score that takes anything."""
     return query
@@ -197,6 +207,8 @@ def test_a_position_says_what_it_acts_on_in_a_known_word() -> None:
         (of_values, {}, "has an argument 'value' that no plan hands it; a score gets key, key_positions, query, "),
         (with_a_text, {}, "its parameter 'text' has a type that nothing reads; expected int, float, bool or a Literal"),
         (without_a_type, {}, "its parameter 'power' has a type that nothing reads"),
+        (without_a_product, {}, "its keyword 'matmul' has no function for a default; matmul is a function"),
+        (with_a_number_of_that_name, {}, "its keyword 'tap' has no function for a default; tap is a function"),
         (zeros, {"example": {}}, "its example does not say what it gives; add 'gives': the result"),
         (zeros, {"example": {"gives": [], "kay": 1}}, "unknown argument of its example 'kay'; did you mean 'key'"),
         (zeros, {"example": None}, "its shapes are no text, or its example is no mapping"),

@@ -3,8 +3,6 @@
 from collections.abc import Iterator, Sequence
 from itertools import zip_longest
 
-from rich.text import Text
-
 from attncli.render.grid import column_blocks
 from attncli.render.text_width import text_width
 
@@ -30,4 +28,8 @@ def side_by_side(blocks: Sequence[Block], width: int) -> Iterator[str]:
 
 def _length(line: str) -> int:
     """The columns that a line takes without its styles, which begin with a character that is not printable."""
-    return text_width(line if line.isprintable() else Text.from_ansi(line).plain)
+    if line.isprintable():
+        return text_width(line)
+    from rich.text import Text  # noqa: PLC0415 - lines of a pipe or a file have no styles
+
+    return text_width(Text.from_ansi(line).plain)

@@ -1,18 +1,24 @@
-"""A page of text: lines and tables printed to memory with Rich, as a target shows them."""
+"""A page of text: lines and tables printed to memory, as a target shows them.
+
+With Rich where they have styles or are wrapped: others are written as they are, since to import it takes longer than a
+small problem.
+"""
 
 import io
 import re
 from collections.abc import Iterable
-
-from rich.console import Console
-from rich.segment import Segment, Segments
-from rich.text import Text
+from functools import cached_property
+from typing import TYPE_CHECKING
 
 from attncli.render.formats.blocks import side_by_side
-from attncli.render.formats.screen_table import left_out_note, screen_tables
 from attncli.render.formats.text_table import text_table
 from attncli.render.grid import Grid
 from attncli.render.target import TextTarget
+from attncli.render.text_width import text_width
+
+if TYPE_CHECKING:
+    from rich.console import Console
+    from rich.segment import Segment
 
 UNLIMITED_WIDTH = 1_000_000
 PAGE_WIDTH = 80
@@ -33,12 +39,18 @@ class TextPage:
     def __init__(self, target: TextTarget) -> None:
         self.target = target
         self._file = io.StringIO()
-        self._console = Console(
+
+    @cached_property
+    def _console(self) -> "Console":
+        """What prints lines with styles, and lines that are wrapped."""
+        from rich.console import Console  # noqa: PLC0415 - see above
+
+        return Console(
             file=self._file,
             width=UNLIMITED_WIDTH,
-            force_terminal=target.has_styles,
-            color_system=target.color_system,
-            no_color=None if target.color_system == "auto" else False,  # None: NO_COLOR is obeyed
+            force_terminal=self.target.has_styles,
+            color_system=self.target.color_system,
+            no_color=None if self.target.color_system == "auto" else False,  # None: NO_COLOR is obeyed
             force_jupyter=False,  # in a notebook Rich would show each line there, and the text would be empty
             legacy_windows=False,
             markup=False,
@@ -59,15 +71,24 @@ class TextPage:
     @property
     def colors(self) -> int:
         """How many colours the target shows, as Rich reads the environment; 0 for none."""
+        if not self.target.has_styles:
+            return 0
         system = None if self._console.no_color else self._console.color_system
         return 0 if system is None else COLORS.get(system, 16)
 
     def skip_line(self) -> None:
         """Print an empty line."""
-        self._console.print()
+        self._file.write("\n")
 
     def print(self, *parts: Part, is_wrapped: bool = True) -> None:
         """Print a line of parts, wrapped to the width of the target unless it is to be copied."""
+        if not self.target.has_styles:
+            line = "".join(self.target.text(part if isinstance(part, str) else part[0]) for part in parts)
+            if not is_wrapped or self.target.width is None or text_width(line) <= self.target.width:
+                self.write([line])
+                return
+        from rich.text import Text  # noqa: PLC0415 - see above
+
         self._console.print(Text.assemble(*map(self._part, parts)), width=self.target.width, soft_wrap=not is_wrapped)
 
     def print_lines(self, lines: Iterable[str], style: str = "") -> None:
@@ -84,6 +105,10 @@ class TextPage:
         width = self.target.width - len(indentation) - len(CONTINUATION)
         fitting_vector = rf"\[[^]]{{0,{width - 2}}}]"
         text = re.sub(fitting_vector, lambda vector: vector[0].replace(" ", NO_BREAK), self.target.text(line.strip()))
+        if text_width(text) <= width:
+            return [f"{indentation}{text.replace(NO_BREAK, ' ')}"]
+        from rich.text import Text  # noqa: PLC0415 - see above
+
         first, *others = Text(text).wrap(self._console, width)
         parts = [f"{indentation}{first}", *(f"{indentation}{CONTINUATION}{part}" for part in others)]
         return [part.replace(NO_BREAK, " ") for part in parts]
@@ -105,7 +130,9 @@ class TextPage:
         if self.target.width is None and not self.target.has_styles:
             self.write(text_table(grid, decimals, self.target))
         else:
-            self._console.print(Segments(screen_tables(grid, decimals, self.target)), crop=False, end="")
+            from attncli.render.formats.screen_table import left_out_note, screen_tables  # noqa: PLC0415 - needs Rich
+
+            self._print_pieces(screen_tables(grid, decimals, self.target))
             if self.target.width and (note := left_out_note(grid)):
                 self.print((f"  {note}", "dim"))
         if grid.legend:
@@ -117,9 +144,16 @@ class TextPage:
         page.print_grid(grid, decimals)
         return page.text.rstrip("\n").split("\n")
 
-    def print_segments(self, lines: Iterable[Iterable[Segment]]) -> None:
+    def print_segments(self, lines: Iterable[Iterable["Segment"]]) -> None:
         """Print lines of pieces that have styles of their own; none is wrapped."""
-        pieces = (piece for line in lines for piece in (*line, Segment("\n")))
+        from rich.segment import Segment  # noqa: PLC0415 - see above
+
+        self._print_pieces(piece for line in lines for piece in (*line, Segment("\n")))
+
+    def _print_pieces(self, pieces: Iterable["Segment"]) -> None:
+        """Print pieces as they are."""
+        from rich.segment import Segments  # noqa: PLC0415 - see above
+
         self._console.print(Segments(pieces), crop=False, end="")
 
     def print_pairs(self, pairs: Iterable[tuple[str, str]], style: str = "") -> None:
@@ -135,6 +169,7 @@ class TextPage:
                 self.print_lines(f"   {line}" for line in text.split("\n"))
             return
         from rich.table import Table  # noqa: PLC0415 - few pages have one
+        from rich.text import Text  # noqa: PLC0415 - see above
 
         table = Table(box=None, show_header=False, pad_edge=True)
         table.add_column(style=style, no_wrap=True)

@@ -148,12 +148,12 @@ OWN_PARTS = {
 QUICK = ("--version", "compute t.yaml --json")
 USES = {
     "--version": set(),
-    "--help": {"rich"},
-    "compute --help": {"rich"},
+    "--help": set(),
+    "compute --help": set(),
     "compute t.yaml --json": {"numpy", "yaml"},
     "compute --query [[1]] --key [[1]] --json": {"numpy", "yaml"},  # what stands on the command line is YAML
-    "compute t.yaml": {"numpy", "yaml", "rich", "attncli.render.mask_signs"},
-    "compute t.yaml --explain": {"numpy", "yaml", "rich", "attncli.render.mask_signs"},
+    "compute t.yaml": {"numpy", "yaml", "attncli.render.mask_signs"},
+    "compute t.yaml --explain": {"numpy", "yaml", "attncli.render.mask_signs"},
     "compute t.yaml --json --stats": {"numpy", "yaml", "attncli.render.statistics"},
     "compute t.json --select output -o o.npy": {"numpy"},
 }
