@@ -6,7 +6,7 @@ small problem.
 
 import io
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING
 
@@ -162,21 +162,34 @@ class TextPage:
         On a screen too narrow for that the second text is below the first one.
         """
         pairs, width = list(pairs), self.target.width
-        if width is not None and width - max(len(title) for title, _ in pairs) < MIN_TEXT_WIDTH:
+        if width is not None and width - max((len(title) for title, _ in pairs), default=0) < MIN_TEXT_WIDTH:
             for title, text in pairs:
                 if title:
                     self.print((f" {title}", style))
                 self.print_lines(f"   {line}" for line in text.split("\n"))
             return
-        from rich.table import Table  # noqa: PLC0415 - few pages have one
+        rows = [
+            (self.target.text(title), [self.target.text(line) for line in text.split("\n")]) for title, text in pairs
+        ]
+        if self.target.has_styles or width is not None:
+            self._print_columns(rows, style)
+            return
+        title_width = max((text_width(title) for title, _ in rows), default=0)
+        for title, (first, *others) in rows:
+            lines = [f"{title}{' ' * (title_width - text_width(title))}  {first}"]
+            self.write(f" {line}" for line in [*lines, *(f"{' ' * title_width}  {line}" for line in others)])
+
+    def _print_columns(self, rows: Iterable[tuple[str, Sequence[str]]], style: str) -> None:
+        """Print titles in a style, and the lines of the text of each beside it, wrapped to the width of the target."""
+        from rich.table import Table  # noqa: PLC0415 - see above
         from rich.text import Text  # noqa: PLC0415 - see above
 
         table = Table(box=None, show_header=False, pad_edge=True)
         table.add_column(style=style, no_wrap=True)
         table.add_column(overflow="fold")
-        for title, text in pairs:
-            table.add_row(Text(self.target.text(title)), Text("\n".join(map(self.target.text, text.split("\n")))))
-        self._console.print(table, width=width)
+        for title, lines in rows:
+            table.add_row(Text(title), Text("\n".join(lines)))
+        self._console.print(table, width=self.target.width)
 
     def _part(self, part: Part) -> Part:
         """A part as the target shows it."""

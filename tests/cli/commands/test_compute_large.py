@@ -156,6 +156,7 @@ USES = {
     "compute t.yaml --explain": {"numpy", "yaml", "attncli.render.mask_signs"},
     "compute t.yaml --json --stats": {"numpy", "yaml", "attncli.render.statistics"},
     "compute t.json --select output -o o.npy": {"numpy"},
+    "list scores": set(),
 }
 
 
