@@ -39,9 +39,9 @@ class Precision:
         """The type that a step computes in: float32 for the half types, float64 for float32, else the type itself."""
         return {"float32": "float64"}.get(self.name, self.accumulation_dtype)
 
-    @cached_property
-    def is_widest(self) -> bool:
-        """Whether steps compute in no wider type than they store."""
+    @property
+    def sums_in_parts(self) -> bool:
+        """Whether steps add the terms of a product in parts: where there is no wider type to compute in."""
         return self.widened_name == self.name
 
     @cached_property

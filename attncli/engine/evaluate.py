@@ -62,8 +62,8 @@ def evaluate_wide(
         return call(node, node.arguments(values))
     arguments = {argument: precision.widen(values[name]) for argument, name in node.inputs.items()}
     handed: dict[str, Any] = {}
-    if precision.is_widest and node.record is not None and node.record.multiplies:
-        handed["matmul"] = product_in_parts  # there is no wider type to compute in, so sums are shorter
+    if precision.sums_in_parts and node.record is not None and node.record.multiplies:
+        handed["matmul"] = product_in_parts
     if keep is None or not node.taps:
         return call(node, arguments, **handed)
 

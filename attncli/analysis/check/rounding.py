@@ -41,6 +41,11 @@ class StepwisePrecision(Precision):
         """The type that a step computes in."""
         return self.accumulation_dtype
 
+    @property
+    def sums_in_parts(self) -> bool:
+        """Never: a kernel may add all terms one after another."""
+        return False
+
     def round(self, x: Array) -> Array:
         """The array rounded to this type, and moved."""
         rounded = super().round(x)

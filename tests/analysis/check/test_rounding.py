@@ -58,3 +58,14 @@ def test_numbers_are_rounded_to_the_type_of_a_problem_before_it_is_computed_in_a
     for step in dense_trace(spec).steps:
         if step.node.is_input and step.value.dtype.kind == "f":
             np.testing.assert_array_equal(wide[step.name].value, step.value)
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_a_kernel_that_adds_all_features_one_after_another_is_within_the_error(dtype: str) -> None:
+    """Our own tables of the widest type add them in parts, which rounds less; the error is that of a kernel."""
+    query, key = normal(150, 300, seed=1).astype(dtype), normal(150, 300, seed=2).astype(dtype)
+    spec = problem(query=query, key=key, dtype=dtype)
+    exact = query.astype(np.longdouble) @ key.astype(np.longdouble).T / np.sqrt(np.longdouble(300))
+    one_after_another = np.add.accumulate(query[:, None] * key, axis=-1)[..., -1] / np.sqrt(np.array(300, dtype))
+    largest = float(abs(one_after_another - exact).max())
+    assert largest < 1.2 * rounding_error(spec, plan_of(spec), ["scores"], dtype).errors["scores"]
