@@ -8,6 +8,7 @@ from attncli.base.errors import AttnError
 from attncli.base.lazy_numpy import Array, np
 from attncli.ops.failures import failures_named
 from attncli.ops.products import product_in_parts
+from attncli.ops.records import MATMUL
 from attncli.plan.graph import Node
 from attncli.problem.spec import ProblemSpec
 
@@ -62,8 +63,8 @@ def evaluate_wide(
         return call(node, node.arguments(values))
     arguments = {argument: precision.widen(values[name]) for argument, name in node.inputs.items()}
     handed: dict[str, Any] = {}
-    if precision.sums_in_parts and node.record is not None and node.record.multiplies:
-        handed["matmul"] = product_in_parts
+    if precision.sums_in_parts and node.record is not None and node.record.takes_matmul:
+        handed[MATMUL] = product_in_parts
     if keep is None or not node.taps:
         return call(node, arguments, **handed)
 

@@ -1,7 +1,8 @@
 """Query heads that share a key head, without a copy of its keys and values for each of them."""
 
-from attncli.base.lazy_numpy import Array, np
+from attncli.base.lazy_numpy import Array
 from attncli.engine.scratch import SCRATCH
+from attncli.ops.products import sum_of_parts
 from attncli.ops.structural import repeat_kv
 
 
@@ -10,6 +11,7 @@ def grouped_product(left: Array, right: Array, out: Array, terms: int) -> Array:
 
     At most `terms` of the products of a number of `left` and one of `right` are summed in a row.
 
+    >>> from attncli.base.lazy_numpy import np
     >>> left, right = np.ones((4, 1, 2)), np.array([[[1.0], [2.0]], [[3.0], [4.0]]])
     >>> grouped_product(left, right, np.empty((4, 1, 1)), terms=2).ravel()
     array([3., 3., 7., 7.])
@@ -28,15 +30,9 @@ def grouped_product(left: Array, right: Array, out: Array, terms: int) -> Array:
 
 def _product(left: Array, right: Array, out: Array, terms: int) -> Array:
     """The product in `out`, as the sum of products of at most `terms` columns of `left` with rows of `right`."""
-    count = left.shape[-1]
-    if count <= terms:
-        return np.matmul(left, right, out=out)
-    np.matmul(left[..., :terms], right[..., :terms, :], out=out)
-    part = SCRATCH.get("part of a product", out.shape, out.dtype.name)
-    for first in range(terms, count, terms):
-        np.matmul(left[..., first : first + terms], right[..., first : first + terms, :], out=part)
-        np.add(out, part, out=out)
-    return out
+    has_parts = left.shape[-1] > terms
+    part = SCRATCH.get("part of a product", out.shape, out.dtype.name) if has_parts else None
+    return sum_of_parts(left, right, terms, out, part)
 
 
 def repeated_for(x: Array, queries: Array) -> Array:

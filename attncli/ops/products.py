@@ -6,7 +6,7 @@ The error of a sum of n numbers, one after another, grows with n: partial sums g
 from collections.abc import Callable
 from math import isqrt
 
-from attncli.base.lazy_numpy import Array
+from attncli.base.lazy_numpy import Array, np
 
 MatrixProduct = Callable[[Array, Array], Array]  # of matrices [… a b] and [… b c] to [… a c]
 MIN_ROWS = 16  # products of fewer rows are sums of several lanes: short as they are
@@ -19,8 +19,40 @@ def product(left: Array, right: Array) -> Array:
     return result
 
 
+def sum_of_parts(left: Array, right: Array, terms: int, out: Array | None = None, part: Array | None = None) -> Array:
+    """`left @ right`, whose sums of b terms are added in parts of at most `terms`.
+
+    Parameters
+    ----------
+    left : array [… a b]
+        A sum of b terms for each row.
+    right : array [… b c]
+        And for each column; axes before the last two broadcast.
+    terms : int
+        At least 1.
+    out : array [… a c], optional
+        Memory for the result.
+    part : array [… a c], optional
+        Memory for the products of one part.
+
+    Returns
+    -------
+    array [… a c]
+
+    Examples
+    --------
+    >>> sum_of_parts(np.ones((1, 5)), np.full((5, 1), 0.5), terms=2)
+    array([[2.5]])
+    """
+    total: Array = np.matmul(left[..., :terms], right[..., :terms, :], out=out)
+    for first in range(terms, left.shape[-1], terms):
+        part = np.matmul(left[..., first : first + terms], right[..., first : first + terms, :], out=part)
+        np.add(total, part, out=total)
+    return total
+
+
 def product_in_parts(left: Array, right: Array) -> Array:
-    """`left @ right`, whose sums of b terms are added in parts of few of them, about as many as there are parts.
+    """`left @ right`, whose sums of b terms are added in parts of few terms, about as many as there are parts.
 
     Products of few rows and of vectors are NumPy's.
 
@@ -42,7 +74,6 @@ def product_in_parts(left: Array, right: Array) -> Array:
 
     Examples
     --------
-    >>> from attncli.base.lazy_numpy import np
     >>> product_in_parts(np.ones((16, 100)), np.full((100, 1), 0.5))[0]
     array([50.])
     """
@@ -51,8 +82,4 @@ def product_in_parts(left: Array, right: Array) -> Array:
     if count <= SHORT_SUM or not are_matrices or left.shape[-2] < MIN_ROWS or right.shape[-2] != count:
         result: Array = left @ right
         return result
-    terms = max(SHORT_SUM, isqrt(count))
-    total: Array = left[..., :terms] @ right[..., :terms, :]
-    for first in range(terms, count, terms):
-        total += left[..., first : first + terms] @ right[..., first : first + terms, :]
-    return total
+    return sum_of_parts(left, right, max(SHORT_SUM, isqrt(count)))

@@ -28,6 +28,8 @@ FormulaInForce = Callable[..., str]
 AxesInForce = Callable[[Mapping[str, Any]], PositionAxes | None]
 ActsOn = Literal["embeddings", "query_and_key", "products", "scores"]
 
+# Keywords that are no parameters: where inner quantities pass through, and how to multiply matrices.
+TAP, MATMUL = "tap", "matmul"
 TABLE = "table"  # Annotated[Array, TABLE]: rows are looked up, so that `weight_layout` does not transpose it
 
 
@@ -172,7 +174,6 @@ class OperatorRecord:
     shapes: Signature
     parameters: tuple[Parameter, ...]
     arguments: tuple[str, ...] = ()  # the names of those before `*`, which plans pass
-    multiplies: bool = False  # whether the function takes `matmul`, which multiplies matrices
     inner: tuple[Quantity, ...] = ()  # in the order in which they pass through `tap`
     # The formula with the parameters in force and no others: (**parameters), True for an array that is given.
     formula_in_force: FormulaInForce | None = None
@@ -192,6 +193,11 @@ class OperatorRecord:
     sign: MaskSign | None = None  # mask: in a table of signs
     acts_on: ActsOn | None = None  # position
     is_drawn: bool = False  # generator: from a stream of random numbers
+
+    @property
+    def takes_matmul(self) -> bool:
+        """Whether its function has the keyword `matmul`, which multiplies matrices."""
+        return MATMUL in (getattr(self.function, "__kwdefaults__", None) or {})
 
     @property
     def is_built_in(self) -> bool:

@@ -9,8 +9,10 @@ from typing import Annotated, Any, Literal, ParamSpec, Protocol, TypeVar, get_ar
 from attncli.base.axes import LEGEND, Letters, Signature, parse
 from attncli.base.errors import AttnError, UnknownNameError
 from attncli.ops.records import (
+    MATMUL,
     REQUIRED,
     TABLE,
+    TAP,
     ActsOn,
     MayHave,
     OperatorRecord,
@@ -24,8 +26,6 @@ from attncli.ops.registry import ARGUMENTS, add, registered
 
 # Arguments that are no arrays, and so have no shape.
 NO_ARRAYS = frozenset({"features", "heads", "stream", "shape"})
-# What is handed to every function that takes it: where inner quantities pass through, and how to multiply matrices.
-TAP, MATMUL = "tap", "matmul"
 # The axes that a result begins with (a mask: ends with), by the kind of the operator or by what it acts on.
 RESULT_AXES: Mapping[str, Letters] = {
     "score": ("n", "m"),
@@ -134,7 +134,6 @@ def register(kind: str, **fields: Any) -> Register:
             name=name,
             function=function,
             arguments=tuple(code.__code__.co_varnames[: code.__code__.co_argcount]),
-            multiplies=MATMUL in _keywords(code),
             parameters=_parameters(code, signature, where),
             **{**fields, "shapes": signature, "example": MappingProxyType(dict(fields["example"]))},
         )
