@@ -64,8 +64,9 @@ class _Signature:
 
 def _written_initializer(cls: Any) -> Any:
     """The method `__init__`: it sets each field to its argument, its default, or what its factory makes."""
-    names: dict[str, Any] = {"set_": object.__setattr__, "MADE_ANEW": MADE_ANEW}
-    parameters, lines = dict[bool, list[str]](), list[str]()
+    names: dict[str, Any] = {"MADE_ANEW": MADE_ANEW}
+    parameters = dict[bool, list[str]]()
+    lines = [" own_ = self.__dict__"]  # which takes half the time of object.__setattr__ for each field
     for field in dataclasses.fields(cls):
         name, value = field.name, field.name
         parameter = name
@@ -76,11 +77,11 @@ def _written_initializer(cls: Any) -> Any:
             names[f"make_{name}"] = field.default_factory
             parameter, value = f"{name}=MADE_ANEW", f"make_{name}() if {name} is MADE_ANEW else {name}"
         parameters.setdefault(bool(field.kw_only), []).append(parameter)
-        lines.append(f" set_(self, {name!r}, {value})")
+        lines.append(f" own_[{name!r}] = {value}")
     if hasattr(cls, "__post_init__"):
         lines.append(" self.__post_init__()")
     after_self = [*parameters.get(False, ()), *(["*", *parameters[True]] if True in parameters else ())]
-    text = "\n".join([f"def __init__({', '.join(['self', *after_self])}):", *(lines or [" pass"])])
+    text = "\n".join([f"def __init__({', '.join(['self', *after_self])}):", *lines])
     exec(text, names)
     written = names["__init__"]
     written.__qualname__ = f"{cls.__qualname__}.__init__"  # which errors name

@@ -49,6 +49,11 @@ class Precision:
         return np.dtype(self.numpy_name)
 
     @cached_property
+    def _unrounded(self) -> Any:
+        """The type of arrays that are not to be rounded; None for bfloat16, whose arrays are of a wider type."""
+        return None if self.name == BFLOAT16 else self._stored
+
+    @cached_property
     def _widened(self) -> Any:
         return np.dtype(self.widened_name)
 
@@ -86,7 +91,8 @@ class Precision:
 
     def round(self, x: Array) -> Array:
         """The array rounded to this type: to the nearest number, ties to even."""
-        if x.dtype.kind != "f":
+        dtype = x.dtype
+        if dtype is self._unrounded or dtype.kind != "f":
             return x
         if self.name == BFLOAT16:
             return to_bfloat16(x)

@@ -1,5 +1,6 @@
 """The part of a plan that is evaluated block by block, and the arrays that its nodes read."""
 
+import math
 from collections.abc import Collection, Mapping, Sequence
 from functools import cached_property
 from typing import Any
@@ -10,6 +11,7 @@ from attncli.base.lazy_numpy import Array
 from attncli.engine.blocks import Block, BlockInput, Lengths
 from attncli.ops.empty_rows import fill_empty_rows
 from attncli.ops.structural import repeat_kv
+from attncli.plan.build import MAX_PLANS
 from attncli.plan.graph import Node, Plan
 
 
@@ -18,14 +20,25 @@ class PlanParts:
     """The nodes of a plan that are evaluated before the blocks, in blocks, and after them, each in order.
 
     Nodes of blocks have an axis of queries and one of keys, or depend on such nodes, up to the context. Inner
-    quantities belong to the node whose function computes them. The arrays in `repeats` are repeated for query heads
-    block by block. Where blocks end with the weights there is nothing after them.
+    quantities belong to the node whose function computes them. Where blocks end with the weights there is nothing after
+    them. The `sources` of repeated arrays are what they repeat: they are repeated for query heads block by block.
     """
 
     before: Sequence[Node]
     in_blocks: Sequence[Node]
     after: Sequence[Node]
-    repeats: Mapping[str, str]  # a repeated array: the node that it repeats
+    last: str  # the node at which blocks end
+    kept: Sequence[Node]  # of those in blocks: the selected ones and the last
+    score_nodes: Sequence[Node]  # of those in blocks, without inner quantities: up to the scores
+    context_nodes: Sequence[Node]  # and after them
+    scores: str
+    sources: Mapping[str, Node]  # by the name that nodes in blocks read: the node whose array it is
+
+    @cached_property
+    def numbers_per_pair(self) -> int:
+        """How many numbers the largest table in blocks has for each pair of a query and a key."""
+        tables = (node for node in self.in_blocks if {"n", "m"} <= set(node.letters))
+        return max((math.prod(node.shape[node.letters.index("m") + 1 :]) for node in tables), default=1)
 
 
 def last_of_blocks(plan: Plan, select: Collection[str]) -> str:
@@ -40,8 +53,22 @@ def last_of_blocks(plan: Plan, select: Collection[str]) -> str:
     return weights.name if ends_with_weights else context
 
 
-def split_plan(plan: Plan, select: Collection[str]) -> PlanParts:
-    """Split a plan; of the repeated keys and values only those in `select` are computed whole, before the blocks."""
+# Parts by the plan itself, not by what it equals: an option of −0 equals one of 0, but leads to other results.
+_PARTS: dict[tuple[int, tuple[str, ...]], tuple[Plan, PlanParts]] = {}
+
+
+def split_plan(plan: Plan, select: tuple[str, ...]) -> PlanParts:
+    """The parts of a plan; of the repeated keys and values only those in `select` are computed whole, before blocks."""
+    known = _PARTS.get((id(plan), select))
+    if known is None:
+        if len(_PARTS) == MAX_PLANS:
+            _PARTS.clear()
+        known = _PARTS[id(plan), select] = plan, _split(plan, select)  # with the plan, so that no other gets its id
+    return known[1]
+
+
+def _split(plan: Plan, select: tuple[str, ...]) -> PlanParts:
+    """The parts of a plan."""
     context, last = plan.results.get("context", ""), last_of_blocks(plan, select)
     block_names, after_names = set[str](), set[str]()
     for node in plan.nodes:
@@ -57,19 +84,29 @@ def split_plan(plan: Plan, select: Collection[str]) -> PlanParts:
         ):
             block_names.add(node.name)
     block_names |= {node.name for node in plan.nodes if node.tapped_from in block_names}
-    repeats = {
+    repeats = {  # block by block
         node.name: node.inputs["x"]
         for node in plan.nodes
         if node.function is repeat_kv and node.name not in select and node.name not in block_names
     }
     needed = plan.needed_for([*select, last])
+    in_blocks = {n.name: n for n in plan.nodes if n.name in block_names and n.name in needed}
+    computed = [node for node in in_blocks.values() if node.tapped_from is None]
+    read = dict.fromkeys(source for node in computed for source in node.inputs.values())
+    scores = plan.results.get("masked_scores", "")
+    end = next((at for at, node in enumerate(computed, 1) if node.name == scores), 0)  # 0 where the scores are given
     return PlanParts(
         before=[
             n for n in plan.nodes if n.name not in block_names and n.name not in after_names and n.name not in repeats
         ],
-        in_blocks=[n for n in plan.nodes if n.name in block_names and n.name in needed],
+        in_blocks=list(in_blocks.values()),
         after=[n for n in plan.nodes if n.name in after_names] if last == context else [],
-        repeats=repeats,
+        last=last,
+        kept=[in_blocks[name] for name in dict.fromkeys((*select, last)) if name in in_blocks],
+        score_nodes=computed[:end],
+        context_nodes=computed[end:],
+        scores=scores,
+        sources={name: plan.by_name[repeats.get(name, name)] for name in read if name not in block_names},
     )
 
 
@@ -130,16 +167,9 @@ class BlockPlan:
         return [(name, before) for name, x in self.inputs.items() if (before := x.index_before_keys) is not None]
 
 
-def make_block_plan(
-    plan: Plan, parts: PlanParts, values: Mapping[str, Array], lengths: Lengths, precision: Precision
-) -> BlockPlan:
+def make_block_plan(parts: PlanParts, values: Mapping[str, Array], lengths: Lengths, precision: Precision) -> BlockPlan:
     """The block plan, with the arrays that its nodes read; `values` has those of the nodes before the blocks."""
-    scores = plan.results.get("masked_scores", "")
-    nodes = [node for node in parts.in_blocks if node.tapped_from is None]
-    names = {node.name for node in nodes}
-    inputs = {}
-    for name in dict.fromkeys(source for node in nodes for source in node.inputs.values() if source not in names):
-        node = plan.by_name[parts.repeats.get(name, name)]
-        inputs[name] = BlockInput(name, values[node.name], node.letters, node.is_lookup)
-    end = next((at for at, node in enumerate(nodes, 1) if node.name == scores), 0)  # 0 where the scores are given
-    return BlockPlan(inputs, nodes[:end], nodes[end:], scores, lengths, precision)
+    inputs = {
+        name: BlockInput(name, values[node.name], node.letters, node.is_lookup) for name, node in parts.sources.items()
+    }
+    return BlockPlan(inputs, parts.score_nodes, parts.context_nodes, parts.scores, lengths, precision)

@@ -6,6 +6,7 @@ from attncli.base.lazy_numpy import Array
 from attncli.engine.block_plan import BlockPlan
 from attncli.engine.evaluate import evaluate, evaluate_wide
 from attncli.ops.rules import KeyBounds
+from attncli.plan.graph import Node
 
 Values = dict[str, Array]
 
@@ -23,10 +24,13 @@ def compute(plan: BlockPlan, arrays: Values, names: Sequence[str]) -> Values:
     return {name: values[name] for name in names}
 
 
-def key_bounds(plan: BlockPlan, arrays: Mapping[str, Array]) -> KeyBounds:
-    """The key ranges of a block outside which all cells are masked, and inside which none is, by all masks together."""
-    first, end, all_visible = 0.0, float(plan.lengths.keys), (0.0, float(plan.lengths.keys))
-    for node in plan.score_nodes:
+def key_bounds(nodes: Sequence[Node], arrays: Mapping[str, Array], keys: int) -> KeyBounds:
+    """The ranges of `keys` keys outside which all cells are masked, and inside which none is, by all masks together.
+
+    Masks are among the nodes; `arrays` are those of a block.
+    """
+    first, end, all_visible = 0.0, float(keys), (0.0, float(keys))
+    for node in nodes:
         record = node.record
         if record is None or record.kind != "mask":
             continue

@@ -71,7 +71,8 @@ class BlockTask:
                 context, attends = yield from tiles.compute(self.plan, self.tile_plan, arrays, out)
                 values = {CONTEXT: context} if out is None else {}
                 return BlockResult(values, attends, (0, self.plan.lengths.keys))
-            first, end = map(int, block_rows.key_bounds(self.plan, arrays).any_visible)
+            bounds = block_rows.key_bounds(self.plan.score_nodes, arrays, self.plan.lengths.keys)
+            first, end = map(int, bounds.any_visible)
             if self.every_key or first == end:  # a query without visible keys needs its row of zeros
                 first, end = 0, self.plan.lengths.keys
             weights = WEIGHTS if self.plan.fill is None else self.plan.fill.inputs["weights"]

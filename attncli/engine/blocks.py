@@ -2,7 +2,6 @@
 
 from collections.abc import Iterator
 from dataclasses import replace
-from functools import cached_property
 from typing import Any
 
 from attncli.base.axes import Letters
@@ -53,21 +52,19 @@ class BlockInput:
     is_lookup: bool = False
     is_shared: bool = False
 
-    @cached_property
+    @property
     def has_query_axis(self) -> bool:
         """Whether the array has a query axis, and is sliced per block."""
-        return "n" in self._sliced_axes
-
-    @cached_property
-    def _sliced_axes(self) -> Letters:
-        """The letters along which blocks differ."""
-        letters = "bhg" if self.is_lookup else "bhgnm"
-        return tuple(letter for letter in self.axes if letter in letters)
+        return "n" in self.axes and not self.is_lookup
 
     def astype(self, dtype: str) -> "BlockInput":
         """The same with floating-point numbers in another type."""
         value = astype_float(self.value, dtype)
         return self if value is self.value else replace(self, value=value)
+
+    def as_shared(self) -> "BlockInput":
+        """The same, not repeated for the query heads that share a key head."""
+        return BlockInput(self.name, self.value, self.axes, self.is_lookup, is_shared=True)
 
     def slice_block(self, block: Block, groups: int) -> Array:
         """The part that belongs to a block.
@@ -77,19 +74,20 @@ class BlockInput:
         along = {"b": block.items, "h": block.heads, "n": block.queries}
         if "g" in self.axes:
             along["g"] = slice(block.heads.start // groups, (block.heads.stop - 1) // groups + 1)
-        sliced = self._sliced_axes
+        if self.is_lookup:
+            del along["n"]
         index = [
-            along.get(letter, ALL) if letter in sliced and size > 1 else ALL
+            along.get(letter, ALL) if size > 1 else ALL
             for letter, size in zip(self.axes, self.value.shape, strict=True)
         ]
         part: Array = self.value[tuple(index)]
         several = not self.is_shared and "g" in self.axes and part.shape[self.axes.index("g")] > 1
         return repeat_kv(part, heads=block.heads.stop - block.heads.start) if several else part
 
-    @cached_property
+    @property
     def index_before_keys(self) -> tuple[Any, ...] | None:
         """Full slices, one for each axis before the keys; None where no axis of keys is sliced."""
-        return (ALL,) * self.axes.index("m") if "m" in self._sliced_axes else None
+        return (ALL,) * self.axes.index("m") if "m" in self.axes and not self.is_lookup else None
 
 
 def astype_float(x: Array, dtype: str) -> Array:

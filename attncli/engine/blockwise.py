@@ -3,20 +3,19 @@
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import replace
-from math import prod
 
 from attncli.base.dataclasses import dataclass
 from attncli.base.lazy_numpy import Array, np
 from attncli.base.memory import keep_freed_memory
 from attncli.engine import tiles
-from attncli.engine.block_plan import BlockPlan, last_of_blocks, make_block_plan, split_plan
+from attncli.engine.block_plan import BlockPlan, PlanParts, make_block_plan, split_plan
 from attncli.engine.block_task import CONTEXT, WEIGHTS, BlockResult, BlockTask, Output
 from attncli.engine.blocks import ALL, Block, Lengths, heads_that_fit, make_blocks
 from attncli.engine.dense import DenseEngine
 from attncli.engine.executors import executor
 from attncli.engine.options import SERIAL, THREADS, Allocate, BlockSizes, RunOptions, in_memory
 from attncli.engine.tile_plan import can_tile, make_tile_plan
-from attncli.plan.graph import Node, Plan
+from attncli.plan.graph import Plan
 from attncli.problem.spec import ProblemSpec
 from attncli.trace.diagnostics import empty_rows_warning
 from attncli.trace.steps import Step
@@ -36,18 +35,14 @@ def run_blockwise(plan: Plan, problem: ProblemSpec, select: Sequence[str], optio
     blocks end with the weights.
     """
     keep_freed_memory(KEPT_BYTES)
-    names = [plan.resolve(name) for name in select]
-    parts = split_plan(plan, names)
+    parts = split_plan(plan, tuple(plan.resolve(name) for name in select))
     engine = DenseEngine(plan, problem, problem.precision)
     engine.run(parts.before)
     table, layout = plan["weights"], problem.layout
     lengths = Lengths(layout.batch or 1, layout.heads, layout.kv_heads, *table.shape[-2:])
-    block_plan = make_block_plan(plan, parts, engine.values, lengths, problem.precision)
-    in_blocks = {node.name: node for node in parts.in_blocks}
-    last = last_of_blocks(plan, names)
-    selected = [in_blocks[name] for name in dict.fromkeys((*names, last)) if name in in_blocks]
-    buffers = ResultBuffers(block_plan, selected, last, options.allocate)
-    _fill(buffers, problem, options, parts.in_blocks)
+    block_plan = make_block_plan(parts, engine.values, lengths, problem.precision)
+    buffers = ResultBuffers(block_plan, parts, options.allocate)
+    _fill(buffers, problem, options)
     engine.values |= buffers.values
     engine.notes |= buffers.notes(plan, problem)
     engine.run(parts.after)
@@ -62,28 +57,26 @@ class _BlockedTask:
     blocks: Sequence[Block]
 
 
-def _fill(buffers: "ResultBuffers", problem: ProblemSpec, options: RunOptions, nodes: Sequence[Node]) -> None:
+def _fill(buffers: "ResultBuffers", problem: ProblemSpec, options: RunOptions) -> None:
     """Compute every block and keep its results."""
     names = list(buffers.values)
     with executor(options) as run:
         if names == [CONTEXT] and can_tile(problem):
-            work = _tile_work(buffers, problem, options, nodes)
+            work = _tile_work(buffers, problem, options)
         else:
-            work = _row_work(buffers, options.sizes, nodes)
+            work = _row_work(buffers, options.sizes)
         with closing(run(work.task, work.blocks, buffers.keep)) as finished:
             for number, _ in enumerate(finished, 1):
                 if options.progress is not None:
                     options.progress(number, len(work.blocks))
 
 
-def _tile_work(
-    buffers: "ResultBuffers", problem: ProblemSpec, options: RunOptions, nodes: Sequence[Node]
-) -> _BlockedTask:
+def _tile_work(buffers: "ResultBuffers", problem: ProblemSpec, options: RunOptions) -> _BlockedTask:
     """Blocks that are computed tile by tile."""
     plan, sizes, lengths = buffers.plan, options.sizes, buffers.plan.lengths
     output = buffers.output if options.executor in (SERIAL, THREADS) else None
     is_masked = any(node.stage == "mask" and POSITIONS in node.inputs for node in plan.score_nodes)
-    cells = max(sizes.tile_cells // max(map(_numbers_per_pair, nodes)), 1)
+    cells = max(sizes.tile_cells // buffers.parts.numbers_per_pair, 1)
     rows = min(sizes.masked_rows if is_masked else sizes.rows, max(cells // MIN_TILE_KEYS, 1))
     rows = rows if is_masked else _rows(lengths, rows)
     keys = min(max(cells // rows, 1), lengths.keys)
@@ -119,19 +112,13 @@ def _probes(lengths: Lengths, blocks: Sequence[Block]) -> Iterator[Block]:
             yield replace(block, queries=slice(first, end, PROBE_STEP))
 
 
-def _row_work(buffers: "ResultBuffers", sizes: BlockSizes, nodes: Sequence[Node]) -> _BlockedTask:
+def _row_work(buffers: "ResultBuffers", sizes: BlockSizes) -> _BlockedTask:
     """Blocks that are computed in whole rows."""
     lengths, names = buffers.plan.lengths, tuple(buffers.values)
-    numbers = lengths.keys * max(map(_numbers_per_pair, nodes))
+    numbers = lengths.keys * buffers.parts.numbers_per_pair
     task = BlockTask(buffers.plan, None, names, buffers.every_key)
     rows, all_heads = max(sizes.row_cells // numbers, 1), buffers.plan.needs_all_heads
     return _BlockedTask(task, list(make_blocks(lengths, rows, numbers, sizes.row_cells, all_heads=all_heads)))
-
-
-def _numbers_per_pair(node: Node) -> int:
-    """How many numbers a node has for each pair of a query and a key; one where it has none of the two axes."""
-    letters = node.letters
-    return prod(node.shape[letters.index("m") + 1 :]) if {"n", "m"} <= set(letters) else 1
 
 
 def _rows(lengths: Lengths, most: int) -> int:
@@ -145,19 +132,18 @@ def _rows(lengths: Lengths, most: int) -> int:
 class ResultBuffers:
     """Arrays of the selected results, which blocks fill, and which queries attend to anything.
 
-    `last` names the result at which blocks end, which is among `nodes`.
+    `parts` says which are kept, and at which of them blocks end.
     """
 
-    def __init__(self, plan: BlockPlan, nodes: Sequence[Node], last: str, allocate: Allocate) -> None:
-        self.plan = plan
-        self.last = last
-        self.nodes = {node.name: node for node in nodes}
+    def __init__(self, plan: BlockPlan, parts: PlanParts, allocate: Allocate) -> None:
+        self.plan, self.parts, self.last = plan, parts, parts.last
+        self.nodes = {node.name: node for node in parts.kept}
         self.values: dict[str, Array] = {}
         for name, node in self.nodes.items():
             allocate_value = allocate if "m" in node.letters else in_memory
             dtype = np.dtype(bool if node.is_boolean else plan.precision.numpy_name)
             self.values[name] = allocate_value(name, node.shape, dtype)
-        self.attends = np.zeros(self.values[last].shape[:-1], dtype=bool)
+        self.attends = np.zeros(self.values[self.last].shape[:-1], dtype=bool)
 
     @property
     def every_key(self) -> bool:

@@ -67,17 +67,12 @@ def memory_need(
     """
     kept, tables = plan.nodes, list[Node]()
     if not is_dense:
-        from attncli.engine.block_plan import last_of_blocks, split_plan  # noqa: PLC0415 - small problems are computed whole
+        from attncli.engine.block_plan import split_plan  # noqa: PLC0415 - small problems are computed whole
 
-        names = [plan.resolve(name) for name in select]
-        parts = split_plan(plan, names)
+        parts = split_plan(plan, tuple(plan.resolve(name) for name in select))
         kept = (*parts.before, *parts.after)
         in_file = options.allocate is not in_memory
-        tables = [
-            n
-            for n in parts.in_blocks
-            if n.name in (*names, last_of_blocks(plan, names)) and not (in_file and "m" in n.letters)
-        ]
+        tables = [node for node in parts.kept if not (in_file and "m" in node.letters)]
     sizes = {node.name: _new_bytes(node, plan, problem) for node in (*kept, *tables)}
     return MemoryNeed(sizes, max((_wider_bytes(node, plan, problem.precision) for node in kept), default=0))
 

@@ -33,8 +33,7 @@ def run(
     names = problem.default_selection if select is None else select
     select = (names,) if isinstance(names, str) else tuple(names)
     plan = plan_of(problem)
-    for name in select:
-        plan.resolve(name)  # raises before anything is computed
+    nodes = [plan[name] for name in select]  # raises before anything is computed
     is_dense = every_step or not is_large(plan, options.sizes)
     if options.caller_bytes or _most_numbers(plan, select, is_dense=is_dense) > ALWAYS_FITS:
         from attncli.engine.memory import check_memory  # noqa: PLC0415 - small problems fit
@@ -50,7 +49,7 @@ def run(
         steps = run_blockwise(plan, problem, select, options)
         values, warnings = {step.name: step.value for step in steps}, {step.name: step.notes for step in steps}
         trace = Trace(problem, plan, values, warnings)
-    if all((is_dense or "m" not in trace[name].axes) and _is_finite(trace.value(name)) for name in select):
+    if all((is_dense or "m" not in node.letters) and _is_finite(trace.values[node.name]) for node in nodes):
         return RunResult(trace, select)
     from attncli.engine.nonfinite import with_nonfinite_warning  # noqa: PLC0415 - most results are finite
 

@@ -69,4 +69,4 @@ def typical_bias_limit(table: Array) -> float:
 def _typical_length(x: Array) -> float:
     """The root mean square of the Euclidean lengths of rows of x [… n d]."""
     rows = x[..., :: -(-x.shape[-2] // SAMPLED_ROWS), :]
-    return math.sqrt(np.vecdot(rows, rows).mean()) if rows.size else 0.0
+    return math.sqrt(np.vecdot(rows, rows).sum() / (rows.size / rows.shape[-1])) if rows.size else 0.0

@@ -20,7 +20,7 @@ from attncli.ops.masks import apply_mask
 from attncli.ops.products import SHORT_SUM
 from attncli.ops.records import Operator, OperatorRecord
 from attncli.ops.registry import record_of
-from attncli.ops.rules import Factorization, OnlineNormalizer
+from attncli.ops.rules import OnlineNormalizer
 from attncli.ops.tables import add_bias
 from attncli.plan.graph import Node
 from attncli.problem.spec import ProblemSpec
@@ -91,10 +91,24 @@ def make_tile_plan(
     inputs = {name: x.astype(dtype) for name, x in plan.inputs.items()}
     value = plan.context_nodes[-1].inputs["value"]
     rule = normalize.record.online
-    score, masking = plan.score_nodes[0], plan.score_nodes[-1]
-    assert score.record is not None
+    exp_scale = rule.exp_scale(normalize.options) if rule is not None and rule.exp_scale is not None else None
+    score, masking, nodes = plan.score_nodes[0], plan.score_nodes[-1], plan.score_nodes
+    product = _factor(nodes, inputs)
+    limit, features, has_small_scores = None, 0, False
+    if product is not None:
+        nodes, features = product.nodes, product.right.value.shape[-1]
+        inputs |= {LEFT: product.left, RIGHT: product.right}
+        read = {value}.union(*(node.inputs.values() for node in nodes))
+        for unused in {score.inputs["query"], score.inputs["key"]} - read:
+            del inputs[unused]
+        if exp_scale is not None:
+            limit = typical_score_limit(product.left.value, product.right.value, product.scale * exp_scale)
+            has_small_scores = limit + _added_limit(nodes, inputs) * abs(exp_scale) < SMALL_SCORES
+    if all(value not in node.inputs.values() for node in nodes):
+        inputs[value] = inputs[value].as_shared()
+    summation = choose_summation(limit, features, rows, keys, dtype)
     tile_plan = TilePlan(
-        nodes=plan.score_nodes,
+        nodes=nodes,
         scores_before_mask=masking.inputs["scores"] if masking.function is apply_mask else plan.scores,
         visible=masking.inputs.get("visible", ""),
         keys=keys,
@@ -102,24 +116,37 @@ def make_tile_plan(
         normalizer=normalize.record.function,
         parameters=normalize.options,
         dtype=dtype,
-        query=score.inputs["query"],
+        query=score.inputs["query"] if product is None else LEFT,
         value=value,
         fill=None if plan.fill is None else plan.fill.options["fill"],
         sink=next((node.inputs["sink"] for node in plan.context_nodes if "sink" in node.inputs), None),
         ones=np.ones((keys, 1), dtype),
-        exp_scale=rule.exp_scale(normalize.options) if rule is not None and rule.exp_scale is not None else None,
-        summation=choose_summation(None, 0, rows, keys, dtype),
+        summation=summation,
+        exp_scale=exp_scale if summation.score_dtype == dtype else None,  # large scores are never exponents
+        has_small_scores=has_small_scores,
+        product=None if product is None else product.name,
+        scale=1.0 if product is None else product.scale,
     )
-    if score.record.factorization is not None:
-        tile_plan = _with_summation(_factor(tile_plan, score.record.factorization, inputs), inputs, rows)
-    if all(value not in node.inputs.values() for node in tile_plan.nodes):
-        inputs[value] = replace(inputs[value], is_shared=True)
     return replace(plan, inputs=inputs), tile_plan
 
 
-def _factor(tiles: TilePlan, rule: Factorization, inputs: dict[str, BlockInput]) -> TilePlan:
-    """The first node as a product of two factors and its scale, which includes the scales that follow."""
-    score, *nodes = tiles.nodes
+@dataclass(frozen=True)
+class _Product:
+    """A node that is the product of two factors times a scale, and the nodes after it."""
+
+    name: str
+    left: BlockInput
+    right: BlockInput
+    scale: float
+    nodes: Sequence[Node]
+
+
+def _factor(nodes: Sequence[Node], inputs: Mapping[str, BlockInput]) -> _Product | None:
+    """The first node, a score, as a product, with the scale that follows; None where it is none."""
+    score, *nodes = nodes
+    rule = score.record.factorization if score.record is not None else None
+    if rule is None:
+        return None
     query, key = inputs[score.inputs["query"]], inputs[score.inputs["key"]]
     name, scale = score.name, rule.scale(query.value.shape[-1])
     if nodes and nodes[0].function is scale_scores:
@@ -128,24 +155,8 @@ def _factor(tiles: TilePlan, rule: Factorization, inputs: dict[str, BlockInput])
     del arrays["query"], arrays["key"]
     left = rule.left(query.value, **arrays, **score.options)
     right = rule.right(key.value, **arrays, **score.options)
-    inputs[LEFT] = BlockInput(LEFT, left, query.axes)
-    inputs[RIGHT] = BlockInput(RIGHT, right, key.axes, is_shared=True)
-    read = {source for node in nodes for source in node.inputs.values()}
-    for unused in {query.name, key.name} - read - {tiles.value}:
-        del inputs[unused]
-    return replace(tiles, nodes=nodes, query=LEFT, product=name, scale=scale)
-
-
-def _with_summation(tiles: TilePlan, inputs: Mapping[str, BlockInput], rows: int) -> TilePlan:
-    """How the products of a factored score are summed, by how large scores may be; large ones are never exponents."""
-    left, right = inputs[LEFT].value, inputs[RIGHT].value
-    limit, has_small_scores = None, False
-    if tiles.exp_scale is not None:
-        limit = typical_score_limit(left, right, tiles.scale * tiles.exp_scale)
-        has_small_scores = limit + _added_limit(tiles.nodes, inputs) * abs(tiles.exp_scale) < SMALL_SCORES
-    summation = choose_summation(limit, right.shape[-1], rows, tiles.keys, tiles.dtype)
-    exp_scale = tiles.exp_scale if summation.score_dtype == tiles.dtype else None
-    return replace(tiles, summation=summation, exp_scale=exp_scale, has_small_scores=has_small_scores)
+    factors = BlockInput(LEFT, left, query.axes), BlockInput(RIGHT, right, key.axes, is_shared=True)
+    return _Product(name, *factors, scale, nodes)
 
 
 def _added_limit(nodes: Sequence[Node], inputs: Mapping[str, BlockInput]) -> float:

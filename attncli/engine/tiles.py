@@ -4,7 +4,6 @@ The scores of a tile are computed in a buffer that its thread reuses; what is ac
 """
 
 from collections.abc import Generator, Iterator
-from dataclasses import replace
 
 from attncli.base.lazy_numpy import Array, np
 from attncli.engine.accumulators import Accumulator, DirectExponentials
@@ -105,7 +104,9 @@ class _Block:
         self.bound_keys(by_bias=tiles.exp_scale is None or self._bias_hides_keys())
         self.sink = None if tiles.sink is None else arrays[tiles.sink]
         query, value = arrays[tiles.query], arrays[tiles.value]
-        leading = np.broadcast_shapes(query.shape[:-2], repeated_for(value[..., :1, :1], query).shape[:-2])
+        leading = query.shape[:-2]
+        if value.shape[:-2] != leading:
+            leading = np.broadcast_shapes(leading, repeated_for(value[..., :1, :1], query).shape[:-2])
         self.rows = (*leading, query.shape[-2])
         self.context_shape = (*self.rows, value.shape[-1])
         if self._seen_keys <= FEW_KEYS < plan.lengths.keys // MANY_KEYS:
@@ -114,7 +115,7 @@ class _Block:
     def bound_keys(self, *, by_bias: bool) -> None:
         """Make the tiles of the keys that masks leave; the exponential of a bias of −∞ is 0 without a mask, too."""
         nodes = [node for node in self.plan.score_nodes if by_bias or node.function is not bias]
-        bounds = key_bounds(replace(self.plan, score_nodes=nodes), self.arrays)
+        bounds = key_bounds(nodes, self.arrays, self.plan.lengths.keys)
         self.key_tiles = list(key_tiles(bounds, self.tiles.keys, self.tiles.min_unmasked_keys))
 
     @property

@@ -11,7 +11,7 @@ from attncli.base.lazy_numpy import np
 from attncli.problem import forms, random_fill
 from attncli.problem.convert.arrays import LabelledArray
 from attncli.problem.convert.encoded_arrays import EncodedArray
-from attncli.problem.convert.fields import to_field, to_unicode_labels
+from attncli.problem.convert.fields import floating_type, to_field, to_unicode_labels
 from attncli.problem.convert.frames import AxisLabels
 from attncli.problem.layout import layout_of
 from attncli.problem.origins import ArrayOrigin
@@ -135,8 +135,15 @@ def _convert(values: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, AxisL
         check_name(name)
         if value is None:
             continue
-        field_value = to_field(FIELDS[name], value)
-        if isinstance(field_value, (LabelledArray, EncodedArray)) and field_value.dtype and FIELDS[name].decides_dtype:
+        field = FIELDS[name]
+        floating = floating_type(field, value)
+        if floating is not None:  # as most values are
+            converted[name] = value
+            if field.decides_dtype:
+                dtypes[name] = floating
+            continue
+        field_value = to_field(field, value)
+        if isinstance(field_value, (LabelledArray, EncodedArray)) and field_value.dtype and field.decides_dtype:
             dtypes[name] = field_value.dtype
         if isinstance(field_value, LabelledArray):
             if field_value.labels or field_value.columns:

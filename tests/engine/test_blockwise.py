@@ -57,6 +57,14 @@ def test_every_step_in_blocks_is_the_dense_step(spec: ProblemSpec, size: int) ->
         assert in_blocks[name].axes == dense[name].axes
 
 
+def test_problems_that_differ_in_the_sign_of_a_zero_are_computed_each_for_itself() -> None:
+    specs = [
+        problem(query=np.ones((3, 2)), key=np.ones((3, 2)), score={"cosine": {"beta": beta}}) for beta in (0.0, -0.0)
+    ]
+    zeros = [run_in_blocks(spec, ("scores",), 2).value("scores") for spec in specs]
+    assert [np.signbit(scores).all() for scores in zeros] == [False, True]
+
+
 @pytest.mark.parametrize("size", [2, M + 2])
 def test_weights_are_zero_where_a_block_skips_masked_keys(spec: ProblemSpec, size: int) -> None:
     dense, in_blocks = dense_trace(spec), run_in_blocks(spec, ("weights",), size)

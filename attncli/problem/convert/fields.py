@@ -6,6 +6,7 @@ from dataclasses import replace
 from typing import Any
 
 from attncli.base.counting import first_duplicate
+from attncli.base.dtypes import BFLOAT16, NAMES
 from attncli.base.errors import AttnError, ErrorPath, did_you_mean
 from attncli.base.lazy_numpy import Array, np
 from attncli.base.text import json_excerpt, repr_excerpt, shorten
@@ -36,6 +37,7 @@ from attncli.problem.convert.operators import (
 )
 from attncli.problem.fields import Field
 
+FLOATING_TYPES = frozenset(NAMES) - {BFLOAT16}  # of arrays of NumPy's own
 _NO_LETTER = re.compile("[\ud800-\udfff\0]")  # in a label
 
 
@@ -48,10 +50,19 @@ def to_field(field: Field, value: Any) -> Any:
     return to_operator(field.kind, value, (field.name,)) if convert is None else convert(field, value)
 
 
+def floating_type(field: Field, value: Any) -> str | None:
+    """The type of a value that needs no conversion: a matrix of floating-point numbers with as many axes as allowed.
+
+    None of any other value.
+    """
+    if type(value) is not np.ndarray or field.kind != "matrix" or value.ndim not in field.allowed_axis_counts:
+        return None
+    name: str = value.dtype.type.__name__  # longdouble by that name on every machine
+    return name if name in FLOATING_TYPES else None
+
+
 def _to_matrix(field: Field, value: Any) -> LabelledArray | PendingRandom | EncodedArray:
     """An array, or a generator where the field may be drawn; a table of rows stays as its file has it."""
-    if type(value) is np.ndarray and value.dtype.kind == "f" and value.ndim in field.allowed_axis_counts:
-        return to_array(value, (field.name,))  # as most values are: nothing of the rest applies to it
     if isinstance(value, EncodedArray):
         _check_axis_count(len(value.shape), field, value)
         return value
