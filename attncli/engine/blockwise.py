@@ -3,6 +3,7 @@
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import replace
+from functools import partial
 
 from attncli.base.dataclasses import dataclass
 from attncli.base.lazy_numpy import Array, np
@@ -12,7 +13,7 @@ from attncli.engine.block_plan import BlockPlan, PlanParts, make_block_plan, spl
 from attncli.engine.block_task import CONTEXT, WEIGHTS, BlockResult, BlockTask, Output
 from attncli.engine.blocks import ALL, Block, Lengths, heads_that_fit, make_blocks
 from attncli.engine.dense import DenseEngine
-from attncli.engine.executors import executor
+from attncli.engine.executors import executor, one_thread_each, run_all
 from attncli.engine.options import SERIAL, THREADS, Allocate, BlockSizes, RunOptions, in_memory
 from attncli.engine.tile_plan import TilePlan, can_tile, make_tile_plan
 from attncli.plan.graph import Plan
@@ -36,16 +37,17 @@ def run_blockwise(plan: Plan, problem: ProblemSpec, select: Sequence[str], optio
     """
     keep_freed_memory(KEPT_BYTES)
     parts = split_plan(plan, tuple(plan.resolve(name) for name in select))
-    engine = DenseEngine(plan, problem, problem.precision)
-    engine.run(parts.before)
-    table, layout = plan["weights"], problem.layout
-    lengths = Lengths(layout.batch or 1, layout.heads, layout.kv_heads, *table.shape[-2:])
-    block_plan = make_block_plan(parts, engine.values, lengths, problem.precision)
-    buffers = ResultBuffers(block_plan, parts, options.allocate)
-    _fill(buffers, problem, options)
-    engine.values |= buffers.values
-    engine.notes |= buffers.notes(plan, problem)
-    engine.run(parts.after)
+    engine = DenseEngine(plan, problem, problem.precision, run_all=partial(run_all, options=options))
+    with one_thread_each(options):
+        engine.run(parts.before)
+        table, layout = plan["weights"], problem.layout
+        lengths = Lengths(layout.batch or 1, layout.heads, layout.kv_heads, *table.shape[-2:])
+        block_plan = make_block_plan(parts, engine.values, lengths, problem.precision)
+        buffers = ResultBuffers(block_plan, parts, options.allocate)
+        _fill(buffers, problem, options)
+        engine.values |= buffers.values
+        engine.notes |= buffers.notes(plan, problem)
+        engine.run(parts.after)
     return engine.steps()
 
 
