@@ -3,6 +3,7 @@
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import replace
+from functools import partial
 
 from attncli.base.dataclasses import dataclass
 from attncli.base.lazy_numpy import Array, np
@@ -12,17 +13,17 @@ from attncli.engine.block_plan import BlockPlan, PlanParts, make_block_plan, spl
 from attncli.engine.block_task import CONTEXT, WEIGHTS, BlockResult, BlockTask, Output
 from attncli.engine.blocks import ALL, Block, Lengths, heads_that_fit, make_blocks
 from attncli.engine.dense import DenseEngine
-from attncli.engine.executors import executor
+from attncli.engine.executors import executor, one_thread_each, run_all
 from attncli.engine.options import SERIAL, THREADS, Allocate, BlockSizes, RunOptions, in_memory
-from attncli.engine.tile_plan import can_tile, make_tile_plan
+from attncli.engine.tile_plan import TilePlan, can_tile, make_tile_plan
 from attncli.plan.graph import Plan
 from attncli.problem.spec import ProblemSpec
 from attncli.trace.diagnostics import empty_rows_warning
 from attncli.trace.steps import Step
 
 POSITIONS = "query_positions"  # masks that read them, such as causal ones, leave out more keys of smaller blocks
-PROBES, PROBE_STEP = 2, 64  # of so many blocks every 64th query is tried
-PROBED_CELLS = 2**21  # smaller problems take less time than it would save
+PROBES, PROBE_STEP, PROBED_QUERIES = 2, 64, 16  # of so many blocks every 64th query is tried, or at least 16 queries
+PROBED_TWICE = 2**21  # cells: of smaller problems one block is tried, as each try costs more of their time
 MIN_TILE_KEYS = 32  # of a score that has many numbers for a pair, such as the hidden units of the additive one
 FEW_HEADS = 8  # so many heads of all batch items are blocks enough for the workers
 KEPT_BYTES = 2**25 - 2**16  # for the temporaries of blocks; of arrays of 32 MB and more glibc keeps none
@@ -36,16 +37,17 @@ def run_blockwise(plan: Plan, problem: ProblemSpec, select: Sequence[str], optio
     """
     keep_freed_memory(KEPT_BYTES)
     parts = split_plan(plan, tuple(plan.resolve(name) for name in select))
-    engine = DenseEngine(plan, problem, problem.precision)
-    engine.run(parts.before)
-    table, layout = plan["weights"], problem.layout
-    lengths = Lengths(layout.batch or 1, layout.heads, layout.kv_heads, *table.shape[-2:])
-    block_plan = make_block_plan(parts, engine.values, lengths, problem.precision)
-    buffers = ResultBuffers(block_plan, parts, options.allocate)
-    _fill(buffers, problem, options)
-    engine.values |= buffers.values
-    engine.notes |= buffers.notes(plan, problem)
-    engine.run(parts.after)
+    engine = DenseEngine(plan, problem, problem.precision, run_all=partial(run_all, options=options))
+    with one_thread_each(options):
+        engine.run(parts.before)
+        table, layout = plan["weights"], problem.layout
+        lengths = Lengths(layout.batch or 1, layout.heads, layout.kv_heads, *table.shape[-2:])
+        block_plan = make_block_plan(parts, engine.values, lengths, problem.precision)
+        buffers = ResultBuffers(block_plan, parts, options.allocate)
+        _fill(buffers, problem, options)
+        engine.values |= buffers.values
+        engine.notes |= buffers.notes(plan, problem)
+        engine.run(parts.after)
     return engine.steps()
 
 
@@ -87,8 +89,7 @@ def _tile_work(buffers: "ResultBuffers", problem: ProblemSpec, options: RunOptio
         blocks = [part for block in blocks for part in _split_first_queries(block)]
     with np.errstate(all="ignore"):
         plan, tile_plan = make_tile_plan(plan, problem.normalize, rows, keys, sizes)
-        probes = () if tile_plan.has_small_scores else _probes(lengths, blocks)
-        if not all(tiles.sums_stay_in_range(plan, tile_plan, probe) for probe in probes):
+        if not _stays_in_range(plan, tile_plan, blocks):
             tile_plan = replace(tile_plan, exp_scale=None)
     return _BlockedTask(BlockTask(plan, tile_plan, output=output), blocks)
 
@@ -102,14 +103,29 @@ def _split_first_queries(block: Block) -> Iterator[Block]:
         yield block
 
 
-def _probes(lengths: Lengths, blocks: Sequence[Block]) -> Iterator[Block]:
-    """A few queries of some blocks: what they show of the scores saves trying in vain with all the others."""
-    if lengths.items * lengths.heads * lengths.queries * lengths.keys < PROBED_CELLS:
-        return
-    for block in blocks[:: -(-len(blocks) // PROBES)]:
+def _stays_in_range(plan: BlockPlan, tile_plan: TilePlan, blocks: Sequence[Block]) -> bool:
+    """Whether exponentials of scores as they are will do, by a few queries of some blocks.
+
+    What these show of the scores saves trying in vain with all the others; where problems are not that large, it is
+    tried with some of the keys first.
+    """
+    if tile_plan.exp_scale is None or tile_plan.has_small_scores:
+        return True
+    lengths = plan.lengths
+    is_large = lengths.items * lengths.heads * lengths.queries * lengths.keys >= PROBED_TWICE
+    probes = list(_probes(blocks, PROBES if is_large else 1))
+    if not is_large and all(tiles.has_small_scores(plan, tile_plan, probe) for probe in probes):
+        return True
+    return all(tiles.sums_stay_in_range(plan, tile_plan, probe) for probe in probes)
+
+
+def _probes(blocks: Sequence[Block], count: int) -> Iterator[Block]:
+    """A few queries of some blocks."""
+    for block in blocks[:: -(-len(blocks) // count)]:
         first, end = block.queries.start, block.queries.stop
-        if end - first > PROBE_STEP:
-            yield replace(block, queries=slice(first, end, PROBE_STEP))
+        step = min(PROBE_STEP, (end - first) // PROBED_QUERIES)
+        if step > 1:
+            yield replace(block, queries=slice(first, end, step))
 
 
 def _row_work(buffers: "ResultBuffers", sizes: BlockSizes) -> _BlockedTask:

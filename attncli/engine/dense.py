@@ -8,6 +8,7 @@ from attncli.base.lazy_numpy import Array, np
 from attncli.base.memory import keep_freed_memory
 from attncli.engine.evaluate import evaluate_input, evaluate_wide
 from attncli.engine.options import BlockSizes
+from attncli.engine.projections import RunAll, is_large, project_in_parts
 from attncli.plan.graph import Node, Plan, attending_weights
 from attncli.problem.spec import ProblemSpec
 from attncli.trace.diagnostics import empty_rows_warning
@@ -21,11 +22,17 @@ class DenseEngine:
 
     Values are kept rounded, and nodes read them so; with `has_wide_tables` those from the score to the context read
     tables as they were computed, as tiles do. Analyses that begin with tables that are kept, or measure what rounding
-    does, go without.
+    does, go without. With `run_all` large projections are computed in parts, several at a time.
     """
 
     def __init__(
-        self, plan: Plan, problem: ProblemSpec, precision: Precision, *, has_wide_tables: bool = False
+        self,
+        plan: Plan,
+        problem: ProblemSpec,
+        precision: Precision,
+        *,
+        has_wide_tables: bool = False,
+        run_all: RunAll | None = None,
     ) -> None:
         self.plan = plan
         self.problem = problem
@@ -33,6 +40,7 @@ class DenseEngine:
         self.values: dict[str, Array] = {}
         self.notes: dict[str, tuple[str, ...]] = {}
         self._has_wide_tables = has_wide_tables
+        self._run_all = run_all
         self._wide_tables: dict[str, Array] = {}  # those that a node still reads
 
     def run(self, nodes: Iterable[Node]) -> None:
@@ -54,6 +62,8 @@ class DenseEngine:
     def _computed(self, node: Node) -> Array:
         """The value of a computed node; those of its inner quantities are kept."""
         try:
+            if self._run_all is not None and is_large(node, self.values):
+                return project_in_parts(node, self.values, self.precision, self._run_all)
             values = self.values | self._wide_tables if self._wide_tables else self.values
             value = evaluate_wide(node, values, self.precision, self.values.__setitem__)
             if self._has_wide_tables:

@@ -1,9 +1,9 @@
 """Executors: blocks are computed by the calling thread, with or without others, or by the workers of Dask."""
 
 import os
-from collections.abc import Callable, Generator, Iterable, Iterator, Mapping
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Executor, Future, ThreadPoolExecutor
-from contextlib import contextmanager, nullcontext
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from functools import cache, partial
 from threading import Event
 from typing import Any
@@ -99,6 +99,37 @@ class ThreadsExecutor(ThreadPoolExecutor):
             raise AttnError(f"no thread can be started ({error})", where=f"executor {THREADS}", hint=hint) from None
 
 
+def one_thread_each(options: RunOptions) -> AbstractContextManager[None]:
+    """While it lasts, products have one thread each, where blocks are computed in this process."""
+    is_limited = options.blas_is_limited or options.executor not in (SERIAL, THREADS)
+    return nullcontext() if is_limited else one_blas_thread()
+
+
+def run_all(functions: Sequence[Callable[[], None]], options: RunOptions) -> None:
+    """Call functions that are independent of each other, several at a time where the options name threads."""
+    if not _has_workers(options):
+        for function in functions:
+            function()
+        return
+    pool = _threads(blas_is_limited=options.blas_is_limited)
+    submitted = [(function, pool.submit(function)) for function in functions]
+    try:
+        for function, future in reversed(submitted):  # those that no thread has begun
+            if future.cancel():
+                function()
+        for _, future in submitted:
+            if not future.cancelled():
+                future.result()
+    finally:  # after an error or an interrupt no further one begins
+        for _, future in submitted:
+            future.cancel()
+
+
+def _has_workers(options: RunOptions) -> bool:
+    """Whether threads compute besides the calling one."""
+    return options.executor == THREADS and cores() > 1
+
+
 @contextmanager
 def executor(options: RunOptions) -> Iterator[Run]:
     """The function that runs blocks on the executor that the options name.
@@ -109,21 +140,17 @@ def executor(options: RunOptions) -> Iterator[Run]:
         with _dask(options.executor) as run:
             yield run
         return
-    is_alone = options.executor == SERIAL or cores() == 1
-    pool, ahead = (
-        (SerialExecutor(), 0) if is_alone else (_threads(blas_is_limited=options.blas_is_limited), 2 * cores())
-    )
-    cancelled = Event()
-    with nullcontext() if options.blas_is_limited else one_blas_thread():
-        try:
-            yield partial(
-                run_blocks,
-                prepare=lambda task: partial(pool.submit, compute, task, is_cancelled=cancelled.is_set),
-                ahead=ahead,
-                takes_part=not is_alone,
-            )
-        finally:
-            cancelled.set()  # blocks that have begun end at their next yield
+    has_workers, cancelled = _has_workers(options), Event()
+    pool = _threads(blas_is_limited=options.blas_is_limited) if has_workers else SerialExecutor()
+    try:
+        yield partial(
+            run_blocks,
+            prepare=lambda task: partial(pool.submit, compute, task, is_cancelled=cancelled.is_set),
+            ahead=2 * cores() if has_workers else 0,
+            takes_part=has_workers,
+        )
+    finally:
+        cancelled.set()  # blocks that have begun end at their next yield
 
 
 @cache

@@ -10,7 +10,8 @@ from attncli.base.dtypes import Precision
 from attncli.base.lazy_numpy import Array, np
 from attncli.ops.products import MIN_ROWS, SHORT_SUM
 
-SAMPLED_ROWS, BIAS_ROWS = 256, 16  # of each head, whose lengths and biases say how large scores may be
+SAMPLED_ROWS, MIN_ROWS_OF_HEAD = 256, 16  # of all heads, whose lengths say how large scores may be
+BIAS_ROWS = 16  # of each head, whose biases say it too
 SHORT_KEYS, LONG_KEYS = 64, 128
 MIN_FEATURES = 32  # sums of fewer are short
 LONG_KEYS_FROM, SPLIT_SCORES_FROM, WIDE_SCORES_FROM = 5.0, 12.0, 200.0
@@ -68,5 +69,6 @@ def typical_bias_limit(table: Array) -> float:
 
 def _typical_length(x: Array) -> float:
     """The root mean square of the Euclidean lengths of rows of x [… n d]."""
-    rows = x[..., :: -(-x.shape[-2] // SAMPLED_ROWS), :]
+    count = max(SAMPLED_ROWS // max(math.prod(x.shape[:-2]), 1), MIN_ROWS_OF_HEAD)
+    rows = x[..., :: -(-x.shape[-2] // count), :]
     return math.sqrt(np.vecdot(rows, rows).sum() / (rows.size / rows.shape[-1])) if rows.size else 0.0

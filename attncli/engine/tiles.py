@@ -13,7 +13,7 @@ from attncli.engine.blocks import Block, astype_float
 from attncli.engine.evaluate import call
 from attncli.engine.grouped_heads import grouped_product, repeated_for
 from attncli.engine.scratch import SCRATCH
-from attncli.engine.tile_plan import RIGHT, TilePlan
+from attncli.engine.tile_plan import RIGHT, SMALL_SCORES, TilePlan
 from attncli.ops.elementwise import add
 from attncli.ops.masks import apply_mask, bias
 from attncli.ops.rules import KeyBounds
@@ -21,6 +21,7 @@ from attncli.ops.tables import add_bias, table_cells
 from attncli.plan.graph import Node
 
 TILE_ALIGNMENT = 64  # the range of keys visible to all queries begins and ends at multiples, so that tiles are full
+SAMPLED_KEYS = 16
 FEW_KEYS, MANY_KEYS = 64, 4  # so few keys, where there are more than so many times as many
 KeyTile = tuple[int, int, bool]  # the first key and the end, and whether any cell is masked
 
@@ -52,6 +53,17 @@ def compute(
     if out is not None and not is_in_place:
         out[...] = context
     return context, attends
+
+
+def has_small_scores(plan: BlockPlan, tiles: TilePlan, block: Block) -> bool:
+    """Whether exponentials of a block's scores of some keys, masked or not, are far from infinite and from 0."""
+    if tiles.exp_scale is None:
+        return False
+    arrays = plan.inputs_of_block(block, with_query_axis=False) | plan.inputs_of_block(block, with_query_axis=True)
+    keys = plan.lengths.keys
+    with SCRATCH.in_use():
+        scores = _Block(plan, tiles, arrays).scores(0, keys, -(-keys // SAMPLED_KEYS))
+    return bool(np.abs(scores).max() * abs(tiles.exp_scale) < SMALL_SCORES)
 
 
 def sums_stay_in_range(plan: BlockPlan, tiles: TilePlan, block: Block) -> bool:
@@ -134,18 +146,28 @@ class _Block:
 
     def accumulate(self, sums: Accumulator) -> Generator[None]:
         """Add every tile, as long as no sum is too large; yields after each."""
-        tiles, arrays, dtype = self.tiles, self.arrays, self.tiles.summation.score_dtype
-        if tiles.product is not None:
-            query = arrays[tiles.query]
-            scaled = SCRATCH.get("scaled query", query.shape, dtype)
-            arrays = arrays | {tiles.query: np.multiply(query, tiles.scale, out=scaled, dtype=dtype)}
+        arrays = self._with_scaled_query()
         for first, end, is_masked in self.key_tiles:
             part = self.plan.slice_keys(arrays, first, end)
             scores, visible = self._scores(part, is_masked, masks_afterwards=sums.masks_afterwards)
-            sums.add(scores, visible, part[tiles.value].astype(tiles.dtype, copy=False))
+            sums.add(scores, visible, part[self.tiles.value].astype(self.tiles.dtype, copy=False))
             yield
             if not sums.is_below_limit():
                 return
+
+    def scores(self, first: int, end: int, step: int) -> Array:
+        """The scores, before masking, of one in `step` keys from `first` to before `end`."""
+        part = self.plan.slice_keys(self._with_scaled_query(), first, end, step)
+        return self._scores(part, is_masked=False, masks_afterwards=False)[0]
+
+    def _with_scaled_query(self) -> Values:
+        """The arrays, where scores are a product with the query times its scale, in the type of scores."""
+        tiles, arrays, dtype = self.tiles, self.arrays, self.tiles.summation.score_dtype
+        if tiles.product is None:
+            return arrays
+        query = arrays[tiles.query]
+        scaled = SCRATCH.get("scaled query", query.shape, dtype)
+        return arrays | {tiles.query: np.multiply(query, tiles.scale, out=scaled, dtype=dtype)}
 
     def _scores(self, part: Values, is_masked: bool, *, masks_afterwards: bool) -> tuple[Array, Array | None]:
         """The scores of a tile, −∞ where masked; or the scores before masking, and the mask (true where visible)."""

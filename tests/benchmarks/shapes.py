@@ -31,6 +31,10 @@ def rows() -> Iterator[Row]:
         ("softcap 30, n = 4096 / its formula", softcap(4096), "≤ 1.0"),
         ("float16, n = 4096", heads((1, 1, 4096, 64), dtype="float16"), "≤ 1.0"),
         ("one head of 8192 x 64", heads((1, 1, 8192, 64)), "≤ 1.0"),
+        ("one head of 512 x 64", heads((1, 1, 512, 64)), ""),
+        ("one head of 1024 x 64", heads((1, 1, 1024, 64)), ""),
+        ("embeddings 2048 x 64, and their projections", embedded(2048, 64), ""),
+        ("embeddings 2048 x 1024, and their projections in float64", embedded(2048, 1024), ""),
     ):
         yield compare(title, ours, theirs, RUNS, aim)
 
@@ -61,6 +65,20 @@ def heads(
     return (
         lambda: attncli.attention(*given, causal=causal),
         lambda: attend(query, key, value, is_causal=causal, enable_gqa=is_grouped),
+    )
+
+
+def embedded(count: int, width: int) -> tuple[Work, Work]:
+    """One head of 64 features of embeddings by three matrices, which are multiplied in the wider type here."""
+    import torch
+
+    given = [normal(count, width), *(normal(width, 64, seed=seed) / width**0.5 for seed in range(1, 4))]
+    x, *weights = (torch.from_numpy(array) for array in given)
+    attend = torch.nn.functional.scaled_dot_product_attention
+    names = ("embeddings", "w_q", "w_k", "w_v")
+    return (
+        lambda: attncli.attention(**dict(zip(names, given, strict=True))),
+        lambda: attend(*((x @ w)[None, None] for w in weights)),
     )
 
 

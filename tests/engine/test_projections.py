@@ -1,0 +1,114 @@
+"""Projections of many rows are computed in parts: the parts together are the whole, on every executor."""
+
+import threading
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+from attncli import AttnError
+from attncli.engine import executors, projections
+from attncli.engine.options import RunOptions
+from attncli.engine.run import run
+from tests.arrays import normal
+from tests.problems import dense_trace, problem
+
+ROWS, FEATURES = 600, 24
+CLOSE = {"float64": 1e-13, "float32": 2e-7, "float16": 1e-3, "bfloat16": 1e-2}
+SHARED = {name: normal(FEATURES, 8, seed=seed) / 5 for seed, name in enumerate(("w_q", "w_k", "w_v"))}
+PROBLEMS: dict[str, dict[str, Any]] = {
+    "one head": {},
+    "biases": {"b_q": normal(8), "b_v": normal(8, seed=1)},
+    "an output projection of heads": {"heads": 2, "w_o": normal(8, 12)},
+    "batch items": {"embeddings": normal(3, 250, FEATURES)},
+    "a packed matrix": {"w_q": None, "w_k": None, "w_v": None, "w_qkv": normal(FEATURES, 24) / 5},
+    "queries of their own": {"query_embeddings": normal(ROWS, FEATURES, seed=4)},
+}
+
+
+@pytest.fixture
+def counted(monkeypatch: pytest.MonkeyPatch) -> list[int]:
+    """How many parts each projection had; projections are large from a few numbers on."""
+    parts: list[int] = []
+    monkeypatch.setattr(projections, "MIN_PRODUCTS", 1)
+    monkeypatch.setattr(projections, "MIN_ROWS", 100)
+
+    def run_all(functions: list[Callable[[], None]], options: RunOptions) -> None:
+        parts.append(len(functions))
+        executors.run_all(functions, options)
+
+    monkeypatch.setattr("attncli.engine.blockwise.run_all", run_all)
+    return parts
+
+
+@pytest.mark.parametrize("dtype", CLOSE)
+@pytest.mark.parametrize("keys", PROBLEMS.values(), ids=PROBLEMS)
+def test_projections_in_parts_are_the_whole_ones(keys: dict[str, Any], dtype: str, counted: list[int]) -> None:
+    spec = problem(**{"embeddings": normal(ROWS, FEATURES), **SHARED, "dtype": dtype, **keys})
+    names = [name for name in ("query", "key", "value", "output") if dense_trace(spec).plan.find(name) is not None]
+    found, whole = run(spec, names).trace, dense_trace(spec)
+    assert counted
+    assert min(counted) > 1
+    for name in names:
+        assert found.value(name).dtype == whole.value(name).dtype
+        np.testing.assert_allclose(
+            found.value(name).astype(float), whole.value(name).astype(float), rtol=0, atol=10 * CLOSE[dtype]
+        )
+
+
+@pytest.mark.parametrize("dtype", ["float64", "float32"])
+def test_their_digits_do_not_depend_on_the_number_of_threads(
+    dtype: str, counted: list[int], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    spec = problem(embeddings=normal(ROWS, FEATURES), **SHARED, dtype=dtype)
+    serial = run(spec, ("query", "output"), options=RunOptions("serial"))
+    for count in (2, 3):
+        monkeypatch.setattr(executors, "cores", lambda count=count: count)
+        executors._threads.cache_clear()
+        found = run(spec, ("query", "output"))
+        np.testing.assert_array_equal(found.query, serial.query)
+        np.testing.assert_array_equal(found.output, serial.output)
+    executors._threads.cache_clear()
+    assert counted
+
+
+def test_products_have_one_thread_each_also_before_the_blocks(
+    counted: list[int], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Threads of BLAS that have nothing to do wait without sleeping, and slow down the blocks."""
+    controller = pytest.importorskip("threadpoolctl")
+    seen: set[int] = set()
+    call = projections.call
+
+    def look(*arguments: Any, **more: Any) -> np.ndarray:
+        seen.update(found["num_threads"] for found in controller.threadpool_info() if found["user_api"] == "blas")
+        return call(*arguments, **more)
+
+    monkeypatch.setattr(projections, "call", look)
+    with controller.threadpool_limits(2, "blas"):
+        run(problem(embeddings=normal(ROWS, FEATURES), **SHARED), ("output",))
+    assert seen == {1}
+
+
+@pytest.mark.parametrize("executor", ["threads", "serial"])
+def test_an_error_in_one_of_several_functions_reaches_the_caller(executor: str) -> None:
+    begun, released = threading.Event(), threading.Event()
+
+    def wait() -> None:
+        begun.set()
+        assert released.wait(0.2) or executor == "serial"
+
+    def fail() -> None:
+        released.set()
+        raise AttnError("no")
+
+    with pytest.raises(AttnError, match="no"):
+        executors.run_all([wait, fail], RunOptions(executor))
+    assert begun.is_set() or executor == "threads"
+
+
+def test_every_function_is_called_once() -> None:
+    called: list[int] = []
+    executors.run_all([lambda number=number: called.append(number) for number in range(50)], RunOptions())
+    assert sorted(called) == list(range(50))
