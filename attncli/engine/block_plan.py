@@ -61,7 +61,7 @@ def split_plan(plan: Plan, select: tuple[str, ...]) -> PlanParts:
     """The parts of a plan; of the repeated keys and values only those in `select` are computed whole, before blocks."""
     known = _PARTS.get((id(plan), select))
     if known is None:
-        if len(_PARTS) == MAX_PLANS:
+        if len(_PARTS) >= MAX_PLANS:
             _PARTS.clear()
         known = _PARTS[id(plan), select] = plan, _split(plan, select)  # with the plan, so that no other gets its id
     return known[1]

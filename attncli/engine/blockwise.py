@@ -107,25 +107,30 @@ def _stays_in_range(plan: BlockPlan, tile_plan: TilePlan, blocks: Sequence[Block
     """Whether exponentials of scores as they are will do, by a few queries of some blocks.
 
     What these show of the scores saves trying in vain with all the others; where problems are not that large, it is
-    tried with some of the keys first.
+    tried with some of the keys first. An operator of the user's own gets neighbouring queries and all keys, as it does
+    without.
     """
     if tile_plan.exp_scale is None or tile_plan.has_small_scores:
         return True
     lengths = plan.lengths
     is_large = lengths.items * lengths.heads * lengths.queries * lengths.keys >= PROBED_TWICE
-    probes = list(_probes(blocks, PROBES if is_large else 1))
-    if not is_large and all(tiles.has_small_scores(plan, tile_plan, probe) for probe in probes):
+    are_built_in = all(node.is_built_in for node in plan.score_nodes)
+    if not is_large and not are_built_in:
+        return True
+    probes = list(_probes(blocks, PROBES if is_large else 1, are_neighbours=not are_built_in))
+    if not is_large and all(tiles.sampled_scores_are_small(plan, tile_plan, probe) for probe in probes):
         return True
     return all(tiles.sums_stay_in_range(plan, tile_plan, probe) for probe in probes)
 
 
-def _probes(blocks: Sequence[Block], count: int) -> Iterator[Block]:
-    """A few queries of some blocks."""
+def _probes(blocks: Sequence[Block], count: int, *, are_neighbours: bool) -> Iterator[Block]:
+    """A few queries of some blocks, from all over each block unless they must be neighbours."""
     for block in blocks[:: -(-len(blocks) // count)]:
         first, end = block.queries.start, block.queries.stop
         step = min(PROBE_STEP, (end - first) // PROBED_QUERIES)
         if step > 1:
-            yield replace(block, queries=slice(first, end, step))
+            some = slice(first, first + (end - first) // step) if are_neighbours else slice(first, end, step)
+            yield replace(block, queries=some)
 
 
 def _row_work(buffers: "ResultBuffers", sizes: BlockSizes) -> _BlockedTask:

@@ -8,7 +8,7 @@ from attncli.base.lazy_numpy import Array, np
 from attncli.base.memory import keep_freed_memory
 from attncli.engine.evaluate import evaluate_input, evaluate_wide
 from attncli.engine.options import BlockSizes
-from attncli.engine.projections import RunAll, is_large, project_in_parts
+from attncli.engine.projections import RunAll, project_in_parts, projection_parts
 from attncli.plan.graph import Node, Plan, attending_weights
 from attncli.problem.spec import ProblemSpec
 from attncli.trace.diagnostics import empty_rows_warning
@@ -62,8 +62,8 @@ class DenseEngine:
     def _computed(self, node: Node) -> Array:
         """The value of a computed node; those of its inner quantities are kept."""
         try:
-            if self._run_all is not None and is_large(node, self.values):
-                return project_in_parts(node, self.values, self.precision, self._run_all)
+            if self._run_all is not None and (parts := projection_parts(node, self.plan)):
+                return project_in_parts(node, self.values, self.precision, parts, self._run_all)
             values = self.values | self._wide_tables if self._wide_tables else self.values
             value = evaluate_wide(node, values, self.precision, self.values.__setitem__)
             if self._has_wide_tables:

@@ -100,20 +100,21 @@ class ThreadsExecutor(ThreadPoolExecutor):
 
 
 def one_thread_each(options: RunOptions) -> AbstractContextManager[None]:
-    """While it lasts, products have one thread each, where blocks are computed in this process."""
-    is_limited = options.blas_is_limited or options.executor not in (SERIAL, THREADS)
-    return nullcontext() if is_limited else one_blas_thread()
+    """While it lasts, products of this process have one thread each."""
+    return nullcontext() if options.blas_is_limited else one_blas_thread()
 
 
 def run_all(functions: Sequence[Callable[[], None]], options: RunOptions) -> None:
-    """Call functions that are independent of each other, several at a time where the options name threads."""
-    if not _has_workers(options):
+    """Call functions that are independent of each other, several at a time unless the executor is the serial one."""
+    if options.executor == SERIAL or cores() == 1:
         for function in functions:
             function()
         return
     pool = _threads(blas_is_limited=options.blas_is_limited)
-    submitted = [(function, pool.submit(function)) for function in functions]
+    submitted = list[tuple[Callable[[], None], Future[None]]]()
     try:
+        for function in functions:
+            submitted.append((function, pool.submit(function)))
         for function, future in reversed(submitted):  # those that no thread has begun
             if future.cancel():
                 function()
@@ -123,11 +124,6 @@ def run_all(functions: Sequence[Callable[[], None]], options: RunOptions) -> Non
     finally:  # after an error or an interrupt no further one begins
         for _, future in submitted:
             future.cancel()
-
-
-def _has_workers(options: RunOptions) -> bool:
-    """Whether threads compute besides the calling one."""
-    return options.executor == THREADS and cores() > 1
 
 
 @contextmanager
@@ -140,7 +136,7 @@ def executor(options: RunOptions) -> Iterator[Run]:
         with _dask(options.executor) as run:
             yield run
         return
-    has_workers, cancelled = _has_workers(options), Event()
+    has_workers, cancelled = options.executor == THREADS and cores() > 1, Event()
     pool = _threads(blas_is_limited=options.blas_is_limited) if has_workers else SerialExecutor()
     try:
         yield partial(

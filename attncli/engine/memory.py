@@ -10,6 +10,7 @@ from attncli.base.lazy_numpy import np
 from attncli.base.memory import format_bytes, largest_sizes, missing_memory
 from attncli.engine.evaluate import input_array
 from attncli.engine.options import RunOptions, in_memory
+from attncli.engine.projections import projection_parts
 from attncli.plan.graph import Node, Plan
 from attncli.problem.results import OUTPUT
 from attncli.problem.spec import ProblemSpec
@@ -74,7 +75,8 @@ def memory_need(
         in_file = options.allocate is not in_memory
         tables = [node for node in parts.kept if not (in_file and "m" in node.letters)]
     sizes = {node.name: _new_bytes(node, plan, problem) for node in (*kept, *tables)}
-    return MemoryNeed(sizes, max((_wider_bytes(node, plan, problem.precision) for node in kept), default=0))
+    wider = (_wider_bytes(node, plan, problem.precision, in_parts=not is_dense) for node in kept)
+    return MemoryNeed(sizes, max(wider, default=0))
 
 
 def _new_bytes(node: Node, plan: Plan, problem: ProblemSpec) -> int:
@@ -90,15 +92,19 @@ def _new_bytes(node: Node, plan: Plan, problem: ProblemSpec) -> int:
     return size
 
 
-def _wider_bytes(node: Node, plan: Plan, precision: Precision) -> int:
-    """The bytes of the arguments and the result of a step in the wider type that it computes in."""
+def _wider_bytes(node: Node, plan: Plan, precision: Precision, *, in_parts: bool) -> int:
+    """The bytes of the arguments and the result of a step, or of a part of them, in the wider type of its products."""
     if node.is_input or node.is_exact or node.tapped_from is not None or node.is_boolean:
         return 0
     wide = np.dtype(precision.widened_name)
     if wide == np.dtype(precision.numpy_name):
         return 0
-    inputs = [plan.by_name[name] for name in node.inputs.values()]
-    return wide.itemsize * sum(math.prod(n.shape) for n in (node, *inputs) if not n.is_boolean)
+    inputs = {argument: plan.by_name[name] for argument, name in node.inputs.items()}
+    sizes = {argument: math.prod(n.shape) for argument, n in inputs.items() if not n.is_boolean}
+    parts = len(projection_parts(node, plan)) if in_parts else 0
+    if parts:
+        return wide.itemsize * (sum(sizes.values()) - sizes["x"] + (sizes["x"] + math.prod(node.shape)) // parts)
+    return wide.itemsize * (sum(sizes.values()) + math.prod(node.shape))
 
 
 def array_bytes(node: Node, precision: Precision) -> int:

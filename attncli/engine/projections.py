@@ -6,39 +6,61 @@ cores from blocks.
 
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
-from itertools import pairwise
+from itertools import pairwise, product
+from math import prod
+from types import EllipsisType
 
 from attncli.base.dtypes import Precision
 from attncli.base.lazy_numpy import Array, np
 from attncli.engine.evaluate import call
 from attncli.ops.structural import project
-from attncli.plan.graph import Node
+from attncli.plan.graph import Node, Plan
 
 RunAll = Callable[[Sequence[Callable[[], None]]], None]  # calls functions, in any order and several at a time
-MIN_PRODUCTS = 2**22  # of two numbers: so many take longer than to hand parts to threads
-MIN_ROWS, MAX_PARTS = 128, 8  # of a part, and of a projection, whatever the number of threads
+MIN_PRODUCTS = 2**21  # of two numbers, in most parts, and half of them in all: BLAS adds up fewer than 10⁶ otherwise
+MAX_PARTS = 8  # of a projection, whatever the number of threads
+ROWS = 64  # parts begin at multiples: BLAS takes some rows at once, and where the last ones are fewer adds up otherwise
+
+Part = tuple[slice | EllipsisType, ...]
 
 
-def is_large(node: Node, values: Mapping[str, Array]) -> bool:
-    """Whether a node is a projection by a matrix that takes long enough to be computed in parts."""
+def projection_parts(node: Node, plan: Plan) -> Sequence[Part]:
+    """The parts of a projection by a matrix that takes long enough for several calls; otherwise none.
+
+    They are some items of the first axis each, or where these are few, some rows of one. Equal rows have equal
+    projections in whichever part they are, as in the product of all.
+    """
     if node.function is not project or "w" not in node.inputs:
-        return False
-    x, w = (values[node.inputs[argument]] for argument in ("x", "w"))
-    return w.ndim == 2 and x.size * w.shape[-1] >= MIN_PRODUCTS and x.size >= 2 * MIN_ROWS * x.shape[-1]
+        return ()
+    x, w = (plan.by_name[node.inputs[argument]] for argument in ("x", "w"))
+    count = min(prod(x.shape) * w.shape[-1] // MIN_PRODUCTS, MAX_PARTS)
+    if len(w.shape) != 2 or count < 2:
+        return ()
+    *before, rows, _ = x.shape
+    if not before:
+        return list(product(_split(rows, count, ROWS)))
+    items = _split(before[0], count)
+    return [(some, ..., part, slice(None)) for some, part in product(items, _split(rows, count // len(items), ROWS))]
 
 
-def project_in_parts(node: Node, values: Mapping[str, Array], precision: Precision, run_all: RunAll) -> Array:
-    """The value of a large projection, rounded; each part is computed as `evaluate` computes the whole."""
+def project_in_parts(
+    node: Node, values: Mapping[str, Array], precision: Precision, parts: Sequence[Part], run_all: RunAll
+) -> Array:
+    """The value of a projection, rounded; each part is computed as `evaluate` computes the whole."""
     others = {argument: precision.widen(values[name]) for argument, name in node.inputs.items() if argument != "x"}
     x = values[node.inputs["x"]]
-    rows = x.reshape(-1, x.shape[-1])
-    result = np.empty((len(rows), others["w"].shape[-1]), precision.numpy_name)
+    result = np.empty((*x.shape[:-1], others["w"].shape[-1]), precision.numpy_name)
 
-    def compute(part: slice) -> None:
+    def compute(part: Part) -> None:
         with np.errstate(all="ignore"):  # of this thread
-            result[part] = precision.round(call(node, {"x": precision.widen(rows[part]), **others}))
+            result[part] = precision.round(call(node, {"x": precision.widen(x[part]), **others}))
 
-    count = min(len(rows) // MIN_ROWS, MAX_PARTS)
-    ends = [len(rows) * number // count for number in range(count + 1)]
-    run_all([partial(compute, slice(first, end)) for first, end in pairwise(ends)])
-    return result.reshape(*x.shape[:-1], result.shape[-1])
+    run_all([partial(compute, part) for part in parts])
+    return result
+
+
+def _split(length: int, count: int, alignment: int = 1) -> Sequence[slice]:
+    """At most so many parts of an axis, that begin at multiples of an alignment and have about the same length."""
+    count = max(min(count, length // alignment), 1)
+    ends = [length * number // count // alignment * alignment for number in range(count)]
+    return [slice(first, end) for first, end in pairwise([*ends, length])]

@@ -55,7 +55,7 @@ def compute(
     return context, attends
 
 
-def has_small_scores(plan: BlockPlan, tiles: TilePlan, block: Block) -> bool:
+def sampled_scores_are_small(plan: BlockPlan, tiles: TilePlan, block: Block) -> bool:
     """Whether exponentials of a block's scores of some keys, masked or not, are far from infinite and from 0."""
     if tiles.exp_scale is None:
         return False

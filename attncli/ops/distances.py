@@ -151,8 +151,10 @@ def _sum_over_features(function: "np.ufunc", query: Array, key: Array) -> Array:
     Of a part a feature is added at a time. Some of them are added first, and then their sum to the others': the fewer
     sums are large, the less is rounded.
     """
-    if query.size * key.shape[-2] < MIN_DIFFERENCES and query.shape[-1] == key.shape[-1]:
-        differences = query[..., :, None, :] - key[..., None, :, :]
+    count = max(query.size * key.shape[-2], key.size * query.shape[-2])  # either may lack axes that the other has
+    if count < MIN_DIFFERENCES and query.shape[-1] == key.shape[-1]:
+        # In rows, whatever the order of the vectors: along rows they are added in pairs, which rounds less.
+        differences = np.subtract(query[..., :, None, :], key[..., None, :, :], order="C")
         sums: Array = function(differences, out=differences).sum(axis=-1)
         return sums
     table = np.zeros_like(query[..., :1]) @ np.zeros_like(key[..., :1]).mT

@@ -52,7 +52,7 @@ def plan_of(problem: ProblemSpec) -> Plan:
     """The plan of a problem; the same one for problems of the same signature."""
     plan = _PLANS.get(problem.signature)
     if plan is None:
-        if len(_PLANS) == MAX_PLANS:
+        if len(_PLANS) >= MAX_PLANS:
             _PLANS.clear()
         plan = _PLANS[problem.signature] = build_plan(problem)
     return plan

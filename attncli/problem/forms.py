@@ -73,7 +73,7 @@ def keep(form: Hashable | None, values: Mapping[str, Any], problem: ProblemSpec)
     if form is None or any(getattr(problem, name) is not values.get(name) for name in own):
         return
     _ = problem.signature, problem.precision, problem.default_selection  # worked out by now, they are kept too
-    if len(_KEPT) == MAX_FORMS:
+    if len(_KEPT) >= MAX_FORMS:
         _KEPT.clear()
     own.add("origins")
     _KEPT[form] = {name: value for name, value in vars(problem).items() if name not in own}

@@ -28,6 +28,15 @@ NEEDS = {
     "tables in float16": ({"embeddings": TOKENS.astype(np.float16)}, ("scores", "weights"), False),
     "heads in blocks": (KEY_GROUPS, ("scores", "output"), False),
     "a mask": ({"embeddings": TOKENS, "causal": True, "bias": normal(600, 600)}, ("masked_scores",), True),
+    "projections in parts": (
+        {
+            "embeddings": np.float32(normal(30_000, 64)),
+            "query_embeddings": np.float32(normal(2, 64)),
+            **dict.fromkeys(("w_q", "w_k", "w_v"), np.float32(normal(64, 64))),
+        },
+        ("output",),
+        False,
+    ),
     "long vectors": ({"embeddings": normal(40, 20_000), "dtype": "float32"}, ("output",), False),
 }
 

@@ -80,6 +80,31 @@ def test_a_position_of_ones_own_may_compute_with_the_number_of_heads(normalize: 
 
 
 @pytest.mark.usefixtures("restored_registry")
+@pytest.mark.parametrize("count", [600, 3000], ids=["few", "many"])
+def test_a_position_of_ones_own_gets_neighbouring_queries_and_keys(count: int) -> None:
+    """Also where some of them are tried first, which the size of the scores makes worth while."""
+
+    @attncli.position(
+        formula="biasⱼ",
+        shapes="query_positions[n], key_positions[m], row[t] -> [n m]",
+        source="this test",
+        example=EXAMPLE | {"row": [0]},
+        acts_on="scores",
+    )
+    def by_key(query_positions: np.ndarray, key_positions: np.ndarray, *, row: np.ndarray) -> np.ndarray:
+        """A bias of each key, of which those between the first and the last are taken."""
+        for positions in (query_positions, key_positions):
+            np.testing.assert_array_equal(np.diff(positions), 1)
+        part = row[int(key_positions[0]) : int(key_positions[-1]) + 1]
+        return np.broadcast_to(part, (len(query_positions), len(part)))
+
+    given = {"query": normal(count, 16), "key": normal(count, 16, seed=1), "value": normal(count, 16, seed=2)}
+    one = problem(**given, position={"by_key": {"row": 9 * normal(count)}})
+    expected = dense_trace(one)["output"].value
+    np.testing.assert_allclose(run(one, ("output",)).output, expected, rtol=1e-12, atol=1e-12)
+
+
+@pytest.mark.usefixtures("restored_registry")
 def test_a_position_of_ones_own_need_not_take_the_number_of_heads() -> None:
     @attncli.position(formula="−(posᵢ − j)²", shapes=PAIRS, source="this test", example=EXAMPLE, acts_on="scores")
     def squared(query_positions: np.ndarray, key_positions: np.ndarray) -> np.ndarray:

@@ -2,15 +2,20 @@
 
 import threading
 from collections.abc import Callable
-from typing import Any
+from concurrent.futures import Future
+from types import SimpleNamespace
+from typing import Any, cast
 
 import numpy as np
 import pytest
 
+import attncli
 from attncli import AttnError
 from attncli.engine import executors, projections
 from attncli.engine.options import RunOptions
+from attncli.engine.projections import projection_parts
 from attncli.engine.run import run
+from attncli.plan.build import plan_of
 from tests.arrays import normal
 from tests.problems import dense_trace, problem
 
@@ -32,7 +37,6 @@ def counted(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     """How many parts each projection had; projections are large from a few numbers on."""
     parts: list[int] = []
     monkeypatch.setattr(projections, "MIN_PRODUCTS", 1)
-    monkeypatch.setattr(projections, "MIN_ROWS", 100)
 
     def run_all(functions: list[Callable[[], None]], options: RunOptions) -> None:
         parts.append(len(functions))
@@ -73,6 +77,59 @@ def test_their_digits_do_not_depend_on_the_number_of_threads(
     assert counted
 
 
+MANY = normal(333, 65) / 18  # so many numbers that rows are in parts, and not of a multiple of what BLAS takes at once
+
+
+def same_vectors(*counts: int) -> np.ndarray:
+    """The same vector everywhere."""
+    return np.broadcast_to(normal(333), (*counts, 333)).copy()
+
+
+@pytest.mark.parametrize("rows", [600, 800, 1000, 2000])
+def test_equal_vectors_have_equal_projections(rows: int) -> None:
+    one = problem(embeddings=same_vectors(rows), w_q=MANY, w_k=MANY, w_v=MANY)
+    assert len(projection_parts(plan_of(one)["query"], plan_of(one))) > 1
+    query = run(one, ("query",)).query
+    np.testing.assert_array_equal(query, query[:1].repeat(rows, axis=0))
+
+
+@pytest.mark.parametrize(("items", "rows"), [(3, 333), (3, 800), (16, 100)])
+def test_equal_batch_items_have_equal_projections(items: int, rows: int) -> None:
+    embeddings = np.broadcast_to(normal(rows, 256), (items, rows, 256)).copy()
+    w = normal(256, 64) / 16
+    one = problem(embeddings=embeddings, w_q=w, w_k=w, w_v=w)
+    assert len(projection_parts(plan_of(one)["query"], plan_of(one))) > 1
+    found = run(one, ("query", "output"))
+    for item in range(1, items):
+        np.testing.assert_array_equal(found.query[item], found.query[0])
+        np.testing.assert_array_equal(found.output[item], found.output[0])
+
+
+def test_keys_of_equal_words_tie() -> None:
+    words = np.random.default_rng(0).integers(0, 8, 1000)
+    given = {"embeddings": normal(8, 333)[words], "w_q": MANY, "w_k": MANY, "w_v": MANY}
+    weights = attncli.attention(**given, normalize="hardmax", select="weights").weights
+    assert np.count_nonzero(weights) == sum(np.count_nonzero(words == words[row.argmax()]) for row in weights)
+    distances = attncli.attention(**given, score="euclidean", select="scores").scores
+    assert not distances[words[:, None] == words].any()
+
+
+@pytest.mark.parametrize(
+    "shape", [(1000, 64), (3, 5000, 16), (50, 100, 64), (2, 3, 40, 900), (7, 130, 256), (1, 64, 9999)]
+)
+def test_the_parts_of_a_projection_are_all_its_rows_and_each_once(
+    shape: tuple[int, ...], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(projections, "MIN_PRODUCTS", 2**14)
+    plan = SimpleNamespace(by_name={"x": SimpleNamespace(shape=shape), "w": SimpleNamespace(shape=(shape[-1], 8))})
+    node = SimpleNamespace(function=projections.project, inputs={"x": "x", "w": "w"})
+    seen = np.zeros(shape, int)
+    for part in projection_parts(cast(Any, node), cast(Any, plan)):
+        seen[part] += 1
+        assert seen[part].size * 8 >= 2**13 or seen[part].shape[-2] == shape[-2]
+    assert (seen == 1).all()
+
+
 def test_products_have_one_thread_each_also_before_the_blocks(
     counted: list[int], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -106,6 +163,25 @@ def test_an_error_in_one_of_several_functions_reaches_the_caller(executor: str) 
     with pytest.raises(AttnError, match="no"):
         executors.run_all([wait, fail], RunOptions(executor))
     assert begun.is_set() or executor == "threads"
+
+
+def test_an_interrupt_while_functions_are_handed_out_cancels_those_that_wait(monkeypatch: pytest.MonkeyPatch) -> None:
+    handed: list[Future[None]] = []
+
+    class Pool:
+        def __init__(self, **_: bool) -> None: ...
+
+        def submit(self, function: Callable[[], None]) -> "Future[None]":
+            if len(handed) == 2:
+                raise KeyboardInterrupt
+            handed.append(Future())
+            return handed[-1]
+
+    monkeypatch.setattr(executors, "_threads", Pool)
+    monkeypatch.setattr(executors, "cores", lambda: 2)
+    with pytest.raises(KeyboardInterrupt):
+        executors.run_all([lambda: None] * 4, RunOptions())
+    assert [future.cancelled() for future in handed] == [True, True]
 
 
 def test_every_function_is_called_once() -> None:

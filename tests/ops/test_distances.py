@@ -208,6 +208,27 @@ def test_keys_that_heads_share_are_not_copied_for_each_of_them() -> None:
     assert peak < 4 * (table.nbytes + key.nbytes) < query.shape[0] * key.nbytes
 
 
+def test_queries_that_all_keys_share_are_not_copied_for_each_of_them() -> None:
+    query, key = normal(2, 16), normal(20_000, 4, 16)
+    tracemalloc.start()
+    table = squared_distances(query, key)
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert peak < 6 * table.nbytes < key.nbytes
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize(("n", "m", "features"), [(5, 7, 40), (2, 2, 4000), (2, 2, 16_000)])
+def test_distances_of_few_vectors_do_not_depend_on_their_order_in_memory(
+    n: int, m: int, features: int, kind: str, dtype: str
+) -> None:
+    query, key = abs(normal(n, features)).astype(dtype), -5 - abs(normal(m, features)).astype(dtype)
+    in_columns = np.asfortranarray(query), np.asfortranarray(key)
+    np.testing.assert_array_equal(KINDS[kind][0](*in_columns), KINDS[kind][0](query, key))
+    assert_exact(kind, *in_columns, units=2)
+
+
 def test_heads_that_share_their_keys_have_the_distances_to_them() -> None:
     query, key, value = normal(2, 4, 181, D), normal(2, 2, 191, D), normal(2, 2, 191, 3, seed=1)
     output = attncli.attention(query, key, value, score="gaussian:sigma=3", select="context").context

@@ -51,6 +51,15 @@ def test_a_cluster_computes_the_results_of_threads(cluster: Any, keys: dict[str,
         np.testing.assert_array_equal(getattr(there, name), getattr(here, name))
 
 
+def test_projections_beside_a_cluster_are_those_of_threads(cluster: Any) -> None:
+    draw = np.random.default_rng(0)
+    given = {name: draw.standard_normal((333, 64)) / 18 for name in ("w_q", "w_k", "w_v")}
+    one = Problem(embeddings=draw.standard_normal((1500, 333)), **given)
+    here, there = (one.compute(("query", "output"), executor=name) for name in ("threads", cluster.scheduler_address))
+    np.testing.assert_array_equal(there.query, here.query)
+    np.testing.assert_array_equal(there.output, here.output)
+
+
 def test_the_inputs_of_all_blocks_are_on_each_worker_once(cluster: Any) -> None:
     from distributed import Client
 
