@@ -153,8 +153,8 @@ def _sum_over_features(function: "np.ufunc", query: Array, key: Array) -> Array:
     """
     count = max(query.size * key.shape[-2], key.size * query.shape[-2])  # either may lack axes that the other has
     if count < MIN_DIFFERENCES and query.shape[-1] == key.shape[-1]:
-        # In rows, whatever the order of the vectors: along rows they are added in pairs, which rounds less.
-        differences = np.subtract(query[..., :, None, :], key[..., None, :, :], order="C")
+        # Of copies in rows, whatever order the vectors are in: along rows they are added in pairs, which rounds less.
+        differences = query.copy()[..., :, None, :] - key.copy()[..., None, :, :]
         sums: Array = function(differences, out=differences).sum(axis=-1)
         return sums
     table = np.zeros_like(query[..., :1]) @ np.zeros_like(key[..., :1]).mT
