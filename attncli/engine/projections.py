@@ -28,7 +28,7 @@ def projection_parts(node: Node, plan: Plan) -> Sequence[Part]:
     """The parts of a projection by a matrix that takes long enough for several calls; otherwise none.
 
     They are some items of the first axis each, or where these are few, some rows of one. Equal rows have equal
-    projections in whichever part they are, as in the product of all.
+    projections in whichever part they are, except for some of the last rows, as in any product.
     """
     if node.function is not project or "w" not in node.inputs:
         return ()

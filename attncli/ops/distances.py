@@ -148,15 +148,12 @@ def _expand_absolute(query: Array, key: Array) -> tuple[Array, Array, Array]:
 def _sum_over_features(function: "np.ufunc", query: Array, key: Array) -> Array:
     """The sum over features of `function(q − k)`: of few differences at once, else a part of the table at a time.
 
-    Of a part a feature is added at a time. Some of them are added first, and then their sum to the others': the fewer
-    sums are large, the less is rounded.
+    A feature is added at a time. Some of them are added first, and then their sum to the others': the fewer sums are
+    large, the less is rounded. The order is the same in parts of any size, so that equal keys in different tiles are at
+    equal distances.
     """
-    count = max(query.size * key.shape[-2], key.size * query.shape[-2])  # either may lack axes that the other has
-    if count < MIN_DIFFERENCES and query.shape[-1] == key.shape[-1]:
-        # Of copies in rows, whatever order the vectors are in: along rows they are added in pairs, which rounds less.
-        differences = query.copy()[..., :, None, :] - key.copy()[..., None, :, :]
-        sums: Array = function(differences, out=differences).sum(axis=-1)
-        return sums
+    if _are_few(query, key):
+        return _sum_at_once(function, query, key)
     table = np.zeros_like(query[..., :1]) @ np.zeros_like(key[..., :1]).mT
     keys_by_feature = _by_feature(key, query.shape[-2])
     height, width = _part_lengths(table.shape, CELLS, MIN_KEYS)
@@ -171,6 +168,23 @@ def _sum_over_features(function: "np.ufunc", query: Array, key: Array) -> Array:
                 part += some
                 some[...] = 0
         part += some
+    return table
+
+
+def _are_few(query: Array, key: Array) -> bool:
+    """Whether so few differences are added that they fit in one array; of one pair features would be added in pairs."""
+    (queries, features), keys = query.shape[-2:], key.shape[-2]
+    others = keys if query.shape[:-2] == key.shape[:-2] else key.size // max(features, 1)  # of a query, at most
+    return bool(queries * keys > 1 and query.size * others < MIN_DIFFERENCES and features == key.shape[-1])
+
+
+def _sum_at_once(function: "np.ufunc", query: Array, key: Array) -> Array:
+    """The sum over features of `function(q − k)`, from one array [… d n m]: features are added one by one."""
+    differences = query.mT.copy()[..., :, :, None] - key.mT.copy()[..., :, None, :]
+    terms = function(differences, out=differences)
+    table: Array = terms[..., :ADDED_FIRST, :, :].sum(axis=-3)
+    for first in range(ADDED_FIRST, query.shape[-1], ADDED_FIRST):
+        table += terms[..., first : first + ADDED_FIRST, :, :].sum(axis=-3)
     return table
 
 

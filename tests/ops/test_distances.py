@@ -217,16 +217,34 @@ def test_queries_that_all_keys_share_are_not_copied_for_each_of_them() -> None:
     assert peak < 6 * table.nbytes < key.nbytes
 
 
-@pytest.mark.parametrize("dtype", ["float32", "float64"])
+@pytest.mark.parametrize("features", [1, 2, 7, 8, 9, 15, 16, 17, 31, 33, 48, 300])
 @pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize(("n", "m", "features"), [(5, 7, 40), (2, 2, 4000), (2, 2, 16_000)])
-def test_distances_of_few_vectors_do_not_depend_on_their_order_in_memory(
-    n: int, m: int, features: int, kind: str, dtype: str
+def test_distances_depend_neither_on_how_many_are_computed_nor_on_their_order_in_memory(
+    kind: str, features: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    query, key = abs(normal(n, features)).astype(dtype), -5 - abs(normal(m, features)).astype(dtype)
-    in_columns = np.asfortranarray(query), np.asfortranarray(key)
-    np.testing.assert_array_equal(KINDS[kind][0](*in_columns), KINDS[kind][0](query, key))
-    assert_exact(kind, *in_columns, units=2)
+    distances = KINDS[kind][0]
+    for shape in ((1, 1), (1, 3), (5, 1), (4, 8), (2, 3, 5, 7), (3, 1, 1)):
+        query, key = normal(*shape[:-1], features), normal(*shape[:-2], shape[-1], features)
+        few = distances(query, key), distances(query.mT.copy().mT, key.mT.copy().mT)
+        with monkeypatch.context() as patch:
+            patch.setattr("attncli.ops.distances.MIN_DIFFERENCES", 0)  # as if they were many, but
+            patch.setattr("attncli.ops.distances.MIN_ROWS", 10)  # of too few rows to be expanded
+            one_by_one = distances(query, key)
+        np.testing.assert_array_equal(few[0], one_by_one)
+        np.testing.assert_array_equal(few[1], one_by_one)
+
+
+@pytest.mark.parametrize("score", ["gaussian", "euclidean", "laplacian"])
+def test_equal_keys_tie_in_tiles_of_every_size(score: str) -> None:
+    words = np.random.default_rng(0).integers(0, 8, 600)
+    key = normal(8, 8)[words]
+    query = key + normal(600, 8, seed=2) / 10
+    numbers = np.arange(600.0)[:, None]
+    found = attncli.attention(query, key, numbers, score=score, normalize="hardmax", causal=True).output
+    nearest = exact("squared" if score != "laplacian" else "absolute", query, key)
+    for row, cells in enumerate(nearest):
+        tied = np.flatnonzero(words[: row + 1] == words[cells[: row + 1].argmin()])
+        np.testing.assert_allclose(found[row, 0], tied.mean(), rtol=1e-14)
 
 
 def test_heads_that_share_their_keys_have_the_distances_to_them() -> None:
