@@ -37,10 +37,10 @@ def projection_parts(node: Node, plan: Plan) -> Sequence[Part]:
     if len(w.shape) != 2 or count < 2:
         return ()
     *before, rows, _ = x.shape
-    if not before:
-        return list(product(_split(rows, count, ROWS)))
-    items = _split(before[0], count)
-    return [(some, ..., part, slice(None)) for some, part in product(items, _split(rows, count // len(items), ROWS))]
+    items: Sequence[Part] = [(some,) for some in _split(before[0], count)] if before else [()]
+    row_parts = _split(rows, count // len(items), ROWS)
+    parts = [(*some, ..., part, slice(None)) for some, part in product(items, row_parts)]
+    return parts if len(parts) > 1 else ()
 
 
 def project_in_parts(

@@ -114,20 +114,28 @@ def test_keys_of_equal_words_tie() -> None:
     assert not distances[words[:, None] == words].any()
 
 
-@pytest.mark.parametrize(
-    "shape", [(1000, 64), (3, 5000, 16), (50, 100, 64), (2, 3, 40, 900), (7, 130, 256), (1, 64, 9999)]
-)
+def parts_of_vectors(*shape: int) -> Any:
+    """The parts of the projections of so many vectors to 8 columns."""
+    plan = SimpleNamespace(by_name={"x": SimpleNamespace(shape=shape), "w": SimpleNamespace(shape=(shape[-1], 8))})
+    node = SimpleNamespace(function=projections.project, inputs={"x": "x", "w": "w"})
+    return projection_parts(cast(Any, node), cast(Any, plan))
+
+
+@pytest.mark.parametrize("shape", [(1000, 64), (3, 5000, 16), (50, 100, 64), (2, 3, 40, 900), (7, 130, 256)])
 def test_the_parts_of_a_projection_are_all_its_rows_and_each_once(
     shape: tuple[int, ...], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(projections, "MIN_PRODUCTS", 2**14)
-    plan = SimpleNamespace(by_name={"x": SimpleNamespace(shape=shape), "w": SimpleNamespace(shape=(shape[-1], 8))})
-    node = SimpleNamespace(function=projections.project, inputs={"x": "x", "w": "w"})
     seen = np.zeros(shape, int)
-    for part in projection_parts(cast(Any, node), cast(Any, plan)):
+    for part in parts_of_vectors(*shape):
         seen[part] += 1
         assert seen[part].size * 8 >= 2**13 or seen[part].shape[-2] == shape[-2]
     assert (seen == 1).all()
+
+
+@pytest.mark.parametrize("shape", [(10, 8), (100, 99_999), (1, 100, 99_999)])
+def test_few_vectors_are_projected_at_once(shape: tuple[int, ...]) -> None:
+    assert not parts_of_vectors(*shape)
 
 
 def test_products_have_one_thread_each_also_before_the_blocks(
