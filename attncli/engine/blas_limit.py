@@ -25,6 +25,11 @@ def one_blas_thread() -> Iterator[None]:
         yield
 
 
+def can_limit_blas() -> bool:
+    """Whether BLAS can be limited to one thread."""
+    return _limits() is not None
+
+
 def limit_this_thread() -> None:
     """Limit BLAS to one thread in this one, as long as it lives, where each thread has its own number."""
     limits = _limits()

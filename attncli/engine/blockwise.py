@@ -13,7 +13,7 @@ from attncli.engine.block_plan import BlockPlan, PlanParts, make_block_plan, spl
 from attncli.engine.block_task import CONTEXT, WEIGHTS, BlockResult, BlockTask, Output
 from attncli.engine.blocks import ALL, Block, Lengths, heads_that_fit, make_blocks
 from attncli.engine.dense import DenseEngine
-from attncli.engine.executors import executor, one_thread_each, run_all
+from attncli.engine.executors import can_have_one_thread_each, executor, one_thread_each, run_all
 from attncli.engine.options import SERIAL, THREADS, Allocate, BlockSizes, RunOptions, in_memory
 from attncli.engine.tile_plan import TilePlan, can_tile, make_tile_plan
 from attncli.plan.graph import Plan
@@ -37,7 +37,8 @@ def run_blockwise(plan: Plan, problem: ProblemSpec, select: Sequence[str], optio
     """
     keep_freed_memory(KEPT_BYTES)
     parts = split_plan(plan, tuple(plan.resolve(name) for name in select))
-    engine = DenseEngine(plan, problem, problem.precision, run_all=partial(run_all, options=options))
+    run_parts = partial(run_all, options=options) if can_have_one_thread_each(options) else None
+    engine = DenseEngine(plan, problem, problem.precision, run_all=run_parts)
     with one_thread_each(options):
         engine.run(parts.before)
         table, layout = plan["weights"], problem.layout
