@@ -11,7 +11,7 @@ from typing import Any
 from attncli.base.dataclasses import dataclass
 from attncli.base.errors import AttnError
 from attncli.base.lazy_numpy import Array
-from attncli.engine.blas_limit import can_limit_blas, limit_this_thread, one_blas_thread
+from attncli.engine.blas_limit import limit_this_thread, one_blas_thread
 from attncli.engine.block_task import BlockResult, BlockTask, compute
 from attncli.engine.blocks import Block
 from attncli.engine.options import SERIAL, THREADS, RunOptions
@@ -102,11 +102,6 @@ class ThreadsExecutor(ThreadPoolExecutor):
 def one_thread_each(options: RunOptions) -> AbstractContextManager[None]:
     """While it lasts, products of this process have one thread each."""
     return nullcontext() if options.blas_is_limited else one_blas_thread()
-
-
-def can_have_one_thread_each(options: RunOptions) -> bool:
-    """Whether products of this process have one thread each while `one_thread_each` lasts."""
-    return options.blas_is_limited or can_limit_blas()
 
 
 def run_all(functions: Sequence[Callable[[], None]], options: RunOptions) -> None:

@@ -8,8 +8,8 @@ from attncli.base.dtypes import Precision
 from attncli.base.errors import AttnError
 from attncli.base.lazy_numpy import np
 from attncli.base.memory import format_bytes, largest_sizes, missing_memory
+from attncli.engine.blas_limit import has_one_thread_in_blocks
 from attncli.engine.evaluate import input_array
-from attncli.engine.executors import can_have_one_thread_each
 from attncli.engine.options import RunOptions, in_memory
 from attncli.engine.projections import projection_parts
 from attncli.plan.graph import Node, Plan
@@ -73,7 +73,7 @@ def memory_need(
 
         parts = split_plan(plan, tuple(plan.resolve(name) for name in select))
         kept = (*parts.before, *parts.after)
-        in_parts, in_file = can_have_one_thread_each(options), options.allocate is not in_memory
+        in_parts, in_file = has_one_thread_in_blocks(options), options.allocate is not in_memory
         tables = [node for node in parts.kept if not (in_file and "m" in node.letters)]
     sizes = {node.name: _new_bytes(node, plan, problem) for node in (*kept, *tables)}
     wider = (_wider_bytes(node, plan, problem.precision, in_parts=in_parts) for node in kept)
