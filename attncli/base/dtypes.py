@@ -36,8 +36,8 @@ class Precision:
 
     @cached_property
     def widened_name(self) -> str:
-        """The type that a step computes in: float32 for the half types, float64 for float32, else the type itself."""
-        return {"float32": "float64"}.get(self.name, self.accumulation_dtype)
+        """The type that a step computes in: float64 for the narrower types, else the type itself."""
+        return self.name if self.name == "longdouble" else "float64"
 
     @property
     def sums_in_parts(self) -> bool:

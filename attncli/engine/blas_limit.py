@@ -12,6 +12,7 @@ from threading import Lock
 from typing import Any
 
 from attncli.base.dataclasses import dataclass
+from attncli.engine.options import RunOptions
 
 
 @contextmanager
@@ -23,6 +24,11 @@ def one_blas_thread() -> Iterator[None]:
         return
     with limits.of_thread.limit(limits=1), limits.of_process:
         yield
+
+
+def has_one_thread_in_blocks(options: RunOptions) -> bool:
+    """Whether BLAS has one thread while blocks are computed: it has been limited, or can be."""
+    return options.blas_is_limited or _limits() is not None
 
 
 def limit_this_thread() -> None:

@@ -9,6 +9,7 @@ from attncli.base.dataclasses import dataclass
 from attncli.base.lazy_numpy import Array, np
 from attncli.base.memory import keep_freed_memory
 from attncli.engine import tiles
+from attncli.engine.blas_limit import has_one_thread_in_blocks
 from attncli.engine.block_plan import BlockPlan, PlanParts, make_block_plan, split_plan
 from attncli.engine.block_task import CONTEXT, WEIGHTS, BlockResult, BlockTask, Output
 from attncli.engine.blocks import ALL, Block, Lengths, heads_that_fit, make_blocks
@@ -37,7 +38,8 @@ def run_blockwise(plan: Plan, problem: ProblemSpec, select: Sequence[str], optio
     """
     keep_freed_memory(KEPT_BYTES)
     parts = split_plan(plan, tuple(plan.resolve(name) for name in select))
-    engine = DenseEngine(plan, problem, problem.precision, run_all=partial(run_all, options=options))
+    run_parts = partial(run_all, options=options) if has_one_thread_in_blocks(options) else None
+    engine = DenseEngine(plan, problem, problem.precision, run_all=run_parts)
     with one_thread_each(options):
         engine.run(parts.before)
         table, layout = plan["weights"], problem.layout

@@ -8,6 +8,7 @@ from attncli.base.dtypes import Precision
 from attncli.base.errors import AttnError
 from attncli.base.lazy_numpy import np
 from attncli.base.memory import format_bytes, largest_sizes, missing_memory
+from attncli.engine.blas_limit import has_one_thread_in_blocks
 from attncli.engine.evaluate import input_array
 from attncli.engine.options import RunOptions, in_memory
 from attncli.engine.projections import projection_parts
@@ -66,16 +67,16 @@ def memory_need(
 
     It is a lower bound: of what functions need on their way only the wider copies of their arguments are counted.
     """
-    kept, tables = plan.nodes, list[Node]()
+    kept, tables, in_parts = plan.nodes, list[Node](), False
     if not is_dense:
         from attncli.engine.block_plan import split_plan  # noqa: PLC0415 - small problems are computed whole
 
         parts = split_plan(plan, tuple(plan.resolve(name) for name in select))
         kept = (*parts.before, *parts.after)
-        in_file = options.allocate is not in_memory
+        in_parts, in_file = has_one_thread_in_blocks(options), options.allocate is not in_memory
         tables = [node for node in parts.kept if not (in_file and "m" in node.letters)]
     sizes = {node.name: _new_bytes(node, plan, problem) for node in (*kept, *tables)}
-    wider = (_wider_bytes(node, plan, problem.precision, in_parts=not is_dense) for node in kept)
+    wider = (_wider_bytes(node, plan, problem.precision, in_parts=in_parts) for node in kept)
     return MemoryNeed(sizes, max(wider, default=0))
 
 
@@ -93,7 +94,10 @@ def _new_bytes(node: Node, plan: Plan, problem: ProblemSpec) -> int:
 
 
 def _wider_bytes(node: Node, plan: Plan, precision: Precision, *, in_parts: bool) -> int:
-    """The bytes of the arguments and the result of a step, or of a part of them, in the wider type of its products."""
+    """The bytes of the arguments and the result of a step, or of a part of them, in the wider type of its products.
+
+    The result of a whole step is not yet there in its own type: it takes the place of what is counted for it.
+    """
     if node.is_input or node.is_exact or node.tapped_from is not None or node.is_boolean:
         return 0
     wide = np.dtype(precision.widened_name)
@@ -104,7 +108,7 @@ def _wider_bytes(node: Node, plan: Plan, precision: Precision, *, in_parts: bool
     parts = len(projection_parts(node, plan)) if in_parts else 0
     if parts:
         return wide.itemsize * (sum(sizes.values()) - sizes["x"] + (sizes["x"] + math.prod(node.shape)) // parts)
-    return wide.itemsize * (sum(sizes.values()) + math.prod(node.shape))
+    return wide.itemsize * (sum(sizes.values()) + math.prod(node.shape)) - array_bytes(node, precision)
 
 
 def array_bytes(node: Node, precision: Precision) -> int:

@@ -1,7 +1,8 @@
 """Projections of many rows, before and after the blocks: in parts of some rows, by the threads that compute blocks.
 
 Products with several threads of BLAS would take as long, but these wait for the next one without sleeping, and keep the
-cores from blocks.
+cores from blocks. Where BLAS can't be limited to one thread there are no parts: its threads would split each of them
+once more, and few rows at other places than many, so that equal rows had other last digits.
 """
 
 from collections.abc import Callable, Mapping, Sequence

@@ -11,6 +11,7 @@ from attncli.base.arithmetic import ArithmeticWriter
 from attncli.base.lazy_numpy import Array, np
 from attncli.base.terms import Term, exp, largest, number, parameter, total
 from attncli.ops.decorators import normalizer
+from attncli.ops.largest import largest_cells
 from attncli.ops.records import Quantity, Range, Tap, no_tap
 from attncli.ops.rules import OnlineNormalizer
 
@@ -278,27 +279,26 @@ def topk(scores: Array, *, k: Annotated[int, Range(least=1)], tap: Tap = no_tap)
     >>> topk(np.array([[0.0, np.log(3), -5.0, -6.0]]), k=2).round(4)
     array([[0.25, 0.75, 0.  , 0.  ]])
     """
-    before = max(scores.shape[-1] - k, 0)
-    is_best = scores >= np.partition(scores, before, axis=-1)[..., before, None]
     largest = finite_max(scores)
     are_few, can_add = k * MIN_KEYS_PER_BEST <= scores.shape[-1], scores.dtype in (np.float32, np.float64)
     if tap is no_tap and are_few and can_add and np.isfinite(largest).all():
-        return _softmax_among(scores, largest, is_best)
+        return _softmax_among(scores, largest, largest_cells(scores, k))
+    before = max(scores.shape[-1] - k, 0)
+    is_best = scores >= np.partition(scores, before, axis=-1)[..., before, None]
     exponentials = tap("exponentials", _exponentials(scores, largest) * is_best)
     return safe_divide(exponentials, exponentials.sum(axis=-1, keepdims=True))
 
 
 def _softmax_among(scores: Array, largest: Array, cells: Array) -> Array:
-    """Softmax of the scores [… n m] in some cells, from each row's largest [… n 1]; 0 in the others.
+    """Softmax of the scores [… n m] in some cells, by their flat numbers, from each row's largest [… n 1]; 0 elsewhere.
 
     The scores are of float32 or float64, and their exponentials are added in float64.
     """
-    numbers = np.flatnonzero(cells)
-    rows = numbers // scores.shape[-1]
-    exponentials = _exponentials(scores.take(numbers), largest.take(rows))
+    rows = cells // scores.shape[-1]
+    exponentials = _exponentials(scores.take(cells), largest.take(rows))
     sums = np.bincount(rows, exponentials, minlength=largest.size)
     weights = np.zeros_like(scores)
-    weights.put(numbers, safe_divide(exponentials, sums.take(rows)))
+    weights.put(cells, safe_divide(exponentials, sums.take(rows)))
     return weights
 
 

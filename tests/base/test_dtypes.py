@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 from attncli import attention
 from attncli.base.dtypes import NAMES, Precision, common_dtype, to_bfloat16
+from tests.arrays import normal
 
 
 def bfloat16_neighbours(number: float) -> tuple[float, float]:
@@ -114,6 +115,17 @@ def test_a_half_type_rounds_tables_for_those_who_read_them_and_not_for_the_outpu
     weights = np.exp(scores) / np.exp(scores).sum(axis=-1, keepdims=True)
     for name, exact in (("query", query), ("scores", scores), ("weights", weights), ("output", weights @ key)):
         np.testing.assert_array_equal(getattr(result, name), stored(exact), err_msg=name)
+
+
+@pytest.mark.parametrize("dtype", ["float16", "bfloat16"])
+def test_numbers_of_a_half_type_that_nearly_tie_are_the_nearest_too(dtype: str) -> None:
+    """Of so many numbers some lie so near to the middle of two neighbours that an error of float32 decides."""
+    query, key, value = (Precision(dtype).round(normal(256, 64, seed=seed)).astype(np.float64) for seed in range(3))
+    result = attention(query, key, value, dtype=dtype, select=("scores", "output"))
+    scores = query @ key.T / 8
+    weights = np.exp(scores) / np.exp(scores).sum(axis=-1, keepdims=True)
+    np.testing.assert_array_equal(result.scores, Precision(dtype).round(scores))
+    np.testing.assert_array_equal(result.output, Precision(dtype).round(weights @ value))
 
 
 @pytest.mark.parametrize("dtype", ["float16", "bfloat16"])

@@ -3,6 +3,7 @@
 import threading
 from collections.abc import Callable
 from concurrent.futures import Future
+from importlib.util import find_spec
 from types import SimpleNamespace
 from typing import Any, cast
 
@@ -11,7 +12,7 @@ import pytest
 
 import attncli
 from attncli import AttnError
-from attncli.engine import executors, projections
+from attncli.engine import blas_limit, executors, projections
 from attncli.engine.options import RunOptions
 from attncli.engine.projections import projection_parts
 from attncli.engine.run import run
@@ -32,6 +33,9 @@ PROBLEMS: dict[str, dict[str, Any]] = {
 }
 
 
+needs_limit = pytest.mark.skipif(find_spec("threadpoolctl") is None, reason="without threadpoolctl there are no parts")
+
+
 @pytest.fixture
 def counted(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     """How many parts each projection had; projections are large from a few numbers on."""
@@ -46,6 +50,7 @@ def counted(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     return parts
 
 
+@needs_limit
 @pytest.mark.parametrize("dtype", CLOSE)
 @pytest.mark.parametrize("keys", PROBLEMS.values(), ids=PROBLEMS)
 def test_projections_in_parts_are_the_whole_ones(keys: dict[str, Any], dtype: str, counted: list[int]) -> None:
@@ -61,6 +66,7 @@ def test_projections_in_parts_are_the_whole_ones(keys: dict[str, Any], dtype: st
         )
 
 
+@needs_limit
 @pytest.mark.parametrize("dtype", ["float64", "float32"])
 def test_their_digits_do_not_depend_on_the_number_of_threads(
     dtype: str, counted: list[int], monkeypatch: pytest.MonkeyPatch
@@ -85,6 +91,7 @@ def same_vectors(*counts: int) -> np.ndarray:
     return np.broadcast_to(normal(333), (*counts, 333)).copy()
 
 
+@needs_limit
 @pytest.mark.parametrize("rows", [600, 800, 1000, 2000])
 def test_equal_vectors_have_equal_projections(rows: int) -> None:
     one = problem(embeddings=same_vectors(rows), w_q=MANY, w_k=MANY, w_v=MANY)
@@ -93,6 +100,7 @@ def test_equal_vectors_have_equal_projections(rows: int) -> None:
     np.testing.assert_array_equal(query, query[:1].repeat(rows, axis=0))
 
 
+@needs_limit
 @pytest.mark.parametrize(("items", "rows"), [(3, 333), (3, 800), (16, 100)])
 def test_equal_batch_items_have_equal_projections(items: int, rows: int) -> None:
     embeddings = np.broadcast_to(normal(rows, 256), (items, rows, 256)).copy()
@@ -105,6 +113,7 @@ def test_equal_batch_items_have_equal_projections(items: int, rows: int) -> None
         np.testing.assert_array_equal(found.output[item], found.output[0])
 
 
+@needs_limit
 def test_keys_of_equal_words_tie() -> None:
     words = np.random.default_rng(0).integers(0, 8, 1000)
     given = {"embeddings": normal(8, 333)[words], "w_q": MANY, "w_k": MANY, "w_v": MANY}
@@ -136,6 +145,17 @@ def test_the_parts_of_a_projection_are_all_its_rows_and_each_once(
 @pytest.mark.parametrize("shape", [(10, 8), (100, 99_999), (1, 100, 99_999)])
 def test_few_vectors_are_projected_at_once(shape: tuple[int, ...]) -> None:
     assert not parts_of_vectors(*shape)
+
+
+@pytest.mark.parametrize(("options", "are_parts"), [(RunOptions(), False), (RunOptions(blas_is_limited=True), True)])
+def test_without_a_limit_of_blas_projections_are_not_split(
+    options: RunOptions, are_parts: bool, counted: list[int], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(blas_limit, "_limits", lambda: None)
+    spec = problem(embeddings=normal(ROWS, FEATURES), **SHARED)
+    found = run(spec, ("query",), options=options).query
+    np.testing.assert_allclose(found, dense_trace(spec).value("query"), rtol=0, atol=1e-12)
+    assert bool(counted) == are_parts
 
 
 def test_products_have_one_thread_each_also_before_the_blocks(
