@@ -217,10 +217,16 @@ def _recompute(function: "np.ufunc", table: Array, cells: Array, query: Array, k
     numbers, ones = np.flatnonzero(cells), np.ones(query.shape[-1], table.dtype)
     for first in range(0, len(numbers), PAIRS):
         some = numbers[first : first + PAIRS]
-        row, column = np.divmod(some, columns)
-        part, row = np.divmod(row, rows)
-        difference = queries.take(first_query[part] + row, axis=0) - keys.take(first_key[part] + column, axis=0)
-        table.put(some, np.vecdot(function(difference, out=difference), ones))
+        row = some // columns  # with the product below it takes a third of the time of `divmod`
+        column = some - row * columns
+        if len(first_query) > 1:
+            part = row // rows
+            row, column = row - part * rows + first_query[part], column + first_key[part]
+        differences = queries.take(row, axis=0)
+        differences -= keys.take(column, axis=0)
+        is_square = function is np.square  # a vector's product with itself is its sum of squares
+        terms, factors = (differences, differences) if is_square else (function(differences, out=differences), ones)
+        table.put(some, np.vecdot(terms, factors))
 
 
 def _first_rows(shape: tuple[int, ...], before: tuple[int, ...]) -> Array:
