@@ -25,6 +25,7 @@ class Accumulator:
     """
 
     masks_afterwards = False  # whether masked cells get the numerator 0 in place of that score
+    score_factor = 1.0  # that the scores it gets have been multiplied by
 
     def __init__(self, tiles: TilePlan, context: Array, sink: Array | None, *, values_are_finite: bool) -> None:
         """`context` [… n e] is where the context is accumulated; `sink` [h] has a logit for each head."""
@@ -38,7 +39,7 @@ class Accumulator:
         self.attends = np.zeros(self.rows, bool) if self.rule.may_cancel else None
         self.sink_term: Array | float = 0.0
         if sink is not None:
-            logits = per_head(sink, len(sink) if len(self.rows) > 1 else None)
+            logits = self.score_factor * per_head(sink, len(sink) if len(self.rows) > 1 else None)
             self.sink_term = self._numerator(np.array(np.broadcast_to(logits, (*self.rows, 1))))
 
     def _begin(self) -> None:
@@ -134,14 +135,17 @@ class DirectExponentials(Accumulator):
     masks_afterwards = True
 
     def _begin(self) -> None:
-        """Nothing is subtracted."""
+        """Nothing is subtracted; queries are multiplied in place of scores where they may be."""
+        self._exponential = np.exp2 if self.tiles.has_base_2 else np.exp
+        self._scale = self.tiles.exponent_scale
+        if self.tiles.scales_query:
+            self.score_factor, self._scale = self._scale, 1.0
 
     def _numerator(self, scores: Array) -> Array:
         """The exponentials, in the same memory."""
-        assert self.tiles.exp_scale is not None
-        if self.tiles.exp_scale != 1:
-            np.multiply(scores, self.tiles.exp_scale, out=scores)
-        return np.exp(scores, out=scores)
+        if self._scale != 1:
+            np.multiply(scores, self._scale, out=scores)
+        return self._exponential(scores, out=scores)
 
     def is_below_limit(self) -> bool:
         """Whether no sum so far is too large, infinite or NaN."""

@@ -1,5 +1,7 @@
 """Query heads that share a key head, without a copy of its keys and values for each of them."""
 
+from functools import partial
+
 from attncli.base.lazy_numpy import Array
 from attncli.engine.scratch import SCRATCH
 from attncli.ops.products import sum_of_parts
@@ -30,9 +32,7 @@ def grouped_product(left: Array, right: Array, out: Array, terms: int) -> Array:
 
 def _product(left: Array, right: Array, out: Array, terms: int) -> Array:
     """The product in `out`, as the sum of products of at most `terms` columns of `left` with rows of `right`."""
-    has_parts = left.shape[-1] > terms
-    part = SCRATCH.get("part of a product", out.shape, out.dtype.name) if has_parts else None
-    return sum_of_parts(left, right, terms, out, part)
+    return sum_of_parts(left, right, terms, out, partial(SCRATCH.get, "parts of a product", dtype=out.dtype.name))
 
 
 def repeated_for(x: Array, queries: Array) -> Array:

@@ -13,8 +13,9 @@ from attncli.base.dtypes import Precision
 from attncli.base.lazy_numpy import Array, np
 from attncli.engine.block_plan import BlockPlan
 from attncli.engine.blocks import BlockInput
+from attncli.engine.exponentials import LOG2_E, has_fast_exp2
 from attncli.engine.options import BlockSizes
-from attncli.engine.summation import Summation, choose_summation, typical_bias_limit, typical_score_limit
+from attncli.engine.summation import Summation, choose_summation, hides_keys, typical_bias_limit, typical_score_limit
 from attncli.ops.elementwise import scale as scale_scores
 from attncli.ops.masks import apply_mask
 from attncli.ops.products import SHORT_SUM
@@ -53,6 +54,7 @@ class TilePlan:
     summation: Summation
     exp_scale: float | None
     has_small_scores: bool = False  # whether exponentials of scores as they are will hardly leave the range of the type
+    has_base_2: bool = False  # whether exponentials of scores as they are are powers of 2
     product: str | None = None
     scale: float = 1.0
 
@@ -67,6 +69,17 @@ class TilePlan:
             return replace(self, exp_scale=None, summation=Summation(SHORT_SUM, SHORT_SUM, dtype))
         summation = replace(self.summation, score_dtype=dtype)
         return replace(self, dtype=dtype, ones=self.ones.astype(dtype), summation=summation)
+
+    @property
+    def exponent_scale(self) -> float:
+        """What scores are multiplied by to be exponents of 2, or of e."""
+        assert self.exp_scale is not None
+        return self.exp_scale * LOG2_E if self.has_base_2 else self.exp_scale
+
+    @property
+    def scales_query(self) -> bool:
+        """Whether queries may be multiplied by a number in place of scores: nothing else is done with these."""
+        return self.product is not None and all(node.stage == "mask" for node in self.nodes)
 
     @property
     def rule(self) -> OnlineNormalizer:
@@ -94,7 +107,7 @@ def make_tile_plan(
     exp_scale = rule.exp_scale(normalize.options) if rule is not None and rule.exp_scale is not None else None
     score, masking, nodes = plan.score_nodes[0], plan.score_nodes[-1], plan.score_nodes
     product = _factor(nodes, inputs)
-    limit, features, has_small_scores = None, 0, False
+    limit, features, has_small_scores, has_base_2 = None, 0, False, False
     if product is not None:
         nodes, features = product.nodes, product.right.value.shape[-1]
         inputs |= {LEFT: product.left, RIGHT: product.right}
@@ -104,6 +117,7 @@ def make_tile_plan(
         if exp_scale is not None:
             limit = typical_score_limit(product.left.value, product.right.value, product.scale * exp_scale)
             has_small_scores = limit + _added_limit(nodes, inputs) * abs(exp_scale) < SMALL_SCORES
+            has_base_2 = has_small_scores and dtype == "float32" and has_fast_exp2() and not _hides_keys(nodes, inputs)
     if all(value not in node.inputs.values() for node in nodes):
         inputs[value] = inputs[value].as_shared()
     summation = choose_summation(limit, features, rows, keys, dtype)
@@ -124,6 +138,7 @@ def make_tile_plan(
         summation=summation,
         exp_scale=exp_scale if summation.score_dtype == dtype else None,  # large scores are never exponents
         has_small_scores=has_small_scores,
+        has_base_2=has_base_2,
         product=None if product is None else product.name,
         scale=1.0 if product is None else product.scale,
     )
@@ -165,3 +180,8 @@ def _added_limit(nodes: Sequence[Node], inputs: Mapping[str, BlockInput]) -> flo
     if any(node.function is not add_bias for node in changes):
         return math.inf
     return sum(typical_bias_limit(inputs[node.inputs["table"]].value) for node in changes)
+
+
+def _hides_keys(nodes: Sequence[Node], inputs: Mapping[str, BlockInput]) -> bool:
+    """Whether biases of tables hide keys."""
+    return any(hides_keys(inputs[node.inputs["table"]].value) for node in nodes if node.function is add_bias)

@@ -146,7 +146,7 @@ class _Block:
 
     def accumulate(self, sums: Accumulator) -> Generator[None]:
         """Add every tile, as long as no sum is too large; yields after each."""
-        arrays = self._with_scaled_query()
+        arrays = self._with_scaled_query(sums.score_factor)
         for first, end, is_masked in self.key_tiles:
             part = self.plan.slice_keys(arrays, first, end)
             scores, visible = self._scores(part, is_masked, masks_afterwards=sums.masks_afterwards)
@@ -157,17 +157,17 @@ class _Block:
 
     def scores(self, first: int, end: int, step: int) -> Array:
         """The scores, before masking, of one in `step` keys from `first` to before `end`."""
-        part = self.plan.slice_keys(self._with_scaled_query(), first, end, step)
+        part = self.plan.slice_keys(self._with_scaled_query(1.0), first, end, step)
         return self._scores(part, is_masked=False, masks_afterwards=False)[0]
 
-    def _with_scaled_query(self) -> Values:
-        """The arrays, where scores are a product with the query times its scale, in the type of scores."""
+    def _with_scaled_query(self, factor: float) -> Values:
+        """The arrays, where scores are a product with the query times its scale and a factor, in the type of scores."""
         tiles, arrays, dtype = self.tiles, self.arrays, self.tiles.summation.score_dtype
         if tiles.product is None:
             return arrays
         query = arrays[tiles.query]
         scaled = SCRATCH.get("scaled query", query.shape, dtype)
-        return arrays | {tiles.query: np.multiply(query, tiles.scale, out=scaled, dtype=dtype)}
+        return arrays | {tiles.query: np.multiply(query, tiles.scale * factor, out=scaled, dtype=dtype)}
 
     def _scores(self, part: Values, is_masked: bool, *, masks_afterwards: bool) -> tuple[Array, Array | None]:
         """The scores of a tile, −∞ where masked; or the scores before masking, and the mask (true where visible)."""

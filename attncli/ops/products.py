@@ -3,14 +3,16 @@
 The error of a sum of n numbers, one after another, grows with n: partial sums grow, and each addition rounds one.
 """
 
+import math
 from collections.abc import Callable
-from math import isqrt
 
 from attncli.base.lazy_numpy import Array, np
 
 MatrixProduct = Callable[[Array, Array], Array]  # of matrices [… a b] and [… b c] to [… a c]
+Allocate = Callable[[tuple[int, ...]], Array]
 MIN_ROWS = 16  # products of fewer rows are sums of several lanes: short as they are
 SHORT_SUM = 16  # terms
+MAX_PARTS_SIZE = 2**16  # numbers: of larger products each call takes long enough
 
 
 def product(left: Array, right: Array) -> Array:
@@ -19,8 +21,13 @@ def product(left: Array, right: Array) -> Array:
     return result
 
 
-def sum_of_parts(left: Array, right: Array, terms: int, out: Array | None = None, part: Array | None = None) -> Array:
+def sum_of_parts(
+    left: Array, right: Array, terms: int, out: Array | None = None, allocate: Allocate | None = None
+) -> Array:
     """`left @ right`, whose sums of b terms are added in parts of at most `terms`.
+
+    Parts are multiplied in one call where all their products are no more than MAX_PARTS_SIZE numbers, and otherwise one
+    after another; they are added in the same order.
 
     Parameters
     ----------
@@ -32,8 +39,8 @@ def sum_of_parts(left: Array, right: Array, terms: int, out: Array | None = None
         At least 1.
     out : array [… a c], optional
         Memory for the result.
-    part : array [… a c], optional
-        Memory for the products of one part.
+    allocate : callable, optional
+        Returns memory of a shape for the products of parts; by default it is new.
 
     Returns
     -------
@@ -44,10 +51,32 @@ def sum_of_parts(left: Array, right: Array, terms: int, out: Array | None = None
     >>> sum_of_parts(np.ones((1, 5)), np.full((5, 1), 0.5), terms=2)
     array([[2.5]])
     """
-    total: Array = np.matmul(left[..., :terms], right[..., :terms, :], out=out)
-    for first in range(terms, left.shape[-1], terms):
-        part = np.matmul(left[..., first : first + terms], right[..., first : first + terms, :], out=part)
-        np.add(total, part, out=total)
+    count = left.shape[-1]
+    if count <= terms or right.shape[-2] != count:
+        total: Array = np.matmul(left, right, out=out)
+        return total
+    leading = np.broadcast_shapes(left.shape[:-2], right.shape[:-2])
+    shape, parts = (left.shape[-2], right.shape[-1]), count // terms
+    dtype = np.result_type(left, right)
+    allocate = (lambda shape: np.empty(shape, dtype)) if allocate is None else allocate
+    if parts * math.prod(leading) * math.prod(shape) <= MAX_PARTS_SIZE:
+        total, summed = _sum_at_once(left, right, terms, out, allocate((*leading, parts, *shape))), parts * terms
+    else:
+        total, summed = np.matmul(left[..., :terms], right[..., :terms, :], out=out), terms
+    if summed < count:
+        part = allocate((*leading, *shape))
+        for first in range(summed, count, terms):
+            np.matmul(left[..., first : first + terms], right[..., first : first + terms, :], out=part)
+            np.add(total, part, out=total)
+    return total
+
+
+def _sum_at_once(left: Array, right: Array, terms: int, out: Array | None, memory: Array) -> Array:
+    """The sum of the products of whole parts, as many as `memory` [… part a c] has."""
+    parts = memory.shape[-3]
+    of_rows = left[..., : parts * terms].reshape(*left.shape[:-1], parts, terms).swapaxes(-3, -2)
+    of_columns = right[..., : parts * terms, :].reshape(*right.shape[:-2], parts, terms, right.shape[-1])
+    total: Array = np.add.reduce(np.matmul(of_rows, of_columns, out=memory), axis=-3, out=out)
     return total
 
 
@@ -82,4 +111,4 @@ def product_in_parts(left: Array, right: Array) -> Array:
     if count <= SHORT_SUM or not are_matrices or left.shape[-2] < MIN_ROWS or right.shape[-2] != count:
         result: Array = left @ right
         return result
-    return sum_of_parts(left, right, max(SHORT_SUM, isqrt(count)))
+    return sum_of_parts(left, right, max(SHORT_SUM, math.isqrt(count)))

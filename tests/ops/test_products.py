@@ -6,8 +6,9 @@ import numpy as np
 import pytest
 
 from attncli.engine.run import run
+from attncli.ops import products
 from attncli.ops.distance_scores import l2_normalize
-from attncli.ops.products import MIN_ROWS, product, product_in_parts
+from attncli.ops.products import MIN_ROWS, product, product_in_parts, sum_of_parts
 from tests.arrays import normal
 from tests.problems import problem
 
@@ -19,6 +20,22 @@ def test_parts_add_up_to_the_product(terms: int, rows: int, heads: int) -> None:
     left, right = normal(3, rows, terms), normal(heads, terms, 5)
     expected = (left[..., :, None, :] * right.mT[..., None, :, :]).sum(axis=-1)
     np.testing.assert_allclose(product_in_parts(left, right), expected, rtol=0, atol=1e-12)
+
+
+@pytest.mark.parametrize("leading", [(), (2, 3)])
+@pytest.mark.parametrize("count", [4, 16, 17, 31, 64])
+def test_parts_in_one_call_add_up_to_the_same_digits(
+    leading: tuple[int, ...], count: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As parts one after another, also in memory that is given, and of columns of a larger array."""
+    left, right = normal(*leading, 19, 2 * count)[..., count:], normal(count, 5)
+    at_once = sum_of_parts(left, right, terms=7)
+    out = np.empty_like(at_once)
+    np.testing.assert_array_equal(sum_of_parts(left, right, 7, out, np.empty), at_once)
+    monkeypatch.setattr(products, "MAX_PARTS_SIZE", 0)
+    np.testing.assert_array_equal(sum_of_parts(left, right, terms=7), at_once)
+    np.testing.assert_array_equal(out, at_once)
+    np.testing.assert_allclose(at_once, left @ right, rtol=0, atol=1e-12)
 
 
 @pytest.mark.parametrize("multiply", [product, product_in_parts])
