@@ -91,8 +91,7 @@ def _tile_work(buffers: "ResultBuffers", problem: ProblemSpec, options: RunOptio
         blocks = [part for block in blocks for part in _split_first_queries(block)]
     with np.errstate(all="ignore"):
         plan, tile_plan = make_tile_plan(plan, problem.normalize, rows, keys, sizes)
-        if not _stays_in_range(plan, tile_plan, blocks):
-            tile_plan = replace(tile_plan, exp_scale=None)
+        tile_plan = _try_few_queries(plan, tile_plan, blocks)
     return _BlockedTask(BlockTask(plan, tile_plan, output=output), blocks)
 
 
@@ -105,24 +104,25 @@ def _split_first_queries(block: Block) -> Iterator[Block]:
         yield block
 
 
-def _stays_in_range(plan: BlockPlan, tile_plan: TilePlan, blocks: Sequence[Block]) -> bool:
-    """Whether exponentials of scores as they are will do, by a few queries of some blocks.
+def _try_few_queries(plan: BlockPlan, tile_plan: TilePlan, blocks: Sequence[Block]) -> TilePlan:
+    """The tile plan after a few queries of some blocks: they say whether exponentials of scores as they are will do.
 
-    What these show of the scores saves trying in vain with all the others; where problems are not that large, it is
-    tried with some of the keys first. An operator of the user's own gets neighbouring queries and all keys, as it does
-    without.
+    What these show of the scores saves trying in vain with all the others. They are tried with some of the keys first,
+    and where those don't suffice and the problem is not small, with all. An operator of the user's own gets
+    neighbouring queries and all keys, as it does without.
     """
     if tile_plan.exp_scale is None or tile_plan.has_small_scores:
-        return True
+        return tile_plan
     lengths = plan.lengths
     is_large = lengths.items * lengths.heads * lengths.queries * lengths.keys >= PROBED_TWICE
     are_built_in = all(node.is_built_in for node in plan.score_nodes)
     if not is_large and not are_built_in:
-        return True
+        return tile_plan
     probes = list(_probes(blocks, PROBES if is_large else 1, are_neighbours=not are_built_in))
-    if not is_large and all(tiles.sampled_scores_are_small(plan, tile_plan, probe) for probe in probes):
-        return True
-    return all(tiles.sums_stay_in_range(plan, tile_plan, probe) for probe in probes)
+    if probes and are_built_in and all(tiles.sampled_scores_are_small(plan, tile_plan, probe) for probe in probes):
+        return replace(tile_plan, has_small_scores=True)
+    is_in_range = all(tiles.sums_stay_in_range(plan, tile_plan, probe) for probe in probes)
+    return tile_plan if is_in_range else replace(tile_plan, exp_scale=None)
 
 
 def _probes(blocks: Sequence[Block], count: int, *, are_neighbours: bool) -> Iterator[Block]:

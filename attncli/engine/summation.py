@@ -36,7 +36,7 @@ def choose_summation(score_limit: float | None, features: int, rows: int, keys: 
     """
     if rows < MIN_ROWS:
         return Summation(features, keys, dtype)
-    limit = 0.0 if score_limit is None else score_limit
+    limit = LONG_KEYS_FROM if score_limit is None else score_limit
     widened = Precision(dtype).widened_name
     terms = SHORT_KEYS if limit < LONG_KEYS_FROM else LONG_KEYS
     keys = min(keys, terms if widened != dtype else terms // 2)

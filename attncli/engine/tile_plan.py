@@ -54,7 +54,7 @@ class TilePlan:
     summation: Summation
     exp_scale: float | None
     has_small_scores: bool = False  # whether exponentials of scores as they are will hardly leave the range of the type
-    has_base_2: bool = False  # whether exponentials of scores as they are are powers of 2
+    is_faster_in_base_2: bool = False  # whether exponentials of small scores take less time as powers of 2
     product: str | None = None
     scale: float = 1.0
 
@@ -69,6 +69,11 @@ class TilePlan:
             return replace(self, exp_scale=None, summation=Summation(SHORT_SUM, SHORT_SUM, dtype))
         summation = replace(self.summation, score_dtype=dtype)
         return replace(self, dtype=dtype, ones=self.ones.astype(dtype), summation=summation)
+
+    @property
+    def has_base_2(self) -> bool:
+        """Whether exponentials of scores as they are are powers of 2."""
+        return self.has_small_scores and self.is_faster_in_base_2
 
     @property
     def exponent_scale(self) -> float:
@@ -107,7 +112,7 @@ def make_tile_plan(
     exp_scale = rule.exp_scale(normalize.options) if rule is not None and rule.exp_scale is not None else None
     score, masking, nodes = plan.score_nodes[0], plan.score_nodes[-1], plan.score_nodes
     product = _factor(nodes, inputs)
-    limit, features, has_small_scores, has_base_2 = None, 0, False, False
+    limit, features, has_small_scores = None, 0, False
     if product is not None:
         nodes, features = product.nodes, product.right.value.shape[-1]
         inputs |= {LEFT: product.left, RIGHT: product.right}
@@ -117,7 +122,6 @@ def make_tile_plan(
         if exp_scale is not None:
             limit = typical_score_limit(product.left.value, product.right.value, product.scale * exp_scale)
             has_small_scores = limit + _added_limit(nodes, inputs) * abs(exp_scale) < SMALL_SCORES
-            has_base_2 = has_small_scores and dtype == "float32" and has_fast_exp2() and not _hides_keys(nodes, inputs)
     if all(value not in node.inputs.values() for node in nodes):
         inputs[value] = inputs[value].as_shared()
     summation = choose_summation(limit, features, rows, keys, dtype)
@@ -138,7 +142,7 @@ def make_tile_plan(
         summation=summation,
         exp_scale=exp_scale if summation.score_dtype == dtype else None,  # large scores are never exponents
         has_small_scores=has_small_scores,
-        has_base_2=has_base_2,
+        is_faster_in_base_2=dtype == "float32" and has_fast_exp2() and not _hides_keys(nodes, inputs),
         product=None if product is None else product.name,
         scale=1.0 if product is None else product.scale,
     )
