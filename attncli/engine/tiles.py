@@ -43,7 +43,7 @@ def compute(
         yield from block.accumulate(direct)
         sums = direct if direct.is_safe(block.see_a_key) else None
     if sums is None:
-        block.bound_keys(by_bias=True)
+        block.bound_keys(by_bias=True, masks_bias=True)
         sums = Accumulator(tiles, context, block.sink, values_are_finite=bool(np.isfinite(value).all()))
         yield from block.accumulate(sums)
     attends = sums.result()
@@ -113,7 +113,8 @@ class _Block:
 
     def __init__(self, plan: BlockPlan, tiles: TilePlan, arrays: Values) -> None:
         self.plan, self.tiles, self.arrays = plan, tiles, arrays
-        self.bound_keys(by_bias=tiles.exp_scale is None or self._bias_hides_keys())
+        has_exponentials = tiles.exp_scale is not None
+        self.bound_keys(by_bias=not has_exponentials or self._bias_hides_keys(), masks_bias=not has_exponentials)
         self.sink = None if tiles.sink is None else arrays[tiles.sink]
         query, value = arrays[tiles.query], arrays[tiles.value]
         leading = query.shape[:-2]
@@ -124,10 +125,17 @@ class _Block:
         if self._seen_keys <= FEW_KEYS < plan.lengths.keys // MANY_KEYS:
             self.tiles = tiles.for_few_keys
 
-    def bound_keys(self, *, by_bias: bool) -> None:
-        """Make the tiles of the keys that masks leave; the exponential of a bias of −∞ is 0 without a mask, too."""
+    def bound_keys(self, *, by_bias: bool, masks_bias: bool) -> None:
+        """Make the tiles of the keys that masks leave, those of biases only `by_bias`.
+
+        The exponential of a bias of −∞ is 0 without a mask, too, which is applied only where it `masks_bias`.
+        """
         nodes = [node for node in self.plan.score_nodes if by_bias or node.function is not bias]
         bounds = key_bounds(nodes, self.arrays, self.plan.lengths.keys)
+        if by_bias and not masks_bias:
+            others = [node for node in nodes if node.function is not bias]
+            all_visible = key_bounds(others, self.arrays, self.plan.lengths.keys).all_visible
+            bounds = KeyBounds(bounds.any_visible, all_visible)
         self.key_tiles = list(key_tiles(bounds, self.tiles.keys, self.tiles.min_unmasked_keys))
 
     @property
@@ -187,8 +195,9 @@ class _Block:
         """Which queries [… n] see any key."""
         sees = np.zeros(self.rows, bool)
         masks = [node for node in self.tiles.nodes if node.stage == "mask" and node.function is not apply_mask]
+        has_bias = any(node.function is bias for node in masks)  # of −∞, which hides keys also where none is masked
         for first, end, is_masked in self.key_tiles:
-            if not is_masked:
+            if not is_masked and not has_bias:
                 sees[...] = True
                 break
             part = self.plan.slice_keys(self.arrays, first, end)

@@ -136,3 +136,19 @@ def test_scores_of_any_size_in_a_large_problem_are_those_of_its_rows(size: float
         for at in (0, 500, 1023):
             one = in_tiles(query=query[head, at : at + 1], key=key[head], value=value[head])
             np.testing.assert_allclose(whole[0, head, at], one[0], rtol=1e-9, atol=1e-12)
+
+
+@pytest.mark.parametrize(
+    "keys", [{}, {"causal": True, "align": "bottom_right"}, {"mask": MASK}, {"sink": normal(HEADS)}]
+)
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_a_bias_of_minus_infinity_in_tiles_hides_what_a_mask_hides(keys: dict[str, Any], dtype: str) -> None:
+    """Also all the keys of a query, between others of which it hides none."""
+    visible = np.random.default_rng(3).random((5, KEYS)) < 0.5
+    visible[[0, -1]], visible[2] = True, False
+    given = {**arrays(), "dtype": dtype}
+    expected = in_tiles(**given, **{**keys, "mask": visible & keys.get("mask", True)})
+    found = in_tiles(**given, **keys, bias=np.where(visible, 0, -np.inf))
+    assert not found[..., 2, :].any()
+    close = {"float32": 2e-6, "float64": 1e-12}[dtype]
+    np.testing.assert_allclose(found, expected, rtol=close, atol=close)
