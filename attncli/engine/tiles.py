@@ -182,7 +182,7 @@ class _Block:
         tiles, buffer, dtype = self.tiles, None, self.tiles.summation.score_dtype
         if tiles.product is not None:
             right = part[RIGHT].astype(dtype, copy=False).swapaxes(-1, -2)
-            buffer = SCRATCH.get("scores", (*self.rows, right.shape[-1]), dtype)
+            buffer = SCRATCH.get_table("scores", (*self.rows, right.shape[-1]), dtype)
             part[tiles.product] = grouped_product(part[tiles.query], right, buffer, tiles.summation.features)
         for node in tiles.nodes:
             if node.stage != "mask" or (is_masked and not (masks_afterwards and node.function is apply_mask)):

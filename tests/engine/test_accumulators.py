@@ -152,3 +152,17 @@ def test_a_bias_of_minus_infinity_in_tiles_hides_what_a_mask_hides(keys: dict[st
     assert not found[..., 2, :].any()
     close = {"float32": 2e-6, "float64": 1e-12}[dtype]
     np.testing.assert_allclose(found, expected, rtol=close, atol=close)
+
+
+@pytest.mark.parametrize(
+    "keys",
+    [{}, {"causal": True, "align": "bottom_right"}, {"bias": normal(5, 2048)}, {"softcap": 1.5}, {"normalize": "sum"}],
+    ids=str,
+)
+def test_tiles_whose_rows_have_gaps_between_them_attend_as_whole_tables(keys: dict[str, Any]) -> None:
+    """Of 1,024 keys each, and of heads that share them."""
+    shapes = {"query": (HEADS, 5, FEATURES), "key": (GROUPS, 2048, FEATURES), "value": (GROUPS, 2048, 3)}
+    given = {name: normal(1, *shape) for name, shape in shapes.items()}
+    expected = run(problem(**given, **keys), ("output",), every_step=True).output
+    found = in_tiles(**given, **keys, sizes=BlockSizes(0, 3, 3, 3 * 1024 * HEADS, 4, 50))
+    np.testing.assert_allclose(found, expected, rtol=1e-11, atol=1e-12)
