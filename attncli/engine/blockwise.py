@@ -1,6 +1,6 @@
 """The blockwise engine: a large problem's projections whole, its scores to context in blocks, its output whole."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import replace
 from functools import partial
@@ -30,7 +30,15 @@ FEW_HEADS = 8  # so many heads of all batch items are blocks enough for the work
 KEPT_BYTES = 2**25 - 2**16  # for the temporaries of blocks; of arrays of 32 MB and more glibc keeps none
 
 
-def run_blockwise(plan: Plan, problem: ProblemSpec, select: Sequence[str], options: RunOptions) -> Sequence[Step]:
+@dataclass(frozen=True)
+class BlockwiseRun:
+    """The steps that were kept, in order, and the names of those of blocks all of whose numbers are finite."""
+
+    steps: Sequence[Step]
+    are_finite: Collection[str]
+
+
+def run_blockwise(plan: Plan, problem: ProblemSpec, select: Sequence[str], options: RunOptions) -> BlockwiseRun:
     """The steps before the blocks, the context and the selected steps of the tables, and those after the context.
 
     Without values there is no context, and where the weights are selected and nothing after them it is not computed:
@@ -50,7 +58,7 @@ def run_blockwise(plan: Plan, problem: ProblemSpec, select: Sequence[str], optio
         engine.values |= buffers.values
         engine.notes |= buffers.notes(plan, problem)
         engine.run(parts.after)
-    return engine.steps()
+    return BlockwiseRun(engine.steps(), buffers.are_finite)
 
 
 @dataclass(frozen=True)
@@ -167,6 +175,8 @@ class ResultBuffers:
             dtype = np.dtype(bool if node.is_boolean else plan.precision.numpy_name)
             self.values[name] = allocate_value(name, node.shape, dtype)
         self.attends = np.zeros(self.values[self.last].shape[:-1], dtype=bool)
+        # Of what blocks don't write to its place themselves; it is read while it is in the caches.
+        self.are_finite = {name for name, value in self.values.items() if value.dtype.kind == "f" and name != CONTEXT}
 
     @property
     def every_key(self) -> bool:
@@ -193,7 +203,10 @@ class ResultBuffers:
                 table[(*index[:-1], slice(0, first))] = 0
                 table[(*index[:-1], slice(end, None))] = 0
                 index = (*index[:-1], slice(first, end))
-            table[index] = self.plan.precision.round(value)
+            rounded = self.plan.precision.round(value)
+            if name in self.are_finite and not np.isfinite(rounded).all():
+                self.are_finite.remove(name)
+            table[index] = rounded
         self.attends[block.index(self.nodes[self.last].letters[:-1])] = result.attends
 
     def notes(self, plan: Plan, problem: ProblemSpec) -> Mapping[str, tuple[str, ...]]:

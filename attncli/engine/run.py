@@ -43,13 +43,17 @@ def run(
         engine = DenseEngine(plan, problem, problem.precision, has_wide_tables=problem.precision.has_wide_tables)
         engine.run(plan.nodes)
         trace = Trace(problem, plan, engine.values, engine.notes)
+        are_finite = all(_is_finite(trace.values[node.name]) for node in nodes)
     else:
         from attncli.engine.blockwise import run_blockwise  # noqa: PLC0415 - small problems are computed whole
 
-        steps = run_blockwise(plan, problem, select, options)
-        values, warnings = {step.name: step.value for step in steps}, {step.name: step.notes for step in steps}
+        ran = run_blockwise(plan, problem, select, options)
+        values, warnings = {step.name: step.value for step in ran.steps}, {step.name: step.notes for step in ran.steps}
         trace = Trace(problem, plan, values, warnings)
-    if all((is_dense or "m" not in node.letters) and _is_finite(trace.values[node.name]) for node in nodes):
+        are_finite = all(
+            node.name in ran.are_finite or ("m" not in node.letters and _is_finite(values[node.name])) for node in nodes
+        )
+    if are_finite:
         return RunResult(trace, select)
     from attncli.engine.nonfinite import with_nonfinite_warning  # noqa: PLC0415 - most results are finite
 

@@ -12,7 +12,7 @@ from attncli.base.terms import Term, absolute, number, parameter, products, sqrt
 from attncli.ops.decorators import score
 from attncli.ops.distances import absolute_distances, squared_distances
 from attncli.ops.products import MatrixProduct, product
-from attncli.ops.records import Quantity, Range, Tap, no_tap
+from attncli.ops.records import Quantity, Range, Tap, no_tap, reused
 from attncli.ops.rules import Factorization
 
 Positive = Annotated[float, Range(above=0)]
@@ -174,7 +174,7 @@ def gaussian(query: Array, key: Array, *, sigma: Positive = 1.0, tap: Tap = no_t
     array([[ -8., -50.]])
     """
     squared = tap("squared_distances", squared_distances(query, key))
-    return np.divide(squared, -2 * sigma * sigma, out=_reused(squared, tap))
+    return np.divide(squared, -2 * sigma * sigma, out=reused(squared, tap))
 
 
 def laplacian_by_hand(
@@ -235,7 +235,7 @@ def laplacian(query: Array, key: Array, *, sigma: Positive = 1.0, tap: Tap = no_
     array([[ -4., -14.]])
     """
     distances = tap("distances", absolute_distances(query, key))
-    return np.divide(distances, -sigma, out=_reused(distances, tap))
+    return np.divide(distances, -sigma, out=reused(distances, tap))
 
 
 def euclidean_by_hand(
@@ -284,13 +284,8 @@ def euclidean(query: Array, key: Array, *, tap: Tap = no_tap) -> Array:
     array([[-2., -5.]])
     """
     squared = tap("squared_distances", squared_distances(query, key))
-    roots = np.sqrt(squared, out=_reused(squared, tap))
+    roots = np.sqrt(squared, out=reused(squared, tap))
     return np.negative(roots, out=roots)
-
-
-def _reused(table: Array, tap: Tap) -> Array | None:
-    """The table itself, to compute in: for a tile memory takes as long as arithmetic. None where the tap has it."""
-    return table if tap is no_tap and table.dtype.kind == "f" else None
 
 
 def _squared_distance_line(write: ArithmeticWriter, query: Array, key: Array, squared: Any) -> str:

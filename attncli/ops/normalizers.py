@@ -12,7 +12,7 @@ from attncli.base.lazy_numpy import Array, np
 from attncli.base.terms import Term, exp, largest, number, parameter, total
 from attncli.ops.decorators import normalizer
 from attncli.ops.largest import largest_cells
-from attncli.ops.records import Quantity, Range, Tap, no_tap
+from attncli.ops.records import Quantity, Range, Tap, no_tap, reused
 from attncli.ops.rules import OnlineNormalizer
 
 Positive = Annotated[float, Range(above=0)]
@@ -35,6 +35,8 @@ def _exponentials(
     shifted = scores if running_max is None else np.subtract(scores, running_max, out=out)
     if temperature != 1:
         shifted = np.divide(shifted, temperature, out=out)
+    if shifted is not scores and shifted.dtype.kind == "f":
+        out = shifted
     return np.exp(shifted, out=out)
 
 
@@ -102,7 +104,7 @@ def softmax(scores: Array, *, temperature: Positive = 1.0, tap: Tap = no_tap) ->
     array([[0.9, 0.1]])
     """
     exponentials = tap("exponentials", _exponentials(scores, finite_max(scores), temperature=temperature))
-    return safe_divide(exponentials, exponentials.sum(axis=-1, keepdims=True))
+    return safe_divide(exponentials, exponentials.sum(axis=-1, keepdims=True), out=reused(exponentials, tap))
 
 
 def softmax1_by_hand(write: ArithmeticWriter, scores: Array, result: Any, *, exponentials: Array) -> list[str]:
@@ -286,7 +288,7 @@ def topk(scores: Array, *, k: Annotated[int, Range(least=1)], tap: Tap = no_tap)
     before = max(scores.shape[-1] - k, 0)
     is_best = scores >= np.partition(scores, before, axis=-1)[..., before, None]
     exponentials = tap("exponentials", _exponentials(scores, largest) * is_best)
-    return safe_divide(exponentials, exponentials.sum(axis=-1, keepdims=True))
+    return safe_divide(exponentials, exponentials.sum(axis=-1, keepdims=True), out=reused(exponentials, tap))
 
 
 def _softmax_among(scores: Array, largest: Array, cells: Array) -> Array:
@@ -367,8 +369,8 @@ def finite_max(scores: Array) -> Array:
     return largest
 
 
-def safe_divide(numerator: Array, denominator: Array) -> Array:
-    """`numerator / denominator`, and 0 where the denominator is 0; the two broadcast.
+def safe_divide(numerator: Array, denominator: Array, *, out: Array | None = None) -> Array:
+    """`numerator / denominator`, and 0 where the denominator is 0; the two broadcast. `out` may be the numerator.
 
     Examples
     --------
@@ -377,7 +379,7 @@ def safe_divide(numerator: Array, denominator: Array) -> Array:
            [0.  , 0.  ]])
     """
     if denominator.all():
-        return (numerator / denominator).astype(numerator.dtype, copy=False)
+        return np.divide(numerator, denominator, out=out).astype(numerator.dtype, copy=False)
     is_zero = denominator == 0
     quotient: Array = np.where(is_zero, 0, numerator / np.where(is_zero, 1, denominator))
     return quotient.astype(numerator.dtype)

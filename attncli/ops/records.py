@@ -79,6 +79,11 @@ def no_tap(_name: str, value: Array) -> Array:
     return value
 
 
+def reused(table: Array, tap: Tap) -> Array | None:
+    """The table itself, to compute in: for large ones memory takes as long as arithmetic. None where the tap has it."""
+    return table if tap is no_tap and table.dtype.kind == "f" else None
+
+
 @dataclass(frozen=True, eq=False)
 class Range:
     """The numbers that a parameter may have: greater than `above`, and not less than `least`.

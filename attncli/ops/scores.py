@@ -12,7 +12,7 @@ from attncli.base.lazy_numpy import Array, np
 from attncli.base.terms import Term, exp, largest, number, products, sqrt, tanh, total
 from attncli.ops.decorators import score
 from attncli.ops.products import MatrixProduct, product
-from attncli.ops.records import Quantity, Symbol, Tap, no_tap
+from attncli.ops.records import Quantity, Symbol, Tap, no_tap, reused
 from attncli.ops.rules import Factorization
 
 Activation = Literal["tanh", "relu", "sigmoid", "identity"]
@@ -73,7 +73,9 @@ def scaled_dot(query: Array, key: Array, *, tap: Tap = no_tap, matmul: MatrixPro
     >>> scaled_dot(np.array([[2.0, 0, 2, 1]]), np.array([[2.0, 4, 3, 0], [0, 1, 1, 2]]))
     array([[5., 2.]])
     """
-    scaled_products: Array = tap("dot_products", matmul(query, key.mT)) / np.sqrt(query.dtype.type(query.shape[-1]))
+    dot_products = tap("dot_products", matmul(query, key.mT))
+    root = np.sqrt(query.dtype.type(query.shape[-1]))
+    scaled_products: Array = np.divide(dot_products, root, out=reused(dot_products, tap))
     return scaled_products
 
 
