@@ -15,6 +15,8 @@ from attncli.base.typed_numbers import TypedNumber
 from attncli.io.readers.scalars import scalar
 
 MAX_DEPTH = 40
+TOO_DEEP = f"lists are nested more than {MAX_DEPTH} deep"
+LIBYAML_TOO_DEEP = "exceeded maximum nesting depth"  # since 0.2.6, of 1,000: it reads ahead, and no event comes before
 MAX_EXPANSION = 1_000_000  # values that all aliases together may repeat
 
 _LOADER: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
@@ -43,6 +45,8 @@ def read(
     except yaml.MarkedYAMLError as error:
         mark = error.problem_mark or error.context_mark
         place = (name, f"line {mark.line + 1}") if mark else (name,)
+        if error.problem == LIBYAML_TOO_DEEP:
+            raise AttnError(TOO_DEEP, where=place) from None
         if mark and _character_at(mark, text) == "\t":
             hint = "indent with blanks"
             raise AttnError("is not YAML: found a tab where none may be", where=place, hint=hint) from None
@@ -123,7 +127,7 @@ class _Builder:
         """Begin a list or a mapping, which the values that follow are put into."""
         self._nodes += 1
         if len(self._containers) == MAX_DEPTH:
-            self._fail(f"lists are nested more than {MAX_DEPTH} deep", event)
+            self._fail(TOO_DEEP, event)
         if event.tag not in (None, "!"):
             self._fail(f"has the tag {event.tag}", event, "leave the tag out")
         self.lines[id(container)] = event.start_mark.line + 1
