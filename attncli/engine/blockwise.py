@@ -116,8 +116,8 @@ def _try_few_queries(plan: BlockPlan, tile_plan: TilePlan, blocks: Sequence[Bloc
     """The tile plan after a few queries of some blocks: they say whether exponentials of scores as they are will do.
 
     What these show of the scores saves trying in vain with all the others. They are tried with some of the keys first,
-    and where those don't suffice and the problem is not small, with all. An operator of the user's own gets
-    neighbouring queries and all keys, as it does without.
+    and where those don't suffice, or a sink may be larger than all of them, with all. An operator of the user's own
+    gets neighbouring queries and all keys, as it does without.
     """
     if tile_plan.exp_scale is None or tile_plan.has_small_scores:
         return tile_plan
@@ -127,7 +127,8 @@ def _try_few_queries(plan: BlockPlan, tile_plan: TilePlan, blocks: Sequence[Bloc
     if not is_large and not are_built_in:
         return tile_plan
     probes = list(_probes(blocks, PROBES if is_large else 1, are_neighbours=not are_built_in))
-    if probes and are_built_in and all(tiles.sampled_scores_are_small(plan, tile_plan, probe) for probe in probes):
+    may_sample = bool(probes) and are_built_in and tile_plan.sink is None
+    if may_sample and all(tiles.sampled_scores_are_small(plan, tile_plan, probe) for probe in probes):
         return replace(tile_plan, has_small_scores=True)
     is_in_range = all(tiles.sums_stay_in_range(plan, tile_plan, probe) for probe in probes)
     return tile_plan if is_in_range else replace(tile_plan, exp_scale=None)

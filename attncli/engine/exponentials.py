@@ -13,8 +13,8 @@ LOG2_E = math.log2(math.e)  # exp(x) = exp2(x · LOG2_E)
 def has_fast_exp2() -> bool:
     """Whether NumPy raises 2 to powers of float32 by vector instructions, which takes half the time of powers of e.
 
-    It does so on Linux with AVX-512; elsewhere it computes one number after another. Powers of an infinite size, and
-    those that have no normal number as their result, take ten times as long as others.
+    It does so on Linux with AVX-512; elsewhere it computes one number after another. Powers that have no normal number
+    as their result, such as those of −∞, take ten to a hundred times as long as others.
 
     >>> has_fast_exp2() in (True, False)
     True

@@ -7,10 +7,6 @@ from contextlib import contextmanager
 
 from attncli.base.lazy_numpy import Array, np
 
-# Rows of so many numbers, or so many times some, begin at the same place of each cache, and push each other out of it:
-# a product takes a quarter longer. With gaps between rows other functions are called for each row by itself.
-CONFLICTING, GAP = 1024, 16
-
 
 class _Scratch(threading.local):
     """Buffers of one thread, by name and type; a buffer grows to the largest size that was requested."""
@@ -40,12 +36,6 @@ class _Scratch(threading.local):
         if buffer is None or buffer.size < size:
             buffer = self.buffers[name, dtype] = np.empty(size, dtype=dtype)
         return buffer[:size].reshape(shape)
-
-    def get_table(self, name: str, shape: tuple[int, ...], dtype: str) -> Array:
-        """A buffer of a shape [… n m], uninitialized, with gaps between rows where they are as long as CONFLICTING."""
-        *leading, columns = shape
-        gap = GAP if columns % CONFLICTING == 0 else 0
-        return self.get(name, (*leading, columns + gap), dtype)[..., :columns]
 
 
 SCRATCH = _Scratch()

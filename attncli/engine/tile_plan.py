@@ -53,7 +53,7 @@ class TilePlan:
     ones: Array  # [keys 1]: numerators times ones are their sums
     summation: Summation
     exp_scale: float | None
-    has_small_scores: bool = False  # whether exponentials of scores as they are will hardly leave the range of the type
+    has_small_scores: bool = False  # exponentials of scores will hardly leave the range of the type, by some of these
     is_faster_in_base_2: bool = False  # whether exponentials of small scores take less time as powers of 2
     product: str | None = None
     scale: float = 1.0
@@ -72,7 +72,7 @@ class TilePlan:
 
     @property
     def has_base_2(self) -> bool:
-        """Whether exponentials of scores as they are are powers of 2."""
+        """Whether exponentials are computed as powers of 2, where no maximum is subtracted from the scores."""
         return self.has_small_scores and self.is_faster_in_base_2
 
     @property

@@ -4,6 +4,7 @@ The scores of a tile are computed in a buffer that its thread reuses; what is ac
 """
 
 from collections.abc import Generator, Iterator
+from typing import Literal
 
 from attncli.base.lazy_numpy import Array, np
 from attncli.engine.accumulators import Accumulator, DirectExponentials
@@ -23,6 +24,7 @@ from attncli.plan.graph import Node
 TILE_ALIGNMENT = 64  # the range of keys visible to all queries begins and ends at multiples, so that tiles are full
 SAMPLED_KEYS = 16
 FEW_KEYS, MANY_KEYS = 64, 4  # so few keys, where there are more than so many times as many
+BiasUse = Literal["none", "bounds", "masks"]  # what biases of −∞ hide: nothing, ranges of keys, or each cell
 KeyTile = tuple[int, int, bool]  # the first key and the end, and whether any cell is masked
 
 
@@ -43,7 +45,7 @@ def compute(
         yield from block.accumulate(direct)
         sums = direct if direct.is_safe(block.see_a_key) else None
     if sums is None:
-        block.bound_keys(by_bias=True, masks_bias=True)
+        block.bound_keys("masks")
         sums = Accumulator(tiles, context, block.sink, values_are_finite=bool(np.isfinite(value).all()))
         yield from block.accumulate(sums)
     attends = sums.result()
@@ -113,8 +115,8 @@ class _Block:
 
     def __init__(self, plan: BlockPlan, tiles: TilePlan, arrays: Values) -> None:
         self.plan, self.tiles, self.arrays = plan, tiles, arrays
-        has_exponentials = tiles.exp_scale is not None
-        self.bound_keys(by_bias=not has_exponentials or self._bias_hides_keys(), masks_bias=not has_exponentials)
+        may_leave_out_keys = tiles.exp_scale is not None and self._bias_hides_keys()
+        self.bound_keys("masks" if tiles.exp_scale is None else "bounds" if may_leave_out_keys else "none")
         self.sink = None if tiles.sink is None else arrays[tiles.sink]
         query, value = arrays[tiles.query], arrays[tiles.value]
         leading = query.shape[:-2]
@@ -125,18 +127,21 @@ class _Block:
         if self._seen_keys <= FEW_KEYS < plan.lengths.keys // MANY_KEYS:
             self.tiles = tiles.for_few_keys
 
-    def bound_keys(self, *, by_bias: bool, masks_bias: bool) -> None:
-        """Make the tiles of the keys that masks leave, those of biases only `by_bias`.
+    def bound_keys(self, biases: BiasUse) -> None:
+        """Make the tiles of the keys that masks leave, and biases of −∞, as far as these are used.
 
-        The exponential of a bias of −∞ is 0 without a mask, too, which is applied only where it `masks_bias`.
+        By their bounds keys are left out that biases hide from every query, such as those whose columns they lack. The
+        exponentials of other hidden scores are 0 without a mask.
         """
-        nodes = [node for node in self.plan.score_nodes if by_bias or node.function is not bias]
-        bounds = key_bounds(nodes, self.arrays, self.plan.lengths.keys)
-        if by_bias and not masks_bias:
-            others = [node for node in nodes if node.function is not bias]
-            all_visible = key_bounds(others, self.arrays, self.plan.lengths.keys).all_visible
-            bounds = KeyBounds(bounds.any_visible, all_visible)
+        bounds = self._bounds(with_biases=biases != "none")
+        if biases == "bounds":
+            bounds = KeyBounds(bounds.any_visible, self._bounds(with_biases=False).all_visible)
         self.key_tiles = list(key_tiles(bounds, self.tiles.keys, self.tiles.min_unmasked_keys))
+
+    def _bounds(self, *, with_biases: bool) -> KeyBounds:
+        """The key bounds of all masks, and of biases of −∞."""
+        nodes = [node for node in self.plan.score_nodes if with_biases or node.function is not bias]
+        return key_bounds(nodes, self.arrays, self.plan.lengths.keys)
 
     @property
     def _seen_keys(self) -> int:
@@ -182,7 +187,7 @@ class _Block:
         tiles, buffer, dtype = self.tiles, None, self.tiles.summation.score_dtype
         if tiles.product is not None:
             right = part[RIGHT].astype(dtype, copy=False).swapaxes(-1, -2)
-            buffer = SCRATCH.get_table("scores", (*self.rows, right.shape[-1]), dtype)
+            buffer = SCRATCH.get("scores", (*self.rows, right.shape[-1]), dtype)
             part[tiles.product] = grouped_product(part[tiles.query], right, buffer, tiles.summation.features)
         for node in tiles.nodes:
             if node.stage != "mask" or (is_masked and not (masks_afterwards and node.function is apply_mask)):

@@ -9,7 +9,7 @@ from collections.abc import Callable
 from attncli.base.lazy_numpy import Array, np
 
 MatrixProduct = Callable[[Array, Array], Array]  # of matrices [… a b] and [… b c] to [… a c]
-Allocate = Callable[[tuple[int, ...]], Array]
+NewMemory = Callable[[tuple[int, ...]], Array]  # an array of a shape, uninitialized
 MIN_ROWS = 16  # products of fewer rows are sums of several lanes: short as they are
 SHORT_SUM = 16  # terms
 MAX_PARTS_SIZE = 2**16  # numbers: of larger products each call takes long enough
@@ -22,12 +22,12 @@ def product(left: Array, right: Array) -> Array:
 
 
 def sum_of_parts(
-    left: Array, right: Array, terms: int, out: Array | None = None, allocate: Allocate | None = None
+    left: Array, right: Array, terms: int, out: Array | None = None, new_memory: NewMemory | None = None
 ) -> Array:
     """`left @ right`, whose sums of b terms are added in parts of at most `terms`.
 
     Parts are multiplied in one call where all their products are no more than MAX_PARTS_SIZE numbers, and otherwise one
-    after another; they are added in the same order.
+    after another; unless the result is a single number, they are added in the same order.
 
     Parameters
     ----------
@@ -39,7 +39,7 @@ def sum_of_parts(
         At least 1.
     out : array [… a c], optional
         Memory for the result.
-    allocate : callable, optional
+    new_memory : callable, optional
         Returns memory of a shape for the products of parts; by default it is new.
 
     Returns
@@ -58,13 +58,13 @@ def sum_of_parts(
     leading = np.broadcast_shapes(left.shape[:-2], right.shape[:-2])
     shape, parts = (left.shape[-2], right.shape[-1]), count // terms
     dtype = np.result_type(left, right)
-    allocate = (lambda shape: np.empty(shape, dtype)) if allocate is None else allocate
+    new_memory = (lambda shape: np.empty(shape, dtype)) if new_memory is None else new_memory
     if parts * math.prod(leading) * math.prod(shape) <= MAX_PARTS_SIZE:
-        total, summed = _sum_at_once(left, right, terms, out, allocate((*leading, parts, *shape))), parts * terms
+        total, summed = _sum_at_once(left, right, terms, out, new_memory((*leading, parts, *shape))), parts * terms
     else:
         total, summed = np.matmul(left[..., :terms], right[..., :terms, :], out=out), terms
     if summed < count:
-        part = allocate((*leading, *shape))
+        part = new_memory((*leading, *shape))
         for first in range(summed, count, terms):
             np.matmul(left[..., first : first + terms], right[..., first : first + terms, :], out=part)
             np.add(total, part, out=total)

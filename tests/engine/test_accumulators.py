@@ -154,15 +154,18 @@ def test_a_bias_of_minus_infinity_in_tiles_hides_what_a_mask_hides(keys: dict[st
     np.testing.assert_allclose(found, expected, rtol=close, atol=close)
 
 
-@pytest.mark.parametrize(
-    "keys",
-    [{}, {"causal": True, "align": "bottom_right"}, {"bias": normal(5, 2048)}, {"softcap": 1.5}, {"normalize": "sum"}],
-    ids=str,
-)
-def test_tiles_whose_rows_have_gaps_between_them_attend_as_whole_tables(keys: dict[str, Any]) -> None:
-    """Of 1,024 keys each, and of heads that share them."""
-    shapes = {"query": (HEADS, 5, FEATURES), "key": (GROUPS, 2048, FEATURES), "value": (GROUPS, 2048, 3)}
-    given = {name: normal(1, *shape) for name, shape in shapes.items()}
-    expected = run(problem(**given, **keys), ("output",), every_step=True).output
-    found = in_tiles(**given, **keys, sizes=BlockSizes(0, 3, 3, 3 * 1024 * HEADS, 4, 50))
-    np.testing.assert_allclose(found, expected, rtol=1e-11, atol=1e-12)
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_columns_that_a_bias_lacks_are_hidden_also_where_it_hides_others(dtype: str) -> None:
+    given, bias = {**arrays(), "dtype": dtype}, np.where(MASK, normal(5, KEYS), -np.inf)
+    visible = MASK & (np.arange(KEYS) < 20)
+    expected = in_tiles(**given, mask=visible, bias=np.where(visible, bias, 0))
+    close = {"float32": 2e-6, "float64": 1e-12}[dtype]
+    np.testing.assert_allclose(in_tiles(**given, bias=bias[:, :20]), expected, rtol=close, atol=close)
+
+
+def test_a_key_that_is_no_number_contributes_nothing_where_a_bias_hides_it() -> None:
+    given, bias = arrays(), normal(5, KEYS)
+    bias[:, 7] = -np.inf
+    expected = in_tiles(**given, bias=bias)
+    given["key"][..., 7, :] = np.nan
+    np.testing.assert_allclose(in_tiles(**given, bias=bias), expected, rtol=1e-12, atol=1e-13)

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from attncli.engine import accumulators, tile_plan
+from attncli.engine import accumulators, blockwise, tile_plan
 from attncli.engine.exponentials import has_fast_exp2
 from attncli.engine.options import BlockSizes, RunOptions
 from attncli.engine.run import run
@@ -105,6 +105,32 @@ def test_powers_that_may_be_0_or_have_many_digits_are_of_e(
     """NumPy takes ten times as long to compute powers of 2 that have no normal number as their result."""
     output(is_fast=True, monkeypatch=monkeypatch, **keys)
     assert "exp2" not in functions
+
+
+@pytest.mark.parametrize(
+    ("keys", "called"),
+    [
+        ({"score": "euclidean"}, ["exp2"]),
+        ({"softcap": 5}, ["exp2"]),
+        ({"score": "euclidean", "normalize": "softmax:temperature=0.15"}, ["exp", "exp"]),  # of the trial, and of all
+        ({"score": "euclidean", "normalize": "softmax:temperature=0.01"}, ["exp"]),  # of the trial
+        ({"softcap": 5, "sink": [100.0] * 8}, ["exp", "exp"]),  # of the trial: the sink, and the scores
+    ],
+    ids=str,
+)
+@pytest.mark.parametrize("are_many", [False, True])
+def test_a_few_scores_say_how_large_the_others_are(
+    keys: dict[str, Any], called: list[str], are_many: bool, functions: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Small ones are exponents of 2; larger ones are tried with all keys, and where that is in vain, not again."""
+    monkeypatch.setattr(tile_plan, "has_fast_exp2", lambda: True)
+    monkeypatch.setattr(blockwise, "PROBED_TWICE", 1 if are_many else 2**40)
+    query, key, value = (normal(1, 8, 64, FEATURES, seed=seed).astype("float32") for seed in range(3))
+    given, options = {"query": query, "key": key, "value": value}, RunOptions("serial", sizes=BlockSizes(dense_cells=0))
+    output = run(problem(**given, **keys), ("output",), options=options).output
+    assert functions == called
+    expected = run(problem(**given, **keys, dtype="float64"), ("output",)).output
+    np.testing.assert_allclose(output, expected, rtol=1e-4, atol=1e-4)  # a hundred times the score, and its rounding
 
 
 @pytest.mark.usefixtures("unknown")

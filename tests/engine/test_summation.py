@@ -66,6 +66,12 @@ def test_larger_scores_are_summed_no_longer_and_in_no_fewer_digits(limit: float 
     assert np.finfo(large.score_dtype).eps <= np.finfo(small.score_dtype).eps
 
 
+def test_scores_of_unknown_size_are_summed_as_large_ones() -> None:
+    unknown, small, large = (choose_summation(limit, 64, 512, 512, "float32") for limit in (None, 0.0, 8.0))
+    assert unknown == large
+    assert unknown.keys > small.keys
+
+
 @pytest.mark.parametrize("limit", [0.0, 50.0])
 def test_without_a_wider_type_sums_of_keys_are_shorter(limit: float) -> None:
     with_wider, without = (choose_summation(limit, 64, 512, 512, dtype) for dtype in ("float32", "float64"))
