@@ -15,9 +15,6 @@ def has_fast_exp2() -> bool:
 
     It does so on Linux with AVX-512; elsewhere it computes one number after another. Powers that have no normal number
     as their result, such as those of −∞, take ten to a hundred times as long as others.
-
-    >>> has_fast_exp2() in (True, False)
-    True
     """
     functions = np.lib.introspect.opt_func_info(func_name="^exp2$", signature="float32").get("exp2", {})
     return sys.platform == "linux" and any(
