@@ -5,7 +5,6 @@ import numpy as np
 from attncli.base.axes import LEGEND
 from attncli.base.dtypes import Precision
 from attncli.engine.run import run
-from attncli.plan.graph import attending_weights
 from attncli.problem.spec import ProblemSpec
 from attncli.render.result_object import result_object
 from attncli.render.view import View
@@ -65,7 +64,7 @@ def test_masked_cells_are_minus_infinity_and_then_0(spec: ProblemSpec) -> None:
     if "visible" in names:
         hidden = np.broadcast_to(~trace["visible"].value, trace["scores"].value.shape)
         np.testing.assert_array_equal(np.isneginf(trace["masked_scores"].value), hidden)
-        assert not trace[attending_weights(trace.plan)].value[hidden].any()
+        assert not trace[trace.plan.attending_weights].value[hidden].any()
     for step in trace.steps:
         if step.name not in ("bias", "masked_scores", "scores_and_sink"):
             assert not np.isneginf(step.value).any(), step.name
@@ -75,7 +74,7 @@ def test_rows_of_a_distribution_sum_to_one_and_empty_rows_to_zero(spec: ProblemS
     trace = traced(spec)
     if not spec.normalize.record.is_distribution or spec.weights is not None:
         return
-    name = attending_weights(trace.plan) if spec.sink is None else "weights_and_sink"
+    name = trace.plan.attending_weights if spec.sink is None else "weights_and_sink"
     visible = np.isfinite(trace["masked_scores" if spec.sink is None else "scores_and_sink"].value).any(axis=-1)
     total = trace[name].value.astype(float).sum(axis=-1)
     close = {"float32": 1e-6, "bfloat16": 3e-2}.get(spec.dtype or "", 1e-12)

@@ -9,6 +9,7 @@ from attncli.base.lazy_numpy import Array, np
 
 BFLOAT16 = "bfloat16"  # NumPy has none: its values are held as float32
 HALF = ("float16", BFLOAT16)
+NARROW_CODES = "ef"  # NumPy's codes of the types that are widened: float16 and float32
 NAMES = ("float16", BFLOAT16, "float32", "float64", "longdouble")
 
 
@@ -39,7 +40,7 @@ class Precision:
         """The type that a step computes in: float64 for the narrower types, else the type itself."""
         return self.name if self.name == "longdouble" else "float64"
 
-    @property
+    @cached_property
     def sums_in_parts(self) -> bool:
         """Whether steps add the terms of a product in parts: where there is no wider type to compute in."""
         return self.widened_name == self.name
@@ -57,7 +58,7 @@ class Precision:
     def _widened(self) -> Any:
         return np.dtype(self.widened_name)
 
-    @property
+    @cached_property
     def has_wide_tables(self) -> bool:
         """Whether nodes from the score to the context read tables of scores and weights as computed, not rounded.
 
@@ -96,16 +97,14 @@ class Precision:
             return x
         if self.name == BFLOAT16:
             return to_bfloat16(x)
-        return x.astype(self._stored, copy=False)
+        return x.astype(self._stored)
 
     def widen(self, x: Array) -> Array:
         """The same numbers in the type that a step computes in.
 
         A step then rounds once, at its end, and not at every product and sum.
         """
-        if x.dtype.kind != "f" or x.dtype.itemsize > 4:
-            return x
-        return x.astype(self._widened)
+        return x.astype(self._widened) if x.dtype.char in NARROW_CODES else x
 
 
 def to_bfloat16(x: Array) -> Array:

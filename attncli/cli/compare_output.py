@@ -75,7 +75,7 @@ def _selection(variants: "Sequence[Variant]", options: "OutputOptions") -> tuple
     those that have a number for them, and a format for readers of large problems the output alone.
     """
     from attncli.analysis.compare.compare import selected_names
-    from attncli.engine.run import is_large
+    from attncli.engine.run import has_many_scores
     from attncli.plan.build import plan_of
 
     try:
@@ -87,7 +87,7 @@ def _selection(variants: "Sequence[Variant]", options: "OutputOptions") -> tuple
         return names, ""
     if output_format.compares_cells:
         return tuple(name for name in names if all(_has_cells(plan, name) for plan in plans)), ""
-    if output_format.is_lossless or OUTPUT not in names or not any(map(is_large, plans)):
+    if output_format.is_lossless or OUTPUT not in names or not any(map(has_many_scores, plans)):
         return names, ""
     left_out = " and ".join(name for name in names if name != OUTPUT)
     return (OUTPUT,), f"{left_out} are large and left out: --select {','.join(names)} compares them too"

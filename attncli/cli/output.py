@@ -71,13 +71,13 @@ def _one_of_several(
 
 def _view_for_reader(edited: "EditedProblem", options: "OutputOptions") -> "View":
     """The view on standard output: in a format for readers the answer alone, where nothing else of many is selected."""
-    from attncli.engine.run import is_large
+    from attncli.engine.run import has_many_scores
     from attncli.plan.build import plan_of
 
     problem = edited.after
     has_room = options.explain or options.works_out_cells or options.draws_heatmaps or options.draws_curve_alone
     is_selection = options.select is None and not has_room
-    if not is_selection or options.output_format.is_lossless or not is_large(plan_of(problem)):
+    if not is_selection or options.output_format.is_lossless or not has_many_scores(plan_of(problem)):
         return compute_view(edited, options)
     names, size = problem.default_selection, format_lengths(plan_of(problem)["weights"].shape)
     left_out = [name for name in names if name != OUTPUT]

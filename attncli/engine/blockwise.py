@@ -5,6 +5,7 @@ from contextlib import closing
 from dataclasses import replace
 from functools import partial
 
+from attncli.base.array_checks import all_finite
 from attncli.base.dataclasses import dataclass
 from attncli.base.lazy_numpy import Array, np
 from attncli.base.memory import keep_freed_memory
@@ -205,7 +206,7 @@ class ResultBuffers:
                 table[(*index[:-1], slice(end, None))] = 0
                 index = (*index[:-1], slice(first, end))
             rounded = self.plan.precision.round(value)
-            if name in self.are_finite and not np.isfinite(rounded).all():
+            if name in self.are_finite and not all_finite(rounded):
                 self.are_finite.remove(name)
             table[index] = rounded
         self.attends[block.index(self.nodes[self.last].letters[:-1])] = result.attends

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Sequence
 
+from attncli.base.array_checks import all_true
 from attncli.base.dtypes import Precision
 from attncli.base.errors import AttnError
 from attncli.base.lazy_numpy import Array, np
@@ -9,7 +10,7 @@ from attncli.base.memory import keep_freed_memory
 from attncli.engine.evaluate import evaluate_input, evaluate_wide
 from attncli.engine.options import BlockSizes
 from attncli.engine.projections import RunAll, project_in_parts, projection_parts
-from attncli.plan.graph import Node, Plan, attending_weights
+from attncli.plan.graph import Node, Plan
 from attncli.problem.spec import ProblemSpec
 from attncli.trace.diagnostics import empty_rows_warning
 from attncli.trace.steps import Step
@@ -51,13 +52,12 @@ class DenseEngine:
             for node in nodes:
                 if node.is_input:
                     self.values[node.name] = evaluate_input(node, self.problem, self.precision)
+                    if node.notes:
+                        self.notes[node.name] = node.notes
                 elif node.tapped_from is None:
                     self.values[node.name] = self._computed(node)
-                notes = node.notes if node.is_input else ()
-                if node.name == weights:
-                    notes = (*notes, *self._empty_rows(node))
-                if notes:
-                    self.notes[node.name] = notes
+                if node.name == weights and (notes := self._empty_rows(node)):
+                    self.notes[node.name] = (*self.notes.get(node.name, ()), *notes)
 
     def _computed(self, node: Node) -> Array:
         """The value of a computed node; those of its inner quantities are kept."""
@@ -83,8 +83,8 @@ class DenseEngine:
 
     def _empty_rows(self, node: Node) -> tuple[str, ...]:
         """The warning on queries that attend to nothing, of the weights."""
-        weights = self.values[attending_weights(self.plan)]
-        if weights[..., 0].all():  # no query is one of them; mostly nothing hides the first key, and none is
+        weights = self.values[self.plan.attending_weights]
+        if all_true(weights[..., 0]):  # no query is one of them; mostly nothing hides the first key, and none is
             return ()
         empty = ~(weights != 0).any(axis=-1)
         if not empty.any():  # to number the labels of many queries takes time

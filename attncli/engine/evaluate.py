@@ -8,24 +8,24 @@ from attncli.base.errors import AttnError
 from attncli.base.lazy_numpy import Array, np
 from attncli.ops.failures import failures_named
 from attncli.ops.products import product_in_parts
-from attncli.ops.records import MATMUL
+from attncli.ops.records import MATMUL, TAP
 from attncli.plan.graph import Node
 from attncli.problem.spec import ProblemSpec
 
 
-def call(node: Node, arguments: Mapping[str, Array], **handed: Any) -> Array:
-    """The result of a node's function, which is `handed` a tap or how to multiply where it takes them.
+def call(node: Node, arguments: Mapping[str, Any]) -> Array:
+    """The result of a node's function for arrays, and for a tap and how to multiply where it takes them.
 
     Raises AttnError where an operator that is not one of this package's fails, or returns something else than a plan
     expects of it: true and false of a mask, numbers of any other, with the axes of the node.
     """
     assert node.function is not None
     if node.is_built_in:
-        return np.asarray(node.function(**arguments, **node.options, **handed))
+        return np.asarray(node.function(**arguments, **node.options))
     record = node.record
     assert record is not None
     with failures_named(record, "function"):
-        result = np.asarray(node.function(**arguments, **node.options, **handed))
+        result = np.asarray(node.function(**arguments, **node.options))
     kinds, what = ("b", "true and false") if record.kind == "mask" else ("fiu", "real numbers")
     if result.dtype.kind not in kinds or result.ndim != len(node.axes):
         found = f"{result.ndim} axes of {result.dtype}"
@@ -61,18 +61,18 @@ def evaluate_wide(
     """
     if node.is_exact:
         return call(node, node.arguments(values))
-    arguments = {argument: precision.widen(values[name]) for argument, name in node.inputs.items()}
-    handed: dict[str, Any] = {}
+    widen = precision.widen
+    arguments: dict[str, Any] = {argument: widen(values[name]) for argument, name in node.inputs.items()}
     if precision.sums_in_parts and node.record is not None and node.record.takes_matmul:
-        handed[MATMUL] = product_in_parts
-    if keep is None or not node.taps:
-        return call(node, arguments, **handed)
+        arguments[MATMUL] = product_in_parts
+    if keep is not None and node.taps:
 
-    def tap(name: str, value: Array) -> Array:
-        keep(node.taps[name], precision.round(value))
-        return value  # the kept value is rounded; the function goes on with the unrounded one
+        def tap(name: str, value: Array) -> Array:
+            keep(node.taps[name], precision.round(value))
+            return value  # the kept value is rounded; the function goes on with the unrounded one
 
-    return call(node, arguments, tap=tap, **handed)
+        arguments[TAP] = tap
+    return call(node, arguments)
 
 
 def evaluate_input(node: Node, problem: ProblemSpec, precision: Precision) -> Array:

@@ -8,7 +8,6 @@ from attncli.base.lazy_numpy import Array, np
 from attncli.engine.dense import DenseEngine
 from attncli.engine.options import BlockSizes
 from attncli.plan.build import plan_of
-from attncli.plan.graph import attending_weights, fill_of
 from attncli.problem.spec import ProblemSpec
 from attncli.trace.steps import Step, Trace
 
@@ -31,7 +30,7 @@ def rows_of_nan(trace: Trace, step: Step, found: Array) -> Array:
     weights, axes = trace.plan["weights"], step.axes
     nowhere = np.zeros((1,) * len(axes), dtype=bool)
     is_made_of_weights = weights.name in trace.plan.needed_for([step.name])
-    if fill_of(trace.plan) != "nan" or "n" not in axes or not is_made_of_weights:
+    if trace.plan.empty_rows_fill != "nan" or "n" not in axes or not is_made_of_weights:
         return nowhere
     at = axes.index("n")
     queries = np.flatnonzero(found.any(axis=tuple(axis for axis in range(len(axes)) if axis != at)))
@@ -47,7 +46,7 @@ def _empty_rows(trace: Trace, queries: Array) -> Array:
 
     In blocks the weights were not kept: they are computed again, some queries at a time.
     """
-    name = attending_weights(trace.plan)
+    name = trace.plan.attending_weights
     if name in trace.by_name:
         return _rows_of_zeros(trace[name].value)
     shape = trace.plan.by_name[name].shape
@@ -62,7 +61,7 @@ def _empty_rows(trace: Trace, queries: Array) -> Array:
 def _weights(problem: ProblemSpec) -> Array:
     """The weights of a problem before rows without keys are filled."""
     plan = plan_of(problem)
-    name = attending_weights(plan)
+    name = plan.attending_weights
     engine, needed = DenseEngine(plan, problem, problem.precision), plan.needed_for([name])
     engine.run(node for node in plan.nodes if node.name in needed)
     return engine.values[name]

@@ -3,7 +3,8 @@
 import math
 from collections.abc import Iterable
 
-from attncli.base.lazy_numpy import Array, np
+from attncli.base.array_checks import all_finite
+from attncli.base.lazy_numpy import Array
 from attncli.engine.dense import DenseEngine
 from attncli.engine.options import BlockSizes, RunOptions
 from attncli.plan.build import plan_of
@@ -61,7 +62,12 @@ def run(
 
 
 def is_large(plan: Plan, sizes: BlockSizes = LOCAL.sizes) -> bool:
-    """Whether the scores of a plan are so many that they are computed in blocks, and kept only where selected."""
+    """Whether a plan is computed in blocks, and its tables kept only where selected."""
+    return has_many_scores(plan, sizes) or plan.largest_table_size > sizes.row_cells
+
+
+def has_many_scores(plan: Plan, sizes: BlockSizes = LOCAL.sizes) -> bool:
+    """Whether the scores of a plan are so many that their tables are not for readers."""
     return plan.score_count > sizes.dense_cells
 
 
@@ -76,4 +82,4 @@ def _most_numbers(plan: Plan, select: Iterable[str], *, is_dense: bool) -> int:
 
 def _is_finite(value: Array) -> bool:
     """Whether a value has no NaN and no infinity; masks and counts have none."""
-    return value.dtype.kind != "f" or bool(np.isfinite(value).all())
+    return value.dtype.kind != "f" or all_finite(value)

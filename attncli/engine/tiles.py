@@ -6,6 +6,7 @@ The scores of a tile are computed in a buffer that its thread reuses; what is ac
 from collections.abc import Generator, Iterator
 from typing import Literal
 
+from attncli.base.array_checks import all_finite
 from attncli.base.lazy_numpy import Array, np
 from attncli.engine.accumulators import Accumulator, DirectExponentials
 from attncli.engine.block_plan import BlockPlan
@@ -46,7 +47,7 @@ def compute(
         sums = direct if direct.is_safe(block.see_a_key) else None
     if sums is None:
         block.bound_keys("masks")
-        sums = Accumulator(tiles, context, block.sink, values_are_finite=bool(np.isfinite(value).all()))
+        sums = Accumulator(tiles, context, block.sink, values_are_finite=all_finite(value))
         yield from block.accumulate(sums)
     attends = sums.result()
     if tiles.fill is not None and not attends.all():

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from attncli.base.errors import AttnError
-from attncli.io.origin import RawValue
+from attncli.io.origin import PYTHON, RawValue
 from attncli.io.parse.problem_keys import read_value
 from attncli.io.problem_files import EXAMPLE_KEYS
 from attncli.problem.build import LABELLED_AXES, build, check_name
@@ -27,8 +27,9 @@ def assemble(document: Mapping[str, RawValue], convention: str | None = None) ->
     check_keys(document)
     given = {key: raw for key, raw in document.items() if key in FIELDS and raw.value is not None}
     values = {key: read_value(FIELDS[key], raw) for key, raw in given.items()}
-    _prefer_overriding_labels(values, given)
-    origins = {key: _array_origin(key, raw) for key, raw in given.items() if raw.origin.options or raw.origin.name}
+    elsewhere = {key: raw for key, raw in given.items() if raw.origin is not PYTHON}
+    _prefer_overriding_labels(values, elsewhere)
+    origins = {key: _array_origin(key, raw) for key, raw in elsewhere.items() if raw.origin.options or raw.origin.name}
     try:
         return build(values, origins, convention)
     except AttnError as error:

@@ -6,6 +6,7 @@ A key of weight 0 is not attended: contexts that select a key select among the o
 from typing import Annotated, Any
 
 from attncli.base.arithmetic import ArithmeticWriter
+from attncli.base.array_checks import all_finite
 from attncli.base.lazy_numpy import Array, np
 from attncli.base.terms import Term, largest, number, products, tanh, total
 from attncli.ops.decorators import context, structural
@@ -358,7 +359,7 @@ def weighted_values(weights: Array, value: Array, *, matmul: MatrixProduct = pro
     >>> weighted_values(np.array([[1.0, 0.0]]), np.array([[4.0], [np.nan]]))
     array([[4.]])
     """
-    if np.isfinite(value).all():
+    if all_finite(value):
         return matmul(weights, value)
     finite: Array = np.asarray(np.isfinite(value).all(axis=-1))
     total = matmul(np.where(finite[..., None, :], weights, 0), np.where(finite[..., None], value, 0))

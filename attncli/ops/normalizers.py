@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from typing import Annotated, Any
 
 from attncli.base.arithmetic import ArithmeticWriter
+from attncli.base.array_checks import all_finite, all_true
 from attncli.base.lazy_numpy import Array, np
 from attncli.base.terms import Term, exp, largest, number, parameter, total
 from attncli.ops.decorators import normalizer
@@ -283,7 +284,7 @@ def topk(scores: Array, *, k: Annotated[int, Range(least=1)], tap: Tap = no_tap)
     """
     largest = finite_max(scores)
     are_few, can_add = k * MIN_KEYS_PER_BEST <= scores.shape[-1], scores.dtype in (np.float32, np.float64)
-    if tap is no_tap and are_few and can_add and np.isfinite(largest).all():
+    if tap is no_tap and are_few and can_add and all_finite(largest):
         return _softmax_among(scores, largest, largest_cells(scores, k))
     before = max(scores.shape[-1] - k, 0)
     is_best = scores >= np.partition(scores, before, axis=-1)[..., before, None]
@@ -365,7 +366,8 @@ def finite_max(scores: Array) -> Array:
            [0.]])
     """
     largest: Array = scores.max(axis=-1, keepdims=True)
-    np.copyto(largest, 0, where=largest == -np.inf)
+    if not all_finite(largest):
+        np.copyto(largest, 0, where=largest == -np.inf)
     return largest
 
 
@@ -378,7 +380,7 @@ def safe_divide(numerator: Array, denominator: Array, *, out: Array | None = Non
     array([[0.25, 0.75],
            [0.  , 0.  ]])
     """
-    if denominator.all():
+    if all_true(denominator):
         return np.divide(numerator, denominator, out=out).astype(numerator.dtype, copy=False)
     is_zero = denominator == 0
     quotient: Array = np.where(is_zero, 0, numerator / np.where(is_zero, 1, denominator))

@@ -339,9 +339,10 @@ def additive(
     >>> additive(one, np.array([[0.0], [1.0], [2.0]]), w1=one, w2=one, v=np.ones(1)).round(4)
     array([[0.7616, 0.964 , 0.9951]])
     """
-    from_key = tap("projected_key", key @ w1)[..., None, :, :]
-    from_query = tap("projected_query", query @ w2)[..., :, None, :]
-    return tap("hidden", _activate(activation, from_key + (from_query + b))) @ v
+    of_key = np.ascontiguousarray(tap("projected_key", key @ w1).mT)
+    of_query = tap("projected_query", query @ w2) + b
+    units = _activate(activation, of_key[..., None, :, :] + of_query[..., None])  # [… n a m]: long rows add fast
+    return tap("hidden", units.mT) @ v
 
 
 def location_by_hand(write: ArithmeticWriter, query: Array, key: Array, result: Any, *, w: Array) -> list[str]:

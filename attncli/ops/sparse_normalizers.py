@@ -6,6 +6,7 @@ A score of −∞ marks a masked key: its weight is exactly 0. A row in which ev
 from typing import Annotated, Any
 
 from attncli.base.arithmetic import ArithmeticWriter
+from attncli.base.array_checks import all_finite
 from attncli.base.lazy_numpy import Array, np
 from attncli.base.terms import largest, number, sqrt, total
 from attncli.ops.decorators import normalizer
@@ -139,7 +140,7 @@ def _clip_low_scores(shifted: Array) -> Array:
 
 def _zero_where_masked(scores: Array, weights: Array) -> Array:
     """The weights, exactly 0 where the key is masked: so they are where the largest score is a number."""
-    if np.isfinite(scores.max(axis=-1)).all():
+    if all_finite(scores.max(axis=-1)):
         return weights.astype(scores.dtype, copy=False)
     return np.where(scores == -np.inf, 0, weights).astype(scores.dtype)
 

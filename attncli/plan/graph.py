@@ -161,6 +161,23 @@ class Plan:
         """How many scores there are: a weight for each of them, of all heads and batch items."""
         return math.prod(self["weights"].shape)
 
+    @cached_property
+    def largest_table_size(self) -> int:
+        """How many numbers the largest table for pairs of a query and a key has, such as a hidden layer [n m a]."""
+        return max(math.prod(node.shape) for node in self.nodes if node.is_pair_table)
+
+    @cached_property
+    def empty_rows_fill(self) -> str | None:
+        """What queries that may attend to nothing get, nan or uniform; None where their weights are 0."""
+        weights = self.by_name[self.results["weights"]]
+        return weights.options["fill"] if weights.function is fill_empty_rows else None
+
+    @cached_property
+    def attending_weights(self) -> str:
+        """The name of the weights that are all 0 where a query attends to nothing: before such rows are filled."""
+        name = self.results["weights"]
+        return name if self.empty_rows_fill is None else self.by_name[name].inputs["weights"]
+
     def __getitem__(self, name: str) -> Node:
         """The node of that name, or of the result of that name; raises UnknownNameError."""
         return self.by_name[self.resolve(name)]
@@ -238,15 +255,3 @@ class Plan:
             + (f"  (also {', '.join(results[name])})" if name in results else "")
             for name, axes, call in rows
         )
-
-
-def fill_of(plan: Plan) -> str | None:
-    """What queries that may attend to nothing get, nan or uniform; None where their weights are 0."""
-    weights = plan.by_name[plan.results["weights"]]
-    return weights.options["fill"] if weights.function is fill_empty_rows else None
-
-
-def attending_weights(plan: Plan) -> str:
-    """The name of the weights that are all 0 where a query attends to nothing: before such rows are filled."""
-    name = plan.results["weights"]
-    return plan.by_name[name].inputs["weights"] if fill_of(plan) is not None else name

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 
 from attncli.plan.build import plan_of
-from attncli.plan.graph import Plan, fill_of
+from attncli.plan.graph import Plan
 from attncli.problem.spec import DEFAULTS, ProblemSpec
 
 
@@ -22,7 +22,7 @@ def keys_unread_by_plan(problem: ProblemSpec) -> Mapping[str, str]:
         is_read = is_looked_up or any(node.source == (key,) for node in plan.nodes)
         if getattr(problem, key) is not None and not is_read:
             unread[key] = _why_positions_are_not_read(problem)
-    if problem.empty_rows != DEFAULTS["empty_rows"] and fill_of(plan) is None:
+    if problem.empty_rows != DEFAULTS["empty_rows"] and plan.empty_rows_fill is None:
         unread.setdefault("empty_rows", _why_no_row_is_filled(problem))
     return unread
 

@@ -5,7 +5,6 @@ from typing import Any
 
 from attncli.io.writers.plain_values import plain_value
 from attncli.ops.records import Operator, ParameterMapping
-from attncli.plan.graph import fill_of
 from attncli.plan.unread import asks_where_queries_stand, keys_unread_by_plan
 from attncli.problem.packing import has_packed, has_projection
 from attncli.problem.spec import ProblemSpec
@@ -51,7 +50,7 @@ def _keys_not_in_force(trace: Trace) -> set[str]:
         ignored.add("generator")
     if not asks_where_queries_stand(trace.plan):
         ignored.add("align")
-    if fill_of(trace.plan) is None:
+    if trace.plan.empty_rows_fill is None:
         ignored.add("empty_rows")
     if problem.sentence is not None:
         ignored |= {"tokens", "embeddings"} - set(problem.origins)

@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 from attncli.base.axes import AXIS_NOUNS, Letters
 from attncli.base.lazy_numpy import Array, np
-from attncli.plan.graph import Plan, fill_of
+from attncli.plan.graph import Plan
 from attncli.problem.results import OUTPUT
 from attncli.trace.steps import Trace
 
@@ -67,7 +67,7 @@ def empty_rows_warning(plan: Plan, empty: Array, axes: Letters, labels: Sequence
     """
     if not empty.any():
         return ()
-    fill = fill_of(plan)
+    fill = plan.empty_rows_fill
     if fill == "uniform":
         results = f"weights 1/{plan['weights'].shape[-1]}"
     else:

@@ -75,6 +75,19 @@ def test_weights_are_zero_where_a_block_skips_masked_keys(spec: ProblemSpec, siz
     np.testing.assert_array_equal(in_blocks["weights"].value == 0, dense["weights"].value == 0)
 
 
+def test_few_scores_with_a_large_hidden_layer_are_computed_in_blocks_unless_every_step_is_asked_for() -> None:
+    score = {"additive": {"w1": normal(3, 40, seed=1), "w2": normal(3, 40, seed=2), "v": normal(40, seed=3)}}
+    small, large = (
+        problem(query=normal(n, 3, seed=4), key=normal(n, 3, seed=5), value=normal(n, 3, seed=6), score=score)
+        for n in (100, 130)
+    )
+    assert "hidden" in run(small, ("output",)).trace
+    in_blocks, dense = run(large, ("output",)).trace, run(large, ("output",), every_step=True).trace
+    assert "hidden" not in in_blocks
+    assert dense["hidden"].value.shape == (130, 130, 40)
+    assert_close(in_blocks["output"].value, dense["output"].value, "float64", "output")
+
+
 def test_where_only_weights_are_selected_blocks_end_with_them(spec: ProblemSpec) -> None:
     """What is computed from the weights is not, unless it is selected too; given weights go to the context."""
     plan = dense_trace(spec).plan

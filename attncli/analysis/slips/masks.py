@@ -8,7 +8,7 @@ from attncli.analysis.slips.plan_edit import Function, before_changes, with_chan
 from attncli.analysis.slips.records import Computation, Variant, plan_slip
 from attncli.base.lazy_numpy import Array, np
 from attncli.engine.dense import DenseEngine
-from attncli.plan.graph import Node, Plan, fill_of
+from attncli.plan.graph import Node, Plan
 from attncli.problem.spec import ProblemSpec
 
 FINITE_FILL = -1e9  # the number that is often written for −∞
@@ -122,14 +122,14 @@ def masked_with_finite(case: Computation) -> Iterator[Variant]:
 @plan_slip("the masks hide all keys from a query")
 def empty_rows_nan(case: Computation) -> Iterator[Variant]:
     """Where no key is visible the weights are NaN, from 0 divided by 0, instead of 0."""
-    if has_empty_rows(case) and fill_of(case.plan) != "nan":
+    if has_empty_rows(case) and case.plan.empty_rows_fill != "nan":
         yield Variant(with_changed_value(case.plan, "weights", _nan_where_empty, {"visible": "visible"}))
 
 
 @plan_slip("empty_rows is nan or uniform, and the masks hide all keys from a query")
 def empty_rows_zero(case: Computation) -> Iterator[Variant]:
     """Where no key is visible the weights are 0, instead of NaN or uniform."""
-    if fill_of(case.plan) is not None and has_empty_rows(case):
+    if case.plan.empty_rows_fill is not None and has_empty_rows(case):
         weights = before_changes(case.plan, "weights")
         yield Variant(with_nodes(case.plan, replace(weights, function=_unfilled, options={})))
 
