@@ -1,7 +1,7 @@
 """The blockwise engine: a large problem's projections whole, its scores to context in blocks, its output whole."""
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from contextlib import closing
+from contextlib import AbstractContextManager, closing, nullcontext
 from dataclasses import replace
 from functools import partial
 
@@ -15,7 +15,7 @@ from attncli.engine.block_plan import BlockPlan, PlanParts, make_block_plan, spl
 from attncli.engine.block_task import CONTEXT, WEIGHTS, BlockResult, BlockTask, Output
 from attncli.engine.blocks import ALL, Block, Lengths, heads_that_fit, make_blocks
 from attncli.engine.dense import DenseEngine
-from attncli.engine.executors import executor, one_thread_each, run_all
+from attncli.engine.executors import ThreadsExecutor, executor, one_thread_each, run_all, threads_of
 from attncli.engine.options import SERIAL, THREADS, Allocate, BlockSizes, RunOptions, in_memory
 from attncli.engine.tile_plan import TilePlan, can_tile, make_tile_plan
 from attncli.plan.graph import Plan
@@ -47,15 +47,16 @@ def run_blockwise(plan: Plan, problem: ProblemSpec, select: Sequence[str], optio
     """
     keep_freed_memory(KEPT_BYTES)
     parts = split_plan(plan, tuple(plan.resolve(name) for name in select))
-    run_parts = partial(run_all, options=options) if has_one_thread_in_blocks(options) else None
+    pool = threads_of(options)
+    run_parts = partial(run_all, pool=pool) if has_one_thread_in_blocks(options) else None
     engine = DenseEngine(plan, problem, problem.precision, run_all=run_parts)
-    with one_thread_each(options):
+    with one_thread_each(options), _threads_apart(plan, pool):
         engine.run(parts.before)
         table, layout = plan["weights"], problem.layout
         lengths = Lengths(layout.batch or 1, layout.heads, layout.kv_heads, *table.shape[-2:])
         block_plan = make_block_plan(parts, engine.values, lengths, problem.precision)
         buffers = ResultBuffers(block_plan, parts, options.allocate)
-        _fill(buffers, problem, options)
+        _fill(buffers, problem, options, pool)
         engine.values |= buffers.values
         engine.notes |= buffers.notes(plan, problem)
         engine.run(parts.after)
@@ -70,10 +71,20 @@ class _BlockedTask:
     blocks: Sequence[Block]
 
 
-def _fill(buffers: "ResultBuffers", problem: ProblemSpec, options: RunOptions) -> None:
+def _threads_apart(plan: Plan, pool: ThreadsExecutor | None) -> AbstractContextManager[None]:
+    """While it lasts, the calling thread and those of the pool don't share a core.
+
+    Threads that an operator of the user's own starts, and may keep, get the cores of the one that starts them: then
+    nothing is changed.
+    """
+    are_built_in = all(node.is_built_in for node in plan.nodes)
+    return nullcontext() if pool is None or not are_built_in else pool.placement.apart()
+
+
+def _fill(buffers: "ResultBuffers", problem: ProblemSpec, options: RunOptions, pool: ThreadsExecutor | None) -> None:
     """Compute every block and keep its results."""
     names = list(buffers.values)
-    with executor(options) as run:
+    with executor(options, pool) as run:
         if names == [CONTEXT] and can_tile(problem):
             work = _tile_work(buffers, problem, options)
         else:

@@ -14,6 +14,7 @@ from attncli.base.lazy_numpy import Array
 from attncli.engine.blas_limit import limit_this_thread, one_blas_thread
 from attncli.engine.block_task import BlockResult, BlockTask, compute
 from attncli.engine.blocks import Block
+from attncli.engine.core_placement import CorePlacement
 from attncli.engine.options import SERIAL, THREADS, RunOptions
 
 INSTALL = "pip install 'attncli[dask]'"
@@ -87,8 +88,17 @@ class ThreadsExecutor(ThreadPoolExecutor):
     `submit` raises AttnError where no thread can be started.
     """
 
-    def __init__(self, initializer: Callable[[], None] | None) -> None:
-        super().__init__(cores() - 1, thread_name_prefix="attn", initializer=initializer)
+    def __init__(self, cores: int, *, limits_blas: bool) -> None:
+        super().__init__(cores - 1, thread_name_prefix="attn", initializer=self._begin_thread)
+        self.cores = cores
+        self.placement = CorePlacement(cores - 1)
+        self._limits_blas = limits_blas
+
+    def _begin_thread(self) -> None:
+        """What a new thread does first."""
+        self.placement.add_this_thread()
+        if self._limits_blas:
+            limit_this_thread()
 
     def submit(self, fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> "Future[Any]":
         """Compute in a thread, which is started where none is idle."""
@@ -104,13 +114,19 @@ def one_thread_each(options: RunOptions) -> AbstractContextManager[None]:
     return nullcontext() if options.blas_is_limited else one_blas_thread()
 
 
-def run_all(functions: Sequence[Callable[[], None]], options: RunOptions) -> None:
-    """Call functions that are independent of each other, several at a time unless the executor is the serial one."""
-    if options.executor == SERIAL or cores() == 1:
+def threads_of(options: RunOptions) -> ThreadsExecutor | None:
+    """The pool of threads that computes with the calling thread; None where that computes alone, or Dask does."""
+    if options.executor != THREADS or cores() == 1:
+        return None
+    return _threads(blas_is_limited=options.blas_is_limited)
+
+
+def run_all(functions: Sequence[Callable[[], None]], pool: ThreadsExecutor | None) -> None:
+    """Call functions that are independent of each other, several at a time where there is a pool of threads."""
+    if pool is None:
         for function in functions:
             function()
         return
-    pool = _threads(blas_is_limited=options.blas_is_limited)
     submitted = list[tuple[Callable[[], None], Future[None]]]()
     try:
         for function in functions:
@@ -127,8 +143,8 @@ def run_all(functions: Sequence[Callable[[], None]], options: RunOptions) -> Non
 
 
 @contextmanager
-def executor(options: RunOptions) -> Iterator[Run]:
-    """The function that runs blocks on the executor that the options name.
+def executor(options: RunOptions, pool: ThreadsExecutor | None) -> Iterator[Run]:
+    """The function that runs blocks on the executor that the options name; `pool` is that of `threads_of`.
 
     Raises AttnError where a scheduler can't be reached, has no workers, or loses them.
     """
@@ -136,14 +152,13 @@ def executor(options: RunOptions) -> Iterator[Run]:
         with _dask(options.executor) as run:
             yield run
         return
-    has_workers, cancelled = options.executor == THREADS and cores() > 1, Event()
-    pool = _threads(blas_is_limited=options.blas_is_limited) if has_workers else SerialExecutor()
+    workers, cancelled = SerialExecutor() if pool is None else pool, Event()
     try:
         yield partial(
             run_blocks,
-            prepare=lambda task: partial(pool.submit, compute, task, is_cancelled=cancelled.is_set),
-            ahead=2 * cores() if has_workers else 0,
-            takes_part=has_workers,
+            prepare=lambda task: partial(workers.submit, compute, task, is_cancelled=cancelled.is_set),
+            ahead=0 if pool is None else 2 * pool.cores,
+            takes_part=pool is not None,
         )
     finally:
         cancelled.set()  # blocks that have begun end at their next yield
@@ -152,7 +167,7 @@ def executor(options: RunOptions) -> Iterator[Run]:
 @cache
 def _threads(*, blas_is_limited: bool) -> ThreadsExecutor:
     """The pool of threads, which stay with their buffers for the next problem."""
-    return ThreadsExecutor(None if blas_is_limited else limit_this_thread)
+    return ThreadsExecutor(cores(), limits_blas=not blas_is_limited)
 
 
 def cores() -> int:

@@ -13,6 +13,7 @@ import pytest
 import attncli
 from attncli import AttnError
 from attncli.engine import blas_limit, executors, projections
+from attncli.engine.executors import ThreadsExecutor
 from attncli.engine.options import RunOptions
 from attncli.engine.projections import projection_parts
 from attncli.engine.run import run
@@ -42,9 +43,9 @@ def counted(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     parts: list[int] = []
     monkeypatch.setattr(projections, "MIN_PRODUCTS", 1)
 
-    def run_all(functions: list[Callable[[], None]], options: RunOptions) -> None:
+    def run_all(functions: list[Callable[[], None]], pool: ThreadsExecutor | None) -> None:
         parts.append(len(functions))
-        executors.run_all(functions, options)
+        executors.run_all(functions, pool)
 
     monkeypatch.setattr("attncli.engine.blockwise.run_all", run_all)
     return parts
@@ -189,30 +190,27 @@ def test_an_error_in_one_of_several_functions_reaches_the_caller(executor: str) 
         raise AttnError("no")
 
     with pytest.raises(AttnError, match="no"):
-        executors.run_all([wait, fail], RunOptions(executor))
+        executors.run_all([wait, fail], executors.threads_of(RunOptions(executor)))
     assert begun.is_set() or executor == "threads"
 
 
 def test_an_interrupt_while_functions_are_handed_out_cancels_those_that_wait(monkeypatch: pytest.MonkeyPatch) -> None:
     handed: list[Future[None]] = []
 
-    class Pool:
-        def __init__(self, **_: bool) -> None: ...
-
-        def submit(self, function: Callable[[], None]) -> "Future[None]":
+    class Pool(ThreadsExecutor):
+        def submit(self, function: Callable[..., Any], /, *_: Any, **__: Any) -> "Future[Any]":
             if len(handed) == 2:
                 raise KeyboardInterrupt
             handed.append(Future())
             return handed[-1]
 
-    monkeypatch.setattr(executors, "_threads", Pool)
-    monkeypatch.setattr(executors, "cores", lambda: 2)
-    with pytest.raises(KeyboardInterrupt):
-        executors.run_all([lambda: None] * 4, RunOptions())
+    with pytest.raises(KeyboardInterrupt), Pool(2, limits_blas=False) as pool:
+        executors.run_all([lambda: None] * 4, pool)
     assert [future.cancelled() for future in handed] == [True, True]
 
 
 def test_every_function_is_called_once() -> None:
     called: list[int] = []
-    executors.run_all([lambda number=number: called.append(number) for number in range(50)], RunOptions())
+    pool = executors.threads_of(RunOptions())
+    executors.run_all([lambda number=number: called.append(number) for number in range(50)], pool)
     assert sorted(called) == list(range(50))
