@@ -7,7 +7,7 @@ from attncli.base.dtypes import Precision
 from attncli.base.errors import AttnError
 from attncli.base.lazy_numpy import Array, np
 from attncli.base.memory import keep_freed_memory
-from attncli.engine.evaluate import evaluate_input, evaluate_wide
+from attncli.engine.evaluate import evaluate, evaluate_input, evaluate_wide
 from attncli.engine.options import BlockSizes
 from attncli.engine.projections import RunAll, project_in_parts, projection_parts
 from attncli.plan.graph import Node, Plan
@@ -64,22 +64,21 @@ class DenseEngine:
         try:
             if self._run_all is not None and (parts := projection_parts(node, self.plan)):
                 return project_in_parts(node, self.values, self.precision, parts, self._run_all)
-            values = self.values | self._wide_tables if self._wide_tables else self.values
-            value = evaluate_wide(node, values, self.precision, self.values.__setitem__)
             if self._has_wide_tables:
-                self._keep_wide(node, value)
-            is_rounded = self._has_wide_tables or not node.is_exact
-            return self.precision.round(value) if is_rounded else value
+                return self._computed_of_wide_tables(node)
+            return evaluate(node, self.values, self.precision, self.values.__setitem__)
         except MemoryError:
             hint = "compute some of the queries with only"
             raise AttnError(f"there is not enough memory for {node.name}", hint=hint) from None
 
-    def _keep_wide(self, node: Node, value: Array) -> None:
-        """Keep a table as it was computed, and no longer those that the node was the last to read."""
+    def _computed_of_wide_tables(self, node: Node) -> Array:
+        """The value of a node from tables as they were computed, as far as it reads such."""
+        value = evaluate_wide(node, self.values | self._wide_tables, self.precision, self.values.__setitem__)
         if node.is_pair_table:
             self._wide_tables[node.name] = value
         for name in self.plan.read_last.get(node.name, ()):
             self._wide_tables.pop(name, None)
+        return self.precision.round(value)
 
     def _empty_rows(self, node: Node) -> tuple[str, ...]:
         """The warning on queries that attend to nothing, of the weights."""

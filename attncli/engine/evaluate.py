@@ -82,9 +82,9 @@ def evaluate_input(node: Node, problem: ProblemSpec, precision: Precision) -> Ar
 
 def input_array(node: Node, problem: ProblemSpec) -> Array:
     """The array of a problem, or of an operator of it, that an input node names."""
-    key, *parameter = node.source
+    key = node.source[0]
     array: Array = getattr(problem, key)
-    for name in parameter:  # of an operator
+    for name in node.source[1:]:  # of an operator
         array = getattr(problem, key).given[name]
     return array
 
