@@ -2,6 +2,7 @@
 
 import dataclasses
 from collections.abc import Iterable, Mapping, Sequence
+from functools import cached_property
 from typing import Any, Literal, NoReturn, Self, Unpack
 
 from attncli.api.edits import to_edits
@@ -23,6 +24,7 @@ from attncli.ops.records import format_value
 from attncli.plan.build import plan_of
 from attncli.problem.build import check_name
 from attncli.problem.conventions import find_convention
+from attncli.problem.forms import form_of_given, keep_given, recall_given
 from attncli.problem.results import DEFAULT_SELECTION, EXPECTED
 from attncli.problem.spec import FIELDS, ProblemSpec
 from attncli.problem.weights import stored_values
@@ -57,11 +59,17 @@ class Problem:
     ((2, 2), ('key_1', 'key_2'))
     """
 
-    _source: NamedDocument
+    _keys: Mapping[str, Any]
     _spec: ProblemSpec
 
     def __init__(self, *, convention: str | None = None, **keys: Unpack[ProblemKeys]) -> None:
+        form = form_of_given(keys) if convention is None else None
+        known = recall_given(form, keys)
+        if known is not None:
+            vars(self).update(_keys=keys, _spec=known)
+            return
         self._fill(NamedDocument("", raw_values(keys), convention, noun=PROBLEM))
+        keep_given(form, keys, self._spec)
 
     @classmethod
     def of_source(cls, source: NamedDocument) -> Self:
@@ -74,12 +82,12 @@ class Problem:
         """Build the problem; raises AttnError where it can't be."""
         if source.convention is not None:
             find_convention(str(source.convention), where="convention")
-        vars(self).update(_source=source, _spec=source.problem())
+        vars(self).update(source=source, _spec=source.problem())
 
-    @property
+    @cached_property
     def source(self) -> NamedDocument:
         """What the problem is made of: the values as they were given, the convention, and the edits."""
-        return self._source
+        return NamedDocument("", raw_values(self._keys), noun=PROBLEM)
 
     @property
     def spec(self) -> ProblemSpec:
@@ -92,7 +100,7 @@ class Problem:
 
         Raises AttnError where there is no result of a name, or a file can't be read.
         """
-        return read_expected(self._source.document.get(EXPECTED, NOT_EXPECTED), plan_of(self._spec).names)
+        return read_expected(self.source.document.get(EXPECTED, NOT_EXPECTED), plan_of(self._spec).names)
 
     def __getattr__(self, name: str) -> Any:
         if name.startswith("_"):
@@ -117,10 +125,10 @@ class Problem:
         return f"Problem({', '.join(shapes)}, {stages})"
 
     def _repr_html_(self) -> str:
-        given = {name for name, raw in self._source.document.items() if raw.value is not None}
+        given = {name for name, raw in self.source.document.items() if raw.value is not None}
         values = stored_values(self._spec)
         pairs = [(name, _value_text(value)) for name, value in values.items() if name in given]
-        pairs += [("set", f"{edit.cell}={format_value(edit.value)}") for edit in self._source.edits]
+        pairs += [("set", f"{edit.cell}={format_value(edit.value)}") for edit in self.source.edits]
         heading = f"Problem, {self._spec.convention}" if self._spec.convention else "Problem"
         return pairs_table(heading, pairs)
 
@@ -134,9 +142,9 @@ class Problem:
         >>> problem.replace(normalize=None, score="dot").compute().weights.round(4).tolist()
         [[0.8808, 0.1192]]
         """
-        document = self._source.document | raw_values(keys, PYTHON_OVER_FILE)
-        chosen = self._source.convention if convention is None else convention
-        return self.of_source(dataclasses.replace(self._source, document=document, convention=chosen))
+        document = self.source.document | raw_values(keys, PYTHON_OVER_FILE)
+        chosen = self.source.convention if convention is None else convention
+        return self.of_source(dataclasses.replace(self.source, document=document, convention=chosen))
 
     def set(self, numbers: Mapping[str, float | str]) -> Self:
         """A new problem with other numbers in some cells: `problem.set({"w_q[0,1]": 3})`, as `--set` does.
@@ -149,7 +157,7 @@ class Problem:
         >>> problem.set({"key[sat,0]": 5, "query[*,*]": "1/2"}).key.tolist()
         [[1.0, 0.0], [5.0, 1.0]]
         """
-        return self.of_source(dataclasses.replace(self._source, edits=(*self._source.edits, *to_edits(numbers))))
+        return self.of_source(dataclasses.replace(self.source, edits=(*self.source.edits, *to_edits(numbers))))
 
     def compute(
         self, select: Iterable[str] = DEFAULT_SELECTION, *, every_step: bool = False, executor: str = THREADS

@@ -1,6 +1,6 @@
 """Forms of problems: what follows from shapes, types, words and operators is worked out and checked once, and kept."""
 
-from collections.abc import Hashable, Mapping
+from collections.abc import Container, Hashable, Mapping
 from typing import Any
 
 from attncli.base.lazy_numpy import np
@@ -16,6 +16,7 @@ MAX_FORMS = 64
 
 # What a problem has besides its arrays, by its form: fields, and what is kept of them.
 _KEPT: dict[Hashable, Mapping[str, Any]] = {}
+_KEPT_OF_GIVEN: dict[Hashable, Mapping[str, Any]] = {}  # by the form of what is given, of arrays and numbers alone
 
 
 def form_of(values: Mapping[str, Any]) -> Hashable | None:
@@ -61,10 +62,7 @@ def recall(form: Hashable | None, values: Mapping[str, Any], origins: Mapping[st
     if kept is None or ("key_lengths" in values and values["key_lengths"].max() > kept["lengths"]["m"]):
         return None
     own = {name: value for name, value in values.items() if type(value) in (np.ndarray, Operator)}
-    problem = ProblemSpec.__new__(ProblemSpec)
-    vars(problem).update(kept)
-    vars(problem).update(own, origins=origins)
-    return problem
+    return _problem(kept, {**own, "origins": origins})
 
 
 def keep(form: Hashable | None, values: Mapping[str, Any], problem: ProblemSpec) -> None:
@@ -73,10 +71,67 @@ def keep(form: Hashable | None, values: Mapping[str, Any], problem: ProblemSpec)
     if form is None or any(getattr(problem, name) is not values.get(name) for name in own):
         return
     _ = problem.signature, problem.precision, problem.default_selection  # worked out by now, they are kept too
-    if len(_KEPT) >= MAX_FORMS:
-        _KEPT.clear()
-    own.add("origins")
-    _KEPT[form] = {name: value for name, value in vars(problem).items() if name not in own}
+    _keep(_KEPT, form, problem, {*own, "origins"})
+
+
+def form_of_given(given: Mapping[str, Any]) -> Hashable | None:
+    """The form of arrays and numbers before they are converted; None where anything else is given, such as a name.
+
+    >>> import numpy as np
+    >>> form_of_given({"query": np.zeros((2, 3)), "causal": True}) == form_of_given({"query": np.ones((2, 3))})
+    False
+    >>> form_of_given({"query": np.zeros((2, 3)), "score": "cosine"}) is None
+    True
+    """
+    form: list[Hashable] = []
+    for name, value in given.items():
+        kind = type(value)
+        if kind is np.ndarray:
+            form.append((name, value.shape, value.dtype))
+        elif kind in (bool, int, float):
+            form.append((name, kind, repr(value)))  # 0 and −0 are equal, but lead to different results
+        elif value is not None:
+            return None
+    return tuple(form)
+
+
+def recall_given(form: Hashable | None, given: Mapping[str, Any]) -> ProblemSpec | None:
+    """The problem of what is given, whose form was kept: it has the given arrays themselves; None where it was not."""
+    kept = _KEPT_OF_GIVEN.get(form) if form is not None else None
+    if kept is None:
+        return None
+    return _problem(kept, {name: value for name, value in given.items() if type(value) is np.ndarray})
+
+
+def keep_given(form: Hashable | None, given: Mapping[str, Any], problem: ProblemSpec) -> None:
+    """Keep what a problem has besides the given arrays, where it has these themselves and no others.
+
+    Not where numbers in arrays were checked: then `form_of` has no form of the values either, or they are key lengths.
+    """
+    own = {name: value for name, value in given.items() if type(value) is np.ndarray}
+    if form is None or any(getattr(problem, name) is not value for name, value in own.items()):
+        return
+    values = {name: value for name in FIELDS if (value := getattr(problem, name)) is not None}
+    has_others = any(_has_arrays(value) for name, value in values.items() if name not in own)
+    if has_others or "key_lengths" in own or form_of(values) is None:
+        return
+    _ = problem.signature, problem.precision, problem.default_selection
+    _keep(_KEPT_OF_GIVEN, form, problem, own)
+
+
+def _problem(kept: Mapping[str, Any], own: Mapping[str, Any]) -> ProblemSpec:
+    """A problem of what is kept of its form, and what is its own."""
+    problem = ProblemSpec.__new__(ProblemSpec)
+    vars(problem).update(kept)
+    vars(problem).update(own)
+    return problem
+
+
+def _keep(forms: dict[Hashable, Mapping[str, Any]], form: Hashable, problem: ProblemSpec, own: Container[str]) -> None:
+    """Keep what a problem has besides what is its own."""
+    if len(forms) >= MAX_FORMS:
+        forms.clear()
+    forms[form] = {name: value for name, value in vars(problem).items() if name not in own}
 
 
 def _has_arrays(value: Any) -> bool:

@@ -2,7 +2,7 @@
 
 import gc
 import weakref
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 import numpy as np
@@ -76,6 +76,7 @@ def _nothing_is_kept() -> Iterator[None]:
 def _forget() -> None:
     """Forget every form and every plan."""
     forms._KEPT.clear()
+    forms._KEPT_OF_GIVEN.clear()
     plans._PLANS.clear()
 
 
@@ -86,22 +87,43 @@ def _described(spec: ProblemSpec) -> tuple[object, ...]:
     return dict(trace.labels), dict(spec.lengths), dict(spec.unread), str(trace.plan), trace.pipeline, steps
 
 
-def test_problems_in_turn_are_as_the_first_of_a_process() -> None:
+def _from_python(**keys: Any) -> ProblemSpec:
+    """The problem of keywords, which may be known by its arrays and numbers before they are converted."""
+    return attncli.Problem(**keys).spec
+
+
+@pytest.mark.parametrize("make", [problem, _from_python])
+def test_problems_in_turn_are_as_the_first_of_a_process(make: Callable[..., ProblemSpec]) -> None:
     alone = []
     for keys in NEAR:
         _forget()
-        alone.append([_described(problem(**{**ARRAYS, **keys})), _described(problem(**{**SECOND, **keys}))])
+        alone.append([_described(make(**{**ARRAYS, **keys})), _described(make(**{**SECOND, **keys}))])
     _forget()
     for _ in range(2):
         for keys, (first, second) in zip(NEAR, alone, strict=True):
-            assert _described(problem(**{**ARRAYS, **keys})) == first, keys
-            assert _described(problem(**{**SECOND, **keys})) == second, keys
+            assert _described(make(**{**ARRAYS, **keys})) == first, keys
+            assert _described(make(**{**SECOND, **keys})) == second, keys
 
 
+@pytest.mark.parametrize("make", [problem, _from_python])
 @pytest.mark.parametrize("keys", PROBLEMS.values(), ids=PROBLEMS)
-def test_a_problem_made_again_has_the_same_steps(keys: Mapping[str, Any]) -> None:
-    first = _described(problem(**keys))
-    assert _described(problem(**keys)) == first
+def test_a_problem_made_again_has_the_same_steps(keys: Mapping[str, Any], make: Callable[..., ProblemSpec]) -> None:
+    first = _described(make(**keys))
+    assert _described(make(**keys)) == first
+
+
+def test_a_problem_that_is_known_by_its_arrays_has_them_itself_and_is_edited_like_any_other() -> None:
+    arrays = {name: array.copy() for name, array in SECOND.items()}
+    edited = []
+    for given in (ARRAYS, arrays):
+        made = attncli.Problem(**given, causal=True)
+        assert all(getattr(made, name) is array for name, array in given.items())
+        assert made.replace(causal=None, query=QUERY).compute("output").output.shape == (3, 2)
+        edited.append(made.set({"query[0,0]": 100}).query[0, 0])
+    assert edited == [100, 100]
+    assert forms._KEPT_OF_GIVEN
+    with pytest.raises(AttnError, match="unknown key 'caussal'"):
+        attncli.Problem(**arrays, caussal=True)
 
 
 def test_types_of_arrays_are_those_of_each_problem() -> None:
@@ -114,16 +136,19 @@ def test_a_form_is_kept_and_an_array_is_not() -> None:
     arrays = [KEY.copy(), normal(5, 5)]
     kept = [weakref.ref(array) for array in arrays]
     attncli.attention(QUERY, arrays[0], VALUE, score={"general": {"w": arrays[1]}})
+    attncli.attention(QUERY, arrays[0], VALUE)
     arrays.clear()
     gc.collect()
     assert forms._KEPT
+    assert forms._KEPT_OF_GIVEN
     assert [array() for array in kept] == [None, None]
 
 
 def test_no_more_forms_are_kept_than_a_few() -> None:
     for count in range(1, 2 * forms.MAX_FORMS):
         attncli.Problem(query=np.ones((count, 2)), key=np.ones((3, 2)))
-    assert 0 < len(forms._KEPT) <= forms.MAX_FORMS
+    for kept in (forms._KEPT, forms._KEPT_OF_GIVEN):
+        assert 0 < len(kept) <= forms.MAX_FORMS
 
 
 @pytest.mark.parametrize(
