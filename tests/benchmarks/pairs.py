@@ -42,10 +42,12 @@ def seconds(work: Callable[[], object], calls: int = 1) -> float:
     return (time.perf_counter() - start) / calls
 
 
-def compare(title: str, ours: Callable[[], object], theirs: Callable[[], object], runs: int, aim: str) -> Row:
-    """Time both in turn, once for nothing and then so many times; what is short is called again and again."""
+def compare(
+    title: str, ours: Callable[[], object], theirs: Callable[[], object], runs: int, aim: str, burst: float = BURST
+) -> Row:
+    """Time both in turn, once for nothing and then so many times; what is shorter than `burst` is called repeatedly."""
     seconds(ours), seconds(theirs)
-    calls = max(1, int(BURST / max(seconds(ours), seconds(theirs))))
+    calls = max(1, int(burst / max(seconds(ours), seconds(theirs))))
     return _row(title, [(1e3 * seconds(ours, calls), 1e3 * seconds(theirs, calls)) for _ in range(runs)], aim)
 
 

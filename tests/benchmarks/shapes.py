@@ -9,11 +9,12 @@ from pairs import Row, compare
 import attncli
 
 RUNS = 7
+SINGLE_CALLS = 25
 Work = Callable[[], object]
 
 
 def rows() -> Iterator[Row]:
-    """Biases and masks, one query, groups of heads, many small heads, short types."""
+    """Biases and masks, one query, groups of heads, many small heads, short types, and single calls."""
     import torch
 
     from attncli.engine.executors import cores
@@ -37,6 +38,9 @@ def rows() -> Iterator[Row]:
         ("embeddings 2048 x 1024, and their projections in float64", embedded(2048, 1024), ""),
     ):
         yield compare(title, ours, theirs, RUNS, aim)
+    for count in (1024, 2048, 4096):
+        title = f"one head of {count} x 64, a single call after a pause"
+        yield compare(title, *heads((1, 1, count, 64)), SINGLE_CALLS, "≤ 1.07", burst=0)
 
 
 def normal(*shape: int, seed: int = 0, dtype: str = "float32") -> np.ndarray:
