@@ -50,7 +50,7 @@ def run_blockwise(plan: Plan, problem: ProblemSpec, select: Sequence[str], optio
     pool = threads_of(options)
     run_parts = partial(run_all, pool=pool) if has_one_thread_in_blocks(options) else None
     engine = DenseEngine(plan, problem, problem.precision, run_all=run_parts)
-    with one_thread_each(options), _threads_apart(plan, pool):
+    with one_thread_each(options), _threads_apart(plan, options, pool):
         engine.run(parts.before)
         table, layout = plan["weights"], problem.layout
         lengths = Lengths(layout.batch or 1, layout.heads, layout.kv_heads, *table.shape[-2:])
@@ -71,14 +71,15 @@ class _BlockedTask:
     blocks: Sequence[Block]
 
 
-def _threads_apart(plan: Plan, pool: ThreadsExecutor | None) -> AbstractContextManager[None]:
-    """While it lasts, the calling thread and those of the pool don't share a core.
+def _threads_apart(plan: Plan, options: RunOptions, pool: ThreadsExecutor | None) -> AbstractContextManager[None]:
+    """While it lasts, the calling thread keeps its core, and those of the pool have the others.
 
-    Threads that an operator of the user's own starts, and may keep, get the cores of the one that starts them: then
-    nothing is changed.
+    Threads that are started meanwhile, and stay, would have the core of the thread that starts them alone. Nothing is
+    changed where an operator of the user's own, a BLAS library that is not limited, or Dask may start some.
     """
-    are_built_in = all(node.is_built_in for node in plan.nodes)
-    return nullcontext() if pool is None or not are_built_in else pool.placement.apart()
+    starts_none = has_one_thread_in_blocks(options) and all(node.is_built_in for node in plan.nodes)
+    is_placed = pool is not None and options.executor == THREADS and starts_none
+    return pool.placement.apart() if pool is not None and is_placed else nullcontext()
 
 
 def _fill(buffers: "ResultBuffers", problem: ProblemSpec, options: RunOptions, pool: ThreadsExecutor | None) -> None:

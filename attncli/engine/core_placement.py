@@ -25,10 +25,9 @@ class _PlacedRun:
 
 
 class CorePlacement:
-    """The cores of the threads of a pool that has `size` of them, and of the thread that calls it."""
+    """The cores of the threads of a pool, and of the thread that calls it."""
 
-    def __init__(self, size: int) -> None:
-        self._size = size
+    def __init__(self) -> None:
         self._workers: set[int] = set()  # threads of the pool, by their numbers in the system
         self._run: _PlacedRun | None = None
         self._change = Lock()
@@ -45,8 +44,9 @@ class CorePlacement:
     def apart(self) -> Iterator[None]:
         """While it lasts, the calling thread stays on its core, and the pool's threads leave that to it.
 
-        Nothing is changed where the system has no such calls or the process one core, nor for a second caller at the
-        same time.
+        It stays there from when a thread of the pool has begun. Nothing is changed where the system has no such calls
+        or the process one core, nor for a second caller at the same time. After it all have the cores that the calling
+        thread had before.
         """
         cores, own, is_placed = _cores_of_this_thread(), current_core(), False
         run = _PlacedRun(get_native_id(), own, cores - {own})
@@ -60,10 +60,12 @@ class CorePlacement:
             yield
         finally:
             if is_placed:
-                with self._change:
-                    self._run = None
-                    self._place(cores)
+                try:
                     _set_cores(THIS_THREAD, cores)
+                finally:
+                    with self._change:
+                        self._run = None
+                        self._place(cores)
 
     def _place(self, cores: Collection[int]) -> None:
         """Let the threads of the pool that have begun have these cores."""
@@ -71,8 +73,8 @@ class CorePlacement:
             _set_cores(thread, cores)
 
     def _keep_caller(self, run: "_PlacedRun") -> None:
-        """Let the caller have its core alone once all threads of the pool have begun: they begin with its cores."""
-        if len(self._workers) == self._size:
+        """Let the caller have its core alone where a thread of the pool has begun: the first begins with its cores."""
+        if self._workers:
             _set_cores(run.caller, {run.own})
 
 
@@ -87,8 +89,10 @@ def _asker() -> Callable[[], int] | None:
     """The function of the C library that says it, if there is one."""
     if not hasattr(os, "sched_setaffinity"):
         return None
-    import ctypes  # noqa: PLC0415 - NumPy has loaded it
-
+    try:
+        import ctypes  # noqa: PLC0415 - NumPy has loaded it, but for a Python that lacks it
+    except ImportError:
+        return None
     found: Callable[[], int] | None = getattr(ctypes.CDLL(None), "sched_getcpu", None)
     return found
 
@@ -99,6 +103,6 @@ def _cores_of_this_thread() -> set[int]:
 
 
 def _set_cores(thread: int, cores: Collection[int]) -> None:
-    """Let a thread have these cores alone, where the system allows it; the thread may have ended."""
+    """Let a thread have these cores alone, unless the system refuses it, or the thread has ended."""
     with suppress(OSError):
         os.sched_setaffinity(thread, cores)

@@ -44,6 +44,8 @@ def evaluate(
 
     See `evaluate_wide` for the rest.
     """
+    if node.is_identity:
+        return values[node.inputs["x"]]
     value = evaluate_wide(node, values, precision, keep)
     return value if node.is_exact else precision.round(value)
 

@@ -91,7 +91,7 @@ class ThreadsExecutor(ThreadPoolExecutor):
     def __init__(self, cores: int, *, limits_blas: bool) -> None:
         super().__init__(cores - 1, thread_name_prefix="attn", initializer=self._begin_thread)
         self.cores = cores
-        self.placement = CorePlacement(cores - 1)
+        self.placement = CorePlacement()
         self._limits_blas = limits_blas
 
     def _begin_thread(self) -> None:
@@ -115,10 +115,14 @@ def one_thread_each(options: RunOptions) -> AbstractContextManager[None]:
 
 
 def threads_of(options: RunOptions) -> ThreadsExecutor | None:
-    """The pool of threads that computes with the calling thread; None where that computes alone, or Dask does."""
-    if options.executor != THREADS or cores() == 1:
+    """The pool of threads that computes with the calling thread; None where that computes alone.
+
+    Where Dask computes the blocks it still computes what comes before and after them.
+    """
+    count = cores()
+    if options.executor == SERIAL or count == 1:
         return None
-    return _threads(blas_is_limited=options.blas_is_limited)
+    return _threads(count, blas_is_limited=options.blas_is_limited)
 
 
 def run_all(functions: Sequence[Callable[[], None]], pool: ThreadsExecutor | None) -> None:
@@ -165,9 +169,13 @@ def executor(options: RunOptions, pool: ThreadsExecutor | None) -> Iterator[Run]
 
 
 @cache
-def _threads(*, blas_is_limited: bool) -> ThreadsExecutor:
+def _threads(cores: int, *, blas_is_limited: bool) -> ThreadsExecutor:
     """The pool of threads, which stay with their buffers for the next problem."""
-    return ThreadsExecutor(cores(), limits_blas=not blas_is_limited)
+    return ThreadsExecutor(cores, limits_blas=not blas_is_limited)
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_threads.cache_clear)  # it has none of its parent's threads
 
 
 def cores() -> int:

@@ -340,9 +340,10 @@ def additive(
     array([[0.7616, 0.964 , 0.9951]])
     """
     of_key = np.ascontiguousarray(tap("projected_key", key @ w1).mT)
-    of_query = tap("projected_query", query @ w2) + b
+    of_query = tap("projected_query", query @ w2) + (b[..., None, :] if isinstance(b, np.ndarray) else b)
     units = _activate(activation, of_key[..., None, :, :] + of_query[..., None])  # [… n a m]: long rows add fast
-    return tap("hidden", units.mT) @ v
+    hidden = tap("hidden", units.mT)
+    return hidden @ v if v.ndim == 1 else (hidden @ v[..., None, :, None])[..., 0]
 
 
 def location_by_hand(write: ArithmeticWriter, query: Array, key: Array, result: Any, *, w: Array) -> list[str]:

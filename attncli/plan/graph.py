@@ -70,7 +70,7 @@ class Node:
         """Whether it is an array of the problem."""
         return bool(self.source)
 
-    @property
+    @cached_property
     def is_identity(self) -> bool:
         """Whether it is its input unchanged."""
         return self.function is identity

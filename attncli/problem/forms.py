@@ -12,11 +12,12 @@ from attncli.problem.spec import FIELDS, ProblemSpec
 
 # The kinds of fields whose numbers are checked, or make other arrays of the problem: such a problem has no form.
 KINDS_OF_NUMBERS = ("positions", "vocabulary")
+UNCONVERTED_TYPES = "efdg?"  # NumPy's codes of the types of arrays that a problem may have as they are given
 MAX_FORMS = 64
 
 # What a problem has besides its arrays, by its form: fields, and what is kept of them.
 _KEPT: dict[Hashable, Mapping[str, Any]] = {}
-_KEPT_OF_GIVEN: dict[Hashable, Mapping[str, Any]] = {}  # by the form of what is given, of arrays and numbers alone
+_KEPT_OF_GIVEN: dict[Hashable, Mapping[str, Any]] = {}  # by the form of what is given, before it is converted
 
 
 def form_of(values: Mapping[str, Any]) -> Hashable | None:
@@ -75,7 +76,9 @@ def keep(form: Hashable | None, values: Mapping[str, Any], problem: ProblemSpec)
 
 
 def form_of_given(given: Mapping[str, Any]) -> Hashable | None:
-    """The form of arrays and numbers before they are converted; None where anything else is given, such as a name.
+    """The form of floating-point arrays, masks and numbers, as they are given; None where anything else is.
+
+    What is None is not given.
 
     >>> import numpy as np
     >>> form_of_given({"query": np.zeros((2, 3)), "causal": True}) == form_of_given({"query": np.ones((2, 3))})
@@ -86,11 +89,13 @@ def form_of_given(given: Mapping[str, Any]) -> Hashable | None:
     form: list[Hashable] = []
     for name, value in given.items():
         kind = type(value)
-        if kind is np.ndarray:
+        if kind is np.ndarray and value.dtype.char in UNCONVERTED_TYPES:
             form.append((name, value.shape, value.dtype))
-        elif kind in (bool, int, float):
+        elif kind is float:
             form.append((name, kind, repr(value)))  # 0 and −0 are equal, but lead to different results
-        elif value is not None:
+        elif kind in (bool, int):
+            form.append((name, kind, value))
+        elif value is not None or name not in FIELDS:
             return None
     return tuple(form)
 
@@ -106,14 +111,14 @@ def recall_given(form: Hashable | None, given: Mapping[str, Any]) -> ProblemSpec
 def keep_given(form: Hashable | None, given: Mapping[str, Any], problem: ProblemSpec) -> None:
     """Keep what a problem has besides the given arrays, where it has these themselves and no others.
 
-    Not where numbers in arrays were checked: then `form_of` has no form of the values either, or they are key lengths.
+    Not where numbers in arrays were checked: then `form_of` has no form of the values either.
     """
     own = {name: value for name, value in given.items() if type(value) is np.ndarray}
     if form is None or any(getattr(problem, name) is not value for name, value in own.items()):
         return
     values = {name: value for name in FIELDS if (value := getattr(problem, name)) is not None}
     has_others = any(_has_arrays(value) for name, value in values.items() if name not in own)
-    if has_others or "key_lengths" in own or form_of(values) is None:
+    if has_others or form_of(values) is None:
         return
     _ = problem.signature, problem.precision, problem.default_selection
     _keep(_KEPT_OF_GIVEN, form, problem, own)

@@ -131,6 +131,6 @@ def test_a_library_where_each_thread_has_its_own_number_is_limited_in_each(monke
     monkeypatch.setattr(executors, "cores", lambda: 2)
     executors._threads.cache_clear()
     run(problem(query=Q, key=K, value=V), ("output",), options=RunOptions(blas_is_limited=False))
-    executors._threads(blas_is_limited=False).shutdown()
+    executors._threads(executors.cores(), blas_is_limited=False).shutdown()
     executors._threads.cache_clear()
     assert limited == {threading.current_thread().name, "attn_0"}

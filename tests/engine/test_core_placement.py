@@ -1,6 +1,7 @@
-"""While blocks are computed the calling thread has a core of its own; before and after, every thread has all cores."""
+"""While blocks are computed the calling thread has a core of its own; afterwards every thread has those it had."""
 
 import os
+import sys
 from collections.abc import Iterator
 from threading import Event, Thread, get_ident, get_native_id
 
@@ -8,7 +9,7 @@ import numpy as np
 import pytest
 
 import attncli
-from attncli.engine import core_placement, executors
+from attncli.engine import blas_limit, core_placement, executors
 from attncli.engine.core_placement import current_core
 from attncli.engine.executors import ThreadsExecutor
 from attncli.engine.options import RunOptions
@@ -52,16 +53,15 @@ def test_the_caller_and_the_threads_of_the_pool_have_other_cores_as_long_as_a_ru
     assert [cores_of_this_thread(), *map(os.sched_getaffinity, threads)] == [every] * 3
 
 
-def test_threads_that_begin_in_a_run_leave_its_core_to_the_caller_which_stays_there_with_the_last(
+def test_threads_that_begin_in_a_run_leave_its_core_to_the_caller_which_then_stays_there(
     pool: ThreadsExecutor,
 ) -> None:
     every = cores_of_this_thread()
     with pool.placement.apart():
-        (first,) = begin(pool, 1)
         assert cores_of_this_thread() == every
-        (core,) = every - os.sched_getaffinity(first)
-        begin(pool, 2)
-        assert cores_of_this_thread() == {core}
+        for count in (1, 2):
+            *_, last = begin(pool, count)
+            assert cores_of_this_thread() == every - os.sched_getaffinity(last) == {current_core()}
     assert pool.submit(cores_of_this_thread).result(10) == cores_of_this_thread() == every
 
 
@@ -108,13 +108,49 @@ def test_nothing_is_changed_where_the_core_is_not_known_or_the_only_one(
 def test_blocks_are_computed_apart() -> None:
     """Unless an operator of the user's own takes part: threads that it starts, and keeps, would have the same cores."""
     every, during = cores_of_this_thread(), list[set[int]]()
-    options = RunOptions(progress=lambda _done, _all: during.append(cores_of_this_thread()))
+    options = RunOptions(progress=lambda _done, _all: during.append(cores_of_this_thread()), blas_is_limited=True)
     executors._threads.cache_clear()
     for _ in range(2):  # the threads of the pool begin in the first
         during.clear()
         run(problem(**LARGE), ("output",), options=options)
     assert {len(cores) for cores in during} == {1}
     assert cores_of_this_thread() == every
+
+
+def test_where_blas_has_its_own_threads_nothing_is_changed(monkeypatch: pytest.MonkeyPatch) -> None:
+    """It may start them meanwhile, and keep them."""
+    every, during = cores_of_this_thread(), list[set[int]]()
+    monkeypatch.setattr(blas_limit, "_limits", lambda: None)
+    options = RunOptions(progress=lambda _done, _all: during.append(cores_of_this_thread()))
+    run(problem(**LARGE), ("output",), options=options)
+    assert during
+    assert all(cores == every for cores in during)
+
+
+def test_without_ctypes_nothing_is_changed(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "ctypes", None)
+    core_placement._asker.cache_clear()
+    found = current_core()
+    core_placement._asker.cache_clear()
+    assert found == -1
+
+
+@pytest.mark.filterwarnings("ignore:.*fork.*:DeprecationWarning")
+def test_a_forked_process_has_threads_of_its_own() -> None:
+    """It computes with them, and leaves those of its parent where they are."""
+    options = RunOptions(blas_is_limited=True)
+    expected, before = run(problem(**LARGE), ("output",), options=options).output, executors.threads_of(options)
+    child = os.fork()
+    if child == 0:
+        status = 1
+        try:
+            output = run(problem(**LARGE), ("output",), options=options).output
+            is_own = executors.threads_of(options) is not before
+            status = 0 if is_own and np.array_equal(output, expected) else 1
+        finally:
+            os._exit(status)
+    assert os.waitpid(child, 0)[1] == 0
+    assert executors.threads_of(options) is before
 
 
 @pytest.mark.usefixtures("restored_registry")

@@ -81,7 +81,7 @@ def test_waiting_blocks_are_cancelled_by_an_interrupt(normalize: str, monkeypatc
     options = RunOptions(progress=interrupt, sizes=BlockSizes(rows=1, row_cells=1))
     with pytest.raises(KeyboardInterrupt):
         run(problem(query=Q, key=K, value=V, normalize=normalize), ("output",), options=options)
-    executors._threads(blas_is_limited=False).shutdown()  # after the blocks that have started
+    executors._threads(executors.cores(), blas_is_limited=False).shutdown()  # after the blocks that have started
     executors._threads.cache_clear()
     assert done == [1, 2, 3]
     assert len(started) <= 3 + 2 * executors.cores() + 1

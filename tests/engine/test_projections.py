@@ -209,6 +209,12 @@ def test_an_interrupt_while_functions_are_handed_out_cancels_those_that_wait(mon
     assert [future.cancelled() for future in handed] == [True, True]
 
 
+def test_beside_dask_the_threads_of_this_process_compute_them(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(executors, "cores", lambda: 2)
+    assert executors.threads_of(RunOptions("tcp://127.0.0.1:1")) is executors.threads_of(RunOptions("threads"))
+    assert executors.threads_of(RunOptions("serial")) is None
+
+
 def test_every_function_is_called_once() -> None:
     called: list[int] = []
     pool = executors.threads_of(RunOptions())

@@ -152,3 +152,14 @@ def test_the_tap_receives_the_inner_quantities_of_additive_scores() -> None:
         "hidden": (N, M, A),
     }
     np.testing.assert_allclose(scores, tapped["hidden"] @ parameters["v"], rtol=1e-15)
+
+
+def test_each_head_may_have_hidden_units_of_its_own() -> None:
+    heads = 2
+    query, key = normal(heads, N, D, seed=1), normal(heads, M, C, seed=2)
+    parameters = {"w1": normal(heads, C, A), "w2": normal(heads, D, A), "v": normal(heads, A), "b": normal(heads, A)}
+    for given in (parameters, {**parameters, "v": normal(A)}, {**parameters, "b": normal(A)}):
+        scores = additive(query, key, **given)
+        for head in range(heads):
+            own = {name: array if name in "vb" and array.ndim == 1 else array[head] for name, array in given.items()}
+            np.testing.assert_allclose(scores[head], additive(query[head], key[head], **own), rtol=1e-13)

@@ -122,8 +122,9 @@ def test_a_problem_that_is_known_by_its_arrays_has_them_itself_and_is_edited_lik
         edited.append(made.set({"query[0,0]": 100}).query[0, 0])
     assert edited == [100, 100]
     assert forms._KEPT_OF_GIVEN
-    with pytest.raises(AttnError, match="unknown key 'caussal'"):
-        attncli.Problem(**arrays, caussal=True)
+    for value in (True, None):
+        with pytest.raises(AttnError, match="unknown key 'caussal'"):
+            attncli.Problem(**arrays, caussal=value)
 
 
 def test_types_of_arrays_are_those_of_each_problem() -> None:
