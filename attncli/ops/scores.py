@@ -340,7 +340,7 @@ def additive(
     array([[0.7616, 0.964 , 0.9951]])
     """
     of_key = np.ascontiguousarray(tap("projected_key", key @ w1).mT)
-    of_query = tap("projected_query", query @ w2) + (b[..., None, :] if isinstance(b, np.ndarray) else b)
+    of_query = tap("projected_query", query @ w2) + (b if isinstance(b, (int, float)) else b[..., None, :])
     units = _activate(activation, of_key[..., None, :, :] + of_query[..., None])  # [… n a m]: long rows add fast
     hidden = tap("hidden", units.mT)
     return hidden @ v if v.ndim == 1 else (hidden @ v[..., None, :, None])[..., 0]
