@@ -9,7 +9,6 @@ from attncli.base.lazy_numpy import Array, np
 
 BFLOAT16 = "bfloat16"  # NumPy has none: its values are held as float32
 HALF = ("float16", BFLOAT16)
-NARROW_CODES = "ef"  # NumPy's codes of the types that are widened: float16 and float32
 NAMES = ("float16", BFLOAT16, "float32", "float64", "longdouble")
 
 
@@ -40,7 +39,7 @@ class Precision:
         """The type that a step computes in: float64 for the narrower types, else the type itself."""
         return self.name if self.name == "longdouble" else "float64"
 
-    @cached_property
+    @property
     def sums_in_parts(self) -> bool:
         """Whether steps add the terms of a product in parts: where there is no wider type to compute in."""
         return self.widened_name == self.name
@@ -58,7 +57,7 @@ class Precision:
     def _widened(self) -> Any:
         return np.dtype(self.widened_name)
 
-    @cached_property
+    @property
     def has_wide_tables(self) -> bool:
         """Whether nodes from the score to the context read tables of scores and weights as computed, not rounded.
 
@@ -97,14 +96,16 @@ class Precision:
             return x
         if self.name == BFLOAT16:
             return to_bfloat16(x)
-        return x.astype(self._stored)
+        return x.astype(self._stored, copy=False)
 
     def widen(self, x: Array) -> Array:
         """The same numbers in the type that a step computes in.
 
         A step then rounds once, at its end, and not at every product and sum.
         """
-        return x.astype(self._widened) if x.dtype.char in NARROW_CODES else x
+        if x.dtype.kind != "f" or x.dtype.itemsize > 4:
+            return x
+        return x.astype(self._widened)
 
 
 def to_bfloat16(x: Array) -> Array:

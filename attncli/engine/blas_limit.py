@@ -6,7 +6,7 @@ threadpoolctl there is no limit.
 """
 
 from collections.abc import Iterator
-from contextlib import contextmanager, nullcontext
+from contextlib import contextmanager
 from functools import cache
 from threading import Lock
 from typing import Any
@@ -22,8 +22,7 @@ def one_blas_thread() -> Iterator[None]:
     if limits is None:
         yield
         return
-    of_thread = nullcontext() if limits.of_thread is None else limits.of_thread.limit(limits=1)
-    with of_thread, limits.of_process:
+    with limits.of_thread.limit(limits=1), limits.of_process:
         yield
 
 
@@ -35,7 +34,7 @@ def has_one_thread_in_blocks(options: RunOptions) -> bool:
 def limit_this_thread() -> None:
     """Limit BLAS to one thread in this one, as long as it lives, where each thread has its own number."""
     limits = _limits()
-    if limits is not None and limits.of_thread is not None:
+    if limits is not None:
         limits.of_thread.limit(limits=1)
 
 
@@ -74,13 +73,10 @@ def _let_any_thread_limit() -> None:
 
 @dataclass(frozen=True)
 class _Limits:
-    """The limit of the whole process, and threadpoolctl's controller of libraries where each thread has its own.
-
-    There is none where there are no such libraries.
-    """
+    """The limit of the whole process, and threadpoolctl's controller of libraries where each thread has its own."""
 
     of_process: ProcessLimit
-    of_thread: Any | None
+    of_thread: Any
 
 
 _SEARCH = Lock()  # `cache` alone would search twice where two calls begin together
@@ -105,5 +101,4 @@ def _find_limits() -> _Limits | None:
     for library in blas.lib_controllers:
         is_openmp = library.internal_api == "openblas" and library.threading_layer == "openmp"
         (of_thread if is_openmp and has_limits_of_threads else of_process).append(library.filepath)
-    by_thread = blas.select(filepath=of_thread) if of_thread else None
-    return _Limits(ProcessLimit(blas.select(filepath=of_process)), by_thread)
+    return _Limits(ProcessLimit(blas.select(filepath=of_process)), blas.select(filepath=of_thread))

@@ -1,7 +1,7 @@
 """The blockwise engine: a large problem's projections whole, its scores to context in blocks, its output whole."""
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, closing, nullcontext
+from contextlib import closing, nullcontext
 from dataclasses import replace
 from functools import partial
 
@@ -47,10 +47,13 @@ def run_blockwise(plan: Plan, problem: ProblemSpec, select: Sequence[str], optio
     """
     keep_freed_memory(KEPT_BYTES)
     parts = split_plan(plan, tuple(plan.resolve(name) for name in select))
-    pool = threads_of(options)
-    run_parts = partial(run_all, pool=pool) if has_one_thread_in_blocks(options) else None
-    engine = DenseEngine(plan, problem, problem.precision, run_all=run_parts)
-    with one_thread_each(options), _threads_apart(plan, options, pool):
+    pool, blas_is_limited = threads_of(options), has_one_thread_in_blocks(options)
+    engine = DenseEngine(
+        plan, problem, problem.precision, run_all=partial(run_all, pool=pool) if blas_is_limited else None
+    )
+    # Threads that are started meanwhile, and stay, would have the core of the thread that starts them alone.
+    starts_none = blas_is_limited and options.executor == THREADS and all(node.is_built_in for node in plan.nodes)
+    with one_thread_each(options), pool.placement.apart() if pool is not None and starts_none else nullcontext():
         engine.run(parts.before)
         table, layout = plan["weights"], problem.layout
         lengths = Lengths(layout.batch or 1, layout.heads, layout.kv_heads, *table.shape[-2:])
@@ -69,17 +72,6 @@ class _BlockedTask:
 
     task: BlockTask
     blocks: Sequence[Block]
-
-
-def _threads_apart(plan: Plan, options: RunOptions, pool: ThreadsExecutor | None) -> AbstractContextManager[None]:
-    """While it lasts, the calling thread keeps its core, and those of the pool have the others.
-
-    Threads that are started meanwhile, and stay, would have the core of the thread that starts them alone. Nothing is
-    changed where an operator of the user's own, a BLAS library that is not limited, or Dask may start some.
-    """
-    starts_none = has_one_thread_in_blocks(options) and all(node.is_built_in for node in plan.nodes)
-    is_placed = pool is not None and options.executor == THREADS and starts_none
-    return pool.placement.apart() if pool is not None and is_placed else nullcontext()
 
 
 def _fill(buffers: "ResultBuffers", problem: ProblemSpec, options: RunOptions, pool: ThreadsExecutor | None) -> None:

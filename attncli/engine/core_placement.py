@@ -38,7 +38,7 @@ class CorePlacement:
             self._workers.add(get_native_id())
             if self._run is not None:
                 _set_cores(THIS_THREAD, self._run.others)
-                self._keep_caller(self._run)
+                _set_cores(self._run.caller, {self._run.own})
 
     @contextmanager
     def apart(self) -> Iterator[None]:
@@ -56,7 +56,8 @@ class CorePlacement:
                 if is_placed:
                     self._run = run
                     self._place(run.others)
-                    self._keep_caller(run)
+                    if self._workers:  # the first of them begins with the caller's cores, and then keeps it on its own
+                        _set_cores(THIS_THREAD, {own})
             yield
         finally:
             if is_placed:
@@ -71,11 +72,6 @@ class CorePlacement:
         """Let the threads of the pool that have begun have these cores."""
         for thread in self._workers:
             _set_cores(thread, cores)
-
-    def _keep_caller(self, run: "_PlacedRun") -> None:
-        """Let the caller have its core alone where a thread of the pool has begun: the first begins with its cores."""
-        if self._workers:
-            _set_cores(run.caller, {run.own})
 
 
 def current_core() -> int:

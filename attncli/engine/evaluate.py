@@ -63,8 +63,7 @@ def evaluate_wide(
     """
     if node.is_exact:
         return call(node, node.arguments(values))
-    widen = precision.widen
-    arguments: dict[str, Any] = {argument: widen(values[name]) for argument, name in node.inputs.items()}
+    arguments: dict[str, Any] = {name: precision.widen(values[source]) for name, source in node.inputs.items()}
     if precision.sums_in_parts and node.record is not None and node.record.takes_matmul:
         arguments[MATMUL] = product_in_parts
     if keep is not None and node.taps:

@@ -296,7 +296,8 @@ def additive(
     key : array [… m c]
         The number of features c may differ from d.
     w1 : array [c a]
-        Projects keys to the a hidden units, from the right (`key @ w1`).
+        Projects keys to the a hidden units, from the right (`key @ w1`); with an axis of heads before it, as `w2`, `v`
+        and `b` may have too, each head has its own.
     w2 : array [d a]
         Projects queries to the hidden units, from the right (`query @ w2`).
     v : array [a]

@@ -12,7 +12,6 @@ from attncli.problem.spec import FIELDS, ProblemSpec
 
 # The kinds of fields whose numbers are checked, or make other arrays of the problem: such a problem has no form.
 KINDS_OF_NUMBERS = ("positions", "vocabulary")
-UNCONVERTED_TYPES = "efdg?"  # NumPy's codes of the types of arrays that a problem may have as they are given
 MAX_FORMS = 64
 
 # What a problem has besides its arrays, by its form: fields, and what is kept of them.
@@ -71,7 +70,6 @@ def keep(form: Hashable | None, values: Mapping[str, Any], problem: ProblemSpec)
     own = {name for name in FIELDS if _has_arrays(getattr(problem, name))}
     if form is None or any(getattr(problem, name) is not values.get(name) for name in own):
         return
-    _ = problem.signature, problem.precision, problem.default_selection  # worked out by now, they are kept too
     _keep(_KEPT, form, problem, {*own, "origins"})
 
 
@@ -89,7 +87,7 @@ def form_of_given(given: Mapping[str, Any]) -> Hashable | None:
     form: list[Hashable] = []
     for name, value in given.items():
         kind = type(value)
-        if kind is np.ndarray and value.dtype.char in UNCONVERTED_TYPES:
+        if kind is np.ndarray and value.dtype.kind in "fb":
             form.append((name, value.shape, value.dtype))
         elif kind is float:
             form.append((name, kind, repr(value)))  # 0 and −0 are equal, but lead to different results
@@ -120,7 +118,6 @@ def keep_given(form: Hashable | None, given: Mapping[str, Any], problem: Problem
     has_others = any(_has_arrays(value) for name, value in values.items() if name not in own)
     if has_others or form_of(values) is None:
         return
-    _ = problem.signature, problem.precision, problem.default_selection
     _keep(_KEPT_OF_GIVEN, form, problem, own)
 
 
@@ -134,6 +131,7 @@ def _problem(kept: Mapping[str, Any], own: Mapping[str, Any]) -> ProblemSpec:
 
 def _keep(forms: dict[Hashable, Mapping[str, Any]], form: Hashable, problem: ProblemSpec, own: Container[str]) -> None:
     """Keep what a problem has besides what is its own."""
+    _ = problem.signature, problem.precision, problem.default_selection  # worked out by now, they are kept too
     if len(forms) >= MAX_FORMS:
         forms.clear()
     forms[form] = {name: value for name, value in vars(problem).items() if name not in own}

@@ -1,6 +1,7 @@
 """Large problems on the command line: progress, interrupts, output files and imports."""
 
 import ast
+import json
 import os
 import pty
 import re
@@ -201,3 +202,17 @@ def test_programs_and_files_get_the_default_selection_of_a_large_problem(
 
 def test_what_is_selected_of_a_large_problem_is_shown(run: Run) -> None:
     assert "left out" not in run(*MANY, "--select", "scores,output").stdout
+
+
+def test_where_few_scores_have_many_hidden_units_every_result_is_shown(run: Run, tmp_path: Path) -> None:
+    """These are computed in blocks, as are large problems, but their tables are not too large to read."""
+    units = {"w1": [[1] * 40] * 2, "w2": [[0.5] * 40] * 2, "v": [0.1] * 40}
+    (tmp_path / "hidden.yaml").write_text(f"score: {{additive: {json.dumps(units)}}}\n")
+    drawn = ("--seed", "1", "--token-count", "120", "--dim", "2", "--init", "normal")
+    shown = run("compute", "hidden.yaml", *drawn).stdout
+    assert [line for line in shown.split("\n") if line in ("scores", "weights", "output")] == [
+        "scores",
+        "weights",
+        "output",
+    ]
+    assert "left out" not in shown

@@ -79,20 +79,6 @@ def test_of_a_large_problem_the_output_is_shown_before_and_after(run: Run) -> No
     assert "scores and weights, 400 × 400 numbers each, are left out" in ran.stdout
 
 
-def test_where_few_scores_have_many_hidden_units_every_result_is_shown(run: Run, tmp_path: Path) -> None:
-    """These are computed in blocks, as are large problems, but their tables are not too large to read."""
-    units = {"w1": [[1] * 40] * 2, "w2": [[0.5] * 40] * 2, "v": [0.1] * 40}
-    (tmp_path / "hidden.yaml").write_text(f"score: {{additive: {json.dumps(units)}}}\n")
-    drawn = ("--seed", "1", "--token-count", "120", "--dim", "2", "--init", "normal")
-    shown = run("compute", "hidden.yaml", *drawn).stdout
-    assert [line for line in shown.split("\n") if line in ("scores", "weights", "output")] == [
-        "scores",
-        "weights",
-        "output",
-    ]
-    assert "left out" not in shown
-
-
 def test_a_number_that_is_not_finite_is_traced_back_to_the_option(run: Run) -> None:
     ran = run("compute", "p.yaml", "--set", "embeddings[cat,x1]=inf", "--select", "weights")
     assert "from embeddings[cat, x1], which is inf (--set embeddings[cat,x1]=inf)" in ran.stderr
