@@ -1,10 +1,7 @@
 """Query heads that share a key head, without a copy of its keys and values for each of them."""
 
-from functools import partial
-
 from attncli.base.lazy_numpy import Array
-from attncli.engine.scratch import SCRATCH
-from attncli.ops.products import sum_of_parts
+from attncli.engine import few_rows
 from attncli.ops.structural import repeat_kv
 
 
@@ -19,20 +16,15 @@ def grouped_product(left: Array, right: Array, out: Array, terms: int) -> Array:
     array([3., 3., 7., 7.])
     """
     if not _is_shared(right, left):
-        return _product(left, right, out, terms)
+        return few_rows.multiply(left, right, out, terms)
     *leading, heads, rows, columns = left.shape
     groups, share = right.shape[-3], heads // right.shape[-3]
     if left.flags.c_contiguous and out.flags.c_contiguous:  # one product with the rows of all heads that share
         shape = (*leading, groups, share * rows)
     else:
         shape, right = (*leading, groups, share, rows), right[..., None, :, :]
-    _product(left.reshape(*shape, columns), right, out.reshape(*shape, out.shape[-1]), terms)
+    few_rows.multiply(left.reshape(*shape, columns), right, out.reshape(*shape, out.shape[-1]), terms)
     return out
-
-
-def _product(left: Array, right: Array, out: Array, terms: int) -> Array:
-    """The product in `out`, as the sum of products of at most `terms` columns of `left` with rows of `right`."""
-    return sum_of_parts(left, right, terms, out, partial(SCRATCH.get, "parts of a product", dtype=out.dtype.name))
 
 
 def repeated_for(x: Array, queries: Array) -> Array:

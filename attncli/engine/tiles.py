@@ -8,6 +8,7 @@ from typing import Literal
 
 from attncli.base.array_checks import all_finite
 from attncli.base.lazy_numpy import Array, np
+from attncli.engine import few_rows
 from attncli.engine.accumulators import Accumulator, DirectExponentials
 from attncli.engine.block_plan import BlockPlan
 from attncli.engine.block_rows import Values, key_bounds
@@ -187,7 +188,7 @@ class _Block:
         """The scores of a tile, −∞ where masked; or the scores before masking, and the mask (true where visible)."""
         tiles, buffer, dtype = self.tiles, None, self.tiles.summation.score_dtype
         if tiles.product is not None:
-            right = part[RIGHT].astype(dtype, copy=False).swapaxes(-1, -2)
+            right = few_rows.transpose(part[RIGHT], dtype, self.rows[-1])
             buffer = SCRATCH.get("scores", (*self.rows, right.shape[-1]), dtype)
             part[tiles.product] = grouped_product(part[tiles.query], right, buffer, tiles.summation.features)
         for node in tiles.nodes:
