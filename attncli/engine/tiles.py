@@ -8,14 +8,14 @@ from typing import Literal
 
 from attncli.base.array_checks import all_finite
 from attncli.base.lazy_numpy import Array, np
-from attncli.engine import few_rows
 from attncli.engine.accumulators import Accumulator, DirectExponentials
 from attncli.engine.block_plan import BlockPlan
 from attncli.engine.block_rows import Values, key_bounds
 from attncli.engine.blocks import Block, astype_float
 from attncli.engine.evaluate import call
-from attncli.engine.grouped_heads import grouped_product, repeated_for
+from attncli.engine.grouped_heads import grouped_product_of_packed, repeated_for
 from attncli.engine.scratch import SCRATCH
+from attncli.engine.small_products import PackedRows, pack
 from attncli.engine.tile_plan import RIGHT, SMALL_SCORES, TilePlan
 from attncli.ops.elementwise import add
 from attncli.ops.masks import apply_mask, bias
@@ -161,10 +161,10 @@ class _Block:
 
     def accumulate(self, sums: Accumulator) -> Generator[None]:
         """Add every tile, as long as no sum is too large; yields after each."""
-        arrays = self._with_scaled_query(sums.score_factor)
+        query = self._scaled_query(sums.score_factor)
         for first, end, is_masked in self.key_tiles:
-            part = self.plan.slice_keys(arrays, first, end)
-            scores, visible = self._scores(part, is_masked, masks_afterwards=sums.masks_afterwards)
+            part = self.plan.slice_keys(self.arrays, first, end)
+            scores, visible = self._scores(query, part, is_masked, masks_afterwards=sums.masks_afterwards)
             sums.add(scores, visible, part[self.tiles.value].astype(self.tiles.dtype, copy=False))
             yield
             if not sums.is_below_limit():
@@ -172,25 +172,25 @@ class _Block:
 
     def scores(self, first: int, end: int, step: int) -> Array:
         """The scores, before masking, of one in `step` keys from `first` to before `end`."""
-        part = self.plan.slice_keys(self._with_scaled_query(1.0), first, end, step)
-        return self._scores(part, is_masked=False, masks_afterwards=False)[0]
+        query, part = self._scaled_query(1.0), self.plan.slice_keys(self.arrays, first, end, step)
+        return self._scores(query, part, is_masked=False, masks_afterwards=False)[0]
 
-    def _with_scaled_query(self, factor: float) -> Values:
-        """The arrays, where scores are a product with the query times its scale and a factor, in the type of scores."""
-        tiles, arrays, dtype = self.tiles, self.arrays, self.tiles.summation.score_dtype
+    def _scaled_query(self, factor: float) -> PackedRows | None:
+        """Where scores are a product, the query times its scale and a factor, in the type of scores; otherwise None."""
+        tiles, summation = self.tiles, self.tiles.summation
         if tiles.product is None:
-            return arrays
-        query = arrays[tiles.query]
-        scaled = SCRATCH.get("scaled query", query.shape, dtype)
-        return arrays | {tiles.query: np.multiply(query, tiles.scale * factor, out=scaled, dtype=dtype)}
+            return None
+        return pack(self.arrays[tiles.query], tiles.scale * factor, summation.score_dtype, summation.features)
 
-    def _scores(self, part: Values, is_masked: bool, *, masks_afterwards: bool) -> tuple[Array, Array | None]:
+    def _scores(
+        self, query: PackedRows | None, part: Values, is_masked: bool, *, masks_afterwards: bool
+    ) -> tuple[Array, Array | None]:
         """The scores of a tile, −∞ where masked; or the scores before masking, and the mask (true where visible)."""
         tiles, buffer, dtype = self.tiles, None, self.tiles.summation.score_dtype
-        if tiles.product is not None:
-            right = few_rows.transpose(part[RIGHT], dtype, self.rows[-1])
+        if query is not None and tiles.product is not None:
+            right = part[RIGHT].astype(dtype, copy=False).swapaxes(-1, -2)
             buffer = SCRATCH.get("scores", (*self.rows, right.shape[-1]), dtype)
-            part[tiles.product] = grouped_product(part[tiles.query], right, buffer, tiles.summation.features)
+            part[tiles.product] = grouped_product_of_packed(query, right, buffer, tiles.summation.features)
         for node in tiles.nodes:
             if node.stage != "mask" or (is_masked and not (masks_afterwards and node.function is apply_mask)):
                 part[node.name] = astype_float(_value(node, part, buffer), dtype)
