@@ -95,7 +95,7 @@ def _tile_work(buffers: "ResultBuffers", problem: ProblemSpec, options: RunOptio
     is_masked = any(node.stage == "mask" and POSITIONS in node.inputs for node in plan.score_nodes)
     cells = max(sizes.tile_cells // buffers.parts.numbers_per_pair, 1)
     rows = min(sizes.masked_rows if is_masked else sizes.rows, max(cells // MIN_TILE_KEYS, 1))
-    rows = rows if is_masked else _rows(lengths, rows)
+    rows = _masked_rows(lengths, rows, cells) if is_masked else _rows(lengths, rows)
     keys = min(max(cells // rows, 1), lengths.keys)
     if is_masked and rows < keys and heads_that_fit(lengths, cells // rows**2) > 1:
         keys = rows  # square tiles of several heads: fewer of them than long ones of one head
@@ -156,6 +156,15 @@ def _row_work(buffers: "ResultBuffers", sizes: BlockSizes) -> _BlockedTask:
     task = BlockTask(buffers.plan, None, names, buffers.every_key)
     rows, all_heads = max(sizes.row_cells // numbers, 1), buffers.plan.needs_all_heads
     return _BlockedTask(task, list(make_blocks(lengths, rows, numbers, sizes.row_cells, all_heads=all_heads)))
+
+
+def _masked_rows(lengths: Lengths, most: int, cells: int) -> int:
+    """The number of queries of a block where keys are masked, whose square tiles have some masked cells: `most`.
+
+    Half as many, where square tiles of several heads are large enough with these.
+    """
+    half = max(most // 2, 1)
+    return half if heads_that_fit(lengths, cells // half**2) * most**2 > cells else most
 
 
 def _rows(lengths: Lengths, most: int) -> int:

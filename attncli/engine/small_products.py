@@ -109,4 +109,4 @@ def _columns_at_once(terms: int) -> int:
 
 def _sum_of_parts(left: Array, right: Array, terms: int, out: Array) -> Array:
     """The product in `out`, as the sum of products of at most `terms` columns of `left` with rows of `right`."""
-    return sum_of_parts(left, right, terms, out, partial(SCRATCH.get, "parts of a product", dtype=out.dtype.name))
+    return sum_of_parts(left, right, terms, out, partial(SCRATCH.get, "parts of a product", dtype=out.dtype.str))
