@@ -1,11 +1,11 @@
 """Query heads that share a key head, without a copy of its keys and values for each of them."""
 
 from attncli.base.lazy_numpy import Array
-from attncli.engine.small_products import PANEL, PackedRows, multiply, multiply_panels, split_rows
+from attncli.engine.small_products import Panels, multiply
 from attncli.ops.structural import repeat_kv
 
 
-def grouped_product(left: Array, right: Array, out: Array, terms: int) -> Array:
+def grouped_product(left: Array | Panels, right: Array, out: Array, terms: int) -> Array:
     """`left` [… h n a] times `right` [… g a b] in `out` [… h n b]: the rows of h/g heads times one matrix.
 
     At most `terms` of the products of a number of `left` and one of `right` are summed in a row.
@@ -15,30 +15,20 @@ def grouped_product(left: Array, right: Array, out: Array, terms: int) -> Array:
     >>> grouped_product(left, right, np.empty((4, 1, 1)), terms=2).ravel()
     array([3., 3., 7., 7.])
     """
-    if not _is_shared(right, left):
+    if not _is_shared(right, out):
         return multiply(left, right, out, terms)
-    *leading, heads, rows, columns = left.shape
+    *leading, heads, rows, columns = out.shape
     groups, share = right.shape[-3], heads // right.shape[-3]
+    if isinstance(left, Panels):
+        multiply(
+            left.split_heads(groups), right[..., None, :, :], out.reshape(*leading, groups, share, rows, columns), terms
+        )
+        return out
     if left.flags.c_contiguous and out.flags.c_contiguous:  # one product with the rows of all heads that share
         shape = (*leading, groups, share * rows)
     else:
         shape, right = (*leading, groups, share, rows), right[..., None, :, :]
-    multiply(left.reshape(*shape, columns), right, out.reshape(*shape, out.shape[-1]), terms)
-    return out
-
-
-def grouped_product_of_packed(left: PackedRows, right: Array, out: Array, terms: int) -> Array:
-    """The same of packed rows."""
-    rows = out.shape[-2] - left.others.shape[-2]
-    if rows:
-        panels, factor, product = left.panels, right[..., None, :, :], split_rows(out[..., :rows, :], PANEL)
-        if _is_shared(right, out):
-            groups, share = right.shape[-3], out.shape[-3] // right.shape[-3]
-            panels, product = (x.reshape(*x.shape[:-4], groups, share, *x.shape[-3:]) for x in (panels, product))
-            factor = factor[..., None, :, :, :]
-        multiply_panels(panels, factor, product, terms)
-    if rows < out.shape[-2]:
-        grouped_product(left.others, right, out[..., rows:, :], terms)
+    multiply(left.reshape(*shape, left.shape[-1]), right, out.reshape(*shape, columns), terms)
     return out
 
 

@@ -28,61 +28,76 @@ def are_fast() -> bool:
 
 
 @dataclass(frozen=True, eq=False)
-class PackedRows:
-    """The rows of a left factor [… n d]: panels of 16 of them [… n/16 16 d], and the other ones [… r d].
+class Panels:
+    """The rows of a left factor [… n d] in panels of 16 of them [… p 16 d], which are stored column by column.
 
-    Panels are stored column by column, so that they are multiplied as they are by factors stored so too.
+    Where n is no multiple of 16, the last panel has the last 16 rows, of which the one before has some too: all rows
+    are multiplied in the same way, so that equal ones have equal products.
     """
 
     panels: Array
-    others: Array
+    rows: int
+
+    def split_heads(self, groups: int) -> "Panels":
+        """The same of query heads [… h p 16 d] as [… g h/g p 16 d]."""
+        *leading, heads, count, rows, features = self.panels.shape
+        return Panels(self.panels.reshape(*leading, groups, heads // groups, count, rows, features), self.rows)
+
+    def multiply(self, right: Array, out: Array, terms: int) -> None:
+        """The product with `right` [… d m] in `out` [… n m]; at most `terms` terms are summed in a row."""
+        whole = self.rows // PANEL
+        last_of_whole = whole * PANEL
+        width = _columns_at_once(min(terms, right.shape[-2]))
+        for first in range(0, right.shape[-1], width):
+            some, part = right[..., first : first + width], out[..., first : first + width]
+            in_panels = split_rows(part[..., :last_of_whole, :], PANEL)
+            _sum_of_parts(self.panels[..., :whole, :, :], some[..., None, :, :], terms, in_panels)
+            if last_of_whole < self.rows:
+                _sum_of_parts(self.panels[..., whole, :, :], some, terms, part[..., -PANEL:, :])
 
 
-def pack(x: Array, factor: float, dtype: str, terms: int) -> PackedRows:
-    """Rows x [… n d] times a factor, in a type; no panels where products with sums of `terms` terms aren't faster so.
+def scale(x: Array, factor: float, dtype: str, terms: int) -> Array | Panels:
+    """Rows x [… n d] times a factor, in a type: in panels, where products with sums of `terms` terms are faster so.
 
     The memory is used again by the next call of the same thread.
 
-    >>> packed = pack(np.ones((40, 2)), 0.5, "float64", terms=2)
-    >>> packed.panels.shape[-3] * PANEL + packed.others.shape[-2]
-    40
+    >>> scaled = scale(np.ones((3, 2)), 0.5, "float64", terms=2)  # too few for panels
+    >>> scaled
+    array([[0.5, 0.5],
+           [0.5, 0.5],
+           [0.5, 0.5]])
     """
-    features = x.shape[-1]
-    are_used = are_fast() and _columns_at_once(min(terms, features)) >= MIN_COLUMNS
-    rows = x.shape[-2] // PANEL * PANEL if are_used else 0
-    panels = SCRATCH.get("panels", (*x.shape[:-2], rows // PANEL, features, PANEL), dtype)
-    others = SCRATCH.get("other rows", (*x.shape[:-2], x.shape[-2] - rows, features), dtype)
-    np.multiply(split_rows(x[..., :rows, :], PANEL).mT, factor, out=panels, dtype=dtype)
-    np.multiply(x[..., rows:, :], factor, out=others, dtype=dtype)
-    return PackedRows(panels.mT, others)
+    *leading, rows, features = x.shape
+    if rows < PANEL or _columns_at_once(min(terms, features)) < MIN_COLUMNS or not are_fast():
+        return np.multiply(x, factor, out=SCRATCH.get("scaled rows", x.shape, dtype), dtype=dtype)
+    whole = rows // PANEL
+    panels = SCRATCH.get("panels", (*leading, -(-rows // PANEL), features, PANEL), dtype)
+    np.multiply(split_rows(x[..., : whole * PANEL, :], PANEL).mT, factor, out=panels[..., :whole, :, :], dtype=dtype)
+    if rows % PANEL:
+        np.multiply(x[..., -PANEL:, :].mT, factor, out=panels[..., whole, :, :], dtype=dtype)
+    return Panels(panels.mT, rows)
 
 
-def multiply_panels(panels: Array, right: Array, out: Array, terms: int) -> None:
-    """Panels [… p 16 d] times `right` [… 1 d m] in `out` [… p 16 m]; at most `terms` terms are summed in a row."""
-    width = _columns_at_once(min(terms, right.shape[-2]))
-    for first in range(0, right.shape[-1], width):
-        columns = slice(first, first + width)
-        _sum_of_parts(panels, right[..., columns], terms, out[..., columns])
-
-
-def multiply(left: Array, right: Array, out: Array, terms: int) -> Array:
-    """`left` [… a b] times `right` [… b c] in `out` [… a c], a few rows at a time where that is faster.
+def multiply(left: Array | Panels, right: Array, out: Array, terms: int) -> Array:
+    """`left` [… a b] times `right` [… b c] in `out` [… a c], in parts where that is faster.
 
     At most `terms` of the products of a number of `left` and one of `right` are summed in a row.
 
     >>> multiply(np.ones((3, 2)), np.array([[1.0], [2.0]]), np.empty((3, 1)), terms=2).ravel()
     array([3., 3., 3.])
     """
+    if isinstance(left, Panels):
+        left.multiply(right, out, terms)
+        return out
     count, rows = left.shape[-2], _rows_at_once(right.shape[-1], min(terms, right.shape[-2]))
     is_stored_by_row = right.strides[-1] == right.itemsize
     if not (is_stored_by_row and MIN_ROWS <= rows < count and are_fast()):
         return _sum_of_parts(left, right, terms, out)
     whole = count // rows * rows
-    _sum_of_parts(
-        split_rows(left[..., :whole, :], rows), right[..., None, :, :], terms, split_rows(out[..., :whole, :], rows)
-    )
-    if whole < count:
-        _sum_of_parts(left[..., whole:, :], right, terms, out[..., whole:, :])
+    in_parts = split_rows(out[..., :whole, :], rows)
+    _sum_of_parts(split_rows(left[..., :whole, :], rows), right[..., None, :, :], terms, in_parts)
+    if whole < count:  # with some of the rows before: in parts of other lengths equal rows might differ
+        _sum_of_parts(left[..., -rows:, :], right, terms, out[..., -rows:, :])
     return out
 
 

@@ -13,9 +13,9 @@ from attncli.engine.block_plan import BlockPlan
 from attncli.engine.block_rows import Values, key_bounds
 from attncli.engine.blocks import Block, astype_float
 from attncli.engine.evaluate import call
-from attncli.engine.grouped_heads import grouped_product_of_packed, repeated_for
+from attncli.engine.grouped_heads import grouped_product, repeated_for
 from attncli.engine.scratch import SCRATCH
-from attncli.engine.small_products import PackedRows, pack
+from attncli.engine.small_products import Panels, scale
 from attncli.engine.tile_plan import RIGHT, SMALL_SCORES, TilePlan
 from attncli.ops.elementwise import add
 from attncli.ops.masks import apply_mask, bias
@@ -175,22 +175,22 @@ class _Block:
         query, part = self._scaled_query(1.0), self.plan.slice_keys(self.arrays, first, end, step)
         return self._scores(query, part, is_masked=False, masks_afterwards=False)[0]
 
-    def _scaled_query(self, factor: float) -> PackedRows | None:
+    def _scaled_query(self, factor: float) -> Array | Panels | None:
         """Where scores are a product, the query times its scale and a factor, in the type of scores; otherwise None."""
         tiles, summation = self.tiles, self.tiles.summation
         if tiles.product is None:
             return None
-        return pack(self.arrays[tiles.query], tiles.scale * factor, summation.score_dtype, summation.features)
+        return scale(self.arrays[tiles.query], tiles.scale * factor, summation.score_dtype, summation.features)
 
     def _scores(
-        self, query: PackedRows | None, part: Values, is_masked: bool, *, masks_afterwards: bool
+        self, query: Array | Panels | None, part: Values, is_masked: bool, *, masks_afterwards: bool
     ) -> tuple[Array, Array | None]:
         """The scores of a tile, −∞ where masked; or the scores before masking, and the mask (true where visible)."""
         tiles, buffer, dtype = self.tiles, None, self.tiles.summation.score_dtype
         if query is not None and tiles.product is not None:
             right = part[RIGHT].astype(dtype, copy=False).swapaxes(-1, -2)
             buffer = SCRATCH.get("scores", (*self.rows, right.shape[-1]), dtype)
-            part[tiles.product] = grouped_product_of_packed(query, right, buffer, tiles.summation.features)
+            part[tiles.product] = grouped_product(query, right, buffer, tiles.summation.features)
         for node in tiles.nodes:
             if node.stage != "mask" or (is_masked and not (masks_afterwards and node.function is apply_mask)):
                 part[node.name] = astype_float(_value(node, part, buffer), dtype)
