@@ -6,25 +6,25 @@ left factor is stored row by row and the right one column by column (OpenBLAS, t
 kernel/x86_64/*_small_kernel_permit_skylakex.c). That takes up to a sixth less time, and gives the same last digits.
 """
 
-from functools import cache, partial
+from functools import partial
+from typing import Any
 
 from attncli.base.dataclasses import dataclass
 from attncli.base.lazy_numpy import Array, np
+from attncli.engine.openblas import core_name
 from attncli.engine.scratch import SCRATCH
 from attncli.ops.products import sum_of_parts
 
 MAX_MULTIPLICATIONS = 10**6
 MIN_ROWS, MIN_COLUMNS = 4, 64  # of a part; parts with fewer take longer than the whole
 PANEL = 16  # rows that are stored column by column: as many numbers of single precision as a register has
-AVX512 = ("X86_V4", "AVX512_SKX")  # as NumPy calls it since 2.4, and before
+TYPES = "fd"  # float32 and float64, the types of BLAS
+CORES = frozenset({"SkylakeX", "Cooperlake", "SapphireRapids"})  # whose OpenBLAS multiplies small matrices as they are
 
 
-@cache
-def are_fast() -> bool:
-    """Whether NumPy's BLAS is an OpenBLAS that multiplies small matrices as they are on this processor."""
-    blas = np.show_config(mode="dicts")["Build Dependencies"]["blas"]["name"]
-    loops = np.lib.introspect.opt_func_info(func_name="^exp$", signature="float32")["exp"].values()
-    return "openblas" in blas and any(loop["current"] in AVX512 for loop in loops)
+def are_fast(dtype: "np.dtype[Any]") -> bool:
+    """Whether NumPy multiplies numbers of this type by an OpenBLAS that does so on this processor."""
+    return dtype.char in TYPES and core_name() in CORES
 
 
 @dataclass(frozen=True, eq=False)
@@ -68,7 +68,7 @@ def scale(x: Array, factor: float, dtype: str, terms: int) -> Array | Panels:
            [0.5, 0.5]])
     """
     *leading, rows, features = x.shape
-    if rows < PANEL or _columns_at_once(min(terms, features)) < MIN_COLUMNS or not are_fast():
+    if rows < PANEL or _columns_at_once(min(terms, features)) < MIN_COLUMNS or not are_fast(np.dtype(dtype)):
         return np.multiply(x, factor, out=SCRATCH.get("scaled rows", x.shape, dtype), dtype=dtype)
     whole = rows // PANEL
     panels = SCRATCH.get("panels", (*leading, -(-rows // PANEL), features, PANEL), dtype)
@@ -91,7 +91,7 @@ def multiply(left: Array | Panels, right: Array, out: Array, terms: int) -> Arra
         return out
     count, rows = left.shape[-2], _rows_at_once(right.shape[-1], min(terms, right.shape[-2]))
     is_stored_by_row = right.strides[-1] == right.itemsize
-    if not (is_stored_by_row and MIN_ROWS <= rows < count and are_fast()):
+    if not (is_stored_by_row and MIN_ROWS <= rows < count and are_fast(out.dtype)):
         return _sum_of_parts(left, right, terms, out)
     whole = count // rows * rows
     in_parts = split_rows(out[..., :whole, :], rows)

@@ -88,6 +88,17 @@ def test_few_scores_with_a_large_hidden_layer_are_computed_in_blocks_unless_ever
     assert_close(in_blocks["output"].value, dense["output"].value, "float64", "output")
 
 
+@pytest.mark.parametrize(("heads", "blocks"), [(1, 2), (4, 4)])
+def test_masked_queries_of_one_head_are_in_larger_blocks_than_those_of_several(heads: int, blocks: int) -> None:
+    """Square tiles of several heads are large enough with fewer queries, and have fewer masked cells."""
+    query, key, value = (normal(1, heads, 128, 3, seed=seed) for seed in range(3))
+    totals = set[int]()
+    sizes = BlockSizes(0, masked_rows=64, tile_cells=64**2)
+    options = RunOptions("serial", progress=lambda _, total: totals.add(total), sizes=sizes)
+    run(problem(query=query, key=key, value=value, causal=True), ("output",), options=options)
+    assert totals == {blocks}
+
+
 def test_where_only_weights_are_selected_blocks_end_with_them(spec: ProblemSpec) -> None:
     """What is computed from the weights is not, unless it is selected too; given weights go to the context."""
     plan = dense_trace(spec).plan
