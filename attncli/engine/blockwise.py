@@ -27,6 +27,7 @@ POSITIONS = "query_positions"  # masks that read them, such as causal ones, leav
 PROBES, PROBE_STEP, PROBED_QUERIES = 2, 64, 16  # of so many blocks every 64th query is tried, or at least 16 queries
 PROBED_TWICE = 2**21  # cells: of smaller problems one block is tried, as each try costs more of their time
 MIN_TILE_KEYS = 32  # of a score that has many numbers for a pair, such as the hidden units of the additive one
+MIN_LARGE_BLOCKS = 16  # of masked keys, which take longer the later their queries are
 FEW_HEADS = 8  # so many heads of all batch items are blocks enough for the workers
 KEPT_BYTES = 2**25 - 2**16  # for the temporaries of blocks; of arrays of 32 MB and more glibc keeps none
 
@@ -159,12 +160,15 @@ def _row_work(buffers: "ResultBuffers", sizes: BlockSizes) -> _BlockedTask:
 
 
 def _masked_rows(lengths: Lengths, most: int, cells: int) -> int:
-    """The number of queries of a block where keys are masked, whose square tiles have some masked cells: `most`.
+    """The number of queries of a block where keys are masked: `most`, or half as many.
 
-    Half as many, where square tiles of several heads are large enough with these.
+    Smaller blocks compute fewer masked cells, and are more for the workers to share; larger ones take less time for as
+    many cells. So blocks are the smaller ones where there would be few of the others, or where square tiles of the
+    heads then have about so many cells.
     """
     half = max(most // 2, 1)
-    return half if heads_that_fit(lengths, cells // half**2) * most**2 > cells else most
+    has_few = lengths.items * lengths.heads * -(-lengths.queries // most) < MIN_LARGE_BLOCKS
+    return half if has_few or heads_that_fit(lengths, cells // half**2) * most**2 > cells else most
 
 
 def _rows(lengths: Lengths, most: int) -> int:

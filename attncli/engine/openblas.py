@@ -16,9 +16,10 @@ def core_name() -> str:
     """
     try:
         import ctypes  # noqa: PLC0415 - NumPy has loaded it, but for a Python that lacks it
-    except ImportError:
+
+        numpy_library = ctypes.CDLL(import_module("numpy._core._multiarray_umath").__file__)
+    except (ImportError, OSError):
         return ""
-    numpy_library = ctypes.CDLL(import_module("numpy._core._multiarray_umath").__file__)
     for prefix, suffix in product(PREFIXES, SUFFIXES):
         ask = getattr(numpy_library, f"{prefix}openblas_get_corename{suffix}", None)
         if ask is not None:

@@ -3,7 +3,7 @@
 It copies the factors of a large product to the order in which it reads them, and clears the result, before it
 multiplies. OpenBLAS on processors with AVX-512 does neither where a product has at most 10⁶ multiplications, unless the
 left factor is stored row by row and the right one column by column (OpenBLAS, the files
-kernel/x86_64/*_small_kernel_permit_skylakex.c). That takes up to a sixth less time, and gives the same last digits.
+kernel/x86_64/*_small_kernel_permit_skylakex.c). That takes up to a sixth less time.
 """
 
 from functools import partial
@@ -18,6 +18,7 @@ from attncli.ops.products import sum_of_parts
 MAX_MULTIPLICATIONS = 10**6
 MIN_ROWS, MIN_COLUMNS = 4, 64  # of a part; parts with fewer take longer than the whole
 PANEL = 16  # rows that are stored column by column: as many numbers of single precision as a register has
+MIN_KEYS, MIN_PACKED_ROWS = 256, 128  # for fewer keys, or fewer rows and some twice, packing takes longer than it saves
 TYPES = "fd"  # float32 and float64, the types of BLAS
 CORES = frozenset({"SkylakeX", "Cooperlake", "SapphireRapids"})  # whose OpenBLAS multiplies small matrices as they are
 
@@ -37,45 +38,50 @@ class Panels:
 
     panels: Array
     rows: int
+    terms: int  # that are summed in a row, at most
 
     def split_heads(self, groups: int) -> "Panels":
         """The same of query heads [… h p 16 d] as [… g h/g p 16 d]."""
         *leading, heads, count, rows, features = self.panels.shape
-        return Panels(self.panels.reshape(*leading, groups, heads // groups, count, rows, features), self.rows)
+        panels = self.panels.reshape(*leading, groups, heads // groups, count, rows, features)
+        return Panels(panels, self.rows, self.terms)
 
-    def multiply(self, right: Array, out: Array, terms: int) -> None:
-        """The product with `right` [… d m] in `out` [… n m]; at most `terms` terms are summed in a row."""
-        whole = self.rows // PANEL
-        last_of_whole = whole * PANEL
-        width = _columns_at_once(min(terms, right.shape[-2]))
-        for first in range(0, right.shape[-1], width):
-            some, part = right[..., first : first + width], out[..., first : first + width]
-            in_panels = split_rows(part[..., :last_of_whole, :], PANEL)
-            _sum_of_parts(self.panels[..., :whole, :, :], some[..., None, :, :], terms, in_panels)
-            if last_of_whole < self.rows:
-                _sum_of_parts(self.panels[..., whole, :, :], some, terms, part[..., -PANEL:, :])
+    def multiply(self, right: Array, out: Array) -> None:
+        """The product with `right` [… d m] in `out` [… n m], in parts of about as many columns."""
+        whole, columns = self.rows // PANEL, right.shape[-1]
+        in_panels = whole * PANEL
+        count = -(-columns // _columns_at_once(self.terms))
+        for number in range(count):
+            some = slice(columns * number // count, columns * (number + 1) // count)
+            factor, part = right[..., some], out[..., some]
+            into = split_rows(part[..., :in_panels, :], PANEL)
+            _sum_of_parts(self.panels[..., :whole, :, :], factor[..., None, :, :], self.terms, into)
+            if in_panels < self.rows:
+                _sum_of_parts(self.panels[..., whole, :, :], factor, self.terms, part[..., -PANEL:, :])
 
 
-def scale(x: Array, factor: float, dtype: str, terms: int) -> Array | Panels:
-    """Rows x [… n d] times a factor, in a type: in panels, where products with sums of `terms` terms are faster so.
+def scale(x: Array, factor: float, dtype: str, *, keys: int, terms: int) -> Array | Panels:
+    """Rows x [… n d] times a factor, in a type: in panels, where products with so many keys are faster so.
 
-    The memory is used again by the next call of the same thread.
+    At most `terms` terms of these are summed in a row. The memory is used again by the next call of the same thread for
+    the same block.
 
-    >>> scaled = scale(np.ones((3, 2)), 0.5, "float64", terms=2)  # too few for panels
+    >>> scaled = scale(np.ones((3, 2)), 0.5, "float64", keys=1000, terms=2)  # too few for panels
     >>> scaled
     array([[0.5, 0.5],
            [0.5, 0.5],
            [0.5, 0.5]])
     """
     *leading, rows, features = x.shape
-    if rows < PANEL or _columns_at_once(min(terms, features)) < MIN_COLUMNS or not are_fast(np.dtype(dtype)):
+    whole, terms = rows // PANEL, min(terms, features)
+    are_many = keys >= MIN_KEYS and (rows >= MIN_PACKED_ROWS or (whole > 0 and rows % PANEL == 0))
+    if not are_many or _columns_at_once(terms) < MIN_COLUMNS or not are_fast(np.dtype(dtype)):
         return np.multiply(x, factor, out=SCRATCH.get("scaled rows", x.shape, dtype), dtype=dtype)
-    whole = rows // PANEL
     panels = SCRATCH.get("panels", (*leading, -(-rows // PANEL), features, PANEL), dtype)
     np.multiply(split_rows(x[..., : whole * PANEL, :], PANEL).mT, factor, out=panels[..., :whole, :, :], dtype=dtype)
     if rows % PANEL:
         np.multiply(x[..., -PANEL:, :].mT, factor, out=panels[..., whole, :, :], dtype=dtype)
-    return Panels(panels.mT, rows)
+    return Panels(panels.mT, rows, terms)
 
 
 def multiply(left: Array | Panels, right: Array, out: Array, terms: int) -> Array:
@@ -87,7 +93,7 @@ def multiply(left: Array | Panels, right: Array, out: Array, terms: int) -> Arra
     array([3., 3., 3.])
     """
     if isinstance(left, Panels):
-        left.multiply(right, out, terms)
+        left.multiply(right, out)
         return out
     count, rows = left.shape[-2], _rows_at_once(right.shape[-1], min(terms, right.shape[-2]))
     is_stored_by_row = right.strides[-1] == right.itemsize

@@ -180,7 +180,8 @@ class _Block:
         tiles, summation = self.tiles, self.tiles.summation
         if tiles.product is None:
             return None
-        return scale(self.arrays[tiles.query], tiles.scale * factor, summation.score_dtype, summation.features)
+        query, terms = self.arrays[tiles.query], summation.features
+        return scale(query, tiles.scale * factor, summation.score_dtype, keys=self._seen_keys, terms=terms)
 
     def _scores(
         self, query: Array | Panels | None, part: Values, is_masked: bool, *, masks_afterwards: bool

@@ -88,10 +88,12 @@ def test_few_scores_with_a_large_hidden_layer_are_computed_in_blocks_unless_ever
     assert_close(in_blocks["output"].value, dense["output"].value, "float64", "output")
 
 
-@pytest.mark.parametrize(("heads", "blocks"), [(1, 2), (4, 4)])
-def test_masked_queries_of_one_head_are_in_larger_blocks_than_those_of_several(heads: int, blocks: int) -> None:
-    """Square tiles of several heads are large enough with fewer queries, and have fewer masked cells."""
-    query, key, value = (normal(1, heads, 128, 3, seed=seed) for seed in range(3))
+@pytest.mark.parametrize(("heads", "queries", "blocks"), [(1, 1024, 16), (1, 960, 30), (4, 1024, 32)])
+def test_masked_queries_are_in_large_blocks_where_these_are_many_and_have_one_head(
+    heads: int, queries: int, blocks: int
+) -> None:
+    """Blocks of 64 queries, or of 32: square tiles of four heads are large enough with these."""
+    query, key, value = (normal(1, heads, queries, 3, seed=seed) for seed in range(3))
     totals = set[int]()
     sizes = BlockSizes(0, masked_rows=64, tile_cells=64**2)
     options = RunOptions("serial", progress=lambda _, total: totals.add(total), sizes=sizes)
