@@ -95,10 +95,11 @@ def multiply(left: Array | Panels, right: Array, out: Array, terms: int) -> Arra
     if isinstance(left, Panels):
         left.multiply(right, out)
         return out
-    count, rows = left.shape[-2], _rows_at_once(right.shape[-1], min(terms, right.shape[-2]))
+    count, most = left.shape[-2], _rows_at_once(right.shape[-1], min(terms, right.shape[-2]))
     is_stored_by_row = right.strides[-1] == right.itemsize
-    if not (is_stored_by_row and MIN_ROWS <= rows < count and are_fast(out.dtype)):
+    if not (is_stored_by_row and MIN_ROWS <= most < count and are_fast(out.dtype)):
         return _sum_of_parts(left, right, terms, out)
+    rows = -(-count // -(-count // most))
     whole = count // rows * rows
     in_parts = split_rows(out[..., :whole, :], rows)
     _sum_of_parts(split_rows(left[..., :whole, :], rows), right[..., None, :, :], terms, in_parts)
@@ -118,9 +119,8 @@ def split_rows(x: Array, rows: int) -> Array:
 
 
 def _rows_at_once(columns: int, terms: int) -> int:
-    """How many rows to multiply at a time by so many columns, a power of 2, where `terms` terms are summed."""
-    most = MAX_MULTIPLICATIONS // max(columns * terms, 1)
-    return 1 << most.bit_length() - 1 if most else 0
+    """How many rows to multiply by so many columns at a time, at most, where `terms` terms are summed."""
+    return MAX_MULTIPLICATIONS // max(columns * terms, 1)
 
 
 def _columns_at_once(terms: int) -> int:
