@@ -18,6 +18,7 @@ from attncli.engine.dense import DenseEngine
 from attncli.engine.executors import ThreadsExecutor, executor, one_thread_each, run_all, threads_of
 from attncli.engine.options import SERIAL, THREADS, Allocate, BlockSizes, RunOptions, in_memory
 from attncli.engine.tile_plan import TilePlan, can_tile, make_tile_plan
+from attncli.ops.tables import add_bias
 from attncli.plan.graph import Plan
 from attncli.problem.spec import ProblemSpec
 from attncli.trace.diagnostics import empty_rows_warning
@@ -28,6 +29,7 @@ PROBES, PROBE_STEP, PROBED_QUERIES = 2, 64, 16  # of so many blocks every 64th q
 PROBED_TWICE = 2**21  # cells: of smaller problems one block is tried, as each try costs more of their time
 MIN_TILE_KEYS = 32  # of a score that has many numbers for a pair, such as the hidden units of the additive one
 MIN_LARGE_BLOCKS = 16  # of masked keys, which take longer the later their queries are
+WIDER_WITH_TABLE = 2  # times as many keys in tiles to which a table is added: memory is read faster in longer parts
 FEW_HEADS = 8  # so many heads of all batch items are blocks enough for the workers
 KEPT_BYTES = 2**25 - 2**16  # for the temporaries of blocks; of arrays of 32 MB and more glibc keeps none
 
@@ -94,7 +96,8 @@ def _tile_work(buffers: "ResultBuffers", problem: ProblemSpec, options: RunOptio
     plan, sizes, lengths = buffers.plan, options.sizes, buffers.plan.lengths
     output = buffers.output if options.executor in (SERIAL, THREADS) else None
     is_masked = any(node.stage == "mask" and POSITIONS in node.inputs for node in plan.score_nodes)
-    cells = max(sizes.tile_cells // buffers.parts.numbers_per_pair, 1)
+    reads_table = any(node.function is add_bias for node in plan.score_nodes)
+    cells = max(sizes.tile_cells * (WIDER_WITH_TABLE if reads_table else 1) // buffers.parts.numbers_per_pair, 1)
     rows = min(sizes.masked_rows if is_masked else sizes.rows, max(cells // MIN_TILE_KEYS, 1))
     rows = _masked_rows(lengths, rows, cells) if is_masked else _rows(lengths, rows)
     keys = min(max(cells // rows, 1), lengths.keys)
