@@ -1,18 +1,19 @@
 """`dataclass` of the standard library that generates no methods at the start, as every command waits for its classes.
 
 The standard library writes each method of a class as text and compiles it, on which a small command spent a quarter of
-its time. Here all classes share their methods but `__init__`, which is written when the first instance is made.
+its time. Here all classes share their methods; `__init__` is written for those of which many instances are made.
 """
 
 import dataclasses
 import inspect  # which the standard library's dataclasses import anyway
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import MISSING, FrozenInstanceError
 from operator import attrgetter
 from typing import TYPE_CHECKING, Any, NoReturn
 
 __all__ = ["dataclass"]
 
+FIRST_INSTANCES = 100  # are made without a method of their class, which takes as long to write as some fifty of them
 MADE_ANEW = type("<factory>", (), {"__repr__": lambda _: "<factory>"})()  # the default of what a factory makes
 
 if TYPE_CHECKING:
@@ -37,12 +38,19 @@ def _with_shared_methods(cls: type[Any], *, eq: bool, kw_only: bool) -> Any:
     """The class as a frozen dataclass; methods that its body defines stay."""
     made: Any = dataclasses.dataclass(init=False, repr=False, eq=False, kw_only=kw_only)(cls)
 
-    def write_and_initialize(self: Any, *args: Any, **values: Any) -> None:
-        """The method `__init__` until the first instance is made."""
-        made.__init__ = _written_initializer(made)
-        made.__init__(self, *args, **values)
+    instances, fields = 0, dataclasses.fields(made)
 
-    methods = {"__init__": write_and_initialize, "__repr__": _represent, "__setattr__": _refuse, "__delattr__": _refuse}
+    def initialize(self: Any, *args: Any, **values: Any) -> None:
+        """The method `__init__` of the first instances; the written one says what is wrong with arguments."""
+        nonlocal instances
+        instances += 1
+        if instances > FIRST_INSTANCES or not _set_fields(self, fields, args, values):
+            made.__init__ = _written_initializer(made)
+            made.__init__(self, *args, **values)
+        elif hasattr(made, "__post_init__"):
+            self.__post_init__()
+
+    methods = {"__init__": initialize, "__repr__": _represent, "__setattr__": _refuse, "__delattr__": _refuse}
     if eq:
         methods |= _comparing_methods(made)
     for name, method in methods.items():
@@ -60,6 +68,28 @@ class _Signature:
         types = {field.name: field.type for field in dataclasses.fields(cls)}
         _, *parameters = inspect.signature(_written_initializer(cls)).parameters.values()
         return inspect.Signature([parameter.replace(annotation=types[parameter.name]) for parameter in parameters])
+
+
+def _set_fields(self: Any, fields: Sequence[Any], args: Sequence[Any], values: Mapping[str, Any]) -> bool:
+    """Set each field to its argument, its default, or what its factory makes; false where arguments are wrong."""
+    own, used = self.__dict__, 0
+    positions = iter(args)
+    for field in fields:
+        name = field.name
+        value = MISSING if field.kw_only else next(positions, MISSING)
+        if value is not MISSING:
+            used += 1
+        elif name in values:
+            value = values[name]
+            used += 1
+        elif field.default is not MISSING:
+            value = field.default
+        elif field.default_factory is not MISSING:
+            value = field.default_factory()
+        else:
+            return False
+        own[name] = value
+    return used == len(args) + len(values)
 
 
 def _written_initializer(cls: Any) -> Any:

@@ -10,10 +10,17 @@ from typing import Any
 
 import pytest
 
+import attncli.base.dataclasses
 from attncli.base.dataclasses import dataclass as ours
 
 Decorator = Callable[..., Callable[[type], Any]]
 BOTH = pytest.mark.parametrize("dataclass", [dataclasses.dataclass, ours], ids=["standard library", "ours"])
+
+
+@pytest.fixture(params=[0, 100], autouse=True, ids=["written at once", "written later"])
+def first_instances(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """How many instances are made before `__init__` is written for their class."""
+    monkeypatch.setattr(attncli.base.dataclasses, "FIRST_INSTANCES", request.param)
 
 
 def make_point(dataclass: Decorator) -> Any:
@@ -140,6 +147,14 @@ def test_instances_are_equal_where_what_is_compared_is(dataclass: Decorator) -> 
     assert point(1.0) != other(1.0)
     named = make_named(dataclass)
     assert named(size=1) != named(size=1)
+
+
+@BOTH
+def test_an_instance_is_the_same_whenever_it_is_made(dataclass: Decorator, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(attncli.base.dataclasses, "FIRST_INSTANCES", 2)
+    point, whole = make_point(dataclass), make_nested(dataclass)
+    assert {repr(point(1.0, tags={"a": 1})) for _ in range(5)} == {"make_point.<locals>.Point(x=1.0, y=0.0)"}
+    assert len({whole(1, more=2) for _ in range(5)}) == 1
 
 
 @ours(frozen=True)
