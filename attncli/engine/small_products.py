@@ -48,6 +48,8 @@ class Panels:
 
     def multiply(self, right: Array, out: Array) -> None:
         """The product with `right` [… d m] in `out` [… n m], in parts of about as many columns."""
+        if not (_is_stored_by_row(right) or _is_stored_by_row(right.mT)):
+            right = right.mT.copy().mT  # as NumPy would for each part
         whole, columns = self.rows // PANEL, right.shape[-1]
         in_panels = whole * PANEL
         count = -(-columns // _columns_at_once(self.terms))
@@ -96,8 +98,7 @@ def multiply(left: Array | Panels, right: Array, out: Array, terms: int) -> Arra
         left.multiply(right, out)
         return out
     count, most = left.shape[-2], _rows_at_once(right.shape[-1], min(terms, right.shape[-2]))
-    is_stored_by_row = right.strides[-1] == right.itemsize
-    if not (is_stored_by_row and MIN_ROWS <= most < count and are_fast(out.dtype)):
+    if not (MIN_ROWS <= most < count and _is_stored_by_row(right) and are_fast(out.dtype)):
         return _sum_of_parts(left, right, terms, out)
     rows = -(-count // -(-count // most))
     whole = count // rows * rows
@@ -116,6 +117,11 @@ def split_rows(x: Array, rows: int) -> Array:
     """
     *leading, count, columns = x.shape
     return x.reshape(*leading, count // rows, rows, columns)
+
+
+def _is_stored_by_row(x: Array) -> bool:
+    """Whether the numbers of a row of x [… a b] are side by side, and rows one after another: BLAS reads no others."""
+    return bool(x.strides[-1] == x.itemsize and x.strides[-2] >= x.shape[-1] * x.itemsize)
 
 
 def _rows_at_once(columns: int, terms: int) -> int:

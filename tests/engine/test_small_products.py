@@ -105,6 +105,34 @@ def test_a_product_is_written_to_a_part_of_a_larger_array() -> None:
     assert np.isnan(table).sum() == table.size - 140 * 30
 
 
+@pytest.mark.parametrize("stored", ["by key", "by feature", "with gaps", "backwards"])
+@pytest.mark.usefixtures("fast")
+def test_keys_and_values_may_be_stored_in_any_order(stored: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """BLAS gets all of them as it reads them: NumPy would copy others for each part."""
+    steps: list[
+        tuple[int, ...]
+    ] = []  # in bytes, from row to row and from column to column of what is multiplied in parts
+
+    def note(left: Array, right: Array, *rest: Any) -> Array:
+        if left.ndim > 2:
+            steps.append(right.strides[-2:])
+        return sum_of_parts(left, right, *rest)
+
+    monkeypatch.setattr(small_products, "sum_of_parts", note)
+    numbers = whole_numbers(400, 60)
+    key = {
+        "by key": numbers[:, :30],
+        "by feature": numbers[:, :30].mT.copy().mT,
+        "with gaps": numbers[:, ::2],
+        "backwards": numbers[::-1, 30:],
+    }[stored]
+    query, weights = whole_numbers(160, 30), whole_numbers(500, 400)
+    np.testing.assert_array_equal(product_with_keys(query, key), query @ key.mT / 2)
+    np.testing.assert_array_equal(multiply(weights, key, np.empty((500, 30)), ALL), weights @ key)
+    assert all(numbers.itemsize in step and min(step) > 0 for step in steps)
+    assert steps
+
+
 @pytest.mark.parametrize(("rows", "keys", "are_packed"), [(128, 256, True), (16, 256, True), (17, 256, False)])
 @pytest.mark.parametrize("few", [False, True])
 def test_rows_are_in_panels_where_that_is_faster(rows: int, keys: int, are_packed: bool, few: bool, core: str) -> None:
