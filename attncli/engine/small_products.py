@@ -100,7 +100,7 @@ def multiply(left: Array | Panels, right: Array, out: Array, terms: int) -> Arra
     count, most = left.shape[-2], _rows_at_once(right.shape[-1], min(terms, right.shape[-2]))
     if not (MIN_ROWS <= most < count and _is_stored_by_row(right) and are_fast(out.dtype)):
         return _sum_of_parts(left, right, terms, out)
-    rows = -(-count // -(-count // most))
+    rows = _even_part(count, most)
     whole = count // rows * rows
     in_parts = split_rows(out[..., :whole, :], rows)
     _sum_of_parts(split_rows(left[..., :whole, :], rows), right[..., None, :, :], terms, in_parts)
@@ -127,6 +127,13 @@ def _is_stored_by_row(x: Array) -> bool:
 def _rows_at_once(columns: int, terms: int) -> int:
     """How many rows to multiply by so many columns at a time, at most, where `terms` terms are summed."""
     return MAX_MULTIPLICATIONS // max(columns * terms, 1)
+
+
+def _even_part(count: int, most: int) -> int:
+    """The length, at most `most`, of parts of so many rows: one that leaves none over, if that takes few more parts."""
+    fewest = -(-count // most)
+    parts = next((parts for parts in range(fewest, 2 * fewest + 1) if count % parts == 0), fewest)
+    return -(-count // parts)
 
 
 def _columns_at_once(terms: int) -> int:
