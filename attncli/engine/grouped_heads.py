@@ -20,9 +20,8 @@ def grouped_product(left: Array | Panels, right: Array, out: Array, terms: int) 
     *leading, heads, rows, columns = out.shape
     groups, share = right.shape[-3], heads // right.shape[-3]
     if isinstance(left, Panels):
-        multiply(
-            left.split_heads(groups), right[..., None, :, :], out.reshape(*leading, groups, share, rows, columns), terms
-        )
+        heads_apart = out.reshape(*leading, groups, share, rows, columns)
+        left.split_heads(groups).multiply(right[..., None, :, :], heads_apart, terms)
         return out
     if left.flags.c_contiguous and out.flags.c_contiguous:  # one product with the rows of all heads that share
         shape = (*leading, groups, share * rows)

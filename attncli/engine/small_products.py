@@ -38,28 +38,30 @@ class Panels:
 
     panels: Array
     rows: int
-    terms: int  # that are summed in a row, at most
 
     def split_heads(self, groups: int) -> "Panels":
         """The same of query heads [… h p 16 d] as [… g h/g p 16 d]."""
         *leading, heads, count, rows, features = self.panels.shape
         panels = self.panels.reshape(*leading, groups, heads // groups, count, rows, features)
-        return Panels(panels, self.rows, self.terms)
+        return Panels(panels, self.rows)
 
-    def multiply(self, right: Array, out: Array) -> None:
-        """The product with `right` [… d m] in `out` [… n m], in parts of about as many columns."""
+    def multiply(self, right: Array, out: Array, terms: int) -> None:
+        """The product with `right` [… d m] in `out` [… n m], in parts of about as many columns.
+
+        At most `terms` terms are summed in a row.
+        """
         if not (_is_stored_by_row(right) or _is_stored_by_row(right.mT)):
             right = right.mT.copy().mT  # as NumPy would for each part
         whole, columns = self.rows // PANEL, right.shape[-1]
         in_panels = whole * PANEL
-        count = -(-columns // _columns_at_once(self.terms))
+        count = -(-columns // max(_columns_at_once(min(terms, right.shape[-2])), MIN_COLUMNS))
         for number in range(count):
             some = slice(columns * number // count, columns * (number + 1) // count)
             factor, part = right[..., some], out[..., some]
             into = split_rows(part[..., :in_panels, :], PANEL)
-            _sum_of_parts(self.panels[..., :whole, :, :], factor[..., None, :, :], self.terms, into)
+            _sum_of_parts(self.panels[..., :whole, :, :], factor[..., None, :, :], terms, into)
             if in_panels < self.rows:
-                _sum_of_parts(self.panels[..., whole, :, :], factor, self.terms, part[..., -PANEL:, :])
+                _sum_of_parts(self.panels[..., whole, :, :], factor, terms, part[..., -PANEL:, :])
 
 
 def scale(x: Array, factor: float, dtype: str, *, keys: int, terms: int) -> Array | Panels:
@@ -75,15 +77,15 @@ def scale(x: Array, factor: float, dtype: str, *, keys: int, terms: int) -> Arra
            [0.5, 0.5]])
     """
     *leading, rows, features = x.shape
-    whole, terms = rows // PANEL, min(terms, features)
+    whole = rows // PANEL
     are_many = keys >= MIN_KEYS and (rows >= MIN_PACKED_ROWS or (whole > 0 and rows % PANEL == 0))
-    if not are_many or _columns_at_once(terms) < MIN_COLUMNS or not are_fast(np.dtype(dtype)):
+    if not are_many or _columns_at_once(min(terms, features)) < MIN_COLUMNS or not are_fast(np.dtype(dtype)):
         return np.multiply(x, factor, out=SCRATCH.get("scaled rows", x.shape, dtype), dtype=dtype)
     panels = SCRATCH.get("panels", (*leading, -(-rows // PANEL), features, PANEL), dtype)
     np.multiply(split_rows(x[..., : whole * PANEL, :], PANEL).mT, factor, out=panels[..., :whole, :, :], dtype=dtype)
     if rows % PANEL:
         np.multiply(x[..., -PANEL:, :].mT, factor, out=panels[..., whole, :, :], dtype=dtype)
-    return Panels(panels.mT, rows, terms)
+    return Panels(panels.mT, rows)
 
 
 def multiply(left: Array | Panels, right: Array, out: Array, terms: int) -> Array:
@@ -95,7 +97,7 @@ def multiply(left: Array | Panels, right: Array, out: Array, terms: int) -> Arra
     array([3., 3., 3.])
     """
     if isinstance(left, Panels):
-        left.multiply(right, out)
+        left.multiply(right, out, terms)
         return out
     count, most = left.shape[-2], _rows_at_once(right.shape[-1], min(terms, right.shape[-2]))
     if not (MIN_ROWS <= most < count and _is_stored_by_row(right) and are_fast(out.dtype)):

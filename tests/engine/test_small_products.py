@@ -203,9 +203,9 @@ def test_attention_in_blocks_with_panels_is_that_of_the_whole_table(
     rows = set[int]()
     multiply_panels = Panels.multiply
 
-    def note(panels: Panels, right: Array, out: Array) -> None:
+    def note(panels: Panels, right: Array, out: Array, terms: int) -> None:
         rows.add(panels.rows)
-        multiply_panels(panels, right, out)
+        multiply_panels(panels, right, out, terms)
 
     monkeypatch.setattr(Panels, "multiply", note)
     arrays = {"query": normal(2, 4, 290, 24), "key": normal(2, 2, 300, 24, seed=1), "value": normal(2, 2, 300, 9)}
