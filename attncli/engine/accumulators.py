@@ -5,17 +5,19 @@ with the running maximum of its scores subtracted.
 """
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 from attncli.base.lazy_numpy import Array, np
 from attncli.engine.grouped_heads import grouped_product, repeated_for
 from attncli.engine.scratch import SCRATCH
 from attncli.engine.tile_plan import TilePlan
 from attncli.ops.contexts import weighted_values
+from attncli.ops.masks import apply_mask
 from attncli.ops.structural import per_head
 
 # Sums of exponentials in this range have lost nothing to overflow or underflow, nor have their products with values.
 SMALLEST_SUM, LARGEST_SUM = math.exp(-30), math.exp(60)
+VisibleCells = tuple[slice, Array]  # some of the keys of a tile, and which of them each query sees [… n m]
 
 
 class Accumulator:
@@ -24,7 +26,6 @@ class Accumulator:
     Where the normalizer needs it, the running maximum of the scores is subtracted from them. Masked cells score −∞.
     """
 
-    masks_afterwards = False  # whether masked cells get the numerator 0 in place of that score
     score_factor = 1.0  # that the scores it gets have been multiplied by
 
     def __init__(self, tiles: TilePlan, context: Array, sink: Array | None, *, values_are_finite: bool) -> None:
@@ -61,6 +62,12 @@ class Accumulator:
         numerator: Array = self.rule.numerator(scores, finite_max, out=out, **self.tiles.parameters)
         return numerator
 
+    def _visible_numerator(self, scores: Array, visible: Sequence[VisibleCells]) -> Array:
+        """The numerators of scores, 0 where cells are not visible."""
+        for keys, cells in visible:
+            scores[..., keys] = apply_mask(scores[..., keys], cells)
+        return self._numerator(scores)
+
     def _rescale(self, before: Array, after: Array) -> None:
         """Multiply what was accumulated with the running maximum `before` by its factor for the maximum `after`."""
         factor = self.rule.numerator(np.where(before == -np.inf, 0, before), after, out=None, **self.tiles.parameters)
@@ -72,11 +79,9 @@ class Accumulator:
                 np.copyto(self.context, 0, where=factor == 0)
         self.sink_term = self.sink_term * factor
 
-    def add(self, scores: Array, visible: Array | None, value: Array) -> None:
-        """Accumulate a tile; cells that are not visible contribute 0."""
-        numerator = self._numerator(scores)
-        if visible is not None:
-            np.multiply(numerator, visible, out=numerator)
+    def add(self, scores: Array, visible: Sequence[VisibleCells], value: Array) -> None:
+        """Accumulate a tile, of whose scores the memory is used; cells that are not visible contribute 0."""
+        numerator = self._visible_numerator(scores, visible)
         if self.attends is not None:
             self.attends |= (numerator != 0).any(axis=-1)
         denominator = numerator @ self.tiles.ones[: numerator.shape[-1]]
@@ -127,12 +132,7 @@ class Accumulator:
 
 
 class DirectExponentials(Accumulator):
-    """Exponentials of scores as they are: faster than with a running maximum, and good as long as `is_safe`.
-
-    Multiplying the exponentials by the 0/1 mask is faster than exponentiating −∞.
-    """
-
-    masks_afterwards = True
+    """Exponentials of scores as they are: faster than with a running maximum, and good as long as `is_safe`."""
 
     def _begin(self) -> None:
         """Nothing is subtracted; queries are multiplied in place of scores where they may be."""
@@ -146,6 +146,14 @@ class DirectExponentials(Accumulator):
         if self._scale != 1:
             np.multiply(scores, self._scale, out=scores)
         return self._exponential(scores, out=scores)
+
+    def _visible_numerator(self, scores: Array, visible: Sequence[VisibleCells]) -> Array:
+        """Those of all scores, times 0 where cells are masked: faster than exponentials of −∞."""
+        numerator = self._numerator(scores)
+        for keys, cells in visible:
+            part = numerator[..., keys]
+            np.multiply(part, cells, out=part)
+        return numerator
 
     def is_below_limit(self) -> bool:
         """Whether no sum so far is too large, infinite or NaN."""

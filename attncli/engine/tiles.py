@@ -3,10 +3,12 @@
 The scores of a tile are computed in a buffer that its thread reuses; what is accumulated is divided at the end.
 """
 
-from collections.abc import Generator, Iterator
+from collections.abc import Generator, Iterator, Sequence
+from itertools import pairwise
 from typing import Literal
 
 from attncli.base.array_checks import all_finite
+from attncli.base.dataclasses import dataclass
 from attncli.base.lazy_numpy import Array, np
 from attncli.engine.accumulators import Accumulator, DirectExponentials
 from attncli.engine.block_plan import BlockPlan
@@ -23,11 +25,24 @@ from attncli.ops.rules import KeyBounds
 from attncli.ops.tables import add_bias, table_cells
 from attncli.plan.graph import Node
 
-TILE_ALIGNMENT = 64  # the range of keys visible to all queries begins and ends at multiples, so that tiles are full
+TILE_ALIGNMENT = 64  # the range of keys visible to all queries begins and ends at multiples, and tiles have so many
 SAMPLED_KEYS = 16
 FEW_KEYS, MANY_KEYS = 64, 4  # so few keys, where there are more than so many times as many
 BiasUse = Literal["none", "bounds", "masks"]  # what biases of −∞ hide: nothing, ranges of keys, or each cell
-KeyTile = tuple[int, int, bool]  # the first key and the end, and whether any cell is masked
+
+
+@dataclass(frozen=True)
+class KeyTile:
+    """A range of keys, and those ranges of it in which some cells are masked."""
+
+    first: int
+    end: int
+    masked: Sequence[tuple[int, int]]
+
+    @property
+    def is_masked(self) -> bool:
+        """Whether there are masked cells for every key."""
+        return sum(end - first for first, end in self.masked) == self.end - self.first
 
 
 def compute(
@@ -87,26 +102,28 @@ def sums_stay_in_range(plan: BlockPlan, tiles: TilePlan, block: Block) -> bool:
 
 
 def key_tiles(bounds: KeyBounds, keys: int, min_unmasked: int) -> Iterator[KeyTile]:
-    """The tiles of at most `keys` keys that are visible to any query: first, end, and whether any cell is masked.
+    """The tiles of at most `keys` keys that are visible to any query.
 
-    Keys that are visible to all queries get tiles of their own where there are at least `min_unmasked` of them.
+    Keys that are visible to all queries are masked nowhere, where there are at least `min_unmasked` of them.
     """
     first, end = map(int, bounds.any_visible)
-    unmasked_range = first, end
+    low, high = first, end
     if bounds.all_visible[0] > first:
-        unmasked_range = -(-int(bounds.all_visible[0]) // TILE_ALIGNMENT) * TILE_ALIGNMENT, end
+        low = _multiple(int(bounds.all_visible[0]) + TILE_ALIGNMENT - 1, TILE_ALIGNMENT)
     if bounds.all_visible[1] < end:
-        unmasked_range = unmasked_range[0], int(bounds.all_visible[1]) // TILE_ALIGNMENT * TILE_ALIGNMENT
-    if unmasked_range[1] - unmasked_range[0] < min(min_unmasked, end - first):
-        unmasked_range = (end, end)
-    for low, high, is_masked in (
-        (first, unmasked_range[0], True),
-        (*unmasked_range, False),
-        (unmasked_range[1], end, True),
-    ):
-        count = -(-(high - low) // keys)
-        for number in range(count):
-            yield low + (high - low) * number // count, low + (high - low) * (number + 1) // count, is_masked
+        high = _multiple(int(bounds.all_visible[1]), TILE_ALIGNMENT)
+    masked = [(first, low), (high, end)] if high - low >= min(min_unmasked, end - first) else [(first, end)]
+    alignment = TILE_ALIGNMENT if keys >= TILE_ALIGNMENT else 1
+    count = -(-(end - first) // _multiple(keys, alignment))
+    at = [first + _multiple((end - first) * number // count + alignment - 1, alignment) for number in range(count)]
+    for start, stop in pairwise([*at, end]):
+        ranges = [(max(start, of_range), min(stop, its_end)) for of_range, its_end in masked]
+        yield KeyTile(start, stop, [(of_range, its_end) for of_range, its_end in ranges if of_range < its_end])
+
+
+def _multiple(number: int, unit: int) -> int:
+    """The largest multiple of a unit that is no larger than a number."""
+    return number // unit * unit
 
 
 class _Block:
@@ -148,7 +165,7 @@ class _Block:
     @property
     def _seen_keys(self) -> int:
         """How many keys there are from the first to the last that any query sees."""
-        return self.key_tiles[-1][1] - self.key_tiles[0][0] if self.key_tiles else 0
+        return self.key_tiles[-1].end - self.key_tiles[0].first if self.key_tiles else 0
 
     def _bias_hides_keys(self) -> bool:
         """Whether biases hide keys of the first query or the last: then ranges of keys may be left out."""
@@ -162,9 +179,12 @@ class _Block:
     def accumulate(self, sums: Accumulator) -> Generator[None]:
         """Add every tile, as long as no sum is too large; yields after each."""
         query = self._scaled_query(sums.score_factor)
-        for first, end, is_masked in self.key_tiles:
-            part = self.plan.slice_keys(self.arrays, first, end)
-            scores, visible = self._scores(query, part, is_masked, masks_afterwards=sums.masks_afterwards)
+        for tile in self.key_tiles:
+            part = self.plan.slice_keys(self.arrays, tile.first, tile.end)
+            scores = self._scores(query, part)
+            visible = [
+                (slice(first - tile.first, end - tile.first), self._visible(first, end)) for first, end in tile.masked
+            ]
             sums.add(scores, visible, part[self.tiles.value].astype(self.tiles.dtype, copy=False))
             yield
             if not sums.is_below_limit():
@@ -172,8 +192,7 @@ class _Block:
 
     def scores(self, first: int, end: int, step: int) -> Array:
         """The scores, before masking, of one in `step` keys from `first` to before `end`."""
-        query, part = self._scaled_query(1.0), self.plan.slice_keys(self.arrays, first, end, step)
-        return self._scores(query, part, is_masked=False, masks_afterwards=False)[0]
+        return self._scores(self._scaled_query(1.0), self.plan.slice_keys(self.arrays, first, end, step))
 
     def _scaled_query(self, factor: float) -> Array | Panels | None:
         """Where scores are a product, the query times its scale and a factor, in the type of scores; otherwise None."""
@@ -183,35 +202,37 @@ class _Block:
         query, terms = self.arrays[tiles.query], summation.features
         return scale(query, tiles.scale * factor, summation.score_dtype, keys=self._seen_keys, terms=terms)
 
-    def _scores(
-        self, query: Array | Panels | None, part: Values, is_masked: bool, *, masks_afterwards: bool
-    ) -> tuple[Array, Array | None]:
-        """The scores of a tile, −∞ where masked; or the scores before masking, and the mask (true where visible)."""
+    def _scores(self, query: Array | Panels | None, part: Values) -> Array:
+        """The scores of a tile before masking, in memory of their own."""
         tiles, buffer, dtype = self.tiles, None, self.tiles.summation.score_dtype
         if query is not None and tiles.product is not None:
             right = part[RIGHT].astype(dtype, copy=False).swapaxes(-1, -2)
             buffer = SCRATCH.get("scores", (*self.rows, right.shape[-1]), dtype)
             part[tiles.product] = grouped_product(query, right, buffer, tiles.summation.features)
         for node in tiles.nodes:
-            if node.stage != "mask" or (is_masked and not (masks_afterwards and node.function is apply_mask)):
+            if node.stage != "mask":
                 part[node.name] = astype_float(_value(node, part, buffer), dtype)
-        if is_masked and masks_afterwards:
-            return part[tiles.scores_before_mask], part[tiles.visible]
-        return part[self.plan.scores if is_masked else tiles.scores_before_mask], None
+        scores: Array = part[tiles.scores_before_mask]
+        return scores
+
+    def _visible(self, first: int, end: int) -> Array:
+        """Which of some keys each query sees, true and false [… n m]."""
+        part = self.plan.slice_keys(self.arrays, first, end)
+        for node in self.tiles.nodes:
+            if node.stage == "mask" and node.function is not apply_mask:
+                part[node.name] = call(node, node.arguments(part))
+        visible: Array = part[self.tiles.visible]
+        return visible
 
     def see_a_key(self) -> Array:
         """Which queries [… n] see any key."""
         sees = np.zeros(self.rows, bool)
-        masks = [node for node in self.tiles.nodes if node.stage == "mask" and node.function is not apply_mask]
-        has_bias = any(node.function is bias for node in masks)  # of −∞, which hides keys also where none is masked
-        for first, end, is_masked in self.key_tiles:
-            if not is_masked and not has_bias:
+        has_bias = any(node.function is bias for node in self.tiles.nodes)  # of −∞, which hides keys where no mask does
+        for tile in self.key_tiles:
+            if not tile.is_masked and not has_bias:
                 sees[...] = True
                 break
-            part = self.plan.slice_keys(self.arrays, first, end)
-            for node in masks:
-                part[node.name] = call(node, node.arguments(part))
-            sees |= part[self.tiles.visible].any(axis=-1)
+            sees |= self._visible(tile.first, tile.end).any(axis=-1)
         return sees
 
 

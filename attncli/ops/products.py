@@ -12,7 +12,7 @@ MatrixProduct = Callable[[Array, Array], Array]  # of matrices [â€¦ a b] and [â€
 NewMemory = Callable[[tuple[int, ...]], Array]  # an array of a shape, uninitialized
 MIN_ROWS = 16  # products of fewer rows are sums of several lanes: short as they are
 SHORT_SUM = 16  # terms
-MAX_PARTS_SIZE = 2**16  # numbers: of larger products each call takes long enough
+MAX_PARTS_SIZE = 2**18  # numbers: of larger products each call takes long enough
 
 
 def product(left: Array, right: Array) -> Array:

@@ -4,43 +4,51 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from attncli.engine.options import BlockSizes
-from attncli.engine.tiles import TILE_ALIGNMENT, key_tiles
+from attncli.engine.tiles import TILE_ALIGNMENT, KeyTile, key_tiles
 from attncli.ops.rules import KeyBounds
 
 MIN_UNMASKED = BlockSizes().min_unmasked_keys
 
 ends = st.lists(st.integers(0, 3000), min_size=4, max_size=4).map(sorted)
+lengths = st.sampled_from([1, 50, 64, 100, 256, 1000])
 
 
-@given(ends, st.sampled_from([64, 256, 1000]))
+def tiles_of(at: list[int], keys: int) -> list[KeyTile]:
+    """The tiles of keys that are visible from `at[0]` to `at[3]`, and to all queries from `at[1]` to `at[2]`."""
+    first, low, high, end = at
+    return list(key_tiles(KeyBounds((first, end), (low, high)), keys, MIN_UNMASKED))
+
+
+@given(ends, lengths)
 def test_the_tiles_of_a_block_cover_the_keys_visible_to_any_query(at: list[int], keys: int) -> None:
-    first, low, high, end = at
-    tiles = list(key_tiles(KeyBounds((first, end), (low, high)), keys, MIN_UNMASKED))
-    assert [key for begin, stop, _ in tiles for key in range(begin, stop)] == list(range(first, end))
-    assert all(0 < stop - begin <= keys for begin, stop, _ in tiles)
+    tiles = tiles_of(at, keys)
+    assert [key for tile in tiles for key in range(tile.first, tile.end)] == list(range(at[0], at[3]))
+    assert all(0 < tile.end - tile.first <= keys for tile in tiles)
 
 
-@given(ends, st.sampled_from([64, 256, 1000]))
-def test_tiles_of_keys_visible_to_all_queries_are_not_masked(at: list[int], keys: int) -> None:
+@given(ends, lengths)
+def test_every_key_that_is_hidden_from_a_query_is_masked(at: list[int], keys: int) -> None:
     first, low, high, end = at
-    tiles = list(key_tiles(KeyBounds((first, end), (low, high)), keys, MIN_UNMASKED))
-    free = [key for begin, stop, masked in tiles if not masked for key in range(begin, stop)]
-    assert all(low <= key < high for key in free)
+    masked = [key for tile in tiles_of(at, keys) for start, stop in tile.masked for key in range(start, stop)]
+    assert len(set(masked)) == len(masked)
+    assert {*range(first, low), *range(high, end)} <= set(masked) <= set(range(first, end))
     if high - low >= MIN_UNMASKED + 2 * TILE_ALIGNMENT:  # only the ends are masked, up to the alignment
-        assert free
-        assert free[0] - low < TILE_ALIGNMENT
-        assert high - 1 - free[-1] < TILE_ALIGNMENT
+        assert len(masked) < low - first + end - high + 2 * TILE_ALIGNMENT
 
 
-def test_without_masked_keys_tiles_are_even_and_not_masked() -> None:
-    assert list(key_tiles(KeyBounds((0, 1025), (0, 1025)), 512, MIN_UNMASKED)) == [
-        (0, 341, False),
-        (341, 683, False),
-        (683, 1025, False),
-    ]
+@given(ends, lengths)
+def test_a_tile_is_masked_where_all_its_keys_are(at: list[int], keys: int) -> None:
+    for tile in tiles_of(at, keys):
+        masked = {key for start, stop in tile.masked for key in range(start, stop)}
+        assert masked <= set(range(tile.first, tile.end))
+        assert tile.is_masked == (len(masked) == tile.end - tile.first)
 
 
-def test_the_diagonal_of_a_causal_block_is_its_own_tile() -> None:
-    """Queries 1536 to 2047: 1537 keys are visible to the first, one more than three tiles hold."""
-    tiles = list(key_tiles(KeyBounds((0, 2048), (0, 1537)), 512, MIN_UNMASKED))
-    assert tiles == [(0, 512, False), (512, 1024, False), (1024, 1536, False), (1536, 2048, True)]
+def test_without_masked_keys_tiles_are_about_even_and_not_masked() -> None:
+    assert tiles_of([0, 0, 1025, 1025], 512) == [KeyTile(0, 384, []), KeyTile(384, 704, []), KeyTile(704, 1025, [])]
+
+
+def test_a_causal_block_is_masked_at_the_end_of_its_last_tile() -> None:
+    """Queries 1792 to 2047: 1793 keys are visible to the first, and 1792 of them begin and end at multiples of 64."""
+    first, second, last = tiles_of([0, 0, 1793, 2048], 768)
+    assert (first, second, last) == (KeyTile(0, 704, []), KeyTile(704, 1408, []), KeyTile(1408, 2048, [(1792, 2048)]))
