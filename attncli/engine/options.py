@@ -37,7 +37,7 @@ class BlockSizes:
     rows: int = 1024  # queries of a block that is computed tile by tile, at most
     masked_rows: int = 512  # where keys are masked, at most: smaller blocks compute fewer masked cells
     tile_cells: int = 2**19  # numbers of a tile: more leave the caches, fewer leave workers waiting for the interpreter
-    min_unmasked_keys: int = 128  # so many keys that are visible to all queries get tiles of their own
+    min_unmasked_keys: int = 128  # for so many keys that are visible to all queries no mask is computed
     row_cells: int = 2**19  # numbers of the largest step of a block that is computed in whole rows
 
 

@@ -64,13 +64,13 @@ class Panels:
                 _sum_of_parts(self.panels[..., whole, :, :], factor, terms, part[..., -PANEL:, :])
 
 
-def scale(x: Array, factor: float, dtype: str, *, keys: int, terms: int) -> Array | Panels:
+def scale(x: Array, factor: float, dtype: str, *, keys: int, terms: int, memory: str) -> Array | Panels:
     """Rows x [… n d] times a factor, in a type: in panels, where products with so many keys are faster so.
 
-    At most `terms` terms of these are summed in a row. The memory is used again by the next call of the same thread for
-    the same block.
+    At most `terms` terms of these are summed in a row. The `memory` is used again by the next call of the same thread
+    that names it.
 
-    >>> scaled = scale(np.ones((3, 2)), 0.5, "float64", keys=1000, terms=2)  # too few for panels
+    >>> scaled = scale(np.ones((3, 2)), 0.5, "float64", keys=1000, terms=2, memory="rows")  # too few for panels
     >>> scaled
     array([[0.5, 0.5],
            [0.5, 0.5],
@@ -80,8 +80,8 @@ def scale(x: Array, factor: float, dtype: str, *, keys: int, terms: int) -> Arra
     whole = rows // PANEL
     are_many = keys >= MIN_KEYS and (rows >= MIN_PACKED_ROWS or (whole > 0 and rows % PANEL == 0))
     if not are_many or _columns_at_once(min(terms, features)) < MIN_COLUMNS or not are_fast(np.dtype(dtype)):
-        return np.multiply(x, factor, out=SCRATCH.get("scaled rows", x.shape, dtype), dtype=dtype)
-    panels = SCRATCH.get("panels", (*leading, -(-rows // PANEL), features, PANEL), dtype)
+        return np.multiply(x, factor, out=SCRATCH.get(memory, x.shape, dtype), dtype=dtype)
+    panels = SCRATCH.get(memory, (*leading, -(-rows // PANEL), features, PANEL), dtype)
     np.multiply(split_rows(x[..., : whole * PANEL, :], PANEL).mT, factor, out=panels[..., :whole, :, :], dtype=dtype)
     if rows % PANEL:
         np.multiply(x[..., -PANEL:, :].mT, factor, out=panels[..., whole, :, :], dtype=dtype)

@@ -15,7 +15,9 @@ from attncli.engine.block_plan import BlockPlan
 from attncli.engine.blocks import BlockInput
 from attncli.engine.exponentials import LOG2_E, has_fast_exp2
 from attncli.engine.options import BlockSizes
+from attncli.engine.slices import can_be_sliced, slice_left, slice_right
 from attncli.engine.summation import Summation, choose_summation, hides_keys, typical_bias_limit, typical_score_limit
+from attncli.ops.elementwise import add
 from attncli.ops.elementwise import scale as scale_scores
 from attncli.ops.masks import apply_mask
 from attncli.ops.products import SHORT_SUM
@@ -26,7 +28,8 @@ from attncli.ops.tables import add_bias
 from attncli.plan.graph import Node
 from attncli.problem.spec import ProblemSpec
 
-LEFT, RIGHT = "left factor", "right factor"
+LEFT, RIGHT = "left factor", "right factor"  # or their highest slices
+OTHER_LEFT, OTHER_RIGHT = "other slices of the left factor", "other slices of the right factor"
 SMALL_SCORES = 20.0  # exponentials of twice as large ones are far from infinite
 
 
@@ -35,14 +38,15 @@ class TilePlan:
     """What all tiles have in common: the nodes up to the scores, and how keys are accumulated.
 
     `product` names the node that is the product of LEFT and RIGHT times `scale`, if there is one; `nodes` are those
-    after it. With an `exp_scale` f the numerators are exponentials, exp(f · score).
+    after it. With an `exp_scale` f the numerators are exponentials, exp(f · score). In slices the product of OTHER_LEFT
+    and OTHER_RIGHT is added, and something is subtracted from all scores of a query, so that they are small.
     """
 
     nodes: Sequence[Node]
     scores_before_mask: str
     visible: str  # the node of the cells that are not masked; "" without masks
     keys: int  # in a tile, at most
-    min_unmasked_keys: int  # so many keys that are visible to all queries get tiles of their own
+    min_unmasked_keys: int  # for so many keys that are visible to all queries no mask is computed
     normalizer: Callable[..., Array]
     parameters: Mapping[str, Any]
     dtype: str
@@ -66,7 +70,8 @@ class TilePlan:
         """
         dtype = Precision(self.dtype).widened_name
         if dtype == self.dtype:
-            return replace(self, exp_scale=None, summation=Summation(SHORT_SUM, SHORT_SUM, dtype))
+            features = self.summation.features if self.summation.in_slices else SHORT_SUM
+            return replace(self, exp_scale=None, summation=replace(self.summation, features=features, keys=SHORT_SUM))
         summation = replace(self.summation, score_dtype=dtype)
         return replace(self, dtype=dtype, ones=self.ones.astype(dtype), summation=summation)
 
@@ -124,7 +129,18 @@ def make_tile_plan(
             has_small_scores = limit + _added_limit(nodes, inputs) * abs(exp_scale) < SMALL_SCORES
     if all(value not in node.inputs.values() for node in nodes):
         inputs[value] = inputs[value].as_shared()
-    summation = choose_summation(limit, features, rows, keys, dtype)
+    sink = next((node.inputs["sink"] for node in plan.context_nodes if "sink" in node.inputs), None)
+
+    def can_slice() -> bool:
+        """Whether scores may be computed from slices, less a number for each query."""
+        ignores_shifts = sink is None and rule is not None and rule.ignores_shifts
+        if product is None or not ignores_shifts or not product.is_added_to:
+            return False
+        return can_be_sliced(product.left.value) and can_be_sliced(product.right.value)
+
+    summation = choose_summation(limit, features, rows, keys, dtype, can_slice=can_slice)
+    if summation.in_slices:
+        inputs |= _in_slices(inputs[LEFT], inputs[RIGHT])
     tile_plan = TilePlan(
         nodes=nodes,
         scores_before_mask=masking.inputs["scores"] if masking.function is apply_mask else plan.scores,
@@ -137,10 +153,10 @@ def make_tile_plan(
         query=score.inputs["query"] if product is None else LEFT,
         value=value,
         fill=None if plan.fill is None else plan.fill.options["fill"],
-        sink=next((node.inputs["sink"] for node in plan.context_nodes if "sink" in node.inputs), None),
+        sink=sink,
         ones=np.ones((keys, 1), dtype),
         summation=summation,
-        exp_scale=exp_scale if summation.score_dtype == dtype else None,  # large scores are never exponents
+        exp_scale=None if summation.is_for_large_scores(dtype) else exp_scale,  # which are never exponents
         has_small_scores=has_small_scores,
         is_faster_in_base_2=dtype == "float32" and has_fast_exp2() and not _hides_keys(nodes, inputs),
         product=None if product is None else product.name,
@@ -159,6 +175,17 @@ class _Product:
     scale: float
     nodes: Sequence[Node]
 
+    @property
+    def is_added_to(self) -> bool:
+        """Whether nothing is done with the product but that numbers are added, and cells masked."""
+        name = self.name
+        for node in self.nodes:
+            if name in node.inputs.values() and node.stage != "mask":
+                if node.function not in (add, add_bias):
+                    return False
+                name = node.name
+        return True
+
 
 def _factor(nodes: Sequence[Node], inputs: Mapping[str, BlockInput]) -> _Product | None:
     """The first node, a score, as a product, with the scale that follows; None where it is none."""
@@ -176,6 +203,17 @@ def _factor(nodes: Sequence[Node], inputs: Mapping[str, BlockInput]) -> _Product
     right = rule.right(key.value, **arrays, **score.options)
     factors = BlockInput(LEFT, left, query.axes), BlockInput(RIGHT, right, key.axes, is_shared=True)
     return _Product(name, *factors, scale, nodes)
+
+
+def _in_slices(left: BlockInput, right: BlockInput) -> Mapping[str, BlockInput]:
+    """The factors in slices."""
+    rows, columns = slice_left(left.value), slice_right(right.value)
+    return {
+        LEFT: replace(left, value=rows.high),
+        OTHER_LEFT: replace(left, name=OTHER_LEFT, value=rows.others),
+        RIGHT: replace(right, value=columns.high),
+        OTHER_RIGHT: replace(right, name=OTHER_RIGHT, value=columns.others),
+    }
 
 
 def _added_limit(nodes: Sequence[Node], inputs: Mapping[str, BlockInput]) -> float:

@@ -18,14 +18,16 @@ from attncli.engine.evaluate import call
 from attncli.engine.grouped_heads import grouped_product, repeated_for
 from attncli.engine.scratch import SCRATCH
 from attncli.engine.small_products import Panels, scale
-from attncli.engine.tile_plan import RIGHT, SMALL_SCORES, TilePlan
+from attncli.engine.tile_plan import LEFT, OTHER_LEFT, OTHER_RIGHT, RIGHT, SMALL_SCORES, TilePlan
 from attncli.ops.elementwise import add
 from attncli.ops.masks import apply_mask, bias
 from attncli.ops.rules import KeyBounds
 from attncli.ops.tables import add_bias, table_cells
 from attncli.plan.graph import Node
 
-TILE_ALIGNMENT = 64  # the range of keys visible to all queries begins and ends at multiples, and tiles have so many
+TILE_ALIGNMENT = (
+    64  # keys that are masked nowhere begin and end at multiples, and tiles have a multiple of so many keys
+)
 SAMPLED_KEYS = 16
 FEW_KEYS, MANY_KEYS = 64, 4  # so few keys, where there are more than so many times as many
 BiasUse = Literal["none", "bounds", "masks"]  # what biases of −∞ hide: nothing, ranges of keys, or each cell
@@ -126,6 +128,21 @@ def _multiple(number: int, unit: int) -> int:
     return number // unit * unit
 
 
+@dataclass(frozen=True, eq=False)
+class _LeftFactors:
+    """The left factor of scores; in slices the high one and the others.
+
+    From their sum `reference` [… n 1] is subtracted, a score of each query that is about its largest one: the others
+    that count are near it, and differ from it by a small number, which has more digits after the point than they have.
+    It is then multiplied by `scale`.
+    """
+
+    high: Array | Panels
+    others: Array | Panels | None = None
+    reference: Array | float = 0.0
+    scale: float = 1.0
+
+
 class _Block:
     """The arrays of a block and its tiles.
 
@@ -178,10 +195,10 @@ class _Block:
 
     def accumulate(self, sums: Accumulator) -> Generator[None]:
         """Add every tile, as long as no sum is too large; yields after each."""
-        query = self._scaled_query(sums.score_factor)
+        factors = self._left_factors(sums.score_factor)
         for tile in self.key_tiles:
             part = self.plan.slice_keys(self.arrays, tile.first, tile.end)
-            scores = self._scores(query, part)
+            scores = self._scores(factors, part)
             visible = [
                 (slice(first - tile.first, end - tile.first), self._visible(first, end)) for first, end in tile.masked
             ]
@@ -192,28 +209,54 @@ class _Block:
 
     def scores(self, first: int, end: int, step: int) -> Array:
         """The scores, before masking, of one in `step` keys from `first` to before `end`."""
-        return self._scores(self._scaled_query(1.0), self.plan.slice_keys(self.arrays, first, end, step))
+        return self._scores(self._left_factors(1.0), self.plan.slice_keys(self.arrays, first, end, step))
 
-    def _scaled_query(self, factor: float) -> Array | Panels | None:
-        """Where scores are a product, the query times its scale and a factor, in the type of scores; otherwise None."""
-        tiles, summation = self.tiles, self.tiles.summation
+    def _left_factors(self, factor: float) -> _LeftFactors | None:
+        """The left factors of scores that are products, times their scale and a factor; None where they are none."""
+        tiles, features, by = self.tiles, self.tiles.summation.features, self.tiles.scale * factor
         if tiles.product is None:
             return None
-        query, terms = self.arrays[tiles.query], summation.features
-        return scale(query, tiles.scale * factor, summation.score_dtype, keys=self._seen_keys, terms=terms)
+        if not tiles.summation.in_slices:
+            return _LeftFactors(self._left_factor(tiles.query, by, features))
+        high, others = self._left_factor(LEFT, 1.0, features), self._left_factor(OTHER_LEFT, 1.0, 2 * features)
+        return _LeftFactors(high, others, self._reference(high), by)
 
-    def _scores(self, query: Array | Panels | None, part: Values) -> Array:
+    def _reference(self, high: Array | Panels) -> Array | float:
+        """The largest product of the high slice of each query with those of the first keys."""
+        if not self.key_tiles:
+            return 0.0
+        keys = self.plan.slice_keys(self.arrays, self.key_tiles[0].first, self.key_tiles[0].end)[RIGHT]
+        products = self._product(high, keys, self.tiles.summation.features, "scores")
+        largest: Array = products.max(axis=-1, keepdims=True)
+        return largest
+
+    def _left_factor(self, name: str, by: float, terms: int) -> Array | Panels:
+        """A left factor times a number, in the type of scores."""
+        return scale(
+            self.arrays[name], by, self.tiles.summation.score_dtype, keys=self._seen_keys, terms=terms, memory=name
+        )
+
+    def _scores(self, left: _LeftFactors | None, part: Values) -> Array:
         """The scores of a tile before masking, in memory of their own."""
         tiles, buffer, dtype = self.tiles, None, self.tiles.summation.score_dtype
-        if query is not None and tiles.product is not None:
-            right = part[RIGHT].astype(dtype, copy=False).swapaxes(-1, -2)
-            buffer = SCRATCH.get("scores", (*self.rows, right.shape[-1]), dtype)
-            part[tiles.product] = grouped_product(query, right, buffer, tiles.summation.features)
+        if left is not None and tiles.product is not None:
+            buffer = self._product(left.high, part[RIGHT], tiles.summation.features, "scores")
+            if left.others is not None:
+                buffer -= left.reference
+                buffer += self._product(left.others, part[OTHER_RIGHT], 2 * tiles.summation.features, "other scores")
+                buffer *= left.scale
+            part[tiles.product] = buffer
         for node in tiles.nodes:
             if node.stage != "mask":
                 part[node.name] = astype_float(_value(node, part, buffer), dtype)
         scores: Array = part[tiles.scores_before_mask]
         return scores
+
+    def _product(self, left: Array | Panels, keys: Array, terms: int, memory: str) -> Array:
+        """The product of a left factor with that of some keys [… m d]."""
+        dtype = self.tiles.summation.score_dtype
+        right = keys.astype(dtype, copy=False).swapaxes(-1, -2)
+        return grouped_product(left, right, SCRATCH.get(memory, (*self.rows, right.shape[-1]), dtype), terms)
 
     def _visible(self, first: int, end: int) -> Array:
         """Which of some keys each query sees, true and false [… n m]."""

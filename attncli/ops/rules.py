@@ -65,6 +65,11 @@ class OnlineNormalizer:
     # The factor f where the numerator is exp(f (score − running_max)): without a need for it no maximum is subtracted.
     exp_scale: Callable[[Mapping[str, Any]], float] | None = None
 
+    @property
+    def ignores_shifts(self) -> bool:
+        """Whether a number that is added to all scores of a row changes no weight."""
+        return self.exp_scale is not None and self.is_divided and self.extra_denominator is None
+
 
 @dataclass(frozen=True, eq=False)
 class KeyBounds:

@@ -46,7 +46,7 @@ def whole_numbers(*shape: int, dtype: str = "float64") -> Array:
 
 def product_with_keys(query: Array, key: Array, terms: int = ALL) -> Array:
     """The product of queries and keys, of which there are enough to be worth packing."""
-    scaled = scale(query, 0.5, query.dtype.name, keys=10**6, terms=terms)
+    scaled = scale(query, 0.5, query.dtype.name, keys=10**6, terms=terms, memory="rows")
     out = np.full((*query.shape[:-1], key.shape[-2]), np.nan, query.dtype)
     assert grouped_product(scaled, key.mT, out, terms) is out
     return out
@@ -100,7 +100,7 @@ def test_query_heads_share_the_keys_of_a_key_head(rows: int) -> None:
 def test_a_product_is_written_to_a_part_of_a_larger_array() -> None:
     query, key = whole_numbers(140, 8), whole_numbers(30, 8)
     table = np.full((150, 60), np.nan)
-    multiply(scale(query, 1.0, "float64", keys=10**6, terms=ALL), key.mT, table[5:145, 10:40], ALL)
+    multiply(scale(query, 1.0, "float64", keys=10**6, terms=ALL, memory="rows"), key.mT, table[5:145, 10:40], ALL)
     np.testing.assert_array_equal(table[5:145, 10:40], query @ key.mT)
     assert np.isnan(table).sum() == table.size - 140 * 30
 
@@ -136,7 +136,7 @@ def test_keys_and_values_may_be_stored_in_any_order(stored: str, monkeypatch: py
 @pytest.mark.parametrize(("rows", "keys", "are_packed"), [(128, 256, True), (16, 256, True), (17, 256, False)])
 @pytest.mark.parametrize("few", [False, True])
 def test_rows_are_in_panels_where_that_is_faster(rows: int, keys: int, are_packed: bool, few: bool, core: str) -> None:
-    scaled = scale(normal(rows, 8), 1.0, "float32", keys=keys - few, terms=ALL)
+    scaled = scale(normal(rows, 8), 1.0, "float32", keys=keys - few, terms=ALL, memory="rows")
     assert isinstance(scaled, Panels) == (are_packed and not few and core == FAST)
 
 
@@ -181,7 +181,7 @@ def test_no_column_is_multiplied_alone(monkeypatch: pytest.MonkeyPatch) -> None:
     columns: list[int] = []
     monkeypatch.setattr(small_products, "sum_of_parts", lambda left, right, *_: columns.append(right.shape[-1]))
     for keys in range(950, 980):
-        scaled = scale(normal(160, 64), 1.0, "float32", keys=keys, terms=ALL)
+        scaled = scale(normal(160, 64), 1.0, "float32", keys=keys, terms=ALL, memory="rows")
         multiply(scaled, normal(keys, 64).mT, np.empty((160, keys), "float32"), ALL)
     assert min(columns) > 400
 
