@@ -25,9 +25,7 @@ from attncli.ops.rules import KeyBounds
 from attncli.ops.tables import add_bias, table_cells
 from attncli.plan.graph import Node
 
-TILE_ALIGNMENT = (
-    64  # keys that are masked nowhere begin and end at multiples, and tiles have a multiple of so many keys
-)
+TILE_ALIGNMENT = 64  # keys that are masked nowhere begin and end at multiples, and tiles have multiples of so many
 SAMPLED_KEYS = 16
 FEW_KEYS, MANY_KEYS = 64, 4  # so few keys, where there are more than so many times as many
 BiasUse = Literal["none", "bounds", "masks"]  # what biases of −∞ hide: nothing, ranges of keys, or each cell
