@@ -126,19 +126,17 @@ def _multiple(number: int, unit: int) -> int:
     return number // unit * unit
 
 
-@dataclass(frozen=True, eq=False)
 class _LeftFactors:
-    """The left factor of scores; in slices the high one and the others.
+    """The left factor of scores; in slices the high one and the others, whose products are added.
 
-    From their sum `reference` [… n 1] is subtracted, a score of each query that is about its largest one: the others
-    that count are near it, and differ from it by a small number, which has more digits after the point than they have.
-    It is then multiplied by `scale`.
+    From the sum the `reference` [… n 1] is subtracted, each query's largest score in the first tile: scores that count
+    are near it, and the difference is small and has more digits after the point than they have. What is left is
+    multiplied by `scale`.
     """
 
-    high: Array | Panels
-    others: Array | Panels | None = None
-    reference: Array | float = 0.0
-    scale: float = 1.0
+    def __init__(self, high: Array | Panels, others: Array | Panels | None = None, scale: float = 1.0) -> None:
+        self.high, self.others, self.scale = high, others, scale
+        self.reference: Array | None = None  # before the first tile
 
 
 class _Block:
@@ -217,16 +215,7 @@ class _Block:
         if not tiles.summation.in_slices:
             return _LeftFactors(self._left_factor(tiles.query, by, features))
         high, others = self._left_factor(LEFT, 1.0, features), self._left_factor(OTHER_LEFT, 1.0, 2 * features)
-        return _LeftFactors(high, others, self._reference(high), by)
-
-    def _reference(self, high: Array | Panels) -> Array | float:
-        """The largest product of the high slice of each query with those of the first keys."""
-        if not self.key_tiles:
-            return 0.0
-        keys = self.plan.slice_keys(self.arrays, self.key_tiles[0].first, self.key_tiles[0].end)[RIGHT]
-        products = self._product(high, keys, self.tiles.summation.features, "scores")
-        largest: Array = products.max(axis=-1, keepdims=True)
-        return largest
+        return _LeftFactors(high, others, by)
 
     def _left_factor(self, name: str, by: float, terms: int) -> Array | Panels:
         """A left factor times a number, in the type of scores."""
@@ -240,6 +229,8 @@ class _Block:
         if left is not None and tiles.product is not None:
             buffer = self._product(left.high, part[RIGHT], tiles.summation.features, "scores")
             if left.others is not None:
+                if left.reference is None:
+                    left.reference = buffer.max(axis=-1, keepdims=True)
                 buffer -= left.reference
                 buffer += self._product(left.others, part[OTHER_RIGHT], 2 * tiles.summation.features, "other scores")
                 buffer *= left.scale
