@@ -33,7 +33,7 @@ BiasUse = Literal["none", "bounds", "masks"]  # what biases of −∞ hide: noth
 
 @dataclass(frozen=True)
 class KeyTile:
-    """A range of keys, and those ranges of it in which some cells are masked."""
+    """A range of keys, and those ranges of it in which cells may be masked."""
 
     first: int
     end: int
@@ -41,7 +41,7 @@ class KeyTile:
 
     @property
     def is_masked(self) -> bool:
-        """Whether there are masked cells for every key."""
+        """Whether cells of every key may be."""
         return sum(end - first for first, end in self.masked) == self.end - self.first
 
 
