@@ -36,14 +36,15 @@ class Summation:
 
 
 def choose_summation(
-    score_limit: float | None, features: int, rows: int, keys: int, dtype: str, *, can_slice: Callable[[], bool] = bool
+    score_limit: float | None, features: int, rows: int, keys: int, dtype: str, *, can_slice: Callable[[], bool]
 ) -> Summation:
     """How to sum in tiles of `rows` queries and `keys` keys, where scores are at most about `score_limit`, or unknown.
 
     Where scores are small, so are their errors, and weights are alike: the error is that of the sum over keys. Where
     they are large, it is that of scores: an error of 1e-5 there is one of 1e-5 of a weight. Then they have the wider
-    type, or where there is none, factors in slices, which takes half as long again; or if these can't be, shorter sums.
-    Products of the widest type take so long that adding parts of half as many keys takes hardly any of it.
+    type, which takes half as long again, or where there is none, factors in slices, which takes up to twice as long; or
+    if these can't be, shorter sums. Products of the widest type take so long that adding parts of half as many keys
+    takes hardly any of it.
     """
     if rows < MIN_ROWS:
         return Summation(features, keys, dtype)

@@ -15,7 +15,7 @@ from attncli.engine.block_plan import BlockPlan
 from attncli.engine.blocks import BlockInput
 from attncli.engine.exponentials import LOG2_E, has_fast_exp2
 from attncli.engine.options import BlockSizes
-from attncli.engine.slices import can_be_sliced, slice_left, slice_right
+from attncli.engine.slices import can_be_sliced
 from attncli.engine.summation import Summation, choose_summation, hides_keys, typical_bias_limit, typical_score_limit
 from attncli.ops.elementwise import add
 from attncli.ops.elementwise import scale as scale_scores
@@ -28,8 +28,7 @@ from attncli.ops.tables import add_bias
 from attncli.plan.graph import Node
 from attncli.problem.spec import ProblemSpec
 
-LEFT, RIGHT = "left factor", "right factor"  # or their highest slices
-OTHER_LEFT, OTHER_RIGHT = "other slices of the left factor", "other slices of the right factor"
+LEFT, RIGHT = "left factor", "right factor"
 SMALL_SCORES = 20.0  # exponentials of twice as large ones are far from infinite
 
 
@@ -38,8 +37,7 @@ class TilePlan:
     """What all tiles have in common: the nodes up to the scores, and how keys are accumulated.
 
     `product` names the node that is the product of LEFT and RIGHT times `scale`, if there is one; `nodes` are those
-    after it. With an `exp_scale` f the numerators are exponentials, exp(f · score). In slices the product of OTHER_LEFT
-    and OTHER_RIGHT is added, and something is subtracted from all scores of a query, so that they are small.
+    after it. With an `exp_scale` f the numerators are exponentials, exp(f · score).
     """
 
     nodes: Sequence[Node]
@@ -92,6 +90,11 @@ class TilePlan:
         return self.product is not None and all(node.stage == "mask" for node in self.nodes)
 
     @property
+    def has_own_operators(self) -> bool:
+        """Whether operators of other packages compute scores, which may be views of what they read."""
+        return not all(node.is_built_in for node in self.nodes)
+
+    @property
     def rule(self) -> OnlineNormalizer:
         """The online form of the normalizer."""
         record = record_of(self.normalizer)
@@ -132,15 +135,13 @@ def make_tile_plan(
     sink = next((node.inputs["sink"] for node in plan.context_nodes if "sink" in node.inputs), None)
 
     def can_slice() -> bool:
-        """Whether scores may be computed from slices, less a number for each query."""
+        """Whether scores may be computed from slices, less the largest one of their query."""
         ignores_shifts = sink is None and rule is not None and rule.ignores_shifts
         if product is None or not ignores_shifts or not product.is_added_to:
             return False
         return can_be_sliced(product.left.value) and can_be_sliced(product.right.value)
 
     summation = choose_summation(limit, features, rows, keys, dtype, can_slice=can_slice)
-    if summation.in_slices:
-        inputs |= _in_slices(inputs[LEFT], inputs[RIGHT])
     tile_plan = TilePlan(
         nodes=nodes,
         scores_before_mask=masking.inputs["scores"] if masking.function is apply_mask else plan.scores,
@@ -203,17 +204,6 @@ def _factor(nodes: Sequence[Node], inputs: Mapping[str, BlockInput]) -> _Product
     right = rule.right(key.value, **arrays, **score.options)
     factors = BlockInput(LEFT, left, query.axes), BlockInput(RIGHT, right, key.axes, is_shared=True)
     return _Product(name, *factors, scale, nodes)
-
-
-def _in_slices(left: BlockInput, right: BlockInput) -> Mapping[str, BlockInput]:
-    """The factors in slices."""
-    rows, columns = slice_left(left.value), slice_right(right.value)
-    return {
-        LEFT: replace(left, value=rows.high),
-        OTHER_LEFT: replace(left, name=OTHER_LEFT, value=rows.others),
-        RIGHT: replace(right, value=columns.high),
-        OTHER_RIGHT: replace(right, name=OTHER_RIGHT, value=columns.others),
-    }
 
 
 def _added_limit(nodes: Sequence[Node], inputs: Mapping[str, BlockInput]) -> float:

@@ -10,15 +10,16 @@ from typing import Literal
 from attncli.base.array_checks import all_finite
 from attncli.base.dataclasses import dataclass
 from attncli.base.lazy_numpy import Array, np
-from attncli.engine.accumulators import Accumulator, DirectExponentials
+from attncli.engine.accumulators import Accumulator, DirectExponentials, VisibleCells
 from attncli.engine.block_plan import BlockPlan
 from attncli.engine.block_rows import Values, key_bounds
 from attncli.engine.blocks import Block, astype_float
 from attncli.engine.evaluate import call
 from attncli.engine.grouped_heads import grouped_product, repeated_for
 from attncli.engine.scratch import SCRATCH
+from attncli.engine.slices import slice_left, slice_right
 from attncli.engine.small_products import Panels, scale
-from attncli.engine.tile_plan import LEFT, OTHER_LEFT, OTHER_RIGHT, RIGHT, SMALL_SCORES, TilePlan
+from attncli.engine.tile_plan import RIGHT, SMALL_SCORES, TilePlan
 from attncli.ops.elementwise import add
 from attncli.ops.masks import apply_mask, bias
 from attncli.ops.rules import KeyBounds
@@ -40,7 +41,7 @@ class KeyTile:
     masked: Sequence[tuple[int, int]]
 
     @property
-    def is_masked(self) -> bool:
+    def is_masked_throughout(self) -> bool:
         """Whether cells of every key may be."""
         return sum(end - first for first, end in self.masked) == self.end - self.first
 
@@ -117,8 +118,10 @@ def key_tiles(bounds: KeyBounds, keys: int, min_unmasked: int) -> Iterator[KeyTi
     count = -(-(end - first) // _multiple(keys, alignment))
     at = [first + _multiple((end - first) * number // count + alignment - 1, alignment) for number in range(count)]
     for start, stop in pairwise([*at, end]):
-        ranges = [(max(start, of_range), min(stop, its_end)) for of_range, its_end in masked]
-        yield KeyTile(start, stop, [(of_range, its_end) for of_range, its_end in ranges if of_range < its_end])
+        within = [(max(start, masked_from), min(stop, masked_to)) for masked_from, masked_to in masked]
+        yield KeyTile(
+            start, stop, [(masked_from, masked_to) for masked_from, masked_to in within if masked_from < masked_to]
+        )
 
 
 def _multiple(number: int, unit: int) -> int:
@@ -126,17 +129,19 @@ def _multiple(number: int, unit: int) -> int:
     return number // unit * unit
 
 
+@dataclass(frozen=True, eq=False)
 class _LeftFactors:
     """The left factor of scores; in slices the high one and the others, whose products are added.
 
-    From the sum the `reference` [… n 1] is subtracted, each query's largest score in the first tile: scores that count
-    are near it, and the difference is small and has more digits after the point than they have. What is left is
+    From the sum the `reference` [… n 1] is subtracted, the largest score of each query before it is scaled: scores that
+    count are near it, and the difference is small and has more digits after the point than they have. What is left is
     multiplied by `scale`.
     """
 
-    def __init__(self, high: Array | Panels, others: Array | Panels | None = None, scale: float = 1.0) -> None:
-        self.high, self.others, self.scale = high, others, scale
-        self.reference: Array | None = None  # before the first tile
+    high: Array | Panels
+    others: Array | Panels | None = None
+    reference: Array | None = None
+    scale: float = 1.0
 
 
 class _Block:
@@ -195,10 +200,7 @@ class _Block:
         for tile in self.key_tiles:
             part = self.plan.slice_keys(self.arrays, tile.first, tile.end)
             scores = self._scores(factors, part)
-            visible = [
-                (slice(first - tile.first, end - tile.first), self._visible(first, end)) for first, end in tile.masked
-            ]
-            sums.add(scores, visible, part[self.tiles.value].astype(self.tiles.dtype, copy=False))
+            sums.add(scores, self._visible_cells(tile), part[self.tiles.value].astype(self.tiles.dtype, copy=False))
             yield
             if not sums.is_below_limit():
                 return
@@ -212,40 +214,66 @@ class _Block:
         tiles, features, by = self.tiles, self.tiles.summation.features, self.tiles.scale * factor
         if tiles.product is None:
             return None
+        query = self.arrays[tiles.query]
         if not tiles.summation.in_slices:
-            return _LeftFactors(self._left_factor(tiles.query, by, features))
-        high, others = self._left_factor(LEFT, 1.0, features), self._left_factor(OTHER_LEFT, 1.0, 2 * features)
-        return _LeftFactors(high, others, by)
+            return _LeftFactors(self._left_factor(query, by, features, "left factor"))
+        slices = slice_left(query)
+        high = self._left_factor(slices.high, 1.0, features, "left factor")
+        others = self._left_factor(slices.others, 1.0, 2 * features, "other slices")
+        return _LeftFactors(high, others, self._largest_scores(_LeftFactors(high, scale=by)) / by, by)
 
-    def _left_factor(self, name: str, by: float, terms: int) -> Array | Panels:
+    def _left_factor(self, x: Array, by: float, terms: int, memory: str) -> Array | Panels:
         """A left factor times a number, in the type of scores."""
-        return scale(
-            self.arrays[name], by, self.tiles.summation.score_dtype, keys=self._seen_keys, terms=terms, memory=name
-        )
+        dtype = self.tiles.summation.score_dtype
+        return scale(x, by, dtype, keys=self._seen_keys, terms=terms, memory=memory)
+
+    def _largest_scores(self, high: _LeftFactors) -> Array:
+        """The largest score [… n 1] of each query, by high slices, of those that are not masked; 0 where all are."""
+        largest = np.full((*self.rows, 1), -np.inf)
+        for tile in self.key_tiles:
+            part = self.plan.slice_keys(self.arrays, tile.first, tile.end)
+            part[RIGHT] = slice_right(part[RIGHT]).high
+            scores = self._scores(high, part)
+            for keys, cells in self._visible_cells(tile):
+                scores[..., keys] = apply_mask(scores[..., keys], cells)
+            np.maximum(largest, scores.max(axis=-1, keepdims=True), out=largest)
+        return np.where(np.isfinite(largest), largest, 0)
 
     def _scores(self, left: _LeftFactors | None, part: Values) -> Array:
         """The scores of a tile before masking, in memory of their own."""
         tiles, buffer, dtype = self.tiles, None, self.tiles.summation.score_dtype
         if left is not None and tiles.product is not None:
-            buffer = self._product(left.high, part[RIGHT], tiles.summation.features, "scores")
-            if left.others is not None:
-                if left.reference is None:
-                    left.reference = buffer.max(axis=-1, keepdims=True)
-                buffer -= left.reference
-                buffer += self._product(left.others, part[OTHER_RIGHT], 2 * tiles.summation.features, "other scores")
-                buffer *= left.scale
+            buffer = self._scores_before_nodes(left, part[RIGHT])
             part[tiles.product] = buffer
         for node in tiles.nodes:
             if node.stage != "mask":
                 part[node.name] = astype_float(_value(node, part, buffer), dtype)
         scores: Array = part[tiles.scores_before_mask]
-        return scores
+        return scores.copy() if tiles.has_own_operators and scores is not buffer else scores
+
+    def _scores_before_nodes(self, left: _LeftFactors, keys: Array) -> Array:
+        """The products of left factors with those of some keys [… m d], from which the nodes after them make scores."""
+        features = self.tiles.summation.features
+        if left.others is None:
+            products = self._product(left.high, keys, features, "scores")
+        else:
+            right = slice_right(keys)
+            products = self._product(left.high, right.high, features, "scores")
+            products -= left.reference
+            products += self._product(left.others, right.others, 2 * features, "other scores")
+        if left.scale != 1:
+            products *= left.scale
+        return products
 
     def _product(self, left: Array | Panels, keys: Array, terms: int, memory: str) -> Array:
         """The product of a left factor with that of some keys [… m d]."""
         dtype = self.tiles.summation.score_dtype
         right = keys.astype(dtype, copy=False).swapaxes(-1, -2)
         return grouped_product(left, right, SCRATCH.get(memory, (*self.rows, right.shape[-1]), dtype), terms)
+
+    def _visible_cells(self, tile: KeyTile) -> Sequence[VisibleCells]:
+        """The keys of a tile whose cells may be masked, and which of them each query sees."""
+        return [(slice(first - tile.first, end - tile.first), self._visible(first, end)) for first, end in tile.masked]
 
     def _visible(self, first: int, end: int) -> Array:
         """Which of some keys each query sees, true and false [… n m]."""
@@ -261,7 +289,7 @@ class _Block:
         sees = np.zeros(self.rows, bool)
         has_bias = any(node.function is bias for node in self.tiles.nodes)  # of −∞, which hides keys where no mask does
         for tile in self.key_tiles:
-            if not tile.is_masked and not has_bias:
+            if not tile.is_masked_throughout and not has_bias:
                 sees[...] = True
                 break
             sees |= self._visible(tile.first, tile.end).any(axis=-1)

@@ -210,3 +210,36 @@ def test_an_operator_may_itself_compute_a_problem_in_blocks(executor: str, scale
     expected = attncli.attention(*given).output
     output = attncli.attention(*given, mask="computing", executor=executor).output
     np.testing.assert_allclose(output, expected, atol=1e-12)
+
+
+@pytest.mark.usefixtures("restored_registry")
+@pytest.mark.parametrize("normalize", ["softmax", "sigmoid", "hardmax", "relu"])
+@pytest.mark.parametrize("given", [{}, {"mask": normal(9, 7) < 0}, {"causal": True}], ids=["free", "dense", "causal"])
+@pytest.mark.parametrize("is_writable", [True, False])
+def test_a_score_of_ones_own_may_be_a_view_of_what_it_reads(
+    normalize: str, given: dict[str, Any], is_writable: bool
+) -> None:
+    """The memory of scores is used for what follows from them, that of queries and keys is not."""
+
+    @attncli.score(
+        formula="Sᵢⱼ = Qᵢⱼ",
+        shapes="query[n d], key[m d] -> [n m]",
+        source="this test",
+        example={"query": [[1]], "key": [[2]], "gives": [[1]]},
+    )
+    def numbers_of_the_query(query: np.ndarray, key: np.ndarray) -> np.ndarray:
+        """The numbers of the query, one for each key."""
+        numbers = query[..., : key.shape[-2]]
+        numbers.flags.writeable = numbers.flags.writeable and is_writable
+        return numbers
+
+    query = normal(9, 7)
+    one = problem(
+        query=query, key=normal(7, 7), value=normal(7, 3), score="numbers_of_the_query", normalize=normalize, **given
+    )
+    expected = dense_trace(one)["output"].value
+    all_keys_at_once = RunOptions("serial", sizes=BlockSizes(dense_cells=0, rows=4, masked_rows=4))
+    for _ in range(2):
+        in_blocks = run(one, ("output",), options=all_keys_at_once).output
+        np.testing.assert_allclose(in_blocks, expected, rtol=0, atol=1e-13)
+    np.testing.assert_array_equal(one.query, query)

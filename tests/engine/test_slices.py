@@ -1,5 +1,6 @@
 """Factors in slices: the products of the highest are exact, and scores from them differ by what they differ exactly."""
 
+from collections.abc import Callable
 from fractions import Fraction
 from typing import Any
 
@@ -29,9 +30,15 @@ def rows_of_many_sizes(count: int, features: int, seed: int) -> np.ndarray:
     return x
 
 
-@pytest.mark.parametrize("features", [1, 2, 3, 64, 100, 1000])
-def test_high_slices_have_exact_products(features: int) -> None:
-    query, key = (rows_of_many_sizes(4, features, seed) for seed in (1, 2))
+def rows_of_large_numbers(count: int, features: int, seed: int) -> np.ndarray:
+    """Rows of numbers that are nearly as large as their units allow, so that their products add up."""
+    return np.random.default_rng(seed).uniform(0.9, 1, (count, features))
+
+
+@pytest.mark.parametrize("features", [1, 2, 3, 63, 64, 100, 1000])
+@pytest.mark.parametrize("rows", [rows_of_many_sizes, rows_of_large_numbers])
+def test_high_slices_have_exact_products(features: int, rows: Callable[..., np.ndarray]) -> None:
+    query, key = (rows(20, features, seed) for seed in (1, 2))
     left, right = slice_left(query), slice_right(key)
     products = left.high @ right.high.mT
     assert [list(map(Fraction, row)) for row in products.tolist()] == exact_product(left.high, right.high)
@@ -49,7 +56,7 @@ def test_slices_have_the_product_to_a_hundred_thousandth_of_its_last_digit(featu
         assert abs(error) <= Fraction(float(lengths[row, column])) * Fraction(2) ** -53 / 100_000
 
 
-@pytest.mark.parametrize("number", [np.nan, np.inf, -np.inf, 1e200])
+@pytest.mark.parametrize("number", [np.nan, np.inf, -np.inf, 1e125])
 def test_a_number_that_overflows_or_is_none_is_not_sliced(number: float) -> None:
     x = normal(3, 4)
     assert can_be_sliced(x)
@@ -77,11 +84,11 @@ PROBLEMS: dict[str, dict[str, Any]] = {
 }
 
 
-def large_problem(dtype: str, **given: Any) -> Any:
+def large_problem(dtype: str, key_factors: np.ndarray | float = 40.0, **given: Any) -> Any:
     """Six heads of which three share one of two key heads each; scores are some thousands."""
     arrays = {
         "query": 40 * normal(1, 6, 300, 24, seed=1),
-        "key": 40 * normal(1, 2, 300, 24, seed=2),
+        "key": key_factors * normal(1, 2, 300, 24, seed=2),
         "value": normal(1, 2, 300, 8, seed=3),
     }
     return problem(**{name: x.astype(dtype) for name, x in arrays.items()}, dtype=dtype, **given)
@@ -96,7 +103,53 @@ def test_outputs_of_large_scores_have_a_fraction_of_the_error_that_rounded_score
         abs(run(given, ("output",), options=IN_TILES, every_step=every_step).output - exact).max()
         for every_step in (False, True)
     )
-    assert in_tiles < whole / 2
+    assert in_tiles < whole / 10
+
+
+SMALL_TILES = RunOptions("serial", sizes=BlockSizes(dense_cells=0, rows=100, masked_rows=50, tile_cells=100 * 64))
+NUMBERS = np.arange(300)
+
+
+@pytest.mark.parametrize("size", [1e3, 1e9, 1e30])
+@pytest.mark.parametrize(
+    "given",
+    [
+        {"key_lengths": [150]},
+        {"key_mask": NUMBERS < 150},
+        {"bias": np.where(NUMBERS < 150, 0.0, -np.inf)[None]},
+        {"mask": np.broadcast_to(NUMBERS < 150, (300, 300))},
+        {"causal": True, "only": list(range(150))},
+        {"score": "dot", "scale": -0.1, "key_lengths": [150]},
+    ],
+    ids=["lengths", "key mask", "bias", "mask", "causal", "negative scale"],
+)
+def test_keys_that_are_hidden_coarsen_no_score_however_large_they_are(given: dict[str, Any], size: float) -> None:
+    """As the numbers in padding may be."""
+    factors = np.where(NUMBERS < 150, 40.0, size)[:, None]
+    exact = run(large_problem("longdouble", factors, **given), ("output",), every_step=True).output
+    for options in (IN_TILES, SMALL_TILES):
+        output = run(large_problem("float64", factors, **given), ("output",), options=options).output
+        np.testing.assert_allclose(output, exact, rtol=0, atol=4e-15)
+
+
+@pytest.mark.parametrize("first_tiles_are_lower", [True, False])
+def test_keys_that_score_far_less_coarsen_no_score(first_tiles_are_lower: bool) -> None:
+    query, key, value = (abs(normal(300, 24, seed=seed)) for seed in range(3))
+    key[(NUMBERS < 150) == first_tiles_are_lower] *= -1e12
+    given = {"query": 40 * query, "key": 40 * key, "value": value}
+    exact = run(problem(**{name: x.astype("longdouble") for name, x in given.items()}), ("output",), every_step=True)
+    output = run(problem(**given), ("output",), options=SMALL_TILES).output
+    np.testing.assert_allclose(output, exact.output, rtol=0, atol=4e-15)
+
+
+def test_where_one_weight_is_all_there_is_the_output_is_its_value_to_the_last_digit() -> None:
+    query, key, value = (300 * normal(300, 24, seed=seed) for seed in range(3))
+    scores = np.sort(query @ key.T / np.sqrt(24), axis=-1)
+    has_one = scores[:, -1] - scores[:, -2] > 100
+    assert has_one.sum() > 100
+    output = run(problem(query=query, key=key, value=value), ("output",), options=IN_TILES).output
+    best = value[(query @ key.T).argmax(axis=-1)]
+    np.testing.assert_array_equal(output.reshape(300, 24)[has_one], best[has_one])
 
 
 @pytest.mark.parametrize(

@@ -41,7 +41,7 @@ def test_a_tile_is_masked_where_all_its_keys_are(at: list[int], keys: int) -> No
     for tile in tiles_of(at, keys):
         masked = {key for start, stop in tile.masked for key in range(start, stop)}
         assert masked <= set(range(tile.first, tile.end))
-        assert tile.is_masked == (len(masked) == tile.end - tile.first)
+        assert tile.is_masked_throughout == (len(masked) == tile.end - tile.first)
 
 
 def test_without_masked_keys_tiles_are_about_even_and_not_masked() -> None:
