@@ -56,7 +56,7 @@ def test_slices_have_the_product_to_a_hundred_thousandth_of_its_last_digit(featu
         assert abs(error) <= Fraction(float(lengths[row, column])) * Fraction(2) ** -53 / 100_000
 
 
-@pytest.mark.parametrize("number", [np.nan, np.inf, -np.inf, 1e125])
+@pytest.mark.parametrize("number", [np.nan, np.inf, -np.inf, 1e125, -1e125])
 def test_a_number_that_overflows_or_is_none_is_not_sliced(number: float) -> None:
     x = normal(3, 4)
     assert can_be_sliced(x)
