@@ -20,6 +20,12 @@ SMALLEST_SUM, LARGEST_SUM = math.exp(-30), math.exp(60)
 VisibleCells = tuple[slice, Array]  # some of the keys of a tile, and which of them each query sees [… n m]
 
 
+def hide(scores: Array, visible: Sequence[VisibleCells]) -> None:
+    """Set the scores of a tile [… n m] to −∞ where cells are not visible."""
+    for keys, cells in visible:
+        scores[..., keys] = apply_mask(scores[..., keys], cells)
+
+
 class Accumulator:
     """Weighted values and denominators, summed over tiles.
 
@@ -64,8 +70,7 @@ class Accumulator:
 
     def _visible_numerator(self, scores: Array, visible: Sequence[VisibleCells]) -> Array:
         """The numerators of scores, 0 where cells are not visible."""
-        for keys, cells in visible:
-            scores[..., keys] = apply_mask(scores[..., keys], cells)
+        hide(scores, visible)
         return self._numerator(scores)
 
     def _rescale(self, before: Array, after: Array) -> None:

@@ -62,9 +62,10 @@ class TilePlan:
 
     @property
     def for_few_keys(self) -> "TilePlan":
-        """The same in the wider type; where there is none, with short sums and a running maximum (no `exp_scale`).
+        """The same in the wider type; where there is none, with a running maximum (no `exp_scale`) and short sums.
 
-        Of queries that see few keys the rounding of each exponential counts; that of the maximum is 1 exactly.
+        Of queries that see few keys the rounding of each exponential counts; that of the maximum is 1 exactly. Of
+        factors in slices the sums over features stay as long as they are: their errors are small as it is.
         """
         dtype = Precision(self.dtype).widened_name
         if dtype == self.dtype:

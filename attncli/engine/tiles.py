@@ -10,7 +10,7 @@ from typing import Literal
 from attncli.base.array_checks import all_finite
 from attncli.base.dataclasses import dataclass
 from attncli.base.lazy_numpy import Array, np
-from attncli.engine.accumulators import Accumulator, DirectExponentials, VisibleCells
+from attncli.engine.accumulators import Accumulator, DirectExponentials, VisibleCells, hide
 from attncli.engine.block_plan import BlockPlan
 from attncli.engine.block_rows import Values, key_bounds
 from attncli.engine.blocks import Block, astype_float
@@ -110,13 +110,13 @@ def key_tiles(bounds: KeyBounds, keys: int, min_unmasked: int) -> Iterator[KeyTi
     first, end = map(int, bounds.any_visible)
     low, high = first, end
     if bounds.all_visible[0] > first:
-        low = _multiple(int(bounds.all_visible[0]) + TILE_ALIGNMENT - 1, TILE_ALIGNMENT)
+        low = _round_up(int(bounds.all_visible[0]), TILE_ALIGNMENT)
     if bounds.all_visible[1] < end:
-        high = _multiple(int(bounds.all_visible[1]), TILE_ALIGNMENT)
+        high = int(bounds.all_visible[1]) // TILE_ALIGNMENT * TILE_ALIGNMENT
     masked = [(first, low), (high, end)] if high - low >= min(min_unmasked, end - first) else [(first, end)]
     alignment = TILE_ALIGNMENT if keys >= TILE_ALIGNMENT else 1
-    count = -(-(end - first) // _multiple(keys, alignment))
-    at = [first + _multiple((end - first) * number // count + alignment - 1, alignment) for number in range(count)]
+    count = -(-(end - first) // (keys // alignment * alignment))
+    at = [first + _round_up((end - first) * number // count, alignment) for number in range(count)]
     for start, stop in pairwise([*at, end]):
         within = [(max(start, masked_from), min(stop, masked_to)) for masked_from, masked_to in masked]
         yield KeyTile(
@@ -124,9 +124,9 @@ def key_tiles(bounds: KeyBounds, keys: int, min_unmasked: int) -> Iterator[KeyTi
         )
 
 
-def _multiple(number: int, unit: int) -> int:
-    """The largest multiple of a unit that is no larger than a number."""
-    return number // unit * unit
+def _round_up(number: int, unit: int) -> int:
+    """The smallest multiple of a unit that is no smaller than a number."""
+    return -(-number // unit) * unit
 
 
 @dataclass(frozen=True, eq=False)
@@ -234,8 +234,7 @@ class _Block:
             part = self.plan.slice_keys(self.arrays, tile.first, tile.end)
             part[RIGHT] = slice_right(part[RIGHT]).high
             scores = self._scores(high, part)
-            for keys, cells in self._visible_cells(tile):
-                scores[..., keys] = apply_mask(scores[..., keys], cells)
+            hide(scores, self._visible_cells(tile))
             np.maximum(largest, scores.max(axis=-1, keepdims=True), out=largest)
         return np.where(np.isfinite(largest), largest, 0)
 
