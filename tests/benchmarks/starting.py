@@ -55,7 +55,7 @@ def rows() -> Iterator[Row]:
             shown = [attn, "compute", problem, *option.split()]
             title = f"attn compute tutorial.yaml {option} / import numpy"
             yield compare(title, lambda shown=shown: run(shown), lambda: run(numpy), RUNS, aim)
-        imports = [sys.executable, "-c", "import numpy, typer, yaml"]  # the least that it can take
+        imports = [sys.executable, "-c", "import numpy, typer, yaml"]  # what attn must import
         yield compare("  import numpy, typer, yaml / import numpy", lambda: run(imports), lambda: run(numpy), RUNS, "")
         words = ["--sentence", "the cat sat", "--dim", "4", "--json"]
         hundred = [attn, "compare", *words, "--vary", "seed=1..100"]
