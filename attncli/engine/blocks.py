@@ -10,7 +10,7 @@ from attncli.base.lazy_numpy import Array
 from attncli.ops.structural import repeat_kv
 
 ALL = slice(None)
-FEW_ROWS = 8  # to read the keys takes as long as to multiply them with so many queries
+FEW_ROWS = 32  # blocks of fewer have as many heads as one of so many: reading the keys takes most of their time
 
 
 @dataclass(frozen=True)

@@ -29,6 +29,7 @@ PROBES, PROBE_STEP, PROBED_QUERIES = 2, 64, 16  # of so many blocks every 64th q
 PROBED_TWICE = 2**21  # cells: of smaller problems one block is tried, as each try costs more of their time
 MIN_TILE_KEYS = 32  # of a score that has many numbers for a pair, such as the hidden units of the additive one
 MIN_LARGE_BLOCKS = 16  # of masked keys, which take longer the later their queries are
+FEW_KEYS_ROWS = 4  # times as many queries in blocks of so few keys that a tile then still has no more cells
 WIDER_WITH_TABLE = 2  # times as many keys in tiles to which a table is added: memory is read faster in longer parts
 FEW_HEADS = 8  # so many heads of all batch items are blocks enough for the workers
 KEPT_BYTES = 2**25 - 2**16  # for the temporaries of blocks; of arrays of 32 MB and more glibc keeps none
@@ -99,7 +100,10 @@ def _tile_work(buffers: "ResultBuffers", problem: ProblemSpec, options: RunOptio
     reads_table = any(node.function is add_bias for node in plan.score_nodes)
     cells = max(sizes.tile_cells * (WIDER_WITH_TABLE if reads_table else 1) // buffers.parts.numbers_per_pair, 1)
     rows = min(sizes.masked_rows if is_masked else sizes.rows, max(cells // MIN_TILE_KEYS, 1))
-    rows = _masked_rows(lengths, rows, cells) if is_masked else _rows(lengths, rows)
+    if is_masked:
+        rows = _masked_rows(lengths, rows, cells)
+    else:
+        rows = _rows(lengths, max(rows, min(FEW_KEYS_ROWS * rows, cells // lengths.keys)))
     keys = min(max(cells // rows, 1), lengths.keys)
     if is_masked and rows < keys and heads_that_fit(lengths, cells // rows**2) > 1:
         keys = rows  # square tiles of several heads: fewer of them than long ones of one head

@@ -30,7 +30,8 @@ class BlockSizes:
     """Sizes of blocks and tiles; they do not depend on the number of workers, and so neither do the last digits.
 
     A problem of at most `dense_cells` scores, all heads and batch items together, is computed whole, unless what is
-    computed for each of them, such as a hidden layer, has more than `row_cells` numbers.
+    computed for each of them, such as a hidden layer, has more than `row_cells` numbers, or the keys or values of all
+    query heads have: for a few queries these take more time than the scores.
     """
 
     dense_cells: int = 2**17

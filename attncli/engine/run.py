@@ -63,7 +63,7 @@ def run(
 
 def is_large(plan: Plan, sizes: BlockSizes = LOCAL.sizes) -> bool:
     """Whether a plan is computed in blocks, and its tables kept only where selected."""
-    return has_many_scores(plan, sizes) or plan.largest_table_size > sizes.row_cells
+    return has_many_scores(plan, sizes) or plan.largest_size_along_keys > sizes.row_cells
 
 
 def has_many_scores(plan: Plan, sizes: BlockSizes = LOCAL.sizes) -> bool:

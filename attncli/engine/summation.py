@@ -9,7 +9,7 @@ from collections.abc import Callable
 from attncli.base.dataclasses import dataclass
 from attncli.base.dtypes import Precision
 from attncli.base.lazy_numpy import Array, np
-from attncli.ops.products import MIN_ROWS, SHORT_SUM
+from attncli.ops.products import SHORT_SUM
 
 SAMPLED_ROWS, MIN_ROWS_OF_HEAD = 256, 16  # of all heads, whose lengths say how large scores may be
 BIAS_ROWS = 16  # of each head, whose biases say it too
@@ -40,13 +40,15 @@ def choose_summation(
 ) -> Summation:
     """How to sum in tiles of `rows` queries and `keys` keys, where scores are at most about `score_limit`, or unknown.
 
+    The queries are those of all heads that share a key head, as these are multiplied together.
+
     Where scores are small, so are their errors, and weights are alike: the error is that of the sum over keys. Where
     they are large, it is that of scores: an error of 1e-5 there is one of 1e-5 of a weight. Then they have the wider
     type, which takes half as long again, or where there is none, factors in slices, which takes up to twice as long; or
     if these can't be, shorter sums. Products of the widest type take so long that adding parts of half as many keys
     takes hardly any of it.
     """
-    if rows < MIN_ROWS:
+    if rows == 1:  # a vector, whose products with a matrix are sums of several lanes: short as they are
         return Summation(features, keys, dtype)
     limit = LONG_KEYS_FROM if score_limit is None else score_limit
     widened = Precision(dtype).widened_name

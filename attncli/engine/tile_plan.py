@@ -142,7 +142,8 @@ def make_tile_plan(
             return False
         return can_be_sliced(product.left.value) and can_be_sliced(product.right.value)
 
-    summation = choose_summation(limit, features, rows, keys, dtype, can_slice=can_slice)
+    shared_rows = rows * plan.groups
+    summation = choose_summation(limit, features, shared_rows, keys, dtype, can_slice=can_slice)
     tile_plan = TilePlan(
         nodes=nodes,
         scores_before_mask=masking.inputs["scores"] if masking.function is apply_mask else plan.scores,

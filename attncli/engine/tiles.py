@@ -115,7 +115,7 @@ def key_tiles(bounds: KeyBounds, keys: int, min_unmasked: int) -> Iterator[KeyTi
         high = int(bounds.all_visible[1]) // TILE_ALIGNMENT * TILE_ALIGNMENT
     masked = [(first, low), (high, end)] if high - low >= min(min_unmasked, end - first) else [(first, end)]
     alignment = TILE_ALIGNMENT if keys >= TILE_ALIGNMENT else 1
-    count = -(-(end - first) // (keys // alignment * alignment))
+    count = -(-(end - first) // (keys if end - first <= keys else keys // alignment * alignment))
     at = [first + _round_up((end - first) * number // count, alignment) for number in range(count)]
     for start, stop in pairwise([*at, end]):
         within = [(max(start, masked_from), min(stop, masked_to)) for masked_from, masked_to in masked]

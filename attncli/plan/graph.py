@@ -162,9 +162,13 @@ class Plan:
         return math.prod(self["weights"].shape)
 
     @cached_property
-    def largest_table_size(self) -> int:
-        """How many numbers the largest table for pairs of a query and a key has, such as a hidden layer [n m a]."""
-        return max(math.prod(node.shape) for node in self.nodes if node.is_pair_table)
+    def largest_size_along_keys(self) -> int:
+        """How many numbers the largest node with an axis of keys has.
+
+        It is a table for pairs of a query and a key, such as a hidden layer [n m a], or keys or values, which may be
+        repeated for query heads.
+        """
+        return max(math.prod(node.shape) for node in self.nodes if {"m", "m+1"} & set(node.letters))
 
     @cached_property
     def empty_rows_fill(self) -> str | None:

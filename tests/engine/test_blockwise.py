@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from attncli.engine.blocks import Lengths, make_blocks
 from attncli.engine.options import BlockSizes, RunOptions
 from attncli.engine.run import run
 from attncli.ops import operators
@@ -86,6 +87,38 @@ def test_few_scores_with_a_large_hidden_layer_are_computed_in_blocks_unless_ever
     assert "hidden" not in in_blocks
     assert dense["hidden"].value.shape == (130, 130, 40)
     assert_close(in_blocks["output"].value, dense["output"].value, "float64", "output")
+
+
+def test_one_query_of_heads_that_share_many_keys_is_computed_in_blocks_without_repeating_these() -> None:
+    """It has few scores, but all of its heads have a million numbers in their keys."""
+    query = normal(1, 8, 1, 64, seed=1).astype(np.float32)
+    for keys, is_kept in ((600, True), (2000, False)):
+        key, value = (normal(1, 2, keys, 64, seed=seed).astype(np.float32) for seed in (2, 3))
+        ran = run(problem(query=query, key=key, value=value), ("output",)).trace
+        assert ("weights" in ran) == is_kept
+        wide = [np.repeat(x.astype(np.longdouble), 4, axis=1) for x in (key, value)]
+        weights = np.exp(query @ wide[0].mT / 8)
+        expected = weights @ wide[1] / weights.sum(axis=-1, keepdims=True)
+        np.testing.assert_allclose(ran["context"].value, expected.astype(float), rtol=0, atol=1e-7)
+
+
+@pytest.mark.parametrize(("heads", "rows", "blocks"), [(32, 1, 4), (32, 31, 4), (8, 1, 1), (32, 64, 8)])
+def test_few_queries_are_in_blocks_of_as_many_heads_as_a_few_more_would_be(heads: int, rows: int, blocks: int) -> None:
+    made = list(make_blocks(Lengths(1, heads, heads, rows, 2048), 1024, 2048, 2**19))
+    assert len(made) == blocks
+    assert sum(block.heads.stop - block.heads.start for block in made) == heads
+
+
+@pytest.mark.parametrize(("keys", "blocks"), [(16, 2), (40, 6), (64, 8), (1000, 8)])
+def test_blocks_have_more_queries_where_there_are_few_keys(keys: int, blocks: int) -> None:
+    """Of 512 queries 64 at a time, as tiles of 64 keys allow; of fewer keys up to four times as many."""
+    query, (key, value) = normal(512, 3, seed=1), (normal(keys, 3, seed=seed) for seed in (2, 3))
+    spec, totals = problem(query=query, key=key, value=value), set[int]()
+    sizes = BlockSizes(0, rows=64, tile_cells=64**2)
+    options = RunOptions("serial", progress=lambda _, total: totals.add(total), sizes=sizes)
+    output = run(spec, ("output",), options=options).output
+    assert totals == {blocks}
+    np.testing.assert_allclose(output, dense_trace(spec)["output"].value, rtol=0, atol=1e-14)
 
 
 @pytest.mark.parametrize(("heads", "queries", "blocks"), [(1, 1024, 16), (1, 960, 30), (4, 1024, 32)])

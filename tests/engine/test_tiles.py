@@ -48,6 +48,11 @@ def test_without_masked_keys_tiles_are_about_even_and_not_masked() -> None:
     assert tiles_of([0, 0, 1025, 1025], 512) == [KeyTile(0, 384, []), KeyTile(384, 704, []), KeyTile(704, 1025, [])]
 
 
+def test_keys_that_fit_in_a_tile_are_one_whatever_their_number() -> None:
+    assert tiles_of([0, 0, 77, 77], 77) == [KeyTile(0, 77, [])]
+    assert tiles_of([5, 5, 305, 305], 300) == [KeyTile(5, 305, [])]
+
+
 def test_a_causal_block_is_masked_at_the_end_of_its_last_tile() -> None:
     """Queries 1792 to 2047: 1793 keys are visible to the first, and 1792 of them begin and end at multiples of 64."""
     first, second, last = tiles_of([0, 0, 1793, 2048], 768)
