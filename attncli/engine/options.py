@@ -35,7 +35,7 @@ class BlockSizes:
     """
 
     dense_cells: int = 2**17
-    rows: int = 1024  # queries of a block that is computed tile by tile, at most
+    rows: int = 1024  # queries of a block that is computed tile by tile, at most; of few keys up to four times as many
     masked_rows: int = 512  # where keys are masked, at most: smaller blocks compute fewer masked cells
     tile_cells: int = 2**19  # numbers of a tile: more leave the caches, fewer leave workers waiting for the interpreter
     min_unmasked_keys: int = 128  # for so many keys that are visible to all queries no mask is computed

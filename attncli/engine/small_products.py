@@ -19,6 +19,7 @@ MAX_MULTIPLICATIONS = 10**6
 MIN_ROWS, MIN_COLUMNS = 4, 64  # of a part; parts with fewer take longer than the whole
 PANEL = 16  # rows that are stored column by column: as many numbers of single precision as a register has
 MIN_KEYS, MIN_PACKED_ROWS = 256, 128  # for fewer keys, or fewer rows and some twice, packing takes longer than it saves
+FEW_ROWS = 2 * PANEL  # fewer, of which there are no panels, are multiplied as the columns of the right factor
 TYPES = "fd"  # float32 and float64, the types of BLAS
 CORES = frozenset({"SkylakeX", "Cooperlake", "SapphireRapids"})  # whose OpenBLAS multiplies small matrices as they are
 
@@ -99,6 +100,9 @@ def multiply(left: Array | Panels, right: Array, out: Array, terms: int) -> Arra
     if isinstance(left, Panels):
         left.multiply(right, out, terms)
         return out
+    are_few = 1 < left.shape[-2] < FEW_ROWS and right.shape[-1] > MIN_KEYS and out.dtype.char in TYPES
+    if are_few and _is_stored_by_row(right.mT):
+        return _multiply_turned(left, right, out, terms)
     count, most = left.shape[-2], _rows_at_once(right.shape[-1], min(terms, right.shape[-2]))
     if not (MIN_ROWS <= most < count and _is_stored_by_row(right) and are_fast(out.dtype)):
         return _sum_of_parts(left, right, terms, out)
@@ -108,6 +112,17 @@ def multiply(left: Array | Panels, right: Array, out: Array, terms: int) -> Arra
     _sum_of_parts(split_rows(left[..., :whole, :], rows), right[..., None, :, :], terms, in_parts)
     if whole < count:  # with some of the rows before: in parts of other lengths equal rows might differ
         _sum_of_parts(left[..., -rows:, :], right, terms, out[..., -rows:, :])
+    return out
+
+
+def _multiply_turned(left: Array, right: Array, out: Array, terms: int) -> Array:
+    """A few rows times many columns that are stored one after another: as these, in parts, times the rows.
+
+    BLAS would copy all columns for the few rows, which takes several times as long as to multiply them.
+    """
+    shape = (*out.shape[:-2], out.shape[-1], out.shape[-2])
+    turned = SCRATCH.get("turned product", shape, out.dtype.str)
+    out[...] = multiply(right.mT, np.ascontiguousarray(left.mT), turned, terms).mT
     return out
 
 

@@ -89,6 +89,27 @@ def test_weights_times_values(rows: int, keys: int, features: int, stored: str, 
     np.testing.assert_array_equal(out, weights @ value)
 
 
+@pytest.mark.parametrize(
+    ("rows", "keys", "are_columns"),
+    [(1, 1000, False), (2, 1000, True), (31, 1000, True), (32, 1000, False), (4, 256, False)],
+)
+def test_few_queries_are_the_columns_that_many_keys_are_multiplied_with(
+    rows: int, keys: int, are_columns: bool, core: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """BLAS copies the right factor, which is then the small one."""
+    columns: set[int] = set()
+
+    def note(left: Array, right: Array, *rest: Any) -> Array:
+        columns.add(right.shape[-1])
+        return sum_of_parts(left, right, *rest)
+
+    monkeypatch.setattr(small_products, "sum_of_parts", note)
+    query, key = whole_numbers(3, rows, 8), whole_numbers(3, keys, 8)
+    out = multiply(query, key.mT, np.full((3, rows, keys), np.nan), ALL)
+    np.testing.assert_array_equal(out, query @ key.mT)
+    assert columns == {rows if are_columns else keys}
+
+
 @pytest.mark.parametrize("rows", [1, 16, 137])
 @pytest.mark.usefixtures("core")
 def test_query_heads_share_the_keys_of_a_key_head(rows: int) -> None:
