@@ -78,7 +78,7 @@ def _split(plan: Plan, select: tuple[str, ...]) -> PlanParts:
         if context in sources or sources & after_names:
             after_names.add(node.name)
         elif (
-            ("n" in node.letters and {"m", "m+1"} & set(node.letters))
+            node.is_pair_table
             or sources & block_names
             or node.name == context  # where the weights are given it reads no other node of blocks
         ):

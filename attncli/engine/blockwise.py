@@ -29,7 +29,7 @@ PROBES, PROBE_STEP, PROBED_QUERIES = 2, 64, 16  # of so many blocks every 64th q
 PROBED_TWICE = 2**21  # cells: of smaller problems one block is tried, as each try costs more of their time
 MIN_TILE_KEYS = 32  # of a score that has many numbers for a pair, such as the hidden units of the additive one
 MIN_LARGE_BLOCKS = 16  # of masked keys, which take longer the later their queries are
-FEW_KEYS_ROWS = 4  # times as many queries in blocks of so few keys that a tile then still has no more cells
+FEW_KEYS_ROWS = 4  # times as many queries, at most, in blocks of so few keys that a tile would have few cells
 WIDER_WITH_TABLE = 2  # times as many keys in tiles to which a table is added: memory is read faster in longer parts
 FEW_HEADS = 8  # so many heads of all batch items are blocks enough for the workers
 KEPT_BYTES = 2**25 - 2**16  # for the temporaries of blocks; of arrays of 32 MB and more glibc keeps none
@@ -208,7 +208,7 @@ class ResultBuffers:
     def every_key(self) -> bool:
         """Whether cells of masked keys are computed: of a selected node, or of rows without keys, which are filled."""
         names = self.nodes.items()
-        selects = any({"m", "m+1"} & set(node.letters) for name, node in names if name != WEIGHTS)
+        selects = any(node.has_key_axis for name, node in names if name != WEIGHTS)
         return selects or self.plan.fill is not None
 
     @property

@@ -100,8 +100,7 @@ def multiply(left: Array | Panels, right: Array, out: Array, terms: int) -> Arra
     if isinstance(left, Panels):
         left.multiply(right, out, terms)
         return out
-    are_few = 1 < left.shape[-2] < FEW_ROWS and right.shape[-1] > MIN_KEYS and out.dtype.char in TYPES
-    if are_few and _is_stored_by_row(right.mT):
+    if _are_few_by_many(left, right, out.dtype):
         return _multiply_turned(left, right, out, terms)
     count, most = left.shape[-2], _rows_at_once(right.shape[-1], min(terms, right.shape[-2]))
     if not (MIN_ROWS <= most < count and _is_stored_by_row(right) and are_fast(out.dtype)):
@@ -113,6 +112,12 @@ def multiply(left: Array | Panels, right: Array, out: Array, terms: int) -> Arra
     if whole < count:  # with some of the rows before: in parts of other lengths equal rows might differ
         _sum_of_parts(left[..., -rows:, :], right, terms, out[..., -rows:, :])
     return out
+
+
+def _are_few_by_many(left: Array, right: Array, dtype: "np.dtype[Any]") -> bool:
+    """Whether a few rows are multiplied by many columns that are stored one after another."""
+    are_few, are_many = 1 < left.shape[-2] < FEW_ROWS, right.shape[-1] > MIN_KEYS
+    return are_few and are_many and dtype.char in TYPES and _is_stored_by_row(right.mT)
 
 
 def _multiply_turned(left: Array, right: Array, out: Array, terms: int) -> Array:

@@ -101,8 +101,12 @@ class Node:
     @property
     def is_pair_table(self) -> bool:
         """Whether it has numbers for pairs of a query and a key, as scores and weights do."""
-        letters = self.letters
-        return "n" in letters and ("m" in letters or "m+1" in letters)
+        return "n" in self.letters and self.has_key_axis
+
+    @property
+    def has_key_axis(self) -> bool:
+        """Whether one of its axes is that of keys, with or without a sink."""
+        return "m" in self.letters or "m+1" in self.letters
 
     @property
     def _record(self) -> OperatorRecord | StructuralRecord | None:
@@ -168,7 +172,7 @@ class Plan:
         It is a table for pairs of a query and a key, such as a hidden layer [n m a], or keys or values, which may be
         repeated for query heads.
         """
-        return max(math.prod(node.shape) for node in self.nodes if {"m", "m+1"} & set(node.letters))
+        return max(math.prod(node.shape) for node in self.nodes if node.has_key_axis)
 
     @cached_property
     def empty_rows_fill(self) -> str | None:
