@@ -37,7 +37,12 @@ class Precision:
     @cached_property
     def widened_name(self) -> str:
         """The type that a step computes in: float64 for the narrower types, else the type itself."""
-        return self.name if self.name == "longdouble" else "float64"
+        return self.name if self.is_extended else "float64"
+
+    @cached_property
+    def is_extended(self) -> bool:
+        """Whether it has more digits than Python's floats, where the machine has such a type."""
+        return self.name == "longdouble"
 
     @property
     def sums_in_parts(self) -> bool:
@@ -70,6 +75,14 @@ class Precision:
         """The distance of 1 to the next number of this type."""
         return 2.0**-7 if self.name == BFLOAT16 else float(np.finfo(self.name).eps)
 
+    def scalar(self, x: float) -> Any:
+        """The same number, from which others are computed with all the digits of this type.
+
+        >>> Precision("float16").scalar(3) ** -0.5, Precision("longdouble").scalar(3).dtype == np.longdouble
+        (0.5773502691896258, True)
+        """
+        return np.longdouble(x) if self.is_extended else float(x)
+
     def units(self, x: Array) -> Array:
         """The unit in the last place of each number: its distance to the next one of this type; NaN of infinities.
 
@@ -87,7 +100,7 @@ class Precision:
         if self.name == BFLOAT16:
             return 2.0**-133
         smallest = np.finfo(self.name).smallest_subnormal
-        return smallest if self.name == "longdouble" else float(smallest)
+        return smallest if self.is_extended else float(smallest)
 
     def round(self, x: Array) -> Array:
         """The array rounded to this type: to the nearest number, ties to even."""

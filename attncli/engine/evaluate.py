@@ -1,6 +1,7 @@
 """One node of a plan evaluated: its function applied to the values of its inputs, and its result rounded or not."""
 
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from typing import Any
 
 from attncli.base.dtypes import Precision
@@ -64,6 +65,7 @@ def evaluate_wide(
     if node.is_exact:
         return call(node, node.arguments(values))
     arguments: dict[str, Any] = {name: precision.widen(values[source]) for name, source in node.inputs.items()}
+    node = with_digits_of(node, precision)
     if precision.sums_in_parts and node.record is not None and node.record.takes_matmul:
         arguments[MATMUL] = product_in_parts
     if keep is not None and node.taps:
@@ -74,6 +76,22 @@ def evaluate_wide(
 
         arguments[TAP] = tap
     return call(node, arguments)
+
+
+def with_scalars(options: Mapping[str, Any], scalar: Callable[[float], Any]) -> dict[str, Any]:
+    """Options whose floats are numbers of another type, so that what is computed from them alone has its digits.
+
+    >>> with_scalars({"sigma": 1.5, "heads": 2}, str)
+    {'sigma': '1.5', 'heads': 2}
+    """
+    return {name: scalar(value) if type(value) is float else value for name, value in options.items()}
+
+
+def with_digits_of(node: Node, precision: Precision) -> Node:
+    """The node with numbers among its options that have all the digits of the type, where these are more."""
+    if not precision.is_extended:
+        return node
+    return replace(node, options=with_scalars(node.options, precision.scalar))
 
 
 def evaluate_input(node: Node, problem: ProblemSpec, precision: Precision) -> Array:

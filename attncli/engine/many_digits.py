@@ -9,7 +9,7 @@ from typing import Any
 from attncli.base.errors import AttnError
 from attncli.base.lazy_numpy import Array, np
 from attncli.engine.digits_array import Digits, DigitsArray
-from attncli.engine.evaluate import evaluate_input
+from attncli.engine.evaluate import evaluate_input, with_scalars
 from attncli.ops import elementwise
 from attncli.ops.failures import failures_named
 from attncli.plan.graph import Node, Plan
@@ -75,7 +75,7 @@ def evaluate_with_digits(node: Node, values: dict[str, Any], digits: Digits) -> 
     arguments: dict[str, Any] = {name: values[source] for name, source in node.inputs.items()}
     options: dict[str, Any] = dict(node.options)
     if not node.is_exact and not node.is_boolean:
-        options = {name: digits.array(value) if type(value) is float else value for name, value in options.items()}
+        options = with_scalars(options, digits.array)
     computes_with_positions = record is not None and (record.acts_on == "embeddings" or record.kind == "query_scale")
     if computes_with_positions:
         arguments = {name: digits.array(value) for name, value in arguments.items()}

@@ -13,6 +13,7 @@ from attncli.base.dtypes import Precision
 from attncli.base.lazy_numpy import Array, np
 from attncli.engine.block_plan import BlockPlan
 from attncli.engine.blocks import BlockInput
+from attncli.engine.evaluate import with_digits_of, with_scalars
 from attncli.engine.exponentials import LOG2_E, has_fast_exp2
 from attncli.engine.options import BlockSizes
 from attncli.engine.slices import can_be_sliced
@@ -118,9 +119,10 @@ def make_tile_plan(
     inputs = {name: x.astype(dtype) for name, x in plan.inputs.items()}
     value = plan.context_nodes[-1].inputs["value"]
     rule = normalize.record.online
-    exp_scale = rule.exp_scale(normalize.options) if rule is not None and rule.exp_scale is not None else None
+    parameters = with_scalars(normalize.options, plan.precision.scalar)
+    exp_scale = None if rule is None or rule.exp_scale is None else rule.exp_scale(parameters)
     score, masking, nodes = plan.score_nodes[0], plan.score_nodes[-1], plan.score_nodes
-    product = _factor(nodes, inputs)
+    product = _factor(nodes, inputs, plan.precision)
     limit, features, has_small_scores = None, 0, False
     if product is not None:
         nodes, features = product.nodes, product.right.value.shape[-1]
@@ -145,13 +147,13 @@ def make_tile_plan(
     shared_rows = rows * plan.groups
     summation = choose_summation(limit, features, shared_rows, keys, dtype, can_slice=can_slice)
     tile_plan = TilePlan(
-        nodes=nodes,
+        nodes=[with_digits_of(node, plan.precision) for node in nodes],
         scores_before_mask=masking.inputs["scores"] if masking.function is apply_mask else plan.scores,
         visible=masking.inputs.get("visible", ""),
         keys=keys,
         min_unmasked_keys=sizes.min_unmasked_keys,
         normalizer=normalize.record.function,
-        parameters=normalize.options,
+        parameters=parameters,
         dtype=dtype,
         query=score.inputs["query"] if product is None else LEFT,
         value=value,
@@ -190,14 +192,14 @@ class _Product:
         return True
 
 
-def _factor(nodes: Sequence[Node], inputs: Mapping[str, BlockInput]) -> _Product | None:
+def _factor(nodes: Sequence[Node], inputs: Mapping[str, BlockInput], precision: Precision) -> _Product | None:
     """The first node, a score, as a product, with the scale that follows; None where it is none."""
     score, *nodes = nodes
     rule = score.record.factorization if score.record is not None else None
     if rule is None:
         return None
     query, key = inputs[score.inputs["query"]], inputs[score.inputs["key"]]
-    name, scale = score.name, rule.scale(query.value.shape[-1])
+    name, scale = score.name, rule.scale(precision.scalar(query.value.shape[-1]))
     if nodes and nodes[0].function is scale_scores:
         name, scale, *nodes = nodes[0].name, scale * nodes[0].options["scale"], *nodes[1:]
     arrays = {argument: inputs[source].value for argument, source in score.inputs.items()}

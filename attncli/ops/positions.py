@@ -71,7 +71,7 @@ def sinusoidal(positions: Array, features: int, *, base: Positive = 10000.0, off
     array([[0.    , 1.    , 0.    , 1.    ],
            [0.8415, 0.5403, 0.01  , 1.    ]])
     """
-    frequencies = rope_frequencies(features, base, np.result_type(positions, np.float64))
+    frequencies = rope_frequencies(features, base, np.result_type(positions, base, np.float64))
     angle = angles(positions, frequencies, offset=offset)
     table = np.empty((*positions.shape, features), dtype=angle.dtype)
     table[..., 0::2] = np.sin(angle)

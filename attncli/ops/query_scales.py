@@ -224,7 +224,8 @@ def ssmax(
     array([[0.    , 1.0986],
            [0.    , 2.1972]])
     """
-    logarithms = np.log(_from_first_key(positions) + 1)
+    counts = (_from_first_key(positions) + 1).astype(np.result_type(positions, scale, bias, np.float64))
+    logarithms = np.log(counts)
     per_head = () if heads is None else (-1, 1)
     factors: Array = np.reshape(scale, per_head) * logarithms + np.reshape(bias, per_head)
     return factors

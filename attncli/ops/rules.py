@@ -16,7 +16,8 @@ class Factorization:
     """A score [… n m] that is `left(query) @ right(key).mT * scale(d)`.
 
     `left(query [… n d], **parameters)` and `right(key [… m c], **parameters)` return matrices of equally many columns;
-    they get every parameter of the score, defaults resolved. `scale` takes the number of features d.
+    they get every parameter of the score, defaults resolved. `scale` takes the number of features d; for a number of
+    `longdouble` it returns one of this type.
 
     Examples
     --------
@@ -30,7 +31,7 @@ class Factorization:
 
     left: Callable[..., Array]
     right: Callable[..., Array]
-    scale: Callable[[int], float] = lambda features: 1.0
+    scale: Callable[[Any], Any] = lambda features: 1.0
 
 
 @dataclass(frozen=True, eq=False)

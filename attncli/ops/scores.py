@@ -4,7 +4,6 @@ The last two axes are rows and features; axes before them (batch items, heads) b
 here: NumPy raises ValueError where they don't fit.
 """
 
-import math
 from typing import Annotated, Any, Literal
 
 from attncli.base.arithmetic import ArithmeticWriter
@@ -42,7 +41,7 @@ def scaled_dot_by_hand(
         ),
     ),
     unscaled="dot",
-    factorization=Factorization(lambda query: query, lambda key: key, scale=lambda features: 1 / math.sqrt(features)),
+    factorization=Factorization(lambda query: query, lambda key: key, scale=lambda features: 1 / features**0.5),
     by_hand=scaled_dot_by_hand,
 )
 def scaled_dot(query: Array, key: Array, *, tap: Tap = no_tap, matmul: MatrixProduct = product) -> Array:

@@ -10,6 +10,8 @@ from attncli.base.errors import AttnError
 from attncli.engine.dense import DenseEngine
 from attncli.engine.digits_array import Digits, DigitsArray
 from attncli.engine.many_digits import compute_with_digits, evaluate_with_digits, run_with_digits
+from attncli.engine.options import BlockSizes, RunOptions
+from attncli.engine.run import run
 from attncli.ops.decorators import normalizer
 from attncli.ops.records import OperatorRecord
 from attncli.plan.build import plan_of
@@ -17,7 +19,7 @@ from attncli.plan.graph import Axis, Node
 from attncli.problem.spec import ProblemSpec
 from tests.arrays import normal
 from tests.ops.values import WITH_ARRAYS, arguments, length, parameters_off_default, required
-from tests.problems import problem
+from tests.problems import dense_trace, problem
 
 pytestmark = pytest.mark.peer
 
@@ -104,6 +106,35 @@ def test_longdouble_holds_more_digits_than_float64() -> None:
     assert (wide == exact.rounded("float64")).all() or (wide.astype(np.float64) == exact.rounded("float64")).all()
     error = abs((MANY.array(wide) - exact).rounded("float64"))
     assert (error <= np.finfo(np.longdouble).eps * abs(wide)).all()
+
+
+QUERY, KEY, VALUE = (normal(3, 6, rows, 6, seed=rows).astype(np.longdouble) / 3 for rows in (5, 7, 8))
+IN_LONGDOUBLE: Mapping[str, Mapping[str, Any]] = {
+    "its own scale": {},
+    "a temperature": {"normalize": "softmax:temperature=0.7"},
+    "a scale and a cap": {"scale": 0.4, "softcap": 1.5},
+    "causal": {"causal": True},
+    "cosine": {"score": "cosine:beta=1.7"},
+    "gaussian": {"score": "gaussian:sigma=1.3"},
+    "laplacian": {"score": "laplacian:sigma=1.3"},
+    "entmax": {"normalize": "entmax:alpha=1.3"},
+    "rope": {"position": "rope:base=50.3"},
+    "shaw": {"position": {"shaw": {"table": normal(5, 6)}}},
+    "log_steps": {"query_scale": "log_steps:length=2,factor=0.3"},
+    "logn": {"query_scale": "logn:length=2"},
+    "power": {"query_scale": "power:length=3,exponent=0.3"},
+    "ssmax": {"query_scale": {"ssmax": {"scale": normal(6), "bias": 0.3}}},
+}
+
+
+@pytest.mark.parametrize("keys", IN_LONGDOUBLE.values(), ids=IN_LONGDOUBLE)
+def test_problems_of_longdouble_have_its_digits_whole_and_in_blocks(keys: Mapping[str, Any]) -> None:
+    """No number that goes into them is rounded to double precision, of which a last bit is 2048 times as large."""
+    spec = problem(query=QUERY, key=KEY, value=VALUE[..., :7, :3], dtype="longdouble", **keys)
+    exact = run_with_digits(plan_of(spec), spec, ["output"], dtype="longdouble")["output"]
+    in_blocks = RunOptions("serial", sizes=BlockSizes(0, 3, 3, 9, 3, 21))
+    for output in (dense_trace(spec)["output"].value, run(spec, "output", options=in_blocks).output):
+        assert abs(output - exact).max() < 32 * np.finfo(np.longdouble).eps * abs(exact).max()
 
 
 SPECIAL = [np.nan, np.inf, -np.inf, 0.0, 1.0, -2.0, 0.5, 700.0]

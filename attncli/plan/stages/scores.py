@@ -1,7 +1,6 @@
 """Scores: those of the score operator, times the scale, capped, with the biases of positions and of the user."""
 
 from dataclasses import replace
-from math import sqrt
 
 from attncli.ops import elementwise, tables
 from attncli.ops.records import Operator, format_value
@@ -17,8 +16,8 @@ def score(builder: PlanBuilder) -> None:
     position = builder.problem.position
     relative = position is not None and position.record.acts_on == "products"
     if operator.record.unscaled and (relative or scale is not None):
-        width = builder.current_node("query").axes[-1].length
-        scale = 1 / sqrt(width) if scale is None else scale
+        width = builder.problem.precision.scalar(builder.current_node("query").axes[-1].length)
+        scale = 1 / width**0.5 if scale is None else scale
         operator = Operator(look_up("score", operator.record.unscaled), operator.given)
     names = ["content_scores"] if relative else []
     names += ["unscaled_scores"] if scale is not None else []

@@ -3,7 +3,7 @@
 from typing import Any
 
 from attncli.base.errors import AttnError
-from attncli.base.lazy_numpy import Array
+from attncli.base.lazy_numpy import Array, np
 from attncli.ops.records import ParameterMapping
 from attncli.plan.purposes import purpose_of
 from attncli.problem.editable_arrays import find_array
@@ -108,4 +108,6 @@ def _plain(value: Any) -> Any:
     """The value of an option as JSON has it."""
     if isinstance(value, ParameterMapping):
         return value.as_mapping()
+    if isinstance(value, np.longdouble):  # a page computes with double precision
+        return float(value)
     return list(value) if isinstance(value, tuple) else value

@@ -1,5 +1,6 @@
 """What the page knows of a result."""
 
+import json
 from collections.abc import Mapping
 from typing import Any
 
@@ -195,6 +196,12 @@ def test_numbers_of_other_types_are_not_computed_anew(dtype: str) -> None:
     content = page(problem(**TOKENS, dtype=dtype))
     assert f"the numbers are {dtype}" in content["settings"]["can_compute"]
     assert len(content["plans"]) == 1
+
+
+def test_the_scale_of_numbers_of_more_digits_is_one_of_double_precision() -> None:
+    content = page(problem(**TOKENS, dtype="longdouble", position={"shaw": {"table": [[0.5, 0.25]] * 3}}))
+    options = own_nodes(content)["scores"]["options"]
+    assert json.loads(json.dumps(options)) == {"scale": 2**-0.5}
 
 
 @pytest.fixture
