@@ -5,8 +5,8 @@ number of threads is the process's, the first of them sets the limit, and the la
 threadpoolctl there is no limit.
 """
 
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Iterator, Sequence
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from functools import cache
 from threading import Lock
 from typing import Any
@@ -22,7 +22,7 @@ def one_blas_thread() -> Iterator[None]:
     if limits is None:
         yield
         return
-    with limits.of_thread.limit(limits=1), limits.of_process:
+    with limits.of_thread(), limits.of_process:
         yield
 
 
@@ -35,32 +35,40 @@ def limit_this_thread() -> None:
     """Limit BLAS to one thread in this one, as long as it lives, where each thread has its own number."""
     limits = _limits()
     if limits is not None:
-        limits.of_thread.limit(limits=1)
+        limits.of_thread()
 
 
 class ProcessLimit:
-    """Limits libraries whose number of threads is the process's, which `controller` of threadpoolctl controls."""
+    """Limits libraries whose number of threads is the process's, each by its controller of threadpoolctl.
 
-    def __init__(self, controller: Any) -> None:
-        self._controller = controller
+    Without threadpoolctl's own limiter, which asks the libraries for all that is known of them each time.
+    """
+
+    def __init__(self, libraries: Sequence[Any]) -> None:
+        self._libraries = libraries
         self._lock = Lock()
         self._calls = 0
-        self._limiter: Any = None
+        self._threads_before: Sequence[int] = ()
 
     def __enter__(self) -> None:
         with self._lock:
             if self._calls == 0:
-                _let_any_thread_limit()
-                self._limiter = self._controller.limit(limits=1)
+                self._threads_before = [library.get_num_threads() for library in self._libraries]
+                self._set_threads([1] * len(self._libraries))
             self._calls += 1
 
     def __exit__(self, *_error: object) -> None:
         with self._lock:
             self._calls -= 1
             if self._calls == 0:
+                self._set_threads(self._threads_before)
                 _let_any_thread_limit()
-                self._limiter.restore_original_limits()
-                _let_any_thread_limit()
+
+    def _set_threads(self, numbers: Sequence[int]) -> None:
+        """Give each library its number of threads, from whatever thread."""
+        _let_any_thread_limit()
+        for library, number in zip(self._libraries, numbers, strict=True):
+            library.set_num_threads(number)
 
 
 def _let_any_thread_limit() -> None:
@@ -73,10 +81,14 @@ def _let_any_thread_limit() -> None:
 
 @dataclass(frozen=True)
 class _Limits:
-    """The limit of the whole process, and threadpoolctl's controller of libraries where each thread has its own."""
+    """The limit of the process, and threadpoolctl's controller of libraries where each thread has its own, if any."""
 
     of_process: ProcessLimit
-    of_thread: Any
+    thread_controller: Any
+
+    def of_thread(self) -> AbstractContextManager[None]:
+        """The limit of this thread, which is set when this is called."""
+        return nullcontext() if self.thread_controller is None else self.thread_controller.limit(limits=1)
 
 
 _SEARCH = Lock()  # `cache` alone would search twice where two calls begin together
@@ -97,8 +109,11 @@ def _find_limits() -> _Limits | None:
         return None
     has_limits_of_threads = hasattr(OpenBLASController, "clear_controlling_thread")  # since 3.8, as that method
     blas = ThreadpoolController().select(user_api="blas")
-    of_process, of_thread = list[str](), list[str]()
+    of_process, of_thread = list[Any](), list[str]()
     for library in blas.lib_controllers:
         is_openmp = library.internal_api == "openblas" and library.threading_layer == "openmp"
-        (of_thread if is_openmp and has_limits_of_threads else of_process).append(library.filepath)
-    return _Limits(ProcessLimit(blas.select(filepath=of_process)), blas.select(filepath=of_thread))
+        if is_openmp and has_limits_of_threads:
+            of_thread.append(library.filepath)
+        else:
+            of_process.append(library)
+    return _Limits(ProcessLimit(of_process), blas.select(filepath=of_thread) if of_thread else None)

@@ -1,7 +1,7 @@
 """The task of a worker: one block, from the arrays that every block reads and the parts that belong to this one."""
 
-from collections.abc import Callable, Generator, Mapping, Sequence
-from contextlib import closing
+from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
+from contextlib import closing, contextmanager
 
 from attncli.base.axes import Letters
 from attncli.base.dataclasses import dataclass
@@ -71,6 +71,7 @@ class BlockTask:
                 context, attends = yield from tiles.compute(self.plan, self.tile_plan, arrays, out)
                 values = {CONTEXT: context} if out is None else {}
                 return BlockResult(values, attends, (0, self.plan.lengths.keys))
+            yield
             bounds = block_rows.key_bounds(self.plan.score_nodes, arrays, self.plan.lengths.keys)
             first, end = map(int, bounds.any_visible)
             if self.every_key or first == end:  # a query without visible keys needs its row of zeros
@@ -85,13 +86,31 @@ def compute(
     task: BlockTask, block: Block, query_inputs: Mapping[str, Array], is_cancelled: Callable[[], bool] = bool
 ) -> BlockResult:
     """Compute a block of a task, wherever it runs; raises Cancelled at a yield where `is_cancelled()`."""
-    # Steps are closed by this thread, whose floating-point state they changed.
-    with SCRATCH.in_use(), closing(task.steps(block, query_inputs)) as steps:
-        while True:
+    with begin(task, block, query_inputs) as begun:
+        return begun.finish(is_cancelled)
+
+
+@dataclass(frozen=True)
+class BegunBlock:
+    """A block that was computed up to the first yield of its steps."""
+
+    steps: Generator[None, None, BlockResult]
+
+    def finish(self, is_cancelled: Callable[[], bool] = bool) -> BlockResult:
+        """Compute the rest; raises Cancelled at a yield where `is_cancelled()`."""
+        while not is_cancelled():
             try:
-                next(steps)
+                next(self.steps)
             except StopIteration as end:
                 result: BlockResult = end.value
                 return result
-            if is_cancelled():
-                raise Cancelled
+        raise Cancelled
+
+
+@contextmanager
+def begin(task: BlockTask, block: Block, query_inputs: Mapping[str, Array]) -> Iterator[BegunBlock]:
+    """Compute a block of a task up to the first yield of its steps, before any of its products."""
+    # Steps are closed by this thread, whose floating-point state they changed.
+    with SCRATCH.in_use(), closing(task.steps(block, query_inputs)) as steps:
+        next(steps)
+        yield BegunBlock(steps)

@@ -5,6 +5,7 @@ from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Se
 from concurrent.futures import Executor, Future, ThreadPoolExecutor
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from functools import cache, partial
+from itertools import islice
 from threading import Event
 from typing import Any
 
@@ -12,7 +13,7 @@ from attncli.base.dataclasses import dataclass
 from attncli.base.errors import AttnError
 from attncli.base.lazy_numpy import Array
 from attncli.engine.blas_limit import limit_this_thread, one_blas_thread
-from attncli.engine.block_task import BlockResult, BlockTask, compute
+from attncli.engine.block_task import BlockResult, BlockTask, begin, compute
 from attncli.engine.blocks import Block
 from attncli.engine.core_placement import CorePlacement
 from attncli.engine.options import SERIAL, THREADS, RunOptions
@@ -42,10 +43,16 @@ def run_blocks(
 
     `prepare(task)` returns the function that submits one block of it; `ahead` blocks are submitted beyond the
     oldest unfinished one. Results are kept in order, except where the calling thread `takes_part`: it then computes
-    blocks that no worker has begun, instead of waiting for the oldest.
+    the first block, and after it those that no worker has begun, instead of waiting for the oldest.
     """
-    submit = prepare(task)
+    submit, waiting = prepare(task), iter(blocks)
     pending: list[_Submitted] = []
+
+    def submit_up_to(count: int) -> None:
+        """Submit blocks until so many are pending, or none is left."""
+        for block in islice(waiting, max(count - len(pending), 0)):
+            query_inputs = task.query_inputs(block)
+            pending.append(_Submitted(block, query_inputs, submit(block, query_inputs)))
 
     def finish() -> Block:
         """Keep the result of the oldest block, or while that is being computed, of one that is computed here."""
@@ -60,13 +67,17 @@ def run_blocks(
         return oldest.block
 
     try:
-        for block in blocks:
-            query_inputs = task.query_inputs(block)
-            pending.append(_Submitted(block, query_inputs, submit(block, query_inputs)))
-            if len(pending) > ahead:
-                yield finish()
+        first = next(waiting, None) if takes_part else None
+        if first is not None:
+            # Threads that wake up while this one is within a product don't wait for each other to hold the interpreter.
+            with begin(task, first, task.query_inputs(first)) as begun:
+                submit_up_to(ahead)
+                keep(first, begun.finish())
+            yield first
+        submit_up_to(ahead + 1)
         while pending:
             yield finish()
+            submit_up_to(ahead + 1)
     finally:  # after an error or an interrupt no further block begins
         for submitted in pending:
             submitted.future.cancel()

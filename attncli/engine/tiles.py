@@ -49,7 +49,7 @@ class KeyTile:
 def compute(
     plan: BlockPlan, tiles: TilePlan, arrays: Values, out: Array | None = None
 ) -> Generator[None, None, tuple[Array, Array]]:
-    """The context of a block, and which of its queries attend to anything; yields after each tile.
+    """The context of a block, and which of its queries attend to anything; yields before the first tile and after each.
 
     The context is written to `out` [… n e], where there is one.
     """
@@ -195,8 +195,11 @@ class _Block:
         return False
 
     def accumulate(self, sums: Accumulator) -> Generator[None]:
-        """Add every tile, as long as no sum is too large; yields after each."""
+        """Add every tile, as long as no sum is too large; yields before the first, and after each."""
+        if self.tiles.summation.in_slices:  # whose left factors are found by a product with all keys
+            yield
         factors = self._left_factors(sums.score_factor)
+        yield
         for tile in self.key_tiles:
             part = self.plan.slice_keys(self.arrays, tile.first, tile.end)
             scores = self._scores(factors, part)

@@ -2,7 +2,7 @@
 
 import threading
 from collections.abc import Iterator
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor
 from functools import partial
 from typing import Any
 
@@ -150,12 +150,50 @@ def test_the_calling_thread_computes_blocks_that_no_worker_has_begun() -> None:
 
         def submit(block: Block, _query_inputs: Any) -> Any:
             future = pool.submit(slow, block)
-            assert begun.wait(10)  # the only worker is at the first block
+            assert begun.wait(10)  # the only worker is at the second block, and the calling thread at the first
             return future
 
         steps = executors.run_blocks(idle(), blocks, keep, prepare=lambda _task: submit, ahead=8, takes_part=True)
-        assert list(steps) == [*blocks[1:], blocks[0]]
-    assert kept == [*((block, None) for block in blocks[1:]), (blocks[0], blocks[0])]  # `idle` computes nothing
+        others = [blocks[0], *blocks[2:]]
+        assert list(steps) == [*others, blocks[1]]
+    assert kept == [*((block, None) for block in others), (blocks[1], blocks[1])]  # `idle` computes nothing
+
+
+def test_the_calling_thread_begins_the_first_block_before_others_are_submitted() -> None:
+    """Other threads wake up while it is within a product, and don't wait for it to run Python."""
+    blocks = [Block(slice(0, 1), slice(0, 1), slice(number, number + 1)) for number in range(3)]
+    done: list[tuple[str, Any]] = []
+
+    class Noted:
+        def query_inputs(self, block: Block) -> dict[str, Any]:
+            return {}
+
+        def steps(self, block: Block, query_inputs: Any) -> Any:
+            done.append(("begun", block))
+            yield
+            done.append(("computed", block))
+
+    def submit(block: Block, _query_inputs: Any) -> Any:
+        done.append(("submitted", block))
+        future = Future[None]()
+        future.set_result(None)
+        return future
+
+    task: Any = Noted()
+    steps = executors.run_blocks(task, blocks, lambda *_: None, prepare=lambda _: submit, ahead=8, takes_part=True)
+    assert list(steps) == blocks
+    submitted = [("submitted", block) for block in blocks[1:]]
+    assert done == [("begun", blocks[0]), *submitted, ("computed", blocks[0])]
+
+
+def test_a_single_block_is_computed_by_the_calling_thread() -> None:
+    block = Block(slice(0, 1), slice(0, 1), slice(0, 1))
+
+    def refuse(*_given: object) -> Any:
+        raise AssertionError("submitted")
+
+    steps = executors.run_blocks(idle(), [block], lambda *_: None, prepare=lambda _: refuse, ahead=8, takes_part=True)
+    assert list(steps) == [block]
 
 
 def idle() -> Any:
