@@ -14,21 +14,23 @@ from attncli.ops.structural import repeat_kv
 from attncli.plan.build import MAX_PLANS
 from attncli.plan.graph import Node, Plan
 
+CONTEXT, WEIGHTS = "context", "weights"
+
 
 @dataclass(frozen=True)
 class PlanParts:
     """The nodes of a plan that are evaluated before the blocks, in blocks, and after them, each in order.
 
     Nodes of blocks have an axis of queries and one of keys, or depend on such nodes, up to the context. Inner
-    quantities belong to the node whose function computes them. Where blocks end with the weights there is nothing after
-    them. The `sources` of repeated arrays are what they repeat: they are repeated for query heads block by block.
+    quantities belong to the node whose function computes them. Where blocks end before the context there is nothing
+    after them. The `sources` of repeated arrays are what they repeat: they are repeated for query heads block by block.
     """
 
     before: Sequence[Node]
     in_blocks: Sequence[Node]
     after: Sequence[Node]
-    last: str  # the node at which blocks end
-    kept: Sequence[Node]  # of those in blocks: the selected ones and the last
+    last: Node  # at which blocks end
+    kept: Sequence[Node]  # of those in blocks: the selected ones, and the last if it is the context
     score_nodes: Sequence[Node]  # of those in blocks, without inner quantities: up to the scores
     context_nodes: Sequence[Node]  # and after them
     scores: str
@@ -44,13 +46,13 @@ class PlanParts:
 def last_of_blocks(plan: Plan, select: Collection[str]) -> str:
     """The name of the node at which blocks end: the context, or without values the weights.
 
-    Blocks also end with the weights where these are computed, are among the nodes in `select`, and none of them needs
-    the context.
+    Where tables are among the nodes in `select`, and none of these needs the context, it is the last that makes one.
     """
-    weights = plan["weights"]
-    context = plan.results.get("context", weights.name)
-    ends_with_weights = weights.name in select and not weights.is_input and context not in plan.needed_for(select)
-    return weights.name if ends_with_weights else context
+    context = plan.results.get("context", plan["weights"].name)
+    tables = [node for node in plan.nodes if node.name in select and node.is_pair_table and not node.is_input]
+    if not tables or context in plan.needed_for(select):
+        return context
+    return tables[-1].tapped_from or tables[-1].name
 
 
 # Parts by the plan itself, not by what it equals: an option of −0 equals one of 0, but leads to other results.
@@ -69,7 +71,7 @@ def split_plan(plan: Plan, select: tuple[str, ...]) -> PlanParts:
 
 def _split(plan: Plan, select: tuple[str, ...]) -> PlanParts:
     """The parts of a plan."""
-    context, last = plan.results.get("context", ""), last_of_blocks(plan, select)
+    context, last = plan.results.get("context", ""), plan.by_name[last_of_blocks(plan, select)]
     block_names, after_names = set[str](), set[str]()
     for node in plan.nodes:
         sources = set(node.inputs.values())
@@ -89,10 +91,11 @@ def _split(plan: Plan, select: tuple[str, ...]) -> PlanParts:
         for node in plan.nodes
         if node.function is repeat_kv and node.name not in select and node.name not in block_names
     }
-    needed = plan.needed_for([*select, last])
+    needed = plan.needed_for([*select, last.name])
     in_blocks = {n.name: n for n in plan.nodes if n.name in block_names and n.name in needed}
     computed = [node for node in in_blocks.values() if node.tapped_from is None]
     read = dict.fromkeys(source for node in computed for source in node.inputs.values())
+    always_kept = [last.name] if last.name == plan.results.get("context", plan["weights"].name) else []
     scores = plan.results.get("masked_scores", "")
     end = next((at for at, node in enumerate(computed, 1) if node.name == scores), 0)  # 0 where the scores are given
     return PlanParts(
@@ -100,9 +103,9 @@ def _split(plan: Plan, select: tuple[str, ...]) -> PlanParts:
             n for n in plan.nodes if n.name not in block_names and n.name not in after_names and n.name not in repeats
         ],
         in_blocks=list(in_blocks.values()),
-        after=[n for n in plan.nodes if n.name in after_names] if last == context else [],
+        after=[n for n in plan.nodes if n.name in after_names] if last.name == context else [],
         last=last,
-        kept=[in_blocks[name] for name in dict.fromkeys((*select, last)) if name in in_blocks],
+        kept=[in_blocks[name] for name in dict.fromkeys((*select, *always_kept)) if name in in_blocks],
         score_nodes=computed[:end],
         context_nodes=computed[end:],
         scores=scores,
@@ -139,6 +142,13 @@ class BlockPlan:
     def fill(self) -> Node | None:
         """The node that fills the weights of queries that attend to nothing; None where those are 0."""
         return next((node for node in self.context_nodes if node.function is fill_empty_rows), None)
+
+    @property
+    def attending_weights(self) -> str | None:
+        """The name of the weights that are all 0 where a query attends to nothing; None where blocks end before them."""
+        if self.fill is not None:
+            return self.fill.inputs["weights"]
+        return next((name for name in (*self.inputs, *(node.name for node in self.nodes)) if name == WEIGHTS), None)
 
     @property
     def needs_all_heads(self) -> bool:

@@ -7,12 +7,10 @@ from attncli.base.axes import Letters
 from attncli.base.dataclasses import dataclass
 from attncli.base.lazy_numpy import Array, np
 from attncli.engine import block_rows, tiles
-from attncli.engine.block_plan import BlockPlan
+from attncli.engine.block_plan import CONTEXT, BlockPlan
 from attncli.engine.blocks import Block
 from attncli.engine.scratch import SCRATCH
 from attncli.engine.tile_plan import TilePlan
-
-CONTEXT, WEIGHTS = "context", "weights"
 
 
 class Cancelled(Exception):  # noqa: N818 - it stops a task early, and is no error
@@ -23,11 +21,12 @@ class Cancelled(Exception):  # noqa: N818 - it stops a task early, and is no err
 class BlockResult:
     """The values of the selected nodes of a block, which queries attend to anything, and the range of keys computed.
 
-    A value that was written to its place is not among them.
+    A value that was written to its place is not among them. Where blocks end before the weights, it is not known what
+    attends to anything.
     """
 
     values: Mapping[str, Array]
-    attends: Array
+    attends: Array | None
     keys: tuple[int, int]
 
 
@@ -76,10 +75,11 @@ class BlockTask:
             first, end = map(int, bounds.any_visible)
             if self.every_key or first == end:  # a query without visible keys needs its row of zeros
                 first, end = 0, self.plan.lengths.keys
-            weights = WEIGHTS if self.plan.fill is None else self.plan.fill.inputs["weights"]
-            values = block_rows.compute(self.plan, self.plan.slice_keys(arrays, first, end), (*self.names, weights))
-            attends = (values[weights] != 0).any(axis=-1)
-            return BlockResult({name: values[name] for name in self.names}, attends, (first, end))
+            weights = self.plan.attending_weights
+            names = self.names if weights is None else (*self.names, weights)
+            values = block_rows.compute(self.plan, self.plan.slice_keys(arrays, first, end), names)
+            some = None if weights is None else (values[weights] != 0).any(axis=-1)
+            return BlockResult({name: values[name] for name in self.names}, some, (first, end))
 
 
 def compute(

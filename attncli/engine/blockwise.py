@@ -11,8 +11,8 @@ from attncli.base.lazy_numpy import Array, np
 from attncli.base.memory import keep_freed_memory
 from attncli.engine import tiles
 from attncli.engine.blas_limit import has_one_thread_in_blocks
-from attncli.engine.block_plan import BlockPlan, PlanParts, make_block_plan, split_plan
-from attncli.engine.block_task import CONTEXT, WEIGHTS, BlockResult, BlockTask, Output
+from attncli.engine.block_plan import CONTEXT, WEIGHTS, BlockPlan, PlanParts, make_block_plan, split_plan
+from attncli.engine.block_task import BlockResult, BlockTask, Output
 from attncli.engine.blocks import ALL, Block, Lengths, heads_that_fit, make_blocks
 from attncli.engine.dense import DenseEngine
 from attncli.engine.executors import ThreadsExecutor, executor, one_thread_each, run_all, threads_of
@@ -46,8 +46,8 @@ class BlockwiseRun:
 def run_blockwise(plan: Plan, problem: ProblemSpec, select: Sequence[str], options: RunOptions) -> BlockwiseRun:
     """The steps before the blocks, the context and the selected steps of the tables, and those after the context.
 
-    Without values there is no context, and where the weights are selected and nothing after them it is not computed:
-    blocks end with the weights.
+    Without values there is no context, and where scores or weights are selected and nothing after them it is not
+    computed: blocks end with the last of them.
     """
     keep_freed_memory(KEPT_BYTES)
     parts = split_plan(plan, tuple(plan.resolve(name) for name in select))
@@ -189,18 +189,19 @@ def _rows(lengths: Lengths, most: int) -> int:
 class ResultBuffers:
     """Arrays of the selected results, which blocks fill, and which queries attend to anything.
 
-    `parts` says which are kept, and at which of them blocks end.
+    `parts` says which are kept, and at which node blocks end; where that is before the weights it is not known what
+    attends to anything.
     """
 
     def __init__(self, plan: BlockPlan, parts: PlanParts, allocate: Allocate) -> None:
-        self.plan, self.parts, self.last = plan, parts, parts.last
+        self.plan, self.parts = plan, parts
         self.nodes = {node.name: node for node in parts.kept}
         self.values: dict[str, Array] = {}
         for name, node in self.nodes.items():
             allocate_value = allocate if "m" in node.letters else in_memory
             dtype = np.dtype(bool if node.is_boolean else plan.precision.numpy_name)
             self.values[name] = allocate_value(name, node.shape, dtype)
-        self.attends = np.zeros(self.values[self.last].shape[:-1], dtype=bool)
+        self.attends = None if plan.attending_weights is None else np.zeros(parts.last.shape[:-1], dtype=bool)
         # Of what blocks don't write to its place themselves; it is read while it is in the caches.
         self.are_finite = {name for name, value in self.values.items() if value.dtype.kind == "f" and name != CONTEXT}
 
@@ -233,12 +234,13 @@ class ResultBuffers:
             if name in self.are_finite and not all_finite(rounded):
                 self.are_finite.remove(name)
             table[index] = rounded
-        self.attends[block.index(self.nodes[self.last].letters[:-1])] = result.attends
+        if self.attends is not None:
+            self.attends[block.index(self.parts.last.letters[:-1])] = result.attends
 
     def notes(self, plan: Plan, problem: ProblemSpec) -> Mapping[str, tuple[str, ...]]:
         """The warning on queries that attend to nothing: on the weights, else on the context."""
-        if WEIGHTS in self.plan.inputs or self.attends.all():  # weights that are given have the warning
+        if self.attends is None or WEIGHTS in self.plan.inputs or self.attends.all():  # given ones have the warning
             return {}
-        axes = self.nodes[self.last].letters[:-1]
+        axes = self.parts.last.letters[:-1]
         empty = empty_rows_warning(plan, ~self.attends, axes, problem.numbered_query_labels)
         return {WEIGHTS if WEIGHTS in self.values else CONTEXT: empty}

@@ -59,7 +59,8 @@ def _first_nonfinite(trace: Trace, step: Step) -> Cell | None:
     """The first cell of a step that is not finite, neither by choice nor where a mask hides it, as far as it is kept.
 
     Of a table that was computed in blocks only those rows are looked at whose context is not finite, or where there is
-    none, whose weights are not: it may be a file that is larger than memory.
+    none, whose weights are not, or where these were not computed either, that are not: it may be a file that is larger
+    than memory.
     """
     if not (_is_of_blocks(trace, step) and "m" in step.axes):
         found = cells_not_finite(trace.plan, step.node, step.value)
@@ -67,7 +68,8 @@ def _first_nonfinite(trace: Trace, step: Step) -> Cell | None:
             found = found & trace["visible"].value
         found = found & ~rows_of_nan(trace, step, found) if found.any() else found
         return Cell(step.name, _first(found)) if found.any() else None
-    last = trace[last_of_blocks(trace.plan, trace.by_name)]
+    end, results = last_of_blocks(trace.plan, trace.by_name), trace.plan.results
+    last = trace[end] if end in (results["weights"], results.get("context")) and end in trace else step
     leading = step.node.axes[: step.axes.index("n") + 1]
     rows = _rows_not_finite(trace, last)
     for at in np.argwhere((rows & ~rows_of_nan(trace, last, rows))[..., 0]):

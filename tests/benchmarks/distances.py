@@ -41,3 +41,8 @@ def rows() -> Iterator[Row]:
 
             yield compare(f"{title}, {dtype} / cdist, softmax, @ values", ours, peer, RUNS, "≤ 1")
             yield compare(f"  / cdist(p={NORMS[score]}) alone", ours, distances, RUNS, "")
+
+            def scores(given: tuple[np.ndarray, ...] = (q, k, value), score: str = score) -> None:
+                attncli.attention(*given, score=score, select="scores")
+
+            yield compare(f"  scores alone / cdist(p={NORMS[score]})", scores, distances, RUNS, "")

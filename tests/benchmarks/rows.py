@@ -14,7 +14,7 @@ Work = Callable[[], object]
 
 
 def rows() -> Iterator[Row]:
-    """A table of weights; normalizers without an online form; scores with a bias, a softcap or a network."""
+    """Tables of scores and weights; normalizers without an online form; scores with a bias, a softcap or a network."""
     import torch
 
     from attncli.engine.executors import cores
@@ -33,7 +33,7 @@ def _arrays(*shape: int, dtype: str = "float32", count: int = 3) -> tuple[list[n
 
 
 def _tables() -> Iterator[tuple[str, Work, Work]]:
-    """The weights themselves, for everything visible."""
+    """The scores and the weights themselves, for everything visible."""
     import torch
 
     scale = FEATURES**-0.5
@@ -43,6 +43,11 @@ def _tables() -> Iterator[tuple[str, Work, Work]]:
             f"weights, {dtype}, n = {count} / torch.softmax(q @ k.T * scale)",
             lambda q=q, k=k: attncli.attention(q, k, select=("weights",)).weights,
             lambda query=query, key=key: torch.softmax(query @ key.T * scale, -1),
+        )
+        yield (
+            f"scores, {dtype}, n = {count} / q @ k.T * scale",
+            lambda q=q, k=k: attncli.attention(q, k, select=("scores",)).scores,
+            lambda query=query, key=key: query @ key.T * scale,
         )
 
 

@@ -147,6 +147,28 @@ def test_where_only_weights_are_selected_blocks_end_with_them(spec: ProblemSpec)
     assert plan.results["context"] in both.by_name
 
 
+def test_every_step_that_is_selected_alone_is_the_dense_step(spec: ProblemSpec) -> None:
+    """Of tables blocks end with it; what comes before them, and after the context, is computed whole."""
+    dense = dense_trace(spec)
+    context = dense.plan.results.get("context")
+    for step in dense.steps:
+        in_blocks = run_in_blocks(spec, (step.name,), 3)
+        assert_close(in_blocks[step.name].value, step.value, spec.dtype, step.name)
+        if step.node.is_pair_table and not step.node.is_input:
+            assert context not in in_blocks.by_name
+            others = {other.name for other in in_blocks.steps if other.node.is_pair_table and not other.node.is_input}
+            assert others == {step.name}
+
+
+@pytest.mark.parametrize("select", [("scores",), ("dot_products",), ("scores", "visible")])
+def test_a_nan_among_selected_scores_is_traced_to_the_key_that_has_it(select: tuple[str, ...]) -> None:
+    key = normal(9, 4, seed=1)
+    key[5, 2] = np.nan
+    spec = problem(query=normal(5, 4), key=key, value=normal(9, 3, seed=2), key_lengths=[8])
+    notes = [note for step in run_in_blocks(spec, select, 3).steps for note in step.notes]
+    assert notes == [f"{select[0]}[query_1, key_6] is nan: from key[key_6, d3]"]
+
+
 QUERY, KEY, VALUE = normal(3, 6, 5, 4), normal(3, 2, 7, 4), normal(3, 2, 7, 3)
 ARRAYS = {"w": (4, 4), "w1": (4, 5), "w2": (4, 5), "v": (5,), "b": (5,)}
 SHAPES = {"location": {"w": (4, 7)}, "attentional": {"w": (7, 5)}}
