@@ -1,5 +1,6 @@
 """Floating-point types: the one that arrays are stored in, and the wider one that a step computes in."""
 
+import math
 from collections.abc import Iterable
 from functools import cached_property
 from typing import Any
@@ -78,8 +79,8 @@ class Precision:
     def scalar(self, x: float) -> Any:
         """The same number, from which others are computed with all the digits of this type.
 
-        >>> Precision("float16").scalar(3) ** -0.5, Precision("longdouble").scalar(3).dtype == np.longdouble
-        (0.5773502691896258, True)
+        >>> 1 / Precision("float16").scalar(3), (1 / Precision("longdouble").scalar(3)).dtype == np.longdouble
+        (0.3333333333333333, True)
         """
         return np.longdouble(x) if self.is_extended else float(x)
 
@@ -139,6 +140,15 @@ def to_bfloat16(x: Array) -> Array:
     rounded = bits + 0x7FFF + ((bits >> 16) & 1)
     high_bits = np.where(np.isnan(single), np.uint32(0x7FC00000), rounded & np.uint32(0xFFFF0000))
     return high_bits.astype(np.uint32).view(np.float32)
+
+
+def square_root(x: Any) -> Any:
+    """The square root of a number: of a `longdouble` with all its digits, of others as a float.
+
+    >>> square_root(9), square_root(np.longdouble(9)).dtype == np.longdouble
+    (3.0, True)
+    """
+    return np.sqrt(x) if isinstance(x, np.longdouble) else math.sqrt(x)
 
 
 def as_floats(x: Array) -> Array:

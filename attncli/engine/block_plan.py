@@ -145,7 +145,7 @@ class BlockPlan:
 
     @property
     def attending_weights(self) -> str | None:
-        """The name of the weights that are all 0 where a query attends to nothing; None where blocks end before them."""
+        """The name of the weights that are all 0 where a query attends to nothing; None where blocks end before."""
         if self.fill is not None:
             return self.fill.inputs["weights"]
         return next((name for name in (*self.inputs, *(node.name for node in self.nodes)) if name == WEIGHTS), None)

@@ -7,6 +7,7 @@ here: NumPy raises ValueError where they don't fit.
 from typing import Annotated, Any, Literal
 
 from attncli.base.arithmetic import ArithmeticWriter
+from attncli.base.dtypes import square_root
 from attncli.base.lazy_numpy import Array, np
 from attncli.base.terms import Term, exp, largest, number, products, sqrt, tanh, total
 from attncli.ops.decorators import score
@@ -41,7 +42,7 @@ def scaled_dot_by_hand(
         ),
     ),
     unscaled="dot",
-    factorization=Factorization(lambda query: query, lambda key: key, scale=lambda features: 1 / features**0.5),
+    factorization=Factorization(lambda query: query, lambda key: key, scale=lambda features: 1 / square_root(features)),
     by_hand=scaled_dot_by_hand,
 )
 def scaled_dot(query: Array, key: Array, *, tap: Tap = no_tap, matmul: MatrixProduct = product) -> Array:

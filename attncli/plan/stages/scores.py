@@ -2,6 +2,7 @@
 
 from dataclasses import replace
 
+from attncli.base.dtypes import square_root
 from attncli.ops import elementwise, tables
 from attncli.ops.records import Operator, format_value
 from attncli.ops.registry import look_up
@@ -17,7 +18,7 @@ def score(builder: PlanBuilder) -> None:
     relative = position is not None and position.record.acts_on == "products"
     if operator.record.unscaled and (relative or scale is not None):
         width = builder.problem.precision.scalar(builder.current_node("query").axes[-1].length)
-        scale = 1 / width**0.5 if scale is None else scale
+        scale = 1 / square_root(width) if scale is None else scale
         operator = Operator(look_up("score", operator.record.unscaled), operator.given)
     names = ["content_scores"] if relative else []
     names += ["unscaled_scores"] if scale is not None else []
