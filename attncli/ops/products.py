@@ -10,8 +10,8 @@ from attncli.base.lazy_numpy import Array, np
 
 MatrixProduct = Callable[[Array, Array], Array]  # of matrices [… a b] and [… b c] to [… a c]
 NewMemory = Callable[[tuple[int, ...]], Array]  # an array of a shape, uninitialized
-MIN_ROWS = 16  # products of fewer rows are sums of several lanes: short as they are
 SHORT_SUM = 16  # terms
+LANES = 8  # sums, at least, in which products of a single row are added: each has so much fewer terms
 MAX_PARTS_SIZE = 2**18  # numbers: of larger products each call takes long enough
 
 
@@ -83,7 +83,7 @@ def _sum_at_once(left: Array, right: Array, terms: int, out: Array | None, memor
 def product_in_parts(left: Array, right: Array) -> Array:
     """`left @ right`, whose sums of b terms are added in parts of few terms, about as many as there are parts.
 
-    Products of few rows and of vectors are NumPy's.
+    Products of vectors, and of a single row with few terms, are NumPy's.
 
     Parameters
     ----------
@@ -108,7 +108,8 @@ def product_in_parts(left: Array, right: Array) -> Array:
     """
     count = left.shape[-1]
     are_matrices = min(left.ndim, right.ndim) > 1
-    if count <= SHORT_SUM or not are_matrices or left.shape[-2] < MIN_ROWS or right.shape[-2] != count:
+    terms_in_a_row = count if are_matrices and left.shape[-2] > 1 else count // LANES
+    if terms_in_a_row <= SHORT_SUM or not are_matrices or right.shape[-2] != count:
         result: Array = left @ right
         return result
     return sum_of_parts(left, right, max(SHORT_SUM, math.isqrt(count)))
