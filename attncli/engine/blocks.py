@@ -10,7 +10,8 @@ from attncli.base.lazy_numpy import Array
 from attncli.ops.structural import repeat_kv
 
 ALL = slice(None)
-FEW_ROWS = 32  # blocks of fewer have as many heads as one of so many: reading the keys takes most of their time
+FEW_ROWS = 16  # blocks of fewer have as many heads as one of so many: reading the keys takes most of their time
+MIN_BLOCKS = 2  # of several heads or batch items, so that there is work for two workers
 
 
 @dataclass(frozen=True)
@@ -111,14 +112,15 @@ def heads_that_fit(lengths: Lengths, most: int) -> int:
 def make_blocks(lengths: Lengths, rows: int, keys: int, cells: int, *, all_heads: bool = False) -> Iterator[Block]:
     """All blocks of at most `rows` queries, which with `keys` keys have about `cells` cells, the last queries first.
 
-    A block has as many heads as fit, those of one key head or of several whole ones; then batch items. With causal
-    masks the last queries have most keys: the blocks that take longest are first. With `all_heads` every block has
-    all heads, and fewer queries instead.
+    A block has as many heads as fit, those of one key head or of several whole ones; then batch items; but of several
+    of these there are at least two blocks. With causal masks the last queries have most keys: the blocks that take
+    longest are first. With `all_heads` every block has all heads, and fewer queries instead.
     """
     rows = min(rows, lengths.queries)
     if all_heads:
         rows = max(min(rows, cells // (keys * lengths.heads)), 1)
-    parts = max(cells // (max(rows, FEW_ROWS) * keys), 1)
+    units = lengths.items * lengths.heads * -(-lengths.queries // rows)
+    parts = max(min(cells // (max(rows, FEW_ROWS) * keys), units // MIN_BLOCKS), 1)
     heads = lengths.heads if all_heads else heads_that_fit(lengths, parts)
     items = max(parts // heads, 1) if heads == lengths.heads else 1
     for item in range(0, lengths.items, items):

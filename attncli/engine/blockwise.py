@@ -13,7 +13,7 @@ from attncli.engine import tiles
 from attncli.engine.blas_limit import has_one_thread_in_blocks
 from attncli.engine.block_plan import CONTEXT, WEIGHTS, BlockPlan, PlanParts, make_block_plan, split_plan
 from attncli.engine.block_task import BlockResult, BlockTask, Output
-from attncli.engine.blocks import ALL, Block, Lengths, heads_that_fit, make_blocks
+from attncli.engine.blocks import ALL, FEW_ROWS, Block, Lengths, heads_that_fit, make_blocks
 from attncli.engine.dense import DenseEngine
 from attncli.engine.executors import ThreadsExecutor, executor, one_thread_each, run_all, threads_of
 from attncli.engine.options import SERIAL, THREADS, Allocate, BlockSizes, RunOptions, in_memory
@@ -179,9 +179,12 @@ def _masked_rows(lengths: Lengths, most: int, cells: int) -> int:
 
 
 def _rows(lengths: Lengths, most: int) -> int:
-    """The number of queries of a block, at most `most`, that makes blocks of equal size, and few of them even."""
-    count = -(-lengths.queries // most)
-    if lengths.items * lengths.heads < FEW_HEADS:
+    """The number of queries of a block, at most `most`, that makes blocks of equal size, and few of them even.
+
+    A few queries of several heads stay together: each part of them would read the keys anew.
+    """
+    count, heads = -(-lengths.queries // most), lengths.items * lengths.heads
+    if heads == 1 or (heads < FEW_HEADS and lengths.queries >= 2 * FEW_ROWS):
         count = 2 * -(-lengths.queries // (2 * most))
     return -(-lengths.queries // count)
 

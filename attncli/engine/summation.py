@@ -13,7 +13,7 @@ from attncli.ops.products import SHORT_SUM
 
 SAMPLED_ROWS, MIN_ROWS_OF_HEAD = 256, 16  # of all heads, whose lengths say how large scores may be
 BIAS_ROWS = 16  # of each head, whose biases say it too
-SHORT_KEYS, LONG_KEYS = 64, 128
+SHORT_KEYS, LONG_KEYS, KEYS_OF_VECTOR = 64, 128, 512
 MIN_FEATURES = 32  # sums of fewer are short
 LONG_KEYS_FROM, SPLIT_SCORES_FROM, WIDE_SCORES_FROM = 5.0, 12.0, 200.0
 
@@ -48,8 +48,8 @@ def choose_summation(
     if these can't be, shorter sums. Products of the widest type take so long that adding parts of half as many keys
     takes hardly any of it.
     """
-    if rows == 1:  # a vector, whose products with a matrix are sums of several lanes: short as they are
-        return Summation(features, keys, dtype)
+    if rows == 1:  # a vector, whose products with a matrix are sums of several lanes: those over features are short
+        return Summation(features, min(keys, KEYS_OF_VECTOR), dtype)
     limit = LONG_KEYS_FROM if score_limit is None else score_limit
     widened = Precision(dtype).widened_name
     terms = SHORT_KEYS if limit < LONG_KEYS_FROM else LONG_KEYS

@@ -5,6 +5,8 @@ import pytest
 
 from attncli.engine.blocks import Block, Lengths, make_blocks
 
+ONE = slice(0, 1)
+
 
 def cover(lengths: Lengths, rows: int, cells: int) -> tuple[list[Block], np.ndarray]:
     """The blocks, and how often each query of each head and batch item is in one."""
@@ -23,9 +25,18 @@ def test_every_query_is_in_one_block(heads: tuple[int, int], rows: int, cells: i
     assert (times == 1).all()
 
 
-def test_batch_items_and_heads_that_fit_are_one_block() -> None:
-    found, _ = cover(Lengths(5, 4, 2, 40, 11), rows=100, cells=5 * 4 * 40 * 11)
-    assert found == [Block(slice(0, 5), slice(0, 4), slice(0, 40))]
+def test_batch_items_and_heads_that_fit_are_two_blocks() -> None:
+    """So that two workers have a part each, though all of them would fit in one."""
+    for lengths, parts in ((Lengths(6, 4, 2, 40, 11), (3, 4)), (Lengths(1, 8, 2, 40, 11), (1, 4))):
+        found, _ = cover(lengths, rows=100, cells=6 * 4 * 40 * 11)
+        sizes = [(block.items.stop - block.items.start, block.heads.stop - block.heads.start) for block in found]
+        assert sizes == [parts, parts]
+
+
+def test_a_single_head_is_one_block_and_queries_that_are_split_are_of_all_heads() -> None:
+    assert cover(Lengths(1, 1, 1, 40, 11), rows=100, cells=40 * 11)[0] == [Block(ONE, ONE, slice(0, 40))]
+    halves = cover(Lengths(1, 3, 3, 40, 11), rows=20, cells=3 * 20 * 11)[0]
+    assert halves == [Block(ONE, slice(0, 3), slice(20, 40)), Block(ONE, slice(0, 3), slice(0, 20))]
 
 
 def test_heads_of_one_query_over_many_keys_are_blocks_of_their_own() -> None:

@@ -84,9 +84,22 @@ def test_without_a_wider_type_sums_of_keys_are_shorter(limit: float) -> None:
     assert without.keys < with_wider.keys
 
 
-def test_a_few_queries_are_not_summed_in_parts() -> None:
-    """Their products take as long as their keys are read: parts would be read in as many calls."""
-    assert choose_summation(50.0, 128, 1, 4096, "float32", can_slice=lambda: True).keys == 4096
+def test_a_single_query_is_summed_in_long_parts() -> None:
+    """Its products are sums of several lanes: over features they are short, and over keys in parts that are longer."""
+    single, many = (choose_summation(8.0, 128, rows, 4096, "float32", can_slice=lambda: True) for rows in (1, 64))
+    assert (single.features, single.keys) == (128, 4 * many.keys)
+
+
+def test_the_output_of_a_single_query_of_many_keys_is_more_exact_than_whole_sums() -> None:
+    """Of keys that all have the same weight."""
+    query, key = np.zeros((1, 8, 1, 64)), normal(1, 8, 8192, 64, seed=2)
+    value = normal(1, 8, 8192, 16, seed=3)
+    given = {name: x.astype(np.float32) for name, x in (("query", query), ("key", key), ("value", value))}
+    output = run(problem(**given), ("output",)).output
+    exact = given["value"].astype(np.float64).mean(axis=-2, keepdims=True)
+    whole = np.full((1, 8, 1, 8192), 2.0**-13, np.float32) @ given["value"]
+    errors = [float(np.sqrt(((found - exact) ** 2).mean())) for found in (output, whole)]
+    assert errors[0] < 2 / 3 * errors[1]
 
 
 def test_large_scores_of_float32_have_weights_as_of_float64() -> None:
