@@ -29,6 +29,8 @@ def rows() -> Iterator[Row]:
         ("2 x 8 heads of 4096 queries, 77 keys of 64", heads((2, 8, 4096, 64), keys=77), ""),
         ("16384 queries, 128 keys of 64", heads((1, 1, 16384, 64), keys=128), ""),
         ("64 x 12 heads of 128 x 64", heads((64, 12, 128, 64)), "≤ 1.0"),
+        ("12 heads of 197 x 64", heads((1, 12, 197, 64)), ""),
+        ("8 heads of 256 x 64", heads((1, 8, 256, 64)), ""),
         ("causal, 8 heads of 2048 x 64", heads((1, 8, 2048, 64), causal=True), "≤ 1.0"),
         ("32 heads in 8 groups of 1024 x 128", heads((1, 32, 1024, 128), kv_heads=8), "≤ 1.0"),
         ("8 heads of 2048 x 64", heads((1, 8, 2048, 64)), "≤ 1.0"),
