@@ -22,15 +22,16 @@ class PlanParts:
     """The nodes of a plan that are evaluated before the blocks, in blocks, and after them, each in order.
 
     Nodes of blocks have an axis of queries and one of keys, or depend on such nodes, up to the context. Inner
-    quantities belong to the node whose function computes them. Where blocks end before the context there is nothing
-    after them. The `sources` of repeated arrays are what they repeat: they are repeated for query heads block by block.
+    quantities belong to the node whose function computes them. Where no selected node needs the context there is
+    nothing after blocks, and where none is of blocks there are no blocks. The `sources` of repeated arrays are what
+    they repeat: they are repeated for query heads block by block.
     """
 
     before: Sequence[Node]
     in_blocks: Sequence[Node]
     after: Sequence[Node]
     last: Node  # at which blocks end
-    kept: Sequence[Node]  # of those in blocks: the selected ones, and the last if it is the context
+    kept: Sequence[Node]  # of those in blocks: the selected ones, and the context where any of them needs it
     score_nodes: Sequence[Node]  # of those in blocks, without inner quantities: up to the scores
     context_nodes: Sequence[Node]  # and after them
     scores: str
@@ -44,15 +45,16 @@ class PlanParts:
 
 
 def last_of_blocks(plan: Plan, select: Collection[str]) -> str:
-    """The name of the node at which blocks end: the context, or without values the weights.
+    """The name of the node at which blocks end: the context, or where no node in `select` needs it, the last table.
 
-    Where tables are among the nodes in `select`, and none of these needs the context, it is the last that makes one.
+    That is the last node that makes one of the tables in `select`; without any, the weights.
     """
-    context = plan.results.get("context", plan["weights"].name)
-    tables = [node for node in plan.nodes if node.name in select and node.is_pair_table and not node.is_input]
-    if not tables or context in plan.needed_for(select):
+    computing = [plan.by_name[node.tapped_from or node.name] for node in plan.nodes if node.name in select]
+    context = plan.results.get("context", "")
+    if context in plan.needed_for(node.name for node in computing):
         return context
-    return tables[-1].tapped_from or tables[-1].name
+    tables = [node.name for node in computing if node.is_pair_table and not node.is_input]
+    return tables[-1] if tables else plan["weights"].name
 
 
 # Parts by the plan itself, not by what it equals: an option of −0 equals one of 0, but leads to other results.
@@ -91,11 +93,11 @@ def _split(plan: Plan, select: tuple[str, ...]) -> PlanParts:
         for node in plan.nodes
         if node.function is repeat_kv and node.name not in select and node.name not in block_names
     }
+    needs_context = last.name == context
     needed = plan.needed_for([*select, last.name])
     in_blocks = {n.name: n for n in plan.nodes if n.name in block_names and n.name in needed}
     computed = [node for node in in_blocks.values() if node.tapped_from is None]
     read = dict.fromkeys(source for node in computed for source in node.inputs.values())
-    always_kept = [last.name] if last.name == plan.results.get("context", plan["weights"].name) else []
     scores = plan.results.get("masked_scores", "")
     end = next((at for at, node in enumerate(computed, 1) if node.name == scores), 0)  # 0 where the scores are given
     return PlanParts(
@@ -103,9 +105,9 @@ def _split(plan: Plan, select: tuple[str, ...]) -> PlanParts:
             n for n in plan.nodes if n.name not in block_names and n.name not in after_names and n.name not in repeats
         ],
         in_blocks=list(in_blocks.values()),
-        after=[n for n in plan.nodes if n.name in after_names] if last.name == context else [],
+        after=[n for n in plan.nodes if n.name in after_names] if needs_context else [],
         last=last,
-        kept=[in_blocks[name] for name in dict.fromkeys((*select, *always_kept)) if name in in_blocks],
+        kept=[in_blocks[x] for x in dict.fromkeys((*select, context) if needs_context else select) if x in in_blocks],
         score_nodes=computed[:end],
         context_nodes=computed[end:],
         scores=scores,

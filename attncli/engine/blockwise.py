@@ -59,6 +59,8 @@ def run_blockwise(plan: Plan, problem: ProblemSpec, select: Sequence[str], optio
     starts_none = blas_is_limited and options.executor == THREADS and all(node.is_built_in for node in plan.nodes)
     with one_thread_each(options), pool.placement.apart() if pool is not None and starts_none else nullcontext():
         engine.run(parts.before)
+        if not parts.kept:
+            return BlockwiseRun(engine.steps(), ())
         table, layout = plan["weights"], problem.layout
         lengths = Lengths(layout.batch or 1, layout.heads, layout.kv_heads, *table.shape[-2:])
         block_plan = make_block_plan(parts, engine.values, lengths, problem.precision)
