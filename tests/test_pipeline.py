@@ -8,6 +8,7 @@ import pytest
 
 from attncli import Problem, attention
 from attncli.ops import operators
+from attncli.ops.products import product_in_parts
 from tests.arrays import normal
 
 # Distinct primes, so that a swapped axis can't hide: queries, keys, and the features of a head.
@@ -163,7 +164,10 @@ def test_every_step_is_its_function_applied_to_its_named_inputs(
         assert set(step.inputs.values()) <= set(names[:at]), step.name
         if step.function is not None:
             arguments = {argument: trace[source].value for argument, source in step.inputs.items()}
-            again = step.function(**arguments, **step.options)
+            options = dict(step.options)
+            if step.record is not None and step.record.takes_matmul:
+                options["matmul"] = product_in_parts
+            again = step.function(**arguments, **options)
             np.testing.assert_array_equal(again, step.value, err_msg=step.name)
     assert [step.name for step in trace.computed][:3] == ["query", "key", "value"]
     assert trace["output"].value.shape == (N, heads * (17 if context == "attentional" else E))

@@ -26,8 +26,9 @@ STEPS_OF_EVERY_PROBLEM = ("query", "key", "value", *TABLES)
 class Step:
     """A node of the plan and its value.
 
-    `value` is `function(**{argument: value of the step named}, **options)`; an input and an inner quantity have no
-    function. The last two of `axes` are rows and columns, named by the legend of letters.
+    `value` is `function(**{argument: value of the step named}, **options)`, to the last digit unless it is a product of
+    more than 16 terms, which is summed in parts; an input and an inner quantity have no function. The last two of
+    `axes` are rows and columns, named by the legend of letters.
     """
 
     node: Node
