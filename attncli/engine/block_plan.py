@@ -150,7 +150,8 @@ class BlockPlan:
         """The name of the weights that are all 0 where a query attends to nothing; None where blocks end before."""
         if self.fill is not None:
             return self.fill.inputs["weights"]
-        return next((name for name in (*self.inputs, *(node.name for node in self.nodes)) if name == WEIGHTS), None)
+        has_weights = WEIGHTS in self.inputs or any(node.name == WEIGHTS for node in self.nodes)
+        return WEIGHTS if has_weights else None
 
     @property
     def needs_all_heads(self) -> bool:

@@ -119,10 +119,10 @@ def make_blocks(lengths: Lengths, rows: int, keys: int, cells: int, *, all_heads
     rows = min(rows, lengths.queries)
     if all_heads:
         rows = max(min(rows, cells // (keys * lengths.heads)), 1)
-    units = lengths.items * lengths.heads * -(-lengths.queries // rows)
-    parts = max(min(cells // (max(rows, FEW_ROWS) * keys), units // MIN_BLOCKS), 1)
-    heads = lengths.heads if all_heads else heads_that_fit(lengths, parts)
-    items = max(parts // heads, 1) if heads == lengths.heads else 1
+    single_head_blocks = lengths.items * lengths.heads * -(-lengths.queries // rows)
+    most = max(min(cells // (max(rows, FEW_ROWS) * keys), single_head_blocks // MIN_BLOCKS), 1)  # heads of all items
+    heads = lengths.heads if all_heads else heads_that_fit(lengths, most)
+    items = max(most // heads, 1) if heads == lengths.heads else 1
     for item in range(0, lengths.items, items):
         for head in range(0, lengths.heads, heads):
             for row in reversed(range(0, lengths.queries, rows)):

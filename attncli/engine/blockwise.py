@@ -185,8 +185,8 @@ def _rows(lengths: Lengths, most: int) -> int:
 
     A few queries of several heads stay together: each part of them would read the keys anew.
     """
-    count, heads = -(-lengths.queries // most), lengths.items * lengths.heads
-    if heads == 1 or (heads < FEW_HEADS and lengths.queries >= 2 * FEW_ROWS):
+    count, all_heads = -(-lengths.queries // most), lengths.items * lengths.heads
+    if all_heads == 1 or (all_heads < FEW_HEADS and lengths.queries >= 2 * FEW_ROWS):
         count = 2 * -(-lengths.queries // (2 * most))
     return -(-lengths.queries // count)
 

@@ -137,6 +137,14 @@ def test_problems_of_longdouble_have_its_digits_whole_and_in_blocks(keys: Mappin
         assert abs(output - exact).max() < 32 * np.finfo(np.longdouble).eps * abs(exact).max()
 
 
+def test_tables_of_sines_of_longdouble_have_its_digits() -> None:
+    """Of six features, whose frequencies are roots that no type has exactly."""
+    spec = problem(embeddings=normal(9, 6), position="sinusoidal:base=50.3", dtype="longdouble")
+    name = "embeddings_position_vectors"
+    exact = run_with_digits(plan_of(spec), spec, [name], dtype="longdouble")[name]
+    assert abs(dense_trace(spec)[name].value - exact).max() < 8 * np.finfo(np.longdouble).eps
+
+
 SPECIAL = [np.nan, np.inf, -np.inf, 0.0, 1.0, -2.0, 0.5, 700.0]
 
 
