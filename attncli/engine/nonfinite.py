@@ -58,9 +58,8 @@ def _traced_warning(trace: Trace, cell: Cell) -> str | None:
 def _first_nonfinite(trace: Trace, step: Step) -> Cell | None:
     """The first cell of a step that is not finite, neither by choice nor where a mask hides it, as far as it is kept.
 
-    Of a table that was computed in blocks only those rows are looked at whose context is not finite, or where there is
-    none, whose weights are not, or where these were not computed either, that are not: it may be a file that is larger
-    than memory.
+    Of a table that was computed in blocks, which may be a file that is larger than memory, only those rows are looked
+    at whose context is not finite; where that was not computed, the weights say it, or else the table itself.
     """
     if not (_is_of_blocks(trace, step) and "m" in step.axes):
         found = cells_not_finite(trace.plan, step.node, step.value)
@@ -70,6 +69,8 @@ def _first_nonfinite(trace: Trace, step: Step) -> Cell | None:
         return Cell(step.name, _first(found)) if found.any() else None
     end, results = last_of_blocks(trace.plan, trace.by_name), trace.plan.results
     last = trace[end] if end in (results["weights"], results.get("context")) and end in trace else step
+    if last is step and is_before_mask(trace.plan, step.node) and step.axes[-2:] == ("n", "m"):
+        return _first_visible(trace, step)
     leading = step.node.axes[: step.axes.index("n") + 1]
     rows = _rows_not_finite(trace, last)
     for at in np.argwhere((rows & ~rows_of_nan(trace, last, rows))[..., 0]):
@@ -79,6 +80,29 @@ def _first_nonfinite(trace: Trace, step: Step) -> Cell | None:
         if found.any():
             return Cell(step.name, (*row, *_first(found)))
     return None
+
+
+def _first_visible(trace: Trace, step: Step) -> Cell | None:
+    """The first cell of a table before the mask that is not finite, and visible; masks of some queries are computed."""
+    rows = _rows_not_finite(trace, step)[..., 0]
+    queries = np.flatnonzero(rows.reshape(-1, rows.shape[-1]).any(axis=0))
+    count = max(READ_CELLS // step.value[..., 0, :].size, 1)
+    for first in range(0, len(queries), count):
+        some = queries[first : first + count]
+        found = cells_not_finite(trace.plan, step.node, step.value[..., some, :]) & _visible_cells(trace, some)
+        if found.any():
+            *leading, row, column = _first(found)
+            return Cell(step.name, (*leading, int(some[row]), column))
+    return None
+
+
+def _visible_cells(trace: Trace, queries: Array) -> Array:
+    """Which keys some queries see [… n m]."""
+    problem = problem_of_queries(trace.problem, list(map(int, queries)))
+    engine = DenseEngine(plan_of(problem), problem, problem.precision)
+    needed = engine.plan.needed_for(["visible"])
+    engine.run(node for node in engine.plan.nodes if node.name in needed)
+    return engine.values[engine.plan.resolve("visible")]
 
 
 def _rows_not_finite(trace: Trace, step: Step) -> Array:

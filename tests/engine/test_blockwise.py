@@ -169,6 +169,23 @@ def test_a_nan_among_selected_scores_is_traced_to_the_key_that_has_it(select: tu
     assert notes == [f"{select[0]}[query_1, key_6] is nan: from key[key_6, d3]"]
 
 
+@pytest.mark.parametrize(
+    ("mask", "expected"),
+    [
+        ({"causal": True}, ["scores[query_6, key_6] is nan: from key[key_6, d3]"]),
+        ({"mask": np.arange(9) != 5}, []),
+    ],
+    ids=["causal", "hidden from all"],
+)
+def test_a_nan_among_selected_scores_is_told_where_a_query_sees_it(mask: dict[str, Any], expected: list[str]) -> None:
+    """Though the mask is not among what is computed in blocks."""
+    key = normal(9, 4, seed=1)
+    key[5, 2] = np.nan
+    spec = problem(query=normal(9, 4), key=key, value=normal(9, 3, seed=2), **mask)
+    for trace in (run_in_blocks(spec, ("scores",), 3), run(spec, ("scores",)).trace):
+        assert [note for step in trace.steps for note in step.notes] == expected
+
+
 QUERY, KEY, VALUE = normal(3, 6, 5, 4), normal(3, 2, 7, 4), normal(3, 2, 7, 3)
 ARRAYS = {"w": (4, 4), "w1": (4, 5), "w2": (4, 5), "v": (5,), "b": (5,)}
 SHAPES = {"location": {"w": (4, 7)}, "attentional": {"w": (7, 5)}}
