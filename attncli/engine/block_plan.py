@@ -49,12 +49,17 @@ def last_of_blocks(plan: Plan, select: Collection[str]) -> str:
 
     That is the last node that makes one of the tables in `select`; without any, the weights.
     """
-    computing = [plan.by_name[node.tapped_from or node.name] for node in plan.nodes if node.name in select]
+    computing = _computing(plan, select)
     context = plan.results.get("context", "")
     if context in plan.needed_for(node.name for node in computing):
         return context
     tables = [node.name for node in computing if node.is_pair_table and not node.is_input]
     return tables[-1] if tables else plan["weights"].name
+
+
+def _computing(plan: Plan, select: Collection[str]) -> Sequence[Node]:
+    """The nodes whose functions compute those in `select`, in order: of an inner quantity that of its operator."""
+    return [plan.by_name[node.tapped_from or node.name] for node in plan.nodes if node.name in select]
 
 
 # Parts by the plan itself, not by what it equals: an option of −0 equals one of 0, but leads to other results.
@@ -94,7 +99,7 @@ def _split(plan: Plan, select: tuple[str, ...]) -> PlanParts:
         if node.function is repeat_kv and node.name not in select and node.name not in block_names
     }
     needs_context = last.name == context
-    needed = plan.needed_for([*select, last.name])
+    needed = plan.needed_for([*(node.name for node in _computing(plan, select)), last.name])
     in_blocks = {n.name: n for n in plan.nodes if n.name in block_names and n.name in needed}
     computed = [node for node in in_blocks.values() if node.tapped_from is None]
     read = dict.fromkeys(source for node in computed for source in node.inputs.values())

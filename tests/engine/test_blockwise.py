@@ -1,6 +1,7 @@
 """The blockwise engine agrees with the dense one, for blocks and tiles of any size."""
 
 from collections.abc import Mapping
+from itertools import product
 from typing import Any
 
 import numpy as np
@@ -167,6 +168,15 @@ def test_a_nan_among_selected_scores_is_traced_to_the_key_that_has_it(select: tu
     spec = problem(query=normal(5, 4), key=key, value=normal(9, 3, seed=2), key_lengths=[8])
     notes = [note for step in run_in_blocks(spec, select, 3).steps for note in step.notes]
     assert notes == [f"{select[0]}[query_1, key_6] is nan: from key[key_6, d3]"]
+
+
+def test_inner_quantities_are_the_dense_ones_beside_each_other_table(spec: ProblemSpec) -> None:
+    dense = dense_trace(spec)
+    tables = [step for step in dense.steps if step.node.is_pair_table]
+    for inner, other in product([step for step in tables if step.tapped_from is not None], tables):
+        in_blocks = run_in_blocks(spec, (inner.name, other.name), 3)
+        for step in (inner, other):
+            assert_close(in_blocks[step.name].value, step.value, spec.dtype, step.name)
 
 
 @pytest.mark.parametrize(
