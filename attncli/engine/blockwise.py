@@ -13,7 +13,7 @@ from attncli.engine import tiles
 from attncli.engine.blas_limit import has_one_thread_in_blocks
 from attncli.engine.block_plan import CONTEXT, WEIGHTS, BlockPlan, PlanParts, make_block_plan, split_plan
 from attncli.engine.block_task import BlockResult, BlockTask, Output
-from attncli.engine.blocks import ALL, FEW_ROWS, Block, Lengths, heads_that_fit, make_blocks
+from attncli.engine.blocks import ALL, FEW_ROWS, MIN_BLOCKS, Block, Lengths, heads_that_fit, make_blocks
 from attncli.engine.dense import DenseEngine
 from attncli.engine.executors import ThreadsExecutor, executor, one_thread_each, run_all, threads_of
 from attncli.engine.options import SERIAL, THREADS, Allocate, BlockSizes, RunOptions, in_memory
@@ -28,7 +28,6 @@ POSITIONS = "query_positions"  # masks that read them, such as causal ones, leav
 PROBES, PROBE_STEP, PROBED_QUERIES = 2, 64, 16  # of so many blocks every 64th query is tried, or at least 16 queries
 PROBED_TWICE = 2**21  # cells: of smaller problems one block is tried, as each try costs more of their time
 MIN_TILE_KEYS = 32  # of a score that has many numbers for a pair, such as the hidden units of the additive one
-MIN_LARGE_BLOCKS = 16  # of masked keys, which take longer the later their queries are
 FEW_KEYS_ROWS = 4  # times as many queries, at most, in blocks of so few keys that a tile would have few cells
 WIDER_WITH_TABLE = 2  # times as many keys in tiles to which a table is added: memory is read faster in longer parts
 FEW_HEADS = 8  # so many heads of all batch items are blocks enough for the workers
@@ -172,12 +171,12 @@ def _masked_rows(lengths: Lengths, most: int, cells: int) -> int:
     """The number of queries of a block where keys are masked: `most`, or half as many.
 
     Smaller blocks compute fewer masked cells, and are more for the workers to share; larger ones take less time for as
-    many cells. So blocks are the smaller ones where there would be few of the others, or where square tiles of the
+    many cells. So blocks are the smaller ones where there would be one of the others, or where square tiles of the
     heads then have about so many cells.
     """
     half = max(most // 2, 1)
-    has_few = lengths.items * lengths.heads * -(-lengths.queries // most) < MIN_LARGE_BLOCKS
-    return half if has_few or heads_that_fit(lengths, cells // half**2) * most**2 > cells else most
+    has_one = lengths.items * lengths.heads * -(-lengths.queries // most) < MIN_BLOCKS
+    return half if has_one or heads_that_fit(lengths, cells // half**2) * most**2 > cells else most
 
 
 def _rows(lengths: Lengths, most: int) -> int:

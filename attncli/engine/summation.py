@@ -53,13 +53,18 @@ def choose_summation(
     limit = LONG_KEYS_FROM if score_limit is None else score_limit
     widened = Precision(dtype).widened_name
     terms = SHORT_KEYS if limit < LONG_KEYS_FROM else LONG_KEYS
-    keys = min(keys, terms if widened != dtype else terms // 2)
+    keys = _part_length(keys, terms if widened != dtype else terms // 2)
     wider = widened if limit > WIDE_SCORES_FROM else dtype
     if wider == dtype and limit > WIDE_SCORES_FROM and can_slice():
         return Summation(features, keys, dtype, in_slices=True)
     if wider != dtype or limit < SPLIT_SCORES_FROM or features < MIN_FEATURES:
         return Summation(features, keys, wider)
     return Summation(-(-features // 2) if limit < WIDE_SCORES_FROM else SHORT_SUM, keys, dtype)
+
+
+def _part_length(count: int, most: int) -> int:
+    """The length of parts of so many terms, at most `most`: of as few as there can be, as long as each other."""
+    return -(-count // -(-count // most))
 
 
 def typical_score_limit(queries: Array, keys: Array, scale: float) -> float:
