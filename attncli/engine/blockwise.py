@@ -236,7 +236,7 @@ class ResultBuffers:
                 index = (*index[:-1], slice(first, end))
             rounded = self.plan.precision.round(value)
             if name in self.are_finite and not all_finite(rounded):
-                self.are_finite.remove(name)
+                self.are_finite.discard(name)  # another thread may have done so
             table[index] = rounded
         if self.attends is not None:
             self.attends[block.index(self.parts.last.letters[:-1])] = result.attends

@@ -1,15 +1,15 @@
 """Executors: blocks are computed by the calling thread, with or without others, or by the workers of Dask."""
 
 import os
+from collections import deque
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
-from concurrent.futures import Executor, Future, ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from functools import cache, partial
 from itertools import islice
 from threading import Event
 from typing import Any
 
-from attncli.base.dataclasses import dataclass
 from attncli.base.errors import AttnError
 from attncli.base.lazy_numpy import Array
 from attncli.engine.blas_limit import limit_this_thread, one_blas_thread
@@ -23,74 +23,83 @@ TIMEOUT = 10  # seconds within which a scheduler must be reached
 RETRIES = 5  # of a block whose worker process ended
 
 Keep = Callable[[Block, BlockResult], None]
+IsCancelled = Callable[[], bool]
 Prepare = Callable[[BlockTask], Callable[[Block, Mapping[str, Array]], "Future[BlockResult]"]]
 Run = Callable[[BlockTask, Iterable[Block], Keep], Generator[Block]]
 
 
-@dataclass(frozen=True, eq=False)
-class _Submitted:
-    """A block that was submitted: the parts of the inputs that belong to its queries, and its future result."""
-
-    block: Block
-    query_inputs: Mapping[str, Array]
-    future: "Future[BlockResult]"
-
-
-def run_blocks(
-    task: BlockTask, blocks: Iterable[Block], keep: Keep, *, prepare: Prepare, ahead: int, takes_part: bool = False
+def share_blocks(
+    task: BlockTask, blocks: Iterable[Block], keep: Keep, *, pool: "ThreadsExecutor | None", is_cancelled: IsCancelled
 ) -> Generator[Block]:
     """Compute every block of a task and keep its result; yields each block once it is kept.
 
-    `prepare(task)` returns the function that submits one block of it; `ahead` blocks are submitted beyond the
-    oldest unfinished one. Results are kept in order, except where the calling thread `takes_part`: it then computes
-    the first block, and after it those that no worker has begun, instead of waiting for the oldest.
+    The calling thread and those of the pool, if any, take one after another, and keep its result themselves.
     """
-    submit, waiting = prepare(task), iter(blocks)
-    pending: list[_Submitted] = []
+    waiting, kept, others = deque(blocks), deque[Block](), list[Future[None]]()
 
-    def submit_up_to(count: int) -> None:
-        """Submit blocks until so many are pending, or none is left."""
-        for block in islice(waiting, max(count - len(pending), 0)):
-            query_inputs = task.query_inputs(block)
-            pending.append(_Submitted(block, query_inputs, submit(block, query_inputs)))
+    def compute_next() -> bool:
+        """Compute a block that nobody has begun; False where there is none."""
+        try:
+            block = waiting.popleft()
+        except IndexError:
+            return False
+        keep(block, compute(task, block, task.query_inputs(block), is_cancelled))
+        kept.append(block)
+        return True
 
-    def finish() -> Block:
-        """Keep the result of the oldest block, or while that is being computed, of one that is computed here."""
-        if takes_part and not pending[0].future.done():
-            not_begun = next((submitted for submitted in pending if submitted.future.cancel()), None)
-            if not_begun is not None:
-                pending.remove(not_begun)
-                keep(not_begun.block, compute(task, not_begun.block, not_begun.query_inputs))
-                return not_begun.block
-        oldest = pending.pop(0)
-        keep(oldest.block, oldest.future.result())
-        return oldest.block
+    def compute_all() -> None:
+        """Compute blocks as long as there are any; after an error no further one begins."""
+        try:
+            while compute_next():
+                pass
+        finally:
+            waiting.clear()
 
     try:
-        first = next(waiting, None) if takes_part else None
-        if first is not None:
+        if waiting:
+            first = waiting.popleft()
             # Threads that wake up while this one is within a product don't wait for each other to hold the interpreter.
             with begin(task, first, task.query_inputs(first)) as begun:
-                submit_up_to(ahead)
-                keep(first, begun.finish())
+                if pool is not None:
+                    for _ in range(min(pool.cores - 1, len(waiting))):
+                        others.append(pool.submit(compute_all))
+                keep(first, begun.finish(is_cancelled))
             yield first
-        submit_up_to(ahead + 1)
-        while pending:
-            yield finish()
-            submit_up_to(ahead + 1)
+        while compute_next():
+            while kept:
+                yield kept.popleft()
+        for other in others:
+            if not other.cancel():
+                other.result()
+        yield from kept
     finally:  # after an error or an interrupt no further block begins
-        for submitted in pending:
-            submitted.future.cancel()
+        waiting.clear()
+        for other in others:
+            other.cancel()
 
 
-class SerialExecutor(Executor):
-    """An executor whose `submit` computes before it returns."""
+def submit_blocks(
+    task: BlockTask, blocks: Iterable[Block], keep: Keep, *, prepare: Prepare, ahead: int
+) -> Generator[Block]:
+    """Submit every block of a task, and keep the results in order; yields each block once it is kept.
 
-    def submit(self, fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> "Future[Any]":
-        """Compute and return a finished future."""
-        future: Future[Any] = Future()
-        future.set_result(fn(*args, **kwargs))
-        return future
+    `prepare(task)` returns the function that submits one block of it; `ahead` blocks are submitted beyond the oldest
+    unfinished one.
+    """
+    submit, waiting = prepare(task), iter(blocks)
+    pending = deque[tuple[Block, Future[BlockResult]]]()
+    try:
+        while True:
+            for block in islice(waiting, ahead + 1 - len(pending)):
+                pending.append((block, submit(block, task.query_inputs(block))))
+            if not pending:
+                return
+            block, future = pending.popleft()
+            keep(block, future.result())
+            yield block
+    finally:  # after an error or an interrupt no further block begins
+        for _, future in pending:
+            future.cancel()
 
 
 class ThreadsExecutor(ThreadPoolExecutor):
@@ -167,14 +176,9 @@ def executor(options: RunOptions, pool: ThreadsExecutor | None) -> Iterator[Run]
         with _dask(options.executor) as run:
             yield run
         return
-    workers, cancelled = SerialExecutor() if pool is None else pool, Event()
+    cancelled = Event()
     try:
-        yield partial(
-            run_blocks,
-            prepare=lambda task: partial(workers.submit, compute, task, is_cancelled=cancelled.is_set),
-            ahead=0 if pool is None else 2 * pool.cores,
-            takes_part=pool is not None,
-        )
+        yield partial(share_blocks, pool=pool, is_cancelled=cancelled.is_set)
     finally:
         cancelled.set()  # blocks that have begun end at their next yield
 
@@ -213,7 +217,7 @@ def _dask(address: str) -> Iterator[Run]:
             raise AttnError("the scheduler has no workers", where=f"executor {address}", hint="start some")
         pool = client.get_executor(retries=RETRIES, pure=False)
         yield partial(
-            run_blocks,
+            submit_blocks,
             prepare=lambda task: partial(pool.submit, compute, client.scatter(task, broadcast=True)),
             ahead=4 * count,
         )

@@ -20,7 +20,8 @@ MIN_ROWS, MIN_COLUMNS = 4, 64  # of a part; parts with fewer take longer than th
 PANEL = 16  # rows that are stored column by column: as many numbers of single precision as a register has
 MIN_KEYS, MIN_PACKED_ROWS = 256, 128  # for fewer keys, or fewer rows and some twice, packing takes longer than it saves
 FEW_ROWS = 2 * PANEL  # fewer, of which there are no panels, are multiplied as the columns of the right factor
-MAX_COPIED_TERMS = 128  # of a right factor that is copied: rows of more are far apart in memory, and copied slowly
+MANY_ROWS = 4  # times as many as features: for fewer, copying keys takes longer than it saves
+MAX_COPIED_FEATURES = 128  # of keys that are stored by feature: with more, copying takes longer than it saves
 TYPES = "fd"  # float32 and float64, the types of BLAS
 CORES = frozenset({"SkylakeX", "Cooperlake", "SapphireRapids"})  # whose OpenBLAS multiplies small matrices as they are
 
@@ -90,6 +91,23 @@ def scale(x: Array, factor: float, dtype: str, *, keys: int, terms: int, memory:
     return Panels(panels.mT, rows)
 
 
+def store_by_feature(keys: Array, rows: int, memory: str) -> Array:
+    """Keys [… m d], whose transpose is a right factor, with the numbers of a feature side by side where that is faster.
+
+    That is where there are few keys, and many `rows` of the left factor, so that products take long enough. The
+    `memory` is used again by the next call of the same thread that names it.
+
+    >>> store_by_feature(np.ones((3, 2)), rows=1, memory="keys").flags.c_contiguous  # for one row it isn't
+    True
+    """
+    count, features = keys.shape[-2:]
+    if count >= MIN_KEYS or features > min(rows // MANY_ROWS, MAX_COPIED_FEATURES) or not are_fast(keys.dtype):
+        return keys
+    stored = SCRATCH.get(memory, keys.mT.shape, keys.dtype.str)
+    stored[...] = keys.mT
+    return stored.mT
+
+
 def multiply(left: Array | Panels, right: Array, out: Array, terms: int) -> Array:
     """`left` [… a b] times `right` [… b c] in `out` [… a c], in parts where that is faster.
 
@@ -103,10 +121,6 @@ def multiply(left: Array | Panels, right: Array, out: Array, terms: int) -> Arra
         return out
     if _are_few_by_many(left, right, out.dtype):
         return _multiply_turned(left, right, out, terms)
-    if _is_worth_copying(left, right, out.dtype):
-        copied = SCRATCH.get("right factor", right.shape, out.dtype.str)
-        copied[...] = right
-        right = copied
     count, most = left.shape[-2], _rows_at_once(right.shape[-1], min(terms, right.shape[-2]))
     if not (MIN_ROWS <= most < count and _is_stored_by_row(right) and are_fast(out.dtype)):
         return _sum_of_parts(left, right, terms, out)
@@ -123,16 +137,6 @@ def _are_few_by_many(left: Array, right: Array, dtype: "np.dtype[Any]") -> bool:
     """Whether a few rows are multiplied by many columns that are stored one after another."""
     are_few, are_many = 1 < left.shape[-2] < FEW_ROWS, right.shape[-1] > MIN_KEYS
     return are_few and are_many and dtype.char in TYPES and _is_stored_by_row(right.mT)
-
-
-def _is_worth_copying(left: Array, right: Array, dtype: "np.dtype[Any]") -> bool:
-    """Whether few columns, which are stored one after another, are multiplied sooner if they are copied row by row.
-
-    With so many rows as there are terms the products take long enough.
-    """
-    terms, columns = right.shape[-2:]
-    are_few = columns < MIN_KEYS and terms <= min(left.shape[-2], MAX_COPIED_TERMS)
-    return are_few and are_fast(dtype) and not _is_stored_by_row(right)
 
 
 def _multiply_turned(left: Array, right: Array, out: Array, terms: int) -> Array:

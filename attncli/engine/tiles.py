@@ -18,7 +18,7 @@ from attncli.engine.evaluate import call
 from attncli.engine.grouped_heads import grouped_product, repeated_for
 from attncli.engine.scratch import SCRATCH
 from attncli.engine.slices import slice_left, slice_right
-from attncli.engine.small_products import Panels, scale
+from attncli.engine.small_products import Panels, scale, store_by_feature
 from attncli.engine.tile_plan import RIGHT, SMALL_SCORES, TilePlan
 from attncli.ops.elementwise import add
 from attncli.ops.masks import apply_mask, bias
@@ -198,15 +198,21 @@ class _Block:
         """Add every tile, as long as no sum is too large; yields before the first, and after each."""
         if self.tiles.summation.in_slices:  # whose left factors are found by a product with all keys
             yield
-        factors = self._left_factors(sums.score_factor)
+        factors, arrays = self._left_factors(sums.score_factor), self._arrays_to_multiply()
         yield
         for tile in self.key_tiles:
-            part = self.plan.slice_keys(self.arrays, tile.first, tile.end)
+            part = self.plan.slice_keys(arrays, tile.first, tile.end)
             scores = self._scores(factors, part)
             sums.add(scores, self._visible_cells(tile), part[self.tiles.value].astype(self.tiles.dtype, copy=False))
             yield
             if not sums.is_below_limit():
                 return
+
+    def _arrays_to_multiply(self) -> Values:
+        """The arrays of the block, the right factor of scores as it is multiplied fastest."""
+        if self.tiles.product is None or self.tiles.summation.in_slices:
+            return self.arrays
+        return self.arrays | {RIGHT: store_by_feature(self.arrays[RIGHT], self.rows[-1], "right factor")}
 
     def scores(self, first: int, end: int, step: int) -> Array:
         """The scores, before masking, of one in `step` keys from `first` to before `end`."""

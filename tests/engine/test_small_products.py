@@ -11,7 +11,7 @@ from attncli.engine import small_products
 from attncli.engine.grouped_heads import grouped_product
 from attncli.engine.options import BlockSizes, RunOptions
 from attncli.engine.run import run
-from attncli.engine.small_products import PANEL, Panels, multiply, scale
+from attncli.engine.small_products import PANEL, Panels, multiply, scale, store_by_feature
 from attncli.ops.products import sum_of_parts
 from tests.arrays import normal
 from tests.problems import problem
@@ -108,6 +108,29 @@ def test_few_queries_are_the_columns_that_many_keys_are_multiplied_with(
     out = multiply(query, key.mT, np.full((3, rows, keys), np.nan), ALL)
     np.testing.assert_array_equal(out, query @ key.mT)
     assert columns == {rows if are_columns else keys}
+
+
+@pytest.mark.parametrize(
+    ("keys", "features", "rows", "are_worth_it"),
+    [
+        (128, 64, 256, True),
+        (255, 128, 512, True),
+        (256, 64, 256, False),  # many keys, with which the rows are packed instead
+        (128, 64, 255, False),  # few rows
+        (77, 129, 1000, False),  # many features
+    ],
+)
+def test_few_keys_of_many_rows_are_stored_by_feature(
+    keys: int, features: int, rows: int, are_worth_it: bool, core: str, multiplications: list[int]
+) -> None:
+    """Then their products are small ones, which BLAS multiplies as they are; elsewhere keys are left as they are."""
+    query, key = whole_numbers(rows, features), whole_numbers(2, keys, features)
+    stored = store_by_feature(key, rows, "keys")
+    assert (stored is not key) is stored.mT.flags.c_contiguous is (are_worth_it and core == FAST)
+    np.testing.assert_array_equal(stored, key)
+    product = multiply(query, stored.mT, np.full((2, rows, keys), np.nan), ALL)
+    np.testing.assert_array_equal(product, query @ key.mT)
+    assert (max(multiplications) <= LARGEST) is (stored is not key)
 
 
 @pytest.mark.parametrize("rows", [1, 16, 137])
