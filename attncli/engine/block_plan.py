@@ -10,6 +10,7 @@ from attncli.base.dtypes import Precision
 from attncli.base.lazy_numpy import Array
 from attncli.engine.blocks import Block, BlockInput, Lengths
 from attncli.ops.empty_rows import fill_empty_rows
+from attncli.ops.masks import apply_mask
 from attncli.ops.structural import repeat_kv
 from attncli.plan.build import MAX_PLANS
 from attncli.plan.graph import Node, Plan
@@ -151,12 +152,25 @@ class BlockPlan:
         return next((node for node in self.context_nodes if node.function is fill_empty_rows), None)
 
     @property
-    def attending_weights(self) -> str | None:
-        """The name of the weights that are all 0 where a query attends to nothing; None where blocks end before."""
+    def attending_table(self) -> str | None:
+        """The name of the table that says what a query attends to; None where blocks end before it.
+
+        That is the one of the weights, before those of queries that attend to nothing are filled, or where blocks end
+        before these that of the masked scores.
+        """
         if self.fill is not None:
             return self.fill.inputs["weights"]
-        has_weights = WEIGHTS in self.inputs or any(node.name == WEIGHTS for node in self.nodes)
-        return WEIGHTS if has_weights else None
+        if WEIGHTS in self.inputs or any(node.name == WEIGHTS for node in self.nodes):
+            return WEIGHTS
+        return next((node.name for node in self.score_nodes if node.function is apply_mask), None)
+
+    def attends(self, values: Mapping[str, Array]) -> Array | None:
+        """Which queries [… n] attend to any key, by the value of that table; None without it."""
+        table = self.attending_table
+        if table is None:
+            return None
+        attends: Array = (values[table] != (-math.inf if table == self.scores else 0)).any(axis=-1)
+        return attends
 
     @property
     def needs_all_heads(self) -> bool:

@@ -21,8 +21,8 @@ class Cancelled(Exception):  # noqa: N818 - it stops a task early, and is no err
 class BlockResult:
     """The values of the selected nodes of a block, which queries attend to anything, and the range of keys computed.
 
-    A value that was written to its place is not among them. Where blocks end before the weights, it is not known what
-    attends to anything.
+    A value that was written to its place is not among them. Where blocks end before scores are masked, it is not known
+    what attends to anything.
     """
 
     values: Mapping[str, Array]
@@ -75,11 +75,11 @@ class BlockTask:
             first, end = map(int, bounds.any_visible)
             if self.every_key or first == end:  # a query without visible keys needs its row of zeros
                 first, end = 0, self.plan.lengths.keys
-            weights = self.plan.attending_weights
-            names = self.names if weights is None else (*self.names, weights)
+            table = self.plan.attending_table
+            names = self.names if table is None else (*self.names, table)
             values = block_rows.compute(self.plan, self.plan.slice_keys(arrays, first, end), names)
-            some = None if weights is None else (values[weights] != 0).any(axis=-1)
-            return BlockResult({name: values[name] for name in self.names}, some, (first, end))
+            named = {name: values[name] for name in self.names}
+            return BlockResult(named, self.plan.attends(values), (first, end))
 
 
 def compute(

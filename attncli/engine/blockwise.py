@@ -193,8 +193,8 @@ def _rows(lengths: Lengths, most: int) -> int:
 class ResultBuffers:
     """Arrays of the selected results, which blocks fill, and which queries attend to anything.
 
-    `parts` says which are kept, and at which node blocks end; where that is before the weights it is not known what
-    attends to anything.
+    `parts` says which are kept, and at which node blocks end; where that is before scores are masked it is not known
+    what attends to anything.
     """
 
     def __init__(self, plan: BlockPlan, parts: PlanParts, allocate: Allocate) -> None:
@@ -205,7 +205,7 @@ class ResultBuffers:
             allocate_value = allocate if "m" in node.letters else in_memory
             dtype = np.dtype(bool if node.is_boolean else plan.precision.numpy_name)
             self.values[name] = allocate_value(name, node.shape, dtype)
-        self.attends = None if plan.attending_weights is None else np.zeros(parts.last.shape[:-1], dtype=bool)
+        self.attends = None if plan.attending_table is None else np.zeros(parts.last.shape[:-1], dtype=bool)
         # Of what blocks don't write to its place themselves; it is read while it is in the caches.
         self.are_finite = {name for name, value in self.values.items() if value.dtype.kind == "f" and name != CONTEXT}
 
@@ -242,9 +242,9 @@ class ResultBuffers:
             self.attends[block.index(self.parts.last.letters[:-1])] = result.attends
 
     def notes(self, plan: Plan, problem: ProblemSpec) -> Mapping[str, tuple[str, ...]]:
-        """The warning on queries that attend to nothing: on the weights, else on the context."""
+        """The warning on queries that attend to nothing: on the weights, or else on the last result."""
         if self.attends is None or WEIGHTS in self.plan.inputs or self.attends.all():  # given ones have the warning
             return {}
         axes = self.parts.last.letters[:-1]
         empty = empty_rows_warning(plan, ~self.attends, axes, problem.numbered_query_labels)
-        return {WEIGHTS if WEIGHTS in self.values else CONTEXT: empty}
+        return {WEIGHTS if WEIGHTS in self.values else list(self.values)[-1]: empty}

@@ -86,6 +86,15 @@ def test_queries_that_attend_to_nothing_are_named_in_a_note(normalize: str) -> N
     assert not result.output[[3, 250]].any()
 
 
+@pytest.mark.parametrize("select", ["masked_scores", "exponentials", "weights", "output"])
+def test_they_are_named_whichever_step_is_selected_of_those_after_the_mask(select: str) -> None:
+    """Of a large problem nothing else is computed; of a small one every step is."""
+    mask = np.ones((400, 400), bool)
+    mask[[3, 250]] = False
+    result = attncli.attention(Q[:400], K[:400], V[:400], mask=mask, select=(select,))
+    assert list(result.trace.notes) == ["nothing is attended by query_4, query_251: weights 0, output 0"]
+
+
 def test_scores_that_cancel_are_divided_by_the_sink() -> None:
     """They sum to 0, and the sink is their denominator: no query attends to nothing."""
     query, key = np.ones((400, 1)), np.tile([[1.0], [-1.0]], (200, 1))
