@@ -5,7 +5,6 @@ from collections.abc import Mapping, Sequence
 from attncli.base.lazy_numpy import Array
 from attncli.engine.block_plan import BlockPlan
 from attncli.engine.evaluate import evaluate, evaluate_wide
-from attncli.engine.small_products import product
 from attncli.ops.rules import KeyBounds
 from attncli.plan.graph import Node
 
@@ -21,7 +20,7 @@ def compute(plan: BlockPlan, arrays: Values, names: Sequence[str]) -> Values:
     compute_node = evaluate_wide if plan.precision.has_wide_tables else evaluate
     for node in plan.nodes:
         keep = values.__setitem__ if selected & set(node.taps.values()) else None
-        values[node.name] = compute_node(node, values, plan.precision, keep, product)
+        values[node.name] = compute_node(node, values, plan.precision, keep)
     return {name: values[name] for name in names}
 
 

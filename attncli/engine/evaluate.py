@@ -8,7 +8,7 @@ from attncli.base.dtypes import Precision
 from attncli.base.errors import AttnError
 from attncli.base.lazy_numpy import Array, np
 from attncli.ops.failures import failures_named
-from attncli.ops.products import MatrixProduct, product, product_in_parts
+from attncli.ops.products import product_in_parts
 from attncli.ops.records import MATMUL, TAP
 from attncli.plan.graph import Node
 from attncli.problem.spec import ProblemSpec
@@ -40,7 +40,6 @@ def evaluate(
     values: Mapping[str, Array],
     precision: Precision,
     keep: Callable[[str, Array], None] | None = None,
-    matmul: MatrixProduct = product,
 ) -> Array:
     """The value of a computed node, from those of its inputs by name, rounded once.
 
@@ -48,7 +47,7 @@ def evaluate(
     """
     if node.is_identity:
         return values[node.inputs["x"]]
-    value = evaluate_wide(node, values, precision, keep, matmul)
+    value = evaluate_wide(node, values, precision, keep)
     return value if node.is_exact else precision.round(value)
 
 
@@ -57,20 +56,18 @@ def evaluate_wide(
     values: Mapping[str, Array],
     precision: Precision,
     keep: Callable[[str, Array], None] | None = None,
-    matmul: MatrixProduct = product,
 ) -> Array:
     """The value of a computed node, from those of its inputs by name, in the wider type of `precision`.
 
     Functions of exact nodes only count or move numbers, whose type stays. `keep(name, value)` gets each inner quantity,
-    rounded, under the name of its node. Matrices are multiplied by `matmul`, unless their sums are added in parts.
+    rounded, under the name of its node.
     """
     if node.is_exact:
         return call(node, node.arguments(values))
     arguments: dict[str, Any] = {name: precision.widen(values[source]) for name, source in node.inputs.items()}
     node = with_digits_of(node, precision)
-    matmul = product_in_parts if precision.sums_in_parts else matmul
-    if matmul is not product and node.record is not None and node.record.takes_matmul:
-        arguments[MATMUL] = matmul
+    if precision.sums_in_parts and node.record is not None and node.record.takes_matmul:
+        arguments[MATMUL] = product_in_parts
     if keep is not None and node.taps:
 
         def tap(name: str, value: Array) -> Array:

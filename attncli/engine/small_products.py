@@ -20,7 +20,6 @@ MIN_ROWS, MIN_COLUMNS = 4, 64  # of a part; parts with fewer take longer than th
 PANEL = 16  # rows that are stored column by column: as many numbers of single precision as a register has
 MIN_KEYS, MIN_PACKED_ROWS = 256, 128  # for fewer keys, or fewer rows and some twice, packing takes longer than it saves
 FEW_ROWS = 2 * PANEL  # fewer, of which there are no panels, are multiplied as the columns of the right factor
-LONG_SUM = 512  # terms: of longer sums a small product has too few rows
 MANY_ROWS = 4  # times as many as features: for fewer, copying keys takes longer than it saves
 MAX_COPIED_FEATURES = 128  # of keys that are stored by feature: with more, copying takes longer than it saves
 TYPES = "fd"  # float32 and float64, the types of BLAS
@@ -149,24 +148,6 @@ def _multiply_turned(left: Array, right: Array, out: Array, terms: int) -> Array
     turned = SCRATCH.get("turned product", shape, out.dtype.str)
     out[...] = multiply(right.mT, np.ascontiguousarray(left.mT), turned, terms).mT
     return out
-
-
-def product(left: Array, right: Array) -> Array:
-    """`left @ right`, in parts where that is faster; at most LONG_SUM terms are summed in a row then.
-
-    >>> product(np.ones((3, 2)), np.array([[1.0], [2.0]])).ravel()
-    array([3., 3., 3.])
-    """
-    *_, rows, terms = left.shape if left.ndim > 1 else (1, 0)
-    is_large = right.ndim > 1 and rows * terms * right.shape[-1] > MAX_MULTIPLICATIONS and terms == right.shape[-2]
-    if not is_large or left.dtype != right.dtype or not are_fast(left.dtype):
-        result: Array = left @ right
-        return result
-    shape = (*np.broadcast_shapes(left.shape[:-2], right.shape[:-2]), rows, right.shape[-1])
-    factor: Array | Panels = left
-    if not _is_stored_by_row(right):
-        factor = scale(left, 1.0, left.dtype.name, keys=shape[-1], terms=terms, memory="factor of a product")
-    return multiply(factor, right, np.empty(shape, left.dtype), LONG_SUM)
 
 
 def split_rows(x: Array, rows: int) -> Array:

@@ -11,7 +11,7 @@ from attncli.engine import small_products
 from attncli.engine.grouped_heads import grouped_product
 from attncli.engine.options import BlockSizes, RunOptions
 from attncli.engine.run import run
-from attncli.engine.small_products import PANEL, Panels, multiply, product, scale, store_by_feature
+from attncli.engine.small_products import PANEL, Panels, multiply, scale, store_by_feature
 from attncli.ops.products import sum_of_parts
 from tests.arrays import normal
 from tests.problems import problem
@@ -108,45 +108,6 @@ def test_few_queries_are_the_columns_that_many_keys_are_multiplied_with(
     out = multiply(query, key.mT, np.full((3, rows, keys), np.nan), ALL)
     np.testing.assert_array_equal(out, query @ key.mT)
     assert columns == {rows if are_columns else keys}
-
-
-@pytest.mark.parametrize(
-    ("left", "right"),
-    [
-        ((5,), (5,)),
-        ((5,), (5, 3)),
-        ((3, 5), (5,)),
-        ((0, 5), (5, 3)),
-        ((2, 3, 5), (5, 4)),
-        ((300, 70), (70, 300)),
-        ((40, 2000), (2000, 30)),
-        ((130, 8000), (8000, 8)),
-        ((1, 1100), (1100, 1100)),
-        ((3, 1, 257, 64), (2, 64, 300)),
-    ],
-    ids=str,
-)
-@pytest.mark.parametrize("stored", ["by row", "by column"])
-@pytest.mark.usefixtures("core")
-def test_products_of_tables_are_those_of_numpy(left: tuple[int, ...], right: tuple[int, ...], stored: str) -> None:
-    one, other = whole_numbers(*left), whole_numbers(*right)
-    if stored == "by column" and other.ndim > 1:
-        other = other.mT.copy().mT
-    np.testing.assert_array_equal(product(one, other), one @ other)
-
-
-@pytest.mark.usefixtures("fast")
-def test_tables_are_multiplied_in_small_products(multiplications: list[int]) -> None:
-    weights, query, key = whole_numbers(256, 2048), whole_numbers(256, 64), whole_numbers(2048, 64)
-    np.testing.assert_array_equal(product(query, key.mT), query @ key.mT)
-    np.testing.assert_array_equal(product(weights, key), weights @ key)
-    assert max(multiplications) <= LARGEST
-
-
-@pytest.mark.usefixtures("core")
-def test_matrices_of_other_shapes_are_refused_as_numpy_does() -> None:
-    with pytest.raises(ValueError, match="mismatch"):
-        product(whole_numbers(200, 200), whole_numbers(201, 200))
 
 
 @pytest.mark.parametrize(
