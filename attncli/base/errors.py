@@ -1,9 +1,10 @@
 """Errors: AttnError, for everything that the user can correct, and its subclass for unknown names."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 ErrorPath = tuple[str, ...]
+MAX_LISTED, FIRST_LISTED = 100, 3  # names, such as those of tokens: of more the first are listed, and the last
 
 
 class AttnError(Exception):
@@ -55,10 +56,12 @@ class AttnError(Exception):
 
 
 class UnknownNameError(AttnError, KeyError):
-    """A name that is not in a list of names; the hint suggests the nearest one, or lists them all.
+    """A name that is not in a list of names; the hint suggests the nearest one, or lists them, or some of many.
 
     >>> str(UnknownNameError("key", "hedas", ["heads", "seed"], where="p.yaml"))
     "p.yaml: unknown key 'hedas'; did you mean 'heads'?"
+    >>> UnknownNameError("token", "the", [f"query_{number}" for number in range(1, 3001)]).hint
+    'expected one of query_1, query_2, query_3, …, query_3000 (3000 in all)'
     """
 
     def __init__(
@@ -71,13 +74,20 @@ class UnknownNameError(AttnError, KeyError):
         subject: Any = None,
     ) -> None:
         names = list(known)
-        expected = f"expected one of {', '.join(names)}" if names else "there are none"
+        expected = f"expected one of {_listed(names)}" if names else "there are none"
         hint = did_you_mean(name, names) or expected
         super().__init__(f"unknown {what} {name!r}", where=where, hint=hint, subject=subject)
 
     def __reduce__(self) -> tuple[Any, ...]:
         # The error of a worker process is pickled; without this it would be made anew from its message alone.
         return _restore, (type(self), self.message), vars(self)
+
+
+def _listed(names: Sequence[str]) -> str:
+    """Names with commas; of many the first and the last, and how many there are."""
+    if len(names) <= MAX_LISTED:
+        return ", ".join(names)
+    return f"{', '.join(names[:FIRST_LISTED])}, …, {names[-1]} ({len(names)} in all)"
 
 
 def did_you_mean(name: str, known: Iterable[str]) -> str | None:

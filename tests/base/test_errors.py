@@ -48,6 +48,16 @@ def test_names_that_can_be_read_once_are_listed_all_the_same() -> None:
     assert str(UnknownNameError("key", "xyz", iter(["a", "b"]))).endswith("expected one of a, b")
 
 
+@pytest.mark.parametrize(("count", "listed"), [(100, 100), (101, 4), (50_000, 4)])
+def test_of_many_names_the_first_and_the_last_are_listed(count: int, listed: int) -> None:
+    """The tokens of a long text would be pages."""
+    hint = UnknownNameError("token", "the", [f"query_{number}" for number in range(count)]).hint
+    assert hint is not None
+    assert hint.count("query_") == listed
+    assert f"query_{count - 1}" in hint
+    assert hint.endswith(f" ({count} in all)") is (count > listed)
+
+
 def test_an_unknown_name_is_a_key_error() -> None:
     with pytest.raises(KeyError):
         raise UnknownNameError("key", "xyz", ["a"])
