@@ -4,7 +4,8 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 ErrorPath = tuple[str, ...]
-MAX_LISTED, FIRST_LISTED = 100, 3  # names, such as those of tokens: of more the first are listed, and the last
+MAX_LISTED = 100  # names, such as those of tokens; of more only some are listed
+FIRST_LISTED = 3  # of these, before the last
 
 
 class AttnError(Exception):

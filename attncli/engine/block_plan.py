@@ -156,7 +156,8 @@ class BlockPlan:
         """The name of the table that says what a query attends to; None where blocks end before it.
 
         That is the one of the weights, before those of queries that attend to nothing are filled, or where blocks end
-        before these that of the masked scores.
+        before these that of the masked scores, which says it of queries that see no key: others may attend to nothing
+        by their normalizer.
         """
         if self.fill is not None:
             return self.fill.inputs["weights"]

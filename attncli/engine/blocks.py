@@ -11,7 +11,7 @@ from attncli.ops.structural import repeat_kv
 
 ALL = slice(None)
 FEW_ROWS = 16  # blocks of fewer have as many heads as one of so many: reading the keys takes most of their time
-MIN_BLOCKS = 2  # of several heads or batch items, so that there is work for two workers
+MIN_BLOCKS = 2  # so that there is work for two workers
 
 
 @dataclass(frozen=True)

@@ -170,9 +170,9 @@ def _row_work(buffers: "ResultBuffers", sizes: BlockSizes) -> _BlockedTask:
 def _masked_rows(lengths: Lengths, most: int, cells: int) -> int:
     """The number of queries of a block where keys are masked: `most`, or half as many.
 
-    Smaller blocks compute fewer masked cells, and are more for the workers to share; larger ones take less time for as
-    many cells. So blocks are the smaller ones where there would be one of the others, or where square tiles of the
-    heads then have about so many cells.
+    Smaller blocks compute fewer masked cells; larger ones take less time for as many cells, as their workers wait less
+    for each other. So blocks are the smaller ones where there would be one of the others, and nothing to share, or
+    where square tiles of the heads then have about so many cells.
     """
     half = max(most // 2, 1)
     has_one = lengths.items * lengths.heads * -(-lengths.queries // most) < MIN_BLOCKS
@@ -234,7 +234,8 @@ class ResultBuffers:
                 table[(*index[:-1], slice(0, first))] = 0
                 table[(*index[:-1], slice(end, None))] = 0
                 index = (*index[:-1], slice(first, end))
-            rounded = self.plan.precision.round(value)
+            with np.errstate(over="ignore"):  # `engine.nonfinite` reports it
+                rounded = self.plan.precision.round(value)
             if name in self.are_finite and not all_finite(rounded):
                 self.are_finite.discard(name)  # another thread may have done so
             table[index] = rounded
@@ -242,9 +243,10 @@ class ResultBuffers:
             self.attends[block.index(self.parts.last.letters[:-1])] = result.attends
 
     def notes(self, plan: Plan, problem: ProblemSpec) -> Mapping[str, tuple[str, ...]]:
-        """The warning on queries that attend to nothing: on the weights, or else on the last result."""
+        """The warning on queries that attend to nothing: on the weights, or else on the last result of the plan."""
         if self.attends is None or WEIGHTS in self.plan.inputs or self.attends.all():  # given ones have the warning
             return {}
         axes = self.parts.last.letters[:-1]
         empty = empty_rows_warning(plan, ~self.attends, axes, problem.numbered_query_labels)
-        return {WEIGHTS if WEIGHTS in self.values else list(self.values)[-1]: empty}
+        last = next(node.name for node in reversed(self.parts.in_blocks) if node.name in self.values)
+        return {WEIGHTS if WEIGHTS in self.values else last: empty}

@@ -33,7 +33,8 @@ def share_blocks(
 ) -> Generator[Block]:
     """Compute every block of a task and keep its result; yields each block once it is kept.
 
-    The calling thread and those of the pool, if any, take one after another, and keep its result themselves.
+    The calling thread and those of the pool, if any, each take the next block that none has begun, and keep its result.
+    The calling thread yields those of the others between its own.
     """
     waiting, kept, others = deque(blocks), deque[Block](), list[Future[None]]()
 

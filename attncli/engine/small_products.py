@@ -97,7 +97,7 @@ def store_by_feature(keys: Array, rows: int, memory: str) -> Array:
     That is where there are few keys, and many `rows` of the left factor, so that products take long enough. The
     `memory` is used again by the next call of the same thread that names it.
 
-    >>> store_by_feature(np.ones((3, 2)), rows=1, memory="keys").flags.c_contiguous  # for one row it isn't
+    >>> store_by_feature(np.ones((3, 2)), rows=1, memory="keys").flags.c_contiguous  # not faster for one row: as it was
     True
     """
     count, features = keys.shape[-2:]

@@ -95,6 +95,23 @@ def test_they_are_named_whichever_step_is_selected_of_those_after_the_mask(selec
     assert list(result.trace.notes) == ["nothing is attended by query_4, query_251: weights 0, output 0"]
 
 
+@pytest.mark.parametrize(
+    ("select", "noted"),
+    [
+        (("masked_scores", "scores"), "masked_scores"),
+        (("context", "masked_scores"), "context"),
+        (("output", "weights"), "weights"),
+    ],
+    ids=str,
+)
+def test_the_note_is_on_the_weights_or_on_the_last_step_before_the_output(select: tuple[str, ...], noted: str) -> None:
+    """In whatever order steps are selected."""
+    mask = np.ones((400, 400), bool)
+    mask[3] = False
+    trace = attncli.attention(Q, K, V, mask=mask, select=select).trace
+    assert [step.name for step in trace if step.notes] == [noted]
+
+
 def test_scores_that_cancel_are_divided_by_the_sink() -> None:
     """They sum to 0, and the sink is their denominator: no query attends to nothing."""
     query, key = np.ones((400, 1)), np.tile([[1.0], [-1.0]], (200, 1))

@@ -84,6 +84,12 @@ def test_without_a_wider_type_sums_of_keys_are_shorter(limit: float) -> None:
     assert without.keys < with_wider.keys
 
 
+@pytest.mark.parametrize(("keys", "part"), [(64, 64), (77, 39), (128, 64), (129, 43), (200, 50), (512, 64)])
+def test_sums_of_keys_have_as_few_parts_as_can_be_of_equal_length(keys: int, part: int) -> None:
+    """A short last part would leave the others long: of 77 keys there are 39 and 38, not 64 and 13."""
+    assert choose_summation(0.0, 64, 512, keys, "float32", can_slice=lambda: False).keys == part
+
+
 def test_a_single_query_is_summed_in_long_parts() -> None:
     """Its products are sums of several lanes: over features they are short, and over keys in parts that are longer."""
     single, many = (choose_summation(8.0, 128, rows, 4096, "float32", can_slice=lambda: True) for rows in (1, 64))
