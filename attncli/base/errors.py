@@ -75,7 +75,7 @@ class UnknownNameError(AttnError, KeyError):
         subject: Any = None,
     ) -> None:
         names = list(known)
-        expected = f"expected one of {_listed(names)}" if names else "there are none"
+        expected = f"expected one of {_list_names(names)}" if names else "there are none"
         hint = did_you_mean(name, names) or expected
         super().__init__(f"unknown {what} {name!r}", where=where, hint=hint, subject=subject)
 
@@ -84,8 +84,8 @@ class UnknownNameError(AttnError, KeyError):
         return _restore, (type(self), self.message), vars(self)
 
 
-def _listed(names: Sequence[str]) -> str:
-    """Names with commas; of many the first and the last, and how many there are."""
+def _list_names(names: Sequence[str]) -> str:
+    """Names in a line; of many the first and the last, and how many there are."""
     if len(names) <= MAX_LISTED:
         return ", ".join(names)
     return f"{', '.join(names[:FIRST_LISTED])}, …, {names[-1]} ({len(names)} in all)"

@@ -50,7 +50,7 @@ def last_of_blocks(plan: Plan, select: Collection[str]) -> str:
 
     That is the last node that makes one of the tables in `select`; without any, the weights.
     """
-    computing = _computing(plan, select)
+    computing = _computing_nodes(plan, select)
     context = plan.results.get("context", "")
     if context in plan.needed_for(node.name for node in computing):
         return context
@@ -58,7 +58,7 @@ def last_of_blocks(plan: Plan, select: Collection[str]) -> str:
     return tables[-1] if tables else plan["weights"].name
 
 
-def _computing(plan: Plan, select: Collection[str]) -> Sequence[Node]:
+def _computing_nodes(plan: Plan, select: Collection[str]) -> Sequence[Node]:
     """The nodes whose functions compute those in `select`, in order: of an inner quantity that of its operator."""
     return [plan.by_name[node.tapped_from or node.name] for node in plan.nodes if node.name in select]
 
@@ -100,7 +100,7 @@ def _split(plan: Plan, select: tuple[str, ...]) -> PlanParts:
         if node.function is repeat_kv and node.name not in select and node.name not in block_names
     }
     needs_context = last.name == context
-    needed = plan.needed_for([*(node.name for node in _computing(plan, select)), last.name])
+    needed = plan.needed_for([*(node.name for node in _computing_nodes(plan, select)), last.name])
     in_blocks = {n.name: n for n in plan.nodes if n.name in block_names and n.name in needed}
     computed = [node for node in in_blocks.values() if node.tapped_from is None]
     read = dict.fromkeys(source for node in computed for source in node.inputs.values())
@@ -155,9 +155,8 @@ class BlockPlan:
     def attending_table(self) -> str | None:
         """The name of the table that says what a query attends to; None where blocks end before it.
 
-        That is the one of the weights, before those of queries that attend to nothing are filled, or where blocks end
-        before these that of the masked scores, which says it of queries that see no key: others may attend to nothing
-        by their normalizer.
+        The weights do, before those of queries that attend to nothing are filled; where blocks end before them, the
+        masked scores, which tell of queries that see no key, and not of those whose visible keys have a weight of 0.
         """
         if self.fill is not None:
             return self.fill.inputs["weights"]

@@ -175,8 +175,8 @@ def _masked_rows(lengths: Lengths, most: int, cells: int) -> int:
     where square tiles of the heads then have about so many cells.
     """
     half = max(most // 2, 1)
-    has_one = lengths.items * lengths.heads * -(-lengths.queries // most) < MIN_BLOCKS
-    return half if has_one or heads_that_fit(lengths, cells // half**2) * most**2 > cells else most
+    is_one_block = lengths.items * lengths.heads * -(-lengths.queries // most) < MIN_BLOCKS
+    return half if is_one_block or heads_that_fit(lengths, cells // half**2) * most**2 > cells else most
 
 
 def _rows(lengths: Lengths, most: int) -> int:

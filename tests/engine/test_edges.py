@@ -112,6 +112,14 @@ def test_the_note_is_on_the_weights_or_on_the_last_step_before_the_output(select
     assert [step.name for step in trace if step.notes] == [noted]
 
 
+def test_a_context_that_a_half_type_has_no_number_for_is_told_by_a_note_alone() -> None:
+    """NumPy's own warning would name no cell."""
+    ones = np.ones((400, 8))
+    result = attncli.attention(ones, ones, 1000 * ones, normalize="none", dtype="float16")
+    assert np.isposinf(result.output).all()
+    assert ["where the arithmetic overflowed" in note for note in result.trace.notes] == [True]
+
+
 def test_scores_that_cancel_are_divided_by_the_sink() -> None:
     """They sum to 0, and the sink is their denominator: no query attends to nothing."""
     query, key = np.ones((400, 1)), np.tile([[1.0], [-1.0]], (200, 1))
