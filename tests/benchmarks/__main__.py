@@ -1,6 +1,7 @@
 """Every figure that is promised, beside a peer, in one table: `python tests/benchmarks`, or `… starting files`.
 
 It wants the extras `peers` and `fast`, and the package installed (not editable, or the start is not what users see).
+OPENBLAS_CORETYPE is to be unset, or NumPy's products may be those for an older processor: the first line has its name.
 """
 
 import os
