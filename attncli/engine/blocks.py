@@ -109,18 +109,20 @@ def heads_that_fit(lengths: Lengths, most: int) -> int:
     )
 
 
-def make_blocks(lengths: Lengths, rows: int, keys: int, cells: int, *, all_heads: bool = False) -> Iterator[Block]:
+def make_blocks(
+    lengths: Lengths, rows: int, keys: int, cells: int, *, all_heads: bool = False, min_blocks: int = MIN_BLOCKS
+) -> Iterator[Block]:
     """All blocks of at most `rows` queries, which with `keys` keys have about `cells` cells, the last queries first.
 
     A block has as many heads as fit, those of one key head or of several whole ones; then batch items; but of several
-    of these there are at least two blocks. With causal masks the last queries have most keys: the blocks that take
-    longest are first. With `all_heads` every block has all heads, and fewer queries instead.
+    of these there are at least `min_blocks` blocks. With causal masks the last queries have most keys: the blocks that
+    take longest are first. With `all_heads` every block has all heads, and fewer queries instead.
     """
     rows = min(rows, lengths.queries)
     if all_heads:
         rows = max(min(rows, cells // (keys * lengths.heads)), 1)
     single_head_blocks = lengths.items * lengths.heads * -(-lengths.queries // rows)
-    most = max(min(cells // (max(rows, FEW_ROWS) * keys), single_head_blocks // MIN_BLOCKS), 1)  # heads of all items
+    most = max(min(cells // (max(rows, FEW_ROWS) * keys), single_head_blocks // min_blocks), 1)  # heads of all items
     heads = lengths.heads if all_heads else heads_that_fit(lengths, most)
     items = max(most // heads, 1) if heads == lengths.heads else 1
     for item in range(0, lengths.items, items):

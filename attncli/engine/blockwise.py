@@ -30,6 +30,9 @@ PROBED_TWICE = 2**21  # cells: of smaller problems one block is tried, as each t
 MIN_TILE_KEYS = 32  # of a score that has many numbers for a pair, such as the hidden units of the additive one
 FEW_KEYS_ROWS = 4  # times as many queries, at most, in blocks of so few keys that a tile would have few cells
 WIDER_WITH_TABLE = 2  # times as many keys in tiles to which a table is added: memory is read faster in longer parts
+# In multiplications that take as long: to compute a cell of a tile, but for its products, and to read a number of the
+# keys and values, which takes most of the time of a few queries.
+PER_CELL, PER_NUMBER = 32, 5
 FEW_HEADS = 8  # so many heads of all batch items are blocks enough for the workers
 KEPT_BYTES = 2**25 - 2**16  # for the temporaries of blocks; of arrays of 32 MB and more glibc keeps none
 
@@ -81,10 +84,11 @@ class _BlockedTask:
 
 def _fill(buffers: "ResultBuffers", problem: ProblemSpec, options: RunOptions, pool: ThreadsExecutor | None) -> None:
     """Compute every block and keep its results."""
-    names = list(buffers.values)
-    with executor(options, pool) as run:
-        if names == [CONTEXT] and can_tile(problem):
-            work = _tile_work(buffers, problem, options)
+    in_tiles = list(buffers.values) == [CONTEXT] and can_tile(problem)
+    is_for_one = in_tiles and _is_for_one_thread(buffers.plan, options.sizes)
+    with executor(options, None if is_for_one else pool) as run:
+        if in_tiles:
+            work = _tile_work(buffers, problem, options, min_blocks=1 if is_for_one else MIN_BLOCKS)
         else:
             work = _row_work(buffers, options.sizes)
         with closing(run(work.task, work.blocks, buffers.keep)) as finished:
@@ -93,8 +97,20 @@ def _fill(buffers: "ResultBuffers", problem: ProblemSpec, options: RunOptions, p
                     options.progress(number, len(work.blocks))
 
 
-def _tile_work(buffers: "ResultBuffers", problem: ProblemSpec, options: RunOptions) -> _BlockedTask:
-    """Blocks that are computed tile by tile."""
+def _is_for_one_thread(plan: BlockPlan, sizes: BlockSizes) -> bool:
+    """Whether a problem in tiles, whose score is a product, takes so little time that others would not save any."""
+    score, context, lengths = plan.score_nodes[0], plan.context_nodes[-1], plan.lengths
+    if score.record is None or score.record.factorization is None:
+        return False
+    key, value = (plan.inputs[name].value for name in (score.inputs["key"], context.inputs["value"]))
+    cells = lengths.items * lengths.heads * lengths.queries * lengths.keys
+    multiplications = cells * (PER_CELL + key.shape[-1] + value.shape[-1]) + PER_NUMBER * (key.size + value.size)
+    singles: int = np.dtype(plan.precision.accumulation_dtype).itemsize // np.dtype(np.float32).itemsize
+    return multiplications * singles <= sizes.alone_multiplications
+
+
+def _tile_work(buffers: "ResultBuffers", problem: ProblemSpec, options: RunOptions, *, min_blocks: int) -> _BlockedTask:
+    """Blocks that are computed tile by tile, at least so many where there are several heads, batch items or queries."""
     plan, sizes, lengths = buffers.plan, options.sizes, buffers.plan.lengths
     output = buffers.output if options.executor in (SERIAL, THREADS) else None
     is_masked = any(node.stage == "mask" and POSITIONS in node.inputs for node in plan.score_nodes)
@@ -102,13 +118,14 @@ def _tile_work(buffers: "ResultBuffers", problem: ProblemSpec, options: RunOptio
     cells = max(sizes.tile_cells * (WIDER_WITH_TABLE if reads_table else 1) // buffers.parts.numbers_per_pair, 1)
     rows = min(sizes.masked_rows if is_masked else sizes.rows, max(cells // MIN_TILE_KEYS, 1))
     if is_masked:
-        rows = _masked_rows(lengths, rows, cells)
+        rows = _masked_rows(lengths, rows, cells, min_blocks)
     else:
-        rows = _rows(lengths, max(rows, min(FEW_KEYS_ROWS * rows, cells // lengths.keys)))
+        rows = _rows(lengths, max(rows, min(FEW_KEYS_ROWS * rows, cells // lengths.keys)), min_blocks)
     keys = min(max(cells // rows, 1), lengths.keys)
     if is_masked and rows < keys and heads_that_fit(lengths, cells // rows**2) > 1:
         keys = rows  # square tiles of several heads: fewer of them than long ones of one head
-    blocks = list(make_blocks(lengths, rows, keys, cells, all_heads=plan.needs_all_heads))
+    all_heads = plan.needs_all_heads
+    blocks = list(make_blocks(lengths, rows, keys, cells, all_heads=all_heads, min_blocks=min_blocks))
     if is_masked:
         blocks = [part for block in blocks for part in _split_first_queries(block)]
     with np.errstate(all="ignore"):
@@ -167,7 +184,7 @@ def _row_work(buffers: "ResultBuffers", sizes: BlockSizes) -> _BlockedTask:
     return _BlockedTask(task, list(make_blocks(lengths, rows, numbers, sizes.row_cells, all_heads=all_heads)))
 
 
-def _masked_rows(lengths: Lengths, most: int, cells: int) -> int:
+def _masked_rows(lengths: Lengths, most: int, cells: int, min_blocks: int) -> int:
     """The number of queries of a block where keys are masked: `most`, or half as many.
 
     Smaller blocks compute fewer masked cells; larger ones take less time for as many cells, as their workers wait less
@@ -175,18 +192,19 @@ def _masked_rows(lengths: Lengths, most: int, cells: int) -> int:
     where square tiles of the heads then have about so many cells.
     """
     half = max(most // 2, 1)
-    is_one_block = lengths.items * lengths.heads * -(-lengths.queries // most) < MIN_BLOCKS
+    is_one_block = lengths.items * lengths.heads * -(-lengths.queries // most) < min_blocks
     return half if is_one_block or heads_that_fit(lengths, cells // half**2) * most**2 > cells else most
 
 
-def _rows(lengths: Lengths, most: int) -> int:
-    """The number of queries of a block, at most `most`, that makes blocks of equal size, and few of them even.
+def _rows(lengths: Lengths, most: int, min_blocks: int) -> int:
+    """The number of queries of a block, at most `most`, that makes blocks of equal size, some times `min_blocks`.
 
-    A few queries of several heads stay together: each part of them would read the keys anew.
+    A few queries of several heads stay together: each part of them would read the keys anew. Many heads are blocks
+    enough.
     """
     count, all_heads = -(-lengths.queries // most), lengths.items * lengths.heads
     if all_heads == 1 or (all_heads < FEW_HEADS and lengths.queries >= 2 * FEW_ROWS):
-        count = 2 * -(-lengths.queries // (2 * most))
+        count = min_blocks * -(-lengths.queries // (min_blocks * most))
     return -(-lengths.queries // count)
 
 

@@ -1,6 +1,7 @@
 """The blockwise engine agrees with the dense one, for blocks and tiles of any size."""
 
 from collections.abc import Mapping
+from concurrent.futures import Future
 from itertools import product
 from typing import Any
 
@@ -9,7 +10,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from attncli.engine import executors
 from attncli.engine.blocks import Lengths, make_blocks
+from attncli.engine.executors import ThreadsExecutor
 from attncli.engine.options import BlockSizes, RunOptions
 from attncli.engine.run import run
 from attncli.ops import operators
@@ -26,7 +29,7 @@ CLOSE = {"float32": 2e-6, "bfloat16": 4e-2, "float16": 4e-3}
 
 def run_in_blocks(spec: ProblemSpec, select: tuple[str, ...], size: int) -> Trace:
     """Compute a problem in blocks of so many queries, tiles of so many keys."""
-    sizes = BlockSizes(0, size, size, size * size, size, size * M)
+    sizes = BlockSizes(0, size, size, size * size, size, size * M, alone_multiplications=0)
     return run(spec, select, options=RunOptions("serial", sizes=sizes)).trace
 
 
@@ -48,6 +51,12 @@ def test_the_output_in_tiles_is_the_dense_output(spec: ProblemSpec, size: int) -
     assert [note for note in in_blocks.notes if "attended" in note] == [
         note for note in dense.notes if "attended" in note
     ]
+
+
+def test_the_output_of_little_work_in_one_block_is_the_dense_output(spec: ProblemSpec) -> None:
+    name = spec.default_selection[-1]
+    in_blocks = run(spec, (name,), options=RunOptions(sizes=BlockSizes(dense_cells=0))).trace
+    assert_close(in_blocks[name].value, dense_trace(spec)[name].value, spec.dtype, name)
 
 
 @pytest.mark.parametrize("size", SIZES)
@@ -116,7 +125,7 @@ def test_blocks_have_more_queries_where_there_are_few_keys(keys: int, blocks: in
     """Of 512 queries 64 at a time, as tiles of 64 keys allow; of fewer keys up to four times as many."""
     query, (key, value) = normal(512, 3, seed=1), (normal(keys, 3, seed=seed) for seed in (2, 3))
     spec, totals = problem(query=query, key=key, value=value), set[int]()
-    sizes = BlockSizes(0, rows=64, tile_cells=64**2)
+    sizes = BlockSizes(0, rows=64, tile_cells=64**2, alone_multiplications=0)
     options = RunOptions("serial", progress=lambda _, total: totals.add(total), sizes=sizes)
     output = run(spec, ("output",), options=options).output
     assert totals == {blocks}
@@ -130,10 +139,39 @@ def test_masked_queries_are_in_large_blocks_where_these_are_several_of_one_head(
     """Blocks of 64 queries; of 32 where there would be one, and of four heads, whose square tiles are large enough."""
     query, key, value = (normal(1, heads, queries, 3, seed=seed) for seed in range(3))
     totals = set[int]()
-    sizes = BlockSizes(0, masked_rows=64, tile_cells=64**2)
+    sizes = BlockSizes(0, masked_rows=64, tile_cells=64**2, alone_multiplications=0)
     options = RunOptions("serial", progress=lambda _, total: totals.add(total), sizes=sizes)
     run(problem(query=query, key=key, value=value, causal=True), ("output",), options=options)
     assert totals == {blocks}
+
+
+@pytest.mark.parametrize(
+    ("shape", "keys", "blocks", "are_woken"),  # of query heads, key heads, queries, keys and features
+    [
+        ((1, 1, 370, 370, 64), {}, 1, False),
+        ((1, 1, 600, 600, 64), {}, 2, True),
+        ((12, 12, 110, 110, 64), {}, 1, False),
+        ((12, 12, 110, 110, 64), {"dtype": "float64"}, 2, True),
+        ((12, 12, 110, 110, 256), {}, 2, True),
+        ((32, 8, 1, 1024, 128), {}, 1, False),
+        ((32, 8, 1, 2048, 128), {"causal": True}, 2, True),  # most of the work is to read the keys and values
+        ((1, 1, 370, 370, 64), {"causal": True}, 2, False),  # the first queries apart
+        ((1, 1, 370, 370, 64), {"score": "euclidean"}, 2, True),  # whose scores take longer than products
+    ],
+    ids=str,
+)
+def test_other_threads_are_woken_where_the_work_takes_longer_than_to_wake_them(
+    shape: tuple[int, ...], keys: dict[str, Any], blocks: int, are_woken: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    totals, woken = set[int](), []
+    monkeypatch.setattr(executors, "cores", lambda: 2)
+    monkeypatch.setattr(ThreadsExecutor, "submit", lambda _pool, function: woken.append(function) or Future[None]())
+    heads, key_heads, queries, length, features = shape
+    query = normal(1, heads, queries, features, seed=1).astype("float32")
+    key, value = (normal(1, key_heads, length, features, seed=seed).astype("float32") for seed in (2, 3))
+    options = RunOptions(progress=lambda _, total: totals.add(total))
+    run(problem(query=query, key=key, value=value, **keys), ("output",), options=options)
+    assert (totals, bool(woken)) == ({blocks}, are_woken)
 
 
 def test_where_only_weights_are_selected_blocks_end_with_them(spec: ProblemSpec) -> None:

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from attncli.engine import accumulators, blocks, blockwise, tile_plan
+from attncli.engine import accumulators, blockwise, tile_plan
 from attncli.engine.exponentials import has_fast_exp2
 from attncli.engine.options import BlockSizes, RunOptions
 from attncli.engine.run import run
@@ -125,7 +125,7 @@ def test_a_few_scores_say_how_large_the_others_are(
     """Small ones are exponents of 2; larger ones are tried with all keys, and where that is in vain, not again."""
     monkeypatch.setattr(tile_plan, "has_fast_exp2", lambda: True)
     monkeypatch.setattr(blockwise, "PROBED_TWICE", 1 if are_many else 2**40)
-    monkeypatch.setattr(blocks, "MIN_BLOCKS", 1)
+    monkeypatch.setattr(blockwise, "MIN_BLOCKS", 1)
     query, key, value = (normal(1, 8, 64, FEATURES, seed=seed).astype("float32") for seed in range(3))
     given, options = {"query": query, "key": key, "value": value}, RunOptions("serial", sizes=BlockSizes(dense_cells=0))
     output = run(problem(**given, **keys), ("output",), options=options).output
