@@ -104,9 +104,10 @@ def _is_for_one_thread(plan: BlockPlan, sizes: BlockSizes) -> bool:
         return False
     key, value = (plan.inputs[name].value for name in (score.inputs["key"], context.inputs["value"]))
     cells = lengths.items * lengths.heads * lengths.queries * lengths.keys
-    multiplications = cells * (PER_CELL + key.shape[-1] + value.shape[-1]) + PER_NUMBER * (key.size + value.size)
-    singles: int = np.dtype(plan.precision.accumulation_dtype).itemsize // np.dtype(np.float32).itemsize
-    return multiplications * singles <= sizes.alone_multiplications
+    work = cells * (PER_CELL + key.shape[-1] + value.shape[-1]) + PER_NUMBER * (key.size + value.size)
+    if plan.precision.accumulation_dtype != "float32":
+        work *= 2
+    return bool(work <= sizes.alone_multiplications)
 
 
 def _tile_work(buffers: "ResultBuffers", problem: ProblemSpec, options: RunOptions, *, min_blocks: int) -> _BlockedTask:
@@ -180,7 +181,7 @@ def _row_work(buffers: "ResultBuffers", sizes: BlockSizes) -> _BlockedTask:
     lengths, names = buffers.plan.lengths, tuple(buffers.values)
     numbers = lengths.keys * buffers.parts.numbers_per_pair
     task = BlockTask(buffers.plan, None, names, buffers.every_key)
-    rows, all_heads = max(sizes.row_cells // numbers, 1), buffers.plan.needs_all_heads
+    rows, all_heads = _rows(lengths, max(sizes.row_cells // numbers, 1), MIN_BLOCKS), buffers.plan.needs_all_heads
     return _BlockedTask(task, list(make_blocks(lengths, rows, numbers, sizes.row_cells, all_heads=all_heads)))
 
 
