@@ -10,7 +10,7 @@ from attncli.base.lazy_numpy import Array
 from attncli.ops.structural import repeat_kv
 
 ALL = slice(None)
-FEW_ROWS = 16  # blocks of fewer have as many heads as one of so many: reading the keys takes most of their time
+FEW_ROWS = 8  # blocks of fewer have as many heads as one of so many: reading the keys takes most of their time
 MIN_BLOCKS = 2  # so that there is work for two workers
 
 
@@ -115,14 +115,16 @@ def make_blocks(
     """All blocks of at most `rows` queries, which with `keys` keys have about `cells` cells, the last queries first.
 
     A block has as many heads as fit, those of one key head or of several whole ones; then batch items; but of several
-    of these there are at least `min_blocks` blocks. With causal masks the last queries have most keys: the blocks that
-    take longest are first. With `all_heads` every block has all heads, and fewer queries instead.
+    of these there are at least `min_blocks` blocks. Those of few queries have all heads of a key head, if these fit:
+    each block reads the keys anew. With causal masks the last queries have most keys: the blocks that take longest are
+    first. With `all_heads` every block has all heads, and fewer queries instead.
     """
     rows = min(rows, lengths.queries)
     if all_heads:
         rows = max(min(rows, cells // (keys * lengths.heads)), 1)
     single_head_blocks = lengths.items * lengths.heads * -(-lengths.queries // rows)
-    most = max(min(cells // (max(rows, FEW_ROWS) * keys), single_head_blocks // min_blocks), 1)  # heads of all items
+    most = max(cells // (max(rows, FEW_ROWS) * keys), min(lengths.heads // lengths.kv_heads, cells // (rows * keys)))
+    most = max(min(most, single_head_blocks // min_blocks), 1)  # heads of all items
     heads = lengths.heads if all_heads else heads_that_fit(lengths, most)
     items = max(most // heads, 1) if heads == lengths.heads else 1
     for item in range(0, lengths.items, items):

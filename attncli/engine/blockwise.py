@@ -13,7 +13,7 @@ from attncli.engine import tiles
 from attncli.engine.blas_limit import has_one_thread_in_blocks
 from attncli.engine.block_plan import CONTEXT, WEIGHTS, BlockPlan, PlanParts, make_block_plan, split_plan
 from attncli.engine.block_task import BlockResult, BlockTask, Output
-from attncli.engine.blocks import ALL, FEW_ROWS, MIN_BLOCKS, Block, Lengths, heads_that_fit, make_blocks
+from attncli.engine.blocks import ALL, MIN_BLOCKS, Block, Lengths, heads_that_fit, make_blocks
 from attncli.engine.dense import DenseEngine
 from attncli.engine.executors import ThreadsExecutor, executor, one_thread_each, run_all, threads_of
 from attncli.engine.options import SERIAL, THREADS, Allocate, BlockSizes, RunOptions, in_memory
@@ -33,7 +33,7 @@ WIDER_WITH_TABLE = 2  # times as many keys in tiles to which a table is added: m
 # In multiplications that take as long: to compute a cell of a tile, but for its products, and to read a number of the
 # keys and values, which takes most of the time of a few queries.
 PER_CELL, PER_NUMBER = 32, 5
-FEW_HEADS = 8  # so many heads of all batch items are blocks enough for the workers
+FEW_HEADS, FEW_QUERIES = 8, 32  # fewer heads of all batch items, but of no fewer queries, make an even number of blocks
 KEPT_BYTES = 2**25 - 2**16  # for the temporaries of blocks; of arrays of 32 MB and more glibc keeps none
 
 
@@ -204,7 +204,7 @@ def _rows(lengths: Lengths, most: int, min_blocks: int) -> int:
     enough.
     """
     count, all_heads = -(-lengths.queries // most), lengths.items * lengths.heads
-    if all_heads == 1 or (all_heads < FEW_HEADS and lengths.queries >= 2 * FEW_ROWS):
+    if all_heads == 1 or (all_heads < FEW_HEADS and lengths.queries >= FEW_QUERIES):
         count = min_blocks * -(-lengths.queries // (min_blocks * most))
     return -(-lengths.queries // count)
 

@@ -30,6 +30,7 @@ class CorePlacement:
     def __init__(self) -> None:
         self._workers: set[int] = set()  # threads of the pool, by their numbers in the system
         self._run: _PlacedRun | None = None
+        self._usual: Collection[int] = ()  # the cores of all threads after a run
         self._change = Lock()
 
     def add_this_thread(self) -> None:
@@ -39,6 +40,8 @@ class CorePlacement:
             if self._run is not None:
                 _set_cores(THIS_THREAD, self._run.others)
                 _set_cores(self._run.caller, {self._run.own})
+            elif self._usual:  # it was started in a run that has ended, by a thread that was on one core
+                _set_cores(THIS_THREAD, self._usual)
 
     @contextmanager
     def apart(self) -> Iterator[None]:
@@ -54,7 +57,7 @@ class CorePlacement:
             with self._change:
                 is_placed = self._run is None and own in cores and len(cores) > 1
                 if is_placed:
-                    self._run = run
+                    self._run, self._usual = run, cores
                     self._place(run.others)
                     if self._workers:  # the first of them begins with the caller's cores, and then keeps it on its own
                         _set_cores(THIS_THREAD, {own})
@@ -62,11 +65,11 @@ class CorePlacement:
         finally:
             if is_placed:
                 try:
-                    _set_cores(THIS_THREAD, cores)
-                finally:
                     with self._change:
                         self._run = None
                         self._place(cores)
+                finally:  # a thread that begins only now does not put this one on its core any more
+                    _set_cores(THIS_THREAD, cores)
 
     def _place(self, cores: Collection[int]) -> None:
         """Let the threads of the pool that have begun have these cores."""

@@ -45,6 +45,14 @@ def test_heads_of_one_query_over_many_keys_are_blocks_of_their_own() -> None:
     assert [(block.heads.start, block.heads.stop) for block in found] == [(0, 1), (1, 2), (2, 3), (3, 4)]
 
 
+@pytest.mark.parametrize(("fitting", "heads"), [(8, 4), (4, 4), (3, 2), (1, 1), (64, 8), (1000, 16)])
+def test_heads_of_one_query_that_share_a_key_head_are_one_block_as_far_as_they_fit(fitting: int, heads: int) -> None:
+    """Each block reads the keys: four query heads for each of the eight of keys, or of few keys more."""
+    found, times = cover(Lengths(1, 32, 8, 1, 1000), rows=100, cells=fitting * 1000)
+    assert {block.heads.stop - block.heads.start for block in found} == {heads}
+    assert (times == 1).all()
+
+
 def test_batch_items_and_heads_that_do_not_fit_are_several_blocks() -> None:
     found, _ = cover(Lengths(2, 3, 3, 7, 11), rows=100, cells=7 * 11)
     assert [(block.items.start, block.heads.start) for block in found] == [(b, h) for b in range(2) for h in range(3)]

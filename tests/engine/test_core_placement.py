@@ -2,7 +2,7 @@
 
 import os
 import sys
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from threading import Event, Thread, get_ident, get_native_id
 
 import numpy as np
@@ -63,6 +63,34 @@ def test_threads_that_begin_in_a_run_leave_its_core_to_the_caller_which_then_sta
             *_, last = begin(pool, count)
             assert cores_of_this_thread() == every - os.sched_getaffinity(last) == {current_core()}
     assert pool.submit(cores_of_this_thread).result(10) == cores_of_this_thread() == every
+
+
+def test_a_thread_that_begins_while_the_run_ends_does_not_keep_the_caller_on_its_core(
+    pool: ThreadsExecutor, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    every, set_cores, caller = cores_of_this_thread(), core_placement._set_cores, get_ident()
+    late = list[int]()
+
+    def begin_late(thread: int, cores: Collection[int]) -> None:
+        set_cores(thread, cores)
+        if get_ident() == caller and not late:  # the first that the caller does at the end
+            late.extend(begin(pool, 1))
+
+    with pool.placement.apart():
+        monkeypatch.setattr(core_placement, "_set_cores", begin_late)
+    assert [cores_of_this_thread(), *map(os.sched_getaffinity, late)] == [every] * 2
+
+
+def test_a_thread_that_was_started_in_a_run_and_begins_after_it_has_every_core(pool: ThreadsExecutor) -> None:
+    every = cores_of_this_thread()
+    with pool.placement.apart():
+        pass
+    os.sched_setaffinity(0, {min(every)})  # as a thread of a pool begins that the caller of a run has started
+    try:
+        thread, *_ = begin(pool, 1)
+    finally:
+        os.sched_setaffinity(0, every)
+    assert os.sched_getaffinity(thread) == every
 
 
 def test_cores_are_given_back_after_an_error(pool: ThreadsExecutor) -> None:
