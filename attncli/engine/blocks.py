@@ -109,6 +109,12 @@ def heads_that_fit(lengths: Lengths, most: int) -> int:
     )
 
 
+def heads_of_items_that_fit(lengths: Lengths, most: int) -> int:
+    """The number of query heads of a block, at most `most` if possible, those of all its batch items together."""
+    heads = heads_that_fit(lengths, most)
+    return heads * max(min(most // heads, lengths.items), 1) if heads == lengths.heads else heads
+
+
 def make_blocks(
     lengths: Lengths, rows: int, keys: int, cells: int, *, all_heads: bool = False, min_blocks: int = MIN_BLOCKS
 ) -> Iterator[Block]:

@@ -13,7 +13,7 @@ from attncli.engine import tiles
 from attncli.engine.blas_limit import has_one_thread_in_blocks
 from attncli.engine.block_plan import CONTEXT, WEIGHTS, BlockPlan, PlanParts, make_block_plan, split_plan
 from attncli.engine.block_task import BlockResult, BlockTask, Output
-from attncli.engine.blocks import ALL, MIN_BLOCKS, Block, Lengths, heads_that_fit, make_blocks
+from attncli.engine.blocks import ALL, MIN_BLOCKS, Block, Lengths, heads_of_items_that_fit, make_blocks
 from attncli.engine.dense import DenseEngine
 from attncli.engine.executors import ThreadsExecutor, executor, one_thread_each, run_all, threads_of
 from attncli.engine.options import SERIAL, THREADS, Allocate, BlockSizes, RunOptions, in_memory
@@ -123,7 +123,7 @@ def _tile_work(buffers: "ResultBuffers", problem: ProblemSpec, options: RunOptio
     else:
         rows = _rows(lengths, max(rows, min(FEW_KEYS_ROWS * rows, cells // lengths.keys)), min_blocks)
     keys = min(max(cells // rows, 1), lengths.keys)
-    if is_masked and rows < keys and heads_that_fit(lengths, cells // rows**2) > 1:
+    if is_masked and rows < keys and heads_of_items_that_fit(lengths, cells // rows**2) > 1:
         keys = rows  # square tiles of several heads: fewer of them than long ones of one head
     all_heads = plan.needs_all_heads
     blocks = list(make_blocks(lengths, rows, keys, cells, all_heads=all_heads, min_blocks=min_blocks))
@@ -194,7 +194,7 @@ def _masked_rows(lengths: Lengths, most: int, cells: int, min_blocks: int) -> in
     """
     half = max(most // 2, 1)
     is_one_block = lengths.items * lengths.heads * -(-lengths.queries // most) < min_blocks
-    return half if is_one_block or heads_that_fit(lengths, cells // half**2) * most**2 > cells else most
+    return half if is_one_block or heads_of_items_that_fit(lengths, cells // half**2) * most**2 > cells else most
 
 
 def _rows(lengths: Lengths, most: int, min_blocks: int) -> int:

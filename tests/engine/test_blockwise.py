@@ -132,12 +132,15 @@ def test_blocks_have_more_queries_where_there_are_few_keys(keys: int, blocks: in
     np.testing.assert_allclose(output, dense_trace(spec)["output"].value, rtol=0, atol=1e-14)
 
 
-@pytest.mark.parametrize(("heads", "queries", "blocks"), [(1, 1024, 16), (1, 128, 2), (1, 64, 2), (4, 1024, 32)])
+@pytest.mark.parametrize(
+    ("items", "heads", "queries", "blocks"),
+    [(1, 1, 1024, 16), (1, 1, 128, 2), (1, 1, 64, 2), (1, 4, 1024, 32), (4, 1, 1024, 32), (2, 2, 1024, 32)],
+)
 def test_masked_queries_are_in_large_blocks_where_these_are_several_of_one_head(
-    heads: int, queries: int, blocks: int
+    items: int, heads: int, queries: int, blocks: int
 ) -> None:
     """Blocks of 64 queries; of 32 where there would be one, and of four heads, whose square tiles are large enough."""
-    query, key, value = (normal(1, heads, queries, 3, seed=seed) for seed in range(3))
+    query, key, value = (normal(items, heads, queries, 3, seed=seed) for seed in range(3))
     totals = set[int]()
     sizes = BlockSizes(0, masked_rows=64, tile_cells=64**2, alone_multiplications=0)
     options = RunOptions("serial", progress=lambda _, total: totals.add(total), sizes=sizes)
