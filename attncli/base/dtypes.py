@@ -6,6 +6,7 @@ from functools import cached_property
 from typing import Any
 
 from attncli.base.dataclasses import dataclass
+from attncli.base.half_floats import to_single
 from attncli.base.lazy_numpy import Array, np
 
 BFLOAT16 = "bfloat16"  # NumPy has none: its values are held as float32
@@ -119,7 +120,7 @@ class Precision:
         """
         if x.dtype.kind != "f" or x.dtype.itemsize > 4:
             return x
-        return x.astype(self._widened)
+        return (to_single(x) if x.dtype.itemsize == 2 else x).astype(self._widened, copy=False)
 
 
 def to_bfloat16(x: Array) -> Array:

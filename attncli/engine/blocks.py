@@ -6,7 +6,8 @@ from typing import Any
 
 from attncli.base.axes import Letters
 from attncli.base.dataclasses import dataclass
-from attncli.base.lazy_numpy import Array
+from attncli.base.half_floats import to_single
+from attncli.base.lazy_numpy import Array, np
 from attncli.ops.structural import repeat_kv
 
 ALL = slice(None)
@@ -93,6 +94,8 @@ class BlockInput:
 
 def astype_float(x: Array, dtype: str) -> Array:
     """Floating-point numbers in another type; anything else as it is."""
+    if x.dtype == np.float16 and dtype == "float32":
+        return to_single(x)
     return x.astype(dtype, copy=False) if x.dtype.kind == "f" else x
 
 
