@@ -135,9 +135,12 @@ def alibi(
     """
     if slopes is None:
         slopes = published_slopes(shape=(heads or 1,))
-    slope = per_head(np.asarray(slopes), heads)
-    farther: Array = slope * abs(query_positions[..., :, None] - key_positions)
-    return -farther
+    slope = -per_head(np.asarray(slopes), heads)
+    distances = abs(query_positions[..., :, None] - key_positions)
+    if slope.dtype.kind == "f":  # once for all heads; the product of integers and float32 would be float64
+        distances = distances.astype(np.result_type(slope, np.float32))
+    bias: Array = slope * distances
+    return bias
 
 
 def check_t5(use: OperatorUse) -> None:
