@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from dataclasses import replace
+from math import gcd
 from typing import Any
 
 from attncli.base.axes import Letters
@@ -13,6 +14,7 @@ from attncli.ops.structural import repeat_kv
 ALL = slice(None)
 FEW_ROWS = 8  # blocks of fewer have as many heads as one of so many: reading the keys takes most of their time
 MIN_BLOCKS = 2  # so that there is work for two workers
+FEW_BLOCKS = 8  # of fewer, one that is left over takes much of the time
 
 
 @dataclass(frozen=True)
@@ -118,6 +120,27 @@ def heads_of_items_that_fit(lengths: Lengths, most: int) -> int:
     return heads * max(min(most // heads, lengths.items), 1) if heads == lengths.heads else heads
 
 
+def _heads_at_once(lengths: Lengths, most: int, in_queries: int, min_blocks: int) -> int:
+    """The number of query heads of a block, at most `most` if possible, and fewer where few blocks are so made even.
+
+    Even are blocks, `in_queries` of each head, of which there are some times `min_blocks`.
+    """
+    fitting = heads = heads_that_fit(lengths, most)
+    while 1 < heads < lengths.heads:
+        blocks = lengths.items * in_queries * lengths.heads // heads
+        if blocks >= FEW_BLOCKS or blocks % min_blocks == 0:
+            return heads
+        heads = heads_that_fit(lengths, heads - 1)
+    return fitting
+
+
+def _even_parts(count: int, most: int, multiple: int) -> Iterator[slice]:
+    """Parts of an axis of at most `most`, some times `multiple` of them if that can be; the first are the longest."""
+    parts = min(multiple * -(-count // (multiple * most)), count)
+    ends = [-(-count * number // parts) for number in range(parts + 1)]
+    yield from map(slice, ends, ends[1:])
+
+
 def make_blocks(
     lengths: Lengths, rows: int, keys: int, cells: int, *, all_heads: bool = False, min_blocks: int = MIN_BLOCKS
 ) -> Iterator[Block]:
@@ -131,16 +154,18 @@ def make_blocks(
     rows = min(rows, lengths.queries)
     if all_heads:
         rows = max(min(rows, cells // (keys * lengths.heads)), 1)
-    single_head_blocks = lengths.items * lengths.heads * -(-lengths.queries // rows)
+    in_queries = -(-lengths.queries // rows)
+    single_head_blocks = lengths.items * lengths.heads * in_queries
     most = max(cells // (max(rows, FEW_ROWS) * keys), min(lengths.heads // lengths.kv_heads, cells // (rows * keys)))
     most = max(min(most, single_head_blocks // min_blocks), 1)  # heads of all items
-    heads = lengths.heads if all_heads else heads_that_fit(lengths, most)
+    heads = lengths.heads if all_heads else _heads_at_once(lengths, most, in_queries, min_blocks)
     items = max(most // heads, 1) if heads == lengths.heads else 1
-    for item in range(0, lengths.items, items):
+    # So that each worker has as many blocks, and all of them as many items.
+    for some_items in _even_parts(lengths.items, items, min_blocks // gcd(min_blocks, in_queries)):
         for head in range(0, lengths.heads, heads):
             for row in reversed(range(0, lengths.queries, rows)):
                 yield Block(
-                    slice(item, min(item + items, lengths.items)),
+                    some_items,
                     slice(head, head + heads),
                     slice(row, min(row + rows, lengths.queries)),
                 )

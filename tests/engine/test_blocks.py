@@ -58,6 +58,25 @@ def test_batch_items_and_heads_that_do_not_fit_are_several_blocks() -> None:
     assert [(block.items.start, block.heads.start) for block in found] == [(b, h) for b in range(2) for h in range(3)]
 
 
+@pytest.mark.parametrize(
+    ("items", "heads", "parts"),  # where five heads, or as many batch items of a head, fit in a block
+    [
+        (1, 12, [3, 3, 3, 3]),  # rather than three blocks of four
+        (1, 9, [3, 3, 3]),  # of which two workers can't have as many
+        (1, 5, [1, 1, 1, 1, 1]),
+        (16, 1, [4, 4, 4, 4]),
+        (11, 1, [3, 3, 3, 2]),
+        (9, 1, [3, 2, 2, 2]),
+        (1, 48, [4] * 12),
+    ],
+)
+def test_few_blocks_are_shared_evenly_by_two_workers(items: int, heads: int, parts: list[int]) -> None:
+    found, times = cover(Lengths(items, heads, heads, 40, 11), rows=100, cells=5 * 40 * 11)
+    lengths = [(block.items.stop - block.items.start) * (block.heads.stop - block.heads.start) for block in found]
+    assert lengths == parts
+    assert (times == 1).all()
+
+
 def test_blocks_keep_the_query_heads_of_a_key_head_together() -> None:
     found, _ = cover(Lengths(1, 6, 2, 40, 11), rows=100, cells=4 * 40 * 11)
     assert [(block.heads.start, block.heads.stop) for block in found] == [(0, 3), (3, 6)]
