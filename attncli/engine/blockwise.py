@@ -32,7 +32,7 @@ FEW_KEYS_ROWS = 4  # times as many queries, at most, in blocks of so few keys th
 WIDER_WITH_TABLE = 2  # times as many keys in tiles to which a table is added: memory is read faster in longer parts
 # In multiplications that take as long: to compute a cell of a tile, but for its products, and to read a number of the
 # keys and values, which takes most of the time of a few queries.
-PER_CELL, PER_NUMBER = 32, 5
+PER_CELL, PER_NUMBER = 32, 4
 FEW_HEADS, FEW_QUERIES = 8, 32  # fewer heads of all batch items, but of no fewer queries, make an even number of blocks
 KEPT_BYTES = 2**25 - 2**16  # for the temporaries of blocks; of arrays of 32 MB and more glibc keeps none
 

@@ -33,6 +33,9 @@ def rows() -> Iterator[Row]:
     def ours(given: list[np.ndarray], **more: Any) -> Any:
         return lambda: attncli.attention(*given, **more)
 
+    # On some processors powers of 2 are slow in some processes: then all problems of float32 are.
+    numbers = arrays(2048, "float32")[0]
+    yield compare("NumPy's exp2 / its exp", lambda: np.exp2(numbers), lambda: np.exp(numbers), 3, "")
     for (dtype, causal), aim in AIMS.items():
         for count in (2048, 4096, 8192, 16384, 32768):
             given = arrays(count, dtype)
