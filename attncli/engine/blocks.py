@@ -121,9 +121,9 @@ def heads_of_items_that_fit(lengths: Lengths, most: int) -> int:
 
 
 def _heads_at_once(lengths: Lengths, most: int, in_queries: int, min_blocks: int) -> int:
-    """The number of query heads of a block, at most `most` if possible, and fewer where few blocks are so made even.
+    """The number of query heads of a block, at most `most` if possible; fewer where that shares few blocks evenly.
 
-    Even are blocks, `in_queries` of each head, of which there are some times `min_blocks`.
+    Each head has `in_queries` blocks; they are shared evenly where their number is a multiple of `min_blocks`.
     """
     fitting = heads = heads_that_fit(lengths, most)
     while 1 < heads < lengths.heads:
@@ -135,7 +135,7 @@ def _heads_at_once(lengths: Lengths, most: int, in_queries: int, min_blocks: int
 
 
 def _even_parts(count: int, most: int, multiple: int) -> Iterator[slice]:
-    """Parts of an axis of at most `most`, some times `multiple` of them if that can be; the first are the longest."""
+    """Parts of an axis, at most `most` long, a multiple of `multiple` if that can be; their lengths differ by 1."""
     parts = min(multiple * -(-count // (multiple * most)), count)
     ends = [-(-count * number // parts) for number in range(parts + 1)]
     yield from map(slice, ends, ends[1:])
@@ -147,9 +147,9 @@ def make_blocks(
     """All blocks of at most `rows` queries, which with `keys` keys have about `cells` cells, the last queries first.
 
     A block has as many heads as fit, those of one key head or of several whole ones; then batch items; but of several
-    of these there are at least `min_blocks` blocks. Those of few queries have all heads of a key head, if these fit:
-    each block reads the keys anew. With causal masks the last queries have most keys: the blocks that take longest are
-    first. With `all_heads` every block has all heads, and fewer queries instead.
+    of these there are at least `min_blocks` blocks. Those of few queries have all query heads of a key head, if these
+    fit: each block reads the keys anew. With causal masks the last queries have most keys: the blocks that take longest
+    are first. With `all_heads` every block has all heads, and fewer queries instead.
     """
     rows = min(rows, lengths.queries)
     if all_heads:

@@ -30,10 +30,10 @@ PROBED_TWICE = 2**21  # cells: of smaller problems one block is tried, as each t
 MIN_TILE_KEYS = 32  # of a score that has many numbers for a pair, such as the hidden units of the additive one
 FEW_KEYS_ROWS = 4  # times as many queries, at most, in blocks of so few keys that a tile would have few cells
 WIDER_WITH_TABLE = 2  # times as many keys in tiles to which a table is added: memory is read faster in longer parts
-# In multiplications that take as long: to compute a cell of a tile, but for its products, and to read a number of the
-# keys and values, which takes most of the time of a few queries.
+# How many multiplications take as long as a cell of a tile does, but for its products, and as to read a number of the
+# keys and values: where there are few queries, that takes most of the time.
 PER_CELL, PER_NUMBER = 32, 4
-FEW_HEADS, FEW_QUERIES = 8, 32  # fewer heads of all batch items, but of no fewer queries, make an even number of blocks
+FEW_HEADS, FEW_QUERIES = 8, 32  # of so many heads of all batch items, or so few queries, queries stay together
 KEPT_BYTES = 2**25 - 2**16  # for the temporaries of blocks; of arrays of 32 MB and more glibc keeps none
 
 
@@ -98,9 +98,13 @@ def _fill(buffers: "ResultBuffers", problem: ProblemSpec, options: RunOptions, p
 
 
 def _is_for_one_thread(plan: BlockPlan, sizes: BlockSizes) -> bool:
-    """Whether a problem in tiles, whose score is a product, takes so little time that others would not save any."""
+    """Whether a problem in tiles takes so little time that other threads would save none.
+
+    That is known where the score is a product, by BLAS, and every node is one of this package. Masked cells count too.
+    """
     score, context, lengths = plan.score_nodes[0], plan.context_nodes[-1], plan.lengths
-    if score.record is None or score.record.factorization is None:
+    is_product = score.record is not None and score.record.factorization is not None
+    if not is_product or plan.precision.is_extended or not all(node.is_built_in for node in plan.nodes):
         return False
     key, value = (plan.inputs[name].value for name in (score.inputs["key"], context.inputs["value"]))
     cells = lengths.items * lengths.heads * lengths.queries * lengths.keys
@@ -111,7 +115,7 @@ def _is_for_one_thread(plan: BlockPlan, sizes: BlockSizes) -> bool:
 
 
 def _tile_work(buffers: "ResultBuffers", problem: ProblemSpec, options: RunOptions, *, min_blocks: int) -> _BlockedTask:
-    """Blocks that are computed tile by tile, at least so many where there are several heads, batch items or queries."""
+    """Blocks that are computed tile by tile: `min_blocks` or more of several heads, batch items or queries."""
     plan, sizes, lengths = buffers.plan, options.sizes, buffers.plan.lengths
     output = buffers.output if options.executor in (SERIAL, THREADS) else None
     is_masked = any(node.stage == "mask" and POSITIONS in node.inputs for node in plan.score_nodes)
@@ -198,10 +202,10 @@ def _masked_rows(lengths: Lengths, most: int, cells: int, min_blocks: int) -> in
 
 
 def _rows(lengths: Lengths, most: int, min_blocks: int) -> int:
-    """The number of queries of a block, at most `most`, that makes blocks of equal size, some times `min_blocks`.
+    """The number of queries of a block, at most `most`, that makes blocks of equal size, a multiple of `min_blocks`.
 
-    A few queries of several heads stay together: each part of them would read the keys anew. Many heads are blocks
-    enough.
+    A few queries of several heads stay together, as each part of them would read the keys anew; and where there are
+    many heads, these are blocks enough.
     """
     count, all_heads = -(-lengths.queries // most), lengths.items * lengths.heads
     if all_heads == 1 or (all_heads < FEW_HEADS and lengths.queries >= FEW_QUERIES):

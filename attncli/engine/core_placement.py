@@ -30,7 +30,7 @@ class CorePlacement:
     def __init__(self) -> None:
         self._workers: set[int] = set()  # threads of the pool, by their numbers in the system
         self._run: _PlacedRun | None = None
-        self._usual: Collection[int] = ()  # the cores of all threads after a run
+        self._ended: _PlacedRun | None = None  # the last one
         self._change = Lock()
 
     def add_this_thread(self) -> None:
@@ -40,8 +40,8 @@ class CorePlacement:
             if self._run is not None:
                 _set_cores(THIS_THREAD, self._run.others)
                 _set_cores(self._run.caller, {self._run.own})
-            elif self._usual:  # it was started in a run that has ended, by a thread that was on one core
-                _set_cores(THIS_THREAD, self._usual)
+            elif self._ended is not None and _cores_of_this_thread() == {self._ended.own}:  # it was started in that run
+                _set_cores(THIS_THREAD, {self._ended.own, *self._ended.others})
 
     @contextmanager
     def apart(self) -> Iterator[None]:
@@ -57,7 +57,7 @@ class CorePlacement:
             with self._change:
                 is_placed = self._run is None and own in cores and len(cores) > 1
                 if is_placed:
-                    self._run, self._usual = run, cores
+                    self._run = run
                     self._place(run.others)
                     if self._workers:  # the first of them begins with the caller's cores, and then keeps it on its own
                         _set_cores(THIS_THREAD, {own})
@@ -66,7 +66,7 @@ class CorePlacement:
             if is_placed:
                 try:
                     with self._change:
-                        self._run = None
+                        self._run, self._ended = None, run
                         self._place(cores)
                 finally:  # a thread that begins only now does not put this one on its core any more
                     _set_cores(THIS_THREAD, cores)

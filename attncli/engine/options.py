@@ -31,9 +31,9 @@ class BlockSizes:
 
     A problem of at most `dense_cells` scores, all heads and batch items together, is computed whole, unless what is
     computed for each of them, such as a hidden layer, has more than `row_cells` numbers, or the keys or values of all
-    query heads have: for a few queries these take more time than the scores. One that takes as long as at most
-    `alone_multiplications` numbers of single precision is computed in tiles by the calling thread alone, in a block as
-    large as possible: to wake another thread, which then has to wait for the interpreter, takes longer than it saves.
+    query heads have: for a few queries these take more time than the scores. One whose score is a product, and whose
+    tiles take no longer than `alone_multiplications` in single precision, is one block, if it can be, and no other
+    thread is woken: that, and to wait for the interpreter, would take longer than it saves.
     """
 
     dense_cells: int = 2**17
@@ -42,7 +42,7 @@ class BlockSizes:
     tile_cells: int = 2**19  # numbers of a tile: more leave the caches, fewer leave workers waiting for the interpreter
     min_unmasked_keys: int = 128  # for so many keys that are visible to all queries no mask is computed
     row_cells: int = 2**19  # numbers of the largest step of a block that is computed in whole rows
-    alone_multiplications: int = 25 * 10**6  # a quarter of a millisecond, or half of one
+    alone_multiplications: int = 25 * 10**6  # which take a quarter to a half of a millisecond
 
 
 @dataclass(frozen=True)

@@ -67,6 +67,7 @@ def test_batch_items_and_heads_that_do_not_fit_are_several_blocks() -> None:
         (16, 1, [4, 4, 4, 4]),
         (11, 1, [3, 3, 3, 2]),
         (9, 1, [3, 2, 2, 2]),
+        (14, 1, [4, 3, 4, 3]),
         (1, 48, [4] * 12),
     ],
 )

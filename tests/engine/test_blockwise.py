@@ -155,6 +155,7 @@ def test_masked_queries_are_in_large_blocks_where_these_are_several_of_one_head(
         ((1, 1, 600, 600, 64), {}, 2, True),
         ((12, 12, 110, 110, 64), {}, 1, False),
         ((12, 12, 110, 110, 64), {"dtype": "float64"}, 2, True),
+        ((1, 1, 370, 370, 16), {"dtype": "longdouble"}, 2, True),  # which is not multiplied by BLAS
         ((12, 12, 110, 110, 256), {}, 2, True),
         ((32, 8, 1, 1024, 128), {}, 1, False),
         ((32, 8, 1, 2048, 128), {"causal": True}, 2, True),  # most of the work is to read the keys and values

@@ -81,16 +81,21 @@ def test_a_thread_that_begins_while_the_run_ends_does_not_keep_the_caller_on_its
     assert [cores_of_this_thread(), *map(os.sched_getaffinity, late)] == [every] * 2
 
 
-def test_a_thread_that_was_started_in_a_run_and_begins_after_it_has_every_core(pool: ThreadsExecutor) -> None:
+@pytest.mark.parametrize("is_own", [True, False], ids=["the core of the run", "another"])
+def test_a_thread_that_was_started_in_a_run_and_begins_after_it_has_every_core(
+    is_own: bool, pool: ThreadsExecutor
+) -> None:
+    """Its starter had the core of the run; where that is another, the user has limited it, and so it stays."""
     every = cores_of_this_thread()
     with pool.placement.apart():
-        pass
-    os.sched_setaffinity(0, {min(every)})  # as a thread of a pool begins that the caller of a run has started
+        own = current_core()
+    core = own if is_own else min(every - {own})
+    os.sched_setaffinity(0, {core})
     try:
-        thread, *_ = begin(pool, 1)
+        (thread,) = begin(pool, 1)
     finally:
         os.sched_setaffinity(0, every)
-    assert os.sched_getaffinity(thread) == every
+    assert os.sched_getaffinity(thread) == (every if is_own else {core})
 
 
 def test_cores_are_given_back_after_an_error(pool: ThreadsExecutor) -> None:

@@ -38,6 +38,15 @@ def test_every_head_has_a_slope_of_its_own(heads: int) -> None:
     assert 0 < slopes.min() <= slopes.max() < 1
 
 
+@pytest.mark.parametrize("dtype", [np.uint8, np.int64, np.float16, np.float32, np.float64, np.longdouble])
+def test_alibi_takes_slopes_of_any_type_and_is_no_narrower_than_single_precision(dtype: type) -> None:
+    bias = alibi(np.array([0, 3000]), np.array([0, 2999]), heads=2, slopes=np.array([1, 2], dtype))
+    assert bias.tolist() == [[[0, -2999], [-3000, -1]], [[0, -5998], [-6000, -2]]]
+    assert bias.dtype == {np.int64: np.float64, np.float64: np.float64, np.longdouble: np.longdouble}.get(
+        dtype, np.float32
+    )
+
+
 def test_alibi_falls_with_the_distance_on_both_sides() -> None:
     assert alibi(POSITIONS[1:2], POSITIONS, slopes=0.5).tolist() == [[-0.5, 0, -0.5, -1, -1.5]]
     assert alibi(POSITIONS[:1], POSITIONS[:2], 8).shape == (8, 1, 2)
