@@ -74,7 +74,7 @@ def test_the_last_digits_do_not_depend_on_the_executor(more: str, run_process: R
 def test_an_interrupt_ends_it_and_leaves_nothing_behind(words: str, arrays: Path) -> None:
     if "long.csv" in words:
         rows = "\n".join(",".join(map(repr, row)) for row in np.load(arrays / "q.npy").tolist())
-        (arrays / "long.csv").write_text("\n".join([rows] * 100))
+        (arrays / "long.csv").write_text("\n".join([rows] * 300))
     file = arrays / words.rsplit(maxsplit=1)[-1]
     file.write_text("old")
     before = names(arrays)
