@@ -135,7 +135,7 @@ def _heads_at_once(lengths: Lengths, most: int, in_queries: int, min_blocks: int
 
 
 def _even_parts(count: int, most: int, multiple: int) -> Iterator[slice]:
-    """Parts of an axis, at most `most` long, a multiple of `multiple` if that can be; their lengths differ by 1."""
+    """Nearly equal parts of an axis, at most `most` long; their number is a multiple of `multiple` if that can be."""
     parts = min(multiple * -(-count // (multiple * most)), count)
     ends = [-(-count * number // parts) for number in range(parts + 1)]
     yield from map(slice, ends, ends[1:])
