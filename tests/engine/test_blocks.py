@@ -47,7 +47,7 @@ def test_heads_of_one_query_over_many_keys_are_blocks_of_their_own() -> None:
 
 @pytest.mark.parametrize(("fitting", "heads"), [(8, 4), (4, 4), (3, 2), (1, 1), (64, 8), (1000, 16)])
 def test_heads_of_one_query_that_share_a_key_head_are_one_block_as_far_as_they_fit(fitting: int, heads: int) -> None:
-    """Each block reads the keys: four query heads for each of the eight of keys, or of few keys more."""
+    """The four of a key head, of which each block reads the keys; fewer where only so many fit, more of few keys."""
     found, times = cover(Lengths(1, 32, 8, 1, 1000), rows=100, cells=fitting * 1000)
     assert {block.heads.stop - block.heads.start for block in found} == {heads}
     assert (times == 1).all()
