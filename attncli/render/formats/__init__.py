@@ -237,12 +237,12 @@ def find_format(name: str) -> OutputFormat:
     >>> find_format("csv").suffixes
     ('.csv',)
     """
+    row = next((row for row in FORMATS if row.name == name), None)
+    if row is not None and row.is_choice:
+        return row
     error = UnknownNameError("format", name, format_choices(), where="--format")
-    for row in FORMATS:
-        if row.name == name:
-            if row.is_choice:
-                return row
-            error.hint = f"expected one of {', '.join(format_choices())}, or a file: --output FILE{row.suffixes[0]}"
+    if row is not None:
+        error.hint = f"expected one of {', '.join(format_choices())}, or a file: --output FILE{row.suffixes[0]}"
     raise error
 
 
