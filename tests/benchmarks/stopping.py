@@ -24,6 +24,7 @@ LONG = {
 
 def rows() -> Iterator[Row]:
     """A command at each stage of its work, interrupted in the middle of it."""
+    signal.signal(signal.SIGINT, signal.default_int_handler)  # which jobs in the background ignore, and so do commands
     with TemporaryDirectory() as name:
         folder = Path(name)
         (query, *_) = arrays(65536, "float32")
