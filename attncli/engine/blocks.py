@@ -117,16 +117,23 @@ def heads_that_fit(lengths: Lengths, most: int) -> int:
 def heads_of_items_that_fit(lengths: Lengths, most: int) -> int:
     """The number of query heads of a block, at most `most` if possible, those of all its batch items together."""
     heads = heads_that_fit(lengths, most)
-    return heads * max(min(most // heads, lengths.items), 1) if heads == lengths.heads else heads
+    return heads * _items_that_fit(lengths, heads, most)
+
+
+def _items_that_fit(lengths: Lengths, heads: int, most: int) -> int:
+    """The number of batch items of a block of so many query heads: with theirs it has `most` at most, if possible."""
+    return max(min(most // heads, lengths.items), 1) if heads == lengths.heads else 1
 
 
 def _heads_at_once(lengths: Lengths, most: int, in_queries: int, min_blocks: int) -> int:
     """The number of query heads of a block, at most `most` if possible; fewer where that shares few blocks evenly.
 
-    Each head has `in_queries` blocks; they are shared evenly where their number is a multiple of `min_blocks`.
+    Each head has `in_queries` blocks; they are shared evenly where their number is a multiple of `min_blocks`. Heads
+    that share keys stay together where there are few queries.
     """
     fitting = heads = heads_that_fit(lengths, most)
-    while 1 < heads < lengths.heads:
+    fewest = lengths.heads // lengths.kv_heads if lengths.queries < FEW_ROWS else 1
+    while fewest < heads < lengths.heads:
         blocks = lengths.items * in_queries * lengths.heads // heads
         if blocks >= FEW_BLOCKS or blocks % min_blocks == 0:
             return heads
@@ -159,7 +166,7 @@ def make_blocks(
     most = max(cells // (max(rows, FEW_ROWS) * keys), min(lengths.heads // lengths.kv_heads, cells // (rows * keys)))
     most = max(min(most, single_head_blocks // min_blocks), 1)  # heads of all items
     heads = lengths.heads if all_heads else _heads_at_once(lengths, most, in_queries, min_blocks)
-    items = max(most // heads, 1) if heads == lengths.heads else 1
+    items = _items_that_fit(lengths, heads, most)
     # So that each worker has as many blocks, and all of them as many items.
     for some_items in _even_parts(lengths.items, items, min_blocks // gcd(min_blocks, in_queries)):
         for head in range(0, lengths.heads, heads):

@@ -30,9 +30,7 @@ PROBED_TWICE = 2**21  # cells: of smaller problems one block is tried, as each t
 MIN_TILE_KEYS = 32  # of a score that has many numbers for a pair, such as the hidden units of the additive one
 FEW_KEYS_ROWS = 4  # times as many queries, at most, in blocks of so few keys that a tile would have few cells
 WIDER_WITH_TABLE = 2  # times as many keys in tiles to which a table is added: memory is read faster in longer parts
-# How many multiplications take as long as a cell of a tile does, but for its products, and as to read a number of the
-# keys and values: where there are few queries, that takes most of the time.
-PER_CELL, PER_NUMBER = 32, 4
+PER_NUMBER = 4  # multiplications take as long as to read a number of the keys and values: most time of a few queries
 FEW_HEADS, FEW_QUERIES = 8, 32  # of so many heads of all batch items, or so few queries, queries stay together
 KEPT_BYTES = 2**25 - 2**16  # for the temporaries of blocks; of arrays of 32 MB and more glibc keeps none
 
@@ -85,7 +83,7 @@ class _BlockedTask:
 def _fill(buffers: "ResultBuffers", problem: ProblemSpec, options: RunOptions, pool: ThreadsExecutor | None) -> None:
     """Compute every block and keep its results."""
     in_tiles = list(buffers.values) == [CONTEXT] and can_tile(problem)
-    is_for_one = in_tiles and _is_for_one_thread(buffers.plan, options.sizes)
+    is_for_one = in_tiles and _is_for_one_thread(buffers.plan, problem, options.sizes)
     with executor(options, None if is_for_one else pool) as run:
         if in_tiles:
             work = _tile_work(buffers, problem, options, min_blocks=1 if is_for_one else MIN_BLOCKS)
@@ -97,18 +95,20 @@ def _fill(buffers: "ResultBuffers", problem: ProblemSpec, options: RunOptions, p
                     options.progress(number, len(work.blocks))
 
 
-def _is_for_one_thread(plan: BlockPlan, sizes: BlockSizes) -> bool:
+def _is_for_one_thread(plan: BlockPlan, problem: ProblemSpec, sizes: BlockSizes) -> bool:
     """Whether a problem in tiles takes so little time that other threads would save none.
 
     That is known where the score is a product, by BLAS, and every node is one of this package. Masked cells count too.
     """
     score, context, lengths = plan.score_nodes[0], plan.context_nodes[-1], plan.lengths
     is_product = score.record is not None and score.record.factorization is not None
+    normalizer = problem.normalize.record.online
+    assert normalizer is not None  # else there are no tiles
     if not is_product or plan.precision.is_extended or not all(node.is_built_in for node in plan.nodes):
         return False
     key, value = (plan.inputs[name].value for name in (score.inputs["key"], context.inputs["value"]))
     cells = lengths.items * lengths.heads * lengths.queries * lengths.keys
-    work = cells * (PER_CELL + key.shape[-1] + value.shape[-1]) + PER_NUMBER * (key.size + value.size)
+    work = cells * (normalizer.multiplications + key.shape[-1] + value.shape[-1]) + PER_NUMBER * (key.size + value.size)
     if plan.precision.accumulation_dtype != "float32":
         work *= 2
     return bool(work <= sizes.alone_multiplications)
@@ -202,10 +202,11 @@ def _masked_rows(lengths: Lengths, most: int, cells: int, min_blocks: int) -> in
 
 
 def _rows(lengths: Lengths, most: int, min_blocks: int) -> int:
-    """The number of queries of a block, at most `most`, that makes blocks of equal size, a multiple of `min_blocks`.
+    """The number of queries of a block, at most `most`, that makes blocks of about equal size.
 
-    A few queries of several heads stay together, as each part of them would read the keys anew; and where there are
-    many heads, these are blocks enough.
+    Of one head, or of few with many queries, the number of blocks is a multiple of `min_blocks`, where it can be. A few
+    queries of several heads stay together, as each part of them would read the keys anew; and where there are many
+    heads, these are blocks enough.
     """
     count, all_heads = -(-lengths.queries // most), lengths.items * lengths.heads
     if all_heads == 1 or (all_heads < FEW_HEADS and lengths.queries >= FEW_QUERIES):

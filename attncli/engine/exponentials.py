@@ -15,8 +15,8 @@ def has_fast_exp2() -> bool:
 
     It does so on Linux with AVX-512; elsewhere it computes one number after another. Powers that have no normal number
     as their result, such as those of −∞, take ten to a hundred times as long as others. On AMD's Zen 5 all take three
-    times as long in processes that have NumPy's library at certain addresses, a quarter of them: powers of e would be
-    faster there, but have other last digits, and every process is to give the same ones.
+    times as long in a quarter of all processes, those that have NumPy's library at certain addresses: powers of e would
+    be faster there, but have other last digits, and every process is to give the same ones.
     """
     functions = np.lib.introspect.opt_func_info(func_name="^exp2$", signature="float32").get("exp2", {})
     return sys.platform == "linux" and any(

@@ -178,6 +178,7 @@ def sigmoid_by_hand(write: ArithmeticWriter, scores: Array, result: Any, *, shif
         lambda scores, _running_max, *, shift, out: _logistic(scores + shift),
         uses_running_max=False,
         is_divided=False,
+        multiplications=700,
     ),
     formula_in_force=lambda shift: f"Aᵢⱼ = 1 / (1 + exp(−{'(Sᵢⱼ + shift)' if shift else 'Sᵢⱼ'}))",
     by_hand=sigmoid_by_hand,

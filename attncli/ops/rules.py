@@ -65,6 +65,7 @@ class OnlineNormalizer:
     may_cancel: bool = False  # numerators may be negative
     # The factor f where the numerator is exp(f (score − running_max)): without a need for it no maximum is subtracted.
     exp_scale: Callable[[Mapping[str, Any]], float] | None = None
+    multiplications: int = 32  # of a product, that take as long as a numerator and what else tiles do with a score
 
     @property
     def ignores_shifts(self) -> bool:

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from attncli.engine import executors
+from attncli.engine.executors import ThreadsExecutor
 from attncli.engine.options import BlockSizes, RunOptions
 from attncli.engine.run import run
 from tests.arrays import normal
@@ -31,7 +32,7 @@ PROBLEMS: list[dict[str, Any]] = [
 
 def in_tiles(*, sizes: BlockSizes | None = None, executor: str = "serial", **keys: Any) -> np.ndarray:
     """The output in blocks of a few queries and tiles of a few keys."""
-    options = RunOptions(executor, sizes=sizes or BlockSizes(0, 3, 3, 30, 4, 50))
+    options = RunOptions(executor, sizes=sizes or BlockSizes(0, 3, 3, 30, 4, 50, alone_multiplications=0))
     output: np.ndarray = run(problem(**keys), ("output",), options=options).output
     return output
 
@@ -45,7 +46,7 @@ def arrays(queries: int = 5) -> dict[str, np.ndarray]:
 @pytest.mark.parametrize("keys", PROBLEMS, ids=str)
 @pytest.mark.parametrize("cells", [15, 200, 1000])
 def test_query_heads_that_share_a_key_head_attend_as_with_a_copy_each(keys: dict[str, Any], cells: int) -> None:
-    given, sizes = arrays(), BlockSizes(0, 3, 3, cells, 4, 50)
+    given, sizes = arrays(), BlockSizes(0, 3, 3, cells, 4, 50, alone_multiplications=0)
     copied = given | {name: np.repeat(given[name], HEADS // GROUPS, axis=1) for name in ("key", "value")}
     expected = in_tiles(**copied, **keys, sizes=sizes)
     np.testing.assert_allclose(in_tiles(**given, **keys, sizes=sizes), expected, rtol=1e-12, atol=1e-13)
@@ -118,13 +119,15 @@ def test_an_infinite_value_that_is_attended_is_in_the_context_of_its_feature_alo
 
 @pytest.mark.parametrize("keys", PROBLEMS, ids=str)
 def test_any_number_of_workers_gives_the_same_last_digits(keys: dict[str, Any], monkeypatch: Any) -> None:
-    given = arrays()
+    given, submit, submitted = arrays(), ThreadsExecutor.submit, []
+    monkeypatch.setattr(ThreadsExecutor, "submit", lambda *task: submitted.append(task) or submit(*task))
     serial = in_tiles(**given, **keys, dtype="float32")
     for count in (1, 2, 5):
         monkeypatch.setattr(executors, "cores", lambda count=count: count)
         executors._threads.cache_clear()
         np.testing.assert_array_equal(in_tiles(**given, **keys, dtype="float32", executor="threads"), serial)
     executors._threads.cache_clear()
+    assert submitted
 
 
 @pytest.mark.parametrize("size", [1.0, 8.0, 60.0])

@@ -45,10 +45,15 @@ def test_heads_of_one_query_over_many_keys_are_blocks_of_their_own() -> None:
     assert [(block.heads.start, block.heads.stop) for block in found] == [(0, 1), (1, 2), (2, 3), (3, 4)]
 
 
-@pytest.mark.parametrize(("fitting", "heads"), [(8, 4), (4, 4), (3, 2), (1, 1), (64, 8), (1000, 16)])
-def test_heads_of_one_query_that_share_a_key_head_are_one_block_as_far_as_they_fit(fitting: int, heads: int) -> None:
+@pytest.mark.parametrize(
+    ("key_heads", "fitting", "heads"),
+    [(8, 8, 4), (8, 4, 4), (8, 3, 2), (8, 1, 1), (8, 64, 8), (8, 1000, 16), (5, 4, 4), (3, 4, 4)],
+)
+def test_heads_of_one_query_that_share_a_key_head_are_one_block_as_far_as_they_fit(
+    key_heads: int, fitting: int, heads: int
+) -> None:
     """The four of a key head, of which each block reads the keys; fewer where only so many fit, more of few keys."""
-    found, times = cover(Lengths(1, 32, 8, 1, 1000), rows=100, cells=fitting * 1000)
+    found, times = cover(Lengths(1, 4 * key_heads, key_heads, 1, 1000), rows=100, cells=fitting * 1000)
     assert {block.heads.stop - block.heads.start for block in found} == {heads}
     assert (times == 1).all()
 

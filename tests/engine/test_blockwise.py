@@ -161,6 +161,8 @@ def test_masked_queries_are_in_large_blocks_where_these_are_several_of_one_head(
         ((32, 8, 1, 2048, 128), {}, 2, True),  # most of the work is to read the keys and values
         ((1, 1, 370, 370, 64), {"causal": True}, 2, False),  # the first queries apart
         ((1, 1, 370, 370, 64), {"score": "euclidean"}, 2, True),  # whose scores take longer than products
+        ((1, 1, 370, 370, 64), {"normalize": "hardmax"}, 1, False),
+        ((1, 1, 370, 370, 64), {"normalize": "sigmoid"}, 2, True),  # which takes longer than an exponential
     ],
     ids=str,
 )
