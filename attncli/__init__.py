@@ -21,7 +21,7 @@ if TYPE_CHECKING:
         PositionAxes,
     )
 
-__version__ = "0.3.0"
+__version__ = "1.0.0.dev0"
 __all__ = [
     "AttnError",
     "ComparedVariant",

@@ -1,12 +1,11 @@
 """Writes what of the documents is generated, and with an option what the commands in them print or draw.
 
 `python docs/generate.py` writes docs/api.md from the docstrings, docs/reference.md from the records, docs/families.md
-from the files in attncli/models, those samples anew that are worked examples, the checkpoint samples/tiny_model, and
-samples/page.html, which has the page's scripts in it. `--outputs` runs each command and each Python session of the
-README and of docs/*.md, as the tests do, and puts what is printed now in place of what stands there;
-`--outputs docs/learner.md` does so in that document alone. `--pictures` runs those that write a picture
-to samples/, and photographs the page: it needs Matplotlib, Playwright and Chromium. Read the difference before you
-commit it, and look at the pictures.
+from the files in attncli/models, those samples anew that are worked examples, and the checkpoint samples/tiny_model.
+`--outputs` runs each command and each Python session of the README and of docs/*.md, as the tests do, and puts what is
+printed now in place of what stands there; `--outputs docs/learner.md` does so in that document alone. `--pictures` runs
+those that write a picture to samples/, and photographs the page: it needs Matplotlib, Playwright and Chromium. Read the
+difference before you commit it, and look at the pictures.
 """
 
 import sys
@@ -30,8 +29,6 @@ def main(arguments: list[str]) -> None:
             (console_blocks.ROOT / path).write_text(console_blocks.with_outputs(documents[path]), encoding="utf-8")
     if arguments == ["--pictures"]:
         pictures.write()
-    else:
-        pictures.write_page()
 
 
 if __name__ == "__main__":

@@ -1,16 +1,36 @@
-"""Fixtures for all tests, and the profiles of Hypothesis: that of every test, and that for the quick ones."""
+"""Fixtures for all tests, which copy of attncli they test, and how many examples Hypothesis draws."""
 
+import os
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 from hypothesis import settings
 
+import attncli
 from attncli.ops import registry
 from attncli.problem.spec import ProblemSpec
 from tests.problems import PROBLEMS, problem
 
-settings.register_profile("default", deadline=None)  # a busy machine is no error
-settings.register_profile("quick", max_examples=25, deadline=None)
+TESTED = Path(attncli.__file__).parents[1]
+
+settings.register_profile("attn", max_examples=25, deadline=None)  # a busy machine is not an error
+settings.load_profile("attn")
+
+
+def pytest_configure() -> None:
+    """The processes that tests start import the same copy of attncli as the tests do."""
+    os.environ["PYTHONPATH"] = os.pathsep.join(filter(None, (str(TESTED), os.environ.get("PYTHONPATH"))))
+
+
+def pytest_report_header() -> str:
+    """Which copy is tested: that of the checkout, although another one may be installed."""
+    return f"attncli {attncli.__version__} of {TESTED}"
+
+
+def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
+    """Tests with peers are not even imported where they are not asked for."""
+    return True if collection_path.name == "peers" and "not peer" in config.option.markexpr else None
 
 
 @pytest.fixture(params=PROBLEMS, ids=lambda name: name.replace(" ", "_"))
@@ -27,9 +47,3 @@ def restored_registry() -> Iterator[None]:
     for kind, records in before.items():
         registry._RECORDS[kind].clear()
         registry._RECORDS[kind].update(records)
-
-
-def pytest_configure(config: pytest.Config) -> None:
-    """Without the slow tests, Hypothesis draws fewer examples where a test sets no number of its own."""
-    if "not slow" in config.option.markexpr:
-        settings.load_profile("quick")

@@ -175,7 +175,7 @@ def test_every_query_alone_has_the_same_result(problem: dict[str, Any], seed: in
     assert_each_query_alone_agrees(problem, seed)
 
 
-@pytest.mark.slow
+@pytest.mark.deep
 @settings(max_examples=300, deadline=None)
 @given(problems(), SEEDS)
 def test_every_query_alone_has_the_same_result_in_many_problems(problem: dict[str, Any], seed: int) -> None:

@@ -14,7 +14,7 @@ from tests.arrays import normal
 # Distinct primes, so that a swapped axis can't hide: queries, keys, and the features of a head.
 N, M, D, E, HEADS = 3, 5, 7, 11, 2
 
-SLOW = pytest.mark.slow
+DEEP = pytest.mark.deep
 
 TUTORIAL = {
     "tokens": ["word_1", "word_2", "word_3", "word_4"],
@@ -142,7 +142,7 @@ def is_quick(score: str, normalize: str, context: str) -> bool:
 @pytest.mark.parametrize(
     ("score", "normalize", "context", "heads"),
     [
-        pytest.param(*names, heads, marks=() if heads > 1 and is_quick(*names) else SLOW, id="-".join(names))
+        pytest.param(*names, heads, marks=() if heads > 1 and is_quick(*names) else DEEP, id="-".join(names))
         for names in PIPELINES
         for heads in (1, HEADS)
     ],

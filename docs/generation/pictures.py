@@ -27,19 +27,16 @@ def file_written(command: str) -> str | None:
     return match and match[1]
 
 
-def write_page() -> None:
-    """Write the page anew, which has the scripts of the package in it."""
-    console_blocks.run(commands()[PAGE], console_blocks.ROOT)
-
-
 def write() -> None:
-    """Write each picture anew."""
+    """Write each picture anew; the page, which is not kept, is written to be photographed."""
     for command in commands().values():
         console_blocks.run(command, console_blocks.ROOT)
-    (console_blocks.ROOT / PHOTOGRAPH).write_bytes(_photograph())
+    page = console_blocks.ROOT / PAGE
+    (console_blocks.ROOT / PHOTOGRAPH).write_bytes(_photograph(page.as_uri()))
+    page.unlink()
 
 
-def _photograph() -> bytes:
+def _photograph(address: str) -> bytes:
     """The page in Chromium as PNG, where it shows a cell, and in the sentence what a word looks at."""
     from PIL import Image  # Matplotlib brings it  # noqa: PLC0415 - nothing else of the documents needs a browser
     from playwright.sync_api import sync_playwright  # noqa: PLC0415 - the same
@@ -47,7 +44,7 @@ def _photograph() -> bytes:
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=shutil.which("chromium"), args=["--no-sandbox"])
         page = browser.new_page(viewport=_SIZE, device_scale_factor=1.5, color_scheme="light")
-        page.goto((console_blocks.ROOT / PAGE).as_uri() + _PLACE)
+        page.goto(address + _PLACE)
         page.get_by_role("button", name="it", exact=True).first.click()
         page.mouse.move(0, 0)
         photograph = Image.open(io.BytesIO(page.screenshot()))

@@ -70,7 +70,7 @@ attncli.Problem(query=3)  # type: ignore[arg-type]
 """
 
 
-@pytest.mark.slow
+@pytest.mark.deep
 def test_a_type_checker_knows_the_keywords_and_finds_misspelt_ones(tmp_path: Path) -> None:
     api = pytest.importorskip("mypy.api")
     script, root = tmp_path / "user.py", Path(attncli.__file__).parent.parent

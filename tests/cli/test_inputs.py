@@ -114,7 +114,7 @@ ARRAYS = {
 }
 
 
-@pytest.mark.slow
+@pytest.mark.deep
 @pytest.mark.parametrize("word", ["-", "/dev/stdin", "/dev/fd/0"])
 @pytest.mark.parametrize("save", ARRAYS.values(), ids=ARRAYS)
 def test_an_array_comes_through_a_pipe(save: object, word: str, tmp_path: Path) -> None:
@@ -125,7 +125,7 @@ def test_an_array_comes_through_a_pipe(save: object, word: str, tmp_path: Path) 
     assert b'"scores"' in ran.stdout
 
 
-@pytest.mark.slow
+@pytest.mark.deep
 def test_a_stream_without_end_ends_the_program(tmp_path: Path) -> None:
     command = f"yes 1,2 | {sys.executable} -m attncli compute --embeddings - --max-size 2M"
     ran = subprocess.run(["sh", "-c", command], cwd=tmp_path, capture_output=True, text=True, check=False)

@@ -71,9 +71,9 @@ def test_another_name_of_an_input_is_refused(link: str, run: Run, inputs: dict[s
     ("command", "message"),
     [
         ("compute - -o p.yaml < p.yaml", "--output p.yaml: is the input standard input; "),
-        pytest.param("compute p.yaml >> p.yaml", "standard output: is the input p.yaml; ", marks=pytest.mark.slow),
-        pytest.param("demo p.yaml >> p.yaml", "standard output: is the input p.yaml; ", marks=pytest.mark.slow),
-        pytest.param("generate p.yaml -o /dev/stdout >> p.yaml", "--output /dev/stdout: is", marks=pytest.mark.slow),
+        pytest.param("compute p.yaml >> p.yaml", "standard output: is the input p.yaml; ", marks=pytest.mark.deep),
+        pytest.param("demo p.yaml >> p.yaml", "standard output: is the input p.yaml; ", marks=pytest.mark.deep),
+        pytest.param("generate p.yaml -o /dev/stdout >> p.yaml", "--output /dev/stdout: is", marks=pytest.mark.deep),
     ],
 )  # fmt: skip
 def test_an_input_that_the_shell_opened_is_refused(

@@ -15,7 +15,7 @@ import pytest
 
 from tests.cli.running import Run
 
-SLOW = pytest.mark.slow
+DEEP = pytest.mark.deep
 STYLE = re.compile(r"\x1b\[[0-9;]*m")
 
 
@@ -60,7 +60,7 @@ def big(run: Run, tmp_path: Path) -> str:
     return "b.yaml"
 
 
-@pytest.mark.parametrize("width", [80, pytest.param(132, marks=SLOW)])
+@pytest.mark.parametrize("width", [80, pytest.param(132, marks=DEEP)])
 def test_no_line_is_wider_than_the_terminal_and_no_number_is_left_out(width: int, big: str, tmp_path: Path) -> None:
     shown = STYLE.sub("", on_a_terminal("compute", big, "--select", "weights", folder=tmp_path, width=width))
     lines = shown.splitlines()
@@ -72,7 +72,7 @@ def test_no_line_is_wider_than_the_terminal_and_no_number_is_left_out(width: int
     assert "…" not in shown
 
 
-@pytest.mark.parametrize("width", [1, pytest.param(10, marks=SLOW), pytest.param(20, marks=SLOW)])
+@pytest.mark.parametrize("width", [1, pytest.param(10, marks=DEEP), pytest.param(20, marks=DEEP)])
 @pytest.mark.parametrize("words", [("compute", "t.yaml", "--explain"), ("demo", "luong")], ids=["compute", "demo"])
 def test_a_narrow_terminal_shows_the_numbers_of_a_usual_one(
     width: int, words: tuple[str, ...], tutorial: str, tmp_path: Path
@@ -102,7 +102,7 @@ def test_weights_are_shaded_and_the_numbers_stay(tutorial: str, tmp_path: Path) 
     assert "word_1   0.2361   0.0074   0.7491   0.0074" in STYLE.sub("", shown)
 
 
-@pytest.mark.parametrize("env", [pytest.param(env, marks=SLOW) for env in ({"NO_COLOR": "1"}, {"TERM": "dumb"})])
+@pytest.mark.parametrize("env", [pytest.param(env, marks=DEEP) for env in ({"NO_COLOR": "1"}, {"TERM": "dumb"})])
 def test_without_colour_the_numbers_stay(env: dict[str, str], tutorial: str, tmp_path: Path) -> None:
     shown = on_a_terminal("compute", tutorial, "--select", "weights", folder=tmp_path, env=env)
     assert not re.search(r"\x1b\[[0-9;]*[34]8;", shown)
@@ -118,7 +118,7 @@ def test_a_pipe_gets_styles_only_when_they_are_forced(tutorial: str, run: Run) -
     assert "\x1b[" in run("compute", tutorial, env={"FORCE_COLOR": "1", "TERM": "xterm-256color"}).stdout
 
 
-@SLOW
+@DEEP
 def test_text_of_the_user_is_shown_literally(tmp_path: Path) -> None:
     (tmp_path / "e.yaml").write_text(
         'tokens: ["[red]x[/]", ":smile:", "a\\e[31mb"]\nembeddings: [[1, 0], [0, 1], [1, 1]]\n'
@@ -128,7 +128,7 @@ def test_text_of_the_user_is_shown_literally(tmp_path: Path) -> None:
     assert "\x1b" not in shown
 
 
-@SLOW
+@DEEP
 def test_a_command_that_waits_for_a_terminal_says_so(tmp_path: Path) -> None:
     shown = on_a_terminal("compute", "-", folder=tmp_path, typed="embeddings: [[1, 2]]\n\x04")
     assert "attn: reading standard input from the terminal; Ctrl-D on a line of its own ends it\n" in shown

@@ -7,7 +7,7 @@ import pytest
 from tests.cli.running import Run
 from tests.cli.test_on_a_terminal import STYLE, on_a_terminal
 
-SLOW = pytest.mark.slow
+DEEP = pytest.mark.deep
 OUTPUT = ("compute", "t.yaml", "--select", "output")
 
 
@@ -16,9 +16,9 @@ OUTPUT = ("compute", "t.yaml", "--select", "output")
     ("pager", "first_line"),
     [
         ("sed 's/^/> /'", "> scaled_dot → softmax → weighted_sum"),
-        pytest.param("cat", "scaled_dot → softmax → weighted_sum", marks=SLOW),
-        pytest.param("", "scaled_dot → softmax → weighted_sum", marks=SLOW),
-        pytest.param("sh -c 'echo $LESS'", "FRX", marks=SLOW),
+        pytest.param("cat", "scaled_dot → softmax → weighted_sum", marks=DEEP),
+        pytest.param("", "scaled_dot → softmax → weighted_sum", marks=DEEP),
+        pytest.param("sh -c 'echo $LESS'", "FRX", marks=DEEP),
     ],
 )
 def test_the_pager_is_started_with_its_arguments(pager: str, first_line: str, tmp_path: Path) -> None:
@@ -27,7 +27,7 @@ def test_the_pager_is_started_with_its_arguments(pager: str, first_line: str, tm
 
 
 @pytest.mark.usefixtures("tutorial")
-@pytest.mark.parametrize("pager", ["true", pytest.param("head -n 1", marks=SLOW)])
+@pytest.mark.parametrize("pager", ["true", pytest.param("head -n 1", marks=DEEP)])
 def test_a_pager_that_ends_early_is_no_error(pager: str, tmp_path: Path) -> None:
     many = ("compute", "--seed", "1", "--token-count", "300", "--dim", "2", "--init", "normal", "--json", "--pager")
     assert on_a_terminal(*many, folder=tmp_path, env={"PAGER": pager}) in ("", "{\n")
@@ -39,7 +39,7 @@ def test_a_pager_that_ends_early_is_no_error(pager: str, tmp_path: Path) -> None
     [
         ("no-such-pager -R", "attn: PAGER: 'no-such-pager' can't be started (No such file or directory);"),
         pytest.param(
-            "less '", 'attn: PAGER: "less \'" is no command (No closing quotation); close the quotes', marks=SLOW
+            "less '", 'attn: PAGER: "less \'" is no command (No closing quotation); close the quotes', marks=DEEP
         ),
         ("false", "attn: PAGER: 'false' ended with status 1; leave out --pager to see the result without it"),
     ],

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-SLOW = pytest.mark.slow
+DEEP = pytest.mark.deep
 # The program, which says when it has opened its output, and then waits in place of computing.
 WAITING_PROGRAM = """
 import os, sys, time
@@ -41,9 +41,9 @@ def start_computing(*words: str, folder: Path) -> subprocess.Popen[str]:
     return process
 
 
-@pytest.mark.parametrize("name", ["SIGTERM", *(pytest.param(name, marks=SLOW) for name in ("SIGHUP", "SIGXCPU"))])
-@pytest.mark.parametrize("file", ["x.npy", *(pytest.param(f, marks=SLOW) for f in ("x.csv", "x.npz", "t.json"))])
-@pytest.mark.parametrize("system", ["--named", pytest.param("", marks=SLOW)])
+@pytest.mark.parametrize("name", ["SIGTERM", *(pytest.param(name, marks=DEEP) for name in ("SIGHUP", "SIGXCPU"))])
+@pytest.mark.parametrize("file", ["x.npy", *(pytest.param(f, marks=DEEP) for f in ("x.csv", "x.npz", "t.json"))])
+@pytest.mark.parametrize("system", ["--named", pytest.param("", marks=DEEP)])
 def test_a_signal_leaves_no_file(name: str, file: str, system: str, tutorial: str, tmp_path: Path) -> None:
     (tmp_path / "t.json").write_text("old")
     options = [system] if system else []
@@ -67,7 +67,7 @@ def test_not_even_sigkill_leaves_a_file(tutorial: str, tmp_path: Path) -> None:
     assert [path.name for path in tmp_path.iterdir()] == ["t.yaml"]
 
 
-@SLOW
+@DEEP
 def test_an_ignored_signal_stays_ignored(tutorial: str, tmp_path: Path) -> None:
     """As under nohup, which ignores SIGHUP."""
     before = signal.signal(signal.SIGHUP, signal.SIG_IGN)
@@ -81,7 +81,7 @@ def test_an_ignored_signal_stays_ignored(tutorial: str, tmp_path: Path) -> None:
     assert process.returncode == -signal.SIGTERM
 
 
-@pytest.mark.parametrize("system", ["--named", pytest.param("", marks=SLOW)])
+@pytest.mark.parametrize("system", ["--named", pytest.param("", marks=DEEP)])
 def test_control_c_leaves_no_file_and_ends_with_130(system: str, tutorial: str, tmp_path: Path) -> None:
     process = start_computing(tutorial, "-o", "x.csv", *([system] if system else []), folder=tmp_path)
     for _ in range(2):

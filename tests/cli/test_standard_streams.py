@@ -8,14 +8,14 @@ import pytest
 
 from tests.cli.running import Ran, Run
 
-SLOW = pytest.mark.slow
+DEEP = pytest.mark.deep
 FULL = pytest.mark.skipif(not Path("/dev/full").exists(), reason="there is no /dev/full here")
 # Words that write to standard output: two of them in the quick tests, for each way to write.
 WRITING = [
     "--version",
     "compute t.yaml",
-    *(pytest.param(words, marks=SLOW) for words in ("", "--help", "compute --help", "compute t.yaml --json")),
-    *(pytest.param(words, marks=SLOW) for words in ("list", "show cosine", "demo", "demo --list", "generate t.yaml")),
+    *(pytest.param(words, marks=DEEP) for words in ("", "--help", "compute --help", "compute t.yaml --json")),
+    *(pytest.param(words, marks=DEEP) for words in ("list", "show cosine", "demo", "demo --list", "generate t.yaml")),
 ]
 NOTHING_ATTENDED = "compute --query [[-1]] --key [[1]] --normalize relu --json"
 
@@ -54,13 +54,13 @@ def test_a_closed_pipe_in_the_middle_of_a_result_ends_the_program(run: Run, tmp_
     assert (ran.returncode, ran.stdout, ran.stderr) == (0, "{\n", "")
 
 
-@SLOW
+@DEEP
 def test_a_file_needs_no_standard_streams(tutorial: str, tmp_path: Path) -> None:
     assert shell("attn compute t.yaml -o x.json <&- >&- 2>&-", tmp_path).returncode == 0
     assert (tmp_path / "x.json").read_text().startswith("{")
 
 
-@SLOW
+@DEEP
 @pytest.mark.parametrize("to", ["&-", pytest.param("/dev/full", marks=FULL), " >(true)"])
 def test_a_standard_error_that_nobody_reads_changes_nothing_else(to: str, tmp_path: Path) -> None:
     """Closed, Python would print a warning among the results."""
@@ -70,7 +70,7 @@ def test_a_standard_error_that_nobody_reads_changes_nothing_else(to: str, tmp_pa
     assert (ran.returncode, ran.stdout, ran.stderr) == (2, "", "")
 
 
-@SLOW
+@DEEP
 def test_a_closed_standard_input_is_an_error(tmp_path: Path) -> None:
     ran = shell("attn compute - <&-", tmp_path)
     assert ran.returncode == 2
@@ -82,14 +82,14 @@ def test_a_closed_standard_input_is_an_error(tmp_path: Path) -> None:
     ("command", "begins"),
     [
         ("attn compute t.yaml -o /dev/stdout >> x", "before\nscaled_dot → softmax"),
-        pytest.param("attn compute t.yaml --json -o /dev/stdout >> x", "before\n{\n", marks=SLOW),
-        pytest.param("attn compute t.yaml --json -o /dev/fd/3 3>> x", "before\n{\n", marks=SLOW),
+        pytest.param("attn compute t.yaml --json -o /dev/stdout >> x", "before\n{\n", marks=DEEP),
+        pytest.param("attn compute t.yaml --json -o /dev/fd/3 3>> x", "before\n{\n", marks=DEEP),
         pytest.param("attn compute t.yaml -f csv -o >(cat >> x; touch done); until [ -e done ]; do :; done",
-                     "before\n# scores\n", marks=SLOW),
-        pytest.param("attn compute t.yaml -f csv -o /dev/stdout | cat >> x", "before\n# scores\n", marks=SLOW),
-        pytest.param("attn generate t.yaml -o /dev/stdout >> x", "before\ntitle:", marks=SLOW),
-        pytest.param("attn demo tutorial --save /dev/stdout | cat >> x", "before\ntitle:", marks=SLOW),
-        pytest.param("attn compute t.yaml -o /dev/null", "before\n", marks=SLOW),
+                     "before\n# scores\n", marks=DEEP),
+        pytest.param("attn compute t.yaml -f csv -o /dev/stdout | cat >> x", "before\n# scores\n", marks=DEEP),
+        pytest.param("attn generate t.yaml -o /dev/stdout >> x", "before\ntitle:", marks=DEEP),
+        pytest.param("attn demo tutorial --save /dev/stdout | cat >> x", "before\ntitle:", marks=DEEP),
+        pytest.param("attn compute t.yaml -o /dev/null", "before\n", marks=DEEP),
     ],
 )  # fmt: skip
 def test_an_output_that_is_open_or_no_file_is_written_in_place(
@@ -101,7 +101,7 @@ def test_an_output_that_is_open_or_no_file_is_written_in_place(
     assert (tmp_path / "x").read_text(encoding="utf-8").startswith(begins)
 
 
-@pytest.mark.parametrize("suffix", ["npy", pytest.param("npz", marks=SLOW), pytest.param("safetensors", marks=SLOW)])
+@pytest.mark.parametrize("suffix", ["npy", pytest.param("npz", marks=DEEP), pytest.param("safetensors", marks=DEEP)])
 def test_arrays_can_be_written_to_a_pipe(suffix: str, tutorial: str, tmp_path: Path, run: Run) -> None:
     if suffix == "safetensors":
         pytest.importorskip("safetensors")

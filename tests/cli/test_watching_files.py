@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-pytestmark = pytest.mark.slow
+pytestmark = pytest.mark.deep
 pytest.importorskip("watchfiles")
 
 PROBLEM = "query: [[1]]\nkey: [[1]]\nvalue: v.csv\n"

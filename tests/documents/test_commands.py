@@ -19,7 +19,7 @@ PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
 WITH_COMMANDS = list(console_blocks.documents_with_outputs())
 
 
-@pytest.mark.slow
+@pytest.mark.deep
 @pytest.mark.parametrize("document", WITH_COMMANDS)
 def test_every_command_of_a_document_prints_what_it_shows(document: str) -> None:
     text = DOCUMENTS[document]

@@ -23,7 +23,7 @@ from attncli.trace.steps import Trace
 from tests.arrays import normal
 from tests.problems import M, dense_trace, problem
 
-SIZES = [1, pytest.param(2, marks=pytest.mark.slow), 3, pytest.param(M, marks=pytest.mark.slow), M + 2]
+SIZES = [1, pytest.param(2, marks=pytest.mark.deep), 3, pytest.param(M, marks=pytest.mark.deep), M + 2]
 CLOSE = {"float32": 2e-6, "bfloat16": 4e-2, "float16": 4e-3}
 
 
@@ -317,7 +317,7 @@ def test_random_pipelines_in_blocks_agree_with_dense(pipeline: dict[str, Any]) -
     assert_blocks_agree(**pipeline)
 
 
-@pytest.mark.slow
+@pytest.mark.deep
 @settings(max_examples=400, deadline=None)
 @given(PIPELINES)
 def test_many_random_pipelines_in_blocks_agree_with_dense(pipeline: dict[str, Any]) -> None:

@@ -16,12 +16,12 @@ from attncli.ops.products import sum_of_parts
 from tests.arrays import normal
 from tests.problems import problem
 
-FAST, SLOW = "SkylakeX", "Haswell"
+FAST, DEEP = "SkylakeX", "Haswell"
 LARGEST = 10**6  # multiplications of a small product
 ALL = 10**9  # terms of a sum
 
 
-@pytest.fixture(params=[FAST, SLOW])
+@pytest.fixture(params=[FAST, DEEP])
 def core(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
     """An OpenBLAS for a processor with AVX-512 or without; the products of both are right on any processor."""
     name: str = request.param

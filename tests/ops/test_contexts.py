@@ -100,7 +100,7 @@ def test_an_infinite_weight_of_an_infinite_value_is_infinite() -> None:
     ]
 
 
-@pytest.mark.parametrize("name", set(CONTEXTS) - {"attentional"})
+@pytest.mark.parametrize("name", sorted(set(CONTEXTS) - {"attentional"}))
 def test_a_query_that_attends_to_nothing_gets_zeros(name: str) -> None:
     assert apply(name, np.zeros((1, M)), normal(M, E), normal(1, D)).tolist() == [[0] * E]
 

@@ -160,7 +160,7 @@ def attn(run: Run, *words: str) -> str:
     return ran.stdout
 
 
-@pytest.mark.slow
+@pytest.mark.deep
 def test_operators_of_a_package_are_listed_last_and_shown(run: Run) -> None:
     listed = attn(run, "list")
     for name in ("multiple", "sharp", "decay", "strided"):
@@ -171,7 +171,7 @@ def test_operators_of_a_package_are_listed_last_and_shown(run: Run) -> None:
     assert "step: integer = 2" in shown
 
 
-@pytest.mark.slow
+@pytest.mark.deep
 def test_operators_of_a_package_work_in_a_file_and_are_explained(run: Run) -> None:
     explained = attn(run, "compute", "own.yaml", "--explain")
     assert "Sᵢⱼ = t Qᵢ·Kⱼ" in explained
@@ -187,13 +187,13 @@ def test_a_mask_of_a_package_works_in_a_file_and_its_picture(run: Run, tmp_path:
     assert "● visible: 4   □ strided: 4   ▷ after the query (causal): 1" in explained
 
 
-@pytest.mark.slow
+@pytest.mark.deep
 def test_operators_of_a_package_in_blocks_agree_with_dense(run: Run) -> None:
     ran = run("-c", IN_BLOCKS)
     assert (ran.stdout, ran.stderr) == ("True True\n", "")
 
 
-@pytest.mark.slow
+@pytest.mark.deep
 def test_packages_are_imported_only_for_lists_completion_and_unknown_names(run: Run, tmp_path: Path) -> None:
     imported = tmp_path / "imported"
     table = ["--embeddings", "[[1, 2], [3, 4]]", "--score", "gaussian:sigma=2", "--normalize", "sparsemax"]
@@ -205,7 +205,7 @@ def test_packages_are_imported_only_for_lists_completion_and_unknown_names(run: 
     assert imported.exists()
 
 
-@pytest.mark.slow
+@pytest.mark.deep
 def test_a_package_that_fails_to_import_is_named_only_where_operators_are_listed(tmp_path: Path) -> None:
     site = tmp_path / "site"
     site.mkdir()

@@ -1,4 +1,4 @@
-"""Fixtures of the page's tests: one Chromium for all of them, and pages of problems in it."""
+"""Every test of this folder is of a peer; fixtures of the page's tests: one Chromium, and pages of problems in it."""
 
 import shutil
 from collections.abc import Callable, Iterator, Mapping
@@ -16,6 +16,13 @@ from tests.problems import problem
 
 Source = ProblemSpec | Mapping[str, Any] | Path
 PageOf = Callable[..., Any]  # page_of(source, context={…}, **view) -> a Page of Playwright
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Mark the tests of this folder as those of peers."""
+    for item in items:
+        if Path(__file__).parent in item.path.parents:
+            item.add_marker("peer")
 
 
 @pytest.fixture(scope="session")

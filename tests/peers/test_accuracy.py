@@ -16,8 +16,6 @@ import pytest
 import attncli
 from attncli.base.lazy_numpy import Array
 
-pytestmark = pytest.mark.peer
-
 torch = pytest.importorskip("torch")
 
 from torch.nn.functional import scaled_dot_product_attention as sdpa  # noqa: E402 - only where PyTorch is there

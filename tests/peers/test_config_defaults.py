@@ -7,8 +7,6 @@ import pytest
 from attncli.io.checkpoint.families import config_defaults, family_names, read_family
 from tests.peers.config_defaults import class_defaults
 
-pytestmark = pytest.mark.peer
-
 transformers = pytest.importorskip("transformers")
 
 

@@ -14,8 +14,6 @@ from tests.arrays import normal
 from tests.peers.convention_cases import CASES, Words
 from tests.peers.frameworks import FRAMEWORKS
 
-pytestmark = pytest.mark.peer
-
 
 def words_of(convention: str, name: str) -> Words:
     """The words of a case, with the arrays that the framework gets besides."""

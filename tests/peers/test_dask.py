@@ -17,7 +17,7 @@ from attncli.engine.options import RunOptions
 from attncli.engine.run import run
 from tests.problems import problem
 
-pytestmark = [pytest.mark.peer, pytest.mark.filterwarnings("ignore")]  # Dask's own sockets and loops
+pytestmark = pytest.mark.filterwarnings("ignore")  # Dask's own sockets and loops
 
 Q, K, V = (np.random.default_rng(seed).standard_normal((2, 1500, 16)) for seed in range(3))
 INPUTS = {"query": Q, "key": K, "value": V}

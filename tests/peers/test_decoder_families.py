@@ -8,8 +8,6 @@ from tests.peers.decoder_families import DECODERS
 from tests.peers.family_comparison import assert_layers_agree
 from tests.peers.tiny_models import TinyModel
 
-pytestmark = pytest.mark.peer
-
 pytest.importorskip("transformers")
 
 

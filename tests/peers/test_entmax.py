@@ -6,8 +6,6 @@ import pytest
 from attncli.ops.sparse_normalizers import entmax
 from tests.arrays import normal
 
-pytestmark = pytest.mark.peer
-
 torch = pytest.importorskip("torch")
 peer = pytest.importorskip("entmax")
 

@@ -16,8 +16,6 @@ from tests.peers.beyond_decoders import TABLES
 from tests.peers.decoder_families import DECODERS
 from tests.peers.tiny_models import TinyModel, make_config
 
-pytestmark = pytest.mark.peer
-
 pytest.importorskip("transformers")
 
 ROWS = [*DECODERS, *(row for table in (well_known_families, *TABLES) for row in table.FAMILIES)]

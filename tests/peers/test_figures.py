@@ -20,8 +20,6 @@ from tests.arrays import normal
 from tests.cli.running import run_in_process
 from tests.problems import PROBLEMS, problem
 
-pytestmark = pytest.mark.peer
-
 pytest.importorskip("matplotlib")
 
 TOKENS = ["the", "cat", "sat"]

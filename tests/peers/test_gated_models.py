@@ -19,8 +19,6 @@ from tests.peers.test_packed_models import (
     output_of,
 )
 
-pytestmark = pytest.mark.peer
-
 torch = pytest.importorskip("torch")
 transformers = pytest.importorskip("transformers")
 

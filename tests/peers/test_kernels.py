@@ -9,8 +9,6 @@ import pytest
 import attncli
 from tests.peers.kernel_cases import TYPES, KernelCase, kernel_case
 
-pytestmark = pytest.mark.peer
-
 torch = pytest.importorskip("torch")
 
 from torch.nn.attention import SDPBackend, sdpa_kernel  # noqa: E402 - only where PyTorch is there

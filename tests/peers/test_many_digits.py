@@ -21,8 +21,6 @@ from tests.arrays import normal
 from tests.ops.values import WITH_ARRAYS, arguments, length, parameters_off_default, required
 from tests.problems import dense_trace, problem
 
-pytestmark = pytest.mark.peer
-
 mpmath = pytest.importorskip("mpmath")
 
 ALWAYS = 10**9  # operations

@@ -8,8 +8,6 @@ import pytest
 from attncli import attention
 from attncli.ops.sparse_normalizers import entmax
 
-pytestmark = pytest.mark.peer
-
 mpmath = pytest.importorskip("mpmath")
 torch = pytest.importorskip("torch")
 

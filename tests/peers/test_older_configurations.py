@@ -14,8 +14,6 @@ from attncli.io.checkpoint.layer import LayerRows
 from attncli.io.checkpoint.parts import ModelPart
 from attncli.io.inputs import Inputs
 
-pytestmark = pytest.mark.peer
-
 transformers = pytest.importorskip("transformers")
 
 # What a family calls the kinds of layers, where transformers has one name for all that is linear.

@@ -13,8 +13,6 @@ from attncli.ops.rope_frequencies import rope_frequencies
 from tests.arrays import normal
 from tests.peers.onnx_operator import by_onnx
 
-pytestmark = pytest.mark.peer
-
 pytest.importorskip("onnx")
 
 

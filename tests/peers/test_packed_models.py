@@ -8,8 +8,6 @@ import pytest
 from attncli import attention
 from tests.arrays import normal
 
-pytestmark = pytest.mark.peer
-
 torch = pytest.importorskip("torch")
 transformers = pytest.importorskip("transformers")
 

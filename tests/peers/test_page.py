@@ -12,8 +12,6 @@ from attncli.render.view import View
 from tests.arrays import normal
 from tests.peers.conftest import PageOf, spec_of
 
-pytestmark = pytest.mark.peer
-
 WORDS = {
     "embeddings": [[1, 0, 0], [0, 1, 0], [1, 1, 0], [0, 0, 1]],
     "tokens": ["the", "cat", "sat", "down"],

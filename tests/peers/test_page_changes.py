@@ -19,8 +19,6 @@ from tests.cli.running import run_in_process
 from tests.peers.conftest import PageOf
 from tests.problems import problem
 
-pytestmark = pytest.mark.peer
-
 TOKENS = ("the", "cat", "sat")
 SELF = {
     "embeddings": normal(3, 4),

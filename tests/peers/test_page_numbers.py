@@ -27,8 +27,6 @@ from tests.equations import assert_equations_hold
 from tests.peers.conftest import write_page
 from tests.problems import PROBLEMS, dense_trace, problem
 
-pytestmark = pytest.mark.peer
-
 TOLERANCE = 1e-12  # of the largest number of a table
 EXAMPLES = {f"{name}: {part.title}": part.problem for name in examples.names() for part in examples.load(name).parts}
 RANDOM = {name: problem(**{**keys, "dtype": "float64"}) for name, keys in PROBLEMS.items()}

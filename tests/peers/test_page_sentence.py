@@ -3,16 +3,12 @@
 from collections.abc import Sequence
 from typing import Any
 
-import pytest
-
 import attncli
 from attncli.analysis.row_statistics import row_statistics
 from attncli.base.lazy_numpy import Array, np
 from attncli.render.color_map import color
 from tests.arrays import normal
 from tests.peers.conftest import PageOf
-
-pytestmark = pytest.mark.peer
 
 WORDS = ("the", "cat", "sat", "on", "the")
 SELF = {"embeddings": normal(5, 4), "w_q": normal(4, 4, seed=1), "tokens": WORDS}

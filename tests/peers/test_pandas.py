@@ -8,8 +8,6 @@ import pytest
 
 import attncli
 
-pytestmark = pytest.mark.peer
-
 pd = pytest.importorskip("pandas")
 
 X = np.random.default_rng(0).standard_normal((2, 3, 8))

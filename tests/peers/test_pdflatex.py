@@ -22,8 +22,6 @@ from tests.arrays import normal
 from tests.comparisons import Keys, comparison_of
 from tests.problems import PROBLEMS, problem
 
-pytestmark = pytest.mark.peer
-
 LABELS = (
     "[CLS]", "*", "a_b^c~d\\", "100% & $5 #1 {x}", "--help ``q'' <<a>> ?` !`", "é ü ñ ç š ő ł ß æ Å", "θ Ω ς Σ ≤ → −1",
     "猫😀я", "  two  blanks ", '"quoted"|pipe', "new\nline\ttab", "", "“curly” ‘q’ «g» – — …",

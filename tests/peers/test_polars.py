@@ -5,8 +5,6 @@ import pytest
 
 import attncli
 
-pytestmark = pytest.mark.peer
-
 pl = pytest.importorskip("polars")
 
 

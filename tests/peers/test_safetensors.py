@@ -18,8 +18,6 @@ from attncli.io.writers.array_files import write_safetensors
 from tests.io.opened import opened
 from tests.problems import write_file
 
-pytestmark = pytest.mark.peer
-
 pytest.importorskip("safetensors")
 
 X = np.arange(6.0).reshape(2, 3) - 1.5

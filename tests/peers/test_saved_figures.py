@@ -8,7 +8,6 @@ import attncli
 from tests.cli.running import run_in_process
 from tests.problems import write_file
 
-pytestmark = pytest.mark.peer
 pytest.importorskip("matplotlib")
 
 FILE = "scores: [[2, 0], [1, 3]]\ntokens: [cat, sat]\nvalue: [[1], [2]]\n"

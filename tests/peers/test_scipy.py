@@ -7,8 +7,6 @@ from attncli.analysis.row_statistics import row_statistics
 from attncli.ops import operators
 from tests.arrays import normal
 
-pytestmark = pytest.mark.peer
-
 distance = pytest.importorskip("scipy.spatial.distance")
 special = pytest.importorskip("scipy.special")
 stats = pytest.importorskip("scipy.stats")

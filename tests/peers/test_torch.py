@@ -14,8 +14,6 @@ from hypothesis import strategies as st
 from attncli import Problem, attention
 from tests.arrays import normal
 
-pytestmark = pytest.mark.peer
-
 torch = pytest.importorskip("torch")
 
 CLOSE = {"rtol": 1e-12, "atol": 1e-12}

@@ -10,8 +10,6 @@ from attncli.ops.norms import rms
 from attncli.ops.position_biases import t5_bucket
 from tests.arrays import normal
 
-pytestmark = pytest.mark.peer
-
 torch = pytest.importorskip("torch")
 
 N, M, D = 3, 5, 7

@@ -8,8 +8,6 @@ import pytest
 
 from attncli import Problem, attention
 
-pytestmark = pytest.mark.peer
-
 torch = pytest.importorskip("torch")
 
 DEVICES = ["cpu", *(["cuda"] if torch.cuda.is_available() else []), *(["mps"] if torch.mps.is_available() else [])]

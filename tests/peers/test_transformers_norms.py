@@ -12,7 +12,6 @@ import attncli
 
 torch = pytest.importorskip("torch")
 pytest.importorskip("transformers")
-pytestmark = pytest.mark.peer
 
 ROWS, HIDDEN, HEADS, KV_HEADS, HEAD_DIM = 5, 24, 6, 2, 8
 SIZES = {

@@ -8,8 +8,6 @@ import pytest
 
 from attncli import attention
 
-pytestmark = pytest.mark.peer
-
 torch = pytest.importorskip("torch")
 transformers = pytest.importorskip("transformers")
 

@@ -8,8 +8,6 @@ from tests.peers.family_comparison import assert_layers_agree
 from tests.peers.tiny_models import TinyModel
 from tests.peers.well_known_families import FAMILIES
 
-pytestmark = pytest.mark.peer
-
 pytest.importorskip("transformers")
 
 

@@ -9,8 +9,6 @@ import pytest
 import attncli
 from tests.peers.kernel_cases import TYPES
 
-pytestmark = pytest.mark.peer
-
 torch = pytest.importorskip("torch")
 
 from torch.nn.functional import scaled_dot_product_attention as sdpa  # noqa: E402 - only where PyTorch is there

@@ -7,8 +7,6 @@ import pytest
 
 from tests.peers.test_conventions import output
 
-pytestmark = pytest.mark.peer
-
 LENGTHS = [(3, 5), (5, 3)]
 
 

@@ -21,7 +21,7 @@ from attncli.trace.result import RunResult
 from tests.equations import Count, assert_equations_hold
 from tests.problems import PROBLEMS, problem
 
-SLOW = pytest.mark.slow
+DEEP = pytest.mark.deep
 PARTS = [
     pytest.param(part, id=f"{name}-{part.title or 'whole'}")
     for name in examples.names()
@@ -100,7 +100,7 @@ PARAMETERS = {
 @pytest.mark.parametrize(
     ("score", "normalize"),
     [
-        pytest.param(score, normalize, marks=() if (i + j) % 4 == 0 else SLOW)
+        pytest.param(score, normalize, marks=() if (i + j) % 4 == 0 else DEEP)
         for i, score in enumerate(operators("score"))
         for j, normalize in enumerate(operators("normalize"))
     ],
@@ -120,7 +120,7 @@ def test_every_line_of_every_pipeline_holds(score: str, normalize: str) -> None:
 @pytest.mark.parametrize("name", PROBLEMS)
 @pytest.mark.parametrize(
     ("dtype", "decimals"),
-    [(None, 2), (None, 5), ("float16", 4), *(pytest.param(x, 6, marks=SLOW) for x in ("bfloat16", "float32", None))],
+    [(None, 2), (None, 5), ("float16", 4), *(pytest.param(x, 6, marks=DEEP) for x in ("bfloat16", "float32", None))],
 )
 def test_every_line_of_every_problem_holds(name: str, dtype: str | None, decimals: int) -> None:
     check(run(problem(**{**PROBLEMS[name], **({"dtype": dtype} if dtype else {})})), decimals)

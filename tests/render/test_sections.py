@@ -18,7 +18,7 @@ from attncli.render.sections import sections
 from attncli.render.target import TEXT_FILE, TextTarget
 from attncli.render.view import Cell, View
 
-SLOW = pytest.mark.slow
+DEEP = pytest.mark.deep
 PARTS = [
     pytest.param(part, id=f"{name}-{part.title or 'whole'}")
     for name in examples.names()
@@ -41,7 +41,7 @@ def test_every_number_of_every_head_is_in_the_json_and_makes_a_document(spec: Pr
         assert render(sections(view), 4)
 
 
-@pytest.mark.slow
+@pytest.mark.deep
 @pytest.mark.parametrize("target", [TextTarget(80), TEXT_FILE], ids=["a screen", "a file"])
 def test_every_head_is_shown_as_text(target: TextTarget, spec: ProblemSpec) -> None:
     view = View(run(spec), explain=True, expanded_axes=frozenset("bh"))

@@ -121,15 +121,15 @@ EVERYTHING = {
     "window": (4, 1),
     "normalize": "softmax:temperature=2",
 }
-slow = pytest.mark.slow
+deep = pytest.mark.deep
 
 
 @pytest.mark.parametrize(
     "keys",
     [
         pytest.param(PROBLEMS["one head, a softcap and a bias"], id="a few keys"),
-        pytest.param(EVERYTHING, id="nearly all keys", marks=slow),
-        *(pytest.param(keys, id=name, marks=slow) for name, keys in PROBLEMS.items()),
+        pytest.param(EVERYTHING, id="nearly all keys", marks=deep),
+        *(pytest.param(keys, id=name, marks=deep) for name, keys in PROBLEMS.items()),
     ],
 )
 def test_any_two_slips_can_be_made_together(keys: Mapping[str, object]) -> None:

@@ -59,7 +59,7 @@ def test_weights_are_computed_straight_into_their_file(run: Run, tmp_path: Path)
     assert names(tmp_path) == ["q.npy", "w.npy"]
 
 
-@pytest.mark.slow
+@pytest.mark.deep
 @pytest.mark.parametrize("more", ["--select output", "--select output --causal", "--select weights"])
 def test_the_last_digits_do_not_depend_on_the_executor(more: str, run_process: Run, tmp_path: Path) -> None:
     np.save(tmp_path / "q.npy", np.random.default_rng(1).standard_normal((1100, 16)))
@@ -69,7 +69,7 @@ def test_the_last_digits_do_not_depend_on_the_executor(more: str, run_process: R
     assert (tmp_path / "threads.npy").read_bytes() == (tmp_path / "serial.npy").read_bytes()
 
 
-@pytest.mark.slow
+@pytest.mark.deep
 @pytest.mark.parametrize("words", LONG.values(), ids=LONG)
 def test_an_interrupt_ends_it_and_leaves_nothing_behind(words: str, arrays: Path) -> None:
     if "long.csv" in words:
@@ -89,7 +89,7 @@ def test_an_interrupt_ends_it_and_leaves_nothing_behind(words: str, arrays: Path
     assert file.read_text() == "old"
 
 
-@pytest.mark.slow
+@pytest.mark.deep
 @pytest.mark.parametrize(
     ("work", "words"),
     [
@@ -117,7 +117,7 @@ def test_a_terminal_shows_the_work_its_percentage_and_the_remaining_time(work: s
     assert shown.rindex(b"\x1b[?25h") > shown.rindex(b"\x1b[?25l"), "the cursor is still hidden"
 
 
-@pytest.mark.slow
+@pytest.mark.deep
 def test_no_progress_is_written_to_a_pipe(run: Run, tmp_path: Path) -> None:
     np.save(tmp_path / "q.npy", np.random.default_rng(0).standard_normal((2500, 8)))
     ran = run(
@@ -161,7 +161,7 @@ USES = {
 }
 
 
-@pytest.mark.parametrize("words", [pytest.param(w, marks=() if w in QUICK else pytest.mark.slow) for w in USES])
+@pytest.mark.parametrize("words", [pytest.param(w, marks=() if w in QUICK else pytest.mark.deep) for w in USES])
 def test_nothing_is_imported_that_is_not_used(words: str, run: Run, tutorial: str, tmp_path: Path) -> None:
     run("compute", tutorial, "--json", "--select", "embeddings,w_q", "-o", "t.json")
     (tmp_path / "t.json").write_text('{"embeddings": [[1, 2], [3, 4]]}')

@@ -93,10 +93,10 @@ def test_the_shell_completes_names(words: str, offered: list[str], run: Run) -> 
 @pytest.mark.parametrize(
     ("words", "env"),
     [
-        pytest.param(["--help"], {}, marks=pytest.mark.slow),
-        pytest.param(["--version"], {}, marks=pytest.mark.slow),
-        pytest.param(["compute", "--help"], {}, marks=pytest.mark.slow),
-        pytest.param(["list"], {}, marks=pytest.mark.slow),
+        pytest.param(["--help"], {}, marks=pytest.mark.deep),
+        pytest.param(["--version"], {}, marks=pytest.mark.deep),
+        pytest.param(["compute", "--help"], {}, marks=pytest.mark.deep),
+        pytest.param(["list"], {}, marks=pytest.mark.deep),
         ([], {"_ATTN_COMPLETE": "complete_bash", "COMP_WORDS": "attn compute --score ga", "COMP_CWORD": "3"}),
     ],
     ids=["help", "version", "compute help", "list", "completion"],
@@ -111,7 +111,7 @@ def test_commands_that_compute_nothing_import_neither_numpy_nor_yaml(
     assert not imported & {"numpy", "yaml"}
 
 
-@pytest.mark.slow
+@pytest.mark.deep
 def test_json_of_yaml_imports_no_rich(run_process: Run, tutorial: str) -> None:
     ran = run_process("compute", tutorial, "--json", env={"PYTHONPROFILEIMPORTTIME": "1"})
     assert "numpy" in ran.stderr

@@ -20,7 +20,7 @@ from attncli.render.view import View
 
 STYLES = re.compile("\x1b\\[[0-9;]*m")
 PARTS = [
-    pytest.param(name, number, marks=pytest.mark.slow if number else ())
+    pytest.param(name, number, marks=pytest.mark.deep if number else ())
     for name in examples.names()
     for number in range(len(examples.load(name).parts))
 ]
