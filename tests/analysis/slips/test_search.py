@@ -133,16 +133,18 @@ def test_a_search_ends_when_its_time_is_over_and_says_so() -> None:
 
 
 A_PART = SearchLimits(part_cells=1)  # of a few queries
-LONG = {**given(0, 23, 23), "causal": True}
+LONG_TABLE = {"value": normal(23, 2), "causal": True}
+LONG = {"scores": normal(23, 23), **LONG_TABLE}
+LONG_SAME = {"query": normal(23, 23), "key": np.eye(23), "score": "dot", **LONG_TABLE}
 
 
 @pytest.mark.parametrize(
     "limits", [A_PART, SearchLimits(part_cells=1, whole_cells=200)], ids=["once", "piece by piece"]
 )
 def test_what_explains_a_part_of_the_queries_is_confirmed_on_all(limits: SearchLimits) -> None:
-    wrong = attention(LONG, no_scale=True)["output"]
+    wrong = attention(LONG_SAME, no_causal=True)["output"]
     (found,) = explain(problem(**LONG), numbers({"output": wrong}), limits).explanations
-    assert found.slips == ("no_scale",)
+    assert found.slips == ("no_causal",)
     wrong[13] += 1  # which is not in the part
     assert explain(problem(**LONG), numbers({"output": wrong}), limits).explanations == ()
 
@@ -163,13 +165,13 @@ def test_a_query_without_visible_keys_that_is_not_in_the_part_is_found_by_the_qu
     mask = np.ones((23, 23), dtype=bool)
     mask[13] = False
     keys = {**LONG, "mask": mask}
-    wrong = attention(keys, masked_with_finite="replaced")["output"]
+    wrong = attention({**LONG_SAME, "mask": mask}, masked_with_finite="replaced")["output"]
     found = explain(problem(**keys), numbers({"output": wrong}), A_PART, telling=Telling(rows=[13]))
     assert slips_of(found.explanations) == {("masked_with_finite",)}
 
 
 def test_slips_that_need_all_queries_are_tried_on_the_whole_where_it_is_small_enough() -> None:
-    expected = numbers({"output": attention(LONG, weights_transposed=True)["output"]})
+    expected = numbers({"output": attention(LONG_SAME, weights_transposed=True)["output"]})
     assert slips_of(explain(problem(**LONG), expected, A_PART).explanations) == {("weights_transposed",)}
     found = explain(problem(**LONG), expected, SearchLimits(part_cells=1, whole_cells=1))
     assert found.explanations == ()
@@ -183,11 +185,11 @@ def test_it_is_said_which_slips_were_tried_alone_but_not_in_pairs() -> None:
     (sentence,) = found.untried
     assert sentence.startswith("pairs with ")
     assert "weights_transposed" in sentence
-    assert "no_scale" not in sentence
+    assert "no_causal" not in sentence
 
 
 def test_what_refutes_one_slip_refutes_a_pair_with_it_also_where_the_time_is_over() -> None:
-    wrong = attention(LONG, no_scale=True)["output"]
+    wrong = attention(LONG_SAME, no_causal=True)["output"]
     wrong[13] += 1  # which is not in the part
     pairs: list[Attempt] = []
 
@@ -227,8 +229,8 @@ def test_an_operator_that_refuses_what_a_slip_gives_it_is_named(monkeypatch: pyt
             raise ValueError("five columns")
         return scores
 
-    spec = problem(**given(0), normalize="refuses_five_columns")
-    found = explain(spec, numbers({"output": normal(5, 12)}))
+    spec = problem(**{**SCORES, "scores": normal(5, 6)}, normalize="refuses_five_columns")
+    found = explain(spec, numbers({"output": normal(5, 2)}))
     assert any("softmax_over_queries" in sentence and "five columns" in sentence for sentence in found.untried)
     assert found.pair_count > 0
 
