@@ -10,35 +10,42 @@ FILES = sorted(Path(__file__).parent.rglob("*.py"))
 Names = Mapping[str, ast.expr]  # what is assigned to each name of a module
 ORDERING = ("sorted", "min", "max", "len", "sum", "any", "all")  # the same whatever the order
 SET_METHODS = ("union", "intersection", "difference", "symmetric_difference", "copy")
+VIEWS = ("keys", "items")
 
 
 def is_unordered(node: ast.expr, names: Names) -> bool:
     """Whether an expression is a set, or takes its order from one."""
+    others = {name: value for name, value in names.items() if not isinstance(node, ast.Name) or name != node.id}
+    return makes_a_set(node) or any(is_unordered(part, others) for part in parts_in_order(node, names))
+
+
+def makes_a_set(node: ast.expr) -> bool:
+    """Whether an expression is `{…}`, `set(…)`, or `….keys()` with an operator."""
     match node:
         case ast.Set() | ast.SetComp() | ast.Call(func=ast.Name("set" | "frozenset")):
             return True
-        case ast.Call(func=ast.Name(name)) if name in ORDERING:
-            return False
-        case ast.Call(func=ast.Attribute(value, method)) if method in SET_METHODS and is_unordered(value, names):
-            return True
-        case ast.Call(args=args):
-            return any(is_unordered(argument, names) for argument in args)
-        case ast.BinOp(left, ast.Sub() | ast.BitOr() | ast.BitAnd() | ast.BitXor(), right):
-            return any(is_unordered(side, names) or is_view(side) for side in (left, right))
         case ast.BinOp(left, _, right):
-            return is_unordered(left, names) or is_unordered(right, names)
-        case ast.List(elements) | ast.Tuple(elements):
-            return any(isinstance(x, ast.Starred) and is_unordered(x.value, names) for x in elements)
-        case ast.ListComp(generators=loops) | ast.GeneratorExp(generators=loops) | ast.DictComp(generators=loops):
-            return any(is_unordered(loop.iter, names) for loop in loops)
-        case ast.Name(name) if name in names:
-            return is_unordered(names[name], {other: value for other, value in names.items() if other != name})
+            return any(isinstance(x, ast.Call) and getattr(x.func, "attr", "") in VIEWS for x in (left, right))
     return False
 
 
-def is_view(node: ast.expr) -> bool:
-    """Whether an expression is `….keys()` or `….items()`, of which operators make sets."""
-    return isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr in ("keys", "items")
+def parts_in_order(node: ast.expr, names: Names) -> list[ast.expr]:
+    """The parts of an expression from which it takes its order."""
+    found: list[ast.expr] = []
+    match node:
+        case ast.Call(func=ast.Name(name), args=args) if name not in ORDERING:
+            found = args
+        case ast.Call(func=ast.Attribute(value, method), args=args):
+            found = [value] if method in SET_METHODS else args
+        case ast.BinOp(left, _, right):
+            found = [left, right]
+        case ast.List(elements) | ast.Tuple(elements):
+            found = [element.value for element in elements if isinstance(element, ast.Starred)]
+        case ast.ListComp(generators=loops) | ast.GeneratorExp(generators=loops) | ast.DictComp(generators=loops):
+            found = [loop.iter for loop in loops]
+        case ast.Name(name) if name in names:
+            found = [names[name]]
+    return found
 
 
 def parametrizations(module: ast.Module) -> Iterator[ast.expr]:
