@@ -1,6 +1,7 @@
 """The structure of the package: a layer imports those below it, and a file's first line says its purpose."""
 
 import ast
+from collections.abc import Iterable, Iterator
 from functools import cache
 from pathlib import Path
 
@@ -47,11 +48,19 @@ def package(file: Path) -> str:
     return first.removesuffix(".py")
 
 
+def statements(nodes: Iterable[ast.AST]) -> Iterator[ast.AST]:
+    """These statements and those inside them."""
+    for node in nodes:
+        yield node
+        for name in ("body", "orelse", "handlers", "finalbody", "cases"):
+            yield from statements(getattr(node, name, ()))
+
+
 @cache
 def imports(file: Path) -> tuple[str, ...]:
     """Every module that a file imports, inside functions and for the type checker too."""
     found: list[str] = []
-    for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
+    for node in statements([ast.parse(file.read_text(encoding="utf-8"))]):
         if isinstance(node, ast.Import):
             found.extend(alias.name for alias in node.names)
         elif isinstance(node, ast.ImportFrom):

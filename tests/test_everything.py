@@ -169,7 +169,7 @@ def hide_nonfinite(problem: dict[str, Any], weights: np.ndarray, random: np.rand
 SEEDS = st.integers(0, 2**32 - 1)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=40, deadline=None)
 @given(problems(), SEEDS)
 def test_every_query_alone_has_the_same_result(problem: dict[str, Any], seed: int) -> None:
     assert_each_query_alone_agrees(problem, seed)

@@ -155,7 +155,8 @@ def test_a_query_that_attends_to_nothing_gets_zeros_and_a_note() -> None:
     result = attention([[1.0], [-1.0]], [[1.0], [2.0]], normalize="relu", select=("weights", "output"))
     assert result.weights.tolist() == [[1, 2], [0, 0]]
     assert result.output[1].tolist() == [0]
-    assert result.trace.notes == ["nothing is attended by query_2: weights 0, output 0"]
+    (note,) = result.trace.notes
+    assert "query_2" in note
 
 
 @pytest.mark.parametrize("dtype", ["float32", "float64", "longdouble"])
