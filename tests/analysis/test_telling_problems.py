@@ -49,7 +49,7 @@ PROBLEMS: Mapping[str, Mapping[str, Any]] = {
 
 
 DTYPES = ("bfloat16", "float32", "float64", "float16")
-QUICK = ("nothing", "grouped heads, a window", "a mask with an empty row", "scores", "a sink and a temperature")
+QUICK = ("nothing", "grouped heads, a window", "a mask with an empty row", "a softcap", "scores")
 
 
 @pytest.mark.parametrize(

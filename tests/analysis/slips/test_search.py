@@ -132,6 +132,19 @@ def test_a_search_ends_when_its_time_is_over_and_says_so() -> None:
     assert "no time left" in sentence
 
 
+def test_what_there_is_no_time_to_confirm_is_an_explanation_and_it_is_said() -> None:
+    accepted: list[Attempt] = []
+
+    def accepts(attempt: Attempt) -> bool:
+        accepted.extend([attempt] if attempt.slips == ("no_causal",) else [])
+        return attempt in accepted
+
+    limits = SearchLimits(part_cells=1, clock=lambda: 1e9 if accepted else 0.0)
+    found = explain(problem(**LONG), accepts, limits)
+    assert slips_of(found.explanations) == {("no_causal",)}
+    assert any(sentence.startswith("no_causal was not tried on all numbers") for sentence in found.untried)
+
+
 A_PART = SearchLimits(part_cells=1)  # of a few queries
 LONG_TABLE = {"value": normal(23, 2), "causal": True}
 LONG = {"scores": normal(23, 23), **LONG_TABLE}

@@ -213,6 +213,7 @@ def cases(seed: int) -> list[Case]:
         Case("rope_dims", {**self_attending, **rope(dims=2)}),
         Case("no_attention_factor", {**self_attending, **rope(attention_factor=1.25)}),
         Case("positions_not_read", {**turned, "positions": np.arange(T) // 2}),
+        Case("positions_not_read", {**turned, "positions_of_queries": np.arange(T) // 3}),
         Case("rope_reversed", turned),
         Case("rope_offset", turned, 1),
         Case("rope_offset", turned, -1, 1),
