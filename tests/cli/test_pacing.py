@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.cli.test_on_a_terminal import STYLE, on_a_terminal
+from tests.cli.running import STYLE, on_a_terminal
 
 PROMPT = re.compile(r"── Enter: the next part   q: end \r +\r")
 

@@ -6,8 +6,7 @@ from pathlib import Path
 import pytest
 from rich.cells import cell_len
 
-from tests.cli.running import Run
-from tests.cli.test_on_a_terminal import STYLE, on_a_terminal
+from tests.cli.running import STYLE, Run, on_a_terminal
 from tests.problems import write_file
 
 TWO_HEADS = """

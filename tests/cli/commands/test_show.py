@@ -17,7 +17,6 @@ from attncli.render.target import TextTarget
 from tests.cli.running import Run
 from tests.problems import PROBLEMS, problem, write_file
 
-
 RECORDS = [record for kind in kinds() for record in operators(kind).values()]
 INNER = {name for record in RECORDS for q in record.inner for name in (q.name, q.symbol)}
 
