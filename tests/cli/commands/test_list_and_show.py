@@ -90,34 +90,6 @@ def test_the_shell_completes_names(words: str, offered: list[str], run: Run) -> 
     assert ran.stdout.split() == offered
 
 
-@pytest.mark.parametrize(
-    ("words", "env"),
-    [
-        pytest.param(["--help"], {}, marks=pytest.mark.deep),
-        pytest.param(["--version"], {}, marks=pytest.mark.deep),
-        pytest.param(["compute", "--help"], {}, marks=pytest.mark.deep),
-        pytest.param(["list"], {}, marks=pytest.mark.deep),
-        ([], {"_ATTN_COMPLETE": "complete_bash", "COMP_WORDS": "attn compute --score ga", "COMP_CWORD": "3"}),
-    ],
-    ids=["help", "version", "compute help", "list", "completion"],
-)
-def test_commands_that_compute_nothing_import_neither_numpy_nor_yaml(
-    words: list[str], env: dict[str, str], run_process: Run
-) -> None:
-    ran = run_process(*words, env={"PYTHONPROFILEIMPORTTIME": "1", **env})
-    assert ran.stdout
-    imported = {line.rpartition("|")[2].strip().partition(".")[0] for line in ran.stderr.splitlines()}
-    assert "attncli" in imported
-    assert not imported & {"numpy", "yaml"}
-
-
-@pytest.mark.deep
-def test_json_of_yaml_imports_no_rich(run_process: Run, tutorial: str) -> None:
-    ran = run_process("compute", tutorial, "--json", env={"PYTHONPROFILEIMPORTTIME": "1"})
-    assert "numpy" in ran.stderr
-    assert " rich" not in ran.stderr
-
-
 def test_the_version_is_the_packages(run: Run) -> None:
     import attncli
 
