@@ -38,12 +38,16 @@ class Terminal(io.TextIOWrapper):
 
 
 def run_in_process(
-    *words: str, folder: Path, input: str = "", env: dict[str, str] | None = None, errors_to: type = io.TextIOWrapper
+    *words: str,
+    folder: Path,
+    input: str | bytes = "",
+    env: dict[str, str] | None = None,
+    errors_to: type[io.TextIOWrapper] = io.TextIOWrapper,
 ) -> Ran:
     """Call `attn` with these words in a folder; its standard streams are real text streams over bytes in memory."""
     variables = environment(env)
     encoding = variables["PYTHONIOENCODING"]
-    stdin = io.TextIOWrapper(io.BytesIO(input.encode()), encoding=encoding)
+    stdin = io.TextIOWrapper(io.BytesIO(input.encode() if isinstance(input, str) else input), encoding=encoding)
     stdout = io.TextIOWrapper(output := io.BytesIO(), encoding=encoding)
     stderr = errors_to(errors := io.BytesIO(), encoding=encoding, errors="backslashreplace")
     with (

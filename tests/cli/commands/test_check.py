@@ -2,8 +2,6 @@
 
 import json
 import os
-import subprocess
-import sys
 from pathlib import Path
 from xml.etree import ElementTree
 
@@ -11,6 +9,7 @@ import numpy as np
 import pytest
 
 import attncli
+import attncli.cli
 from tests.cli.running import Ran, Run
 
 INPUTS = "tokens: [the, cat, sat]\nembeddings: [[1, 0], [0, 1], [1, 1]]\ncausal: true\n"
@@ -206,14 +205,14 @@ def test_the_file_of_junit_is_written_of_one_problem_that_cannot_be_read(run: Ru
 
 @pytest.mark.parametrize("words", [("agrees.yaml", "differs.yaml"), ("differs.yaml",), ("differs.yaml", "--json")])
 def test_a_reader_that_stops_changes_neither_the_verdict_nor_the_file_of_junit(
-    words: tuple[str, ...], folder: Path
+    words: tuple[str, ...], folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.chdir(folder)
     reader, writer = os.pipe()
     os.close(reader)
-    command = [sys.executable, "-m", "attncli", "check", *words, "--junit", "report.xml"]
-    ran = subprocess.run(command, cwd=folder, stdout=writer, stderr=subprocess.PIPE, timeout=60, check=False)
-    os.close(writer)
-    assert (ran.returncode, ran.stderr) == (1, b"")
+    with os.fdopen(writer, "w", encoding="utf-8") as stdout:
+        monkeypatch.setattr("sys.stdout", stdout)
+        assert attncli.cli.run(["check", *words, "--junit", "report.xml"]) == 1
     assert ElementTree.parse(folder / "report.xml").getroot().get("failures") == "1"
 
 
