@@ -103,7 +103,7 @@ def test_a_curve_alone_has_no_decimals(fit: str, run: Run) -> None:
 
 @pytest.mark.parametrize("words", [("--heatmap",), ("-o", "visible.txt")])
 def test_a_mask_of_a_large_problem_is_shown(words: tuple[str, ...], run: Run) -> None:
-    ran = run("compute", "--token-count", "600", "--dim", "1", "--seed", "1", "--causal", "--select", "visible", *words)
+    ran = run("compute", "--token-count", "363", "--dim", "1", "--seed", "1", "--causal", "--select", "visible", *words)
     assert (ran.returncode, ran.stderr) == (0, "")
 
 

@@ -16,7 +16,8 @@ INPUTS = "tokens: [the, cat, sat]\nembeddings: [[1, 0], [0, 1], [1, 1]]\ncausal:
 # Softmax over the keys up to the query's own of scores 0, 1/√2 or √2, by hand: e^0.7071 = 2.0281, e^1.4142 = 4.1133.
 WEIGHTS = "[[1, 0, 0], [0.3302, 0.6698, 0], [0.2483, 0.2483, 0.5035]]"
 AGREES = f"{INPUTS}expected: {{weights: {WEIGHTS}}}\n"
-DIFFERS = f"{INPUTS}expected: {{weights: {{cat: {{the: 0.50}}}}, output: {{the: [1.00, 0.00]}}}}\n"
+# Where the scores are not scaled, they are 0 and 1: of 1 / (1 + e) the search for slips has only one to make.
+DIFFERS = f"{INPUTS}expected: {{weights: {{cat: {{the: 0.2689}}}}, output: {{the: [1.00, 0.00]}}}}\n"
 
 
 @pytest.fixture
@@ -31,7 +32,8 @@ def folder(tmp_path: Path) -> Path:
     result = attncli.load(tmp_path / "p.yaml").compute(select=("weights", "output"))
     np.save(tmp_path / "output.npy", result.output)
     np.savez(tmp_path / "results.npz", weights=result.weights, output=result.output)
-    np.savez(tmp_path / "wrong.npz", weights=np.eye(3), output=result.output)
+    uncausal = attncli.load(tmp_path / "p.yaml").replace(causal=False).compute(select=("weights",)).weights
+    np.savez(tmp_path / "wrong.npz", weights=uncausal, output=result.output)
     return tmp_path
 
 
@@ -48,7 +50,7 @@ def verdict(ran: Ran) -> str:
         (("p.yaml", "--against", "output=output.npy"), 0, "All 6 numbers agree."),
         (("p.yaml", "--against", "results.npz"), 0, "All 15 numbers agree."),
         (("p.yaml", "--against", "output=results.npz#output"), 0, "All 6 numbers agree."),
-        (("p.yaml", "--against", "wrong.npz"), 1, "5 of 15 numbers differ; the first step that differs is weights"),
+        (("p.yaml", "--against", "wrong.npz"), 1, "6 of 15 numbers differ; the first step that differs is weights"),
         (("p.yaml", "--against", "weights={cat: {the: .33}}", "--against", "output=output.npy"), 0, "All 7 numbers"),
         (("differs.yaml", "--against", "output=output.npy"), 0, "All 6 numbers agree."),
         (("differs.yaml", "--atol", "0.2"), 0, "All 3 numbers agree."),
@@ -159,7 +161,7 @@ def test_json_has_one_object(run: Run, folder: Path) -> None:
     assert found["first_difference"] == "weights"
     weights, output = found["results"]
     assert (weights["name"], weights["count"], weights["differ"]) == ("weights", 1, 1)
-    assert (weights["worst"]["labels"], weights["worst"]["expected"]) == (["cat", "the"], 0.5)
+    assert (weights["worst"]["labels"], weights["worst"]["expected"]) == (["cat", "the"], 0.2689)
     assert weights["worst"]["computed"] == pytest.approx(0.3302, abs=5e-5)
     assert (output["differ"], output["worst"]) == (0, None)
     keys = {"name", "count", "differ", "digits", "tolerance", "max_abs", "max_rel", "max_ulp", "correlation", "cosine"}
