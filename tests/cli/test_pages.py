@@ -67,6 +67,7 @@ def test_results_that_are_too_large_are_refused_before_the_work(
     [
         ("--explain", "a page has every step as it is"),
         ("--stats", "a page has no statistics"),
+        ("--heatmap", "html has heat maps anyway"),
         ("--terms=all", "a page writes sums as it has room for them"),
     ],
 )

@@ -76,7 +76,6 @@ def test_the_worked_cell_of_an_explanation_is_marked_in_its_head(heads: str, run
         (("--heatmap", "--json"), "--heatmap has no effect: json has no blocks of colour"),
         (("--heatmap", "-f", "csv"), "--heatmap has no effect: csv has no blocks of colour"),
         (("--heatmap", "-f", "markdown"), "--heatmap has no effect: markdown has no blocks of colour"),
-        (("--heatmap", "-o", "page.html"), "--heatmap has no effect: html has heat maps anyway"),
         (("--heatmap", "--cell", "1,1"), "--heatmap has no effect: --cell without --explain shows no tables"),
         (("--curve", "--json"), "--curve has no effect: json has no plots"),
         (("--curve", "-f", "latex"), "--curve has no effect: latex has no plots"),
