@@ -56,11 +56,9 @@ def page_of(ran: Ran) -> Path:
     return Path(line.removeprefix("attn: the page is "))
 
 
-def test_the_page_is_in_a_private_folder_and_opened(
-    run_process: Run, small: str, env: dict[str, str], tmp_path: Path
-) -> None:
+def test_the_page_is_in_a_private_folder_and_opened(run: Run, small: str, env: dict[str, str], tmp_path: Path) -> None:
     Path(small).rename(tmp_path / "my words.yaml")
-    ran = run_process("compute", "my words.yaml", "--open", env=env)
+    ran = run("compute", "my words.yaml", "--open", env=env)
     assert (ran.returncode, ran.stdout) == (0, "")
     page = page_of(ran)
     assert opened(tmp_path) == [page]

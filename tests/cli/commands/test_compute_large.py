@@ -215,7 +215,7 @@ def test_the_command_holds_the_library_of_products_to_one_thread(reported: list[
     assert reported[-1] == {1}
 
 
-MANY = ("compute", "--seed", "1", "--token-count", "400", "--dim", "2", "--init", "normal")
+MANY = ("compute", "--seed", "1", "--token-count", "363", "--dim", "2", "--init", "normal")
 
 
 @pytest.mark.parametrize("output_format", ["table", "markdown", "latex"])
@@ -224,7 +224,7 @@ def test_tables_of_a_large_problem_show_the_answer_alone_and_how_to_see_the_rest
     selected = run(*MANY, "-f", output_format, "--select", "output").stdout
     lines, selected_lines = ([line for line in text.splitlines() if line] for text in (shown, selected))
     assert lines[:-1] == selected_lines
-    assert "scores and weights, 400" in lines[-1]
+    assert "scores and weights, 363" in lines[-1]
     assert "select scores,weights,output shows them, -o FILE writes them" in lines[-1]
 
 
