@@ -227,7 +227,7 @@ def test_parts_of_a_users_file_have_the_shown_keys_of_the_file(run: Run, tmp_pat
 @pytest.mark.parametrize(
     ("keys", "message"),
     [
-        ("show: [weigths]\n", "mine.yaml, show: unknown result 'weigths'; did you mean 'weights'?"),
+        ("show: [weigths]\n", "mine.yaml, show: unknown result 'weigths'"),
         ("parts: [{title: a, show: [weigths]}]\n", "mine.yaml, part 'a', show: unknown result 'weigths'"),
         ("parts: []\n", "mine.yaml, parts: is no list of parts; expected - title: … and the part's keys"),
         ("numpy: {foo: x}\n", "mine.yaml, numpy: unknown result 'foo'"),

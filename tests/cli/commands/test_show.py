@@ -101,18 +101,10 @@ def test_no_picture_is_wider_than_the_terminal() -> None:
     assert "│" not in render_meanings([visible], TextTarget(width=80))
 
 
-@pytest.mark.parametrize(
-    ("word", "hint"),
-    [
-        ("addtive", "'additive'"),
-        ("masked_score", "'masked_scores'"),
-        ("zzzz", "attn list has the catalogue"),
-    ],
-)
-def test_the_nearest_word_is_proposed(word: str, hint: str, run: Run) -> None:
-    ran = run("show", word)
+def test_where_no_word_is_near_the_list_is_named(run: Run) -> None:
+    ran = run("show", "zzzz")
     assert (ran.returncode, ran.stdout) == (2, "")
-    assert hint in ran.stderr
+    assert "attn list has the catalogue" in ran.stderr
 
 
 @pytest.fixture
