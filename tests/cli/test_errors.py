@@ -118,6 +118,54 @@ def test_the_nearest_name_is_proposed_where_the_wrong_one_stands(
     assert f" {near!r}" in ran.stderr.rpartition(";")[2]
 
 
+# A file with a mistake (a warning's place too), and the line that it is on, with the place in it.
+IN_YAML = {
+    "no number": ("# a comment\nembeddings:\n- [1, 2]\n\n- [3, x]\n", "line 5, embeddings, row 2, number 2: "),
+    "no number in one list": ("embeddings:\n  [[1, 2],\n   [3, x]]\n", "line 3, embeddings, row 2, number 2: "),
+    "a short row": ("tokens: [a, b]\nembeddings:\n- [1, 2]\n- [3]\n", "line 4, embeddings, row 2: "),
+    "a cell of a mask": ("query: [[1]]\nkey: [[1]]\nmask:\n- [2]\n", "line 4, mask: "),
+    "an operator": ("query: [[1]]\nkey: [[1]]\n\nscore: [dot]\n", "line 4, score: "),
+    "a label": ("embeddings: [[1], [2]]\ntokens:\n- [a]\n- b\n", "line 3, tokens: "),
+    "a key that stands twice": ("query: [[1]]\nkey: [[1]]\nquery: [[2]]\n", "line 3: "),
+    "a bracket": ("query: [[1]]\nkey: [[1]\nheads: 1\n", "line 3: "),
+    "a tab": ("query: [[1]]\nkey:\n\t- [1]\n", "line 3: "),
+    "what is expected": ("query: [[1]]\nkey: [[1]]\nexpected:\n  weights: [[1, 2]]\n", "line 4, expected, weights: "),
+}
+IN_CSV = {
+    "no number": ("1,2\n3,x\n", "line 2, number 2: "),
+    "no number below names": (",x1,x2\na,1,2\nb,3,y\n", "line 3, number 2: "),
+    "no number below comments": ("# c\n\n1,2\n# d\nx,3\n", "line 5, number 1: "),
+    "a name of two lines": ('"a\nb",1,2\nc,3,x\n', "line 3, number 2: "),
+    "line ends of Windows": ("1,2\r\n3,4\r\n5,x\r\n", "line 3, number 2: "),
+    "many lines": ("1,2\n" * 3000 + "3,x\n", "line 3001, number 2: "),
+    "a short row": ("1,2\n3,4\n5\n", "line 3: "),
+    "an empty cell": ("1,2\n3,\n", "line 2, number 2: "),
+    "bytes that are no text": ("1,2\n\udce9,3\n", "line 2: "),
+}
+
+
+@pytest.mark.parametrize(
+    ("file", "text", "place"),
+    [
+        *(pytest.param("p.yaml", *case, id=f"YAML: {name}") for name, case in IN_YAML.items()),
+        *(pytest.param("w.csv", *case, id=f"CSV: {name}") for name, case in IN_CSV.items()),
+        pytest.param("w.tsv", "# c\n1\t2\n3\tx\n", "line 3, number 2: ", id="TSV"),
+    ],
+)
+def test_a_mistake_is_reported_at_its_line(file: str, text: str, place: str, run: Run, tmp_path: Path) -> None:
+    (tmp_path / file).write_bytes(text.encode("utf-8", "surrogateescape"))
+    ran = run("demo", file) if file == "p.yaml" else run("compute", "--embeddings", file)
+    assert (ran.returncode, ran.stdout) == (2, "")
+    assert ran.stderr.startswith(f"attn: {file}, {place}")
+
+
+def test_what_is_not_finite_is_traced_to_its_line(run: Run, tmp_path: Path) -> None:
+    (tmp_path / "w.csv").write_text("# c\n1,2\n3,nan\n")
+    (tmp_path / "p.yaml").write_text("key: w.csv\nquery:\n- [1, 2]\n- [.inf, 0]\n")
+    assert "(p.yaml, line 4)" in run("compute", "p.yaml", "--key", "[[1, 2]]").stderr
+    assert "(w.csv, line 3)" in run("compute", "p.yaml", "--only", "0").stderr
+
+
 def test_an_error_leaves_the_old_output_file(run: Run, tutorial: str, tmp_path: Path) -> None:
     (tmp_path / "old.csv").write_text("old")
     assert run("compute", tutorial, "-o", "old.csv").returncode == 0

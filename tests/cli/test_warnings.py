@@ -1,9 +1,14 @@
 """Warnings: one line each on standard error; with --strict they are the error."""
 
+import re
+from dataclasses import fields
 from pathlib import Path
 
+import numpy as np
 import pytest
 
+from attncli.cli.output_options import OutputOptions
+from tests.arrays import normal
 from tests.cli.running import Run
 
 PAIR = "compute --query [[1,2],[3,4]] --key [[1,2],[3,4]]"
@@ -72,6 +77,43 @@ def test_an_option_that_nothing_reads_is_a_warning(
     assert ran.stderr.splitlines() == [
         f"attn: warning: --{name.replace('_', '-')} has no effect: {reason}" for name, reason in reasons.items()
     ]
+
+
+# Each option that says what is shown of a result, as it differs from that without the option.
+SHOWN = {
+    **{"explain": "--explain", "cell": "--cell 1,0", "head": "--head 1", "batch": "--batch 1", "terms": "--terms 1"},
+    **{"precision": "--precision 2", "select": "--select weights", "title": "--title X", "size": "--size 3x2"},
+    **{"stats": "--stats", "heatmap": "--heatmap", "curve": "--curve"},
+}
+# Where it is written to, and whether it is executed, shown once, or an error, other tests have.
+OTHERS = {"plan", "format", "json", "output", "watch", "open", "pager", "executor", "strict"}
+WRITTEN = ["-f table", "-f table --cell 0,0", "-f json", "-f yaml", "-f csv", "-o x.tsv", "-f markdown", "-f latex"]
+WRITTEN += ["-o x.npz", "-o x.html"]
+
+
+def test_every_output_option_is_one_that_changes_what_is_shown_or_is_tested_elsewhere() -> None:
+    assert {field.name for field in fields(OutputOptions)} == SHOWN.keys() | OTHERS
+
+
+@pytest.mark.parametrize("written", WRITTEN)
+def test_an_option_changes_what_is_written_or_is_warned_of(written: str, run: Run, tmp_path: Path) -> None:
+    arrays = {name: normal(2, 3, 2, seed=seed) for seed, name in enumerate(("query", "key", "value"))}
+    if written == "-o x.html":  # the page of fewer steps is quickly made
+        arrays = {"weights": np.eye(3)[np.newaxis, np.newaxis].repeat(2, 0).repeat(2, 1), "value": arrays["value"]}
+    np.savez(tmp_path / "p.npz", **arrays)
+
+    def result(*options: str) -> tuple[object, list[str]]:
+        """What is written, and the options without effect."""
+        ran = run("compute", "p.npz", "--heads", "2", *written.split(), *options)
+        assert ran.returncode == 0
+        contents = [path.read_bytes() for path in tmp_path.glob("x.*")]
+        return (ran.stdout, contents), re.findall("warning: (.*) has no effect", ran.stderr)
+
+    without, warnings = result()
+    assert warnings == []
+    for name, words in SHOWN.items():
+        shown, unread = result(*words.split())
+        assert unread == ([f"--{name}"] if shown == without else []), words
 
 
 @pytest.mark.parametrize("words", READ.values(), ids=READ)
