@@ -87,8 +87,7 @@ SHOWN = {
 }
 # Where it is written to, and whether it is executed, shown once, or an error, other tests have.
 OTHERS = {"plan", "format", "json", "output", "watch", "open", "pager", "executor", "strict"}
-WRITTEN = ["-f table", "-f table --cell 0,0", "-f json", "-f yaml", "-f csv", "-o x.tsv", "-f markdown", "-f latex"]
-WRITTEN += ["-o x.npz", "-o x.html"]
+WRITTEN = ["-f table", "-f table --cell 0,0", "-f json", "-f csv", "-f markdown", "-f latex", "-o x.npz", "-o x.html"]
 
 
 def test_every_output_option_is_one_that_changes_what_is_shown_or_is_tested_elsewhere() -> None:

@@ -3,6 +3,8 @@
 import re
 import shlex
 import sys
+from collections.abc import Callable
+from functools import cache
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -11,7 +13,7 @@ import numpy as np
 import pytest
 
 from attncli.io import examples
-from tests.cli.running import Run
+from tests.cli.running import Ran, Run, run_in_process
 
 COMMAND = re.compile(r"^\$ attn (compute .*)$", re.MULTILINE)
 NUMBERS = re.compile(r"[-−]?\d+\.\d+")
@@ -19,9 +21,16 @@ EVERY_DIGIT = ", to every printed digit."
 OWN = "embeddings: [[1, 0], [0, 1]]\n"
 
 
+@pytest.fixture(scope="module")
+def demo(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Ran]:
+    """What `attn demo` shows of an example, which is run once."""
+    folder = tmp_path_factory.mktemp("demo")
+    return cache(lambda name: run_in_process("demo", name, folder=folder))
+
+
 @pytest.mark.parametrize("name", examples.names())
-def test_every_example_agrees_with_its_expected_numbers(name: str, run: Run) -> None:
-    ran = run("demo", name)
+def test_every_example_agrees_with_its_expected_numbers(name: str, demo: Callable[[str], Ran]) -> None:
+    ran = demo(name)
     assert (ran.returncode, ran.stderr) == (0, "")
     adjective = "published" if examples.load(name).source else "expected"
     assert re.search(rf"^All \d+ {adjective} numbers agree, to every printed digit\.$", ran.stdout, re.MULTILINE)
@@ -29,8 +38,10 @@ def test_every_example_agrees_with_its_expected_numbers(name: str, run: Run) -> 
 
 
 @pytest.mark.parametrize("name", examples.names())
-def test_the_text_of_every_example_has_at_most_80_columns_and_says_what_to_see(name: str, run: Run) -> None:
-    shown = run("demo", name).stdout
+def test_the_text_of_every_example_has_at_most_80_columns_and_says_what_to_see(
+    name: str, demo: Callable[[str], Ran]
+) -> None:
+    shown = demo(name).stdout
     assert [line for line in shown.splitlines() if len(line) > 80 and not line.startswith("$ ")] == []
     assert shown.splitlines()[1].startswith("See ")
 
@@ -71,8 +82,10 @@ def test_the_lines_of_numpy_of_the_tutorial_compute_what_it_shows(run: Run, monk
 
 
 @pytest.mark.parametrize("name", examples.names())
-def test_every_command_that_a_demo_prints_shows_the_numbers_of_the_demo(name: str, run: Run) -> None:
-    shown = run("demo", name).stdout
+def test_every_command_that_a_demo_prints_shows_the_numbers_of_the_demo(
+    name: str, demo: Callable[[str], Ran], run: Run
+) -> None:
+    shown = demo(name).stdout
     assert run("demo", name, "--save", f"{name}.yaml").returncode == 0
     commands = COMMAND.findall(shown)
     assert commands

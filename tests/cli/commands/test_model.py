@@ -6,10 +6,9 @@ import numpy as np
 import pytest
 
 import attncli
+from tests.arrays import normal
 from tests.checkpoints import FEATURES, HEADS, LLAMA, llama_tensors, write_checkpoint
 from tests.cli.running import Run
-
-pytest.importorskip("safetensors")
 
 NO_YAML = "the suffix is not that of a YAML file; name a .yaml or .yml file"
 
@@ -18,7 +17,7 @@ NO_YAML = "the suffix is not that of a YAML file; name a .yaml or .yml file"
 def checkpoint(tmp_path: Path) -> str:
     """The name of a small llama in the folder where `run` runs, and the attention's input in a file."""
     write_checkpoint(tmp_path / "tiny")
-    np.save(tmp_path / "x.npy", np.random.default_rng(5).normal(size=(3, FEATURES)))
+    np.save(tmp_path / "x.npy", normal(3, FEATURES))
     return "tiny"
 
 

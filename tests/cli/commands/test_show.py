@@ -4,6 +4,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+import safetensors.numpy
 
 from attncli.base.axes import LEGEND
 from attncli.io.readers import npy
@@ -136,8 +137,7 @@ def test_a_file_is_listed(name: str, listed: str, run: Run) -> None:
 
 
 def test_safetensors_are_listed(run: Run, tmp_path: Path) -> None:
-    save_file = pytest.importorskip("safetensors.numpy").save_file
-    save_file({"layer.0.weight": np.zeros((2, 3), dtype=np.float16)}, tmp_path / "m.safetensors")
+    safetensors.numpy.save_file({"layer.0.weight": np.zeros((2, 3), dtype=np.float16)}, tmp_path / "m.safetensors")
     assert run("show", "m.safetensors").stdout == "layer.0.weight  2 × 3  F16\n"
 
 
