@@ -136,6 +136,7 @@ IN_CSV = {
     "no number below names": (",x1,x2\na,1,2\nb,3,y\n", "line 3, number 2: "),
     "no number below comments": ("# c\n\n1,2\n# d\nx,3\n", "line 5, number 1: "),
     "a name of two lines": ('"a\nb",1,2\nc,3,x\n', "line 3, number 2: "),
+    "no number behind a name of two lines": ('c,1,2\n"a\nb",3,x\n', "line 2, number 2: "),
     "line ends of Windows": ("1,2\r\n3,4\r\n5,x\r\n", "line 3, number 2: "),
     "many lines": ("1,2\n" * 3000 + "3,x\n", "line 3001, number 2: "),
     "a short row": ("1,2\n3,4\n5\n", "line 3: "),

@@ -160,7 +160,7 @@ HEAVY = {
     "attncli.render.mask_signs",
 }
 # Commands of one process, and what each is the first to import.
-FIRST_USES = {
+FIRST_USES: dict[str, set[str]] = {
     "--version": set(),
     "--help": set(),
     "compute --help": set(),

@@ -18,6 +18,8 @@ from tests.cli.running import Ran, Run, run_in_process
 COMMAND = re.compile(r"^\$ attn (compute .*)$", re.MULTILINE)
 NUMBERS = re.compile(r"[-−]?\d+\.\d+")
 EVERY_DIGIT = ", to every printed digit."
+# Weights of OWN where the scores are not divided by √2: 1 / (1 + e^−1) = 0.7311, not 1 / (1 + e^−0.7071) = 0.6698.
+UNSCALED = "[[0.7311, 0.2689], [0.2689, 0.7311]]"
 OWN = "embeddings: [[1, 0], [0, 1]]\n"
 
 
@@ -101,19 +103,22 @@ def test_every_command_that_a_demo_prints_shows_the_numbers_of_the_demo(
 
 
 def test_a_number_that_differs_is_named_and_the_exit_status_is_1(run: Run, tmp_path: Path) -> None:
-    text = examples.text("tutorial").replace("[[0.98522025", "[[0.98522024")
+    """The weights of scores that are not divided by √2: 1 / (1 + e^−1) = 0.7311, where 1 / (1 + e^−0.7071) = 0.6698."""
+    text = (
+        f"{OWN}source: a book\nexpected: {{weights: [[0.7311, 0.2689], [0.2689, 0.7311]], query: [[1, 0], [0, 1]]}}\n"
+    )
     (tmp_path / "wrong.yaml").write_text(text, encoding="utf-8")
     ran = run("demo", "wrong.yaml")
     assert ran.returncode == 1
-    assert "✗ output: 1 of 3 numbers differs from those published" in ran.stdout
-    assert "at query word_1, e1: published 0.98522024 ± 5e-09, computed 0.9852202489" in ran.stdout
-    assert ran.stdout.endswith("1 of 15 numbers differs from the published ones.\n")
+    assert "✗ weights: 4 of 4 numbers differ from those published" in ran.stdout
+    assert "at query token_1, key token_2: published 0.2689 ± 5e-05, computed 0.330238" in ran.stdout
+    assert ran.stdout.endswith("\n4 of 8 numbers differ from the published ones.\n")
 
 
 @pytest.mark.parametrize(
     ("keys", "end"),
     [
-        ("expected: {weights: [[1, 0], [0, 1]]}\n", "4 of 4 numbers differ from the expected ones."),
+        (f"expected: {{weights: {UNSCALED}}}\n", "4 of 4 numbers differ from the expected ones."),
         ("source: a book\nexpected: {query: [[1, 0], [0, 1]]}\n", "All 4 published numbers agree" + EVERY_DIGIT),
         ("expected: {query: [[1, 0], [0, 1]]}\n", "All 4 expected numbers agree" + EVERY_DIGIT),
         ("only: [token_1]\nexpected: {dot_products: [[1, 0]]}\n", "All 2 expected numbers agree" + EVERY_DIGIT),
