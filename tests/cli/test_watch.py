@@ -178,7 +178,7 @@ def test_a_mistake_that_was_there_from_the_start_can_be_mended(watch: Watch, sav
     save("p.yaml", "quary: [[1, 0]]")()
     ran = watch("p.yaml", "--select", "output", edits=[nothing, save("p.yaml", PROBLEM.format(1))])
     error, watching, saved = lines(ran.stderr)
-    assert error == "p.yaml: unknown key 'quary'; did you mean 'query'?"
+    assert error.startswith("p.yaml: unknown key 'quary'")
     assert (watching, saved) == ("watching p.yaml; Ctrl-C ends it", "p.yaml saved, computed")
     assert ran.stdout.startswith("dot")
 
@@ -203,7 +203,7 @@ def test_the_name_of_a_file_that_is_not_there_can_be_mended_in_the_problem(watch
         (["p.yaml", "--mask", "none.csv"], "attn: none.csv: there is no such file"),
         (["none.yaml", "--value", "v.csv"], "attn: none.yaml: there is no such file"),
         (["none.yaml"], "attn: none.yaml: there is no such file"),
-        (["p.yaml", "--select", "wieghts"], "attn: --select: unknown result 'wieghts'; did you mean 'weights'?"),
+        (["p.yaml", "--select", "wieghts"], "attn: --select: unknown result 'wieghts'"),
         (["p.yaml", "--heads", "x"], "attn: --heads: 'x' is not a whole number"),
         (["p.yaml", "--pager"], "attn: --pager and --watch contradict each other; leave out one of them"),
         (["p.yaml", "--plan"], "attn: --plan computes nothing, so --watch would have no effect; leave out one of them"),
