@@ -1,0 +1,38 @@
+"""The problems of all tests as a reader sees them: each is computed and explained once for every test of what shows it.
+
+What is shared is read alone.
+"""
+
+import functools
+from collections.abc import Mapping
+from typing import Any
+
+import attncli
+from attncli.engine.run import run
+from attncli.render.section import Section
+from attncli.render.sections import sections
+from attncli.render.view import View
+from attncli.trace.result import RunResult
+from tests.problems import PROBLEMS, problem
+
+
+@functools.cache
+def result_of(name: str, dtype: str | None = None) -> RunResult:
+    """The result of one of PROBLEMS, of another type of numbers where one is given."""
+    return run(problem(**{**PROBLEMS[name], **({"dtype": dtype} if dtype else {})}))
+
+
+@functools.cache
+def explanation_of(name: str) -> tuple[Section, ...]:
+    """The explanation of one of PROBLEMS."""
+    return tuple(sections(View(result_of(name), explain=True)))
+
+
+def explained(view: View) -> dict[str, Section]:
+    """The sections of a view by the name of the input or step."""
+    return {section.title.partition("  ")[0].split(". ")[-1]: section for section in sections(view)}
+
+
+def explanation(keys: Mapping[str, Any], **view: Any) -> dict[str, Section]:
+    """The sections of the explanation of a problem with these keys by the name of the input or step."""
+    return explained(View(attncli.Problem(**keys).compute(), **{"explain": True, **view}))
