@@ -4,7 +4,8 @@ What is shared is read alone.
 """
 
 import functools
-from collections.abc import Mapping
+import re
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 import attncli
@@ -26,6 +27,17 @@ def result_of(name: str, dtype: str | None = None) -> RunResult:
 def explanation_of(name: str) -> tuple[Section, ...]:
     """The explanation of one of PROBLEMS."""
     return tuple(sections(View(result_of(name), explain=True)))
+
+
+def every_line() -> Iterator[str]:
+    """The lines of arithmetic, formulas and remarks in these explanations: of those that differ in digits alone, one."""
+    seen = set[str]()
+    for section in (section for name in PROBLEMS for section in explanation_of(name)):
+        for line in (section.formula, section.symbol, *section.arithmetic, *section.remarks):
+            form = re.sub(r"(\d[\d.]* )+", "1 ", re.sub(r"\d[\d.]*", "1", line))
+            if form not in seen:
+                seen.add(form)
+                yield line
 
 
 def explained(view: View) -> dict[str, Section]:
