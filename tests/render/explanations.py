@@ -30,7 +30,7 @@ def explanation_of(name: str) -> tuple[Section, ...]:
 
 
 def every_line() -> Iterator[str]:
-    """The lines of arithmetic, formulas and remarks in these explanations: of those that differ in digits alone, one."""
+    """The lines of arithmetic, formulas and remarks of all explanations; of those that differ in digits alone, one."""
     seen = set[str]()
     for section in (section for name in PROBLEMS for section in explanation_of(name)):
         for line in (section.formula, section.symbol, *section.arithmetic, *section.remarks):
