@@ -50,6 +50,7 @@ def test_every_step_of_every_problem_is_in_its_page(name: str) -> None:
     for step in trace:
         value, node = content["values"][step.name], nodes[step.name]
         assert value["shape"] == node["shape"] == list(step.value.shape)
+        assert node["value"] is None  # they are in the values of the page
         np.testing.assert_array_equal(value["data"], step.value.ravel())
         assert all(len(labels) in (0, *step.value.shape) for labels in node["labels"])
     letters = {letter for node in content["nodes"] for letter in node["axes"]}
@@ -88,6 +89,10 @@ def test_set_finds_a_cell_by_the_labels_of_the_page(name: str) -> None:
 @pytest.mark.parametrize("name", PROBLEMS)
 def test_no_probe_is_left_in_a_formula(name: str) -> None:
     assert not any("73458" in f"{node['mathml']} {node['formulas']}" for node in page_of(name)[1]["nodes"])
+
+
+def test_a_mask_has_no_numbers_to_set() -> None:
+    assert own_nodes(page(problem(**TOKENS, mask=[[True, False, True]] * 3)))["mask"]["edit_key"] is None
 
 
 def test_axes_have_their_labels_and_the_tokens_as_they_are() -> None:
@@ -172,8 +177,10 @@ def test_the_title_is_the_users_or_that_of_the_stages() -> None:
 
 def test_warnings_and_what_words_have_in_common_are_there() -> None:
     words = {"sentence": "the cat", "vocabulary": {"the": [1, 0], "cat": [0, 1]}}
-    content = page(problem(**words, **ONE_PLAN, mask=[[0, 0], [1, 1]]))
-    assert [warning.partition(":")[0] for warning in content["warnings"]] == ["nothing is attended by the"]
+    spec = problem(**words, **ONE_PLAN, mask=[[0, 0], [1, 1]])
+    content = page(spec)
+    assert content["warnings"] == list(dense_trace(spec).notes)
+    assert len(content["warnings"]) == 1
     assert content["plans"][0]["sections"][0]["remarks"] == ["rows of the vocabulary, counted from 0: the 0, cat 1"]
 
 
