@@ -4,6 +4,7 @@ Keys and values that are masked for every query are NaN or infinite: the loop ne
 """
 
 import math
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -14,7 +15,7 @@ from hypothesis import strategies as st
 from attncli import attention
 from attncli.ops import operators
 
-SCORES = {
+SCORES: dict[str, Callable[..., float]] = {
     "dot": lambda q, k: sum(a * b for a, b in zip(q, k, strict=True)),
     "scaled_dot": lambda q, k: sum(a * b for a, b in zip(q, k, strict=True)) / math.sqrt(len(q)),
     "euclidean": lambda q, k: -math.dist(q, k),

@@ -16,7 +16,9 @@ QUERY, KEY, VALUE = normal(2, 3, 11, 16), normal(2, 3, 11, 16), normal(2, 3, 11,
 MANY = CheckOptions(seconds=120)
 
 
-def kernel(query, key, value, visible=True, scale=None):
+def kernel(
+    query: np.ndarray, key: np.ndarray, value: np.ndarray, visible: Any = True, scale: float | None = None
+) -> np.ndarray:
     """Attention by another program, accumulated exactly."""
     scores = query @ key.swapaxes(-1, -2) * (1 / np.sqrt(query.shape[-1]) if scale is None else scale)
     scores = np.where(visible, scores, -np.inf)

@@ -1,5 +1,7 @@
 """Parts of a problem: what is computed of one is what the whole has there."""
 
+from typing import Any
+
 import numpy as np
 import pytest
 
@@ -53,7 +55,7 @@ def test_a_kernels_problem_is_taken_apart_by_queries_batch_items_and_key_heads()
     ],
     ids=["merged and projected", "slopes by heads", "a table by heads", "heads together", "gains by heads"],
 )
-def test_heads_whose_results_depend_on_the_others_are_not_taken_apart(keys: dict) -> None:
+def test_heads_whose_results_depend_on_the_others_are_not_taken_apart(keys: dict[str, Any]) -> None:
     spec = problem(**HEAD_AXIS, **keys)
     assert has_batch_parts(spec)
     assert not has_head_parts(spec)

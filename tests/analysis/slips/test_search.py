@@ -59,7 +59,13 @@ ALIKE = (
 
 
 # One slip of each kind; in the quick set each has its variants made by hand, in test_slips.py.
-QUICK = ("scaled_twice", "softmax_over_heads", "masked_with_finite", "window_too_narrow", "query_key_swapped")
+QUICK: tuple[str, ...] = (
+    "scaled_twice",
+    "softmax_over_heads",
+    "masked_with_finite",
+    "window_too_narrow",
+    "query_key_swapped",
+)
 QUICK += ("no_token_scale", "packing_misread", "kv_heads_tiled", "norm_span", "no_gate", "alibi_sign", "stale_cache")
 FIRST = {case.slip: case for case in reversed(cases(0))}
 
