@@ -1,5 +1,6 @@
 """A check from Python: its report, and an assertion whose message is the report."""
 
+from functools import cache
 from html import unescape
 from pathlib import Path
 from typing import Any
@@ -13,6 +14,7 @@ from tests.arrays import normal
 QUERY, KEY, VALUE = normal(5, 4), normal(7, 4), normal(7, 3)
 
 
+@cache
 def right_and_wrong() -> tuple[attncli.Problem, np.ndarray, np.ndarray]:
     """A problem, its weights, and weights of which two differ."""
     problem = attncli.Problem(query=QUERY, key=KEY, value=VALUE)

@@ -180,7 +180,7 @@ def test_an_error_in_one_of_several_functions_reaches_the_caller(executor: str) 
 
     def wait() -> None:
         begun.set()
-        assert released.wait(10) if executor == "threads" else not released.is_set()
+        assert released.wait(60) if executor == "threads" else not released.is_set()
 
     def fail() -> None:
         released.set()
