@@ -16,7 +16,14 @@ LLAVAS = [
         "deepseek_vl_hybrid",
         "llama",
         "siglip_vision_model",
-        settings={"high_res_vision_config": {**VISION, "model_type": "sam_vision_model", "global_attn_indexes": [1], "output_channels": 8}},
+        settings={
+            "high_res_vision_config": {
+                **VISION,
+                "model_type": "sam_vision_model",
+                "global_attn_indexes": [1],
+                "output_channels": 8,
+            }
+        },
     )[:1],
     *like_llava(
         "granite4_vision",
