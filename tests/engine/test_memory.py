@@ -16,21 +16,22 @@ from tests.arrays import normal
 from tests.problems import problem
 
 TOKENS = normal(600, 64)
-KEY_GROUPS = {"query": normal(2, 600, 64), "key": normal(2, 600, 32), "heads": 4, "kv_heads": 2}
+KEY_GROUPS = {"query": normal(2, 300, 64), "key": normal(2, 300, 32), "heads": 4, "kv_heads": 2}
+FEW_TOKENS = normal(300, 64)
 SMALL_BLOCKS = BlockSizes(dense_cells=0, rows=16, tile_cells=2**12, row_cells=2**12, masked_rows=16)
 
 NEEDS = {
-    "tables": ({"embeddings": TOKENS}, ("scores", "weights", "output"), False),
-    "one table": ({"embeddings": TOKENS, "causal": True}, ("weights",), False),
-    "every step": ({"embeddings": TOKENS}, ("output",), True),
+    "tables": ({"embeddings": FEW_TOKENS}, ("scores", "weights", "output"), False),
+    "one table": ({"embeddings": FEW_TOKENS, "causal": True}, ("weights",), False),
+    "every step": ({"embeddings": FEW_TOKENS}, ("output",), True),
     "every step of heads": (KEY_GROUPS, ("output",), True),
-    "every step in float32": ({"embeddings": TOKENS.astype(np.float32)}, ("output",), True),
-    "tables in float16": ({"embeddings": TOKENS.astype(np.float16)}, ("scores", "weights"), False),
+    "every step in float32": ({"embeddings": FEW_TOKENS.astype(np.float32)}, ("output",), True),
+    "tables in float16": ({"embeddings": FEW_TOKENS.astype(np.float16)}, ("scores", "weights"), False),
     "heads in blocks": (KEY_GROUPS, ("scores", "output"), False),
-    "a mask": ({"embeddings": TOKENS, "causal": True, "bias": normal(600, 600)}, ("masked_scores",), True),
+    "a mask": ({"embeddings": FEW_TOKENS, "causal": True, "bias": normal(300, 300)}, ("masked_scores",), True),
     "projections in parts": (
         {
-            "embeddings": np.float32(normal(30_000, 64)),
+            "embeddings": np.float32(normal(10_000, 64)),
             "query_embeddings": np.float32(normal(2, 64)),
             **dict.fromkeys(("w_q", "w_k", "w_v"), np.float32(normal(64, 64))),
         },

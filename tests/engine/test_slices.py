@@ -35,10 +35,10 @@ def rows_of_large_numbers(count: int, features: int, seed: int) -> np.ndarray:
     return np.random.default_rng(seed).uniform(0.9, 1, (count, features))
 
 
-@pytest.mark.parametrize("features", [1, 2, 3, 63, 64, 100, 1000])
+@pytest.mark.parametrize("features", [1, 3, 64, 100, 1000])
 @pytest.mark.parametrize("rows", [rows_of_many_sizes, rows_of_large_numbers])
 def test_high_slices_have_exact_products(features: int, rows: Callable[..., np.ndarray]) -> None:
-    query, key = (rows(20, features, seed) for seed in (1, 2))
+    query, key = (rows(4, features, seed) for seed in (1, 2))
     left, right = slice_left(query), slice_right(key)
     products = left.high @ right.high.mT
     assert [list(map(Fraction, row)) for row in products.tolist()] == exact_product(left.high, right.high)
@@ -72,13 +72,14 @@ def test_only_large_scores_without_a_wider_type_are_computed_in_slices() -> None
     assert not choose_summation(1000.0, 64, 512, 512, "float64", can_slice=lambda: False).in_slices
 
 
+KEYS = 130
 PROBLEMS: dict[str, dict[str, Any]] = {
     "plain": {},
     "causal": {"mask": "causal"},
     "window": {"mask": "window:left=40,right=3"},
-    "padding": {"key_lengths": [260]},
-    "bias": {"bias": normal(300, 300, seed=7)},
-    "hidden by bias": {"bias": np.where(np.arange(300) % 7 == 3, -np.inf, 0.0)[None]},
+    "padding": {"key_lengths": [110]},
+    "bias": {"bias": normal(KEYS, KEYS, seed=7)},
+    "hidden by bias": {"bias": np.where(np.arange(KEYS) % 7 == 3, -np.inf, 0.0)[None]},
     "temperature": {"normalize": "softmax:temperature=2"},
     "alibi": {"position": "alibi"},
 }
@@ -87,9 +88,9 @@ PROBLEMS: dict[str, dict[str, Any]] = {
 def large_problem(dtype: str, key_factors: np.ndarray | float = 40.0, **given: Any) -> Any:
     """Six heads of which three share one of two key heads each; scores are some thousands."""
     arrays = {
-        "query": 40 * normal(1, 6, 300, 24, seed=1),
-        "key": key_factors * normal(1, 2, 300, 24, seed=2),
-        "value": normal(1, 2, 300, 8, seed=3),
+        "query": 40 * normal(1, 6, KEYS, 24, seed=1),
+        "key": key_factors * normal(1, 2, KEYS, 24, seed=2),
+        "value": normal(1, 2, KEYS, 8, seed=3),
     }
     return problem(**{name: x.astype(dtype) for name, x in arrays.items()}, dtype=dtype, **given)
 
@@ -106,26 +107,25 @@ def test_outputs_of_large_scores_have_a_fraction_of_the_error_that_rounded_score
     assert in_tiles < whole / 10
 
 
-SMALL_TILES = RunOptions("serial", sizes=BlockSizes(dense_cells=0, rows=100, masked_rows=50, tile_cells=100 * 64))
-NUMBERS = np.arange(300)
+SMALL_TILES = RunOptions("serial", sizes=BlockSizes(dense_cells=0, rows=60, masked_rows=30, tile_cells=60 * 64))
+NUMBERS, SEEN = np.arange(KEYS), 75
 
 
-@pytest.mark.parametrize("size", [1e3, 1e9, 1e30])
 @pytest.mark.parametrize(
-    "given",
+    ("given", "size"),
     [
-        {"key_lengths": [150]},
-        {"key_mask": NUMBERS < 150},
-        {"bias": np.where(NUMBERS < 150, 0.0, -np.inf)[None]},
-        {"mask": np.broadcast_to(NUMBERS < 150, (300, 300))},
-        {"causal": True, "only": list(range(150))},
-        {"score": "dot", "scale": -0.1, "key_lengths": [150]},
+        ({"key_lengths": [SEEN]}, 1e3),
+        ({"key_mask": NUMBERS < SEEN}, 1e9),
+        ({"bias": np.where(NUMBERS < SEEN, 0.0, -np.inf)[None]}, 1e30),
+        ({"mask": np.broadcast_to(NUMBERS < SEEN, (KEYS, KEYS))}, 1e30),
+        ({"causal": True, "only": list(range(SEEN))}, 1e9),
+        ({"score": "dot", "scale": -0.1, "key_lengths": [SEEN]}, 1e30),
     ],
     ids=["lengths", "key mask", "bias", "mask", "causal", "negative scale"],
 )
 def test_keys_that_are_hidden_coarsen_no_score_however_large_they_are(given: dict[str, Any], size: float) -> None:
     """As the numbers in padding may be."""
-    factors = np.where(NUMBERS < 150, 40.0, size)[:, None]
+    factors = np.where(NUMBERS < SEEN, 40.0, size)[:, None]
     exact = run(large_problem("longdouble", factors, **given), ("output",), every_step=True).output
     for options in (IN_TILES, SMALL_TILES):
         output = run(large_problem("float64", factors, **given), ("output",), options=options).output
@@ -134,8 +134,8 @@ def test_keys_that_are_hidden_coarsen_no_score_however_large_they_are(given: dic
 
 @pytest.mark.parametrize("first_tiles_are_lower", [True, False])
 def test_keys_that_score_far_less_coarsen_no_score(first_tiles_are_lower: bool) -> None:
-    query, key, value = (abs(normal(300, 24, seed=seed)) for seed in range(3))
-    key[(NUMBERS < 150) == first_tiles_are_lower] *= -1e12
+    query, key, value = (abs(normal(KEYS, 24, seed=seed)) for seed in range(3))
+    key[(NUMBERS < SEEN) == first_tiles_are_lower] *= -1e12
     given = {"query": 40 * query, "key": 40 * key, "value": value}
     exact = run(problem(**{name: x.astype("longdouble") for name, x in given.items()}), ("output",), every_step=True)
     output = run(problem(**given), ("output",), options=SMALL_TILES).output
