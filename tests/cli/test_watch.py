@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from attncli.cli import file_events, output
+from attncli.cli import file_events, output, result_view
 from tests.cli.running import Ran, Run
 
 PROBLEM = "query: [[1, 0]]\nkey: [[1, 0], [0, 1]]\nvalue: [[{}], [0]]\nscore: dot\nnormalize: none\n"
@@ -332,7 +332,7 @@ def test_a_link_to_itself_is_an_error_until_it_is_a_file(watch: Watch, save: Sav
 def test_a_save_during_the_computation_counts(watch: Watch, save: Save, monkeypatch: pytest.MonkeyPatch) -> None:
     save("p.yaml", PROBLEM.format(1))()
     edits = iter([save("p.yaml", PROBLEM.format(2))])
-    compute_view = output.compute_view
+    compute_view = result_view.compute_view
 
     def compute_while_saved(*arguments: object) -> object:
         next(edits, nothing)()

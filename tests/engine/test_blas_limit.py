@@ -72,7 +72,7 @@ def test_calls_that_begin_together_share_one_limit(monkeypatch: pytest.MonkeyPat
     """The first two calls of a process may: the libraries are searched once, which takes milliseconds."""
     searched: list[int] = []
 
-    class SlowController(threadpoolctl.ThreadpoolController):  # type: ignore[misc] # untyped
+    class SlowController(threadpoolctl.ThreadpoolController):  # untyped
         def __init__(self) -> None:
             searched.append(1)
             threading.Event().wait(0.1)

@@ -270,7 +270,7 @@ def test_an_error_in_another_thread_is_raised_and_no_further_block_begins() -> N
             future.add_done_callback(lambda _: has_failed.set())
             return future
 
-        pool.submit = submit_and_watch  # type: ignore[method-assign] # to know when it has failed
+        pool.submit = submit_and_watch  # to know when it has failed
         with pytest.raises(AttnError, match="no"):
             share(Watched(begun.append, compute_or_fail), blocks, pool)
     assert begun == blocks[:2]
@@ -296,7 +296,7 @@ def test_a_block_is_cancelled_between_two_tiles() -> None:
 
     block = Block(slice(0, 1), slice(0, 1), slice(0, 1))
     with pytest.raises(Cancelled):
-        compute(Endless(), block, {}, is_cancelled)  # type: ignore[arg-type] # in place of a BlockTask
+        compute(Endless(), block, {}, is_cancelled)  # in place of a BlockTask
     assert len(asked) == 3
 
 
@@ -315,7 +315,7 @@ def test_a_cancelled_block_is_closed_by_its_own_thread() -> None:
 
     block = Block(slice(0, 1), slice(0, 1), slice(0, 1))
     with ThreadPoolExecutor(1) as pool:
-        future = pool.submit(compute, Watched(), block, {}, lambda: True)  # type: ignore[arg-type] # in place of a BlockTask
+        future = pool.submit(compute, Watched(), block, {}, lambda: True)  # in place of a BlockTask
         error = future.exception()
     assert isinstance(error, Cancelled)  # which holds the frames, so that nothing is closed by garbage collection
     assert closed == workers

@@ -17,6 +17,7 @@ from attncli.engine.executors import ThreadsExecutor
 from attncli.engine.options import BlockSizes, RunOptions
 from attncli.engine.projections import projection_parts
 from attncli.engine.run import run
+from attncli.ops.structural import project
 from attncli.plan.build import plan_of
 from tests.arrays import normal
 from tests.problems import dense_trace, problem
@@ -123,7 +124,7 @@ def test_keys_of_equal_words_tie() -> None:
 def parts_of_vectors(*shape: int) -> Any:
     """The parts of the projections of so many vectors to 8 columns."""
     plan = SimpleNamespace(by_name={"x": SimpleNamespace(shape=shape), "w": SimpleNamespace(shape=(shape[-1], 8))})
-    node = SimpleNamespace(function=projections.project, inputs={"x": "x", "w": "w"})
+    node = SimpleNamespace(function=project, inputs={"x": "x", "w": "w"})
     return projection_parts(cast(Any, node), cast(Any, plan))
 
 
@@ -162,7 +163,7 @@ def test_products_have_one_thread_each_also_before_the_blocks(
 ) -> None:
     """Threads of BLAS that have nothing to do wait without sleeping, and slow down the blocks."""
     seen: set[int] = set()
-    call = projections.call
+    call = vars(projections)["call"]
 
     def look(*arguments: Any, **more: Any) -> np.ndarray:
         seen.update(found["num_threads"] for found in threadpoolctl.threadpool_info() if found["user_api"] == "blas")
