@@ -301,6 +301,7 @@ def test_a_problem_has_its_lengths_and_layout() -> None:
 def test_a_problem_has_a_dir_and_a_repr() -> None:
     problem = attncli.Problem(query=[[1.0, 2.0]], key=[[1.0, 2.0]])
     assert {"query", "score", "lengths", "compute"} <= set(dir(problem))
+    assert "__dataclass_fields__" not in dir(problem)  # nor what else is private to its data
     assert (
         repr(problem) == "Problem(query (1, 2), key (1, 2), score=scaled_dot, normalize=softmax, context=weighted_sum)"
     )

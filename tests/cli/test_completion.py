@@ -69,6 +69,7 @@ OFFERED = {
     "attn compare p.yaml --vary only=c": [],
     "attn compare p.yaml --vary sead=": [],
     "attn compare p.yaml --as torch-s": ["torch-sdpa"],
+    "attn compute p.yaml --as fl": ["flash"],
     "attn compare p.yaml --vary scale=1 --select exp": ["exponentials"],
     "attn compute --kv": ["--kv-heads"],  # which the short help leaves out
 }
