@@ -1,7 +1,7 @@
 """The blockwise engine: a large problem's projections whole, its scores to context in blocks, its output whole."""
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from contextlib import closing, nullcontext
+from contextlib import closing
 from dataclasses import replace
 from functools import partial
 
@@ -55,9 +55,7 @@ def run_blockwise(plan: Plan, problem: ProblemSpec, select: Sequence[str], optio
     engine = DenseEngine(
         plan, problem, problem.precision, run_all=partial(run_all, pool=pool) if blas_is_limited else None
     )
-    # Threads that are started meanwhile, and stay, would have the core of the thread that starts them alone.
-    starts_none = blas_is_limited and options.executor == THREADS and all(node.is_built_in for node in plan.nodes)
-    with one_thread_each(options), pool.placement.apart() if pool is not None and starts_none else nullcontext():
+    with one_thread_each(options):
         engine.run(parts.before)
         if not parts.kept:
             return BlockwiseRun(engine.steps(), ())

@@ -15,7 +15,6 @@ from attncli.base.lazy_numpy import Array
 from attncli.engine.blas_limit import limit_this_thread, one_blas_thread
 from attncli.engine.block_task import BlockResult, BlockTask, begin, compute
 from attncli.engine.blocks import Block
-from attncli.engine.core_placement import CorePlacement
 from attncli.engine.options import SERIAL, THREADS, RunOptions
 
 INSTALL = "pip install 'attncli[dask]'"
@@ -110,16 +109,8 @@ class ThreadsExecutor(ThreadPoolExecutor):
     """
 
     def __init__(self, cores: int, *, limits_blas: bool) -> None:
-        super().__init__(cores - 1, thread_name_prefix="attn", initializer=self._begin_thread)
+        super().__init__(cores - 1, thread_name_prefix="attn", initializer=limit_this_thread if limits_blas else None)
         self.cores = cores
-        self.placement = CorePlacement()
-        self._limits_blas = limits_blas
-
-    def _begin_thread(self) -> None:
-        """What a new thread does first."""
-        self.placement.add_this_thread()
-        if self._limits_blas:
-            limit_this_thread()
 
     def submit(self, fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> "Future[Any]":
         """Compute in a thread, which is started where none is idle."""
