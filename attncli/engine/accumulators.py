@@ -141,8 +141,8 @@ class DirectExponentials(Accumulator):
 
     def _begin(self) -> None:
         """Nothing is subtracted; queries are multiplied in place of scores where they may be."""
-        self._exponential = np.exp2 if self.tiles.has_base_2 else np.exp
-        self._scale = self.tiles.exponent_scale
+        assert self.tiles.exp_scale is not None
+        self._scale = self.tiles.exp_scale
         if self.tiles.scales_query:
             self.score_factor, self._scale = self._scale, 1.0
 
@@ -150,7 +150,8 @@ class DirectExponentials(Accumulator):
         """The exponentials, in the same memory."""
         if self._scale != 1:
             np.multiply(scores, self._scale, out=scores)
-        return self._exponential(scores, out=scores)
+        numerator: Array = np.exp(scores, out=scores)
+        return numerator
 
     def _visible_numerator(self, scores: Array, visible: Sequence[VisibleCells]) -> Array:
         """Those of all scores, times 0 where cells are masked: faster than exponentials of −∞."""

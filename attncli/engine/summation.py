@@ -88,15 +88,6 @@ def typical_bias_limit(table: Array) -> float:
     return float(np.abs(rows).max(initial=0, where=rows != -np.inf))
 
 
-def hides_keys(table: Array) -> bool:
-    """Whether biases [… n m] hide keys of some of the rows: those of −∞ do.
-
-    >>> hides_keys(np.array([[1.0, -2.0, -np.inf]]))
-    True
-    """
-    return bool((_sampled_biases(table) == -np.inf).any())
-
-
 def _sampled_biases(table: Array) -> Array:
     """Some of the rows of biases [… n m]."""
     rows: Array = table[..., :: -(-table.shape[-2] // BIAS_ROWS), :]

@@ -14,10 +14,9 @@ from attncli.base.lazy_numpy import Array, np
 from attncli.engine.block_plan import BlockPlan
 from attncli.engine.blocks import BlockInput
 from attncli.engine.evaluate import with_digits_of, with_scalars
-from attncli.engine.exponentials import LOG2_E, has_fast_exp2
 from attncli.engine.options import BlockSizes
 from attncli.engine.slices import can_be_sliced
-from attncli.engine.summation import Summation, choose_summation, hides_keys, typical_bias_limit, typical_score_limit
+from attncli.engine.summation import Summation, choose_summation, typical_bias_limit, typical_score_limit
 from attncli.ops.elementwise import add
 from attncli.ops.elementwise import scale as scale_scores
 from attncli.ops.masks import apply_mask
@@ -57,7 +56,6 @@ class TilePlan:
     summation: Summation
     exp_scale: float | None
     has_small_scores: bool = False  # exponentials of scores will hardly leave the range of the type, by some of these
-    is_faster_in_base_2: bool = False  # whether exponentials of small scores take less time as powers of 2
     product: str | None = None
     scale: float = 1.0
 
@@ -74,17 +72,6 @@ class TilePlan:
             return replace(self, exp_scale=None, summation=replace(self.summation, features=features, keys=SHORT_SUM))
         summation = replace(self.summation, score_dtype=dtype)
         return replace(self, dtype=dtype, ones=self.ones.astype(dtype), summation=summation)
-
-    @property
-    def has_base_2(self) -> bool:
-        """Whether exponentials are computed as powers of 2, where no maximum is subtracted from the scores."""
-        return self.has_small_scores and self.is_faster_in_base_2
-
-    @property
-    def exponent_scale(self) -> float:
-        """What scores are multiplied by to be exponents of 2, or of e."""
-        assert self.exp_scale is not None
-        return self.exp_scale * LOG2_E if self.has_base_2 else self.exp_scale
 
     @property
     def scales_query(self) -> bool:
@@ -163,7 +150,6 @@ def make_tile_plan(
         summation=summation,
         exp_scale=None if summation.is_for_large_scores(dtype) else exp_scale,  # which are never exponents
         has_small_scores=has_small_scores,
-        is_faster_in_base_2=dtype == "float32" and has_fast_exp2() and not _hides_keys(nodes, inputs),
         product=None if product is None else product.name,
         scale=1.0 if product is None else product.scale,
     )
@@ -216,8 +202,3 @@ def _added_limit(nodes: Sequence[Node], inputs: Mapping[str, BlockInput]) -> flo
     if any(node.function is not add_bias for node in changes):
         return math.inf
     return sum(typical_bias_limit(inputs[node.inputs["table"]].value) for node in changes)
-
-
-def _hides_keys(nodes: Sequence[Node], inputs: Mapping[str, BlockInput]) -> bool:
-    """Whether biases of tables hide keys."""
-    return any(hides_keys(inputs[node.inputs["table"]].value) for node in nodes if node.function is add_bias)
