@@ -186,11 +186,11 @@ class BlockPlan:
             if x.has_query_axis == with_query_axis
         }
 
-    def slice_keys(self, arrays: Mapping[str, Array], first: int, end: int, step: int = 1) -> dict[str, Array]:
-        """The parts of a block's arrays that belong to the keys from `first` to before `end`, or to one in `step`."""
+    def slice_keys(self, arrays: Mapping[str, Array], first: int, end: int) -> dict[str, Array]:
+        """The parts of a block's arrays that belong to the keys from `first` to before `end`."""
         part = dict(arrays)
         for name, before in self._key_axes:
-            part[name] = part[name][(*before, slice(first, end, step))]
+            part[name] = part[name][(*before, slice(first, end))]
         return part
 
     @cached_property

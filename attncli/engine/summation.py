@@ -12,7 +12,6 @@ from attncli.base.lazy_numpy import Array, np
 from attncli.ops.products import SHORT_SUM
 
 SAMPLED_ROWS, MIN_ROWS_OF_HEAD = 256, 16  # of all heads, whose lengths say how large scores may be
-BIAS_ROWS = 16  # of each head, whose biases say it too
 SHORT_KEYS, LONG_KEYS, KEYS_OF_VECTOR = 64, 128, 512
 MIN_FEATURES = 32  # sums of fewer are short
 LONG_KEYS_FROM, SPLIT_SCORES_FROM, WIDE_SCORES_FROM = 5.0, 12.0, 200.0
@@ -76,22 +75,6 @@ def typical_score_limit(queries: Array, keys: Array, scale: float) -> float:
     5.0
     """
     return abs(scale) * _typical_length(queries) * _typical_length(keys)
-
-
-def typical_bias_limit(table: Array) -> float:
-    """What biases [… n m] scarcely exceed, either way: the largest of some of the rows, but −∞, which masks a key.
-
-    >>> typical_bias_limit(np.array([[1.0, -2.0, -np.inf]]))
-    2.0
-    """
-    rows = _sampled_biases(table)
-    return float(np.abs(rows).max(initial=0, where=rows != -np.inf))
-
-
-def _sampled_biases(table: Array) -> Array:
-    """Some of the rows of biases [… n m]."""
-    rows: Array = table[..., :: -(-table.shape[-2] // BIAS_ROWS), :]
-    return rows
 
 
 def _typical_length(x: Array) -> float:

@@ -16,7 +16,7 @@ from attncli.engine.blocks import BlockInput
 from attncli.engine.evaluate import with_digits_of, with_scalars
 from attncli.engine.options import BlockSizes
 from attncli.engine.slices import can_be_sliced
-from attncli.engine.summation import Summation, choose_summation, typical_bias_limit, typical_score_limit
+from attncli.engine.summation import Summation, choose_summation, typical_score_limit
 from attncli.ops.elementwise import add
 from attncli.ops.elementwise import scale as scale_scores
 from attncli.ops.masks import apply_mask
@@ -29,7 +29,6 @@ from attncli.plan.graph import Node
 from attncli.problem.spec import ProblemSpec
 
 LEFT, RIGHT = "left factor", "right factor"
-SMALL_SCORES = 20.0  # exponentials of twice as large ones are far from infinite
 
 
 @dataclass(frozen=True)
@@ -55,7 +54,6 @@ class TilePlan:
     ones: Array  # [keys 1]: numerators times ones are their sums
     summation: Summation
     exp_scale: float | None
-    has_small_scores: bool = False  # exponentials of scores will hardly leave the range of the type, by some of these
     product: str | None = None
     scale: float = 1.0
 
@@ -110,7 +108,7 @@ def make_tile_plan(
     exp_scale = None if rule is None or rule.exp_scale is None else rule.exp_scale(parameters)
     score, masking, nodes = plan.score_nodes[0], plan.score_nodes[-1], plan.score_nodes
     product = _factor(nodes, inputs, plan.precision)
-    limit, features, has_small_scores = None, 0, False
+    limit, features = None, 0
     if product is not None:
         nodes, features = product.nodes, product.right.value.shape[-1]
         inputs |= {LEFT: product.left, RIGHT: product.right}
@@ -119,7 +117,6 @@ def make_tile_plan(
             del inputs[unused]
         if exp_scale is not None:
             limit = typical_score_limit(product.left.value, product.right.value, product.scale * exp_scale)
-            has_small_scores = limit + _added_limit(nodes, inputs) * abs(exp_scale) < SMALL_SCORES
     if all(value not in node.inputs.values() for node in nodes):
         inputs[value] = inputs[value].as_shared()
     sink = next((node.inputs["sink"] for node in plan.context_nodes if "sink" in node.inputs), None)
@@ -149,7 +146,6 @@ def make_tile_plan(
         ones=np.ones((keys, 1), dtype),
         summation=summation,
         exp_scale=None if summation.is_for_large_scores(dtype) else exp_scale,  # which are never exponents
-        has_small_scores=has_small_scores,
         product=None if product is None else product.name,
         scale=1.0 if product is None else product.scale,
     )
@@ -194,11 +190,3 @@ def _factor(nodes: Sequence[Node], inputs: Mapping[str, BlockInput], precision: 
     right = rule.right(key.value, **arrays, **score.options)
     factors = BlockInput(LEFT, left, query.axes), BlockInput(RIGHT, right, key.axes, is_shared=True)
     return _Product(name, *factors, scale, nodes)
-
-
-def _added_limit(nodes: Sequence[Node], inputs: Mapping[str, BlockInput]) -> float:
-    """What is added to products scarcely exceeds: the biases of tables; infinite where nodes change them otherwise."""
-    changes = [node for node in nodes if node.stage != "mask"]
-    if any(node.function is not add_bias for node in changes):
-        return math.inf
-    return sum(typical_bias_limit(inputs[node.inputs["table"]].value) for node in changes)

@@ -19,7 +19,7 @@ from attncli.engine.grouped_heads import grouped_product, repeated_for
 from attncli.engine.scratch import SCRATCH
 from attncli.engine.slices import slice_left, slice_right
 from attncli.engine.small_products import Panels, scale, store_by_feature
-from attncli.engine.tile_plan import RIGHT, SMALL_SCORES, TilePlan
+from attncli.engine.tile_plan import RIGHT, TilePlan
 from attncli.ops.elementwise import add
 from attncli.ops.masks import apply_mask, bias
 from attncli.ops.rules import KeyBounds
@@ -27,7 +27,6 @@ from attncli.ops.tables import add_bias, table_cells
 from attncli.plan.graph import Node
 
 TILE_ALIGNMENT = 64  # keys that are masked nowhere begin and end at multiples, and tiles have multiples of so many
-SAMPLED_KEYS = 16
 FEW_KEYS, MANY_KEYS = 64, 4  # so few keys, where there are more than so many times as many
 BiasUse = Literal["none", "bounds", "masks"]  # what biases of −∞ hide: nothing, ranges of keys, or each cell
 
@@ -73,33 +72,6 @@ def compute(
     if out is not None and not is_in_place:
         out[...] = context
     return context, attends
-
-
-def sampled_scores_are_small(plan: BlockPlan, tiles: TilePlan, block: Block) -> bool:
-    """Whether exponentials of a block's scores of some keys, masked or not, are far from infinite and from 0."""
-    if tiles.exp_scale is None:
-        return False
-    arrays = plan.inputs_of_block(block, with_query_axis=False) | plan.inputs_of_block(block, with_query_axis=True)
-    keys = plan.lengths.keys
-    with SCRATCH.in_use():
-        scores = _Block(plan, tiles, arrays).scores(0, keys, -(-keys // SAMPLED_KEYS))
-    return bool(np.abs(scores).max() * abs(tiles.exp_scale) < SMALL_SCORES)
-
-
-def sums_stay_in_range(plan: BlockPlan, tiles: TilePlan, block: Block) -> bool:
-    """Whether a block can be computed with exponentials as they are."""
-    if tiles.exp_scale is None:
-        return False
-    arrays = plan.inputs_of_block(block, with_query_axis=False) | plan.inputs_of_block(block, with_query_axis=True)
-    probe = _Block(plan, tiles, arrays)
-    if probe.tiles.exp_scale is None:  # of few keys: it never takes them as they are, and says nothing of the others
-        return True
-    context = np.empty(probe.context_shape, probe.tiles.dtype)
-    sums = DirectExponentials(probe.tiles, context, probe.sink, values_are_finite=True)
-    with SCRATCH.in_use():
-        for _ in probe.accumulate(sums):
-            pass
-    return sums.is_safe(probe.see_a_key)
 
 
 def key_tiles(bounds: KeyBounds, keys: int, min_unmasked: int) -> Iterator[KeyTile]:
@@ -213,10 +185,6 @@ class _Block:
         if self.tiles.product is None or self.tiles.summation.in_slices:
             return self.arrays
         return self.arrays | {RIGHT: store_by_feature(self.arrays[RIGHT], self.rows[-1], "right factor")}
-
-    def scores(self, first: int, end: int, step: int) -> Array:
-        """The scores, before masking, of one in `step` keys from `first` to before `end`."""
-        return self._scores(self._left_factors(1.0), self.plan.slice_keys(self.arrays, first, end, step))
 
     def _left_factors(self, factor: float) -> _LeftFactors | None:
         """The left factors of scores that are products, times their scale and a factor; None where they are none."""
