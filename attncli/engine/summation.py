@@ -4,7 +4,6 @@ The error of a sum of n numbers, one after another, grows with n: partial sums g
 """
 
 import math
-from collections.abc import Callable
 
 from attncli.base.dataclasses import dataclass
 from attncli.base.dtypes import Precision
@@ -19,32 +18,25 @@ LONG_KEYS_FROM, SPLIT_SCORES_FROM, WIDE_SCORES_FROM = 5.0, 12.0, 200.0
 
 @dataclass(frozen=True)
 class Summation:
-    """The most features and keys that are summed in one product, and the type in which scores are computed.
-
-    With `in_slices` the factors of scores are cut into slices.
-    """
+    """The most features and keys that are summed in one product, and the type in which scores are computed."""
 
     features: int
     keys: int
     score_dtype: str
-    in_slices: bool = False
 
     def is_for_large_scores(self, dtype: str) -> bool:
         """Whether scores are computed in more digits than the type of the numerators has."""
-        return self.in_slices or self.score_dtype != dtype
+        return self.score_dtype != dtype
 
 
-def choose_summation(
-    score_limit: float | None, features: int, rows: int, keys: int, dtype: str, *, can_slice: Callable[[], bool]
-) -> Summation:
+def choose_summation(score_limit: float | None, features: int, rows: int, keys: int, dtype: str) -> Summation:
     """How to sum in tiles of `rows` queries and `keys` keys, where scores are at most about `score_limit`, or unknown.
 
     The queries are those of all heads that share a key head, as these are multiplied together.
 
     Where scores are small, so are their errors, and weights are alike: the error is that of the sum over keys. Where
     they are large, it is that of scores: an error of 1e-5 there is one of 1e-5 of a weight. Then they have the wider
-    type, which takes half as long again, or where there is none, factors in slices, which takes up to twice as long; or
-    if these can't be, shorter sums. Products of the widest type take so long that adding parts of half as many keys
+    type, which takes half as long again, or where there is none, shorter sums. Products of the widest type take so long that adding parts of half as many keys
     takes hardly any of it.
     """
     if rows == 1:  # a vector, whose products with a matrix are sums of several lanes: those over features are short
@@ -54,8 +46,6 @@ def choose_summation(
     terms = SHORT_KEYS if limit < LONG_KEYS_FROM else LONG_KEYS
     keys = _part_length(keys, terms if widened != dtype else terms // 2)
     wider = widened if limit > WIDE_SCORES_FROM else dtype
-    if wider == dtype and limit > WIDE_SCORES_FROM and can_slice():
-        return Summation(features, keys, dtype, in_slices=True)
     if wider != dtype or limit < SPLIT_SCORES_FROM or features < MIN_FEATURES:
         return Summation(features, keys, wider)
     return Summation(-(-features // 2) if limit < WIDE_SCORES_FROM else SHORT_SUM, keys, dtype)

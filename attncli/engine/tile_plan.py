@@ -3,7 +3,6 @@
 The factors of a score that is a product are computed once, for all blocks.
 """
 
-import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
@@ -15,16 +14,13 @@ from attncli.engine.block_plan import BlockPlan
 from attncli.engine.blocks import BlockInput
 from attncli.engine.evaluate import with_digits_of, with_scalars
 from attncli.engine.options import BlockSizes
-from attncli.engine.slices import can_be_sliced
 from attncli.engine.summation import Summation, choose_summation, typical_score_limit
-from attncli.ops.elementwise import add
 from attncli.ops.elementwise import scale as scale_scores
 from attncli.ops.masks import apply_mask
 from attncli.ops.products import SHORT_SUM
 from attncli.ops.records import Operator, OperatorRecord
 from attncli.ops.registry import record_of
 from attncli.ops.rules import OnlineNormalizer
-from attncli.ops.tables import add_bias
 from attncli.plan.graph import Node
 from attncli.problem.spec import ProblemSpec
 
@@ -61,13 +57,11 @@ class TilePlan:
     def for_few_keys(self) -> "TilePlan":
         """The same in the wider type; where there is none, with a running maximum (no `exp_scale`) and short sums.
 
-        Of queries that see few keys the rounding of each exponential counts; that of the maximum is 1 exactly. Of
-        factors in slices the sums over features stay as long as they are: their errors are small as it is.
+        Of queries that see few keys the rounding of each exponential counts; that of the maximum is 1 exactly.
         """
         dtype = Precision(self.dtype).widened_name
         if dtype == self.dtype:
-            features = self.summation.features if self.summation.in_slices else SHORT_SUM
-            return replace(self, exp_scale=None, summation=replace(self.summation, features=features, keys=SHORT_SUM))
+            return replace(self, exp_scale=None, summation=replace(self.summation, features=SHORT_SUM, keys=SHORT_SUM))
         summation = replace(self.summation, score_dtype=dtype)
         return replace(self, dtype=dtype, ones=self.ones.astype(dtype), summation=summation)
 
@@ -121,15 +115,7 @@ def make_tile_plan(
         inputs[value] = inputs[value].as_shared()
     sink = next((node.inputs["sink"] for node in plan.context_nodes if "sink" in node.inputs), None)
 
-    def can_slice() -> bool:
-        """Whether scores may be computed from slices, less the largest one of their query."""
-        ignores_shifts = sink is None and rule is not None and rule.ignores_shifts
-        if product is None or not ignores_shifts or not product.is_added_to:
-            return False
-        return can_be_sliced(product.left.value) and can_be_sliced(product.right.value)
-
-    shared_rows = rows * plan.groups
-    summation = choose_summation(limit, features, shared_rows, keys, dtype, can_slice=can_slice)
+    summation = choose_summation(limit, features, rows * plan.groups, keys, dtype)
     tile_plan = TilePlan(
         nodes=[with_digits_of(node, plan.precision) for node in nodes],
         scores_before_mask=masking.inputs["scores"] if masking.function is apply_mask else plan.scores,
@@ -161,17 +147,6 @@ class _Product:
     right: BlockInput
     scale: float
     nodes: Sequence[Node]
-
-    @property
-    def is_added_to(self) -> bool:
-        """Whether nothing is done with the product but that numbers are added, and cells masked."""
-        name = self.name
-        for node in self.nodes:
-            if name in node.inputs.values() and node.stage != "mask":
-                if node.function not in (add, add_bias):
-                    return False
-                name = node.name
-        return True
 
 
 def _factor(nodes: Sequence[Node], inputs: Mapping[str, BlockInput], precision: Precision) -> _Product | None:

@@ -10,15 +10,13 @@ from typing import Literal
 from attncli.base.array_checks import all_finite
 from attncli.base.dataclasses import dataclass
 from attncli.base.lazy_numpy import Array, np
-from attncli.engine.accumulators import Accumulator, DirectExponentials, VisibleCells, hide
+from attncli.engine.accumulators import Accumulator, DirectExponentials, VisibleCells
 from attncli.engine.block_plan import BlockPlan
 from attncli.engine.block_rows import Values, key_bounds
-from attncli.engine.blocks import Block, astype_float
+from attncli.engine.blocks import astype_float
 from attncli.engine.evaluate import call
 from attncli.engine.grouped_heads import grouped_product, repeated_for
 from attncli.engine.scratch import SCRATCH
-from attncli.engine.slices import slice_left, slice_right
-from attncli.engine.small_products import Panels, scale, store_by_feature
 from attncli.engine.tile_plan import RIGHT, TilePlan
 from attncli.ops.elementwise import add
 from attncli.ops.masks import apply_mask, bias
@@ -101,21 +99,6 @@ def _round_up(number: int, unit: int) -> int:
     return -(-number // unit) * unit
 
 
-@dataclass(frozen=True, eq=False)
-class _LeftFactors:
-    """The left factor of scores; in slices the high one and the others, whose products are added.
-
-    From the sum the `reference` [… n 1] is subtracted, the largest score of each query before it is scaled: scores that
-    count are near it, and the difference is small and has more digits after the point than they have. What is left is
-    multiplied by `scale`.
-    """
-
-    high: Array | Panels
-    others: Array | Panels | None = None
-    reference: Array | None = None
-    scale: float = 1.0
-
-
 class _Block:
     """The arrays of a block and its tiles.
 
@@ -168,58 +151,29 @@ class _Block:
 
     def accumulate(self, sums: Accumulator) -> Generator[None]:
         """Add every tile, as long as no sum is too large; yields before the first, and after each."""
-        if self.tiles.summation.in_slices:  # whose left factors are found by a product with all keys
-            yield
-        factors, arrays = self._left_factors(sums.score_factor), self._arrays_to_multiply()
+        left, arrays = self._left_factor(sums.score_factor), self.arrays
         yield
         for tile in self.key_tiles:
             part = self.plan.slice_keys(arrays, tile.first, tile.end)
-            scores = self._scores(factors, part)
+            scores = self._scores(left, part)
             sums.add(scores, self._visible_cells(tile), part[self.tiles.value].astype(self.tiles.dtype, copy=False))
             yield
             if not sums.is_below_limit():
                 return
 
-    def _arrays_to_multiply(self) -> Values:
-        """The arrays of the block, the right factor of scores as it is multiplied fastest."""
-        if self.tiles.product is None or self.tiles.summation.in_slices:
-            return self.arrays
-        return self.arrays | {RIGHT: store_by_feature(self.arrays[RIGHT], self.rows[-1], "right factor")}
-
-    def _left_factors(self, factor: float) -> _LeftFactors | None:
-        """The left factors of scores that are products, times their scale and a factor; None where they are none."""
-        tiles, features, by = self.tiles, self.tiles.summation.features, self.tiles.scale * factor
+    def _left_factor(self, factor: float) -> Array | None:
+        """The left factor of scores that are products, times their scale and a factor, in the type of scores."""
+        tiles, dtype = self.tiles, self.tiles.summation.score_dtype
         if tiles.product is None:
             return None
         query = self.arrays[tiles.query]
-        if not tiles.summation.in_slices:
-            return _LeftFactors(self._left_factor(query, by, features, "left factor"))
-        slices = slice_left(query)
-        high = self._left_factor(slices.high, 1.0, features, "left factor")
-        others = self._left_factor(slices.others, 1.0, 2 * features, "other slices")
-        return _LeftFactors(high, others, self._largest_scores(_LeftFactors(high, scale=by)) / by, by)
+        return np.multiply(query, tiles.scale * factor, out=SCRATCH.get("left factor", query.shape, dtype), dtype=dtype)
 
-    def _left_factor(self, x: Array, by: float, terms: int, memory: str) -> Array | Panels:
-        """A left factor times a number, in the type of scores."""
-        dtype = self.tiles.summation.score_dtype
-        return scale(x, by, dtype, keys=self._seen_keys, terms=terms, memory=memory)
-
-    def _largest_scores(self, high: _LeftFactors) -> Array:
-        """The largest score [… n 1] of each query, by high slices, of those that are not masked; 0 where all are."""
-        largest = np.full((*self.rows, 1), -np.inf)
-        for tile in self.key_tiles:
-            part = self.plan.slice_keys(self.arrays, tile.first, tile.end)
-            part[RIGHT] = slice_right(part[RIGHT]).high
-            scores = self._scores(high, part)
-            hide(scores, self._visible_cells(tile))
-            np.maximum(largest, scores.max(axis=-1, keepdims=True), out=largest)
-        return np.where(np.isfinite(largest), largest, 0)
-
-    def _scores(self, left: _LeftFactors | None, part: Values) -> Array:
+    def _scores(self, left: Array | None, part: Values) -> Array:
         """The scores of a tile before masking, in memory of their own."""
         tiles, buffer, dtype = self.tiles, None, self.tiles.summation.score_dtype
         if left is not None and tiles.product is not None:
-            buffer = self._scores_before_nodes(left, part[RIGHT])
+            buffer = self._product(left, part[RIGHT])
             part[tiles.product] = buffer
         for node in tiles.nodes:
             if node.stage != "mask":
@@ -227,25 +181,12 @@ class _Block:
         scores: Array = part[tiles.scores_before_mask]
         return scores.copy() if tiles.has_own_operators and scores is not buffer else scores
 
-    def _scores_before_nodes(self, left: _LeftFactors, keys: Array) -> Array:
-        """The products of left factors with those of some keys [… m d], from which the nodes after them make scores."""
-        features = self.tiles.summation.features
-        if left.others is None:
-            products = self._product(left.high, keys, features, "scores")
-        else:
-            right = slice_right(keys)
-            products = self._product(left.high, right.high, features, "scores")
-            products -= left.reference
-            products += self._product(left.others, right.others, 2 * features, "other scores")
-        if left.scale != 1:
-            products *= left.scale
-        return products
-
-    def _product(self, left: Array | Panels, keys: Array, terms: int, memory: str) -> Array:
-        """The product of a left factor with that of some keys [… m d]."""
+    def _product(self, left: Array, keys: Array) -> Array:
+        """The product of the left factor with that of some keys [… m d]."""
         dtype = self.tiles.summation.score_dtype
         right = keys.astype(dtype, copy=False).swapaxes(-1, -2)
-        return grouped_product(left, right, SCRATCH.get(memory, (*self.rows, right.shape[-1]), dtype), terms)
+        out = SCRATCH.get("scores", (*self.rows, right.shape[-1]), dtype)
+        return grouped_product(left, right, out, self.tiles.summation.features)
 
     def _visible_cells(self, tile: KeyTile) -> Sequence[VisibleCells]:
         """The keys of a tile whose cells may be masked, and which of them each query sees."""
