@@ -10,13 +10,31 @@ from attncli.base.dataclasses import dataclass
 from attncli.base.lazy_numpy import Array, np
 from attncli.base.memory import keep_freed_memory
 from attncli.engine import tiles
-from attncli.engine.blas_limit import has_one_thread_in_blocks
-from attncli.engine.block_plan import CONTEXT, WEIGHTS, BlockPlan, PlanParts, make_block_plan, split_plan
 from attncli.engine.block_task import BlockResult, BlockTask, Output
-from attncli.engine.blocks import ALL, MIN_BLOCKS, Block, Lengths, heads_of_items_that_fit, make_blocks
+from attncli.engine.blocks import (
+    ALL,
+    CONTEXT,
+    MIN_BLOCKS,
+    WEIGHTS,
+    Block,
+    BlockPlan,
+    Lengths,
+    PlanParts,
+    heads_of_items_that_fit,
+    make_block_plan,
+    make_blocks,
+    split_plan,
+)
 from attncli.engine.dense import DenseEngine
-from attncli.engine.executors import ThreadsExecutor, executor, one_thread_each, run_all, threads_of
 from attncli.engine.options import SERIAL, THREADS, Allocate, BlockSizes, RunOptions, in_memory
+from attncli.engine.threads import (
+    ThreadsExecutor,
+    executor,
+    has_one_thread_in_blocks,
+    one_thread_each,
+    run_all,
+    threads_of,
+)
 from attncli.engine.tile_plan import can_tile, make_tile_plan
 from attncli.ops.tables import add_bias
 from attncli.plan.graph import Plan

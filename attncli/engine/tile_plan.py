@@ -10,11 +10,10 @@ from typing import Any
 from attncli.base.dataclasses import dataclass
 from attncli.base.dtypes import Precision
 from attncli.base.lazy_numpy import Array, np
-from attncli.engine.block_plan import BlockPlan
-from attncli.engine.blocks import BlockInput
-from attncli.engine.evaluate import with_digits_of, with_scalars
+from attncli.engine.blocks import BlockInput, BlockPlan
+from attncli.engine.dense import with_digits_of, with_scalars
 from attncli.engine.options import BlockSizes
-from attncli.engine.summation import Summation, choose_summation, typical_score_limit
+from attncli.engine.products import Summation, choose_summation, typical_score_limit
 from attncli.ops.elementwise import scale as scale_scores
 from attncli.ops.masks import apply_mask
 from attncli.ops.products import SHORT_SUM
@@ -131,7 +130,7 @@ def make_tile_plan(
         sink=sink,
         ones=np.ones((keys, 1), dtype),
         summation=summation,
-        exp_scale=None if summation.is_for_large_scores(dtype) else exp_scale,  # which are never exponents
+        exp_scale=exp_scale if summation.score_dtype == dtype else None,  # large ones overflow
         product=None if product is None else product.name,
         scale=1.0 if product is None else product.scale,
     )
