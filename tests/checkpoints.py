@@ -24,7 +24,7 @@ _TYPES = {"float64": "F64", "float32": "F32", "int32": "I32"}
 
 def llama_tensors(layers: int = 2, root: str = "model.") -> dict[str, np.ndarray]:
     """The tensors of a llama: each filled with numbers of its own."""
-    shapes = {"input_layernorm": (FEATURES,)}
+    shapes: dict[str, tuple[int, ...]] = {"input_layernorm": (FEATURES,)}
     shapes |= {f"self_attn.{name}_proj": (FEATURES, FEATURES) for name in "qkvo"}
     random = np.random.default_rng(3)
     tensors = {f"{root}embed_tokens.weight": random.normal(size=(5, FEATURES))}

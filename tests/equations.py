@@ -205,7 +205,7 @@ def check_line(line: str, decimals: int, dtype: str = "float64", count: Count | 
         return
     line, *typed_parts = re.split(f", (?:in {dtype}|of unrounded numbers) ", line, maxsplit=1)
     typed = "".join(typed_parts)
-    left, sign, right = re.match(r"(?:(.*) (=|≈) )?(.*)$", line).groups()  # type: ignore[union-attr] # it always matches
+    left, sign, right = re.match(r"(?:(.*) (=|≈) )?(.*)$", line).groups()  # it always matches
     if not sign:
         return
     left = left.split(" = ")[-1].split(": ")[-1]

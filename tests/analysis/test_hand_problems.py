@@ -37,10 +37,9 @@ KEYS: dict[str, dict[str, Any]] = {
 }
 
 
-@pytest.mark.parametrize("seed", [1, 7])
 @pytest.mark.parametrize("keys", KEYS.values(), ids=KEYS)
-def test_numbers_are_small_and_whole_and_no_weight_is_lost(keys: dict[str, Any], seed: int) -> None:
-    problem = draw(**keys, seed=seed)
+def test_numbers_are_small_and_whole_and_no_weight_is_lost(keys: dict[str, Any]) -> None:
+    problem = draw(**keys, seed=7)
     arrays = [value for name, value in stored_values(problem).items() if FIELDS[name].kind == "matrix"]
     numbers = np.concatenate([array.ravel() for array in arrays if array is not None])
     assert set(numbers) <= {-1, 0, 1, 2}

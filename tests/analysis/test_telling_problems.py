@@ -48,19 +48,24 @@ PROBLEMS: Mapping[str, Mapping[str, Any]] = {
 }
 
 
-@pytest.mark.parametrize("dtype", ["float32", "bfloat16"])
-@pytest.mark.parametrize("keys", PROBLEMS.values(), ids=PROBLEMS)
-def test_every_slip_shows(keys: Mapping[str, Any], dtype: str) -> None:
-    problem = choose(**keys, dtype=dtype)
+DTYPES = ("bfloat16", "float32", "float64", "float16")
+QUICK = ("nothing", "grouped heads, a window", "a mask with an empty row", "a softcap", "scores")
+
+
+@pytest.mark.parametrize(
+    ("name", "dtype"),
+    [
+        pytest.param(name, DTYPES[at % 4], marks=() if name in QUICK else pytest.mark.deep)
+        for at, name in enumerate(PROBLEMS)
+    ],
+)
+def test_every_slip_shows(name: str, dtype: str) -> None:
+    problem = choose(**PROBLEMS[name], dtype=dtype)
     assert not problem.warnings
     assert not unnoticed_slips(problem)
 
 
-@pytest.mark.parametrize("dtype", ["float16", "float64"])
-def test_every_slip_shows_in_other_types(dtype: str) -> None:
-    assert not unnoticed_slips(choose(heads=2, causal=True, dtype=dtype))
-
-
+@pytest.mark.deep
 def test_every_slip_shows_where_a_softcap_is_so_large_that_few_scores_reach_it() -> None:
     assert not unnoticed_slips(
         choose(softcap=30, causal=True, window=[4, 0], position="rope", heads=2, dtype="float32")

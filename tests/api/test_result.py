@@ -161,7 +161,8 @@ def test_in_a_notebook_texts_are_those_of_a_prompt(monkeypatch: pytest.MonkeyPat
 
 
 def test_a_notebook_shows_tables_and_warnings() -> None:
-    html = attncli.attention(scores=[[1, 2]], mask=[[0, 0]], tokens=["<script>", "b"])._repr_html_()
+    result = attncli.attention(scores=[[1, 2]], mask=[[0, 0]], tokens=["<script>", "b"])
+    (note,), html = result.trace.notes, result._repr_html_()
     assert "<script>" not in html
     assert "<bdi>&lt;script&gt;</bdi>" in html
-    assert "<p>⚠ nothing is attended by query_1: weights 0</p>" in html
+    assert f"<p>⚠ {note}</p>" in html

@@ -29,8 +29,6 @@ def written(folder: Path, name: str, options: str = "") -> bytes:
 
 @pytest.mark.parametrize("suffix", SUFFIXES)
 def test_a_result_is_saved_as_the_command_writes_it(suffix: str, tmp_path: Path) -> None:
-    if suffix == ".safetensors":
-        pytest.importorskip("safetensors")
     expected = written(tmp_path, f"x{suffix}")
     attncli.load(tmp_path / "p.yaml").compute().save(tmp_path / f"x{suffix}")
     assert (tmp_path / f"x{suffix}").read_bytes() == expected

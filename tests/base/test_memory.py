@@ -3,22 +3,26 @@
 import resource
 import subprocess
 import sys
+from collections.abc import Callable
+from pathlib import Path
 
 import pytest
 
 from attncli.base import memory
 
 GIGABYTE = 10**9
+Groups = dict[str, tuple[int | str, int, int]]  # limit, use and what may be dropped, by the path of a group
+SetMemory = Callable[..., None]
 
 
 @pytest.fixture
-def machine(tmp_path, monkeypatch):
+def machine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> SetMemory:
     """A function that sets what the system says: /proc/meminfo, and the limits and use of groups by their path."""
     monkeypatch.setattr(memory, "_MEMINFO", tmp_path / "meminfo")
     monkeypatch.setattr(memory, "_OWN_GROUP", tmp_path / "cgroup")
     monkeypatch.setattr(memory, "_GROUPS", tmp_path / "groups")
 
-    def set_memory(meminfo, groups=None):
+    def set_memory(meminfo: str, groups: Groups | None = None) -> None:
         (tmp_path / "meminfo").write_text(meminfo)
         (tmp_path / "cgroup").write_text("0::/jobs/job\n")
         for path, (limit, used, droppable) in (groups or {}).items():
@@ -31,28 +35,28 @@ def machine(tmp_path, monkeypatch):
     return set_memory
 
 
-def test_free_memory_and_swap_are_available(machine):
+def test_free_memory_and_swap_are_available(machine: SetMemory) -> None:
     machine("MemTotal: 900 kB\nMemAvailable: 300 kB\nSwapFree: 50 kB\n")
     assert memory.available_memory() == 350 * 1024
 
 
 @pytest.mark.parametrize("group", [".", "jobs", "jobs/job"])
-def test_the_limit_of_a_group_of_processes_holds_where_it_is_smaller(machine, group):
+def test_the_limit_of_a_group_of_processes_holds_where_it_is_smaller(machine: SetMemory, group: str) -> None:
     machine("MemAvailable: 300 kB\n", {group: (200_000, 160_000, 10_000), "other": (1, 1, 0)})
     assert memory.available_memory() == 50_000
 
 
-def test_a_group_without_a_limit_leaves_all_memory(machine):
+def test_a_group_without_a_limit_leaves_all_memory(machine: SetMemory) -> None:
     machine("MemAvailable: 300 kB\n", {"jobs/job": ("max", 160_000, 0)})
     assert memory.available_memory() == 300 * 1024
 
 
-def test_where_free_memory_is_not_known_all_memory_is_available(machine):
+def test_where_free_memory_is_not_known_all_memory_is_available(machine: SetMemory) -> None:
     machine("MemTotal: 900 kB\n")
     assert memory.available_memory() > GIGABYTE
 
 
-def test_a_limit_of_the_address_space_holds():
+def test_a_limit_of_the_address_space_holds() -> None:
     code = (
         "import resource; resource.setrlimit(resource.RLIMIT_AS, (10**9, 10**9));"
         "from attncli.base.memory import available_memory; print(available_memory())"

@@ -1,10 +1,16 @@
-"""`attn` called in this process or started in one of its own; both return what it printed and how it ended."""
+"""`attn` called in this process or started in one of its own, also on a terminal: what it printed and how it ended."""
 
+import fcntl
 import io
 import os
+import pty
+import re
+import struct
 import subprocess
 import sys
+import termios
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import chdir
 from pathlib import Path
 from unittest.mock import patch
@@ -14,6 +20,7 @@ import attncli.cli
 Ran = subprocess.CompletedProcess[str]
 Run = Callable[..., Ran]
 
+STYLE = re.compile(r"\x1b\[[0-9;]*m")
 STYLE_VARIABLES = ("NO_COLOR", "FORCE_COLOR", "TERM")
 
 
@@ -23,13 +30,26 @@ def environment(env: dict[str, str] | None) -> dict[str, str]:
     return plain | {"PYTHONIOENCODING": "utf-8", **(env or {})}
 
 
-def run_in_process(*words: str, folder: Path, input: str = "", env: dict[str, str] | None = None) -> Ran:
+class Terminal(io.TextIOWrapper):
+    """A stream that says that it is a terminal."""
+
+    def isatty(self) -> bool:
+        return True
+
+
+def run_in_process(
+    *words: str,
+    folder: Path,
+    input: str | bytes = "",
+    env: dict[str, str] | None = None,
+    errors_to: type[io.TextIOWrapper] = io.TextIOWrapper,
+) -> Ran:
     """Call `attn` with these words in a folder; its standard streams are real text streams over bytes in memory."""
     variables = environment(env)
     encoding = variables["PYTHONIOENCODING"]
-    stdin = io.TextIOWrapper(io.BytesIO(input.encode()), encoding=encoding)
+    stdin = io.TextIOWrapper(io.BytesIO(input.encode() if isinstance(input, str) else input), encoding=encoding)
     stdout = io.TextIOWrapper(output := io.BytesIO(), encoding=encoding)
-    stderr = io.TextIOWrapper(errors := io.BytesIO(), encoding=encoding, errors="backslashreplace")
+    stderr = errors_to(errors := io.BytesIO(), encoding=encoding, errors="backslashreplace")
     with (
         patch.dict(os.environ, variables, clear=True),
         chdir(folder),
@@ -54,3 +74,65 @@ def run_process(*words: str, folder: Path, input: str = "", env: dict[str, str] 
         timeout=60,
         check=False,
     )
+
+
+def on_a_terminal(
+    *words: str,
+    folder: Path,
+    width: int = 80,
+    env: dict[str, str] | None = None,
+    typed: str = "",
+    status: int = 0,
+    is_process: bool = False,
+) -> str:
+    """Everything that `attn` writes to a pseudo-terminal of that width, on which this is typed, until it ends so.
+
+    It is called in this process or, for what belongs to the system (a pager), started in one of its own.
+    """
+    reading_end, terminal = pty.openpty()
+    os.write(reading_end, typed.encode())
+    fcntl.ioctl(terminal, termios.TIOCSWINSZ, struct.pack("HHHH", 50, width, 0, 0))
+    variables = {name: value for name, value in environment(None).items() if name not in ("COLUMNS", "LINES")}
+    variables |= {"TERM": "xterm-256color", **(env or {})}
+    call = _start_on if is_process else _call_on
+    with ThreadPoolExecutor(1) as reader:
+        shown = reader.submit(read_terminal, reading_end)
+        try:
+            ended = call(terminal, words, folder, variables)
+        finally:
+            os.close(terminal)
+    os.close(reading_end)
+    assert ended == status
+    return shown.result().decode().replace("\r\n", "\n")
+
+
+def read_terminal(reading_end: int) -> bytes:
+    """What is written to a terminal until its other end is closed."""
+    chunks = [b""]
+    while True:
+        try:
+            chunks.append(os.read(reading_end, 65536))
+        except OSError:
+            return b"".join(chunks)
+
+
+def _call_on(terminal: int, words: tuple[str, ...], folder: Path, variables: dict[str, str]) -> int:
+    """Call `attn` with a terminal as its standard streams."""
+    with (
+        open(terminal, encoding="utf-8", closefd=False) as stdin,
+        open(terminal, "w", encoding="utf-8", closefd=False) as stdout,
+        open(terminal, "w", encoding="utf-8", closefd=False, buffering=1) as stderr,
+        patch.dict(os.environ, variables, clear=True),
+        chdir(folder),
+        patch.multiple(sys, stdin=stdin, stdout=stdout, stderr=stderr, __stdout__=stdout, argv=["attn", *words]),
+    ):
+        return attncli.cli.run()
+
+
+def _start_on(terminal: int, words: tuple[str, ...], folder: Path, variables: dict[str, str]) -> int:
+    """Start `attn` with a terminal as its standard streams."""
+    command = [sys.executable, "-m", "attncli", *words]
+    ran = subprocess.run(
+        command, cwd=folder, env=variables, stdin=terminal, stdout=terminal, stderr=terminal, timeout=60, check=False
+    )
+    return ran.returncode

@@ -3,8 +3,6 @@
 import json
 from pathlib import Path
 
-import pytest
-
 from tests.cli.running import Run
 from tests.problems import write_file
 
@@ -58,13 +56,6 @@ def test_a_key_that_the_convention_has_set_is_no_option_without_effect(tmp_path:
     assert run("compute", path, "--causal", "--as", "flash").stderr == (
         "attn: warning: --causal has no effect: weights are given\n"
     )
-
-
-@pytest.mark.parametrize("command", ["compute", "check"])
-def test_an_unknown_convention_is_named(command: str, tmp_path: Path, run: Run) -> None:
-    ran = run(command, write_file(tmp_path, TABLE), "--as", "torch_sdpa")
-    assert (ran.returncode, ran.stdout) == (2, "")
-    assert ran.stderr == "attn: --as: unknown convention 'torch_sdpa'; did you mean 'torch-sdpa'?\n"
 
 
 def test_a_file_that_names_a_convention_is_told_of_the_option(tmp_path: Path, run: Run) -> None:

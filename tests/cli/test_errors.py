@@ -19,13 +19,7 @@ WRONG = {
     "digits that can't be shown": ("compute t.yaml --precision 99", "--precision: 99 digits can't be shown"),
     "a scale that is no number": ("compute t.yaml --scale nan", "--scale: 'nan' is not a finite number"),
     "a scale beyond all numbers": ("compute t.yaml --scale 1e999", "--scale: 1e999 is too large for a"),
-    "an unknown score": ("compute t.yaml --score gausian", "--score: unknown score 'gausian'; did you mean 'gaussian'"),
-    "an unknown normalizer": ("compute t.yaml --normalize softmx", "did you mean 'softmax'?"),
     "an unknown context": ("compute t.yaml --context sum", "--context: unknown context 'sum'; "),
-    "an unknown parameter": (
-        "compute t.yaml --score gaussian:sigm=1",
-        "--score: unknown parameter of gaussian 'sigm'; did you mean 'sigma'?",
-    ),
     "a parameter out of range": ("compute t.yaml --score gaussian:sigma=0", "sigma: 0 is out of range; expected > 0"),
     "a parameter that is missing": ("compute t.yaml --normalize topk", "--normalize: topk needs k; for example"),
     "an unknown format": ("compute t.yaml --format xml", "--format: unknown format 'xml'; expected one of table, json"),
@@ -45,14 +39,9 @@ WRONG = {
     "a folder for an output": ("compute t.yaml -o full", "--output full: is a folder; name a file in it"),
     "a folder with a suffix": ("compute t.yaml -o d.yaml", "d.yaml: is a folder; name a file in it"),
     "two formats": ("compute t.yaml --json --format csv", "--json and --format csv contradict each other"),
-    "an unknown result": (
-        "compute t.yaml --select weigths",
-        "--select: unknown result 'weigths'; did you mean 'weights'?",
-    ),
     "an unknown suffix": ("compute t.yaml -o x.gif", "--output x.gif: the suffix '.gif' names no format"),
     "no suffix": ("compute t.yaml -o x", "--output x: the suffix '' names no format"),
     "a folder that is not there": ("compute t.yaml -o no/x.csv", "no/x.csv: can't be written (No such file"),
-    "a query that is not there": ("compute t.yaml --only word_5", "--only: unknown token 'word_5'; did you mean"),
     "a cell that is none": ("compute t.yaml --explain --cell word_1", "--cell: 'word_1' is no cell; expected"),
     "a cell that is not there": ("compute t.yaml --explain --cell word_1,9", "--cell: there is no position 9"),
     "a head that is not there": ("compute t.yaml --explain --head 1", "--head: there is no head 1; expected 0 to 0"),
@@ -72,10 +61,7 @@ WRONG = {
     "standard input twice": ("compute - --w-q -", "standard input: is named twice, and can be read once; use - once"),
     "nothing to compute": ("compute", "there is nothing to attend to; give embeddings, or query and key"),
     "no seed": ("compute --token-count 2 --dim 2", "seed: embeddings is drawn at random and there is no seed"),
-    "an unknown example": ("demo tutorail", "unknown worked example 'tutorail'; did you mean 'tutorial'?"),
     "an example over a file": ("demo tutorial --save t.yaml", "t.yaml: is there already; name a new file"),
-    "an unknown kind": ("list scoring", "unknown kind 'scoring'; did you mean 'scores"),
-    "an unknown operator": ("show addtive", "unknown name 'addtive'; did you mean 'additive'?"),
     "a folder that is not empty": ("generate --seed 1 --token-count 2 --dim 2 -o full", "full: is a folder with"),
     "escape sequences and newlines": ("compute a\x1b[31m\nb.yaml", "a\\x1b[31m\\nb.yaml: there is no such file"),
 }  # fmt: skip
@@ -95,6 +81,90 @@ def test_an_error_is_one_line_on_standard_error(
     assert ran.stderr.startswith("attn: ")
     assert ran.stderr.count("\n") == 1
     assert message in ran.stderr
+
+
+# Words with a slip of the keyboard, how the error begins, and the name that it proposes.
+NEAR = [
+    ("compute t.yaml --score gausian", "--score: ", "gaussian"),
+    ("compute t.yaml --score gaussian:sigm=1", "--score: ", "sigma"),
+    ("compute t.yaml --normalize softmx", "--normalize: ", "softmax"),
+    ("compute t.yaml --dtype float46", "--dtype: ", "float64"),
+    ("compute t.yaml --select weigths", "--select: ", "weights"),
+    ("compute t.yaml --only word_11", "--only: ", "word_1"),
+    ("compute t.yaml --as torch_sdpa", "--as: ", "torch-sdpa"),
+    ("compute wrong.yaml", "wrong.yaml: ", "query"),
+    ("check one.yaml --against ouput=1", "--against: ", "output"),
+    ("check t.yaml --as fash", "--as: ", "flash"),
+    ("compare t.yaml --vary sead=1", "--vary: ", "seed"),
+    ("compare t.yaml --as fash", "--as: ", "flash"),
+    ("demo tutorail", "", "tutorial"),
+    ("demo shown.yaml", "shown.yaml, show: ", "weights"),
+    ("list scorse", "", "scores"),
+    ("show addtive", "", "additive"),
+    ("show masked_score", "", "masked_scores"),
+]
+
+
+@pytest.mark.parametrize(("words", "place", "near"), NEAR, ids=[words for words, *_ in NEAR])
+def test_the_nearest_name_is_proposed_where_the_wrong_one_stands(
+    words: str, place: str, near: str, run: Run, tutorial: str, tmp_path: Path
+) -> None:
+    (tmp_path / "one.yaml").write_text("embeddings: [[1]]\n")
+    (tmp_path / "wrong.yaml").write_text("key: [[1]]\nquary: [[1]]\n")
+    (tmp_path / "shown.yaml").write_text("embeddings: [[1]]\nshow: [weigths]\n")
+    ran = run(*words.split())
+    assert (ran.returncode, ran.stdout) == (2, "")
+    assert ran.stderr.startswith(f"attn: {place}")
+    assert f" {near!r}" in ran.stderr.rpartition(";")[2]
+
+
+# A file with a mistake (a warning's place too), and the line that it is on, with the place in it.
+IN_YAML = {
+    "no number": ("# a comment\nembeddings:\n- [1, 2]\n\n- [3, x]\n", "line 5, embeddings, row 2, number 2: "),
+    "no number in one list": ("embeddings:\n  [[1, 2],\n   [3, x]]\n", "line 3, embeddings, row 2, number 2: "),
+    "a short row": ("tokens: [a, b]\nembeddings:\n- [1, 2]\n- [3]\n", "line 4, embeddings, row 2: "),
+    "a cell of a mask": ("query: [[1]]\nkey: [[1]]\nmask:\n- [2]\n", "line 4, mask: "),
+    "an operator": ("query: [[1]]\nkey: [[1]]\n\nscore: [dot]\n", "line 4, score: "),
+    "a label": ("embeddings: [[1], [2]]\ntokens:\n- [a]\n- b\n", "line 3, tokens: "),
+    "a key that stands twice": ("query: [[1]]\nkey: [[1]]\nquery: [[2]]\n", "line 3: "),
+    "a bracket": ("query: [[1]]\nkey: [[1]\nheads: 1\n", "line 3: "),
+    "a tab": ("query: [[1]]\nkey:\n\t- [1]\n", "line 3: "),
+    "what is expected": ("query: [[1]]\nkey: [[1]]\nexpected:\n  weights: [[1, 2]]\n", "line 4, expected, weights: "),
+}
+IN_CSV = {
+    "no number": ("1,2\n3,x\n", "line 2, number 2: "),
+    "no number below names": (",x1,x2\na,1,2\nb,3,y\n", "line 3, number 2: "),
+    "no number below comments": ("# c\n\n1,2\n# d\nx,3\n", "line 5, number 1: "),
+    "a name of two lines": ('"a\nb",1,2\nc,3,x\n', "line 3, number 2: "),
+    "no number behind a name of two lines": ('c,1,2\n"a\nb",3,x\n', "line 2, number 2: "),
+    "line ends of Windows": ("1,2\r\n3,4\r\n5,x\r\n", "line 3, number 2: "),
+    "many lines": ("1,2\n" * 3000 + "3,x\n", "line 3001, number 2: "),
+    "a short row": ("1,2\n3,4\n5\n", "line 3: "),
+    "an empty cell": ("1,2\n3,\n", "line 2, number 2: "),
+    "bytes that are no text": ("1,2\n\udce9,3\n", "line 2: "),
+}
+
+
+@pytest.mark.parametrize(
+    ("file", "text", "place"),
+    [
+        *(pytest.param("p.yaml", *case, id=f"YAML: {name}") for name, case in IN_YAML.items()),
+        *(pytest.param("w.csv", *case, id=f"CSV: {name}") for name, case in IN_CSV.items()),
+        pytest.param("w.tsv", "# c\n1\t2\n3\tx\n", "line 3, number 2: ", id="TSV"),
+    ],
+)
+def test_a_mistake_is_reported_at_its_line(file: str, text: str, place: str, run: Run, tmp_path: Path) -> None:
+    (tmp_path / file).write_bytes(text.encode("utf-8", "surrogateescape"))
+    ran = run("demo", file) if file == "p.yaml" else run("compute", "--embeddings", file)
+    assert (ran.returncode, ran.stdout) == (2, "")
+    assert ran.stderr.startswith(f"attn: {file}, {place}")
+
+
+def test_what_is_not_finite_is_traced_to_its_line(run: Run, tmp_path: Path) -> None:
+    (tmp_path / "w.csv").write_text("# c\n1,2\n3,nan\n")
+    (tmp_path / "p.yaml").write_text("key: w.csv\nquery:\n- [1, 2]\n- [.inf, 0]\n")
+    assert "(p.yaml, line 4)" in run("compute", "p.yaml", "--key", "[[1, 2]]").stderr
+    assert "(w.csv, line 3)" in run("compute", "p.yaml", "--only", "0").stderr
 
 
 def test_an_error_leaves_the_old_output_file(run: Run, tutorial: str, tmp_path: Path) -> None:

@@ -94,7 +94,6 @@ def test_the_examples_run_as_they_are(example: str, run: Run, tmp_path: Path) ->
     for name in ("q.npy", "k.npy", "v.npy"):
         np.save(tmp_path / name, np.eye(3, 4))
     if "checkpoint" in example:
-        pytest.importorskip("safetensors")
         write_checkpoint(tmp_path / "checkpoint", {**LLAMA, "num_hidden_layers": 4}, [llama_tensors(4)])
     np.save(tmp_path / "mine.npy", attncli.attention(np.eye(3, 4), np.eye(3, 4)).output)
     program, *words = shlex.split(example)

@@ -7,6 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+import attncli.cli
 from tests.cli.running import Run
 
 PROBLEM = """
@@ -68,23 +69,31 @@ def test_another_name_of_an_input_is_refused(link: str, run: Run, inputs: dict[s
 
 
 @pytest.mark.parametrize(
-    ("command", "message"),
+    ("words", "stream", "message"),
     [
-        ("compute - -o p.yaml < p.yaml", "--output p.yaml: is the input standard input; "),
-        pytest.param("compute p.yaml >> p.yaml", "standard output: is the input p.yaml; ", marks=pytest.mark.deep),
-        pytest.param("demo p.yaml >> p.yaml", "standard output: is the input p.yaml; ", marks=pytest.mark.deep),
-        pytest.param("generate p.yaml -o /dev/stdout >> p.yaml", "--output /dev/stdout: is", marks=pytest.mark.deep),
+        ("compute - -o p.yaml", "stdin", "--output p.yaml: is the input standard input; "),
+        ("compute p.yaml", "stdout", "standard output: is the input p.yaml; "),
+        ("demo p.yaml", "stdout", "standard output: is the input p.yaml; "),
     ],
-)  # fmt: skip
+)
 def test_an_input_that_the_shell_opened_is_refused(
-    command: str, message: str, inputs: dict[str, bytes], tmp_path: Path
-) -> None:
-    ran = subprocess.run(
-        ["sh", "-c", f"{sys.executable} -m attncli {command}"],
-        cwd=tmp_path, capture_output=True, text=True, check=False,
-    )  # fmt: skip
+    words: str, stream: str, message: str, inputs: dict[str, bytes], tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str],
+) -> None:  # fmt: skip
+    monkeypatch.chdir(tmp_path)
+    with Path("p.yaml").open("r" if stream == "stdin" else "a") as opened:
+        monkeypatch.setattr(sys, stream, opened)
+        assert attncli.cli.run(words.split()) == 2
+    assert capsys.readouterr().err.startswith(f"attn: {message}")
+    assert contents(tmp_path) == inputs
+
+
+@pytest.mark.deep
+def test_an_output_that_the_shell_opened_is_refused_by_its_name_too(inputs: dict[str, bytes], tmp_path: Path) -> None:
+    command = f"{sys.executable} -m attncli generate p.yaml -o /dev/stdout >> p.yaml"
+    ran = subprocess.run(["sh", "-c", command], cwd=tmp_path, capture_output=True, text=True, check=False)
     assert ran.returncode == 2
-    assert ran.stderr.startswith(f"attn: {message}")
+    assert ran.stderr.startswith("attn: --output /dev/stdout: is the input p.yaml; ")
     assert contents(tmp_path) == inputs
 
 

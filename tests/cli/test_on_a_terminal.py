@@ -1,66 +1,22 @@
-"""What a terminal shows: a pseudo-terminal of a given width runs the command."""
+"""What a terminal shows: the command writes to a pseudo-terminal of a given width."""
 
-import fcntl
-import os
-import pty
 import re
-import struct
-import subprocess
-import sys
-import termios
 from collections import Counter
 from pathlib import Path
 
 import pytest
 
-from tests.cli.running import Run
-
-DEEP = pytest.mark.deep
-STYLE = re.compile(r"\x1b\[[0-9;]*m")
-
-
-def on_a_terminal(
-    *words: str, folder: Path, width: int = 80, env: dict[str, str] | None = None, typed: str = "", status: int = 0
-) -> str:
-    """Everything that the command writes to a terminal of that width, where this is typed, until it ends."""
-    reading_end, terminal = pty.openpty()
-    os.write(reading_end, typed.encode())
-    fcntl.ioctl(terminal, termios.TIOCSWINSZ, struct.pack("HHHH", 50, width, 0, 0))
-    plain = {
-        key: value for key, value in os.environ.items() if key not in ("NO_COLOR", "FORCE_COLOR", "COLUMNS", "LINES")
-    }
-    process = subprocess.Popen(
-        [sys.executable, "-m", "attncli", *words],
-        cwd=folder, env=plain | {"TERM": "xterm-256color", **(env or {})},
-        stdin=terminal, stdout=terminal, stderr=terminal,
-    )  # fmt: skip
-    os.close(terminal)
-    chunks = []
-    while True:
-        try:
-            chunk = os.read(reading_end, 65536)
-        except OSError:  # the terminal's other end was closed
-            break
-        if not chunk:
-            break
-        chunks.append(chunk)
-    os.close(reading_end)
-    assert process.wait(30) == status
-    return b"".join(chunks).decode().replace("\r\n", "\n")
+from tests.cli.running import STYLE, Run, on_a_terminal
 
 
 @pytest.fixture
 def big(run: Run, tmp_path: Path) -> str:
-    assert (
-        run(
-            "generate", "--seed", "1", "--token-count", "60", "--dim", "2", "--init", "normal", "-o", "b.yaml"
-        ).returncode
-        == 0
-    )
+    words = ("generate", "--seed", "1", "--token-count", "60", "--dim", "2", "--init", "normal", "-o", "b.yaml")
+    assert run(*words).returncode == 0
     return "b.yaml"
 
 
-@pytest.mark.parametrize("width", [80, pytest.param(132, marks=DEEP)])
+@pytest.mark.parametrize("width", [80, 132])
 def test_no_line_is_wider_than_the_terminal_and_no_number_is_left_out(width: int, big: str, tmp_path: Path) -> None:
     shown = STYLE.sub("", on_a_terminal("compute", big, "--select", "weights", folder=tmp_path, width=width))
     lines = shown.splitlines()
@@ -72,7 +28,7 @@ def test_no_line_is_wider_than_the_terminal_and_no_number_is_left_out(width: int
     assert "…" not in shown
 
 
-@pytest.mark.parametrize("width", [1, pytest.param(10, marks=DEEP), pytest.param(20, marks=DEEP)])
+@pytest.mark.parametrize("width", [1, 10, 20])
 @pytest.mark.parametrize("words", [("compute", "t.yaml", "--explain"), ("demo", "luong")], ids=["compute", "demo"])
 def test_a_narrow_terminal_shows_the_numbers_of_a_usual_one(
     width: int, words: tuple[str, ...], tutorial: str, tmp_path: Path
@@ -81,8 +37,9 @@ def test_a_narrow_terminal_shows_the_numbers_of_a_usual_one(
         shown = on_a_terminal(*words, folder=tmp_path, width=width, env={"TERM": "dumb"})
         return Counter(re.findall(r"(?<![\w.])\d+\.\d{4}(?!\d)", shown))
 
-    assert numbers(80)
-    assert numbers(width) == numbers(80)
+    usual = numbers(80)
+    assert usual
+    assert numbers(width) == usual
 
 
 def test_a_pipe_gets_everything(big: str, run: Run) -> None:
@@ -102,7 +59,7 @@ def test_weights_are_shaded_and_the_numbers_stay(tutorial: str, tmp_path: Path) 
     assert "word_1   0.2361   0.0074   0.7491   0.0074" in STYLE.sub("", shown)
 
 
-@pytest.mark.parametrize("env", [pytest.param(env, marks=DEEP) for env in ({"NO_COLOR": "1"}, {"TERM": "dumb"})])
+@pytest.mark.parametrize("env", [{"NO_COLOR": "1"}, {"TERM": "dumb"}])
 def test_without_colour_the_numbers_stay(env: dict[str, str], tutorial: str, tmp_path: Path) -> None:
     shown = on_a_terminal("compute", tutorial, "--select", "weights", folder=tmp_path, env=env)
     assert not re.search(r"\x1b\[[0-9;]*[34]8;", shown)
@@ -118,7 +75,6 @@ def test_a_pipe_gets_styles_only_when_they_are_forced(tutorial: str, run: Run) -
     assert "\x1b[" in run("compute", tutorial, env={"FORCE_COLOR": "1", "TERM": "xterm-256color"}).stdout
 
 
-@DEEP
 def test_text_of_the_user_is_shown_literally(tmp_path: Path) -> None:
     (tmp_path / "e.yaml").write_text(
         'tokens: ["[red]x[/]", ":smile:", "a\\e[31mb"]\nembeddings: [[1, 0], [0, 1], [1, 1]]\n'
@@ -128,7 +84,6 @@ def test_text_of_the_user_is_shown_literally(tmp_path: Path) -> None:
     assert "\x1b" not in shown
 
 
-@DEEP
 def test_a_command_that_waits_for_a_terminal_says_so(tmp_path: Path) -> None:
     shown = on_a_terminal("compute", "-", folder=tmp_path, typed="embeddings: [[1, 2]]\n\x04")
     assert "attn: reading standard input from the terminal; Ctrl-D on a line of its own ends it\n" in shown

@@ -2,8 +2,6 @@
 
 import csv
 import json
-import shutil
-import subprocess
 from pathlib import Path
 from typing import Any
 
@@ -71,14 +69,6 @@ def test_infinity_is_a_string_in_json(run: Run) -> None:
     assert result["scores"] == [["Infinity", "-Infinity", 0.0]]
     assert ran.stderr.startswith("attn: warning: scores[query_1, key_1] is inf: the arithmetic overflowed")
     assert "RuntimeWarning" not in ran.stderr
-
-
-def test_jq_reads_it(run: Run, tutorial: str) -> None:
-    if shutil.which("jq") is None:
-        pytest.skip("jq is not installed")
-    text = run("compute", tutorial, "--json").stdout
-    ran = subprocess.run(["jq", "-c", ".weights[0] | length"], input=text, capture_output=True, text=True, check=True)
-    assert ran.stdout == "4\n"
 
 
 @pytest.mark.parametrize("suffix", ["json", "yaml", "csv", "tsv"])
@@ -160,7 +150,8 @@ def test_heads_are_an_axis_of_their_own(run: Run) -> None:
 def test_a_warning_goes_to_standard_error(run: Run) -> None:
     ran = run("compute", "--query", "[[-1]]", "--key", "[[1]]", "--normalize", "relu", "--json")
     assert ran.returncode == 0
-    assert ran.stderr.startswith("attn: warning: nothing is attended by query_1")
+    assert ran.stderr.startswith("attn: warning: ")
+    assert ran.stderr.count("\n") == 1
     assert strict(ran.stdout)["output"] == [[0.0]]
 
 

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.cli.test_on_a_terminal import STYLE, on_a_terminal
+from tests.cli.running import STYLE, on_a_terminal
 
 PROMPT = re.compile(r"── Enter: the next part   q: end \r +\r")
 
@@ -16,7 +16,8 @@ PROMPT = re.compile(r"── Enter: the next part   q: end \r +\r")
     ids=["Enter", "the space bar, and a key that does nothing", "q", "q after a part", "Escape"],
 )
 def test_a_key_shows_the_next_part_and_q_ends(typed: str, titles: int, tmp_path: Path) -> None:
-    shown = STYLE.sub("", on_a_terminal("demo", "--step", folder=tmp_path, typed=typed))
+    more = "\n\n"  # which nobody reads after q, and for which no test waits
+    shown = STYLE.sub("", on_a_terminal("demo", "--step", folder=tmp_path, typed=typed + more))
     assert re.findall(r"^── (\d)\.", PROMPT.sub("", shown), re.MULTILINE) == ["1", "2", "3"][:titles]
     assert len(PROMPT.findall(shown)) == min(titles, 2)
     assert ("published numbers agree" in shown) == (titles == 3)

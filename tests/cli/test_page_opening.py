@@ -2,6 +2,8 @@
 
 import stat
 import sys
+import tempfile
+import webbrowser
 from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
@@ -12,6 +14,7 @@ from attncli.cli.option_values import edited_problem
 from attncli.cli.output_options import OutputOptions
 from attncli.cli.page_opening import compute_and_open
 from tests.cli.running import Ran, Run
+from tests.problems import write_file
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="the browser of these tests is a shell script")
 
@@ -19,13 +22,25 @@ NO_BROWSER = {"BROWSER": "", "DISPLAY": "", "WAYLAND_DISPLAY": ""}
 
 
 @pytest.fixture
-def env(tmp_path: Path) -> dict[str, str]:
-    """An environment with a browser that writes the addresses it opens to `opened`, and a folder of temporary files."""
+def env(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> dict[str, str]:
+    """An environment with a browser that writes the addresses it opens to `opened`, and a folder of temporary files.
+
+    Python looks for both again, as it does in a new process.
+    """
+    monkeypatch.setattr(webbrowser, "_tryorder", None)
+    monkeypatch.setattr(webbrowser, "_browsers", {})
+    monkeypatch.setattr(tempfile, "tempdir", None)
     browser = tmp_path / "browser"
     browser.write_text(f'#!/bin/sh\necho "$1" >> {tmp_path}/opened\n', encoding="utf-8")
     browser.chmod(0o700)
     (tmp_path / "temporary").mkdir()
     return {"BROWSER": str(browser), "TMPDIR": str(tmp_path / "temporary")}
+
+
+@pytest.fixture
+def small(tmp_path: Path) -> str:
+    """A problem with few steps, whose page is made quickly."""
+    return write_file(tmp_path, "weights: [[1, 0]]\nvalue: [[1], [2]]\n", "t.yaml")
 
 
 def opened(folder: Path) -> list[Path]:
@@ -41,11 +56,9 @@ def page_of(ran: Ran) -> Path:
     return Path(line.removeprefix("attn: the page is "))
 
 
-def test_the_page_is_in_a_private_folder_and_opened(
-    run_process: Run, tutorial: str, env: dict[str, str], tmp_path: Path
-) -> None:
-    (tmp_path / tutorial).rename(tmp_path / "my words.yaml")
-    ran = run_process("compute", "my words.yaml", "--open", env=env)
+def test_the_page_is_in_a_private_folder_and_opened(run: Run, small: str, env: dict[str, str], tmp_path: Path) -> None:
+    Path(small).rename(tmp_path / "my words.yaml")
+    ran = run("compute", "my words.yaml", "--open", env=env)
     assert (ran.returncode, ran.stdout) == (0, "")
     page = page_of(ran)
     assert opened(tmp_path) == [page]
@@ -55,24 +68,22 @@ def test_the_page_is_in_a_private_folder_and_opened(
     assert page.read_text(encoding="utf-8").startswith("<!DOCTYPE html>")
 
 
-@pytest.mark.usefixtures("tutorial")
-def test_the_file_of_output_is_opened(run_process: Run, env: dict[str, str], tmp_path: Path) -> None:
-    ran = run_process("compute", "t.yaml", "-o", "page.html", "--open", env=env)
+@pytest.mark.usefixtures("small")
+def test_the_file_of_output_is_opened(run: Run, env: dict[str, str], tmp_path: Path) -> None:
+    ran = run("compute", "t.yaml", "-o", "page.html", "--open", env=env)
     assert ran.returncode == 0
     assert opened(tmp_path) == [page_of(ran)] == [tmp_path / "page.html"]
     assert list((tmp_path / "temporary").iterdir()) == []
 
 
-def test_the_page_of_a_problem_without_a_file_has_a_name_too(run_process: Run, env: dict[str, str]) -> None:
-    ran = run_process("compute", "--weights", "1 0", "--value", "1;2", "--open", env=env)
+def test_the_page_of_a_problem_without_a_file_has_a_name_too(run: Run, env: dict[str, str]) -> None:
+    ran = run("compute", "--weights", "1 0", "--value", "1;2", "--open", env=env)
     assert page_of(ran).name == "attention.html"
 
 
-@pytest.mark.usefixtures("tutorial")
-def test_without_a_browser_the_page_is_written_and_a_warning_says_what_to_do(
-    run_process: Run, env: dict[str, str]
-) -> None:
-    ran = run_process("compute", "t.yaml", "--open", env={**env, **NO_BROWSER})
+@pytest.mark.usefixtures("small")
+def test_without_a_browser_the_page_is_written_and_a_warning_says_what_to_do(run: Run, env: dict[str, str]) -> None:
+    ran = run("compute", "t.yaml", "--open", env={**env, **NO_BROWSER})
     assert ran.returncode == 0
     assert ran.stderr.startswith(
         "attn: warning: --open has found no browser: open the file in one, or name one in BROWSER\n"
@@ -80,14 +91,14 @@ def test_without_a_browser_the_page_is_written_and_a_warning_says_what_to_do(
     assert page_of(ran).is_file()
 
 
-@pytest.mark.usefixtures("tutorial")
-def test_a_browser_that_cannot_be_started_is_a_warning(run_process: Run, env: dict[str, str]) -> None:
-    ran = run_process("compute", "t.yaml", "--open", env={**env, **NO_BROWSER, "BROWSER": "/no/browser"})
+@pytest.mark.usefixtures("small")
+def test_a_browser_that_cannot_be_started_is_a_warning(run: Run, env: dict[str, str]) -> None:
+    ran = run("compute", "t.yaml", "--open", env={**env, **NO_BROWSER, "BROWSER": "/no/browser"})
     assert ran.returncode == 0
     assert f"attn: warning: the browser could not be started: open {page_of(ran)} in one\n" in ran.stderr
 
 
-@pytest.mark.usefixtures("tutorial")
+@pytest.mark.usefixtures("small")
 @pytest.mark.parametrize(
     ("words", "error"),
     [
@@ -109,7 +120,7 @@ def test_what_contradicts_it_is_an_error_and_leaves_no_file(
     assert list((tmp_path / "temporary").iterdir()) == []
 
 
-@pytest.mark.usefixtures("tutorial")
+@pytest.mark.usefixtures("small")
 def test_a_watched_page_is_opened_once_and_written_each_time(
     env: dict[str, str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -9,6 +9,7 @@ import pytest
 
 from tests.cli.running import Run
 
+SMALL = ("compute", "--weights", "1 0; .5 .5", "--value", "1; 2", "-o", "p.html")  # of few steps: quickly written
 TOKENS = ("compute", "--seed", "1", "--dim", "2", "-o", "p.html", "--token-count")
 
 
@@ -21,12 +22,12 @@ def content(folder: Path) -> Any:
 
 
 @pytest.mark.parametrize(
-    "options", [("--strict",), ("--cell", "token_1,token_2"), ("--select", "weights"), ("--head", "0")]
+    "options", [("--strict",), ("--cell", "query_2,key_1"), ("--select", "weights"), ("--head", "0")]
 )
 def test_a_small_page_has_every_step(options: tuple[str, ...], run: Run, tmp_path: Path) -> None:
-    ran = run(*TOKENS, "7", *options)
+    ran = run(*SMALL, *options)
     assert (ran.returncode, ran.stderr) == (0, "")
-    assert {"embeddings", "scores", "exponentials", "output"} <= content(tmp_path)["values"].keys()
+    assert content(tmp_path)["values"].keys() == {"weights", "value", "context", "output"}
 
 
 def test_a_larger_page_has_the_selected_results_and_says_so(run: Run, tmp_path: Path) -> None:
@@ -66,30 +67,30 @@ def test_results_that_are_too_large_are_refused_before_the_work(
     [
         ("--explain", "a page has every step as it is"),
         ("--stats", "a page has no statistics"),
+        ("--heatmap", "html has heat maps anyway"),
         ("--terms=all", "a page writes sums as it has room for them"),
     ],
 )
 def test_an_option_that_a_page_does_not_read_is_a_warning(option: str, reason: str, run: Run) -> None:
-    ran = run(*TOKENS, "3", option)
+    ran = run(*SMALL, option)
     assert ran.returncode == 0
     assert f"warning: {option.partition('=')[0]} has no effect: {reason}" in ran.stderr
 
 
 def test_what_was_set_is_there_with_the_numbers_before(run: Run, tmp_path: Path) -> None:
-    assert run(*TOKENS, "3", "--set", "embeddings[token_2,x1]=9").returncode == 0
+    assert run(*SMALL, "--set", "value[key_2,0]=9").returncode == 0
     written = content(tmp_path)
-    assert written["edits"].startswith("set embeddings[token_2,x1]: ")
-    assert written["values"]["embeddings"]["data"][2] == 9.0
-    assert written["before"]["embeddings"]["data"][2] != 9.0
+    assert written["edits"] == "set value[key_2,0]: 2 → 9"
+    assert (written["before"]["output"]["data"], written["values"]["output"]["data"]) == ([1, 1.5], [1, 5])
 
 
 @pytest.mark.parametrize(
     ("options", "title"),
-    [((), "Two words"), (("--title", "Mine"), "Mine"), (("--title", ""), "scaled_dot → softmax → weighted_sum")],
+    [((), "Two words"), (("--title", "Mine"), "Mine"), (("--title", ""), "weighted_sum")],
 )
 def test_the_title_is_that_of_the_file_where_none_is_given(
     options: tuple[str, ...], title: str, run: Run, tmp_path: Path
 ) -> None:
-    (tmp_path / "p.yaml").write_text("title: Two words\nembeddings: [[1, 0], [0, 1]]\n", encoding="utf-8")
+    (tmp_path / "p.yaml").write_text("title: Two words\nweights: [[1, 0]]\nvalue: [[1], [2]]\n", encoding="utf-8")
     assert run("compute", "p.yaml", "-o", "p.html", *options).returncode == 0
     assert content(tmp_path)["title"] == title

@@ -1,22 +1,23 @@
 """Standard streams that are closed, full, or read by nobody: for results, help and errors alike."""
 
+import io
+import os
 import subprocess
 import sys
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import chdir, suppress
 from pathlib import Path
+from unittest.mock import patch
 
 import pytest
 
+import attncli.cli
 from tests.cli.running import Ran, Run
 
 DEEP = pytest.mark.deep
-FULL = pytest.mark.skipif(not Path("/dev/full").exists(), reason="there is no /dev/full here")
-# Words that write to standard output: two of them in the quick tests, for each way to write.
-WRITING = [
-    "--version",
-    "compute t.yaml",
-    *(pytest.param(words, marks=DEEP) for words in ("", "--help", "compute --help", "compute t.yaml --json")),
-    *(pytest.param(words, marks=DEEP) for words in ("list", "show cosine", "demo", "demo --list", "generate t.yaml")),
-]
+# Words that write to standard output.
+WRITING = ["--version", "", "--help", "compute --help", "compute t.yaml", "compute t.yaml --json"]
+WRITING += ["list", "show cosine", "demo", "demo --list", "generate t.yaml", "init -", "check t.yaml --slips"]
 NOTHING_ATTENDED = "compute --query [[-1]] --key [[1]] --normalize relu --json"
 
 
@@ -28,26 +29,48 @@ def shell(command: str, folder: Path) -> Ran:
     )
 
 
+def run_into(descriptor: int | None, words: str, folder: Path) -> tuple[int, str]:
+    """Call `attn` with this standard output in this process: its exit status, and its standard error."""
+    stdout = None if descriptor is None else os.fdopen(descriptor, "w", encoding="utf-8")
+    stderr = io.TextIOWrapper(errors := io.BytesIO(), encoding="utf-8")
+    with (
+        patch.dict(os.environ),
+        chdir(folder),
+        patch.multiple(sys, stdout=stdout, stderr=stderr, argv=["attn", *words.split()]),
+    ):
+        status = attncli.cli.main()
+        stderr.flush()
+    with suppress(OSError):  # what could not be written is still there
+        if stdout is not None:
+            stdout.close()
+    return status, errors.getvalue().decode()
+
+
+CLOSED = "attn: standard output: is closed\n"
+NO_SPACE = "attn: standard output: can't be written (No space left on device)\n"
+
+
+@pytest.mark.usefixtures("tutorial")
 @pytest.mark.parametrize("words", WRITING)
-def test_a_closed_pipe_ends_the_program_without_an_error(words: str, tutorial: str, tmp_path: Path) -> None:
-    ran = shell(f"attn {words} | true", tmp_path)
-    assert (ran.returncode, ran.stderr) == (0, "")
+def test_a_standard_output_that_is_closed_or_full_is_an_error_and_a_closed_pipe_is_none(
+    words: str, tmp_path: Path
+) -> None:
+    assert run_into(None, words, tmp_path) == (2, CLOSED)
+    assert run_into(os.open("/dev/full", os.O_WRONLY), words, tmp_path) == (2, NO_SPACE)
+    reader, writer = os.pipe()
+    os.close(reader)
+    assert run_into(writer, words, tmp_path) == (0, "")
 
 
-@pytest.mark.parametrize("words", WRITING)
-def test_a_closed_standard_output_is_an_error(words: str, tutorial: str, tmp_path: Path) -> None:
-    ran = shell(f"attn {words} >&-", tmp_path)
-    assert (ran.returncode, ran.stderr) == (2, "attn: standard output: is closed\n")
+@pytest.mark.parametrize(
+    ("end", "status", "error"), [("| true", 0, ""), (">&-", 2, CLOSED), ("> /dev/full", 2, NO_SPACE)]
+)
+def test_so_it_is_at_the_end_of_the_process(end: str, status: int, error: str, tmp_path: Path) -> None:
+    ran = shell(f"attn list scores {end}", tmp_path)
+    assert (ran.returncode, ran.stderr) == (status, error)
 
 
-@FULL
-@pytest.mark.parametrize("words", WRITING)
-def test_a_full_disk_is_an_error(words: str, tutorial: str, tmp_path: Path) -> None:
-    ran = shell(f"attn {words} > /dev/full", tmp_path)
-    assert ran.returncode == 2
-    assert ran.stderr == "attn: standard output: can't be written (No space left on device)\n"
-
-
+@DEEP
 def test_a_closed_pipe_in_the_middle_of_a_result_ends_the_program(run: Run, tmp_path: Path) -> None:
     assert run("generate", "--seed", "1", "--token-count", "300", "--dim", "2", "-o", "big.yaml").returncode == 0
     ran = shell("attn compute big.yaml --json | head -n 1", tmp_path)
@@ -61,7 +84,7 @@ def test_a_file_needs_no_standard_streams(tutorial: str, tmp_path: Path) -> None
 
 
 @DEEP
-@pytest.mark.parametrize("to", ["&-", pytest.param("/dev/full", marks=FULL), " >(true)"])
+@pytest.mark.parametrize("to", ["&-", "/dev/full", " >(true)"])
 def test_a_standard_error_that_nobody_reads_changes_nothing_else(to: str, tmp_path: Path) -> None:
     """Closed, Python would print a warning among the results."""
     ran = shell(f"attn {NOTHING_ATTENDED} 2>{to}", tmp_path)
@@ -101,14 +124,13 @@ def test_an_output_that_is_open_or_no_file_is_written_in_place(
     assert (tmp_path / "x").read_text(encoding="utf-8").startswith(begins)
 
 
-@pytest.mark.parametrize("suffix", ["npy", pytest.param("npz", marks=DEEP), pytest.param("safetensors", marks=DEEP)])
+@pytest.mark.parametrize("suffix", ["npy", "npz", "safetensors"])
 def test_arrays_can_be_written_to_a_pipe(suffix: str, tutorial: str, tmp_path: Path, run: Run) -> None:
-    if suffix == "safetensors":
-        pytest.importorskip("safetensors")
-    (tmp_path / "pipe").mkdir()
-    words = f"attn compute t.yaml --select output -o pipe/x.{suffix}"
-    ran = shell(f"mkfifo pipe/x.{suffix} && {{ cat pipe/x.{suffix} > x.{suffix} & }} && {words} && wait", tmp_path)
-    assert (ran.returncode, ran.stderr) == (0, "")
+    os.mkfifo(pipe := tmp_path / f"pipe.{suffix}")
+    with ThreadPoolExecutor(1) as reader:
+        piped = reader.submit(pipe.read_bytes)
+        assert run("compute", "t.yaml", "--select", "output", "-o", pipe.name).stderr == ""
+        (tmp_path / f"x.{suffix}").write_bytes(piped.result(60))
     assert run("compute", "t.yaml", "--select", "output", "-o", f"y.{suffix}").returncode == 0
     read = [run("compute", "--embeddings", f"{name}.{suffix}", "-f", "csv").stdout for name in "xy"]
     assert read[0] == read[1] != ""

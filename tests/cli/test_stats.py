@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 import yaml
 
+from tests.arrays import normal
 from tests.cli.running import Run
 
 # The first query is undecided between two keys, the second one sure, the third one has more weight than 1.
@@ -80,7 +81,7 @@ def test_equal_labels_have_their_number(run: Run) -> None:
 
 
 def test_statistics_are_those_of_the_head_and_the_batch_item_that_are_shown(run: Run, tmp_path: Path) -> None:
-    query = np.random.default_rng(3).normal(size=(2, 3, 6))
+    query = normal(2, 3, 6)
     np.savez(tmp_path / "p.npz", query=query, key=query)
     words = ("compute", "p.npz", "--heads", "2", "--stats")
     whole = json.loads(run(*words, "--json").stdout)["statistics"]
@@ -92,7 +93,7 @@ def test_statistics_are_those_of_the_head_and_the_batch_item_that_are_shown(run:
 
 
 def test_a_large_problem_has_statistics_also_where_its_output_alone_is_shown(run: Run, tmp_path: Path) -> None:
-    query = np.random.default_rng(5).normal(size=(400, 3))
+    query = normal(400, 3)
     np.save(tmp_path / "q.npy", query)
     words = ("compute", "--query", "q.npy", "--key", "q.npy", "--stats")
     result = json.loads(run(*words, "--json", "--select", "weights").stdout)

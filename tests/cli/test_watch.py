@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from attncli.cli import file_events, output
+from attncli.cli import file_events, output, result_view
 from tests.cli.running import Ran, Run
 
 PROBLEM = "query: [[1, 0]]\nkey: [[1, 0], [0, 1]]\nvalue: [[{}], [0]]\nscore: dot\nnormalize: none\n"
@@ -178,7 +178,7 @@ def test_a_mistake_that_was_there_from_the_start_can_be_mended(watch: Watch, sav
     save("p.yaml", "quary: [[1, 0]]")()
     ran = watch("p.yaml", "--select", "output", edits=[nothing, save("p.yaml", PROBLEM.format(1))])
     error, watching, saved = lines(ran.stderr)
-    assert error == "p.yaml: unknown key 'quary'; did you mean 'query'?"
+    assert error.startswith("p.yaml: unknown key 'quary'")
     assert (watching, saved) == ("watching p.yaml; Ctrl-C ends it", "p.yaml saved, computed")
     assert ran.stdout.startswith("dot")
 
@@ -203,7 +203,7 @@ def test_the_name_of_a_file_that_is_not_there_can_be_mended_in_the_problem(watch
         (["p.yaml", "--mask", "none.csv"], "attn: none.csv: there is no such file"),
         (["none.yaml", "--value", "v.csv"], "attn: none.yaml: there is no such file"),
         (["none.yaml"], "attn: none.yaml: there is no such file"),
-        (["p.yaml", "--select", "wieghts"], "attn: --select: unknown result 'wieghts'; did you mean 'weights'?"),
+        (["p.yaml", "--select", "wieghts"], "attn: --select: unknown result 'wieghts'"),
         (["p.yaml", "--heads", "x"], "attn: --heads: 'x' is not a whole number"),
         (["p.yaml", "--pager"], "attn: --pager and --watch contradict each other; leave out one of them"),
         (["p.yaml", "--plan"], "attn: --plan computes nothing, so --watch would have no effect; leave out one of them"),
@@ -332,7 +332,7 @@ def test_a_link_to_itself_is_an_error_until_it_is_a_file(watch: Watch, save: Sav
 def test_a_save_during_the_computation_counts(watch: Watch, save: Save, monkeypatch: pytest.MonkeyPatch) -> None:
     save("p.yaml", PROBLEM.format(1))()
     edits = iter([save("p.yaml", PROBLEM.format(2))])
-    compute_view = output.compute_view
+    compute_view = result_view.compute_view
 
     def compute_while_saved(*arguments: object) -> object:
         next(edits, nothing)()

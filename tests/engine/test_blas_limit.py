@@ -6,25 +6,25 @@ from concurrent.futures import ThreadPoolExecutor
 from types import SimpleNamespace
 from typing import Any
 
-import numpy as np
 import pytest
+import threadpoolctl
 
-from attncli.engine import blas_limit, executors
+from attncli.engine import threads
 from attncli.engine.options import RunOptions
 from attncli.engine.run import run
+from tests.arrays import normal
 from tests.problems import problem
 
-Q, K, V = (np.random.default_rng(seed).standard_normal((700, 16)) for seed in range(3))
+Q, K, V = (normal(700, 16, seed=seed) for seed in range(3))
 
 
 def test_blas_has_one_thread_while_blocks_are_computed_and_all_afterwards() -> None:
-    controller = pytest.importorskip("threadpoolctl")
 
     def threads() -> list[int]:
-        return [found["num_threads"] for found in controller.threadpool_info() if found["user_api"] == "blas"]
+        return [found["num_threads"] for found in threadpoolctl.threadpool_info() if found["user_api"] == "blas"]
 
     during: list[list[int]] = []
-    with controller.threadpool_limits(2, "blas"):
+    with threadpoolctl.threadpool_limits(2, "blas"):
         options = RunOptions(progress=lambda _done, _total: during.append(threads()))
         run(problem(query=Q, key=K, value=V), ("output",), options=options)
         after = threads()
@@ -32,49 +32,47 @@ def test_blas_has_one_thread_while_blocks_are_computed_and_all_afterwards() -> N
 
 
 def test_the_limit_of_blas_ends_with_the_last_of_the_calls_that_overlap() -> None:
-    controller = pytest.importorskip("threadpoolctl")
 
     def threads() -> set[int]:
-        return {found["num_threads"] for found in controller.threadpool_info() if found["user_api"] == "blas"}
+        return {found["num_threads"] for found in threadpoolctl.threadpool_info() if found["user_api"] == "blas"}
 
     one, other = threading.Event(), threading.Event()
 
     def compute_until(event: threading.Event, begun: threading.Event) -> None:
         def wait(_done: int, _total: int) -> None:
             begun.set()
-            assert event.wait(10)
+            assert event.wait(60)
 
         run(problem(query=Q, key=K, value=V), ("output",), options=RunOptions(progress=wait))
 
     begun = [threading.Event(), threading.Event()]
-    with controller.threadpool_limits(2, "blas"), ThreadPoolExecutor(2) as pool:
+    with threadpoolctl.threadpool_limits(2, "blas"), ThreadPoolExecutor(2) as pool:
         first, last = (
             pool.submit(compute_until, event, begins) for event, begins in zip((one, other), begun, strict=True)
         )
-        assert all(event.wait(10) for event in begun)
+        assert all(event.wait(60) for event in begun)
         one.set()
-        first.result(10)
+        first.result(60)
         within = threads()
         other.set()
-        last.result(10)
+        last.result(60)
         assert (within, threads()) == ({1}, {2})
 
 
 @pytest.fixture
 def searched_anew() -> Iterator[None]:
     """The libraries are searched in the test, and again after it."""
-    blas_limit._find_limits.cache_clear()
+    threads._find_limits.cache_clear()
     yield
-    blas_limit._find_limits.cache_clear()
+    threads._find_limits.cache_clear()
 
 
 @pytest.mark.usefixtures("searched_anew")
 def test_calls_that_begin_together_share_one_limit(monkeypatch: pytest.MonkeyPatch) -> None:
     """The first two calls of a process may: the libraries are searched once, which takes milliseconds."""
-    threadpoolctl = pytest.importorskip("threadpoolctl")
     searched: list[int] = []
 
-    class SlowController(threadpoolctl.ThreadpoolController):  # type: ignore[misc] # untyped
+    class SlowController(threadpoolctl.ThreadpoolController):  # untyped
         def __init__(self) -> None:
             searched.append(1)
             threading.Event().wait(0.1)
@@ -84,12 +82,12 @@ def test_calls_that_begin_together_share_one_limit(monkeypatch: pytest.MonkeyPat
     barrier = threading.Barrier(2)
 
     def enter() -> Any:
-        barrier.wait(10)
-        with blas_limit.one_blas_thread():
-            return blas_limit._find_limits()
+        barrier.wait(60)
+        with threads.one_blas_thread():
+            return threads._find_limits()
 
     with ThreadPoolExecutor(2) as pool:
-        one, other = [future.result(10) for future in [pool.submit(enter), pool.submit(enter)]]
+        one, other = [future.result(60) for future in [pool.submit(enter), pool.submit(enter)]]
     assert one is other
     assert searched == [1]
 
@@ -97,7 +95,6 @@ def test_calls_that_begin_together_share_one_limit(monkeypatch: pytest.MonkeyPat
 @pytest.mark.usefixtures("searched_anew")
 def test_a_library_where_each_thread_has_its_own_number_is_limited_in_each(monkeypatch: pytest.MonkeyPatch) -> None:
     """As OpenBLAS on OpenMP is, since threadpoolctl 3.8."""
-    threadpoolctl = pytest.importorskip("threadpoolctl")
     limited: set[str] = set()
 
     class Limiter:
@@ -128,9 +125,9 @@ def test_a_library_where_each_thread_has_its_own_number_is_limited_in_each(monke
 
     monkeypatch.setattr(threadpoolctl, "ThreadpoolController", Controller)
     monkeypatch.setattr(threadpoolctl.OpenBLASController, "clear_controlling_thread", lambda force: None, raising=False)
-    monkeypatch.setattr(executors, "cores", lambda: 2)
-    executors._threads.cache_clear()
+    monkeypatch.setattr(threads, "cores", lambda: 2)
+    threads._threads.cache_clear()
     run(problem(query=Q, key=K, value=V), ("output",), options=RunOptions(blas_is_limited=False))
-    executors._threads(executors.cores(), blas_is_limited=False).shutdown()
-    executors._threads.cache_clear()
+    threads._threads(threads.cores(), blas_is_limited=False).shutdown()
+    threads._threads.cache_clear()
     assert limited == {threading.current_thread().name, "attn_0"}

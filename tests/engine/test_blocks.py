@@ -3,7 +3,9 @@
 import numpy as np
 import pytest
 
-from attncli.engine.blocks import Block, Lengths, make_blocks
+from attncli.engine.blocks import Block, Lengths, key_bounds, make_blocks
+from tests.arrays import normal
+from tests.problems import dense_trace, problem
 
 ONE = slice(0, 1)
 
@@ -86,3 +88,12 @@ def test_few_blocks_are_shared_evenly_by_two_workers(items: int, heads: int, par
 def test_blocks_keep_the_query_heads_of_a_key_head_together() -> None:
     found, _ = cover(Lengths(1, 6, 2, 40, 11), rows=100, cells=4 * 40 * 11)
     assert [(block.heads.start, block.heads.stop) for block in found] == [(0, 3), (3, 6)]
+
+
+def test_masks_together_bound_the_keys_of_a_block() -> None:
+    """Queries 5 and 7 see keys 2 to 9 by the window and up to 7 by their order, and both of them 4 and 5."""
+    trace = dense_trace(problem(query=normal(11, 4), key=normal(11, 4), window=(3, 2), causal=True, only=[5, 7]))
+    values = {step.name: step.value for step in trace.steps}
+    nodes = [step.node for step in trace.steps]
+    bounds = key_bounds(nodes, values, 11)
+    assert (bounds.any_visible, bounds.all_visible) == ((2, 8), (4, 6))

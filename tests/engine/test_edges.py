@@ -8,8 +8,8 @@ import pytest
 
 import attncli
 from attncli import AttnError
-from attncli.engine import executors
 from attncli.engine import run as run_module
+from attncli.engine import threads
 from attncli.engine.options import BlockSizes, RunOptions
 from attncli.engine.run import LOCAL, run
 from tests.problems import dense_trace, problem
@@ -23,8 +23,13 @@ def both(options: RunOptions = LOCAL, **keys: Any) -> tuple[Any, Any]:
     return run(one, ("output",), options=options), dense_trace(one)
 
 
-@pytest.mark.parametrize("normalize", ["softmax", "softmax1", "hardmax", "sigmoid", "none"])
-@pytest.mark.parametrize("scale", [1e-9, 1.0, 40.0, 1e4, 1e200])
+@pytest.mark.parametrize(
+    ("normalize", "scale"),
+    [
+        *(("softmax", scale) for scale in (1e-9, 1.0, 40.0, 1e4, 1e200)),
+        *itertools.product(["softmax1", "sigmoid", "hardmax", "none"], [40.0, 1e200]),
+    ],
+)
 def test_scores_of_any_size_are_safe(normalize: str, scale: float) -> None:
     result, dense = both(query=Q * scale, normalize=normalize)
     np.testing.assert_allclose(
@@ -51,9 +56,10 @@ def test_a_masked_key_may_be_nan_or_infinite() -> None:
     assert np.isfinite(result.output).all()
 
 
-@pytest.mark.parametrize("hidden", [np.inf, -np.inf, np.nan, 1e300])
-@pytest.mark.parametrize("query", [Q, 0 * Q], ids=["any query", "a query of zeros"])
-def test_a_key_masked_for_most_queries_may_be_infinite(hidden: float, query: np.ndarray) -> None:
+@pytest.mark.parametrize(("hidden", "factor"), [(np.inf, 1), (-np.inf, 0), (np.nan, 1), (1e300, 0)])
+def test_a_key_masked_for_most_queries_may_be_infinite(hidden: float, factor: int) -> None:
+    """Also where queries are zeros."""
+    query = factor * Q
     key, mask = K.copy(), np.random.default_rng(8).random((400, 400)) < 0.9
     key[350:], mask[:, 350:], mask[7, 350:] = hidden, False, True  # visible to one query
     result, dense = both(query=query, key=key, mask=mask)
@@ -81,7 +87,7 @@ def test_queries_that_attend_to_nothing_are_named_in_a_note(normalize: str) -> N
     mask = np.ones((400, 400), bool)
     mask[[3, 250]] = False
     result, dense = both(mask=mask, normalize=normalize)
-    assert list(result.trace.notes) == ["nothing is attended by query_4, query_251: weights 0, output 0"]
+    assert [note.count("query_4, query_251") for note in result.trace.notes] == [1]
     assert list(dense.notes) == list(result.trace.notes)
     assert not result.output[[3, 250]].any()
 
@@ -92,7 +98,7 @@ def test_they_are_named_whichever_step_is_selected_of_those_after_the_mask(selec
     mask = np.ones((400, 400), bool)
     mask[[3, 250]] = False
     result = attncli.attention(Q[:400], K[:400], V[:400], mask=mask, select=(select,))
-    assert list(result.trace.notes) == ["nothing is attended by query_4, query_251: weights 0, output 0"]
+    assert [note.count("query_4, query_251") for note in result.trace.notes] == [1]
 
 
 @pytest.mark.parametrize(
@@ -160,7 +166,7 @@ def test_an_unknown_result_is_an_error_before_anything_is_computed(
     names: tuple[str, ...], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(run_module, "DenseEngine", lambda *_: pytest.fail("something was computed"))
-    monkeypatch.setattr(executors, "compute", lambda *_: pytest.fail("something was computed"))
+    monkeypatch.setattr(threads, "compute", lambda *_: pytest.fail("something was computed"))
     with pytest.raises(AttnError, match="unknown result"):
         attncli.Problem(query=Q, key=K, value=V).compute(names)
 

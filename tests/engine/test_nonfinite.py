@@ -33,6 +33,13 @@ def with_number(array: np.ndarray, index: tuple[int, ...], number: float) -> np.
 
 QUERY, KEY, VALUE, ZEROS = normal(N, D), normal(M, D), normal(M, 2), np.zeros((N, M))
 NAN_KEY, HEADS = with_number(KEY, (2, 1), NAN), normal(2, N, 2 * D)
+
+
+def unattended(queries: str) -> str:
+    """The warning of queries that attend to nothing."""
+    return f"nothing is attended by {queries}: weights NaN, output NaN"
+
+
 OVERFLOW = "the arithmetic overflowed, or divided by 0"
 
 
@@ -58,7 +65,7 @@ CASES: dict[str, tuple[dict[str, Any], tuple[str, ...], list[str]]] = {
     "weights alone, of queries without keys": (
         {"key": KEY, "mask": [[1, 1, 0, 1, 1], [0] * M, [1] * M], "empty_rows": "nan"},
         ("weights",),
-        ["nothing is attended by query_2: weights NaN, output NaN"],
+        [unattended("query_2")],
     ),
     "a key that a mask hides": ({"key": NAN_KEY, "mask": [1, 1, 0, 1, 1]}, DEFAULT_SELECTION, []),
     "a key that causal hides from the first queries": (
@@ -155,7 +162,7 @@ CASES: dict[str, tuple[dict[str, Any], tuple[str, ...], list[str]]] = {
     "rows without keys that are to be NaN": (
         {"key": KEY, "mask": [[0] * 5, [1] * 5, [0] * 5], "empty_rows": "nan"},
         DEFAULT_SELECTION,
-        ["nothing is attended by query_1, query_3: weights NaN, output NaN"],
+        [unattended("query_1, query_3")],
     ),
     "a value beside a row without keys": (
         {
@@ -166,7 +173,7 @@ CASES: dict[str, tuple[dict[str, Any], tuple[str, ...], list[str]]] = {
         },
         ("output",),
         [
-            "nothing is attended by query_1, query_3: weights NaN, output NaN",
+            unattended("query_1, query_3"),
             "output[query_2, e2] is nan: from value[key_4, e2]",
         ],
     ),
@@ -180,7 +187,7 @@ CASES: dict[str, tuple[dict[str, Any], tuple[str, ...], list[str]]] = {
             "w_o": normal(8, 3),
         },
         ("output",),
-        ["nothing is attended by query_1 (head 0): weights NaN, output NaN"],
+        [unattended("query_1 (head 0)")],
     ),
     "largest scores and weights": (
         {"key": NAN_KEY, "normalize": "hardmax", "context": "argmax"},

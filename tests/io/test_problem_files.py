@@ -10,7 +10,7 @@ from attncli.base.errors import AttnError
 from tests.problems import write_file
 
 REFUSED = {
-    "an unknown key": ("embedings: [[1]]", "p.yaml: unknown key 'embedings'; did you mean 'embeddings'?"),
+    "an unknown key": ("embedings: [[1]]", "p.yaml: unknown key 'embedings'"),
     "no mapping": ("[[1, 2]]", "p.yaml: is no problem; expected keys such as embeddings:"),
     "nothing": ("# nothing\n", "p.yaml: is empty"),
     "a number as text": ("embeddings: [[1]]\nheads: '2'", "p.yaml, heads: '2' is not a whole number"),
@@ -20,7 +20,7 @@ REFUSED = {
     "an infinite scale": ("embeddings: [[1]]\nscale: .inf", "p.yaml, scale: inf is not a finite number"),
     "a seed below nothing": ("embeddings: [[1]]\nseed: -1", "p.yaml, seed: -1 is out of range; expected 0 or more"),
     "an infinite seed": ("embeddings: [[1]]\nseed: .inf", "p.yaml, seed: inf is not a whole number"),
-    "an unknown score": ("embeddings: [[1]]\nscore: dots", "p.yaml, score: unknown score 'dots'; did you mean 'dot'?"),
+    "an unknown score": ("embeddings: [[1]]\nscore: dots", "p.yaml, score: unknown score 'dots'"),
     "a list as a score": ("embeddings: [[1]]\nscore: [dot]", "p.yaml, line 2, score: "),
     "a parameter out of range": (
         "embeddings: [[1]]\nnormalize: softmax:temperature=0",

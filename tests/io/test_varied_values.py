@@ -78,15 +78,15 @@ def test_a_file_is_read_once_relative_to_where_the_program_runs(
     [
         (["scale"], "--vary: 'scale' is no KEY=VALUE; expected KEY=VALUE, such as normalize=sparsemax"),
         (["=1"], "--vary: '=1' is no KEY=VALUE"),
-        (["sead=1"], "--vary: unknown key 'sead'; did you mean 'seed'?"),
-        (["kv-heads=1"], "--vary: unknown key 'kv-heads'; did you mean 'kv_heads'?"),
+        (["sead=1"], "--vary: unknown key 'sead'"),
+        (["kv-heads=1"], "--vary: unknown key 'kv-heads'"),
         (["scale="], "--vary scale: a value is empty; scale=null is the problem without the key"),
         (["scale=1,,2"], "--vary scale: a value is empty"),
         (["scale=a"], "--vary scale: 'a' is not a finite number"),
         (["heads=1.5"], "--vary heads: 1.5 is not a whole number"),
         (["heads=0"], "--vary heads: 0 is out of range; expected 1 or more"),
         (["causal=yes"], "--vary causal: 'yes' is neither true nor false"),
-        (["normalize=softmx"], "--vary normalize: unknown normalize 'softmx'; did you mean 'softmax'?"),
+        (["normalize=softmx"], "--vary normalize: unknown normalize 'softmx'"),
         (["normalize=entmax:alpha=0"], "--vary normalize, entmax, alpha: 0 is out of range; expected ≥ 1"),
         (["mask=none.csv"], "none.csv: there is no such file"),
         (["scale=1..3.5"], "--vary scale: '1..3.5' is no range; expected two whole numbers, such as scale=1..10"),
@@ -96,7 +96,7 @@ def test_a_file_is_read_once_relative_to_where_the_program_runs(
             ["normalize.temprature=1"],
             "--vary: unknown parameter of normalize 'temprature'; did you mean 'temperature'?",
         ),
-        (["scale.a=1"], "--vary: unknown key 'scale.a'; did you mean 'scale'?"),
+        (["scale.a=1"], "--vary: unknown key 'scale.a'"),
         (
             ["normalize=softmax,relu"],
             "--vary normalize: unknown normalize 'softmax,relu'; "
@@ -146,7 +146,7 @@ def test_python_gives_a_list_of_values_for_each_key() -> None:
 @pytest.mark.parametrize(
     ("keys", "message"),
     [
-        ({"sead": [1]}, "vary: unknown key 'sead'; did you mean 'seed'?"),
+        ({"sead": [1]}, "vary: unknown key 'sead'"),
         ({"scale": 2}, "vary, scale: 2 is no list of values; give a list, such as {'scale': [2]}"),
         ({"normalize": "softmax"}, "vary, normalize: 'softmax' is no list of values"),
         ({"scale": []}, "vary, scale: has no values; give one or more, or leave it out"),

@@ -12,7 +12,7 @@ GENERATORS = operators("generator")
 
 
 def draw(name: str, shape: tuple[int, ...], *, seed: int = 42, kind: str = "pcg64", **parameters: float) -> np.ndarray:
-    result: np.ndarray = GENERATORS[name].function(stream(kind, seed), shape, **parameters)  # type: ignore[arg-type]
+    result: np.ndarray = GENERATORS[name].function(stream(kind, seed), shape, **parameters)
     return result
 
 

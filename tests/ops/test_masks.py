@@ -1,12 +1,13 @@
 """Masks: which keys are visible, as rules on indices."""
 
 import math
+from typing import Any
 
 import numpy as np
 import pytest
 
 from attncli.ops import operators
-from attncli.ops.chunked_mask import chunked, chunked_key_bounds
+from attncli.ops.chunked_mask import chunked
 from attncli.ops.masks import and_masks, apply_mask, bias, causal, mask_, window
 from attncli.ops.padding_masks import key_lengths, key_mask
 from attncli.ops.tables import table_cells
@@ -57,18 +58,36 @@ def test_chunks_begin_at_the_first_real_key_of_each_item() -> None:
     ]
 
 
-@pytest.mark.parametrize("starts", [None, np.array([[2], [0]])])
-def test_the_key_bounds_of_chunks_are_tight(starts: np.ndarray | None) -> None:
-    positions = np.array([4, 7])
-    bounds = chunked_key_bounds(positions, np.arange(20), starts, size=5)
-    visible = chunked(positions, np.arange(20), starts, size=5).reshape(-1, 20)
-    assert bounds.any_visible == (
-        np.flatnonzero(visible.any(axis=0)).min(),
-        np.flatnonzero(visible.any(axis=0)).max() + 1,
-    )
-    in_all = np.flatnonzero(visible.all(axis=0))
-    first, end = bounds.all_visible
-    assert list(range(first, end)) == in_all.tolist()
+MANY = 20  # keys, beyond what any mask below shows
+POSITIONS = {"query_positions": np.array([6, 7, 9]), "key_positions": np.arange(MANY)}
+TABLE = (np.arange(MANY) >= 2) & (np.arange(MANY) < [[11], [17], [13]])  # of a query in each row
+ROWS_OF_TABLE = {"query_rows": np.arange(3), "key_positions": np.arange(MANY)}
+BLOCKS: dict[str, tuple[str, dict[str, Any]]] = {  # a mask, and what it reads of a block of queries
+    "causal": ("causal", POSITIONS),
+    "a window": ("window", {**POSITIONS, "left": 4, "right": 2}),
+    "a window of one key": ("window", {**POSITIONS, "query_positions": np.array([7]), "left": 0, "right": 0}),
+    "chunks": ("chunked", {**POSITIONS, "size": 5}),
+    "one chunk": ("chunked", {**POSITIONS, "size": 10}),
+    "chunks from the first real key": ("chunked", {**POSITIONS, "real_key_starts": np.array([[2], [0]]), "size": 4}),
+    "lengths": ("key_lengths", {"key_positions": np.arange(MANY), "key_lengths": np.array([5, 11, 8])}),
+    "padding": ("key_mask", {"key_mask": TABLE}),
+    "a table": ("mask", {"table": TABLE, **ROWS_OF_TABLE}),
+    "a bias": ("bias", {"table": np.where(TABLE, 0.0, -np.inf), **ROWS_OF_TABLE}),
+}
+
+
+@pytest.mark.parametrize(("name", "given"), BLOCKS.values(), ids=BLOCKS)
+def test_the_key_bounds_of_a_block_are_its_first_and_last_visible_keys(name: str, given: dict[str, Any]) -> None:
+    """Of those that any query sees, and of those that all queries see."""
+    record = operators("mask")[name]
+    assert record.key_bounds is not None
+    bounds, visible = record.key_bounds(**given), record.function(**given).reshape(-1, MANY)
+    for (first, end), seen in ((bounds.any_visible, visible.any(axis=0)), (bounds.all_visible, visible.all(axis=0))):
+        assert list(range(int(first), int(end))) == np.flatnonzero(seen).tolist()
+
+
+def test_every_mask_has_a_block_with_known_bounds() -> None:
+    assert {name for name, _ in BLOCKS.values()} == set(operators("mask"))
 
 
 @pytest.mark.parametrize("axes", [(), (2,), (2, 1)])

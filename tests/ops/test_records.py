@@ -194,7 +194,7 @@ def test_a_position_says_what_it_acts_on_in_a_known_word() -> None:
 
     fields = {**FIELDS, "shapes": "x[n d], positions[n] -> [n d]"}
     with pytest.raises(AttnError, match="can't act on 'heads'; expected embeddings, query_and_key, products, scores"):
-        attncli.position(**fields, acts_on="heads")(shifted)  # type: ignore[arg-type] # what the test is about
+        attncli.position(**fields, acts_on="heads")(shifted)  # what the test is about
 
 
 @pytest.mark.parametrize(
@@ -266,4 +266,4 @@ def test_a_mask_may_have_no_sign_and_a_position_needs_acts_on() -> None:
     )
     assert record(shifted).record.sign is None
     with pytest.raises(TypeError, match="acts_on"):
-        attncli.position(formula="0", shapes="-> [n m]", source="x", example={"gives": []})  # type: ignore[call-arg]
+        attncli.position(formula="0", shapes="-> [n m]", source="x", example={"gives": []})

@@ -114,7 +114,7 @@ def test_a_scaling_is_written_into_a_problem_file_and_read_back(tmp_path: Any) -
     file.write_text("".join(problem_yaml(spec)), encoding="utf-8")
     again = attncli.load(file).spec
     assert again.position is not None
-    assert again.position.given == spec.position.given  # type: ignore[union-attr] # it has one
+    assert again.position.given == spec.position.given  # it has one
 
 
 ERRORS: list[tuple[Any, str]] = [

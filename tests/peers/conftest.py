@@ -58,7 +58,7 @@ def page_of(browser: Any, tmp_path: Path) -> Iterator[PageOf]:
 
     At the end of the test no page may have an error, nor have asked for anything but its own file.
     """
-    contexts, faults = [], list[str]()
+    contexts, faults = list[Any](), list[str]()
 
     def open_page(source: Source, context: Mapping[str, Any] | None = None, **view: Any) -> Any:
         path = write_page(source, tmp_path / f"page{len(contexts)}.html", **view)

@@ -60,7 +60,7 @@ def unmasked(config: Any) -> dict[str, Any]:
 
 BERT = TinyModel(
     "bert",
-    {"intermediate_size": 16},
+    {"intermediate_size": 16, "shape_vocab_size": VOCABULARY, "pronunciation_vocab_size": VOCABULARY},
     model_class=MODEL,
     part="encoder",
     module="encoder.layer.{layer}.attention.self",

@@ -16,7 +16,14 @@ LLAVAS = [
         "deepseek_vl_hybrid",
         "llama",
         "siglip_vision_model",
-        settings={"high_res_vision_config": {**VISION, "model_type": "sam_vision_model", "global_attn_indexes": [1]}},
+        settings={
+            "high_res_vision_config": {
+                **VISION,
+                "model_type": "sam_vision_model",
+                "global_attn_indexes": [1],
+                "output_channels": 8,
+            }
+        },
     )[:1],
     *like_llava(
         "granite4_vision",
@@ -30,11 +37,22 @@ LLAVAS = [
         "janus",
         "llama",
         "janus_vision_model",
-        settings={"vq_config": {"base_channels": 32, "num_res_blocks": 1, "embed_dim": 4, "num_embeddings": 16}},
+        settings={
+            "vision_config": {**VISION, "projection_dim": 32},
+            "vq_config": {
+                **{"base_channels": 32, "num_res_blocks": 1, "embed_dim": 4, "num_embeddings": 16},
+                **{"projection_dim": 32, "channel_multiplier": [1, 1]},
+            },
+        },
         tower="vision_model.encoder.layers.{layer}.self_attn",
         model_class="AutoModel",
     ),
-    *like_llava("ovis2", "qwen2", "ovis2_vision")[:1],
+    *like_llava(
+        "ovis2",
+        "qwen2",
+        "ovis2_vision",
+        settings={"hidden_size": 32, "vision_config": {**VISION, "vocab_size": 16}},
+    )[:1],
     *like_llava("video_llava", "llama", "clip_vision_model")[:1],
 ]
 
@@ -150,6 +168,8 @@ ALONE = [
                 "embed_dim": 4,
                 "codebook_size": 16,
                 "latent_channels": 4,
+                "hidden_size": 32,
+                "channel_multiplier": [1, 1],
             },
             "vocabulary_map": {"<image>": 4},
         },

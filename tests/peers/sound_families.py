@@ -138,6 +138,7 @@ SPEECHT5 = three_parts(
             **{f"{part}_attention_heads": 4 for part in ("encoder", "decoder")},
             **{f"{part}_ffn_dim": 16 for part in ("encoder", "decoder")},
             **{"hidden_size": 32, "vocab_size": VOCABULARY, "encoder_max_relative_position": 4},
+            "conv_dim": [32] * 7,
         },
         sizes={},
         model_class="AutoModelForSpeechSeq2Seq",

@@ -24,10 +24,10 @@ ROWS = 24  # queries whose outputs are compared
 SHAPES = {  # heads, queries, keys, features
     "whole table": (2, 256, 256, 64),
     "whole table of long vectors": (2, 200, 256, 128),
-    "tiles": (1, 2048, 2048, 64),
-    "tiles of long vectors": (1, 1024, 2048, 128),
-    "few keys": (1, 4096, 128, 64),
-    "few queries": (1, 128, 4096, 64),
+    "tiles": (1, 1024, 1024, 64),
+    "tiles of long vectors": (1, 512, 1024, 128),
+    "few keys": (1, 2048, 128, 64),
+    "few queries": (1, 64, 4096, 64),
     "one query": (1, 1, 8192, 64),
 }
 SCALES = (1e-3, 1, 10, 100)
@@ -111,9 +111,9 @@ def draw(shape: str, dtype: str, scale: float, mask: str) -> Drawn:
 
 @cache
 def errors(shape: str, dtype: str, scale: float) -> Mapping[str, Array]:
-    """The largest errors of ours and of PyTorch's output [2] with each mask; several tests look at them."""
+    """The largest errors of ours and of PyTorch's output [2] with every second mask; several tests look at them."""
     masks = MASKS if SHAPES[shape][1] > 1 else ("none", "padding", "bias")
-    return {mask: draw(shape, dtype, scale, mask).errors() for mask in masks}
+    return {mask: draw(shape, dtype, scale, mask).errors() for mask in masks[SCALES.index(scale) % 2 :: 2]}
 
 
 def all_errors(dtype: str) -> Array:

@@ -71,7 +71,7 @@ def command(page: Any) -> str:
 
 def edit(page: Any, step: str, index: list[int], text: str) -> str | None:
     """Change a number of an input, as the tables do; what is wrong with the text."""
-    return page.evaluate("([...all]) => attnPage.editCell(attnPage.state, ...all)", [step, index, text])  # type: ignore[no-any-return]
+    return page.evaluate("([...all]) => attnPage.editCell(attnPage.state, ...all)", [step, index, text])
 
 
 def type_into(page: Any, label: str, text: str) -> None:

@@ -1,8 +1,6 @@
 """PyTorch gives the same results: `scaled_dot_product_attention`, `nn.MultiheadAttention`, transformer layers."""
 
 import json
-import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +11,7 @@ from hypothesis import strategies as st
 
 from attncli import Problem, attention
 from tests.arrays import normal
+from tests.cli.running import run_in_process
 
 torch = pytest.importorskip("torch")
 
@@ -63,7 +62,7 @@ def by_torch(problem: dict[str, Any]) -> np.ndarray:
     ).numpy()
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=80)
 @given(problems())
 def test_results_are_those_of_scaled_dot_product_attention(problem: dict[str, Any]) -> None:
     np.testing.assert_allclose(attention(**problem).output, by_torch(problem), **CLOSE)
@@ -162,9 +161,8 @@ def test_a_transformer_layer_is_rebuilt_from_its_weights(tmp_path: Path, dtype: 
     (tmp_path / "layer.yaml").write_text("\n".join(lines), encoding="utf-8")
 
     def computed(*options: str) -> np.ndarray:
-        command = [sys.executable, "-m", "attncli", "compute", "layer.yaml", "--json", "--select", "output", *options]
-        run = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=True)
-        return np.array(json.loads(run.stdout)["output"])
+        words = ("compute", "layer.yaml", "--json", "--select", "output", *options)
+        return np.array(json.loads(run_in_process(*words, folder=tmp_path).stdout)["output"])
 
     hidden = ~torch.ones(5, 5, dtype=torch.bool).tril()
     exact = layer.to(torch.float64).self_attn(*[normalized.double()] * 3, attn_mask=hidden, need_weights=False)[0]
@@ -172,8 +170,7 @@ def test_a_transformer_layer_is_rebuilt_from_its_weights(tmp_path: Path, dtype: 
     unit = {"float32": 2**-23, "bfloat16": 2**-8}[dtype]
     largest = float(exact.detach().abs().max())
     np.testing.assert_allclose(computed(), exact.detach().numpy(), rtol=0, atol=8 * unit * largest)
-    command = [sys.executable, "-m", "attncli", "compute", "layer.yaml", "-o", "o.safetensors"]
-    subprocess.run(command, cwd=tmp_path, check=True)
+    assert run_in_process("compute", "layer.yaml", "-o", "o.safetensors", folder=tmp_path).returncode == 0
     saved = load_file(tmp_path / "o.safetensors")
     assert {name: tensor.dtype for name, tensor in saved.items()} == dict.fromkeys(
         ("scores", "weights", "output"), getattr(torch, dtype)
@@ -217,9 +214,9 @@ def test_the_attention_of_a_llama_layer_is_rebuilt_from_its_weights(tmp_path: Pa
         + "weight_layout: out_in\nheads: 6\nkv_heads: 2\nposition: rope\ncausal: true\n",
         encoding="utf-8",
     )
-    command = [sys.executable, "-m", "attncli", "compute", "layer.yaml", "--select"]
-    run = [*command, "output,present_key,present_value", "-o", "o.npz"]
-    subprocess.run(run, cwd=tmp_path, check=True)
+    command = ("compute", "layer.yaml", "--select")
+    words = (*command, "output,present_key,present_value", "-o", "o.npz")
+    assert run_in_process(*words, folder=tmp_path).returncode == 0
     whole = np.load(tmp_path / "o.npz")
     np.testing.assert_allclose(whole["output"], expected.numpy(), **CLOSE)
 
@@ -228,8 +225,8 @@ def test_the_attention_of_a_llama_layer_is_rebuilt_from_its_weights(tmp_path: Pa
     for name, array in past.items():
         np.save(tmp_path / f"{name}.npy", array)
     np.save(tmp_path / "x.npy", x[:, -1:].numpy())
-    options = ["--embeddings", "x.npy", "--past-key", "past_key.npy", "--past-value", "past_value.npy"]
-    subprocess.run([*command, "output", *options, "-o", "last.npy"], cwd=tmp_path, check=True)
+    options = ("--embeddings", "x.npy", "--past-key", "past_key.npy", "--past-value", "past_value.npy")
+    assert run_in_process(*command, "output", *options, "-o", "last.npy", folder=tmp_path).returncode == 0
     np.testing.assert_allclose(np.load(tmp_path / "last.npy"), expected[:, -1:].numpy(), **CLOSE)
 
 

@@ -1,9 +1,13 @@
 """Purposes: every step says in one sentence what it is for."""
 
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
 import pytest
 
 from attncli.ops.decorators import score
-from attncli.ops.records import Quantity, no_tap
+from attncli.ops.records import Quantity, Tap, no_tap
 from attncli.ops.registry import kinds, operators
 from attncli.plan.build import build_plan
 from attncli.plan.purposes import PURPOSES, purpose_of
@@ -13,7 +17,7 @@ from tests.problems import PROBLEMS, TOKENS, D, E, G, N, P, problem
 
 VOCABULARY = {"a": normal(D)}
 # What PROBLEMS do not have together with what makes the step.
-MORE_PROBLEMS = {
+MORE_PROBLEMS: dict[str, Mapping[str, Any]] = {
     "a sentence": {"sentence": "a a", "vocabulary": VOCABULARY},
     "rope and a cache with heads in the features": {
         **TOKENS,
@@ -29,24 +33,24 @@ MORE_PROBLEMS = {
 ALL_PROBLEMS = {**PROBLEMS, **MORE_PROBLEMS}
 
 
-def is_sentence(text):
+def is_sentence(text: str) -> bool:
     return text[:1].isupper() and text.endswith(".") and "\n" not in text and len(text) > 10
 
 
 @pytest.mark.parametrize("keys", ALL_PROBLEMS.values(), ids=ALL_PROBLEMS)
-def test_every_node_of_a_plan_has_a_sentence(keys):
+def test_every_node_of_a_plan_has_a_sentence(keys: Mapping[str, Any]) -> None:
     plan = build_plan(problem(**keys))
     assert {node.name for node in plan.nodes if not is_sentence(purpose_of(plan, node))} == set()
 
 
-def test_every_sentence_is_that_of_a_step_or_a_result():
+def test_every_sentence_is_that_of_a_step_or_a_result() -> None:
     plans = [build_plan(problem(**keys)) for keys in ALL_PROBLEMS.values()]
     named = {node.name for plan in plans for node in plan.nodes if node.record is None and node.tapped_from is None}
     assert set(PURPOSES) - named - set(RESULTS) == set()
 
 
 @pytest.mark.parametrize("kind", kinds())
-def test_every_operator_and_every_array_inside_it_has_a_sentence(kind):
+def test_every_operator_and_every_array_inside_it_has_a_sentence(kind: str) -> None:
     for record in operators(kind).values():
         texts = [record.summary, *(inner.purpose for inner in record.inner)]
         texts += [derived.purpose for derived in record.derived.values()]
@@ -54,7 +58,7 @@ def test_every_operator_and_every_array_inside_it_has_a_sentence(kind):
 
 
 @pytest.mark.usefixtures("restored_registry")
-def test_an_array_inside_an_operator_of_your_own_may_lack_a_sentence():
+def test_an_array_inside_an_operator_of_your_own_may_lack_a_sentence() -> None:
     @score(
         formula="Sᵢⱼ = Qᵢ·Kⱼ",
         shapes="query[n d], key[m d] -> [n m]",
@@ -62,7 +66,7 @@ def test_an_array_inside_an_operator_of_your_own_may_lack_a_sentence():
         example={"query": [[1]], "key": [[2]], "gives": [[2]]},
         inner=(Quantity("similarities", "P", "Qᵢ·Kⱼ", ("n", "m")),),
     )
-    def mine(query, key, *, tap=no_tap):
+    def mine(query: np.ndarray, key: np.ndarray, *, tap: Tap = no_tap) -> np.ndarray:
         """The dot product."""
         return tap("similarities", query @ key.mT)
 

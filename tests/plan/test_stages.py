@@ -171,21 +171,21 @@ def test_a_query_without_visible_keys_gets_zeros_and_one_warning() -> None:
     )
     assert not result.weights[:2].any()
     assert not result.output[:2].any()
-    assert result.trace.notes == ["nothing is attended by query_1, query_2: weights 0, output 0"]
+    assert [note.count("query_1, query_2") for note in result.trace.notes] == [1]
 
 
 def test_the_warning_names_the_batch_item_and_head() -> None:
     query, key = normal(2, 3, N, D), normal(2, 3, M, D)
     mask = np.ones((2, 3, N, M), dtype=bool)
     mask[1, :, 4] = False
-    assert attention(query, key, mask=mask).trace.notes == [
-        "nothing is attended by query_5 (batch item 1): weights 0, output 0"
-    ]
+    (note,) = attention(query, key, mask=mask).trace.notes
+    assert " query_5 (batch item 1): " in note
     mask[0, 2, 0] = False
-    assert attention(query, key, mask=mask).trace.notes == [
-        "nothing is attended by query_1 (batch item 0, head 2); query_5 (batch item 1, head 0); "
-        "query_5 (batch item 1, head 1); query_5 (batch item 1, head 2): weights 0, output 0"
-    ]
+    (note,) = attention(query, key, mask=mask).trace.notes
+    assert (
+        " query_1 (batch item 0, head 2); query_5 (batch item 1, head 0); "
+        "query_5 (batch item 1, head 1); query_5 (batch item 1, head 2): " in note
+    )
 
 
 def test_a_cap_comes_before_bias_and_masks() -> None:

@@ -194,7 +194,7 @@ def test_nothing_is_changed_without_edits() -> None:
 
 TABLE = {"weights": [[0, 1], [0.5, 0.5]], "value": [[1], [2]]}
 ERRORS = [
-    (WORDS, "wq[0,1]=3", "unknown key 'wq'; did you mean 'w_q'?"),
+    (WORDS, "wq[0,1]=3", "unknown key 'wq'"),
     (WORDS, "scale=2", "scale is one number; write --scale 2"),
     (WORDS, "causal=true", "causal is true or false; write --causal or --no-causal"),
     (WORDS, "score[0]=dot", "score is no array of numbers; it is given by --score"),

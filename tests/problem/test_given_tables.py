@@ -144,13 +144,13 @@ def test_minus_infinity_in_given_scores_is_a_hidden_key_without_a_warning() -> N
     result = attncli.Problem(scores=[[0, -np.inf], [-np.inf, -np.inf]], value=[[1], [np.nan]]).compute()
     assert result.weights.tolist() == [[1, 0], [0, 0]]
     assert result.output.tolist() == [[1], [0]]
-    assert result.trace.notes == ["nothing is attended by query_2: weights 0, output 0"]
+    assert [note.count("query_2") for note in result.trace.notes] == [1]
 
 
 def test_an_empty_row_of_given_weights_is_said() -> None:
     result = attncli.Problem(weights=[[0, 0], [1, 1]], value=[[1], [2]]).compute()
     assert result.output.tolist() == [[0], [3]]
-    assert result.trace.notes == ["nothing is attended by query_1: weights 0, output 0"]
+    assert [note.count("query_1") for note in result.trace.notes] == [1]
 
 
 @pytest.mark.parametrize(

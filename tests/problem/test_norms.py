@@ -38,7 +38,7 @@ WITH_GAINS = {**KEYS, "qk_norm": {"rms": {"query_gain": [1.0, 2], "key_gain": [[
         ),
         ({"qk_norm": {"rms": {"gain": [1, 2]}}}, "qk_norm: unknown parameter of rms 'gain'"),
         ({"value_norm": {"rms": {"when": "after_rope"}}}, "value_norm: unknown parameter of rms 'when'"),
-        ({"value_norm": "rsm"}, "value_norm: unknown value_norm 'rsm'; did you mean 'rms'?"),
+        ({"value_norm": "rsm"}, "value_norm: unknown value_norm 'rsm'"),
         ({"qk_norm": "rms:over=both"}, "qk_norm, rms, over: unknown word 'both'; expected one of head, all"),
     ],
 )

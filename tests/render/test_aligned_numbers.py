@@ -27,6 +27,8 @@ from attncli.render.aligned_numbers import align_numbers
         ([-0.00001, -0.5], 4, ["0.0000", "-0.5000"]),
         ([-0.3, 2.5], 0, ["0", "2"]),
         ([123456.789], 4, ["123456.789"]),
+        # 4194304.3 in binary is 4194304.29999999981373…: the larger of the two says how many decimals are needed.
+        ([0.5, 4194304.3], 12, ["0.500000000000", "4194304.299999999814"]),
     ],
 )
 def test_a_row_of_numbers(numbers: list[float], places: int, texts: list[str]) -> None:

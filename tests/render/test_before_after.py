@@ -98,6 +98,11 @@ def test_a_result_that_did_not_change_is_shown_once_and_said_to_be_the_same() ->
     assert by_title["output"].grids[0].before is not None
 
 
+def test_a_remark_stands_below_the_last_result() -> None:
+    *_, last = sections(what_if(KEYS, LN_9, remark="one remark"))
+    assert (last.title, last.remarks[-1]) == ("output", "one remark")
+
+
 def test_an_edit_without_effect_says_so() -> None:
     first, *others = sections(what_if(KEYS, "key[b,d1]=0"))
     assert first.remarks[0] == "changed: nothing"

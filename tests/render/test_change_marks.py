@@ -45,7 +45,7 @@ def test_truth_values_rise_and_fall_as_1_and_0() -> None:
     assert change_marks(np.array([[True, False, True]]), np.array([[False, True, True]])).tolist() == [["▼", "▲", ""]]
 
 
-def table(values: list[list[float]], marked: frozenset = frozenset()) -> Grid:
+def table(values: list[list[float]], marked: frozenset[tuple[int, int]] = frozenset()) -> Grid:
     rows = np.array(values)
     return Grid(rows, tuple("abc"[: len(rows)]), tuple("wxyz"[: rows.shape[1]]), marked=marked)
 

@@ -6,7 +6,10 @@ import numpy as np
 import pytest
 
 from attncli.base.errors import AttnError
+from attncli.engine.run import run
 from attncli.render.data_fit import DataFit, data_fits, has_data_fit
+from attncli.render.sections import sections
+from attncli.render.view import View
 from tests.problems import dense_trace, problem
 
 LINE = {"query": [[0.5]], "key": [[0.0], [1.0]], "value": [[3.0], [5.0]]}  # both keys are as far from the query
@@ -27,6 +30,13 @@ def test_points_are_the_values_and_the_curve_is_the_output() -> None:
     assert (fit.title, fit.x_name, fit.points.name, fit.curve.name) == ("", "key", "value", "output")
     assert (list(fit.points.x), list(fit.points.y)) == ([0, 1], [3, 5])
     assert (list(fit.curve.x), list(fit.curve.y)) == ([0.5], [4])
+
+
+def test_a_view_has_the_plot_of_the_fit_last_where_it_is_asked_for() -> None:
+    result = run(problem(**LINE, score="gaussian:sigma=1"))
+    *_, last = sections(View(result, curve=True))
+    assert (last.title, [plot.curves[0].y.tolist() for plot in last.plots]) == ("output over keys", [[4]])
+    assert not any(section.plots for section in sections(View(result)))
 
 
 def test_longer_keys_stand_at_their_tokens_that_are_numbers() -> None:

@@ -6,35 +6,38 @@ import numpy as np
 import pytest
 
 import attncli
-from attncli.engine.run import run
 from attncli.plan.purposes import purpose_of
 from attncli.problem.results import DEFAULT_SELECTION
-from attncli.problem.spec import ProblemSpec
 from attncli.render.result_object import result_object
-from attncli.render.section import Section
 from attncli.render.sections import sections
 from attncli.render.view import Cell, View
 from attncli.render.worked_lines import once_a_row
+from tests.problems import PROBLEMS
+from tests.render.explanations import explained, explanation, explanation_of, result_of
 
 X = [[1.0, 0, 2, 1], [0, 1, 1, 0], [1, 1, 0, 3]]
 W = [[2.0, 0, 1, 0], [0, 1, 0, 1], [1, 0, 0, 2], [0, 3, 1, 0]]
 
 
-def explained(view: View) -> dict[str, Section]:
-    """The sections of the inputs and steps, by name."""
-    return {section.title.split(". ")[-1]: section for section in sections(view)}
+@pytest.mark.parametrize("name", PROBLEMS)
+def test_every_section_of_a_step_has_its_purpose(name: str) -> None:
+    trace = result_of(name).trace
+    for section in explanation_of(name):
+        step = section.title.split(". ")[-1]
+        if step in trace.by_name and not trace[step].is_identity:
+            assert section.purpose == purpose_of(trace.plan, trace[step].node)
+        assert section.purpose or step == "letters"
 
 
-def explanation(**keys: Any) -> dict[str, Section]:
-    return explained(View(attncli.Problem(**keys).compute(), explain=True))
-
-
-def test_every_section_of_a_step_has_its_purpose(spec: ProblemSpec) -> None:
-    result = run(spec)
-    for name, section in explained(View(result, explain=True)).items():
-        if name in result.trace.by_name and not result.trace[name].is_identity:
-            assert section.purpose == purpose_of(result.trace.plan, result.trace[name].node)
-        assert section.purpose or name == "letters"
+def test_a_purpose_is_a_sentence_on_the_step() -> None:
+    shown = explanation({"embeddings": X, "w_q": W, "causal": True})
+    assert {name: shown[name].purpose for name in ("w_q", "query", "key, value", "masked_scores", "context")} == {
+        "w_q": "Learned weights that make queries of the embeddings.",
+        "query": "What each token looks for in the others.",
+        "key, value": "Nothing projects these vectors: those of embeddings are the keys and values.",
+        "masked_scores": "A hidden key scores −∞, so that its weight is 0.",
+        "context": "The sum of the values, each times its weight.",
+    }
 
 
 SAID_IN_A_LINE = {
@@ -60,7 +63,7 @@ SAID_IN_A_LINE = {
 
 @pytest.mark.parametrize(("keys", "step", "remark"), SAID_IN_A_LINE.values(), ids=SAID_IN_A_LINE)
 def test_what_changes_nothing_is_said_in_a_line(keys: dict[str, Any], step: str, remark: str) -> None:
-    assert remark in explanation(**{"embeddings": X, "w_q": W, **keys})[step].remarks
+    assert remark in explanation({"embeddings": X, "w_q": W, **keys})[step].remarks
 
 
 UNPROJECTED = {
@@ -74,7 +77,7 @@ UNPROJECTED = {
 
 @pytest.mark.parametrize(("keys", "title", "formula"), UNPROJECTED.values(), ids=UNPROJECTED)
 def test_what_nothing_projects_is_one_section_without_a_table(keys: dict[str, Any], title: str, formula: str) -> None:
-    section = explanation(**keys)[title]
+    section = explanation(keys)[title]
     assert (section.formula, section.grids) == (formula, ())
 
 
@@ -87,20 +90,20 @@ LEFT_OUT = {
 
 @pytest.mark.parametrize(("keys", "step"), LEFT_OUT.values(), ids=LEFT_OUT)
 def test_a_step_that_says_nothing_is_left_out(keys: dict[str, Any], step: str) -> None:
-    shown = explanation(embeddings=X, **keys)
+    shown = explanation({"embeddings": X, **keys})
     assert step not in shown
     assert not any("None" in section.shapes or "1 heads" in section.formula for section in shown.values())
 
 
 def test_positions_that_are_no_row_numbers_are_shown() -> None:
-    assert "query_positions" in explanation(query=X[:2], key=X, causal=True, align="bottom_right")
+    assert "query_positions" in explanation({"query": X[:2], "key": X, "causal": True, "align": "bottom_right"})
 
 
 VOCABULARY = {"cat": [0.0, 1], "the": [1.0, 0]}
 
 
 def test_the_look_up_of_a_sentence_is_the_first_step() -> None:
-    shown = explanation(sentence="the cat the", vocabulary=VOCABULARY)
+    shown = explanation({"sentence": "the cat the", "vocabulary": VOCABULARY})
     (grid,) = shown["embeddings"].grids
     assert shown["embeddings"].title == "1. embeddings"
     assert shown["embeddings"].formula == "the vector of each word, looked up in the vocabulary"
@@ -112,7 +115,7 @@ def test_the_look_up_of_a_sentence_is_the_first_step() -> None:
 
 
 def test_equal_words_with_vectors_of_their_own_are_not_called_equal() -> None:
-    shown = explanation(sentence="the cat the", vocabulary={**VOCABULARY, "the#2": [5.0, 5]})
+    shown = explanation({"sentence": "the cat the", "vocabulary": {**VOCABULARY, "the#2": [5.0, 5]}})
     assert shown["embeddings"].remarks == ("rows of the vocabulary, counted from 0: the#1 1, cat 0, the#2 2",)
 
 
@@ -217,4 +220,4 @@ IN_FORCE: dict[str, tuple[dict[str, Any], str, list[str]]] = {
 def test_the_parameters_in_force_are_named_beside_the_shapes(
     keys: dict[str, Any], step: str, parameters: list[str]
 ) -> None:
-    assert explanation(embeddings=X, **keys)[step].shapes.split("; ")[1:] == parameters
+    assert explanation({"embeddings": X, **keys})[step].shapes.split("; ")[1:] == parameters

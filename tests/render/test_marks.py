@@ -6,11 +6,10 @@ import numpy as np
 import pytest
 
 import attncli
-from attncli.engine.run import run
-from attncli.problem.spec import ProblemSpec
 from attncli.render.grid import Grid
-from attncli.render.sections import sections
 from attncli.render.view import Cell, View
+from tests.problems import PROBLEMS
+from tests.render.explanations import explained, explanation_of
 
 X = [[1.0, 0], [0, 1], [1, 1], [2, 0]]
 QUERY, KEY = 1, 3
@@ -60,7 +59,7 @@ MARKS: dict[str, tuple[dict[str, Any], dict[str, set[Any]]]] = {
 
 def grids_of(view: View) -> dict[str, tuple[Grid, ...]]:
     """The grids of each step and input that is explained."""
-    return {section.title.split(". ")[-1]: section.grids for section in sections(view)}
+    return {name: section.grids for name, section in explained(view).items()}
 
 
 @pytest.mark.parametrize(("keys", "marks"), MARKS.values(), ids=MARKS)
@@ -83,8 +82,10 @@ def test_several_cells_are_marked_and_all_of_them_are_not() -> None:
         assert set(grids_of(View(result, explain=True, cells=cells))["scores"][0].marked) == expected
 
 
-def test_every_mark_is_in_its_table(spec: ProblemSpec) -> None:
-    for section in sections(View(run(spec), explain=True)):
+@pytest.mark.parametrize("name", PROBLEMS)
+def test_every_mark_is_in_its_table(name: str) -> None:
+    assert any(grid.marked for section in explanation_of(name) for grid in section.grids)
+    for section in explanation_of(name):
         for grid in section.grids:
             rows, columns = np.shape(grid.values)
             assert grid.marked_rows <= set(range(rows))

@@ -18,7 +18,7 @@ from attncli.render.view import View
 from tests.arrays import normal
 from tests.problems import problem
 
-LARGE = {"embeddings": normal(100, 16)}
+LARGE = {"embeddings": normal(50, 16)}
 SIZED: Mapping[str, tuple[Mapping[str, Any], float]] = {  # the least part of the real size that the estimate is
     "softmax": (LARGE, 0.7),
     "float32": ({**LARGE, "dtype": "float32"}, 0.7),
@@ -41,9 +41,13 @@ def written(view: View, row: OutputFormat) -> int:
 ROWS = [row for row in FORMATS if not (row.holds_one_array or row.is_figure or row.name == "safetensors")]
 
 
-@pytest.mark.parametrize("row", ROWS, ids=lambda row: row.name)
-@pytest.mark.parametrize(("keys", "least"), SIZED.values(), ids=SIZED)
-def test_the_estimate_is_below_the_size_and_not_far(keys: Mapping[str, Any], least: float, row: OutputFormat) -> None:
+# A page of float64 has 39 plans more, whatever the numbers.
+WRITTEN = [(name, row) for name in SIZED for row in ROWS if row.name != "html" or name == "float32"]
+
+
+@pytest.mark.parametrize(("name", "row"), WRITTEN, ids=[f"{name}-{row.name}" for name, row in WRITTEN])
+def test_the_estimate_is_below_the_size_and_not_far(name: str, row: OutputFormat) -> None:
+    keys, least = SIZED[name]
     spec = problem(**keys)
     sizes = SizeEstimator(plan_of(spec), spec.precision, (), 4).sizes(DEFAULT_SELECTION, row)
     size = written(View(run(spec, DEFAULT_SELECTION)), row)
@@ -55,7 +59,7 @@ def test_the_estimate_is_below_the_size_and_not_far(keys: Mapping[str, Any], lea
 def test_one_head_is_a_part_of_the_size(row: OutputFormat) -> None:
     spec = problem(**LARGE, heads=4)
     whole, one = (SizeEstimator(plan_of(spec), spec.precision, axes, 4).sizes(["weights"], row) for axes in ("", "h"))
-    assert whole["weights"] == pytest.approx(4 * one["weights"], rel=1e-6)
+    assert whole["weights"] == pytest.approx(4 * one["weights"], rel=1e-5)
 
 
 def peak_memory(view: View, row: OutputFormat, file: Path) -> int:
@@ -73,10 +77,10 @@ def peak_memory(view: View, row: OutputFormat, file: Path) -> int:
 
 @pytest.mark.parametrize("row", ROWS, ids=lambda row: row.name)
 def test_the_memory_that_writing_takes_is_estimated(row: OutputFormat, tmp_path: Path) -> None:
-    spec, small = problem(**LARGE), View(run(problem(embeddings=normal(2, 2))))
-    view = View(run(spec, DEFAULT_SELECTION))
+    spec, small = (problem(embeddings=normal(*size), dtype="float32") for size in ((100, 16), (2, 2)))
+    view, small_view = (View(run(one, DEFAULT_SELECTION)) for one in (spec, small))
     estimate = SizeEstimator(plan_of(spec), spec.precision, (), 4).memory(DEFAULT_SELECTION, row)
-    written(small, row)  # modules and scripts are read once
-    fixed, peak = (peak_memory(one, row, tmp_path / "out") for one in (small, view))
-    unbounded = max(peak - fixed - 1_000_000, 0)  # what does not grow with the result: chunks, labels
-    assert 0.4 * unbounded <= estimate <= 1.3 * peak
+    written(small_view, row)  # modules and scripts are read once
+    fixed, peak = (peak_memory(one, row, tmp_path / "out") for one in (small_view, view))
+    constant = 0 if estimate else 1_000_000  # what does not grow with the result: chunks, labels
+    assert 0.4 * (peak - fixed - constant) <= estimate <= 1.3 * peak

@@ -1,7 +1,11 @@
 """--explain: every step, its arithmetic true, its numbers in the JSON."""
 
+import functools
+import itertools
 import json
 import re
+from collections import Counter
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -11,46 +15,63 @@ import attncli
 from attncli.engine.run import run
 from attncli.io import examples
 from attncli.problem.labels import number_equal_labels
-from attncli.problem.spec import ProblemSpec
 from attncli.render.formats import json as json_view
 from attncli.render.formats import latex, markdown, terminal
 from attncli.render.sections import sections
 from attncli.render.target import TEXT_FILE, TextTarget
 from attncli.render.view import Cell, View
+from tests.arrays import normal
+from tests.render.explanations import explained, result_of
 
-DEEP = pytest.mark.deep
 PARTS = [
     pytest.param(part, id=f"{name}-{part.title or 'whole'}")
     for name in examples.names()
     for part in examples.load(name).parts
 ]
+LAYOUTS = [  # each has steps on axes that the others have not
+    "causal, grouped heads",
+    "a cache and a window",
+    "heads in the features, padding on the left",
+    "heads in the features, a cache",
+    "one head, a softcap and a bias",
+    "a batch without heads",
+    "selected queries, a mask and a bias",
+    "selected queries of another sequence",
+    "rope on three axes of positions",
+    "norms with gains of each head, before and after the context",
+    "given scores alone",
+    "an attentional context",
+]
+TEXTS = {
+    "a screen": functools.partial(terminal.render_sections, target=TextTarget(80), decimals=4),
+    "a file": functools.partial(terminal.render_sections, target=TEXT_FILE, decimals=4),
+    "markdown": functools.partial(markdown.render_sections, decimals=4),
+    "latex": functools.partial(latex.render_sections, decimals=4),
+}
 
 
-RANDOM = np.random.default_rng(0)
-
-
-def test_every_number_of_every_head_is_in_the_json_and_makes_a_document(spec: ProblemSpec) -> None:
-    view = View(run(spec), explain=True, expanded_axes=frozenset("bh"))
-    by_name = {section.title.partition("  ")[0].partition(" ")[2]: section for section in sections(view)}
+@pytest.mark.parametrize(("name", "target"), list(zip(LAYOUTS, itertools.cycle(TEXTS))))
+def test_every_number_of_every_head_is_in_the_json_and_in_a_text(name: str, target: str) -> None:
+    """The formats of text in turn."""
+    view = View(result_of(name), explain=True, expanded_axes=frozenset("bh"))
+    shown = {name: section for name, section in explained(view).items() if section.grids and name != "visible"}
     steps = {step["name"]: step for step in json.loads("".join(json_view.render(view)))["steps"]}
-    for name, step in steps.items():
-        if name in by_name and by_name[name].grids and name != "visible":
-            stacked = np.array([grid.values for grid in by_name[name].grids]).reshape(-1)
-            np.testing.assert_array_equal(stacked, np.array(step["value"]).astype(float).reshape(-1), err_msg=name)
-    for render in (markdown.render_sections, latex.render_sections):
-        assert render(sections(view), 4)
-
-
-@pytest.mark.deep
-@pytest.mark.parametrize("target", [TextTarget(80), TEXT_FILE], ids=["a screen", "a file"])
-def test_every_head_is_shown_as_text(target: TextTarget, spec: ProblemSpec) -> None:
-    view = View(run(spec), explain=True, expanded_axes=frozenset("bh"))
-    assert terminal.render_sections(sections(view), target, 4)
+    assert shown.keys() & steps.keys()
+    for step in shown.keys() & steps.keys():
+        stacked = np.array([grid.values for grid in shown[step].grids]).reshape(-1)
+        np.testing.assert_array_equal(stacked, np.array(steps[step]["value"]).astype(float).reshape(-1), err_msg=step)
+    tables = [replace(section, arithmetic=(), remarks=()) for section in shown.values()]
+    numbers = Counter(
+        text.strip() for section in tables for grid in section.grids for row in grid.cell_texts(4) for text in row
+    )
+    text = TEXTS[target](tables).replace(r"\infty", "∞").replace("−", "-")
+    words = Counter(re.split(r"[\s|*\[\]$}]+", text))
+    assert {number for number in numbers if words[number.replace("−", "-")] < numbers[number]} == set()
 
 
 @pytest.mark.parametrize(("key", "rotates"), [(0, False), (1, False), (2, True), (3, True)])
 def test_the_rotation_of_new_keys_is_explained_and_not_of_cached_ones(key: int, rotates: bool) -> None:
-    x = RANDOM.normal(size=(2, 4))
+    x = normal(2, 4)
     result = attncli.attention(x, x, past_key=x + 1, past_value=x, position="rope")
     shown = {section.title: section for section in sections(View(result, explain=True, cells=(Cell(0, key),)))}
     (rotated,) = [section for title, section in shown.items() if "rotated_key" in title]

@@ -6,7 +6,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from attncli import AttnError, attention
+from attncli import attention
+from attncli.base.errors import UnknownNameError
 
 
 def test_a_result_has_the_names_that_were_selected_and_no_others() -> None:
@@ -50,7 +51,7 @@ def test_a_result_that_no_key_makes_says_which_one_it_is(keys: dict[str, Any], s
 
 
 def test_an_unknown_result_suggests_the_nearest_name() -> None:
-    with pytest.raises(AttnError, match="did you mean 'weights'"):
+    with pytest.raises(UnknownNameError, match="'weights'"):
         attention([[1.0]], [[1.0]], select=("weigths",))
 
 

@@ -23,7 +23,9 @@ def texts(*words: str) -> list[float]:
         (("nan", "0.25"), (np.nan, 0.005)),
     ],
 )
-def test_a_number_typed_with_a_point_or_an_exponent_has_the_unit_of_its_last_digit(words, half_units) -> None:
+def test_a_number_typed_with_a_point_or_an_exponent_has_the_unit_of_its_last_digit(
+    words: tuple[str, ...], half_units: tuple[float, ...]
+) -> None:
     np.testing.assert_allclose(typed_digits(texts(*words)).half_units, half_units, rtol=1e-12)
 
 

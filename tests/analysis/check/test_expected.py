@@ -103,7 +103,7 @@ def test_of_equal_labels_one_is_said_by_its_number() -> None:
     assert read(twice, "weights", {"the#2": [1, 2, 3]}).array[2].tolist() == [1, 2, 3]
     with pytest.raises(AttnError, match="expected, weights: 'the' stands 2 times; say the#1 or the#2"):
         read(twice, "weights", {"the": [1, 2, 3]})
-    with pytest.raises(AttnError, match="unknown query 'the#3'; did you mean"):
+    with pytest.raises(AttnError, match="unknown query 'the#3'"):
         read(twice, "weights", {"the#3": [1, 2, 3]})
 
 
@@ -172,7 +172,7 @@ def test_numbers_of_a_library_have_a_type_and_typed_ones_digits() -> None:
     ("value", "message"),
     [
         ({"dog": [1, 2, 3]}, "expected, weights: unknown query 'dog'; expected one of the, cat, sat"),
-        ({"cat": {"teh": 1}}, "expected, weights, cat: unknown key 'teh'; did you mean 'the'?"),
+        ({"cat": {"teh": 1}}, "expected, weights, cat: unknown key 'teh'"),
         ({"cat": [1, 2]}, r"expected, weights, cat: 2 numbers are expected and 3 computed; expected 3 keys"),
         ({"cat": 1}, "expected, weights, cat: 1 number is expected and 3 computed; expected 3 keys"),
         ({"cat": {"the": [1, 2]}}, "expected, weights, cat, the: 2 numbers are expected and 1 computed"),

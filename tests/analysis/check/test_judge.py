@@ -1,6 +1,7 @@
 """A computation with a slip in it is judged at its own rounding error, in the type of the expected numbers."""
 
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import pytest
@@ -24,7 +25,7 @@ OPTIONS = CheckOptions()
 QUERY, KEY, VALUE = normal(3, 5, 16), normal(3, 7, 16), normal(3, 7, 11)
 
 
-def judge(spec: ProblemSpec, expected: dict) -> Judge:
+def judge(spec: ProblemSpec, expected: dict[str, Any]) -> Judge:
     quantities = read_expected(spec, expected, OPTIONS)
     return Judge(Comparison(spec, compute_reference(spec, list(quantities), OPTIONS), quantities, OPTIONS))
 

@@ -1,5 +1,7 @@
 """Shapes that mean the same as that of a step are read as its axes, and it is said."""
 
+from collections.abc import Callable
+
 import numpy as np
 import pytest
 
@@ -48,7 +50,9 @@ CASES = {
 
 
 @pytest.mark.parametrize(("spec", "name", "change"), CASES.values(), ids=CASES)
-def test_a_shape_that_means_the_same_is_matched(spec: ProblemSpec, name: str, change) -> None:
+def test_a_shape_that_means_the_same_is_matched(
+    spec: ProblemSpec, name: str, change: Callable[[np.ndarray], np.ndarray]
+) -> None:
     trace: Trace = dense_trace(spec)
     given = change(trace[name].value)
     report = check(spec, {name: given})

@@ -213,6 +213,7 @@ def cases(seed: int) -> list[Case]:
         Case("rope_dims", {**self_attending, **rope(dims=2)}),
         Case("no_attention_factor", {**self_attending, **rope(attention_factor=1.25)}),
         Case("positions_not_read", {**turned, "positions": np.arange(T) // 2}),
+        Case("positions_not_read", {**turned, "positions_of_queries": np.arange(T) // 3}),
         Case("rope_reversed", turned),
         Case("rope_offset", turned, 1),
         Case("rope_offset", turned, -1, 1),
@@ -239,3 +240,22 @@ def cases(seed: int) -> list[Case]:
         *(Case("exponentials_rounded", plain, decimals, 4 - decimals) for decimals in (4, 3, 2, 1)),
         *(Case("scores_rounded", plain, decimals, 4 - decimals) for decimals in (4, 3, 2, 1)),
     ]
+
+
+ALL_PROJECTIONS = ("w_q", "w_k", "w_v", "w_o")
+PAIRS: list[tuple[Mapping[str, Any], Mapping[str, Any]]] = [  # keys, and two mistakes of the first variants of slips
+    ({**given(0), "causal": True}, {"causal_off_by_one": -1, "no_scale": True}),
+    ({**given(0), "bias": normal(5, 11), "mask": normal(5, 11) > -1}, {"mask_inverted": "mask", "no_bias": True}),
+    ({**given(0, heads=6, kv_heads=2), **rope()}, {"rope_base": 500_000.0, "kv_heads_tiled": True}),
+    ({**square(0), "window": (2, 1)}, {"window_too_wide": ("left",), "weights_rounded": 4}),
+    (projected(0), {"projections_transposed": ALL_PROJECTIONS, "no_scale": True}),
+    (projected(0), {"no_output_projection": True, "heads_not_transposed": True}),
+    ({**cached(0), **rope()}, {"no_cache": True, "rope_reversed": True}),
+    ({**given(0), "qk_norm": "l2"}, {"no_qk_norm": True, "scaled_twice": True}),
+    ({**given(0), "softcap": 2.0, "sink": normal(H)}, {"no_softcap": True, "no_sink": True}),
+    ({**square(0), "position": "alibi"}, {"alibi_sign": True, "weights_transposed": True}),
+    ({**projected(0), "w_g": normal(X, X, seed=7) / 2}, {"gate_not_activated": True, "query_as_key": True}),
+    ({**given(0), "normalize": "softmax:temperature=2.5"}, {"no_temperature": True, "powers_of_two": True}),
+    ({**square(0), "value_norm": "l2"}, {"no_value_norm": True, "softmax_twice": True}),
+    (given(0), {"inputs_rounded": 10, "heads_interleaved": True}),
+]

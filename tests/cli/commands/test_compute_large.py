@@ -1,6 +1,7 @@
 """Large problems on the command line: progress, interrupts, output files and imports."""
 
 import ast
+import io
 import json
 import os
 import pty
@@ -9,15 +10,22 @@ import signal
 import subprocess
 import sys
 import time
+from contextlib import suppress
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import numpy as np
 import pytest
 
 from attncli import attention
-from tests.cli.running import Run
+from attncli.cli.progress import ProgressBar
+from attncli.io import examples
+from tests.arrays import normal
+from tests.cli.running import STYLE, Run, Terminal, read_terminal
 
-LONG = {  # a second or two until it starts, then a minute of work
+# Seconds of work, of which the bar or the file that is open says when they have begun.
+LONG = {
     "attending": "--score laplacian --query wide.npy --key wide.npy --select output -o out.npy",
     "attending to a table": "--score laplacian --query wide.npy --key wide.npy --select weights -o out.npy",
     "writing": "--query q.npy --key q.npy --select weights,scores -o out.csv",
@@ -25,31 +33,13 @@ LONG = {  # a second or two until it starts, then a minute of work
     "reading": "--query long.csv --key q.npy --select output -o out.npy",
 }
 
-STYLES = re.compile(rb"\x1b\[[0-9;]*m")
-
-
-@pytest.fixture
-def arrays(tmp_path: Path) -> Path:
-    """A folder with 6,000 vectors in `q.npy`, and 10,000 long ones in `wide.npy`."""
-    np.save(tmp_path / "q.npy", np.random.default_rng(0).standard_normal((6000, 8)).astype(np.float32))
-    np.save(tmp_path / "wide.npy", np.random.default_rng(0).random((10_000, 2000), np.float32))
-    return tmp_path
-
-
-def start(words: str, folder: Path, terminal: int | None = None) -> subprocess.Popen[bytes]:
-    """Begin a command; where there is a terminal it is its standard error, and its output is discarded."""
-    environment = os.environ | {"TERM": "xterm", "COLUMNS": "80"}
-    command = [sys.executable, "-m", "attncli", "compute", *words.split()]
-    streams = (subprocess.PIPE, subprocess.PIPE) if terminal is None else (subprocess.DEVNULL, terminal)
-    return subprocess.Popen(command, cwd=folder, env=environment, stdout=streams[0], stderr=streams[1])
-
 
 def names(folder: Path) -> list[str]:
     return sorted(path.name for path in folder.iterdir())
 
 
 def test_weights_are_computed_straight_into_their_file(run: Run, tmp_path: Path) -> None:
-    query = np.random.default_rng(1).standard_normal((500, 8))
+    query = normal(500, 8)
     np.save(tmp_path / "q.npy", query)
     ran = run("compute", "--query", "q.npy", "--key", "q.npy", "--causal", "--select", "weights", "-o", "w.npy")
     assert (ran.returncode, ran.stderr) == (0, "")
@@ -59,125 +49,173 @@ def test_weights_are_computed_straight_into_their_file(run: Run, tmp_path: Path)
     assert names(tmp_path) == ["q.npy", "w.npy"]
 
 
-@pytest.mark.deep
-@pytest.mark.parametrize("more", ["--select output", "--select output --causal", "--select weights"])
-def test_the_last_digits_do_not_depend_on_the_executor(more: str, run_process: Run, tmp_path: Path) -> None:
-    np.save(tmp_path / "q.npy", np.random.default_rng(1).standard_normal((1100, 16)))
+@pytest.mark.parametrize("more", ["output", "output --causal", "weights"])
+def test_the_last_digits_do_not_depend_on_the_executor(more: str, run: Run, tmp_path: Path) -> None:
+    np.save(tmp_path / "q.npy", normal(1100, 16, seed=1))
     for name in ("threads", "serial"):
-        words = f"compute --query q.npy --key q.npy {more} --executor {name} -o {name}.npy"
-        assert run_process(*words.split()).returncode == 0
+        words = f"compute --query q.npy --key q.npy --select {more} --executor {name} -o {name}.npy"
+        assert run(*words.split()).returncode == 0
     assert (tmp_path / "threads.npy").read_bytes() == (tmp_path / "serial.npy").read_bytes()
 
 
 @pytest.mark.deep
-@pytest.mark.parametrize("words", LONG.values(), ids=LONG)
-def test_an_interrupt_ends_it_and_leaves_nothing_behind(words: str, arrays: Path) -> None:
-    if "long.csv" in words:
-        rows = "\n".join(",".join(map(repr, row)) for row in np.load(arrays / "q.npy").tolist())
-        (arrays / "long.csv").write_text("\n".join([rows] * 300))
-    file = arrays / words.rsplit(maxsplit=1)[-1]
+@pytest.mark.parametrize("work", LONG)
+def test_an_interrupt_ends_it_and_leaves_nothing_behind(work: str, tmp_path: Path) -> None:
+    """A terminal shows before how much of it is done."""
+    np.save(tmp_path / "q.npy", normal(3000, 8).astype(np.float32))
+    np.save(tmp_path / "wide.npy", normal(4000, 500).astype(np.float32))
+    if work == "reading":
+        rows = "".join(f"{','.join(map(str, row))}\n" for row in normal(1000, 8).tolist())
+        (tmp_path / "long.csv").write_text(rows * 500)
+    file = tmp_path / LONG[work].rsplit(maxsplit=1)[-1]
     file.write_text("old")
-    before = names(arrays)
-    process = start(words, arrays)
-    time.sleep(2)
-    assert process.poll() is None, "it was over before it could be interrupted"
+    before = names(tmp_path)
+    reading_end, terminal = pty.openpty()
+    process = subprocess.Popen(
+        [sys.executable, "-m", "attncli", "compute", *LONG[work].split()],
+        cwd=tmp_path, env=os.environ | {"TERM": "xterm", "COLUMNS": "80"}, stdout=subprocess.DEVNULL, stderr=terminal,
+    )  # fmt: skip
+    os.close(terminal)
+    shown = b""
+    if work == "reading":
+        wait_until_it_has_open(tmp_path / "long.csv", process)
+    else:
+        bar = re.compile(work.partition(" ")[0] + r" [^a-z]* \d+% ")
+        while not bar.search(STYLE.sub("", shown.decode(errors="ignore"))):
+            shown += os.read(reading_end, 1000)  # raises OSError where it is over before
     process.send_signal(signal.SIGINT)
-    out, error = process.communicate(timeout=10)  # how long it takes is for the benchmark
-    assert (process.returncode, out) == (130, b"")
-    assert b"Traceback" not in error
-    assert names(arrays) == before
+    shown += read_terminal(reading_end)
+    os.close(reading_end)
+    assert process.wait(timeout=60) == 130
+    assert b"Traceback" not in shown
+    assert shown.rfind(b"\x1b[?25h") >= shown.rfind(b"\x1b[?25l"), "the cursor is still hidden"
+    assert names(tmp_path) == before
     assert file.read_text() == "old"
 
 
-@pytest.mark.deep
+def wait_until_it_has_open(file: Path, process: subprocess.Popen[bytes]) -> None:
+    """Until a process has opened a file; it fails where the process ends before."""
+    files = Path(f"/proc/{process.pid}/fd")
+    while process.poll() is None:
+        with suppress(OSError):  # one was closed meanwhile
+            if any(link.readlink() == file for link in files.iterdir()):
+                return
+        time.sleep(0.01)
+    raise AssertionError("it was over before it could be interrupted")
+
+
+@pytest.fixture
+def clock(monkeypatch: pytest.MonkeyPatch) -> list[float]:
+    """The seconds that progress bars read, which stay until a test sets them."""
+    seconds = [0.0]
+    monkeypatch.setattr("attncli.cli.progress.time", SimpleNamespace(monotonic=lambda: seconds[0]))
+    monkeypatch.setattr("rich.console.monotonic", lambda: seconds[0])
+    monkeypatch.setenv("TERM", "xterm")
+    monkeypatch.setenv("COLUMNS", "80")
+    return seconds
+
+
+def test_a_bar_shows_the_percentage_and_the_time_that_remains(
+    clock: list[float], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Between the first and the second of four blocks are 30 seconds: two more take a minute."""
+    monkeypatch.setattr("sys.stderr", Terminal(stream := io.BytesIO(), encoding="utf-8"))
+    with ProgressBar("attending") as bar:
+        for seconds, done in ((0.9, 0), (2.0, 1), (32.0, 2)):
+            clock[0] = seconds
+            bar(done, 4)
+            assert bool(stream.getvalue()) == (seconds > 1), "it appears after a second"
+    shown = STYLE.sub("", stream.getvalue().decode())
+    assert re.search(r"attending [━╸╺ ]+ 50% 0:01:00", shown)
+    assert shown.rindex("\x1b[?25h") > shown.rindex("\x1b[?25l"), "the cursor is still hidden"
+
+
 @pytest.mark.parametrize(
     ("work", "words"),
     [
-        ("attending", LONG["attending"]),
-        ("writing", LONG["writing"]),
-        ("writing", "--query q.npy --key q.npy --select weights,scores --json"),
+        ("attending", "--select output -o out.npy"),
+        ("writing", "--select weights,scores -o out.csv"),
+        ("writing", "--select weights,scores -f csv"),
     ],
     ids=["attending", "writing a file", "writing to a pipe"],
 )
-def test_a_terminal_shows_the_work_its_percentage_and_the_remaining_time(work: str, words: str, arrays: Path) -> None:
-    reading_end, terminal = pty.openpty()
-    process = start(words, arrays, terminal)
-    os.close(terminal)
-    shown = b""
-    while not re.search(work.encode() + rb" [^a-z]* \d+% \d:\d\d:\d\d", STYLES.sub(b"", shown)):
-        shown += os.read(reading_end, 1000)
-    process.send_signal(signal.SIGINT)
-    while True:
-        try:
-            shown += os.read(reading_end, 1000)
-        except OSError:  # the process has ended
-            break
-    os.close(reading_end)
-    assert process.wait(timeout=10) == 130
-    assert shown.rindex(b"\x1b[?25h") > shown.rindex(b"\x1b[?25l"), "the cursor is still hidden"
-
-
-@pytest.mark.deep
-def test_no_progress_is_written_to_a_pipe(run: Run, tmp_path: Path) -> None:
-    np.save(tmp_path / "q.npy", np.random.default_rng(0).standard_normal((2500, 8)))
-    ran = run(
-        "compute", "--query", "q.npy", "--key", "q.npy", "--normalize", "sparsemax", "--select", "output", "--json"
-    )
-    assert ran.stderr == ""
-
-
-def test_the_command_holds_the_library_of_products_to_one_thread(tmp_path: Path) -> None:
-    pytest.importorskip("threadpoolctl")
-    report = (
-        "import sys, threadpoolctl\nfrom attncli.cli import main\ntry:\n    main()\nexcept SystemExit:\n    pass\n"
-        "print([found['num_threads'] for found in threadpoolctl.threadpool_info() if found['user_api'] == 'blas'])"
-    )
-    command = [sys.executable, "-c", report, "compute", "--query", "[[1]]", "--key", "[[1]]", "-o", "o.npz"]
-    ran = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=60, check=True)
-    assert ran.stdout == "[1]\n"
+@pytest.mark.usefixtures("clock")
+def test_a_terminal_shows_what_is_done_and_a_pipe_gets_nothing_of_it(
+    work: str, words: str, run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("attncli.cli.progress.DELAY", 0)
+    np.save(tmp_path / "q.npy", normal(401, 4))  # more scores than are computed whole
+    command = ("compute", "--query", "q.npy", "--key", "q.npy", *words.split())
+    shown = run(*command, errors_to=Terminal).stderr
+    assert re.search(work + r" [━╸╺ ]+ \d+% [\d-]:", STYLE.sub("", shown))
+    assert run(*command).stderr == ""
 
 
 # What a command has no use for, in whole packages or in modules that import many others.
-OWN_PARTS = {
+HEAVY = {
+    *("numpy", "yaml", "rich", "pydantic", "concurrent.futures", "distributed", "threadpoolctl"),
+    *("numpy.ma", "numpy.random", "attncli.io.writers.problem_text"),
     *(f"attncli.{part}" for part in ("api", "analysis.check", "analysis.slips", "analysis.compare", "io.checkpoint")),
-    *(
-        f"attncli.render.{part}"
-        for part in ("figure", "heatmap", "page.page_object", "statistics", "data_fit", "mask_signs")
-    ),
-    "attncli.io.writers.problem_text",
+    *(f"attncli.render.{part}" for part in ("figure", "heatmap", "page.page_object", "statistics", "data_fit")),
+    "attncli.render.mask_signs",
 }
-QUICK = ("--version", "compute t.yaml --json")
-USES = {
+# Commands of one process, and what each is the first to import.
+FIRST_USES: dict[str, set[str]] = {
     "--version": set(),
     "--help": set(),
     "compute --help": set(),
-    "compute t.yaml --json": {"numpy", "yaml"},
-    "compute --query [[1]] --key [[1]] --json": {"numpy", "yaml"},  # what stands on the command line is YAML
-    "compute t.yaml": {"numpy", "yaml", "attncli.render.mask_signs"},
-    "compute t.yaml --explain": {"numpy", "yaml", "attncli.render.mask_signs"},
-    "compute t.yaml --json --stats": {"numpy", "yaml", "attncli.render.statistics"},
-    "compute t.json --select output -o o.npy": {"numpy"},
     "list scores": set(),
+    "completion": set(),
+    "compute t.json --select output -o o.npy": {"numpy"},
+    "compute --query [[1]] --key [[1]] --json": {"yaml"},  # what stands on the command line is YAML
+    "compute t.yaml --json": set(),
+    "compute t.yaml": {"attncli.render.mask_signs"},
+    "compute t.yaml --explain": set(),
+    "compute t.yaml --json --stats": {"attncli.render.statistics"},
 }
+REPORT = """
+import os, sys
+from attncli.cli import main
+
+commands, heavy = eval(sys.argv[1])
+known = set()
+for words in commands:
+    if words == "completion":
+        os.environ |= {"_ATTN_COMPLETE": "complete_bash", "COMP_WORDS": "attn compute --score ga", "COMP_CWORD": "3"}
+    sys.argv = ["attn", *words.split()] if words != "completion" else ["attn"]
+    assert main() == 0
+    os.environ.pop("_ATTN_COMPLETE", None)
+    imported = heavy & set(sys.modules)
+    print(repr((words, imported - known)), file=sys.stderr)
+    known |= imported
+
+import threadpoolctl
+blas = [found for found in threadpoolctl.threadpool_info() if found["user_api"] == "blas"]
+print({found["num_threads"] for found in blas}, file=sys.stderr)
+"""
 
 
-@pytest.mark.parametrize("words", [pytest.param(w, marks=() if w in QUICK else pytest.mark.deep) for w in USES])
-def test_nothing_is_imported_that_is_not_used(words: str, run: Run, tutorial: str, tmp_path: Path) -> None:
-    run("compute", tutorial, "--json", "--select", "embeddings,w_q", "-o", "t.json")
-    (tmp_path / "t.json").write_text('{"embeddings": [[1, 2], [3, 4]]}')
-    heavy = {"numpy", "yaml", "rich", "pydantic", "concurrent.futures", "distributed", "orjson", "threadpoolctl"}
-    heavy |= {"numpy.ma", "numpy.random", *OWN_PARTS}
-    report = (
-        "import sys\nfrom attncli.cli import main\ntry:\n    main()\nexcept SystemExit:\n    pass\n"
-        f"sys.stderr.write(repr(set(sys.modules) & {heavy}))"
-    )
-    command = [sys.executable, "-c", report, *words.split()]
-    ran = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=60, check=True)
-    imported = ast.literal_eval(ran.stderr.replace("set()", "()"))
-    assert set(imported) - {"orjson"} == USES[words]
+@pytest.fixture(scope="module")
+def reported(tmp_path_factory: pytest.TempPathFactory) -> list[Any]:
+    """What each command imports, in one process, and then the numbers of threads of libraries of products."""
+    folder = tmp_path_factory.mktemp("imports")
+    (folder / "t.yaml").write_text(examples.text("tutorial"), encoding="utf-8")
+    (folder / "t.json").write_text('{"embeddings": [[1, 2], [3, 4]]}')
+    command = [sys.executable, "-c", REPORT, repr((list(FIRST_USES), HEAVY))]
+    ran = subprocess.run(command, cwd=folder, capture_output=True, text=True, timeout=60, check=True)
+    assert "gaussian" in ran.stdout  # which is completed
+    return [ast.literal_eval(line) for line in ran.stderr.splitlines()]
 
 
-MANY = ("compute", "--seed", "1", "--token-count", "400", "--dim", "2", "--init", "normal")
+def test_nothing_is_imported_that_is_not_used(reported: list[Any]) -> None:
+    assert dict(reported[:-1]) == FIRST_USES
+
+
+def test_the_command_holds_the_library_of_products_to_one_thread(reported: list[Any]) -> None:
+    assert reported[-1] == {1}
+
+
+MANY = ("compute", "--seed", "1", "--token-count", "363", "--dim", "2", "--init", "normal")
 
 
 @pytest.mark.parametrize("output_format", ["table", "markdown", "latex"])
@@ -186,7 +224,7 @@ def test_tables_of_a_large_problem_show_the_answer_alone_and_how_to_see_the_rest
     selected = run(*MANY, "-f", output_format, "--select", "output").stdout
     lines, selected_lines = ([line for line in text.splitlines() if line] for text in (shown, selected))
     assert lines[:-1] == selected_lines
-    assert "scores and weights, 400" in lines[-1]
+    assert "scores and weights, 363" in lines[-1]
     assert "select scores,weights,output shows them, -o FILE writes them" in lines[-1]
 
 

@@ -3,6 +3,8 @@
 import re
 import shlex
 import sys
+from collections.abc import Callable
+from functools import cache
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -11,17 +13,26 @@ import numpy as np
 import pytest
 
 from attncli.io import examples
-from tests.cli.running import Run
+from tests.cli.running import Ran, Run, run_in_process
 
 COMMAND = re.compile(r"^\$ attn (compute .*)$", re.MULTILINE)
 NUMBERS = re.compile(r"[-−]?\d+\.\d+")
 EVERY_DIGIT = ", to every printed digit."
+# Weights of OWN where the scores are not divided by √2: 1 / (1 + e^−1) = 0.7311, not 1 / (1 + e^−0.7071) = 0.6698.
+UNSCALED = "[[0.7311, 0.2689], [0.2689, 0.7311]]"
 OWN = "embeddings: [[1, 0], [0, 1]]\n"
 
 
+@pytest.fixture(scope="module")
+def demo(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Ran]:
+    """What `attn demo` shows of an example, which is run once."""
+    folder = tmp_path_factory.mktemp("demo")
+    return cache(lambda name: run_in_process("demo", name, folder=folder))
+
+
 @pytest.mark.parametrize("name", examples.names())
-def test_every_example_agrees_with_its_expected_numbers(name: str, run: Run) -> None:
-    ran = run("demo", name)
+def test_every_example_agrees_with_its_expected_numbers(name: str, demo: Callable[[str], Ran]) -> None:
+    ran = demo(name)
     assert (ran.returncode, ran.stderr) == (0, "")
     adjective = "published" if examples.load(name).source else "expected"
     assert re.search(rf"^All \d+ {adjective} numbers agree, to every printed digit\.$", ran.stdout, re.MULTILINE)
@@ -29,8 +40,10 @@ def test_every_example_agrees_with_its_expected_numbers(name: str, run: Run) -> 
 
 
 @pytest.mark.parametrize("name", examples.names())
-def test_the_text_of_every_example_has_at_most_80_columns_and_says_what_to_see(name: str, run: Run) -> None:
-    shown = run("demo", name).stdout
+def test_the_text_of_every_example_has_at_most_80_columns_and_says_what_to_see(
+    name: str, demo: Callable[[str], Ran]
+) -> None:
+    shown = demo(name).stdout
     assert [line for line in shown.splitlines() if len(line) > 80 and not line.startswith("$ ")] == []
     assert shown.splitlines()[1].startswith("See ")
 
@@ -71,8 +84,10 @@ def test_the_lines_of_numpy_of_the_tutorial_compute_what_it_shows(run: Run, monk
 
 
 @pytest.mark.parametrize("name", examples.names())
-def test_every_command_that_a_demo_prints_shows_the_numbers_of_the_demo(name: str, run: Run) -> None:
-    shown = run("demo", name).stdout
+def test_every_command_that_a_demo_prints_shows_the_numbers_of_the_demo(
+    name: str, demo: Callable[[str], Ran], run: Run
+) -> None:
+    shown = demo(name).stdout
     assert run("demo", name, "--save", f"{name}.yaml").returncode == 0
     commands = COMMAND.findall(shown)
     assert commands
@@ -88,19 +103,22 @@ def test_every_command_that_a_demo_prints_shows_the_numbers_of_the_demo(name: st
 
 
 def test_a_number_that_differs_is_named_and_the_exit_status_is_1(run: Run, tmp_path: Path) -> None:
-    text = examples.text("tutorial").replace("[[0.98522025", "[[0.98522024")
+    """The weights of scores that are not divided by √2: 1 / (1 + e^−1) = 0.7311, where 1 / (1 + e^−0.7071) = 0.6698."""
+    text = (
+        f"{OWN}source: a book\nexpected: {{weights: [[0.7311, 0.2689], [0.2689, 0.7311]], query: [[1, 0], [0, 1]]}}\n"
+    )
     (tmp_path / "wrong.yaml").write_text(text, encoding="utf-8")
     ran = run("demo", "wrong.yaml")
     assert ran.returncode == 1
-    assert "✗ output: 1 of 3 numbers differs from those published" in ran.stdout
-    assert "at query word_1, e1: published 0.98522024 ± 5e-09, computed 0.9852202489" in ran.stdout
-    assert ran.stdout.endswith("1 of 15 numbers differs from the published ones.\n")
+    assert "✗ weights: 4 of 4 numbers differ from those published" in ran.stdout
+    assert "at query token_1, key token_2: published 0.2689 ± 5e-05, computed 0.330238" in ran.stdout
+    assert ran.stdout.endswith("\n4 of 8 numbers differ from the published ones.\n")
 
 
 @pytest.mark.parametrize(
     ("keys", "end"),
     [
-        ("expected: {weights: [[1, 0], [0, 1]]}\n", "4 of 4 numbers differ from the expected ones."),
+        (f"expected: {{weights: {UNSCALED}}}\n", "4 of 4 numbers differ from the expected ones."),
         ("source: a book\nexpected: {query: [[1, 0], [0, 1]]}\n", "All 4 published numbers agree" + EVERY_DIGIT),
         ("expected: {query: [[1, 0], [0, 1]]}\n", "All 4 expected numbers agree" + EVERY_DIGIT),
         ("only: [token_1]\nexpected: {dot_products: [[1, 0]]}\n", "All 2 expected numbers agree" + EVERY_DIGIT),
@@ -227,7 +245,7 @@ def test_parts_of_a_users_file_have_the_shown_keys_of_the_file(run: Run, tmp_pat
 @pytest.mark.parametrize(
     ("keys", "message"),
     [
-        ("show: [weigths]\n", "mine.yaml, show: unknown result 'weigths'; did you mean 'weights'?"),
+        ("show: [weigths]\n", "mine.yaml, show: unknown result 'weigths'"),
         ("parts: [{title: a, show: [weigths]}]\n", "mine.yaml, part 'a', show: unknown result 'weigths'"),
         ("parts: []\n", "mine.yaml, parts: is no list of parts; expected - title: … and the part's keys"),
         ("numpy: {foo: x}\n", "mine.yaml, numpy: unknown result 'foo'"),

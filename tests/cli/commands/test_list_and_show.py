@@ -1,10 +1,14 @@
 """Lists, help, completion and start-up: all read the records."""
 
+from collections.abc import Callable
+
 import pytest
 
 from attncli.analysis.slips import SLIPS
 from attncli.ops import kinds, operators
 from attncli.problem.conventions import CONVENTIONS, Convention
+from attncli.render.reports.words import every_meaning, render_meanings
+from attncli.render.target import TextTarget
 from tests.cli.running import Run
 
 EVERY = [(kind, name) for kind in kinds() for name in operators(kind)]
@@ -36,9 +40,18 @@ def test_conventions_are_listed_by_their_plural_and_their_name(word: str, run: R
     assert [line.split()[0] for line in run("list", word).stdout.splitlines()] == [word, *CONVENTIONS]
 
 
+@pytest.fixture(scope="module")
+def shown_of() -> Callable[[str, str], str]:
+    """What `attn show` has of a word of a kind."""
+    meanings = {(meaning.kind, meaning.names[0]): meaning for meaning in every_meaning()}
+    return lambda kind, name: render_meanings([meanings[kind, name]], TextTarget())
+
+
 @pytest.mark.parametrize("convention", CONVENTIONS.values(), ids=lambda convention: convention.name)
-def test_show_has_what_a_convention_makes_of_each_word(convention: Convention, run: Run) -> None:
-    shown = " ".join(run("show", convention.name).stdout.split())
+def test_show_has_what_a_convention_makes_of_each_word(
+    convention: Convention, shown_of: Callable[[str, str], str]
+) -> None:
+    shown = " ".join(shown_of("convention", convention.name).split())
     assert shown.startswith(f"{convention.name} (convention) {convention.title}.")
     assert convention.evidence in shown
     assert convention.source in shown
@@ -55,11 +68,15 @@ def test_show_says_what_a_slip_is_and_where_it_is_made(word: str, run: Run) -> N
     assert f"made where  {slip.applies_where}" in shown
 
 
+def test_show_has_every_meaning_of_a_word(shown_of: Callable[[str, str], str], run: Run) -> None:
+    assert run("show", "causal").stdout == "\n".join(shown_of(kind, "causal") for kind in ("mask", "key", "term"))
+
+
 @pytest.mark.parametrize("kind", kinds())
-def test_show_has_every_field_of_the_record(kind: str, run: Run) -> None:
-    for name in list(operators(kind))[:4]:
-        record, shown = operators(kind)[name], run("show", name).stdout
-        assert f"{name}  ({kind})" in shown
+def test_show_has_every_field_of_the_record(kind: str, shown_of: Callable[[str, str], str]) -> None:
+    for name, record in operators(kind).items():
+        shown = shown_of(kind, name)
+        assert shown.startswith(f"{name}  ({kind})\n")
         for text in (record.summary, record.formula, record.source, *map(str, record.parameters)):
             assert text in shown
 
@@ -88,34 +105,6 @@ def test_the_shell_completes_names(words: str, offered: list[str], run: Run) -> 
     place = str(len(words.split()) - 1)
     ran = run(env={"_ATTN_COMPLETE": "complete_bash", "COMP_WORDS": words, "COMP_CWORD": place})
     assert ran.stdout.split() == offered
-
-
-@pytest.mark.parametrize(
-    ("words", "env"),
-    [
-        pytest.param(["--help"], {}, marks=pytest.mark.deep),
-        pytest.param(["--version"], {}, marks=pytest.mark.deep),
-        pytest.param(["compute", "--help"], {}, marks=pytest.mark.deep),
-        pytest.param(["list"], {}, marks=pytest.mark.deep),
-        ([], {"_ATTN_COMPLETE": "complete_bash", "COMP_WORDS": "attn compute --score ga", "COMP_CWORD": "3"}),
-    ],
-    ids=["help", "version", "compute help", "list", "completion"],
-)
-def test_commands_that_compute_nothing_import_neither_numpy_nor_yaml(
-    words: list[str], env: dict[str, str], run_process: Run
-) -> None:
-    ran = run_process(*words, env={"PYTHONPROFILEIMPORTTIME": "1", **env})
-    assert ran.stdout
-    imported = {line.rpartition("|")[2].strip().partition(".")[0] for line in ran.stderr.splitlines()}
-    assert "attncli" in imported
-    assert not imported & {"numpy", "yaml"}
-
-
-@pytest.mark.deep
-def test_json_of_yaml_imports_no_rich(run_process: Run, tutorial: str) -> None:
-    ran = run_process("compute", tutorial, "--json", env={"PYTHONPROFILEIMPORTTIME": "1"})
-    assert "numpy" in ran.stderr
-    assert " rich" not in ran.stderr
 
 
 def test_the_version_is_the_packages(run: Run) -> None:

@@ -6,10 +6,9 @@ import numpy as np
 import pytest
 
 import attncli
+from tests.arrays import normal
 from tests.checkpoints import FEATURES, HEADS, LLAMA, llama_tensors, write_checkpoint
 from tests.cli.running import Run
-
-pytest.importorskip("safetensors")
 
 NO_YAML = "the suffix is not that of a YAML file; name a .yaml or .yml file"
 
@@ -18,7 +17,7 @@ NO_YAML = "the suffix is not that of a YAML file; name a .yaml or .yml file"
 def checkpoint(tmp_path: Path) -> str:
     """The name of a small llama in the folder where `run` runs, and the attention's input in a file."""
     write_checkpoint(tmp_path / "tiny")
-    np.save(tmp_path / "x.npy", np.random.default_rng(5).normal(size=(3, FEATURES)))
+    np.save(tmp_path / "x.npy", normal(3, FEATURES))
     return "tiny"
 
 
@@ -206,7 +205,8 @@ def test_a_model_that_is_not_known_has_its_tensors_listed(run: Run, tmp_path: Pa
         ran = run("model", "tiny", *words)
         assert (ran.returncode, ran.stdout) == (2, "")
         error, title, *tensors = ran.stderr.splitlines()
-        assert error == "attn: tiny/config.json: unknown model_type 'lama'; did you mean 'llama'?"
+        assert error.startswith("attn: tiny/config.json: ")
+        assert "'llama'" in error
         assert title == "attn: tiny holds"
         assert "attn: model.layers.{0…1}.self_attn.q_proj.weight [4, 4] F64" in tensors
     assert run("show", "tiny").stdout.splitlines() == [line.removeprefix("attn: ") for line in tensors]
@@ -229,7 +229,7 @@ def test_tensors_of_a_file_that_was_not_downloaded_are_listed_without_shapes(run
     ("words", "message"),
     [
         (["tiny", "--layer", "2"], "the decoder has no layer 2; expected 0 to 1, or -1 for the last"),
-        (["tiny", "--layer", "0", "--part", "encoder"], "unknown part 'encoder'; did you mean 'decoder'?"),
+        (["tiny", "--layer", "0", "--part", "vision"], "unknown part 'vision'; expected one of decoder"),
         (["tiny", "-o", "p.yaml"], "--layer: is missing; give a number from 0, or -1 for the last layer"),
         (["tiny", "--part", "decoder"], "--layer: is missing; give a number from 0, or -1 for the last layer"),
         (["none"], "none: there is no such file or folder; name a model's folder, with its config.json"),

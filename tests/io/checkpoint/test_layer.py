@@ -135,7 +135,7 @@ def test_a_problem_of_python_has_the_same_keys(tmp_path: Path) -> None:
     document = layer_document(checkpoint, -1, None)
     assert document["heads"].value == 2
     assert document["w_q"].value.endswith("model.safetensors#model.layers.1.self_attn.q_proj.weight")
-    with pytest.raises(AttnError, match="unknown part 'encoder'; did you mean 'decoder'"):
+    with pytest.raises(AttnError, match=r"unknown part 'encoder'; .*'decoder'"):
         layer_document(checkpoint, 0, "encoder")
 
 

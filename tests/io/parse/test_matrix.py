@@ -140,7 +140,7 @@ REFUSED: dict[str, tuple[Any, str]] = {
         "a file (words.csv, model.npz#w_q, -) or a generator (randint, uniform",
     ),
     "a division by zero": ([[1, "1/0"]], "p.yaml, w_q, row 1, number 2: 1/0 is no finite number"),
-    "a generator misspelt": ("normul", "p.yaml, w_q: unknown file or generator 'normul'; did you mean 'normal'?"),
+    "a generator misspelt": ("normul", "p.yaml, w_q: unknown file or generator 'normul'"),
     "a file that is not there": ("no.csv", "no.csv: there is no such file"),
     "a folder": ("sub.csv", "sub.csv: is a folder"),
     "a picture": ("x.png", "p.yaml, w_q: 'x.png' is no file that can be read; expected .csv"),

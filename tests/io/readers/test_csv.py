@@ -4,6 +4,7 @@ import pytest
 
 from attncli.base.errors import AttnError
 from attncli.io.readers import csv
+from tests.io.opened import later
 
 TWO = [[1.0, 2.0], [3.0, 4.0]]
 AB, XY = ("a", "b"), ("x", "y")
@@ -111,10 +112,11 @@ def test_a_number_has_its_decimal_value(text: str, number: float) -> None:
 
 @pytest.mark.parametrize(("text", "message"), REFUSED.values(), ids=REFUSED)
 def test_an_error_in_a_table_has_its_file_and_line(text: str, message: str) -> None:
-    with pytest.raises(AttnError) as caught:
-        csv.read(text, "t.csv")
-    assert message in str(caught.value)
-    assert str(caught.value).startswith("t.csv")
+    for before, place in (("", message), ("# c\n\n\n", later(message, 3))):
+        with pytest.raises(AttnError) as caught:
+            csv.read(before + text, "t.csv")
+        assert place in str(caught.value)
+        assert str(caught.value).startswith("t.csv")
 
 
 @pytest.mark.parametrize("cell", ["9" * 5000, "x" * 5000], ids=["digits", "letters"])

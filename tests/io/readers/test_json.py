@@ -7,6 +7,7 @@ import pytest
 from attncli.base.errors import AttnError
 from attncli.base.text import json_excerpt
 from attncli.io.readers import json
+from tests.io.opened import later
 
 REFUSED = {
     "a duplicate key": ('{"a": 1,\n "a": 2}', "p.json: the key 'a' stands twice; keep one of them"),
@@ -39,9 +40,10 @@ def test_a_number_under_a_key_of_text_keeps_its_spelling() -> None:
 
 @pytest.mark.parametrize(("text", "message"), REFUSED.values(), ids=REFUSED)
 def test_an_error_has_its_file_and_line(text: str, message: str) -> None:
-    with pytest.raises(AttnError) as caught:
-        json.read(text, "p.json")
-    assert str(caught.value).startswith(message)
+    for before, place in (("", message), ("\n\n\n", later(message, 3))):
+        with pytest.raises(AttnError) as caught:
+            json.read(before + text, "p.json")
+        assert str(caught.value).startswith(place)
 
 
 @pytest.mark.parametrize(

@@ -8,6 +8,7 @@ import pytest
 from attncli.base.errors import AttnError
 from attncli.base.typed_numbers import TypedNumber
 from attncli.io.readers import yaml
+from tests.io.opened import later
 
 SCALARS: dict[str, Any] = {
     "1e3": 1000.0, "010": 10, "-010": -10, ".5": 0.5, "5.": 5.0, "+1": 1, "0x1F": "0x1F", "0o17": "0o17",
@@ -107,9 +108,10 @@ def test_every_list_has_its_line() -> None:
 
 @pytest.mark.parametrize(("text", "message"), REFUSED.values(), ids=REFUSED)
 def test_an_error_names_its_line(text: str, message: str) -> None:
-    with pytest.raises(AttnError) as caught:
-        yaml.read(text, "p.yaml")
-    assert str(caught.value).startswith(message)
+    for before, place in (("", message), ("# c\n\n\n", later(message, 3))):
+        with pytest.raises(AttnError) as caught:
+            yaml.read(before + text, "p.yaml")
+        assert str(caught.value).startswith(place)
 
 
 def test_aliases_of_aliases_are_bounded() -> None:

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from attncli.base.errors import AttnError
 from attncli.io.writers import atomic
 
 
@@ -70,7 +71,7 @@ def test_a_read_only_file_is_not_replaced(tmp_path: Path, monkeypatch: pytest.Mo
     path = tmp_path / "x.csv"
     path.write_text("old")
     monkeypatch.setattr(os, "access", lambda *_: False)  # root may write to any file
-    with pytest.raises(atomic.AttnError, match=r"x.csv: can't be written \(the file is read-only\)"):
+    with pytest.raises(AttnError, match=r"x.csv: can't be written \(the file is read-only\)"):
         atomic.atomic_write_file(str(path), "new")
     assert (path.read_text(), names(tmp_path)) == ("old", ["x.csv"])
 

@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 import pytest
 import yaml
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from attncli.io.writers.yaml_text import yaml_text
@@ -24,7 +24,6 @@ NESTED = st.recursive(
 )
 
 
-@settings(deadline=None)
 @given(value=st.dictionaries(WORDS, NESTED, min_size=1, max_size=4))
 def test_a_value_is_read_back_by_pyyaml(value: dict[str, Any]) -> None:
     assert yaml.safe_load("".join(yaml_text(value))) == value

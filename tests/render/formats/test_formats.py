@@ -15,6 +15,7 @@ from attncli.render.formats import (
     find_format,
     format_choices,
     format_of_file,
+    html_tables,
     latex,
     markdown,
     terminal,
@@ -101,7 +102,7 @@ def test_a_format_that_is_a_choice_is_found_by_name_and_no_other() -> None:
         find_format("svg")
 
 
-@pytest.mark.parametrize("render", [terminal_text, markdown.render_sections, latex.render_sections])
+@pytest.mark.parametrize("render", [terminal_text, *(row.render_sections for row in (html_tables, latex, markdown))])
 def test_the_purpose_of_a_section_stands_under_its_heading(render: Callable[..., str]) -> None:
     lines = render([Section("weights", formula="x", shapes="[n m]", purpose="How much is taken.")], 4).splitlines()
     heading, purpose = (

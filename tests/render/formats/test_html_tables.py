@@ -57,7 +57,7 @@ class Page(HTMLParser):
 
 def page(*grids: Grid, limits: HtmlLimits | None = None, **fields: object) -> Page:
     """The page of a section with these tables."""
-    section = Section("weights", grids, **fields)  # type: ignore[arg-type] # the fields of a section
+    section = Section("weights", grids, **fields)
     return Page(render_sections([section], 4, **({} if limits is None else {"limits": limits})))
 
 

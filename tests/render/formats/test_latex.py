@@ -8,17 +8,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from attncli.engine.run import run
 from attncli.ops import kinds, operators
-from attncli.problem.spec import ProblemSpec
 from attncli.render.formats import latex
 from attncli.render.formats.formula_tokens import LABEL_END, LABEL_START
 from attncli.render.formats.latex_math import BREAKABLE_GAP, latex_line
 from attncli.render.formats.latex_text import CHARACTER_COMMAND, CHARACTER_DEFINITION, latex_label
 from attncli.render.grid import Grid
 from attncli.render.section import Section
-from attncli.render.target import TEXT_FILE
-from attncli.render.view import View
+from tests.arrays import normal
+from tests.render.explanations import every_line
 
 EVIL = "a|b_c*[x]<y>&%$#{}~^\\"
 GRID = Grid(np.array([[0.25, -np.inf]]), (EVIL,), ("one", "two"), corner="n\\m", slice_label="head 0")
@@ -161,7 +159,7 @@ def test_a_label_is_written_once_however_many_tables_of_a_page_have_it(monkeypat
 
 
 def test_a_table_wider_or_longer_than_a_page_is_in_several_tabulars() -> None:
-    values = np.random.default_rng(0).normal(size=(50, 30))
+    values = normal(50, 30)
     rows, columns = tuple(f"r{row}" for row in range(50)), tuple(f"c{column}" for column in range(30))
     text = latex.render_sections([Section("wide", (Grid(values, rows, columns),))], 4)
     assert text.count(r"\begin{tabular}") > 4
@@ -169,8 +167,9 @@ def test_a_table_wider_or_longer_than_a_page_is_in_several_tabulars() -> None:
     assert max(len(line) for line in text.splitlines() if "&" in line) < 150
 
 
-def test_every_explanation_is_balanced_ascii(spec: ProblemSpec) -> None:
-    (text,) = latex.render(View(run(spec), explain=True), TEXT_FILE)
-    assert text.isascii()
-    assert is_balanced(text)
-    assert CHARACTER_COMMAND not in text
+def test_every_line_of_every_explanation_is_balanced_ascii() -> None:
+    for line in every_line():
+        text = latex_line(line)
+        assert text.isascii(), line
+        assert is_balanced(text), line
+        assert CHARACTER_COMMAND not in text, line

@@ -10,14 +10,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from attncli.base.text import escape_control
-from attncli.engine.run import run
 from attncli.ops import kinds, operators
-from attncli.plan.build import build_plan
-from attncli.problem.spec import ProblemSpec
 from attncli.render.formats.formula_tokens import LABEL_END, LABEL_START
 from attncli.render.formats.mathml import mathml_line
-from attncli.render.sections import sections
-from attncli.render.view import View
+from tests.problems import PROBLEMS
+from tests.render.explanations import every_line, result_of
 
 LABEL = f"{LABEL_START}a <b> & 1/2{LABEL_END}"
 OPEN, CLOSE = ('<mo form="prefix" stretchy="false">(</mo>', '<mo form="postfix" stretchy="false">)</mo>')
@@ -131,16 +128,15 @@ def test_every_formula_of_the_registry_is_written_whole() -> None:
                 assert_is_whole(inner.formula)
 
 
-def test_every_formula_of_a_plan_is_written_whole(spec: ProblemSpec) -> None:
-    for node in build_plan(spec).nodes:
-        assert_is_whole(node.symbol)
-        assert_is_whole(node.formula)
+def test_every_formula_of_a_plan_is_written_whole() -> None:
+    nodes = [step.node for name in PROBLEMS for step in result_of(name).trace]
+    for text in dict.fromkeys(text for node in nodes for text in (node.symbol, node.formula)):
+        assert_is_whole(text)
 
 
-def test_every_line_of_arithmetic_is_well_formed(spec: ProblemSpec) -> None:
-    for section in sections(View(run(spec), explain=True)):
-        for line in section.arithmetic:
-            content(mathml_line(line))
+def test_every_line_of_every_explanation_is_well_formed() -> None:
+    for line in every_line():
+        content(mathml_line(line))
 
 
 @given(st.text(alphabet=st.sampled_from("ab1 ᵢ²√^_(){}[]|‖·−=,:Σθ…\\$%&<>\"'/猫e")) | st.text())

@@ -18,7 +18,8 @@ NAN = float("nan")
 def indexed(number: int) -> Rgb:
     """The colour of a number from 16 to 231 of xterm's 256: a cube of six values."""
     red, green, blue = ((number - 16) // size % 6 for size in (36, 6, 1))
-    return tuple(0 if value == 0 else 55 + 40 * value for value in (red, green, blue))
+    red, green, blue = (0 if value == 0 else 55 + 40 * value for value in (red, green, blue))
+    return red, green, blue
 
 
 @pytest.mark.parametrize(

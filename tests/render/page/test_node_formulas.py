@@ -8,7 +8,7 @@ import pytest
 from attncli.plan.build import plan_of
 from attncli.render.formats.mathml import mathml_line
 from attncli.render.page.node_formulas import NodeFormula, node_formula
-from tests.problems import PROBLEMS, problem
+from tests.problems import problem
 
 QUERIES = {"query": [[1, 0]], "key": [[1, 0], [0, 1]]}
 NUMBER = re.compile(r'<mn data-setting="(\w+)">([^<]*)</mn>')
@@ -54,12 +54,3 @@ def test_a_formula_has_a_form_for_each_number_that_changes_it() -> None:
     assert [form.value for form in entmax.forms] == [1, 1.5, 2, None]
     assert entmax.mathml == entmax.forms[1].mathml
     assert formula("dot_products").forms == ()
-
-
-@pytest.mark.parametrize("keys", PROBLEMS.values(), ids=PROBLEMS)
-def test_no_probe_is_left_in_a_formula(keys: Any) -> None:
-    spec = problem(**keys)
-    plan = plan_of(spec)
-    found = [node_formula(plan, node, has_scale=spec.scale is not None) for node in plan.nodes]
-    texts = [text for one in found for text in (one.mathml, *(form.mathml for form in one.forms))]
-    assert not any("73458" in text for text in texts)

@@ -1,5 +1,6 @@
 """What the page knows of a result."""
 
+import functools
 import json
 from collections.abc import Mapping
 from typing import Any
@@ -15,10 +16,12 @@ from attncli.render.page import worked_cells
 from attncli.render.page.page_object import page_object
 from attncli.render.view import Cell, View
 from tests.arrays import normal
-from tests.problems import PROBLEMS, problem
+from tests.problems import PROBLEMS, dense_trace, problem
+from tests.render.page.plans import assert_is_plan_of, own_nodes
 
-TOKENS = {"embeddings": [[1, 0], [0, 1], [1, 1]], "tokens": ["the", "cat", "the"]}
-HEADS = {"embeddings": normal(3, 4), "heads": 2}
+ONE_PLAN = {"dtype": "float32"}  # numbers of this type are not computed anew: nothing makes 39 other plans
+TOKENS = {"embeddings": [[1, 0], [0, 1], [1, 1]], "tokens": ["the", "cat", "the"], **ONE_PLAN}
+HEADS = {"embeddings": normal(3, 4), "heads": 2, **ONE_PLAN}
 
 
 def page(spec: ProblemSpec, select: Any = None, **view: Any) -> dict[str, Any]:
@@ -26,9 +29,11 @@ def page(spec: ProblemSpec, select: Any = None, **view: Any) -> dict[str, Any]:
     return page_object(View(run(spec, select), **view))
 
 
-def own_nodes(content: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
-    """The nodes of the problem's own plan by name."""
-    return {content["nodes"][at]["name"]: content["nodes"][at] for at in content["plans"][0]["nodes"]}
+@functools.cache
+def page_of(name: str) -> tuple[ProblemSpec, Mapping[str, Any]]:
+    """One of the problems of all tests, and its page."""
+    spec = problem(**{**PROBLEMS[name], "dtype": PROBLEMS[name].get("dtype", "float32")})
+    return spec, page(spec)
 
 
 def section_names(content: Mapping[str, Any], plan: int = 0) -> list[tuple[int | None, list[str]]]:
@@ -36,14 +41,16 @@ def section_names(content: Mapping[str, Any], plan: int = 0) -> list[tuple[int |
     return [(section["number"], section["names"]) for section in content["plans"][plan]["sections"]]
 
 
-@pytest.mark.parametrize("keys", PROBLEMS.values(), ids=PROBLEMS)
-def test_every_step_of_every_problem_is_in_its_page(keys: Mapping[str, Any]) -> None:
-    spec = problem(**keys)
-    content, trace = page(spec), run(spec, every_step=True).trace
-    assert list(content["values"]) == [step.name for step in trace] == list(own_nodes(content))
+@pytest.mark.parametrize("name", PROBLEMS)
+def test_every_step_of_every_problem_is_in_its_page(name: str) -> None:
+    spec, content = page_of(name)
+    trace, nodes = dense_trace(spec), own_nodes(content)
+    assert list(content["values"]) == list(nodes)
+    assert_is_plan_of(content, content["plans"][0], trace)
     for step in trace:
-        value, node = content["values"][step.name], own_nodes(content)[step.name]
+        value, node = content["values"][step.name], nodes[step.name]
         assert value["shape"] == node["shape"] == list(step.value.shape)
+        assert node["value"] is None  # they are in the values of the page
         np.testing.assert_array_equal(value["data"], step.value.ravel())
         assert all(len(labels) in (0, *step.value.shape) for labels in node["labels"])
     letters = {letter for node in content["nodes"] for letter in node["axes"]}
@@ -65,19 +72,27 @@ def test_a_node_has_what_its_function_is_called_with() -> None:
     assert weights["edit_key"] is None
 
 
-@pytest.mark.parametrize("keys", PROBLEMS.values(), ids=PROBLEMS)
-def test_set_finds_a_cell_by_the_labels_of_the_page(keys: Mapping[str, Any]) -> None:
-    spec = problem(**keys)
-    content = page(spec)
-    for name, node in own_nodes(content).items():
-        if node["edit_key"] is None:
-            continue
-        value = content["values"][name]
+@pytest.mark.parametrize("name", PROBLEMS)
+def test_set_finds_a_cell_by_the_labels_of_the_page(name: str) -> None:
+    spec, content = page_of(name)
+    editable = {step: node for step, node in own_nodes(content).items() if node["edit_key"] is not None}
+    assert editable
+    for step, node in editable.items():
+        value = content["values"][step]
         last = [length - 1 for length in value["shape"]]
         labels = [labels[-1] for labels in node["labels"] if labels]
         index = (*map(str, last[: -len(labels)]), *labels)
         cell = edit_problem(spec, [Edit(node["edit_key"], index, 0.5, "the test")]).cells[0]
         assert cell.before == pytest.approx(value["data"][-1], rel=1e-2)  # before it is rounded to bfloat16
+
+
+@pytest.mark.parametrize("name", PROBLEMS)
+def test_no_probe_is_left_in_a_formula(name: str) -> None:
+    assert not any("73458" in f"{node['mathml']} {node['formulas']}" for node in page_of(name)[1]["nodes"])
+
+
+def test_a_mask_has_no_numbers_to_set() -> None:
+    assert own_nodes(page(problem(**TOKENS, mask=[[True, False, True]] * 3)))["mask"]["edit_key"] is None
 
 
 def test_axes_have_their_labels_and_the_tokens_as_they_are() -> None:
@@ -162,8 +177,10 @@ def test_the_title_is_the_users_or_that_of_the_stages() -> None:
 
 def test_warnings_and_what_words_have_in_common_are_there() -> None:
     words = {"sentence": "the cat", "vocabulary": {"the": [1, 0], "cat": [0, 1]}}
-    content = page(problem(**words, mask=[[0, 0], [1, 1]]))
-    assert content["warnings"] == ["nothing is attended by the: weights 0, output 0"]
+    spec = problem(**words, **ONE_PLAN, mask=[[0, 0], [1, 1]])
+    content = page(spec)
+    assert content["warnings"] == list(dense_trace(spec).notes)
+    assert len(content["warnings"]) == 1
     assert content["plans"][0]["sections"][0]["remarks"] == ["rows of the vocabulary, counted from 0: the 0, cat 1"]
 
 
@@ -193,13 +210,13 @@ def test_a_larger_page_has_the_chosen_head_alone() -> None:
 
 @pytest.mark.parametrize("dtype", ["float16", "bfloat16", "float32", "longdouble"])
 def test_numbers_of_other_types_are_not_computed_anew(dtype: str) -> None:
-    content = page(problem(**TOKENS, dtype=dtype))
+    content = page(problem(**{**TOKENS, "dtype": dtype}))
     assert f"the numbers are {dtype}" in content["settings"]["can_compute"]
     assert len(content["plans"]) == 1
 
 
 def test_the_scale_of_numbers_of_more_digits_is_one_of_double_precision() -> None:
-    content = page(problem(**TOKENS, dtype="longdouble", position={"shaw": {"table": [[0.5, 0.25]] * 3}}))
+    content = page(problem(**{**TOKENS, "dtype": "longdouble"}, position={"shaw": {"table": [[0.5, 0.25]] * 3}}))
     options = own_nodes(content)["scores"]["options"]
     assert json.loads(json.dumps(options)) == {"scale": 2**-0.5}
 
@@ -223,7 +240,7 @@ def test_steps_whose_function_the_page_lacks_have_their_lines() -> None:
 
 @pytest.mark.usefixtures("no_functions")
 def test_lines_are_those_of_the_head_of_their_cell() -> None:
-    spec = problem(embeddings=[[1, 2]], w_k=[[3], [0]], heads=2, kv_heads=1, w_v=[[1], [0]], score="dot")
+    spec = problem(**ONE_PLAN, embeddings=[[1, 2]], w_k=[[3], [0]], heads=2, kv_heads=1, w_v=[[1], [0]], score="dot")
     assert page(spec)["worked"]["scores"]["lines"] == [
         ["Qₕ(token_1)·Kₕₛ(token_1) = 1·3 = 3"],
         ["Qₕ(token_1)·Kₕₛ(token_1) = 2·3 = 6"],

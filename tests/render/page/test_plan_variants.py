@@ -1,30 +1,38 @@
 """The plans that a page can go over to are those of the problems with these choices, as the program computes them."""
 
+import functools
 import itertools
 import json
 import math
 from collections.abc import Mapping
 from typing import Any
 
-import numpy as np
 import pytest
 
 import attncli
 from attncli.base.errors import AttnError
 from attncli.engine.run import run
-from attncli.io import examples
-from attncli.ops.records import ParameterMapping
 from attncli.problem.spec import ProblemSpec
 from attncli.render.page.page_object import page_object
 from attncli.render.page.plan_variants import plan_variants
 from attncli.render.view import View
-from attncli.trace.steps import Trace
 from tests.problems import PROBLEMS, dense_trace, problem
+from tests.render.page.plans import assert_is_plan_of, own_nodes
 
-PARTS = {f"{name}: {part.title}": part.problem for name in examples.names() for part in examples.load(name).parts}
-RANDOM = {name: problem(**keys) for name, keys in PROBLEMS.items() if keys.get("dtype") is None}
+# A score without a scale, given scores, a mask and numbers beside the keys, a cache with rules.
+QUICK = (
+    "a score without a scale",
+    "given scores alone",
+    "a batch without heads",
+    "chunks of keys, padding on the left",
+)
+VARIED = {
+    "a score without a scale": {"query": [[1, 0], [2, 1]], "key": [[1, 0], [0, 1]], "score": "laplacian"},
+    **{name: keys for name, keys in PROBLEMS.items() if "dtype" not in keys},
+}
 OFFERED = {"softmax", "sparsemax", "entmax", "hardmax", "topk"}
 QUERIES = {"query": [[1, 0], [2, 1]], "key": [[1, 0], [0, 1], [1, 1]]}
+MASK = {"mask": [[1, 1, 0], [0, 1, 1]]}
 
 
 def page(spec: ProblemSpec) -> dict[str, Any]:
@@ -32,46 +40,45 @@ def page(spec: ProblemSpec) -> dict[str, Any]:
     return page_object(View(run(spec)))
 
 
+@functools.cache
+def masked_page() -> Mapping[str, Any]:
+    """The page of a problem with a mask."""
+    return page(problem(**QUERIES, **MASK))
+
+
 def choices(content: Mapping[str, Any]) -> list[tuple[Any, Any, Any]]:
     """What distinguishes the plans of a page."""
     return [(plan["causal"], plan["has_scale"], plan["normalizer"]) for plan in content["plans"]]
 
 
-def assert_is_plan_of(content: Mapping[str, Any], plan: Mapping[str, Any], trace: Trace) -> None:
-    """The nodes of a plan have the names, inputs and options of a trace; those that have values have its values."""
-    nodes = [content["nodes"][at] for at in plan["nodes"]]
-    assert [node["name"] for node in nodes] == [step.name for step in trace]
-    assert plan["results"] == trace.plan.results
-    for node, step in zip(nodes, trace, strict=True):
-        assert node["inputs"] == step.inputs
-        options = {name: list(x) if isinstance(x, tuple) else x for name, x in step.options.items()}
-        options = {name: x.as_mapping() if isinstance(x, ParameterMapping) else x for name, x in options.items()}
-        assert node["options"] == options
-        assert node["function"] == (step.function and step.function.__name__.rstrip("_"))
-        if node["value"] is not None:
-            np.testing.assert_array_equal(node["value"]["data"], step.value.ravel())
-
-
-@pytest.mark.parametrize("name", [*PARTS, *RANDOM])
+@pytest.mark.parametrize(
+    "name", [*QUICK, *(pytest.param(name, marks=pytest.mark.deep) for name in list(VARIED)[1::2] if name not in QUICK)]
+)
 def test_each_plan_is_that_of_the_problem_with_its_choices(name: str) -> None:
-    spec = PARTS.get(name) or RANDOM[name]
-    content = page(spec)
-    assert_is_plan_of(content, content["plans"][0], dense_trace(spec))
-    for plan, variant in zip(content["plans"], plan_variants(spec), strict=True):
+    spec = problem(**VARIED[name])
+    content, variants = page(spec), plan_variants(spec)
+    assert len(variants) > 1 or spec.given_table == "weights"
+    for plan, variant in zip(content["plans"], variants, strict=True):
         assert_is_plan_of(content, plan, dense_trace(variant.problem))
 
 
 def test_the_choices_are_those_of_the_keys() -> None:
     """As a user would give them, read once more from the beginning."""
-    content = page(problem(**QUERIES, mask=[[1, 1, 0], [0, 1, 1]]))
+    content = masked_page()
     required = {"topk": "topk:k=2"}
+    assert len(set(choices(content))) == len(content["plans"])
     assert set(choices(content)) >= set(itertools.product([False, True], [False, True], OFFERED))
     for plan in content["plans"]:
-        keys: dict[str, Any] = {"causal": plan["causal"], "mask": [[1, 1, 0], [0, 1, 1]]}
+        keys: dict[str, Any] = {"causal": plan["causal"], **MASK}
         keys |= {"scale": 1 / math.sqrt(2)} if plan["has_scale"] else {}
         normalizer = required.get(plan["normalizer"], plan["normalizer"])
         spec = attncli.Problem(**QUERIES, **keys, normalize=normalizer).spec
         assert_is_plan_of(content, plan, dense_trace(spec))
+
+
+def test_a_mask_that_no_number_reaches_has_its_values() -> None:
+    causal = [node for node in masked_page()["nodes"] if node["function"] == "causal"]
+    assert [node["value"]["data"].tolist() for node in causal] == [[1, 0, 0, 1, 1, 0]]
 
 
 def test_the_first_plan_is_the_problems_own() -> None:
@@ -103,9 +110,13 @@ def test_where_there_is_nothing_to_choose_it_is_null(keys: Any, expected: Any) -
 
 
 def test_a_convention_that_aligns_a_causal_mask_offers_none() -> None:
-    assert page(attncli.Problem(convention="flash", **QUERIES).spec)["settings"]["causal"] is None
-    assert page(attncli.Problem(convention="flash", causal=True, **QUERIES).spec)["settings"]["causal"] is True
-    assert page(attncli.Problem(convention="torch-sdpa", **QUERIES).spec)["settings"]["causal"] is False
+    for convention, keys, expected in (
+        ("flash", {}, {None}),
+        ("flash", {"causal": True}, {False, True}),
+        ("torch-sdpa", {}, {False, True}),
+    ):
+        variants = plan_variants(problem(convention=convention, **QUERIES, **keys))
+        assert {variant.choices.causal for variant in variants} == expected
 
 
 def test_a_normalizer_that_the_context_does_not_take_is_not_offered() -> None:
@@ -116,7 +127,7 @@ def test_a_normalizer_that_the_context_does_not_take_is_not_offered() -> None:
 
 
 def test_a_node_that_plans_share_has_one_position() -> None:
-    content = page(problem(**QUERIES))
+    content = masked_page()
     nodes = [json.dumps({**node, "value": None}) for node in content["nodes"]]
     assert len(set(nodes)) == len(nodes)
     weights = {(plan["normalizer"], plan["nodes"][-2]) for plan in content["plans"]}
@@ -129,6 +140,6 @@ def test_settings_are_what_options_follow() -> None:
     assert ("scores", {"scale": "scale"}) in followed
     for setting in ("temperature", "alpha", "k"):
         assert ("weights", {setting: setting}) in followed
-    shaw = page(problem(**QUERIES, position={"shaw": {"table": [[1, 0], [0, 1], [1, 1]]}}))
-    own = [shaw["nodes"][at] for at in shaw["plans"][0]["nodes"]]
-    assert all(not node["settings"] for node in own if node["stage"] == "scale")  # 1/√d stays where none is chosen
+    shaw = page(problem(**QUERIES, dtype="float32", position={"shaw": {"table": [[1, 0], [0, 1], [1, 1]]}}))
+    scaled = [node for node in own_nodes(shaw).values() if "scale" in node["options"]]
+    assert [node["settings"] for node in scaled] == [{}]  # 1/√d stays where none is chosen

@@ -1,0 +1,147 @@
+"""Every array key of a problem with another length on one of its axes is an error that names the key."""
+
+from collections.abc import Iterator, Mapping
+from itertools import product
+from typing import Any
+
+import numpy as np
+import pytest
+
+from attncli import AttnError, Problem
+from attncli.problem.spec import FIELDS
+from tests.arrays import normal
+
+# Batch items, query heads, key heads, queries, new and cached keys; features of both sequences, of heads, and
+# of the output.
+B, H, G, N, K, P, X, Y, D, E, F = 3, 9, 3, 5, 7, 2, 11, 13, 4, 6, 17
+M = K + P
+HEADS = {"heads": H, "kv_heads": G}
+TWO_SEQUENCES: Mapping[str, Any] = {
+    **HEADS,
+    "embeddings": normal(B, K, X),
+    "query_embeddings": normal(B, N, Y),
+    "w_o": normal(H * E, F),
+    "b_o": normal(F),
+    "bias": normal(N, K),
+    "key_mask": np.ones((B, K)),
+}
+# A problem for each way to give its arrays, each with the arrays that go with it.
+PROBLEMS: Mapping[str, Mapping[str, Any]] = {
+    "projected": {
+        **TWO_SEQUENCES,
+        "tokens": list("abcdefg"),
+        "query_tokens": list("abcde"),
+        "w_q": normal(Y, H * D),
+        "b_q": normal(H * D),
+        "w_k": normal(X, G * D),
+        "b_k": normal(G * D),
+        "w_v": normal(X, G * E),
+        "b_v": normal(G * E),
+        "w_g": normal(Y, H * E),
+        "b_g": normal(H * E),
+    },
+    "heads on an axis": {
+        "query": normal(B, H, N, D),
+        "key": normal(B, G, K, D),
+        "value": normal(B, G, K, E),
+        "past_key": normal(B, G, P, D),
+        "past_value": normal(B, G, P, E),
+        "bias": normal(B, H, N, M),
+        "mask": normal(B, H, N, M) > 0,
+        "key_mask": np.ones((B, M)),
+        "sink": normal(H),
+        "position": "rope",
+        "positions": np.arange(B * K).reshape(B, K),
+        "positions_of_queries": np.arange(B * N).reshape(B, N),
+    },
+    "padding": {
+        "query": normal(B, N, D),
+        "key": normal(B, K, D),
+        "key_lengths": [1, 2, 3],
+        "key_mask": np.ones((B, K)),
+        "mask": np.ones((N, K)),
+    },
+    "packed": {
+        **HEADS,
+        "residual": normal(B, K, X),
+        "residual_norm": "rms",
+        "key_mask": np.ones((B, K)),
+        "w_qkv": normal(X, (H + G) * D + G * E),
+        "b_qkv": normal((H + G) * D + G * E),
+        "d_k": H * D,
+        "d_v": H * E,
+    },
+    "keys and values packed": {
+        **TWO_SEQUENCES,
+        "w_q": normal(Y, H * D),
+        "w_kv": normal(X, G * (D + E)),
+        "b_kv": normal(G * (D + E)),
+        "d_k": H * D,
+    },
+    "queries and gates packed": {
+        **TWO_SEQUENCES,
+        "w_qg": normal(Y, H * (D + E)),
+        "b_qg": normal(H * (D + E)),
+        "w_k": normal(X, G * D),
+        "w_v": normal(X, G * E),
+        "d_k": H * D,
+    },
+    "tokens that are looked up": {
+        "tokens": [1, 0, 3],
+        "token_table": normal(4, X),
+        "token_positions": normal(5, X),
+        "key_mask": np.ones(3),
+        "w_q": normal(X, D),
+        "w_k": normal(X, D),
+    },
+    "given scores": {
+        "scores": normal(B, H, N, K),
+        "value": normal(B, G, K, E),
+        "mask": normal(N, K) > 0,
+        "w_o": normal(H * E, F),
+        "b_o": normal(F),
+    },
+    "given weights": {
+        "weights": normal(B, H, N, K),
+        "value": normal(B, G, K, E),
+        "w_o": normal(H * E, F),
+        "b_o": normal(F),
+    },
+}
+# Tables may have more rows than are looked up; nothing else has the queries of weights; columns that masks lack are
+# hidden.
+UNBOUND = {("token_table", 0), ("token_positions", 0), ("weights", 2)}
+CONTRADICTED = "heads can't share|labels for|token_table has"  # by heads, labels or rows that are counted
+MAY_BE_SHORT = {("mask", -1), ("bias", -1)}
+
+
+def cases() -> Iterator[Any]:
+    """One more and one less on each axis of each array of each problem."""
+    for (title, keys), more in product(PROBLEMS.items(), (1, -1)):
+        for name, value in keys.items():
+            count = np.ndim(value) if FIELDS[name].letters else 0
+            for axis in range(count):
+                may_be_short = more < 0 and (name, axis - count) in MAY_BE_SHORT
+                if (name, axis) not in UNBOUND and not may_be_short:
+                    yield pytest.param(keys, name, axis, more, id=f"{title}-{name}-{axis}-{more}")
+
+
+@pytest.mark.parametrize(("keys", "name", "axis", "more"), list(cases()))
+def test_another_length_is_an_error_that_names_the_key(
+    keys: Mapping[str, Any], name: str, axis: int, more: int
+) -> None:
+    array = np.asarray(keys[name])
+    other = np.take(array, range(array.shape[axis] + more), axis, mode="wrap")
+    with pytest.raises(AttnError, match=rf"\b{name}\b|{CONTRADICTED}"):
+        Problem(**{**keys, name: other})
+
+
+@pytest.mark.parametrize("keys", PROBLEMS.values(), ids=PROBLEMS)
+def test_the_lengths_that_are_given_here_fit(keys: Mapping[str, Any]) -> None:
+    Problem(**keys)
+
+
+def test_every_key_with_axes_is_given_here() -> None:
+    assert {name for keys in PROBLEMS.values() for name in keys if FIELDS[name].letters} | {"only"} == {
+        name for name, field in FIELDS.items() if field.letters
+    }
