@@ -24,6 +24,7 @@ from attncli.plan.graph import Node
 from attncli.problem.spec import ProblemSpec
 
 LEFT, RIGHT = "left factor", "right factor"
+SMALL_SCORES = 60.0  # exponentials of larger ones, or of those of unknown size, are likely to leave the range of a sum
 
 
 @dataclass(frozen=True)
@@ -130,7 +131,7 @@ def make_tile_plan(
         sink=sink,
         ones=np.ones((keys, 1), dtype),
         summation=summation,
-        exp_scale=exp_scale if summation.score_dtype == dtype else None,  # large ones overflow
+        exp_scale=exp_scale if limit is not None and limit <= SMALL_SCORES else None,
         product=None if product is None else product.name,
         scale=1.0 if product is None else product.scale,
     )
