@@ -1,20 +1,14 @@
 """The task of a worker: one block, from the arrays that every block reads and the parts that belong to this one."""
 
-from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
-from contextlib import closing, contextmanager
+from collections.abc import Generator, Mapping, Sequence
 
 from attncli.base.axes import Letters
 from attncli.base.dataclasses import dataclass
 from attncli.base.lazy_numpy import Array, np
-from attncli.engine import block_rows, tiles
-from attncli.engine.block_plan import CONTEXT, BlockPlan
-from attncli.engine.blocks import Block
-from attncli.engine.scratch import SCRATCH
+from attncli.engine import tiles
+from attncli.engine.blocks import CONTEXT, Block, BlockPlan, Values, key_bounds
+from attncli.engine.dense import evaluate, evaluate_wide
 from attncli.engine.tile_plan import TilePlan
-
-
-class Cancelled(Exception):  # noqa: N818 - it stops a task early, and is no error
-    """The result of the block is not needed any more."""
 
 
 @dataclass(frozen=True)
@@ -71,46 +65,25 @@ class BlockTask:
                 values = {CONTEXT: context} if out is None else {}
                 return BlockResult(values, attends, (0, self.plan.lengths.keys))
             yield
-            bounds = block_rows.key_bounds(self.plan.score_nodes, arrays, self.plan.lengths.keys)
+            bounds = key_bounds(self.plan.score_nodes, arrays, self.plan.lengths.keys)
             first, end = map(int, bounds.any_visible)
             if self.every_key or first == end:  # a query without visible keys needs its row of zeros
                 first, end = 0, self.plan.lengths.keys
             table = self.plan.attending_table
             names = self.names if table is None else (*self.names, table)
-            values = block_rows.compute(self.plan, self.plan.slice_keys(arrays, first, end), names)
+            values = _compute_rows(self.plan, self.plan.slice_keys(arrays, first, end), names)
             named = {name: values[name] for name in self.names}
             return BlockResult(named, self.plan.attends(values), (first, end))
 
 
-def compute(
-    task: BlockTask, block: Block, query_inputs: Mapping[str, Array], is_cancelled: Callable[[], bool] = bool
-) -> BlockResult:
-    """Compute a block of a task, wherever it runs; raises Cancelled at a yield where `is_cancelled()`."""
-    with begin(task, block, query_inputs) as begun:
-        return begun.finish(is_cancelled)
+def _compute_rows(plan: BlockPlan, arrays: Values, names: Sequence[str]) -> Values:
+    """The values of the named nodes of a block, as the dense engine computes them; those of half types not yet rounded.
 
-
-@dataclass(frozen=True)
-class BegunBlock:
-    """A block that was computed up to the first yield of its steps."""
-
-    steps: Generator[None, None, BlockResult]
-
-    def finish(self, is_cancelled: Callable[[], bool] = bool) -> BlockResult:
-        """Compute the rest; raises Cancelled at a yield where `is_cancelled()`."""
-        while not is_cancelled():
-            try:
-                next(self.steps)
-            except StopIteration as end:
-                result: BlockResult = end.value
-                return result
-        raise Cancelled
-
-
-@contextmanager
-def begin(task: BlockTask, block: Block, query_inputs: Mapping[str, Array]) -> Iterator[BegunBlock]:
-    """Compute a block of a task up to the first yield of its steps, before any of its products."""
-    # Steps are closed by this thread, whose floating-point state they changed.
-    with SCRATCH.in_use(), closing(task.steps(block, query_inputs)) as steps:
-        next(steps)
-        yield BegunBlock(steps)
+    `arrays` are the parts of all inputs that belong to the block.
+    """
+    values, selected = dict(arrays), set(names)
+    compute_node = evaluate_wide if plan.precision.has_wide_tables else evaluate
+    for node in plan.nodes:
+        keep = values.__setitem__ if selected & set(node.taps.values()) else None
+        values[node.name] = compute_node(node, values, plan.precision, keep)
+    return {name: values[name] for name in names}

@@ -1,7 +1,7 @@
 """The blockwise engine: a large problem's projections whole, its scores to context in blocks, its output whole."""
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from contextlib import closing, nullcontext
+from contextlib import closing
 from dataclasses import replace
 from functools import partial
 
@@ -10,14 +10,32 @@ from attncli.base.dataclasses import dataclass
 from attncli.base.lazy_numpy import Array, np
 from attncli.base.memory import keep_freed_memory
 from attncli.engine import tiles
-from attncli.engine.blas_limit import has_one_thread_in_blocks
-from attncli.engine.block_plan import CONTEXT, WEIGHTS, BlockPlan, PlanParts, make_block_plan, split_plan
 from attncli.engine.block_task import BlockResult, BlockTask, Output
-from attncli.engine.blocks import ALL, MIN_BLOCKS, Block, Lengths, heads_of_items_that_fit, make_blocks
+from attncli.engine.blocks import (
+    ALL,
+    CONTEXT,
+    MIN_BLOCKS,
+    WEIGHTS,
+    Block,
+    BlockPlan,
+    Lengths,
+    PlanParts,
+    heads_of_items_that_fit,
+    make_block_plan,
+    make_blocks,
+    split_plan,
+)
 from attncli.engine.dense import DenseEngine
-from attncli.engine.executors import ThreadsExecutor, executor, one_thread_each, run_all, threads_of
 from attncli.engine.options import SERIAL, THREADS, Allocate, BlockSizes, RunOptions, in_memory
-from attncli.engine.tile_plan import TilePlan, can_tile, make_tile_plan
+from attncli.engine.threads import (
+    ThreadsExecutor,
+    executor,
+    has_one_thread_in_blocks,
+    one_thread_each,
+    run_all,
+    threads_of,
+)
+from attncli.engine.tile_plan import can_tile, make_tile_plan
 from attncli.ops.tables import add_bias
 from attncli.plan.graph import Plan
 from attncli.problem.spec import ProblemSpec
@@ -25,8 +43,6 @@ from attncli.trace.diagnostics import empty_rows_warning
 from attncli.trace.steps import Step
 
 POSITIONS = "query_positions"  # masks that read them, such as causal ones, leave out more keys of smaller blocks
-PROBES, PROBE_STEP, PROBED_QUERIES = 2, 64, 16  # of so many blocks every 64th query is tried, or at least 16 queries
-PROBED_TWICE = 2**21  # cells: of smaller problems one block is tried, as each try costs more of their time
 MIN_TILE_KEYS = 32  # of a score that has many numbers for a pair, such as the hidden units of the additive one
 FEW_KEYS_ROWS = 4  # times as many queries, at most, in blocks of so few keys that a tile would have few cells
 WIDER_WITH_TABLE = 2  # times as many keys in tiles to which a table is added: memory is read faster in longer parts
@@ -55,9 +71,7 @@ def run_blockwise(plan: Plan, problem: ProblemSpec, select: Sequence[str], optio
     engine = DenseEngine(
         plan, problem, problem.precision, run_all=partial(run_all, pool=pool) if blas_is_limited else None
     )
-    # Threads that are started meanwhile, and stay, would have the core of the thread that starts them alone.
-    starts_none = blas_is_limited and options.executor == THREADS and all(node.is_built_in for node in plan.nodes)
-    with one_thread_each(options), pool.placement.apart() if pool is not None and starts_none else nullcontext():
+    with one_thread_each(options):
         engine.run(parts.before)
         if not parts.kept:
             return BlockwiseRun(engine.steps(), ())
@@ -135,7 +149,6 @@ def _tile_work(buffers: "ResultBuffers", problem: ProblemSpec, options: RunOptio
         blocks = [part for block in blocks for part in _split_first_queries(block)]
     with np.errstate(all="ignore"):
         plan, tile_plan = make_tile_plan(plan, problem.normalize, rows, keys, sizes)
-        tile_plan = _try_few_queries(plan, tile_plan, blocks)
     return _BlockedTask(BlockTask(plan, tile_plan, output=output), blocks)
 
 
@@ -146,38 +159,6 @@ def _split_first_queries(block: Block) -> Iterator[Block]:
         yield replace(block, queries=slice(0, tiles.FEW_KEYS))
     else:
         yield block
-
-
-def _try_few_queries(plan: BlockPlan, tile_plan: TilePlan, blocks: Sequence[Block]) -> TilePlan:
-    """The tile plan after a few queries of some blocks: they say whether exponentials of scores as they are will do.
-
-    What these show of the scores saves trying in vain with all the others. They are tried with some of the keys first,
-    and where those don't suffice, or a sink may be larger than all of them, with all. An operator of the user's own
-    gets neighbouring queries and all keys, as it does without.
-    """
-    if tile_plan.exp_scale is None or tile_plan.has_small_scores:
-        return tile_plan
-    lengths = plan.lengths
-    is_large = lengths.items * lengths.heads * lengths.queries * lengths.keys >= PROBED_TWICE
-    are_built_in = all(node.is_built_in for node in plan.score_nodes)
-    if not is_large and not are_built_in:
-        return tile_plan
-    probes = list(_probes(blocks, PROBES if is_large else 1, are_neighbours=not are_built_in))
-    may_sample = bool(probes) and are_built_in and tile_plan.sink is None
-    if may_sample and all(tiles.sampled_scores_are_small(plan, tile_plan, probe) for probe in probes):
-        return replace(tile_plan, has_small_scores=True)
-    is_in_range = all(tiles.sums_stay_in_range(plan, tile_plan, probe) for probe in probes)
-    return tile_plan if is_in_range else replace(tile_plan, exp_scale=None)
-
-
-def _probes(blocks: Sequence[Block], count: int, *, are_neighbours: bool) -> Iterator[Block]:
-    """A few queries of some blocks, from all over each block unless they must be neighbours."""
-    for block in blocks[:: -(-len(blocks) // count)]:
-        first, end = block.queries.start, block.queries.stop
-        step = min(PROBE_STEP, (end - first) // PROBED_QUERIES)
-        if step > 1:
-            some = slice(first, first + (end - first) // step) if are_neighbours else slice(first, end, step)
-            yield replace(block, queries=some)
 
 
 def _row_work(buffers: "ResultBuffers", sizes: BlockSizes) -> _BlockedTask:

@@ -8,8 +8,8 @@ from typing import Any
 
 from attncli.base.errors import AttnError
 from attncli.base.lazy_numpy import Array, np
-from attncli.engine.digits_array import Digits, DigitsArray
-from attncli.engine.evaluate import evaluate_input, with_scalars
+from attncli.engine.dense import evaluate_input, with_scalars
+from attncli.engine.digits import Digits, DigitsArray
 from attncli.ops import elementwise
 from attncli.ops.failures import failures_named
 from attncli.plan.graph import Node, Plan

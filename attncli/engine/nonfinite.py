@@ -1,17 +1,19 @@
-"""The first NaN or infinity that reaches a selected result: it is found, traced back, and reported as a warning."""
+"""The first NaN or infinity that reaches a selected result: it is found, traced back, and reported as a warning.
 
-from collections.abc import Iterable
+Rows that are NaN because `empty_rows` says so, of queries that may attend to nothing, are none of these.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
+from math import prod
 
 from attncli.base.errors import AttnError
 from attncli.base.lazy_numpy import Array, np
-from attncli.engine.block_plan import last_of_blocks
-from attncli.engine.dense import DenseEngine
-from attncli.engine.evaluate import apply_input_function, input_array
-from attncli.engine.filled_rows import problem_of_queries, rows_of_nan
-from attncli.engine.trace_back import cause_of, cells_not_finite, computing_node, is_before_mask
+from attncli.engine.blocks import last_of_blocks
+from attncli.engine.dense import DenseEngine, apply_input_function, evaluate, input_array
+from attncli.engine.options import BlockSizes
 from attncli.plan.build import plan_of
-from attncli.plan.graph import Node
+from attncli.plan.graph import Node, Plan
 from attncli.problem.spec import FIELDS, ProblemSpec
 from attncli.trace.diagnostics import Cell, GivenValue, nonfinite_warning
 from attncli.trace.steps import Step, Trace
@@ -162,3 +164,152 @@ def _given_value(problem: ProblemSpec, node: Node, cell: Cell) -> GivenValue:
 def _row_numbers(array: Array) -> Array:
     """The number of the row of each cell of an array, from 0, in a shape that broadcasts with it; of a vector, 0."""
     return np.arange(array[..., 0].size).reshape(*array.shape[:-1], 1)
+
+
+def cells_not_finite(plan: Plan, node: Node, value: Array) -> Array:
+    """Where a value is NaN or infinite; in the user's bias or scores, and in scores after masks, −∞ is a hidden key."""
+    if value.dtype.kind != "f":
+        return np.zeros(value.shape, dtype=bool)
+    found: Array = ~np.isfinite(value)
+    is_masked = node.role == "scores" and "visible" in plan.by_name and not is_before_mask(plan, node)
+    is_masked = is_masked or (node.role == "scores" and plan.by_name["scores"].is_input)  # they may be masked already
+    may_hide = is_masked or node.source in (("bias",), ("sink",))
+    return found & (value != -np.inf) if may_hide else found
+
+
+def is_before_mask(plan: Plan, node: Node) -> bool:
+    """Whether a node is a table of the scores' axes that a mask is applied to later."""
+    names = list(plan.by_name)
+    has_masks = "visible" in plan.by_name
+    return has_masks and node.axes == plan["scores"].axes and names.index(node.name) < names.index("visible")
+
+
+def computing_node(plan: Plan, node: Node) -> Node:
+    """The node whose function computes a node: of an inner quantity the one that it is tapped from."""
+    return node if node.tapped_from is None else plan.by_name[node.tapped_from]
+
+
+def cause_of(trace: Trace, cell: Cell) -> Cell:
+    """The cell that a cell is not finite because of: one of an input, or of the step where finite numbers made it.
+
+    Every step that the cell depends on is in the trace.
+    """
+    while not trace[cell.name].node.is_input:
+        source = _source_of(trace, cell)
+        if source is None:
+            break
+        cell = source
+    return cell
+
+
+def _source_of(trace: Trace, cell: Cell) -> Cell | None:
+    """The cell of an input of a step that made a cell of it not finite; None where its function did.
+
+    A number has reached the cell where it alone, with 1 in place of all others that are not finite, makes it not
+    finite too.
+    """
+    plan = trace.plan
+    node = computing_node(plan, plan.by_name[cell.name])
+    values = {name: trace[name].value for name in node.inputs.values()}
+    masks = {name: cells_not_finite(plan, plan.by_name[name], value) for name, value in values.items()}
+    cells_of = {name: np.argwhere(mask) for name, mask in masks.items() if mask.any()}
+    finite = values | {name: np.where(masks[name], np.ones_like(values[name]), values[name]) for name in cells_of}
+
+    def reaches(name: str, cells: Array) -> bool:
+        """Whether these cells of one input [cells axes] alone make the cell not finite."""
+        array, index = finite[name].copy(), tuple(cells.T)
+        array[index] = values[name][index]
+        return _is_result_nonfinite(trace, node, {**finite, name: array}, cell)
+
+    if not cells_of or _is_result_nonfinite(trace, node, finite, cell):
+        return None
+    for name, cells in cells_of.items():  # the first along common axes, which mostly is the one
+        near = cells[_is_near(plan.by_name[name], cells, plan.by_name[cell.name], cell)][:1]
+        if len(near) and reaches(name, near):
+            return Cell(name, tuple(map(int, near[0])))
+    for name, cells in cells_of.items():
+        if reaches(name, cells):
+            some = cells
+            while len(some) > 1:
+                half = some[: len(some) // 2]
+                some = half if reaches(name, half) else some[len(half) :]
+            return Cell(name, tuple(map(int, some[0])))
+    return None
+
+
+def _is_result_nonfinite(trace: Trace, node: Node, values: Mapping[str, Array], cell: Cell) -> bool:
+    """Whether a cell is not finite where the node that computes it is evaluated with these values."""
+    inner: dict[str, Array] = {}
+    with np.errstate(all="ignore"):
+        value = evaluate(node, values, trace.precision, inner.__setitem__)
+    return not np.isfinite(inner.get(cell.name, value)[cell.at])
+
+
+def _is_near(node: Node, cells: Array, result: Node, cell: Cell) -> Array:
+    """Which cells of a node [cells axes] have the indices of a cell of the result along the axes that both have."""
+    index_of = dict(zip(result.letters, cell.at, strict=True))
+    near = np.ones(len(cells), dtype=bool)
+    for axis, (letter, length) in enumerate(node.axes):
+        if index_of.get(letter, length) < length:
+            near &= cells[:, axis] == index_of[letter]
+    return near
+
+
+def problem_of_queries(problem: ProblemSpec, rows: Sequence[int]) -> ProblemSpec:
+    """The problem with some queries alone, by their numbers among those that were computed.
+
+    A label could be that of another query, or a number: here queries are labelled by their positions.
+    """
+    selected, count = problem.selected_queries, problem.query_count
+    positions = [row if selected is None else selected[row] for row in rows]
+    return replace(problem, only=tuple(map(str, positions)), query_tokens=tuple(map(str, range(count))))
+
+
+def rows_of_nan(trace: Trace, step: Step, found: Array) -> Array:
+    """Where the rows of a step are NaN by choice, in a shape that broadcasts with its value.
+
+    `found` has the cells of the step that are not finite; only the queries of these are looked at.
+    """
+    weights, axes = trace.plan["weights"], step.axes
+    nowhere = np.zeros((1,) * len(axes), dtype=bool)
+    is_made_of_weights = weights.name in trace.plan.needed_for([step.name])
+    if trace.plan.empty_rows_fill != "nan" or "n" not in axes or not is_made_of_weights:
+        return nowhere
+    at = axes.index("n")
+    queries = np.flatnonzero(found.any(axis=tuple(axis for axis in range(len(axes)) if axis != at)))
+    empty = _empty_rows(trace, queries)
+    letters = weights.letters[:-1]
+    empty = np.asarray(empty.any(axis=tuple(axis for axis, letter in enumerate(letters) if letter not in axes)))
+    lengths = dict(zip((letter for letter in letters if letter in axes), empty.shape, strict=True))
+    return empty.reshape([lengths.get(letter, 1) for letter in axes])
+
+
+def _empty_rows(trace: Trace, queries: Array) -> Array:
+    """Which of these queries may attend to nothing [… n]; false of the others.
+
+    In blocks the weights were not kept: they are computed again, some queries at a time.
+    """
+    name = trace.plan.attending_weights
+    if name in trace.by_name:
+        return _rows_of_zeros(trace[name].value)
+    shape = trace.plan.by_name[name].shape
+    empty = np.zeros(shape[:-1], dtype=bool)
+    count = max(BlockSizes().dense_cells // (prod(shape[:-2]) * shape[-1]), 1)
+    for first in range(0, len(queries), count):
+        rows = queries[first : first + count]
+        empty[..., rows] = _rows_of_zeros(_weights(problem_of_queries(trace.problem, rows.tolist())))
+    return empty
+
+
+def _weights(problem: ProblemSpec) -> Array:
+    """The weights of a problem before rows without keys are filled."""
+    plan = plan_of(problem)
+    name = plan.attending_weights
+    engine, needed = DenseEngine(plan, problem, problem.precision), plan.needed_for([name])
+    engine.run(node for node in plan.nodes if node.name in needed)
+    return engine.values[name]
+
+
+def _rows_of_zeros(weights: Array) -> Array:
+    """Where all weights of a row are 0 [… n]."""
+    return np.asarray(~(weights != 0).any(axis=-1))

@@ -3,7 +3,6 @@
 The factors of a score that is a product are computed once, for all blocks.
 """
 
-import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
@@ -11,26 +10,21 @@ from typing import Any
 from attncli.base.dataclasses import dataclass
 from attncli.base.dtypes import Precision
 from attncli.base.lazy_numpy import Array, np
-from attncli.engine.block_plan import BlockPlan
-from attncli.engine.blocks import BlockInput
-from attncli.engine.evaluate import with_digits_of, with_scalars
-from attncli.engine.exponentials import LOG2_E, has_fast_exp2
+from attncli.engine.blocks import BlockInput, BlockPlan
+from attncli.engine.dense import with_digits_of, with_scalars
 from attncli.engine.options import BlockSizes
-from attncli.engine.slices import can_be_sliced
-from attncli.engine.summation import Summation, choose_summation, hides_keys, typical_bias_limit, typical_score_limit
-from attncli.ops.elementwise import add
+from attncli.engine.products import Summation, choose_summation, typical_score_limit
 from attncli.ops.elementwise import scale as scale_scores
 from attncli.ops.masks import apply_mask
 from attncli.ops.products import SHORT_SUM
 from attncli.ops.records import Operator, OperatorRecord
 from attncli.ops.registry import record_of
 from attncli.ops.rules import OnlineNormalizer
-from attncli.ops.tables import add_bias
 from attncli.plan.graph import Node
 from attncli.problem.spec import ProblemSpec
 
 LEFT, RIGHT = "left factor", "right factor"
-SMALL_SCORES = 20.0  # exponentials of twice as large ones are far from infinite
+SMALL_SCORES = 60.0  # exponentials of larger ones, or of those of unknown size, are likely to leave the range of a sum
 
 
 @dataclass(frozen=True)
@@ -56,8 +50,6 @@ class TilePlan:
     ones: Array  # [keys 1]: numerators times ones are their sums
     summation: Summation
     exp_scale: float | None
-    has_small_scores: bool = False  # exponentials of scores will hardly leave the range of the type, by some of these
-    is_faster_in_base_2: bool = False  # whether exponentials of small scores take less time as powers of 2
     product: str | None = None
     scale: float = 1.0
 
@@ -65,26 +57,13 @@ class TilePlan:
     def for_few_keys(self) -> "TilePlan":
         """The same in the wider type; where there is none, with a running maximum (no `exp_scale`) and short sums.
 
-        Of queries that see few keys the rounding of each exponential counts; that of the maximum is 1 exactly. Of
-        factors in slices the sums over features stay as long as they are: their errors are small as it is.
+        Of queries that see few keys the rounding of each exponential counts; that of the maximum is 1 exactly.
         """
         dtype = Precision(self.dtype).widened_name
         if dtype == self.dtype:
-            features = self.summation.features if self.summation.in_slices else SHORT_SUM
-            return replace(self, exp_scale=None, summation=replace(self.summation, features=features, keys=SHORT_SUM))
+            return replace(self, exp_scale=None, summation=replace(self.summation, features=SHORT_SUM, keys=SHORT_SUM))
         summation = replace(self.summation, score_dtype=dtype)
         return replace(self, dtype=dtype, ones=self.ones.astype(dtype), summation=summation)
-
-    @property
-    def has_base_2(self) -> bool:
-        """Whether exponentials are computed as powers of 2, where no maximum is subtracted from the scores."""
-        return self.has_small_scores and self.is_faster_in_base_2
-
-    @property
-    def exponent_scale(self) -> float:
-        """What scores are multiplied by to be exponents of 2, or of e."""
-        assert self.exp_scale is not None
-        return self.exp_scale * LOG2_E if self.has_base_2 else self.exp_scale
 
     @property
     def scales_query(self) -> bool:
@@ -123,7 +102,7 @@ def make_tile_plan(
     exp_scale = None if rule is None or rule.exp_scale is None else rule.exp_scale(parameters)
     score, masking, nodes = plan.score_nodes[0], plan.score_nodes[-1], plan.score_nodes
     product = _factor(nodes, inputs, plan.precision)
-    limit, features, has_small_scores = None, 0, False
+    limit, features = None, 0
     if product is not None:
         nodes, features = product.nodes, product.right.value.shape[-1]
         inputs |= {LEFT: product.left, RIGHT: product.right}
@@ -132,20 +111,11 @@ def make_tile_plan(
             del inputs[unused]
         if exp_scale is not None:
             limit = typical_score_limit(product.left.value, product.right.value, product.scale * exp_scale)
-            has_small_scores = limit + _added_limit(nodes, inputs) * abs(exp_scale) < SMALL_SCORES
     if all(value not in node.inputs.values() for node in nodes):
         inputs[value] = inputs[value].as_shared()
     sink = next((node.inputs["sink"] for node in plan.context_nodes if "sink" in node.inputs), None)
 
-    def can_slice() -> bool:
-        """Whether scores may be computed from slices, less the largest one of their query."""
-        ignores_shifts = sink is None and rule is not None and rule.ignores_shifts
-        if product is None or not ignores_shifts or not product.is_added_to:
-            return False
-        return can_be_sliced(product.left.value) and can_be_sliced(product.right.value)
-
-    shared_rows = rows * plan.groups
-    summation = choose_summation(limit, features, shared_rows, keys, dtype, can_slice=can_slice)
+    summation = choose_summation(limit, features, rows * plan.groups, keys, dtype)
     tile_plan = TilePlan(
         nodes=[with_digits_of(node, plan.precision) for node in nodes],
         scores_before_mask=masking.inputs["scores"] if masking.function is apply_mask else plan.scores,
@@ -161,9 +131,7 @@ def make_tile_plan(
         sink=sink,
         ones=np.ones((keys, 1), dtype),
         summation=summation,
-        exp_scale=None if summation.is_for_large_scores(dtype) else exp_scale,  # which are never exponents
-        has_small_scores=has_small_scores,
-        is_faster_in_base_2=dtype == "float32" and has_fast_exp2() and not _hides_keys(nodes, inputs),
+        exp_scale=exp_scale if limit is not None and limit <= SMALL_SCORES else None,
         product=None if product is None else product.name,
         scale=1.0 if product is None else product.scale,
     )
@@ -179,17 +147,6 @@ class _Product:
     right: BlockInput
     scale: float
     nodes: Sequence[Node]
-
-    @property
-    def is_added_to(self) -> bool:
-        """Whether nothing is done with the product but that numbers are added, and cells masked."""
-        name = self.name
-        for node in self.nodes:
-            if name in node.inputs.values() and node.stage != "mask":
-                if node.function not in (add, add_bias):
-                    return False
-                name = node.name
-        return True
 
 
 def _factor(nodes: Sequence[Node], inputs: Mapping[str, BlockInput], precision: Precision) -> _Product | None:
@@ -208,16 +165,3 @@ def _factor(nodes: Sequence[Node], inputs: Mapping[str, BlockInput], precision: 
     right = rule.right(key.value, **arrays, **score.options)
     factors = BlockInput(LEFT, left, query.axes), BlockInput(RIGHT, right, key.axes, is_shared=True)
     return _Product(name, *factors, scale, nodes)
-
-
-def _added_limit(nodes: Sequence[Node], inputs: Mapping[str, BlockInput]) -> float:
-    """What is added to products scarcely exceeds: the biases of tables; infinite where nodes change them otherwise."""
-    changes = [node for node in nodes if node.stage != "mask"]
-    if any(node.function is not add_bias for node in changes):
-        return math.inf
-    return sum(typical_bias_limit(inputs[node.inputs["table"]].value) for node in changes)
-
-
-def _hides_keys(nodes: Sequence[Node], inputs: Mapping[str, BlockInput]) -> bool:
-    """Whether biases of tables hide keys."""
-    return any(hides_keys(inputs[node.inputs["table"]].value) for node in nodes if node.function is add_bias)

@@ -1,35 +1,196 @@
 """Tiles: a block of queries over some keys at a time, by the online form of the normalizer.
 
 The scores of a tile are computed in a buffer that its thread reuses; what is accumulated is divided at the end.
+Exponentials are accumulated as they are; where their sums leave the range that is safe, the block is computed once more
+with the running maximum of its scores subtracted.
 """
 
-from collections.abc import Generator, Iterator, Sequence
+import math
+from collections.abc import Callable, Generator, Iterator, Sequence
 from itertools import pairwise
 from typing import Literal
 
 from attncli.base.array_checks import all_finite
 from attncli.base.dataclasses import dataclass
 from attncli.base.lazy_numpy import Array, np
-from attncli.engine.accumulators import Accumulator, DirectExponentials, VisibleCells, hide
-from attncli.engine.block_plan import BlockPlan
-from attncli.engine.block_rows import Values, key_bounds
-from attncli.engine.blocks import Block, astype_float
-from attncli.engine.evaluate import call
-from attncli.engine.grouped_heads import grouped_product, repeated_for
-from attncli.engine.scratch import SCRATCH
-from attncli.engine.slices import slice_left, slice_right
-from attncli.engine.small_products import Panels, scale, store_by_feature
-from attncli.engine.tile_plan import RIGHT, SMALL_SCORES, TilePlan
+from attncli.engine.blocks import BlockPlan, Values, astype_float, key_bounds
+from attncli.engine.dense import call
+from attncli.engine.products import SCRATCH, grouped_product, repeated_for
+from attncli.engine.tile_plan import RIGHT, TilePlan
+from attncli.ops.contexts import weighted_values
 from attncli.ops.elementwise import add
 from attncli.ops.masks import apply_mask, bias
 from attncli.ops.rules import KeyBounds
+from attncli.ops.structural import per_head
 from attncli.ops.tables import add_bias, table_cells
 from attncli.plan.graph import Node
 
 TILE_ALIGNMENT = 64  # keys that are masked nowhere begin and end at multiples, and tiles have multiples of so many
-SAMPLED_KEYS = 16
 FEW_KEYS, MANY_KEYS = 64, 4  # so few keys, where there are more than so many times as many
 BiasUse = Literal["none", "bounds", "masks"]  # what biases of −∞ hide: nothing, ranges of keys, or each cell
+# Sums of exponentials in this range have lost nothing to overflow or underflow, nor have their products with values.
+SMALLEST_SUM, LARGEST_SUM = math.exp(-30), math.exp(60)
+VisibleCells = tuple[slice, Array]  # some of the keys of a tile, and which of them each query sees [… n m]
+
+
+def hide(scores: Array, visible: Sequence[VisibleCells]) -> None:
+    """Set the scores of a tile [… n m] to −∞ where cells are not visible."""
+    for keys, cells in visible:
+        scores[..., keys] = apply_mask(scores[..., keys], cells)
+
+
+class Accumulator:
+    """Weighted values and denominators, summed over tiles.
+
+    Where the normalizer needs it, the running maximum of the scores is subtracted from them. Masked cells score −∞.
+    """
+
+    score_factor = 1.0  # that the scores it gets have been multiplied by
+
+    def __init__(self, tiles: TilePlan, context: Array, sink: Array | None, *, values_are_finite: bool) -> None:
+        """`context` [… n e] is where the context is accumulated; `sink` [h] has a logit for each head."""
+        self.tiles, self.rule, self.rows = tiles, tiles.rule, context.shape[:-1]
+        self.values_are_finite = values_are_finite
+        self.context = context  # the first tile fills it
+        self.denominator: Array | None = None
+        self.running_max: Array | None = None
+        self._begin()
+        # Where numerators may cancel, a denominator of 0 does not imply that a query attends to nothing.
+        self.attends = np.zeros(self.rows, bool) if self.rule.may_cancel else None
+        self.sink_term: Array | float = 0.0
+        if sink is not None:
+            logits = self.score_factor * per_head(sink, len(sink) if len(self.rows) > 1 else None)
+            self.sink_term = self._numerator(np.array(np.broadcast_to(logits, (*self.rows, 1))))
+
+    def _begin(self) -> None:
+        """What is there before the first numerator."""
+        if self.rule.uses_running_max:
+            self.running_max = np.full((*self.rows, 1), self.rule.min_running_max, self.tiles.summation.score_dtype)
+
+    def _numerator(self, scores: Array) -> Array:
+        """The numerators of some scores; what was accumulated is rescaled to the same running maximum."""
+        before, finite_max = self.running_max, None
+        if before is not None:
+            self.running_max = np.maximum(before, scores.max(axis=-1, keepdims=True))
+            finite_max = np.where(self.running_max == -np.inf, 0, self.running_max)
+            if not np.array_equal(before, self.running_max):
+                self._rescale(before, finite_max)
+        out = scores
+        if scores.dtype != self.tiles.dtype:  # their differences from the maximum need fewer digits than they do
+            out = SCRATCH.get("numerators", scores.shape, self.tiles.dtype)
+        numerator: Array = self.rule.numerator(scores, finite_max, out=out, **self.tiles.parameters)
+        return numerator
+
+    def _visible_numerator(self, scores: Array, visible: Sequence[VisibleCells]) -> Array:
+        """The numerators of scores, 0 where cells are not visible."""
+        hide(scores, visible)
+        return self._numerator(scores)
+
+    def _rescale(self, before: Array, after: Array) -> None:
+        """Multiply what was accumulated with the running maximum `before` by its factor for the maximum `after`."""
+        factor = self.rule.numerator(np.where(before == -np.inf, 0, before), after, out=None, **self.tiles.parameters)
+        factor = np.where(before == -np.inf, 0, factor)
+        if self.denominator is not None:
+            self.denominator *= factor
+            self.context *= factor
+            if not self.values_are_finite:  # a weight of 0 contributes 0, also of an infinite value
+                np.copyto(self.context, 0, where=factor == 0)
+        self.sink_term = self.sink_term * factor
+
+    def add(self, scores: Array, visible: Sequence[VisibleCells], value: Array) -> None:
+        """Accumulate a tile, of whose scores the memory is used; cells that are not visible contribute 0."""
+        numerator = self._visible_numerator(scores, visible)
+        if self.attends is not None:
+            self.attends |= (numerator != 0).any(axis=-1)
+        denominator = numerator @ self.tiles.ones[: numerator.shape[-1]]
+        product = self.context
+        if self.denominator is not None:
+            product = SCRATCH.get("product", self.context.shape, self.tiles.dtype)
+        if self.values_are_finite:
+            grouped_product(numerator, value, product, self.tiles.summation.keys)
+        else:
+            product[...] = weighted_values(numerator, repeated_for(value, numerator))
+        if self.denominator is None:
+            self.denominator = denominator
+        else:
+            self.denominator += denominator
+            self.context += product
+
+    def is_below_limit(self) -> bool:
+        """Whether further tiles are worth adding."""
+        return True
+
+    def result(self) -> Array:
+        """Divide the context [… n e]; which queries attend to anything [… n]."""
+        context, denominator = self.context, self.denominator
+        if denominator is None:  # there was no tile
+            context[...] = 0
+            return np.zeros(self.rows, bool)
+        attends = denominator[..., 0] != 0 if self.attends is None else self.attends
+        if not self.rule.is_divided:
+            return attends
+        denominator = self._whole_denominator(denominator)
+        if self.attends is not None:  # a row whose numerators cancel has weights 0
+            attends = attends & (denominator[..., 0] != 0)
+        if not attends.all():
+            empty = denominator == 0
+            denominator = np.where(empty, 1, denominator)
+            context[empty[..., 0]] = 0
+        np.divide(context, denominator, out=context)
+        return attends
+
+    def _whole_denominator(self, denominator: Array) -> Array:
+        """With the sink, and what the normalizer adds."""
+        if self.tiles.sink is not None:
+            denominator = denominator + self.sink_term
+        if self.rule.extra_denominator is not None:
+            largest = np.zeros_like(denominator) if self.running_max is None else self.running_max
+            denominator = denominator + self.rule.extra_denominator(largest)
+        return denominator
+
+
+class DirectExponentials(Accumulator):
+    """Exponentials of scores as they are: faster than with a running maximum, and good as long as `is_safe`."""
+
+    def _begin(self) -> None:
+        """Nothing is subtracted; queries are multiplied in place of scores where they may be."""
+        assert self.tiles.exp_scale is not None
+        self._scale = self.tiles.exp_scale
+        if self.tiles.scales_query:
+            self.score_factor, self._scale = self._scale, 1.0
+
+    def _numerator(self, scores: Array) -> Array:
+        """The exponentials, in the same memory."""
+        if self._scale != 1:
+            np.multiply(scores, self._scale, out=scores)
+        numerator: Array = np.exp(scores, out=scores)
+        return numerator
+
+    def _visible_numerator(self, scores: Array, visible: Sequence[VisibleCells]) -> Array:
+        """Those of all scores, times 0 where cells are masked: faster than exponentials of −∞."""
+        numerator = self._numerator(scores)
+        for keys, cells in visible:
+            part = numerator[..., keys]
+            np.multiply(part, cells, out=part)
+        return numerator
+
+    def is_below_limit(self) -> bool:
+        """Whether no sum so far is too large, infinite or NaN."""
+        return self.denominator is None or bool(self.denominator.max() <= LARGEST_SUM)
+
+    def is_safe(self, see_a_key: Callable[[], Array]) -> bool:
+        """Whether all sums are in range, and the context, before it is divided, is finite.
+
+        `see_a_key()` says which queries [… n] see any key at all: the others have a sum of 0.
+        """
+        if self.denominator is None:
+            return True
+        sums = self._whole_denominator(self.denominator)[..., 0]
+        if not sums.min() >= SMALLEST_SUM:
+            is_small = ~(sums >= SMALLEST_SUM)
+            if (sums[is_small] != 0).any() or see_a_key()[is_small].any():
+                return False
+        return bool(sums.max() <= LARGEST_SUM) and bool(np.isfinite(self.context.sum()))
 
 
 @dataclass(frozen=True)
@@ -75,33 +236,6 @@ def compute(
     return context, attends
 
 
-def sampled_scores_are_small(plan: BlockPlan, tiles: TilePlan, block: Block) -> bool:
-    """Whether exponentials of a block's scores of some keys, masked or not, are far from infinite and from 0."""
-    if tiles.exp_scale is None:
-        return False
-    arrays = plan.inputs_of_block(block, with_query_axis=False) | plan.inputs_of_block(block, with_query_axis=True)
-    keys = plan.lengths.keys
-    with SCRATCH.in_use():
-        scores = _Block(plan, tiles, arrays).scores(0, keys, -(-keys // SAMPLED_KEYS))
-    return bool(np.abs(scores).max() * abs(tiles.exp_scale) < SMALL_SCORES)
-
-
-def sums_stay_in_range(plan: BlockPlan, tiles: TilePlan, block: Block) -> bool:
-    """Whether a block can be computed with exponentials as they are."""
-    if tiles.exp_scale is None:
-        return False
-    arrays = plan.inputs_of_block(block, with_query_axis=False) | plan.inputs_of_block(block, with_query_axis=True)
-    probe = _Block(plan, tiles, arrays)
-    if probe.tiles.exp_scale is None:  # of few keys: it never takes them as they are, and says nothing of the others
-        return True
-    context = np.empty(probe.context_shape, probe.tiles.dtype)
-    sums = DirectExponentials(probe.tiles, context, probe.sink, values_are_finite=True)
-    with SCRATCH.in_use():
-        for _ in probe.accumulate(sums):
-            pass
-    return sums.is_safe(probe.see_a_key)
-
-
 def key_tiles(bounds: KeyBounds, keys: int, min_unmasked: int) -> Iterator[KeyTile]:
     """The tiles of at most `keys` keys that are visible to any query.
 
@@ -127,21 +261,6 @@ def key_tiles(bounds: KeyBounds, keys: int, min_unmasked: int) -> Iterator[KeyTi
 def _round_up(number: int, unit: int) -> int:
     """The smallest multiple of a unit that is no smaller than a number."""
     return -(-number // unit) * unit
-
-
-@dataclass(frozen=True, eq=False)
-class _LeftFactors:
-    """The left factor of scores; in slices the high one and the others, whose products are added.
-
-    From the sum the `reference` [… n 1] is subtracted, the largest score of each query before it is scaled: scores that
-    count are near it, and the difference is small and has more digits after the point than they have. What is left is
-    multiplied by `scale`.
-    """
-
-    high: Array | Panels
-    others: Array | Panels | None = None
-    reference: Array | None = None
-    scale: float = 1.0
 
 
 class _Block:
@@ -196,62 +315,29 @@ class _Block:
 
     def accumulate(self, sums: Accumulator) -> Generator[None]:
         """Add every tile, as long as no sum is too large; yields before the first, and after each."""
-        if self.tiles.summation.in_slices:  # whose left factors are found by a product with all keys
-            yield
-        factors, arrays = self._left_factors(sums.score_factor), self._arrays_to_multiply()
+        left, arrays = self._left_factor(sums.score_factor), self.arrays
         yield
         for tile in self.key_tiles:
             part = self.plan.slice_keys(arrays, tile.first, tile.end)
-            scores = self._scores(factors, part)
+            scores = self._scores(left, part)
             sums.add(scores, self._visible_cells(tile), part[self.tiles.value].astype(self.tiles.dtype, copy=False))
             yield
             if not sums.is_below_limit():
                 return
 
-    def _arrays_to_multiply(self) -> Values:
-        """The arrays of the block, the right factor of scores as it is multiplied fastest."""
-        if self.tiles.product is None or self.tiles.summation.in_slices:
-            return self.arrays
-        return self.arrays | {RIGHT: store_by_feature(self.arrays[RIGHT], self.rows[-1], "right factor")}
-
-    def scores(self, first: int, end: int, step: int) -> Array:
-        """The scores, before masking, of one in `step` keys from `first` to before `end`."""
-        return self._scores(self._left_factors(1.0), self.plan.slice_keys(self.arrays, first, end, step))
-
-    def _left_factors(self, factor: float) -> _LeftFactors | None:
-        """The left factors of scores that are products, times their scale and a factor; None where they are none."""
-        tiles, features, by = self.tiles, self.tiles.summation.features, self.tiles.scale * factor
+    def _left_factor(self, factor: float) -> Array | None:
+        """The left factor of scores that are products, times their scale and a factor, in the type of scores."""
+        tiles, dtype = self.tiles, self.tiles.summation.score_dtype
         if tiles.product is None:
             return None
         query = self.arrays[tiles.query]
-        if not tiles.summation.in_slices:
-            return _LeftFactors(self._left_factor(query, by, features, "left factor"))
-        slices = slice_left(query)
-        high = self._left_factor(slices.high, 1.0, features, "left factor")
-        others = self._left_factor(slices.others, 1.0, 2 * features, "other slices")
-        return _LeftFactors(high, others, self._largest_scores(_LeftFactors(high, scale=by)) / by, by)
+        return np.multiply(query, tiles.scale * factor, out=SCRATCH.get("left factor", query.shape, dtype), dtype=dtype)
 
-    def _left_factor(self, x: Array, by: float, terms: int, memory: str) -> Array | Panels:
-        """A left factor times a number, in the type of scores."""
-        dtype = self.tiles.summation.score_dtype
-        return scale(x, by, dtype, keys=self._seen_keys, terms=terms, memory=memory)
-
-    def _largest_scores(self, high: _LeftFactors) -> Array:
-        """The largest score [… n 1] of each query, by high slices, of those that are not masked; 0 where all are."""
-        largest = np.full((*self.rows, 1), -np.inf)
-        for tile in self.key_tiles:
-            part = self.plan.slice_keys(self.arrays, tile.first, tile.end)
-            part[RIGHT] = slice_right(part[RIGHT]).high
-            scores = self._scores(high, part)
-            hide(scores, self._visible_cells(tile))
-            np.maximum(largest, scores.max(axis=-1, keepdims=True), out=largest)
-        return np.where(np.isfinite(largest), largest, 0)
-
-    def _scores(self, left: _LeftFactors | None, part: Values) -> Array:
+    def _scores(self, left: Array | None, part: Values) -> Array:
         """The scores of a tile before masking, in memory of their own."""
         tiles, buffer, dtype = self.tiles, None, self.tiles.summation.score_dtype
         if left is not None and tiles.product is not None:
-            buffer = self._scores_before_nodes(left, part[RIGHT])
+            buffer = self._product(left, part[RIGHT])
             part[tiles.product] = buffer
         for node in tiles.nodes:
             if node.stage != "mask":
@@ -259,25 +345,12 @@ class _Block:
         scores: Array = part[tiles.scores_before_mask]
         return scores.copy() if tiles.has_own_operators and scores is not buffer else scores
 
-    def _scores_before_nodes(self, left: _LeftFactors, keys: Array) -> Array:
-        """The products of left factors with those of some keys [… m d], from which the nodes after them make scores."""
-        features = self.tiles.summation.features
-        if left.others is None:
-            products = self._product(left.high, keys, features, "scores")
-        else:
-            right = slice_right(keys)
-            products = self._product(left.high, right.high, features, "scores")
-            products -= left.reference
-            products += self._product(left.others, right.others, 2 * features, "other scores")
-        if left.scale != 1:
-            products *= left.scale
-        return products
-
-    def _product(self, left: Array | Panels, keys: Array, terms: int, memory: str) -> Array:
-        """The product of a left factor with that of some keys [… m d]."""
+    def _product(self, left: Array, keys: Array) -> Array:
+        """The product of the left factor with that of some keys [… m d]."""
         dtype = self.tiles.summation.score_dtype
         right = keys.astype(dtype, copy=False).swapaxes(-1, -2)
-        return grouped_product(left, right, SCRATCH.get(memory, (*self.rows, right.shape[-1]), dtype), terms)
+        out = SCRATCH.get("scores", (*self.rows, right.shape[-1]), dtype)
+        return grouped_product(left, right, out, self.tiles.summation.features)
 
     def _visible_cells(self, tile: KeyTile) -> Sequence[VisibleCells]:
         """The keys of a tile whose cells may be masked, and which of them each query sees."""

@@ -67,11 +67,6 @@ class OnlineNormalizer:
     exp_scale: Callable[[Mapping[str, Any]], float] | None = None
     multiplications: int = 32  # of a product, that take as long as a numerator and what else tiles do with a score
 
-    @property
-    def ignores_shifts(self) -> bool:
-        """Whether a number that is added to all scores of a row changes no weight."""
-        return self.exp_scale is not None and self.is_divided and self.extra_denominator is None
-
 
 @dataclass(frozen=True, eq=False)
 class KeyBounds:

@@ -21,7 +21,7 @@ def rows() -> Iterator[Row]:
     """One head, everything visible, causal, and a window."""
     import torch
 
-    from attncli.engine.executors import cores
+    from attncli.engine.threads import cores
 
     torch.set_num_threads(cores())
     attend = torch.nn.functional.scaled_dot_product_attention

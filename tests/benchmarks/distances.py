@@ -16,7 +16,7 @@ def rows() -> Iterator[Row]:
     """Vectors far from each other; an offset; each query among the keys; clusters, in which distances are small."""
     import torch
 
-    from attncli.engine.executors import cores
+    from attncli.engine.threads import cores
 
     torch.set_num_threads(cores())
     for dtype in ("float32", "float64"):

@@ -17,7 +17,7 @@ def rows() -> Iterator[Row]:
     """Tables of scores and weights; normalizers without an online form; scores with a bias, a softcap or a network."""
     import torch
 
-    from attncli.engine.executors import cores
+    from attncli.engine.threads import cores
 
     torch.set_num_threads(cores())
     for title, ours, theirs in (*_tables(), *_normalizers(), *_scores()):

@@ -17,7 +17,7 @@ def rows() -> Iterator[Row]:
     """Biases and masks, one query, groups of heads, many small heads, short types, and single calls."""
     import torch
 
-    from attncli.engine.executors import cores
+    from attncli.engine.threads import cores
 
     torch.set_num_threads(cores())
     for title, (ours, theirs), aim in (

@@ -5,10 +5,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-from attncli.engine import executors
-from attncli.engine.executors import ThreadsExecutor
+from attncli.engine import threads
 from attncli.engine.options import BlockSizes, RunOptions
 from attncli.engine.run import run
+from attncli.engine.threads import ThreadsExecutor
 from tests.arrays import normal
 from tests.problems import problem
 
@@ -122,16 +122,15 @@ def test_any_number_of_workers_gives_the_same_last_digits(keys: dict[str, Any], 
     monkeypatch.setattr(ThreadsExecutor, "submit", lambda *task: submitted.append(task) or submit(*task))
     serial = in_tiles(**given, **keys, dtype="float32")
     for count in (2, 5):
-        monkeypatch.setattr(executors, "cores", lambda count=count: count)
-        executors._threads.cache_clear()
+        monkeypatch.setattr(threads, "cores", lambda count=count: count)
+        threads._threads.cache_clear()
         np.testing.assert_array_equal(in_tiles(**given, **keys, dtype="float32", executor="threads"), serial)
-    executors._threads.cache_clear()
+    threads._threads.cache_clear()
     assert submitted
 
 
 @pytest.mark.parametrize("size", [1.0, 8.0, 60.0])
 def test_scores_of_any_size_in_a_large_problem_are_those_of_its_rows(size: float) -> None:
-    """So large that the sizes of some scores are tried before all are computed."""
     query, key, value = size * normal(3, 1024, 8), normal(3, 1024, 8), normal(3, 1024, 4)
     whole = in_tiles(query=query[None], key=key[None], value=value[None], sizes=BlockSizes(0))
     for head in range(3):

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 import threadpoolctl
 
-from attncli.engine import blas_limit, executors
+from attncli.engine import threads
 from attncli.engine.options import RunOptions
 from attncli.engine.run import run
 from tests.arrays import normal
@@ -62,9 +62,9 @@ def test_the_limit_of_blas_ends_with_the_last_of_the_calls_that_overlap() -> Non
 @pytest.fixture
 def searched_anew() -> Iterator[None]:
     """The libraries are searched in the test, and again after it."""
-    blas_limit._find_limits.cache_clear()
+    threads._find_limits.cache_clear()
     yield
-    blas_limit._find_limits.cache_clear()
+    threads._find_limits.cache_clear()
 
 
 @pytest.mark.usefixtures("searched_anew")
@@ -83,8 +83,8 @@ def test_calls_that_begin_together_share_one_limit(monkeypatch: pytest.MonkeyPat
 
     def enter() -> Any:
         barrier.wait(60)
-        with blas_limit.one_blas_thread():
-            return blas_limit._find_limits()
+        with threads.one_blas_thread():
+            return threads._find_limits()
 
     with ThreadPoolExecutor(2) as pool:
         one, other = [future.result(60) for future in [pool.submit(enter), pool.submit(enter)]]
@@ -125,9 +125,9 @@ def test_a_library_where_each_thread_has_its_own_number_is_limited_in_each(monke
 
     monkeypatch.setattr(threadpoolctl, "ThreadpoolController", Controller)
     monkeypatch.setattr(threadpoolctl.OpenBLASController, "clear_controlling_thread", lambda force: None, raising=False)
-    monkeypatch.setattr(executors, "cores", lambda: 2)
-    executors._threads.cache_clear()
+    monkeypatch.setattr(threads, "cores", lambda: 2)
+    threads._threads.cache_clear()
     run(problem(query=Q, key=K, value=V), ("output",), options=RunOptions(blas_is_limited=False))
-    executors._threads(executors.cores(), blas_is_limited=False).shutdown()
-    executors._threads.cache_clear()
+    threads._threads(threads.cores(), blas_is_limited=False).shutdown()
+    threads._threads.cache_clear()
     assert limited == {threading.current_thread().name, "attn_0"}

@@ -3,8 +3,7 @@
 import numpy as np
 import pytest
 
-from attncli.engine.block_rows import key_bounds
-from attncli.engine.blocks import Block, Lengths, make_blocks
+from attncli.engine.blocks import Block, Lengths, key_bounds, make_blocks
 from tests.arrays import normal
 from tests.problems import dense_trace, problem
 

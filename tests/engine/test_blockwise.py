@@ -11,11 +11,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from attncli.engine import executors
+from attncli.engine import threads
 from attncli.engine.blocks import Lengths, make_blocks
-from attncli.engine.executors import ThreadsExecutor
 from attncli.engine.options import BlockSizes, RunOptions
 from attncli.engine.run import run
+from attncli.engine.threads import ThreadsExecutor
 from attncli.ops import operators
 from attncli.ops.records import OperatorRecord
 from attncli.problem.convert.operators import named_masks
@@ -197,7 +197,7 @@ def test_other_threads_are_woken_where_the_work_takes_longer_than_to_wake_them(
     shape: tuple[int, ...], keys: dict[str, Any], blocks: int, are_woken: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     totals, woken = set[int](), []
-    monkeypatch.setattr(executors, "cores", lambda: 2)
+    monkeypatch.setattr(threads, "cores", lambda: 2)
     monkeypatch.setattr(ThreadsExecutor, "submit", lambda _pool, function: woken.append(function) or Future[None]())
     heads, key_heads, queries, length, features = shape
     query = normal(1, heads, queries, features, seed=1).astype("float32")

@@ -8,8 +8,8 @@ import pytest
 
 import attncli
 from attncli import AttnError
-from attncli.engine import executors
 from attncli.engine import run as run_module
+from attncli.engine import threads
 from attncli.engine.options import BlockSizes, RunOptions
 from attncli.engine.run import LOCAL, run
 from tests.problems import dense_trace, problem
@@ -166,7 +166,7 @@ def test_an_unknown_result_is_an_error_before_anything_is_computed(
     names: tuple[str, ...], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(run_module, "DenseEngine", lambda *_: pytest.fail("something was computed"))
-    monkeypatch.setattr(executors, "compute", lambda *_: pytest.fail("something was computed"))
+    monkeypatch.setattr(threads, "compute", lambda *_: pytest.fail("something was computed"))
     with pytest.raises(AttnError, match="unknown result"):
         attncli.Problem(query=Q, key=K, value=V).compute(names)
 

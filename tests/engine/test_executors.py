@@ -11,11 +11,12 @@ import pytest
 
 import attncli
 from attncli import AttnError
-from attncli.engine import executors
-from attncli.engine.block_task import BlockTask, Cancelled, compute
+from attncli.engine import threads
+from attncli.engine.block_task import BlockTask
 from attncli.engine.blocks import Block
 from attncli.engine.options import BlockSizes, RunOptions
 from attncli.engine.run import run
+from attncli.engine.threads import Cancelled, compute
 from tests.arrays import normal
 from tests.problems import problem
 
@@ -29,12 +30,12 @@ def test_threads_give_what_one_thread_gives(keys: dict[str, Any], select: str, m
     sizes = BlockSizes(0, rows=13, masked_rows=13, tile_cells=13 * 90, row_cells=13 * 90, alone_multiplications=0)
     serial = getattr(run(one, (select,), options=RunOptions("serial", sizes=sizes)), select)
     for count in (2, 5):
-        monkeypatch.setattr(executors, "cores", lambda count=count: count)
-        executors._threads.cache_clear()
+        monkeypatch.setattr(threads, "cores", lambda count=count: count)
+        threads._threads.cache_clear()
         np.testing.assert_allclose(
             getattr(run(one, (select,), options=RunOptions(sizes=sizes)), select), serial, rtol=0, atol=1e-13
         )
-    executors._threads.cache_clear()
+    threads._threads.cache_clear()
 
 
 def test_an_unknown_executor_is_an_error() -> None:
@@ -46,11 +47,11 @@ def test_where_no_thread_can_be_started_one_is_proposed(monkeypatch: pytest.Monk
     def refuse(_thread: threading.Thread) -> None:
         raise RuntimeError("can't start new thread")
 
-    executors._threads.cache_clear()
+    threads._threads.cache_clear()
     monkeypatch.setattr(threading.Thread, "start", refuse)
     with pytest.raises(AttnError, match=r"executor threads: no thread .* \(.*\); choose the executor serial"):
         run(problem(query=Q, key=K, value=V), ("output",))
-    executors._threads.cache_clear()
+    threads._threads.cache_clear()
 
 
 def test_an_error_in_a_block_cancels_the_others(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -88,8 +89,8 @@ def test_waiting_blocks_are_cancelled_by_an_interrupt(normalize: str, monkeypatc
     options = RunOptions(progress=interrupt, sizes=BlockSizes(rows=1, row_cells=1))
     with pytest.raises(KeyboardInterrupt):
         run(problem(query=Q, key=K, value=V, normalize=normalize), ("output",), options=options)
-    executors._threads(executors.cores(), blas_is_limited=False).shutdown()  # after the blocks that have started
-    executors._threads.cache_clear()
+    threads._threads(threads.cores(), blas_is_limited=False).shutdown()  # after the blocks that have started
+    threads._threads.cache_clear()
     assert done == [1, 2, 3]
     assert len(started) < 700  # other threads may compute some more until the calling one hears of it
 
@@ -117,7 +118,7 @@ def test_no_more_blocks_are_submitted_than_workers_can_use() -> None:
 
     with ThreadPoolExecutor(1) as pool:
         prepare = partial(partial, pool.submit, compute)
-        steps = executors.submit_blocks(idle(), blocks(), lambda *_: None, prepare=prepare, ahead=8)
+        steps = threads.submit_blocks(idle(), blocks(), lambda *_: None, prepare=prepare, ahead=8)
         next(steps)
         assert len(asked) == 9
         steps.close()
@@ -137,7 +138,7 @@ def test_submitted_blocks_are_stored_in_order_when_the_first_is_slow() -> None:
     kept: list[Any] = []
     with ThreadPoolExecutor(2) as pool:
         prepare = partial(partial, pool.submit, slow)
-        steps = executors.submit_blocks(idle(), blocks, lambda *given: kept.append(given), prepare=prepare, ahead=8)
+        steps = threads.submit_blocks(idle(), blocks, lambda *given: kept.append(given), prepare=prepare, ahead=8)
         assert list(steps) == blocks
     assert kept == list(zip(blocks, blocks, strict=True))
 
@@ -159,7 +160,7 @@ class Watched:
 
 def share(task: Any, blocks: list[Block], pool: Any, keep: Any = lambda *_: None) -> list[Block]:
     """The blocks, in the order in which they are said to be kept, of a task that threads share."""
-    return list(executors.share_blocks(task, blocks, keep, pool=pool, is_cancelled=bool))
+    return list(threads.share_blocks(task, blocks, keep, pool=pool, is_cancelled=bool))
 
 
 def test_the_calling_thread_computes_blocks_that_no_other_has_begun() -> None:
@@ -178,7 +179,7 @@ def test_the_calling_thread_computes_blocks_that_no_other_has_begun() -> None:
         if len(kept) == len(blocks) - 1:
             others_are_kept.set()
 
-    with executors.ThreadsExecutor(2, limits_blas=False) as pool:
+    with threads.ThreadsExecutor(2, limits_blas=False) as pool:
         finished = share(Watched(lambda _: None, compute_slowly), blocks, pool, keep)
     assert finished == kept == [blocks[0], *blocks[2:], blocks[1]]
 
@@ -243,8 +244,8 @@ def test_blocks_that_other_threads_have_begun_end_when_they_are_cancelled() -> N
                 ended.append("closed")
 
     caller, task = threading.current_thread(), cast("BlockTask", Long())
-    with executors.ThreadsExecutor(2, limits_blas=False) as pool:
-        steps = executors.share_blocks(
+    with threads.ThreadsExecutor(2, limits_blas=False) as pool:
+        steps = threads.share_blocks(
             task, blocks_of_one_query(2), lambda *_: None, pool=pool, is_cancelled=cancelled.is_set
         )
         with pytest.raises(KeyboardInterrupt):
@@ -262,7 +263,7 @@ def test_an_error_in_another_thread_is_raised_and_no_further_block_begins() -> N
         assert has_failed.wait(60)
 
     caller = threading.current_thread()
-    with executors.ThreadsExecutor(2, limits_blas=False) as pool:
+    with threads.ThreadsExecutor(2, limits_blas=False) as pool:
         submit = pool.submit
 
         def submit_and_watch(function: Any) -> Any:

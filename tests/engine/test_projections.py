@@ -12,11 +12,11 @@ import threadpoolctl
 
 import attncli
 from attncli import AttnError
-from attncli.engine import blas_limit, executors, projections
-from attncli.engine.executors import ThreadsExecutor
+from attncli.engine import dense, threads
+from attncli.engine.dense import projection_parts
 from attncli.engine.options import BlockSizes, RunOptions
-from attncli.engine.projections import projection_parts
 from attncli.engine.run import run
+from attncli.engine.threads import ThreadsExecutor
 from attncli.ops.structural import project
 from attncli.plan.build import plan_of
 from tests.arrays import normal
@@ -41,11 +41,11 @@ PROBLEMS: dict[str, dict[str, Any]] = {
 def counted(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     """How many parts each projection had; projections are large from a few numbers on."""
     parts: list[int] = []
-    monkeypatch.setattr(projections, "MIN_PRODUCTS", 1)
+    monkeypatch.setattr(dense, "MIN_PRODUCTS", 1)
 
     def run_all(functions: list[Callable[[], None]], pool: ThreadsExecutor | None) -> None:
         parts.append(len(functions))
-        executors.run_all(functions, pool)
+        threads.run_all(functions, pool)
 
     monkeypatch.setattr("attncli.engine.blockwise.run_all", run_all)
     return parts
@@ -75,12 +75,12 @@ def test_their_digits_do_not_depend_on_the_number_of_threads(
     spec = problem(embeddings=normal(ROWS, FEATURES), **SHARED, dtype=dtype)
     serial = run(spec, ("query", "output"), options=RunOptions("serial", sizes=SIZES))
     for count in (2, 3):
-        monkeypatch.setattr(executors, "cores", lambda count=count: count)
-        executors._threads.cache_clear()
+        monkeypatch.setattr(threads, "cores", lambda count=count: count)
+        threads._threads.cache_clear()
         found = run(spec, ("query", "output"), options=IN_BLOCKS)
         np.testing.assert_array_equal(found.query, serial.query)
         np.testing.assert_array_equal(found.output, serial.output)
-    executors._threads.cache_clear()
+    threads._threads.cache_clear()
     assert counted
 
 
@@ -132,7 +132,7 @@ def parts_of_vectors(*shape: int) -> Any:
 def test_the_parts_of_a_projection_are_all_its_rows_and_each_once(
     shape: tuple[int, ...], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(projections, "MIN_PRODUCTS", 2**14)
+    monkeypatch.setattr(dense, "MIN_PRODUCTS", 2**14)
     seen = np.zeros(shape, int)
     for part in parts_of_vectors(*shape):
         seen[part] += 1
@@ -151,7 +151,7 @@ def test_few_vectors_are_projected_at_once(shape: tuple[int, ...]) -> None:
 def test_without_a_limit_of_blas_projections_are_not_split(
     options: RunOptions, are_parts: bool, counted: list[int], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(blas_limit, "_limits", lambda: None)
+    monkeypatch.setattr(threads, "_limits", lambda: None)
     spec = problem(embeddings=normal(ROWS, FEATURES), **SHARED)
     found = run(spec, ("query",), options=options).query
     np.testing.assert_allclose(found, dense_trace(spec).value("query"), rtol=0, atol=1e-12)
@@ -163,13 +163,13 @@ def test_products_have_one_thread_each_also_before_the_blocks(
 ) -> None:
     """Threads of BLAS that have nothing to do wait without sleeping, and slow down the blocks."""
     seen: set[int] = set()
-    call = vars(projections)["call"]
+    call = vars(dense)["call"]
 
     def look(*arguments: Any, **more: Any) -> np.ndarray:
         seen.update(found["num_threads"] for found in threadpoolctl.threadpool_info() if found["user_api"] == "blas")
         return call(*arguments, **more)
 
-    monkeypatch.setattr(projections, "call", look)
+    monkeypatch.setattr(dense, "call", look)
     with threadpoolctl.threadpool_limits(2, "blas"):
         run(problem(embeddings=normal(ROWS, FEATURES), **SHARED), ("output",), options=IN_BLOCKS)
     assert seen == {1}
@@ -188,7 +188,7 @@ def test_an_error_in_one_of_several_functions_reaches_the_caller(executor: str) 
         raise AttnError("no")
 
     with pytest.raises(AttnError, match="no"):
-        executors.run_all([wait, fail], executors.threads_of(RunOptions(executor)))
+        threads.run_all([wait, fail], threads.threads_of(RunOptions(executor)))
     assert begun.is_set() or executor == "threads"
 
 
@@ -203,18 +203,18 @@ def test_an_interrupt_while_functions_are_handed_out_cancels_those_that_wait(mon
             return handed[-1]
 
     with pytest.raises(KeyboardInterrupt), Pool(2, limits_blas=False) as pool:
-        executors.run_all([lambda: None] * 4, pool)
+        threads.run_all([lambda: None] * 4, pool)
     assert [future.cancelled() for future in handed] == [True, True]
 
 
 def test_beside_dask_the_threads_of_this_process_compute_them(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(executors, "cores", lambda: 2)
-    assert executors.threads_of(RunOptions("tcp://127.0.0.1:1")) is executors.threads_of(RunOptions("threads"))
-    assert executors.threads_of(RunOptions("serial")) is None
+    monkeypatch.setattr(threads, "cores", lambda: 2)
+    assert threads.threads_of(RunOptions("tcp://127.0.0.1:1")) is threads.threads_of(RunOptions("threads"))
+    assert threads.threads_of(RunOptions("serial")) is None
 
 
 def test_every_function_is_called_once() -> None:
     called: list[int] = []
-    pool = executors.threads_of(RunOptions())
-    executors.run_all([lambda number=number: called.append(number) for number in range(50)], pool)
+    pool = threads.threads_of(RunOptions())
+    threads.run_all([lambda number=number: called.append(number) for number in range(50)], pool)
     assert sorted(called) == list(range(50))

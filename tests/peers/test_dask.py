@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from attncli import AttnError, Problem, attention
-from attncli.engine import executors
+from attncli.engine import threads
 from attncli.engine.options import RunOptions
 from attncli.engine.run import run
 from tests.problems import problem
@@ -107,7 +107,7 @@ def test_the_command_uses_a_cluster(cluster: Any, tmp_path: Path) -> None:
 
 def test_an_address_without_a_scheduler_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
     pytest.importorskip("distributed")
-    monkeypatch.setattr(executors, "TIMEOUT", 1)
+    monkeypatch.setattr(threads, "TIMEOUT", 1)
     with pytest.raises(AttnError, match=r"executor tcp://127\.0\.0\.1:1: no scheduler answers"):
         Problem(**INPUTS).compute(("output",), executor="tcp://127.0.0.1:1")
 

@@ -8,7 +8,7 @@ import pytest
 
 from attncli.base.errors import AttnError
 from attncli.engine.dense import DenseEngine
-from attncli.engine.digits_array import Digits, DigitsArray
+from attncli.engine.digits import Digits, DigitsArray
 from attncli.engine.many_digits import compute_with_digits, evaluate_with_digits, run_with_digits
 from attncli.engine.options import BlockSizes, RunOptions
 from attncli.engine.run import run

@@ -9,7 +9,7 @@ from attncli.analysis.check.statistics import Arrays, statistics
 from attncli.base.dtypes import Precision, as_floats
 from attncli.base.lazy_numpy import Array, np
 from attncli.base.text import join_words
-from attncli.engine.evaluate import evaluate
+from attncli.engine.dense import evaluate
 from attncli.trace.steps import Trace
 
 DRAWS = 8  # of numbers within half a unit of the digits typed, to see how far what follows from them moves

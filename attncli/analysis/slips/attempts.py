@@ -7,8 +7,7 @@ from attncli.analysis.slips.parts import ALL, Part, problem_part
 from attncli.analysis.slips.records import SLIPS, Computation, Slip
 from attncli.base.dataclasses import dataclass
 from attncli.base.lazy_numpy import Array
-from attncli.engine.dense import DenseEngine
-from attncli.engine.evaluate import input_array
+from attncli.engine.dense import DenseEngine, input_array
 from attncli.plan.build import build_plan
 from attncli.plan.graph import Node, Plan
 from attncli.problem.spec import ProblemSpec

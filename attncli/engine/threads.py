@@ -1,22 +1,27 @@
-"""Executors: blocks are computed by the calling thread, with or without others, or by the workers of Dask."""
+"""Threads and clusters: blocks are computed by the calling thread, with or without others, or by workers of Dask.
+
+Each worker has a core, and BLAS one thread meanwhile: products have the same last digits with any number of workers.
+Calls may overlap: where the number of threads is the process's, the first of them sets the limit, and the last to end
+lifts it. Without threadpoolctl there is no limit.
+"""
 
 import os
 from collections import deque
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
-from contextlib import AbstractContextManager, contextmanager, nullcontext
+from contextlib import AbstractContextManager, closing, contextmanager, nullcontext
 from functools import cache, partial
 from itertools import islice
-from threading import Event
+from threading import Event, Lock
 from typing import Any
 
+from attncli.base.dataclasses import dataclass
 from attncli.base.errors import AttnError
 from attncli.base.lazy_numpy import Array
-from attncli.engine.blas_limit import limit_this_thread, one_blas_thread
-from attncli.engine.block_task import BlockResult, BlockTask, begin, compute
+from attncli.engine.block_task import BlockResult, BlockTask
 from attncli.engine.blocks import Block
-from attncli.engine.core_placement import CorePlacement
 from attncli.engine.options import SERIAL, THREADS, RunOptions
+from attncli.engine.products import SCRATCH
 
 INSTALL = "pip install 'attncli[dask]'"
 TIMEOUT = 10  # seconds within which a scheduler must be reached
@@ -26,6 +31,10 @@ Keep = Callable[[Block, BlockResult], None]
 IsCancelled = Callable[[], bool]
 Prepare = Callable[[BlockTask], Callable[[Block, Mapping[str, Array]], "Future[BlockResult]"]]
 Run = Callable[[BlockTask, Iterable[Block], Keep], Generator[Block]]
+
+
+class Cancelled(Exception):  # noqa: N818 - it stops a task early, and is no error
+    """The result of the block is not needed any more."""
 
 
 def share_blocks(
@@ -110,16 +119,8 @@ class ThreadsExecutor(ThreadPoolExecutor):
     """
 
     def __init__(self, cores: int, *, limits_blas: bool) -> None:
-        super().__init__(cores - 1, thread_name_prefix="attn", initializer=self._begin_thread)
+        super().__init__(cores - 1, thread_name_prefix="attn", initializer=limit_this_thread if limits_blas else None)
         self.cores = cores
-        self.placement = CorePlacement()
-        self._limits_blas = limits_blas
-
-    def _begin_thread(self) -> None:
-        """What a new thread does first."""
-        self.placement.add_this_thread()
-        if self._limits_blas:
-            limit_this_thread()
 
     def submit(self, fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> "Future[Any]":
         """Compute in a thread, which is started where none is idle."""
@@ -226,3 +227,141 @@ def _dask(address: str) -> Iterator[Run]:
         raise AttnError(f"the workers were lost ({error})", where=f"executor {address}") from None
     finally:
         client.close()
+
+
+def compute(
+    task: BlockTask, block: Block, query_inputs: Mapping[str, Array], is_cancelled: Callable[[], bool] = bool
+) -> BlockResult:
+    """Compute a block of a task, wherever it runs; raises Cancelled at a yield where `is_cancelled()`."""
+    with begin(task, block, query_inputs) as begun:
+        return begun.finish(is_cancelled)
+
+
+@dataclass(frozen=True)
+class BegunBlock:
+    """A block that was computed up to the first yield of its steps."""
+
+    steps: Generator[None, None, BlockResult]
+
+    def finish(self, is_cancelled: Callable[[], bool] = bool) -> BlockResult:
+        """Compute the rest; raises Cancelled at a yield where `is_cancelled()`."""
+        while not is_cancelled():
+            try:
+                next(self.steps)
+            except StopIteration as end:
+                result: BlockResult = end.value
+                return result
+        raise Cancelled
+
+
+@contextmanager
+def begin(task: BlockTask, block: Block, query_inputs: Mapping[str, Array]) -> Iterator[BegunBlock]:
+    """Compute a block of a task up to the first yield of its steps, before any of its products."""
+    # Steps are closed by this thread, whose floating-point state they changed.
+    with SCRATCH.in_use(), closing(task.steps(block, query_inputs)) as steps:
+        next(steps)
+        yield BegunBlock(steps)
+
+
+@contextmanager
+def one_blas_thread() -> Iterator[None]:
+    """Limit BLAS to one thread in the whole process, or where each thread has its own number, in this one."""
+    limits = _limits()
+    if limits is None:
+        yield
+        return
+    with limits.of_thread(), limits.of_process:
+        yield
+
+
+def has_one_thread_in_blocks(options: RunOptions) -> bool:
+    """Whether BLAS has one thread while blocks are computed: it has been limited, or can be."""
+    return options.blas_is_limited or _limits() is not None
+
+
+def limit_this_thread() -> None:
+    """Limit BLAS to one thread in this one, as long as it lives, where each thread has its own number."""
+    limits = _limits()
+    if limits is not None:
+        limits.of_thread()
+
+
+class ProcessLimit:
+    """Limits libraries whose number of threads is the process's, each by its controller of threadpoolctl.
+
+    Without threadpoolctl's own limiter, which asks the libraries for all that is known of them each time.
+    """
+
+    def __init__(self, libraries: Sequence[Any]) -> None:
+        self._libraries = libraries
+        self._lock = Lock()
+        self._calls = 0
+        self._threads_before: Sequence[int] = ()
+
+    def __enter__(self) -> None:
+        with self._lock:
+            if self._calls == 0:
+                self._threads_before = [library.get_num_threads() for library in self._libraries]
+                self._set_threads([1] * len(self._libraries))
+            self._calls += 1
+
+    def __exit__(self, *_error: object) -> None:
+        with self._lock:
+            self._calls -= 1
+            if self._calls == 0:
+                self._set_threads(self._threads_before)
+                _let_any_thread_limit()
+
+    def _set_threads(self, numbers: Sequence[int]) -> None:
+        """Give each library its number of threads, from whatever thread."""
+        _let_any_thread_limit()
+        for library, number in zip(self._libraries, numbers, strict=True):
+            library.set_num_threads(number)
+
+
+def _let_any_thread_limit() -> None:
+    """Let the calling thread set the limit: since threadpoolctl 3.8 only the first to set it can, until it ends."""
+    from threadpoolctl import OpenBLASController  # noqa: PLC0415 - an optional extra
+
+    if hasattr(OpenBLASController, "clear_controlling_thread"):
+        OpenBLASController.clear_controlling_thread(force=True)
+
+
+@dataclass(frozen=True)
+class _Limits:
+    """The limit of the process, and threadpoolctl's controller of libraries where each thread has its own, if any."""
+
+    of_process: ProcessLimit
+    thread_controller: Any
+
+    def of_thread(self) -> AbstractContextManager[None]:
+        """The limit of this thread, which is set when this is called."""
+        return nullcontext() if self.thread_controller is None else self.thread_controller.limit(limits=1)
+
+
+_SEARCH = Lock()  # `cache` alone would search twice where two calls begin together
+
+
+def _limits() -> _Limits | None:
+    """The limits, the same ones for all calls; None without threadpoolctl."""
+    with _SEARCH:
+        return _find_limits()
+
+
+@cache
+def _find_limits() -> _Limits | None:
+    """The limits of the BLAS libraries that are loaded; None without threadpoolctl."""
+    try:
+        from threadpoolctl import OpenBLASController, ThreadpoolController  # noqa: PLC0415 - an optional extra
+    except ImportError:
+        return None
+    has_limits_of_threads = hasattr(OpenBLASController, "clear_controlling_thread")  # since 3.8, as that method
+    blas = ThreadpoolController().select(user_api="blas")
+    of_process, of_thread = list[Any](), list[str]()
+    for library in blas.lib_controllers:
+        is_openmp = library.internal_api == "openblas" and library.threading_layer == "openmp"
+        if is_openmp and has_limits_of_threads:
+            of_thread.append(library.filepath)
+        else:
+            of_process.append(library)
+    return _Limits(ProcessLimit(of_process), blas.select(filepath=of_thread) if of_thread else None)
