@@ -11,8 +11,8 @@ import attncli
 from attncli.engine.run import run
 from attncli.io.origin import Origin, RawValue
 from attncli.io.problem_files import Document
+from attncli.plan.trace import Trace
 from attncli.problem.spec import FIELDS, ProblemSpec
-from attncli.trace.steps import Trace
 from tests.arrays import bias, booleans, normal
 
 

@@ -19,10 +19,10 @@ from attncli.engine.executors import ThreadsExecutor, executor, one_thread_each,
 from attncli.engine.options import SERIAL, THREADS, Allocate, BlockSizes, RunOptions, in_memory
 from attncli.engine.tile_plan import TilePlan, can_tile, make_tile_plan
 from attncli.ops.tables import add_bias
+from attncli.plan.diagnostics import empty_rows_warning
 from attncli.plan.graph import Plan
+from attncli.plan.trace import Step
 from attncli.problem.spec import ProblemSpec
-from attncli.trace.diagnostics import empty_rows_warning
-from attncli.trace.steps import Step
 
 POSITIONS = "query_positions"  # masks that read them, such as causal ones, leave out more keys of smaller blocks
 PROBES, PROBE_STEP, PROBED_QUERIES = 2, 64, 16  # of so many blocks every 64th query is tried, or at least 16 queries

@@ -10,10 +10,10 @@ from attncli.base.memory import keep_freed_memory
 from attncli.engine.evaluate import evaluate, evaluate_input, evaluate_wide
 from attncli.engine.options import BlockSizes
 from attncli.engine.projections import RunAll, project_in_parts, projection_parts
+from attncli.plan.diagnostics import empty_rows_warning
 from attncli.plan.graph import Node, Plan
+from attncli.plan.trace import Step
 from attncli.problem.spec import ProblemSpec
-from attncli.trace.diagnostics import empty_rows_warning
-from attncli.trace.steps import Step
 
 KEPT_BYTES = 4 * 8 * BlockSizes().dense_cells  # of four tables of float64, as large as problems that are computed whole
 

@@ -8,8 +8,8 @@ from attncli.base.lazy_numpy import Array, np
 from attncli.engine.dense import DenseEngine
 from attncli.engine.options import BlockSizes
 from attncli.plan.build import plan_of
+from attncli.plan.trace import Step, Trace
 from attncli.problem.spec import ProblemSpec
-from attncli.trace.steps import Step, Trace
 
 
 def problem_of_queries(problem: ProblemSpec, rows: Sequence[int]) -> ProblemSpec:

@@ -11,10 +11,10 @@ from attncli.engine.evaluate import apply_input_function, input_array
 from attncli.engine.filled_rows import problem_of_queries, rows_of_nan
 from attncli.engine.trace_back import cause_of, cells_not_finite, computing_node, is_before_mask
 from attncli.plan.build import plan_of
+from attncli.plan.diagnostics import Cell, GivenValue, nonfinite_warning
 from attncli.plan.graph import Node
+from attncli.plan.trace import Step, Trace
 from attncli.problem.spec import FIELDS, ProblemSpec
-from attncli.trace.diagnostics import Cell, GivenValue, nonfinite_warning
-from attncli.trace.steps import Step, Trace
 
 READ_CELLS = 2**20  # numbers of a table that are looked at together
 

@@ -4,9 +4,9 @@ from collections.abc import Mapping
 
 from attncli.base.lazy_numpy import Array, np
 from attncli.engine.evaluate import evaluate
+from attncli.plan.diagnostics import Cell
 from attncli.plan.graph import Node, Plan
-from attncli.trace.diagnostics import Cell
-from attncli.trace.steps import Trace
+from attncli.plan.trace import Trace
 
 
 def cells_not_finite(plan: Plan, node: Node, value: Array) -> Array:

@@ -7,7 +7,7 @@ from attncli.base.axes import Letters
 from attncli.base.dataclasses import dataclass
 from attncli.base.errors import AttnError
 from attncli.base.lazy_numpy import Array
-from attncli.problem.given_tables import VALUE_SOURCES, given_table
+from attncli.problem.results import VALUE_SOURCES, given_table
 
 SEQUENCES = ("query", "key", "value", "residual", "embeddings", "query_embeddings")
 

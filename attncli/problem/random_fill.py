@@ -13,11 +13,11 @@ from attncli.ops import look_up
 from attncli.ops.initializers import Stream, stream
 from attncli.ops.norm_uses import USES, array_letters
 from attncli.ops.records import Operator
-from attncli.problem.convert.operators import PendingRandom
 from attncli.problem.fields import RANDOM
-from attncli.problem.given_tables import TABLES, VALUE_SOURCES, given_table
-from attncli.problem.packing import PACKED, Heads, packed_key, packed_parts, sizes_of_parts
+from attncli.problem.operators import PendingRandom
+from attncli.problem.results import TABLES, VALUE_SOURCES, given_table
 from attncli.problem.spec import FIELDS, OPERATOR_FIELDS
+from attncli.problem.weights import PACKED, Heads, packed_key, packed_parts, sizes_of_parts
 
 # The arrays that may be drawn, in the order in which the stream is used: that of the fields. Then come the array
 # parameters of operators.
@@ -145,7 +145,7 @@ class _Filler:
 
     def embed_sentence(self, generator: Operator) -> None:
         """Draw the vector of each different word of the sentence, and set its tokens and embeddings by them."""
-        from attncli.problem.sentence import distinct_words, embed  # noqa: PLC0415 - most problems have no sentence
+        from attncli.problem.tokens import distinct_words, embed  # noqa: PLC0415 - most problems have no sentence
 
         sentence, path = self.filled["sentence"], ("vocabulary",)
         words = distinct_words(sentence)

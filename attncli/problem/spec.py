@@ -11,7 +11,7 @@ from attncli.base.lazy_numpy import Array
 from attncli.ops import look_up, taken_kinds
 from attncli.ops.gates import GATES
 from attncli.ops.records import Operator
-from attncli.problem.convention_use import ConventionUse
+from attncli.ops.rules import PositionAxes
 from attncli.problem.fields import (
     CACHE,
     INPUTS,
@@ -24,12 +24,29 @@ from attncli.problem.fields import (
     Field,
     problem_field,
 )
-from attncli.problem.given_tables import given_table, reasons_not_computed
 from attncli.problem.labels import find_label, number_equal_labels, numbered_labels
 from attncli.problem.layout import Layout
-from attncli.problem.origins import ArrayOrigin
-from attncli.problem.results import DEFAULT_SELECTION
-from attncli.problem.signature import signature_of
+from attncli.problem.origins import ArrayOrigin, ConventionUse
+from attncli.problem.results import DEFAULT_SELECTION, given_table, reasons_not_computed
+
+
+def signature_of(value: Any) -> Hashable:
+    """The shape of an array, the record and parameters of an operator, any other value itself.
+
+    >>> import numpy as np
+    >>> signature_of(np.zeros((2, 3))), signature_of(-0.0), signature_of("softmax")
+    ((2, 3), '-0.0', 'softmax')
+    """
+    if isinstance(value, str):
+        return value
+    if hasattr(value, "shape"):
+        shape: tuple[int, ...] = value.shape
+        return shape
+    if isinstance(value, Operator):
+        return value.record, tuple((name, signature_of(parameter)) for name, parameter in value.given.items())
+    if isinstance(value, float):
+        return repr(value)  # 0 and −0 are equal, but lead to different results
+    return value if isinstance(value, Hashable) else repr(value)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -815,3 +832,26 @@ OPERATOR_FIELDS = tuple(
     for name, field in FIELDS.items()
     if kind != "generator" and field.kind == ("boolean_matrix" if kind == "mask" else kind)
 )
+
+
+def position_axes(problem: ProblemSpec) -> PositionAxes | None:
+    """The axes that positions are on, where the position scheme reads several; otherwise None."""
+    position = problem.position
+    if position is None or position.record.position_axes is None:
+        return None
+    return position.record.position_axes(position.parameters)
+
+
+def positions_of(problem: ProblemSpec, role: str) -> str | None:
+    """The key that gives the positions of queries or of keys; None where none does.
+
+    `positions` are those of the queries too, unless `positions_of_queries` are given.
+
+    >>> from attncli.problem.build import build
+    >>> problem = build({"embeddings": [[1, 2]], "position": "rope", "positions": [3]})
+    >>> positions_of(problem, "query"), positions_of(problem, "key")
+    ('positions', 'positions')
+    """
+    if role == "query" and problem.positions_of_queries is not None:
+        return "positions_of_queries"
+    return "positions" if problem.positions is not None else None

@@ -1,14 +1,153 @@
-"""Scores: those of the score operator, times the scale, capped, with the biases of positions and of the user."""
+"""The table of scores: given, or computed, times the scale, capped, with biases, and masked."""
 
+from collections.abc import Iterator
 from dataclasses import replace
 
 from attncli.base.dtypes import square_root
-from attncli.ops import elementwise, tables
+from attncli.ops import elementwise, masks, structural, tables
 from attncli.ops.records import Operator, format_value
 from attncli.ops.registry import look_up
 from attncli.plan.builder import PlanBuilder
-from attncli.plan.graph import Node
-from attncli.plan.stages.masks import add_table
+from attncli.plan.graph import GIVEN, Axes, Axis, Node
+from attncli.problem.inputs import is_read
+from attncli.problem.lengths import table_letters
+from attncli.problem.spec import FIELDS, ProblemSpec
+
+SYMBOLS = {"scores": "S", "weights": "A"}
+
+
+def add_given_table(builder: PlanBuilder) -> None:
+    """Add the scores or the weights of the selected queries as the user gave them."""
+    name, selected = builder.problem.given_table, builder.problem.selected_queries
+    assert name is not None
+    node = Node(name, SYMBOLS[name], GIVEN, builder.table_axes, GIVEN, source=(name,), role=name)
+    if selected is not None:
+        node = replace(node, function=structural.select_rows, options={"at": selected})
+    builder.add(node)
+    builder.set_result(name, name)
+
+
+def mask_rules(problem: ProblemSpec) -> Iterator[tuple[str, Operator]]:
+    """The masks of a problem, each with its name: those of keys named like a mask, and the operator in `mask`.
+
+    The value of a key is the mask's table or lengths, which the plan adds as inputs, or its parameters in order.
+    """
+    for name, field in FIELDS.items():
+        value = getattr(problem, name) if field.is_mask and is_read(problem, name) else None
+        if isinstance(value, Operator):
+            yield value.record.name, value
+        elif value is not None and value is not False:
+            record = look_up("mask", name)
+            parameters = dict(zip((p.name for p in record.parameters), value, strict=True)) if record.parameters else {}
+            yield name, Operator(record, parameters)
+
+
+def apply_masks(builder: PlanBuilder) -> None:
+    """Set the scores that any rule hides to −∞; they are −∞ only between this stage and the normalizer."""
+    rules: dict[str, Node] = {}
+    for name, operator in mask_rules(builder.problem):
+        rule_name = name if name not in rules else f"{name}_2"  # `window: 2,0` and `mask: window:left=1,right=1`
+        rules[rule_name] = _add_rule(builder, rule_name, operator)
+    if not rules:
+        return
+    axes = tuple(max(equal_axes, key=lambda axis: axis.length) for equal_axes in _by_letter(list(rules.values())))
+    formula = "visible where every rule says so: " + ", ".join(rules)
+    inputs = {name: rule.name for name, rule in rules.items()}
+    builder.add(Node("visible", "M_all", formula, axes, "mask", masks.and_masks, inputs))
+    scores = builder.current_node("scores")
+    builder.add(
+        Node(
+            "masked_scores",
+            "Sᵐ",
+            f"{scores.symbol} where visible, −∞ elsewhere",
+            builder.table_axes,
+            "mask",
+            masks.apply_mask,
+            {"scores": scores.name, "visible": "visible"},
+            role="scores",
+        )
+    )
+
+
+def _by_letter(rules: list[Node]) -> Iterator[list[Axis]]:
+    """The axes of the same letter in all rules, in the order of the rule that has most."""
+    for letter in max((rule.letters for rule in rules), key=len):
+        yield [axis for rule in rules if (axis := rule.axis(letter)) is not None]
+
+
+def _add_rule(builder: PlanBuilder, name: str, operator: Operator) -> Node:
+    """Add one rule for every query and key."""
+    record = operator.record
+    inputs = {argument: builder.current[argument] for argument in record.shapes.arrays if argument in builder.current}
+    if "table" in record.shapes.arrays and "table" not in operator.given:
+        inputs["table"] = add_table(builder, name).name
+    inputs |= builder.add_arrays("mask", operator)
+    leading = max((_leading(builder.nodes[source]) for source in inputs.values()), key=len, default=())
+    reads_queries = any(x in record.shapes.arrays for x in ("query_rows", "query_positions"))
+    queries = Axis("n", builder.query_count if reads_queries else 1)
+    return builder.add(
+        Node(
+            f"visible_by_{name}",
+            f"M_{name}",
+            "",
+            (*leading, queries, Axis("m", builder.key_count)),
+            "mask",
+            record.function,
+            inputs,
+            operator.options,
+        )
+    )
+
+
+def _leading(node: Node) -> Axes:
+    """The axes of batch items and heads that a node has."""
+    return tuple(axis for axis in node.axes if axis.letter in ("b", "h"))
+
+
+def add_table(builder: PlanBuilder, name: str) -> Node:
+    """Add a mask or a bias as the user gave it, without axes of length 1 that the scores do not have."""
+    if name in builder.nodes:
+        return builder.nodes[name]
+    shape, layout = getattr(builder.problem, name).shape, builder.layout
+    letters = table_letters(layout, len(shape))
+    missing = tuple(axis for axis, letter in enumerate(letters[:-2]) if letter not in layout.score_axes)
+    letter_of = {"n": builder.query_letter}
+    axes = [
+        Axis(letter_of.get(x, x), size)
+        for at, (x, size) in enumerate(zip(letters, shape, strict=True))
+        if at not in missing
+    ]
+    if len(axes) == 1:
+        axes.insert(0, Axis(builder.query_letter, 1))
+    return builder.add(
+        Node(
+            name,
+            "B⁺" if name == "bias" else "M",
+            GIVEN,
+            tuple(axes),
+            GIVEN,
+            structural.drop_missing_axes,
+            options={"missing": missing},
+            source=(name,),
+            is_lookup=True,
+            notes=tuple(_table_warnings(builder, name, shape)),
+        )
+    )
+
+
+def _table_warnings(builder: PlanBuilder, name: str, shape: tuple[int, ...]) -> Iterator[str]:
+    """What may be meant otherwise: columns that are missing, and a first axis that may be that of batch items."""
+    layout, keys = builder.layout, builder.key_count
+    columns = shape[-1]
+    if columns < keys:  # in other programs one column may broadcast to every key
+        count = "one column" if columns == 1 else f"{columns} columns"
+        yield f"{name} has {count} for {keys} keys: the others are hidden"
+    if layout.batch is None or layout.batch == 1 or shape[0] != layout.batch:
+        return
+    if len(shape) == 2:
+        yield f"{name} is read as [queries, keys]; for padding in the shape [batch, keys] give key_mask"
+    elif len(shape) == 3 and layout.has_heads:
+        yield f"{name} is read as [heads, queries, keys]; [batch, queries, keys] is written [batch, 1, queries, keys]"
 
 
 def score(builder: PlanBuilder) -> None:
