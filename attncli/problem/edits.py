@@ -135,7 +135,7 @@ def _check_is_read(spec: ProblemSpec, name: str) -> None:
     """Raise AttnError where nothing reads a key, because of what is given or missing."""
     if not is_read(spec, name):
         reasons = unread_keys({key: getattr(spec, key) for key in FIELDS})
-        raise AttnError(f"nothing reads {name}: {reasons.get(name) or spec.not_computed[FIELDS[name].last_result]}")
+        raise AttnError(f"nothing reads {name}: {reasons.get(name) or spec.not_computed[FIELDS[name].used_by]}")
 
 
 def _neutral_table(spec: ProblemSpec, field: Field) -> Array:

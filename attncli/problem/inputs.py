@@ -26,20 +26,20 @@ def unread_keys(values: Mapping[str, Any]) -> dict[str, str]:
     {'scale': 'scores are given'}
     """
     reasons = reasons_not_computed(values)
-    given = ((name, _last_result(name, value)) for name, value in values.items() if value is not None)
+    given = ((name, _used_by(name, value)) for name, value in values.items() if value is not None)
     return {name: reasons[result] for name, result in given if result in reasons}
 
 
 def is_read(problem: ProblemSpec, key: str) -> bool:
     """Whether a problem computes a result that reads a key, given or by its default."""
-    return _last_result(key, getattr(problem, key)) not in problem.not_computed
+    return _used_by(key, getattr(problem, key)) not in problem.not_computed
 
 
-def _last_result(name: str, value: Any) -> LastResult:
+def _used_by(name: str, value: Any) -> LastResult:
     """The last result that a key is read for."""
     if name == "position" and isinstance(value, Operator) and value.record.acts_on is not None:
         return LAST_RESULTS_OF_POSITIONS[value.record.acts_on]
-    return FIELDS[name].last_result
+    return FIELDS[name].used_by
 
 
 # The fields that are not used where `query` is given, or `key`; of packed projections some part is not used.
@@ -131,7 +131,7 @@ def _check_inputs_beside_table(table: str, given: set[str]) -> None:
         raise AttnError(message, where="weights", hint="leave out one of them", keys=TABLES)
     for name in given:
         field = FIELDS[name]
-        if field.kind in ("matrix", "vector") and field.last_result == "scores":
+        if field.kind in ("matrix", "vector") and field.used_by == "scores":
             message = f"{table} are given in place of what makes them, so {name} would not be used"
             hint = f"leave out {name} or {table}; numbers to compare with stand under expected"
             raise AttnError(message, where=name, hint=hint, keys=(name, table))
