@@ -16,7 +16,7 @@ from attncli.problem.inputs import check_inputs, unread_keys
 from attncli.problem.layout import layout_of
 from attncli.problem.lengths import bind_lengths, check_labels, check_masks
 from attncli.problem.origins import ArrayOrigin
-from attncli.problem.spec import DEFAULTS, FIELDS, ProblemSpec
+from attncli.problem.spec import DEFAULTS, FIELDS, LABEL_KEYS, ProblemSpec
 from attncli.problem.tokens import choose_input, look_up_tokens
 from attncli.problem.weights import has_packed, has_projection, has_weights, transpose_weights
 
@@ -24,8 +24,12 @@ NO_ORIGINS: Mapping[str, ArrayOrigin] = MappingProxyType({})
 NO_REASONS: Mapping[str, str] = MappingProxyType({})
 # The arrays whose rows (0) or columns (1) the labels of a field name; the labels of the first that has some are used.
 LABELLED_AXES = {
-    "tokens": (("embeddings", 0), ("residual", 0), ("key", 0), ("value", 0), ("scores", 1), ("weights", 1)),
-    "query_tokens": (("query_embeddings", 0), ("query", 0), ("scores", 0), ("weights", 0)),
+    name: [
+        (owner, field.letters.index(letter))
+        for owner, field in FIELDS.items()
+        if field.is_random_fill and letter in field.letters
+    ]
+    for letter, name in LABEL_KEYS.items()
 }
 CONVENTION_HINT = "give the option --as; in Python convention=, and conventions= to compare"
 # What to give in place of names whose nearest key here means something else.

@@ -9,9 +9,6 @@ from attncli.base.errors import AttnError
 from attncli.base.lazy_numpy import Array
 from attncli.problem.fields import Field
 from attncli.problem.labels import EVERY, find_label
-from attncli.problem.layout import SEQUENCES, table_axes
-from attncli.problem.lengths import table_letters
-from attncli.problem.results import TABLES
 from attncli.problem.spec import FIELDS, ProblemSpec, position_axes
 from attncli.problem.weights import PACKED, columns_letter, labels_of_packed
 
@@ -173,24 +170,13 @@ def make_cell_array(spec: ProblemSpec, key: str, values: Array, letters: Letters
 
 def letters_of_field(spec: ProblemSpec, field: Field, array: Array) -> Letters:
     """The letters of the axes of a field's array: those of batch items and heads, and its own as far as it has them."""
-    if field.name in TABLES:
-        return table_axes(array, spec.heads)
-    if field.is_row_table:  # the problem has the rows of the tokens
-        return (spec.new_key_letter, field.letters[-1])
-    if field.letters == ("n", "m"):
-        return table_letters(spec.layout, array.ndim)
-    if field.kind == "positions":
-        axes: Letters = () if position_axes(spec) is None else ("s",)
-        letters = (*axes, "b", *field.letters) if array.ndim - len(axes) > 1 else (*axes, *field.letters)
-        return tuple(spec.new_key_letter if letter == "m" else letter for letter in letters)
-    extra = array.ndim - len(field.letters)
     if field.packs:
         return (*field.letters[:-1], columns_letter(spec, field.name))
-    leading: Letters = ("b", "h") if extra == 2 else ("h",) if spec.layout.batch is None else ("b",)
-    if field.letters[0] != "n":  # the heads of queries are their own
-        leading = spec.layout.with_kv_heads(leading)
-    letters = (*leading[: max(extra, 0)], *field.letters[-array.ndim :])
-    return tuple(spec.new_key_letter if letter == "m" and field.name in SEQUENCES else letter for letter in letters)
+    if field.kind != "positions":
+        return spec.layout.letters(field, array.ndim)
+    axes: Letters = () if position_axes(spec) is None else ("s",)
+    rows = tuple(spec.new_key_letter if letter == "m" else letter for letter in field.letters)
+    return (*axes, "b", *rows) if array.ndim - len(axes) > 1 else (*axes, *rows)
 
 
 def _axis(spec: ProblemSpec, name: str, letter: str, size: int) -> CellAxis:

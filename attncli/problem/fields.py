@@ -43,7 +43,7 @@ TemplateUse = Literal["active", "optional", "together"]
 # The results that a problem may not compute, in order; "" of a key that every problem reads.
 LastResult = Literal["", "scores", "weights", "output"]
 
-_AXES = re.compile(r"(?:\[(?P<leading>.*)\] )?(?P<own>.*)")
+_BRACKETS = re.compile(r"\[(?P<inside>.*)\]")
 
 
 @dataclass(frozen=True)
@@ -61,7 +61,7 @@ class Field:
     word_meanings: tuple[str, ...] = ()  # what each choice means, where `attn show` says it
     least: float | None = None  # of an integer
     above: float | None = None  # of a number
-    sizes: str = ""  # of an integer: the letters whose lengths it gives where these are not known from arrays
+    sizes: str = ""  # of an integer: the letters of the axes whose length it is, in brackets of drawn arrays alone
     is_weight: bool = False  # a matrix that is multiplied from the right, stored as `weight_layout` says
     is_random_fill: bool = False  # an array that may be drawn from the seed
     is_row_table: bool = False  # a table of which only the rows that tokens or positions name are read
@@ -88,7 +88,13 @@ class Field:
     @cached_property
     def letters(self) -> Letters:
         """The letters of an array's own axes, which come last."""
-        return tuple(self._axes["own"].split())
+        return tuple(_BRACKETS.sub("", self.axes).split())
+
+    @cached_property
+    def leading(self) -> Letters:
+        """The letters of the axes that an array may have before its own."""
+        match = _BRACKETS.search(self.axes)
+        return () if match is None else tuple(match["inside"].split())
 
     @cached_property
     def packs(self) -> tuple[str, ...]:
@@ -99,15 +105,18 @@ class Field:
     @cached_property
     def allowed_axis_counts(self) -> tuple[int, ...]:
         """How many axes an array may have: a table that broadcasts may lack the first ones."""
-        most = len(self.letters) + len((self._axes["leading"] or "").split())
-        return tuple(range(len(self.letters) if self.neutral is None else 1, most + 1))
+        least = len(self.letters) if self.neutral is None else 1
+        return tuple(range(least, len(self.leading) + len(self.letters) + 1))
 
-    @property
-    def _axes(self) -> re.Match[str]:
-        """The axes that it may have, and its own."""
-        match = _AXES.fullmatch(self.axes)
-        assert match is not None
-        return match
+    @cached_property
+    def checked_sizes(self) -> Letters:
+        """The letters of the axes whose length it is, in every array."""
+        return tuple(_BRACKETS.sub("", self.sizes).split())
+
+    @cached_property
+    def drawn_sizes(self) -> Letters:
+        """The letters of the axes of drawn arrays whose length it is, where no other array says it."""
+        return tuple(self.sizes.replace("[", "").replace("]", "").split())
 
 
 def option_name(key: str) -> str:

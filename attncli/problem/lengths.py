@@ -8,12 +8,24 @@ from attncli.base.errors import AttnError
 from attncli.base.lazy_numpy import Array, np
 from attncli.base.text import count_of
 from attncli.ops.records import Operator
+from attncli.problem.fields import INPUTS, PROJECTIONS
 from attncli.problem.layout import Layout
 from attncli.problem.results import TABLES, given_table
-from attncli.problem.spec import FIELDS, ProblemSpec, new_key_letter
+from attncli.problem.spec import FIELDS, ProblemSpec
 from attncli.problem.weights import PACKED, Heads, array_noun, has_projection, packed_parts
 
 Lengths = dict[str, Length]
+
+# The arrays that have the lengths of axes, in the order in which errors name them: what sequences are made of comes
+# before these. The cache, output weights and what masks read have the lengths of others.
+_INPUTS = [name for name, field in FIELDS.items() if field.panel in (INPUTS, PROJECTIONS) and field.letters]
+_FIRST = (*TABLES, *(name for name in FIELDS if FIELDS[name].is_row_table), "residual")
+_MATRICES = [
+    *_FIRST,
+    *(name for name in _INPUTS if FIELDS[name].kind == "matrix" and name not in _FIRST and not FIELDS[name].packs),
+]
+_MATRICES.remove("w_o")
+_VECTORS = [name for name in _INPUTS if FIELDS[name].kind == "vector" and not FIELDS[name].packs]
 
 
 def bind_lengths(values: Mapping[str, Any], layout: Layout) -> Lengths:
@@ -27,8 +39,9 @@ def bind_lengths(values: Mapping[str, Any], layout: Layout) -> Lengths:
     if values["past_value"] is not None:
         _bind_cache(values, layout, lengths, head_lengths)
     _bind_output(values, layout, head_lengths)
-    if values["sink"] is not None:
-        bind_axes(head_lengths, "sink", ("h",), values["sink"].shape)
+    for name in _VECTORS:
+        if values[name] is not None and FIELDS[name].axes == "h":
+            bind_axes(head_lengths, name, ("h",), values[name].shape)
     return head_lengths
 
 
@@ -38,26 +51,11 @@ def _bind_inputs(values: Mapping[str, Any], layout: Layout) -> Lengths:
     Given scores and weights are [n m], also with a cache.
     """
     lengths: Lengths = {}
-    query_features, rows = "x" if values["query_embeddings"] is None else "y", new_key_letter(values["past_value"])
-    query_axes, key_axes = layout.input_axes, layout.with_kv_heads(layout.input_axes)
-    tables = [(name, (*layout.score_axes, "n", "m")) for name in TABLES]
-    for name, letters in (
-        *tables,
-        ("token_table", (rows, "x")),
-        ("token_positions", (rows, "x")),
-        ("residual", (*layout.batch_axes, rows, "x")),
-        ("embeddings", (*layout.batch_axes, rows, "x")),
-        ("query_embeddings", (*layout.batch_axes, "n", "y")),
-        ("query", (*query_axes, "n", "d")),
-        ("key", (*key_axes, rows, "c")),
-        ("value", (*key_axes, rows, "e")),
-        ("w_q", (query_features, "d")),
-        ("w_k", ("x", "c")),
-        ("w_v", ("x", "e")),
-        ("w_g", (query_features, "u")),
-    ):
+    query_features, rows = "x" if values["query_embeddings"] is None else "y", layout.new_key_letter
+    for name in _MATRICES:
         if values[name] is not None:
-            _bind_array(values, lengths, name, letters)
+            letters = layout.letters(FIELDS[name], values[name].ndim)
+            _bind_array(values, lengths, name, tuple(query_features if letter == "y" else letter for letter in letters))
     _bind_packed_weights(values, layout, lengths, query_features)
     sources = {"e": "c" if values["key"] is not None else "x"}
     if given_table(values) is None:
@@ -67,9 +65,9 @@ def _bind_inputs(values: Mapping[str, Any], layout: Layout) -> Lengths:
     for letter, source in sources.items():
         if letter not in lengths and source in lengths:
             lengths[letter] = lengths[source]
-    for name, letter in (("b_q", "d"), ("b_k", "c"), ("b_v", "e"), ("b_g", "u")):
-        if values[name] is not None and letter in lengths:
-            _bind_array(values, lengths, name, (letter,))
+    for name in _VECTORS:
+        if values[name] is not None and FIELDS[name].axes in lengths and FIELDS[name].axes != "h":
+            _bind_array(values, lengths, name, FIELDS[name].letters)
     for name in PACKED:
         if values[name] is not None and not FIELDS[name].is_weight:
             _bind_parts(values, layout, lengths, name)
@@ -123,11 +121,9 @@ def _check_sizes(values: Mapping[str, Any], layout: Layout, lengths: Lengths) ->
 
     `d_k` and `d_v` count the features of all query heads together; keys and values have the share of their heads.
     """
-    for name, letters in (("token_count", "m"), ("dim", "x"), ("d_k", "dc"), ("d_v", "e")):
+    for name, field in FIELDS.items():
         size = values[name]
-        if size is None:
-            continue
-        for letter in letters:
+        for letter in field.checked_sizes if size is not None else ():
             if letter not in lengths:
                 continue
             length = lengths[letter].size
@@ -229,13 +225,8 @@ def check_masks(spec: ProblemSpec, lengths: Lengths) -> None:
 
 
 def table_letters(layout: Layout, count: int) -> Letters:
-    """The letters of a mask or a bias with so many axes: heads before queries, batch items before heads.
-
-    Where scores have no head axis, three axes are batch items, queries and keys.
-    """
-    if count == 3 and not layout.has_heads and layout.batch is not None:
-        return ("b", "n", "m")
-    return ("b", "h", "n", "m")[-count:]
+    """The letters of a mask or a bias with so many axes."""
+    return layout.letters(FIELDS["mask"], count)
 
 
 def _check_table(name: str, table: Array, layout: Layout, lengths: Lengths) -> None:

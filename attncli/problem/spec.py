@@ -204,12 +204,14 @@ class ProblemSpec:
         words=("pcg64", "legacy"), default="pcg64")
     init: Operator | None = row("generator", RANDOM, "draws every projection, and embedding, that is missing",
         "identity")
-    token_count: int | None = integer(RANDOM, "how many embeddings to draw", "3", least=1, sizes="m", is_common=True)
-    dim: int | None = integer(RANDOM, "features of the embeddings to draw", "4", least=1, sizes="x", is_common=True)
+    token_count: int | None = integer(RANDOM, "how many embeddings to draw", "3", least=1, sizes="m [n]",
+        is_common=True)
+    dim: int | None = integer(RANDOM, "features of the embeddings to draw", "4", least=1, sizes="x [y o]",
+        is_common=True)
     d_k: int | None = integer(RANDOM,
         "columns of w_q and w_k that are drawn or packed; without it dim, or equal parts", "4", least=1, sizes="d c")
     d_v: int | None = integer(RANDOM, "columns of w_v that are drawn or packed; without it dim, or equal parts", "4",
-        least=1, sizes="e")
+        least=1, sizes="e [h·e u]")
     dtype: str | None = word(NUMBERS, "the type that is computed and stored; without it the inputs' own", "float32",
         words=NAMES)
     # fmt: on
@@ -303,7 +305,7 @@ class ProblemSpec:
     @property
     def new_key_letter(self) -> str:
         """The letter of the keys that are given or projected: `m`, or `k` where others are cached."""
-        return new_key_letter(self.past_value)
+        return self.layout.new_key_letter
 
     @property
     def key_feature_letter(self) -> str:
@@ -350,11 +352,6 @@ class ProblemSpec:
         return [index for label in self.only for index in find_label(label, labels, where="only")]
 
 
-def new_key_letter(past_value: Array | None) -> str:
-    """The letter of the keys that are given or projected: `m`, or `k` where others are cached."""
-    return "m" if past_value is None else "k"
-
-
 FIELDS: Mapping[str, Field] = {f.name: Field(name=f.name, **f.metadata) for f in fields(ProblemSpec) if f.metadata}
 # A plan depends on neither words nor how numbers are drawn; what is drawn counts by its shape.
 _PLANNED_FIELDS = tuple(
@@ -362,6 +359,8 @@ _PLANNED_FIELDS = tuple(
     for name, field in FIELDS.items()
     if field.kind not in ("labels", "text", "vocabulary") and field.panel != RANDOM
 )
+# The key of the labels along an axis, by its letter.
+LABEL_KEYS = {field.axes: name for name, field in FIELDS.items() if field.kind == "labels" and field.panel == INPUTS}
 # The value of each field that is not given.
 DEFAULTS: Mapping[str, Any] = {
     f.name: f.default_factory() if callable(f.default_factory) else f.default for f in fields(ProblemSpec) if f.metadata

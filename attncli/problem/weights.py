@@ -168,8 +168,7 @@ def _given_width(values: Mapping[str, Any], heads: Heads, key: str) -> int | Non
 
 def _size_key(key: str) -> str:
     """The key that says how many columns a projection has."""
-    d_k, d_v = SIZES
-    return d_v if FIELDS[key].letters[-1] in ("e", "u") else d_k
+    return next(name for name in SIZES if FIELDS[key].letters[-1] in FIELDS[name].drawn_sizes)
 
 
 def _indivisible(values: Mapping[str, Any], heads: Heads, name: str) -> AttnError:
