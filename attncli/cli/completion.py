@@ -23,8 +23,8 @@ MAX_DRAWN = 10**7  # numbers of an array that is drawn for it
 
 def complete_selection(context: typer.Context, incomplete: str) -> list[tuple[str, str]]:
     """The results, and the steps of the problem, that begin as the last name of a list does, each with its purpose."""
-    from attncli.plan.build import plan_of
-    from attncli.plan.steps import PURPOSES, purpose_of
+    from attncli.plan.build import PURPOSES, plan_of
+    from attncli.plan.steps import purpose_of
 
     purposes = {name: PURPOSES[name] for name in RESULTS}
     problem = _problem(context)

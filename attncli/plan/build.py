@@ -28,6 +28,9 @@ STAGES: Mapping[str, Sequence[Callable[[PlanBuilder], None]]] = {
     "output": (output.attend, heads.normalize_context, output.merge_heads),
 }
 
+# What each step is for that no operator names, and each result.
+PURPOSES: Mapping[str, str] = {**projections.STEPS, **heads.STEPS, **indices.STEPS, **scores.STEPS, **output.STEPS}
+
 # Plans by signature: problems that differ in numbers and labels alone, as the layers of a model do, have the same.
 _PLANS: dict[Hashable, Plan] = {}
 MAX_PLANS = 64
@@ -45,7 +48,7 @@ def plan_of(problem: ProblemSpec) -> Plan:
 
 def build_plan(problem: ProblemSpec) -> Plan:
     """The plan of a problem, from the lengths of its axes and its operators; no number of it is read."""
-    builder = PlanBuilder(problem)
+    builder = PlanBuilder(problem, PURPOSES)
     for result, stages in STAGES.items():
         if result == problem.given_table:
             scores.add_given_table(builder)

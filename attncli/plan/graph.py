@@ -53,6 +53,7 @@ class Node:
     taps: Mapping[str, str] = field(default_factory=dict)  # name of an inner quantity: the node that it is
     is_lookup: bool = False  # of an input: read by the indices of queries and keys, and never sliced along them
     notes: tuple[str, ...] = ()  # warnings that follow from lengths alone
+    purpose: str = ""  # what it is for, in one sentence
 
     @cached_property
     def letters(self) -> Letters:
@@ -131,6 +132,16 @@ class Node:
         assert self.function is not None
         arguments = [f"{argument}={name}" for argument, name in self.inputs.items()]
         return f"{self.function.__name__.rstrip('_')}({', '.join([*arguments, *options])})"
+
+
+def axes_of(letters: Letters, shape: tuple[int, ...]) -> Axes:
+    """Letters with the lengths of an array's axes."""
+    return tuple(map(Axis, letters, shape))
+
+
+def given_node(name: str, symbol: str, axes: Axes, function: Callable[..., Array] | None = None, **more: Any) -> Node:
+    """An array of the problem, that of the key `name` unless it has another `source`; `more` are fields of the node."""
+    return Node(name, symbol, GIVEN, axes, GIVEN, function, **{"source": (name,), **more})
 
 
 @dataclass(frozen=True)

@@ -1,18 +1,27 @@
 """The table of scores: given, or computed, times the scale, capped, with biases, and masked."""
 
 from collections.abc import Iterator
-from dataclasses import replace
 
 from attncli.base.dtypes import square_root
 from attncli.ops import elementwise, masks, structural, tables
 from attncli.ops.records import Operator, format_value
 from attncli.ops.registry import look_up
 from attncli.plan.builder import PlanBuilder
-from attncli.plan.graph import GIVEN, Axes, Axis, Node
+from attncli.plan.graph import Axes, Axis, Node, given_node
 from attncli.problem.inputs import is_read
-from attncli.problem.lengths import table_letters
 from attncli.problem.spec import FIELDS, ProblemSpec
 
+STEPS = {
+    "unscaled_scores": "How well each key answers each query, before the scale.",
+    "scores": "How well each key answers each query: the higher, the more the query attends to it.",
+    "capped_scores": "No score is farther from 0 than the cap, so that no single key takes everything.",
+    "positioned_scores": "The scores with the bias of the positions.",
+    "biased_scores": "The scores with the bias that was given.",
+    "bias": "Numbers that are added to the scores: what is known beforehand of each pair.",
+    "mask": "Which keys each query may attend to: 1 where it may, 0 where it may not.",
+    "visible": "Which keys each query may attend to: those that no rule hides.",
+    "masked_scores": "A hidden key scores −∞, so that its weight is 0.",
+}
 SYMBOLS = {"scores": "S", "weights": "A"}
 
 
@@ -20,11 +29,81 @@ def add_given_table(builder: PlanBuilder) -> None:
     """Add the scores or the weights of the selected queries as the user gave them."""
     name, selected = builder.problem.given_table, builder.problem.selected_queries
     assert name is not None
-    node = Node(name, SYMBOLS[name], GIVEN, builder.table_axes, GIVEN, source=(name,), role=name)
-    if selected is not None:
-        node = replace(node, function=structural.select_rows, options={"at": selected})
-    builder.add(node)
+    function, options = (None, {}) if selected is None else (structural.select_rows, {"at": selected})
+    builder.add(given_node(name, SYMBOLS[name], builder.table_axes, function, options=options, role=name))
     builder.set_result(name, name)
+
+
+def score(builder: PlanBuilder) -> None:
+    """The score of each pair, with its relative keys, times the scale where the problem has one."""
+    operator, scale = builder.problem.score, builder.problem.scale
+    position = builder.problem.position
+    relative = position is not None and position.record.acts_on == "products"
+    if operator.record.unscaled and (relative or scale is not None):
+        width = builder.problem.precision.scalar(builder.current_node("query").axes[-1].length)
+        scale = 1 / square_root(width) if scale is None else scale
+        operator = Operator(look_up("score", operator.record.unscaled), operator.given)
+    names = ["content_scores"] if relative else []
+    names += ["unscaled_scores"] if scale is not None else []
+    first, *rest = [*names, "scores"]
+    symbol, axes = "S" if first == "scores" else "S₀", builder.table_axes
+    builder.add_operator("score", operator, first, symbol, axes, role="scores")
+    if position is not None and relative:
+        builder.add_operator("position", position, "relative_scores", "R", axes)
+        symbol = "S" if rest[0] == "scores" else "S₁"
+        _add_sum(builder, rest[0], symbol, f"{symbol} = S₀ + R", "content_scores", "relative_scores")
+    if scale is not None:
+        unscaled = builder.current_node("scores")
+        is_own = builder.problem.scale is None
+        formula = f"S = {unscaled.symbol} / √d" if is_own else f"S = {format_value(scale)} {unscaled.symbol}"
+        inputs, options = {"scores": unscaled.name}, {"scale": scale}
+        builder.add(Node("scores", "S", formula, axes, "scale", elementwise.scale, inputs, options, role="scores"))
+    builder.set_result("scores", "scores")
+
+
+def _add_sum(builder: PlanBuilder, name: str, symbol: str, formula: str, left: str, right: str) -> None:
+    """Add the sum of two tables, which becomes the current scores."""
+    inputs = {"left": left, "right": right}
+    builder.add(Node(name, symbol, formula, builder.table_axes, "bias", elementwise.add, inputs, role="scores"))
+
+
+def softcap(builder: PlanBuilder) -> None:
+    """Limit the scores to between −softcap and softcap."""
+    cap, axes = builder.problem.softcap, builder.table_axes
+    if cap is not None:
+        name, formula = "capped_scores", f"{format_value(cap)} tanh(S / {format_value(cap)})"
+        inputs, options = {"scores": builder.current["scores"]}, {"cap": cap}
+        builder.add(Node(name, "Sᶜ", formula, axes, "cap", elementwise.softcap, inputs, options, role="scores"))
+    builder.set_result("capped_scores", "scores")
+
+
+def add_biases(builder: PlanBuilder) -> None:
+    """Add the bias of positions, then the user's; cells of −∞ in the latter are a mask, and add 0."""
+    _add_position_bias(builder)
+    builder.set_result("positioned_scores", "scores")
+    if builder.problem.bias is not None:
+        table, before = _add_table(builder, "bias"), builder.current_node("scores")
+        inputs = {"scores": before.name, "table": table.name}
+        inputs |= {name: builder.current[name] for name in ("query_rows", "key_positions")}
+        formula, function = f"{before.symbol} + {table.symbol}", tables.add_bias
+        builder.add(Node("biased_scores", "Sᵇ", formula, builder.table_axes, "bias", function, inputs, role="scores"))
+    builder.set_result("biased_scores", "scores")
+
+
+def _add_position_bias(builder: PlanBuilder) -> None:
+    """Add the bias of a position scheme that acts on scores, and the scores with it."""
+    position = builder.problem.position
+    if position is None or position.record.acts_on != "scores":
+        return
+    layout, before = builder.layout, builder.current_node("scores")
+    per_item = "b" in builder.nodes["query_positions"].letters
+    # Only an operator that takes `heads` has numbers of its own for each head.
+    has_heads = "heads" in position.record.arguments
+    kept = {"n", "m", *("b" if per_item else ""), *("h" if has_heads else "")}
+    axes = tuple(axis for axis in builder.table_axes if axis.letter in kept)
+    options = {"heads": layout.heads if layout.has_heads else None} if has_heads else {}
+    node = builder.add_operator("position", position, "position_bias", "B", axes, stage="bias", options=options)
+    _add_sum(builder, "positioned_scores", "Sᵖ", f"{before.symbol} + B", before.name, node.name)
 
 
 def mask_rules(problem: ProblemSpec) -> Iterator[tuple[str, Operator]]:
@@ -51,22 +130,15 @@ def apply_masks(builder: PlanBuilder) -> None:
     if not rules:
         return
     axes = tuple(max(equal_axes, key=lambda axis: axis.length) for equal_axes in _by_letter(list(rules.values())))
-    formula = "visible where every rule says so: " + ", ".join(rules)
-    inputs = {name: rule.name for name, rule in rules.items()}
-    builder.add(Node("visible", "M_all", formula, axes, "mask", masks.and_masks, inputs))
-    scores = builder.current_node("scores")
-    builder.add(
-        Node(
-            "masked_scores",
-            "Sᵐ",
-            f"{scores.symbol} where visible, −∞ elsewhere",
-            builder.table_axes,
-            "mask",
-            masks.apply_mask,
-            {"scores": scores.name, "visible": "visible"},
-            role="scores",
-        )
+    formula, inputs = (
+        f"visible where every rule says so: {', '.join(rules)}",
+        {name: rules[name].name for name in rules},
     )
+    builder.add(Node("visible", "M_all", formula, axes, "mask", masks.and_masks, inputs))
+    scores, axes = builder.current_node("scores"), builder.table_axes
+    name, formula = "masked_scores", f"{scores.symbol} where visible, −∞ elsewhere"
+    inputs = {"scores": scores.name, "visible": "visible"}
+    builder.add(Node(name, "Sᵐ", formula, axes, "mask", masks.apply_mask, inputs, role="scores"))
 
 
 def _by_letter(rules: list[Node]) -> Iterator[list[Axis]]:
@@ -80,23 +152,13 @@ def _add_rule(builder: PlanBuilder, name: str, operator: Operator) -> Node:
     record = operator.record
     inputs = {argument: builder.current[argument] for argument in record.shapes.arrays if argument in builder.current}
     if "table" in record.shapes.arrays and "table" not in operator.given:
-        inputs["table"] = add_table(builder, name).name
+        inputs["table"] = _add_table(builder, name).name
     inputs |= builder.add_arrays("mask", operator)
     leading = max((_leading(builder.nodes[source]) for source in inputs.values()), key=len, default=())
     reads_queries = any(x in record.shapes.arrays for x in ("query_rows", "query_positions"))
-    queries = Axis("n", builder.query_count if reads_queries else 1)
-    return builder.add(
-        Node(
-            f"visible_by_{name}",
-            f"M_{name}",
-            "",
-            (*leading, queries, Axis("m", builder.key_count)),
-            "mask",
-            record.function,
-            inputs,
-            operator.options,
-        )
-    )
+    axes = (*leading, Axis("n", builder.query_count if reads_queries else 1), Axis("m", builder.key_count))
+    function, options = record.function, operator.options
+    return builder.add(Node(f"visible_by_{name}", f"M_{name}", "", axes, "mask", function, inputs, options))
 
 
 def _leading(node: Node) -> Axes:
@@ -104,35 +166,23 @@ def _leading(node: Node) -> Axes:
     return tuple(axis for axis in node.axes if axis.letter in ("b", "h"))
 
 
-def add_table(builder: PlanBuilder, name: str) -> Node:
+def _add_table(builder: PlanBuilder, name: str) -> Node:
     """Add a mask or a bias as the user gave it, without axes of length 1 that the scores do not have."""
     if name in builder.nodes:
         return builder.nodes[name]
-    shape, layout = getattr(builder.problem, name).shape, builder.layout
-    letters = table_letters(layout, len(shape))
-    missing = tuple(axis for axis, letter in enumerate(letters[:-2]) if letter not in layout.score_axes)
-    letter_of = {"n": builder.query_letter}
+    shape = getattr(builder.problem, name).shape
+    letters = builder.letters(name, len(shape))
+    missing = tuple(axis for axis, letter in enumerate(letters[:-2]) if letter not in builder.layout.score_axes)
     axes = [
-        Axis(letter_of.get(x, x), size)
-        for at, (x, size) in enumerate(zip(letters, shape, strict=True))
+        Axis(builder.query_letter if letter == "n" else letter, size)
+        for at, (letter, size) in enumerate(zip(letters, shape, strict=True))
         if at not in missing
     ]
     if len(axes) == 1:
         axes.insert(0, Axis(builder.query_letter, 1))
-    return builder.add(
-        Node(
-            name,
-            "B⁺" if name == "bias" else "M",
-            GIVEN,
-            tuple(axes),
-            GIVEN,
-            structural.drop_missing_axes,
-            options={"missing": missing},
-            source=(name,),
-            is_lookup=True,
-            notes=tuple(_table_warnings(builder, name, shape)),
-        )
-    )
+    symbol, function, options = "B⁺" if name == "bias" else "M", structural.drop_missing_axes, {"missing": missing}
+    notes = tuple(_table_warnings(builder, name, shape))
+    return builder.add(given_node(name, symbol, tuple(axes), function, options=options, is_lookup=True, notes=notes))
 
 
 def _table_warnings(builder: PlanBuilder, name: str, shape: tuple[int, ...]) -> Iterator[str]:
@@ -148,105 +198,3 @@ def _table_warnings(builder: PlanBuilder, name: str, shape: tuple[int, ...]) -> 
         yield f"{name} is read as [queries, keys]; for padding in the shape [batch, keys] give key_mask"
     elif len(shape) == 3 and layout.has_heads:
         yield f"{name} is read as [heads, queries, keys]; [batch, queries, keys] is written [batch, 1, queries, keys]"
-
-
-def score(builder: PlanBuilder) -> None:
-    """The score of each pair, with its relative keys, times the scale where the problem has one."""
-    operator, scale = builder.problem.score, builder.problem.scale
-    position = builder.problem.position
-    relative = position is not None and position.record.acts_on == "products"
-    if operator.record.unscaled and (relative or scale is not None):
-        width = builder.problem.precision.scalar(builder.current_node("query").axes[-1].length)
-        scale = 1 / square_root(width) if scale is None else scale
-        operator = Operator(look_up("score", operator.record.unscaled), operator.given)
-    names = ["content_scores"] if relative else []
-    names += ["unscaled_scores"] if scale is not None else []
-    first, *rest = [*names, "scores"]
-    symbol = "S" if first == "scores" else "S₀"
-    builder.add_operator("score", operator, Node(first, symbol, "", builder.table_axes, "score", role="scores"))
-    if position is not None and relative:
-        builder.add_operator("position", position, Node("relative_scores", "R", "", builder.table_axes, "position"))
-        symbol = "S" if rest[0] == "scores" else "S₁"
-        _add(builder, rest[0], symbol, f"{symbol} = S₀ + R", "content_scores", "relative_scores")
-    if scale is not None:
-        unscaled = builder.current_node("scores").symbol
-        is_own = builder.problem.scale is None
-        builder.add(
-            Node(
-                "scores",
-                "S",
-                f"S = {unscaled} / √d" if is_own else f"S = {format_value(scale)} {unscaled}",
-                builder.table_axes,
-                "scale",
-                elementwise.scale,
-                {"scores": builder.current_node("scores").name},
-                {"scale": scale},
-                role="scores",
-            )
-        )
-    builder.set_result("scores", "scores")
-
-
-def _add(builder: PlanBuilder, name: str, symbol: str, formula: str, left: str, right: str) -> None:
-    """Add the sum of two tables, which becomes the current scores."""
-    inputs = {"left": left, "right": right}
-    builder.add(Node(name, symbol, formula, builder.table_axes, "bias", elementwise.add, inputs, role="scores"))
-
-
-def softcap(builder: PlanBuilder) -> None:
-    """Limit the scores to between −softcap and softcap."""
-    cap = builder.problem.softcap
-    if cap is not None:
-        builder.add(
-            Node(
-                "capped_scores",
-                "Sᶜ",
-                f"{format_value(cap)} tanh(S / {format_value(cap)})",
-                builder.table_axes,
-                "cap",
-                elementwise.softcap,
-                {"scores": builder.current["scores"]},
-                {"cap": cap},
-                role="scores",
-            )
-        )
-    builder.set_result("capped_scores", "scores")
-
-
-def add_biases(builder: PlanBuilder) -> None:
-    """Add the bias of positions, then the user's; cells of −∞ in the latter are a mask, and add 0."""
-    _add_position_bias(builder)
-    builder.set_result("positioned_scores", "scores")
-    if builder.problem.bias is not None:
-        table, before = add_table(builder, "bias"), builder.current_node("scores")
-        inputs = {"scores": before.name, "table": table.name}
-        inputs |= {name: builder.current[name] for name in ("query_rows", "key_positions")}
-        builder.add(
-            Node(
-                "biased_scores",
-                "Sᵇ",
-                f"{before.symbol} + {table.symbol}",
-                builder.table_axes,
-                "bias",
-                tables.add_bias,
-                inputs,
-                role="scores",
-            )
-        )
-    builder.set_result("biased_scores", "scores")
-
-
-def _add_position_bias(builder: PlanBuilder) -> None:
-    """Add the bias of a position scheme that acts on scores, and the scores with it."""
-    position = builder.problem.position
-    if position is None or position.record.acts_on != "scores":
-        return
-    layout, before = builder.layout, builder.current_node("scores")
-    per_item = "b" in builder.nodes["query_positions"].letters
-    # Only an operator that takes `heads` has numbers of its own for each head.
-    kept = {"n", "m", *("b" if per_item else ""), *("h" if "heads" in position.record.arguments else "")}
-    axes = tuple(axis for axis in builder.table_axes if axis.letter in kept)
-    node = builder.add_operator("position", position, Node("position_bias", "B", "", axes, "bias"))
-    heads = {"heads": layout.heads if layout.has_heads else None} if "heads" in position.record.arguments else {}
-    builder.nodes[node.name] = replace(node, stage="bias", options={**heads, **node.options})
-    _add(builder, "positioned_scores", "Sᵖ", f"{before.symbol} + B", before.name, node.name)
