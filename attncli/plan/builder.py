@@ -11,7 +11,7 @@ from attncli.base.lazy_numpy import Array
 from attncli.base.notation import RESULT_OF_KIND, SYMBOLS
 from attncli.ops.failures import failures_named
 from attncli.ops.records import Operator, OperatorRecord
-from attncli.plan.graph import Axes, Axis, Node, Plan, axes_of, given_node
+from attncli.plan.graph import GIVEN, Axes, Axis, Node, Plan, axes_of
 from attncli.problem.inputs import is_read
 from attncli.problem.spec import FIELDS, ProblemSpec
 
@@ -105,12 +105,26 @@ class PlanBuilder:
         own = {"c": self.problem.key_feature_letter}
         return tuple(own.get(letter, letter) for letter in self.layout.letters(FIELDS[key], count))
 
-    def add(self, node: Node) -> Node:
+    def add(
+        self,
+        name: str,
+        symbol: str,
+        formula: str,
+        axes: Axes,
+        stage: str,
+        function: Callable[..., Array] | None = None,
+        inputs: Mapping[str, str] = NOTHING,
+        options: Mapping[str, Any] = NOTHING,
+        **more: Any,
+    ) -> Node:
         """Add a node, after the inner quantities of its operator; it becomes the current node of its role.
 
-        The formula of an operator's node is that of its record, with the parameters in force and the plan's symbols,
-        and its purpose is the record's summary. The purpose of others is theirs, or that of their name.
+        `more` are further fields of the node. The formula of an operator's node is that of its record, with the
+        parameters in force and the plan's symbols, and its purpose is the record's summary; the purpose of others is
+        that of their name unless it is given.
         """
+        more = {"purpose": self.purposes.get(name, ""), **more}
+        node = Node(name, symbol, formula, axes, stage, function, {**inputs}, {**options}, **more)
         record = node.record
         if record is not None:
             parameters = parameters_in_force(node, record)
@@ -118,8 +132,6 @@ class PlanBuilder:
             with failures_named(record, "formula_in_force"):
                 formula = formula_in_plan(record.formula_with(parameters), node, self.nodes)
             node = replace(node, taps=taps, formula=formula, purpose=record.summary)
-        elif not node.purpose:
-            node = replace(node, purpose=self.purposes.get(node.name, ""))
         assert node.name not in self.nodes, node.name  # a stage that adds a name twice would hide a step
         self.nodes[node.name] = node
         if node.role is not None:
@@ -141,8 +153,14 @@ class PlanBuilder:
 
         It has the axes of the source, unless `axes` says others, and no role, unless `role` does.
         """
-        node = Node(name, symbol, formula, source.axes, stage, function, {"x": source.name}, {**options})
-        return self.add(replace(node, **more) if more else node)
+        axes = more.pop("axes", source.axes)
+        return self.add(name, symbol, formula, axes, stage, function, {"x": source.name}, options, **more)
+
+    def add_given(
+        self, name: str, symbol: str, axes: Axes, function: Callable[..., Array] | None = None, **more: Any
+    ) -> Node:
+        """Add an array of the problem: that of the key `name` unless it has another `source`."""
+        return self.add(name, symbol, GIVEN, axes, GIVEN, function, **{"source": (name,), **more})
 
     def _add_inner(
         self, outer: Node, record: OperatorRecord, parameters: Mapping[str, Any]
@@ -159,7 +177,7 @@ class PlanBuilder:
             with failures_named(record, "formula_in_force"):
                 formula = formula_in_plan(quantity.formula_with(parameters), outer, self.nodes)
             purpose = quantity.purpose or f"An inner step of {outer.name}."
-            self.add(Node(name, quantity.symbol, formula, axes, outer.stage, tapped_from=outer.name, purpose=purpose))
+            self.add(name, quantity.symbol, formula, axes, outer.stage, tapped_from=outer.name, purpose=purpose)
             yield quantity.name, name
 
     def _lengths(self, record: OperatorRecord, inputs: Mapping[str, str]) -> dict[str, int]:
@@ -203,7 +221,7 @@ class PlanBuilder:
     ) -> Node:
         """Add an array that is a parameter of an operator, by its key and its name there."""
         purpose = f"The parameter {path[1]} of {reader.name}, as it was given."
-        return self.add(given_node(".".join(path), symbol, axes_of(letters, array.shape), source=path, purpose=purpose))
+        return self.add_given(".".join(path), symbol, axes_of(letters, array.shape), source=path, purpose=purpose)
 
     def add_operator(
         self,
@@ -218,7 +236,6 @@ class PlanBuilder:
         options: Mapping[str, Any] = NOTHING,
     ) -> Node:
         """Add the node of an operator, with its inputs and options; the stage is its key unless it is another."""
-        inputs, options = self.inputs_of(key, operator), {**options, **operator.options}
-        return self.add(
-            Node(name, symbol, "", axes, stage or key, operator.record.function, inputs, options, role=role)
-        )
+        function, inputs = operator.record.function, self.inputs_of(key, operator)
+        options = {**options, **operator.options}
+        return self.add(name, symbol, "", axes, stage or key, function, inputs, options, role=role)

@@ -139,11 +139,6 @@ def axes_of(letters: Letters, shape: tuple[int, ...]) -> Axes:
     return tuple(map(Axis, letters, shape))
 
 
-def given_node(name: str, symbol: str, axes: Axes, function: Callable[..., Array] | None = None, **more: Any) -> Node:
-    """An array of the problem, that of the key `name` unless it has another `source`; `more` are fields of the node."""
-    return Node(name, symbol, GIVEN, axes, GIVEN, function, **{"source": (name,), **more})
-
-
 @dataclass(frozen=True)
 class Plan:
     """The nodes of a computation, in order: built from a problem's lengths and operators, without its numbers.

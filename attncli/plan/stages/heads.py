@@ -1,12 +1,10 @@
 """Heads: split, normalized, rotated to positions, scaled, concatenated to the cache, and repeated for query heads."""
 
-from dataclasses import replace
-
 from attncli.ops import look_up, query_scales, structural
 from attncli.ops.norm_uses import NORM, USES, is_after_rope, is_over_all
 from attncli.ops.records import Operator
 from attncli.plan.builder import PlanBuilder
-from attncli.plan.graph import Axes, Axis, Node, axes_of, given_node
+from attncli.plan.graph import Axes, Axis, Node, axes_of
 from attncli.plan.stages.indices import given_positions, has_given_positions, rotation_positions
 
 _PLURALS = {"query": "queries", "key": "keys", "value": "values"}
@@ -110,17 +108,13 @@ def _normalize(builder: PlanBuilder, key: str, *, over_all: bool, after_rope: bo
         heads = source.axes[-3] if over_all and source.letters[-3:-2] in (("h",), ("g",)) else None
         if heads is not None:
             before = add_merged(builder, source, f"merged_{role}", f"{source.symbol}_all", "merge", role)
-        node = Node(f"normalized_{role}", f"{before.symbol}̂", "", before.axes, key, role=role)
-        normalized = add_norm(builder, key, role, before, node)
+        normalized = add_norm(builder, key, before, f"normalized_{role}", f"{before.symbol}̂", role, role)
         if heads is not None:
             _add_split(builder, normalized, f"normalized_{role}_heads", heads, role)
 
 
-def add_norm(builder: PlanBuilder, key: str, role: str, source: Node, node: Node) -> Node:
-    """Add the norm of a key, on the rows of `source`, with the arrays that the key has for a role.
-
-    The name, the symbol, the axes and the role of what it gives are those of `node`.
-    """
+def add_norm(builder: PlanBuilder, key: str, source: Node, name: str, symbol: str, role: str, new_role: str) -> Node:
+    """Add the norm of a key, on the rows of `source`, with the arrays that the key has for a role."""
     operator: Operator = getattr(builder.problem, key)
     norm, use = look_up(NORM, operator.record.name), USES[key]
     given = use.parameters_of(norm, role, operator.parameters)
@@ -128,14 +122,14 @@ def add_norm(builder: PlanBuilder, key: str, role: str, source: Node, node: Node
     *before, features = source.axes
     for parameter in norm.parameters:
         if parameter.kind == "array" and parameter.name in given:
-            name = use.name_of(role, parameter.name)
-            array = operator.given[name]
+            path = (key, use.name_of(role, parameter.name))
+            array = operator.given[path[1]]
             letters = tuple(features.letter if letter == "d" else letter for letter in parameter.letters)
             letters = (before[-2].letter, *letters) if array.ndim > len(letters) else letters
-            symbol = f"{parameter.symbol}_{source.symbol[0]}"
-            inputs[parameter.name] = builder.add_parameter((key, name), symbol, letters, array, norm).name
-    options = {name: value for name, value in given.items() if name not in inputs}
-    return builder.add(replace(node, stage=key, function=norm.function, inputs=inputs, options=options))
+            own_symbol = f"{parameter.symbol}_{source.symbol[0]}"
+            inputs[parameter.name] = builder.add_parameter(path, own_symbol, letters, array, norm).name
+    options = {parameter: value for parameter, value in given.items() if parameter not in inputs}
+    return builder.add(name, symbol, "", source.axes, key, norm.function, inputs, options, role=new_role)
 
 
 def rotate(builder: PlanBuilder) -> None:
@@ -152,7 +146,7 @@ def rotate(builder: PlanBuilder) -> None:
         source = builder.current_node(role)
         name, symbol, function = f"rotated_{role}", f"{source.symbol}ᵣ", position.record.function
         inputs = {"x": source.name, "positions": rotation_positions(builder, role), **arrays}
-        builder.add(Node(name, symbol, "", source.axes, "position", function, inputs, options, role=role))
+        builder.add(name, symbol, "", source.axes, "position", function, inputs, options, role=role)
 
 
 def scale_queries(builder: PlanBuilder) -> None:
@@ -169,13 +163,11 @@ def scale_queries(builder: PlanBuilder) -> None:
         axes = (*before, Axis("h", layout.heads), axes[-1]) if layout.has_heads else axes
     inputs = {"positions": positions.name, **builder.add_arrays("query_scale", scale)}
     stage, function = "query_scale", scale.record.function
-    factors = builder.add(Node("query_scales", "κ", "", axes, stage, function, inputs, options))
+    factors = builder.add("query_scales", "κ", "", axes, stage, function, inputs, options)
     source = builder.current_node("query")
     symbol, formula = f"{source.symbol[0]}ˢ", f"κ {source.symbol}"
     inputs = {"x": source.name, "factors": factors.name}
-    builder.add(
-        Node("scaled_query", symbol, formula, source.axes, stage, query_scales.scale_rows, inputs, role="query")
-    )
+    builder.add("scaled_query", symbol, formula, source.axes, stage, query_scales.scale_rows, inputs, role="query")
 
 
 def concatenate_cache(builder: PlanBuilder) -> None:
@@ -205,7 +197,7 @@ def _concatenate(builder: PlanBuilder, role: str, new: Node) -> None:
     symbol, formula = f"{new.symbol[0]}_all", f"{past.symbol}, then {new.symbol}"
     axes = (*new.axes[:-2], Axis("m", builder.key_count), new.axes[-1])
     inputs, function = {"past": past.name, "new": new.name}, structural.concat_cache
-    concatenated = builder.add(Node(name, symbol, formula, axes, "cache", function, inputs, role=role))
+    concatenated = builder.add(name, symbol, formula, axes, "cache", function, inputs, role=role)
     builder.results[f"present_{role}"] = name
     if not is_split:
         _add_present(builder, role, concatenated)
@@ -217,10 +209,10 @@ def _add_past(builder: PlanBuilder, role: str, new: Node) -> Node:
     shape = getattr(builder.problem, name).shape
     axes = axes_of(builder.letters(name, len(shape)), shape)
     if builder.layout.has_heads or len(shape) <= len(new.axes):
-        return builder.add(given_node(name, symbol, axes))
+        return builder.add_given(name, symbol, axes)
     missing = (len(shape) - 3,)
     axes = tuple(axis for at, axis in enumerate(axes) if at not in missing)
-    return builder.add(given_node(name, symbol, axes, structural.drop_missing_axes, options={"missing": missing}))
+    return builder.add_given(name, symbol, axes, structural.drop_missing_axes, options={"missing": missing})
 
 
 def _add_present(builder: PlanBuilder, role: str, source: Node) -> None:

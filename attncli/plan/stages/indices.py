@@ -1,14 +1,13 @@
 """Indices and positions of keys and queries, where operators or masks read them."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from typing import Any
 
 from attncli.ops import indices, structural
 from attncli.ops.records import Operator
 from attncli.ops.rules import DerivedInput
 from attncli.plan.builder import PlanBuilder
-from attncli.plan.graph import Axes, Axis, Node, given_node
+from attncli.plan.graph import Axes, Axis, Node
 from attncli.plan.stages.scores import mask_rules
 from attncli.problem.spec import ProblemSpec, position_axes, positions_of
 
@@ -92,7 +91,7 @@ def _add_derived(builder: PlanBuilder, operator: Operator) -> None:
         formula, purpose = derived.formula(**options), derived.purpose
         function = derived.function
         builder.add(
-            Node(name, derived.symbol, formula, axes, "derive", function, inputs, options, role=name, purpose=purpose)
+            name, derived.symbol, formula, axes, "derive", function, inputs, options, role=name, purpose=purpose
         )
 
 
@@ -104,20 +103,20 @@ def _add_per_item(builder: PlanBuilder, name: str, symbol: str, own: Axes) -> No
         axes = (*axes, Axis("h", 1))
     axes = (*axes, *own)
     options = {"shape": tuple(axis.length for axis in axes)}
-    builder.add(given_node(name, symbol, axes, structural.reshape, options=options, role=name))
+    builder.add_given(name, symbol, axes, structural.reshape, options=options, role=name)
 
 
 def _add_real_key_starts(builder: PlanBuilder) -> None:
     """Add the index of the first real key of each batch item, by the key mask."""
     key_mask = builder.current_node("key_mask")
     name, formula, inputs = "real_key_starts", "the first key that is real", {"key_mask": key_mask.name}
-    builder.add(Node(name, "F", formula, key_mask.axes[:-1], "align", indices.real_key_starts, inputs, role=name))
+    builder.add(name, "F", formula, key_mask.axes[:-1], "align", indices.real_key_starts, inputs, role=name)
 
 
 def _add_count(builder: PlanBuilder, name: str, symbol: str, formula: str, letter: str, numbers: range) -> None:
     """Add numbers one after the other."""
     axes, options = (Axis(letter, len(numbers)),), {"first": numbers.start, "length": len(numbers)}
-    builder.add(Node(name, symbol, formula, axes, "index", indices.count, options=options, role=name))
+    builder.add(name, symbol, formula, axes, "index", indices.count, options=options, role=name)
 
 
 def _add_query_rows(builder: PlanBuilder) -> None:
@@ -127,21 +126,20 @@ def _add_query_rows(builder: PlanBuilder) -> None:
         _add_count(builder, name, symbol, formula, "n", range(builder.query_count))
         return
     axes, options = (Axis("n", len(selected)),), {"at": selected}
-    builder.add(Node(name, symbol, formula, axes, "index", indices.selected_positions, options=options, role=name))
+    builder.add(name, symbol, formula, axes, "index", indices.selected_positions, options=options, role=name)
 
 
 def _add_position_count(builder: PlanBuilder) -> None:
     """Add how many positions there are, up to that of the last key or query."""
-    problem, name = builder.problem, "position_count"
-    node = Node(name, "N", "one more than the last position", (), "index", role=name)
+    problem, name, formula = builder.problem, "position_count", "one more than the last position"
     given = {role: given_positions(builder, role) for role in ("query", "key")}
     if any(given.values()):
         inputs = {role: own or builder.current[f"{role}_positions"] for role, own in given.items()}
-        builder.add(replace(node, function=indices.last_position_count, inputs=inputs))
+        builder.add(name, "N", formula, (), "index", indices.last_position_count, inputs, role=name)
         return
     first = problem.past_count if problem.align == "top_left" else 0
     options = {"length": max(builder.key_count, first + problem.query_count)}
-    builder.add(replace(node, function=indices.position_count, options=options))
+    builder.add(name, "N", formula, (), "index", indices.position_count, options=options, role=name)
 
 
 def _add_query_positions(builder: PlanBuilder) -> None:
@@ -160,7 +158,7 @@ def _add_query_positions(builder: PlanBuilder) -> None:
         shifted = f"i − {-first}" if first < 0 else f"i + {first}" if first else "i"
     function = indices.query_positions if ends is None else indices.query_positions_at_end
     name, formula, options = "query_positions", f"posᵢ = {shifted}{end}", {"first": first}
-    builder.add(Node(name, "pos", formula, axes, "align", function, inputs, options, role=name))
+    builder.add(name, "pos", formula, axes, "align", function, inputs, options, role=name)
 
 
 def _real_key_ends(builder: PlanBuilder) -> Node | None:
@@ -171,7 +169,7 @@ def _real_key_ends(builder: PlanBuilder) -> Node | None:
     names: Sequence[str] = ("key_mask", "key_lengths")
     inputs = {name: builder.current[name] for name in names if name in builder.current}
     formula, function = "the index after the last real key", indices.real_key_ends
-    return builder.add(Node("real_key_ends", "Lᵣ", formula, axes, "align", function, inputs))
+    return builder.add("real_key_ends", "Lᵣ", formula, axes, "align", function, inputs)
 
 
 def has_given_positions(problem: ProblemSpec) -> bool:
@@ -198,7 +196,7 @@ def given_positions(builder: PlanBuilder, role: str) -> str | None:
     selected = builder.problem.selected_queries if role == "query" else None
     if selected is not None:
         axes, options["at"] = (*axes[:-1], Axis("n", len(selected))), selected
-    builder.add(given_node(name, symbol, axes, indices.given_positions, options=options, source=(key,)))
+    builder.add_given(name, symbol, axes, indices.given_positions, options=options, source=(key,))
     return name
 
 
@@ -216,4 +214,4 @@ def rotation_positions(builder: PlanBuilder, role: str) -> str:
     axes = (*rows.axes[:-1], Axis("s", position.count), rows.axes[-1])
     formula, options = f"{rows.symbol} on each of {position.count} axes", {"count": position.count}
     inputs = {"positions": rows.name}
-    return builder.add(Node(name, symbol, formula, axes, "index", indices.on_axes, inputs, options)).name
+    return builder.add(name, symbol, formula, axes, "index", indices.on_axes, inputs, options).name

@@ -5,7 +5,7 @@ from attncli.ops import structural
 from attncli.ops.empty_rows import fill_empty_rows
 from attncli.ops.gates import GATES, apply_gate
 from attncli.plan.builder import PlanBuilder
-from attncli.plan.graph import Axis, Node, given_node
+from attncli.plan.graph import Axis, Node
 from attncli.plan.stages.heads import add_merged, normalize_context
 from attncli.plan.stages.projections import add_projection
 from attncli.problem.weights import has_projection
@@ -44,15 +44,15 @@ def normalize(builder: PlanBuilder) -> None:
 def _normalize_with_sink(builder: PlanBuilder, values: Array) -> None:
     """Normalize the scores with the sink as one more column, which is dropped afterwards."""
     problem, axes = builder.problem, builder.table_axes
-    sink = builder.add(given_node("sink", "z", (Axis("h", len(values)),)))
+    sink = builder.add_given("sink", "z", (Axis("h", len(values)),))
     scores, wider = builder.current_node("scores"), (*axes[:-1], Axis("m+1", axes[-1].length + 1))
     inputs = {"scores": scores.name, "sink": sink.name}
     options = {"heads": builder.layout.heads if builder.layout.has_heads else None}
     name, formula, widen = "scores_and_sink", f"{scores.symbol}, and z after the last key", structural.with_column
-    builder.add(Node(name, "Sᶻ", formula, wider, "sink", widen, inputs, options, role="scores"))
+    builder.add(name, "Sᶻ", formula, wider, "sink", widen, inputs, options, role="scores")
     both = builder.add_operator("normalize", problem.normalize, "weights_and_sink", "Aᶻ", wider)
     formula, inputs = "Aᶻ without the sink", {"weights": both.name}
-    builder.add(Node("weights", "A", formula, axes, "sink", structural.without_column, inputs, role="weights"))
+    builder.add("weights", "A", formula, axes, "sink", structural.without_column, inputs, role="weights")
 
 
 def _fills_empty_rows(builder: PlanBuilder) -> bool:
@@ -67,7 +67,7 @@ def _fill_empty_rows(builder: PlanBuilder, before: Node) -> None:
     fill, keys = builder.problem.empty_rows, builder.key_count
     formula = f"{before.symbol}, {'NaN' if fill == 'nan' else f'1/{keys}'} in rows without keys"
     inputs, options, stage = {"weights": before.name}, {"fill": fill, "keys": keys}, "empty_rows"
-    builder.add(Node("weights", "A", formula, before.axes, stage, fill_empty_rows, inputs, options, role="weights"))
+    builder.add("weights", "A", formula, before.axes, stage, fill_empty_rows, inputs, options, role="weights")
 
 
 def attend(builder: PlanBuilder) -> None:
@@ -106,4 +106,4 @@ def _add_gated(builder: PlanBuilder, source: Node) -> Node:
         f"each {'head' if per_head else 'number'} of {source.symbol} times its gate",
     )
     inputs = {"x": source.name, "gate": gate.name}
-    return builder.add(Node("gated", symbol, formula, source.axes, "gate", apply_gate, inputs))
+    return builder.add("gated", symbol, formula, source.axes, "gate", apply_gate, inputs)

@@ -1,12 +1,10 @@
 """Sequences, and the queries, keys and values that are given or projected from them."""
 
-from dataclasses import replace
-
 from attncli.base.axes import Letters
 from attncli.ops import elementwise, indices, positions, structural
-from attncli.ops.records import format_value
+from attncli.ops.records import Operator, format_value
 from attncli.plan.builder import PlanBuilder
-from attncli.plan.graph import GIVEN, LOOK_UP, Axes, Axis, Node, axes_of, given_node
+from attncli.plan.graph import GIVEN, LOOK_UP, Axes, Axis, Node, axes_of
 from attncli.plan.stages.heads import add_norm
 from attncli.problem.fields import Field
 from attncli.problem.spec import FIELDS
@@ -96,60 +94,52 @@ def _add_sequences(builder: PlanBuilder) -> None:
 
 def _add_sequence(builder: PlanBuilder, name: str, symbol: str, rows_letter: str) -> None:
     """Add a sequence as the user gave it, and its positions, where the position scheme acts on embeddings."""
-    array, position = getattr(builder.problem, name), builder.problem.position
+    problem = builder.problem
     *batch, _, features_letter = builder.letters(name)
-    axes = axes_of((*batch, rows_letter, features_letter), array.shape)
-    if name == "embeddings" != builder.problem.embeddings_source:
-        sequence = _make_embeddings(builder, axes)
-    else:
-        sequence = builder.add(given_node(name, symbol, axes, role=name))
-    if name == "embeddings" and builder.problem.vocabulary is not None:
+    axes = axes_of((*batch, rows_letter, features_letter), getattr(problem, name).shape)
+    if name == "embeddings" and problem.vocabulary is not None:
         formula = "the vector of each word, looked up in the vocabulary"
-        builder.nodes[name] = replace(sequence, stage=LOOK_UP, formula=formula)
-    if position is None or position.record.acts_on != "embeddings":
-        return
-    rows, features = axes[-2:]
-    given_key = "positions_of_queries" if name == "query_embeddings" else "positions"
-    given = getattr(builder.problem, given_key)
-    name_of_positions, symbol_of_positions = f"{name}_positions", f"pos_{symbol}"
-    if given is None:
-        formula, options = (
-            "counted from 0, after any cache",
-            {"first": builder.problem.past_count, "length": rows.length},
-        )
-        counted = indices.count
-        node = Node(name_of_positions, symbol_of_positions, formula, (rows,), "index", counted, options=options)
+        builder.add(name, symbol, formula, axes, LOOK_UP, source=(name,), role=name)
+    elif name == "embeddings" != problem.embeddings_source:
+        _add_embeddings_made(builder, axes)
     else:
-        leading = (axis for axis in axes[:1] if given.ndim > 1)
-        node = given_node(name_of_positions, symbol_of_positions, (*leading, rows), source=(given_key,))
-    at = builder.add(node)
-    options = {"features": features.length} if "features" in position.record.arguments else {}
-    vectors = builder.add(
-        Node(
-            f"{name}_position_vectors",
-            f"P_{symbol}",
-            "",
-            (*at.axes, features),
-            "position",
-            position.record.function,
-            {"positions": at.name, **builder.add_arrays("position", position)},
-            {**options, **position.options},
-        )
-    )
+        builder.add_given(name, symbol, axes, role=name)
+    if problem.position is None or problem.position.record.acts_on != "embeddings":
+        return
+    vectors = _add_position_vectors(builder, name, symbol, problem.position)
     inputs, formula = {"x": name, "positions": vectors.name}, f"{symbol}⁺ = {symbol} + {vectors.symbol}"
     function = positions.add_positions
-    builder.add(Node(f"positioned_{name}", f"{symbol}⁺", formula, axes, "position", function, inputs, role=name))
+    builder.add(f"positioned_{name}", f"{symbol}⁺", formula, axes, "position", function, inputs, role=name)
 
 
-def _make_embeddings(builder: PlanBuilder, axes: Axes) -> Node:
+def _add_position_vectors(builder: PlanBuilder, sequence: str, symbol: str, position: Operator) -> Node:
+    """Add the vectors of the positions of a sequence, after these: those that are given, or the number of each row."""
+    *_, rows, features = builder.nodes[sequence].axes
+    key = "positions_of_queries" if sequence == "query_embeddings" else "positions"
+    given, past = getattr(builder.problem, key), builder.problem.past_count
+    name, symbol_of_positions = f"{sequence}_positions", f"pos_{symbol}"
+    if given is None:
+        formula, options = "counted from 0, after any cache", {"first": past, "length": rows.length}
+        at = builder.add(name, symbol_of_positions, formula, (rows,), "index", indices.count, options=options)
+    else:
+        axes = (*builder.nodes[sequence].axes[:1], rows) if given.ndim > 1 else (rows,)
+        at = builder.add_given(name, symbol_of_positions, axes, source=(key,))
+    axes, function = (*at.axes, features), position.record.function
+    inputs = {"positions": at.name, **builder.add_arrays("position", position)}
+    own = {"features": features.length} if "features" in position.record.arguments else {}
+    options = {**own, **position.options}
+    return builder.add(f"{sequence}_position_vectors", f"P_{symbol}", "", axes, "position", function, inputs, options)
+
+
+def _add_embeddings_made(builder: PlanBuilder, axes: Axes) -> Node:
     """Add the residual stream as the user gave it, or as its tokens have it, and the embeddings that it becomes."""
     if builder.problem.residual is not None:
-        source = builder.add(given_node("residual", "H", axes, role="residual"))
+        source = builder.add_given("residual", "H", axes, role="residual")
     else:
         source = _look_up(builder, axes)
     name, symbol = "embeddings", "X"
     if builder.problem.residual_norm is not None:
-        return add_norm(builder, "residual_norm", "residual", source, Node(name, symbol, "", axes, name, role=name))
+        return add_norm(builder, "residual_norm", source, name, symbol, "residual", name)
     formula = f"X = {source.symbol}"
     return builder.add_made_of(source, name, symbol, formula, "residual", structural.identity, role=name)
 
@@ -158,7 +148,7 @@ def _look_up(builder: PlanBuilder, axes: Axes) -> Node:
     """Add the vectors of the tokens, times the scale, with those of their positions."""
     problem, role = builder.problem, "residual"
     formula = "the row of each token, looked up in the token table"
-    vectors = builder.add(Node("token_vectors", "H₀", formula, axes, LOOK_UP, source=("token_table",), role=role))
+    vectors = builder.add("token_vectors", "H₀", formula, axes, LOOK_UP, source=("token_table",), role=role)
     if problem.token_scale is not None:
         name, formula = "scaled_token_vectors", f"H₁ = {format_value(problem.token_scale)} H₀"
         function, options = elementwise.multiply, {"factor": problem.token_scale}
@@ -166,9 +156,10 @@ def _look_up(builder: PlanBuilder, axes: Axes) -> Node:
     if problem.token_positions is None:
         return vectors
     formula = "the row of each token's position, looked up in token_positions"
-    table = builder.add(replace(given_node("token_positions", "P", axes), formula=formula))
+    name = "token_positions"
+    table = builder.add(name, "P", formula, axes, GIVEN, source=(name,))
     inputs, formula = {"x": vectors.name, "positions": table.name}, f"H = {vectors.symbol} + P"
-    return builder.add(Node("residual", "H", formula, axes, "position", positions.add_positions, inputs, role=role))
+    return builder.add("residual", "H", formula, axes, "position", positions.add_positions, inputs, role=role)
 
 
 def _add_projected(builder: PlanBuilder, name: str, sequence: str) -> None:
@@ -177,9 +168,9 @@ def _add_projected(builder: PlanBuilder, name: str, sequence: str) -> None:
     array, selected = getattr(problem, name), problem.selected_queries
     if array is not None and name == "query" and selected is not None:
         axes = axes_of(letters, (*array.shape[:-2], len(selected), array.shape[-1]))
-        builder.add(given_node(name, symbol, axes, structural.select_rows, options={"at": selected}, role=name))
+        builder.add_given(name, symbol, axes, structural.select_rows, options={"at": selected}, role=name)
     elif array is not None:
-        builder.add(given_node(name, symbol, axes_of(letters, array.shape), role=name))
+        builder.add_given(name, symbol, axes_of(letters, array.shape), role=name)
     elif name == "value" and problem.key is not None:
         key = builder.nodes["key"]
         axes = (*key.axes[:-1], Axis("e", key.axes[-1].length))
@@ -202,14 +193,14 @@ def add_projection(builder: PlanBuilder, name: str, symbol: str, letters: Letter
         formula += f" + b_{symbol}"
     function = structural.identity if len(inputs) == 1 else structural.project
     axes = axes_of(letters, (*x.shape[:-1], features))
-    builder.add(Node(name, symbol, formula, axes, "project", function, inputs, role=name))
+    builder.add(name, symbol, formula, axes, "project", function, inputs, role=name)
 
 
 def _add_parameter(builder: PlanBuilder, name: str, symbol: str, letters: Letters) -> Node | None:
     """Add weights or a bias, given alone or packed with others; None where the problem has neither."""
     array, owner = getattr(builder.problem, name), packed_key(vars(builder.problem), name)
     if array is not None:
-        return builder.add(given_node(name, symbol, axes_of(letters, array.shape)))
+        return builder.add_given(name, symbol, axes_of(letters, array.shape))
     return None if owner is None else _add_part(builder, owner, name, symbol, letters)
 
 
@@ -219,7 +210,7 @@ def _add_part(builder: PlanBuilder, owner: str, name: str, symbol: str, letters:
     if owner not in builder.nodes:
         packed_symbol = f"{symbol[0]}_{owner.partition('_')[2].upper()}"
         axes = axes_of((*letters[:-1], columns_letter(problem, owner)), getattr(problem, owner).shape)
-        builder.add(given_node(owner, packed_symbol, axes))
+        builder.add_given(owner, packed_symbol, axes)
     packed = builder.nodes[owner]
     part = next(part for part in parts_of_problem(problem, owner) if part.key == name)
     formula = f"{_columns(part, FIELDS[owner], packed.axes[-1].length)} of {packed.symbol}"

@@ -7,7 +7,7 @@ from attncli.ops import elementwise, masks, structural, tables
 from attncli.ops.records import Operator, format_value
 from attncli.ops.registry import look_up
 from attncli.plan.builder import PlanBuilder
-from attncli.plan.graph import Axes, Axis, Node, given_node
+from attncli.plan.graph import Axes, Axis, Node
 from attncli.problem.inputs import is_read
 from attncli.problem.spec import FIELDS, ProblemSpec
 
@@ -23,6 +23,7 @@ STEPS = {
     "masked_scores": "A hidden key scores −∞, so that its weight is 0.",
 }
 SYMBOLS = {"scores": "S", "weights": "A"}
+RULES = [name for name, field in FIELDS.items() if field.is_mask]  # the keys that hide keys
 
 
 def add_given_table(builder: PlanBuilder) -> None:
@@ -30,7 +31,7 @@ def add_given_table(builder: PlanBuilder) -> None:
     name, selected = builder.problem.given_table, builder.problem.selected_queries
     assert name is not None
     function, options = (None, {}) if selected is None else (structural.select_rows, {"at": selected})
-    builder.add(given_node(name, SYMBOLS[name], builder.table_axes, function, options=options, role=name))
+    builder.add_given(name, SYMBOLS[name], builder.table_axes, function, options=options, role=name)
     builder.set_result(name, name)
 
 
@@ -57,14 +58,14 @@ def score(builder: PlanBuilder) -> None:
         is_own = builder.problem.scale is None
         formula = f"S = {unscaled.symbol} / √d" if is_own else f"S = {format_value(scale)} {unscaled.symbol}"
         inputs, options = {"scores": unscaled.name}, {"scale": scale}
-        builder.add(Node("scores", "S", formula, axes, "scale", elementwise.scale, inputs, options, role="scores"))
+        builder.add("scores", "S", formula, axes, "scale", elementwise.scale, inputs, options, role="scores")
     builder.set_result("scores", "scores")
 
 
 def _add_sum(builder: PlanBuilder, name: str, symbol: str, formula: str, left: str, right: str) -> None:
     """Add the sum of two tables, which becomes the current scores."""
     inputs = {"left": left, "right": right}
-    builder.add(Node(name, symbol, formula, builder.table_axes, "bias", elementwise.add, inputs, role="scores"))
+    builder.add(name, symbol, formula, builder.table_axes, "bias", elementwise.add, inputs, role="scores")
 
 
 def softcap(builder: PlanBuilder) -> None:
@@ -73,7 +74,7 @@ def softcap(builder: PlanBuilder) -> None:
     if cap is not None:
         name, formula = "capped_scores", f"{format_value(cap)} tanh(S / {format_value(cap)})"
         inputs, options = {"scores": builder.current["scores"]}, {"cap": cap}
-        builder.add(Node(name, "Sᶜ", formula, axes, "cap", elementwise.softcap, inputs, options, role="scores"))
+        builder.add(name, "Sᶜ", formula, axes, "cap", elementwise.softcap, inputs, options, role="scores")
     builder.set_result("capped_scores", "scores")
 
 
@@ -86,7 +87,7 @@ def add_biases(builder: PlanBuilder) -> None:
         inputs = {"scores": before.name, "table": table.name}
         inputs |= {name: builder.current[name] for name in ("query_rows", "key_positions")}
         formula, function = f"{before.symbol} + {table.symbol}", tables.add_bias
-        builder.add(Node("biased_scores", "Sᵇ", formula, builder.table_axes, "bias", function, inputs, role="scores"))
+        builder.add("biased_scores", "Sᵇ", formula, builder.table_axes, "bias", function, inputs, role="scores")
     builder.set_result("biased_scores", "scores")
 
 
@@ -111,8 +112,8 @@ def mask_rules(problem: ProblemSpec) -> Iterator[tuple[str, Operator]]:
 
     The value of a key is the mask's table or lengths, which the plan adds as inputs, or its parameters in order.
     """
-    for name, field in FIELDS.items():
-        value = getattr(problem, name) if field.is_mask and is_read(problem, name) else None
+    for name in RULES:
+        value = getattr(problem, name) if is_read(problem, name) else None
         if isinstance(value, Operator):
             yield value.record.name, value
         elif value is not None and value is not False:
@@ -134,11 +135,11 @@ def apply_masks(builder: PlanBuilder) -> None:
         f"visible where every rule says so: {', '.join(rules)}",
         {name: rules[name].name for name in rules},
     )
-    builder.add(Node("visible", "M_all", formula, axes, "mask", masks.and_masks, inputs))
+    builder.add("visible", "M_all", formula, axes, "mask", masks.and_masks, inputs)
     scores, axes = builder.current_node("scores"), builder.table_axes
     name, formula = "masked_scores", f"{scores.symbol} where visible, −∞ elsewhere"
     inputs = {"scores": scores.name, "visible": "visible"}
-    builder.add(Node(name, "Sᵐ", formula, axes, "mask", masks.apply_mask, inputs, role="scores"))
+    builder.add(name, "Sᵐ", formula, axes, "mask", masks.apply_mask, inputs, role="scores")
 
 
 def _by_letter(rules: list[Node]) -> Iterator[list[Axis]]:
@@ -158,7 +159,7 @@ def _add_rule(builder: PlanBuilder, name: str, operator: Operator) -> Node:
     reads_queries = any(x in record.shapes.arrays for x in ("query_rows", "query_positions"))
     axes = (*leading, Axis("n", builder.query_count if reads_queries else 1), Axis("m", builder.key_count))
     function, options = record.function, operator.options
-    return builder.add(Node(f"visible_by_{name}", f"M_{name}", "", axes, "mask", function, inputs, options))
+    return builder.add(f"visible_by_{name}", f"M_{name}", "", axes, "mask", function, inputs, options)
 
 
 def _leading(node: Node) -> Axes:
@@ -182,7 +183,7 @@ def _add_table(builder: PlanBuilder, name: str) -> Node:
         axes.insert(0, Axis(builder.query_letter, 1))
     symbol, function, options = "B⁺" if name == "bias" else "M", structural.drop_missing_axes, {"missing": missing}
     notes = tuple(_table_warnings(builder, name, shape))
-    return builder.add(given_node(name, symbol, tuple(axes), function, options=options, is_lookup=True, notes=notes))
+    return builder.add_given(name, symbol, tuple(axes), function, options=options, is_lookup=True, notes=notes)
 
 
 def _table_warnings(builder: PlanBuilder, name: str, shape: tuple[int, ...]) -> Iterator[str]:
