@@ -3,7 +3,6 @@
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import field
 from math import inf
-from types import MappingProxyType
 from typing import Any
 
 from attncli.base.dataclasses import dataclass
@@ -14,6 +13,8 @@ from attncli.ops.records import Operator
 from attncli.problem.convert import to_field
 from attncli.problem.origins import ConventionUse
 from attncli.problem.spec import DEFAULTS, FIELDS
+
+Window = tuple[float, float]
 
 
 @dataclass(frozen=True, eq=False)
@@ -72,225 +73,15 @@ class Convention:
         return self.words.get(operator, self.words.get(key))
 
 
-_CONVENTIONS: dict[str, Convention] = {}
-CONVENTIONS: Mapping[str, Convention] = MappingProxyType(_CONVENTIONS)
-
-
-def register(convention: Convention) -> Convention:
-    """Add a convention to the table."""
-    assert convention.name not in _CONVENTIONS, convention.name
-    _CONVENTIONS[convention.name] = convention
-    return convention
-
-
-def find_convention(name: Any, where: str | None = None) -> Convention:
-    """The convention of that name.
-
-    Raises UnknownNameError, which suggests the nearest one, and AttnError for what is no name.
-
-    >>> find_convention("torch-mha").words["mask"].text
-    '1 or true hides'
-    """
-    if not isinstance(name, str):
-        hint = f"expected one of {', '.join(CONVENTIONS)}"
-        raise AttnError(f"{repr_excerpt(name)} is no name of a convention", where=where, hint=hint)
-    if name not in CONVENTIONS:
-        raise UnknownNameError("convention", name, CONVENTIONS, where=where)
-    return CONVENTIONS[name]
-
-
-def inverted(mask: Array) -> Array:
-    """True where a mask is false.
-
-    >>> inverted(np.array([True, False]))
-    array([False,  True])
-    """
+def _inverted(mask: Array) -> Array:
+    """True where a mask is false."""
     return np.logical_not(mask)
 
 
-def row_of_infinities(bias: Array) -> str:
-    """That every number of a row of a bias is −∞, where there is such a row; "" otherwise.
-
-    >>> row_of_infinities(np.array([[0, -np.inf]]))
-    ''
-    """
+def _row_of_infinities(bias: Array) -> str:
+    """That every number of a row of a bias is −∞, where there is such a row; "" otherwise."""
     has_row = bool(np.isneginf(bias).all(axis=-1).any())
     return "gives NaN for a row of −∞ in bias: read as a row without keys" if has_row else ""
-
-
-ATTENDS = Reading("1 or true attends")
-HIDES = Reading("1 or true hides", change=inverted)
-REAL_KEYS = Reading("1 is a real key")
-PADDING = Reading("1 is padding", change=inverted)
-ADDED = Reading("added to the scores")
-ADDED_BUT_NO_ROW = Reading("added to the scores; a row of −∞ is NaN", limit=row_of_infinities)
-SCALE = Reading("in place of 1/√d")
-TOP_LEFT = Reading("top left, query i attends to keys 0 … i")
-BOTTOM_RIGHT = Reading("bottom right, the last query stands at the last real key", keys={"align": "bottom_right"})
-BESIDE_ITS_OWN = "so many keys on either side of its own"
-GROUPED = Reading("query head h reads key head h // (heads / kv_heads)")
-AS_MASK = Reading("as a mask [b 1 1 m], 1 is a real key")
-NO_OFFSET = Reading(
-    "put before the keys by the caller; masks count from the first of them",
-    keys={"align": "first_key"},
-    beside=("causal", "window"),
-    not_beside=("position",),
-)
-WEIGHTS = tuple(name for name, field in FIELDS.items() if field.is_weight)
-LAYER_WEIGHTS = ("w_q", "w_k", "w_v", "w_o")  # those that the layers of frameworks have
-OUT_IN = Reading("stored out_in, x @ W.T", keys={"weight_layout": "out_in"})
-
-
-ATTN = register(
-    Convention(
-        name="attn",
-        title="attn, without a convention",
-        version="",
-        source="attn list, attn show",
-        is_run=True,
-        words={
-            "past_key": Reading("the cache comes first, and queries after it"),
-            "mask": ATTENDS,
-            "key_mask": REAL_KEYS,
-            "bias": ADDED,
-            "causal": Reading("top left after any cache: query i stands at new key i, unless align is given"),
-            "window": Reading(f"{BESIDE_ITS_OWN}; −1: no limit"),
-            "key_lengths": Reading("so many keys of each batch item are real"),
-            "scale": SCALE,
-            "softcap": Reading("before bias and masks"),
-            "position": Reading("alibi is −slope · |position of the query − j|; rope rotates halves"),
-            "kv_heads": GROUPED,
-            "sink": Reading("one more key in the softmax, which is dropped"),
-            "qk_norm": Reading("of each head, before rope"),
-            "query_scale": Reading("of its position, after norm and rope"),
-            "value_norm": Reading("of each head"),
-            "context_norm": Reading("of each head, before w_o"),
-            "score": Reading("scaled_dot unless it is given"),
-            "normalize": Reading("softmax unless it is given"),
-            "context": Reading("weighted_sum unless it is given"),
-            **dict.fromkeys(WEIGHTS, Reading("stored in_out, x @ W")),
-        },
-        defaults={"empty_rows": "zeros"},
-    )
-)
-
-
-register(
-    Convention(
-        name="torch-sdpa",
-        title="PyTorch torch.nn.functional.scaled_dot_product_attention",
-        version="2.13",
-        source="https://docs.pytorch.org/docs/stable/generated/torch.nn.functional.scaled_dot_product_attention.html",
-        is_run=True,
-        words={
-            "mask": ATTENDS,
-            "key_mask": AS_MASK,
-            "bias": ADDED,
-            "causal": TOP_LEFT,
-            "past_key": NO_OFFSET,
-            "scale": SCALE,
-            "kv_heads": GROUPED,
-        },
-        defaults={"empty_rows": "zeros"},
-        exclusive=(("mask", "key_mask", "bias", "causal"),),
-    )
-)
-
-
-register(
-    Convention(
-        name="torch-mha",
-        title="PyTorch torch.nn.MultiheadAttention",
-        version="2.13",
-        source="https://docs.pytorch.org/docs/stable/generated/torch.nn.MultiheadAttention.html",
-        is_run=True,
-        words={
-            "mask": HIDES,
-            "key_mask": PADDING,
-            "bias": ADDED,
-            "causal": TOP_LEFT,
-            **dict.fromkeys((*LAYER_WEIGHTS, "w_qkv"), OUT_IN),  # w_qkv is its in_proj_weight
-        },
-        defaults={"empty_rows": "nan"},
-        exclusive=(("mask", "bias", "causal"),),
-    )
-)
-
-
-register(
-    Convention(
-        name="onnx",
-        title="ONNX operator Attention, opset 25",
-        version="1.23",
-        source="https://onnx.ai/onnx/operators/onnx__Attention.html",
-        is_run=True,
-        words={
-            "past_key": Reading("the cache comes first, and queries after it"),
-            "mask": ATTENDS,
-            "bias": ADDED,
-            "causal": Reading("top left after any cache; with key_lengths bottom right"),
-            "window": Reading(f"{BESIDE_ITS_OWN}; −1: no limit"),
-            "key_lengths": Reading(
-                "nonpad_kv_seqlen, the last query stands at the last real key",
-                keys={"align": "bottom_right"},
-                beside=("causal", "window"),
-            ),
-            "scale": SCALE,
-            "softcap": Reading("before bias and masks"),
-            "kv_heads": GROUPED,
-        },
-        defaults={"empty_rows": "zeros"},
-        exclusive=(("mask", "bias"), ("past_key", "key_lengths")),
-    )
-)
-
-
-register(
-    Convention(
-        name="flash",
-        title="FlashAttention flash_attn_func",
-        version="2.8",
-        source="https://github.com/Dao-AILab/flash-attention, flash_attn_interface.py, README of 2.1, csrc mask.h",
-        is_run=False,
-        words={
-            "causal": BOTTOM_RIGHT,
-            "window": Reading(f"bottom right, {BESIDE_ITS_OWN}; −1: no limit", keys={"align": "bottom_right"}),
-            "key_lengths": Reading("cu_seqlens or cache_seqlens, the last query stands at the last real key"),
-            "past_key": Reading("the cache comes first, and queries after it"),
-            "scale": SCALE,
-            "softcap": Reading("before the masks"),
-            "position alibi": Reading("−slope · |i + m − n − j|, bottom right", keys={"align": "bottom_right"}),
-            "kv_heads": GROUPED,
-        },
-        defaults={"empty_rows": "zeros"},
-    )
-)
-
-
-register(
-    Convention(
-        name="xformers",
-        title="xFormers xformers.ops.memory_efficient_attention",
-        version="0.0.35",
-        source="https://facebookresearch.github.io/xformers/components/ops.html, xformers/ops/fmha/attn_bias.py",
-        is_run=False,
-        words={
-            "past_key": NO_OFFSET,
-            "bias": ADDED,
-            "causal": Reading("LowerTriangularMask, top left; with a window bottom right"),
-            "window": Reading(
-                f"LocalAttentionFromBottomRightMask, bottom right, {BESIDE_ITS_OWN}", keys={"align": "bottom_right"}
-            ),
-            "scale": SCALE,
-            "kv_heads": GROUPED,
-        },
-        defaults={"empty_rows": "nan"},  # of the equivalent code in its documentation; its kernels may give 0
-        exclusive=(("bias", "window"),),
-    )
-)
-
-
-Window = tuple[float, float]
 
 
 def with_its_own(window: Window) -> Window:
@@ -309,98 +100,250 @@ def _one_number(window: Window) -> str:
     return "" if left == right or 0 in window else "takes one number for both sides of window: read as two"
 
 
-register(
-    Convention(
-        name="keras",
-        title="Keras keras.layers.MultiHeadAttention",
-        version="3.15",
-        source="https://keras.io/api/layers/attention_layers/multi_head_attention/",
-        is_run=True,
-        words={
-            "mask": ATTENDS,
-            "key_mask": REAL_KEYS,
-            "causal": TOP_LEFT,
-            "window": Reading(
-                "sliding_window, so many keys on a side with its own", change=with_its_own, limit=_one_number
-            ),
-            **dict.fromkeys(LAYER_WEIGHTS, Reading("in_out with heads apart, (features, heads, head features)")),
-        },
-        defaults={"empty_rows": "uniform"},
-    )
-)
-
-
-register(
-    Convention(
-        name="keras-attention",
-        title="Keras keras.layers.Attention",
-        version="3.15",
-        source="https://keras.io/api/layers/attention_layers/attention/",
-        is_run=True,
-        words={
-            "key_mask": REAL_KEYS,
-            "causal": TOP_LEFT,
-            "scale": Reading("the learned number of use_scale; without it there is no scale"),
-            "score dot": Reading("the score unless it is given"),
-        },
-        defaults={"empty_rows": "uniform", "score": "dot"},
-    )
-)
-
-
-def _limited(window: tuple[float, float]) -> str:
+def _limited(window: Window) -> str:
     """That a side of a window has a limit, where one has none."""
     return "has no window without a limit: read as attn reads it" if inf in window else ""
 
 
-register(
-    Convention(
-        name="jax",
-        title="JAX jax.nn.dot_product_attention",
-        version="0.10",
-        source="https://docs.jax.dev/en/latest/_autosummary/jax.nn.dot_product_attention.html",
-        is_run=True,
-        words={
-            "past_key": NO_OFFSET,
-            "mask": ATTENDS,
-            "key_mask": AS_MASK,
-            "bias": Reading(
-                "added to the scores; a row of −∞ is NaN, or uniform over those of its keys that masks hide",
-                limit=row_of_infinities,
-            ),
-            "causal": TOP_LEFT,
-            "window": Reading(f"top left, {BESIDE_ITS_OWN}", limit=_limited),
-            "key_lengths": Reading("so many keys of each batch item are real"),
-            "scale": SCALE,
-            "kv_heads": GROUPED,
-        },
-        defaults={"empty_rows": "uniform"},
-        exclusive=(("mask", "key_mask"),),
-    )
+ATTENDS = Reading("1 or true attends")
+HIDES = Reading("1 or true hides", change=_inverted)
+REAL_KEYS = Reading("1 is a real key")
+PADDING = Reading("1 is padding", change=_inverted)
+AS_MASK = Reading("as a mask [b 1 1 m], 1 is a real key")
+REAL_COUNTS = Reading("so many keys of each batch item are real")
+ADDED = Reading("added to the scores")
+ADDED_BUT_NO_ROW = Reading("added to the scores; a row of −∞ is NaN", limit=_row_of_infinities)
+SCALE = Reading("in place of 1/√d")
+BEFORE_ALL = Reading("before bias and masks")
+TOP_LEFT = Reading("top left, query i attends to keys 0 … i")
+AT_END = {"align": "bottom_right"}
+BOTTOM_RIGHT = Reading("bottom right, the last query stands at the last real key", keys=AT_END)
+BESIDE_ITS_OWN = "so many keys on either side of its own"
+WINDOW = Reading(f"{BESIDE_ITS_OWN}; −1: no limit")
+GROUPED = Reading("query head h reads key head h // (heads / kv_heads)")
+CACHE_FIRST = Reading("the cache comes first, and queries after it")
+NO_OFFSET = Reading(
+    "put before the keys by the caller; masks count from the first of them",
+    keys={"align": "first_key"},
+    beside=("causal", "window"),
+    not_beside=("position",),
 )
+LAYER_WEIGHTS = ("w_q", "w_k", "w_v", "w_o")  # those that the layers of frameworks have
+OUT_IN = Reading("stored out_in, x @ W.T", keys={"weight_layout": "out_in"})
+
+# attn itself: every word that a convention may read, as it is read without one.
+ATTN = Convention(
+    name="attn",
+    title="attn, without a convention",
+    version="",
+    source="attn list, attn show",
+    is_run=True,
+    words={
+        "past_key": CACHE_FIRST,
+        "mask": ATTENDS,
+        "key_mask": REAL_KEYS,
+        "bias": ADDED,
+        "causal": Reading("top left after any cache: query i stands at new key i, unless align is given"),
+        "window": WINDOW,
+        "key_lengths": REAL_COUNTS,
+        "scale": SCALE,
+        "softcap": BEFORE_ALL,
+        "position": Reading("alibi is −slope · |position of the query − j|; rope rotates halves"),
+        "kv_heads": GROUPED,
+        "sink": Reading("one more key in the softmax, which is dropped"),
+        "qk_norm": Reading("of each head, before rope"),
+        "query_scale": Reading("of its position, after norm and rope"),
+        "value_norm": Reading("of each head"),
+        "context_norm": Reading("of each head, before w_o"),
+        "score": Reading("scaled_dot unless it is given"),
+        "normalize": Reading("softmax unless it is given"),
+        "context": Reading("weighted_sum unless it is given"),
+        **dict.fromkeys((x for x in FIELDS if FIELDS[x].is_weight), Reading("stored in_out, x @ W")),
+    },
+    defaults={"empty_rows": "zeros"},
+)
+TORCH_SDPA = Convention(
+    name="torch-sdpa",
+    title="PyTorch torch.nn.functional.scaled_dot_product_attention",
+    version="2.13",
+    source="https://docs.pytorch.org/docs/stable/generated/torch.nn.functional.scaled_dot_product_attention.html",
+    is_run=True,
+    words={
+        "mask": ATTENDS,
+        "key_mask": AS_MASK,
+        "bias": ADDED,
+        "causal": TOP_LEFT,
+        "past_key": NO_OFFSET,
+        "scale": SCALE,
+        "kv_heads": GROUPED,
+    },
+    defaults={"empty_rows": "zeros"},
+    exclusive=(("mask", "key_mask", "bias", "causal"),),
+)
+TORCH_MHA = Convention(
+    name="torch-mha",
+    title="PyTorch torch.nn.MultiheadAttention",
+    version="2.13",
+    source="https://docs.pytorch.org/docs/stable/generated/torch.nn.MultiheadAttention.html",
+    is_run=True,
+    words={
+        "mask": HIDES,
+        "key_mask": PADDING,
+        "bias": ADDED,
+        "causal": TOP_LEFT,
+        **dict.fromkeys((*LAYER_WEIGHTS, "w_qkv"), OUT_IN),  # w_qkv is its in_proj_weight
+    },
+    defaults={"empty_rows": "nan"},
+    exclusive=(("mask", "bias", "causal"),),
+)
+ONNX = Convention(
+    name="onnx",
+    title="ONNX operator Attention, opset 25",
+    version="1.23",
+    source="https://onnx.ai/onnx/operators/onnx__Attention.html",
+    is_run=True,
+    words={
+        "past_key": CACHE_FIRST,
+        "mask": ATTENDS,
+        "bias": ADDED,
+        "causal": Reading("top left after any cache; with key_lengths bottom right"),
+        "window": WINDOW,
+        "key_lengths": Reading(
+            "nonpad_kv_seqlen, the last query stands at the last real key", keys=AT_END, beside=("causal", "window")
+        ),
+        "scale": SCALE,
+        "softcap": BEFORE_ALL,
+        "kv_heads": GROUPED,
+    },
+    defaults={"empty_rows": "zeros"},
+    exclusive=(("mask", "bias"), ("past_key", "key_lengths")),
+)
+FLASH = Convention(  # 2.1 and later
+    name="flash",
+    title="FlashAttention flash_attn_func",
+    version="2.8",
+    source="https://github.com/Dao-AILab/flash-attention, flash_attn_interface.py, README of 2.1, csrc mask.h",
+    is_run=False,
+    words={
+        "causal": BOTTOM_RIGHT,
+        "window": Reading(f"bottom right, {BESIDE_ITS_OWN}; −1: no limit", keys=AT_END),
+        "key_lengths": Reading("cu_seqlens or cache_seqlens, the last query stands at the last real key"),
+        "past_key": CACHE_FIRST,
+        "scale": SCALE,
+        "softcap": Reading("before the masks"),
+        "position alibi": Reading("−slope · |i + m − n − j|, bottom right", keys=AT_END),
+        "kv_heads": GROUPED,
+    },
+    defaults={"empty_rows": "zeros"},
+)
+XFORMERS = Convention(
+    name="xformers",
+    title="xFormers xformers.ops.memory_efficient_attention",
+    version="0.0.35",
+    source="https://facebookresearch.github.io/xformers/components/ops.html, xformers/ops/fmha/attn_bias.py",
+    is_run=False,
+    words={
+        "past_key": NO_OFFSET,
+        "bias": ADDED,
+        "causal": Reading("LowerTriangularMask, top left; with a window bottom right"),
+        "window": Reading(f"LocalAttentionFromBottomRightMask, bottom right, {BESIDE_ITS_OWN}", keys=AT_END),
+        "scale": SCALE,
+        "kv_heads": GROUPED,
+    },
+    defaults={"empty_rows": "nan"},  # of the equivalent code in its documentation; its kernels may give 0
+    exclusive=(("bias", "window"),),
+)
+KERAS = Convention(
+    name="keras",
+    title="Keras keras.layers.MultiHeadAttention",
+    version="3.15",
+    source="https://keras.io/api/layers/attention_layers/multi_head_attention/",
+    is_run=True,
+    words={
+        "mask": ATTENDS,
+        "key_mask": REAL_KEYS,
+        "causal": TOP_LEFT,
+        "window": Reading(
+            "sliding_window, so many keys on a side with its own", change=with_its_own, limit=_one_number
+        ),
+        **dict.fromkeys(LAYER_WEIGHTS, Reading("in_out with heads apart, (features, heads, head features)")),
+    },
+    defaults={"empty_rows": "uniform"},
+)
+KERAS_ATTENTION = Convention(  # a layer without projections
+    name="keras-attention",
+    title="Keras keras.layers.Attention",
+    version="3.15",
+    source="https://keras.io/api/layers/attention_layers/attention/",
+    is_run=True,
+    words={
+        "key_mask": REAL_KEYS,
+        "causal": TOP_LEFT,
+        "scale": Reading("the learned number of use_scale; without it there is no scale"),
+        "score dot": Reading("the score unless it is given"),
+    },
+    defaults={"empty_rows": "uniform", "score": "dot"},
+)
+JAX = Convention(
+    name="jax",
+    title="JAX jax.nn.dot_product_attention",
+    version="0.10",
+    source="https://docs.jax.dev/en/latest/_autosummary/jax.nn.dot_product_attention.html",
+    is_run=True,
+    words={
+        "past_key": NO_OFFSET,
+        "mask": ATTENDS,
+        "key_mask": AS_MASK,
+        "bias": Reading(
+            "added to the scores; a row of −∞ is NaN, or uniform over those of its keys that masks hide",
+            limit=_row_of_infinities,
+        ),
+        "causal": TOP_LEFT,
+        "window": Reading(f"top left, {BESIDE_ITS_OWN}", limit=_limited),
+        "key_lengths": REAL_COUNTS,
+        "scale": SCALE,
+        "kv_heads": GROUPED,
+    },
+    defaults={"empty_rows": "uniform"},
+    exclusive=(("mask", "key_mask"),),
+)
+MLX = Convention(
+    name="mlx",
+    title="MLX mlx.core.fast.scaled_dot_product_attention",
+    version="0.32",
+    source="https://ml-explore.github.io/mlx/build/html/python/_autosummary/mlx.core.fast.scaled_dot_product_attention.html",
+    is_run=True,
+    words={
+        "past_key": Reading("put before the keys by the caller; causal is bottom right, so queries come after it"),
+        "mask": ATTENDS,
+        "key_mask": AS_MASK,
+        "bias": ADDED_BUT_NO_ROW,
+        "causal": BOTTOM_RIGHT,
+        "scale": SCALE,
+        "kv_heads": GROUPED,
+        "sink": Reading("sinks, one more key in the softmax, which is dropped"),
+    },
+    defaults={"empty_rows": "uniform"},
+    exclusive=(("mask", "key_mask", "bias", "causal"),),
+)
+_LIST = (ATTN, TORCH_SDPA, TORCH_MHA, ONNX, FLASH, XFORMERS, KERAS, KERAS_ATTENTION, JAX, MLX)  # that of `attn list`
+CONVENTIONS: Mapping[str, Convention] = {convention.name: convention for convention in _LIST}
 
 
-register(
-    Convention(
-        name="mlx",
-        title="MLX mlx.core.fast.scaled_dot_product_attention",
-        version="0.32",
-        source="https://ml-explore.github.io/mlx/build/html/python/_autosummary/mlx.core.fast.scaled_dot_product_attention.html",
-        is_run=True,
-        words={
-            "past_key": Reading("put before the keys by the caller; causal is bottom right, so queries come after it"),
-            "mask": ATTENDS,
-            "key_mask": AS_MASK,
-            "bias": ADDED_BUT_NO_ROW,
-            "causal": BOTTOM_RIGHT,
-            "scale": SCALE,
-            "kv_heads": GROUPED,
-            "sink": Reading("sinks, one more key in the softmax, which is dropped"),
-        },
-        defaults={"empty_rows": "uniform"},
-        exclusive=(("mask", "key_mask", "bias", "causal"),),
-    )
-)
+def find_convention(name: Any, where: str | None = None) -> Convention:
+    """The convention of that name.
+
+    Raises UnknownNameError, which suggests the nearest one, and AttnError for what is no name.
+
+    >>> find_convention("torch-mha").words["mask"].text
+    '1 or true hides'
+    """
+    if not isinstance(name, str):
+        hint = f"expected one of {', '.join(CONVENTIONS)}"
+        raise AttnError(f"{repr_excerpt(name)} is no name of a convention", where=where, hint=hint)
+    if name not in CONVENTIONS:
+        raise UnknownNameError("convention", name, CONVENTIONS, where=where)
+    return CONVENTIONS[name]
 
 
 def hides(use: ConventionUse | None, key: str) -> bool:
@@ -410,7 +353,7 @@ def hides(use: ConventionUse | None, key: str) -> bool:
     (True, False)
     """
     reading = None if use is None else find_convention(use.name).words.get(key)
-    return reading is not None and reading.change is inverted
+    return reading is not None and reading.change is _inverted
 
 
 def read_words(convention: Convention, given: Mapping[str, Any]) -> tuple[dict[str, Any], ConventionUse]:
