@@ -43,9 +43,7 @@ NAMES_ELSEWHERE = {
 
 
 def build(
-    values: Mapping[str, Any],
-    origins: Mapping[str, ArrayOrigin] = NO_ORIGINS,
-    convention: str | None = None,
+    values: Mapping[str, Any], origins: Mapping[str, ArrayOrigin] = NO_ORIGINS, convention: str | None = None
 ) -> ProblemSpec:
     """Make a problem of values by the names of its fields; None means that a field is not given.
 
@@ -222,12 +220,7 @@ def _check(filled: random_fill.RandomFill, origins: Mapping[str, ArrayOrigin]) -
     values = shape_norms(values, layout, lengths)
     sizes = {letter: length.size for letter, length in lengths.items()}
     spec = ProblemSpec(
-        **values,
-        layout=layout,
-        lengths=sizes,
-        origins=origins,
-        generators=filled.generators,
-        unread=filled.unread,
+        **values, layout=layout, lengths=sizes, origins=origins, generators=filled.generators, unread=filled.unread
     )
     check_labels(spec)
     check_positions(spec, lengths)

@@ -3,16 +3,7 @@
 from collections.abc import Mapping
 from typing import Any
 
-RESULTS = (
-    "scores",
-    "capped_scores",
-    "masked_scores",
-    "weights",
-    "context",
-    "output",
-    "present_key",
-    "present_value",
-)
+RESULTS = ("scores", "capped_scores", "masked_scores", "weights", "context", "output", "present_key", "present_value")
 EXPECTED = "expected"  # the key of a file under which stand the numbers that are expected of results
 WEIGHTS = "weights"  # the result that statistics are of
 CONTEXT = "context"  # of each head, before heads are merged and projected
