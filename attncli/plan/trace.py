@@ -12,31 +12,11 @@ from attncli.base.errors import UnknownNameError
 from attncli.base.lazy_numpy import Array
 from attncli.ops.records import OperatorRecord
 from attncli.plan.graph import GIVEN, Node, Plan
+from attncli.problem.cells import axis_labels
 from attncli.problem.inputs import is_read
 from attncli.problem.labels import number_equal_labels
 from attncli.problem.results import PIPELINE_STAGES, RESULT_KEYS, TABLES
 from attncli.problem.spec import ProblemSpec
-from attncli.problem.weights import labels_of_packed
-
-AxisLabels = dict[str, tuple[str, ...]]
-
-
-def labels(problem: ProblemSpec) -> AxisLabels:
-    """The names of the entries along axes, by letter: of queries and keys, of a vocabulary (v), of packed columns."""
-    keys, past = problem.key_labels, problem.past_count
-    labels_by_letter = {
-        "n": problem.selected_query_labels,
-        "q": problem.query_labels,
-        "m": keys,
-        "p": keys[:past],
-        "k": keys[past:],
-    }
-    if problem.vocabulary is not None:
-        labels_by_letter["v"] = tuple(problem.vocabulary)
-    if problem.sink is not None:
-        labels_by_letter["m+1"] = (*keys, "sink")
-    return labels_by_letter | labels_of_packed(problem)
-
 
 # Steps of the computation that may be given: they are steps also then, and no inputs.
 STEPS_OF_EVERY_PROBLEM = ("query", "key", "value", *TABLES)
@@ -128,7 +108,7 @@ class Trace:
     @cached_property
     def labels(self) -> Mapping[str, tuple[str, ...]]:
         """The labels of axes by their letters."""
-        return labels(self.problem) if self.given_labels is None else self.given_labels
+        return axis_labels(self.problem) if self.given_labels is None else self.given_labels
 
     @cached_property
     def steps(self) -> tuple[Step, ...]:

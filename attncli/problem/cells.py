@@ -180,29 +180,33 @@ def letters_of_field(spec: ProblemSpec, field: Field, array: Array) -> Letters:
 
 
 def _axis(spec: ProblemSpec, name: str, letter: str, size: int) -> CellAxis:
-    """An axis of a letter: of queries and keys by their labels, of others by letters and numbers."""
-    packed = labels_of_packed(spec) if "+" in letter else {}
-    if letter in packed:
-        return CellAxis(name, size, packed[letter], PACKED_LETTERS)
-    labels = {
-        "n": spec.query_labels,
-        "m": spec.key_labels,
-        "p": spec.key_labels[: spec.past_count],
-        "k": spec.key_labels[spec.past_count :],
-    }.get(letter)
+    """An axis of a letter: of queries and keys by their labels, of others by letters and numbers.
+
+    An axis may be called by the letter of the field and by that which plans print: the features of keys that are
+    compared with those of queries have their letter, features that queries are projected from are those of the first
+    sequence where there is no second one, and those of heads side by side are value features.
+    """
+    labels = axis_labels(spec).get("q" if letter == "n" else letter)
+    if labels is not None and "+" in letter:
+        return CellAxis(name, size, labels, PACKED_LETTERS)
     if labels is not None:
         return token_axis(name, size, labels)
-    return counted_axis(name, size, tuple(dict.fromkeys((_printed_letter(spec, letter), letter))))
+    printed = {"h·e": "e", "c": spec.key_feature_letter, "y": "x" if spec.query_embeddings is None else "y"}
+    return counted_axis(name, size, tuple(dict.fromkeys((printed.get(letter, letter), letter))))
 
 
-def _printed_letter(spec: ProblemSpec, letter: str) -> str:
-    """The letter that a plan has for an axis: that of queries for features of keys that are compared with theirs.
-
-    Without a second sequence the features that queries are projected from are those of the first; the features of heads
-    side by side are value features.
-    """
-    if letter == "h·e":
-        return "e"
-    if letter == "y":
-        return "x" if spec.query_embeddings is None else "y"
-    return spec.key_feature_letter if letter == "c" else letter
+def axis_labels(spec: ProblemSpec) -> dict[str, tuple[str, ...]]:
+    """The names of the entries along axes, by letter: of queries and keys, of a vocabulary (v), of packed columns."""
+    keys, past = spec.key_labels, spec.past_count
+    labels = {
+        "n": spec.selected_query_labels,
+        "q": spec.query_labels,
+        "m": keys,
+        "p": keys[:past],
+        "k": keys[past:],
+    }
+    if spec.vocabulary is not None:
+        labels["v"] = tuple(spec.vocabulary)
+    if spec.sink is not None:
+        labels["m+1"] = (*keys, "sink")
+    return labels | labels_of_packed(spec)

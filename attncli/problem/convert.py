@@ -19,7 +19,6 @@ from attncli.problem.arrays import (
     LabelledArray,
     frame_labels,
     is_array_with_axes,
-    to_array,
     to_lists,
 )
 from attncli.problem.fields import Field
@@ -73,43 +72,37 @@ def _to_matrix(field: Field, value: Any) -> LabelledArray | PendingRandom | Enco
     if isinstance(value, EncodedArray):
         _check_axis_count(len(value.shape), field, value)
         return value
-    converted = _to_array_or_generator(field, value)
-    if isinstance(converted, PendingRandom) and field.is_random_fill:
-        return converted
-    return _to_given_array(field, value, converted, "numbers or a file")
+    return _to_array(field, value, "numbers or a file")
 
 
-def _to_array_or_generator(field: Field, value: Any) -> LabelledArray | PendingRandom:
-    """An array, or a generator; an error names what the field may have."""
-    noun = LIST_OF_NUMBERS if field.allowed_axis_counts == (1,) else MATRIX
-    if type(value) is np.ndarray:
-        return to_array(value, (field.name,), noun)
-    if field.is_random_fill:
-        check_spelling("generator", value, (field.name,))
-    return to_array_or_generator(value, (field.name,), noun)
+def _to_array(field: Field, value: Any, expected: str) -> LabelledArray | PendingRandom:
+    """An array with as many axes as its field may have, or a generator where the field may be drawn.
 
-
-def _to_given_array(field: Field, value: Any, converted: LabelledArray | PendingRandom, expected: str) -> LabelledArray:
-    """An array with as many axes as its field may have; booleans are refused where numbers are expected.
-
-    A generator is refused: `expected` says what to give.
+    Booleans are refused where numbers are expected; `expected` says what to give in place of a generator.
     """
+    noun = LIST_OF_NUMBERS if field.allowed_axis_counts == (1,) else MATRIX
+    if type(value) is not np.ndarray and field.is_random_fill:
+        check_spelling("generator", value, (field.name,))
+    converted = to_array_or_generator(value, (field.name,), noun)
     if isinstance(converted, PendingRandom):
+        if field.is_random_fill:
+            return converted
         raise AttnError("can't be drawn", where=field.name, hint=f"give {expected}", subject=value)
-    if converted.array.dtype.kind == "b" and field.kind not in ("boolean_matrix", "booleans"):
+    array = converted.array
+    if array.dtype.kind == "b" and not field.is_boolean:
         message, hint = "true and false are not numbers", "write 1 and 0"
         raise AttnError(message, where=field.name, hint=hint, subject=value)
-    array = _with_allowed_axes(converted.array, field, value)
+    if field.allowed_axis_counts == (1,) and array.ndim == 2 and 1 in array.shape:
+        array = array.reshape(-1)
+    _check_axis_count(array.ndim, field, value)
     return converted if array is converted.array else replace(converted, array=array)
 
 
-def _with_allowed_axes(array: Array, field: Field, value: Any) -> Array:
-    """The array, if it may have that many axes; a table of one row or column is reshaped to a vector."""
-    allowed = field.allowed_axis_counts
-    if allowed == (1,) and array.ndim == 2 and 1 in array.shape:
-        array = array.reshape(-1)
-    _check_axis_count(array.ndim, field, value)
-    return array
+def _given(field: Field, value: Any, expected: str) -> Array:
+    """An array that is not drawn."""
+    given = _to_array(field, value, expected)
+    assert isinstance(given, LabelledArray)
+    return given.array
 
 
 def _check_axis_count(count: int, field: Field, value: Any) -> None:
@@ -120,11 +113,6 @@ def _check_axis_count(count: int, field: Field, value: Any) -> None:
         expected = smallest if count < allowed[0] or len(allowed) == 1 else f"at most {allowed[-1]} axes"
         message = f"has {count} {'axis' if count == 1 else 'axes'}"
         raise AttnError(message, where=field.name, hint=f"expected {expected}", subject=value)
-
-
-def _to_vector(field: Field, value: Any) -> LabelledArray | PendingRandom | EncodedArray:
-    """One row of numbers; one number is a row of length 1."""
-    return _to_matrix(field, _to_row(value))
 
 
 def _to_row(value: Any) -> Any:
@@ -147,21 +135,12 @@ def _to_boolean_matrix(field: Field, value: Any) -> LabelledArray | Operator:
 
 def _to_booleans(field: Field, value: Any, hint: str = "1 is a real key and 0 is padding") -> LabelledArray:
     """An array of booleans, or of 1 and 0; `hint` says what they mean."""
-    given = _to_given_array(field, value, _to_array_or_generator(field, value), "a table of 1 and 0")
-    return LabelledArray(to_booleans(given.array, (field.name,), value, hint))
-
-
-def _to_counts(field: Field, value: Any) -> LabelledArray:
-    """Integers from 0."""
-    row = _to_row(value)
-    given = _to_given_array(field, row, _to_array_or_generator(field, row), "whole numbers")
-    return LabelledArray(to_counts(given.array, (field.name,), value))
+    return LabelledArray(to_booleans(_given(field, value, "a table of 1 and 0"), (field.name,), value, hint))
 
 
 def _to_positions(field: Field, value: Any) -> LabelledArray:
     """Positions, whole numbers as integers; a table of one row has one axis."""
-    row = _to_row(value)
-    array = _to_given_array(field, row, _to_array_or_generator(field, row), "numbers").array.astype(np.float64)
+    array = _given(field, _to_row(value), "numbers").astype(np.float64)
     array = array[0] if array.ndim == 2 and len(array) == 1 else array
     if not np.isfinite(array).all():
         raise AttnError("a position is not a finite number", where=field.name, subject=value)
@@ -240,9 +219,14 @@ def _to_number(field: Field, value: Any) -> float:
     return to_finite(value, path) if field.above is None else to_number_above(value, path, field.above)
 
 
+def _to_counts(field: Field, value: Any) -> LabelledArray:
+    """Integers from 0."""
+    return LabelledArray(to_counts(_given(field, _to_row(value), "whole numbers"), (field.name,), value))
+
+
 CONVERTERS: Mapping[str, Callable[[Field, Any], Any]] = {
     "matrix": _to_matrix,
-    "vector": _to_vector,
+    "vector": lambda field, value: _to_matrix(field, _to_row(value)),
     "boolean_matrix": _to_boolean_matrix,
     "booleans": _to_booleans,
     "counts": _to_counts,
