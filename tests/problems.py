@@ -11,8 +11,8 @@ import attncli
 from attncli.engine.run import run
 from attncli.io.origin import Origin, RawValue
 from attncli.io.problem_files import Document
+from attncli.plan.trace import Trace
 from attncli.problem.spec import FIELDS, ProblemSpec
-from attncli.trace.steps import Trace
 from tests.arrays import bias, booleans, normal
 
 
@@ -49,7 +49,7 @@ def with_table(name: str, **keys: Any) -> dict[str, Any]:
     position = trace.problem.position
     makes_table = position is not None and position.record.acts_on != "embeddings"
     is_read_later = makes_table and name == "scores" and position.record.acts_on == "scores"
-    kept = {key: value for key, value in keys.items() if FIELDS[key].last_result not in unread}
+    kept = {key: value for key, value in keys.items() if FIELDS[key].used_by not in unread}
     if makes_table and not is_read_later:
         del kept["position"]
     if not kept.keys() & {"value", "embeddings", "residual", "token_table"}:

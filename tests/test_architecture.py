@@ -17,7 +17,6 @@ LAYERS = {
     "problem": 2,
     "plan": 3,
     "io": 3,
-    "trace": 4,
     "engine": 5,
     "analysis": 6,
     "render": 7,

@@ -10,10 +10,10 @@ from attncli.base.axes import LEGEND
 from attncli.base.dtypes import Precision
 from attncli.engine.run import run
 from attncli.ops import operators
+from attncli.plan.trace import Trace
 from attncli.problem.spec import ProblemSpec
 from attncli.render.result_object import result_object
 from attncli.render.view import View
-from attncli.trace.steps import Trace
 from tests.problems import PROBLEMS
 
 Keys = Mapping[str, Any]

@@ -6,8 +6,8 @@ import numpy as np
 
 from attncli.base.axes import Letters
 from attncli.plan.graph import Axis, Node, Plan
+from attncli.plan.trace import Step, Trace
 from attncli.problem.build import build
-from attncli.trace.steps import Step, Trace
 
 
 def make_step(

@@ -10,7 +10,7 @@ from attncli.engine.run import run
 from attncli.io.assemble import assemble
 from attncli.io.origin import Origin, RawValue
 from attncli.io.problem_files import Document
-from attncli.problem.convert.arrays import LabelledArray
+from attncli.problem.arrays import LabelledArray
 from attncli.problem.spec import ProblemSpec
 
 EXCESS = 1.1  # how much larger than what overflows the largest score is, at least

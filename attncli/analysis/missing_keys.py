@@ -9,7 +9,7 @@ from attncli.io.origin import Origin, RawValue
 from attncli.io.parse.problem_keys import read_value
 from attncli.io.problem_files import Document
 from attncli.ops.registry import is_operator, look_up
-from attncli.problem.given_tables import TABLES
+from attncli.problem.results import TABLES
 from attncli.problem.spec import FIELDS, OPERATOR_FIELDS
 
 SEQUENCES = ("embeddings", "residual", "query", "key")  # one of them is given, or embeddings are drawn

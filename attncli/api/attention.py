@@ -14,7 +14,7 @@ from attncli.io.inputs import Inputs
 from attncli.io.origin import PYTHON_OVER_FILE
 from attncli.io.problem_files import read_document
 from attncli.io.variants import PROBLEM, NamedDocument
-from attncli.problem.convert.numbers import to_integer
+from attncli.problem.numbers import to_integer
 from attncli.problem.results import OUTPUT
 
 ANSWER = (OUTPUT,)

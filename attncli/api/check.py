@@ -14,7 +14,7 @@ from attncli.base.errors import AttnError
 from attncli.base.text import repr_excerpt
 from attncli.engine.options import RunOptions
 from attncli.io.expected import Expected
-from attncli.problem.convert.numbers import to_integer, to_number_from
+from attncli.problem.numbers import to_integer, to_number_from
 from attncli.render.formats.html_tables import preformatted
 from attncli.render.reports.check import render_check, verdict
 from attncli.render.target import TextTarget

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 from attncli.analysis.row_statistics import RowStatistics
 from attncli.base.axes import COUNTED_FROM_0
 from attncli.base.errors import AttnError
+from attncli.plan.trace import Step, Trace
 from attncli.render.formats.comparison_csv import column_of_axis
-from attncli.trace.steps import Step, Trace
 
 if TYPE_CHECKING:
     import pandas

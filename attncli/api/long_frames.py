@@ -9,11 +9,10 @@ from attncli.api.frames import STATISTICS, TO_PANDAS, import_pandas
 from attncli.base.axes import COUNTED_FROM_0
 from attncli.base.errors import AttnError, UnknownNameError
 from attncli.base.lazy_numpy import Array
+from attncli.plan.trace import Step, Trace, slices_at, value_at, weight_rows_at
 from attncli.problem.results import WEIGHTS
 from attncli.problem.spec import FIELDS
 from attncli.render.formats.comparison_csv import BATCH, HEAD, VARIANT, column_of_axis
-from attncli.trace.positions import slices_at, value_at, weight_rows_at
-from attncli.trace.steps import Step, Trace
 
 if TYPE_CHECKING:
     import pandas

@@ -24,7 +24,7 @@ from attncli.ops.records import format_value
 from attncli.plan.build import plan_of
 from attncli.problem.build import check_name
 from attncli.problem.conventions import find_convention
-from attncli.problem.forms import form_of_given, keep_given, recall_given
+from attncli.problem.problem_cache import form_of_given, keep_given, recall_given
 from attncli.problem.results import DEFAULT_SELECTION, EXPECTED
 from attncli.problem.spec import FIELDS, ProblemSpec
 from attncli.problem.weights import stored_values

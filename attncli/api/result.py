@@ -14,6 +14,7 @@ from attncli.base.errors import AttnError
 from attncli.base.lazy_numpy import Array
 from attncli.base.text import repr_excerpt
 from attncli.engine.run import run
+from attncli.plan.trace import RunResult
 from attncli.problem.results import WEIGHTS
 from attncli.render.figure.figure import make_figure
 from attncli.render.figure.limits import check_figure
@@ -21,7 +22,6 @@ from attncli.render.figure.size import to_size
 from attncli.render.formats import FIGURE_DECIMALS
 from attncli.render.statistics import statistics_of
 from attncli.render.view import DECIMALS, View
-from attncli.trace.result import RunResult
 
 if TYPE_CHECKING:
     import matplotlib.figure

@@ -6,13 +6,13 @@ from typing import Any, Literal, SupportsIndex
 from attncli.base.dataclasses import dataclass
 from attncli.base.errors import AttnError
 from attncli.base.text import repr_excerpt
-from attncli.problem.convert.numbers import to_integer
+from attncli.plan.trace import RunResult
 from attncli.problem.labels import EVERY
 from attncli.problem.layout import Layout
+from attncli.problem.numbers import to_integer
 from attncli.problem.spec import ProblemSpec
 from attncli.render.cell_choice import find_cell, parse_cell
 from attncli.render.view import MAX_DECIMALS, Cell, View
-from attncli.trace.result import RunResult
 
 ALL = "all"
 CELL_PARAMETER = "explain((query, key))"

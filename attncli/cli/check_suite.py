@@ -21,8 +21,7 @@ if TYPE_CHECKING:
     from attncli.io.expected import Expected
     from attncli.io.inputs import Inputs
     from attncli.io.parts import FilePart
-    from attncli.problem.edited_problem import EditedProblem
-    from attncli.problem.edits import Edit
+    from attncli.problem.edits import Edit, EditedProblem
     from attncli.problem.spec import ProblemSpec
 
 NOTHING_EXPECTED = "write expected: {output: …} in the file, or give --against output=FILE"
@@ -158,8 +157,7 @@ def _reports(part: "FilePart", request: CheckRequest) -> "tuple[CheckReport, Bef
     from attncli.analysis.check.check_expected import check_expected
     from attncli.analysis.check.outcome import BeforeEdits
     from attncli.io.assemble import assemble
-    from attncli.plan.build import plan_of
-    from attncli.plan.unread import keys_unread_by_plan
+    from attncli.plan.build import keys_unread_by_plan, plan_of
 
     given = assemble(part.problem, request.convention)
     edited = _edited(given, part, request)

@@ -96,7 +96,7 @@ def _documents(options: VariantOptions, inputs: "Inputs") -> "Sequence[NamedDocu
 
 def unread_of_variants(variants: "Sequence[Variant]", options: VariantOptions) -> list[str]:
     """The warnings on keys that were given as options, or varied, and that nothing reads in some of the variants."""
-    from attncli.plan.unread import keys_unread_by_plan
+    from attncli.plan.build import keys_unread_by_plan
 
     found: list[tuple[str, str]] = []
     for variant in variants:

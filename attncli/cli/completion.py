@@ -23,8 +23,8 @@ MAX_DRAWN = 10**7  # numbers of an array that is drawn for it
 
 def complete_selection(context: typer.Context, incomplete: str) -> list[tuple[str, str]]:
     """The results, and the steps of the problem, that begin as the last name of a list does, each with its purpose."""
-    from attncli.plan.build import plan_of
-    from attncli.plan.purposes import PURPOSES, purpose_of
+    from attncli.plan.build import PURPOSES, plan_of
+    from attncli.plan.steps import purpose_of
 
     purposes = {name: PURPOSES[name] for name in RESULTS}
     problem = _problem(context)
@@ -37,7 +37,7 @@ def complete_selection(context: typer.Context, incomplete: str) -> list[tuple[st
 
 def complete_edit(context: typer.Context, incomplete: str) -> list[str]:
     """The keys of arrays that begin so; after the bracket the labels of the axes, one after the other."""
-    from attncli.problem.editable_arrays import editable_keys, find_array
+    from attncli.problem.edits import editable_keys, find_array
 
     problem = _problem(context)
     if problem is None or "]" in incomplete:

@@ -68,9 +68,9 @@ def _make_part(example: "Example", part: "Part", decimals: int, *, explain: bool
     """One part, computed and compared."""
     from attncli.engine.run import run
     from attncli.io.examples import FROM_KEY
+    from attncli.plan.trace import RunResult
     from attncli.render.reports.part import PartReport
     from attncli.render.view import DECIMALS, View
-    from attncli.trace.result import RunResult
 
     computed = run(part.problem, _names(example, part), every_step=explain or part.cell is not None)
     result = RunResult(computed.trace, part.show)

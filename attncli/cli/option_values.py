@@ -11,8 +11,7 @@ from attncli.problem.spec import FIELDS
 if TYPE_CHECKING:
     from attncli.io.inputs import Inputs
     from attncli.io.problem_files import Document
-    from attncli.problem.edited_problem import EditedProblem
-    from attncli.problem.edits import Edit
+    from attncli.problem.edits import Edit, EditedProblem
     from attncli.problem.spec import ProblemSpec
 
 
@@ -60,7 +59,7 @@ def edited_problem(problem: "ProblemSpec", edits: "Sequence[Edit]") -> "EditedPr
         from attncli.problem.edits import edit_problem
 
         return edit_problem(problem, edits)
-    from attncli.problem.edited_problem import EditedProblem
+    from attncli.problem.edits import EditedProblem
 
     return EditedProblem(problem, problem)
 
@@ -68,7 +67,7 @@ def edited_problem(problem: "ProblemSpec", edits: "Sequence[Edit]") -> "EditedPr
 def parse_tolerance(text: str | None, option: str) -> float | None:
     """The number of an option that is not negative; None where it is not given. Raises AttnError for others."""
     from attncli.io.parse.typed_matrix import read_number
-    from attncli.problem.convert.numbers import is_number, to_number_from
+    from attncli.problem.numbers import is_number, to_number_from
 
     if text is None:
         return None

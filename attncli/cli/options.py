@@ -119,7 +119,7 @@ def field_completion(field: Field) -> Callable[..., Any] | None:
 
 def _complete_mask(incomplete: str) -> list[tuple[str, str]]:
     """The masks that begin with a text; the help does not need to import what lists them."""
-    from attncli.problem.convert.operators import named_masks
+    from attncli.problem.operators import named_masks
 
     return _complete("mask", named_masks(), incomplete)
 

@@ -15,11 +15,11 @@ from attncli.problem.results import OUTPUT
 
 if TYPE_CHECKING:
     from attncli.cli.output_options import OutputOptions
-    from attncli.problem.edited_problem import EditedProblem
+    from attncli.plan.trace import RunResult
+    from attncli.problem.edits import EditedProblem
     from attncli.problem.spec import ProblemSpec
     from attncli.render.formats import OutputFormat
     from attncli.render.view import View
-    from attncli.trace.result import RunResult
 
 
 def compute_and_write(

@@ -20,8 +20,8 @@ from attncli.io.paths import path_of
 from attncli.render.formats import PAGE
 
 if TYPE_CHECKING:
-    from attncli.problem.edited_problem import EditedProblem
-    from attncli.trace.result import RunResult
+    from attncli.plan.trace import RunResult
+    from attncli.problem.edits import EditedProblem
 
 VARIABLE = "BROWSER"
 _DISPLAYS = ("DISPLAY", "WAYLAND_DISPLAY")  # one of them is set where a program can open a window

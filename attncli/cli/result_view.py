@@ -12,10 +12,10 @@ from attncli.problem.results import CONTEXT, WEIGHTS
 
 if TYPE_CHECKING:
     from attncli.cli.output_options import OutputOptions
-    from attncli.problem.edited_problem import EditedProblem
+    from attncli.plan.trace import RunResult
+    from attncli.problem.edits import EditedProblem
     from attncli.problem.spec import ProblemSpec
     from attncli.render.view import View
-    from attncli.trace.result import RunResult
 
 
 def compute_view(edited: "EditedProblem", options: "OutputOptions", allocator: Any = None) -> "View":
@@ -79,7 +79,7 @@ def _compute(
     from attncli.engine.options import RunOptions, in_memory
     from attncli.engine.run import run
     from attncli.plan.build import plan_of
-    from attncli.trace.result import RunResult
+    from attncli.plan.trace import RunResult
 
     problem = problems[-1]
     computed = selection

@@ -15,8 +15,8 @@ from attncli.io.paths import is_there, path_of
 from attncli.io.watched_inputs import FileVersion, WatchedInputs, file_version
 
 if TYPE_CHECKING:
-    from attncli.problem.edited_problem import EditedProblem
-    from attncli.trace.result import RunResult
+    from attncli.plan.trace import RunResult
+    from attncli.problem.edits import EditedProblem
 
 MAX_NAMES = 4  # files that a line names
 

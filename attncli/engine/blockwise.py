@@ -37,10 +37,10 @@ from attncli.engine.threads import (
 )
 from attncli.engine.tile_plan import can_tile, make_tile_plan
 from attncli.ops.tables import add_bias
+from attncli.plan.diagnostics import empty_rows_warning
 from attncli.plan.graph import Plan
+from attncli.plan.trace import Step
 from attncli.problem.spec import ProblemSpec
-from attncli.trace.diagnostics import empty_rows_warning
-from attncli.trace.steps import Step
 
 POSITIONS = "query_positions"  # masks that read them, such as causal ones, leave out more keys of smaller blocks
 MIN_TILE_KEYS = 32  # of a score that has many numbers for a pair, such as the hidden units of the additive one

@@ -24,10 +24,10 @@ from attncli.ops.failures import failures_named
 from attncli.ops.products import product_in_parts
 from attncli.ops.records import MATMUL, TAP
 from attncli.ops.structural import project
+from attncli.plan.diagnostics import empty_rows_warning
 from attncli.plan.graph import Node, Plan
+from attncli.plan.trace import Step
 from attncli.problem.spec import ProblemSpec
-from attncli.trace.diagnostics import empty_rows_warning
-from attncli.trace.steps import Step
 
 KEPT_BYTES = 4 * 8 * BlockSizes().dense_cells  # of four tables of float64, as large as problems that are computed whole
 RunAll = Callable[[Sequence[Callable[[], None]]], None]  # calls functions, in any order and several at a time

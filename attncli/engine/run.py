@@ -9,9 +9,8 @@ from attncli.engine.dense import DenseEngine
 from attncli.engine.options import BlockSizes, RunOptions
 from attncli.plan.build import plan_of
 from attncli.plan.graph import Plan
+from attncli.plan.trace import RunResult, Trace
 from attncli.problem.spec import ProblemSpec
-from attncli.trace.result import RunResult
-from attncli.trace.steps import Trace
 
 LOCAL = RunOptions()
 ALWAYS_FITS = 2**22  # numbers of all steps together: so many are computed without asking for the free memory

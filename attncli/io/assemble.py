@@ -8,7 +8,7 @@ from attncli.io.origin import PYTHON, RawValue
 from attncli.io.parse.problem_keys import read_value
 from attncli.io.problem_files import EXAMPLE_KEYS
 from attncli.problem.build import LABELLED_AXES, build, check_name
-from attncli.problem.convert.fields import labels_of_value
+from attncli.problem.convert import labels_of_value
 from attncli.problem.origins import ArrayOrigin
 from attncli.problem.spec import FIELDS, ProblemSpec
 

@@ -13,7 +13,7 @@ from attncli.io.problem_files import EXAMPLE_KEYS, Document
 from attncli.io.writers.plain_values import plain_values
 from attncli.io.writers.problem_text import ExampleValues, values_to_write
 from attncli.ops.records import Operator
-from attncli.problem.convert.arrays import LabelledArray
+from attncli.problem.arrays import LabelledArray
 from attncli.problem.results import EXPECTED
 from attncli.problem.spec import FIELDS, ProblemSpec
 

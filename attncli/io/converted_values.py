@@ -7,8 +7,8 @@ from attncli.base.errors import AttnError
 from attncli.io.origin import RawValue
 from attncli.io.parse.problem_keys import read_value
 from attncli.io.problem_files import Document
-from attncli.problem.convert.arrays import LabelledArray
-from attncli.problem.convert.fields import to_field
+from attncli.problem.arrays import LabelledArray
+from attncli.problem.convert import to_field
 from attncli.problem.fields import Field
 from attncli.problem.spec import FIELDS
 

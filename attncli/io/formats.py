@@ -16,8 +16,7 @@ from attncli.io.refused_files import check_is_not_refused
 
 if TYPE_CHECKING:
     from attncli.io.readers.descriptions import ArrayDescription
-    from attncli.problem.convert.arrays import LabelledArray
-    from attncli.problem.convert.encoded_arrays import EncodedArray
+    from attncli.problem.arrays import EncodedArray, LabelledArray
 
 # Rows: an array of which a few rows are read. A list: of the arrays that are there, with their shapes. Expected:
 # numbers of results, with the digits typed.

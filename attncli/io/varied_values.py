@@ -11,8 +11,8 @@ from attncli.base.text import repr_excerpt, shorten
 from attncli.io.origin import PYTHON, Origin, RawValue
 from attncli.io.varied_keys import NOT_GIVEN, VariedKey, varied_key
 from attncli.ops.records import Operator, format_value
-from attncli.problem.convert.numbers import is_number
-from attncli.problem.convert.operators import PendingRandom
+from attncli.problem.numbers import is_number
+from attncli.problem.operators import PendingRandom
 
 VARY = "--vary"
 MAX_VARIANTS = 10_000  # nobody reads more of them, and all of their results are in memory

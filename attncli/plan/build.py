@@ -1,47 +1,35 @@
-"""From a problem to its plan: the stages, in order.
-
-project ─ clip ─ positions ─ split heads ─ qk_norm ─ rotate ─ scale queries ─ cache ─ repeat heads ─ SCORE (times
-scale) ─ softcap ─ bias ─ mask ─ NORMALIZE ─ CONTEXT ─ context_norm ─ merge heads ─ gate ─ w_o
-"""
+"""From a problem to its plan: the stages, in order."""
 
 from collections.abc import Callable, Hashable, Mapping, Sequence
 
 from attncli.plan.builder import PlanBuilder
 from attncli.plan.graph import Plan
-from attncli.plan.stages import (
-    given_tables,
-    heads,
-    indices,
-    limits,
-    masks,
-    norms,
-    output,
-    projections,
-    query_scales,
-    scores,
-)
-from attncli.problem.spec import ProblemSpec
+from attncli.plan.stages import heads, indices, output, projections, scores
+from attncli.problem.spec import DEFAULTS, ProblemSpec
 
 # The stages in order, by the result that they compute: those of a result that is given, or not computed, are left out.
 STAGES: Mapping[str, Sequence[Callable[[PlanBuilder], None]]] = {
     "inputs": (
         projections.project,
-        limits.clip_projections,
-        limits.scale_values,
+        projections.clip_projections,
+        projections.scale_values,
         indices.add_indices,
-        norms.normalize_features,
+        heads.normalize_features,
         heads.split_heads,
-        norms.normalize_heads,
+        heads.normalize_heads,
         heads.rotate,
-        norms.normalize_rotated,
-        query_scales.scale_queries,
+        heads.normalize_rotated,
+        heads.scale_queries,
         heads.concatenate_cache,
         heads.repeat_kv_heads,
     ),
     "scores": (scores.score,),
-    "weights": (scores.softcap, scores.add_biases, masks.apply_masks, output.normalize),
-    "output": (output.attend, norms.normalize_context, output.merge_heads),
+    "weights": (scores.softcap, scores.add_biases, scores.apply_masks, output.normalize),
+    "output": (output.attend, heads.normalize_context, output.merge_heads),
 }
+
+# What each step is for that no operator names, and each result.
+PURPOSES: Mapping[str, str] = {**projections.STEPS, **heads.STEPS, **indices.STEPS, **scores.STEPS, **output.STEPS}
 
 # Plans by signature: problems that differ in numbers and labels alone, as the layers of a model do, have the same.
 _PLANS: dict[Hashable, Plan] = {}
@@ -60,10 +48,51 @@ def plan_of(problem: ProblemSpec) -> Plan:
 
 def build_plan(problem: ProblemSpec) -> Plan:
     """The plan of a problem, from the lengths of its axes and its operators; no number of it is read."""
-    builder = PlanBuilder(problem)
+    builder = PlanBuilder(problem, PURPOSES)
     for result, stages in STAGES.items():
         if result == problem.given_table:
-            given_tables.add_given_table(builder)
+            scores.add_given_table(builder)
         for stage in stages if result not in problem.not_computed else ():
             stage(builder)
     return builder.plan()
+
+
+def keys_unread_by_plan(problem: ProblemSpec) -> Mapping[str, str]:
+    """Why nothing reads a key, for each key that was given and that nothing reads.
+
+    >>> from attncli.problem.build import build
+    >>> keys_unread_by_plan(build({"embeddings": [[1, 2]], "seed": 1, "align": "bottom_right"}))
+    {'seed': 'no array is drawn', 'align': 'no mask and no position asks where the queries stand'}
+    """
+    plan, unread = plan_of(problem), dict(problem.unread)
+    if problem.align != DEFAULTS["align"] and not asks_where_queries_stand(plan):
+        unread["align"] = "no mask and no position asks where the queries stand"
+    for key in ("positions", "positions_of_queries"):
+        is_looked_up = key == "positions" and problem.token_positions is not None
+        is_read = is_looked_up or any(node.source == (key,) for node in plan.nodes)
+        if getattr(problem, key) is not None and not is_read:
+            unread[key] = _why_positions_are_not_read(problem)
+    if problem.empty_rows != DEFAULTS["empty_rows"] and plan.empty_rows_fill is None:
+        unread.setdefault("empty_rows", _why_no_row_is_filled(problem))
+    return unread
+
+
+def asks_where_queries_stand(plan: Plan) -> bool:
+    """Whether a mask or a position of a plan depends on where the queries stand among the keys."""
+    return any(node.stage == "align" for node in plan.nodes)
+
+
+def _why_positions_are_not_read(problem: ProblemSpec) -> str:
+    """Why nothing reads the positions that were given."""
+    if problem.position is None:
+        return "there is no position and no query_scale"
+    return f"{problem.position.record.name} reads where rows stand in their sequence"
+
+
+def _why_no_row_is_filled(problem: ProblemSpec) -> str:
+    """Why no query gets the weights that `empty_rows` says."""
+    if problem.sink is not None:
+        return "the sink takes the weight of a query without keys"
+    if not problem.normalize.record.is_distribution:
+        return f"weights of {problem.normalize.record.name} need not sum to 1: 0 without keys"
+    return "there is no mask"

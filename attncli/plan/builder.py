@@ -1,30 +1,67 @@
 """The builder of a plan: stages add nodes to it, and read the lengths of axes from earlier nodes."""
 
-from collections.abc import Iterator, Mapping, Sequence
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from types import MappingProxyType
 from typing import Any
 
 from attncli.base.axes import COUNTED_FROM_0, Letters
+from attncli.base.lazy_numpy import Array
+from attncli.base.notation import RESULT_OF_KIND, SYMBOLS
 from attncli.ops.failures import failures_named
 from attncli.ops.records import Operator, OperatorRecord
-from attncli.plan.formulas import formula_in_plan, parameters_in_force
-from attncli.plan.graph import GIVEN, Axes, Axis, Node, Plan
-from attncli.problem.spec import ProblemSpec
-from attncli.problem.unread import is_read
+from attncli.plan.graph import GIVEN, Axes, Axis, Node, Plan, axes_of
+from attncli.problem.inputs import is_read
+from attncli.problem.spec import FIELDS, ProblemSpec
+
+
+def symbols_of(node: Node, nodes: Mapping[str, Node]) -> dict[str, str]:
+    """The symbols of what a node reads, by the names of arguments, and of its operator's result, by its role."""
+    symbols = {argument: nodes[name].symbol for argument, name in node.inputs.items()}
+    role = RESULT_OF_KIND.get(node.record.kind) if node.record is not None else None
+    return symbols if role is None else {**symbols, role: node.symbol}
+
+
+def formula_in_plan(formula: str, node: Node, nodes: Mapping[str, Node]) -> str:
+    """The formula of an operator's record, or of one of its inner quantities, as it stands in a plan.
+
+    Elements have the symbols of the nodes that the operator of `node` reads: `exp(Sᵐᵢⱼ)` where the scores are masked.
+    An axis of the result has the letter of the node's: `√c` where a record's d features are those of keys.
+    """
+    assert node.record is not None
+    symbols = {SYMBOLS[name]: symbol for name, symbol in symbols_of(node, nodes).items() if name in SYMBOLS}
+    formula = re.sub("[A-Z](?=[ᵢⱼ])", lambda letter: symbols.get(letter[0], letter[0]), formula)
+    for parameter in node.record.parameters:  # γ_Q, that of queries
+        own = nodes[node.inputs[parameter.name]].symbol if parameter.name in node.inputs else ""
+        if own.startswith(f"{parameter.symbol}_"):
+            formula = re.sub(rf"(?<!\w){parameter.symbol}(?!\w)", own, formula)
+    letters = dict(zip(reversed(node.record.shapes.result), reversed(node.letters), strict=False))
+    return re.sub(r"(?<!\w)[a-z](?!\w)", lambda letter: letters.get(letter[0], letter[0]), formula)
+
+
+def parameters_in_force(node: Node, record: OperatorRecord) -> dict[str, Any]:
+    """The parameters of an operator's node: numbers and words, and True for an array that is given."""
+    names = [parameter.name for parameter in record.parameters]
+    numbers = {name: node.options[name] for name in names if node.options.get(name) is not None}
+    return {**record.defaults, **numbers} | {name: True for name in names if name in node.inputs}
+
 
 # The keys whose operators may read derived arrays.
 STAGE_KEYS = ("position", "query_scale", "score", "normalize", "context")
+NOTHING: Mapping[str, Any] = MappingProxyType({})
 
 
 class PlanBuilder:
     """The nodes of a problem's plan so far.
 
     `current` has the name of the last node of each role (query, key, value, scores, weights …); `results` has the name
-    of the node of each result.
+    of the node of each result. `purposes` says what each step is for that no operator names.
     """
 
-    def __init__(self, problem: ProblemSpec) -> None:
+    def __init__(self, problem: ProblemSpec, purposes: Mapping[str, str] = NOTHING) -> None:
         self.problem = problem
+        self.purposes = purposes
         self.layout = problem.layout
         self.nodes: dict[str, Node] = {}
         self.current: dict[str, str] = {}
@@ -55,23 +92,75 @@ class PlanBuilder:
         """Make the last node of a role the node of a result."""
         self.results[result] = self.current[role]
 
-    def add(self, node: Node) -> Node:
+    def reads(self, key: str) -> bool:
+        """Whether a key is given, and a result that the problem computes reads it."""
+        return getattr(self.problem, key) is not None and is_read(self.problem, key)
+
+    def operators(self) -> Sequence[tuple[str, Operator]]:
+        """The operators that the problem names and that are read, each with its key."""
+        return [(key, getattr(self.problem, key)) for key in STAGE_KEYS if self.reads(key)]
+
+    def letters(self, key: str, count: int = 2) -> Letters:
+        """The letters that steps have for the axes of a key's array that has so many."""
+        own = {"c": self.problem.key_feature_letter}
+        return tuple(own.get(letter, letter) for letter in self.layout.letters(FIELDS[key], count))
+
+    def add(
+        self,
+        name: str,
+        symbol: str,
+        formula: str,
+        axes: Axes,
+        stage: str,
+        function: Callable[..., Array] | None = None,
+        inputs: Mapping[str, str] = NOTHING,
+        options: Mapping[str, Any] = NOTHING,
+        **more: Any,
+    ) -> Node:
         """Add a node, after the inner quantities of its operator; it becomes the current node of its role.
 
-        The formula of an operator's node is that of its record, with the parameters in force and the plan's symbols.
+        `more` are further fields of the node. The formula of an operator's node is that of its record, with the
+        parameters in force and the plan's symbols, and its purpose is the record's summary; the purpose of others is
+        that of their name unless it is given.
         """
+        more = {"purpose": self.purposes.get(name, ""), **more}
+        node = Node(name, symbol, formula, axes, stage, function, {**inputs}, {**options}, **more)
         record = node.record
         if record is not None:
             parameters = parameters_in_force(node, record)
             taps = dict(self._add_inner(node, record, parameters))
             with failures_named(record, "formula_in_force"):
                 formula = formula_in_plan(record.formula_with(parameters), node, self.nodes)
-            node = replace(node, taps=taps, formula=formula)
+            node = replace(node, taps=taps, formula=formula, purpose=record.summary)
         assert node.name not in self.nodes, node.name  # a stage that adds a name twice would hide a step
         self.nodes[node.name] = node
         if node.role is not None:
             self.current[node.role] = node.name
         return node
+
+    def add_made_of(
+        self,
+        source: Node,
+        name: str,
+        symbol: str,
+        formula: str,
+        stage: str,
+        function: Callable[..., Array],
+        options: Mapping[str, Any] = NOTHING,
+        **more: Any,
+    ) -> Node:
+        """Add what a function makes of one node, which it takes as `x`; `more` are other fields than those of the node.
+
+        It has the axes of the source, unless `axes` says others, and no role, unless `role` does.
+        """
+        axes = more.pop("axes", source.axes)
+        return self.add(name, symbol, formula, axes, stage, function, {"x": source.name}, options, **more)
+
+    def add_given(
+        self, name: str, symbol: str, axes: Axes, function: Callable[..., Array] | None = None, **more: Any
+    ) -> Node:
+        """Add an array of the problem: that of the key `name` unless it has another `source`."""
+        return self.add(name, symbol, GIVEN, axes, GIVEN, function, **{"source": (name,), **more})
 
     def _add_inner(
         self, outer: Node, record: OperatorRecord, parameters: Mapping[str, Any]
@@ -87,7 +176,8 @@ class PlanBuilder:
             axes = (*leading, *(result[x] if x in result else Axis(x, lengths[x]) for x in quantity.axes))
             with failures_named(record, "formula_in_force"):
                 formula = formula_in_plan(quantity.formula_with(parameters), outer, self.nodes)
-            self.add(Node(name, quantity.symbol, formula, axes, outer.stage, tapped_from=outer.name))
+            purpose = quantity.purpose or f"An inner step of {outer.name}."
+            self.add(name, quantity.symbol, formula, axes, outer.stage, tapped_from=outer.name, purpose=purpose)
             yield quantity.name, name
 
     def _lengths(self, record: OperatorRecord, inputs: Mapping[str, str]) -> dict[str, int]:
@@ -120,29 +210,32 @@ class PlanBuilder:
             if name not in self.nodes:
                 of_record = operator.record.parameter(parameter)
                 letters: Letters = (*(of_record.leading or ("h",)), *of_record.letters)[-array.ndim :]
-                axes = tuple(map(Axis, letters, array.shape))
                 is_taken = any(node.symbol == of_record.symbol for node in self.nodes.values())
-                symbol = name if is_taken else of_record.symbol
-                self.add(Node(name, symbol, GIVEN, axes, GIVEN, source=(key, parameter)))
+                self.add_parameter(
+                    (key, parameter), name if is_taken else of_record.symbol, letters, array, operator.record
+                )
         return names
 
-    def add_operator(self, key: str, operator: Operator, node: Node) -> Node:
-        """Add the node of an operator, with its inputs and options; the other fields are those of `node`."""
-        record = operator.record
-        return self.add(
-            replace(
-                node,
-                stage=key,
-                function=record.function,
-                inputs=self.inputs_of(key, operator),
-                options=operator.options,
-            )
-        )
+    def add_parameter(
+        self, path: tuple[str, str], symbol: str, letters: Letters, array: Array, reader: OperatorRecord
+    ) -> Node:
+        """Add an array that is a parameter of an operator, by its key and its name there."""
+        purpose = f"The parameter {path[1]} of {reader.name}, as it was given."
+        return self.add_given(".".join(path), symbol, axes_of(letters, array.shape), source=path, purpose=purpose)
 
-    def reads(self, key: str) -> bool:
-        """Whether a key is given, and a result that the problem computes reads it."""
-        return getattr(self.problem, key) is not None and is_read(self.problem, key)
-
-    def operators(self) -> Sequence[tuple[str, Operator]]:
-        """The operators that the problem names and that are read, each with its key."""
-        return [(key, getattr(self.problem, key)) for key in STAGE_KEYS if self.reads(key)]
+    def add_operator(
+        self,
+        key: str,
+        operator: Operator,
+        name: str,
+        symbol: str,
+        axes: Axes,
+        *,
+        role: str | None = None,
+        stage: str = "",
+        options: Mapping[str, Any] = NOTHING,
+    ) -> Node:
+        """Add the node of an operator, with its inputs and options; the stage is its key unless it is another."""
+        function, inputs = operator.record.function, self.inputs_of(key, operator)
+        options = {**options, **operator.options}
+        return self.add(name, symbol, "", axes, stage or key, function, inputs, options, role=role)

@@ -14,8 +14,7 @@ from attncli.ops.empty_rows import fill_empty_rows
 from attncli.ops.records import OperatorRecord, StructuralRecord, format_value
 from attncli.ops.registry import record_of
 from attncli.ops.structural import identity
-from attncli.problem.given_tables import TABLES
-from attncli.problem.results import OUTPUT, RENAMED_STEPS, RESULTS
+from attncli.problem.results import OUTPUT, RENAMED_STEPS, RESULTS, TABLES
 
 GIVEN = "given"  # the stage, and the formula, of what the user gave
 LOOK_UP = "look_up"  # the stage of embeddings that the words of a sentence have in a vocabulary
@@ -54,6 +53,7 @@ class Node:
     taps: Mapping[str, str] = field(default_factory=dict)  # name of an inner quantity: the node that it is
     is_lookup: bool = False  # of an input: read by the indices of queries and keys, and never sliced along them
     notes: tuple[str, ...] = ()  # warnings that follow from lengths alone
+    purpose: str = ""  # what it is for, in one sentence
 
     @cached_property
     def letters(self) -> Letters:
@@ -132,6 +132,11 @@ class Node:
         assert self.function is not None
         arguments = [f"{argument}={name}" for argument, name in self.inputs.items()]
         return f"{self.function.__name__.rstrip('_')}({', '.join([*arguments, *options])})"
+
+
+def axes_of(letters: Letters, shape: tuple[int, ...]) -> Axes:
+    """Letters with the lengths of an array's axes."""
+    return tuple(map(Axis, letters, shape))
 
 
 @dataclass(frozen=True)

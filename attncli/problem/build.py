@@ -8,32 +8,28 @@ from typing import Any
 from attncli.base.dtypes import common_dtype
 from attncli.base.errors import AttnError, UnknownNameError
 from attncli.base.lazy_numpy import np
-from attncli.problem import forms, random_fill
-from attncli.problem.convert.arrays import LabelledArray
-from attncli.problem.convert.encoded_arrays import EncodedArray
-from attncli.problem.convert.fields import floating_type, to_field, to_unicode_labels
-from attncli.problem.convert.frames import AxisLabels
+from attncli.problem import problem_cache, random_fill
+from attncli.problem.arrays import AxisLabels, EncodedArray, LabelledArray
+from attncli.problem.check_operators import check_operators, check_positions, shape_norms
+from attncli.problem.convert import floating_type, to_field, to_unicode_labels
+from attncli.problem.inputs import check_inputs, unread_keys
 from attncli.problem.layout import layout_of
+from attncli.problem.lengths import bind_lengths, check_labels, check_masks
 from attncli.problem.origins import ArrayOrigin
-from attncli.problem.packing import has_packed, has_projection
-from attncli.problem.residual import choose_input, look_up_tokens
-from attncli.problem.spec import DEFAULTS, FIELDS, ProblemSpec
-from attncli.problem.unread import unread_keys
-from attncli.problem.validate.inputs import check_inputs
-from attncli.problem.validate.labels import check_labels
-from attncli.problem.validate.lengths import bind_lengths
-from attncli.problem.validate.masks import check_masks
-from attncli.problem.validate.norms import shape_norms
-from attncli.problem.validate.operators import check_operators
-from attncli.problem.validate.positions import check_positions
-from attncli.problem.weights import has_weights, transpose_weights
+from attncli.problem.spec import DEFAULTS, FIELDS, LABEL_KEYS, ProblemSpec
+from attncli.problem.tokens import choose_input, look_up_tokens
+from attncli.problem.weights import has_packed, has_projection, has_weights, transpose_weights
 
 NO_ORIGINS: Mapping[str, ArrayOrigin] = MappingProxyType({})
 NO_REASONS: Mapping[str, str] = MappingProxyType({})
 # The arrays whose rows (0) or columns (1) the labels of a field name; the labels of the first that has some are used.
 LABELLED_AXES = {
-    "tokens": (("embeddings", 0), ("residual", 0), ("key", 0), ("value", 0), ("scores", 1), ("weights", 1)),
-    "query_tokens": (("query_embeddings", 0), ("query", 0), ("scores", 0), ("weights", 0)),
+    name: [
+        (owner, field.letters.index(letter))
+        for owner, field in FIELDS.items()
+        if field.is_random_fill and letter in field.letters
+    ]
+    for letter, name in LABEL_KEYS.items()
 }
 CONVENTION_HINT = "give the option --as; in Python convention=, and conventions= to compare"
 # What to give in place of names whose nearest key here means something else.
@@ -47,9 +43,7 @@ NAMES_ELSEWHERE = {
 
 
 def build(
-    values: Mapping[str, Any],
-    origins: Mapping[str, ArrayOrigin] = NO_ORIGINS,
-    convention: str | None = None,
+    values: Mapping[str, Any], origins: Mapping[str, ArrayOrigin] = NO_ORIGINS, convention: str | None = None
 ) -> ProblemSpec:
     """Make a problem of values by the names of its fields; None means that a field is not given.
 
@@ -80,8 +74,7 @@ def build(
     look_up_tokens(converted)
     use = None
     if convention is not None:
-        from attncli.problem.conventions import find_convention  # noqa: PLC0415 - most problems are read without one
-        from attncli.problem.conventions.read import read_words  # noqa: PLC0415 - the same
+        from attncli.problem.conventions import find_convention, read_words  # noqa: PLC0415 - most have none
 
         converted, use = read_words(find_convention(convention), converted)
     try:
@@ -168,7 +161,7 @@ def _embed_sentence(values: dict[str, Any]) -> None:
         raise AttnError(message, where="embeddings", hint="leave out one of them", keys=keys)
     if text is None or vocabulary is None:
         return
-    from attncli.problem.sentence import embed  # noqa: PLC0415 - most problems have no sentence
+    from attncli.problem.tokens import embed  # noqa: PLC0415 - most problems have no sentence
 
     tokens, values["embeddings"] = embed(text, vocabulary)
     values.setdefault("tokens", tokens)
@@ -181,8 +174,8 @@ def _complete(
 ) -> ProblemSpec:
     """The problem of converted values, weights as they are stored: generators make their arrays, and all is checked."""
     in_out = transpose_weights(converted) if converted.get("weight_layout") == "out_in" else converted
-    form = forms.form_of(in_out) if not unread else None
-    known = forms.recall(form, in_out, origins)
+    form = problem_cache.cache_key(in_out) if not unread else None
+    known = problem_cache.recall(form, in_out, origins)
     if known is not None:
         return known
     filled = random_fill.fill(in_out)
@@ -194,7 +187,7 @@ def _complete(
     if "gate" in converted and not has_projection(filled.values, "g"):
         unread["gate"] = "there is no projection of a gate"
     spec = _check(replace(filled, values={**DEFAULTS, **filled.values}, unread=unread), origins)
-    forms.keep(form, in_out, spec)
+    problem_cache.keep(form, in_out, spec)
     return spec
 
 
@@ -227,12 +220,7 @@ def _check(filled: random_fill.RandomFill, origins: Mapping[str, ArrayOrigin]) -
     values = shape_norms(values, layout, lengths)
     sizes = {letter: length.size for letter, length in lengths.items()}
     spec = ProblemSpec(
-        **values,
-        layout=layout,
-        lengths=sizes,
-        origins=origins,
-        generators=filled.generators,
-        unread=filled.unread,
+        **values, layout=layout, lengths=sizes, origins=origins, generators=filled.generators, unread=filled.unread
     )
     check_labels(spec)
     check_positions(spec, lengths)

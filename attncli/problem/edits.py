@@ -1,20 +1,222 @@
 """Edits: single numbers of the arrays of a problem replaced, `w_q[0,1]=3`, and the problem checked again."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from math import isfinite
 from typing import Any
 
+from attncli.base.axes import Letters
 from attncli.base.dataclasses import dataclass
 from attncli.base.errors import AttnError
 from attncli.base.lazy_numpy import Array, np
 from attncli.base.memory import missing_memory
-from attncli.problem.array_cells import CellArray, Cells, find_cells
-from attncli.problem.build import replace_values
-from attncli.problem.editable_arrays import EMBEDDINGS, VOCABULARY, find_array, values_with
-from attncli.problem.edited_problem import EditedCell, EditedProblem
+from attncli.ops.norm_uses import USES
+from attncli.ops.records import Operator
+from attncli.problem.build import check_name, replace_values
+from attncli.problem.cells import (
+    CellArray,
+    Cells,
+    counted_axis,
+    find_cells,
+    letters_of_field,
+    make_cell_array,
+    token_axis,
+)
+from attncli.problem.convert import to_field
+from attncli.problem.fields import Field, option_name
+from attncli.problem.inputs import is_read, unread_keys
 from attncli.problem.origins import ArrayOrigin
-from attncli.problem.spec import ProblemSpec
+from attncli.problem.results import RESULTS
+from attncli.problem.spec import FIELDS, OPERATOR_FIELDS, ProblemSpec
+from attncli.problem.tokens import embed
+from attncli.problem.weights import stored_values
+
+VOCABULARY, EMBEDDINGS = "vocabulary", "embeddings"
+
+
+def check_has_cells(key: str, text: str = "X") -> None:
+    """Raise UnknownNameError where there is no such key, AttnError where it never holds an array.
+
+    `text` is the value that it was to have, with which the option of the key is proposed.
+    """
+    name, dot, _ = key.partition(".")
+    if name not in RESULTS:  # some results can be given too; what a problem computes is said with what it is made of
+        check_name(name)
+    if name in FIELDS and not dot and not FIELDS[name].is_array:
+        raise _no_array(FIELDS[name], text)
+
+
+def find_array(spec: ProblemSpec, key: str) -> CellArray:
+    """The array of a key, as it is stored; a mask or a bias that is not given is the table that changes nothing.
+
+    Raises UnknownNameError where there is no such key, AttnError where the problem does not have it, or does not read
+    it, or where it is no array.
+    """
+    check_has_cells(key)
+    name, dot, parameter = key.partition(".")
+    if name not in FIELDS:
+        raise _not_given(spec, name)
+    value = stored_values(spec)[name]
+    if dot:
+        return _array_of_operator(spec, name, value, parameter)
+    field = FIELDS[name]
+    if isinstance(value, Operator):
+        raise AttnError(f"{name} is {value}, which has no cells", hint=f"give a table by {option_name(name)}")
+    _check_is_read(spec, name)
+    if name == EMBEDDINGS and spec.embeddings_source != EMBEDDINGS:
+        raise _not_given(spec, name)
+    if value is None and field.neutral is not None:
+        value = _neutral_table(spec, field)
+    if value is None:
+        raise _not_given(spec, name)
+    if name == VOCABULARY:
+        rows = np.stack(list(value.values()))
+        axes = (token_axis("word", len(rows), tuple(value)), counted_axis("column", rows.shape[-1], ("x",)))
+        return CellArray(key, rows, axes)
+    letters = letters_of_field(spec, field, value)
+    if _is_inverted(spec, name):
+        value = np.logical_not(value)
+    is_transposed = field.is_weight and spec.weight_layout == "out_in"
+    return make_cell_array(spec, key, value, letters, is_transposed=is_transposed)
+
+
+def values_with(spec: ProblemSpec, array: CellArray) -> dict[str, Any]:
+    """The values of the fields of a problem that differ where one of its arrays, as it is stored, has other numbers."""
+    name, _, parameter = array.key.partition(".")
+    values = array.values
+    if name == VOCABULARY:
+        assert spec.vocabulary is not None
+        return _with_vocabulary(spec, dict(zip(spec.vocabulary, values, strict=True)))
+    if name == EMBEDDINGS and spec.vocabulary is not None:
+        return _with_vocabulary(spec, _vocabulary_of(spec, values))
+    if name in FIELDS and FIELDS[name].is_boolean and not parameter:
+        table = to_field(FIELDS[name], values).array
+        return {name: np.logical_not(table) if _is_inverted(spec, name) else table}
+    if name == spec.embeddings_source and name != EMBEDDINGS:
+        return {name: values, EMBEDDINGS: values}
+    in_out = values.swapaxes(-1, -2) if array.is_transposed else values
+    if parameter:
+        operator = getattr(spec, name)
+        return {name: Operator(operator.record, {**operator.given, parameter: in_out})}
+    return {name: in_out}
+
+
+def _array_of_operator(spec: ProblemSpec, name: str, operator: Any, parameter_name: str) -> CellArray:
+    """The array that is a parameter of an operator."""
+    if not isinstance(operator, Operator):
+        raise AttnError(f"{name} has no parameters")
+    parameter = operator.record.parameter(parameter_name)
+    _check_is_read(spec, name)
+    key = f"{name}.{parameter_name}"
+    array = operator.arrays.get(parameter_name)
+    if array is None and parameter.kind == "array":
+        raise AttnError(f"{key} is not given")
+    if array is None:
+        hint = f"write {option_name(name)} {operator.record.name}:{parameter_name}=X"
+        raise AttnError(f"{key} is no array", hint=hint)
+    is_transposed = parameter.is_weight and spec.weight_layout == "out_in"
+    is_of_key_heads = name in USES and USES[name].letters_of(parameter_name)[0] == "g"
+    heads: Letters = spec.layout.with_kv_heads(("h",)) if is_of_key_heads else ("h",)
+    leading = parameter.leading or heads
+    letters = (leading if array.ndim > len(parameter.letters) else ()) + parameter.letters
+    return make_cell_array(spec, key, array, letters, is_transposed=is_transposed)
+
+
+def _is_inverted(spec: ProblemSpec, name: str) -> bool:
+    """Whether the user's 1 in a mask hides, by the convention of the problem."""
+    if spec.convention is None:
+        return False
+    from attncli.problem.conventions import hides  # noqa: PLC0415 - most problems have no convention
+
+    return hides(spec.convention, name)
+
+
+def _check_is_read(spec: ProblemSpec, name: str) -> None:
+    """Raise AttnError where nothing reads a key, because of what is given or missing."""
+    if not is_read(spec, name):
+        reasons = unread_keys({key: getattr(spec, key) for key in FIELDS})
+        raise AttnError(f"nothing reads {name}: {reasons.get(name) or spec.not_computed[FIELDS[name].used_by]}")
+
+
+def _neutral_table(spec: ProblemSpec, field: Field) -> Array:
+    """The table of a field that changes nothing, which is what no table at all is."""
+    sizes = {"n": spec.query_count, "m": spec.lengths["m"], "b": spec.layout.batch}
+    shape = [size for letter in field.letters if (size := sizes[letter]) is not None]
+    return np.full(shape, field.neutral, dtype=np.bool_ if field.is_boolean else np.float64)
+
+
+def _vocabulary_of(spec: ProblemSpec, embeddings: Array) -> dict[str, Array]:
+    """The vocabulary that gives the words of the sentence these vectors; `the#2` where the second "the" has its own."""
+    assert spec.sentence is not None
+    assert spec.vocabulary is not None
+    vocabulary = dict(spec.vocabulary)
+    words, vectors = embed(spec.sentence, vocabulary)
+    for at in np.flatnonzero((vectors != embeddings).any(axis=-1)):
+        word = words[at]
+        own = f"{word}#{words[: at + 1].count(word)}"
+        vocabulary[own if words.count(word) > 1 or own in vocabulary else word] = embeddings[at]
+    return vocabulary
+
+
+def _with_vocabulary(spec: ProblemSpec, vocabulary: Mapping[str, Array]) -> dict[str, Any]:
+    """The vocabulary of a problem, and the embeddings that its sentence has by it."""
+    assert spec.sentence is not None
+    return {VOCABULARY: vocabulary, EMBEDDINGS: embed(spec.sentence, vocabulary)[1]}
+
+
+def _no_array(field: Field, text: str) -> AttnError:
+    """The error for a key that holds no array: the option that gives it."""
+    option = option_name(field.name)
+    if field.kind == "flag":
+        return AttnError(f"{field.name} is true or false", hint=f"write {option} or --no-{option.removeprefix('--')}")
+    if field.kind in ("number", "integer"):
+        return AttnError(f"{field.name} is one number", hint=f"write {option} {text}")
+    return AttnError(f"{field.name} is no array of numbers", hint=f"it is given by {option}")
+
+
+def _not_given(spec: ProblemSpec, name: str) -> AttnError:
+    """The error for an array that the problem does not have: what has numbers that can be set."""
+    has_embeddings = spec.embeddings is not None or spec.query_embeddings is not None
+    is_projected = name in ("query", "key", "value", EMBEDDINGS) and has_embeddings
+    is_computed = (name in RESULTS or is_projected) and not spec.not_computed.get(name)
+    reason = "is computed" if is_computed else "is not given"
+    return AttnError(f"{name} {reason}", hint=f"set a number of {', '.join(editable_keys(spec))}")
+
+
+def editable_keys(spec: ProblemSpec) -> Sequence[str]:
+    """The keys of the arrays that a problem has and reads, those of operators as `score.w1`."""
+    keys = []
+    for name, field in FIELDS.items():
+        value = getattr(spec, name)
+        if value is None or not is_read(spec, name) or (name == EMBEDDINGS != spec.embeddings_source):
+            continue
+        if isinstance(value, Operator):
+            keys += [f"{name}.{parameter}" for parameter in value.arrays] if name in OPERATOR_FIELDS else []
+        elif field.is_array:
+            keys.append(name)
+    return keys
+
+
+@dataclass(frozen=True)
+class EditedCell:
+    """What an edit replaced: the cell as it was named, its number before, or a list of several, and that after."""
+
+    cell: str
+    before: Any
+    after: float | bool
+
+
+@dataclass(frozen=True)
+class EditedProblem:
+    """A problem, the same one after some edits, and what each of them replaced; without edits it is that twice.
+
+    `title` is that of its file, where it has one.
+    """
+
+    before: ProblemSpec
+    after: ProblemSpec
+    cells: tuple[EditedCell, ...] = ()
+    title: str = ""
 
 
 @dataclass(frozen=True)

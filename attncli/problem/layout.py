@@ -7,7 +7,8 @@ from attncli.base.axes import Letters
 from attncli.base.dataclasses import dataclass
 from attncli.base.errors import AttnError
 from attncli.base.lazy_numpy import Array
-from attncli.problem.given_tables import VALUE_SOURCES, given_table
+from attncli.problem.fields import Field
+from attncli.problem.results import TABLES, VALUE_SOURCES, given_table
 
 SEQUENCES = ("query", "key", "value", "residual", "embeddings", "query_embeddings")
 
@@ -25,6 +26,7 @@ class Layout:
     heads: int
     kv_heads: int
     has_input_head_axis: bool
+    new_key_letter: str  # of the keys that are given or projected: m, or k where others are cached
 
     @property
     def has_heads(self) -> bool:
@@ -55,6 +57,33 @@ class Layout:
         """The same axes for keys and values: key heads (g) in place of query heads (h) where they are fewer."""
         return tuple("g" if letter == "h" and self.kv_heads < self.heads else letter for letter in letters)
 
+    def letters(self, field: Field, count: int) -> Letters:
+        """The letters of the axes of a key's array that has `count` axes.
+
+        >>> Layout(2, 4, 1, False, "k").letters(Field("past_key", "matrix", "", "", "", axes="[b h] p c"), 4)
+        ('b', 'g', 'p', 'c')
+        """
+        own = field.letters
+        if field.name in TABLES:
+            return (*self.score_axes, *own)
+        if own == ("n", "m"):  # a mask or a bias
+            return self._mask_letters(count)
+        if not field.leading:
+            return (self.new_key_letter, *own[1:]) if field.is_row_table else own[-count:]
+        is_with_heads = self.has_input_head_axis or count > len(self.batch_axes) + len(own)
+        leading = (*self.batch_axes, "h") if "h" in field.leading and is_with_heads else self.batch_axes
+        rows = self.new_key_letter if own[0] == "m" else own[0]
+        return (*(leading if rows == "n" else self.with_kv_heads(leading)), rows, *own[1:])
+
+    def _mask_letters(self, count: int) -> Letters:
+        """The letters of a mask or a bias: heads before queries, batch items before heads.
+
+        Where scores have no head axis, three axes are batch items, queries and keys.
+        """
+        if count == 3 and not self.has_heads and self.batch is not None:
+            return ("b", "n", "m")
+        return ("b", "h", "n", "m")[-count:]
+
 
 def layout_of(values: Mapping[str, Any]) -> Layout:
     """The layout that the shapes of the inputs and the numbers of heads imply.
@@ -78,7 +107,13 @@ def layout_of(values: Mapping[str, Any]) -> Layout:
         heads = _heads_of_array(values, "heads", "query")
         kv_heads = _heads_of_array(values, "kv_heads", "key")
     _check_kv_heads(values, heads, kv_heads, "key")
-    return Layout(array.shape[0] if array.ndim > 2 else None, heads, kv_heads, has_input_head_axis)
+    batch = array.shape[0] if array.ndim > 2 else None
+    return Layout(batch, heads, kv_heads, has_input_head_axis, _new_key_letter(values))
+
+
+def _new_key_letter(values: Mapping[str, Any]) -> str:
+    """The letter of the keys that are given or projected."""
+    return "m" if values["past_value"] is None else "k"
 
 
 def _check_kv_heads(values: Mapping[str, Any], heads: int, kv_heads: int, owner: str) -> None:
@@ -126,7 +161,7 @@ def _layout_of_table(values: Mapping[str, Any], name: str) -> Layout:
     if has_input_head_axis and source is not None:
         kv_heads = _heads_of_array(values, "kv_heads", source)
     _check_kv_heads(values, heads, kv_heads, source or name)
-    return Layout(table.shape[0] if has_batch else None, heads, kv_heads, has_input_head_axis)
+    return Layout(table.shape[0] if has_batch else None, heads, kv_heads, has_input_head_axis, _new_key_letter(values))
 
 
 def _heads_of_array(values: Mapping[str, Any], name: str, owner: str) -> int:

@@ -1,6 +1,7 @@
-"""Where an array of a problem was given: a file, or an option, and the line of each of its rows."""
+"""Where the arrays of a problem were given, and what a convention has made of its keys."""
 
 from collections.abc import Sequence
+from typing import Any
 
 from attncli.base.dataclasses import dataclass
 from attncli.base.errors import ErrorPath
@@ -21,3 +22,29 @@ class ArrayOrigin:
         ('words.csv', 'line 3')
         """
         return (self.name, f"line {self.lines[row]}") if row < len(self.lines) else (self.name,)
+
+
+@dataclass(frozen=True)
+class ConventionUse:
+    """How the words of a problem were read: the convention's name and version, and what was read otherwise than usual.
+
+    `changes` has a line for each word that was given and that the convention reads otherwise than attn does, `remarks`
+    one for each that it does not have, which is read as attn reads it.
+    """
+
+    name: str
+    version: str
+    changes: tuple[str, ...] = ()
+    remarks: tuple[str, ...] = ()
+
+    def __str__(self) -> str:
+        return f"as {self.name} ({'; '.join(self.changes)})" if self.changes else f"as {self.name}"
+
+    def as_object(self) -> dict[str, Any]:
+        """Its fields as JSON has them."""
+        return {
+            "name": self.name,
+            "version": self.version,
+            "changes": list(self.changes),
+            "remarks": list(self.remarks),
+        }

@@ -13,11 +13,11 @@ from attncli.ops import look_up
 from attncli.ops.initializers import Stream, stream
 from attncli.ops.norm_uses import USES, array_letters
 from attncli.ops.records import Operator
-from attncli.problem.convert.operators import PendingRandom
 from attncli.problem.fields import RANDOM
-from attncli.problem.given_tables import TABLES, VALUE_SOURCES, given_table
-from attncli.problem.packing import PACKED, Heads, packed_key, packed_parts, sizes_of_parts
-from attncli.problem.spec import FIELDS, OPERATOR_FIELDS
+from attncli.problem.operators import PendingRandom
+from attncli.problem.results import TABLES, VALUE_SOURCES, given_table
+from attncli.problem.spec import FIELDS, LABEL_KEYS, OPERATOR_FIELDS
+from attncli.problem.weights import PACKED, Heads, packed_key, packed_parts, sizes_of_parts
 
 # The arrays that may be drawn, in the order in which the stream is used: that of the fields. Then come the array
 # parameters of operators.
@@ -37,16 +37,8 @@ _SUBSTITUTES = {
     "x": ("y",),
     "y": ("x",),
 }
-_SIZE_FIELDS = {
-    "m": "token_count",
-    "n": "token_count",
-    "d": "d_k",
-    "c": "d_k",
-    "e": "d_v",
-    "h·e": "d_v",
-    "u": "d_v",
-}  # else dim
-SIZE_FIELDS = ("token_count", "dim", "d_k", "d_v")  # the keys that say how much is drawn
+SIZE_FIELDS = tuple(name for name, field in FIELDS.items() if field.sizes)  # the keys that say how much is drawn
+_SIZE_OF_LETTER = {letter: name for name in SIZE_FIELDS for letter in FIELDS[name].drawn_sizes}  # else dim
 _IN_PLACE_OF_DRAWN = (  # what to give where there is no seed
     "give --seed 1, or in place of embeddings that are drawn --embeddings FILE (the attention's own input), --residual "
     "FILE (what comes before the layer's norm), or --tokens 464,3797 (rows of a token_table)"
@@ -55,7 +47,6 @@ _IN_PLACE_OF_LABELS = (  # the same where tokens are given, and are not looked u
     "tokens are no more than labels without a token_table, which a model's first layer has; give --residual FILE (what "
     "comes before the layer's norm), --embeddings FILE (the attention's own input), or --seed 1"
 )
-_LABEL_FIELDS = {"m": "tokens", "n": "query_tokens"}
 
 
 @dataclass(frozen=True)
@@ -145,7 +136,7 @@ class _Filler:
 
     def embed_sentence(self, generator: Operator) -> None:
         """Draw the vector of each different word of the sentence, and set its tokens and embeddings by them."""
-        from attncli.problem.sentence import distinct_words, embed  # noqa: PLC0415 - most problems have no sentence
+        from attncli.problem.tokens import distinct_words, embed  # noqa: PLC0415 - most problems have no sentence
 
         sentence, path = self.filled["sentence"], ("vocabulary",)
         words = distinct_words(sentence)
@@ -275,7 +266,7 @@ class _Filler:
             if self.filled.get(name) is not None and letter in {FIELDS[key].letters[-1] for key in keys}:
                 parts = packed_parts(self.filled, Heads(*self._heads), name)
                 return next(part.size for part in parts if FIELDS[part.key].letters[-1] == letter)
-        labels = self.filled.get(_LABEL_FIELDS.get(letter, ""))
+        labels = self.filled.get(LABEL_KEYS.get(letter, ""))
         return len(labels) if labels else None
 
     def _rows_of_weights(self, letters: Letters) -> int | None:
@@ -286,7 +277,7 @@ class _Filler:
 
     def _size_of_field(self, letter: str) -> int | None:
         """The length of an axis by a field such as `dim`; None where it is not given."""
-        name = _SIZE_FIELDS.get(letter, "dim")
+        name = _SIZE_OF_LETTER.get(letter, "dim")
         size = self.filled.get(name)
         if size is None:
             return None

@@ -11,7 +11,7 @@ from attncli.base.lazy_numpy import Array
 from attncli.ops import look_up, taken_kinds
 from attncli.ops.gates import GATES
 from attncli.ops.records import Operator
-from attncli.problem.convention_use import ConventionUse
+from attncli.ops.rules import PositionAxes
 from attncli.problem.fields import (
     CACHE,
     INPUTS,
@@ -22,14 +22,38 @@ from attncli.problem.fields import (
     RANDOM,
     STAGES,
     Field,
-    problem_field,
+    integer,
+    labels,
+    matrix,
+    number,
+    offset,
+    row,
+    weight,
+    word,
 )
-from attncli.problem.given_tables import given_table, reasons_not_computed
 from attncli.problem.labels import find_label, number_equal_labels, numbered_labels
 from attncli.problem.layout import Layout
-from attncli.problem.origins import ArrayOrigin
-from attncli.problem.results import DEFAULT_SELECTION
-from attncli.problem.signature import signature_of
+from attncli.problem.origins import ArrayOrigin, ConventionUse
+from attncli.problem.results import DEFAULT_SELECTION, given_table, reasons_not_computed
+
+
+def signature_of(value: Any) -> Hashable:
+    """The shape of an array, the record and parameters of an operator, any other value itself.
+
+    >>> import numpy as np
+    >>> signature_of(np.zeros((2, 3))), signature_of(-0.0), signature_of("softmax")
+    ((2, 3), '-0.0', 'softmax')
+    """
+    if isinstance(value, str):
+        return value
+    if hasattr(value, "shape"):
+        shape: tuple[int, ...] = value.shape
+        return shape
+    if isinstance(value, Operator):
+        return value.record, tuple((name, signature_of(parameter)) for name, parameter in value.given.items())
+    if isinstance(value, float):
+        return repr(value)  # 0 and −0 are equal, but lead to different results
+    return value if isinstance(value, Hashable) else repr(value)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -37,624 +61,160 @@ class ProblemSpec:
     """A problem whose values were converted and checked by `attncli.problem.build.build`, the only way to make one.
 
     What is worked out once for a problem, as a cached property, follows from shapes, types and words alone: problems
-    that differ in numbers share it (`attncli.problem.forms`).
+    that differ in numbers share it (`attncli.problem.problem_cache`).
 
     Sequences are [n d], with batch items [b n d], or with a head axis [b h n d]. Weight matrices are in_out, as
     `x @ W` takes them, also where `weight_layout` is out_in.
     """
 
-    embeddings: Array | None = problem_field(
-        "matrix",
-        INPUTS,
-        "the sequence, of which queries, keys and values are made",
-        letters="m x",
-        axis_counts=(2, 3),
-        is_random_fill=True,
-        is_common=True,
-        example="[[1, 0, 1, 0], [0, 2, 0, 2], [1, 1, 1, 1]]",
-        template="active",
-    )
-    residual: Array | None = problem_field(
-        "matrix",
-        INPUTS,
+    # A table: a row has two or three lines, which the formatter would make eight.
+    # fmt: off
+    embeddings: Array | None = matrix(INPUTS, "[b] m x", "the sequence, of which queries, keys and values are made",
+        "[[1, 0, 1, 0], [0, 2, 0, 2], [1, 1, 1, 1]]", is_random_fill=True, is_common=True, template="active")
+    residual: Array | None = matrix(INPUTS, "[b] m x",
         "the residual stream before the layer's norm; residual_norm makes embeddings of it",
-        letters="m x",
-        axis_counts=(2, 3),
-        is_random_fill=True,
-        example="[[3, 4, 0, 0], [0, 6, 8, 0], [1, 1, 1, 1]]",
-        template="together",
-    )
-    residual_norm: Operator | None = problem_field(
-        "residual_norm",
-        INPUTS,
-        "the layer's norm: brings the vectors of residual, or of tokens, to one size",
-        example="rms",
-        template="together",
-    )
-    query_embeddings: Array | None = problem_field(
-        "matrix",
-        INPUTS,
-        "a second sequence that asks (cross-attention)",
-        letters="n y",
-        axis_counts=(2, 3),
-        is_random_fill=True,
-        last_result="scores",
-        example="[[1, 0, 0, 1], [0, 1, 1, 0]]",
-    )
-    tokens: tuple[str, ...] | None = problem_field(
-        "labels",
-        INPUTS,
-        "labels of the rows of embeddings or key; with token_table, the rows that are looked up",
-        letters="m",
-        example="[the, cat, sat]",
-        template="active",
-    )
-    query_tokens: tuple[str, ...] | None = problem_field(
-        "labels", INPUTS, "labels of the queries", letters="n", example="[le, chat, dort]"
-    )
-    sentence: str | None = problem_field(
-        "text",
-        INPUTS,
-        "text; each word has its vector in vocabulary, or drawn",
-        is_common=True,
-        example="the cat sat",
-        template="together",
-    )
-    vocabulary: Mapping[str, Array] | None = problem_field(
-        "vocabulary",
-        INPUTS,
-        "the vector of each word",
-        example="{the: [1, 0], cat: [0, 1], sat: [1, 1]}",
-        template="together",
-    )
-    token_table: Array | None = problem_field(
-        "matrix",
-        INPUTS,
+        "[[3, 4, 0, 0], [0, 6, 8, 0], [1, 1, 1, 1]]", is_random_fill=True, template="together")
+    residual_norm: Operator | None = row("residual_norm", INPUTS,
+        "the layer's norm: brings the vectors of residual, or of tokens, to one size", "rms", template="together")
+    query_embeddings: Array | None = matrix(INPUTS, "[b] n y", "a second sequence that asks (cross-attention)",
+        "[[1, 0, 0, 1], [0, 1, 1, 0]]", is_random_fill=True, used_by="scores")
+    tokens: tuple[str, ...] | None = labels(INPUTS,
+        "labels of the rows of embeddings or key; with token_table, the rows that are looked up", "[the, cat, sat]",
+        axes="m", template="active")
+    query_tokens: tuple[str, ...] | None = labels(INPUTS, "labels of the queries", "[le, chat, dort]", axes="n")
+    sentence: str | None = row("text", INPUTS, "text; each word has its vector in vocabulary, or drawn", "the cat sat",
+        is_common=True, template="together")
+    vocabulary: Mapping[str, Array] | None = row("vocabulary", INPUTS, "the vector of each word",
+        "{the: [1, 0], cat: [0, 1], sat: [1, 1]}", template="together")
+    token_table: Array | None = matrix(INPUTS, "t x",
         "a vector in each row, looked up by tokens that are numbers: 464,3797",
-        letters="t x",
-        is_row_table=True,
-        example="[[1, 0, 1, 0], [0, 2, 0, 2], [1, 1, 1, 1]]",
-        template="together",
-    )
-    token_positions: Array | None = problem_field(
-        "matrix",
-        INPUTS,
-        "row i is added to the token that stands at position i",
-        letters="t x",
-        is_row_table=True,
-        example="[[0, 0, 0, 0], [1, 0, 0, 0], [2, 0, 0, 0]]",
-        template="together",
-    )
-    token_scale: float | None = problem_field(
-        "number",
-        INPUTS,
-        "number multiplied into the vectors of tokens, before positions",
-        example="2",
-        template="together",
-    )
-    query: Array | None = problem_field(
-        "matrix",
-        INPUTS,
-        "queries, already projected",
-        letters="n d",
-        axis_counts=(2, 3, 4),
-        is_random_fill=True,
-        is_common=True,
-        last_result="scores",
-        example="[[1, 0, 0, 1], [0, 1, 1, 0]]",
-    )
-    key: Array | None = problem_field(
-        "matrix",
-        INPUTS,
-        "keys, already projected",
-        letters="m c",
-        axis_counts=(2, 3, 4),
-        is_random_fill=True,
-        is_common=True,
-        last_result="scores",
-        example="[[1, 0, 0, 1], [0, 1, 1, 0], [1, 1, 0, 0]]",
-    )
-    value: Array | None = problem_field(
-        "matrix",
-        INPUTS,
-        "values, already projected; without it the keys",
-        letters="m e",
-        axis_counts=(2, 3, 4),
-        is_random_fill=True,
-        is_common=True,
-        example="[[1, 0], [0, 1], [2, 2]]",
-        template="together",
-    )
-    scores: Array | None = problem_field(
-        "matrix",
-        INPUTS,
+        "[[1, 0, 1, 0], [0, 2, 0, 2], [1, 1, 1, 1]]", is_row_table=True, template="together")
+    token_positions: Array | None = matrix(INPUTS, "t x", "row i is added to the token that stands at position i",
+        "[[0, 0, 0, 0], [1, 0, 0, 0], [2, 0, 0, 0]]", is_row_table=True, template="together")
+    token_scale: float | None = number(INPUTS, "number multiplied into the vectors of tokens, before positions", "2",
+        template="together")
+    query: Array | None = matrix(INPUTS, "[b h] n d", "queries, already projected", "[[1, 0, 0, 1], [0, 1, 1, 0]]",
+        is_random_fill=True, used_by="scores", is_common=True)
+    key: Array | None = matrix(INPUTS, "[b h] m c", "keys, already projected",
+        "[[1, 0, 0, 1], [0, 1, 1, 0], [1, 1, 0, 0]]", is_random_fill=True, used_by="scores", is_common=True)
+    value: Array | None = matrix(INPUTS, "[b h] m e", "values, already projected; without it the keys",
+        "[[1, 0], [0, 1], [2, 2]]", is_random_fill=True, is_common=True, template="together")
+    scores: Array | None = matrix(INPUTS, "[b h] n m",
         "scores in place of what makes them, before softcap; [n m], [b n m], or with heads [h n m], [b h n m]",
-        letters="n m",
-        axis_counts=(2, 3, 4),
-        is_random_fill=True,
-        example="[[1.7, 0.2, 0.8]]",
-    )
-    weights: Array | None = problem_field(
-        "matrix",
-        INPUTS,
+        "[[1.7, 0.2, 0.8]]", is_random_fill=True)
+    weights: Array | None = matrix(INPUTS, "[b h] n m",
         "weights in place of what makes them; [n m], [b n m], or with heads [h n m], [b h n m]",
-        letters="n m",
-        axis_counts=(2, 3, 4),
-        is_random_fill=True,
-        example="[[0.5, 0.5, 0], [0, 0.5, 0.5]]",
-    )
-    w_q: Array | None = problem_field(
-        "matrix",
-        PROJECTIONS,
-        "query weights; without it the identity",
-        letters="y d",
-        is_weight=True,
-        is_random_fill=True,
-        is_common=True,
-        last_result="scores",
-        example="identity",
-    )
-    w_k: Array | None = problem_field(
-        "matrix",
-        PROJECTIONS,
-        "key weights",
-        letters="x c",
-        is_weight=True,
-        is_random_fill=True,
-        is_common=True,
-        last_result="scores",
-        example="identity",
-    )
-    w_v: Array | None = problem_field(
-        "matrix",
-        PROJECTIONS,
-        "value weights",
-        letters="x e",
-        is_weight=True,
-        is_random_fill=True,
-        is_common=True,
-        last_result="output",
-        example="identity",
-    )
-    w_o: Array | None = problem_field(
-        "matrix",
-        PROJECTIONS,
-        "output weights, after the heads are merged",
-        letters="h·e o",
-        is_weight=True,
-        is_random_fill=True,
-        last_result="output",
-        example="identity",
-    )
-    b_q: Array | None = problem_field(
-        "vector",
-        PROJECTIONS,
-        "query bias",
-        letters="d",
-        is_random_fill=True,
-        last_result="scores",
-        example="[1, 0, 0, 0]",
-    )
-    b_k: Array | None = problem_field(
-        "vector",
-        PROJECTIONS,
-        "key bias",
-        letters="c",
-        is_random_fill=True,
-        last_result="scores",
-        example="[0, 1, 0, 0]",
-    )
-    b_v: Array | None = problem_field(
-        "vector",
-        PROJECTIONS,
-        "value bias",
-        letters="e",
-        is_random_fill=True,
-        last_result="output",
-        example="[0, 0, 1, 0]",
-    )
-    b_o: Array | None = problem_field(
-        "vector",
-        PROJECTIONS,
-        "output bias",
-        letters="o",
-        is_random_fill=True,
-        last_result="output",
-        example="[0, 0, 0, 1]",
-    )
-    w_qkv: Array | None = problem_field(
-        "matrix",
-        PROJECTIONS,
-        "query, key and value weights in one matrix, in the order that packing says",
-        letters="x d+c+e",
-        is_weight=True,
-        is_random_fill=True,
-        packs=("w_q", "w_k", "w_v"),
-        last_result="output",
-        example="identity",
-    )
-    b_qkv: Array | None = problem_field(
-        "vector",
-        PROJECTIONS,
-        "query, key and value bias in one list, as packing says",
-        letters="d+c+e",
-        is_random_fill=True,
-        packs=("b_q", "b_k", "b_v"),
-        last_result="output",
-        example="ones",
-    )
-    w_kv: Array | None = problem_field(
-        "matrix",
-        PROJECTIONS,
-        "key and value weights in one matrix, as packing says",
-        letters="x c+e",
-        is_weight=True,
-        is_random_fill=True,
-        packs=("w_k", "w_v"),
-        last_result="output",
-        example="identity",
-    )
-    b_kv: Array | None = problem_field(
-        "vector",
-        PROJECTIONS,
-        "key and value bias in one list, as packing says",
-        letters="c+e",
-        is_random_fill=True,
-        packs=("b_k", "b_v"),
-        last_result="output",
-        example="ones",
-    )
-    w_g: Array | None = problem_field(
-        "matrix",
-        PROJECTIONS,
-        "gate weights: the merged heads are multiplied by a gate of the queries' sequence",
-        letters="y u",
-        is_weight=True,
-        is_random_fill=True,
-        last_result="output",
-        example="identity",
-    )
-    b_g: Array | None = problem_field(
-        "vector",
-        PROJECTIONS,
-        "gate bias",
-        letters="u",
-        is_random_fill=True,
-        last_result="output",
-        example="[0, 0, 0, 0]",
-    )
-    w_qg: Array | None = problem_field(
-        "matrix",
-        PROJECTIONS,
-        "query and gate weights in one matrix, of each head its query, then its gate",
-        letters="y d+u",
-        is_weight=True,
-        is_random_fill=True,
-        packs=("w_q", "w_g"),
-        last_result="output",
-        example="identity",
-    )
-    b_qg: Array | None = problem_field(
-        "vector",
-        PROJECTIONS,
-        "query and gate bias in one list, of each head its query's, then its gate's",
-        letters="d+u",
-        is_random_fill=True,
-        packs=("b_q", "b_g"),
-        last_result="output",
-        example="ones",
-    )
-    gate: str = problem_field(
-        "word",
-        PROJECTIONS,
-        "the function of the projected gate",
-        default="sigmoid",
-        words=tuple(GATES),
-        last_result="output",
-        example="silu",
-    )
-    packing: str = problem_field(
-        "word",
-        PROJECTIONS,
+        "[[0.5, 0.5, 0], [0, 0.5, 0.5]]", is_random_fill=True)
+    w_q: Array | None = weight("y d", "query weights; without it the identity", "scores", is_common=True)
+    w_k: Array | None = weight("x c", "key weights", "scores", is_common=True)
+    w_v: Array | None = weight("x e", "value weights", is_common=True)
+    w_o: Array | None = weight("h·e o", "output weights, after the heads are merged")
+    b_q: Array | None = offset("d", "query bias", "[1, 0, 0, 0]", "scores")
+    b_k: Array | None = offset("c", "key bias", "[0, 1, 0, 0]", "scores")
+    b_v: Array | None = offset("e", "value bias", "[0, 0, 1, 0]")
+    b_o: Array | None = offset("o", "output bias", "[0, 0, 0, 1]")
+    w_qkv: Array | None = weight("x d+c+e",
+        "query, key and value weights in one matrix, in the order that packing says")
+    b_qkv: Array | None = offset("d+c+e", "query, key and value bias in one list, as packing says", "ones")
+    w_kv: Array | None = weight("x c+e", "key and value weights in one matrix, as packing says")
+    b_kv: Array | None = offset("c+e", "key and value bias in one list, as packing says", "ones")
+    w_g: Array | None = weight("y u",
+        "gate weights: the merged heads are multiplied by a gate of the queries' sequence")
+    b_g: Array | None = offset("u", "gate bias", "[0, 0, 0, 0]")
+    w_qg: Array | None = weight("y d+u", "query and gate weights in one matrix, of each head its query, then its gate")
+    b_qg: Array | None = offset("d+u", "query and gate bias in one list, of each head its query's, then its gate's",
+        "ones")
+    gate: str = word(PROJECTIONS, "the function of the projected gate", "silu", words=tuple(GATES), default="sigmoid",
+        used_by="output")
+    packing: str = word(PROJECTIONS,
         "the order in packed projections: all queries, keys, values; or those of each head; or of each key head",
-        default="concatenated",
-        words=("concatenated", "per_head", "per_group"),
+        "per_head", words=("concatenated", "per_head", "per_group"), default="concatenated", used_by="output",
         word_meanings=(
             "│ q₀ q₁ q₂ q₃ │ k₀ k₁ │ v₀ v₁ │ as GPT-2, Phi-3 and PyTorch's in_proj_weight",
             "│ q₀ k₀ v₀ │ q₁ k₁ v₁ │ as GPT-NeoX and BLOOM",
             "│ q₀ q₁ k₀ v₀ │ q₂ q₃ k₁ v₁ │ as Falcon 40B and InternLM2",
-        ),
-        last_result="output",
-        example="per_head",
-    )
-    weight_layout: str = problem_field(
-        "word",
-        PROJECTIONS,
-        "how matrices are stored: in_out (x @ W) or out_in (x @ W.T, as nn.Linear does)",
-        default="in_out",
-        words=("in_out", "out_in"),
-        example="out_in",
-    )
-    heads: int | None = problem_field(
-        "integer",
-        PROJECTIONS,
-        "query heads that attend side by side; without it one",
-        least=1,
-        is_common=True,
-        example="2",
-    )
-    kv_heads: int | None = problem_field(
-        "integer",
-        PROJECTIONS,
-        "key and value heads, each for several query heads",
-        least=1,
-        last_result="output",
-        example="1",
-    )
-    qk_norm: Operator | None = problem_field(
-        "qk_norm", PROJECTIONS, "brings queries and keys of each head to one size", last_result="scores", example="l2"
-    )
-    clip_qkv: float | None = problem_field(
-        "number",
-        PROJECTIONS,
-        "queries, keys and values are limited to ± this number after their projection",
-        above=0,
-        last_result="output",
-        example="8",
-    )
-    value_scale: float | None = problem_field(
-        "number",
-        PROJECTIONS,
-        "number multiplied into the values after their projection",
-        last_result="output",
-        example="1/2",
-    )
-    query_scale: Operator | None = problem_field(
-        "query_scale",
-        PROJECTIONS,
-        "a factor for each query that grows with its position, after norm and rope",
-        last_result="scores",
-        example="log_steps:length=2,offset=0",
-    )
-    value_norm: Operator | None = problem_field(
-        "value_norm", PROJECTIONS, "brings values of each head to one size", last_result="output", example="rms"
-    )
-    context_norm: Operator | None = problem_field(
-        "context_norm",
-        PROJECTIONS,
-        "brings the context of each head to one size, before w_o",
-        last_result="output",
-        example="rms",
-    )
-    sink: Array | None = problem_field(
-        "vector",
-        PROJECTIONS,
-        "a score for each head that takes part in the softmax like that of one more key, and is then dropped",
-        letters="h",
-        decides_dtype=False,
-        last_result="weights",
-        example="[0]",
-    )
-    score: Operator = problem_field(
-        "score",
-        STAGES,
-        "how well each key answers each query",
-        default=Operator(look_up("score", "scaled_dot")),
-        is_common=True,
-        last_result="scores",
-        example="scaled_dot",
-        template="active",
-    )
-    scale: float | None = problem_field(
-        "number",
-        STAGES,
-        "number multiplied into the score instead of the score's own",
-        last_result="scores",
-        example="1/sqrt(2)",
-    )
-    softcap: float | None = problem_field(
-        "number",
-        STAGES,
-        "squeezes scores between -softcap and softcap, before bias and masks",
-        above=0,
-        last_result="weights",
-        example="30",
-    )
-    position: Operator | None = problem_field(
-        "position",
-        STAGES,
-        "what tells the model where queries and keys stand",
-        is_common=True,
-        example="sinusoidal",
-    )
-    positions: Array | None = problem_field(
-        "positions",
-        STAGES,
+        ))
+    weight_layout: str = word(PROJECTIONS,
+        "how matrices are stored: in_out (x @ W) or out_in (x @ W.T, as nn.Linear does)", "out_in",
+        words=("in_out", "out_in"), default="in_out")
+    heads: int | None = integer(PROJECTIONS, "query heads that attend side by side; without it one", "2", least=1,
+        is_common=True)
+    kv_heads: int | None = integer(PROJECTIONS, "key and value heads, each for several query heads", "1", least=1,
+        used_by="output")
+    qk_norm: Operator | None = row("qk_norm", PROJECTIONS, "brings queries and keys of each head to one size", "l2",
+        used_by="scores")
+    clip_qkv: float | None = number(PROJECTIONS,
+        "queries, keys and values are limited to ± this number after their projection", "8", above=0, used_by="output")
+    value_scale: float | None = number(PROJECTIONS, "number multiplied into the values after their projection", "1/2",
+        used_by="output")
+    query_scale: Operator | None = row("query_scale", PROJECTIONS,
+        "a factor for each query that grows with its position, after norm and rope", "log_steps:length=2,offset=0",
+        used_by="scores")
+    value_norm: Operator | None = row("value_norm", PROJECTIONS, "brings values of each head to one size", "rms",
+        used_by="output")
+    context_norm: Operator | None = row("context_norm", PROJECTIONS,
+        "brings the context of each head to one size, before w_o", "rms", used_by="output")
+    sink: Array | None = row("vector", PROJECTIONS,
+        "a score for each head that takes part in the softmax like that of one more key, and is then dropped", "[0]",
+        axes="h", decides_dtype=False, used_by="weights")
+    score: Operator = row("score", STAGES, "how well each key answers each query", "scaled_dot",
+        default=Operator(look_up("score", "scaled_dot")), used_by="scores", is_common=True, template="active")
+    scale: float | None = number(STAGES, "number multiplied into the score instead of the score's own", "1/sqrt(2)",
+        used_by="scores")
+    softcap: float | None = number(STAGES, "squeezes scores between -softcap and softcap, before bias and masks", "30",
+        above=0, used_by="weights")
+    position: Operator | None = row("position", STAGES, "what tells the model where queries and keys stand",
+        "sinusoidal", is_common=True)
+    positions: Array | None = row("positions", STAGES,
         "where the rows of embeddings or key stand, for rope and positions added to embeddings; masks count rows",
-        letters="m",
-        axis_counts=(1, 2, 3),
-        decides_dtype=False,
-        example="[0, 1, 5]",
-    )
-    positions_of_queries: Array | None = problem_field(
-        "positions",
-        STAGES,
-        "where the rows of query_embeddings or query stand, if not where those of positions do",
-        letters="n",
-        axis_counts=(1, 2, 3),
-        decides_dtype=False,
-        example="[0, 1, 5]",
-    )
-    normalize: Operator = problem_field(
-        "normalize",
-        STAGES,
-        "from scores to weights",
-        default=Operator(look_up("normalize", "softmax")),
-        is_common=True,
-        last_result="weights",
-        example="softmax",
-        template="active",
-    )
-    context: Operator = problem_field(
-        "context",
-        STAGES,
-        "from weights and values to the answer",
-        default=Operator(look_up("context", "weighted_sum")),
-        last_result="output",
-        example="weighted_sum",
-        template="active",
-    )
-    mask: Array | Operator | None = problem_field(
-        "boolean_matrix",
-        MASKS,
+        "[0, 1, 5]", axes="[s b] m")
+    positions_of_queries: Array | None = row("positions", STAGES,
+        "where the rows of query_embeddings or query stand, if not where those of positions do", "[0, 1, 5]",
+        axes="[s b] n")
+    normalize: Operator = row("normalize", STAGES, "from scores to weights", "softmax",
+        default=Operator(look_up("normalize", "softmax")), used_by="weights", is_common=True, template="active")
+    context: Operator = row("context", STAGES, "from weights and values to the answer", "weighted_sum",
+        default=Operator(look_up("context", "weighted_sum")), used_by="output", template="active")
+    mask: Array | Operator | None = row("boolean_matrix", MASKS,
         "1 or true where the query may attend to the key (broadcasts), or the name of a mask",
-        letters="n m",
-        axis_counts=(1, 2, 3, 4),
-        neutral=1,
-        decides_dtype=False,
-        is_mask=True,
-        is_common=True,
-        last_result="weights",
-        example="[[1, 0, 1], [1, 1, 0], [1, 1, 1]]",
-    )
-    bias: Array | None = problem_field(
-        "matrix",
-        MASKS,
-        "numbers added to the scores; broadcasts",
-        letters="n m",
-        axis_counts=(1, 2, 3, 4),
-        neutral=0,
-        decides_dtype=False,
-        is_mask=True,
-        last_result="weights",
-        example="[[0, 0, -1], [0, 0, 0], [1/2, 0, 0]]",
-    )
-    causal: bool = problem_field(
-        "flag",
-        MASKS,
-        "no query sees a key that stands after it",
-        default=False,
-        is_mask=True,
-        is_common=True,
-        last_result="weights",
-        example="true",
-    )
-    window: tuple[float, float] | None = problem_field(
-        "window",
-        MASKS,
-        "keys visible left and right of a query; inf or -1: all",
-        is_mask=True,
-        is_common=True,
-        last_result="weights",
-        example="[1, 0]",
-    )
-    key_lengths: Array | None = problem_field(
-        "counts",
-        MASKS,
-        "how many keys of each batch item are real; the rest is padding",
-        letters="b",
-        decides_dtype=False,
-        is_mask=True,
-        last_result="weights",
-        example="[2]",
-    )
-    key_mask: Array | None = problem_field(
-        "booleans",
-        MASKS,
-        "1 for a real key, 0 for padding, as tokenizers give it",
-        letters="b m",
-        axis_counts=(1, 2),
-        neutral=1,
-        decides_dtype=False,
-        is_mask=True,
-        last_result="weights",
-        example="[1, 1, 0]",
-    )
-    align: str = problem_field(
-        "word",
-        MASKS,
+        "[[1, 0, 1], [1, 1, 0], [1, 1, 1]]", axes="[b h] n m", neutral=1, used_by="weights", is_common=True)
+    bias: Array | None = matrix(MASKS, "[b h] n m", "numbers added to the scores; broadcasts",
+        "[[0, 0, -1], [0, 0, 0], [1/2, 0, 0]]", neutral=0, decides_dtype=False, used_by="weights")
+    causal: bool = row("flag", MASKS, "no query sees a key that stands after it", "true", default=False,
+        used_by="weights", is_common=True)
+    window: tuple[float, float] | None = row("window", MASKS, "keys visible left and right of a query; inf or -1: all",
+        "[1, 0]", used_by="weights", is_common=True)
+    key_lengths: Array | None = row("counts", MASKS, "how many keys of each batch item are real; the rest is padding",
+        "[2]", axes="b", used_by="weights")
+    key_mask: Array | None = row("booleans", MASKS, "1 for a real key, 0 for padding, as tokenizers give it",
+        "[1, 1, 0]", axes="b m", neutral=1, used_by="weights")
+    align: str = word(MASKS,
         "where queries stand among the keys: after the cache, at the first key of all, or up to the last real key",
-        default="top_left",
-        words=("top_left", "first_key", "bottom_right"),
-        example="bottom_right",
-    )
-    empty_rows: str = problem_field(
-        "word",
-        MASKS,
-        "the weights of a query that may attend to nothing, where those of others sum to 1",
-        default="zeros",
-        words=("zeros", "nan", "uniform"),
-        last_result="weights",
-        example="nan",
-    )
-    past_key: Array | None = problem_field(
-        "matrix",
-        CACHE,
-        "keys that come before key",
-        letters="p c",
-        axis_counts=(2, 3, 4),
-        last_result="scores",
-        example="[[1, 0, 0, 0]]",
-        template="together",
-    )
-    past_value: Array | None = problem_field(
-        "matrix",
-        CACHE,
-        "values that come before value",
-        letters="p e",
-        axis_counts=(2, 3, 4),
-        example="[[0, 0, 0, 1]]",
-        template="together",
-    )
-    only: tuple[str, ...] | None = problem_field(
-        "labels",
-        QUERIES,
-        "the queries to compute: labels, or positions from 0",
-        letters="n",
-        example="[cat]",
-    )
-    seed: int | None = problem_field(
-        "integer", RANDOM, "starts the random numbers", least=0, is_common=True, example="1"
-    )
-    generator: str = problem_field(
-        "word",
-        RANDOM,
-        "the stream of random numbers: pcg64, or legacy (numpy.random.seed)",
-        default="pcg64",
-        words=("pcg64", "legacy"),
-        example="legacy",
-    )
-    init: Operator | None = problem_field(
-        "generator", RANDOM, "draws every projection, and embedding, that is missing", example="identity"
-    )
-    token_count: int | None = problem_field(
-        "integer", RANDOM, "how many embeddings to draw", least=1, is_common=True, example="3"
-    )
-    dim: int | None = problem_field(
-        "integer", RANDOM, "features of the embeddings to draw", least=1, is_common=True, example="4"
-    )
-    d_k: int | None = problem_field(
-        "integer",
-        RANDOM,
-        "columns of w_q and w_k that are drawn or packed; without it dim, or equal parts",
-        least=1,
-        example="4",
-    )
-    d_v: int | None = problem_field(
-        "integer",
-        RANDOM,
-        "columns of w_v that are drawn or packed; without it dim, or equal parts",
-        least=1,
-        example="4",
-    )
-
-    dtype: str | None = problem_field(
-        "word",
-        NUMBERS,
-        "the type that is computed and stored; without it the inputs' own",
-        words=NAMES,
-        example="float32",
-    )
+        "bottom_right", words=("top_left", "first_key", "bottom_right"), default="top_left")
+    empty_rows: str = word(MASKS, "the weights of a query that may attend to nothing, where those of others sum to 1",
+        "nan", words=("zeros", "nan", "uniform"), default="zeros", used_by="weights")
+    past_key: Array | None = matrix(CACHE, "[b h] p c", "keys that come before key", "[[1, 0, 0, 0]]",
+        used_by="scores", template="together")
+    past_value: Array | None = matrix(CACHE, "[b h] p e", "values that come before value", "[[0, 0, 0, 1]]",
+        template="together")
+    only: tuple[str, ...] | None = labels(QUERIES, "the queries to compute: labels, or positions from 0", "[cat]",
+        axes="n")
+    seed: int | None = integer(RANDOM, "starts the random numbers", "1", least=0, is_common=True)
+    generator: str = word(RANDOM, "the stream of random numbers: pcg64, or legacy (numpy.random.seed)", "legacy",
+        words=("pcg64", "legacy"), default="pcg64")
+    init: Operator | None = row("generator", RANDOM, "draws every projection, and embedding, that is missing",
+        "identity")
+    token_count: int | None = integer(RANDOM, "how many embeddings to draw", "3", least=1, sizes="m [n]",
+        is_common=True)
+    dim: int | None = integer(RANDOM, "features of the embeddings to draw", "4", least=1, sizes="x [y o]",
+        is_common=True)
+    d_k: int | None = integer(RANDOM,
+        "columns of w_q and w_k that are drawn or packed; without it dim, or equal parts", "4", least=1, sizes="d c")
+    d_v: int | None = integer(RANDOM, "columns of w_v that are drawn or packed; without it dim, or equal parts", "4",
+        least=1, sizes="e [h·e u]")
+    dtype: str | None = word(NUMBERS, "the type that is computed and stored; without it the inputs' own", "float32",
+        words=NAMES)
+    # fmt: on
 
     layout: Layout = field(repr=False)
     # The length of each axis letter, as one head has it.
@@ -745,7 +305,7 @@ class ProblemSpec:
     @property
     def new_key_letter(self) -> str:
         """The letter of the keys that are given or projected: `m`, or `k` where others are cached."""
-        return new_key_letter(self.past_value)
+        return self.layout.new_key_letter
 
     @property
     def key_feature_letter(self) -> str:
@@ -792,11 +352,6 @@ class ProblemSpec:
         return [index for label in self.only for index in find_label(label, labels, where="only")]
 
 
-def new_key_letter(past_value: Array | None) -> str:
-    """The letter of the keys that are given or projected: `m`, or `k` where others are cached."""
-    return "m" if past_value is None else "k"
-
-
 FIELDS: Mapping[str, Field] = {f.name: Field(name=f.name, **f.metadata) for f in fields(ProblemSpec) if f.metadata}
 # A plan depends on neither words nor how numbers are drawn; what is drawn counts by its shape.
 _PLANNED_FIELDS = tuple(
@@ -804,6 +359,8 @@ _PLANNED_FIELDS = tuple(
     for name, field in FIELDS.items()
     if field.kind not in ("labels", "text", "vocabulary") and field.panel != RANDOM
 )
+# The key of the labels along an axis, by its letter.
+LABEL_KEYS = {field.axes: name for name, field in FIELDS.items() if field.kind == "labels" and field.panel == INPUTS}
 # The value of each field that is not given.
 DEFAULTS: Mapping[str, Any] = {
     f.name: f.default_factory() if callable(f.default_factory) else f.default for f in fields(ProblemSpec) if f.metadata
@@ -815,3 +372,26 @@ OPERATOR_FIELDS = tuple(
     for name, field in FIELDS.items()
     if kind != "generator" and field.kind == ("boolean_matrix" if kind == "mask" else kind)
 )
+
+
+def position_axes(problem: ProblemSpec) -> PositionAxes | None:
+    """The axes that positions are on, where the position scheme reads several; otherwise None."""
+    position = problem.position
+    if position is None or position.record.position_axes is None:
+        return None
+    return position.record.position_axes(position.parameters)
+
+
+def positions_of(problem: ProblemSpec, role: str) -> str | None:
+    """The key that gives the positions of queries or of keys; None where none does.
+
+    `positions` are those of the queries too, unless `positions_of_queries` are given.
+
+    >>> from attncli.problem.build import build
+    >>> problem = build({"embeddings": [[1, 2]], "position": "rope", "positions": [3]})
+    >>> positions_of(problem, "query"), positions_of(problem, "key")
+    ('positions', 'positions')
+    """
+    if role == "query" and problem.positions_of_queries is not None:
+        return "positions_of_queries"
+    return "positions" if problem.positions is not None else None

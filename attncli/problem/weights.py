@@ -1,10 +1,194 @@
-"""Weights: matrices that are multiplied from the right, between out_in (`x @ W.T`) and in_out (`x @ W`)."""
+"""Weights of projections: packed in one matrix, and stored as `x @ W` or as `x @ W.T` takes them."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from itertools import accumulate
 from typing import Any
 
+from attncli.base.dataclasses import dataclass
+from attncli.base.errors import AttnError
+from attncli.base.text import count_of
 from attncli.ops.records import Operator
-from attncli.problem.spec import FIELDS, ProblemSpec
+from attncli.problem.spec import DEFAULTS, FIELDS, ProblemSpec
+
+PACKED: Mapping[str, tuple[str, ...]] = {name: field.packs for name, field in FIELDS.items() if field.packs}
+ALWAYS_PER_HEAD = ("w_qg", "b_qg")  # which `packing` says nothing of
+CONCATENATED, PER_HEAD = "concatenated", "per_head"
+SIZES = ("d_k", "d_v")  # which say how wide parts are that are not equal
+
+
+@dataclass(frozen=True)
+class Heads:
+    """The numbers of query heads and of key heads."""
+
+    query: int
+    kv: int
+
+    def of(self, key: str) -> int:
+        """How many heads share the columns of the projection of a key, such as `w_k`."""
+        return self.query if FIELDS[key].letters[-1] in ("d", "u") else self.kv
+
+
+@dataclass(frozen=True)
+class PackedPart:
+    """The columns of one projection in a packed array: `count` of them from `first`, in each of equal `blocks`."""
+
+    key: str  # of the projection: w_q, b_v …
+    blocks: int
+    first: int
+    count: int
+
+    @property
+    def size(self) -> int:
+        """How many columns it has in all blocks."""
+        return self.blocks * self.count
+
+    def ranges(self, columns: int) -> Sequence[range]:
+        """The columns in each block of an array that has so many columns.
+
+        >>> PackedPart("w_k", 2, 2, 2).ranges(12)
+        [range(2, 4), range(8, 10)]
+        """
+        starts = range(self.first, columns, columns // self.blocks)
+        return [range(start, start + self.count) for start in starts]
+
+
+def packed_key(values: Mapping[str, Any], key: str) -> str | None:
+    """The key of the packed array that is given and has the array of a key in it; None where there is none.
+
+    >>> packed_key({"w_kv": [[1, 2]]}, "w_v"), packed_key({"w_kv": [[1, 2]]}, "w_q")
+    ('w_kv', None)
+    """
+    return next((name for name, parts in PACKED.items() if key in parts and values.get(name) is not None), None)
+
+
+def has_projection(values: Mapping[str, Any], letter: str) -> bool:
+    """Whether the values of a problem have the weights or the bias of a projection, alone or packed.
+
+    >>> has_projection({"w_qg": [[1, 2]]}, "g"), has_projection({"w_q": [[1, 2]]}, "g")
+    (True, False)
+    """
+    keys = (f"w_{letter}", f"b_{letter}")
+    return any(values.get(key) is not None or packed_key(values, key) is not None for key in keys)
+
+
+def has_packed(values: Mapping[str, Any]) -> bool:
+    """Whether the values of a problem have a packed array that `packing` says the order of."""
+    return any(values.get(name) is not None for name in PACKED if name not in ALWAYS_PER_HEAD)
+
+
+def sizes_of_parts(values: Mapping[str, Any]) -> tuple[str, ...]:
+    """The keys that say how wide the parts of the packed arrays of a problem are; none where it has no packed array.
+
+    >>> sizes_of_parts({"w_kv": [[1, 2]]}), sizes_of_parts({"w_k": [[1]]})
+    (('d_k', 'd_v'), ())
+    """
+    return SIZES if any(values.get(name) is not None for name in PACKED) else ()
+
+
+def packed_parts(values: Mapping[str, Any], heads: Heads, name: str) -> Sequence[PackedPart]:
+    """The parts of a packed array, weights in_out, in the order in which they stand.
+
+    Each head's queries, keys and values are equally many, unless `d_k` or `d_v` says how many. Raises AttnError where
+    the columns can't be divided so.
+
+    >>> import numpy as np
+    >>> values = {"w_kv": np.zeros((4, 8)), "packing": "per_head"}
+    >>> packed_parts(values, Heads(2, 2), "w_kv")
+    [PackedPart(key='w_k', blocks=2, first=0, count=2), PackedPart(key='w_v', blocks=2, first=2, count=2)]
+    """
+    keys = PACKED[name]
+    packing = PER_HEAD if name in ALWAYS_PER_HEAD else values.get("packing") or DEFAULTS["packing"]
+    counts = [heads.of(key) for key in keys]
+    if packing == PER_HEAD and len(set(counts)) > 1:
+        message = f"per_head has a key and a value for each of {heads.query} query heads; kv_heads is {heads.kv}"
+        hint = "per_group has each key head's queries, then its key and value"
+        raise AttnError(message, where="packing", hint=hint, keys=("packing", "kv_heads"))
+    widths = _widths(values, heads, name)
+    blocks = 1 if packing == CONCATENATED else min(counts)
+    sizes = [count // blocks * width for count, width in zip(counts, widths, strict=True)]
+    ends = accumulate(sizes)
+    return [PackedPart(key, blocks, end - size, size) for key, size, end in zip(keys, sizes, ends, strict=True)]
+
+
+def column_labels(parts: Sequence[PackedPart]) -> tuple[str, ...]:
+    """The label of each column of a packed array: a letter for its part, and the number of the column there.
+
+    >>> column_labels([PackedPart("w_k", 2, 0, 1), PackedPart("w_v", 2, 1, 2)])
+    ('k1', 'v1', 'v2', 'k2', 'v3', 'v4')
+    """
+    columns = sum(part.size for part in parts)
+    labels = [""] * columns
+    for part in parts:
+        positions = (at for block in part.ranges(columns) for at in block)
+        for number, at in enumerate(positions, 1):
+            labels[at] = f"{part.key[-1]}{number}"
+    return tuple(labels)
+
+
+def columns_letter(spec: ProblemSpec, name: str) -> str:
+    """The letter of the columns of a packed array in a plan: those of its parts, `d+d+e`."""
+    letters = (FIELDS[key].letters[-1] for key in PACKED[name])
+    return "+".join(spec.key_feature_letter if letter == "c" else letter for letter in letters)
+
+
+def parts_of_problem(spec: ProblemSpec, name: str) -> Sequence[PackedPart]:
+    """The parts of a packed array that a problem has."""
+    return packed_parts(vars(spec), Heads(spec.layout.heads, spec.layout.kv_heads), name)
+
+
+def labels_of_packed(spec: ProblemSpec) -> dict[str, tuple[str, ...]]:
+    """The labels of the columns of the packed arrays that a problem has, by the letter of their axis."""
+    given = [name for name in PACKED if getattr(spec, name) is not None]
+    return {columns_letter(spec, name): column_labels(parts_of_problem(spec, name)) for name in given}
+
+
+def _widths(values: Mapping[str, Any], heads: Heads, name: str) -> list[int]:
+    """How many columns of each part belong to one head."""
+    columns = values[name].shape[-1]
+    keys = PACKED[name]
+    given = [_given_width(values, heads, key) for key in keys]
+    rest = columns - sum(heads.of(key) * width for key, width in zip(keys, given, strict=True) if width is not None)
+    shares = sum(heads.of(key) for key, width in zip(keys, given, strict=True) if width is None)
+    if (shares == 0 and rest != 0) or (shares and (rest <= 0 or rest % shares)):
+        raise _indivisible(values, heads, name)
+    return [width if width is not None else rest // shares for width in given]
+
+
+def _given_width(values: Mapping[str, Any], heads: Heads, key: str) -> int | None:
+    """The columns of one head that `d_k` or `d_v` says; None where it is not given."""
+    size_key = _size_key(key)
+    size: int | None = values.get(size_key)
+    if size is None:
+        return None
+    if size % heads.query:
+        message = f"it counts the columns of all {heads.query} heads, which can't share {size} evenly"
+        raise AttnError(message, where=size_key, hint=f"choose a multiple of {heads.query}")
+    return size // heads.query
+
+
+def _size_key(key: str) -> str:
+    """The key that says how many columns a projection has."""
+    return next(name for name in SIZES if FIELDS[key].letters[-1] in FIELDS[name].drawn_sizes)
+
+
+def _indivisible(values: Mapping[str, Any], heads: Heads, name: str) -> AttnError:
+    """The error of a packed array whose columns are not those of its parts."""
+    columns, keys = values[name].shape[-1], PACKED[name]
+    nouns = {"d": "query", "c": "key", "e": "value", "u": "gate"}
+    shares = [count_of(heads.of(key), f"{nouns[FIELDS[key].letters[-1]]} head") for key in keys]
+    by_size = [f"{key} {values[key]}" for key in dict.fromkeys(map(_size_key, keys)) if values.get(key) is not None]
+    what = array_noun(values, name)
+    message = f"{count_of(columns, what)} can't be divided among {', '.join(shares[:-1])} and {shares[-1]}"
+    message += f" with {' and '.join(by_size)}" if by_size else " of equal width"
+    hint = "d_k and d_v count the columns of all query heads" if by_size else "d_k or d_v says where they are not equal"
+    return AttnError(message, where=name, hint=hint, keys=(name, "heads", "kv_heads"))
+
+
+def array_noun(values: Mapping[str, Any], name: str) -> str:
+    """What a packed array has several of, as it is stored: a column, a row or a number."""
+    if not FIELDS[name].is_weight:
+        return "number"
+    return "row" if values.get("weight_layout") == "out_in" else "column"
 
 
 def transpose_weights(values: Mapping[str, Any]) -> dict[str, Any]:

@@ -4,6 +4,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from attncli.analysis.changes import changed
+from attncli.plan.trace import Step, Trace
 from attncli.render.change_marks import LEGEND
 from attncli.render.edits_text import edits_text
 from attncli.render.explanation import is_left_out
@@ -12,7 +13,6 @@ from attncli.render.section import Section
 from attncli.render.selected_tables import selected_tables
 from attncli.render.step_text import equality_remarks
 from attncli.render.view import View
-from attncli.trace.steps import Step, Trace
 
 
 def section_of_edits(view: View) -> Section:

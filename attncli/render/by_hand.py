@@ -11,11 +11,10 @@ from attncli.base.text import repr_excerpt
 from attncli.ops.failures import failures_named
 from attncli.ops.records import ByHand, OperatorRecord
 from attncli.ops.registry import record_of
-from attncli.plan.formulas import symbols_of
+from attncli.plan.builder import symbols_of
+from attncli.plan.trace import AxisPositions, Step, Trace
 from attncli.render.aligned_numbers import needs_exponents
 from attncli.render.view import View
-from attncli.trace.positions import AxisPositions
-from attncli.trace.steps import Step, Trace
 
 LEADING = set(COUNTED_FROM_0)
 ROW_STAGES = {"normalize", "context"}  # stages that read all keys of a query at once

@@ -5,11 +5,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from attncli.base.dataclasses import dataclass
 from attncli.base.errors import AttnError
 from attncli.base.lazy_numpy import Array, np
+from attncli.plan.trace import AxisPositions, Step, Trace, add_dependent_axes, slices_at
 from attncli.problem.results import CONTEXT, OUTPUT
 from attncli.render.curve import Series
 from attncli.render.grid import leading_slices
-from attncli.trace.positions import AxisPositions, add_dependent_axes, slices_at
-from attncli.trace.steps import Step, Trace
 
 QUERY, KEY, VALUE = "query", "key", "value"  # arguments of scores and contexts, and the names of steps
 SCORES = "scores"

@@ -5,7 +5,7 @@ from typing import Any
 
 from attncli.base.lazy_numpy import np
 from attncli.base.numerals import decimal
-from attncli.problem.edited_problem import EditedCell
+from attncli.problem.edits import EditedCell
 
 MAX_NUMBERS = 8  # of a whole row or column, that a line has
 

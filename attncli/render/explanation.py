@@ -9,7 +9,8 @@ from attncli.base.lazy_numpy import np
 from attncli.base.text import join_words
 from attncli.ops import structural
 from attncli.plan.graph import GIVEN, LOOK_UP
-from attncli.plan.purposes import purpose_of
+from attncli.plan.steps import purpose_of
+from attncli.plan.trace import STEPS_OF_EVERY_PROBLEM, AxisPositions, Step, Trace
 from attncli.render.change_marks import mark_grids
 from attncli.render.focus import worked_positions
 from attncli.render.grid import Grid, grids, position_label
@@ -28,8 +29,6 @@ from attncli.render.step_text import (
 )
 from attncli.render.view import Cell, View
 from attncli.render.worked_lines import worked_lines
-from attncli.trace.positions import AxisPositions
-from attncli.trace.steps import STEPS_OF_EVERY_PROBLEM, Step, Trace
 
 _PLURALS = {"query": "queries", "key": "keys", "value": "values"}
 

@@ -4,8 +4,8 @@ from collections.abc import Iterator, Sequence
 from itertools import product
 
 from attncli.base.lazy_numpy import Array, np
+from attncli.plan.trace import AxisPositions, add_dependent_axes
 from attncli.render.view import DECIMALS, View
-from attncli.trace.positions import AxisPositions, add_dependent_axes
 
 
 def worked_positions(view: View) -> Sequence[AxisPositions]:

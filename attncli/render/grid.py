@@ -8,11 +8,10 @@ from itertools import product
 from attncli.base.axes import AXIS_NOUNS
 from attncli.base.dataclasses import dataclass
 from attncli.base.lazy_numpy import Array, np
+from attncli.plan.trace import AxisPositions, Step, Trace
 from attncli.render.aligned_numbers import align_columns, align_numbers
 from attncli.render.hidden_cells import hidden_cells
 from attncli.render.marks import Mark, marked_cells
-from attncli.trace.positions import AxisPositions
-from attncli.trace.steps import Step, Trace
 
 LABEL_SEPARATOR = ", "  # between the parts of the label of a slice
 

@@ -4,7 +4,7 @@ from collections.abc import Collection, Sequence
 
 from attncli.base.lazy_numpy import Array, np
 from attncli.plan.graph import Node, Plan
-from attncli.trace.steps import Step, Trace
+from attncli.plan.trace import Step, Trace
 
 VISIBLE_STEP = "visible"  # where every mask lets a query read a key
 

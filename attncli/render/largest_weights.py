@@ -3,8 +3,8 @@
 from collections.abc import Iterator
 
 from attncli.base.lazy_numpy import np
+from attncli.plan.trace import Trace
 from attncli.render.grid import Grid, grids
-from attncli.trace.steps import Trace
 
 ARROW_DECIMALS = 2
 

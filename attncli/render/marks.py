@@ -4,8 +4,7 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from attncli.ops import positions, structural
 from attncli.plan.graph import Node
-from attncli.trace.positions import AxisPositions
-from attncli.trace.steps import Step, Trace
+from attncli.plan.trace import AxisPositions, Step, Trace
 
 Mark = tuple[int | None, int | None]  # a row and a column of a table; None for every one
 

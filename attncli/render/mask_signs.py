@@ -8,11 +8,10 @@ from attncli.base.lazy_numpy import Array, np
 from attncli.ops.records import OperatorRecord
 from attncli.ops.rules import MaskSign
 from attncli.plan.graph import Node, Plan
+from attncli.plan.trace import AxisPositions, Step, Trace
 from attncli.render.grid import Grid, leading_slices
 from attncli.render.hidden_cells import VISIBLE_STEP
 from attncli.render.marks import marked_cells
-from attncli.trace.positions import AxisPositions
-from attncli.trace.steps import Step, Trace
 
 VISIBLE = "●"
 UNSIGNED = "□"  # of a rule whose record has no sign

@@ -5,12 +5,11 @@ from typing import Any
 
 from attncli.io.writers.plain_values import plain_value
 from attncli.ops.records import Operator, ParameterMapping
-from attncli.plan.unread import asks_where_queries_stand, keys_unread_by_plan
-from attncli.problem.packing import has_packed, has_projection
+from attncli.plan.build import asks_where_queries_stand, keys_unread_by_plan
+from attncli.plan.trace import Trace
+from attncli.problem.inputs import is_read
 from attncli.problem.spec import ProblemSpec
-from attncli.problem.unread import is_read
-from attncli.problem.weights import has_weights, stored_values
-from attncli.trace.steps import Trace
+from attncli.problem.weights import has_packed, has_projection, has_weights, stored_values
 
 
 def problem_object(trace: Trace) -> dict[str, Any]:

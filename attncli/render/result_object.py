@@ -5,10 +5,10 @@ from dataclasses import replace
 from typing import Any
 
 from attncli import __version__
+from attncli.plan.trace import Step
 from attncli.render.problem_object import problem_object
 from attncli.render.selection import selected_labels, selected_value
 from attncli.render.view import View
-from attncli.trace.steps import Step
 
 FORMAT = "attn.result/1"
 FIRST_STEPS = ("query", "key", "value")

@@ -3,13 +3,13 @@
 from collections.abc import Iterator
 from dataclasses import replace
 
+from attncli.plan.trace import add_dependent_axes
 from attncli.render.change_marks import mark_grids
 from attncli.render.grid import Grid
 from attncli.render.hidden_cells import VISIBLE_STEP
 from attncli.render.mask_signs import sign_grids
 from attncli.render.selection import selected_grids
 from attncli.render.view import View
-from attncli.trace.positions import add_dependent_axes
 
 
 def selected_tables(view: View, name: str) -> Iterator[Grid]:

@@ -4,10 +4,9 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from attncli.base.lazy_numpy import Array
+from attncli.plan.trace import AxisPositions, Step, add_dependent_axes, slice_at, value_at
 from attncli.render.grid import Grid, grids
 from attncli.render.view import View
-from attncli.trace.positions import AxisPositions, add_dependent_axes, slice_at, value_at
-from attncli.trace.steps import Step
 
 
 def selected_value(view: View, step: Step) -> Array:

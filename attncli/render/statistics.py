@@ -7,13 +7,12 @@ from typing import Any
 from attncli.analysis.row_statistics import NO_KEY, RowStatistics, row_statistics
 from attncli.base.dataclasses import dataclass
 from attncli.base.lazy_numpy import Array, np
+from attncli.plan.trace import Trace, add_dependent_axes, slices_at
 from attncli.problem.results import WEIGHTS
 from attncli.render.change_marks import mark_grids
 from attncli.render.grid import Grid, leading_slices
 from attncli.render.section import Section
 from attncli.render.view import View
-from attncli.trace.positions import add_dependent_axes, slices_at
-from attncli.trace.steps import Trace
 
 TITLE = "statistics"
 # The columns of a table of statistics: the name in JSON, and the heading for readers, whose words `attn show` explains.

@@ -9,7 +9,7 @@ from attncli.base.transliteration import transliterate
 from attncli.ops import structural
 from attncli.ops.records import format_value
 from attncli.plan.graph import Node
-from attncli.trace.steps import Step, Trace
+from attncli.plan.trace import Step, Trace
 
 # The axes of which one position is shown by default, and the option that chooses it.
 OPTION_OF_AXIS = {"b": "--batch", "h": "--head"}

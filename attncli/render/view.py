@@ -7,11 +7,10 @@ from typing import TYPE_CHECKING
 from attncli.base.arithmetic import MAX_TERMS
 from attncli.base.dataclasses import dataclass
 from attncli.plan.graph import Plan
-from attncli.problem.edited_problem import EditedCell
+from attncli.plan.trace import RunResult, Step
+from attncli.problem.edits import EditedCell
 from attncli.problem.results import PIPELINE_STAGES
 from attncli.problem.spec import ProblemSpec
-from attncli.trace.result import RunResult
-from attncli.trace.steps import Step
 
 if TYPE_CHECKING:
     from attncli.render.figure.size import Size

@@ -3,12 +3,11 @@
 from collections.abc import Hashable, Iterator, Sequence
 
 from attncli.base.lazy_numpy import np
+from attncli.plan.trace import AxisPositions, Step, Trace
 from attncli.render import by_hand
 from attncli.render.grid import position_label
 from attncli.render.hidden_cells import VISIBLE_STEP
 from attncli.render.view import View
-from attncli.trace.positions import AxisPositions
-from attncli.trace.steps import Step, Trace
 
 EVERY_KEY_IS_HIDDEN = "every key is hidden: all weights are 0"
 A_SCORE_IS_NAN = "a score of the row is NaN: the weights of all visible keys are NaN"

@@ -49,7 +49,7 @@ MODULES = (
     "attncli.plan.build",
     "attncli.engine.options",
     "attncli.engine.run",
-    "attncli.trace.steps",
+    "attncli.plan.trace",
     "attncli.analysis.row_statistics",
     "attncli.analysis.compare.report",
 )

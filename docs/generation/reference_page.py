@@ -19,10 +19,9 @@ from attncli.io.formats import INPUT_FORMATS
 from attncli.io.problem_files import EXAMPLE_KEYS
 from attncli.ops import kinds, operators
 from attncli.ops.records import OperatorRecord
-from attncli.plan.every_step import every_step
-from attncli.plan.purposes import PURPOSES
-from attncli.problem.conventions import CONVENTIONS
-from attncli.problem.conventions.table import readings
+from attncli.plan.build import PURPOSES
+from attncli.plan.steps import every_step
+from attncli.problem.conventions import CONVENTIONS, readings
 from attncli.problem.fields import Field
 from attncli.problem.results import DEFAULT_SELECTION, RESULTS
 from attncli.problem.spec import DEFAULTS, FIELDS

@@ -18,9 +18,9 @@ from attncli.engine.run import run
 from attncli.engine.threads import ThreadsExecutor
 from attncli.ops import operators
 from attncli.ops.records import OperatorRecord
-from attncli.problem.convert.operators import named_masks
+from attncli.plan.trace import Trace
+from attncli.problem.operators import named_masks
 from attncli.problem.spec import ProblemSpec
-from attncli.trace.steps import Trace
 from tests.arrays import normal
 from tests.problems import PROBLEMS, M, dense_trace, problem
 

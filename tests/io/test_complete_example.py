@@ -11,7 +11,7 @@ from attncli.io.assemble import assemble
 from attncli.io.complete_example import example_values
 from attncli.io.problem_files import parse_document, read_document
 from attncli.io.writers.problem_text import problem_folder, problem_json, problem_yaml
-from attncli.problem.convert.nested_lists import nested_lists_to_array
+from attncli.problem.arrays import nested_lists_to_array
 
 EXAMPLE = """\
 title: "Two ways: a \\"drawn\\" one"

@@ -14,7 +14,7 @@ import attncli
 from attncli.io import formats
 from attncli.io.formats import INPUT_FORMATS, InputFormat
 from attncli.io.inputs import Input
-from attncli.problem.convert.arrays import LabelledArray
+from attncli.problem.arrays import LabelledArray
 
 
 @pytest.fixture

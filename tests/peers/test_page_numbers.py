@@ -14,6 +14,7 @@ from attncli.analysis.changes import changed
 from attncli.engine.run import run
 from attncli.io import examples
 from attncli.io.writers.json_text import json_text
+from attncli.plan.trace import Trace
 from attncli.problem.edits import Edit, apply_edits
 from attncli.problem.spec import ProblemSpec
 from attncli.render.aligned_numbers import align_numbers
@@ -21,7 +22,6 @@ from attncli.render.page.functions import page_functions
 from attncli.render.page.page_object import page_object
 from attncli.render.page.plan_variants import plan_variants
 from attncli.render.view import View
-from attncli.trace.steps import Trace
 from tests.arrays import booleans, normal
 from tests.equations import assert_equations_hold
 from tests.peers.conftest import write_page

@@ -7,7 +7,7 @@ import pytest
 
 from attncli import attention
 from attncli.engine.run import run
-from attncli.plan.unread import keys_unread_by_plan
+from attncli.plan.build import keys_unread_by_plan
 from tests.problems import problem
 
 NAN = float("nan")

@@ -194,10 +194,10 @@ def test_an_unknown_name_suggests_the_nearest() -> None:
 def test_inner_quantities_of_one_name_in_two_stages_have_two_names() -> None:
     builder = PlanBuilder(sized())
     axes = (Axis("n", 47), Axis("m", 47))
-    builder.add(Node("scores", "S", "given", axes, "given", source=("query",), role="scores"))
+    builder.add("scores", "S", "given", axes, "given", source=("query",), role="scores")
     softmax = operators("normalize")["softmax"]
     for name in ("first", "second"):
-        builder.add(Node(name, "A", softmax.formula, axes, "normalize", softmax.function, {"scores": "scores"}))
+        builder.add(name, "A", softmax.formula, axes, "normalize", softmax.function, {"scores": "scores"})
     plan: Plan = builder.plan()
     assert [node.name for node in plan.nodes] == ["scores", "exponentials", "first", "second_exponentials", "second"]
 

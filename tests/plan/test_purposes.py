@@ -9,8 +9,8 @@ import pytest
 from attncli.ops.decorators import score
 from attncli.ops.records import Quantity, Tap, no_tap
 from attncli.ops.registry import kinds, operators
-from attncli.plan.build import build_plan
-from attncli.plan.purposes import PURPOSES, purpose_of
+from attncli.plan.build import PURPOSES, build_plan
+from attncli.plan.steps import purpose_of
 from attncli.problem.results import RESULTS
 from tests.arrays import normal
 from tests.problems import PROBLEMS, TOKENS, D, E, G, N, P, problem

@@ -7,7 +7,7 @@ import pytest
 
 from attncli import attention, load
 from attncli.engine.run import run
-from attncli.trace.result import RunResult
+from attncli.plan.trace import RunResult
 from tests.arrays import normal
 from tests.problems import problem
 

@@ -10,9 +10,7 @@ from attncli import AttnError
 from attncli.io.parse.edit import parse_edit
 from attncli.ops.records import Operator
 from attncli.problem.build import build
-from attncli.problem.editable_arrays import editable_keys, find_array
-from attncli.problem.edited_problem import EditedProblem
-from attncli.problem.edits import Edit, apply_edits, edit_problem
+from attncli.problem.edits import Edit, EditedProblem, apply_edits, edit_problem, editable_keys, find_array
 from attncli.problem.spec import FIELDS, ProblemSpec
 
 X = [[1, 0, 0], [0, 1, 0], [1, 1, 0], [0, 0, 1]]

@@ -12,7 +12,7 @@ import attncli
 from attncli.base.errors import AttnError
 from attncli.engine.run import run
 from attncli.plan import build as plans
-from attncli.problem import forms
+from attncli.problem import problem_cache as forms
 from attncli.problem.spec import ProblemSpec
 from tests.arrays import normal
 from tests.problems import PROBLEMS, problem

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import attncli
-from attncli.plan.unread import keys_unread_by_plan
+from attncli.plan.build import keys_unread_by_plan
 from tests.arrays import normal
 from tests.problems import problem
 

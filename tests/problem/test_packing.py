@@ -7,7 +7,7 @@ import pytest
 
 import attncli
 from attncli.base.errors import AttnError
-from attncli.problem.packing import column_labels, parts_of_problem
+from attncli.problem.weights import column_labels, parts_of_problem
 from tests.arrays import normal
 from tests.problems import problem
 

@@ -10,7 +10,7 @@ from attncli.base.errors import AttnError
 from attncli.io.writers.problem_text import problem_yaml
 from attncli.ops.positions import sinusoidal
 from attncli.ops.rope import rope
-from attncli.plan.unread import keys_unread_by_plan
+from attncli.plan.build import keys_unread_by_plan
 from attncli.problem.edits import Edit, apply_edits
 from tests.arrays import normal
 from tests.problems import dense_trace, problem

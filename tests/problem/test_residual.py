@@ -8,7 +8,7 @@ import pytest
 
 import attncli
 from attncli.base.errors import AttnError
-from attncli.plan.unread import keys_unread_by_plan
+from attncli.plan.build import keys_unread_by_plan
 from tests.problems import problem, write_file
 
 TABLE = [[1, 0, 1, 0], [0, 2, 0, 2], [1, 1, 1, 1]]

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from attncli.base.errors import AttnError
-from attncli.problem.sentence import distinct_words, embed
+from attncli.problem.tokens import distinct_words, embed
 from tests.problems import problem
 
 WORDS = {"the": 1.0, "cat": 2.0, "sat": 3.0, "on": 4.0, "mat": 5.0}

@@ -10,10 +10,10 @@ from typing import Any
 
 import attncli
 from attncli.engine.run import run
+from attncli.plan.trace import RunResult
 from attncli.render.section import Section
 from attncli.render.sections import sections
 from attncli.render.view import View
-from attncli.trace.result import RunResult
 from tests.problems import PROBLEMS, problem
 
 

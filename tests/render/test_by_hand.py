@@ -13,9 +13,9 @@ from attncli.base.axes import LEGEND
 from attncli.engine.run import run
 from attncli.io import examples
 from attncli.ops import operators
+from attncli.plan.trace import RunResult
 from attncli.render.section import Section
 from attncli.render.view import Cell, View
-from attncli.trace.result import RunResult
 from tests.arrays import normal
 from tests.equations import Count, assert_equations_hold
 from tests.problems import PROBLEMS

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import attncli
+from attncli.plan.trace import RunResult
 from attncli.problem.results import DEFAULT_SELECTION
 from attncli.render.change_marks import change_marks, mark_grid, mark_grids
 from attncli.render.formats import find_format
@@ -14,7 +15,6 @@ from attncli.render.grid import Grid
 from attncli.render.sections import sections
 from attncli.render.target import TextTarget
 from attncli.render.view import Cell, View
-from attncli.trace.result import RunResult
 from tests.traces import make_step, make_trace
 
 X = [[1.0, 0.0], [0.0, 1.0], [1.0, 1.0]]

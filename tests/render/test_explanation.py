@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import attncli
-from attncli.plan.purposes import purpose_of
+from attncli.plan.steps import purpose_of
 from attncli.problem.results import DEFAULT_SELECTION
 from attncli.render.result_object import result_object
 from attncli.render.sections import sections

@@ -3,12 +3,12 @@
 import numpy as np
 
 from attncli import attention
+from attncli.plan.trace import Trace
 from attncli.render.formats import latex, terminal
 from attncli.render.mask_signs import rules_to_show, sign_grids
 from attncli.render.sections import sections
 from attncli.render.target import TEXT_FILE
 from attncli.render.view import Cell, View
-from attncli.trace.steps import Trace
 from tests.traces import make_step, make_trace
 
 N = 4

@@ -10,10 +10,10 @@ import pytest
 import yaml
 
 from attncli.engine.run import run
+from attncli.plan.trace import RunResult
 from attncli.render.formats import FORMATS
 from attncli.render.target import TEXT_FILE
 from attncli.render.view import Cell, View
-from attncli.trace.result import RunResult
 from tests.problems import problem
 
 READERS = ("table", "markdown", "latex")

@@ -11,8 +11,14 @@ from attncli.base.errors import AttnError, ErrorPath
 from attncli.base.lazy_numpy import Array, np
 from attncli.base.typed_numbers import TypedNumber
 from attncli.plan.graph import Axes
-from attncli.problem.convert.arrays import LabelledArray, to_array
-from attncli.problem.convert.nested_lists import MAX_AXES, is_array_with_axes, nested_lists_to_array, to_lists
+from attncli.problem.arrays import (
+    MAX_AXES,
+    LabelledArray,
+    is_array_with_axes,
+    nested_lists_to_array,
+    to_array,
+    to_lists,
+)
 
 Index = tuple[int, ...]
 

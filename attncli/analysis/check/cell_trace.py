@@ -3,7 +3,7 @@
 from dataclasses import replace
 
 from attncli.engine.run import run
-from attncli.trace.steps import Trace
+from attncli.plan.trace import Trace
 
 
 def has_every_step(trace: Trace) -> bool:

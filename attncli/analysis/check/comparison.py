@@ -13,8 +13,8 @@ from attncli.analysis.check.tolerance import Tolerance, chosen_tolerance, derive
 from attncli.base.dataclasses import dataclass
 from attncli.base.dtypes import Precision, coarsest
 from attncli.base.lazy_numpy import np
+from attncli.plan.trace import Trace
 from attncli.problem.spec import ProblemSpec
-from attncli.trace.steps import Trace
 
 
 @dataclass(frozen=True)

@@ -10,7 +10,7 @@ from attncli.base.dtypes import Precision, as_floats
 from attncli.base.lazy_numpy import Array, np
 from attncli.base.text import join_words
 from attncli.engine.dense import evaluate
-from attncli.trace.steps import Trace
+from attncli.plan.trace import Trace
 
 DRAWS = 8  # of numbers within half a unit of the digits typed, to see how far what follows from them moves
 

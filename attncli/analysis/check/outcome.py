@@ -5,7 +5,7 @@ from attncli.base.dataclasses import dataclass
 from attncli.base.errors import AttnError
 from attncli.io.inputs import STDIN_NAME
 from attncli.io.paths import STDIN
-from attncli.problem.edited_problem import EditedCell
+from attncli.problem.edits import EditedCell
 
 
 @dataclass(frozen=True)

@@ -11,8 +11,8 @@ from attncli.base.errors import AttnError
 from attncli.base.lazy_numpy import Array
 from attncli.engine.many_digits import DIGITS, run_with_digits
 from attncli.engine.run import run
+from attncli.plan.trace import Trace
 from attncli.problem.spec import ProblemSpec
-from attncli.trace.steps import Trace
 
 
 @dataclass(frozen=True)

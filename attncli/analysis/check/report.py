@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from attncli.base.dataclasses import dataclass
 from attncli.base.lazy_numpy import Array
-from attncli.trace.steps import Trace
+from attncli.plan.trace import Trace
 
 FEW_NUMBERS = 4  # fewer for each slip are near its numbers by chance
 

@@ -9,9 +9,9 @@ from attncli.base.dataclasses import dataclass
 from attncli.base.errors import AttnError, ErrorPath, UnknownNameError
 from attncli.base.lazy_numpy import np
 from attncli.plan.graph import Axes, Plan
+from attncli.plan.trace import Step, Trace
 from attncli.problem.labels import find_label
 from attncli.problem.spec import ProblemSpec
-from attncli.trace.steps import Step, Trace
 
 
 @dataclass(frozen=True)

@@ -4,8 +4,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from attncli.base.axes import COUNTED_FROM_0, format_lengths
-from attncli.trace.positions import slices_at
-from attncli.trace.steps import Step, Trace
+from attncli.plan.trace import Step, Trace, slices_at
 
 
 def shape_difference(first: Step, second: Step) -> str:

@@ -13,8 +13,8 @@ from attncli.base.errors import AttnError
 from attncli.engine.run import run
 from attncli.io.variants import Variant, before_edits, shared_keys
 from attncli.plan.build import plan_of
+from attncli.plan.trace import RunResult
 from attncli.problem.results import WEIGHTS
-from attncli.trace.result import RunResult
 
 DEFAULT = CompareOptions()
 

@@ -8,8 +8,8 @@ from attncli.analysis.compare.cells import cell_of_index, labels_of_cell, shape_
 from attncli.analysis.compare.report import Difference, VariantResult
 from attncli.analysis.compare.row_differences import kl_divergence, reordered, total_variation
 from attncli.base.lazy_numpy import Array, np
+from attncli.plan.trace import slices_at, value_at
 from attncli.problem.results import WEIGHTS
-from attncli.trace.positions import slices_at, value_at
 
 
 def difference(

@@ -5,8 +5,8 @@ from collections.abc import Iterable
 from attncli.analysis.changes import changed
 from attncli.analysis.compare.report import Comparison
 from attncli.base.lazy_numpy import Array, np
+from attncli.plan.trace import value_at
 from attncli.problem.results import WEIGHTS
-from attncli.trace.positions import value_at
 
 Positions = tuple[int, ...]
 

@@ -7,8 +7,7 @@ from attncli.analysis.changes import changed
 from attncli.analysis.compare.cells import cell_of_index, labels_of_cell, shape_difference
 from attncli.analysis.compare.report import FirstDifference
 from attncli.base.lazy_numpy import Array, np
-from attncli.trace.positions import value_at
-from attncli.trace.steps import Step, Trace
+from attncli.plan.trace import Step, Trace, value_at
 
 
 def first_difference(

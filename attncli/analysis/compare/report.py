@@ -6,7 +6,7 @@ from dataclasses import field
 from attncli.analysis.row_statistics import RowStatistics
 from attncli.base.dataclasses import dataclass
 from attncli.io.variants import Variant
-from attncli.trace.result import RunResult
+from attncli.plan.trace import RunResult
 
 
 @dataclass(frozen=True)

@@ -6,8 +6,8 @@ from dataclasses import replace
 from attncli.analysis.slips.plan_edit import with_nodes
 from attncli.analysis.slips.records import Computation, Variant, plan_slip, problem_slip
 from attncli.ops import structural
-from attncli.problem.packing import has_projection
 from attncli.problem.spec import FIELDS
+from attncli.problem.weights import has_projection
 
 
 @plan_slip("the output has a gate")

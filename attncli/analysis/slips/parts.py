@@ -10,9 +10,9 @@ from attncli.base.dataclasses import dataclass
 from attncli.base.lazy_numpy import Array, np
 from attncli.ops.norm_uses import is_over_all
 from attncli.ops.records import Operator
-from attncli.problem.array_axes import letters_of_field
+from attncli.problem.cells import letters_of_field
+from attncli.problem.lengths import table_letters
 from attncli.problem.spec import FIELDS, OPERATOR_FIELDS, ProblemSpec
-from attncli.problem.validate.masks import table_letters
 
 SEQUENCES = ("query", "key", "value", "past_key", "past_value", "residual", "embeddings", "query_embeddings")
 

@@ -11,7 +11,7 @@ from attncli.ops.position_biases import alibi
 from attncli.ops.positions import learned, sinusoidal
 from attncli.ops.records import Operator
 from attncli.plan.graph import Node
-from attncli.problem.positions import position_axes
+from attncli.problem.spec import position_axes
 
 
 @problem_slip("there is a position scheme")

@@ -8,7 +8,7 @@ from attncli.analysis.slips.plan_edit import with_inputs, with_nodes
 from attncli.analysis.slips.records import Computation, Variant, plan_slip, problem_slip
 from attncli.ops import structural
 from attncli.plan.graph import Node, Plan
-from attncli.problem.packing import CONCATENATED, has_packed
+from attncli.problem.weights import CONCATENATED, has_packed
 
 WEIGHTS = ("w_q", "w_k", "w_v", "w_o")
 BIASES = ("b_q", "b_k", "b_v", "b_o", "b_qkv", "b_kv", "b_g", "b_qg")

@@ -26,7 +26,7 @@ from attncli.problem.fields import option_name
 if TYPE_CHECKING:
     from attncli.cli.watch import Read, Write
     from attncli.io.inputs import Inputs
-    from attncli.problem.edited_problem import EditedProblem
+    from attncli.problem.edits import EditedProblem
 
 
 @with_problem_options
@@ -45,7 +45,7 @@ def compute(
     """Assemble the problem of a file and of the options (`keys`), and write its result or its plan."""
     from attncli.io.assemble import assemble
     from attncli.io.parse.example_keys import to_text
-    from attncli.plan.unread import keys_unread_by_plan
+    from attncli.plan.build import keys_unread_by_plan
 
     check_convention(convention)
 

@@ -20,7 +20,7 @@ def _complete_word(incomplete: str) -> list[tuple[str, str]]:
     Symbols would take NumPy to find. Where there is none, the shell offers files.
     """
     from attncli.analysis.slips import SLIPS
-    from attncli.plan.purposes import PURPOSES
+    from attncli.plan.build import PURPOSES
     from attncli.problem.conventions import CONVENTIONS
     from attncli.render.reports.glossary import GLOSSARY
 

@@ -6,10 +6,9 @@ from attncli.base.errors import AttnError
 from attncli.base.number_words import number_hint
 from attncli.base.text import shorten
 from attncli.io.parse.typed_matrix import read_number
-from attncli.problem.convert.numbers import is_number
-from attncli.problem.editable_arrays import check_has_cells
-from attncli.problem.edits import Edit
+from attncli.problem.edits import Edit, check_has_cells
 from attncli.problem.fields import option_name
+from attncli.problem.numbers import is_number
 
 _PART = re.compile(r'\s*(?:"([^"]*)"|([^,]*?))\s*,')
 _CELL = re.compile(r"([^\[\]]*)\[(.*)\]", re.DOTALL)  # a label may have brackets

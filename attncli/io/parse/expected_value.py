@@ -16,8 +16,8 @@ from attncli.io.paths import is_there
 from attncli.io.readers.entries import Entry, hint_to_name_one
 from attncli.io.readers.result_object import results_of
 from attncli.io.readers.slices import WHOLE, Index, split_entry, take, take_labelled
-from attncli.problem.convert.arrays import LabelledArray, is_row
-from attncli.problem.convert.numbers import is_number
+from attncli.problem.arrays import LabelledArray, is_row
+from attncli.problem.numbers import is_number
 
 
 def read_expected_value(value: Any, name: str, key: str, origin: Origin) -> Any:

@@ -16,9 +16,8 @@ from attncli.io.parse.typed_matrix import read_typed_matrix
 from attncli.io.paths import STDIN, is_there, locate, nearest_file, path_of
 from attncli.io.refused_files import check_is_not_refused
 from attncli.ops.registry import is_operator, operators
-from attncli.problem.convert.arrays import LabelledArray
-from attncli.problem.convert.encoded_arrays import EncodedArray
-from attncli.problem.convert.operators import named_masks
+from attncli.problem.arrays import EncodedArray, LabelledArray
+from attncli.problem.operators import named_masks
 from attncli.problem.origins import ArrayOrigin
 
 

@@ -9,10 +9,9 @@ from attncli.io.origin import Origin, RawValue
 from attncli.io.parse import grammar
 from attncli.io.parse.matrix import read_text_array
 from attncli.ops.registry import is_operator, look_up, taken_kinds
-from attncli.problem.convert.numbers import is_number
-from attncli.problem.convert.operators import chooses_operator
-from attncli.problem.convert.quantized import FORMS, form_of
 from attncli.problem.fields import Field
+from attncli.problem.numbers import is_number
+from attncli.problem.operators import FORMS, chooses_operator, form_of
 
 
 def read_value(field: Field, raw: RawValue) -> Any:

@@ -6,7 +6,7 @@ from typing import Any
 from attncli.base.dataclasses import dataclass
 from attncli.base.errors import AttnError
 from attncli.base.text import one_line, shorten
-from attncli.problem.convert.arrays import LabelledArray, to_array
+from attncli.problem.arrays import LabelledArray, to_array
 
 MAX_TEXT_LENGTH = 60  # of what is no array
 

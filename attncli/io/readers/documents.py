@@ -11,8 +11,7 @@ from attncli.io.readers import json
 from attncli.io.readers.descriptions import ArrayDescription, describe_value
 from attncli.io.readers.entries import hint_to_name_one
 from attncli.io.readers.slices import split_entry, take_labelled
-from attncli.problem.convert.arrays import LabelledArray, is_row, to_array
-from attncli.problem.convert.nested_lists import nested_lists_to_array
+from attncli.problem.arrays import LabelledArray, is_row, nested_lists_to_array, to_array
 from attncli.problem.results import EXPECTED
 from attncli.problem.spec import FIELDS
 

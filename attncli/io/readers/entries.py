@@ -7,7 +7,7 @@ from typing import Any, Protocol, runtime_checkable
 from attncli.base.errors import AttnError, UnknownNameError
 from attncli.io.inputs import Input
 from attncli.io.readers.slices import WHOLE, Index, split_entry
-from attncli.problem.convert.arrays import LabelledArray
+from attncli.problem.arrays import LabelledArray
 from attncli.problem.results import EXPECTED, RESULTS
 from attncli.problem.spec import FIELDS
 

@@ -11,7 +11,7 @@ from attncli.io.inputs import Input, SizeLimit
 from attncli.io.paths import opening
 from attncli.io.readers.descriptions import ArrayDescription
 from attncli.io.readers.slices import split_entry, take
-from attncli.problem.convert.arrays import LabelledArray
+from attncli.problem.arrays import LabelledArray
 
 NPY = ".npy"
 MAX_AXES = 32  # of every version of NumPy

@@ -16,7 +16,7 @@ from attncli.io.readers.descriptions import ArrayDescription
 from attncli.io.readers.entries import Entry, read_entries, read_entry
 from attncli.io.readers.npy import NPY, byte_count, check_length, read_header, to_labelled
 from attncli.io.readers.slices import WHOLE, Index, take
-from attncli.problem.convert.arrays import LabelledArray
+from attncli.problem.arrays import LabelledArray
 
 
 def read_npz(source: Input, entry: str) -> LabelledArray:

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from attncli.base.lazy_numpy import np
-from attncli.problem.convert.arrays import LabelledArray
+from attncli.problem.arrays import LabelledArray
 
 RESULT_FORMAT = "attn.result/"  # how the `format` of such a file begins
 

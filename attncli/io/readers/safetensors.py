@@ -17,8 +17,7 @@ from attncli.io.readers.entries import Entry, read_entries, read_entry
 from attncli.io.readers.float8 import FLOAT8, numbers_of
 from attncli.io.readers.npy import byte_count, map_array, to_labelled
 from attncli.io.readers.slices import WHOLE, Index, split_entry, take
-from attncli.problem.convert.arrays import LabelledArray
-from attncli.problem.convert.encoded_arrays import EncodedArray
+from attncli.problem.arrays import EncodedArray, LabelledArray
 
 INSTALL = "pip install 'attncli[safetensors]'"
 _POINTER = b"version https://git-lfs"  # how a file begins in whose place Git LFS has another

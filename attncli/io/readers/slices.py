@@ -8,7 +8,7 @@ from types import EllipsisType
 from attncli.base.errors import AttnError
 from attncli.base.lazy_numpy import Array
 from attncli.io.paths import split_slices
-from attncli.problem.convert.arrays import LabelledArray
+from attncli.problem.arrays import LabelledArray
 from attncli.problem.origins import ArrayOrigin
 
 AxisIndex = int | slice | EllipsisType

@@ -7,7 +7,7 @@ from attncli.base.lazy_numpy import np
 from attncli.io.inputs import Input
 from attncli.io.readers.descriptions import ArrayDescription, describe_array
 from attncli.io.readers.slices import split_entry, take_labelled
-from attncli.problem.convert.arrays import LabelledArray
+from attncli.problem.arrays import LabelledArray
 from attncli.problem.origins import ArrayOrigin
 
 if TYPE_CHECKING:

@@ -16,11 +16,10 @@ from attncli.io.writers.plain_values import plain_values
 from attncli.io.writers.yaml_text import yaml_text
 from attncli.ops.records import Operator
 from attncli.problem.fields import RANDOM
-from attncli.problem.packing import sizes_of_parts
-from attncli.problem.residual import TOKEN_KEYS, residual_of_tokens
+from attncli.problem.inputs import is_read
 from attncli.problem.spec import DEFAULTS, FIELDS, ProblemSpec
-from attncli.problem.unread import is_read
-from attncli.problem.weights import stored_values
+from attncli.problem.tokens import TOKEN_KEYS, residual_of_tokens
+from attncli.problem.weights import sizes_of_parts, stored_values
 
 SAMPLE_SIZE = 1000  # numbers that an array's size as text is estimated by
 

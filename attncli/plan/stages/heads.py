@@ -1,40 +1,135 @@
-"""Heads: split, rotated to positions, concatenated to the cache, and repeated for query heads."""
+"""Heads: split, normalized, rotated to positions, scaled, concatenated to the cache, and repeated for query heads."""
 
-from attncli.ops import structural
+from attncli.ops import look_up, query_scales, structural
+from attncli.ops.norm_uses import NORM, USES, is_after_rope, is_over_all
+from attncli.ops.records import Operator
 from attncli.plan.builder import PlanBuilder
-from attncli.plan.graph import GIVEN, Axis, Node
-from attncli.plan.stages.positions import rotation_positions
+from attncli.plan.graph import Axes, Axis, Node, axes_of
+from attncli.plan.stages.indices import given_positions, has_given_positions, rotation_positions
+
+_PLURALS = {"query": "queries", "key": "keys", "value": "values"}
+_SHARE = "Each head gets its own share of the {}'s features."
+STEPS = {
+    "query_heads": f"{_SHARE.format('query').removesuffix('.')}, and looks for something of its own.",
+    "key_heads": _SHARE.format("key"),
+    "value_heads": _SHARE.format("value"),
+    **{
+        f"merged_{x}": f"The {many} of all heads side by side, to be normalized together."
+        for x, many in _PLURALS.items()
+    },
+    "merged_context": "What the heads have found, side by side, to be normalized together.",
+    **{
+        f"normalized_{x}_heads": f"Each head gets its share of the normalized {many} again."
+        for x, many in {**_PLURALS, "context": "context"}.items()
+    },
+    "repeated_key": "Several query heads read the same key head, which saves memory in the cache.",
+    "repeated_value": "Several query heads read the same value head, which saves memory in the cache.",
+    "past_key": "The keys of earlier tokens, kept from the calls before.",
+    "past_value": "The values of earlier tokens, kept from the calls before.",
+    "past_key_heads": _SHARE.format("cached key"),
+    "past_value_heads": _SHARE.format("cached value"),
+    "concatenated_key": "Queries see the keys of earlier tokens, which were kept, and then the new ones.",
+    "concatenated_value": "The values of earlier tokens, which were kept, and then the new ones.",
+    "present_key": "The keys of all tokens so far, kept for the next call.",
+    "present_value": "The values of all tokens so far, kept for the next call.",
+    "scaled_query": "The queries times their factors: with more keys to choose from the scores are larger.",
+}
 
 
 def split_heads(builder: PlanBuilder) -> None:
     """Split the features of queries, keys and values into heads, unless the inputs have a head axis or there is one."""
     layout = builder.layout
-    if not layout.splits_heads:
-        return
-    for role in builder.roles:
-        count = layout.heads if role == "query" else layout.kv_heads
-        letter = "h" if role == "query" else layout.with_kv_heads(("h",))[0]
-        _split(builder, builder.current[role], f"{role}_heads", Axis(letter, count), role)
+    for role in builder.roles if layout.splits_heads else ():
+        heads = Axis("h", layout.heads)
+        if role != "query":
+            heads = Axis(layout.with_kv_heads(("h",))[0], layout.kv_heads)
+        _add_split(builder, builder.current_node(role), f"{role}_heads", heads, role)
 
 
-def _split(builder: PlanBuilder, source: str, name: str, heads: Axis, role: str | None = None) -> Node:
-    """Add one array whose features are shared among heads."""
-    whole = builder.nodes[source]
-    *before, rows, features = whole.axes
+def _add_split(builder: PlanBuilder, source: Node, name: str, heads: Axis, role: str | None = None) -> Node:
+    """Add an array whose features are shared among heads."""
+    *before, rows, features = source.axes
+    axes = (*before, heads, rows, Axis(features.letter, features.length // heads.length))
     shares = "in one head" if heads.length == 1 else f"shared among {heads.length} heads"
-    return builder.add(
-        Node(
-            name,
-            f"{whole.symbol}ₕ",
-            f"the features of {whole.symbol}, {shares}",
-            (*before, heads, rows, Axis(features.letter, features.length // heads.length)),
-            "split",
-            structural.split_heads,
-            {"x": source},
-            {"heads": heads.length},
-            role=role,
-        )
-    )
+    symbol, formula = f"{source.symbol}ₕ", f"the features of {source.symbol}, {shares}"
+    function, options = structural.split_heads, {"heads": heads.length}
+    return builder.add_made_of(source, name, symbol, formula, "split", function, options, axes=axes, role=role)
+
+
+def add_merged(builder: PlanBuilder, source: Node, name: str, symbol: str, stage: str, role: str | None) -> Node:
+    """Add the heads of an array side by side."""
+    axes, formula = merged_axes(source.axes), f"the heads of {source.symbol}, side by side"
+    return builder.add_made_of(source, name, symbol, formula, stage, structural.merge_heads, axes=axes, role=role)
+
+
+def merged_axes(axes: Axes) -> Axes:
+    """The axes of an array whose heads are side by side among the features."""
+    *before, heads, rows, features = axes
+    return (*before, rows, Axis(features.letter, heads.length * features.length))
+
+
+def normalize_features(builder: PlanBuilder) -> None:
+    """Normalize queries, keys and values by the norms that take the features of all heads, before they are split."""
+    if not builder.layout.has_input_head_axis:
+        _normalize_projected(builder, over_all=True)
+
+
+def normalize_heads(builder: PlanBuilder) -> None:
+    """Normalize queries, keys and values of each head; those that come with an axis of heads also over all heads."""
+    _normalize_projected(builder, over_all=False)
+    if builder.layout.has_input_head_axis:
+        _normalize_projected(builder, over_all=True)
+
+
+def normalize_rotated(builder: PlanBuilder) -> None:
+    """Normalize queries and keys by a norm that comes after the rotation."""
+    for over_all in (False, True):
+        _normalize_projected(builder, over_all=over_all, after_rope=True)
+
+
+def normalize_context(builder: PlanBuilder, *, over_all: bool = False) -> None:
+    """Normalize the context of each head, or of all heads together, after they were merged where they are."""
+    _normalize(builder, "context_norm", over_all=over_all)
+
+
+def _normalize_projected(builder: PlanBuilder, *, over_all: bool, after_rope: bool = False) -> None:
+    """Add the norms of queries, keys and values that belong at a place of the plan."""
+    for key in ("qk_norm", "value_norm"):
+        _normalize(builder, key, over_all=over_all, after_rope=after_rope)
+
+
+def _normalize(builder: PlanBuilder, key: str, *, over_all: bool, after_rope: bool = False) -> None:
+    """Add the norm of a key, where it is one of this place of the plan."""
+    operator = getattr(builder.problem, key)
+    if not builder.reads(key) or is_over_all(operator) != over_all or is_after_rope(operator) != after_rope:
+        return
+    for role in USES[key].letters:
+        source = before = builder.current_node(role)
+        heads = source.axes[-3] if over_all and source.letters[-3:-2] in (("h",), ("g",)) else None
+        if heads is not None:
+            before = add_merged(builder, source, f"merged_{role}", f"{source.symbol}_all", "merge", role)
+        normalized = add_norm(builder, key, before, f"normalized_{role}", f"{before.symbol}̂", role, role)
+        if heads is not None:
+            _add_split(builder, normalized, f"normalized_{role}_heads", heads, role)
+
+
+def add_norm(builder: PlanBuilder, key: str, source: Node, name: str, symbol: str, role: str, new_role: str) -> Node:
+    """Add the norm of a key, on the rows of `source`, with the arrays that the key has for a role."""
+    operator: Operator = getattr(builder.problem, key)
+    norm, use = look_up(NORM, operator.record.name), USES[key]
+    given = use.parameters_of(norm, role, operator.parameters)
+    inputs = {"x": source.name}
+    *before, features = source.axes
+    for parameter in norm.parameters:
+        if parameter.kind == "array" and parameter.name in given:
+            path = (key, use.name_of(role, parameter.name))
+            array = operator.given[path[1]]
+            letters = tuple(features.letter if letter == "d" else letter for letter in parameter.letters)
+            letters = (before[-2].letter, *letters) if array.ndim > len(letters) else letters
+            own_symbol = f"{parameter.symbol}_{source.symbol[0]}"
+            inputs[parameter.name] = builder.add_parameter(path, own_symbol, letters, array, norm).name
+    options = {parameter: value for parameter, value in given.items() if parameter not in inputs}
+    return builder.add(name, symbol, "", source.axes, key, norm.function, inputs, options, role=new_role)
 
 
 def rotate(builder: PlanBuilder) -> None:
@@ -48,20 +143,31 @@ def rotate(builder: PlanBuilder) -> None:
     used = {parameter for x in derived.values() for parameter in x.parameters}  # in the derived arrays already
     options = {name: value for name, value in position.options.items() if name not in used}
     for role in ("query", "key"):
-        source, positions = builder.current_node(role), rotation_positions(builder, role)
-        builder.add(
-            Node(
-                f"rotated_{role}",
-                f"{source.symbol}ᵣ",
-                "",
-                source.axes,
-                "position",
-                position.record.function,
-                {"x": source.name, "positions": positions, **arrays},
-                options,
-                role=role,
-            )
-        )
+        source = builder.current_node(role)
+        name, symbol, function = f"rotated_{role}", f"{source.symbol}ᵣ", position.record.function
+        inputs = {"x": source.name, "positions": rotation_positions(builder, role), **arrays}
+        builder.add(name, symbol, "", source.axes, "position", function, inputs, options, role=role)
+
+
+def scale_queries(builder: PlanBuilder) -> None:
+    """Multiply each query by a factor that grows with its position, by `query_scale`."""
+    scale, layout = builder.problem.query_scale, builder.layout
+    if scale is None or not builder.reads("query_scale"):
+        return
+    given = given_positions(builder, "query") if has_given_positions(builder.problem) else None
+    positions = builder.nodes[given or "query_positions"]
+    axes, options = positions.axes, dict(scale.options)
+    if "heads" in scale.record.arguments:
+        options["heads"] = layout.heads if layout.has_heads else None
+        before = tuple(axis for axis in axes[:-1] if axis.letter != "h")
+        axes = (*before, Axis("h", layout.heads), axes[-1]) if layout.has_heads else axes
+    inputs = {"positions": positions.name, **builder.add_arrays("query_scale", scale)}
+    stage, function = "query_scale", scale.record.function
+    factors = builder.add("query_scales", "κ", "", axes, stage, function, inputs, options)
+    source = builder.current_node("query")
+    symbol, formula = f"{source.symbol[0]}ˢ", f"κ {source.symbol}"
+    inputs = {"x": source.name, "factors": factors.name}
+    builder.add("scaled_query", symbol, formula, source.axes, stage, query_scales.scale_rows, inputs, role="query")
 
 
 def concatenate_cache(builder: PlanBuilder) -> None:
@@ -86,84 +192,46 @@ def _concatenate(builder: PlanBuilder, role: str, new: Node) -> None:
     past = _add_past(builder, role, new)
     is_split = past.axes[:-2] == new.axes[:-2]
     if not is_split:
-        past = _split(builder, past.name, f"past_{role}_heads", new.axes[-3])
-    concatenated = builder.add(
-        Node(
-            f"present_{role}" if is_split else f"concatenated_{role}",
-            f"{new.symbol[0]}_all",
-            f"{past.symbol}, then {new.symbol}",
-            (*new.axes[:-2], Axis("m", builder.key_count), new.axes[-1]),
-            "cache",
-            structural.concat_cache,
-            {"past": past.name, "new": new.name},
-            role=role,
-        )
-    )
-    builder.results[f"present_{role}"] = concatenated.name
+        past = _add_split(builder, past, f"past_{role}_heads", new.axes[-3])
+    name = f"present_{role}" if is_split else f"concatenated_{role}"
+    symbol, formula = f"{new.symbol[0]}_all", f"{past.symbol}, then {new.symbol}"
+    axes = (*new.axes[:-2], Axis("m", builder.key_count), new.axes[-1])
+    inputs, function = {"past": past.name, "new": new.name}, structural.concat_cache
+    concatenated = builder.add(name, symbol, formula, axes, "cache", function, inputs, role=role)
+    builder.results[f"present_{role}"] = name
     if not is_split:
         _add_present(builder, role, concatenated)
 
 
 def _add_past(builder: PlanBuilder, role: str, new: Node) -> Node:
     """Add the cache as the user gave it, without an axis of one head that the other arrays lack."""
-    name, layout = f"past_{role}", builder.layout
+    name, symbol = f"past_{role}", f"{new.symbol[0]}ₚ"
     shape = getattr(builder.problem, name).shape
-    missing = (len(shape) - 3,) if not layout.has_heads and len(shape) > len(new.axes) else ()
-    lengths = tuple(size for at, size in enumerate(shape) if at not in missing)
-    letters = (*new.letters[:-2], "p", new.letters[-1])
-    letters = letters if len(lengths) == len(letters) else (*layout.batch_axes, *letters[-2:])
-    return builder.add(
-        Node(
-            name,
-            f"{new.symbol[0]}ₚ",
-            GIVEN,
-            tuple(map(Axis, letters, lengths)),
-            GIVEN,
-            structural.drop_missing_axes if missing else None,
-            options={"missing": missing} if missing else {},
-            source=(name,),
-        )
-    )
+    axes = axes_of(builder.letters(name, len(shape)), shape)
+    if builder.layout.has_heads or len(shape) <= len(new.axes):
+        return builder.add_given(name, symbol, axes)
+    missing = (len(shape) - 3,)
+    axes = tuple(axis for at, axis in enumerate(axes) if at not in missing)
+    return builder.add_given(name, symbol, axes, structural.drop_missing_axes, options={"missing": missing})
 
 
 def _add_present(builder: PlanBuilder, role: str, source: Node) -> None:
     """Add the keys or values for the next cache, in the layout of the inputs."""
-    merges = builder.layout.splits_heads
-    axes = source.axes
-    if merges:
-        *before, heads, rows, features = source.axes
-        axes = (*before, rows, Axis(features.letter, heads.length * features.length))
-    node = builder.add(
-        Node(
-            f"present_{role}",
-            f"{source.symbol}ₜ",
-            f"the heads of {source.symbol}, side by side" if merges else source.symbol,
-            axes,
-            "cache",
-            structural.merge_heads if merges else structural.identity,
-            {"x": source.name},
-        )
-    )
-    builder.results[f"present_{role}"] = node.name
+    name, symbol = f"present_{role}", f"{source.symbol}ₜ"
+    if builder.layout.splits_heads:
+        add_merged(builder, source, name, symbol, "cache", None)
+    else:
+        builder.add_made_of(source, name, symbol, source.symbol, "cache", structural.identity)
+    builder.results[name] = name
 
 
 def repeat_kv_heads(builder: PlanBuilder) -> None:
     """Repeat key and value heads, one for each query head."""
-    layout = builder.layout
-    if layout.kv_heads == layout.heads:
-        return
-    for role in _kv_roles(builder):
+    heads, kv_heads = builder.layout.heads, builder.layout.kv_heads
+    for role in _kv_roles(builder) if kv_heads != heads else ():
         source = builder.current_node(role)
-        builder.add(
-            Node(
-                f"repeated_{role}",
-                f"{source.symbol}ₛ",
-                f"query head h reads key head h // {layout.heads // layout.kv_heads}",
-                (*source.axes[:-3], Axis("h", layout.heads), *source.axes[-2:]),
-                "repeat",
-                structural.repeat_kv,
-                {"x": source.name},
-                {"heads": layout.heads},
-                role=role,
-            )
-        )
+        axes = (*source.axes[:-3], Axis("h", heads), *source.axes[-2:])
+        name, symbol = f"repeated_{role}", f"{source.symbol}ₛ"
+        formula, function = f"query head h reads key head h // {heads // kv_heads}", structural.repeat_kv
+        options = {"heads": heads}
+        builder.add_made_of(source, name, symbol, formula, "repeat", function, options, axes=axes, role=role)

@@ -1,42 +1,47 @@
-"""Indices of keys and queries, and the position of each query among the keys, where operators or masks read them."""
+"""Indices and positions of keys and queries, where operators or masks read them."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from attncli.ops import indices, structural
 from attncli.ops.records import Operator
 from attncli.ops.rules import DerivedInput
 from attncli.plan.builder import PlanBuilder
-from attncli.plan.graph import GIVEN, Axes, Axis, Node
-from attncli.plan.stages.masks import mask_rules
-from attncli.plan.stages.positions import given_positions
-from attncli.plan.stages.query_scales import has_given_positions
-from attncli.problem.positions import positions_of
+from attncli.plan.graph import Axes, Axis, Node
+from attncli.plan.stages.scores import mask_rules
+from attncli.problem.spec import ProblemSpec, position_axes, positions_of
+
+STEPS = {
+    "key_positions": "Where each key stands, counted from 0.",
+    "new_key_positions": "Where each new key stands, counted after the cached ones.",
+    "query_rows": "The number of each query, counted from 0.",
+    "query_positions": "Where each query stands among the keys; causal masks, windows and positions count from there.",
+    "positions": "Where each key stands, as it was given.",
+    "positions_of_queries": "Where each query stands, as it was given.",
+    "positions_on_axes": "Where each key stands on each axis: on all of them by its number.",
+    "query_positions_on_axes": "Where each query stands on each axis: on all of them by its number.",
+    "position_count": "How long the sequence is: some scalings of positions depend on it.",
+    "key_mask": "Which keys are real, 1, and which are padding, 0.",
+    "key_lengths": "How many keys of each batch item are real; the rest is padding.",
+    "real_key_ends": "Where the real keys of each batch item end; what stands after them is padding.",
+    "real_key_starts": "Where the real keys of each batch item begin; what stands before them is padding.",
+}
 
 
 def add_indices(builder: PlanBuilder) -> None:
     """Add the indices that the masks and operators of this problem read, and the derived arrays of the operators."""
-    problem = builder.problem
-    read = {name for _, operator in mask_rules(problem) for name in operator.record.shapes.arrays}
-    if builder.reads("bias"):
-        read |= {"query_rows", "key_positions"}
-    read |= {name for _, operator in builder.operators() for name in operator.record.shapes.arrays}
-    for _, operator in builder.operators():
-        read |= {role for derived in _needed(operator).values() for role in derived.inputs(operator.parameters)}
-    position = dict(builder.operators()).get("position")
-    if position is not None and position.record.acts_on == "query_and_key":
-        read |= {f"{role}_positions" for role in ("query", "key") if positions_of(problem, role) is None}
-    if builder.reads("query_scale") and not has_given_positions(problem):
-        read.add("query_positions")
+    read = _read_indices(builder)
     if builder.reads("key_lengths"):
-        _add_key_lengths(builder)
-        read.add("key_positions")
+        _add_per_item(builder, "key_lengths", "L", ())
     if builder.reads("key_mask"):
-        _add_key_mask(builder)
+        _add_per_item(builder, "key_mask", "Mₖ", (Axis("m", builder.key_count),))
         if "real_key_starts" in read:
             _add_real_key_starts(builder)
     if read & {"key_positions", "query_positions", "query_rows"}:
-        _add_key_positions(builder)
+        past, new = builder.problem.past_count, builder.problem.new_key_count
+        _add_count(builder, "key_positions", "j", "j = 0, 1, … each key", "m", range(past + new))
+        if past:
+            _add_count(builder, "new_key_positions", "jₖ", "the keys after the cache", "k", range(past, past + new))
     if read & {"query_positions", "query_rows"}:
         _add_query_rows(builder)
     if "query_positions" in read:
@@ -45,6 +50,23 @@ def add_indices(builder: PlanBuilder) -> None:
         _add_position_count(builder)
     for _, operator in builder.operators():
         _add_derived(builder, operator)
+
+
+def _read_indices(builder: PlanBuilder) -> set[str]:
+    """The names of the arrays that masks and operators read, and of what derived arrays are made of."""
+    problem, operators = builder.problem, dict(builder.operators())
+    records = [operator.record for operator in (*(rule for _, rule in mask_rules(problem)), *operators.values())]
+    read = {name for record in records for name in record.shapes.arrays}
+    for operator in operators.values():
+        read |= {role for derived in _needed(operator).values() for role in derived.inputs(operator.parameters)}
+    if builder.reads("bias"):
+        read |= {"query_rows", "key_positions"}
+    position = operators.get("position")
+    if position is not None and position.record.acts_on == "query_and_key":
+        read |= {f"{role}_positions" for role in ("query", "key") if positions_of(problem, role) is None}
+    if "query_scale" in operators and not has_given_positions(problem):
+        read.add("query_positions")
+    return read | ({"key_positions"} if builder.reads("key_lengths") else set())
 
 
 def _needed(operator: Operator) -> Mapping[str, DerivedInput]:
@@ -66,87 +88,58 @@ def _add_derived(builder: PlanBuilder, operator: Operator) -> None:
         options: dict[str, Any] = {"shape": tuple(axis.length for axis in axes)}
         options |= {key: parameters[key] for key in derived.parameters}
         inputs = {role: builder.current[role] for role in derived.inputs(parameters)}
-        formula = derived.formula(**options)
-        builder.add(Node(name, derived.symbol, formula, axes, "derive", derived.function, inputs, options, role=name))
-
-
-def _add_key_lengths(builder: PlanBuilder) -> None:
-    """Add how many keys of each batch item are real; the same for every head."""
-    _add_per_item(builder, "key_lengths", "L", ())
-
-
-def _add_key_mask(builder: PlanBuilder) -> None:
-    """Add which keys of each batch item are real; the same for every head."""
-    _add_per_item(builder, "key_mask", "Mₖ", (Axis("m", builder.key_count),))
+        formula, purpose = derived.formula(**options), derived.purpose
+        function = derived.function
+        builder.add(
+            name, derived.symbol, formula, axes, "derive", function, inputs, options, role=name, purpose=purpose
+        )
 
 
 def _add_per_item(builder: PlanBuilder, name: str, symbol: str, own: Axes) -> None:
-    """Add an array of the problem that has entries, or rows with the axes `own`, for each batch item."""
+    """Add an array of the problem that has entries, or rows with the axes `own`, for each batch item, not for heads."""
     layout = builder.layout
     axes: Axes = () if layout.batch is None else (Axis("b", layout.batch),)
     if layout.batch is not None and layout.has_heads:
         axes = (*axes, Axis("h", 1))
     axes = (*axes, *own)
     options = {"shape": tuple(axis.length for axis in axes)}
-    builder.add(Node(name, symbol, GIVEN, axes, GIVEN, structural.reshape, options=options, source=(name,), role=name))
-
-
-def _real_key_ends(builder: PlanBuilder) -> Node | None:
-    """The node of the index after the last real key of each batch item; None where all keys are real."""
-    if "key_mask" not in builder.current:
-        return builder.nodes.get(builder.current.get("key_lengths", ""))
-    key_mask = builder.current_node("key_mask")
-    inputs: dict[str, str] = {
-        name: builder.current[name] for name in ("key_mask", "key_lengths") if name in builder.current
-    }
-    formula = "the index after the last real key"
-    return builder.add(Node("real_key_ends", "Lᵣ", formula, key_mask.axes[:-1], "align", indices.real_key_ends, inputs))
+    builder.add_given(name, symbol, axes, structural.reshape, options=options, role=name)
 
 
 def _add_real_key_starts(builder: PlanBuilder) -> None:
     """Add the index of the first real key of each batch item, by the key mask."""
-    name, key_mask = "real_key_starts", builder.current_node("key_mask")
-    inputs, axes = {"key_mask": key_mask.name}, key_mask.axes[:-1]
-    formula = "the first key that is real"
-    builder.add(Node(name, "F", formula, axes, "align", indices.real_key_starts, inputs, role=name))
+    key_mask = builder.current_node("key_mask")
+    name, formula, inputs = "real_key_starts", "the first key that is real", {"key_mask": key_mask.name}
+    builder.add(name, "F", formula, key_mask.axes[:-1], "align", indices.real_key_starts, inputs, role=name)
 
 
-def _add_key_positions(builder: PlanBuilder) -> None:
-    """Add every key's index; with a cache also those of the new ones."""
-    past, new = builder.problem.past_count, builder.problem.new_key_count
-    _add_count(builder, "key_positions", "j", "j = 0, 1, … each key", "m", 0, past + new)
-    if past:
-        _add_count(builder, "new_key_positions", "jₖ", "the keys after the cache", "k", past, new)
+def _add_count(builder: PlanBuilder, name: str, symbol: str, formula: str, letter: str, numbers: range) -> None:
+    """Add numbers one after the other."""
+    axes, options = (Axis(letter, len(numbers)),), {"first": numbers.start, "length": len(numbers)}
+    builder.add(name, symbol, formula, axes, "index", indices.count, options=options, role=name)
 
 
 def _add_query_rows(builder: PlanBuilder) -> None:
     """Add the rows of the queries that are computed."""
     name, symbol, formula, selected = "query_rows", "i", "i = 0, 1, … each query", builder.problem.selected_queries
     if selected is None:
-        _add_count(builder, name, symbol, formula, "n", 0, builder.query_count)
+        _add_count(builder, name, symbol, formula, "n", range(builder.query_count))
         return
     axes, options = (Axis("n", len(selected)),), {"at": selected}
-    builder.add(Node(name, symbol, formula, axes, "index", indices.selected_positions, options=options, role=name))
-
-
-def _add_count(builder: PlanBuilder, name: str, symbol: str, formula: str, letter: str, first: int, count: int) -> None:
-    """Add `first`, `first + 1` and so on, `count` of them."""
-    options = {"first": first, "length": count}
-    builder.add(Node(name, symbol, formula, (Axis(letter, count),), "index", indices.count, options=options, role=name))
+    builder.add(name, symbol, formula, axes, "index", indices.selected_positions, options=options, role=name)
 
 
 def _add_position_count(builder: PlanBuilder) -> None:
     """Add how many positions there are, up to that of the last key or query."""
-    problem = builder.problem
-    name, formula = "position_count", "one more than the last position"
+    problem, name, formula = builder.problem, "position_count", "one more than the last position"
     given = {role: given_positions(builder, role) for role in ("query", "key")}
     if any(given.values()):
-        inputs = {role: node or builder.current[f"{role}_positions"] for role, node in given.items()}
-        builder.add(Node(name, "N", formula, (), "index", indices.last_position_count, inputs, role=name))
+        inputs = {role: own or builder.current[f"{role}_positions"] for role, own in given.items()}
+        builder.add(name, "N", formula, (), "index", indices.last_position_count, inputs, role=name)
         return
     first = problem.past_count if problem.align == "top_left" else 0
     options = {"length": max(builder.key_count, first + problem.query_count)}
-    builder.add(Node(name, "N", formula, (), "index", indices.position_count, options=options, role=name))
+    builder.add(name, "N", formula, (), "index", indices.position_count, options=options, role=name)
 
 
 def _add_query_positions(builder: PlanBuilder) -> None:
@@ -156,33 +149,69 @@ def _add_query_positions(builder: PlanBuilder) -> None:
     at_end = problem.align == "bottom_right"
     end = ": the last query stands at the last real key" if at_end else ""
     ends = _real_key_ends(builder) if at_end else None
+    inputs, axes = {"rows": rows.name}, rows.axes
     if ends is not None:
-        builder.add(
-            Node(
-                "query_positions",
-                "pos",
-                f"posᵢ = i − {count} + {ends.symbol}{end}",
-                (*ends.axes, *rows.axes),
-                "align",
-                indices.query_positions_at_end,
-                {"rows": rows.name, "key_lengths": ends.name},
-                {"first": -count},
-                role="query_positions",
-            )
-        )
-        return
-    first = {"top_left": problem.past_count, "first_key": 0, "bottom_right": keys - count}[problem.align]
-    shifted = f"i − {-first}" if first < 0 else f"i + {first}" if first else "i"
-    builder.add(
-        Node(
-            "query_positions",
-            "pos",
-            f"posᵢ = {shifted}{end}",
-            rows.axes,
-            "align",
-            indices.query_positions,
-            {"rows": rows.name},
-            {"first": first},
-            role="query_positions",
-        )
-    )
+        inputs, axes = {**inputs, "key_lengths": ends.name}, (*ends.axes, *axes)
+        first, shifted = -count, f"i − {count} + {ends.symbol}"
+    else:
+        first = {"top_left": problem.past_count, "first_key": 0, "bottom_right": keys - count}[problem.align]
+        shifted = f"i − {-first}" if first < 0 else f"i + {first}" if first else "i"
+    function = indices.query_positions if ends is None else indices.query_positions_at_end
+    name, formula, options = "query_positions", f"posᵢ = {shifted}{end}", {"first": first}
+    builder.add(name, "pos", formula, axes, "align", function, inputs, options, role=name)
+
+
+def _real_key_ends(builder: PlanBuilder) -> Node | None:
+    """The node of the index after the last real key of each batch item; None where all keys are real."""
+    if "key_mask" not in builder.current:
+        return builder.nodes.get(builder.current.get("key_lengths", ""))
+    axes = builder.current_node("key_mask").axes[:-1]
+    names: Sequence[str] = ("key_mask", "key_lengths")
+    inputs = {name: builder.current[name] for name in names if name in builder.current}
+    formula, function = "the index after the last real key", indices.real_key_ends
+    return builder.add("real_key_ends", "Lᵣ", formula, axes, "align", function, inputs)
+
+
+def has_given_positions(problem: ProblemSpec) -> bool:
+    """Whether query scales read positions that the problem gives; those on several axes are no numbers of keys."""
+    return positions_of(problem, "query") is not None and position_axes(problem) is None
+
+
+def given_positions(builder: PlanBuilder, role: str) -> str | None:
+    """Add the positions that the problem gives for queries or keys, once; their node's name, None where none are."""
+    key = positions_of(builder.problem, role)
+    if key is None:
+        return None
+    name, symbol = ("positions_of_queries", "p_Q") if role == "query" else ("positions", "p_K")
+    if name in builder.nodes:
+        return name
+    array, position = getattr(builder.problem, key), position_axes(builder.problem)
+    has_axes = position is not None
+    axes: Axes = ()
+    if array.ndim - has_axes > 1:
+        axes = (Axis("b", array.shape[-2]), *((Axis("h", 1),) if builder.layout.has_heads else ()))
+    axes += () if position is None else (Axis("s", position.count),)
+    axes += (Axis("n" if role == "query" else builder.problem.new_key_letter, array.shape[-1]),)
+    options: dict[str, Any] = {"shape": tuple(axis.length for axis in axes), "has_axes": has_axes}
+    selected = builder.problem.selected_queries if role == "query" else None
+    if selected is not None:
+        axes, options["at"] = (*axes[:-1], Axis("n", len(selected))), selected
+    builder.add_given(name, symbol, axes, indices.given_positions, options=options, source=(key,))
+    return name
+
+
+def rotation_positions(builder: PlanBuilder, role: str) -> str:
+    """The node of the positions by which queries or keys are rotated: given, or of rows, with several axes on each."""
+    given = given_positions(builder, role)
+    if given is not None:
+        return given
+    keys = "new_key_positions" if builder.problem.past_count else "key_positions"
+    rows = builder.nodes["query_positions" if role == "query" else keys]
+    position = position_axes(builder.problem)
+    if position is None:
+        return rows.name
+    name, symbol = "query_positions_on_axes" if role == "query" else "positions_on_axes", f"{rows.symbol}ₛ"
+    axes = (*rows.axes[:-1], Axis("s", position.count), rows.axes[-1])
+    formula, options = f"{rows.symbol} on each of {position.count} axes", {"count": position.count}
+    inputs = {"positions": rows.name}
+    return builder.add(name, symbol, formula, axes, "index", indices.on_axes, inputs, options).name

@@ -1,14 +1,30 @@
-"""The output: weights, the context of each head, merged heads, and their projection."""
+"""The output: weights, the context of each head, merged heads, their gate, and their projection."""
 
 from attncli.base.lazy_numpy import Array
 from attncli.ops import structural
 from attncli.ops.empty_rows import fill_empty_rows
+from attncli.ops.gates import GATES, apply_gate
 from attncli.plan.builder import PlanBuilder
-from attncli.plan.graph import GIVEN, Axis, Node
-from attncli.plan.stages.gates import add_gated
-from attncli.plan.stages.norms import normalize_merged
+from attncli.plan.graph import Axis, Node
+from attncli.plan.stages.heads import add_merged, normalize_context
 from attncli.plan.stages.projections import add_projection
-from attncli.problem.packing import has_projection
+from attncli.problem.weights import has_projection
+
+STEPS = {
+    "sink": "A score for each head that takes part in the softmax like that of one more key, and is then dropped.",
+    "scores_and_sink": "The sink is one more column, which may take weight away from every key.",
+    "weights": "How much of each key's value a query takes.",
+    "context": "What each query gathers: the values, mixed by its weights.",
+    "merged": "What the heads have found, side by side again in one vector for each query.",
+    "w_g": "Learned weights that make the gates of the output of the queries' sequence.",
+    "b_g": "A learned vector that is added to every projected gate.",
+    "projected_gate": "What each query makes its gates of: one for each feature of the output, or for each head.",
+    "gate": "How far each feature, or each head, is let through.",
+    "gated": "The merged heads as far as the gates let them through.",
+    "w_o": "Learned weights that mix what the heads have found.",
+    "b_o": "A learned vector that is added to every output.",
+    "output": "The answer: one vector for each query.",
+}
 
 
 def normalize(builder: PlanBuilder) -> None:
@@ -18,42 +34,25 @@ def normalize(builder: PlanBuilder) -> None:
     if problem.sink is not None:
         _normalize_with_sink(builder, problem.sink)
     elif _fills_empty_rows(builder):
-        first = Node("normalized_scores", "A₀", "", axes, "normalize", role="weights")
-        builder.add_operator("normalize", problem.normalize, first)
-        _fill_empty_rows(builder)
+        before = builder.add_operator("normalize", problem.normalize, "normalized_scores", "A₀", axes, role="weights")
+        _fill_empty_rows(builder, before)
     else:
-        builder.add_operator(
-            "normalize", problem.normalize, Node("weights", "A", "", axes, "normalize", role="weights")
-        )
+        builder.add_operator("normalize", problem.normalize, "weights", "A", axes, role="weights")
     builder.set_result("weights", "weights")
 
 
 def _normalize_with_sink(builder: PlanBuilder, values: Array) -> None:
     """Normalize the scores with the sink as one more column, which is dropped afterwards."""
     problem, axes = builder.problem, builder.table_axes
-    heads = builder.layout.heads if builder.layout.has_heads else None
-    sink = Node("sink", "z", GIVEN, (Axis("h", len(values)),), GIVEN, source=("sink",))
+    sink = builder.add_given("sink", "z", (Axis("h", len(values)),))
     scores, wider = builder.current_node("scores"), (*axes[:-1], Axis("m+1", axes[-1].length + 1))
-    inputs, options = {"scores": scores.name, "sink": builder.add(sink).name}, {"heads": heads}
-    formula = f"{scores.symbol}, and z after the last key"
-    builder.add(
-        Node(
-            "scores_and_sink",
-            "Sᶻ",
-            formula,
-            wider,
-            "sink",
-            structural.with_column,
-            inputs,
-            options,
-            role="scores",
-        )
-    )
-    both = Node("weights_and_sink", "Aᶻ", "", wider, "normalize")
-    source = {"weights": builder.add_operator("normalize", problem.normalize, both).name}
-    builder.add(
-        Node("weights", "A", "Aᶻ without the sink", axes, "sink", structural.without_column, source, role="weights")
-    )
+    inputs = {"scores": scores.name, "sink": sink.name}
+    options = {"heads": builder.layout.heads if builder.layout.has_heads else None}
+    name, formula, widen = "scores_and_sink", f"{scores.symbol}, and z after the last key", structural.with_column
+    builder.add(name, "Sᶻ", formula, wider, "sink", widen, inputs, options, role="scores")
+    both = builder.add_operator("normalize", problem.normalize, "weights_and_sink", "Aᶻ", wider)
+    formula, inputs = "Aᶻ without the sink", {"weights": both.name}
+    builder.add("weights", "A", formula, axes, "sink", structural.without_column, inputs, role="weights")
 
 
 def _fills_empty_rows(builder: PlanBuilder) -> bool:
@@ -63,31 +62,19 @@ def _fills_empty_rows(builder: PlanBuilder) -> bool:
     return problem.empty_rows != "zeros" and may_be_empty and problem.normalize.record.is_distribution
 
 
-def _fill_empty_rows(builder: PlanBuilder) -> None:
+def _fill_empty_rows(builder: PlanBuilder, before: Node) -> None:
     """The weights of queries that may attend to nothing, by `empty_rows`."""
-    before, axes = builder.current_node("weights"), builder.table_axes
-    fill, keys = builder.problem.empty_rows, axes[-1].length
-    what = "NaN" if fill == "nan" else f"1/{keys}"
-    builder.add(
-        Node(
-            "weights",
-            "A",
-            f"{before.symbol}, {what} in rows without keys",
-            axes,
-            "empty_rows",
-            fill_empty_rows,
-            {"weights": before.name},
-            {"fill": fill, "keys": keys},
-            role="weights",
-        )
-    )
+    fill, keys = builder.problem.empty_rows, builder.key_count
+    formula = f"{before.symbol}, {'NaN' if fill == 'nan' else f'1/{keys}'} in rows without keys"
+    inputs, options, stage = {"weights": before.name}, {"fill": fill, "keys": keys}, "empty_rows"
+    builder.add("weights", "A", formula, before.axes, stage, fill_empty_rows, inputs, options, role="weights")
 
 
 def attend(builder: PlanBuilder) -> None:
     """From weights and values to the context of each head."""
     operator = builder.problem.context
     axes = builder.result_axes(operator.record, builder.inputs_of("context", operator), builder.score_axes)
-    builder.add_operator("context", operator, Node("context", "C", "", axes, "context", role="context"))
+    builder.add_operator("context", operator, "context", "C", axes, role="context")
     builder.set_result("context", "context")
 
 
@@ -96,23 +83,27 @@ def merge_heads(builder: PlanBuilder) -> None:
     source, layout, problem = builder.current_node("context"), builder.layout, builder.problem
     projects = problem.w_o is not None or problem.b_o is not None
     if layout.splits_heads or (layout.has_input_head_axis and projects):
-        *before, heads, queries, features = source.axes
-        builder.add(
-            Node(
-                "merged",
-                "C_all",
-                f"the heads of {source.symbol}, side by side",
-                (*before, queries, Axis(features.letter, heads.length * features.length)),
-                "merge",
-                structural.merge_heads,
-                {"x": source.name},
-                role="context",
-            )
-        )
-    normalize_merged(builder)
+        add_merged(builder, source, "merged", "C_all", "merge", "context")
+    normalize_context(builder, over_all=True)
     source = builder.current_node("context")
     if has_projection(vars(problem), "g"):
-        source = add_gated(builder, source)
+        source = _add_gated(builder, source)
     letters = (*source.letters[:-1], source.letters[-1] if problem.w_o is None else "o")
     add_projection(builder, "output", "O", letters, source.name)
     builder.set_result("output", "output")
+
+
+def _add_gated(builder: PlanBuilder, source: Node) -> Node:
+    """Add the gate of each query, projected from its sequence, and the merged heads times it."""
+    sequence = builder.current["selected_rows"]
+    add_projection(builder, "projected_gate", "G", (*builder.layout.batch_axes, "n", "u"), sequence)
+    function, formula = GATES[builder.problem.gate]
+    projected = builder.nodes["projected_gate"]
+    gate = builder.add_made_of(projected, "gate", "Gᵃ", f"Gᵃ = {formula}", "gate", function)
+    per_head = gate.axes[-1].length < source.axes[-1].length
+    symbol, formula = (
+        f"{source.symbol[0]}ᵍ",
+        f"each {'head' if per_head else 'number'} of {source.symbol} times its gate",
+    )
+    inputs = {"x": source.name, "gate": gate.name}
+    return builder.add("gated", symbol, formula, source.axes, "gate", apply_gate, inputs)

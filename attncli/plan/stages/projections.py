@@ -1,122 +1,180 @@
-"""Projections: embeddings with their positions, projected to queries, keys and values."""
-
-from dataclasses import replace
+"""Sequences, and the queries, keys and values that are given or projected from them."""
 
 from attncli.base.axes import Letters
-from attncli.ops import indices, positions, structural
+from attncli.ops import elementwise, indices, positions, structural
+from attncli.ops.records import Operator, format_value
 from attncli.plan.builder import PlanBuilder
-from attncli.plan.graph import GIVEN, LOOK_UP, Axis, Node
-from attncli.plan.stages.arrays import add_given, add_parameter, axes_of
-from attncli.plan.stages.residual import make_embeddings
-from attncli.problem.packing import has_projection
+from attncli.plan.graph import GIVEN, LOOK_UP, Axes, Axis, Node, axes_of
+from attncli.plan.stages.heads import add_norm
+from attncli.problem.fields import Field
+from attncli.problem.spec import FIELDS
+from attncli.problem.weights import PackedPart, columns_letter, has_projection, packed_key, parts_of_problem
+
+STEPS = {
+    "embeddings": "The sequence: one vector for each token.",
+    "residual": "The residual stream: one vector for each token, to which every layer adds what it finds.",
+    "token_vectors": "The learned vector of each token, by its number in the vocabulary.",
+    "scaled_token_vectors": "The vectors of the tokens, in the size that the first layer expects.",
+    "token_positions": "A learned vector for each position, by which a token is told from the same one elsewhere.",
+    "query_embeddings": "The sequence that asks: one vector for each query.",
+    "embeddings_positions": "Where each embedding stands in the sequence.",
+    "query_embeddings_positions": "Where each query embedding stands in its sequence.",
+    "positioned_embeddings": "The embeddings with the vector of their position added, so that order counts.",
+    "positioned_query_embeddings": "The query embeddings with the vector of their position added.",
+    "selected_rows": "Only the queries that `only` names are computed; keys and values stay whole.",
+    "query": "What each token looks for in the others.",
+    "key": "What each token offers to those that look; queries are compared with it.",
+    "value": "What each token passes on when it is attended to.",
+    "w_q": "Learned weights that make queries of the embeddings.",
+    "w_k": "Learned weights that make keys of the embeddings.",
+    "w_v": "Learned weights that make values of the embeddings.",
+    "w_qkv": "Learned weights that make queries, keys and values of the embeddings, in one matrix.",
+    "w_kv": "Learned weights that make keys and values of the embeddings, in one matrix.",
+    "b_qkv": "A learned vector that is added to every query, key and value, each to its part.",
+    "b_kv": "A learned vector that is added to every key and value, each to its part.",
+    "w_qg": "Learned weights that make each head's query and its gate, in one matrix.",
+    "b_qg": "A learned vector that is added to every query and every projected gate, each to its part.",
+    "b_q": "A learned vector that is added to every query.",
+    "b_k": "A learned vector that is added to every key.",
+    "b_v": "A learned vector that is added to every value.",
+    **{f"clipped_{x}": f"No number of a {x} is farther from 0 than the limit." for x in ("query", "key", "value")},
+    "scaled_value": "The values times a number, as their model was trained.",
+}
+MAX_RANGES = 2  # of the columns of a part that a formula names
 
 
 def project(builder: PlanBuilder) -> None:
     """Queries, keys and values, as far as the problem has them: given, or projected from the sequences."""
     _add_sequences(builder)
-    layout, rows = builder.layout, builder.problem.new_key_letter
-    query_axes, key_axes = layout.input_axes, layout.with_kv_heads(layout.input_axes)
-    axes_of_role = {
-        "query": (*query_axes, "n", "d"),
-        "key": (*key_axes, rows, builder.problem.key_feature_letter),
-        "value": (*key_axes, rows, "e"),
-    }
     for role in builder.roles:
         sequence = "selected_rows" if role == "query" else "embeddings"
-        _add_projected(builder, role, role[0].upper(), axes_of_role[role], builder.current.get(sequence, ""))
+        _add_projected(builder, role, builder.current.get(sequence, ""))
+
+
+def clip_projections(builder: PlanBuilder) -> None:
+    """Limit queries, keys and values by `clip_qkv`."""
+    limit = builder.problem.clip_qkv
+    for role in builder.roles if limit is not None else ():
+        source, options = builder.current_node(role), {"limit": limit}
+        name, symbol = f"clipped_{role}", f"{source.symbol}ᶜ"
+        formula = f"{source.symbol}, limited to ±{format_value(limit)}"
+        builder.add_made_of(source, name, symbol, formula, "clip", elementwise.clip, options, role=role)
+
+
+def scale_values(builder: PlanBuilder) -> None:
+    """Multiply the values by `value_scale`."""
+    factor = builder.problem.value_scale
+    if factor is not None and "value" in builder.roles:
+        source = builder.current_node("value")
+        symbol, options = f"{source.symbol}ˢ", {"factor": factor}
+        formula, function = f"{symbol} = {format_value(factor)} {source.symbol}", elementwise.multiply
+        builder.add_made_of(source, "scaled_value", symbol, formula, "value_scale", function, options, role="value")
 
 
 def _add_sequences(builder: PlanBuilder) -> None:
     """Add the sequences with their positions; `selected_rows` are the rows that the queries are projected from."""
-    problem, batch = builder.problem, builder.layout.batch_axes
-    selected = problem.selected_queries
+    problem, selected = builder.problem, builder.problem.selected_queries
     if problem.embeddings is not None:
         are_queries = problem.is_self_attention and selected is None and "query" in builder.roles
-        rows = "n" if are_queries else problem.new_key_letter
-        _add_sequence(builder, "embeddings", "X", (*batch, rows, "x"))
+        _add_sequence(builder, "embeddings", "X", "n" if are_queries else problem.new_key_letter)
     if problem.query_embeddings is not None:
-        _add_sequence(builder, "query_embeddings", "Y", (*batch, builder.query_letter, "y"))
+        _add_sequence(builder, "query_embeddings", "Y", builder.query_letter)
     is_gated = has_projection(vars(problem), "g") and "output" not in problem.not_computed
     if problem.query is not None or not ("query" in builder.roles or is_gated):
         return
     name = "embeddings" if problem.query_embeddings is None else "query_embeddings"
     builder.current["selected_rows"] = builder.current[name]
-    if selected is None:
-        return
-    source = builder.current_node(name)
-    builder.add(
-        Node(
-            "selected_rows",
-            f"{source.symbol}ₒ",
-            f"the selected rows of {source.name}",
-            (*source.axes[:-2], Axis("n", len(selected)), source.axes[-1]),
-            GIVEN,
-            structural.select_rows,
-            {"x": source.name},
-            {"at": selected},
-            role="selected_rows",
-        )
-    )
+    if selected is not None:
+        source, name = builder.current_node(name), "selected_rows"
+        axes = (*source.axes[:-2], Axis("n", len(selected)), source.axes[-1])
+        symbol, formula, options = f"{source.symbol}ₒ", f"the selected rows of {source.name}", {"at": selected}
+        function = structural.select_rows
+        builder.add_made_of(source, name, symbol, formula, GIVEN, function, options, axes=axes, role=name)
 
 
-def _add_sequence(builder: PlanBuilder, name: str, symbol: str, letters: Letters) -> None:
+def _add_sequence(builder: PlanBuilder, name: str, symbol: str, rows_letter: str) -> None:
     """Add a sequence as the user gave it, and its positions, where the position scheme acts on embeddings."""
-    if name == "embeddings" != builder.problem.embeddings_source:
-        sequence = make_embeddings(builder, letters)
-    else:
-        sequence = add_given(builder, name, symbol, letters, role=name)
-    if name == "embeddings" and builder.problem.vocabulary is not None:
-        formula = "the vector of each word, looked up in the vocabulary"
-        builder.nodes[name] = replace(sequence, stage=LOOK_UP, formula=formula)
-    position = builder.problem.position
-    if position is None or position.record.acts_on != "embeddings":
-        return
-    rows, features = sequence.axes[-2:]
-    node = Node(f"{name}_positions", f"pos_{symbol}", "counted from 0, after any cache", (rows,), "index")
-    key = "positions_of_queries" if name == "query_embeddings" else "positions"
-    given = getattr(builder.problem, key)
-    if given is None:
-        options = {"first": builder.problem.past_count, "length": rows.length}
-        positions_node = builder.add(replace(node, function=indices.count, options=options))
-    else:
-        axes = (*(axis for axis in sequence.axes[:1] if given.ndim > 1), rows)
-        positions_node = builder.add(replace(node, formula=GIVEN, axes=axes, stage=GIVEN, source=(key,)))
-    vectors = builder.add(
-        Node(
-            f"{name}_position_vectors",
-            f"P_{symbol}",
-            "",
-            (*positions_node.axes, features),
-            "position",
-            position.record.function,
-            {"positions": positions_node.name, **builder.add_arrays("position", position)},
-            {**({"features": features.length} if "features" in position.record.arguments else {}), **position.options},
-        )
-    )
-    builder.add(
-        Node(
-            f"positioned_{name}",
-            f"{symbol}⁺",
-            f"{symbol}⁺ = {symbol} + {vectors.symbol}",
-            sequence.axes,
-            "position",
-            positions.add_positions,
-            {"x": name, "positions": vectors.name},
-            role=name,
-        )
-    )
-
-
-def _add_projected(builder: PlanBuilder, name: str, symbol: str, letters: Letters, sequence: str) -> None:
-    """Add one of query, key and value: the user's array, a value equal to the key, or a projection of a sequence."""
     problem = builder.problem
-    if getattr(problem, name) is not None:
-        selected = problem.selected_queries if name == "query" else None
-        add_given(builder, name, symbol, letters, role=name, selected=selected)
+    *batch, _, features_letter = builder.letters(name)
+    axes = axes_of((*batch, rows_letter, features_letter), getattr(problem, name).shape)
+    if name == "embeddings" and problem.vocabulary is not None:
+        formula = "the vector of each word, looked up in the vocabulary"
+        builder.add(name, symbol, formula, axes, LOOK_UP, source=(name,), role=name)
+    elif name == "embeddings" != problem.embeddings_source:
+        _add_embeddings_made(builder, axes)
+    else:
+        builder.add_given(name, symbol, axes, role=name)
+    if problem.position is None or problem.position.record.acts_on != "embeddings":
+        return
+    vectors = _add_position_vectors(builder, name, symbol, problem.position)
+    inputs, formula = {"x": name, "positions": vectors.name}, f"{symbol}⁺ = {symbol} + {vectors.symbol}"
+    function = positions.add_positions
+    builder.add(f"positioned_{name}", f"{symbol}⁺", formula, axes, "position", function, inputs, role=name)
+
+
+def _add_position_vectors(builder: PlanBuilder, sequence: str, symbol: str, position: Operator) -> Node:
+    """Add the vectors of the positions of a sequence, after these: those that are given, or the number of each row."""
+    *_, rows, features = builder.nodes[sequence].axes
+    key = "positions_of_queries" if sequence == "query_embeddings" else "positions"
+    given, past = getattr(builder.problem, key), builder.problem.past_count
+    name, symbol_of_positions = f"{sequence}_positions", f"pos_{symbol}"
+    if given is None:
+        formula, options = "counted from 0, after any cache", {"first": past, "length": rows.length}
+        at = builder.add(name, symbol_of_positions, formula, (rows,), "index", indices.count, options=options)
+    else:
+        axes = (*builder.nodes[sequence].axes[:1], rows) if given.ndim > 1 else (rows,)
+        at = builder.add_given(name, symbol_of_positions, axes, source=(key,))
+    axes, function = (*at.axes, features), position.record.function
+    inputs = {"positions": at.name, **builder.add_arrays("position", position)}
+    own = {"features": features.length} if "features" in position.record.arguments else {}
+    options = {**own, **position.options}
+    return builder.add(f"{sequence}_position_vectors", f"P_{symbol}", "", axes, "position", function, inputs, options)
+
+
+def _add_embeddings_made(builder: PlanBuilder, axes: Axes) -> Node:
+    """Add the residual stream as the user gave it, or as its tokens have it, and the embeddings that it becomes."""
+    if builder.problem.residual is not None:
+        source = builder.add_given("residual", "H", axes, role="residual")
+    else:
+        source = _look_up(builder, axes)
+    name, symbol = "embeddings", "X"
+    if builder.problem.residual_norm is not None:
+        return add_norm(builder, "residual_norm", source, name, symbol, "residual", name)
+    formula = f"X = {source.symbol}"
+    return builder.add_made_of(source, name, symbol, formula, "residual", structural.identity, role=name)
+
+
+def _look_up(builder: PlanBuilder, axes: Axes) -> Node:
+    """Add the vectors of the tokens, times the scale, with those of their positions."""
+    problem, role = builder.problem, "residual"
+    formula = "the row of each token, looked up in the token table"
+    vectors = builder.add("token_vectors", "H₀", formula, axes, LOOK_UP, source=("token_table",), role=role)
+    if problem.token_scale is not None:
+        name, formula = "scaled_token_vectors", f"H₁ = {format_value(problem.token_scale)} H₀"
+        function, options = elementwise.multiply, {"factor": problem.token_scale}
+        vectors = builder.add_made_of(vectors, name, "H₁", formula, "scale_tokens", function, options, role=role)
+    if problem.token_positions is None:
+        return vectors
+    formula = "the row of each token's position, looked up in token_positions"
+    name = "token_positions"
+    table = builder.add(name, "P", formula, axes, GIVEN, source=(name,))
+    inputs, formula = {"x": vectors.name, "positions": table.name}, f"H = {vectors.symbol} + P"
+    return builder.add("residual", "H", formula, axes, "position", positions.add_positions, inputs, role=role)
+
+
+def _add_projected(builder: PlanBuilder, name: str, sequence: str) -> None:
+    """Add one of query, key and value: the user's array, a value equal to the key, or a projection of a sequence."""
+    problem, symbol, letters = builder.problem, name[0].upper(), builder.letters(name)
+    array, selected = getattr(problem, name), problem.selected_queries
+    if array is not None and name == "query" and selected is not None:
+        axes = axes_of(letters, (*array.shape[:-2], len(selected), array.shape[-1]))
+        builder.add_given(name, symbol, axes, structural.select_rows, options={"at": selected}, role=name)
+    elif array is not None:
+        builder.add_given(name, symbol, axes_of(letters, array.shape), role=name)
     elif name == "value" and problem.key is not None:
         key = builder.nodes["key"]
         axes = (*key.axes[:-1], Axis("e", key.axes[-1].length))
-        builder.add(Node(name, symbol, "V = K", axes, "project", structural.identity, {"x": "key"}, role=name))
+        builder.add_made_of(key, name, symbol, "V = K", "project", structural.identity, axes=axes, role=name)
     else:
         add_projection(builder, name, symbol, letters, sequence)
 
@@ -125,14 +183,44 @@ def add_projection(builder: PlanBuilder, name: str, symbol: str, letters: Letter
     """Add `x @ w + b`, with the weights and the bias that carry the projection's symbol; x itself without them."""
     x, letter = builder.nodes[source], symbol.lower()
     inputs, formula, features = {"x": source}, f"{symbol} = {x.symbol}", x.axes[-1].length
-    weights = add_parameter(builder, f"w_{letter}", f"W_{symbol}", (x.axes[-1].letter, letters[-1]))
+    weights = _add_parameter(builder, f"w_{letter}", f"W_{symbol}", (x.axes[-1].letter, letters[-1]))
     if weights is not None:
         inputs["w"], features = weights.name, weights.axes[-1].length
         formula += f" W_{symbol}"
-    bias = add_parameter(builder, f"b_{letter}", f"b_{symbol}", letters[-1:])
+    bias = _add_parameter(builder, f"b_{letter}", f"b_{symbol}", letters[-1:])
     if bias is not None:
         inputs["b"] = bias.name
         formula += f" + b_{symbol}"
     function = structural.identity if len(inputs) == 1 else structural.project
     axes = axes_of(letters, (*x.shape[:-1], features))
-    builder.add(Node(name, symbol, formula, axes, "project", function, inputs, role=name))
+    builder.add(name, symbol, formula, axes, "project", function, inputs, role=name)
+
+
+def _add_parameter(builder: PlanBuilder, name: str, symbol: str, letters: Letters) -> Node | None:
+    """Add weights or a bias, given alone or packed with others; None where the problem has neither."""
+    array, owner = getattr(builder.problem, name), packed_key(vars(builder.problem), name)
+    if array is not None:
+        return builder.add_given(name, symbol, axes_of(letters, array.shape))
+    return None if owner is None else _add_part(builder, owner, name, symbol, letters)
+
+
+def _add_part(builder: PlanBuilder, owner: str, name: str, symbol: str, letters: Letters) -> Node:
+    """Add the columns of one projection, after the packed array that has them."""
+    problem = builder.problem
+    if owner not in builder.nodes:
+        packed_symbol = f"{symbol[0]}_{owner.partition('_')[2].upper()}"
+        axes = axes_of((*letters[:-1], columns_letter(problem, owner)), getattr(problem, owner).shape)
+        builder.add_given(owner, packed_symbol, axes)
+    packed = builder.nodes[owner]
+    part = next(part for part in parts_of_problem(problem, owner) if part.key == name)
+    formula = f"{_columns(part, FIELDS[owner], packed.axes[-1].length)} of {packed.symbol}"
+    axes = (*packed.axes[:-1], Axis(letters[-1], part.size))
+    options = {"blocks": part.blocks, "first": part.first, "count": part.count}
+    return builder.add_made_of(packed, name, symbol, formula, GIVEN, structural.unpack, options, axes=axes)
+
+
+def _columns(part: PackedPart, field: Field, columns: int) -> str:
+    """The columns of a part in words: `columns 0:2, 6:8`, as NumPy counts them."""
+    ranges = [f"{block.start}:{block.stop}" for block in part.ranges(columns)]
+    more = [] if len(ranges) <= MAX_RANGES else ["…"]
+    return f"{'columns' if field.is_weight else 'numbers'} {', '.join([*ranges[:MAX_RANGES], *more])}"

@@ -1,14 +1,38 @@
-"""Scores: those of the score operator, times the scale, capped, with the biases of positions and of the user."""
+"""The table of scores: given, or computed, times the scale, capped, with biases, and masked."""
 
-from dataclasses import replace
+from collections.abc import Iterator
 
 from attncli.base.dtypes import square_root
-from attncli.ops import elementwise, tables
+from attncli.ops import elementwise, masks, structural, tables
 from attncli.ops.records import Operator, format_value
 from attncli.ops.registry import look_up
 from attncli.plan.builder import PlanBuilder
-from attncli.plan.graph import Node
-from attncli.plan.stages.masks import add_table
+from attncli.plan.graph import Axes, Axis, Node
+from attncli.problem.inputs import is_read
+from attncli.problem.spec import FIELDS, ProblemSpec
+
+STEPS = {
+    "unscaled_scores": "How well each key answers each query, before the scale.",
+    "scores": "How well each key answers each query: the higher, the more the query attends to it.",
+    "capped_scores": "No score is farther from 0 than the cap, so that no single key takes everything.",
+    "positioned_scores": "The scores with the bias of the positions.",
+    "biased_scores": "The scores with the bias that was given.",
+    "bias": "Numbers that are added to the scores: what is known beforehand of each pair.",
+    "mask": "Which keys each query may attend to: 1 where it may, 0 where it may not.",
+    "visible": "Which keys each query may attend to: those that no rule hides.",
+    "masked_scores": "A hidden key scores −∞, so that its weight is 0.",
+}
+SYMBOLS = {"scores": "S", "weights": "A"}
+RULES = [name for name, field in FIELDS.items() if field.is_mask]  # the keys that hide keys
+
+
+def add_given_table(builder: PlanBuilder) -> None:
+    """Add the scores or the weights of the selected queries as the user gave them."""
+    name, selected = builder.problem.given_table, builder.problem.selected_queries
+    assert name is not None
+    function, options = (None, {}) if selected is None else (structural.select_rows, {"at": selected})
+    builder.add_given(name, SYMBOLS[name], builder.table_axes, function, options=options, role=name)
+    builder.set_result(name, name)
 
 
 def score(builder: PlanBuilder) -> None:
@@ -23,54 +47,34 @@ def score(builder: PlanBuilder) -> None:
     names = ["content_scores"] if relative else []
     names += ["unscaled_scores"] if scale is not None else []
     first, *rest = [*names, "scores"]
-    symbol = "S" if first == "scores" else "S₀"
-    builder.add_operator("score", operator, Node(first, symbol, "", builder.table_axes, "score", role="scores"))
+    symbol, axes = "S" if first == "scores" else "S₀", builder.table_axes
+    builder.add_operator("score", operator, first, symbol, axes, role="scores")
     if position is not None and relative:
-        builder.add_operator("position", position, Node("relative_scores", "R", "", builder.table_axes, "position"))
+        builder.add_operator("position", position, "relative_scores", "R", axes)
         symbol = "S" if rest[0] == "scores" else "S₁"
-        _add(builder, rest[0], symbol, f"{symbol} = S₀ + R", "content_scores", "relative_scores")
+        _add_sum(builder, rest[0], symbol, f"{symbol} = S₀ + R", "content_scores", "relative_scores")
     if scale is not None:
-        unscaled = builder.current_node("scores").symbol
+        unscaled = builder.current_node("scores")
         is_own = builder.problem.scale is None
-        builder.add(
-            Node(
-                "scores",
-                "S",
-                f"S = {unscaled} / √d" if is_own else f"S = {format_value(scale)} {unscaled}",
-                builder.table_axes,
-                "scale",
-                elementwise.scale,
-                {"scores": builder.current_node("scores").name},
-                {"scale": scale},
-                role="scores",
-            )
-        )
+        formula = f"S = {unscaled.symbol} / √d" if is_own else f"S = {format_value(scale)} {unscaled.symbol}"
+        inputs, options = {"scores": unscaled.name}, {"scale": scale}
+        builder.add("scores", "S", formula, axes, "scale", elementwise.scale, inputs, options, role="scores")
     builder.set_result("scores", "scores")
 
 
-def _add(builder: PlanBuilder, name: str, symbol: str, formula: str, left: str, right: str) -> None:
+def _add_sum(builder: PlanBuilder, name: str, symbol: str, formula: str, left: str, right: str) -> None:
     """Add the sum of two tables, which becomes the current scores."""
     inputs = {"left": left, "right": right}
-    builder.add(Node(name, symbol, formula, builder.table_axes, "bias", elementwise.add, inputs, role="scores"))
+    builder.add(name, symbol, formula, builder.table_axes, "bias", elementwise.add, inputs, role="scores")
 
 
 def softcap(builder: PlanBuilder) -> None:
     """Limit the scores to between −softcap and softcap."""
-    cap = builder.problem.softcap
+    cap, axes = builder.problem.softcap, builder.table_axes
     if cap is not None:
-        builder.add(
-            Node(
-                "capped_scores",
-                "Sᶜ",
-                f"{format_value(cap)} tanh(S / {format_value(cap)})",
-                builder.table_axes,
-                "cap",
-                elementwise.softcap,
-                {"scores": builder.current["scores"]},
-                {"cap": cap},
-                role="scores",
-            )
-        )
+        name, formula = "capped_scores", f"{format_value(cap)} tanh(S / {format_value(cap)})"
+        inputs, options = {"scores": builder.current["scores"]}, {"cap": cap}
+        builder.add(name, "Sᶜ", formula, axes, "cap", elementwise.softcap, inputs, options, role="scores")
     builder.set_result("capped_scores", "scores")
 
 
@@ -79,21 +83,11 @@ def add_biases(builder: PlanBuilder) -> None:
     _add_position_bias(builder)
     builder.set_result("positioned_scores", "scores")
     if builder.problem.bias is not None:
-        table, before = add_table(builder, "bias"), builder.current_node("scores")
+        table, before = _add_table(builder, "bias"), builder.current_node("scores")
         inputs = {"scores": before.name, "table": table.name}
         inputs |= {name: builder.current[name] for name in ("query_rows", "key_positions")}
-        builder.add(
-            Node(
-                "biased_scores",
-                "Sᵇ",
-                f"{before.symbol} + {table.symbol}",
-                builder.table_axes,
-                "bias",
-                tables.add_bias,
-                inputs,
-                role="scores",
-            )
-        )
+        formula, function = f"{before.symbol} + {table.symbol}", tables.add_bias
+        builder.add("biased_scores", "Sᵇ", formula, builder.table_axes, "bias", function, inputs, role="scores")
     builder.set_result("biased_scores", "scores")
 
 
@@ -105,9 +99,103 @@ def _add_position_bias(builder: PlanBuilder) -> None:
     layout, before = builder.layout, builder.current_node("scores")
     per_item = "b" in builder.nodes["query_positions"].letters
     # Only an operator that takes `heads` has numbers of its own for each head.
-    kept = {"n", "m", *("b" if per_item else ""), *("h" if "heads" in position.record.arguments else "")}
+    has_heads = "heads" in position.record.arguments
+    kept = {"n", "m", *("b" if per_item else ""), *("h" if has_heads else "")}
     axes = tuple(axis for axis in builder.table_axes if axis.letter in kept)
-    node = builder.add_operator("position", position, Node("position_bias", "B", "", axes, "bias"))
-    heads = {"heads": layout.heads if layout.has_heads else None} if "heads" in position.record.arguments else {}
-    builder.nodes[node.name] = replace(node, stage="bias", options={**heads, **node.options})
-    _add(builder, "positioned_scores", "Sᵖ", f"{before.symbol} + B", before.name, node.name)
+    options = {"heads": layout.heads if layout.has_heads else None} if has_heads else {}
+    node = builder.add_operator("position", position, "position_bias", "B", axes, stage="bias", options=options)
+    _add_sum(builder, "positioned_scores", "Sᵖ", f"{before.symbol} + B", before.name, node.name)
+
+
+def mask_rules(problem: ProblemSpec) -> Iterator[tuple[str, Operator]]:
+    """The masks of a problem, each with its name: those of keys named like a mask, and the operator in `mask`.
+
+    The value of a key is the mask's table or lengths, which the plan adds as inputs, or its parameters in order.
+    """
+    for name in RULES:
+        value = getattr(problem, name) if is_read(problem, name) else None
+        if isinstance(value, Operator):
+            yield value.record.name, value
+        elif value is not None and value is not False:
+            record = look_up("mask", name)
+            parameters = dict(zip((p.name for p in record.parameters), value, strict=True)) if record.parameters else {}
+            yield name, Operator(record, parameters)
+
+
+def apply_masks(builder: PlanBuilder) -> None:
+    """Set the scores that any rule hides to −∞; they are −∞ only between this stage and the normalizer."""
+    rules: dict[str, Node] = {}
+    for name, operator in mask_rules(builder.problem):
+        rule_name = name if name not in rules else f"{name}_2"  # `window: 2,0` and `mask: window:left=1,right=1`
+        rules[rule_name] = _add_rule(builder, rule_name, operator)
+    if not rules:
+        return
+    axes = tuple(max(equal_axes, key=lambda axis: axis.length) for equal_axes in _by_letter(list(rules.values())))
+    formula, inputs = (
+        f"visible where every rule says so: {', '.join(rules)}",
+        {name: rules[name].name for name in rules},
+    )
+    builder.add("visible", "M_all", formula, axes, "mask", masks.and_masks, inputs)
+    scores, axes = builder.current_node("scores"), builder.table_axes
+    name, formula = "masked_scores", f"{scores.symbol} where visible, −∞ elsewhere"
+    inputs = {"scores": scores.name, "visible": "visible"}
+    builder.add(name, "Sᵐ", formula, axes, "mask", masks.apply_mask, inputs, role="scores")
+
+
+def _by_letter(rules: list[Node]) -> Iterator[list[Axis]]:
+    """The axes of the same letter in all rules, in the order of the rule that has most."""
+    for letter in max((rule.letters for rule in rules), key=len):
+        yield [axis for rule in rules if (axis := rule.axis(letter)) is not None]
+
+
+def _add_rule(builder: PlanBuilder, name: str, operator: Operator) -> Node:
+    """Add one rule for every query and key."""
+    record = operator.record
+    inputs = {argument: builder.current[argument] for argument in record.shapes.arrays if argument in builder.current}
+    if "table" in record.shapes.arrays and "table" not in operator.given:
+        inputs["table"] = _add_table(builder, name).name
+    inputs |= builder.add_arrays("mask", operator)
+    leading = max((_leading(builder.nodes[source]) for source in inputs.values()), key=len, default=())
+    reads_queries = any(x in record.shapes.arrays for x in ("query_rows", "query_positions"))
+    axes = (*leading, Axis("n", builder.query_count if reads_queries else 1), Axis("m", builder.key_count))
+    function, options = record.function, operator.options
+    return builder.add(f"visible_by_{name}", f"M_{name}", "", axes, "mask", function, inputs, options)
+
+
+def _leading(node: Node) -> Axes:
+    """The axes of batch items and heads that a node has."""
+    return tuple(axis for axis in node.axes if axis.letter in ("b", "h"))
+
+
+def _add_table(builder: PlanBuilder, name: str) -> Node:
+    """Add a mask or a bias as the user gave it, without axes of length 1 that the scores do not have."""
+    if name in builder.nodes:
+        return builder.nodes[name]
+    shape = getattr(builder.problem, name).shape
+    letters = builder.letters(name, len(shape))
+    missing = tuple(axis for axis, letter in enumerate(letters[:-2]) if letter not in builder.layout.score_axes)
+    axes = [
+        Axis(builder.query_letter if letter == "n" else letter, size)
+        for at, (letter, size) in enumerate(zip(letters, shape, strict=True))
+        if at not in missing
+    ]
+    if len(axes) == 1:
+        axes.insert(0, Axis(builder.query_letter, 1))
+    symbol, function, options = "B⁺" if name == "bias" else "M", structural.drop_missing_axes, {"missing": missing}
+    notes = tuple(_table_warnings(builder, name, shape))
+    return builder.add_given(name, symbol, tuple(axes), function, options=options, is_lookup=True, notes=notes)
+
+
+def _table_warnings(builder: PlanBuilder, name: str, shape: tuple[int, ...]) -> Iterator[str]:
+    """What may be meant otherwise: columns that are missing, and a first axis that may be that of batch items."""
+    layout, keys = builder.layout, builder.key_count
+    columns = shape[-1]
+    if columns < keys:  # in other programs one column may broadcast to every key
+        count = "one column" if columns == 1 else f"{columns} columns"
+        yield f"{name} has {count} for {keys} keys: the others are hidden"
+    if layout.batch is None or layout.batch == 1 or shape[0] != layout.batch:
+        return
+    if len(shape) == 2:
+        yield f"{name} is read as [queries, keys]; for padding in the shape [batch, keys] give key_mask"
+    elif len(shape) == 3 and layout.has_heads:
+        yield f"{name} is read as [heads, queries, keys]; [batch, queries, keys] is written [batch, 1, queries, keys]"

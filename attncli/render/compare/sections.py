@@ -4,6 +4,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from attncli.analysis.compare.report import Comparison
+from attncli.plan.trace import value_at
 from attncli.render.change_marks import LEGEND
 from attncli.render.compare.differences import DifferenceWriter
 from attncli.render.compare.labels import title, variant_labels, variant_lines
@@ -12,7 +13,6 @@ from attncli.render.compare.statistics import statistics_sections
 from attncli.render.compare.summary import summary_section
 from attncli.render.grid import Grid
 from attncli.render.section import Section
-from attncli.trace.positions import value_at
 
 MAX_VARIANTS = 8  # whose tables and statistics a reader can compare; of more there is a summary
 MAX_OF_ONE_RESULT = 100  # variants that have tables where one result is selected

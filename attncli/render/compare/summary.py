@@ -5,11 +5,11 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from attncli.analysis.compare.report import Comparison, Difference, VariantResult
 from attncli.base.lazy_numpy import np
+from attncli.plan.trace import weight_rows_at
 from attncli.problem.results import WEIGHTS
 from attncli.render.compare.labels import row_labels, varied_keys
 from attncli.render.grid import Grid
 from attncli.render.section import Section
-from attncli.trace.positions import weight_rows_at
 
 MEAN, TOTAL_VARIATION = "effective keys", "total variation"
 

@@ -8,6 +8,7 @@ from attncli.base.axes import LEGEND
 from attncli.base.dataclasses import dataclass
 from attncli.base.lazy_numpy import Array, np
 from attncli.base.text import escape_control, shorten
+from attncli.plan.trace import Trace
 from attncli.problem.results import CONTEXT, OUTPUT
 from attncli.render.change_marks import LEGEND as CHANGES
 from attncli.render.curve import Plot
@@ -17,7 +18,6 @@ from attncli.render.grid import LABEL_SEPARATOR, Grid
 from attncli.render.section import Section
 from attncli.render.sections import sections
 from attncli.render.view import View
-from attncli.trace.steps import Trace
 
 LIMIT = 1e300  # beyond it a range of colours would be an infinity
 MAX_LABEL = 24  # characters of a label; the rest of a longer one is left out

@@ -9,9 +9,8 @@ from attncli.base.errors import AttnError
 from attncli.base.lazy_numpy import Array, np
 from attncli.base.number_rows import format_rows
 from attncli.base.text import delimited_cell, delimited_rows
+from attncli.plan.trace import Step, slices_at
 from attncli.render.target import TextTarget
-from attncli.trace.positions import slices_at
-from attncli.trace.steps import Step
 
 VARIANT, BATCH, HEAD, FEATURE = "variant", "batch", "head", "feature"
 # The column of an axis, by its letter; every other axis has features.

@@ -5,6 +5,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 
 from attncli.base.text import escape_control
+from attncli.plan.trace import RunResult
 from attncli.render.formats.formula_tokens import LABEL_END, LABEL_START
 from attncli.render.formats.latex_math import latex_line
 from attncli.render.formats.latex_text import CHARACTER_COMMAND, CHARACTER_DEFINITION, latex_label
@@ -13,7 +14,6 @@ from attncli.render.section import Section
 from attncli.render.sections import sections
 from attncli.render.target import TextTarget
 from attncli.render.view import View
-from attncli.trace.result import RunResult
 
 PACKAGES = "% needs \\usepackage{amsmath,booktabs}"
 PAGE_WIDTH, PAGE_ROWS = 66, 40  # characters and rows of a table that the text of a page has room for, at 10 points

@@ -6,7 +6,7 @@ from typing import Any
 
 from attncli.base.dataclasses import dataclass
 from attncli.ops.records import OperatorRecord, Parameter, format_value
-from attncli.plan.formulas import formula_in_plan, parameters_in_force
+from attncli.plan.builder import formula_in_plan, parameters_in_force
 from attncli.plan.graph import Node, Plan
 from attncli.render.formats.mathml import mathml_line
 from attncli.render.page.plan_variants import changeable_parameters

@@ -5,8 +5,9 @@ from typing import Any
 from attncli.base.errors import AttnError
 from attncli.base.lazy_numpy import Array, np
 from attncli.ops.records import ParameterMapping
-from attncli.plan.purposes import purpose_of
-from attncli.problem.editable_arrays import find_array
+from attncli.plan.steps import purpose_of
+from attncli.plan.trace import Step, Trace
+from attncli.problem.edits import find_array
 from attncli.render.explanation import shapes_of
 from attncli.render.formats.mathml import mathml_line
 from attncli.render.hidden_cells import VISIBLE_STEP
@@ -14,7 +15,6 @@ from attncli.render.mask_signs import signs_of_rules
 from attncli.render.page.functions import computing_function
 from attncli.render.page.node_formulas import node_formula, settings_of
 from attncli.render.step_text import format_shape
-from attncli.trace.steps import Step, Trace
 
 
 def node_object(trace: Trace, step: Step) -> dict[str, Any]:

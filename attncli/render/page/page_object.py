@@ -5,6 +5,7 @@ from typing import Any
 
 from attncli import __version__
 from attncli.base.axes import AXIS_NOUNS, COUNTED_FROM_0
+from attncli.plan.trace import Step, Trace
 from attncli.problem.results import WEIGHTS
 from attncli.render.before_after import has_changed, shown_step
 from attncli.render.color_map import ANCHORS
@@ -17,7 +18,6 @@ from attncli.render.page.page_steps import PageSteps, page_steps
 from attncli.render.page.plan_variants import PlanVariant, own_choices, plan_variants
 from attncli.render.page.worked_cells import worked_cells
 from attncli.render.view import View
-from attncli.trace.steps import Step, Trace
 
 FORMAT = "attn.page/1"
 

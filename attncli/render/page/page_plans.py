@@ -5,13 +5,13 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from attncli.plan.graph import LOOK_UP
+from attncli.plan.trace import Step, Trace
 from attncli.problem.results import WEIGHTS
 from attncli.render.explanation import explained_steps, section_of_copies
 from attncli.render.formats.mathml import mathml_line
 from attncli.render.page.page_nodes import node_object, result_object, value_object
 from attncli.render.page.plan_variants import PlanVariant, constant_nodes, variant_trace
 from attncli.render.step_text import equality_remarks, selection_remarks, word_remarks
-from attncli.trace.steps import Step, Trace
 
 
 class PagePlans:

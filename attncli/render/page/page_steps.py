@@ -4,10 +4,10 @@ from dataclasses import replace
 
 from attncli.base.dataclasses import dataclass
 from attncli.base.text import join_words
+from attncli.plan.trace import Step
 from attncli.render.page.limits import EVERY_STEP
 from attncli.render.selection import selected_value
 from attncli.render.view import View
-from attncli.trace.steps import Step
 
 
 @dataclass(frozen=True)

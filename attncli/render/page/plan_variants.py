@@ -13,12 +13,12 @@ from attncli.ops.records import Operator, OperatorRecord, Parameter
 from attncli.ops.registry import registered
 from attncli.plan.build import plan_of
 from attncli.plan.graph import Node, Plan
+from attncli.plan.trace import Trace
 from attncli.problem.build import replace_values
 from attncli.problem.conventions import find_convention
+from attncli.problem.inputs import is_read
 from attncli.problem.spec import ProblemSpec
-from attncli.problem.unread import is_read
 from attncli.render.page.functions import function_name, page_functions
-from attncli.trace.steps import Trace
 
 NUMBERS = ("number", "integer")  # the kinds of parameters that a page can change
 

@@ -6,13 +6,12 @@ from typing import Any
 
 from attncli.base.axes import COUNTED_FROM_0
 from attncli.base.lazy_numpy import np
+from attncli.plan.trace import AxisPositions, Step, Trace, add_dependent_axes
 from attncli.problem.results import WEIGHTS
 from attncli.render.by_hand import has_lines, lines
 from attncli.render.page.functions import computing_function, page_functions
 from attncli.render.page.limits import WORKED_CELLS
 from attncli.render.view import View
-from attncli.trace.positions import AxisPositions, add_dependent_axes
-from attncli.trace.steps import Step, Trace
 
 _CELL_AXES = (*COUNTED_FROM_0, "n", "m", "k", "p")  # the axes in whose positions the lines of a step differ
 

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from attncli.analysis.changes import changed
 from attncli.base.axes import format_lengths
 from attncli.base.lazy_numpy import Array
-from attncli.trace.result import RunResult
+from attncli.plan.trace import RunResult
 
 MAX_NUMBERS = 2**20  # that are compared at once: comparing takes some arrays of their size
 

@@ -5,8 +5,8 @@ from collections.abc import Iterator, Sequence
 from attncli.analysis.check.error_patterns import AxisPart, Band, ErrorPattern
 from attncli.base.axes import AXIS_NOUNS, COUNTED_FROM_0, LEGEND
 from attncli.base.text import join_words
+from attncli.plan.trace import Step, Trace
 from attncli.render.grid import position_label
-from attncli.trace.steps import Step, Trace
 
 FEW = 3  # cells that are named one by one
 NEARLY_ALL = 0.9  # coverage that is called nearly everywhere

@@ -7,6 +7,7 @@ from rich.cells import cell_len
 
 from attncli.analysis.check.report import CheckReport
 from attncli.base.dataclasses import dataclass
+from attncli.plan.trace import Step, Trace
 from attncli.render.formats.blocks import side_by_side
 from attncli.render.formats.terminal import print_section
 from attncli.render.formats.text_page import TextPage
@@ -17,7 +18,6 @@ from attncli.render.reports.row_tables import join_row_tables
 from attncli.render.section import Section
 from attncli.render.sections import sections
 from attncli.render.view import View
-from attncli.trace.steps import Step, Trace
 
 USUAL_WIDTH = 80  # of text in a pipe or a file
 

@@ -5,11 +5,11 @@ from collections.abc import Iterator
 from attncli.analysis.check.error_patterns import ErrorPattern, find_pattern
 from attncli.analysis.check.report import CheckReport, QuantityCheck
 from attncli.base.lazy_numpy import Array, np
+from attncli.plan.trace import Trace
 from attncli.render.error_picture import MAX_LABEL_WIDTH, draw_errors
 from attncli.render.formats.text_page import TextPage
 from attncli.render.reports.cell_arithmetic import cell_arithmetic
 from attncli.render.reports.error_words import FEW, NEARLY_ALL, cells_in_words, describe_cell, describe_pattern, plural
-from attncli.trace.steps import Trace
 
 AGREES, DIFFERS = "bold green", "bold red"
 USUAL_WIDTH = 80

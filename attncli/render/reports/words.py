@@ -10,9 +10,9 @@ from attncli.base.text import one_line, sentence
 from attncli.base.transliteration import transliterate
 from attncli.ops import kinds, operators, taken_kinds
 from attncli.ops.records import OperatorRecord
-from attncli.plan.every_step import Step, every_step
-from attncli.problem.conventions import CONVENTIONS, Convention
-from attncli.problem.conventions.table import missing_words, readings
+from attncli.plan.steps import StepMeaning as Step
+from attncli.plan.steps import every_step
+from attncli.problem.conventions import CONVENTIONS, Convention, missing_words, readings
 from attncli.problem.fields import Field, option_name
 from attncli.problem.results import RESULTS
 from attncli.problem.spec import DEFAULTS, FIELDS

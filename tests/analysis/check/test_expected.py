@@ -12,7 +12,7 @@ from attncli.analysis.check.target import Target
 from attncli.base.errors import AttnError
 from attncli.base.typed_numbers import TypedNumber
 from attncli.plan.build import plan_of
-from attncli.problem.convert.arrays import LabelledArray
+from attncli.problem.arrays import LabelledArray
 from attncli.problem.spec import ProblemSpec
 from tests.arrays import normal
 from tests.problems import problem

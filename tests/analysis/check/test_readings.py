@@ -8,8 +8,8 @@ import pytest
 from attncli.analysis.check.check import check
 from attncli.analysis.check.options import CheckOptions
 from attncli.base.errors import AttnError
+from attncli.plan.trace import Trace
 from attncli.problem.spec import ProblemSpec
-from attncli.trace.steps import Trace
 from tests.arrays import normal
 from tests.problems import dense_trace, problem
 

@@ -6,7 +6,7 @@ import pytest
 
 from attncli.base.errors import AttnError
 from attncli.io.parse.grammar import parse
-from attncli.problem.convert.operators import to_operator
+from attncli.problem.operators import to_operator
 
 
 @pytest.mark.parametrize(

@@ -12,9 +12,9 @@ from attncli.base.errors import AttnError
 from attncli.io.assemble import assemble
 from attncli.io.origin import Origin, RawValue
 from attncli.io.parse.problem_keys import read_value
-from attncli.problem.convert.arrays import LabelledArray
-from attncli.problem.convert.fields import to_field
-from attncli.problem.convert.operators import PendingRandom
+from attncli.problem.arrays import LabelledArray
+from attncli.problem.convert import to_field
+from attncli.problem.operators import PendingRandom
 from attncli.problem.spec import FIELDS
 from tests.problems import raw_values
 

@@ -6,8 +6,8 @@ from typing import Any
 import numpy as np
 
 from attncli.ops.records import ParameterMapping
-from attncli.plan.purposes import purpose_of
-from attncli.trace.steps import Trace
+from attncli.plan.steps import purpose_of
+from attncli.plan.trace import Trace
 
 
 def own_nodes(content: Mapping[str, Any]) -> dict[str, dict[str, Any]]:

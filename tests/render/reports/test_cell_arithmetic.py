@@ -7,8 +7,8 @@ import pytest
 from attncli.base.numerals import Style
 from attncli.engine.options import BlockSizes, RunOptions
 from attncli.engine.run import run
+from attncli.plan.trace import Step, Trace
 from attncli.render.reports.cell_arithmetic import cell_arithmetic
-from attncli.trace.steps import Step, Trace
 from tests.arrays import normal
 from tests.problems import PROBLEMS, dense_trace, problem
 

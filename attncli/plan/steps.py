@@ -1,0 +1,118 @@
+"""Every step that a plan can have: its symbols, formula, axes and inputs, and what it is for.
+
+Steps are named where stages add them, and some names have a key's name in them (`visible_by_causal`), so that no list
+of them is kept: they are those of the plans of some problems, which have them all.
+"""
+
+from collections.abc import Iterator, Mapping
+from functools import cache
+from typing import Any
+
+from attncli.base.axes import Letters
+from attncli.base.dataclasses import dataclass
+from attncli.base.lazy_numpy import np
+from attncli.plan.build import build_plan
+from attncli.plan.graph import Node, Plan
+from attncli.problem.build import build
+
+
+@dataclass(frozen=True)
+class StepMeaning:
+    """What is known of a step before any problem: as one plan has it."""
+
+    name: str
+    symbol: str
+    formula: str
+    letters: Letters
+    purpose: str
+    inputs: tuple[tuple[str, Letters], ...]  # the symbol and the letters of each
+
+
+@cache
+def every_step() -> Mapping[str, tuple[StepMeaning, ...]]:
+    """The steps by their names, each once for every symbol that it can have."""
+    steps: dict[str, dict[str, StepMeaning]] = {}
+    for keys in _problems():
+        plan = build_plan(build(keys))
+        for node in plan.nodes:
+            of_name = steps.setdefault(node.name, {})
+            if node.symbol not in of_name:
+                of_name[node.symbol] = _meaning(plan, node)
+    return {name: tuple(by_symbol.values()) for name, by_symbol in steps.items()}
+
+
+def purpose_of(plan: Plan, node: Node) -> str:
+    """What a node of a plan is for, in one sentence."""
+    return node.purpose
+
+
+def _meaning(plan: Plan, node: Node) -> StepMeaning:
+    """What a plan says of a node; the inputs of an inner quantity are those of its operator."""
+    outer = node if node.tapped_from is None else plan.by_name[node.tapped_from]
+    inputs = (plan.by_name[name] for name in dict.fromkeys(outer.inputs.values()))
+    shapes = tuple((node.symbol, node.letters) for node in inputs)
+    return StepMeaning(node.name, node.symbol, node.formula, node.letters, node.purpose, shapes)
+
+
+def _problems() -> Iterator[Mapping[str, Any]]:
+    """Problems whose plans have every step: the plainest first, as the first symbol and formula of a step is shown."""
+    sequence = {"embeddings": np.zeros((3, 4))}
+    projected = {**sequence, **{f"w_{letter}": np.zeros((4, 4)) for letter in "qkv"}}
+    in_heads = {**projected, "heads": 2}
+    groups = {**in_heads, "kv_heads": 1, "w_k": np.zeros((4, 2)), "w_v": np.zeros((4, 2))}
+    with_axes = {"query": np.zeros((1, 2, 3, 4)), "key": np.zeros((1, 1, 3, 4)), "value": np.zeros((1, 1, 3, 4))}
+    cache = {"past_key": np.zeros((1, 4)), "past_value": np.zeros((1, 4))}
+    other = {"query_embeddings": np.zeros((2, 4))}
+    table, rows = np.zeros((3, 3)), {"gain": np.zeros(4), "bias": np.zeros(4)}
+    limits = {"clip_qkv": 8.0, "value_scale": 0.5}
+
+    yield projected
+    rules = {"causal": True, "window": [1, 0], "mask": table, "bias": table, "key_lengths": [3], "key_mask": [1, 1, 1]}
+    offsets = {f"b_{letter}": np.zeros(4) for letter in "qkv"}
+    yield {**projected, **offsets, **rules, "softcap": 2.0, "score": "dot"}
+    yield {**sequence, "w_qkv": np.zeros((4, 12)), "b_qkv": np.zeros(12)}
+    yield {**sequence, "w_kv": np.zeros((4, 8)), "b_kv": np.zeros(8)}
+    yield {**sequence, "w_qg": np.zeros((4, 8)), "b_qg": np.zeros(8), **limits}
+    yield {**projected, "causal": True, "empty_rows": "uniform"}
+    yield {**in_heads, "w_o": np.zeros((4, 4)), "b_o": np.zeros(4), "sink": np.zeros(2)}
+    yield {**groups, "normalize": "softmax1"}
+    yield {**projected, **cache, "align": "bottom_right", "key_lengths": [4]}
+    yield {**in_heads, **cache, "causal": True}
+    yield {**projected, **other, "position": "sinusoidal", "only": [0]}
+    yield {**projected, "position": {"learned": {"table": np.zeros((3, 4))}}}
+    yield {**projected, "position": {"shaw": {"table": np.zeros((3, 4))}}, "score": "dot", "scale": 2.0}
+    yield {**projected, "position": {"t5": {"table": np.zeros((4, 1))}}}
+    yield {**in_heads, "position": "alibi"}
+    yield {**sequence, "position": "sinusoidal", "only": [0]}
+    yield {**projected, **other, "only": [0]}
+    yield {**with_axes, "key_mask": [1, 1, 0], "align": "bottom_right", "causal": True}
+    yield {**in_heads, "query_scale": {"logn": {"length": 2}}}
+    yield {**with_axes, "key_mask": [0, 1, 1], "mask": {"chunked": {"size": 2}}}
+
+    l2, rotated = {"qk_norm": "l2"}, {"position": "rope"}
+    norms: list[Mapping[str, Any]] = [
+        {key: {"rms": given} for key in ("qk_norm", "value_norm", "context_norm")} for given in ({}, {"over": "all"})
+    ]
+    late: list[Mapping[str, Any]] = [
+        {"qk_norm": {"rms": {"when": "after_rope", **given}}} for given in ({}, {"over": "all"})
+    ]
+    for change in (l2, norms[0], rotated, {**rotated, **l2}, {**rotated, **late[0]}, {**rotated, **limits}):
+        yield {**projected, **change}
+    yield from ({**in_heads, **change} for change in (l2, late[1]))
+    changes = [{**positions, **x} for positions in ({}, rotated) for x in ({}, l2, *norms, *late, limits)]
+    yield from ({**groups, **change} for change in changes)
+    yield {**groups, "past_key": np.zeros((1, 2)), "past_value": np.zeros((1, 2))}
+    yield from ({**with_axes, **change} for change in changes)
+    of_two = {f"{role}_{name}": zeros for role in ("query", "key") for name, zeros in rows.items()}
+    yield {**projected, "qk_norm": {"rms": of_two}, "value_norm": {"rms": rows}, "context_norm": {"rms": rows}}
+    for scaling in (
+        {"rope_type": "yarn", "factor": 4, "original_max_position_embeddings": 4096},
+        {"rope_type": "dynamic", "factor": 4, "max_position_embeddings": 4096},
+        {"rope_type": "default", "mrope_section": [1, 1]},
+    ):
+        yield {**projected, "position": {"rope": {"scaling": scaling}}}
+    yield {**projected, **rotated, "positions": [0, 1, 5]}
+    yield {**projected, "context": {"attentional": {"w": np.zeros((8, 4))}}}
+    yield {**sequence, "only": [0], "heads": 2}
+    yield {"residual": np.zeros((3, 4)), "residual_norm": {"layer": rows}}
+    yield {"tokens": [0, 1], "token_table": np.zeros((3, 4)), "token_positions": np.zeros((2, 4)), "token_scale": 2.0}

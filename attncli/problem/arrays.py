@@ -1,0 +1,397 @@
+"""Arrays from arrays and tensors of any library, data frames, nested lists and labelled rows."""
+
+from collections.abc import Callable, Mapping, Sequence
+from itertools import chain
+from os import PathLike
+from typing import Any
+
+from attncli.base.counting import most_common
+from attncli.base.dataclasses import dataclass
+from attncli.base.dtypes import BFLOAT16
+from attncli.base.errors import AttnError, ErrorPath
+from attncli.base.lazy_numpy import Array, np
+from attncli.base.number_words import number_hint, number_of_text
+from attncli.base.text import json_excerpt, one_line, shorten
+from attncli.base.typed_numbers import TypedNumber
+from attncli.problem.origins import ArrayOrigin
+
+# PyTorch's tensors: without the gradients, in the memory of the CPU, and with a minus sign that was only noted applied.
+TENSOR_METHODS = ("detach", "cpu", "resolve_neg")
+
+
+def is_foreign_array(value: Any) -> bool:
+    """Whether a value is an array, a tensor or a data frame that `to_numpy` may read."""
+    return not isinstance(value, type) and any(hasattr(value, name) for name in ("__array__", "to_numpy", "__dlpack__"))
+
+
+def to_numpy(value: Any) -> Array:
+    """The numbers of an array, tensor or data frame, without a copy where they are in memory already.
+
+    Its library is not imported. A tensor of bfloat16 becomes float32, which holds its numbers. Raises what the library
+    does (TypeError, RuntimeError, BufferError) where NumPy has no such type, or the tensor no numbers.
+    """
+    if isinstance(value, np.ndarray):
+        return np.asarray(value)
+    for name in TENSOR_METHODS:
+        method = getattr(value, name, None)
+        value = method() if callable(method) else value
+    if is_bfloat16_tensor(value):
+        value = value.float()
+    if hasattr(value, "__cuda_array_interface__") and hasattr(value, "get"):  # of CuPy, which copies where it is asked
+        return np.asarray(value.get())
+    if hasattr(value, "__array__"):
+        return np.asarray(value)
+    return np.asarray(value.to_numpy()) if hasattr(value, "to_numpy") else np.from_dlpack(value)
+
+
+def is_bfloat16_tensor(value: Any) -> bool:
+    """Whether a value is a tensor of PyTorch's bfloat16, a type that NumPy does not have."""
+    return not isinstance(value, np.ndarray) and str(getattr(value, "dtype", "")) == f"torch.{BFLOAT16}"
+
+
+Index = tuple[int, ...]  # of a row or a cell, counted from 1
+ConvertCell = Callable[[Any, Any, Index, ErrorPath], Any]
+
+MAX_AXES = 8
+
+
+def nested_lists_to_array(value: Any, path: ErrorPath) -> Array:
+    """Nested lists as float64, or as booleans where all cells are true or false.
+
+    Raises AttnError where a row is longer than the others, or a cell is no number; its `subject` is the row.
+
+    >>> nested_lists_to_array([[1, 2.5], [3, "Infinity"]], ("w_q",)).tolist()
+    [[1.0, 2.5], [3.0, inf]]
+    >>> nested_lists_to_array([[1, 2], [3]], ("w_q",))
+    Traceback (most recent call last):
+        ...
+    attncli.base.errors.AttnError: w_q, row 2: 1 numbers where the other rows have 2
+    """
+    if not isinstance(value, (list, tuple)):
+        raise AttnError(f"{json_excerpt(value)} is no matrix", where=path, subject=value)
+    array = _plain_lists_to_array(value)
+    if array is not None:
+        return array
+    if isinstance(_first_cell(value), bool):
+        return np.array(_convert_rows(value, (), path, _to_boolean), dtype=bool)
+    return np.array(_convert_rows(value, (), path, _to_number), dtype=np.float64)
+
+
+def _plain_lists_to_array(value: Any) -> Array | None:
+    """The array of at most two axes whose cells are all int or float; None for any other value."""
+    rows = value if value and isinstance(value[0], (list, tuple)) else [value]
+    if not all(isinstance(row, (list, tuple)) for row in rows) or len(set(map(len, rows))) > 1:
+        return None
+    if not set(map(type, chain.from_iterable(rows))) <= {float, int}:
+        return None
+    try:
+        return np.array(value, dtype=np.float64)
+    except OverflowError:  # an integer beyond all floats
+        return None
+
+
+def _first_cell(value: Any) -> Any:
+    """The first cell of nested lists; some list in it where they are nested too deep, or contain themselves."""
+    for _ in range(MAX_AXES):
+        if isinstance(value, (list, tuple)) and value:
+            value = value[0]
+    return value
+
+
+def _convert_rows(value: Any, index: Index, path: ErrorPath, convert_cell: ConvertCell) -> list[Any]:
+    """The lists with every cell converted; raises AttnError where rows differ in length or depth."""
+    if len(index) == MAX_AXES:
+        raise AttnError("lists are nested too deep", where=path, subject=value)
+    if any(map(is_array_with_axes, value)):
+        value = [to_lists(row) if is_array_with_axes(row) else row for row in value]
+    if not isinstance(value[0] if value else None, (list, tuple)):
+        if not set(map(type, value)) <= {float}:
+            return [convert_cell(cell, value, (*index, column), path) for column, cell in enumerate(value, 1)]
+        return list(value)
+    rows = []
+    for number, row in enumerate(value, 1):
+        if not isinstance(row, (list, tuple)):
+            raise AttnError(f"{json_excerpt(row)} is no row", where=(*path, f"row {number}"), subject=value)
+        rows.append(_convert_rows(row, (*index, number), path, convert_cell))
+        if _depth(rows[-1]) != _depth(rows[0]):
+            raise AttnError("is nested otherwise than row 1", where=(*path, f"row {number}"), subject=row)
+    lengths = [len(row) for row in rows]
+    common_length = most_common(lengths)
+    for number, length in enumerate(lengths, 1):
+        if length != common_length:
+            message = f"{length} numbers where the other rows have {common_length}"
+            raise AttnError(message, where=(*path, f"row {number}"), subject=value[number - 1])
+    return rows
+
+
+def is_array_with_axes(value: Any) -> bool:
+    """Whether a value is an array or tensor of any library, of one axis or more; its class, with its names, is none."""
+    return not isinstance(value, type) and bool(getattr(value, "ndim", 0))
+
+
+def to_lists(value: Any) -> Any:
+    """The cells of an array or tensor of any library as lists; any other value as it is."""
+    if isinstance(value, type) or not (hasattr(value, "tolist") or hasattr(value, "__array__")):
+        return value
+    return value.tolist() if hasattr(value, "tolist") else to_numpy(value).tolist()
+
+
+def _depth(rows: list[Any]) -> int:
+    """The number of axes of lists whose rows were checked."""
+    return 1 + (_depth(rows[0]) if rows and isinstance(rows[0], list) else 0)
+
+
+def _to_number(cell: Any, row: Any, index: Index, path: ErrorPath) -> float:
+    """A cell as a float, also one written as `1/2`; what is no number, or is beyond all floats, is refused."""
+    number = to_python_number(cell)
+    if type(number) in (int, float, TypedNumber):
+        try:
+            return float(number)
+        except OverflowError:
+            problem = "is too large for a floating-point number"
+    elif isinstance(cell, str) and (written := _number_of_text(cell, row, index, path)) is not None:
+        return written
+    else:
+        problem = "is not a number"
+    hint = number_hint(cell) if isinstance(cell, str) else None
+    raise AttnError(f"{json_excerpt(cell)} {problem}", where=_cell_path(index, path), hint=hint, subject=row)
+
+
+def _number_of_text(cell: str, row: Any, index: Index, path: ErrorPath) -> float | None:
+    """The number that a cell's text is, such as `nan` or `1/2`; None where it is none."""
+    try:
+        return number_of_text(cell)
+    except AttnError as error:
+        error.subject = row
+        raise error.at(*_cell_path(index, path)) from None
+
+
+def to_python_number(value: Any) -> Any:
+    """A scalar of NumPy's, or a tensor without axes, as a number of Python's; any other value as it is."""
+    if not hasattr(value, "dtype") or isinstance(value, type) or is_array_with_axes(value):
+        return value
+    kind = getattr(value.dtype, "kind", None)
+    if kind in ("i", "u", "f") and value is not np.ma.masked:
+        return float(value) if kind == "f" else int(value)
+    has_number = kind is None and hasattr(value, "tolist")  # a tensor's type has no kind
+    return value.tolist() if has_number else value
+
+
+def _to_boolean(cell: Any, row: Any, index: Index, path: ErrorPath) -> bool:
+    """A cell of a table of booleans."""
+    if isinstance(cell, bool):
+        return cell
+    message, hint = f"{json_excerpt(cell)} stands among true and false", "write 1 and 0, or true and false"
+    raise AttnError(message, where=_cell_path(index, path), hint=hint, subject=row)
+
+
+def _cell_path(index: Index, path: ErrorPath) -> ErrorPath:
+    """The path of a cell: `w_q`, `row 2`, `number 3`."""
+    names = ("row", "number") if len(index) > 1 else ("number",)
+    return (*path, *(f"{name} {number}" for name, number in zip(names, index[-2:], strict=False)))
+
+
+AxisLabels = tuple[tuple[str, ...] | None, tuple[str, ...] | None]  # of the rows, and of the columns
+
+
+def frame_labels(value: Any) -> AxisLabels:
+    """The labels of the rows and columns of a data frame; None for numbers, which only count, and for other values.
+
+    Words in the index are labels, otherwise those in the one column that has words.
+    """
+    if not _is_frame(value):
+        return None, None
+    names = list(getattr(value, "columns", ()))
+    label_column = _label_column(value)
+    if label_column is None:
+        return _words(getattr(value, "index", None)), _column_labels(names)
+    at, words = label_column
+    return words, _column_labels([*names[:at], *names[at + 1 :]])
+
+
+def without_label_column(value: Any) -> Any:
+    """The numbers of a data frame whose labels are a column of it, as an array; any other value as it is."""
+    label_column = _label_column(value) if _is_frame(value) else None
+    if label_column is None:
+        return value
+    names = list(value.columns)
+    del names[label_column[0]]
+    return np.stack([value[name].to_numpy() for name in names], axis=1)
+
+
+def columns_of_words(value: Any) -> list[str]:
+    """The names of the columns of a data frame that have words, if it is one."""
+    names = list(getattr(value, "columns", ())) if _is_frame(value) else []
+    return [str(name) for name in names if names.count(name) == 1 and _words_of_column(value[name])]
+
+
+def _is_frame(value: Any) -> bool:
+    """Whether a value is a data frame, or a column of one."""
+    return hasattr(value, "to_numpy") and (hasattr(value, "columns") or hasattr(value, "index"))
+
+
+def _label_column(frame: Any) -> tuple[int, tuple[str, ...]] | None:
+    """The position and the words of the one column that has words; None where the index has them, or no column, or two.
+
+    A frame without any other column is no table of numbers.
+    """
+    names = list(getattr(frame, "columns", ()))
+    if _words(getattr(frame, "index", None)) or len(names) < 2 or len(set(names)) < len(names):
+        return None
+    columns = [(at, words) for at, name in enumerate(names) if (words := _words_of_column(frame[name]))]
+    return columns[0] if len(columns) == 1 else None
+
+
+def _words_of_column(column: Any) -> tuple[str, ...] | None:
+    """The words of a column; None of one of numbers, which are not looked at one by one."""
+    return None if column.to_numpy().dtype.kind in "biufc" else _words(column)
+
+
+def _words(entries: Any) -> tuple[str, ...] | None:
+    """The entries of an index or a column where all are words; None otherwise."""
+    listed = (
+        entries.to_list() if hasattr(entries, "to_list") else entries.tolist() if hasattr(entries, "tolist") else []
+    )
+    return tuple(listed) if listed and all(isinstance(entry, str) for entry in listed) else None
+
+
+def _column_labels(names: list[Any]) -> tuple[str, ...] | None:
+    """The names of columns where all are words, and not those that Polars gives to columns without a name."""
+    are_words = names and all(isinstance(name, str) for name in names)
+    return tuple(names) if are_words and names != [f"column_{at}" for at in range(len(names))] else None
+
+
+@dataclass(frozen=True)
+class EncodedArray:
+    """An array that is mapped from its file, and the function that makes numbers of it, or of some of its rows.
+
+    `dtype` is the floating type of the numbers by `base.dtypes`' names, None for integers; `origin` is where it is.
+    """
+
+    stored: Array
+    decode: Callable[[Array], Array]
+    dtype: str | None = None
+    origin: ArrayOrigin | None = None
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """The lengths of its axes."""
+        shape: tuple[int, ...] = self.stored.shape
+        return shape
+
+    def rows(self, at: Sequence[int]) -> Array:
+        """The numbers of some rows."""
+        return self.decode(self.stored[list(at)])
+
+
+# What an error calls the value that was expected.
+MATRIX = "matrix"
+LIST_OF_NUMBERS = "list of numbers"
+FILE_HINT = "give an array; attncli.load reads a problem from files"
+MASKED_HINT = "fill them with .filled(), and give mask or key_lengths for keys that are not there"
+
+
+@dataclass(frozen=True)
+class LabelledArray:
+    """An array, the labels of its rows and columns where it has them, and its floating type by `base.dtypes`' names.
+
+    `dtype` is None for text, integers and booleans: their type is that of the other arrays. `origin` is where it was
+    read.
+    """
+
+    array: Array
+    labels: tuple[str, ...] | None = None
+    dtype: str | None = None
+    origin: ArrayOrigin | None = None
+    columns: tuple[str, ...] | None = None
+
+    @property
+    def axis_labels(self) -> AxisLabels:
+        """The labels of the rows, and those of the columns."""
+        return self.labels, self.columns
+
+
+def to_array(value: Any, path: ErrorPath, noun: str = MATRIX) -> LabelledArray:
+    """Convert an array or tensor, a data frame, nested lists, or a mapping from labels to rows.
+
+    Arrays of floating types and of booleans stay as they are, without a copy; integers become float64. The words in
+    the index of a data frame, or in its one column of words, are its labels. Raises AttnError, which calls what was
+    expected `noun`, where a value is none of these, has masked cells, or its numbers are complex, objects or text;
+    files are not opened.
+    """
+    if type(value) is np.ndarray:  # as most are: it has no labels, and is of no other library
+        return _of_numbers(value, value, path, noun)
+    if isinstance(value, LabelledArray):
+        return value
+    if isinstance(value, str):
+        message = f"{shorten(repr(value))} is neither an array nor a generator"
+        raise AttnError(message, where=path, hint=FILE_HINT)
+    if is_foreign_array(value):
+        return _foreign_array(value, path, noun)
+    if isinstance(value, Mapping):
+        return _labelled_rows(value, path, noun)
+    if not isinstance(value, (list, tuple)):
+        hint = FILE_HINT if isinstance(value, PathLike) else None
+        raise AttnError(f"{json_excerpt(value)} is no {noun}", where=path, hint=hint, subject=value)
+    return LabelledArray(nested_lists_to_array(value, path))
+
+
+def is_row(value: Any) -> bool:
+    """Whether a value is a list without lists in it."""
+    return isinstance(value, list) and not any(isinstance(cell, list) for cell in value)
+
+
+def _labelled_rows(value: Mapping[Any, Any], path: ErrorPath, noun: str) -> LabelledArray:
+    """A mapping from labels to rows."""
+    rows = [to_lists(row) if is_array_with_axes(row) and row.ndim == 1 else row for row in value.values()]
+    if not rows or not all(map(is_row, rows)):
+        hint = "expected lists of numbers" if noun == MATRIX else "expected one row of numbers"
+        raise AttnError(f"is no {noun}", where=path, hint=hint, subject=value)
+    return LabelledArray(nested_lists_to_array(rows, path), tuple(str(label) for label in value))
+
+
+def _foreign_array(value: Any, path: ErrorPath, noun: str) -> LabelledArray:
+    """An array of NumPy's or of another library; without a copy where the type stays."""
+    if isinstance(value, np.ma.MaskedArray) and np.ma.is_masked(value):
+        raise AttnError("has masked cells", where=path, hint=MASKED_HINT, subject=value)
+    labels, columns = frame_labels(value)
+    try:
+        array = to_numpy(without_label_column(value))
+    except (TypeError, RuntimeError, BufferError) as error:  # of a type that NumPy does not have, or without numbers
+        raise AttnError(f"can't be read ({one_line(str(error))})", where=path, subject=value) from None
+    dtype = BFLOAT16 if is_bfloat16_tensor(value) else None
+    return _of_numbers(array, value, path, noun, labels, columns, dtype)
+
+
+def _of_numbers(
+    array: Array,
+    value: Any,
+    path: ErrorPath,
+    noun: str,
+    labels: tuple[str, ...] | None = None,
+    columns: tuple[str, ...] | None = None,
+    dtype: str | None = None,
+) -> LabelledArray:
+    """The array of a value, integers as float64; raises AttnError where it has neither numbers nor booleans.
+
+    `dtype` is the type of a tensor that NumPy does not have.
+    """
+    kind, name = array.dtype.kind, dtype or array.dtype.type.__name__  # longdouble by that name on every machine
+    if name == BFLOAT16:  # of a tensor, or a type that another package has registered
+        return LabelledArray(array.astype(np.float32), labels, BFLOAT16, columns=columns)
+    if kind == "f":
+        return LabelledArray(array, labels, name, columns=columns)
+    if kind in "iu":  # in float64 products of integers don't wrap
+        return LabelledArray(array.astype(np.float64), labels, columns=columns)
+    if kind != "b":
+        hint = _hint_of_objects(value) if kind == "O" else None
+        raise AttnError(f"{json_excerpt(value)} is no {noun}", where=path, hint=hint, subject=value)
+    return LabelledArray(array, labels, columns=columns)
+
+
+def _hint_of_objects(value: Any) -> str:
+    """What makes numbers of an array of objects, or of a data frame with columns of words."""
+    words = columns_of_words(value)
+    if words:
+        return f"leave out its columns of words: {', '.join(words)}"
+    return "make numbers of its objects with .astype(float)"

@@ -1,0 +1,276 @@
+"""Operators checked against the problem: parameters that are required, shapes of arrays, norms, positions."""
+
+import math
+import re
+from collections.abc import Mapping
+from typing import Any
+
+from attncli.base.axes import Length, bind_axes
+from attncli.base.dataclasses import dataclass
+from attncli.base.errors import AttnError
+from attncli.base.lazy_numpy import Array, np
+from attncli.ops.failures import failures_named
+from attncli.ops.norm_uses import USES, array_letters, arrays_by_role, is_over_all
+from attncli.ops.records import Operator, Parameter
+from attncli.ops.registry import operators
+from attncli.ops.rules import OperatorUse, PositionAxes
+from attncli.problem.inputs import is_read
+from attncli.problem.layout import Layout
+from attncli.problem.lengths import Lengths, context_features
+from attncli.problem.spec import OPERATOR_FIELDS, ProblemSpec, position_axes
+
+
+@dataclass(frozen=True)
+class _Rows:
+    """What a norm is applied to: the letter of its heads, how many there are, and the features of one of them."""
+
+    head_letter: str
+    heads: int
+    features: Length
+
+    @property
+    def all_features(self) -> int:
+        """The features of all heads together."""
+        return self.heads * self.features.size
+
+
+def shape_norms(values: Mapping[str, Any], layout: Layout, lengths: Lengths) -> dict[str, Any]:
+    """The values of a problem in which vectors of each head are [h d], and one of all heads together is [h·d].
+
+    Each may be given as the other.
+    """
+    shaped = dict(values)
+    for key in USES:
+        operator = values[key]
+        if isinstance(operator, Operator) and operator.arrays:
+            arrays = {
+                name: _shaped(array, is_over_all(operator), _rows(role, values["context"], layout, lengths))
+                for role, name, array in arrays_by_role(key, operator)
+            }
+            shaped[key] = Operator(operator.record, {**operator.given, **arrays})
+    return shaped
+
+
+def _shaped(array: Array, is_over_all: bool, rows: _Rows | None) -> Array:
+    """An array with an axis of heads where each head is normalized, and without one where all are together."""
+    if rows is None or rows.heads == 1:
+        return array
+    if is_over_all:
+        return array.reshape(-1) if array.shape == (rows.heads, rows.features.size) else array
+    return array.reshape(rows.heads, -1) if array.shape == (rows.all_features,) else array
+
+
+def bind_norm(key: str, operator: Operator, context: Operator, layout: Layout, lengths: Lengths) -> None:
+    """Raise AttnError where an array of a norm does not fit the heads and features that it belongs to."""
+    for role, name, array in arrays_by_role(key, operator):
+        rows = _rows(role, context, layout, lengths)
+        assert rows is not None  # a key that is read has something to normalize
+        letters, bound = array_letters(key, operator, name), dict(lengths)
+        owner = f"all heads together have {rows.all_features} features ({letters[-1]})"
+        bound |= {operator.record.parameter(name).letters[-1]: rows.features}
+        bound |= {letters[-1]: Length(rows.all_features, owner)} if is_over_all(operator) else {}
+        leading = () if is_over_all(operator) or rows.heads == 1 else (rows.head_letter,)
+        bind_axes(bound, (key, name), letters, array.shape, leading=leading)
+
+
+def _rows(role: str, context: Operator, layout: Layout, lengths: Lengths) -> _Rows | None:
+    """What a norm of a role is applied to; None where scores are given in its place."""
+    *heads, letter = next(use.letters[role] for use in USES.values() if role in use.letters)
+    features = lengths.get(letter)
+    if features is not None and role == "context":
+        features = context_features(context, features)
+    if features is None:
+        return None
+    if not heads:  # a sequence, of which heads are made
+        return _Rows("h", 1, features)
+    head_letter = heads[0] if layout.kv_heads < layout.heads else "h"
+    return _Rows(head_letter, layout.kv_heads if head_letter == "g" else layout.heads, features)
+
+
+def check_positions(spec: ProblemSpec, lengths: Lengths) -> None:
+    """Raise AttnError where positions are not those of the rows, or are none of the axes that they are needed on."""
+    scheme = spec.position.record if spec.position is not None and is_read(spec, "position") else None
+    reads_scale = spec.query_scale is not None and is_read(spec, "query_scale")
+    if scheme is None and not reads_scale:
+        return
+    rows = {"positions": spec.new_key_letter, "positions_of_queries": "n"}
+    axes = position_axes(spec)
+    for key, letter in rows.items():
+        if getattr(spec, key) is not None:
+            _check_shape(spec, key, getattr(spec, key), letter, axes, lengths)
+            if scheme is not None and any(parameter.is_table for parameter in scheme.parameters):
+                _check_whole(key, getattr(spec, key), scheme.name)
+    rotates = scheme is not None and scheme.acts_on == "query_and_key"
+    if (rotates or reads_scale) and spec.positions is not None and spec.positions_of_queries is None:
+        _check_same_rows(spec, lengths)
+    if scheme is not None and axes is not None and axes.are_needed and spec.positions is None:
+        hint = f"give positions, [{axes.count} {lengths[spec.new_key_letter].size}]"
+        raise AttnError(f"the pairs of {scheme.name} read {axes.count} axes", where="positions", hint=hint)
+
+
+def _check_shape(
+    spec: ProblemSpec, key: str, array: Array, letter: str, axes: PositionAxes | None, lengths: Lengths
+) -> None:
+    """Positions are [rows] or [b rows], before them the axes of a position."""
+    count, batch = lengths[letter].size, spec.layout.batch
+    leading = () if axes is None else (axes.count,)
+    allowed = [(*leading, count), *([(*leading, batch, count)] if batch is not None else [])]
+    if array.shape not in allowed:
+        shapes = " or ".join(f"[{' '.join(map(str, shape))}]" for shape in allowed)
+        found = " ".join(map(str, array.shape))
+        raise AttnError(f"has the shape [{found}]; {lengths[letter].owner}", where=key, hint=f"expected {shapes}")
+
+
+def _check_whole(key: str, array: Array, name: str) -> None:
+    """Positions that count rows of a table are whole numbers."""
+    if array.dtype.kind == "f":
+        wrong = array[array != np.floor(array)][0]
+        raise AttnError(f"{wrong:g} is not a whole number", where=key, hint=f"{name} has one row for each position")
+
+
+def _check_same_rows(spec: ProblemSpec, lengths: Lengths) -> None:
+    """Positions of the keys are those of the queries only where both are of one sequence."""
+    queries, keys = lengths["n"], lengths[spec.new_key_letter]
+    if spec.query_embeddings is not None or queries.size != keys.size:
+        message = f"are those of the {keys.size} keys, and there are {queries.size} queries of their own"
+        raise AttnError(message, where="positions", hint="give positions_of_queries too")
+
+
+def position_range(spec: ProblemSpec) -> range:
+    """The positions from the first to the last, as they are given, or those of the longest sequence after any cache."""
+    given = [array for array in (spec.positions, spec.positions_of_queries) if array is not None]
+    if given:
+        return range(math.floor(min(x.min() for x in given)), math.ceil(max(x.max() for x in given)) + 1)
+    sequences = (spec.embeddings, spec.query_embeddings, spec.query, spec.key, spec.query_source)
+    first = spec.past_count
+    return range(first, first + max(x.shape[-2] for x in sequences if x is not None))
+
+
+PER_HEAD_FIELDS = ("score", "context")  # the operators whose arrays may have a head axis
+
+
+def check_operators(spec: ProblemSpec, lengths: Lengths) -> None:
+    """Raise AttnError where an operator lacks a parameter, or does not fit what it is applied to.
+
+    An operator that nothing reads, because scores or weights are given, is not checked.
+    """
+    values = {name: getattr(spec, name) for name in OPERATOR_FIELDS}
+    by_field = {name: value for name, value in values.items() if isinstance(value, Operator) and is_read(spec, name)}
+    for name, operator in by_field.items():
+        _check_operator(name, operator, lengths, spec)
+    if "context" in by_field:
+        _check_distribution(spec)
+    if "position" in by_field:
+        _check_position(spec, by_field["position"])
+    if "mask" in by_field:
+        _check_mask(spec, by_field["mask"])
+    for name, operator in by_field.items():
+        if operator.record.check is not None:
+            try:
+                with failures_named(operator.record, "check"):
+                    operator.record.check(OperatorUse(operator.parameters, spec.lengths, position_range(spec)))
+            except AttnError as error:
+                raise error.at(name) from None
+
+
+def _check_operator(name: str, operator: Operator, lengths: Lengths, spec: ProblemSpec) -> None:
+    """The parameters that an operator requires are given, and its arrays fit."""
+    record = operator.record
+    for parameter in record.parameters:
+        _check_parameter(name, operator, parameter)
+    for argument, plural in (("query", "queries"), ("key", "keys")):
+        if spec.given_table is not None and argument in record.shapes.arrays:
+            message = f"{record.name} reads the {plural}, and {spec.given_table} are given in place of them"
+            raise AttnError(message, where=name, hint=f"leave out {spec.given_table}, or choose another {name}")
+    bound = dict(lengths)
+    for argument, letter in (("query", "d"), ("key", "c"), ("value", "e")):
+        letters = record.shapes.arrays.get(argument)
+        if letters and letters[-1] != letter:
+            own, other = lengths[letter], bound.setdefault(letters[-1], lengths[letter])
+            if own.size != other.size:
+                owner = re.sub(r"\(\w\)", f"({letters[-1]})", own.owner)  # the letter that the operator has for it
+                raise AttnError(f"{owner}; {other.owner}")
+    is_out_in = spec.weight_layout == "out_in"
+    leading = ("h",) if spec.layout.has_heads and name in PER_HEAD_FIELDS else ()
+    if name in USES:
+        bind_norm(name, operator, spec.context, spec.layout, lengths)
+        return
+    for parameter_name, array in operator.arrays.items():
+        parameter, shape = record.parameter(parameter_name), array.shape
+        if array.size == 0:
+            raise AttnError("has no numbers", where=(name, parameter_name))
+        letters = parameter.letters
+        if parameter.is_weight and is_out_in:  # an error has the rows and columns as they are stored
+            letters, shape = letters[::-1], (*shape[:-2], *shape[:-3:-1])
+        bind_axes(bound, (name, parameter_name), letters, shape, leading=(*leading, *parameter.leading))
+
+
+def _check_parameter(name: str, operator: Operator, parameter: Parameter) -> None:
+    """A required parameter is given, and an array is no single number where it has axes."""
+    record = operator.record
+    if parameter.required and parameter.name not in operator.given:
+        value = f"{parameter.name}.csv" if parameter.kind == "array" else "2"
+        raise AttnError(
+            f"{record.name} needs {parameter.name}",
+            where=name,
+            hint=f"for example {record.name}:{parameter.name}={value}",
+        )
+    is_one_number = isinstance(operator.given.get(parameter.name), float)
+    if parameter.kind == "array" and is_one_number and not isinstance(parameter.default, float):
+        hint = f"expected [{' '.join(parameter.letters)}]"
+        raise AttnError("is one number", where=(name, parameter.name), hint=hint)
+
+
+def _check_distribution(spec: ProblemSpec) -> None:
+    """A context that reads the weights as probabilities is given a distribution."""
+    context, normalizer = spec.context.record, spec.normalize.record
+    if not context.needs_distribution:
+        return
+    if spec.weights is not None:
+        _check_probabilities(context.name, spec.weights)
+        return
+    if not normalizer.is_distribution:
+        *names, last = (name for name, record in operators("normalize").items() if record.is_distribution)
+        raise AttnError(
+            f"{context.name} draws with the weights as probabilities; {normalizer.name} makes none",
+            where="context",
+            hint=f"normalize with {', '.join(names)} or {last}",
+        )
+    if spec.sink is not None:
+        raise AttnError(f"{context.name} draws one key; with a sink there may be none", where="sink")
+
+
+def _check_probabilities(context: str, weights: Array) -> None:
+    """The weights of each query are probabilities, or all 0 where it attends to nothing."""
+    totals = weights.sum(axis=-1, dtype=np.float64)
+    are_probabilities = (weights >= 0).all(axis=-1) & (np.isclose(totals, 1, rtol=0, atol=1e-2) | (totals == 0))
+    if not are_probabilities.all():
+        at = np.argwhere(~are_probabilities)[0]
+        message = f"{context} draws with the weights as probabilities; these are none"
+        hint = "give numbers from 0 that add to 1 in each row"
+        raise AttnError(message, where=("weights", f"row {at[-1] + 1}"), hint=hint)
+
+
+def _check_position(spec: ProblemSpec, position: Operator) -> None:
+    """The problem has what its position scheme acts on: embeddings, or a score that is a dot product."""
+    record, score = position.record, spec.score.record
+    if record.acts_on == "embeddings":
+        for name in ("query", "key"):
+            if getattr(spec, name) is not None:
+                message = f"{record.name} is added to embeddings, and {name} is given already projected"
+                raise AttnError(message, where="position", hint="give embeddings")
+        if spec.embeddings is None and spec.query_embeddings is None:
+            raise AttnError(f"{record.name} is added to embeddings, and there are none", where="position")
+    if record.acts_on == "products" and "dot" not in (score.name, score.unscaled):
+        message = f"{record.name} adds keys to a dot product; the score is {score.name}"
+        raise AttnError(message, where="position", hint="score with dot or scaled_dot")
+
+
+def _check_mask(spec: ProblemSpec, mask: Operator) -> None:
+    """A mask operator has no table of the user's, and reads key lengths only where they are given."""
+    inputs = mask.record.shapes.arrays
+    if "table" in inputs:
+        raise AttnError(f"{mask.record.name} needs a table of the scores' shape", where="mask", hint="give the table")
+    for name, verb in (("key_lengths", "are"), ("key_mask", "is")):
+        if name in inputs and getattr(spec, name) is None:
+            raise AttnError(f"{mask.record.name} needs {name}, which {verb} not given", where="mask")

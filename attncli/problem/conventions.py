@@ -1,0 +1,463 @@
+"""Conventions: what each framework makes of the keys of a problem."""
+
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from dataclasses import field
+from math import inf
+from typing import Any
+
+from attncli.base.dataclasses import dataclass
+from attncli.base.errors import AttnError, UnknownNameError
+from attncli.base.lazy_numpy import Array, np
+from attncli.base.text import repr_excerpt
+from attncli.ops.records import Operator
+from attncli.problem.convert import to_field
+from attncli.problem.origins import ConventionUse
+from attncli.problem.spec import DEFAULTS, FIELDS
+
+Window = tuple[float, float]
+
+
+@dataclass(frozen=True, eq=False)
+class Reading:
+    """What a framework makes of one word, in a sentence; where attn reads it otherwise, what that is in attn's keys.
+
+    `change` makes of the word's converted value the one that attn reads so. `keys` are in force where the word is
+    given, unless they are given themselves: only beside one of the words in `beside`, where there are any, and never
+    beside one in `not_beside`. `limit` says why the framework does not take a value, "" where it does.
+    """
+
+    text: str
+    change: Callable[[Any], Any] | None = None
+    keys: Mapping[str, Any] = field(default_factory=dict)
+    beside: tuple[str, ...] = ()
+    not_beside: tuple[str, ...] = ()
+    limit: Callable[[Any], str] | None = None
+
+    def matters(self, words: Collection[str]) -> bool:
+        """Whether its keys matter beside these words."""
+        return not self.beside or not {*self.beside}.isdisjoint(words)
+
+    def opponents(self, words: Collection[str]) -> Sequence[str]:
+        """Those of these words beside which its keys would matter, but are not in force."""
+        return [word for word in self.not_beside if word in words] if self.matters(words) else []
+
+
+@dataclass(frozen=True, eq=False)
+class Convention:
+    """How one framework reads the words of a problem.
+
+    `words` has what it makes of each word that it has: a key, or one operator of a key, `position alibi`. `defaults`
+    are keys in force unless they are given. Of the words in one group of `exclusive` it takes one.
+    """
+
+    name: str
+    title: str
+    version: str  # that was run, or whose documentation was read; "" of this program
+    source: str
+    is_run: bool  # tests compare it with the framework itself; otherwise it is from the documentation
+    words: Mapping[str, Reading]
+    defaults: Mapping[str, Any] = field(default_factory=dict)
+    exclusive: tuple[tuple[str, ...], ...] = ()
+
+    @property
+    def evidence(self) -> str:
+        """How it is known."""
+        if not self.version:
+            return "as this program computes"
+        known = "tested against" if self.is_run else "from its documentation,"
+        return f"{known} version {self.version}"
+
+    def reading(self, key: str, value: Any) -> Reading | None:
+        """What it makes of the value of a key; None where it has no such word."""
+        operator = f"{key} {value.record.name}" if isinstance(value, Operator) else key
+        return self.words.get(operator, self.words.get(key))
+
+
+def _inverted(mask: Array) -> Array:
+    """True where a mask is false."""
+    return np.logical_not(mask)
+
+
+def _row_of_infinities(bias: Array) -> str:
+    """That every number of a row of a bias is −∞, where there is such a row; "" otherwise."""
+    has_row = bool(np.isneginf(bias).all(axis=-1).any())
+    return "gives NaN for a row of −∞ in bias: read as a row without keys" if has_row else ""
+
+
+def with_its_own(window: Window) -> Window:
+    """The keys beside a query's own in a window whose sides count that, too; a side of 0 or without limit stays.
+
+    >>> with_its_own((3, 0))
+    (2, 0)
+    """
+    left, right = (max(side - 1, 0) for side in window)
+    return left, right
+
+
+def _one_number(window: Window) -> str:
+    """That both sides of a window are one number, where they are two."""
+    left, right = window
+    return "" if left == right or 0 in window else "takes one number for both sides of window: read as two"
+
+
+def _limited(window: Window) -> str:
+    """That a side of a window has a limit, where one has none."""
+    return "has no window without a limit: read as attn reads it" if inf in window else ""
+
+
+ATTENDS = Reading("1 or true attends")
+HIDES = Reading("1 or true hides", change=_inverted)
+REAL_KEYS = Reading("1 is a real key")
+PADDING = Reading("1 is padding", change=_inverted)
+AS_MASK = Reading("as a mask [b 1 1 m], 1 is a real key")
+REAL_COUNTS = Reading("so many keys of each batch item are real")
+ADDED = Reading("added to the scores")
+ADDED_BUT_NO_ROW = Reading("added to the scores; a row of −∞ is NaN", limit=_row_of_infinities)
+SCALE = Reading("in place of 1/√d")
+BEFORE_ALL = Reading("before bias and masks")
+TOP_LEFT = Reading("top left, query i attends to keys 0 … i")
+AT_END = {"align": "bottom_right"}
+BOTTOM_RIGHT = Reading("bottom right, the last query stands at the last real key", keys=AT_END)
+BESIDE_ITS_OWN = "so many keys on either side of its own"
+WINDOW = Reading(f"{BESIDE_ITS_OWN}; −1: no limit")
+GROUPED = Reading("query head h reads key head h // (heads / kv_heads)")
+CACHE_FIRST = Reading("the cache comes first, and queries after it")
+NO_OFFSET = Reading(
+    "put before the keys by the caller; masks count from the first of them",
+    keys={"align": "first_key"},
+    beside=("causal", "window"),
+    not_beside=("position",),
+)
+LAYER_WEIGHTS = ("w_q", "w_k", "w_v", "w_o")  # those that the layers of frameworks have
+OUT_IN = Reading("stored out_in, x @ W.T", keys={"weight_layout": "out_in"})
+
+# attn itself: every word that a convention may read, as it is read without one.
+ATTN = Convention(
+    name="attn",
+    title="attn, without a convention",
+    version="",
+    source="attn list, attn show",
+    is_run=True,
+    words={
+        "past_key": CACHE_FIRST,
+        "mask": ATTENDS,
+        "key_mask": REAL_KEYS,
+        "bias": ADDED,
+        "causal": Reading("top left after any cache: query i stands at new key i, unless align is given"),
+        "window": WINDOW,
+        "key_lengths": REAL_COUNTS,
+        "scale": SCALE,
+        "softcap": BEFORE_ALL,
+        "position": Reading("alibi is −slope · |position of the query − j|; rope rotates halves"),
+        "kv_heads": GROUPED,
+        "sink": Reading("one more key in the softmax, which is dropped"),
+        "qk_norm": Reading("of each head, before rope"),
+        "query_scale": Reading("of its position, after norm and rope"),
+        "value_norm": Reading("of each head"),
+        "context_norm": Reading("of each head, before w_o"),
+        "score": Reading("scaled_dot unless it is given"),
+        "normalize": Reading("softmax unless it is given"),
+        "context": Reading("weighted_sum unless it is given"),
+        **dict.fromkeys((x for x in FIELDS if FIELDS[x].is_weight), Reading("stored in_out, x @ W")),
+    },
+    defaults={"empty_rows": "zeros"},
+)
+TORCH_SDPA = Convention(
+    name="torch-sdpa",
+    title="PyTorch torch.nn.functional.scaled_dot_product_attention",
+    version="2.13",
+    source="https://docs.pytorch.org/docs/stable/generated/torch.nn.functional.scaled_dot_product_attention.html",
+    is_run=True,
+    words={
+        "mask": ATTENDS,
+        "key_mask": AS_MASK,
+        "bias": ADDED,
+        "causal": TOP_LEFT,
+        "past_key": NO_OFFSET,
+        "scale": SCALE,
+        "kv_heads": GROUPED,
+    },
+    defaults={"empty_rows": "zeros"},
+    exclusive=(("mask", "key_mask", "bias", "causal"),),
+)
+TORCH_MHA = Convention(
+    name="torch-mha",
+    title="PyTorch torch.nn.MultiheadAttention",
+    version="2.13",
+    source="https://docs.pytorch.org/docs/stable/generated/torch.nn.MultiheadAttention.html",
+    is_run=True,
+    words={
+        "mask": HIDES,
+        "key_mask": PADDING,
+        "bias": ADDED,
+        "causal": TOP_LEFT,
+        **dict.fromkeys((*LAYER_WEIGHTS, "w_qkv"), OUT_IN),  # w_qkv is its in_proj_weight
+    },
+    defaults={"empty_rows": "nan"},
+    exclusive=(("mask", "bias", "causal"),),
+)
+ONNX = Convention(
+    name="onnx",
+    title="ONNX operator Attention, opset 25",
+    version="1.23",
+    source="https://onnx.ai/onnx/operators/onnx__Attention.html",
+    is_run=True,
+    words={
+        "past_key": CACHE_FIRST,
+        "mask": ATTENDS,
+        "bias": ADDED,
+        "causal": Reading("top left after any cache; with key_lengths bottom right"),
+        "window": WINDOW,
+        "key_lengths": Reading(
+            "nonpad_kv_seqlen, the last query stands at the last real key", keys=AT_END, beside=("causal", "window")
+        ),
+        "scale": SCALE,
+        "softcap": BEFORE_ALL,
+        "kv_heads": GROUPED,
+    },
+    defaults={"empty_rows": "zeros"},
+    exclusive=(("mask", "bias"), ("past_key", "key_lengths")),
+)
+FLASH = Convention(  # 2.1 and later
+    name="flash",
+    title="FlashAttention flash_attn_func",
+    version="2.8",
+    source="https://github.com/Dao-AILab/flash-attention, flash_attn_interface.py, README of 2.1, csrc mask.h",
+    is_run=False,
+    words={
+        "causal": BOTTOM_RIGHT,
+        "window": Reading(f"bottom right, {BESIDE_ITS_OWN}; −1: no limit", keys=AT_END),
+        "key_lengths": Reading("cu_seqlens or cache_seqlens, the last query stands at the last real key"),
+        "past_key": CACHE_FIRST,
+        "scale": SCALE,
+        "softcap": Reading("before the masks"),
+        "position alibi": Reading("−slope · |i + m − n − j|, bottom right", keys=AT_END),
+        "kv_heads": GROUPED,
+    },
+    defaults={"empty_rows": "zeros"},
+)
+XFORMERS = Convention(
+    name="xformers",
+    title="xFormers xformers.ops.memory_efficient_attention",
+    version="0.0.35",
+    source="https://facebookresearch.github.io/xformers/components/ops.html, xformers/ops/fmha/attn_bias.py",
+    is_run=False,
+    words={
+        "past_key": NO_OFFSET,
+        "bias": ADDED,
+        "causal": Reading("LowerTriangularMask, top left; with a window bottom right"),
+        "window": Reading(f"LocalAttentionFromBottomRightMask, bottom right, {BESIDE_ITS_OWN}", keys=AT_END),
+        "scale": SCALE,
+        "kv_heads": GROUPED,
+    },
+    defaults={"empty_rows": "nan"},  # of the equivalent code in its documentation; its kernels may give 0
+    exclusive=(("bias", "window"),),
+)
+KERAS = Convention(
+    name="keras",
+    title="Keras keras.layers.MultiHeadAttention",
+    version="3.15",
+    source="https://keras.io/api/layers/attention_layers/multi_head_attention/",
+    is_run=True,
+    words={
+        "mask": ATTENDS,
+        "key_mask": REAL_KEYS,
+        "causal": TOP_LEFT,
+        "window": Reading(
+            "sliding_window, so many keys on a side with its own", change=with_its_own, limit=_one_number
+        ),
+        **dict.fromkeys(LAYER_WEIGHTS, Reading("in_out with heads apart, (features, heads, head features)")),
+    },
+    defaults={"empty_rows": "uniform"},
+)
+KERAS_ATTENTION = Convention(  # a layer without projections
+    name="keras-attention",
+    title="Keras keras.layers.Attention",
+    version="3.15",
+    source="https://keras.io/api/layers/attention_layers/attention/",
+    is_run=True,
+    words={
+        "key_mask": REAL_KEYS,
+        "causal": TOP_LEFT,
+        "scale": Reading("the learned number of use_scale; without it there is no scale"),
+        "score dot": Reading("the score unless it is given"),
+    },
+    defaults={"empty_rows": "uniform", "score": "dot"},
+)
+JAX = Convention(
+    name="jax",
+    title="JAX jax.nn.dot_product_attention",
+    version="0.10",
+    source="https://docs.jax.dev/en/latest/_autosummary/jax.nn.dot_product_attention.html",
+    is_run=True,
+    words={
+        "past_key": NO_OFFSET,
+        "mask": ATTENDS,
+        "key_mask": AS_MASK,
+        "bias": Reading(
+            "added to the scores; a row of −∞ is NaN, or uniform over those of its keys that masks hide",
+            limit=_row_of_infinities,
+        ),
+        "causal": TOP_LEFT,
+        "window": Reading(f"top left, {BESIDE_ITS_OWN}", limit=_limited),
+        "key_lengths": REAL_COUNTS,
+        "scale": SCALE,
+        "kv_heads": GROUPED,
+    },
+    defaults={"empty_rows": "uniform"},
+    exclusive=(("mask", "key_mask"),),
+)
+MLX = Convention(
+    name="mlx",
+    title="MLX mlx.core.fast.scaled_dot_product_attention",
+    version="0.32",
+    source="https://ml-explore.github.io/mlx/build/html/python/_autosummary/mlx.core.fast.scaled_dot_product_attention.html",
+    is_run=True,
+    words={
+        "past_key": Reading("put before the keys by the caller; causal is bottom right, so queries come after it"),
+        "mask": ATTENDS,
+        "key_mask": AS_MASK,
+        "bias": ADDED_BUT_NO_ROW,
+        "causal": BOTTOM_RIGHT,
+        "scale": SCALE,
+        "kv_heads": GROUPED,
+        "sink": Reading("sinks, one more key in the softmax, which is dropped"),
+    },
+    defaults={"empty_rows": "uniform"},
+    exclusive=(("mask", "key_mask", "bias", "causal"),),
+)
+_LIST = (ATTN, TORCH_SDPA, TORCH_MHA, ONNX, FLASH, XFORMERS, KERAS, KERAS_ATTENTION, JAX, MLX)  # that of `attn list`
+CONVENTIONS: Mapping[str, Convention] = {convention.name: convention for convention in _LIST}
+
+
+def find_convention(name: Any, where: str | None = None) -> Convention:
+    """The convention of that name.
+
+    Raises UnknownNameError, which suggests the nearest one, and AttnError for what is no name.
+
+    >>> find_convention("torch-mha").words["mask"].text
+    '1 or true hides'
+    """
+    if not isinstance(name, str):
+        hint = f"expected one of {', '.join(CONVENTIONS)}"
+        raise AttnError(f"{repr_excerpt(name)} is no name of a convention", where=where, hint=hint)
+    if name not in CONVENTIONS:
+        raise UnknownNameError("convention", name, CONVENTIONS, where=where)
+    return CONVENTIONS[name]
+
+
+def hides(use: ConventionUse | None, key: str) -> bool:
+    """Whether the convention that a problem was read by has inverted the mask of a key.
+
+    >>> hides(ConventionUse("torch-mha", ""), "mask"), hides(None, "mask")
+    (True, False)
+    """
+    reading = None if use is None else find_convention(use.name).words.get(key)
+    return reading is not None and reading.change is _inverted
+
+
+def read_words(convention: Convention, given: Mapping[str, Any]) -> tuple[dict[str, Any], ConventionUse]:
+    """The values of the fields in attn's words, of the converted values that were given, and what was made of them.
+
+    A value that was given in attn's own words, such as `align`, is in force as it is.
+
+    >>> values, use = read_words(find_convention("flash"), {"causal": True})
+    >>> values["align"], use.changes
+    ('bottom_right', ('causal: bottom right, the last query stands at the last real key',))
+    """
+    found, defaults = _with_rule_as_key(given), {**DEFAULTS, **convention.defaults}
+    words = {key: found[key] for key in ATTN.words if key in found and not _is_default(found[key], defaults[key])}
+    values, in_force = dict(given), dict(convention.defaults)
+    changed: dict[Reading, list[str]] = {}
+    for key, value in words.items():
+        reading = convention.reading(key, value)
+        if reading is None:
+            continue
+        has_keys = reading.matters(words) and not reading.opponents(words)
+        keys = {name: new for name, new in reading.keys.items() if name not in given} if has_keys else {}
+        changes_value = reading.change is not None and not isinstance(value, Operator)  # a rule says what it hides
+        if reading.change is not None and changes_value:
+            values[key] = reading.change(value)
+            if key not in given:
+                del values["mask"]  # which named the rule
+        if keys or changes_value:
+            changed.setdefault(reading, []).append(_name(convention, key, value))
+        in_force |= keys
+    values |= {name: to_field(FIELDS[name], value) for name, value in in_force.items() if name not in given}
+    changes = tuple(
+        f"{', '.join(names)}: {reading.text}"
+        for reading, names in changed.items()
+        if reading.change is not None or reading.keys.items() & in_force.items()  # a later word may win
+    )
+    return values, ConventionUse(convention.name, convention.version, changes, tuple(_remarks(convention, words)))
+
+
+def _with_rule_as_key(given: Mapping[str, Any]) -> Mapping[str, Any]:
+    """The values where the name of a mask is the key of that name: `mask: causal` is `causal: true`."""
+    rule = given.get("mask")
+    if not isinstance(rule, Operator) or rule.record.name in given:
+        return given
+    name, parameters = rule.record.name, tuple(rule.parameters[one.name] for one in rule.record.parameters)
+    others = {key: value for key, value in given.items() if key != "mask"}
+    return {**others, name: to_field(FIELDS[name], parameters or True)}
+
+
+def _is_default(value: Any, default: Any) -> bool:
+    """Whether a value is the one that its key has where it is not given."""
+    if isinstance(value, Operator) or isinstance(default, Operator):
+        return not getattr(value, "arrays", None) and str(value) == str(default)
+    return not hasattr(value, "shape") and bool(value == default)
+
+
+def _name(convention: Convention, key: str, value: Any) -> str:
+    """The word of a convention that a key and its value are: `position alibi`."""
+    word = f"{key} {value.record.name}" if isinstance(value, Operator) else key
+    return word if word in convention.words else key
+
+
+def _remarks(convention: Convention, words: Mapping[str, Any]) -> Iterator[str]:
+    """What is read as attn reads it: words that the framework does not have, and those that it does not take together.
+
+    Weights are no such word: what a framework without projections is given was projected before.
+    """
+    for key, value in words.items():
+        reading = convention.reading(key, value)
+        if reading is None:
+            if not FIELDS[key].is_weight:
+                name = f"{key} {value}" if isinstance(value, Operator) else key
+                yield f"{convention.name} has no {name}: read as attn reads it"
+            continue
+        if reading.limit is not None and (limit := reading.limit(value)):
+            yield f"{convention.name} {limit}"
+        if opponents := reading.opponents(words):
+            yield f"{convention.name} with {' and '.join(opponents)}: {key} is read as attn reads it"
+    for group in convention.exclusive:
+        together = [key for key in group if key in words]
+        if len(together) > 1:
+            names = " and ".join(together)
+            yield f"{convention.name} does not take {names} together: attn combines them"
+
+
+def readings(convention: Convention) -> Sequence[tuple[str, str]]:
+    """The words that a convention has and what it makes of them; those that it reads alike are in one row.
+
+    >>> readings(find_convention("torch-mha"))[0]
+    ('mask', '1 or true hides')
+    """
+    words: dict[Reading, list[str]] = {}
+    for word, reading in convention.words.items():
+        words.setdefault(reading, []).append(word)
+    return [(", ".join(alike), reading.text) for reading, alike in words.items()]
+
+
+def missing_words(convention: Convention) -> Sequence[str]:
+    """The keys of attn that a convention has no word for; weights are none where there are no projections.
+
+    A stage that has a default, such as softmax, is one that every framework has: it has no other.
+
+    >>> missing_words(find_convention("torch-sdpa"))[:3]
+    ['window', 'key_lengths', 'softcap']
+    """
+    has = {word.split()[0] for word in convention.words}
+    missing = [key for key in ATTN.words if key not in has and not FIELDS[key].is_weight]
+    return [f"other {key}" if isinstance(DEFAULTS[key], Operator) else key for key in missing]

@@ -1,0 +1,242 @@
+"""The value of one field of a problem, converted and checked by the field's kind."""
+
+import re
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import replace
+from typing import Any
+
+from attncli.base.counting import first_duplicate
+from attncli.base.dtypes import BFLOAT16, NAMES
+from attncli.base.errors import AttnError, ErrorPath, did_you_mean
+from attncli.base.lazy_numpy import Array, np
+from attncli.base.text import json_excerpt, repr_excerpt, shorten
+from attncli.ops.records import Operator
+from attncli.problem.arrays import (
+    LIST_OF_NUMBERS,
+    MATRIX,
+    AxisLabels,
+    EncodedArray,
+    LabelledArray,
+    frame_labels,
+    is_array_with_axes,
+    to_lists,
+)
+from attncli.problem.fields import Field
+from attncli.problem.numbers import (
+    MAX_COUNT,
+    is_number,
+    to_boolean,
+    to_booleans,
+    to_counts,
+    to_finite,
+    to_integer,
+    to_number_above,
+    to_window,
+    to_word,
+)
+from attncli.problem.operators import (
+    PendingRandom,
+    check_spelling,
+    chooses_operator,
+    named_masks,
+    to_array_or_generator,
+    to_operator,
+)
+
+FLOATING_TYPES = frozenset(NAMES) - {BFLOAT16}  # of arrays of NumPy's own
+_NO_LETTER = re.compile("[\ud800-\udfff\0]")  # in a label
+
+
+def to_field(field: Field, value: Any) -> Any:
+    """Convert a value by its field's kind.
+
+    Raises AttnError whose path begins with the field's name; its `subject` is the list or mapping that is wrong.
+    """
+    convert = CONVERTERS.get(field.kind)
+    return to_operator(field.kind, value, (field.name,)) if convert is None else convert(field, value)
+
+
+def floating_type(field: Field, value: Any) -> str | None:
+    """The type of a value that needs no conversion: a matrix of floating-point numbers with as many axes as allowed.
+
+    None of any other value.
+    """
+    if type(value) is not np.ndarray or field.kind != "matrix" or value.ndim not in field.allowed_axis_counts:
+        return None
+    name: str = value.dtype.type.__name__  # longdouble by that name on every machine
+    return name if name in FLOATING_TYPES else None
+
+
+def _to_matrix(field: Field, value: Any) -> LabelledArray | PendingRandom | EncodedArray:
+    """An array, or a generator where the field may be drawn; a table of rows stays as its file has it."""
+    if isinstance(value, EncodedArray):
+        _check_axis_count(len(value.shape), field, value)
+        return value
+    return _to_array(field, value, "numbers or a file")
+
+
+def _to_array(field: Field, value: Any, expected: str) -> LabelledArray | PendingRandom:
+    """An array with as many axes as its field may have, or a generator where the field may be drawn.
+
+    Booleans are refused where numbers are expected; `expected` says what to give in place of a generator.
+    """
+    noun = LIST_OF_NUMBERS if field.allowed_axis_counts == (1,) else MATRIX
+    if type(value) is not np.ndarray and field.is_random_fill:
+        check_spelling("generator", value, (field.name,))
+    converted = to_array_or_generator(value, (field.name,), noun)
+    if isinstance(converted, PendingRandom):
+        if field.is_random_fill:
+            return converted
+        raise AttnError("can't be drawn", where=field.name, hint=f"give {expected}", subject=value)
+    array = converted.array
+    if array.dtype.kind == "b" and not field.is_boolean:
+        message, hint = "true and false are not numbers", "write 1 and 0"
+        raise AttnError(message, where=field.name, hint=hint, subject=value)
+    if field.allowed_axis_counts == (1,) and array.ndim == 2 and 1 in array.shape:
+        array = array.reshape(-1)
+    _check_axis_count(array.ndim, field, value)
+    return converted if array is converted.array else replace(converted, array=array)
+
+
+def _given(field: Field, value: Any, expected: str) -> Array:
+    """An array that is not drawn."""
+    given = _to_array(field, value, expected)
+    assert isinstance(given, LabelledArray)
+    return given.array
+
+
+def _check_axis_count(count: int, field: Field, value: Any) -> None:
+    """Raise AttnError where an array of a field has too few or too many axes."""
+    allowed = field.allowed_axis_counts
+    if count not in allowed:
+        smallest = {1: "one row of numbers", 2: "rows of numbers"}[allowed[0]]
+        expected = smallest if count < allowed[0] or len(allowed) == 1 else f"at most {allowed[-1]} axes"
+        message = f"has {count} {'axis' if count == 1 else 'axes'}"
+        raise AttnError(message, where=field.name, hint=f"expected {expected}", subject=value)
+
+
+def _to_row(value: Any) -> Any:
+    """One number as a row of length 1; other values as they are."""
+    return [value] if is_number(value) else value
+
+
+def _to_boolean_matrix(field: Field, value: Any) -> LabelledArray | Operator:
+    """A table of booleans, or of 1 and 0; or the operator of a mask."""
+    if chooses_operator("mask", value):
+        return to_operator("mask", value, (field.name,))
+    check_spelling("mask", value, (field.name,))
+    if isinstance(value, str) and not chooses_operator("generator", value):
+        message = f"{shorten(repr(value))} is neither an array nor a mask"
+        hint = did_you_mean(value, named_masks()) or f"give an array, or one of {', '.join(named_masks())}"
+        raise AttnError(message, where=field.name, hint=hint)
+    hint = "1 attends and 0 does not; numbers that are added to the scores are a bias"
+    return _to_booleans(field, value, hint)
+
+
+def _to_booleans(field: Field, value: Any, hint: str = "1 is a real key and 0 is padding") -> LabelledArray:
+    """An array of booleans, or of 1 and 0; `hint` says what they mean."""
+    return LabelledArray(to_booleans(_given(field, value, "a table of 1 and 0"), (field.name,), value, hint))
+
+
+def _to_positions(field: Field, value: Any) -> LabelledArray:
+    """Positions, whole numbers as integers; a table of one row has one axis."""
+    array = _given(field, _to_row(value), "numbers").astype(np.float64)
+    array = array[0] if array.ndim == 2 and len(array) == 1 else array
+    if not np.isfinite(array).all():
+        raise AttnError("a position is not a finite number", where=field.name, subject=value)
+    is_whole = bool((array == np.floor(array)).all()) and bool((abs(array) < MAX_COUNT).all())
+    return LabelledArray(array.astype(np.int64) if is_whole else array)
+
+
+def _to_vocabulary(field: Field, value: Any) -> dict[str, Array]:
+    """A vector for each word, from a mapping or from a table with labels."""
+    converted = to_array_or_generator(value, (field.name,))
+    if isinstance(converted, PendingRandom) or not converted.labels:
+        hint = "expected a vector for each word, as in {cat: [.4, .5]}"
+        raise AttnError("has no words", where=field.name, hint=hint, subject=value)
+    words = converted.labels
+    if len(set(words)) < len(words):
+        duplicate = first_duplicate(words)
+        raise AttnError(f"the word {duplicate!r} stands twice", where=field.name, subject=value)
+    return dict(zip(words, converted.array, strict=True))
+
+
+def _to_labels(field: Field, value: Any) -> tuple[str, ...]:
+    """Labels from a list of words or numbers, or from one of them; an array of one row is that row."""
+    items = to_lists(value)
+    items = items if isinstance(items, (list, tuple)) else [items]
+    if items is not value and len(items) == 1 and isinstance(items[0], list):  # `input_ids` of tokenizers, [1 n]
+        items = items[0]
+    for label in items:
+        if label is None or isinstance(label, (bool, list, dict)) or is_array_with_axes(label):
+            message = f"{json_excerpt(label)} is no label"
+            hint = "give one list of labels" if isinstance(label, list) else "put the word in quotes"
+            raise AttnError(message, where=field.name, hint=hint, subject=value)
+    if not items:
+        raise AttnError("has no labels", where=field.name, subject=value)
+    try:
+        texts = list(map(str, items))
+    except ValueError:  # of an integer of many thousand digits
+        raise AttnError("a number has too many digits for a label", where=field.name, subject=value) from None
+    return to_unicode_labels(texts, (field.name,), value)
+
+
+def to_unicode_labels(labels: Iterable[str], path: ErrorPath, subject: Any = None) -> tuple[str, ...]:
+    """The labels; raises AttnError for NUL and for surrogates, which UTF-8 files can't hold.
+
+    Bytes that are not UTF-8 become surrogates; NUL ends the text in many programs.
+    """
+    checked = tuple(labels)
+    if _NO_LETTER.search("".join(checked)) is None:  # there may be very many
+        return checked
+    for label in checked:
+        if any("\ud800" <= letter <= "\udfff" for letter in label):
+            raise AttnError(f"{label!a} is no Unicode text", where=path, hint="write it in UTF-8", subject=subject)
+        if "\0" in label:
+            raise AttnError(f"{label!a} has the character NUL", where=path, hint="leave it out", subject=subject)
+    return checked
+
+
+def labels_of_value(value: Any) -> AxisLabels:
+    """The labels of the rows and columns of an array that is not converted yet; None where it has none."""
+    if isinstance(value, LabelledArray):
+        return value.axis_labels
+    if isinstance(value, Mapping) and not chooses_operator("generator", value):
+        return tuple(str(label) for label in value), None
+    return frame_labels(value)
+
+
+def _to_text(field: Field, value: Any) -> str:
+    """A text as it is."""
+    if not isinstance(value, str):
+        raise AttnError(f"{repr_excerpt(value)} is no text", where=field.name, subject=value)
+    return value
+
+
+def _to_number(field: Field, value: Any) -> float:
+    """A finite number in the field's range."""
+    path = (field.name,)
+    return to_finite(value, path) if field.above is None else to_number_above(value, path, field.above)
+
+
+def _to_counts(field: Field, value: Any) -> LabelledArray:
+    """Integers from 0."""
+    return LabelledArray(to_counts(_given(field, _to_row(value), "whole numbers"), (field.name,), value))
+
+
+CONVERTERS: Mapping[str, Callable[[Field, Any], Any]] = {
+    "matrix": _to_matrix,
+    "vector": lambda field, value: _to_matrix(field, _to_row(value)),
+    "boolean_matrix": _to_boolean_matrix,
+    "booleans": _to_booleans,
+    "counts": _to_counts,
+    "positions": _to_positions,
+    "vocabulary": _to_vocabulary,
+    "labels": _to_labels,
+    "text": _to_text,
+    "number": _to_number,
+    "integer": lambda field, value: to_integer(value, (field.name,), field.least),
+    "flag": lambda field, value: to_boolean(value, (field.name,)),
+    "window": lambda field, value: to_window(value, (field.name,)),
+    "word": lambda field, value: to_word(value, field.words, (field.name,)),
+}

@@ -1,1 +1,0 @@
-"""Converting values of Python to what a problem holds: arrays, operators, numbers, labels."""

@@ -1,0 +1,152 @@
+"""The keys of a problem that are used: what has to be given, what may not be given together, what nothing reads."""
+
+from collections.abc import Collection, Mapping
+from typing import Any
+
+from attncli.base.errors import AttnError
+from attncli.ops.records import ActsOn, Operator
+from attncli.problem.fields import LastResult
+from attncli.problem.results import TABLES, VALUE_SOURCES, given_table, reasons_not_computed
+from attncli.problem.spec import FIELDS, ProblemSpec
+from attncli.problem.weights import PACKED
+
+# The last result that a position scheme is read for, by what it acts on.
+LAST_RESULTS_OF_POSITIONS: Mapping[ActsOn, LastResult] = {
+    "embeddings": "output",
+    "query_and_key": "scores",
+    "products": "scores",
+    "scores": "weights",
+}
+
+
+def unread_keys(values: Mapping[str, Any]) -> dict[str, str]:
+    """Why nothing reads a key, for each key that has a value and of which only results are made that are not computed.
+
+    >>> unread_keys({"scores": [[1, 2]], "value": [[1], [2]], "scale": 2.0, "causal": True})
+    {'scale': 'scores are given'}
+    """
+    reasons = reasons_not_computed(values)
+    given = ((name, _used_by(name, value)) for name, value in values.items() if value is not None)
+    return {name: reasons[result] for name, result in given if result in reasons}
+
+
+def is_read(problem: ProblemSpec, key: str) -> bool:
+    """Whether a problem computes a result that reads a key, given or by its default."""
+    return _used_by(key, getattr(problem, key)) not in problem.not_computed
+
+
+def _used_by(name: str, value: Any) -> LastResult:
+    """The last result that a key is read for."""
+    if name == "position" and isinstance(value, Operator) and value.record.acts_on is not None:
+        return LAST_RESULTS_OF_POSITIONS[value.record.acts_on]
+    return FIELDS[name].used_by
+
+
+# The fields that are not used where `query` is given, or `key`; of packed projections some part is not used.
+REPLACED_BY = {
+    "w_q": "query",
+    "b_q": "query",
+    "query_embeddings": "query",
+    "w_k": "key",
+    "b_k": "key",
+    "w_v": "key",
+    "b_v": "key",
+    "w_g": "query",
+    "b_g": "query",
+}
+
+
+def check_inputs(values: Mapping[str, Any]) -> None:
+    """Raise AttnError where there are no keys or no queries, or where a value would not be used."""
+    given = {name for name, value in values.items() if value is not None}
+    table = given_table(values)
+    if table is not None:
+        _check_inputs_beside_table(table, given)
+        return
+    if not given & {"embeddings", "key"}:
+        raise AttnError(
+            "there is nothing to attend to",
+            hint="give embeddings, or query and key, or sentence and vocabulary, or seed, token_count and dim",
+        )
+    if not given & {"query", "query_embeddings", "embeddings"}:
+        raise AttnError("nobody asks", hint="give query, query_embeddings or embeddings")
+    if "key" not in given and "value" in given:
+        message, hint = "value is given and key is not", "give key too, or w_v in place of value"
+        raise AttnError(message, hint=hint, keys=("value",))
+    _check_packed(given)
+    _check_projected(given, REPLACED_BY)
+    if ("past_key" in given) != ("past_value" in given):
+        missing = "past_key" if "past_value" in given else "past_value"
+        hint = "give past_key and past_value together"
+        raise AttnError("a cache has keys and values", where=missing, hint=hint, keys=("past_key", "past_value"))
+    if {"query", "key", "embeddings"} <= given:
+        sequence = _sequence(given)
+        raise AttnError(
+            f"query and key are given, so {sequence} would not be used",
+            where=sequence,
+            hint="leave out one or the other",
+            keys=(sequence, "query", "key"),
+        )
+
+
+def _sequence(given: Collection[str]) -> str:
+    """The key of the array that the user gave, or named, for the embeddings."""
+    return next(name for name in ("residual", "token_table", "embeddings") if name in given)
+
+
+def _check_projected(given: Collection[str], replaced_by: Mapping[str, str]) -> None:
+    """Raise AttnError where an array would not be used, because what is made of it is given."""
+    own = [(name, name, replacement) for name, replacement in replaced_by.items()]
+    packed = [(f"{part} of {name}", name, part) for name, parts in PACKED.items() for part in parts]
+    for what, name, replacement in own + [(what, name, replaced_by.get(part, "")) for what, name, part in packed]:
+        if name in given and replacement in given:
+            raise AttnError(
+                f"{replacement} is given already projected, so {what} would not be used",
+                where=name,
+                hint=f"leave out {name}, or give embeddings in place of {replacement}",
+                keys=(name, replacement),
+            )
+
+
+def _check_packed(given: Collection[str]) -> None:
+    """Raise AttnError where one array is given twice, by itself and in a packed one, or in two packed ones."""
+    owners: dict[str, str] = {}
+    for name, parts in [*PACKED.items(), *((name, (name,)) for name in given if name not in PACKED)]:
+        if name not in given:
+            continue
+        for part in parts:
+            owner = owners.setdefault(part, name)
+            if owner != name:
+                message = f"{owner} has {part} in it, so {name} would not be used"
+                raise AttnError(message, where=name, hint=f"leave out {name} or {owner}", keys=(name, owner))
+
+
+def _check_inputs_beside_table(table: str, given: set[str]) -> None:
+    """Raise AttnError where an array would not be used beside given scores or weights, or there is nothing to compute.
+
+    Operators, numbers and masks that make the table are no error: nothing reads them, as a warning says.
+    """
+    if given.issuperset(TABLES):
+        message = "scores and weights are both given, and weights are made of scores"
+        raise AttnError(message, where="weights", hint="leave out one of them", keys=TABLES)
+    for name in given:
+        field = FIELDS[name]
+        if field.kind in ("matrix", "vector") and field.used_by == "scores":
+            message = f"{table} are given in place of what makes them, so {name} would not be used"
+            hint = f"leave out {name} or {table}; numbers to compare with stand under expected"
+            raise AttnError(message, where=name, hint=hint, keys=(name, table))
+    _check_packed(given)
+    _check_projected(given, dict.fromkeys(("w_v", "b_v", "w_g", "b_g"), "value"))
+    if given.issuperset(VALUE_SOURCES):
+        sequence = _sequence(given)
+        raise AttnError(
+            f"{table} and value are given, so {sequence} would not be used",
+            where=sequence,
+            hint=f"leave out {sequence} or value",
+            keys=(sequence, "value", table),
+        )
+    has_values = not given.isdisjoint(VALUE_SOURCES)
+    if not has_values and "past_value" in given:
+        raise AttnError("the values after the cached ones are missing", where="past_value", hint="give value")
+    if not has_values and table == "weights":
+        raise AttnError("weights are given, and there are no values to weigh", where="weights", hint="give value")

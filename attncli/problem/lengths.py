@@ -1,0 +1,292 @@
+"""The lengths of axes: arrays that share a letter agree, and labels, masks and biases fit the scores."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from attncli.base.axes import LEGEND, Length, Letters, bind_axes
+from attncli.base.errors import AttnError
+from attncli.base.lazy_numpy import Array, np
+from attncli.base.text import count_of
+from attncli.ops.records import Operator
+from attncli.problem.fields import INPUTS, PROJECTIONS
+from attncli.problem.layout import Layout
+from attncli.problem.results import TABLES, given_table
+from attncli.problem.spec import FIELDS, ProblemSpec
+from attncli.problem.weights import PACKED, Heads, array_noun, has_projection, packed_parts
+
+Lengths = dict[str, Length]
+
+# The arrays that have the lengths of axes, in the order in which errors name them: what sequences are made of comes
+# before these. The cache, output weights and what masks read have the lengths of others.
+_INPUTS = [name for name, field in FIELDS.items() if field.panel in (INPUTS, PROJECTIONS) and field.letters]
+_FIRST = (*TABLES, *(name for name in FIELDS if FIELDS[name].is_row_table), "residual")
+_MATRICES = [
+    *_FIRST,
+    *(name for name in _INPUTS if FIELDS[name].kind == "matrix" and name not in _FIRST and not FIELDS[name].packs),
+]
+_MATRICES.remove("w_o")
+_VECTORS = [name for name in _INPUTS if FIELDS[name].kind == "vector" and not FIELDS[name].packs]
+
+
+def bind_lengths(values: Mapping[str, Any], layout: Layout) -> Lengths:
+    """The length of each axis letter as one head has it, from the shapes of all arrays of a problem.
+
+    Weights are in_out. Raises AttnError that names both arrays where two of them disagree.
+    """
+    lengths = _bind_inputs(values, layout)
+    _check_sizes(values, layout, lengths)
+    head_lengths = _lengths_of_one_head(values, layout, lengths)
+    if values["past_value"] is not None:
+        _bind_cache(values, layout, lengths, head_lengths)
+    _bind_output(values, layout, head_lengths)
+    for name in _VECTORS:
+        if values[name] is not None and FIELDS[name].axes == "h":
+            bind_axes(head_lengths, name, ("h",), values[name].shape)
+    return head_lengths
+
+
+def _bind_inputs(values: Mapping[str, Any], layout: Layout) -> Lengths:
+    """Bind queries [n d], keys [m c] and values [m e] as they are given; with a cache the new keys are [k c].
+
+    Given scores and weights are [n m], also with a cache.
+    """
+    lengths: Lengths = {}
+    query_features, rows = "x" if values["query_embeddings"] is None else "y", layout.new_key_letter
+    for name in _MATRICES:
+        if values[name] is not None:
+            letters = layout.letters(FIELDS[name], values[name].ndim)
+            _bind_array(values, lengths, name, tuple(query_features if letter == "y" else letter for letter in letters))
+    _bind_packed_weights(values, layout, lengths, query_features)
+    sources = {"e": "c" if values["key"] is not None else "x"}
+    if given_table(values) is None:
+        sources = {"d": query_features, "c": "x", **sources}
+    if has_projection(values, "g"):
+        sources["u"] = query_features
+    for letter, source in sources.items():
+        if letter not in lengths and source in lengths:
+            lengths[letter] = lengths[source]
+    for name in _VECTORS:
+        if values[name] is not None and FIELDS[name].axes in lengths and FIELDS[name].axes != "h":
+            _bind_array(values, lengths, name, FIELDS[name].letters)
+    for name in PACKED:
+        if values[name] is not None and not FIELDS[name].is_weight:
+            _bind_parts(values, layout, lengths, name)
+    if "n" not in lengths:
+        lengths["n"] = lengths[rows]
+    if "u" in lengths and values["embeddings"] is not None and values["query_embeddings"] is None:
+        _check_gated_sequence(lengths, values["embeddings"].shape[-2])
+    return lengths
+
+
+def _bind_array(values: Mapping[str, Any], lengths: Lengths, name: str, letters: Letters) -> None:
+    """Bind one array of the problem; an error has the rows and columns of weights as they are stored."""
+    shape = values[name].shape
+    if 0 in shape:
+        raise AttnError("has no numbers", where=name)
+    if FIELDS[name].is_weight and values["weight_layout"] == "out_in":
+        letters, shape = letters[::-1], shape[::-1]
+    bind_axes(lengths, name, letters, shape)
+
+
+def _check_gated_sequence(lengths: Lengths, rows: int) -> None:
+    """Raise AttnError where given scores have other queries than the embeddings that gates are made of."""
+    queries, key = lengths["n"], lengths["u"].key
+    if queries.size != rows:
+        message = f"each query has a gate, made of its embedding; {queries.owner}; embeddings has {rows}"
+        raise AttnError(message, where=key, keys=(key, queries.key))
+
+
+def _bind_packed_weights(values: Mapping[str, Any], layout: Layout, lengths: Lengths, query_features: str) -> None:
+    """Bind the rows of packed weights to the features of each sequence that they project, and their parts."""
+    for name, keys in PACKED.items():
+        if values[name] is not None and FIELDS[name].is_weight:
+            for letter in dict.fromkeys(query_features if FIELDS[key].letters[0] == "y" else "x" for key in keys):
+                _bind_array(values, lengths, name, (letter, name))  # the columns have a letter of their own
+            _bind_parts(values, layout, lengths, name)
+
+
+def _bind_parts(values: Mapping[str, Any], layout: Layout, lengths: Lengths, name: str) -> None:
+    """Bind the columns of each part of a packed array."""
+    noun = array_noun(values, name)
+    for part in packed_parts(values, Heads(layout.heads, layout.kv_heads), name):
+        letter = FIELDS[part.key].letters[-1]
+        owner = f"{name} has {count_of(part.size, noun)} of {part.key} ({letter})"
+        known = lengths.setdefault(letter, Length(part.size, owner, name))
+        if known.size != part.size:
+            raise AttnError(f"{owner}; {known.owner}", keys=(name, known.key))
+
+
+def _check_sizes(values: Mapping[str, Any], layout: Layout, lengths: Lengths) -> None:
+    """Raise AttnError where a size that is given is not that of the arrays, drawn or given.
+
+    `d_k` and `d_v` count the features of all query heads together; keys and values have the share of their heads.
+    """
+    for name, field in FIELDS.items():
+        size = values[name]
+        for letter in field.checked_sizes if size is not None else ():
+            if letter not in lengths:
+                continue
+            length = lengths[letter].size
+            if letter in "ce" and layout.splits_heads:
+                length = length * layout.heads // layout.kv_heads
+            if length != size:
+                raise AttnError(f"{name} is {size}; {lengths[letter].owner}", where=name)
+
+
+def _lengths_of_one_head(values: Mapping[str, Any], layout: Layout, lengths: Lengths) -> Lengths:
+    """The lengths of one head: features are shared among query heads, or among key heads."""
+    head_lengths = {letter: lengths[letter] for letter in "bnmkdcexyu" if letter in lengths}
+    if layout.has_heads:
+        head_lengths["h"] = Length(layout.heads, f"there are {layout.heads} query heads")
+        head_lengths["g"] = Length(layout.kv_heads, f"there are {layout.kv_heads} key heads")
+    else:
+        head_lengths["h"] = Length(1, "there is one head")
+    if not layout.splits_heads:
+        return head_lengths
+    for letter, rows, field in (("d", "queries", "heads"), ("c", "keys", "kv_heads"), ("e", "values", "kv_heads")):
+        if letter not in lengths:
+            continue
+        count, features = getattr(layout, field), lengths[letter]
+        if features.size % count:
+            raise AttnError(
+                f"{count} heads can't share the {features.size} features of the {rows}",
+                where="heads" if values[field] is None else field,
+                hint=f"choose a divisor of {features.size}",
+            )
+        owner = f"{features.owner}, over {count} heads" if count > 1 else features.owner
+        head_lengths[letter] = Length(features.size // count, owner, features.key)
+    return head_lengths
+
+
+def _bind_cache(values: Mapping[str, Any], layout: Layout, lengths: Lengths, head_lengths: Lengths) -> None:
+    """Bind the cache, which is shaped like the keys as they are given, or has a head axis; then m = p + k."""
+    for name, letter in (("past_key", "c"), ("past_value", "e")):
+        array = values[name]
+        if array is None:  # scores are given in place of keys
+            continue
+        if 0 in array.shape[:-2] or array.shape[-1] == 0:
+            raise AttnError("has no numbers", where=name)
+        has_head_axis = layout.has_input_head_axis or array.ndim == len(layout.batch_axes) + 3
+        leading = layout.with_kv_heads((*layout.batch_axes, "h")) if has_head_axis else layout.batch_axes
+        bound = head_lengths if has_head_axis else dict(lengths)
+        if "p" in head_lengths:
+            bound["p"] = head_lengths["p"]
+        bind_axes(bound, name, (*leading, "p", letter), array.shape)
+        head_lengths["p"] = bound["p"]
+    past_length, new_length = head_lengths["p"], head_lengths["k"]
+    length = Length(past_length.size + new_length.size, f"{past_length.owner}, {new_length.owner}")
+    if head_lengths.setdefault("m", length).size != length.size:
+        raise AttnError(f"{head_lengths['m'].owner}; {length.owner}", keys=(head_lengths["m"].key, "past_value"))
+
+
+def _bind_output(values: Mapping[str, Any], layout: Layout, head_lengths: Lengths) -> None:
+    """Bind the output weights and their bias to the features of the merged heads."""
+    features = context_features(values["context"], head_lengths["e"]) if "e" in head_lengths else None
+    if features is None:
+        return
+    if layout.heads > 1:
+        size = features.size * layout.heads
+        features = Length(size, f"{features.owner}; merged heads have {size} (e)")
+    if "u" in head_lengths and head_lengths["u"].size not in (features.size, layout.heads):
+        hint = f"give a gate for each of {features.size} merged features" + (
+            f", or one for each of {layout.heads} heads" if layout.heads > 1 else ", or one"
+        )
+        raise AttnError(f"{head_lengths['u'].owner}; {features.owner}", where=head_lengths["u"].key, hint=hint)
+    lengths = {"e": features}
+    if values["w_o"] is not None:
+        _bind_array(values, lengths, "w_o", ("e", "o"))
+    lengths.setdefault("o", features)
+    if values["b_o"] is not None:
+        _bind_array(values, lengths, "b_o", ("o",))
+
+
+def context_features(context: Operator, value_features: Length) -> Length | None:
+    """The number of features that a context returns for each head; None where its array is missing or has few axes."""
+    letter = context.record.shapes.result[-1]
+    if letter == "e":
+        return value_features
+    for name, array in context.arrays.items():
+        letters = context.record.parameter(name).letters
+        if letter in letters and array.ndim >= len(letters):
+            return Length(array.shape[letters.index(letter) - len(letters)], f"{context.record.name} gives (e)")
+    return None
+
+
+def check_masks(spec: ProblemSpec, lengths: Lengths) -> None:
+    """Raise AttnError where a mask or a bias does not broadcast to the scores, or a length exceeds the keys."""
+    if spec.mask is not None and not isinstance(spec.mask, Operator):
+        _check_table("mask", spec.mask, spec.layout, lengths)
+    if spec.bias is not None:
+        _check_table("bias", spec.bias, spec.layout, lengths)
+    if spec.key_lengths is not None:
+        _check_key_lengths(spec.key_lengths, lengths)
+    if spec.key_mask is not None:
+        _check_key_mask(spec.key_mask, lengths)
+
+
+def table_letters(layout: Layout, count: int) -> Letters:
+    """The letters of a mask or a bias with so many axes."""
+    return layout.letters(FIELDS["mask"], count)
+
+
+def _check_table(name: str, table: Array, layout: Layout, lengths: Lengths) -> None:
+    """Every axis has length 1 or that of the scores; the axis of keys may be shorter."""
+    for letter, size in zip(table_letters(layout, table.ndim), table.shape, strict=True):
+        length = lengths.get(letter)
+        expected = length.size if length is not None else 1
+        fits = 0 < size <= expected if letter == "m" else size in (1, expected)
+        if not fits:
+            owner = length.owner if length is not None else f"there is one {LEGEND[letter][:-1]}"
+            message = f"{name} has {size} {LEGEND[letter]} ({letter}); {owner}"
+            raise AttnError(message, where=name, hint=_hint_for_table(name, table.shape, layout, lengths))
+
+
+def _hint_for_table(name: str, shape: tuple[int, ...], layout: Layout, lengths: Lengths) -> str | None:
+    """What to write where the shape of a mask or a bias fits when its first axis is that of batch items."""
+    batch, rows = layout.batch, (lengths["n"].size, 1)
+    if batch is None or shape[0] != batch:
+        return None
+    if len(shape) == 2 and shape[1] <= lengths["m"].size:
+        return "for padding in the shape [batch, keys] give key_mask, 1 for a real key"
+    if len(shape) == 3 and layout.has_heads and shape[1] in rows:
+        return f"{name} is [heads, queries, keys]; for batch items write [batch, 1, queries, keys]"
+    return None
+
+
+def _check_key_lengths(key_lengths: Array, lengths: Lengths) -> None:
+    """One length for each batch item, none greater than the number of keys."""
+    batch = {"b": lengths["b"]} if "b" in lengths else {}
+    if not batch and key_lengths.shape != (1,):
+        raise AttnError("there are no batch items", where="key_lengths", hint="give one length")
+    bind_axes(batch, "key_lengths", ("b",), key_lengths.shape)
+    max_length = int(np.max(key_lengths))
+    if max_length > lengths["m"].size:
+        raise AttnError(f"{max_length} is more than there are keys; {lengths['m'].owner}", where="key_lengths")
+
+
+def _check_key_mask(key_mask: Array, lengths: Lengths) -> None:
+    """One row for each batch item, with a column for each key; one row without an axis where there is one item."""
+    items, keys = lengths.get("b"), lengths["m"]
+    count = items.size if items is not None else 1
+    rows = 1 if key_mask.ndim == 1 else key_mask.shape[0]
+    if rows != count:
+        owner = items.owner if items is not None else "there are no batch items"
+        noun = "row" if rows == 1 else "rows"
+        raise AttnError(f"key_mask has {rows} {noun} (b); {owner}", where="key_mask")
+    columns = key_mask.shape[-1]
+    if columns != keys.size:
+        noun = "column" if columns == 1 else "columns"
+        is_of_new_keys = "p" in lengths and columns == lengths["k"].size
+        hint = "put 1 before them for each cached key" if is_of_new_keys else None
+        raise AttnError(f"key_mask has {columns} {noun} (m); {keys.owner}", where="key_mask", hint=hint)
+
+
+def check_labels(spec: ProblemSpec) -> None:
+    """Raise AttnError where labels are too many or too few; those of cached keys may be left out."""
+    past, new = spec.past_count, spec.new_key_count
+    for name, labels, counts, rows in (
+        ("tokens", spec.tokens, (new, past + new), "keys"),
+        ("query_tokens", spec.query_tokens, (spec.query_count,), "queries"),
+    ):
+        if labels is not None and len(labels) not in counts:
+            raise AttnError(f"there are {len(labels)} labels for {counts[-1]} {rows}", where=name)

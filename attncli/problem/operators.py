@@ -1,0 +1,272 @@
+"""Values given by a name and parameters: operators, generators that draw arrays, and quantized arrays."""
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from attncli.base.dataclasses import dataclass
+from attncli.base.errors import AttnError, ErrorPath, UnknownNameError, did_you_mean
+from attncli.base.lazy_numpy import Array
+from attncli.base.text import json_excerpt
+from attncli.ops import quantized
+from attncli.ops.records import Operator, OperatorRecord, Parameter, ParameterMapping, ReadsMapping
+from attncli.ops.registry import is_operator, kind_of, look_up, operators
+from attncli.problem.arrays import LIST_OF_NUMBERS, MATRIX, LabelledArray, to_array
+from attncli.problem.numbers import is_number, to_boolean, to_finite, to_integer, to_number, to_word
+
+BITS = (2, 3, 4, 8)
+FORMATS = ("gptq", "gptq_v2")
+
+
+@dataclass(frozen=True)
+class QuantizedForm:
+    """One form: the arrays that it needs, those that it may have, how its other values are converted, and its function.
+
+    The first array has the numbers themselves.
+    """
+
+    function: Callable[..., Array]
+    arrays: tuple[str, ...]
+    optional_arrays: tuple[str, ...] = ()
+    options: Mapping[str, Callable[[Any, ErrorPath], Any]] | None = None
+    required_options: tuple[str, ...] = ()
+
+    @property
+    def all_arrays(self) -> tuple[str, ...]:
+        """The arrays that it may have."""
+        return (*self.arrays, *self.optional_arrays)
+
+
+def _to_bits(value: Any, path: ErrorPath) -> int:
+    """The bits of an integer."""
+    bits = to_integer(value, path, 2)
+    if bits not in BITS:
+        raise AttnError(f"{bits} bits are not read", where=path, hint=f"expected {', '.join(map(str, BITS))}")
+    return bits
+
+
+def _gptq(*, checkpoint_format: str = FORMATS[0], **given: Any) -> Array:
+    """The matrix of GPTQ, whose zeros are stored in one of two ways."""
+    return quantized.gptq(**given, is_v2=checkpoint_format == "gptq_v2")
+
+
+def _to_format(value: Any, path: ErrorPath) -> str:
+    """The format of a checkpoint of GPTQ."""
+    return to_word(value, FORMATS, path)
+
+
+FORMS: Mapping[str, QuantizedForm] = {
+    "fp8": QuantizedForm(quantized.scaled, ("weight", "scale"), ("block",)),
+    "gptq": QuantizedForm(
+        _gptq,
+        ("qweight", "qzeros", "scales"),
+        ("g_idx",),
+        {"bits": _to_bits, "checkpoint_format": _to_format},
+        ("bits",),
+    ),
+    "awq": QuantizedForm(quantized.awq, ("qweight", "qzeros", "scales")),
+}
+
+
+def form_of(value: Any) -> str | None:
+    """The name of the form that a value is given in; None where it is no quantized array.
+
+    >>> form_of({"fp8": {"weight": "w.npy", "scale": 2}}), form_of({"fp8": [1, 2]})
+    ('fp8', None)
+    """
+    if not isinstance(value, Mapping) or len(value) != 1:
+        return None
+    ((name, given),) = value.items()
+    return name if isinstance(given, Mapping) and name in FORMS else None
+
+
+def to_numbers(value: Mapping[str, Mapping[str, Any]], path: ErrorPath) -> LabelledArray:
+    """The matrix [o i] of a quantized array in float32; its type is that of the other arrays of the problem.
+
+    Raises AttnError where an array or an option is missing or unknown, or where shapes do not fit each other.
+
+    >>> to_numbers({"fp8": {"weight": [[1, 2], [3, 4]], "scale": [10, 100]}}, ("w_q",)).array.tolist()
+    [[10.0, 20.0], [300.0, 400.0]]
+    """
+    ((name, given),) = value.items()
+    form, path = FORMS[name], (*path, name)
+    options = form.options or {}
+    for key in given:
+        if key not in form.all_arrays and key not in options:
+            raise UnknownNameError(f"key of {name}", key, (*form.all_arrays, *options), where=path)
+    missing = [key for key in (*form.arrays, *form.required_options) if given.get(key) is None]
+    if missing:
+        raise AttnError(
+            f"needs {missing[0]}", where=path, hint=f"give {', '.join((*form.arrays, *form.required_options))}"
+        )
+    present = {key: entry for key, entry in given.items() if entry is not None}
+    converted = {key: options[key](entry, (*path, key)) for key, entry in present.items() if key in options}
+    arrays = {key: _to_array(entry, (*path, key)) for key, entry in present.items() if key not in options}
+    try:
+        numbers = form.function(**{key: found.array for key, found in arrays.items()}, **converted)
+    except AttnError as error:
+        raise error.at(*path) from None
+    return LabelledArray(numbers, origin=arrays[form.arrays[0]].origin)
+
+
+def _to_array(value: Any, path: ErrorPath) -> LabelledArray:
+    """An array; one number is an array without axes."""
+    return to_array([value] if isinstance(value, (int, float)) else value, path)
+
+
+@dataclass(frozen=True)
+class PendingRandom:
+    """An array that a generator makes when the lengths of its axes have been found."""
+
+    generator: Operator
+
+
+def to_operator(kind: str, value: Any, path: ErrorPath) -> Operator:
+    """The operator of a kind that a value chooses, with every given parameter converted and in its range.
+
+    `value` is a name, `{name: {parameter: value}}`, a function that is registered as an operator, or an Operator.
+    Raises AttnError that names the parameter, or suggests the nearest name.
+
+    >>> str(to_operator("score", {"gaussian": {"sigma": 2}}, ("score",)))
+    'gaussian:sigma=2'
+    >>> to_operator("score", {"gaussian": {"sigma": -1}}, ("score",))
+    Traceback (most recent call last):
+        ...
+    attncli.base.errors.AttnError: score, gaussian, sigma: -1 is out of range; expected > 0
+    """
+    name, given = _name_and_parameters(kind, value, path)
+    try:
+        record = look_up(kind, name)
+        if given and not record.parameters:
+            raise AttnError(f"{name} has no parameters")
+        parameters = {name: record.parameter(name) for name in given}
+    except AttnError as error:
+        error.subject = value
+        raise error.at(*path) from None
+    converted = {name: _to_parameter(record, parameters[name], given[name], path) for name in given}
+    if record.flatten is None:
+        return Operator(record, converted)
+    try:
+        return Operator(record, record.flatten(converted))
+    except AttnError as error:
+        raise error.at(*path, record.name) from None
+
+
+def to_array_or_generator(value: Any, path: ErrorPath, noun: str = MATRIX) -> LabelledArray | PendingRandom:
+    """An array, also quantized, or the generator that will make it: `normal`, `{normal: {std: 2}}`.
+
+    An error names it `noun`.
+    """
+    if isinstance(value, PendingRandom):
+        return value
+    if form_of(value) is not None:
+        return to_numbers(value, path)
+    is_array = isinstance(value, LabelledArray) or hasattr(value, "__array__")
+    if not is_array and chooses_operator("generator", value):
+        return PendingRandom(to_operator("generator", value, path))
+    return to_array(value, path, noun)
+
+
+def _name_and_parameters(kind: str, value: Any, path: ErrorPath) -> tuple[str, Mapping[str, Any]]:
+    """The name of the operator that a value chooses, and the parameters that it gives."""
+    record = value if isinstance(value, OperatorRecord) else getattr(value, "record", None)
+    if isinstance(record, OperatorRecord):
+        if record.kind not in (kind, kind_of(kind)):
+            raise AttnError(f"{record.name} is a {record.kind}", where=path, hint=f"expected a {kind}")
+        return record.name, value.given if isinstance(value, Operator) else {}
+    if isinstance(value, str):
+        return value, {}
+    if isinstance(value, Mapping) and len(value) == 1:
+        ((name, parameters),) = value.items()
+        parameters = {} if parameters is None else parameters
+        if isinstance(parameters, Mapping) and all(isinstance(word, str) for word in (name, *parameters)):
+            return name, parameters
+    hint = "write NAME, NAME:key=value or {NAME: {key: value}}"
+    raise AttnError(f"{json_excerpt(value)} is no name", where=path, hint=hint, subject=value)
+
+
+def chooses_operator(kind: str, value: Any) -> bool:
+    """Whether a value names an operator of a kind; `{normal: [1, 2]}` is a labelled row and no generator."""
+    if isinstance(value, str):
+        return is_operator(kind, value)
+    if isinstance(value, Mapping):
+        ((name, parameters),) = value.items() if len(value) == 1 else (("", ()),)
+        return not isinstance(parameters, (list, tuple)) and isinstance(name, str) and is_operator(kind, name)
+    record = getattr(value, "record", None)
+    return isinstance(record, OperatorRecord) and record.kind in (kind, kind_of(kind))
+
+
+def check_spelling(kind: str, value: Any, path: ErrorPath) -> None:
+    """Raise UnknownNameError where a value is `{name: {parameter: value}}`, and the name is near one of an operator."""
+    if not isinstance(value, Mapping) or len(value) != 1:
+        return
+    ((name, parameters),) = value.items()
+    if not isinstance(name, str) or not isinstance(parameters, Mapping) or is_operator(kind, name):
+        return
+    names = named_masks() if kind == "mask" else list(operators(kind))
+    if did_you_mean(name, names):
+        raise UnknownNameError(kind, name, names, where=path, subject=value)
+
+
+def named_masks() -> Sequence[str]:
+    """The names of the masks that `mask` can be by themselves: those that read no array of the user's."""
+    own = {"table", "key_lengths", "key_mask"}
+    return [name for name, record in operators("mask").items() if not own & set(record.shapes.arrays)]
+
+
+def _to_parameter(record: OperatorRecord, parameter: Parameter, value: Any, path: ErrorPath) -> Any:
+    """The value of one parameter, by its kind."""
+    inner = (*path, record.name, parameter.name)
+    match parameter.kind:
+        case "array":
+            return _to_array_parameter(parameter, value, inner)
+        case "word":
+            return to_word(value, parameter.words, inner)
+        case "boolean":
+            return to_boolean(value, inner)
+        case "integer":
+            return to_integer(value, inner, parameter.range.least)
+        case "number":
+            if parameter.mapping is not None and isinstance(value, (Mapping, ParameterMapping)):
+                return _to_mapping(parameter.mapping, value, inner)
+            try:
+                number = (to_number if parameter.range.allows_infinity else to_finite)(value, inner)
+            except AttnError as error:
+                if parameter.mapping is not None:
+                    error.hint = f"expected a number, or a mapping such as {parameter.mapping.example}"
+                raise
+            if not parameter.range.holds(number):
+                raise AttnError(f"{number:g} is out of range", where=inner, hint=f"expected {parameter.range}")
+            return number
+
+
+def _to_mapping(reads: ReadsMapping, value: Any, path: ErrorPath) -> ParameterMapping:
+    """A mapping in place of a number, with the numbers in it converted."""
+    entries = value.as_mapping() if isinstance(value, ParameterMapping) else value
+    converted = {name: _to_entry(entry, (*path, str(name))) for name, entry in entries.items()}
+    try:
+        return reads.read(converted)
+    except AttnError as error:
+        error.subject = error.subject or value
+        raise error.at(*path) from None
+
+
+def _to_entry(value: Any, path: ErrorPath) -> Any:
+    """An entry of a mapping: a list of finite numbers, one of them, or what is no number, as it is."""
+    if isinstance(value, (list, tuple)):
+        return [to_finite(entry, (*path, f"number {number}")) for number, entry in enumerate(value, 1)]
+    return value if value is None or isinstance(value, (bool, str, Mapping)) else to_finite(value, path)
+
+
+def _to_array_parameter(parameter: Parameter, value: Any, path: ErrorPath) -> Any:
+    """An array, one number where the array has no axes, or a generator that makes it later."""
+    if is_number(value):
+        return to_finite(value, path)
+    is_one_row = len(parameter.letters) == 1
+    check_spelling("generator", value, path)
+    converted = to_array_or_generator(value, path, LIST_OF_NUMBERS if is_one_row else MATRIX)
+    if isinstance(converted, PendingRandom):
+        return converted
+    array = converted.array
+    if array.ndim == 0:
+        return float(array)
+    return array.reshape(-1) if is_one_row and array.ndim == 2 and 1 in array.shape else array

@@ -1,0 +1,212 @@
+"""The vectors of tokens: of a sentence by its vocabulary, of rows of a table, or a residual stream."""
+
+import re
+import unicodedata
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from attncli.base.errors import AttnError, UnknownNameError
+from attncli.base.lazy_numpy import Array, np
+from attncli.base.text import count_of
+from attncli.problem.arrays import EncodedArray
+from attncli.problem.operators import PendingRandom
+from attncli.problem.origins import ArrayOrigin
+from attncli.problem.spec import FIELDS, ProblemSpec
+
+_JOINERS = "\u200c\u200d"  # zero-width joiner and non-joiner: characters inside a word
+
+
+def embed(sentence: str, vocabulary: Mapping[str, Array]) -> tuple[tuple[str, ...], Array]:
+    """The words of a sentence, and their vectors [m x].
+
+    A word is looked up as it is, then in lower case. `the#2` in the vocabulary is the vector of the second "the";
+    without such an entry a repeated word has one vector.
+
+    Raises AttnError for a word that the vocabulary does not have.
+
+    >>> tokens, embeddings = embed("The cat", {"cat": np.array([0.0, 1.0]), "the": np.array([1.0, 0.0])})
+    >>> tokens, embeddings.tolist()
+    (('the', 'cat'), [[1.0, 0.0], [0.0, 1.0]])
+    """
+    words = _words(sentence)
+    if not words:
+        raise AttnError("has no words", where="sentence")
+    folded = {word.lower(): word for word in reversed(list(vocabulary))}
+    counts: dict[str, int] = {}
+    tokens, vectors = [], []
+    for word in words:
+        entry = word if word in vocabulary else folded.get(word.lower())
+        if entry is None:
+            raise UnknownNameError("word", word, vocabulary, where="sentence")
+        counts[entry] = counts.get(entry, 0) + 1
+        tokens.append(entry)
+        vectors.append(vocabulary.get(f"{entry}#{counts[entry]}", vocabulary[entry]))
+    return tuple(tokens), np.stack(vectors)
+
+
+def distinct_words(sentence: str) -> tuple[str, ...]:
+    """The different words of a sentence in the order of their first appearance; capitals make no difference.
+
+    A word that stands in lower case somewhere is in lower case. Raises AttnError where there are no words.
+
+    >>> distinct_words("The cat saw the dog in Paris.")
+    ('the', 'cat', 'saw', 'dog', 'in', 'Paris')
+    """
+    words = _words(sentence)
+    if not words:
+        raise AttnError("has no words", where="sentence")
+    first: dict[str, str] = {}
+    for word in words:
+        lower = word.lower()
+        first[lower] = lower if lower == word else first.get(lower, word)
+    return tuple(first.values())
+
+
+def _words(sentence: str) -> list[str]:
+    """Runs of letters, digits and their marks, in any script; an apostrophe or a hyphen may be inside a word."""
+    kinds = "".join("w" if _in_word(c) else "-" if c in "'’-" else " " for c in sentence)
+    return [sentence[match.start() : match.end()] for match in re.finditer("w+(?:-w+)*", kinds)]
+
+
+def _in_word(letter: str) -> bool:
+    """Whether a character is part of a word."""
+    return letter.isalnum() or letter == "_" or letter in _JOINERS or unicodedata.category(letter)[0] == "M"
+
+
+TOKEN_KEYS = ("token_table", "token_positions", "token_scale")  # what makes a residual stream of tokens
+RESIDUAL_KEYS = (*TOKEN_KEYS, "residual_norm")  # what nothing reads beside embeddings, which have been normalized
+_INPUT_KEYS = frozenset({"embeddings", "residual", "sentence", *RESIDUAL_KEYS})
+_WHOLE_NUMBER = re.compile(r"-?[0-9]+", re.ASCII)
+
+Origins = Mapping[str, ArrayOrigin]
+
+
+def choose_input(values: dict[str, Any], origins: Origins) -> dict[str, str]:
+    """Keep the key that makes the attention's input, with those that act on it; the others are taken away.
+
+    Embeddings have precedence over a residual stream, and that over tokens that are looked up. An option, or a keyword
+    over a file, wins over what a file has: then embeddings that the file would draw, or a residual stream of it, give
+    way. Returns why nothing reads a key, for each that was given and not by a file, which may have keys for all three.
+    Raises AttnError where two were given side by side, or tokens are missing.
+    """
+    if _INPUT_KEYS.isdisjoint(values):
+        return {}
+    _prefer_given(values, origins)
+    _forget_count(values, origins)
+    if "residual" in values and not {"embeddings", "sentence"}.isdisjoint(values):
+        name = "embeddings" if "embeddings" in values else "sentence"
+        message = f"residual and {name} are both given"
+        raise AttnError(message, where="residual", hint="leave out one of them", keys=("residual", name))
+    if "residual" in values:
+        return _take_away(values, origins, TOKEN_KEYS, "the residual stream is given")
+    if "embeddings" in values or "sentence" in values:
+        return _take_away(values, origins, RESIDUAL_KEYS, "embeddings are the attention's own input")
+    if values.get("token_table") is None:
+        return _take_away(values, origins, RESIDUAL_KEYS, "there is no residual stream, and no token_table")
+    if "tokens" in values and "key" not in values:
+        return {}
+    if {"key", "scores", "weights"}.isdisjoint(values):
+        hint = "give the numbers of the tokens, such as 464,3797"
+        raise AttnError("token_table is given without tokens", where="tokens", hint=hint, keys=("token_table",))
+    return _take_away(values, origins, RESIDUAL_KEYS, "no token is looked up")
+
+
+def look_up_tokens(values: dict[str, Any]) -> None:
+    """Replace tables by the rows of the tokens and of their positions, [m x]; the embeddings are made of these.
+
+    Without a `token_table` the embeddings are made of the residual stream, where that is given. Only the rows are
+    read and converted. Raises AttnError where a token is no number, or a table has no such row.
+    """
+    table, residual = values.get("token_table"), values.get("residual")
+    if table is None:
+        if residual is not None and not isinstance(residual, PendingRandom):
+            values["embeddings"] = residual
+        return
+    count = table.shape[0]
+    values["token_table"] = values["embeddings"] = _rows(table, [_row(token, count) for token in values["tokens"]])
+    positions = values.get("token_positions")
+    if positions is not None:
+        at = _positions_of_tokens(values)
+        wrong = next((position for position in at if not 0 <= position < positions.shape[0]), None)
+        if wrong is not None:
+            message = f"has {count_of(positions.shape[0], 'row')}, and a token stands at position {wrong}"
+            raise AttnError(message, where="token_positions", hint="give a row for each position, counted from 0")
+        values["token_positions"] = _rows(positions, at)
+
+
+def _positions_of_tokens(values: Mapping[str, Any]) -> Sequence[int]:
+    """The positions of the tokens: those that are given, otherwise counted from 0 after any cache."""
+    count, given, past = len(values["tokens"]), values.get("positions"), values.get("past_value")
+    if given is None:
+        first = 0 if past is None else past.shape[-2]
+        return range(first, first + count)
+    if given.shape != (count,):
+        message = f"has the shape [{' '.join(map(str, given.shape))}]; there are {count} tokens"
+        raise AttnError(message, where="positions", hint=f"expected [{count}]")
+    wrong = next((position for position in given.tolist() if position != int(position)), None)
+    if wrong is not None:
+        hint = "token_positions has one row for each position"
+        raise AttnError(f"{wrong:g} is not a whole number", where="positions", hint=hint)
+    return [int(position) for position in given.tolist()]
+
+
+def residual_of_tokens(spec: ProblemSpec) -> Array:
+    """The vectors of the tokens of a problem, times the scale, with those of their positions, [m x] in its type."""
+    assert spec.token_table is not None
+    widen, rounded = spec.precision.widen, spec.precision.round
+    residual: Array = rounded(spec.token_table)
+    if spec.token_scale is not None:
+        residual = rounded(widen(residual) * spec.token_scale)
+    if spec.token_positions is not None:
+        residual = rounded(widen(residual) + widen(rounded(spec.token_positions)))
+    return residual
+
+
+def _prefer_given(values: dict[str, Any], origins: Origins) -> None:
+    """Take away the embeddings or the residual stream of a file where an option, or a keyword, has something else."""
+    in_file = [name for name in ("embeddings", "residual") if name in values and _is_in_file(name, origins)]
+    are_both = {"embeddings", "residual"} <= values.keys()
+    names_rows = {"tokens", "token_table"} <= values.keys() and not _is_in_file("tokens", origins)
+    for name in in_file:
+        if (are_both and len(in_file) == 1) or (names_rows and isinstance(values[name], PendingRandom)):
+            del values[name]
+
+
+def _forget_count(values: dict[str, Any], origins: Origins) -> None:
+    """Take away how many embeddings a file would draw, where an option or a keyword has given them, or their labels."""
+    keys = ("embeddings", "residual", *(("tokens",) if "token_table" in values else ()))
+    own = next((key for key in keys if key in values), None)
+    is_given = own is not None and not _is_in_file(own, origins) and not isinstance(values[own], PendingRandom)
+    are_drawn = [name for name, value in values.items() if isinstance(value, PendingRandom)]
+    drawn_rows = {letter for name in are_drawn if (letter := FIELDS[name].letters[0]) in ("n", "m")}
+    are_counted = "tokens" in values and not _is_in_file("tokens", origins) and drawn_rows <= {"m"}  # one row for each
+    if ((is_given and not drawn_rows) or are_counted) and _is_in_file("token_count", origins):
+        values.pop("token_count", None)
+
+
+def _is_in_file(name: str, origins: Origins) -> bool:
+    """Whether a value is that of a problem file, over which no option and no keyword was given."""
+    return name in origins and not origins[name].is_option
+
+
+def _take_away(values: dict[str, Any], origins: Origins, names: Sequence[str], reason: str) -> dict[str, str]:
+    """Take keys away; returns the reason for each that is no file's."""
+    removed = [name for name in names if values.pop(name, None) is not None]
+    return {name: reason for name in removed if not _is_in_file(name, origins)}
+
+
+def _row(token: str, count: int) -> int:
+    """The row of a token in a table of that many rows."""
+    if not _WHOLE_NUMBER.fullmatch(token):
+        hint = "give the numbers of the tokenizer, such as 464,3797, which are the rows of token_table"
+        raise AttnError(f"{token!r} is no number of a token", where="tokens", hint=hint)
+    if token.startswith("-") or len(token) > len(str(count)) or int(token) >= count:
+        hint = f"token_table has {count_of(count, 'row')}: 0 to {count - 1}"
+        raise AttnError(f"there is no token {token}", where="tokens", hint=hint)
+    return int(token)
+
+
+def _rows(table: Array | EncodedArray, at: Sequence[int]) -> Array:
+    """Some rows of a table, in the order in which they are named; of a file no more is read."""
+    rows: Array = table.rows(list(at)) if isinstance(table, EncodedArray) else table[list(at)]
+    return rows

@@ -1,0 +1,185 @@
+"""Reading the words of a problem as a framework reads them."""
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+import pytest
+
+from attncli.base.errors import AttnError, UnknownNameError
+from attncli.problem.build import build
+from attncli.problem.conventions import ATTN, CONVENTIONS, find_convention
+from attncli.problem.edits import Edit, apply_edits
+from attncli.problem.spec import FIELDS, ProblemSpec
+
+QUERY, KEY = {"query": [[1, 0], [0, 1]]}, {"key": [[1, 0], [0, 1], [1, 1]]}
+CACHE = {"past_key": [[1, 1]], "past_value": [[2, 2]]}
+
+
+def read(convention: str, **keys: Any) -> ProblemSpec:
+    """The problem of two queries and three keys, read by a convention."""
+    return build({**QUERY, **KEY, **keys}, convention=convention)
+
+
+# A convention, the words given, and the keys in force.
+READINGS: list[tuple[str, Mapping[str, Any], Mapping[str, Any]]] = [
+    ("torch-sdpa", {"mask": [[1, 0, 0]]}, {"mask": [[True, False, False]]}),
+    ("torch-sdpa", {"causal": True}, {"align": "top_left", "empty_rows": "zeros"}),
+    ("torch-sdpa", {"causal": True, **CACHE}, {"align": "first_key"}),
+    ("torch-sdpa", CACHE, {"align": "top_left"}),
+    ("torch-sdpa", {"causal": True, **CACHE, "position": "rope"}, {"align": "top_left"}),
+    ("torch-sdpa", {"causal": True, **CACHE, "align": "bottom_right"}, {"align": "bottom_right"}),
+    ("torch-mha", {"mask": "causal"}, {"causal": False}),
+    ("mlx", {"mask": "causal"}, {"causal": False, "align": "bottom_right"}),
+    ("flash", {"mask": "causal", "causal": True}, {"align": "bottom_right"}),
+    ("keras", {"mask": {"window": {"right": 0, "left": 2}}}, {"window": (1, 0), "mask": None}),
+    ("torch-mha", {"mask": [[1, 0, 0]]}, {"mask": [[False, True, True]], "empty_rows": "nan"}),
+    ("torch-mha", {"key_mask": [0, 0, 1]}, {"key_mask": [True, True, False]}),
+    ("torch-mha", {"empty_rows": "zeros"}, {"empty_rows": "zeros"}),
+    ("flash", {"causal": True}, {"align": "bottom_right"}),
+    ("flash", {"window": [1, 0]}, {"align": "bottom_right", "window": (1, 0)}),
+    ("flash", {"position": "alibi"}, {"align": "bottom_right"}),
+    ("flash", {"position": "rope"}, {"align": "top_left"}),
+    ("flash", {"causal": True, "align": "top_left"}, {"align": "top_left"}),
+    ("onnx", {"causal": True, **CACHE}, {"align": "top_left", "empty_rows": "zeros"}),
+    ("onnx", {"causal": True, "key_lengths": [2]}, {"align": "bottom_right"}),
+    ("xformers", {"causal": True}, {"align": "top_left", "empty_rows": "nan"}),
+    ("xformers", {"causal": True, "window": [1, 0]}, {"align": "bottom_right", "window": (1, 0)}),
+    ("xformers", {"window": [1, 0], **CACHE}, {"align": "bottom_right"}),
+    ("keras", {"window": [2, 0]}, {"window": (1, 0), "align": "top_left", "empty_rows": "uniform"}),
+    ("keras", {"window": [1, -1]}, {"window": (0, np.inf)}),
+    ("keras-attention", {}, {"score": "dot"}),
+    ("keras-attention", {"score": "cosine"}, {"score": "cosine"}),
+    ("jax", {"window": [2, 0]}, {"window": (2, 0), "align": "top_left", "empty_rows": "uniform"}),
+    ("jax", {"causal": True, **CACHE}, {"align": "first_key"}),
+    ("mlx", {"causal": True}, {"align": "bottom_right", "empty_rows": "uniform"}),
+    ("attn", {"causal": True, "mask": [[1, 0, 0]]}, {"align": "top_left", "mask": [[True, False, False]]}),
+]
+
+
+@pytest.mark.parametrize(("convention", "words", "expected"), READINGS)
+def test_words_are_read_as_the_framework_reads_them(
+    convention: str, words: Mapping[str, Any], expected: Mapping[str, Any]
+) -> None:
+    spec = read(convention, **words)
+    for key, value in expected.items():
+        in_force = getattr(spec, key)
+        np.testing.assert_array_equal(str(in_force) if key == "score" else in_force, value)
+
+
+def test_weights_of_torch_mha_are_stored_out_in() -> None:
+    keys = {"embeddings": [[1, 2]], "w_q": [[1, 2], [3, 4]], "w_k": [[1, 0], [0, 1]]}
+    as_given = build(keys)
+    as_mha = build(keys, convention="torch-mha")
+    explicit = build({**keys, "weight_layout": "in_out"}, convention="torch-mha")
+    assert as_given.w_q is not None
+    assert as_mha.w_q is not None
+    np.testing.assert_array_equal(as_mha.w_q, as_given.w_q.T)
+    np.testing.assert_array_equal(explicit.w_q, as_given.w_q)
+
+
+# What is said of words: read otherwise than attn reads them, and not had.
+SAYINGS: list[tuple[str, Mapping[str, Any], list[str], list[str]]] = [
+    ("torch-sdpa", {"mask": [[1, 0, 0]]}, [], []),
+    ("torch-sdpa", {"causal": False, "score": "scaled_dot"}, [], []),
+    ("keras-attention", {"score": "dot"}, [], []),
+    (
+        "keras-attention",
+        {"score": "scaled_dot"},
+        [],
+        ["keras-attention has no score scaled_dot: read as attn reads it"],
+    ),
+    (
+        "xformers",
+        {"window": [1, 0], **CACHE},
+        ["window: LocalAttentionFromBottomRightMask, bottom right, so many keys on either side of its own"],
+        [],
+    ),
+    ("torch-sdpa", {"softcap": 2}, [], ["torch-sdpa has no softcap: read as attn reads it"]),
+    ("torch-mha", {"mask": [[1, 0, 0]]}, ["mask: 1 or true hides"], []),
+    ("torch-mha", {"scale": 2}, [], ["torch-mha has no scale: read as attn reads it"]),
+    ("torch-mha", {"mask": "causal"}, [], []),
+    ("flash", {"mask": "causal"}, ["causal: bottom right, the last query stands at the last real key"], []),
+    ("torch-sdpa", CACHE, [], []),
+    (
+        "torch-sdpa",
+        {"causal": True, **CACHE},
+        ["past_key: put before the keys by the caller; masks count from the first of them"],
+        [],
+    ),
+    (
+        "jax",
+        {"causal": True, **CACHE, "position": "rope"},
+        [],
+        ["jax with position: past_key is read as attn reads it", "jax has no position rope: read as attn reads it"],
+    ),
+    ("flash", {"position": "alibi"}, ["position alibi: −slope · |i + m − n − j|, bottom right"], []),
+    ("keras", {"window": [2, 2]}, ["window: sliding_window, so many keys on a side with its own"], []),
+    (
+        "keras",
+        {"window": [2, 1]},
+        ["window: sliding_window, so many keys on a side with its own"],
+        ["keras takes one number for both sides of window: read as two"],
+    ),
+    ("onnx", {"key_lengths": [2]}, [], []),
+    ("jax", {"bias": [[0, -np.inf, 0]]}, [], []),
+    ("jax", {"bias": [[-np.inf] * 3]}, [], ["jax gives NaN for a row of −∞ in bias: read as a row without keys"]),
+    ("jax", {"window": [-1, 0]}, [], ["jax has no window without a limit: read as attn reads it"]),
+    ("flash", {"mask": [[1, 0, 0]]}, [], ["flash has no mask: read as attn reads it"]),
+    ("flash", {"position": "rope"}, [], ["flash has no position rope: read as attn reads it"]),
+    ("attn", {"normalize": "sparsemax", "position": "rope", "softcap": 2, "mask": [[1, 0, 0]]}, [], []),
+    (
+        "torch-sdpa",
+        {"causal": True, "mask": [[1, 0, 0]]},
+        [],
+        ["torch-sdpa does not take mask and causal together: attn combines them"],
+    ),
+]
+
+
+@pytest.mark.parametrize(("convention", "words", "changes", "remarks"), SAYINGS)
+def test_what_is_read_otherwise_and_what_is_lacking_is_said(
+    convention: str, words: Mapping[str, Any], changes: list[str], remarks: list[str]
+) -> None:
+    use = read(convention, **words).convention
+    assert use is not None
+    assert use.name == convention
+    assert list(use.changes) == changes
+    assert list(use.remarks) == remarks
+
+
+@pytest.mark.parametrize("key", ["mask", "key_mask"])
+def test_an_edited_mask_is_read_as_a_given_one_is(key: str) -> None:
+    tables = {"mask": ([[1, 0, 0]], [[1, 0, 1]], ("0", "2")), "key_mask": ([1, 0, 0], [1, 0, 1], ("2",))}
+    before, after, index = tables[key]
+    edited = apply_edits(read("torch-mha", **{key: before}), [Edit(key, index, 1.0, f"{key}={after}")])
+    np.testing.assert_array_equal(getattr(edited, key), getattr(read("torch-mha", **{key: after}), key))
+    assert edited.convention == read("torch-mha", **{key: after}).convention
+
+
+def test_a_number_set_in_a_mask_that_is_not_given_hides_one_key() -> None:
+    edited = apply_edits(read("torch-mha"), [Edit("mask", ("1", "2"), 1.0, "mask[1,2]=1")])
+    np.testing.assert_array_equal(edited.mask, [[True, True, True], [True, True, False]])
+
+
+def test_without_a_convention_there_is_none() -> None:
+    assert build({**QUERY, **KEY}).convention is None
+
+
+def test_an_unknown_convention_is_named() -> None:
+    with pytest.raises(UnknownNameError, match=r"unknown convention 'torch-spda'; .*'torch-sdpa'"):
+        read("torch-spda")
+
+
+def test_what_is_no_name_of_a_convention_is_refused() -> None:
+    with pytest.raises(AttnError, match=r"convention: \[3\] is no name of a convention; expected one of attn"):
+        find_convention([3], where="convention")
+
+
+@pytest.mark.parametrize("convention", CONVENTIONS.values(), ids=lambda convention: convention.name)
+def test_every_word_of_a_convention_is_one_of_attn_and_of_a_problem(convention: Any) -> None:
+    keys = {word.split()[0] for word in convention.words}
+    assert keys <= set(ATTN.words)
+    assert {*keys, *convention.defaults, *(key for group in convention.exclusive for key in group)} <= set(FIELDS)
+    assert {key for reading in convention.words.values() for key in reading.keys} <= set(FIELDS)
+    assert "empty_rows" in convention.defaults
