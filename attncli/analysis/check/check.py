@@ -4,21 +4,21 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
-from attncli.analysis.check.comparison import Comparison
-from attncli.analysis.check.expected import ExpectedNumbers, expected_numbers
-from attncli.analysis.check.follows import with_relations
-from attncli.analysis.check.options import CheckOptions
-from attncli.analysis.check.readings import Part
-from attncli.analysis.check.reference import compute_reference
-from attncli.analysis.check.report import CheckReport
-from attncli.analysis.check.slip_search import explanations, find_explanations, find_unnoticed
-from attncli.analysis.check.target import Target
+from attncli.analysis.check.compare import Checker, with_relations
+from attncli.analysis.check.expected import ExpectedNumbers, Part, Target, expected_numbers
+from attncli.analysis.check.report import CheckOptions, CheckReport
+from attncli.analysis.check.slips import explanations, find_explanations, find_unnoticed
+from attncli.analysis.check.tolerance import compute_reference
 from attncli.base.axes import AXIS_NOUNS
 from attncli.base.errors import AttnError
 from attncli.base.lazy_numpy import np
+from attncli.engine.run import run
+from attncli.io.expected import Expected
 from attncli.plan.build import plan_of
 from attncli.plan.graph import Plan
+from attncli.problem.results import EXPECTED
 from attncli.problem.spec import ProblemSpec
+from attncli.trace.steps import Trace
 
 DEFAULT = CheckOptions()
 
@@ -40,12 +40,12 @@ def check(problem: ProblemSpec, expected: Mapping[str, Any], options: CheckOptio
         path = ("expected", *list(quantities)[:1])
         raise AttnError("has no number to compare", where=path, hint=next(iter(remarks), None))
     reference = compute_reference(problem, list(quantities), options)
-    comparison = Comparison(problem, reference, quantities, options)
-    compared = [comparison.compare(name) for name in quantities]
-    results = with_relations(comparison, compared)
+    checker = Checker(problem, reference, quantities, options)
+    compared = [checker.compare(name) for name in quantities]
+    results = with_relations(checker, compared)
     report = CheckReport(reference.trace, results, reference.name, reference_remark=reference.remark)
     if options.tries_slips and not report.agrees:
-        found = find_explanations(comparison, results)
+        found = find_explanations(checker, results)
         report = replace(
             report,
             explanations=explanations(found.explanations),
@@ -54,7 +54,7 @@ def check(problem: ProblemSpec, expected: Mapping[str, Any], options: CheckOptio
             untried=found.untried,
         )
     if options.finds_unnoticed:
-        missed = find_unnoticed(comparison)
+        missed = find_unnoticed(checker)
         untried = tuple(dict.fromkeys((*report.untried, *missed.untried)))
         report = replace(report, unnoticed=explanations(missed.explanations), untried=untried)
     return report
@@ -66,8 +66,8 @@ def check_inputs(problem: ProblemSpec, options: CheckOptions = DEFAULT) -> Check
     # Slips are compared with our numbers: of those that are expected only their type and their places count.
     quantities = read_expected(problem, {name: np.zeros(plan_of(problem)[name].shape)}, options)
     reference = compute_reference(problem, [name], options)
-    comparison = Comparison(problem, reference, quantities, options)
-    missed = find_unnoticed(comparison)
+    checker = Checker(problem, reference, quantities, options)
+    missed = find_unnoticed(checker)
     return CheckReport(
         reference.trace,
         (),
@@ -76,7 +76,7 @@ def check_inputs(problem: ProblemSpec, options: CheckOptions = DEFAULT) -> Check
         unnoticed=explanations(missed.explanations),
         reference_remark=reference.remark,
         searched=name,
-        searched_reason=comparison.tolerance(name).reason,
+        searched_reason=checker.tolerance(name).reason,
     )
 
 
@@ -112,3 +112,26 @@ def part_of(plan: Plan, options: CheckOptions) -> Part:
     if "h" in part:
         part["g"] = part["h"] * plan.axis_length("g") // plan.axis_length("h")
     return part
+
+
+def check_expected(problem: ProblemSpec, expected: Expected, options: CheckOptions, place: str) -> CheckReport:
+    """Check what is expected of a problem; raises AttnError, which names the place of the numbers or of the problem."""
+    by_name = expected.by_name
+    try:
+        return check(problem, {name: expectation.value for name, expectation in by_name.items()}, options)
+    except AttnError as error:
+        key, name, *_ = (*error.path, "", "")
+        if key == EXPECTED and name in by_name:
+            raise by_name[name].locate(error) from None
+        raise error.at(place) if place else error from None
+
+
+def has_every_step(trace: Trace) -> bool:
+    """Whether a trace has every step of its plan."""
+    return len(trace.steps) == len(trace.plan.nodes)
+
+
+def trace_of_query(trace: Trace, query: int) -> Trace:
+    """The trace of a problem of which one of the computed queries, by position, is computed alone, with every step."""
+    label = trace.problem.numbered_query_labels[query]
+    return run(replace(trace.problem, only=(label,)), (), every_step=True).trace

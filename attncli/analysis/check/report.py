@@ -1,10 +1,40 @@
-"""CheckReport: what a check found, quantity by quantity in the order of the computation, as data."""
+"""What a check is asked, and what it finds: options, a report of quantities in order, the outcome of one of a suite."""
 
 from collections.abc import Sequence
 
 from attncli.base.dataclasses import dataclass
+from attncli.base.errors import AttnError
 from attncli.base.lazy_numpy import Array
+from attncli.engine.options import RunOptions
+from attncli.engine.run import LOCAL
+from attncli.io.inputs import STDIN_NAME
+from attncli.io.paths import STDIN
+from attncli.problem.edited_problem import EditedCell
 from attncli.trace.steps import Trace
+
+
+@dataclass(frozen=True)
+class CheckOptions:
+    """How expected numbers are checked.
+
+    Where one of `rtol`, `atol` and `ulp`, finite numbers from 0, is given, two numbers agree where they differ by no
+    more than `atol + rtol · |expected|`, or by no more than `ulp` units in the last place of the type; without them the
+    tolerance is derived. `head` and `batch` check one head and one batch item. Slips are tried where numbers differ, as
+    long as `seconds` last; `finds_unnoticed` also looks for slips that these inputs can't tell from the right
+    computation.
+    """
+
+    rtol: float | None = None
+    atol: float | None = None
+    ulp: float | None = None
+    many_digits: bool = False  # the option --reference
+    head: int | None = None
+    batch: int | None = None
+    finds_unnoticed: bool = False
+    tries_slips: bool = True
+    seconds: float = 10.0
+    run: RunOptions = LOCAL
+
 
 FEW_NUMBERS = 4  # fewer for each slip are near its numbers by chance
 
@@ -112,3 +142,43 @@ class CheckReport:
     def differing(self) -> Sequence[QuantityCheck]:
         """The quantities of which numbers differ."""
         return [result for result in self.results if not result.agrees]
+
+
+@dataclass(frozen=True)
+class BeforeEdits:
+    """What the check of a problem found before numbers of it were set, and which were."""
+
+    report: CheckReport
+    cells: tuple[EditedCell, ...]
+
+
+@dataclass(frozen=True)
+class CheckOutcome:
+    """A problem that was to be checked: a file, or one part of it, by its title or its number.
+
+    It has a report or an error. `file` is as it was named, empty where all of the problem was given as options; `part`
+    is empty where the file is one problem. `before` is there where numbers of the problem were set.
+    """
+
+    file: str
+    part: str
+    report: CheckReport | None
+    error: AttnError | None
+    seconds: float
+    before: BeforeEdits | None = None
+
+    @property
+    def name(self) -> str:
+        """The file and the part, as errors name them."""
+        file = STDIN_NAME if self.file == STDIN else self.file
+        return ", ".join(filter(None, (file, self.part and f"part {self.part}"))) or "the problem"
+
+    @property
+    def agrees(self) -> bool:
+        """Whether it was checked and no number differs."""
+        return self.report is not None and self.report.agrees
+
+    @property
+    def has_verdict(self) -> bool:
+        """Whether numbers were to be compared; they were not where only slips were looked for."""
+        return self.report is None or self.report.has_verdict

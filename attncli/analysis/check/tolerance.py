@@ -1,13 +1,279 @@
-"""Tolerance: by how much an expected number may differ from ours, and why, in a sentence."""
+"""The reference, its rounding error in a type, and the tolerance that follows: how far expected numbers may be off."""
 
 import math
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+from math import prod, sqrt
+from typing import Any
 
 from attncli.analysis.check.expected import ExpectedNumbers
-from attncli.analysis.check.options import CheckOptions
-from attncli.analysis.check.rounding import RoundingError, largest_of_rows
+from attncli.analysis.check.report import CheckOptions
+from attncli.analysis.slips.parts import part_of
 from attncli.base.dataclasses import dataclass
-from attncli.base.dtypes import Precision
+from attncli.base.dtypes import HALF, Precision
+from attncli.base.errors import AttnError
 from attncli.base.lazy_numpy import Array, np
+from attncli.engine.dense import DenseEngine
+from attncli.engine.many_digits import DIGITS, run_with_digits
+from attncli.engine.options import BlockSizes
+from attncli.engine.run import run
+from attncli.ops.records import Operator
+from attncli.ops.rope import rope
+from attncli.plan.build import plan_of
+from attncli.plan.graph import Node, Plan
+from attncli.problem.spec import FIELDS, ProblemSpec
+from attncli.trace.steps import Trace
+
+ANGLE_UNITS = 1  # in the last place, by which angles of queries and those of keys are moved
+
+
+def with_moved_angles(plan: Plan, precision: Precision, stream: "np.random.Generator | None") -> Plan:
+    """The plan with the angles of each rotation moved at random, by up to ANGLE_UNITS of float32, or of a wider type.
+
+    The functions of a plan compute angles in double precision whatever the type is; in half types kernels compute them
+    in float32. Without a stream the plan stays as it is.
+    """
+    if stream is None:
+        return plan
+    unit = ANGLE_UNITS * Precision(precision.accumulation_dtype).epsilon
+
+    def moved(node: Node) -> Node:
+        """A rotation whose positions are divided by a little more or less; any other node as it is."""
+        if node.record is not rope.record:
+            return node
+        scaling = node.options.get("scaling", 1.0) * (1 + stream.uniform(-unit, unit))
+        return replace(node, options={**node.options, "scaling": scaling})
+
+    return replace(plan, nodes=tuple(map(moved, plan.nodes)))
+
+
+SAMPLED_CELLS = BlockSizes().dense_cells  # scores of the queries that a larger problem's error is measured on
+SLOW_PRODUCTS = 2**24  # so many products take longdouble, which no processor has fast, a tenth of a second
+FLOAT64, EXTENDED = "float64", "longdouble"
+
+
+RUNS = 4  # with numbers that are moved at random, besides the one without: of one run the largest error is chance
+
+
+@dataclass(frozen=True)
+class StepwisePrecision(Precision):
+    """A type that each step computes in and is rounded to, as kernels do: float32 is not widened.
+
+    With a stream every number, where it is rounded, is moved at random by up to a unit in its last place, by two of
+    types that steps do not accumulate more exactly than they round: a kernel may scale queries, keys or their
+    products, and add in another order.
+    """
+
+    stream: "np.random.Generator | None" = None
+
+    @property
+    def widened_name(self) -> str:
+        """The type that a step computes in."""
+        return self.accumulation_dtype
+
+    @property
+    def sums_in_parts(self) -> bool:
+        """Never: a kernel may add all terms one after another."""
+        return False
+
+    def round(self, x: Array) -> Array:
+        """The array rounded to this type, and moved."""
+        rounded = super().round(x)
+        if self.stream is None or rounded.dtype.kind != "f":
+            return rounded
+        units = 1 if self.name in HALF else 2
+        moves = self.stream.uniform(-units, units, rounded.shape) * self.epsilon
+        return super().round((rounded * (1 + moves)).astype(rounded.dtype))
+
+
+@dataclass(frozen=True)
+class RoundingError:
+    """The largest rounding error of each quantity, by name, the typical one, and how they were measured, in words."""
+
+    errors: Mapping[str, float]
+    relative: Mapping[str, float]  # the largest error as a part of the largest number of its row
+    typical: Mapping[str, float]  # that of half of the numbers is less
+    remark: str = ""
+
+
+def in_type(problem: ProblemSpec, dtype: str) -> ProblemSpec:
+    """The same problem computed in another type, its numbers rounded to its own type first."""
+    own = problem.precision
+    values: dict[str, Any] = {}
+    for name in FIELDS:
+        value = getattr(problem, name)
+        if isinstance(value, np.ndarray):
+            values[name] = own.round(value)
+        elif isinstance(value, Operator) and value.arrays:
+            arrays = {parameter: own.round(array) for parameter, array in value.arrays.items()}
+            values[name] = replace(value, given={**value.given, **arrays})
+    with np.errstate(over="ignore"):
+        return replace(problem, **values, dtype=dtype)
+
+
+def evaluate_names(plan: Plan, problem: ProblemSpec, names: Iterable[str], precision: Precision) -> dict[str, Array]:
+    """The values of results or steps, and of those that they need, by the dense engine, which computes in a type."""
+    resolved = {plan.resolve(name) for name in names}
+    outer = {plan.by_name[name].tapped_from or name for name in resolved}
+    needed = plan.needed_for(outer)
+    engine = DenseEngine(plan, problem, precision)
+    engine.run(node for node in plan.nodes if node.name in needed)
+    return engine.values
+
+
+def rounding_error(problem: ProblemSpec, plan: Plan, names: Iterable[str], dtype: str) -> RoundingError:
+    """The largest error of results or steps where a formula is computed step by step in a type.
+
+    `problem` has the numbers that the right computation begins with, and the plan is its own. That of a large problem
+    is measured on some of its queries. See `measure` for the rest.
+    """
+    remark = ""
+    if prod(plan["weights"].shape) > SAMPLED_CELLS:
+        rows = _sampled_rows(plan)
+        problem, remark = part_of(problem, rows), f"measured on {len(rows)} of the queries"
+    scaled = _with_scaling_step(problem)
+    has_step = {name: plan_of(scaled).find(name) is not None for name in names}
+    found = [
+        measure(spec, plan_of(spec), [name for name in has_step if has_step[name] == is_scaled], dtype)
+        for spec, is_scaled in ((scaled, True), (problem, False))
+        if is_scaled in has_step.values()
+    ]
+    errors, relative, typical = (
+        {name: error for one in found for name, error in getattr(one, measured).items()}
+        for measured in ("errors", "relative", "typical")
+    )
+    remarks = dict.fromkeys((remark, *(one.remark for one in found)))
+    return RoundingError(errors, relative, typical, " and ".join(filter(None, remarks)))
+
+
+def _with_scaling_step(problem: ProblemSpec) -> ProblemSpec:
+    """The problem in which the products of queries and keys are rounded before they are scaled, as kernels do."""
+    is_given = "scores" in problem.not_computed
+    if is_given or problem.scale is not None or problem.score.record.unscaled is None:
+        return problem
+    return replace(problem, scale=1 / sqrt(problem.lengths["d"]))
+
+
+def measure(problem: ProblemSpec, plan: Plan, names: Iterable[str], dtype: str) -> RoundingError:
+    """The largest error of results or steps of any plan, on all queries, in several runs.
+
+    The error of float64 is measured in longdouble, or where that is slow, as that of float32, in proportion to the
+    units of both; so is that of longdouble itself. What overflows in the type has no error.
+    """
+    wider, scale, remark = "float64" if dtype not in (FLOAT64, EXTENDED) else EXTENDED, 1.0, ""
+    if wider == EXTENDED and (dtype == EXTENDED or not _has_fast_longdouble(plan)):
+        scale = Precision(dtype).epsilon / Precision("float32").epsilon
+        remark = "measured in float32, in proportion"
+        problem, dtype, wider = in_type(replace(problem, dtype="float32"), "float32"), "float32", FLOAT64
+    resolved = {name: plan.resolve(name) for name in names}
+    exact = evaluate_names(plan, problem, resolved.values(), Precision(wider))
+    stream = np.random.default_rng(0)
+    errors, relative, typical = (dict.fromkeys(resolved, 0.0) for _ in range(3))
+    for precision in (StepwisePrecision(dtype), *[StepwisePrecision(dtype, stream)] * RUNS):
+        moved = with_moved_angles(plan, precision, precision.stream)
+        stepwise = evaluate_names(moved, problem, resolved.values(), precision)
+        for name, step in resolved.items():
+            error = _errors(stepwise[step], exact[step])
+            errors[name] = max(errors[name], scale * float(np.max(error, initial=0, where=np.isfinite(error))))
+            relative[name] = max(relative[name], scale * _largest_in_rows(error, exact[step]))
+            typical[name] = max(typical[name], scale * median(error[np.isfinite(error)]))
+    return RoundingError(errors, relative, typical, remark)
+
+
+def _errors(stepwise: Array, exact: Array) -> Array:
+    """The differences of two arrays, finite where the numbers of both are; none where they count or are booleans."""
+    if exact.dtype.kind != "f":
+        return np.zeros(exact.shape)
+    with np.errstate(all="ignore"):
+        error: Array = abs(stepwise.astype(exact.dtype) - exact)
+        return error
+
+
+def _largest_in_rows(error: Array, exact: Array) -> float:
+    """The largest error as a part of the largest number of its row, of rows with numbers other than 0."""
+    if not exact.ndim or not exact.shape[-1]:
+        return np.inf
+    errors = np.max(error, axis=-1, initial=0, where=np.isfinite(error))
+    largest = largest_of_rows(exact)[..., 0]
+    return float(np.max(errors / np.where(largest > 0, largest, 1), initial=0, where=largest > 0))
+
+
+def largest_of_rows(x: Array) -> Array:
+    """The largest absolute number of each row [… 1], of those that are finite."""
+    with np.errstate(all="ignore"):
+        largest: Array = np.where(np.isfinite(x), abs(x), 0).max(axis=-1, keepdims=True, initial=0)
+        return largest
+
+
+def median(numbers: Array) -> float:
+    """The median; 0 where there is none."""
+    return float(np.median(numbers)) if numbers.size else 0.0
+
+
+def _has_fast_longdouble(plan: Plan) -> bool:
+    """Whether longdouble is wider than float64 here, and the plan small enough for it."""
+    products = sum(
+        prod(node.shape) * max((plan.by_name[name].shape[-1:] or (1,))[0] for name in node.inputs.values())
+        for node in plan.nodes
+        if not node.is_input and node.inputs and not node.is_exact
+    )
+    return Precision(EXTENDED).epsilon < Precision(FLOAT64).epsilon and products < SLOW_PRODUCTS
+
+
+def _sampled_rows(plan: Plan) -> list[int]:
+    """The positions of some of the queries of a plan, the first and the last among them."""
+    *before, queries, keys = plan["weights"].shape
+    count = min(max(SAMPLED_CELLS // (prod(before) * keys), 2), queries)
+    rows: list[int] = np.unique(np.linspace(0, queries - 1, count).round().astype(int)).tolist()
+    return rows
+
+
+@dataclass(frozen=True)
+class Reference:
+    """Our own computation: its trace, in what it was computed, as the report names it, and why not in more digits."""
+
+    trace: Trace
+    name: str
+    remark: str = ""
+
+    def value(self, name: str) -> Array:
+        """The numbers of a result or step."""
+        return self.trace[name].value
+
+
+def compute_reference(problem: ProblemSpec, names: Sequence[str], options: CheckOptions) -> Reference:
+    """Compute results or steps of a problem, whose numbers are rounded to its own type first.
+
+    With `many_digits` they are computed in 50 digits, or, where that can't be done, in longdouble. Raises AttnError
+    where there is not enough memory.
+    """
+    is_extended = options.many_digits or problem.precision.name == EXTENDED
+    dtype = EXTENDED if is_extended else FLOAT64
+    problem = in_type(problem, dtype)
+    trace = replace(run(problem, names, options=options.run).trace, problem=problem)
+    if not options.many_digits:
+        return Reference(trace, _name(dtype))
+    try:
+        return Reference(_in_many_digits(trace), f"{DIGITS} digits")
+    except AttnError as error:
+        return Reference(trace, _name(dtype), f"{DIGITS} digits: {error}")
+
+
+def _in_many_digits(trace: Trace) -> Trace:
+    """The trace with every step computed in many digits and rounded once.
+
+    Raises AttnError where the problem is too large for that, an operator can't be computed so, or mpmath is missing.
+    """
+    if any(node.name not in trace.by_name for node in trace.plan.nodes):
+        raise AttnError("the problem is too large")
+    values = run_with_digits(trace.plan, trace.problem, [step.name for step in trace.steps], dtype=EXTENDED)
+    return replace(trace, values={name: values[name] for name in trace.by_name})
+
+
+def _name(dtype: str) -> str:
+    """The name of a type; where longdouble has no more digits than float64 it is that."""
+    return FLOAT64 if Precision(dtype).epsilon == Precision(FLOAT64).epsilon else dtype
+
 
 UNITS = 4  # the floor: units in the last place of the largest number of a row
 FACTOR = 2  # how much larger the error of another program may be than that of our own steps

@@ -1,10 +1,11 @@
-"""Slips of norms: forgotten, at another place, of other features, or with another gain."""
+"""Slips of norms, gates and limits: forgotten, misplaced, or of other numbers."""
 
 from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
 
-from attncli.analysis.slips.records import Computation, Variant, problem_slip
+from attncli.analysis.slips.records import Computation, Variant, plan_slip, problem_slip, with_nodes
+from attncli.ops import structural
 from attncli.ops.norm_uses import (
     AFTER_ROPE,
     ALL,
@@ -18,7 +19,8 @@ from attncli.ops.norm_uses import (
     is_over_all,
 )
 from attncli.ops.records import Operator
-from attncli.problem.spec import ProblemSpec
+from attncli.problem.packing import has_projection
+from attncli.problem.spec import FIELDS, ProblemSpec
 
 _SPANS = {HEAD: "each head", ALL: "all heads together"}
 
@@ -124,3 +126,44 @@ def _with_norm(problem: ProblemSpec, key: str, norm: Operator) -> ProblemSpec:
     """The problem with another norm at a key."""
     changed: dict[str, Any] = {key: norm}
     return replace(problem, **changed)
+
+
+@plan_slip("the output has a gate")
+def no_gate(case: Computation) -> Iterator[Variant]:
+    """The gate is forgotten: the merged heads are projected as they are."""
+    gated = case.plan.by_name.get("gated")
+    if gated is not None:
+        opened = replace(gated, function=structural.identity, inputs={"x": gated.inputs["x"]}, options={})
+        yield Variant(with_nodes(case.plan, opened))
+
+
+@plan_slip("the output has a gate")
+def gate_not_activated(case: Computation) -> Iterator[Variant]:
+    """The projected gate itself is multiplied, without its function."""
+    gate = case.plan.by_name.get("gate")
+    if gate is not None:
+        yield Variant(with_nodes(case.plan, replace(gate, function=structural.identity)))
+
+
+@problem_slip("the output has a gate")
+def gate_function(case: Computation) -> Iterator[Variant]:
+    """The gate has another function."""
+    if has_projection(vars(case.problem), "g"):
+        for word in FIELDS["gate"].words:
+            if word != case.problem.gate:
+                sentence = f"The function of the gate is {word} instead of {case.problem.gate}."
+                yield Variant(replace(case.problem, gate=word), sentence)
+
+
+@problem_slip("queries, keys and values are limited")
+def no_clip(case: Computation) -> Iterator[Variant]:
+    """Queries, keys and values are not limited by clip_qkv."""
+    if case.problem.clip_qkv is not None:
+        yield Variant(replace(case.problem, clip_qkv=None))
+
+
+@problem_slip("values are multiplied by a number")
+def no_value_scale(case: Computation) -> Iterator[Variant]:
+    """The values are not multiplied by value_scale."""
+    if case.problem.value_scale is not None:
+        yield Variant(replace(case.problem, value_scale=None))

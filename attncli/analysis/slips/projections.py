@@ -1,14 +1,45 @@
-"""Slips of the projections: transposed, forgotten, or one array taken for another."""
+"""Slips before the scores: of looked-up tokens, projections and heads."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import Any
 
-from attncli.analysis.slips.plan_edit import with_inputs, with_nodes
-from attncli.analysis.slips.records import Computation, Variant, plan_slip, problem_slip
+from attncli.analysis.slips.records import (
+    Computation,
+    Function,
+    Variant,
+    plan_slip,
+    problem_slip,
+    with_function,
+    with_inputs,
+    with_nodes,
+)
+from attncli.base.lazy_numpy import Array, np
 from attncli.ops import structural
 from attncli.plan.graph import Node, Plan
 from attncli.problem.packing import CONCATENATED, has_packed
+
+
+@problem_slip("the residual stream is normalized")
+def no_residual_norm(case: Computation) -> Iterator[Variant]:
+    """The layer's norm is forgotten: queries, keys and values are projected from the residual stream itself."""
+    if case.problem.residual_norm is not None and case.problem.embeddings_source != "embeddings":
+        yield Variant(replace(case.problem, residual_norm=None))
+
+
+@problem_slip("the vectors of tokens are multiplied by a number")
+def no_token_scale(case: Computation) -> Iterator[Variant]:
+    """The vectors of tokens are not multiplied by token_scale."""
+    if case.problem.token_scale is not None:
+        yield Variant(replace(case.problem, token_scale=None))
+
+
+@problem_slip("the vectors of tokens have those of their positions added")
+def no_token_positions(case: Computation) -> Iterator[Variant]:
+    """The positions of tokens are forgotten: no row of token_positions is added."""
+    if case.problem.token_positions is not None:
+        yield Variant(replace(case.problem, token_positions=None))
+
 
 WEIGHTS = ("w_q", "w_k", "w_v", "w_o")
 BIASES = ("b_q", "b_k", "b_v", "b_o", "b_qkv", "b_kv", "b_g", "b_qg")
@@ -125,3 +156,75 @@ def _is_changed(plan: Plan, key: Node) -> bool:
             return True
         key = plan[key.inputs.get("x", key.inputs.get("new", ""))]
     return False
+
+
+@plan_slip("there are several key heads, and fewer than query heads", needs_all_heads=True)
+def kv_heads_tiled(case: Computation) -> Iterator[Variant]:
+    """The key heads are tiled (0 1 0 1) instead of repeated (0 0 1 1): query head h reads key head h mod g."""
+    repeated = [node for node in case.plan.nodes if node.function is structural.repeat_kv]
+    if any(case.plan[node.inputs["x"]].axes[-3].length > 1 for node in repeated):
+        yield Variant(_with_functions(case.plan, structural.repeat_kv, _tile))
+
+
+@plan_slip(
+    "heads are side by side in the features, and there are several queries",
+    needs_all_queries=True,
+    needs_all_heads=True,
+)
+def heads_not_transposed(case: Computation) -> Iterator[Variant]:
+    """The heads are merged in the wrong order: [heads, queries, features] is reshaped, with no transpose."""
+    merged = case.plan.by_name.get("merged")
+    if merged is not None and merged.axes[-2].length > 1:
+        yield Variant(with_function(case.plan, "merged", _merge_without_transpose))
+
+
+@plan_slip("heads are split off the features, and there are several rows", needs_all_queries=True)
+def heads_split_not_transposed(case: Computation) -> Iterator[Variant]:
+    """The heads are split in the wrong order: the array is reshaped to [heads, rows, features], with no transpose."""
+    if _splits_heads(case.plan):
+        yield Variant(_with_functions(case.plan, structural.split_heads, _split_without_transpose))
+
+
+@plan_slip("heads are split off the features, and have several features")
+def heads_interleaved(case: Computation) -> Iterator[Variant]:
+    """The features are dealt to the heads in turn: head h has the features h, h + heads, h + 2 heads and so on."""
+    if _splits_heads(case.plan):
+        yield Variant(_with_functions(case.plan, structural.split_heads, _split_interleaved))
+
+
+def _splits_heads(plan: Plan) -> bool:
+    """Whether several heads are split off the features."""
+    return any(node.function is structural.split_heads and node.axes[-3].length > 1 for node in plan.nodes)
+
+
+def _with_functions(plan: Plan, function: Function, other: Function) -> Plan:
+    """The plan in which every node of one function is computed by another."""
+    for node in plan.nodes:
+        if node.function is function:
+            plan = with_function(plan, node.name, other)
+    return plan
+
+
+def _tile(x: Array, *, heads: int) -> Array:
+    """Query head h reads key head h mod g: [… g m c] to [… h m c]."""
+    repeats = [1] * x.ndim
+    repeats[-3] = heads // x.shape[-3]
+    return np.tile(x, repeats)
+
+
+def _merge_without_transpose(x: Array) -> Array:
+    """[… h n e] reshaped to [… n h·e], with no axes exchanged."""
+    *leading, heads, rows, features = x.shape
+    return x.reshape(*leading, rows, heads * features)
+
+
+def _split_without_transpose(x: Array, *, heads: int) -> Array:
+    """[… n h·d] reshaped to [… h n d], with no axes exchanged."""
+    *leading, rows, features = x.shape
+    return x.reshape(*leading, heads, rows, features // heads)
+
+
+def _split_interleaved(x: Array, *, heads: int) -> Array:
+    """[… n d·h] to [… h n d], where neighbouring features belong to different heads."""
+    *leading, rows, features = x.shape
+    return np.moveaxis(x.reshape(*leading, rows, features // heads, heads), -1, -3)

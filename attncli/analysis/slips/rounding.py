@@ -4,8 +4,14 @@ from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
 
-from attncli.analysis.slips.plan_edit import with_changed_value, with_function
-from attncli.analysis.slips.records import Computation, Variant, plan_slip, problem_slip
+from attncli.analysis.slips.records import (
+    Computation,
+    Variant,
+    plan_slip,
+    problem_slip,
+    with_changed_value,
+    with_function,
+)
 from attncli.analysis.slips.softmax import softmax_node
 from attncli.base.dtypes import HALF, Precision
 from attncli.base.lazy_numpy import Array, np

@@ -4,8 +4,15 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from attncli.analysis.slips.masks import rules_of
-from attncli.analysis.slips.plan_edit import with_changed_value, with_inputs, with_nodes
-from attncli.analysis.slips.records import Computation, Variant, plan_slip, problem_slip
+from attncli.analysis.slips.records import (
+    Computation,
+    Variant,
+    plan_slip,
+    problem_slip,
+    with_changed_value,
+    with_inputs,
+    with_nodes,
+)
 from attncli.analysis.slips.scale import own_scale
 from attncli.base.lazy_numpy import np
 from attncli.ops import elementwise, structural

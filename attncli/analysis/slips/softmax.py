@@ -5,8 +5,15 @@ from dataclasses import replace
 from math import inf, log
 from typing import Any
 
-from attncli.analysis.slips.plan_edit import Function, with_changed_value, with_function
-from attncli.analysis.slips.records import Computation, Variant, plan_slip, problem_slip
+from attncli.analysis.slips.records import (
+    Computation,
+    Function,
+    Variant,
+    plan_slip,
+    problem_slip,
+    with_changed_value,
+    with_function,
+)
 from attncli.analysis.slips.scale import own_scale
 from attncli.base.dtypes import HALF, Precision
 from attncli.base.lazy_numpy import Array, np

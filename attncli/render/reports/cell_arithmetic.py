@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from attncli.analysis.check.cell_trace import has_every_step, trace_of_query
+from attncli.analysis.check.check import has_every_step, trace_of_query
 from attncli.base.lazy_numpy import Array, np
 from attncli.ops import masks, structural
 from attncli.ops.empty_rows import fill_empty_rows

@@ -1,14 +1,60 @@
-"""The report of a check as text: each quantity in order, what explains the differences, and the verdict at the end."""
+"""The report of a check as text: quantities in order, explanations, a verdict; of several also lines, and JUnit XML."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from html import escape
+from itertools import takewhile
 
-from attncli.analysis.check.report import CheckReport, Explanation
-from attncli.base.text import join_words
+from attncli.analysis.check.report import BeforeEdits, CheckOutcome, CheckReport, Explanation
+from attncli.base.text import escape_control, join_words
+from attncli.render.edits_text import edits_text
 from attncli.render.formats.text_page import TextPage
 from attncli.render.reports.quantity import AGREES, DIFFERS, count_of_differences, print_quantity
-from attncli.render.reports.slip_lines import slip_lines, slip_names
 from attncli.render.target import TEXT_FILE, TextTarget
 from attncli.render.view import DECIMALS
+
+
+def slip_lines(explanations: Iterable[Explanation]) -> list[tuple[str, str]]:
+    """The names and the sentence of each explanation; those of the same slips are variants, and one line.
+
+    >>> rounded = [Explanation(("weights_rounded",), f"The weights are rounded to {n} decimals.") for n in (3, 2)]
+    >>> slip_lines(rounded)
+    [('weights_rounded', 'The weights are rounded to 3 or 2 decimals.')]
+    """
+    sentences: dict[str, list[str]] = {}
+    for explanation in explanations:
+        sentences.setdefault(slip_names(explanation), []).append(explanation.sentence)
+    return [(names, join_variants(variants)) for names, variants in sentences.items()]
+
+
+def slip_names(explanation: Explanation) -> str:
+    """`no_scale`, and of a pair of slips both: `no_scale + no_mask`."""
+    return " + ".join(explanation.slips)
+
+
+def join_variants(sentences: Sequence[str]) -> str:
+    """Sentences that differ in some words as one; others one after the other.
+
+    >>> join_variants(["It has 1 head.", "It has 2 heads.", "It has 3 heads."])
+    'It has 1 head, 2 heads or 3 heads.'
+    >>> join_variants(["It is too wide.", "All is lost."])
+    'It is too wide. All is lost.'
+    """
+    sentences = list(dict.fromkeys(sentences))
+    words = [sentence.removesuffix(".").split() for sentence in sentences]
+    shortest = min(map(len, words))
+    first = _common_length(words)
+    last = min(_common_length([own[::-1] for own in words]), shortest - first)
+    if len(sentences) == 1 or first + last < shortest / 2:
+        return " ".join(sentences)
+    *variants, final = (" ".join(own[first : len(own) - last]) for own in words)
+    joined = " or ".join(filter(None, [", ".join(variants), final]))
+    return " ".join([*words[0][:first], joined, *words[0][len(words[0]) - last :]]).strip() + "."
+
+
+def _common_length(words: Sequence[Sequence[str]]) -> int:
+    """How many words all of some lists begin with."""
+    return sum(1 for _ in takewhile(lambda same: len(set(same)) == 1, zip(*words, strict=False)))
+
 
 MAX_NAMED = 2  # explanations that the verdict names: the report has all
 
@@ -125,3 +171,98 @@ def _print_unnoticed(page: TextPage, report: CheckReport) -> None:
     elif report.unnoticed is not None:
         which = "was tried" if report.untried else "applies to this problem"
         page.print(f"Every slip that {which} would be noticed.")
+
+
+MAX_FILES = 5  # files, of those in which nothing is expected
+
+
+def render_line(outcome: CheckOutcome, target: TextTarget) -> str:
+    """Whether the numbers of a problem agree, in a line; nothing for one that could not be checked."""
+    page = TextPage(target)
+    if outcome.report is not None:
+        sign = ("✓", AGREES) if outcome.agrees else ("✗", DIFFERS)
+        before = "" if outcome.before is None else f"; before it was set: {short_verdict(outcome.before.report)}"
+        page.print(sign if outcome.has_verdict else " ", f" {outcome.name}: {short_verdict(outcome.report)}{before}")
+    return page.text
+
+
+def render_title(outcome: CheckOutcome, target: TextTarget) -> str:
+    """The name of a problem, as the title of its report."""
+    page = TextPage(target)
+    page.print((outcome.name, "bold"))
+    return page.text
+
+
+def render_edits(before: BeforeEdits, report: CheckReport, target: TextTarget, decimals: int) -> str:
+    """Which numbers of a problem were set, and what a check of it finds before and after."""
+    page = TextPage(target)
+    page.print((edits_text(before.cells, decimals), "bold"))
+    page.print_lines([f"  before: {short_verdict(before.report)}", f"  after: {short_verdict(report)}"])
+    page.skip_line()
+    return page.text
+
+
+def render_summary(outcomes: Sequence[CheckOutcome], left_out: Sequence[str], target: TextTarget) -> str:
+    """How many of the problems agree, differ, and can't be checked, and the files of folders that expect nothing."""
+    compared = [outcome for outcome in outcomes if outcome.has_verdict]
+    agree = sum(outcome.agrees for outcome in compared)
+    failed = sum(outcome.report is None for outcome in compared)
+    differ = len(compared) - agree - failed
+    parts = [f"{agree} of {len(compared)} agree"] if compared else []
+    if differ:
+        parts.append(f"{differ} {'differs' if differ == 1 else 'differ'}")
+    if failed:
+        parts.append(f"{failed} can't be checked")
+    page = TextPage(target)
+    if parts:
+        page.print((f"{', '.join(parts)}.", AGREES if agree == len(compared) else DIFFERS))
+    without = [*(outcome.name for outcome in outcomes if not outcome.has_verdict), *left_out]
+    if without:
+        named, others = without[:MAX_FILES], without[MAX_FILES:]
+        counted = [f"{len(others)} other file{'s' if len(others) > 1 else ''}"] if others else []
+        page.print((f"Nothing is expected in {join_words([*named, *counted])}.", "dim"))
+    return page.text
+
+
+SUITE = "attn check"
+
+
+def junit_xml(outcomes: Sequence[CheckOutcome]) -> Iterator[str]:
+    """The lines of the file: a testcase for each problem, with a failure where it differs, an error where it can't be.
+
+    One of which nothing is expected is skipped. The text of a failure is the report.
+    """
+    errors = sum(outcome.report is None for outcome in outcomes)
+    failures = sum(not outcome.agrees for outcome in outcomes) - errors
+    skipped = sum(not outcome.has_verdict for outcome in outcomes)
+    seconds = sum(outcome.seconds for outcome in outcomes)
+    counts = f'tests="{len(outcomes)}" failures="{failures}" errors="{errors}" time="{seconds:.3f}"'
+    yield '<?xml version="1.0" encoding="UTF-8"?>\n'
+    yield f"<testsuites {counts}>\n"
+    yield f'  <testsuite name="{SUITE}" {counts} skipped="{skipped}">\n'
+    for outcome in outcomes:
+        yield from _test_case(outcome)
+    yield "  </testsuite>\n</testsuites>\n"
+
+
+def _test_case(outcome: CheckOutcome) -> Iterator[str]:
+    """One problem."""
+    attributes = f"classname={_quoted(outcome.file or SUITE)} name={_quoted(outcome.part or outcome.name)}"
+    head = f'    <testcase {attributes} time="{outcome.seconds:.3f}"'
+    if outcome.agrees and outcome.has_verdict:
+        yield f"{head}/>\n"
+        return
+    yield f"{head}>\n"
+    if outcome.report is None:
+        yield f'      <error type="AttnError" message={_quoted(str(outcome.error))}/>\n'
+    elif outcome.agrees:
+        yield f"      <skipped message={_quoted(verdict(outcome.report))}/>\n"
+    else:
+        text = escape(render_check(outcome.report, TEXT_FILE), quote=False)
+        yield f'      <failure type="difference" message={_quoted(verdict(outcome.report))}>{text}</failure>\n'
+    yield "    </testcase>\n"
+
+
+def _quoted(text: str) -> str:
+    """A text as the value of an attribute, on one line; what XML has no character for is an escape."""
+    return f'"{escape(escape_control(text))}"'

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from attncli.analysis.check.rounding import rounding_error
+from attncli.analysis.check.tolerance import rounding_error
 from attncli.plan.build import plan_of
 from tests.arrays import normal
 from tests.problems import problem

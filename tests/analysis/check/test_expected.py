@@ -6,9 +6,8 @@ import numpy as np
 import pytest
 
 from attncli.analysis.check.check import check, part_of
-from attncli.analysis.check.expected import ExpectedNumbers, expected_numbers
-from attncli.analysis.check.options import CheckOptions
-from attncli.analysis.check.target import Target
+from attncli.analysis.check.expected import ExpectedNumbers, Target, expected_numbers
+from attncli.analysis.check.report import CheckOptions
 from attncli.base.errors import AttnError
 from attncli.base.typed_numbers import TypedNumber
 from attncli.plan.build import plan_of

@@ -7,13 +7,12 @@ import numpy as np
 import pytest
 
 from attncli.analysis.check.check import read_expected
-from attncli.analysis.check.comparison import Comparison
-from attncli.analysis.check.judge import Judge
-from attncli.analysis.check.options import CheckOptions
-from attncli.analysis.check.reference import compute_reference
-from attncli.analysis.check.rounding import in_type
-from attncli.analysis.slips.attempts import Attempt, attempts, own_attempt
+from attncli.analysis.check.compare import Checker
+from attncli.analysis.check.report import CheckOptions
+from attncli.analysis.check.slips import Judge
+from attncli.analysis.check.tolerance import compute_reference, in_type
 from attncli.analysis.slips.parts import Part, problem_part
+from attncli.analysis.slips.search import Attempt, attempts, own_attempt
 from attncli.base.dtypes import Precision
 from attncli.base.typed_numbers import TypedNumber
 from attncli.engine.run import run
@@ -27,7 +26,7 @@ QUERY, KEY, VALUE = normal(3, 5, 16), normal(3, 7, 16), normal(3, 7, 11)
 
 def judge(spec: ProblemSpec, expected: dict[str, Any]) -> Judge:
     quantities = read_expected(spec, expected, OPTIONS)
-    return Judge(Comparison(spec, compute_reference(spec, list(quantities), OPTIONS), quantities, OPTIONS))
+    return Judge(Checker(spec, compute_reference(spec, list(quantities), OPTIONS), quantities, OPTIONS))
 
 
 def attempt(spec: ProblemSpec, name: str) -> Attempt:

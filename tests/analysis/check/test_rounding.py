@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from attncli.analysis.check import rounding
-from attncli.analysis.check.rounding import StepwisePrecision, evaluate_names, in_type, measure, rounding_error
+from attncli.analysis.check import tolerance
+from attncli.analysis.check.tolerance import StepwisePrecision, evaluate_names, in_type, measure, rounding_error
 from attncli.base.dtypes import Precision
 from attncli.plan.build import plan_of
 from tests.arrays import normal
@@ -49,7 +49,7 @@ def test_where_longdouble_is_slow_the_error_of_float64_is_that_of_float32_in_pro
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     assert not rounding_error(SPEC, plan_of(SPEC), ["output"], "float64").remark
-    monkeypatch.setattr(rounding, "SLOW_PRODUCTS", 1)
+    monkeypatch.setattr(tolerance, "SLOW_PRODUCTS", 1)
     error = rounding_error(SPEC, plan_of(SPEC), ["output"], "float64")
     assert error.remark == "measured in float32, in proportion"
     assert error.errors["output"] < 1e-13

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from attncli.analysis.slips import Attempt, Part, SearchLimits, Telling, attempts, explain, run_attempt
-from attncli.analysis.slips.attempts import own_attempt
 from attncli.analysis.slips.parts import all_parts, first_part, has_batch_parts, has_head_parts
+from attncli.analysis.slips.search import own_attempt
 from attncli.problem.spec import ProblemSpec
 from tests.arrays import normal
 from tests.problems import HEAD_AXIS, B, G, H, N, R, problem

@@ -10,8 +10,7 @@ import pytest
 
 import attncli
 from attncli.analysis.slips import Attempt, Part, SearchLimits, Telling, explain, run_attempt, unnoticed
-from attncli.analysis.slips.attempts import own_attempt
-from attncli.analysis.slips.search import Judge
+from attncli.analysis.slips.search import Judge, own_attempt
 from attncli.ops import registry
 from attncli.problem.spec import ProblemSpec
 from tests.analysis.slips.wrong_attention import attention
