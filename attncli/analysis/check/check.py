@@ -5,7 +5,7 @@ from dataclasses import replace
 from typing import Any
 
 from attncli.analysis.check.compare import Checker, with_relations
-from attncli.analysis.check.expected import ExpectedNumbers, Part, Target, expected_numbers
+from attncli.analysis.check.expected import CheckedPart, ExpectedNumbers, ExpectedStep, expected_numbers
 from attncli.analysis.check.report import CheckOptions, CheckReport
 from attncli.analysis.check.slips import explanations, find_explanations, find_unnoticed
 from attncli.analysis.check.tolerance import compute_reference
@@ -89,11 +89,12 @@ def read_expected(
     names = sorted(expected, key=lambda name: order[plan.resolve(name)])
     part = part_of(plan, options)
     return {
-        name: expected_numbers(expected[name], Target(problem, plan, name, part), ("expected", name)) for name in names
+        name: expected_numbers(expected[name], ExpectedStep(problem, plan, name, part), ("expected", name))
+        for name in names
     }
 
 
-def part_of(plan: Plan, options: CheckOptions) -> Part:
+def part_of(plan: Plan, options: CheckOptions) -> CheckedPart:
     """The head and the batch item that alone are checked, by the letters of their axes.
 
     Raises AttnError where the problem has none of that number.

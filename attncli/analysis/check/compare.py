@@ -4,6 +4,7 @@ import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
+from typing import NamedTuple
 
 from attncli.analysis.check.expected import ExpectedNumbers
 from attncli.analysis.check.report import CheckOptions, QuantityCheck, WorstCell
@@ -23,6 +24,7 @@ from attncli.engine.evaluate import evaluate
 from attncli.problem.spec import ProblemSpec
 from attncli.trace.steps import Trace
 
+DRAWS = 8  # of numbers within half a unit of the digits typed, to see how far what follows from them moves
 CHUNK_CELLS = 2**20  # numbers that are compared at a time, so that large arrays need no copies of their size
 SIMILAR = 2  # ratios to a measured tolerance, which each machine rounds otherwise, are alike up to this factor
 
@@ -36,24 +38,27 @@ class Arrays:
     is_given: Array
     half_units: Array | None = None
 
+    @property
+    def columns(self) -> int:
+        """How many columns the last axis has."""
+        return max(self.computed.shape[-1] if self.computed.ndim else 1, 1)
+
     def chunks(self) -> Iterator[tuple[slice, "Arrays"]]:
         """Some rows at a time, as tables, and which rows of the whole table they are."""
-        columns = self.computed.shape[-1] if self.computed.ndim else 1
-        rows = self.computed.size // max(columns, 1)
-        tables = [None if x is None else x.reshape(rows, columns) for x in vars(self).values()]
-        step = max(CHUNK_CELLS // max(columns, 1), 1)
+        rows, step = self.computed.size // self.columns, max(CHUNK_CELLS // self.columns, 1)
         for first in range(0, rows, step):
             part = slice(first, min(first + step, rows))
-            expected, computed, is_given, half_units = (None if x is None else x[part] for x in tables)
-            assert expected is not None
-            assert computed is not None
-            assert is_given is not None
-            yield part, Arrays(expected, as_floats(computed), is_given, half_units)
+
+            def take(x: Array, part: slice = part) -> Array:
+                return x.reshape(rows, self.columns)[part]
+
+            half_units = None if self.half_units is None else take(self.half_units)
+            yield part, Arrays(take(self.expected), as_floats(take(self.computed)), take(self.is_given), half_units)
 
 
 @dataclass(frozen=True)
 class Statistics:
-    """How expected numbers differ from computed ones.
+    """How expected numbers differ from computed ones, by the fields of a QuantityCheck.
 
     `worst` is the index of the worst cell in the flattened array, `worst_allowed` the difference that is allowed there.
     """
@@ -78,15 +83,13 @@ def statistics(arrays: Arrays, tolerance: Tolerance) -> Statistics:
     Errors are infinite where a number that is not finite differs. The relative error is that of numbers other than 0.
     """
     differs = np.zeros(arrays.computed.shape, dtype=bool)
-    table = differs.reshape(-1, arrays.computed.shape[-1] if arrays.computed.ndim else 1)
     sums = _Sums()
-    largest = {"tolerance": 0.0, "abs": 0.0, "rel": 0.0, "ulp": 0.0}
-    digits, worst, count = math.inf, _NO_CELL, 0
+    largest = {"tolerance": 0.0, "max_abs": 0.0, "max_rel": 0.0, "max_ulp": 0.0}
+    digits, worst = math.inf, _NO_CELL
     for rows, part in arrays.chunks():
         allowed = tolerance.allowed(part.expected, part.computed, part.half_units)
         differ = part.is_given & ~tolerance.agrees(part.expected, part.computed, allowed)
-        table[rows] = differ
-        count += int(part.is_given.sum())
+        differs.reshape(-1, arrays.columns)[rows] = differ
         with np.errstate(all="ignore"):
             error = abs(part.expected - part.computed)
             is_finite = part.is_given & np.isfinite(part.expected) & np.isfinite(part.computed)
@@ -95,36 +98,32 @@ def statistics(arrays: Arrays, tolerance: Tolerance) -> Statistics:
             units = tolerance.precision.units(np.where(is_finite, size, 0))
             relative = np.where(part.computed != 0, error / abs(part.computed), 0)
             ratio = np.where(differ, error / allowed, 0)
-        found = {"tolerance": np.where(part.is_given, allowed, 0), "abs": error, "ulp": error / units}
-        found["rel"] = np.where(np.isnan(relative), error, relative)
+        found = {"tolerance": np.where(part.is_given, allowed, 0), "max_abs": error, "max_ulp": error / units}
+        found["max_rel"] = np.where(np.isnan(relative), error, relative)
         largest = {name: max(old, float(np.max(found[name], initial=0))) for name, old in largest.items()}
         digits = min(digits, _digits(part, error, tolerance))
         if differ.any():
-            at = _worst(ratio, error)
-            cell = _Cell(rows.start * table.shape[1] + at, *(float(x.flat[at]) for x in (ratio, error, allowed)))
+            at = int(np.argmax(np.where(ratio * SIMILAR >= ratio.max(), error, -1)))
+            cell = _Cell(rows.start * arrays.columns + at, *(float(x.flat[at]) for x in (ratio, error, allowed)))
             worst = cell if cell.is_worse_than(worst) else worst
         sums.add(part.expected[is_finite], part.computed[is_finite])
     return Statistics(
-        count=count,
+        count=int(arrays.is_given.sum()),
         differ=int(differs.sum()),
         digits=0 if math.isinf(digits) else int(digits),
-        tolerance=largest["tolerance"],
-        max_abs=largest["abs"],
-        max_rel=largest["rel"],
-        max_ulp=largest["ulp"],
+        **largest,
         correlation=sums.correlation,
         cosine=sums.cosine,
-        worst=worst.index,
+        worst=worst.at,
         worst_allowed=worst.allowed,
         differs=differs,
     )
 
 
-@dataclass(frozen=True)
-class _Cell:
+class _Cell(NamedTuple):
     """A cell that differs: its index in the flattened array, its error, what is allowed there, and their ratio."""
 
-    index: int | None
+    at: int | None
     ratio: float
     error: float
     allowed: float
@@ -139,11 +138,6 @@ class _Cell:
 _NO_CELL = _Cell(None, 0.0, 0.0, 0.0)
 
 
-def _worst(ratio: Array, error: Array) -> int:
-    """The flat index of the largest error of those whose ratio to what is allowed is similar to the largest ratio."""
-    return int(np.argmax(np.where(ratio * SIMILAR >= ratio.max(), error, -1)))
-
-
 def _digits(part: Arrays, error: Array, tolerance: Tolerance) -> float:
     """To how many significant digits of the largest number of their row all numbers of some rows agree.
 
@@ -154,9 +148,9 @@ def _digits(part: Arrays, error: Array, tolerance: Tolerance) -> float:
     if not rows.any():
         return math.inf
     typed = np.zeros(1) if part.half_units is None else np.where(part.is_given, np.nan_to_num(part.half_units), 0)
-    resolution = np.maximum(error, typed).max(axis=-1)[rows]
+    resolution = np.maximum(error, typed).max(axis=-1)[rows].astype(np.float64)
     size = size[rows].astype(np.float64)
-    resolution = np.maximum(resolution.astype(np.float64), tolerance.precision.epsilon / 2 * size)
+    resolution = np.maximum(resolution, tolerance.precision.epsilon / 2 * size)
     with np.errstate(divide="ignore", over="ignore"):
         digits = np.floor(np.log10(size)) + 1 - np.log10(2 * resolution)
     return float(max(np.floor(digits.min() + 1e-6), 0))  # half a unit has all its digits, also after rounding
@@ -187,24 +181,20 @@ class _Sums:
     @property
     def correlation(self) -> float | None:
         """The correlation; None where one of both does not vary."""
-        if not self.count:
-            return None
         with np.errstate(over="ignore", invalid="ignore"):
-            products = self.sums[0] - np.outer(self.total, self.total) / self.count
-        return _normalized(products, self.sums[1])
+            return self._normalized(self.sums[0] - np.outer(self.total, self.total) / max(self.count, 1))
 
     @property
     def cosine(self) -> float | None:
         """The cosine; None where one of both is 0."""
-        return _normalized(self.sums[1], self.sums[1])
+        return self._normalized(self.sums[1])
 
-
-def _normalized(products: Array, squares: Array) -> float | None:
-    """The product of two arrays by their norms; None where one of them is nothing but rounding beside its squares."""
-    norms = np.diag(products)
-    if not np.isfinite(products).all() or (norms <= 1e-28 * np.diag(squares)).any():
-        return None
-    return float(np.clip(products[0, 1] / math.sqrt(norms[0]) / math.sqrt(norms[1]), -1, 1))
+    def _normalized(self, products: Array) -> float | None:
+        """The product of two arrays by their norms; None where a norm is only the rounding error of the squares."""
+        norms = np.diag(products)
+        if not np.isfinite(products).all() or (norms <= 1e-28 * np.diag(self.sums[1])).any():
+            return None
+        return float(np.clip(products[0, 1] / math.sqrt(norms[0]) / math.sqrt(norms[1]), -1, 1))
 
 
 @dataclass(frozen=True)
@@ -259,36 +249,27 @@ class Checker:
         """One quantity compared."""
         numbers, step, tolerance = self.quantities[name], self.trace[name], self.tolerance(name)
         computed = self.reference.value(name)
-        found = statistics(Arrays(numbers.array, computed, numbers.is_given, numbers.half_units), tolerance)
-        worst = None
-        if found.worst is not None:
-            position = tuple(map(int, np.unravel_index(found.worst, computed.shape)))
+        found = vars(
+            statistics(Arrays(numbers.array, computed, numbers.is_given, numbers.half_units), tolerance)
+        ).copy()
+        at, allowed, worst = found.pop("worst"), found.pop("worst_allowed"), None
+        if at is not None:
+            position = tuple(map(int, np.unravel_index(at, computed.shape)))
             labels = [self.trace.numbered_labels_of(step, axis - computed.ndim)[at] for axis, at in enumerate(position)]
-            both = float(numbers.array[position]), float(computed[position])
-            worst = WorstCell(position, tuple(labels), *both, found.worst_allowed)
+            worst = WorstCell(
+                position, tuple(labels), float(numbers.array[position]), float(computed[position]), allowed
+            )
         return QuantityCheck(
             name=name,
-            count=found.count,
-            differ=found.differ,
-            digits=found.digits,
-            tolerance=found.tolerance,
+            **found,
             tolerance_reason=tolerance.reason,
-            max_abs=found.max_abs,
-            max_rel=found.max_rel,
-            max_ulp=found.max_ulp,
             ulp_dtype=tolerance.precision.name,
-            correlation=found.correlation,
-            cosine=found.cosine,
             worst=worst,
             expected=numbers.array,
             computed=computed,
             is_given=numbers.is_given,
-            differs=found.differs,
             remarks=numbers.remarks,
         )
-
-
-DRAWS = 8  # of numbers within half a unit of the digits typed, to see how far what follows from them moves
 
 
 def with_relations(checker: Checker, results: Sequence[QuantityCheck]) -> tuple[QuantityCheck, ...]:

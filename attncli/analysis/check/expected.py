@@ -1,12 +1,11 @@
 """Expected numbers of every form and equivalent shape, as an array with the axes of the step that they are of."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import field
-from decimal import Decimal, InvalidOperation
+from decimal import Decimal
 from functools import cached_property
-from typing import Any
+from typing import Any, NamedTuple
 
-from attncli.base.axes import AXIS_NOUNS, COUNTED_FROM_0, Letters, count_entries, format_lengths
+from attncli.base.axes import AXIS_NOUNS, COUNTED_FROM_0, count_entries, format_lengths
 from attncli.base.dataclasses import dataclass
 from attncli.base.dtypes import HALF, Precision, as_floats, coarsest
 from attncli.base.errors import AttnError, ErrorPath, UnknownNameError
@@ -23,34 +22,31 @@ from attncli.trace.steps import Step, Trace
 EVERY_DIGIT = 15  # so many significant digits, or more, are all that a float64 has
 LONG_FRACTION = 9  # decimals of a number that nobody rounds to by hand
 NARROW_TYPES = (*reversed(HALF), "float32")
+ROWS, FEATURES = ("n", "q", "m", "k", "p"), ("d", "c", "e")
+
+CheckedPart = Mapping[str, int]  # the one head and the one batch item that are checked, by the letters of their axes
+Index = tuple[int, ...]
 
 
 @dataclass(frozen=True)
 class TypedDigits:
     """Half a unit of the last digit of each number, and the type of numbers that have every digit.
 
-    `half_units` is NaN where a number has every digit, and is held to the rounding of `dtype`; None is no type of
-    their own.
+    `half_units` is NaN where a number has every digit and its error is the rounding of `dtype`.
     """
 
     half_units: Array
-    dtype: str | None = None
+    dtype: str | None = None  # None where the numbers have no type of their own
 
 
-@dataclass(frozen=True)
-class _Digits:
-    """What the text of one number says: its last decimal, how many digits are significant, and how it was typed."""
+class _Digits(NamedTuple):
+    """What the text of one number says."""
 
     decimals: int
     significant: int
     is_whole: bool  # neither a decimal point nor an exponent
     has_exponent: bool
-    is_text: bool  # as it was typed; trailing zeros of a float of Python are lost
-
-    @property
-    def has_own_unit(self) -> bool:
-        """Whether its last digit says how exact it is."""
-        return self.has_exponent or (self.is_text and not self.is_whole)
+    has_own_unit: bool  # its last digit says how exact it is
 
 
 def typed_digits(numbers: Sequence[float]) -> TypedDigits:
@@ -79,30 +75,23 @@ def typed_digits(numbers: Sequence[float]) -> TypedDigits:
     if max(digits.significant for digits in known) >= EVERY_DIGIT:
         return TypedDigits(unknown, narrow or "float64")
     shared = max((digits.decimals for digits in known if not digits.has_exponent), default=0)
-    half_units = [np.nan if d is None else _half_unit(d.decimals if d.has_own_unit else shared) for d in all_digits]
-    return TypedDigits(np.array(half_units))
-
-
-def _half_unit(decimals: int) -> float:
-    """Half a unit of the last of so many decimals."""
-    return float(Decimal(5).scaleb(-decimals - 1))
+    decimals = [None if d is None else d.decimals if d.has_own_unit else shared for d in all_digits]
+    return TypedDigits(np.array([np.nan if n is None else float(Decimal(5).scaleb(-n - 1)) for n in decimals]))
 
 
 def _digits(number: float) -> _Digits | None:
     """What the text of a number says; None where it has no digits to go by, such as `1/2`, NaN and the infinities."""
-    is_text = isinstance(number, TypedNumber)
-    text = number.text if isinstance(number, TypedNumber) else repr(float(number))
-    try:
-        _, digits, exponent = Decimal(text).as_tuple()
-    except InvalidOperation:
+    typed = number if isinstance(number, TypedNumber) else TypedNumber(repr(float(number)))
+    if typed.decimal is None or not typed.decimal.is_finite():
         return None
-    if not isinstance(exponent, int):
-        return None
-    has_exponent = "e" in text.lower()
-    if not is_text and number.is_integer():  # `8.0` is how Python writes 8
-        return _Digits(0, 0, is_whole=True, has_exponent=False, is_text=False)
+    if typed is not number and typed.is_integer():  # `8.0` is how Python writes 8
+        return _Digits(0, 0, is_whole=True, has_exponent=False, has_own_unit=False)
+    _, digits, exponent = typed.decimal.as_tuple()
+    has_exponent = "e" in typed.text.lower()
+    is_whole = not has_exponent and "." not in typed.text
     significant = len("".join(map(str, digits)).lstrip("0"))
-    return _Digits(-exponent, significant, not has_exponent and "." not in text, has_exponent, is_text)
+    has_own_unit = has_exponent or (typed is number and not is_whole)
+    return _Digits(-int(exponent), significant, is_whole, has_exponent, has_own_unit)
 
 
 def _narrow_type(numbers: Sequence[float]) -> str | None:
@@ -113,17 +102,12 @@ def _narrow_type(numbers: Sequence[float]) -> str | None:
         return next((name for name in NARROW_TYPES if np.array_equal(Precision(name).round(finite), finite)), None)
 
 
-ROWS, FEATURES = ("n", "q", "m", "k", "p"), ("d", "c", "e")
-
-Part = Mapping[str, int]  # the one head and the one batch item that are checked, by the letters of their axes
-
-
 @dataclass(frozen=True)
-class Reading:
-    """Axes that an array may have in place of a step's, by which operation it gets those of the step.
+class EquivalentShape:
+    """Axes that an array may have in place of a step's, and the operation that gives it those of the step.
 
-    `step_axes` are those that it has afterwards: they are shorter than the step's where a part is given alone, longer
-    where queries are given that are not computed.
+    `step_axes` are those that it has afterwards: shorter than the step's where a part is given alone, longer where
+    queries are given that are not computed.
     """
 
     axes: Axes
@@ -131,7 +115,7 @@ class Reading:
     operation: str = "none"  # or "split", "merge", "swap", "swap and merge"
 
     def to_step(self, x: Array) -> Array:
-        """An array of this reading with the axes of the step."""
+        """An array of this shape with the axes of the step."""
         x = x.reshape([axis.length for axis in self.axes])
         if self.operation == "split":
             heads = self.step_axes[-3].length
@@ -140,24 +124,19 @@ class Reading:
             x = x.swapaxes(-2, -3)
         return x.reshape([axis.length for axis in self.step_axes])
 
-    def remark(self, shape: tuple[int, ...]) -> str:
+    def remark(self, shape: Index) -> str:
         """How an array of a shape was read, in a sentence; empty where it has the axes of the step."""
-        if shape == tuple(axis.length for axis in self.step_axes):
+        lengths, letters = [axis.length for axis in self.step_axes], " ".join(axis.letter for axis in self.step_axes)
+        if shape == tuple(lengths):
             return ""
-        lengths, letters = format_lengths(shape), " ".join(axis.letter for axis in self.step_axes)
-        if self.operation == "none":
-            return f"{lengths} numbers are read as {format_lengths(axis.length for axis in self.step_axes)} [{letters}]"
-        return f"{lengths} numbers are read as [{' '.join(axis.letter for axis in self.axes)}] of [{letters}]"
+        own = f"{format_lengths(lengths)} [{letters}]"
+        if self.operation != "none":
+            own = f"[{' '.join(axis.letter for axis in self.axes)}] of [{letters}]"
+        return f"{format_lengths(shape)} numbers are read as {own}"
 
 
-def find_reading(shape: tuple[int, ...], readings: Iterator[Reading]) -> Reading | None:
-    """The first reading of the same lengths, axes of length 1 apart."""
-    lengths = [size for size in shape if size != 1]
-    return next((r for r in readings if lengths == [a.length for a in r.axes if a.length != 1]), None)
-
-
-def readings_of(axes: Axes, layout: Layout, part: Part, query_count: int) -> Iterator[Reading]:
-    """The readings of a step, the likeliest first: all of it, every query, the part that is checked alone.
+def equivalent_shapes(axes: Axes, layout: Layout, part: CheckedPart, query_count: int) -> Iterator[EquivalentShape]:
+    """The shapes that mean the same as a step's, the likeliest first: all of it, every query, the checked part alone.
 
     `query_count` is how many queries there are, with those that are not computed.
     """
@@ -168,54 +147,38 @@ def readings_of(axes: Axes, layout: Layout, part: Part, query_count: int) -> Ite
     for some in dict.fromkeys(alone):
         every = tuple(axis._replace(length=query_count) if axis.letter == "n" else axis for axis in some)
         for step_axes in dict.fromkeys((some, every)):
-            yield Reading(step_axes, step_axes)
-            yield from _with_other_heads(step_axes, layout)
+            yield EquivalentShape(step_axes, step_axes)
+            yield from _shapes_with_moved_heads(step_axes, layout)
 
 
-def _with_other_heads(axes: Axes, layout: Layout) -> Iterator[Reading]:
-    """The readings in which the heads have another place: on an axis of their own, or side by side."""
-    letters: Letters = tuple(axis.letter for axis in axes)
+def _shapes_with_moved_heads(axes: Axes, layout: Layout) -> Iterator[EquivalentShape]:
+    """The shapes whose heads are elsewhere: on an axis of their own, or side by side in the features."""
+    letters = [axis.letter for axis in axes]
     if not layout.has_heads or len(axes) < 2 or letters[-2] not in ROWS or letters[-1] not in FEATURES:
         return
     *before, rows, features = axes
     if before and before[-1].letter in ("h", "g"):
         heads = before.pop()
         joined = Axis(f"{heads.letter}·{features.letter}", heads.length * features.length)
-        yield Reading((*before, rows, joined), axes, "split")
-        yield Reading((*before, rows, heads, features), axes, "swap")
+        yield EquivalentShape((*before, rows, joined), axes, "split")
+        yield EquivalentShape((*before, rows, heads, features), axes, "swap")
         return
     count = layout.heads if rows.letter in ("n", "q") else layout.kv_heads
     if features.length % count == 0:
         heads = Axis("h" if count == layout.heads else "g", count)
         one = features._replace(length=features.length // count)
-        yield Reading((*before, heads, rows, one), axes, "swap and merge")
-        yield Reading((*before, rows, heads, one), axes, "merge")
-
-
-def place(x: Array, reading: Reading, axes: Axes, part: Part, selected: list[int] | None, fill: float | bool) -> Array:
-    """An array with the axes of a reading's step in one with those of the step: its part, of the computed queries."""
-    lengths = tuple(axis.length for axis in axes)
-    index = [slice(None)] * len(axes)
-    for at, (axis, own) in enumerate(zip(axes, reading.step_axes, strict=True)):
-        if axis.letter == "n" and own.length != axis.length and selected is not None:
-            x = x.take(selected, axis=at)
-        elif own.length != axis.length:
-            index[at] = slice(part[axis.letter], part[axis.letter] + 1)
-    if x.shape == lengths:
-        return x
-    whole = np.full(lengths, fill, dtype=x.dtype)
-    whole[tuple(index)] = x
-    return whole
+        yield EquivalentShape((*before, heads, rows, one), axes, "swap and merge")
+        yield EquivalentShape((*before, rows, heads, one), axes, "merge")
 
 
 @dataclass(frozen=True)
-class Target:
+class ExpectedStep:
     """The step that numbers are expected of: its problem and plan, and the one head and batch item that are checked."""
 
     problem: ProblemSpec
     plan: Plan
     name: str
-    part: Part
+    part: CheckedPart
 
     @cached_property
     def axes(self) -> Axes:
@@ -223,7 +186,7 @@ class Target:
         return self.plan[self.name].axes
 
     @property
-    def shape(self) -> tuple[int, ...]:
+    def shape(self) -> Index:
         """The lengths of the axes."""
         return self.plan[self.name].shape
 
@@ -250,45 +213,61 @@ class Target:
         letter, text = self.axes[axis].letter, str(key)
         selected = self.problem.selected_queries if letter == "n" else None
         known = self.labels(axis) if selected is None else self.every_query
-        noun = AXIS_NOUNS.get(letter, "feature")
         try:
-            found = find_label(text, known, where=path)
+            found = find_label(text, known, where=path)[0]
         except UnknownNameError:
             same = [label for label in known if label.rpartition("#")[0] == text]
             if same:
-                raise AttnError(
-                    f"{text!r} stands {len(same)} times", where=path, hint=f"say {' or '.join(same)}"
-                ) from None
-            raise UnknownNameError(noun, text, known, where=path) from None
+                message = f"{text!r} stands {len(same)} times"
+                raise AttnError(message, where=path, hint=f"say {' or '.join(same)}") from None
+            raise UnknownNameError(AXIS_NOUNS.get(letter, "feature"), text, known, where=path) from None
         if selected is None:
-            return found[0]
-        return selected.index(found[0]) if found[0] in selected else None
+            return found
+        return selected.index(found) if found in selected else None
+
+    def match(self, shape: Index, index: Index) -> EquivalentShape | None:
+        """The first equivalent shape with these lengths, axes of length 1 apart, of all that follows an index."""
+        shapes = equivalent_shapes(self.axes[len(index) :], self.problem.layout, self.part, len(self.every_query))
+        lengths = [size for size in shape if size != 1]
+        return next((found for found in shapes if lengths == [a.length for a in found.axes if a.length != 1]), None)
+
+    def place(self, x: Array, shape: EquivalentShape, index: Index, fill: float | bool) -> Array:
+        """An array of an equivalent shape with all that follows an index in the step, `fill` where it has no number."""
+        axes, selected = self.axes[len(index) :], self.problem.selected_queries
+        x = shape.to_step(x)
+        slices = [slice(None)] * len(axes)
+        for at, (axis, own) in enumerate(zip(axes, shape.step_axes, strict=True)):
+            if axis.letter == "n" and own.length != axis.length and selected is not None:
+                x = x.take(selected, axis=at)
+            elif own.length != axis.length:
+                slices[at] = slice(self.part[axis.letter], self.part[axis.letter] + 1)
+        if x.shape == (lengths := tuple(axis.length for axis in axes)):
+            return x
+        whole = np.full(lengths, fill, dtype=x.dtype)
+        whole[tuple(slices)] = x
+        return whole
 
 
-Index = tuple[int, ...]
+class _Block(NamedTuple):
+    """Numbers for all of a step that is behind some positions."""
 
-
-@dataclass(frozen=True)
-class Block:
-    """Numbers for a part of a step: all that follows the positions in `index`."""
-
-    index: Index
+    behind: Index
     array: Array
-    reading: Reading
+    shape: EquivalentShape
     typed: list[Any] | None = None  # the numbers as they were typed, row by row; None of an array of a library
     dtype: str | None = None
 
 
-@dataclass(frozen=True)
-class Collector:
-    """Collects the blocks of one quantity."""
+class _Collector:
+    """Collects the blocks of numbers that are expected of one step: behind labels, or of all of it."""
 
-    target: Target
-    blocks: list[Block] = field(default_factory=list)
-    remarks: dict[str, None] = field(default_factory=dict)  # in order, each once
+    def __init__(self, step: ExpectedStep) -> None:
+        self.step = step
+        self.blocks: list[_Block] = []
+        self.remarks: dict[str, None] = {}  # in order, each once
 
     def add(self, value: Any, index: Index, path: ErrorPath) -> None:
-        """Add what is expected behind some positions: a mapping by labels, an array, lists, a number, None."""
+        """Add what is expected behind an index: a mapping by labels, an array, lists, a number, None."""
         if value is None:
             return
         if hasattr(value, "to_numpy"):
@@ -302,52 +281,48 @@ class Collector:
 
     def _by_label(self, value: LabelledArray, index: Index) -> Any:
         """The numbers of a table, by the labels of rows and columns where they are not those of the step in order."""
-        at = [axis for axis in range(len(index), len(self.target.axes)) if not self._is_counted(axis)]
+        step = self.step
+        at = [axis for axis in range(len(index), len(step.axes)) if step.axes[axis].letter not in COUNTED_FROM_0]
         is_typed = value.array.dtype == object  # of TypedNumbers
-        if len(at) != 2 or value.array.ndim != 2:
-            labels = columns = None
-        else:
+        labels = columns = None
+        if len(at) == value.array.ndim == 2:
             labels, columns = map(self._other_labels, value.axis_labels, at)
-        if columns is not None and not {*columns} & {*self.target.labels(at[1])}:
-            columns = None  # a header of other words
+        if columns is not None and not {*columns} & {*step.labels(at[1])}:
+            columns = None  # a header of something else
         if labels is None and columns is None:
             return value.array.tolist() if is_typed else LabelledArray(value.array, dtype=value.dtype)
 
         def part(x: Any) -> Any:
             return (x.tolist() if isinstance(x, np.ndarray) else x) if is_typed else LabelledArray(x, dtype=value.dtype)
 
-        known = self.target.labels(at[0])
+        known = step.labels(at[0])
         rows = labels or (known if len(known) == len(value.array) else range(len(value.array)))
         return {
             label: part(row) if columns is None else dict(zip(columns, map(part, row), strict=True))
             for label, row in zip(rows, value.array, strict=True)
         }
 
-    def _is_counted(self, axis: int) -> bool:
-        """Whether an axis of the step is that of batch items or heads."""
-        return self.target.axes[axis].letter in COUNTED_FROM_0
-
     def _other_labels(self, labels: tuple[str, ...] | None, axis: int) -> tuple[str, ...] | None:
         """Labels that are not those of an axis of the step in their order; None where they are, or there are none."""
-        known = self.target.labels(axis)
+        known = self.step.labels(axis)
         return None if labels in (None, known, tuple(label.partition("#")[0] for label in known)) else labels
 
     def _add_mapping(self, value: Mapping[Any, Any], index: Index, path: ErrorPath) -> None:
-        """Add what is expected of each label along the next axis, which an axis of one head need not be."""
-        axes, at = self.target.axes, len(index)
+        """Add what is expected of each label along the next axis; an axis of one head may be left out."""
+        axes, part, at = self.step.axes, self.step.part, len(index)
         if not value:
             raise AttnError("is empty", where=path, hint="give numbers by labels, or a table of them", subject=value)
         if at == len(axes):
             letters = " ".join(axis.letter for axis in axes)
             raise AttnError("is nested deeper than its axes", where=path, hint=f"expected [{letters}]", subject=value)
         letter, length = axes[at]
-        known = self.target.labels(at)
-        may_be_left_out = letter in COUNTED_FROM_0 and (length == 1 or letter in self.target.part)
+        may_be_left_out = letter in COUNTED_FROM_0 and (length == 1 or letter in part)
+        known = self.step.labels(at)
         if may_be_left_out and _depth(value) < len(axes) - at and not {str(key) for key in value} <= set(known):
-            self._add_mapping(value, (*index, self.target.part.get(letter, 0)), path)
+            self._add_mapping(value, (*index, part.get(letter, 0)), path)
             return
         for key, child in value.items():
-            position = self.target.position(key, at, path)
+            position = self.step.position(key, at, path)
             if position is None:
                 self.remarks[f"what is expected of {key} is not compared: it is not computed"] = None
             else:
@@ -355,34 +330,31 @@ class Collector:
 
     def _add_block(self, value: Any, index: Index, path: ErrorPath) -> None:
         """Add an array, lists or a number."""
-        typed: list[Any] | None = None
-        dtype = None
+        typed = dtype = None
         if isinstance(value, LabelledArray) or hasattr(value, "to_numpy") or is_array_with_axes(value):
             found = to_array(value, path)
             array, dtype = found.array, found.dtype
         else:
             array, typed = _typed_array(value, path)
-        axes = self.target.axes[len(index) :]
-        problem = self.target.problem
-        count = len(self.target.every_query)
-        reading = find_reading(array.shape, readings_of(axes, problem.layout, self.target.part, count))
-        if reading is None:
-            raise self._shape_error(array.shape, axes, path, value)
-        remark = reading.remark(array.shape)
+        shape = self.step.match(array.shape, index)
+        if shape is None:
+            raise _shape_error(array.shape, self.step.axes[len(index) :], path, value)
+        remark = shape.remark(array.shape)
         if remark and not index:
             self.remarks[remark] = None
-        self.blocks.append(Block(index, array, reading, typed, dtype))
+        self.blocks.append(_Block(index, array, shape, typed, dtype))
 
-    def _shape_error(self, shape: tuple[int, ...], axes: Axes, path: ErrorPath, value: Any) -> AttnError:
-        """The error that an array has other lengths than what is computed."""
-        lengths, letters = [axis.length for axis in axes], [axis.letter for axis in axes]
-        hint = f"expected {count_entries(letters, lengths) or 'one number'}"
-        without_heads = [length for letter, length in zip(letters, lengths, strict=True) if letter != "h"]
-        if "h" in letters and [n for n in shape if n != 1] == [n for n in without_heads if n != 1]:
-            hint = "give those of every head, not of their average, or check one head"
-        expected, computed = format_lengths(shape) or "1", format_lengths(lengths) or "1"
-        message = f"{expected} {'number is' if expected == '1' else 'numbers are'} expected and {computed} computed"
-        return AttnError(message, where=path, hint=hint, subject=value)
+
+def _shape_error(shape: Index, axes: Axes, path: ErrorPath, value: Any) -> AttnError:
+    """The error that an array has other lengths than what is computed."""
+    lengths, letters = [axis.length for axis in axes], [axis.letter for axis in axes]
+    hint = f"expected {count_entries(letters, lengths) or 'one number'}"
+    without_heads = [axis.length for axis in axes if axis.letter != "h"]
+    if "h" in letters and [n for n in shape if n != 1] == [n for n in without_heads if n != 1]:
+        hint = "give those of every head, not of their average, or check one head"
+    expected, computed = format_lengths(shape) or "1", format_lengths(lengths) or "1"
+    message = f"{expected} {'number is' if expected == '1' else 'numbers are'} expected and {computed} computed"
+    return AttnError(message, where=path, hint=hint, subject=value)
 
 
 def _depth(value: Any, axes: int = MAX_AXES) -> int:
@@ -400,8 +372,7 @@ def _typed_array(value: Any, path: ErrorPath) -> tuple[Array, list[Any]]:
     """A number or nested lists as an array, and the numbers as they were typed; NaN and None where there is none."""
     typed: list[Any] = []
     is_number = not isinstance(value, (list, tuple))
-    plain = _plain_cells([value] if is_number else value, typed)
-    array = nested_lists_to_array(plain, path)
+    array = nested_lists_to_array(_plain_cells([value] if is_number else value, typed), path)
     if array.dtype.kind == "b":
         array = array.astype(np.float64)
     numbers = [
@@ -452,89 +423,61 @@ class ExpectedNumbers:
 
     @property
     def has_every_digit(self) -> bool:
-        """Whether any number that is expected has every digit, and is held to rounding."""
+        """Whether any number that is expected has every digit, so that its error is rounding."""
         return self.half_units is None or bool(np.isnan(self.half_units[self.is_given]).any())
 
     def take(self, positions: Sequence[int], axis: int) -> "ExpectedNumbers":
         """Those at some positions along an axis."""
-        taken = (None if x is None else x.take(positions, axis) for x in (self.array, self.is_given, self.half_units))
-        array, is_given, half_units = taken
-        assert array is not None
-        assert is_given is not None
+        half_units = None if self.half_units is None else self.half_units.take(positions, axis)
+        array, is_given = self.array.take(positions, axis), self.is_given.take(positions, axis)
         return ExpectedNumbers(array, is_given, half_units, self.dtype, self.remarks)
 
 
-def expected_numbers(value: Any, target: Target, path: ErrorPath) -> ExpectedNumbers:
+def expected_numbers(value: Any, step: ExpectedStep, path: ErrorPath) -> ExpectedNumbers:
     """The numbers that are expected of a step, from an array, nested lists, or mappings from labels to them.
 
     Along each axis a mapping names tokens, `head 0`, features as tables show them (`e1`), or positions from 0; axes of
     one batch item or head may be left out. None in a list is no number. Raises AttnError where a label is unknown or
     an array has another shape than the step.
     """
-    collector = Collector(target)
+    collector = _Collector(step)
     collector.add(value, (), path)
     blocks = collector.blocks
-    typed = [number for block in blocks if block.typed is not None for number in block.typed if number is not None]
+    typed = [number for block in blocks for number in block.typed or () if number is not None]
     digits = typed_digits(typed) if typed else None
     own = [block.dtype for block in blocks if block.dtype is not None]
     own += [digits.dtype] if digits is not None and digits.dtype is not None else []
-    numbers = _Placed(target, np.nan)
-    half_units = _Placed(target, np.nan)
-    is_given = _Placed(target, False)
-    rest = iter(digits.half_units if digits is not None else ())
+    units = iter(() if digits is None else digits.half_units)
+    half_units, given = [], []
     for block in blocks:
-        array = as_floats(block.array)
-        numbers.put(block, array)
         if block.typed is None:
-            is_given.put(block, np.broadcast_to(True, array.shape))
+            given.append((block, np.broadcast_to(True, block.array.shape)))
             continue
-        given = np.array([number is not None for number in block.typed]).reshape(array.shape)
-        is_given.put(block, given)
-        half_units.put(block, np.array(list(_half_units(block.typed, rest))).reshape(array.shape))
-    given = is_given.array
-    for axis, (letter, _) in enumerate(target.axes):
-        if letter in target.part:
-            other = np.arange(given.shape[axis]) != target.part[letter]
-            given = given & ~other.reshape([-1 if at == axis else 1 for at in range(given.ndim)])
+        given.append((block, np.reshape([number is not None for number in block.typed], block.array.shape)))
+        own_units = [np.nan if number is None else next(units) for number in block.typed]
+        half_units.append((block, np.reshape(own_units, block.array.shape)))
+    is_given = _on_axes(step, given, False)
+    if step.part:
+        inside = np.zeros_like(is_given)
+        inside[tuple(step.part.get(letter, slice(None)) for letter, _ in step.axes)] = True
+        is_given = is_given & inside
     return ExpectedNumbers(
-        array=numbers.array,
-        is_given=given,
-        half_units=None if digits is None or np.isnan(digits.half_units).all() else half_units.array,
+        array=_on_axes(step, [(block, as_floats(block.array)) for block in blocks], np.nan),
+        is_given=is_given,
+        half_units=None if digits is None or np.isnan(digits.half_units).all() else _on_axes(step, half_units, np.nan),
         dtype=coarsest(own) if own else None,
         remarks=tuple(collector.remarks),
     )
 
 
-def _half_units(typed: list[Any], rest: Iterator[float]) -> Iterator[float]:
-    """The half unit of each number of a block, NaN where there is no number."""
-    for number in typed:
-        yield np.nan if number is None else next(rest)
-
-
-class _Placed:
-    """An array on the axes of a step, made of those of blocks."""
-
-    def __init__(self, target: Target, fill: float | bool) -> None:
-        self.target = target
-        self.fill = fill
-        self._array: Array | None = None
-
-    @property
-    def array(self) -> Array:
-        """The array."""
-        if self._array is None:
-            self._array = np.full(self.target.shape, self.fill)
-        return self._array
-
-    def put(self, block: Block, x: Array) -> None:
-        """Put the numbers of a block in their place."""
-        axes, target = self.target.axes[len(block.index) :], self.target
-        x = block.reading.to_step(x)
-        placed = place(x, block.reading, axes, target.part, target.problem.selected_queries, self.fill)
-        if not block.index:
-            self._array = placed
-            return
-        if self._array is None:
-            dtype = bool if isinstance(self.fill, bool) else np.result_type(placed.dtype, np.float64)
-            self._array = np.full(target.shape, self.fill, dtype=dtype)
-        self._array[block.index] = placed
+def _on_axes(step: ExpectedStep, arrays: Sequence[tuple[_Block, Array]], fill: float | bool) -> Array:
+    """An array on the axes of a step, made of those of blocks: one for all of it, or several behind labels."""
+    whole: Array | None = None
+    for block, x in arrays:
+        placed = step.place(x, block.shape, block.behind, fill)
+        if not block.behind:
+            return placed
+        if whole is None:
+            whole = np.full(step.shape, fill, bool if fill is False else np.result_type(placed.dtype, np.float64))
+        whole[block.behind] = placed
+    return np.full(step.shape, fill) if whole is None else whole

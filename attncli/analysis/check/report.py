@@ -1,4 +1,4 @@
-"""What a check is asked, and what it finds: options, a report of quantities in order, the outcome of one of a suite."""
+"""What a check is asked and what it finds, as data: its options, a report of each quantity, the outcome in a suite."""
 
 from collections.abc import Sequence
 
@@ -12,16 +12,17 @@ from attncli.io.paths import STDIN
 from attncli.problem.edited_problem import EditedCell
 from attncli.trace.steps import Trace
 
+FEW_NUMBERS = 4  # fewer for each slip are near its numbers by chance
+
 
 @dataclass(frozen=True)
 class CheckOptions:
     """How expected numbers are checked.
 
-    Where one of `rtol`, `atol` and `ulp`, finite numbers from 0, is given, two numbers agree where they differ by no
-    more than `atol + rtol · |expected|`, or by no more than `ulp` units in the last place of the type; without them the
-    tolerance is derived. `head` and `batch` check one head and one batch item. Slips are tried where numbers differ, as
-    long as `seconds` last; `finds_unnoticed` also looks for slips that these inputs can't tell from the right
-    computation.
+    Where `rtol`, `atol` or `ulp` is given (a finite number from 0), two numbers agree if they differ by no more than
+    `atol + rtol · |expected|`, or by no more than `ulp` units in the last place of the type; otherwise the tolerance is
+    derived. `head` and `batch` check one head and one batch item. Where numbers differ, slips are tried for `seconds`;
+    `finds_unnoticed` also looks for slips that these inputs can't tell from the right computation.
     """
 
     rtol: float | None = None
@@ -36,12 +37,9 @@ class CheckOptions:
     run: RunOptions = LOCAL
 
 
-FEW_NUMBERS = 4  # fewer for each slip are near its numbers by chance
-
-
 @dataclass(frozen=True)
 class WorstCell:
-    """The cell whose error is largest beside its tolerance: its position and labels, both numbers, what is allowed."""
+    """The cell whose error is largest in proportion to its tolerance."""
 
     position: tuple[int, ...]
     labels: tuple[str, ...]
@@ -54,8 +52,8 @@ class WorstCell:
 class QuantityCheck:
     """One quantity: how many of its numbers are expected, how many of them differ, and how far.
 
-    `differs` is true where a number differs; it has the axes of the step in the trace, those cells of which nothing is
-    expected are false. `expected` has NaN there (see `is_given`). Errors are of all cells that are expected.
+    The arrays have the axes of the step in the trace. Where no number is expected, `is_given` and `differs` are false
+    and `expected` is NaN.
     """
 
     name: str
@@ -75,8 +73,8 @@ class QuantityCheck:
     computed: Array
     is_given: Array
     differs: Array
-    remarks: tuple[str, ...] = ()  # which shapes were matched, which part was checked
     follows: bool | None = None  # whether numbers that differ follow from those expected before them; None if unknown
+    remarks: tuple[str, ...] = ()  # which shapes were matched, which part was checked
 
     @property
     def agrees(self) -> bool:
@@ -94,19 +92,19 @@ class Explanation:
 
 @dataclass(frozen=True)
 class CheckReport:
-    """What a check found: the quantities in the order of the computation, and the slips that would explain them."""
+    """What a check found: the quantities in the order of the computation, and the slips that explain them."""
 
-    trace: Trace  # of our own computation, in the precision of the reference
+    trace: Trace  # of the reference
     results: tuple[QuantityCheck, ...]
-    reference: str  # in which type ours was computed: "float64", "longdouble", "50 digits"
+    reference: str  # in which type the reference was computed: "float64", "longdouble", "50 digits"
     explanations: tuple[Explanation, ...] = ()
     tried_count: int = 0  # how many variants of slips and of pairs of slips were tried
     untried: tuple[str, ...] = ()  # sentences: which were not, and why
     unnoticed: tuple[Explanation, ...] | None = None  # slips that would not be noticed; None where it was not asked
-    reference_remark: str = ""  # why ours was not computed in 50 digits, where that was asked for
+    reference_remark: str = ""  # why the reference does not have 50 digits, where that was asked for
     pair_count: int = 0  # how many of those that were tried are pairs
     searched: str = ""  # where nothing is expected: the result in which slips were looked for
-    searched_reason: str = ""  # to what that result was held, in words
+    searched_reason: str = ""  # the tolerance of that result, in words
 
     @property
     def has_verdict(self) -> bool:
@@ -124,24 +122,24 @@ class CheckReport:
         return sum(result.differ for result in self.results)
 
     @property
+    def differing(self) -> Sequence[QuantityCheck]:
+        """The quantities of which numbers differ."""
+        return [result for result in self.results if not result.agrees]
+
+    @property
     def agrees(self) -> bool:
         """Whether no number differs."""
-        return all(result.agrees for result in self.results)
+        return not self.differing
 
     @property
     def first_difference(self) -> str | None:
-        """The name of the first quantity that differs, in the order of the computation."""
-        return next((result.name for result in self.results if not result.agrees), None)
+        """The name of the first quantity that differs."""
+        return next((result.name for result in self.differing), None)
 
     @property
     def may_be_chance(self) -> bool:
         """Whether so few numbers are expected that slips may explain them by chance."""
         return any(self.count < FEW_NUMBERS * len(explanation.slips) for explanation in self.explanations)
-
-    @property
-    def differing(self) -> Sequence[QuantityCheck]:
-        """The quantities of which numbers differ."""
-        return [result for result in self.results if not result.agrees]
 
 
 @dataclass(frozen=True)
@@ -154,10 +152,10 @@ class BeforeEdits:
 
 @dataclass(frozen=True)
 class CheckOutcome:
-    """A problem that was to be checked: a file, or one part of it, by its title or its number.
+    """A problem of a suite, with its report or the error why it could not be checked.
 
-    It has a report or an error. `file` is as it was named, empty where all of the problem was given as options; `part`
-    is empty where the file is one problem. `before` is there where numbers of the problem were set.
+    `file` is as it was named, empty where options alone are the problem. `part` is the title or the number of a part,
+    empty where the file is one problem. `before` is there where numbers of the problem were set.
     """
 
     file: str
@@ -180,5 +178,5 @@ class CheckOutcome:
 
     @property
     def has_verdict(self) -> bool:
-        """Whether numbers were to be compared; they were not where only slips were looked for."""
+        """Whether numbers were to be compared, not only slips looked for."""
         return self.report is None or self.report.has_verdict

@@ -108,7 +108,7 @@ class Judge:
             return False
         if tolerance.relative is not None:  # the user has chosen it
             return True
-        near = replace(tolerance, error=FACTOR * rounding.typical[name])
+        near = replace(tolerance, error=FACTOR * rounding.errors[name].typical)
         allowed = near.allowed(numbers.array, computed, numbers.half_units)
         agrees = near.agrees(numbers.array, computed, allowed)
         return bool(2 * (agrees & numbers.is_given).sum() >= numbers.is_given.sum())

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from attncli.analysis.check.check import check, part_of
-from attncli.analysis.check.expected import ExpectedNumbers, Target, expected_numbers
+from attncli.analysis.check.expected import ExpectedNumbers, ExpectedStep, expected_numbers
 from attncli.analysis.check.report import CheckOptions
 from attncli.base.errors import AttnError
 from attncli.base.typed_numbers import TypedNumber
@@ -23,7 +23,8 @@ NAN = np.nan
 
 def read(spec: ProblemSpec, name: str, value: Any, **part: int) -> ExpectedNumbers:
     plan = plan_of(spec)
-    return expected_numbers(value, Target(spec, plan, name, part_of(plan, CheckOptions(**part))), ("expected", name))
+    step = ExpectedStep(spec, plan, name, part_of(plan, CheckOptions(**part)))
+    return expected_numbers(value, step, ("expected", name))
 
 
 def test_some_cells_are_expected_by_their_labels() -> None:
