@@ -41,8 +41,7 @@ def check(problem: ProblemSpec, expected: Mapping[str, Any], options: CheckOptio
         raise AttnError("has no number to compare", where=path, hint=next(iter(remarks), None))
     reference = compute_reference(problem, list(quantities), options)
     checker = Checker(problem, reference, quantities, options)
-    compared = [checker.compare(name) for name in quantities]
-    results = with_relations(checker, compared)
+    results = with_relations(checker, [checker.compare(name) for name in quantities])
     report = CheckReport(reference.trace, results, reference.name, reference_remark=reference.remark)
     if options.tries_slips and not report.agrees:
         found = find_explanations(checker, results)

@@ -245,20 +245,23 @@ class Checker:
         chosen = chosen_tolerance(self.options, precision)
         return chosen or derived_tolerance(self.quantities[name], precision, rounding, name)
 
+    def count_differences(self, name: str, computed: Array, half_units: Array | None) -> int:
+        """How many of the expected numbers of a quantity differ from others than those of the reference."""
+        numbers = self.quantities[name]
+        return statistics(Arrays(numbers.array, computed, numbers.is_given, half_units), self.tolerance(name)).differ
+
     def compare(self, name: str) -> QuantityCheck:
         """One quantity compared."""
         numbers, step, tolerance = self.quantities[name], self.trace[name], self.tolerance(name)
         computed = self.reference.value(name)
-        found = vars(
-            statistics(Arrays(numbers.array, computed, numbers.is_given, numbers.half_units), tolerance)
-        ).copy()
+        arrays = Arrays(numbers.array, computed, numbers.is_given, numbers.half_units)
+        found = vars(statistics(arrays, tolerance)).copy()
         at, allowed, worst = found.pop("worst"), found.pop("worst_allowed"), None
         if at is not None:
             position = tuple(map(int, np.unravel_index(at, computed.shape)))
             labels = [self.trace.numbered_labels_of(step, axis - computed.ndim)[at] for axis, at in enumerate(position)]
-            worst = WorstCell(
-                position, tuple(labels), float(numbers.array[position]), float(computed[position]), allowed
-            )
+            both = float(numbers.array[position]), float(computed[position])
+            worst = WorstCell(position, tuple(labels), *both, allowed)
         return QuantityCheck(
             name=name,
             **found,
@@ -277,8 +280,7 @@ def with_relations(checker: Checker, results: Sequence[QuantityCheck]) -> tuple[
 
     Both are unknown where a problem is computed in blocks, so that no steps are kept.
     """
-    plan = checker.trace.plan
-    if any(node.name not in checker.trace.by_name for node in plan.nodes):
+    if any(node.name not in checker.trace.by_name for node in checker.trace.plan.nodes):
         return tuple(results)
     related = []
     for at, result in enumerate(results):
@@ -286,9 +288,8 @@ def with_relations(checker: Checker, results: Sequence[QuantityCheck]) -> tuple[
             related.append(result)
             continue
         unaffected = [other.name for other in results[at + 1 :] if _is_unaffected(checker, result, other)]
-        remark = (
-            f"what is expected of {join_words(unaffected)} agrees with ours, and does not follow from these numbers"
-        )
+        which = join_words(unaffected)
+        remark = f"what is expected of {which} agrees with ours, and does not follow from these numbers"
         remarks = (*result.remarks, remark) if unaffected else result.remarks
         related.append(replace(result, follows=_follows(checker, results[:at], result), remarks=remarks))
     return tuple(related)
@@ -314,22 +315,19 @@ def _follows(checker: Checker, before: Sequence[QuantityCheck], result: Quantity
         moved = {step: _moved(checker, other, stream) for step, other in read.items()}
         with np.errstate(invalid="ignore"):  # ∞ − ∞
             spread = np.fmax(spread, abs(recompute(checker.trace, moved, name) - computed))
-    typed = np.where(np.isfinite(spread), 2 * spread, 0)
-    typed = typed if numbers.half_units is None else typed + np.nan_to_num(numbers.half_units)
-    found = statistics(Arrays(numbers.array, computed, numbers.is_given, typed), checker.tolerance(result.name))
-    return found.differ == 0
+    half_units = np.where(np.isfinite(spread), 2 * spread, 0)
+    half_units = half_units if numbers.half_units is None else half_units + np.nan_to_num(numbers.half_units)
+    return not checker.count_differences(result.name, computed, half_units)
 
 
 def _is_unaffected(checker: Checker, result: QuantityCheck, other: QuantityCheck) -> bool:
-    """Whether a later quantity agrees with ours, and would not if it had been computed from the expected numbers."""
+    """Whether a later quantity agrees with the reference, and would not if computed from the expected numbers."""
     name = checker.trace.plan.resolve(other.name)
     step = _replaceable_step(checker, result, name)
     if step is None or not other.agrees:
         return False
     computed = recompute(checker.trace, {step: checker.quantities[result.name].array}, name)
-    numbers = checker.quantities[other.name]
-    arrays = Arrays(numbers.array, computed, numbers.is_given, numbers.half_units)
-    return statistics(arrays, checker.tolerance(other.name)).differ > 0
+    return checker.count_differences(other.name, computed, checker.quantities[other.name].half_units) > 0
 
 
 def _replaceable_step(checker: Checker, result: QuantityCheck, name: str) -> str | None:
@@ -344,13 +342,11 @@ def _replaceable_step(checker: Checker, result: QuantityCheck, name: str) -> str
 def _moved(checker: Checker, result: QuantityCheck, stream: "np.random.Generator") -> Array:
     """Expected numbers moved by up to half a unit of the last digit typed, or by a unit of their type."""
     numbers = checker.quantities[result.name]
-    expected = numbers.array
+    expected, allowed = numbers.array, numbers.half_units
     if result.computed.dtype.kind != "f":  # masks and positions are exact
         return expected
-    if numbers.half_units is None:
+    if allowed is None:
         allowed = Precision(checker.dtype_of(result.name)).units(expected)
-    else:
-        allowed = numbers.half_units
     return expected + np.nan_to_num(allowed) * stream.uniform(-1, 1, expected.shape)
 
 
